@@ -1,6 +1,6 @@
 /* text_figures.c - the tables of speeds: what was measured, what is required, and how much of the limit that is
  *
- * A table for each unit, in it a row for each metric, and for each message size of the all-reduce. A machine type
+ * A table for each unit, in it a row for each metric, and for each message size of a collective. A machine type
  * without thresholds has no check of a bandwidth: then only what was measured is shown.
  */
 #include "report/text_summary.h"
@@ -16,20 +16,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *metric, *title;
+/* A row is about the samples whose label `key` has this value; NULL: about all. limit: of metrics that muster_limits_of
+ * does not know. */
+static const struct figure {
+	const char *metric, *title, *key, *value, *limit;
 } figures[] = {
-	{ "gpu.gemm_bf16_tflops", "BF16" },
-	{ "gpu.gemm_sustained_tflops", "BF16, end of the soak" },
-	{ "gpu.gemm_fp64_tflops", "FP64" },
-	{ "gpu.gemm_fp8_tflops", "FP8" },
-	{ "gpu.h2d_gbps", "H2D, one GPU at a time" },
-	{ "gpu.d2h_gbps", "D2H, one GPU at a time" },
-	{ "gpu.h2d_together_gbps", "H2D, all GPUs at once" },
-	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once" },
-	{ "gpu.memory_write_gbps", "GPU memory, written" },
-	{ "gpu.memory_read_gbps", "GPU memory, read" },
-	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw" },
+	{ "gpu.gemm_bf16_tflops", "BF16", NULL, NULL, NULL },
+	{ "gpu.gemm_sustained_tflops", "BF16, end of the soak", NULL, NULL, NULL },
+	{ "gpu.gemm_fp64_tflops", "FP64", NULL, NULL, NULL },
+	{ "gpu.gemm_fp8_tflops", "FP8", NULL, NULL, NULL },
+	{ "gpu.h2d_gbps", "H2D, one GPU at a time", NULL, NULL, NULL },
+	{ "gpu.d2h_gbps", "D2H, one GPU at a time", NULL, NULL, NULL },
+	{ "gpu.h2d_together_gbps", "H2D, all GPUs at once", NULL, NULL, NULL },
+	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once", NULL, NULL, NULL },
+	{ "gpu.bidirectional_gbps", "H2D while D2H runs", "direction", "h2d", NULL },
+	{ "gpu.bidirectional_gbps", "D2H while H2D runs", "direction", "d2h", NULL },
+	{ "gpu.memory_write_gbps", "GPU memory, written", NULL, NULL, NULL },
+	{ "gpu.memory_read_gbps", "GPU memory, read", NULL, NULL, NULL },
+	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw", NULL, NULL, NULL },
+	{ "nccl.alltoall_busbw_gbps", "all-to-all busbw", NULL, NULL, NULL },
+	{ "nccl.allgather_busbw_gbps", "all-gather busbw", NULL, NULL, NULL },
+	{ "nccl.reducescatter_busbw_gbps", "reduce-scatter busbw", NULL, NULL, NULL },
+	{ "pair.exchange_gbps", "exchange within the node", "kind", "edge", "pair.exchange_limit_gbps" },
+	{ "pair.exchange_gbps", "exchange with the next node", "kind", "rail", "pair.exchange_limit_gbps" },
 };
 
 enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
@@ -46,6 +55,7 @@ static const char *const headings[COLUMN_COUNT] = {
 };
 
 struct row {
+	const struct figure *figure;
 	const struct muster_metric *metric;
 	double bytes; /* 0: the metric has no message sizes */
 	double lowest, highest;
@@ -64,45 +74,66 @@ struct table {
 /* ---- what was measured ---- */
 
 /* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
-static struct row *row_of(struct table *table, size_t first, const struct muster_metric *metric, double bytes)
+static struct row *row_of(struct table *table, size_t first, const struct figure *figure,
+	const struct muster_metric *metric, double bytes)
 {
 	size_t at = first;
 	while (at < table->count && table->rows[at].bytes < bytes)
 		at++;
 	if (at < table->count && !(table->rows[at].bytes > bytes))
 		return &table->rows[at];
-	struct row row = { .metric = metric, .bytes = bytes };
+	struct row row = { .figure = figure, .metric = metric, .bytes = bytes };
 	MUSTER_ARRAY_PUSH(table->rows, table->count, table->room, row);
 	memmove(&table->rows[at + 1], &table->rows[at], (table->count - 1 - at) * sizeof row);
 	table->rows[at] = row;
 	return &table->rows[at];
 }
 
-static void take_samples(
-	struct table *table, size_t first, const struct muster_samples *samples, const struct muster_metric *metric)
+static const struct muster_sample *limit_of(
+	const struct muster_samples *samples, const struct muster_sample *sample, const struct figure *figure)
+{
+	for (size_t i = 0; figure->limit && i < samples->count; i++)
+		if (samples->items[i].value.type == MUSTER_NUMBER &&
+			strcmp(samples->items[i].metric->name, figure->limit) == 0 &&
+			muster_limit_fits(&samples->items[i], sample))
+			return &samples->items[i];
+	return muster_limit_among(samples, sample);
+}
+
+/* Whether labels are those of a figure; labels without its key are of each. */
+static bool is_about(const struct figure *figure, const struct muster_label *labels, size_t count)
+{
+	const char *value = figure->key ? muster_label_string(labels, count, figure->key) : NULL;
+	return !value || strcmp(value, figure->value) == 0;
+}
+
+static void take_samples(struct table *table, size_t first, const struct muster_samples *samples,
+	const struct figure *figure, const struct muster_metric *metric)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
-		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER)
+		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER ||
+			!is_about(figure, sample->labels, sample->label_count))
 			continue;
-		struct row *row =
-			row_of(table, first, metric, muster_label_number(sample->labels, sample->label_count, "bytes"));
+		struct row *row = row_of(table, first, figure, metric,
+			muster_label_number(sample->labels, sample->label_count, "bytes"));
 		double number = sample->value.number;
 		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
 		row->highest = row->count == 0 || number > row->highest ? number : row->highest;
 		row->count++;
-		muster_share_add(&row->share, number, muster_limit_among(samples, sample));
+		muster_share_add(&row->share, number, limit_of(samples, sample, figure));
 	}
 }
 
-static void take_metric(struct table *table, const struct muster_run *run, const struct muster_metric *metric)
+static void take_figure(struct table *table, const struct muster_run *run, const struct figure *figure)
 {
 	size_t first = table->count;
+	const struct muster_metric *metric = muster_metric_find(figure->metric);
 	if (metric->scope == MUSTER_SCOPE_JOB)
-		take_samples(table, first, &run->job.samples, metric);
+		take_samples(table, first, &run->job.samples, figure, metric);
 	for (size_t i = 0; i < run->node_count && metric->scope != MUSTER_SCOPE_JOB; i++)
 		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			take_samples(table, first, &run->nodes[i].ranks[j].samples, metric);
+			take_samples(table, first, &run->nodes[i].ranks[j].samples, figure, metric);
 }
 
 /* ---- what is required, and the result ---- */
@@ -136,7 +167,8 @@ static struct results results_of(const struct muster_report *report, const struc
 		const struct muster_tally *tally = &report->tallies[i];
 		double bytes = muster_label_number(tally->where, tally->where_count, "bytes");
 		if (!tally->metric || strcmp(tally->metric, row->metric->name) != 0 || tally->skipped ||
-			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)))
+			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)) ||
+			!is_about(row->figure, tally->where, tally->where_count))
 			continue;
 		all.any = true;
 		if (!applies(tally) || (tally->uncalibrated && all.threshold))
@@ -181,7 +213,8 @@ static char *result_text(const struct row *row, const struct results *all)
 			continue;
 		if (row->metric->scope == MUSTER_SCOPE_JOB)
 			return muster_asprintf("%s", mark);
-		return muster_asprintf("%s: %zu of %s", mark, count, muster_text_plural(things, row->count, "GPU"));
+		return muster_asprintf("%s: %zu of %s", mark, count,
+			muster_text_plural(things, row->count, row->figure->limit ? "exchange" : "GPU"));
 	}
 	if (all->count[MUSTER_PASS] == 0 && all->count[MUSTER_BLOCKED] > 0)
 		return muster_asprintf("blocked by %s", all->blocked_by ? all->blocked_by : "a failed check");
@@ -194,23 +227,15 @@ static char *result_text(const struct row *row, const struct results *all)
 	return muster_asprintf("%s", muster_text_mark(MUSTER_PASS));
 }
 
-static const char *title_of(const struct muster_metric *metric)
-{
-	size_t i = 0;
-	while (strcmp(figures[i].metric, metric->name) != 0)
-		i++;
-	return figures[i].title;
-}
-
 static void fill_row(const struct muster_report *report, struct row *row)
 {
 	struct results all = results_of(report, row);
 	char size[64], text[64];
 	if (row->bytes > 0 && row->bytes < 0x1p63)
-		snprintf(row->cells[TITLE], CELL_MAX, "%s, %s", title_of(row->metric),
+		snprintf(row->cells[TITLE], CELL_MAX, "%s, %s", row->figure->title,
 			muster_bytes_text((uint64_t)row->bytes, size, sizeof size));
 	else
-		snprintf(row->cells[TITLE], CELL_MAX, "%s", title_of(row->metric));
+		snprintf(row->cells[TITLE], CELL_MAX, "%s", row->figure->title);
 	snprintf(row->cells[LOWEST], CELL_MAX, "%s", muster_value_text(muster_number(row->lowest), text, sizeof text));
 	snprintf(
 		row->cells[HIGHEST], CELL_MAX, "%s", muster_value_text(muster_number(row->highest), text, sizeof text));
@@ -297,11 +322,8 @@ static void print_ring(const struct muster_text_page *page)
 void muster_text_figures(const struct muster_text_page *page)
 {
 	struct table table = { 0 };
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-		const struct muster_metric *metric = muster_metric_find(figures[i].metric);
-		if (metric)
-			take_metric(&table, page->report->run, metric);
-	}
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		take_figure(&table, page->report->run, &figures[i]);
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {

@@ -7,6 +7,9 @@
 
 static const struct muster_label at_64[] = { { .key = "bytes", .value = { .type = MUSTER_NUMBER, .number = 64 } } };
 
+static const struct muster_label edges[] = { { .key = "kind", .value = { .type = MUSTER_STRING, .string = "edge" } } };
+static const struct muster_label rails[] = { { .key = "kind", .value = { .type = MUSTER_STRING, .string = "rail" } } };
+
 #define H2D .check = "copy.h2d", .metric = "gpu.h2d_gbps", .unit = "GB/s"
 #define SIZES .metric = "nccl.allreduce_busbw_gbps", .unit = "GB/s"
 
@@ -30,6 +33,40 @@ static const struct case_of {
 		"all-reduce busbw, 64 B 2 2 - - - no check\n"
 		"all-reduce busbw, 1 KiB 9 9 - - - no check\n"
 		"all-reduce busbw, 1 MiB 300 300 - - - no check\n" },
+	/* other collectives and exchanges beside it, each kind and direction by itself, with the checks of that kind */
+	{ RING "job nccl.alltoall_busbw_gbps bytes=64 nodes=1 ranks=2 20\n"
+	       "job nccl.allgather_busbw_gbps bytes=64 nodes=1 ranks=2 21\n"
+	       "job nccl.reducescatter_busbw_gbps bytes=64 nodes=1 ranks=2 22\n"
+	       "a/0 pair.exchange_gbps kind=edge peer_gpu=h 200\na/1 pair.exchange_gbps kind=edge peer_gpu=g 100\n"
+	       "a/1 pair.exchange_limit_gbps kind=edge peer_gpu=g link=NVLink 250\n"
+	       "a/0 pair.exchange_gbps kind=rail peer_gpu=h 24\n",
+		{ { .metric = "pair.exchange_gbps",
+			  .check = "pairs.edge_share",
+			  .unit = "GB/s",
+			  .has_least = true,
+			  .least = 0.6,
+			  .share_of = "pair.exchange_limit_gbps",
+			  .where = edges,
+			  .where_count = 1,
+			  .count = { [MUSTER_PASS] = 1, [MUSTER_FAIL] = 1 } },
+			{ .metric = "pair.exchange_gbps",
+				.check = "pairs.rail_share",
+				.unit = "GB/s",
+				.has_least = true,
+				.least = 0.8,
+				.share_of = "pair.exchange_limit_gbps",
+				.where = rails,
+				.where_count = 1,
+				.count = { [MUSTER_PASS] = 1 } } },
+		"all-to-all busbw, 64 B 20 20 - - - no check\n"
+		"all-gather busbw, 64 B 21 21 - - - no check\n"
+		"reduce-scatter busbw, 64 B 22 22 - - - no check\n"
+		"exchange within the node 100 200 60 % - 40 % of NVLink FAIL: 1 of 2 exchanges\n"
+		"exchange with the next node 24 24 80 % - - pass\n" },
+	{ "a/0 gpu.bidirectional_gbps gpu=g direction=d2h 20\na/0 gpu.bidirectional_gbps gpu=g direction=h2d 21",
+		{ { 0 } },
+		"H2D while D2H runs 21 21 - - - no check\n"
+		"D2H while H2D runs 20 20 - - - no check\n" },
 	/* an all-reduce without some ranks says so */
 	{ RING BUSBW "1048576 nodes=1 ranks=1 300\njob nccl.ring_ranks 1", { { 0 } },
 		"all-reduce busbw, 1 MiB 300 300 - - - no check\n(all-reduce of 1 of 2 ranks)\n" },

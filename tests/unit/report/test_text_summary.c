@@ -35,7 +35,7 @@ static size_t count_of(const char *text, const char *wanted)
 	return count;
 }
 
-static const char *const whole =
+static const char *const top =
 	"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"
 	"Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711, muster " MUSTER_VERSION "\n"
 	"SIMULATED: results come from simulated hardware, not from a real machine\n"
@@ -83,26 +83,43 @@ static const char *const whole =
 	"  sim-1, GPU 000c:00:00.0, shared (text): text\n"
 	"  sim-1, GPU 000d:00:00.0, shared (text): text\n"
 	"  and 9 more, all of them in the JSON report\n"
+	"\n";
+
+static const char figures[] =
+	"matrix products, TFLOP/s       lowest  highest  required  warning  share of the limit          result\n"
+	"BF16                            253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
+	"BF16, end of the soak             250      250         -        -  80 % of the BF16 limit      no check\n"
+	"FP64                             18.9     18.9         -        -  -                           no check\n"
+	"FP8                               500      500         -        -  -                           no check\n"
 	"\n"
-	"matrix products, TFLOP/s   lowest  highest  required  warning  share of the limit          result\n"
-	"BF16                        253.7    253.7         -        -  81 % of the BF16 limit      no check\n"
-	"BF16, end of the soak         250      250         -        -  80 % of the BF16 limit      no check\n"
-	"FP64                         18.9     18.9         -        -  -                           no check\n"
-	"FP8                           500      500         -        -  -                           no check\n"
-	"\n"
-	"bandwidth, GB/s            lowest  highest  required  warning  share of the limit          result\n"
-	"H2D, one GPU at a time      26.06     26.1         -        -  83 % of PCIe 4.0 x16        FAIL: 1 of 15 "
+	"bandwidth, GB/s                lowest  highest  required  warning  share of the limit          result\n"
+	"H2D, one GPU at a time          26.06     26.1         -        -  83 % of PCIe 4.0 x16        FAIL: 1 of 15 "
 	"GPUs\n"
-	"D2H, one GPU at a time      25.06     25.1         -        -  80 % of PCIe 4.0 x16        no threshold\n"
-	"H2D, all GPUs at once       25.06     25.1         -        -  80 % of PCIe 4.0 x16        no check\n"
-	"D2H, all GPUs at once       24.07     24.1         -        -  76 to 77 % of PCIe 4.0 x16  no check\n"
-	"GPU memory, written          1348     1350         -        -  87 % of the memory's limit  no check\n"
-	"GPU memory, read             1398     1400         -        -  90 % of the memory's limit  no check\n"
-	"all-reduce busbw, 8 B       229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
-	"all-reduce busbw, 1 MiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
-	"all-reduce busbw, 16 MiB    229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
-	"all-reduce busbw, 512 MiB   229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
-	"all-reduce busbw, 8 GiB     229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"D2H, one GPU at a time          25.06     25.1         -        -  80 % of PCIe 4.0 x16        no threshold\n"
+	"H2D, all GPUs at once           25.06     25.1         -        -  80 % of PCIe 4.0 x16        no check\n"
+	"D2H, all GPUs at once           24.07     24.1         -        -  76 to 77 % of PCIe 4.0 x16  no check\n"
+	"GPU memory, written              1348     1350         -        -  87 % of the memory's limit  no check\n"
+	"GPU memory, read                 1398     1400         -        -  90 % of the memory's limit  no check\n"
+	"all-reduce busbw, 8 B           229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 1 MiB         229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 16 MiB        229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 512 MiB       229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-reduce busbw, 8 GiB         229.5    229.5         -        -  76 % of NVLink (12 x 25.0)  no check\n"
+	"all-to-all busbw, 8 B               1        1         -        -  -                           no check\n"
+	"all-to-all busbw, 1 MiB             1        1         -        -  -                           no check\n"
+	"all-to-all busbw, 16 MiB            1        1         -        -  -                           no check\n"
+	"all-to-all busbw, 512 MiB           1        1         -        -  -                           no check\n"
+	"all-to-all busbw, 8 GiB             1        1         -        -  -                           no check\n"
+	"all-gather busbw, 8 B               1        1         -        -  -                           no check\n"
+	"all-gather busbw, 1 MiB             1        1         -        -  -                           no check\n"
+	"all-gather busbw, 16 MiB            1        1         -        -  -                           no check\n"
+	"all-gather busbw, 512 MiB           1        1         -        -  -                           no check\n"
+	"all-gather busbw, 8 GiB             1        1         -        -  -                           no check\n"
+	"reduce-scatter busbw, 8 B           1        1         -        -  -                           no check\n"
+	"reduce-scatter busbw, 1 MiB         1        1         -        -  -                           no check\n"
+	"reduce-scatter busbw, 16 MiB        1        1         -        -  -                           no check\n"
+	"reduce-scatter busbw, 512 MiB       1        1         -        -  -                           no check\n"
+	"reduce-scatter busbw, 8 GiB         1        1         -        -  -                           no check\n"
 	"\n"
 	"ranks: exchanges, products and steps of 15 ranks are within 2 % of each other\n"
 	"\n"
@@ -123,7 +140,8 @@ START_TEST(the_summary_reads_from_the_worst_to_the_figures)
 			tallies[i].title = "copies to the GPU";
 	report.tallies = tallies;
 	char *text = text_of(&report, false);
-	ck_assert_str_eq(text, whole);
+	ck_assert_int_eq(strncmp(text, top, strlen(top)), 0);
+	ck_assert_str_eq(text + strlen(top), figures);
 	free(text);
 	muster_run_done(&run);
 }
