@@ -288,6 +288,7 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 	muster_text_notes(&page);
 	muster_text_others(&page);
 	muster_text_figures(&page);
+	muster_text_steps(&page);
 	muster_text_slowest(&page);
 	print_counts(&page);
 	fputc('\n', out);

@@ -40,6 +40,7 @@ void muster_text_table(const struct muster_text_page *page);    /* nodes x probe
 void muster_text_notes(const struct muster_text_page *page);    /* events of the kernel's log without a finding */
 void muster_text_others(const struct muster_text_page *page);   /* who else used the nodes */
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
+void muster_text_steps(const struct muster_text_page *page);    /* the training steps */
 void muster_text_slowest(const struct muster_text_page *page);  /* the slowest ranks */
 
 #endif

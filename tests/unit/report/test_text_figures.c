@@ -204,11 +204,37 @@ START_TEST(without_bandwidths_there_is_no_table)
 }
 END_TEST
 
+static const struct {
+	const char *run, *line; /* NULL: none */
+} steps[] = {
+	{ "a/0 rank.local_rank 0", NULL },
+	{ "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms 6.5\na/0 rank.step_p99_ms 7\na/1 rank.step_p99_ms 7\n"
+	  "job job.overlap 0.93\njob job.step_spread among=x 0.01\njob job.step_spread among=y 0.034\n",
+		"\ntraining steps: median 5 to 6.5 ms, 99th percentile 7 ms, overlap 93 %, products differ by 3.4 "
+		"%\n" },
+	{ "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms -\njob job.overlap -\n", "\ntraining steps: median 5 ms\n" },
+};
+
+START_TEST(training_steps_have_a_line)
+{
+	struct muster_run run;
+	struct muster_report report = { .run = &run, .sku = "test" };
+	run_text(&run, steps[_i].run);
+	const char *text = text_of(&report), *line = strstr(text, "\ntraining steps");
+	if (steps[_i].line)
+		ck_assert_msg(line && strncmp(line, steps[_i].line, strlen(steps[_i].line)) == 0, "%s", text);
+	else
+		ck_assert_msg(!line, "%s", text);
+	muster_run_done(&run);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("report/text_figures");
 	TCase *tcase = tcase_create("figures");
 	tcase_add_loop_test(tcase, bandwidths_are_shown_with_their_limits_and_results, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tcase, training_steps_have_a_line, 0, sizeof steps / sizeof *steps);
 	tcase_add_test(tcase, each_unit_has_a_table_of_its_own);
 	tcase_add_test(tcase, without_bandwidths_there_is_no_table);
 	suite_add_tcase(suite, tcase);
