@@ -2,9 +2,11 @@
  *
  * bench_report RANKS...: for each number of ranks, one process makes a report and another one, bound to a single CPU,
  * is timed with it. With several numbers the cost per rank of each is compared with the first one's.
+ * bench_report pairs RANKS...: what judging a run costs with the exchanges of its pairs, and without.
  */
 #include "muster/report.h"
 
+#include "eval/derive.h"
 #include "util/text.h"
 #include "synthetic_run.h"
 
@@ -155,10 +157,109 @@ static int bench(const char *directory, int ranks, double *first_us)
 	return 0;
 }
 
+/* ---- exchanges of pairs ---- */
+
+static void drop_exchanges(struct muster_samples *samples)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < samples->count; i++)
+		if (strncmp(samples->items[i].metric->name, "pair.", strlen("pair.")) != 0)
+			samples->items[kept++] = samples->items[i];
+	samples->count = kept;
+}
+
+static void add_exchange(struct muster_run *run, size_t node, size_t rank, const char *kind, struct muster_rank *peer)
+{
+	static const struct {
+		const char *metric;
+		double value;
+	} values[] = { { "pair.exchange_us", 12.5 }, { "pair.exchange_wrong", 0 } };
+	struct muster_rank *own = &run->nodes[node].ranks[rank];
+	bool edge = strcmp(kind, "edge") == 0;
+	size_t peer_node = (size_t)peer->rank / SYNTHETIC_PER_NODE;
+	const struct muster_label labels[] = {
+		{ "kind", muster_string(kind) },
+		{ "peer_node", muster_string(run->nodes[peer_node].name) },
+		{ "peer_gpu", muster_string(peer->gpu) },
+		{ "nic", edge ? muster_string("none")
+			      : muster_string(muster_arena_printf(run->arena, "mlx5_ib%zu:1", rank)) },
+		{ "transport", muster_string(edge ? "P2P/CUMEM" : "NET/IB/GDRDMA") },
+	};
+	enum { LABELS = sizeof labels / sizeof *labels };
+	struct muster_label *kept = muster_arena_alloc(run->arena, sizeof labels);
+	memcpy(kept, labels, sizeof labels);
+	struct muster_sample sample = { .metric = muster_metric_find("pair.exchange_gbps"),
+		.labels = kept,
+		.label_count = LABELS,
+		.value = muster_number((edge ? 166.0 : 23.9) * (1 - (double)(own->rank % 97) / 9973)) };
+	muster_samples_add(&own->samples, sample);
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		sample.metric = muster_metric_find(values[i].metric);
+		sample.value = muster_number(values[i].value);
+		muster_samples_add(&own->samples, sample);
+	}
+}
+
+/* Two edges and, with two nodes or more, two rails of each rank. */
+static void add_exchanges(struct muster_run *run)
+{
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			struct muster_node *node = &run->nodes[n];
+			size_t ranks = node->rank_count, nodes = run->node_count;
+			add_exchange(run, n, r, "edge", &node->ranks[(r + 1) % ranks]);
+			add_exchange(run, n, r, "edge", &node->ranks[(r + ranks - 1) % ranks]);
+			add_exchange(run, n, r, "rail", &run->nodes[(n + 1) % nodes].ranks[r]);
+			add_exchange(run, n, r, "rail", &run->nodes[(n + nodes - 1) % nodes].ranks[r]);
+		}
+}
+
+/* The time of deriving and judging, us a rank; a negative number when the configuration cannot be read. */
+static double judge_us(int ranks, bool pairs, size_t *ret_findings)
+{
+	struct muster_expect expect;
+	struct muster_run run;
+	struct muster_report report;
+	struct muster_error err;
+	if (muster_expect_load(MUSTER_SOURCE_DIR "/configs", "Standard_ND96asr_v4", NULL, &expect, &err) < 0) {
+		fprintf(stderr, "bench_report: %s\n", err.text);
+		return -1;
+	}
+	synthetic_run(&run, ranks);
+	for (size_t n = 0; n < run.node_count; n++)
+		for (size_t r = 0; r < run.nodes[n].rank_count; r++)
+			drop_exchanges(&run.nodes[n].ranks[r].samples);
+	if (pairs)
+		add_exchanges(&run);
+	double start = cpu_s();
+	muster_run_derive(&run);
+	muster_evaluate(&run, &expect, false, &report);
+	double us = (cpu_s() - start) / ranks * 1e6;
+	*ret_findings = report.finding_count;
+	muster_report_done(&report);
+	muster_run_done(&run);
+	muster_expect_done(&expect);
+	return us;
+}
+
+/* Whole nodes only. */
+static int bench_pairs(int ranks)
+{
+	size_t findings, all;
+	ranks -= ranks % SYNTHETIC_PER_NODE;
+	double without = judge_us(ranks, false, &findings), with = judge_us(ranks, true, &all);
+	if (without <= 0 || with < 0)
+		return -1;
+	printf("%7d ranks: judged in %.1f us a rank (%zu findings), with exchanges in %.1f (%zu findings): %.1f more, "
+	       "%.2f times\n",
+		ranks, without, findings, with, all, with - without, with / without);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fputs("usage: bench_report RANKS...\n", stderr);
+		fputs("usage: bench_report [pairs] RANKS...\n", stderr);
 		return 2;
 	}
 	const char *base = getenv("TMPDIR");
@@ -170,14 +271,15 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	int rc = 0;
-	for (int i = 1; i < argc && rc == 0; i++) {
+	bool pairs = strcmp(argv[1], "pairs") == 0;
+	for (int i = pairs ? 2 : 1; i < argc && rc == 0; i++) {
 		struct muster_error err;
 		long ranks;
 		if (muster_parse_int(argv[i], 1, 1 << 22, &ranks, "RANKS", &err) < 0) {
 			fprintf(stderr, "bench_report: %s\n", err.text);
 			rc = -1;
 		} else {
-			rc = bench(directory, (int)ranks, &first_us);
+			rc = pairs ? bench_pairs((int)ranks) : bench(directory, (int)ranks, &first_us);
 		}
 	}
 	rmdir(directory);

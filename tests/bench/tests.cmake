@@ -9,6 +9,7 @@ add_executable(bench_protocol ${CMAKE_CURRENT_LIST_DIR}/bench_protocol.c)
 target_link_libraries(bench_protocol PRIVATE coord_job)
 add_custom_target(bench
 	COMMAND bench_report 8192 131072
+	COMMAND bench_report pairs 8192 131072
 	COMMAND bench_localize 1024 2048 4096 8192 16384
 	COMMAND bench_protocol 1024 16384
 	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_sim.sh $<TARGET_FILE:muster>
