@@ -40,6 +40,12 @@ void muster_progress_init(struct muster_progress *progress, const struct muster_
 	};
 }
 
+/* The profile quick puts no load on the GPUs, and measures no traffic after the all-reduce. */
+static bool has_phase(const struct muster_progress *progress, int phase)
+{
+	return !progress->quick || (phase != MUSTER_PHASE_LOAD && phase != MUSTER_PHASE_TRAFFIC);
+}
+
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
 {
 	int phase = 0;
@@ -47,6 +53,8 @@ void muster_progress_show(struct muster_progress *progress, const int *done, int
 		return;
 	while (phase + 1 < MUSTER_PHASE_COUNT && done[phase] >= ranks)
 		phase++;
+	while (!has_phase(progress, phase))
+		phase--;
 	double now = muster_clock_now(progress->clock), seconds = (now - progress->start_ms) / 1e3;
 	if (progress->terminal) {
 		if (now - progress->shown_ms < TERMINAL_EVERY_MS && phase == progress->phase)

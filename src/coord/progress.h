@@ -10,6 +10,7 @@ struct muster_progress {
 	const struct muster_clock *clock;
 	bool terminal, shown;
 	bool silent;     /* print nothing */
+	bool quick;      /* the profile: without load and traffic */
 	int phase, done; /* what was shown last */
 	double start_ms, shown_ms;
 };
@@ -19,7 +20,8 @@ struct muster_progress {
 bool muster_on_terminal(void);
 
 void muster_progress_init(struct muster_progress *progress, const struct muster_clock *clock);
-/* done[phase] ranks of `ranks` have ended each phase; shows the first phase that not all of them have ended. */
+/* done[phase] ranks of `ranks` have ended each phase; shows the first phase that not all of them have
+ * ended, or the phase before it when the profile does not have it. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks);
 /* Print a line that stays. */
 void muster_progress_say(const struct muster_progress *progress, const char *text);

@@ -38,6 +38,25 @@ static void show(int start_done, int drivers_done, int inventory_done)
 	muster_progress_show(&progress, done, 8);
 }
 
+START_TEST(quick_has_no_load_and_no_traffic)
+{
+	int done[MUSTER_PHASE_COUNT] = { 8, 8, 8, 8 };
+	start("0");
+	progress.quick = true;
+	muster_progress_show(&progress, done, 8);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: host and device copies\n");
+	done[MUSTER_PHASE_LOAD] = 8;
+	muster_progress_show(&progress, done, 8);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: all-reduce\n");
+	done[MUSTER_PHASE_RING] = 8;
+	muster_progress_show(&progress, done, 8);
+	ck_assert_str_eq(printed(), "");
+	progress.quick = false;
+	muster_progress_show(&progress, done, 8);
+	ck_assert_str_eq(printed(), "muster: 1.5 s: traffic between ranks\n");
+}
+END_TEST
+
 START_TEST(without_a_terminal_each_phase_is_a_line_once)
 {
 	start("0");
@@ -122,6 +141,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("progress");
 	tcase_add_test(tcase, without_a_terminal_each_phase_is_a_line_once);
+	tcase_add_test(tcase, quick_has_no_load_and_no_traffic);
 	tcase_add_test(tcase, the_last_phase_is_shown_when_all_have_ended_it);
 	tcase_add_test(tcase, on_a_terminal_one_line_moves);
 	tcase_add_test(tcase, silent_progress_prints_nothing);
