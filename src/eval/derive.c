@@ -303,6 +303,7 @@ void muster_run_derive(struct muster_run *run)
 	bool known = false, one_node = false;
 	muster_run_derive_imex(run);
 	muster_run_derive_exchanges(run);
+	muster_run_derive_usual(run);
 	muster_run_derive_racks(run);
 	size_t count = run->job.samples.count;
 	for (size_t i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
  *
  * Within a node or an NVLink domain the limit is that of all NVLinks of a GPU, where switches join the GPUs or there
  * are only two of them: then all links lead to the peer. Between nodes it is the live rate of the NIC that NCCL names
- * for the rank, shared by all ranks of the node that use the NIC.
+ * for the rank, shared by all ranks of the node that use the NIC. Through the host's memory it is PCIe.
  */
 #include "eval/derive.h"
 
@@ -15,10 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FULL_BYTES                                                                                                     \
-	(64.0 * 1024 * 1024) /* what shares of limits are for: smaller messages take longer to begin than to go */
-#define SHORT_BYTES 1e6
-#define SLOW_GBPS 1.2   /* slower than that, an exchange has a smaller message because it is slow: no more than 60 ms */
 #define SWITCHED_GPUS 8 /* so many GPUs of a node, each joined to all others, have NVSwitches between them */
 
 /* GB/s and its words; or why it is not known. */
@@ -38,7 +34,7 @@ struct rank_facts {
 
 struct derivation {
 	struct muster_run *run;
-	const struct muster_metric *exchange, *bytes, *limit, *gpu_count, *port_limit;
+	const struct muster_metric *exchange, *limit, *gpu_count, *port_limit;
 	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *pcie_limit;
 	bool one_domain;
 	struct muster_exchange_peers peers;
@@ -92,7 +88,7 @@ static const struct rank_facts *facts_of(struct derivation *d, struct muster_exc
 
 /* Within a node, or between nodes of one NVLink domain. */
 static struct limit gpu_limit(
-	struct derivation *d, struct muster_exchange_end end, bool same_node, const char **ret_path)
+	struct derivation *d, struct muster_exchange_end end, bool same_node, bool by_host, const char **ret_path)
 {
 	const struct rank_facts *rank = facts_of(d, end);
 	const struct muster_node *node = &d->run->nodes[end.node];
@@ -105,7 +101,7 @@ static struct limit gpu_limit(
 	if (rank->links > 0 && (rank->fabric || !same_node || all_joined))
 		return rank->nvlink;
 	*ret_path = "PCIe";
-	if (rank->links >= 0 && rank->links < 1)
+	if (rank->links < 1 && (rank->links >= 0 || by_host))
 		return rank->pcie;
 	*ret_path = "unknown";
 	return (struct limit){ .why = rank->links > 0 ? "how many of its NVLinks lead to the other GPU is not known"
@@ -175,21 +171,6 @@ static struct limit nic_limit(struct derivation *d, struct muster_exchange_end e
 	return sum;
 }
 
-/* Why the rate says little of a share: the all-reduce's buffers had no room for a full message. */
-static const char *why_small(
-	const struct derivation *d, const struct muster_samples *samples, const struct muster_sample *rate)
-{
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct muster_sample *bytes = &samples->items[i];
-		if (bytes->metric != d->bytes || !muster_limit_fits(bytes, rate) || number_of(bytes) >= FULL_BYTES ||
-			(number_of(bytes) > SHORT_BYTES && number_of(rate) < SLOW_GBPS))
-			continue;
-		return muster_arena_printf(d->run->arena, "messages of %.4g MiB only, and a share is for 64 MiB",
-			number_of(bytes) / (1024 * 1024));
-	}
-	return NULL;
-}
-
 static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
 {
 	struct muster_arena *arena = d->run->arena;
@@ -200,13 +181,15 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 	const char *path = "unknown";
 	struct limit limit = { .why = "the other rank is not in the run" };
 	size_t count = sample->label_count;
+	bool by_host = strncmp(muster_exchange_label(sample, "transport"), "SHM", 3) == 0;
 	if (muster_exchange_peer_find(&d->peers, sample, &ends[1]))
-		limit = (struct limit){ .why = why_small(d, samples, sample) };
+		limit = (struct limit){ .why = muster_exchange_why_small(samples, at, arena) };
 	for (size_t end = 0; end < 2 && !limit.why; end++) {
 		bool network = muster_exchange_is_network(sample, d->one_domain);
 		const char *its_path = "network";
-		struct limit other = network ? nic_limit(d, ends[end])
-					     : gpu_limit(d, ends[end], ends[0].node == ends[1].node, &its_path);
+		struct limit other =
+			network ? nic_limit(d, ends[end])
+				: gpu_limit(d, ends[end], ends[0].node == ends[1].node, by_host, &its_path);
 		if (end == 0 || other.why || other.gbps < limit.gbps) {
 			limit = other;
 			path = its_path;
@@ -228,7 +211,6 @@ void muster_run_derive_exchanges(struct muster_run *run)
 {
 	struct derivation d = { .run = run,
 		.exchange = muster_metric_find("pair.exchange_gbps"),
-		.bytes = muster_metric_find("pair.exchange_bytes"),
 		.limit = muster_metric_find("pair.exchange_limit_gbps"),
 		.gpu_count = muster_metric_find("node.gpu_count"),
 		.port_limit = muster_metric_find("port.limit_gbps") };

@@ -41,7 +41,7 @@ static const struct part_words words[3][4] = {
 	},
 	{
 		[MUSTER_PART_GPU] = { "between these two GPUs only, which are well with others",
-			"check the NVLinks between the two GPUs: their state and error counters, dmesg" },
+			"check the NVLinks between the two GPUs, or the PCIe path: state and error counters, dmesg" },
 		[MUSTER_PART_NIC] = { "between these two network adapters only, which are well with others",
 			"check cables, switches and routing between the two adapters; until this is fixed, do not use "
 			"both nodes in one job" },
@@ -52,8 +52,8 @@ static const struct part_words words[3][4] = {
 	{
 		[MUSTER_PART_GPU] = { "between these two GPUs; it cannot be decided which of them is the cause, or the "
 				      "link between them",
-			"check both GPUs: NVLinks, clocks, Xid lines in dmesg; to find out which one, run muster on "
-			"this node together with another one" },
+			"check both GPUs: NVLinks or PCIe, clocks, Xid lines in dmesg; to find out which one, run "
+			"muster on this node together with another one" },
 		[MUSTER_PART_NIC] = { "between these two network adapters; it cannot be decided which of them is the "
 				      "cause, or the network between them",
 			"to find out which one, exchange one of the two nodes for another node and run muster again: "

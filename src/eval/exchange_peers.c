@@ -2,11 +2,16 @@
  */
 #include "eval/exchange_peers.h"
 
+#include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define FULL_BYTES (64.0 * 1024 * 1024) /* smaller messages take longer to begin than to go */
+#define SHORT_BYTES 1e6
+#define SLOW_GBPS 1.2 /* slower than that, an exchange has a smaller message because it is slow: no more than 60 ms */
 
 struct muster_exchange_name {
 	const char *name;
@@ -59,4 +64,22 @@ bool muster_exchange_is_network(const struct muster_sample *sample, bool one_dom
 	if (strncmp(transport, "P2P/", 4) == 0 || strncmp(transport, "SHM", 3) == 0)
 		return false;
 	return strcmp(muster_exchange_label(sample, "kind"), "rail") == 0 && !one_domain;
+}
+
+const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena)
+{
+	const struct muster_metric *metric = muster_metric_find("pair.exchange_bytes");
+	const struct muster_value rate = samples->items[at].value;
+	for (size_t i = 0; i < samples->count; i++) {
+		/* the size comes before the rate: look there first */
+		const struct muster_sample *bytes = &samples->items[(at + samples->count - i) % samples->count];
+		if (bytes->metric != metric || !muster_limit_fits(bytes, &samples->items[at]))
+			continue;
+		double size = bytes->value.type == MUSTER_NUMBER ? bytes->value.number : 0;
+		if (size >= FULL_BYTES || (size > SHORT_BYTES && rate.type == MUSTER_NUMBER && rate.number < SLOW_GBPS))
+			return NULL;
+		return muster_arena_printf(
+			arena, "messages of %.4g MiB only, and a share is for 64 MiB", size / (1024 * 1024));
+	}
+	return NULL;
 }

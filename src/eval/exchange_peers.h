@@ -27,6 +27,10 @@ bool muster_exchange_peer_find(
  * the log does not say it, an exchange between nodes does that NVLink does not join. */
 bool muster_exchange_is_network(const struct muster_sample *sample, bool one_domain);
 
+/* Why the rate at this place says little of a share: the all-reduce's buffers had no room for a full message. NULL: it
+ * does. */
+const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena);
+
 /* The label's text; "" for none. */
 const char *muster_exchange_label(const struct muster_sample *sample, const char *key);
 

@@ -124,6 +124,7 @@ static const struct metric_trend {
 	{ "pair.exchange_gbps", MUSTER_TREND_MORE },
 	{ "pair.exchange_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "pair.exchange_us", MUSTER_TREND_DRIFTS },
+	{ "pair.exchange_usual_gbps", MUSTER_TREND_DRIFTS },
 	{ "pair.exchange_wrong", MUSTER_TREND_LESS },
 	{ "port.counter", MUSTER_TREND_DRIFTS }, /* of the port's whole life */
 	{ "port.counter_increase", MUSTER_TREND_LESS },

@@ -29,6 +29,10 @@ static const struct muster_metric metrics[] = {
 		"what pair.exchange_gbps can be on the path between the two; not measured but derived from what nodes "
 		"and ranks say of their links",
 		"kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link"),
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "pair.exchange_usual_gbps", MUSTER_NUMBER, "GB/s",
+		"median of pair.exchange_gbps over the exchanges of the run that are alike, the best one of each rank; "
+		"not measured but derived",
+		"kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link"),
 };
 
 #define FULL_BYTES (64 * MIB)

@@ -55,6 +55,10 @@ static const struct {
 	/* no NVLink */
 	{ GPU("a/0", "g0", "0", "-", "0") GPU("a/1", "g1", "0", "-", "0") EDGE("a/0", "a", "g1"),
 		"PCIe, PCIe_of_g0: 31.5\n" },
+	{ "a/0 = g0 GPU-0\na/1 = g1 GPU-1\na/0 gpu.pcie_limit_gbps gpu=x link=PCIe 63\na/1 gpu.pcie_limit_gbps "
+	  "gpu=x link=PCIe 31.5\na/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=g1 nic=none "
+	  "transport=SHM/direct 9\n",
+		"PCIe, PCIe: 31.5\n" },
 	{ "a/0 = g0 GPU-0\na/1 = g1 GPU-1\n" EDGE("a/0", "a", "g1"),
 		"unknown, unknown: null: whether NVLink joins the two GPUs is not known\n" },
 	{ GPU("a/0", "g0", "18", "-", "1") GPU("a/1", "g1", "18", "450", "1") EDGE("a/0", "a", "g1"),

@@ -230,7 +230,7 @@ START_TEST(every_value_is_checked_and_both_sizes_are_timed)
 	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_us", "rail"), 10, 1e-3);
 	ck_assert_uint_eq(nccl.timed_of_size, 2); /* 8 bytes */
 	ck_assert_int_eq(nccl.aborted, 0);
-	static const char *const derived[] = { "pair.exchange_limit_gbps", NULL };
+	static const char *const derived[] = { "pair.exchange_limit_gbps", "pair.exchange_usual_gbps", NULL };
 	fake_complete(context, derived);
 	fake_forget(context);
 	nccl.checked = 0;

@@ -1,0 +1,171 @@
+/* derive_usual.c - what the exchanges of a run that are alike reach: a measure where no limit is known
+ *
+ * Within a node an exchange is like those of the same two GPUs, by bus id, on other nodes: other pairs of GPUs may have
+ * another path. Between nodes it is like all exchanges through a network adapter or an interface of the same name with
+ * as many ranks on both nodes. Of each rank only its best exchange counts, since a slow part slows down both exchanges
+ * of its own rank, but only one of the two of each neighbour.
+ */
+#include "eval/derive.h"
+
+#include "eval/eval.h"
+#include "eval/exchange_peers.h"
+#include "eval/nvlink_domains.h"
+#include "muster/arena.h"
+#include "util/array.h"
+#include "util/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NODES_LEAST 3 /* of two it is not known which one is usual */
+
+enum { KIND, TRANSPORT, NIC, OWN_GPU, PEER_GPU, TEXTS };
+
+struct exchange {
+	const char *texts[TEXTS];
+	size_t sizes[2]; /* ranks of its own node and of the other one */
+	size_t node, rank, at;
+	double gbps;
+	const char *path;
+};
+
+struct exchanges {
+	struct exchange *items;
+	size_t count, room;
+};
+
+static int by_number(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_likeness(const struct exchange *a, const struct exchange *b)
+{
+	int order = by_number(a->sizes[0], b->sizes[0]);
+	if (order == 0)
+		order = by_number(a->sizes[1], b->sizes[1]);
+	for (size_t i = 0; i < TEXTS && order == 0; i++)
+		order = strcmp(a->texts[i], b->texts[i]);
+	return order;
+}
+
+/* Exchanges that are alike, by ranks, the best one of each rank first. */
+static int in_order(const void *left, const void *right)
+{
+	const struct exchange *a = left, *b = right;
+	int order = by_likeness(a, b);
+	if (order == 0)
+		order = by_number(a->node, b->node);
+	if (order == 0)
+		order = by_number(a->rank, b->rank);
+	if (order == 0)
+		order = (a->gbps < b->gbps) - (a->gbps > b->gbps);
+	return order ? order : by_number(a->at, b->at);
+}
+
+static const char *path_of(const char *transport, bool network)
+{
+	if (!network)
+		return "node";
+	if (strncmp(transport, "NET/", 4) != 0)
+		return "unknown";
+	return strncmp(transport, "NET/Socket", 10) == 0 ? "sockets" : "network";
+}
+
+static void gather(const struct muster_run *run, struct exchanges *ret)
+{
+	const struct muster_metric *metric = muster_metric_find("pair.exchange_gbps");
+	struct muster_exchange_peers peers = muster_exchange_peers_make(run);
+	bool one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
+	struct muster_exchange_end peer;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+			for (size_t i = 0; i < rank->samples.count; i++) {
+				const struct muster_sample *sample = &rank->samples.items[i];
+				if (sample->metric != metric || sample->value.type != MUSTER_NUMBER ||
+					muster_exchange_why_small(&rank->samples, i, run->arena) ||
+					!muster_exchange_peer_find(&peers, sample, &peer))
+					continue;
+				bool network = muster_exchange_is_network(sample, one_domain), inside = peer.node == n;
+				const char *transport = muster_exchange_label(sample, "transport");
+				struct exchange exchange = {
+					.texts = { [KIND] = muster_exchange_label(sample, "kind"),
+						[TRANSPORT] = transport,
+						[NIC] = muster_exchange_label(sample, "nic"),
+						[OWN_GPU] = inside && rank->gpu ? rank->gpu : "",
+						[PEER_GPU] = inside ? muster_exchange_label(sample, "peer_gpu") : "" },
+					.sizes = { run->nodes[n].rank_count, run->nodes[peer.node].rank_count },
+					.node = n,
+					.rank = r,
+					.at = i,
+					.gbps = sample->value.number,
+					.path = path_of(transport, network),
+				};
+				MUSTER_ARRAY_PUSH(ret->items, ret->count, ret->room, exchange);
+			}
+		}
+	muster_exchange_peers_done(&peers);
+}
+
+static void emit(struct muster_run *run, const struct exchange *exchange, double median, size_t ranks)
+{
+	struct muster_samples *samples = &run->nodes[exchange->node].ranks[exchange->rank].samples;
+	const struct muster_sample *sample = &samples->items[exchange->at];
+	size_t count = sample->label_count;
+	struct muster_label *labels = muster_arena_alloc(run->arena, (count + 2) * sizeof *labels);
+	memcpy(labels, sample->labels, count * sizeof *labels);
+	labels[count] = (struct muster_label){ "path", muster_string(exchange->path) };
+	labels[count + 1] = (struct muster_label){ "link",
+		muster_string(muster_arena_printf(run->arena, "the median of %zu ranks", ranks)) };
+	muster_samples_add(samples, (struct muster_sample){ .metric = muster_metric_find("pair.exchange_usual_gbps"),
+					    .labels = labels,
+					    .label_count = count + 2,
+					    .value = muster_number(median) });
+}
+
+/* Exchanges that are alike. */
+static void emit_all(struct muster_run *run, const struct exchange *items, size_t count, double *bests)
+{
+	size_t ranks = 0, nodes = 0;
+	for (size_t i = 0; i < count; i++) {
+		bool same_node = i > 0 && items[i].node == items[i - 1].node;
+		nodes += !same_node;
+		if (!same_node || items[i].rank != items[i - 1].rank)
+			bests[ranks++] = items[i].gbps;
+	}
+	if (nodes < NODES_LEAST)
+		return;
+	double median = muster_median_of(bests, ranks);
+	for (size_t i = 0; i < count && median > 0; i++)
+		emit(run, &items[i], median, ranks);
+}
+
+static bool has_it(const struct muster_run *run)
+{
+	const struct muster_metric *metric = muster_metric_find("pair.exchange_usual_gbps");
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;)
+				if (run->nodes[n].ranks[r].samples.items[i].metric == metric)
+					return true;
+	return false;
+}
+
+void muster_run_derive_usual(struct muster_run *run)
+{
+	struct exchanges all = { 0 };
+	if (run->node_count < NODES_LEAST || has_it(run))
+		return;
+	gather(run, &all);
+	double *bests = muster_calloc(all.count + 1, sizeof *bests);
+	if (all.count > 0)
+		qsort(all.items, all.count, sizeof *all.items, in_order);
+	for (size_t i = 0, next; i < all.count; i = next) {
+		for (next = i + 1; next < all.count && by_likeness(&all.items[i], &all.items[next]) == 0;)
+			next++;
+		emit_all(run, &all.items[i], next - i, bests);
+	}
+	free(bests);
+	free(all.items);
+}
