@@ -1,4 +1,4 @@
-/* median.c - the median of all values of a check in a run
+/* median.c - the median of all values of a check in a run, or with share_of of their shares
  *
  * It shows a GPU, a port or a node that is slower than the others without an absolute threshold. Of two values each is
  * compared with the other.
@@ -29,11 +29,11 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	size_t count = 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		if (!muster_median_takes(eval, at, entry) ||
-			(check->limit_where_count > 0 &&
-				!muster_limit_counts(check, muster_index_limit(&eval->index, at, entry))))
+		const struct muster_sample *limit =
+			check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
+		if (!muster_median_takes(eval, at, entry) || (check->share_of && !muster_limit_counts(check, limit)))
 			continue;
-		values[count++] = entry->sample->value.number;
+		values[count++] = entry->sample->value.number / (limit ? limit->value.number : 1);
 	}
 	size_t needed = (size_t)check->at_least;
 	if (count < 2) {

@@ -202,15 +202,21 @@ static enum muster_answer median_answer(const struct muster_question *q, bool re
 	return q->median->of_two ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_BAD;
 }
 
+/* What the median is of: the values, or with share_of their shares. */
+static double compared(const struct muster_question *q)
+{
+	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
+}
+
 enum muster_answer muster_median_min_judge(const struct muster_question *q)
 {
-	return median_answer(q, q->sample->value.number < q->operand->value.number * q->median->value);
+	return median_answer(q, compared(q) < q->operand->value.number * q->median->value);
 }
 
 enum muster_answer muster_median_max_judge(const struct muster_question *q)
 {
 	double other = q->median->of_two ? q->median->lower : q->median->value;
-	return median_answer(q, q->sample->value.number > q->operand->value.number * other);
+	return median_answer(q, compared(q) > q->operand->value.number * other);
 }
 
 /* Both as "A to B", or the one that there is: times these factors. */
@@ -222,20 +228,29 @@ static const char *shares_text(const struct muster_operand *min, double of_min, 
 	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
 }
 
+static const char *percent(const struct muster_question *q, double value)
+{
+	return muster_arena_printf(q->arena, "%s %%", muster_describe_value(muster_number(value), q->arena));
+}
+
 /* "at least 85 % of the median of this run"; with a known median "at least 22.02 GB/s (85 % of the median of this run,
- * 25.9 GB/s)", and of two values "at least 22.02 GB/s (85 % of the higher of only two values, 25.9 GB/s)" */
+ * 25.9 GB/s)", and of two values "at least 22.02 GB/s (85 % of the higher of only two values, 25.9 GB/s)". With
+ * share_of "at least 75 % of port.limit_gbps (85 % of the median of this run, 88 %)". */
 const char *muster_medians_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
 	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
-	const char *bound = min && max ? "from" : min ? "at least" : "at most", *unit = q->check->metric->unit;
+	const struct muster_metric *whole = q->check->share_of;
+	const char *bound = min && max ? "from" : min ? "at least" : "at most";
+	const char *unit = whole ? muster_arena_printf(q->arena, "%% of %s", whole->name) : q->check->metric->unit;
+	const double factor = whole ? 100 : 1;
 	const char *shares = shares_text(min, 100, max, 100, q->arena);
 	const struct muster_median *median = q->median;
 	if (!median || median->why_none)
 		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
 			median ? " (not evaluated: " : "", median ? median->why_none : "", median ? ")" : "");
-	double high = median->value, low = median->of_two ? median->lower : high;
-	const char *values = with_unit(q, muster_number(min ? high : low));
+	double high = median->value * factor, low = median->of_two ? median->lower * factor : high;
+	const char *values = whole ? percent(q, min ? high : low) : with_unit(q, muster_number(min ? high : low));
 	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of %s, %s)", bound,
 		shares_text(min, high, max, low, q->arena), *unit ? " " : "", unit, shares,
 		!median->of_two ? "the median of this run"
@@ -243,6 +258,7 @@ const char *muster_medians_describe(const struct muster_question *q)
 		: min           ? "the higher of only two values"
 				: "the lower of only two values",
 		median->of_two && min && max
-			? muster_arena_printf(q->arena, "%s and %s", with_unit(q, muster_number(low)), values)
+			? muster_arena_printf(q->arena, "%s and %s",
+				  whole ? percent(q, low) : with_unit(q, muster_number(low)), values)
 			: values);
 }

@@ -31,6 +31,7 @@ enum muster_answer {
 };
 
 /* The median of the values that a check uses in a run. */
+/* Of the values, or with share_of of their shares of the limit. */
 struct muster_median {
 	double value;
 	bool of_two; /* there are only two values: value is the higher one, lower the other one */

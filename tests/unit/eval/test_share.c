@@ -62,14 +62,19 @@ static const struct {
 	{ OVER("0", "90", "NVLink") OVER("1", "100", "NVLink") OVER("2", "20", "PCIe") OVER("3", "20", "PCIe")
 			OVER("4", "100", "NVLink") OVER("5", "60", "NVLink"),
 		SHARE "'limit_where':{'link':'NVLink'},'min_of_median':0.7",
-		"fail c a rank=5 gpu=g: at least 66.5 GB/s (70 % of the median of this run, 95 GB/s) | 60\n" },
-	/* beside the median of the run, which is one of values */
+		"fail c a rank=5 gpu=g: at least 33.25 % of gpu.pcie_limit_gbps (70 % of the median of this run, 47.5 "
+		"%) | 60\n" },
+	/* the median is one of shares: half the rate of half the limit is no less */
+	{ H2D("54") PCIE("60") "b/2 gpu.h2d_gbps gpu=h 54\nb/2 gpu.pcie_limit_gbps gpu=h link=x 60\n"
+			       "b/3 gpu.h2d_gbps gpu=i 27\nb/3 gpu.pcie_limit_gbps gpu=i link=y 30\n",
+		SHARE "'min_of_median':0.8", "" },
+	/* beside an absolute threshold */
 	{ H2D("54") PCIE("60") "b/1 gpu.h2d_gbps gpu=g 54\nb/1 gpu.pcie_limit_gbps gpu=g link=x 60\n"
 			       "b/2 gpu.h2d_gbps gpu=h 40\nb/2 gpu.pcie_limit_gbps gpu=h link=x 60\n",
 		SHARE "'min':0.6,'min_of_median':0.8",
-		"fail c b rank=2 gpu=h: at least 60 % of gpu.pcie_limit_gbps, at least 43.2 GB/s (80 % of the median "
-		"of "
-		"this run, 54 GB/s) | 40\n" },
+		"fail c b rank=2 gpu=h: at least 60 % of gpu.pcie_limit_gbps, at least 72 % of gpu.pcie_limit_gbps (80 "
+		"% "
+		"of the median of this run, 90 %) | 40\n" },
 };
 
 static void judge(const char *lines, const char *check, struct muster_run *run, struct muster_report *report)
