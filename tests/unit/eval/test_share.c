@@ -65,8 +65,8 @@ static const struct {
 		"fail c a rank=5 gpu=g: at least 33.25 % of gpu.pcie_limit_gbps (70 % of the median of this run, 47.5 "
 		"%) | 60\n" },
 	/* the median is one of shares: half the rate of half the limit is no less */
-	{ H2D("54") PCIE("60") "b/2 gpu.h2d_gbps gpu=h 54\nb/2 gpu.pcie_limit_gbps gpu=h link=x 60\n"
-			       "b/3 gpu.h2d_gbps gpu=i 27\nb/3 gpu.pcie_limit_gbps gpu=i link=y 30\n",
+	{ H2D("54") PCIE("60") "b/1 gpu.h2d_gbps gpu=h 54\nb/1 gpu.pcie_limit_gbps gpu=h link=x 60\n"
+			       "b/2 gpu.h2d_gbps gpu=i 27\nb/2 gpu.pcie_limit_gbps gpu=i link=y 30\n",
 		SHARE "'min_of_median':0.8", "" },
 	/* beside an absolute threshold */
 	{ H2D("54") PCIE("60") "b/1 gpu.h2d_gbps gpu=g 54\nb/1 gpu.pcie_limit_gbps gpu=g link=x 60\n"
