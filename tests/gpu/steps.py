@@ -161,6 +161,7 @@ def slowed(gpus, folder, slow, library, turns):
 
 def main():
     gpus, folder, turns, alone = int(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    os.makedirs(folder, exist_ok=True)
     library, bad = os.path.join(folder, "slow_rank.so"), 0
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, os.path.join(HERE, "slow_rank.c"), "-ldl"], check=True)
     if len(sys.argv) > 5:
