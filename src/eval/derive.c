@@ -295,15 +295,25 @@ void muster_run_derive_by_example(struct muster_run *run, size_t domains)
 	emit(&d, run, (double)run->node_count, run->job.ranks);
 }
 
+static void derive_from_exchanges(struct muster_run *run, size_t domains)
+{
+	if (!muster_exchange_is_measured(run, muster_metric_find("pair.exchange_gbps")))
+		return;
+	struct muster_exchange_peers peers = muster_exchange_peers_make(run, domains);
+	muster_run_derive_exchanges(run, &peers);
+	muster_run_derive_usual(run, &peers);
+	muster_exchange_peers_done(&peers);
+}
+
 void muster_run_derive(struct muster_run *run)
 {
 	const struct muster_metric *busbw = muster_metric_find("nccl.allreduce_busbw_gbps"),
 				   *limit = muster_metric_find("nccl.allreduce_limit_gbps");
 	struct derivation d = { .arena = run->arena, .joined = JOINED };
 	bool known = false, one_node = false;
+	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
 	muster_run_derive_imex(run);
-	muster_run_derive_exchanges(run);
-	muster_run_derive_usual(run);
+	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);
 	size_t count = run->job.samples.count;
 	for (size_t i = 0; i < count; i++) {
@@ -323,7 +333,7 @@ void muster_run_derive(struct muster_run *run)
 		if (told)
 			continue;
 		if (!known) {
-			add_run(&d, run, muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")));
+			add_run(&d, run, domains);
 			known = true;
 		}
 		emit(&d, run, nodes, ranks);

@@ -2,27 +2,27 @@
 #ifndef MUSTER_EVAL_DERIVE_H
 #define MUSTER_EVAL_DERIVE_H
 
+#include "eval/exchange_peers.h"
 #include "muster/run.h"
 
 /* Add node.imex_state to each node that has node.imex_channels, unless the node has it already. */
 void muster_run_derive_imex(struct muster_run *run);
 
 /* Add pair.exchange_limit_gbps to each rank, for each of its exchanges, unless the run has the metric already. */
-void muster_run_derive_exchanges(struct muster_run *run);
+void muster_run_derive_exchanges(struct muster_run *run, const struct muster_exchange_peers *peers);
 
 /* Add pair.exchange_usual_gbps to each rank, for each of its exchanges that has others like it on three nodes or more,
  * unless the run has the metric already. */
-void muster_run_derive_usual(struct muster_run *run);
+void muster_run_derive_usual(struct muster_run *run, const struct muster_exchange_peers *peers);
 
 /* Add job.step_spread for each rack, or for all ranks where no rack is known; and job.rack_order, where the ranks of
  * some rack do not follow each other. A run that has the metric already keeps what it has. */
 void muster_run_derive_racks(struct muster_run *run);
 
-/* Add node.imex_state; what an exchange can reach, and what others
- * like it do; how even the steps of a rack are; and nccl.allreduce_limit_gbps for
- * each ring that was measured, and, when trial rings looked for a cause, for a ring of one node: null with a reason
- * where it is not known. The step between the last sample of a run and its judgement; a run that has the metric already
- * stays as it is. No I/O. */
+/* Add node.imex_state; what an exchange can reach, and what others like it do; how even the steps of a rack are; and
+ * nccl.allreduce_limit_gbps for each ring that was measured, and, when trial rings looked for a cause, for a ring of
+ * one node: null with a reason where it is not known. The step between the last sample of a run and its judgement; a
+ * run that has the metric already stays as it is. No I/O. */
 void muster_run_derive(struct muster_run *run);
 
 /* Add the limit of a ring of all ranks of a run in so many NVLink domains, as if all nodes and ranks were like the one

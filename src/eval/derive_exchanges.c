@@ -7,7 +7,6 @@
 #include "eval/derive.h"
 
 #include "eval/eval.h"
-#include "eval/nvlink_domains.h"
 #include "eval/exchange_peers.h"
 #include "muster/arena.h"
 
@@ -29,16 +28,21 @@ struct rank_facts {
 	bool fabric;         /* switches join its GPU to others */
 	double links, peers; /* NVLinks that are up, below 0: not known; GPUs of the node that they reach */
 	struct limit nvlink, pcie;
-	const char *nic; /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
+	const char *nic;        /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
+	struct limit nic_limit; /* its share of them; gbps is 0 and why NULL: not known yet */
+};
+
+struct node_facts {
+	size_t first_rank; /* its number in the run */
+	double gpus;
 };
 
 struct derivation {
 	struct muster_run *run;
-	const struct muster_metric *exchange, *limit, *gpu_count, *port_limit;
+	const struct muster_exchange_peers *peers;
+	const struct muster_metric *exchange, *limit, *port_limit;
 	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *pcie_limit;
-	bool one_domain;
-	struct muster_exchange_peers peers;
-	size_t *first_rank; /* of each node */
+	struct node_facts *nodes;
 	struct rank_facts *ranks;
 };
 
@@ -56,9 +60,9 @@ static struct limit limit_of(const struct derivation *d, const struct muster_sam
 				       sample->reason ? sample->reason : "not measured") };
 }
 
-static const struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_end end)
+static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_end end)
 {
-	struct rank_facts *rank = &d->ranks[d->first_rank[end.node] + end.rank];
+	struct rank_facts *rank = &d->ranks[d->nodes[end.node].first_rank + end.rank];
 	const struct muster_samples *samples = &d->run->nodes[end.node].ranks[end.rank].samples;
 	if (rank->known)
 		return rank;
@@ -79,8 +83,7 @@ static const struct rank_facts *facts_of(struct derivation *d, struct muster_exc
 			rank->nvlink = limit_of(d, sample);
 		else if (sample->metric == d->pcie_limit)
 			rank->pcie = limit_of(d, sample);
-		else if (sample->metric == d->exchange && !rank->nic &&
-			 muster_exchange_is_network(sample, d->one_domain))
+		else if (sample->metric == d->exchange && !rank->nic && muster_exchange_is_network(d->peers, sample))
 			rank->nic = muster_exchange_label(sample, "nic");
 	}
 	return rank;
@@ -91,11 +94,7 @@ static struct limit gpu_limit(
 	struct derivation *d, struct muster_exchange_end end, bool same_node, bool by_host, const char **ret_path)
 {
 	const struct rank_facts *rank = facts_of(d, end);
-	const struct muster_node *node = &d->run->nodes[end.node];
-	double gpus = (double)node->rank_count;
-	for (size_t i = 0; i < node->samples.count; i++)
-		if (node->samples.items[i].metric == d->gpu_count && number_of(&node->samples.items[i]) > gpus)
-			gpus = node->samples.items[i].value.number;
+	double gpus = d->nodes[end.node].gpus;
 	bool all_joined = rank->peers >= gpus - 1 && (gpus <= 2 || gpus >= SWITCHED_GPUS);
 	*ret_path = "NVLink";
 	if (rank->links > 0 && (rank->fabric || !same_node || all_joined))
@@ -147,7 +146,8 @@ static struct limit port_limit(
 				       (int)length, nic, node->name) };
 }
 
-static struct limit nic_limit(struct derivation *d, struct muster_exchange_end end)
+/* The rank's share of what its network adapters carry. */
+static struct limit sum_nics(struct derivation *d, struct muster_exchange_end end)
 {
 	const struct muster_node *node = &d->run->nodes[end.node];
 	const char *nics = facts_of(d, end)->nic, *nic;
@@ -171,21 +171,26 @@ static struct limit nic_limit(struct derivation *d, struct muster_exchange_end e
 	return sum;
 }
 
+static struct limit nic_limit(struct derivation *d, struct muster_exchange_end end)
+{
+	struct rank_facts *rank = facts_of(d, end);
+	if (!rank->nic_limit.why && !(rank->nic_limit.gbps > 0))
+		rank->nic_limit = sum_nics(d, end);
+	return rank->nic_limit;
+}
+
 static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
 {
-	struct muster_arena *arena = d->run->arena;
-	struct muster_samples *samples = &d->run->nodes[own.node].ranks[own.rank].samples;
+	const struct muster_samples *samples = &d->run->nodes[own.node].ranks[own.rank].samples;
 	const struct muster_sample *sample = &samples->items[at];
-	struct muster_label *labels = muster_arena_alloc(arena, (sample->label_count + 2) * sizeof *labels);
+	bool network = muster_exchange_is_network(d->peers, sample);
 	struct muster_exchange_end ends[2] = { own, own };
 	const char *path = "unknown";
 	struct limit limit = { .why = "the other rank is not in the run" };
-	size_t count = sample->label_count;
 	bool by_host = strncmp(muster_exchange_label(sample, "transport"), "SHM", 3) == 0;
-	if (muster_exchange_peer_find(&d->peers, sample, &ends[1]))
-		limit = (struct limit){ .why = muster_exchange_why_small(samples, at, arena) };
+	if (muster_exchange_peer_find(d->peers, sample, &ends[1]))
+		limit = (struct limit){ .why = muster_exchange_why_small(samples, at, d->run->arena) };
 	for (size_t end = 0; end < 2 && !limit.why; end++) {
-		bool network = muster_exchange_is_network(sample, d->one_domain);
 		const char *its_path = "network";
 		struct limit other =
 			network ? nic_limit(d, ends[end])
@@ -195,48 +200,44 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 			path = its_path;
 		}
 	}
-	memcpy(labels, sample->labels, count * sizeof *labels);
-	labels[count] = (struct muster_label){ "path", muster_string(path) };
-	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
-	muster_samples_add(samples, (struct muster_sample){
-					    .metric = d->limit,
-					    .labels = labels,
-					    .label_count = count + 2,
-					    .value = limit.why ? muster_null() : muster_number(limit.gbps),
-					    .reason = limit.why,
-				    });
+	muster_exchange_limit_add(d->run, own, at, d->limit,
+		(struct muster_exchange_limit){ path, limit.words ? limit.words : path, limit.gbps, limit.why });
 }
 
-void muster_run_derive_exchanges(struct muster_run *run)
+/* The number of each node's first rank, and of its GPUs: no fewer than it has ranks. Returns how many ranks there are.
+ */
+static size_t find_nodes(const struct muster_run *run, struct node_facts *nodes)
 {
-	struct derivation d = { .run = run,
+	const struct muster_metric *gpu_count = muster_metric_find("node.gpu_count");
+	size_t ranks = 0;
+	for (size_t n = 0; n < run->node_count; n++) {
+		const struct muster_node *node = &run->nodes[n];
+		const struct muster_sample *gpus = muster_samples_find(&node->samples, gpu_count);
+		double counted = gpus ? number_of(gpus) : 0, least = (double)node->rank_count;
+		nodes[n] = (struct node_facts){ ranks, counted > least ? counted : least };
+		ranks += node->rank_count;
+	}
+	return ranks;
+}
+
+void muster_run_derive_exchanges(struct muster_run *run, const struct muster_exchange_peers *peers)
+{
+	struct derivation d = {
+		.run = run,
+		.peers = peers,
 		.exchange = muster_metric_find("pair.exchange_gbps"),
 		.limit = muster_metric_find("pair.exchange_limit_gbps"),
-		.gpu_count = muster_metric_find("node.gpu_count"),
-		.port_limit = muster_metric_find("port.limit_gbps") };
-	size_t ranks = 0;
-	bool any = false;
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++, ranks++)
-			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;) {
-				const struct muster_metric *metric = run->nodes[n].ranks[r].samples.items[i].metric;
-				if (metric == d.limit)
-					return;
-				any |= metric == d.exchange;
-			}
-	if (!any)
+		.port_limit = muster_metric_find("port.limit_gbps"),
+		.fabric_state = muster_metric_find("gpu.fabric_state"),
+		.nvlinks = muster_metric_find("gpu.nvlinks"),
+		.nvlink_limit = muster_metric_find("gpu.nvlink_limit_gbps"),
+		.nvlink_peers = muster_metric_find("gpu.nvlink_peers"),
+		.pcie_limit = muster_metric_find("gpu.pcie_limit_gbps"),
+	};
+	if (muster_exchange_is_measured(run, d.limit))
 		return;
-	d.fabric_state = muster_metric_find("gpu.fabric_state");
-	d.nvlinks = muster_metric_find("gpu.nvlinks");
-	d.nvlink_limit = muster_metric_find("gpu.nvlink_limit_gbps");
-	d.nvlink_peers = muster_metric_find("gpu.nvlink_peers");
-	d.pcie_limit = muster_metric_find("gpu.pcie_limit_gbps");
-	d.one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
-	d.peers = muster_exchange_peers_make(run);
-	d.ranks = muster_calloc(ranks + 1, sizeof *d.ranks);
-	d.first_rank = muster_calloc(run->node_count + 1, sizeof *d.first_rank);
-	for (size_t n = 0; n + 1 < run->node_count; n++)
-		d.first_rank[n + 1] = d.first_rank[n] + run->nodes[n].rank_count;
+	d.nodes = muster_calloc(run->node_count + 1, sizeof *d.nodes);
+	d.ranks = muster_calloc(find_nodes(run, d.nodes) + 1, sizeof *d.ranks);
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			size_t count = run->nodes[n].ranks[r].samples.count; /* that grow below */
@@ -244,7 +245,6 @@ void muster_run_derive_exchanges(struct muster_run *run)
 				if (run->nodes[n].ranks[r].samples.items[i].metric == d.exchange)
 					emit(&d, (struct muster_exchange_end){ n, r }, i);
 		}
-	muster_exchange_peers_done(&d.peers);
-	free(d.first_rank);
+	free(d.nodes);
 	free(d.ranks);
 }

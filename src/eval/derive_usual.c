@@ -9,7 +9,6 @@
 
 #include "eval/eval.h"
 #include "eval/exchange_peers.h"
-#include "eval/nvlink_domains.h"
 #include "muster/arena.h"
 #include "util/array.h"
 #include "util/sort.h"
@@ -72,11 +71,10 @@ static const char *path_of(const char *transport, bool network)
 	return strncmp(transport, "NET/Socket", 10) == 0 ? "sockets" : "network";
 }
 
-static void gather(const struct muster_run *run, struct exchanges *ret)
+static void gather(const struct muster_exchange_peers *peers, struct exchanges *ret)
 {
+	const struct muster_run *run = peers->run;
 	const struct muster_metric *metric = muster_metric_find("pair.exchange_gbps");
-	struct muster_exchange_peers peers = muster_exchange_peers_make(run);
-	bool one_domain = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")) == 1;
 	struct muster_exchange_end peer;
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
@@ -85,9 +83,9 @@ static void gather(const struct muster_run *run, struct exchanges *ret)
 				const struct muster_sample *sample = &rank->samples.items[i];
 				if (sample->metric != metric || sample->value.type != MUSTER_NUMBER ||
 					muster_exchange_why_small(&rank->samples, i, run->arena) ||
-					!muster_exchange_peer_find(&peers, sample, &peer))
+					!muster_exchange_peer_find(peers, sample, &peer))
 					continue;
-				bool network = muster_exchange_is_network(sample, one_domain), inside = peer.node == n;
+				bool inside = peer.node == n;
 				const char *transport = muster_exchange_label(sample, "transport");
 				struct exchange exchange = {
 					.texts = { [KIND] = muster_exchange_label(sample, "kind"),
@@ -100,33 +98,17 @@ static void gather(const struct muster_run *run, struct exchanges *ret)
 					.rank = r,
 					.at = i,
 					.gbps = sample->value.number,
-					.path = path_of(transport, network),
+					.path = path_of(transport, muster_exchange_is_network(peers, sample)),
 				};
 				MUSTER_ARRAY_PUSH(ret->items, ret->count, ret->room, exchange);
 			}
 		}
-	muster_exchange_peers_done(&peers);
-}
-
-static void emit(struct muster_run *run, const struct exchange *exchange, double median, size_t ranks)
-{
-	struct muster_samples *samples = &run->nodes[exchange->node].ranks[exchange->rank].samples;
-	const struct muster_sample *sample = &samples->items[exchange->at];
-	size_t count = sample->label_count;
-	struct muster_label *labels = muster_arena_alloc(run->arena, (count + 2) * sizeof *labels);
-	memcpy(labels, sample->labels, count * sizeof *labels);
-	labels[count] = (struct muster_label){ "path", muster_string(exchange->path) };
-	labels[count + 1] = (struct muster_label){ "link",
-		muster_string(muster_arena_printf(run->arena, "the median of %zu ranks", ranks)) };
-	muster_samples_add(samples, (struct muster_sample){ .metric = muster_metric_find("pair.exchange_usual_gbps"),
-					    .labels = labels,
-					    .label_count = count + 2,
-					    .value = muster_number(median) });
 }
 
 /* Exchanges that are alike. */
 static void emit_all(struct muster_run *run, const struct exchange *items, size_t count, double *bests)
 {
+	const struct muster_metric *metric = muster_metric_find("pair.exchange_usual_gbps");
 	size_t ranks = 0, nodes = 0;
 	for (size_t i = 0; i < count; i++) {
 		bool same_node = i > 0 && items[i].node == items[i - 1].node;
@@ -136,28 +118,24 @@ static void emit_all(struct muster_run *run, const struct exchange *items, size_
 	}
 	if (nodes < NODES_LEAST)
 		return;
-	double median = muster_median_of(bests, ranks);
-	for (size_t i = 0; i < count && median > 0; i++)
-		emit(run, &items[i], median, ranks);
+	struct muster_exchange_limit usual = {
+		.link = muster_arena_printf(run->arena, "the median of %zu ranks", ranks),
+		.gbps = muster_median_of(bests, ranks),
+	};
+	for (size_t i = 0; i < count && usual.gbps > 0; i++) {
+		usual.path = items[i].path;
+		muster_exchange_limit_add(
+			run, (struct muster_exchange_end){ items[i].node, items[i].rank }, items[i].at, metric, usual);
+	}
 }
 
-static bool has_it(const struct muster_run *run)
-{
-	const struct muster_metric *metric = muster_metric_find("pair.exchange_usual_gbps");
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
-			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;)
-				if (run->nodes[n].ranks[r].samples.items[i].metric == metric)
-					return true;
-	return false;
-}
-
-void muster_run_derive_usual(struct muster_run *run)
+void muster_run_derive_usual(struct muster_run *run, const struct muster_exchange_peers *peers)
 {
 	struct exchanges all = { 0 };
-	if (run->node_count < NODES_LEAST || has_it(run))
+	if (run->node_count < NODES_LEAST ||
+		muster_exchange_is_measured(run, muster_metric_find("pair.exchange_usual_gbps")))
 		return;
-	gather(run, &all);
+	gather(peers, &all);
 	double *bests = muster_calloc(all.count + 1, sizeof *bests);
 	if (all.count > 0)
 		qsort(all.items, all.count, sizeof *all.items, in_order);

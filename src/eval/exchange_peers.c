@@ -1,4 +1,4 @@
-/* exchange_peers.c - the other end of an exchange between two ranks
+/* exchange_peers.c - the other end of an exchange between two ranks, and values that follow from several exchanges
  */
 #include "eval/exchange_peers.h"
 
@@ -18,13 +18,13 @@ struct muster_exchange_name {
 	size_t node;
 };
 
-struct muster_exchange_peers muster_exchange_peers_make(const struct muster_run *run)
+struct muster_exchange_peers muster_exchange_peers_make(const struct muster_run *run, size_t domains)
 {
 	struct muster_exchange_name *names = muster_calloc(run->node_count + 1, sizeof *names);
 	for (size_t n = 0; n < run->node_count; n++)
 		names[n] = (struct muster_exchange_name){ run->nodes[n].name, n };
 	qsort(names, run->node_count, sizeof *names, muster_by_text);
-	return (struct muster_exchange_peers){ .run = run, .names = names };
+	return (struct muster_exchange_peers){ .run = run, .names = names, .one_domain = domains == 1 };
 }
 
 void muster_exchange_peers_done(struct muster_exchange_peers *peers)
@@ -56,14 +56,14 @@ bool muster_exchange_peer_find(
 	return false;
 }
 
-bool muster_exchange_is_network(const struct muster_sample *sample, bool one_domain)
+bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const struct muster_sample *sample)
 {
 	const char *transport = muster_exchange_label(sample, "transport");
 	if (strncmp(transport, "NET/", 4) == 0)
 		return true;
 	if (strncmp(transport, "P2P/", 4) == 0 || strncmp(transport, "SHM", 3) == 0)
 		return false;
-	return strcmp(muster_exchange_label(sample, "kind"), "rail") == 0 && !one_domain;
+	return strcmp(muster_exchange_label(sample, "kind"), "rail") == 0 && !peers->one_domain;
 }
 
 const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena)
@@ -82,4 +82,33 @@ const char *muster_exchange_why_small(const struct muster_samples *samples, size
 			arena, "messages of %.4g MiB only, and a share is for 64 MiB", size / (1024 * 1024));
 	}
 	return NULL;
+}
+
+bool muster_exchange_is_measured(const struct muster_run *run, const struct muster_metric *metric)
+{
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) /* what is derived stands last */
+			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;)
+				if (run->nodes[n].ranks[r].samples.items[i].metric == metric)
+					return true;
+	return false;
+}
+
+void muster_exchange_limit_add(struct muster_run *run, struct muster_exchange_end end, size_t at,
+	const struct muster_metric *metric, struct muster_exchange_limit limit)
+{
+	struct muster_samples *samples = &run->nodes[end.node].ranks[end.rank].samples;
+	const struct muster_sample *exchange = &samples->items[at];
+	size_t count = exchange->label_count;
+	struct muster_label *labels = muster_arena_alloc(run->arena, (count + 2) * sizeof *labels);
+	memcpy(labels, exchange->labels, count * sizeof *labels);
+	labels[count] = (struct muster_label){ "path", muster_string(limit.path) };
+	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.link) };
+	muster_samples_add(samples, (struct muster_sample){
+					    .metric = metric,
+					    .labels = labels,
+					    .label_count = count + 2,
+					    .value = limit.why ? muster_null() : muster_number(limit.gbps),
+					    .reason = limit.why,
+				    });
 }

@@ -4,7 +4,6 @@
  */
 #include "eval/exchanges.h"
 
-#include "eval/exchange_peers.h"
 #include "muster/arena.h"
 #include "util/array.h"
 
@@ -50,11 +49,6 @@ void muster_exchanges_done(struct muster_eval *eval)
 
 /* ---- ends and exchanges ---- */
 
-static bool is_network(const struct muster_exchange_set *s, const struct muster_sample *sample)
-{
-	return muster_exchange_is_network(sample, s->eval->report->domains == 1);
-}
-
 static int by_ranks(const void *a, const void *b)
 {
 	const struct muster_exchange_half *x = a, *y = b;
@@ -93,7 +87,6 @@ static void take_alone(struct muster_exchange_set *s, const struct muster_exchan
 static void find_halves(struct muster_exchange_set *s)
 {
 	const struct muster_exchange_notes *notes = s->eval->exchange_notes;
-	struct muster_exchange_peers peers = muster_exchange_peers_make(s->eval->run);
 	const size_t *first_rank = s->eval->first_rank;
 	for (size_t i = 0; i < notes->count; i++) {
 		const struct muster_exchange_note *note = &notes->items[i];
@@ -101,9 +94,9 @@ static void find_halves(struct muster_exchange_set *s)
 			continue;
 		size_t own = first_rank[note->node] + note->rank, peer = own;
 		struct muster_exchange_end end;
-		if (is_network(s, note->sample) && !s->nics[own])
+		if (muster_exchange_is_network(&s->peers, note->sample) && !s->nics[own])
 			s->nics[own] = muster_exchange_label(note->sample, "nic");
-		if (muster_exchange_peer_find(&peers, note->sample, &end))
+		if (muster_exchange_peer_find(&s->peers, note->sample, &end))
 			peer = first_rank[end.node] + end.rank;
 		if (peer == own) {
 			take_alone(s, note);
@@ -114,7 +107,6 @@ static void find_halves(struct muster_exchange_set *s)
 			.note = note,
 		};
 	}
-	muster_exchange_peers_done(&peers);
 	qsort(s->halves, s->half_count, sizeof *s->halves, by_ranks);
 	for (size_t rank = 0; rank < s->eval->rank_count; rank++) {
 		size_t first = s->eval->first_rank[s->node_of[rank]];
@@ -142,7 +134,7 @@ static void find_pairs(struct muster_exchange_set *s)
 			const struct muster_exchange_note *note = s->halves[next].note;
 			blocked |= note->status == MUSTER_BLOCKED;
 			worst = muster_exchange_note_worse(s->metric, note, worst) ? note : worst;
-			pair->network |= is_network(s, note->sample);
+			pair->network |= muster_exchange_is_network(&s->peers, note->sample);
 			s->halves[next].pair = s->pair_count;
 		}
 		pair->state = blocked ? MUSTER_PAIR_UNUSED : states[worst->status];
@@ -175,6 +167,7 @@ void muster_exchanges_judge(struct muster_eval *eval, const struct muster_metric
 		bad = notes->items[i].verdict && notes->items[i].sample->metric == metric;
 	if (!bad)
 		return;
+	s.peers = muster_exchange_peers_make(eval->run, eval->report->domains);
 	s.node_of = muster_calloc(eval->rank_count + 1, sizeof *s.node_of);
 	s.nics = muster_calloc(eval->rank_count + 1, sizeof *s.nics);
 	s.nic_of = muster_calloc(eval->rank_count + 1, sizeof *s.nic_of);
@@ -192,6 +185,7 @@ void muster_exchanges_judge(struct muster_eval *eval, const struct muster_metric
 		muster_exchanges_report(&s, &parts);
 		free(parts.items);
 	}
+	muster_exchange_peers_done(&s.peers);
 	free(s.node_of);
 	free(s.nics);
 	free(s.nic_of);

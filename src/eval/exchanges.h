@@ -7,6 +7,7 @@
 #define MUSTER_EVAL_EXCHANGES_H
 
 #include "eval/eval.h"
+#include "eval/exchange_peers.h"
 #include "localize/slow_pairs.h"
 
 /* What one check says of one rank's sample of an exchange. */
@@ -36,6 +37,7 @@ struct muster_exchange_half {
 struct muster_exchange_set {
 	struct muster_eval *eval;
 	const struct muster_metric *metric;
+	struct muster_exchange_peers peers;
 	size_t *node_of;   /* of each rank */
 	const char **nics; /* of each rank: of its first exchange through NICs; NULL */
 	size_t *nic_of;    /* the first rank of the node with the same NIC */

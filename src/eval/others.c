@@ -48,10 +48,8 @@ static int by_model(const void *a, const void *b)
 
 static const char *text_of(const struct muster_rank *rank, const struct muster_metric *metric)
 {
-	for (size_t i = 0; i < rank->samples.count; i++)
-		if (rank->samples.items[i].metric == metric && rank->samples.items[i].value.type == MUSTER_STRING)
-			return rank->samples.items[i].value.string;
-	return NULL;
+	const struct muster_sample *sample = muster_samples_find(&rank->samples, metric);
+	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
 }
 
 const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena)

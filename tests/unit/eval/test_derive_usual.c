@@ -1,16 +1,10 @@
 /* test_derive_usual.c - what the exchanges of a run that are alike reach */
 #include "check_main.h"
-#include "run_text.h"
-
-#include "eval/derive.h"
+#include "derived_text.h"
 
 #define GPUS3 "a/0 = g0 x\na/1 = g1 x\nb/2 = g0 x\nb/3 = g1 x\nc/4 = g0 x\nc/5 = g1 x\n"
-#define EDGE(place, node, gpu, transport, gbps)                                                                        \
-	place " pair.exchange_gbps kind=edge peer_node=" node " peer_gpu=" gpu " nic=none transport=" transport        \
-	      " " gbps "\n"
-#define RAIL(place, node, nic, transport, gbps)                                                                        \
-	place " pair.exchange_gbps kind=rail peer_node=" node " peer_gpu=g0 nic=" nic " transport=" transport " " gbps \
-	      "\n"
+#define EDGE(place, node, gpu, transport, gbps) EXCHANGE(place, "edge", node, gpu, "none", transport, gbps)
+#define RAIL(place, node, nic, transport, gbps) EXCHANGE(place, "rail", node, "g0", nic, transport, gbps)
 #define SHM(place, node, gpu, gbps) EDGE(place, node, gpu, "SHM", gbps)
 #define ONES "a/0 = g0 x\nb/1 = g0 x\nc/2 = g0 x\n"
 /* three nodes in a ring: the rates of a-b, b-c and c-a */
@@ -20,32 +14,32 @@
 	RAIL("b/1", "c", nic, transport, bc)                                                                           \
 	RAIL("c/2", "b", nic, transport, bc) RAIL("c/2", "a", nic, transport, ca) RAIL("a/0", "c", nic, transport, ca)
 
-/* Each value as "NODE RANK path, link: GB/s". */
+/* Each value as "NODE/RANK path, link: GB/s". */
 static const struct {
 	const char *run, *usual;
 } cases[] = {
 	/* each GPU with the same GPU of other nodes */
 	{ GPUS3 SHM("a/0", "a", "g1", "40") SHM("a/1", "a", "g0", "30") SHM("b/2", "b", "g1", "5")
 			SHM("b/3", "b", "g0", "6") SHM("c/4", "c", "g1", "42") SHM("c/5", "c", "g0", "32"),
-		"a 0 node, the median of 3 ranks: 40\na 1 node, the median of 3 ranks: 30\n"
-		"b 2 node, the median of 3 ranks: 40\nb 3 node, the median of 3 ranks: 30\n"
-		"c 4 node, the median of 3 ranks: 40\nc 5 node, the median of 3 ranks: 30\n" },
+		"a/0 node, the median of 3 ranks: 40\na/1 node, the median of 3 ranks: 30\n"
+		"b/2 node, the median of 3 ranks: 40\nb/3 node, the median of 3 ranks: 30\n"
+		"c/4 node, the median of 3 ranks: 40\nc/5 node, the median of 3 ranks: 30\n" },
 	/* another transport, or another GPU, is not alike */
 	{ GPUS3 SHM("a/0", "a", "g1", "40") SHM("b/2", "b", "g1", "5") EDGE("c/4", "c", "g1", "P2P/CUMEM", "90"), "" },
 	{ GPUS3 SHM("a/0", "a", "g1", "40") SHM("b/2", "b", "g1", "5") SHM("c/5", "c", "g0", "42"), "" },
 	/* the network of b is slow, as are two of three exchanges */
 	{ ONES RING("eth0", "NET/Socket", "1.5", "1.4", "3"),
-		"a 0 sockets, the median of 3 ranks: 3\na 0 sockets, the median of 3 ranks: 3\n"
-		"b 1 sockets, the median of 3 ranks: 3\nb 1 sockets, the median of 3 ranks: 3\n"
-		"c 2 sockets, the median of 3 ranks: 3\nc 2 sockets, the median of 3 ranks: 3\n" },
+		"a/0 sockets, the median of 3 ranks: 3\na/0 sockets, the median of 3 ranks: 3\n"
+		"b/1 sockets, the median of 3 ranks: 3\nb/1 sockets, the median of 3 ranks: 3\n"
+		"c/2 sockets, the median of 3 ranks: 3\nc/2 sockets, the median of 3 ranks: 3\n" },
 	{ ONES RING("m0:1", "NET/IB", "20", "20", "20"),
-		"a 0 network, the median of 3 ranks: 20\na 0 network, the median of 3 ranks: 20\n"
-		"b 1 network, the median of 3 ranks: 20\nb 1 network, the median of 3 ranks: 20\n"
-		"c 2 network, the median of 3 ranks: 20\nc 2 network, the median of 3 ranks: 20\n" },
+		"a/0 network, the median of 3 ranks: 20\na/0 network, the median of 3 ranks: 20\n"
+		"b/1 network, the median of 3 ranks: 20\nb/1 network, the median of 3 ranks: 20\n"
+		"c/2 network, the median of 3 ranks: 20\nc/2 network, the median of 3 ranks: 20\n" },
 	{ ONES RAIL("a/0", "b", "unknown", "unknown", "3") RAIL("b/1", "c", "unknown", "unknown", "4")
 			RAIL("c/2", "a", "unknown", "unknown", "5"),
-		"a 0 unknown, the median of 3 ranks: 4\nb 1 unknown, the median of 3 ranks: 4\n"
-		"c 2 unknown, the median of 3 ranks: 4\n" },
+		"a/0 unknown, the median of 3 ranks: 4\nb/1 unknown, the median of 3 ranks: 4\n"
+		"c/2 unknown, the median of 3 ranks: 4\n" },
 	/* nothing to compare with: other interfaces, other numbers of ranks, two nodes, small messages */
 	{ ONES RAIL("a/0", "b", "eth0", "NET/Socket", "3") RAIL("b/1", "c", "eth0", "NET/Socket", "4")
 			RAIL("c/2", "a", "eth1", "NET/Socket", "5"),
@@ -61,30 +55,7 @@ static const struct {
 
 START_TEST(exchanges_that_are_alike_have_a_median)
 {
-	struct muster_run run;
-	char text[2048];
-	run_text(&run, cases[_i].run);
-	for (int again = 0; again < 2; again++) {
-		size_t used = 0;
-		text[0] = '\0';
-		muster_run_derive_usual(&run); /* the second time it is there already */
-		for (size_t n = 0; n < run.node_count; n++)
-			for (size_t r = 0; r < run.nodes[n].rank_count; r++)
-				for (size_t i = 0; i < run.nodes[n].ranks[r].samples.count; i++) {
-					const struct muster_rank *rank = &run.nodes[n].ranks[r];
-					const struct muster_sample *sample = &rank->samples.items[i];
-					char value[64];
-					if (strcmp(sample->metric->name, "pair.exchange_usual_gbps") != 0)
-						continue;
-					used += (size_t)snprintf(text + used, sizeof text - used, "%s %d %s, %s: %s\n",
-						run.nodes[n].name, rank->rank,
-						muster_sample_label(sample, "path")->string,
-						muster_sample_label(sample, "link")->string,
-						muster_value_text(sample->value, value, sizeof value));
-				}
-		ck_assert_str_eq(text, cases[_i].usual);
-	}
-	muster_run_done(&run);
+	derived_text_check(cases[_i].run, "pair.exchange_usual_gbps", 7, cases[_i].usual);
 }
 END_TEST
 
