@@ -266,7 +266,7 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	if (outcome->ring <= 0)
 		return NULL;
-	if (outcome->partner > 0) { /* only that one can have ended it */
+	if (outcome->partner > 0) { /* a round of two: only the partner can have ended it for this rank */
 		bool ended = partner_weight(eval->run, outcome) > weight;
 		return !ended ? NULL
 		       : weight == 0 && outcome->detail

@@ -25,13 +25,15 @@ struct part_words {
 /* By whether it is a link that cannot be decided (2), a link (1), or the part itself (0), and the kind of part. */
 static const struct part_words words[3][4] = {
 	{
-		[MUSTER_PART_GPU] = { "with all other GPUs that it was paired with, which are well with others",
+		[MUSTER_PART_GPU] = { "with all other GPUs that this GPU was paired with; their other exchanges are as "
+				      "expected",
 			"exclude the node (srun --exclude) and check this GPU: the state and the error counters of its "
 			"NVLinks, Xid lines in dmesg, its clocks, other programs on it" },
-		[MUSTER_PART_NIC] = { "through this network adapter to all other nodes, which are well with others",
+		[MUSTER_PART_NIC] = { "through this network adapter to all other nodes; their other exchanges are as "
+				      "expected",
 			"exclude the node (srun --exclude) and check this adapter: its link and error counters, its "
 			"cable and switch port, the PCIe path between adapter and GPU" },
-		[MUSTER_PART_NODE] = { "in most exchanges of this node, and not in those of other nodes",
+		[MUSTER_PART_NODE] = { "in most exchanges of this node; exchanges without this node are as expected",
 			"exclude the node (srun --exclude) and run muster on this node only; check what all its GPUs "
 			"share: NVSwitches and the fabric manager within the node; network settings, switch ports and "
 			"PCIe between nodes" },
@@ -40,12 +42,12 @@ static const struct part_words words[3][4] = {
 			"nodes; one node alone shows whether NVLink or the network is the cause" },
 	},
 	{
-		[MUSTER_PART_GPU] = { "between these two GPUs only, which are well with others",
+		[MUSTER_PART_GPU] = { "between these two GPUs only; their other exchanges are as expected",
 			"check the NVLinks between the two GPUs, or the PCIe path: state and error counters, dmesg" },
-		[MUSTER_PART_NIC] = { "between these two network adapters only, which are well with others",
+		[MUSTER_PART_NIC] = { "between these two network adapters only; their other exchanges are as expected",
 			"check cables, switches and routing between the two adapters; until this is fixed, do not use "
 			"both nodes in one job" },
-		[MUSTER_PART_NODE] = { "between these two nodes only, which are well with others",
+		[MUSTER_PART_NODE] = { "between these two nodes only; their other exchanges are as expected",
 			"check switches, cables and routing between the two nodes; until this is fixed, do not use "
 			"both nodes in one job" },
 	},

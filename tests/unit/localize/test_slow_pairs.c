@@ -182,7 +182,7 @@ static const struct {
 	{ 16, 8, 2, false, false, "node 5", "node 5" },
 	{ 2, 8, 1, false, false, "node 1", "link node 0-1?" },
 	{ 2, 8, 1, false, false, "nic 9; nic 10; nic 11; nic 12; nic 13", "link node 0-1?" },
-	/* two nodes that are well with others */
+	/* only these two nodes are slow with each other */
 	{ 16, 8, 1, false, false, "nodes 3-4", "link node 3-4" },
 	{ 16, 8, 1, false, false, "nodes 7-8; nodes 0-15", "link node 0-15; link node 7-8" },
 	{ 16, 8, 1, false, false, "pair 9-17", "link nic 9-17" },
