@@ -6,6 +6,7 @@
  */
 #include "probes/step/work.h"
 
+#include "util/sort.h"
 #include "probes/metrics.h"
 #include "muster/arena.h"
 
@@ -61,6 +62,30 @@ struct results {
 	double slowest_p50_ms;
 };
 
+/* The lists of a value for each step. */
+#define LISTS (2 + MUSTER_STEP_WAYS)
+static void lists_of(struct results *results, double **ret[LISTS])
+{
+	ret[0] = &results->step_ms;
+	ret[1] = &results->step_compute_ms;
+	for (size_t way = 0; way < MUSTER_STEP_WAYS; way++)
+		ret[2 + way] = &results->copy_gbps[way];
+}
+
+static void sort_all(struct results *results)
+{
+	double **lists[LISTS];
+	lists_of(results, lists);
+	for (size_t i = 0; i < LISTS; i++)
+		qsort(*lists[i], results->count, sizeof **lists[i], muster_by_double);
+}
+
+/* Of a list that is sorted; one of its values. */
+static double median(const double *list, const struct results *results)
+{
+	return muster_percentile_of(list, results->count, 0.5);
+}
+
 static int agree(struct muster_step_work *work, float *values, size_t count, struct muster_error *err)
 {
 	return muster_nccl_agree(work->session, values, count, err);
@@ -92,7 +117,7 @@ static int measure_compute(struct muster_step_work *work, struct results *result
 	for (size_t i = 0; i < ROUNDS; i++)
 		if (muster_step_products_alone(work, &ms[i], err) < 0)
 			return -1;
-	results->compute_ms = muster_step_percentile(ms, ROUNDS, 0.5);
+	results->compute_ms = muster_median_of(ms, ROUNDS);
 	return 0;
 }
 
@@ -187,9 +212,13 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 {
 	const struct muster_probe_env *env = muster_probe_env(work->session->ctx);
 	if (choose_tokens(work, length_of(env), most, err) < 0 || measure_compute(work, results, err) < 0 ||
-		measure_alone(work, results, err) < 0 || take_steps(work, (size_t)env->steps, results, err) < 0)
+		measure_alone(work, results, err) < 0)
 		return -1;
-	float slowest = (float)muster_step_percentile(results->step_ms, results->count, 0.5);
+	int failed = take_steps(work, (size_t)env->steps, results, err);
+	sort_all(results);
+	if (failed < 0)
+		return -1;
+	float slowest = (float)median(results->step_ms, results);
 	if (agree(work, &slowest, 1, err) < 0)
 		return -1;
 	results->slowest_p50_ms = (double)slowest;
@@ -212,24 +241,21 @@ static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *w
 		muster_emit_null_for(ctx, of_job[i], NULL, "%s", why);
 }
 
-static void tell_steps(struct muster_probe_ctx *ctx, struct results *results)
+static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)
 {
 	const char *gpu = muster_probe_env(ctx)->gpu->bus_id;
-	size_t count = results->count;
+	muster_emit_for(ctx, "rank.step_p50_ms", NULL, muster_number(median(results->step_ms, results)));
+	muster_emit_for(ctx, "rank.step_p99_ms", NULL,
+		muster_number(muster_percentile_of(results->step_ms, results->count, 0.99)));
+	muster_emit_for(ctx, "rank.step_compute_ms", NULL, muster_number(median(results->step_compute_ms, results)));
 	muster_emit_for(
-		ctx, "rank.step_p50_ms", NULL, muster_number(muster_step_percentile(results->step_ms, count, 0.5)));
+		ctx, "gpu.h2d_loaded_gbps", gpu, muster_number(median(results->copy_gbps[MUSTER_STEP_IN], results)));
 	muster_emit_for(
-		ctx, "rank.step_p99_ms", NULL, muster_number(muster_step_percentile(results->step_ms, count, 0.99)));
-	muster_emit_for(ctx, "rank.step_compute_ms", NULL,
-		muster_number(muster_step_percentile(results->step_compute_ms, count, 0.5)));
-	muster_emit_for(ctx, "gpu.h2d_loaded_gbps", gpu,
-		muster_number(muster_step_percentile(results->copy_gbps[MUSTER_STEP_IN], count, 0.5)));
-	muster_emit_for(ctx, "gpu.d2h_loaded_gbps", gpu,
-		muster_number(muster_step_percentile(results->copy_gbps[MUSTER_STEP_OUT], count, 0.5)));
+		ctx, "gpu.d2h_loaded_gbps", gpu, muster_number(median(results->copy_gbps[MUSTER_STEP_OUT], results)));
 }
 
 /* Also after a failure: what was measured before it stays. */
-static void tell(struct muster_step_work *work, struct results *results)
+static void tell(struct muster_step_work *work, const struct results *results)
 {
 	struct muster_probe_ctx *ctx = work->session->ctx;
 	if (results->compute_ms > 0)
@@ -240,8 +266,7 @@ static void tell(struct muster_step_work *work, struct results *results)
 	if (work->session->ring.rank != 0)
 		return;
 	bool reduces = work->session->ring.ranks > 1;
-	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms
-						    : muster_step_percentile(results->step_ms, results->count, 0.5);
+	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms : median(results->step_ms, results);
 	double mib = (double)muster_step_gradients(work->halvings) / (1 << 20);
 	muster_emit_for(ctx, "job.overlap", NULL, muster_number(results->longest_ms / p50_ms));
 	muster_emit_for(ctx, "job.step_tokens", NULL, muster_number((double)work->tokens));
@@ -250,18 +275,18 @@ static void tell(struct muster_step_work *work, struct results *results)
 
 static void make_room(struct results *results, size_t steps)
 {
-	double **const all[] = { &results->step_ms, &results->step_compute_ms, &results->copy_gbps[MUSTER_STEP_IN],
-		&results->copy_gbps[MUSTER_STEP_OUT] };
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		*all[i] = muster_calloc(steps, sizeof **all[i]);
+	double **lists[LISTS];
+	lists_of(results, lists);
+	for (size_t i = 0; i < LISTS; i++)
+		*lists[i] = muster_calloc(steps, sizeof **lists[i]);
 }
 
 static void forget(struct results *results)
 {
-	free(results->step_ms);
-	free(results->step_compute_ms);
-	free(results->copy_gbps[MUSTER_STEP_IN]);
-	free(results->copy_gbps[MUSTER_STEP_OUT]);
+	double **lists[LISTS];
+	lists_of(results, lists);
+	for (size_t i = 0; i < LISTS; i++)
+		free(*lists[i]);
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)

@@ -1,6 +1,7 @@
-/* sort.c - comparisons for qsort and bsearch, and the median */
+/* sort.c - comparisons for qsort and bsearch, the median and percentiles */
 #include "util/sort.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,4 +31,10 @@ double muster_median_of(double *values, size_t count)
 {
 	qsort(values, count, sizeof *values, muster_by_double);
 	return values[(count - 1) / 2] / 2 + values[count / 2] / 2; /* the sum of two may be infinite */
+}
+
+double muster_percentile_of(const double *ascending, size_t count, double share)
+{
+	size_t rank = (size_t)ceil(share * (double)count);
+	return ascending[rank > 0 ? rank - 1 : 0];
 }

@@ -29,6 +29,6 @@ int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit
 void muster_collective_jitter_none(const struct muster_nccl_session *s, const char *reason);
 /* Of times in any order, which it sorts: the median, the time that 99 of 100 do not exceed, and the share of times that
  * exceed 1.5 times the median. */
-void muster_collective_jitter_of(float *times, size_t count, double *ret_p50, double *ret_p99, double *ret_outliers);
+void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, double *ret_p99, double *ret_outliers);
 
 #endif

@@ -4,9 +4,7 @@
  */
 #include "probes/nccl_collectives/collectives.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "util/sort.h"
 
 #define ROUNDS 100
 #define BYTES (8 * MIB)
@@ -15,21 +13,14 @@
 #define LONGEST_US 2e6  /* of all of them */
 _Static_assert(ROUNDS <= AGREED_MAX, "one agreement is enough");
 
-static int by_time(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-	return (x > y) - (x < y);
-}
-
-void muster_collective_jitter_of(float *times, size_t count, double *ret_p50, double *ret_p99, double *ret_outliers)
+void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, double *ret_p99, double *ret_outliers)
 {
 	size_t outliers = 0;
-	qsort(times, count, sizeof *times, by_time);
-	double middle = ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
+	double median = muster_median_of(times, count);
 	for (size_t i = 0; i < count; i++)
-		outliers += (double)times[i] > OUTLIER * middle;
-	*ret_p50 = middle;
-	*ret_p99 = (double)times[(size_t)ceil(0.99 * (double)count) - 1];
+		outliers += times[i] > OUTLIER * median;
+	*ret_p50 = median;
+	*ret_p99 = muster_percentile_of(times, count, 0.99);
 	*ret_outliers = (double)outliers / (double)count;
 }
 
@@ -40,7 +31,7 @@ static int reduce(const struct muster_nccl_session *s, void *bytes, struct muste
 
 /* One event before the first all-reduce, and one after each. */
 static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double once_us,
-	float times_us[ROUNDS], struct muster_error *err)
+	double times_us[ROUNDS], struct muster_error *err)
 {
 	if (muster_nccl_head_start(s, once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0, err) < 0)
 		return -1;
@@ -53,12 +44,12 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 		float ms;
 		if (MUSTER_CUDA(s->resources->cuda, err, cuEventElapsedTime, &ms, events[i], events[i + 1]) < 0)
 			return -1;
-		times_us[i] = ms * 1e3f;
+		times_us[i] = (double)ms * 1e3;
 	}
 	return 0;
 }
 
-static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, float times_us[ROUNDS],
+static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, double times_us[ROUNDS],
 	struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
@@ -76,7 +67,7 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 
 /* reason NULL: the values. times_us: of each round the slowest rank's. */
 static void emit(
-	const struct muster_nccl_session *s, uint64_t bytes, double own_p99, float *times_us, const char *reason)
+	const struct muster_nccl_session *s, uint64_t bytes, double own_p99, double *times_us, const char *reason)
 {
 	const struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring.nodes),
 		muster_number(s->ring.ranks) };
@@ -106,8 +97,8 @@ void muster_collective_jitter_none(const struct muster_nccl_session *s, const ch
 int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit, struct muster_error *err)
 {
 	uint64_t bytes = limit < BYTES ? limit : BYTES;
-	float once, times_us[ROUNDS], own[ROUNDS];
-	double us, p50, p99, outliers;
+	float once, slowest[ROUNDS];
+	double times_us[ROUNDS], us, p50, p99, outliers;
 	muster_step(s->ctx, "%d all-reduces that are timed one by one", ROUNDS);
 	if (muster_nccl_head_start(s, 0, err) < 0 ||
 		muster_nccl_time_one(s, reduce, &bytes, "an all-reduce", &us, err) < 0)
@@ -119,12 +110,15 @@ int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit
 		emit(s, bytes, 0, NULL, "100 all-reduces would take longer than 2 s");
 		return 0;
 	}
-	if (measure(s, bytes, (double)once, own, err) < 0)
+	if (measure(s, bytes, (double)once, times_us, err) < 0)
 		return muster_wrap(err, "all-reduces that are timed one by one");
-	memcpy(times_us, own, sizeof own);
-	if (muster_nccl_agree(s, times_us, ROUNDS, err) < 0)
+	for (size_t i = 0; i < ROUNDS; i++)
+		slowest[i] = (float)times_us[i];
+	if (muster_nccl_agree(s, slowest, ROUNDS, err) < 0)
 		return -1;
-	muster_collective_jitter_of(own, ROUNDS, &p50, &p99, &outliers);
+	muster_collective_jitter_of(times_us, ROUNDS, &p50, &p99, &outliers);
+	for (size_t i = 0; i < ROUNDS; i++)
+		times_us[i] = (double)slowest[i];
 	emit(s, bytes, p99, times_us, p50 > 0 ? NULL : "no time between the events of the GPU");
 	return 0;
 }

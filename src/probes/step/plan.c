@@ -1,10 +1,7 @@
 /* plan.c - what one training step consists of */
 #include "probes/step/plan.h"
 
-#include "util/sort.h"
-
 #include <math.h>
-#include <stdlib.h>
 
 #define HIDDEN 4096
 #define FEED_FORWARD 14336
@@ -87,11 +84,4 @@ size_t muster_step_copies(double copy_ms, double wanted_ms, size_t most)
 {
 	double wanted = copy_ms > 0 ? round(wanted_ms / copy_ms) : 1;
 	return wanted < 1 ? 1 : wanted > (double)most ? most : (size_t)wanted;
-}
-
-double muster_step_percentile(double *values, size_t count, double share)
-{
-	qsort(values, count, sizeof *values, muster_by_double);
-	size_t rank = (size_t)ceil(share * (double)count);
-	return values[rank > 0 ? rank - 1 : 0];
 }

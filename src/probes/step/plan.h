@@ -49,7 +49,4 @@ uint64_t muster_step_gradients(int halvings);
 /* How many copies of copy_ms fill wanted_ms, 1 to most. */
 size_t muster_step_copies(double copy_ms, double wanted_ms, size_t most);
 
-/* The value that the share of the values (at least one) does not exceed, by nearest rank: 0.5 and 0.99. Sorts them. */
-double muster_step_percentile(double *values, size_t count, double share);
-
 #endif

@@ -471,14 +471,14 @@ END_TEST
 
 START_TEST(percentiles_of_times_in_any_order)
 {
-	float times[] = { 4, 1, 3, 2 }, many[200];
+	double times[] = { 4, 1, 3, 2 }, many[200];
 	double p50, p99, outliers;
 	muster_collective_jitter_of(times, 4, &p50, &p99, &outliers);
 	ck_assert_double_eq(p50, 2.5);
 	ck_assert_double_eq(p99, 4);
 	ck_assert_double_eq(outliers, 0.25);
 	for (size_t i = 0; i < LENGTH(many); i++)
-		many[i] = (float)(LENGTH(many) - i);
+		many[i] = (double)(LENGTH(many) - i);
 	muster_collective_jitter_of(many, LENGTH(many), &p50, &p99, &outliers);
 	ck_assert_double_eq(p50, 100.5);
 	ck_assert_double_eq(p99, 198);

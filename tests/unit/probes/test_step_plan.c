@@ -1,4 +1,4 @@
-/* test_step_plan.c - what a training step consists of: shapes, tokens, gradients, copies, percentiles */
+/* test_step_plan.c - what a training step consists of: shapes, tokens, gradients, copies */
 #include "probes/step/plan.h"
 #include "check_main.h"
 
@@ -89,20 +89,6 @@ START_TEST(copies_fill_the_time_of_the_products)
 }
 END_TEST
 
-START_TEST(percentiles_are_values_that_were_measured)
-{
-	double values[] = { 5, 1, 4, 2, 3 }, one[] = { 7 }, many[200];
-	for (size_t i = 0; i < LENGTH(many); i++)
-		many[i] = (double)(LENGTH(many) - i);
-	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0.5), 3);
-	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0.99), 5);
-	ck_assert_double_eq(muster_step_percentile(values, LENGTH(values), 0), 1);
-	ck_assert_double_eq(muster_step_percentile(one, 1, 0.99), 7);
-	ck_assert_double_eq(muster_step_percentile(many, LENGTH(many), 0.99), 198);
-	ck_assert_double_eq(muster_step_percentile(many, LENGTH(many), 0.5), 100);
-}
-END_TEST
-
 int main(void)
 {
 	TCase *tests = tcase_create("step_plan");
@@ -111,6 +97,5 @@ int main(void)
 	tcase_add_test(tests, tokens_are_the_power_of_two_that_is_nearest);
 	tcase_add_test(tests, gradients_are_halved_until_they_fit_beside_the_products);
 	tcase_add_test(tests, copies_fill_the_time_of_the_products);
-	tcase_add_test(tests, percentiles_are_values_that_were_measured);
 	return check_main(tests);
 }

@@ -1,4 +1,4 @@
-/* test_sort.c - arrays that grow, comparisons, the median, and the names in a directory */
+/* test_sort.c - arrays that grow, comparisons, the median, percentiles, and the names in a directory */
 #include "util/file.h"
 #include "util/array.h"
 #include "util/sort.h"
@@ -54,6 +54,21 @@ START_TEST(the_median_is_in_the_middle)
 }
 END_TEST
 
+START_TEST(a_percentile_is_one_of_the_values)
+{
+	double values[] = { 1, 2, 3, 4, 5 }, one[] = { 7 }, many[200];
+	for (size_t i = 0; i < 200; i++)
+		many[i] = (double)(i + 1);
+	ck_assert_double_eq(muster_percentile_of(values, 5, 0.5), 3);
+	ck_assert_double_eq(muster_percentile_of(values, 5, 0.99), 5);
+	ck_assert_double_eq(muster_percentile_of(values, 5, 0), 1);
+	ck_assert_double_eq(muster_percentile_of(values, 5, 1), 5);
+	ck_assert_double_eq(muster_percentile_of(one, 1, 0.99), 7);
+	ck_assert_double_eq(muster_percentile_of(many, 200, 0.99), 198);
+	ck_assert_double_eq(muster_percentile_of(many, 200, 0.5), 100);
+}
+END_TEST
+
 START_TEST(comparisons_order_numbers_and_texts)
 {
 	int numbers[] = { 5, -2000000000, 2000000000 };
@@ -106,6 +121,7 @@ int main(void)
 	TCase *tcase = tcase_create("sort");
 	tcase_add_test(tcase, an_array_keeps_what_was_added_while_it_grows);
 	tcase_add_loop_test(tcase, the_median_is_in_the_middle, 0, (int)(sizeof medians / sizeof *medians));
+	tcase_add_test(tcase, a_percentile_is_one_of_the_values);
 	tcase_add_test(tcase, comparisons_order_numbers_and_texts);
 	tcase_add_test(tcase, the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked_for);
 	suite_add_tcase(suite, tcase);
