@@ -58,6 +58,12 @@ int muster_nccl_finish(const struct muster_nccl_session *s, const char *what, st
 	return muster_nccl_record(s, end, err) < 0 ? -1 : muster_nccl_wait(s, end, what, err);
 }
 
+int muster_nccl_reduce(const struct muster_nccl_session *s, void *range, struct muster_error *err)
+{
+	const struct muster_nccl_range *sum = range;
+	return muster_nccl_sum(s, sum->at, (size_t)sum->bytes / sizeof(float), ncclSum, err);
+}
+
 int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
 	const char *what, double *ret_us, struct muster_error *err)
 {

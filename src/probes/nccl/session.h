@@ -114,6 +114,12 @@ int muster_nccl_finish(const struct muster_nccl_session *s, const char *what, st
 
 /* One operation of all ranks, or of two, enqueued when it returns. */
 typedef int muster_nccl_operation_fn(const struct muster_nccl_session *s, void *arg, struct muster_error *err);
+struct muster_nccl_range {
+	CUdeviceptr at;
+	uint64_t bytes;
+};
+/* A muster_nccl_operation_fn: one in-place all-reduce, the sum, of the floats of a struct muster_nccl_range. */
+int muster_nccl_reduce(const struct muster_nccl_session *s, void *range, struct muster_error *err);
 /* The time of one operation, from the first's start to its end. */
 int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
 	const char *what, double *ret_us, struct muster_error *err);

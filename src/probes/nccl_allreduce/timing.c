@@ -9,18 +9,13 @@
 #define CHECKED_PER_MS 2e6     /* bytes of a sum that a slow host brings back and compares in a millisecond */
 #define SMALL_BYTES (64 * MIB) /* up to here an all-reduce may be shorter than its launch */
 
-/* One all-reduce of all of a size. */
-static int reduce(const struct muster_nccl_session *s, void *bytes, struct muster_error *err)
-{
-	return muster_nccl_sum(s, s->resources->data, (size_t)(*(const uint64_t *)bytes) / sizeof(float), ncclSum, err);
-}
-
 /* One all-reduce whose result is checked; *ret_us is its time. */
 static int checked_reduce(const struct muster_nccl_session *s, uint64_t bytes, const float *expected, double *ret_us,
 	struct muster_nccl_mismatch *ret_wrong, struct muster_error *err)
 {
+	struct muster_nccl_range all = { s->resources->data, bytes };
 	if (muster_nccl_data_fill(s, s->ring.rank, bytes, err) < 0 ||
-		muster_nccl_time_one(s, reduce, &bytes, "the checked all-reduce", ret_us, err) < 0)
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "the checked all-reduce", ret_us, err) < 0)
 		return -1;
 	return muster_nccl_data_check(s, s->resources->data, bytes, expected, ret_wrong, err);
 }
@@ -41,6 +36,7 @@ int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, c
 {
 	struct muster_probe_ctx *ctx = s->ctx;
 	struct muster_value label = muster_number((double)bytes);
+	struct muster_nccl_range all = { s->resources->data, bytes };
 	struct muster_nccl_mismatch wrong;
 	double once_us, own_us;
 	char size[32];
@@ -64,7 +60,7 @@ int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, c
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
 	double head_us = bytes <= SMALL_BYTES ? MUSTER_NCCL_LAUNCH_US * count : 0;
 	/* of zeros: sums of sums would overflow */
-	if (muster_nccl_time(s, reduce, &bytes, count, head_us, "the timed all-reduces", &own_us, err) < 0)
+	if (muster_nccl_time(s, muster_nccl_reduce, &all, count, head_us, "the timed all-reduces", &own_us, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	muster_emit(ctx, "rank.allreduce_us", &label, 1, muster_number(own_us));
 

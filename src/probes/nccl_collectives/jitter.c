@@ -24,19 +24,15 @@ void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, d
 	*ret_outliers = (double)outliers / (double)count;
 }
 
-static int reduce(const struct muster_nccl_session *s, void *bytes, struct muster_error *err)
-{
-	return muster_nccl_sum(s, s->resources->data, (size_t)(*(const uint64_t *)bytes) / sizeof(float), ncclSum, err);
-}
-
 /* One event before the first all-reduce, and one after each. */
 static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double once_us,
 	double times_us[ROUNDS], struct muster_error *err)
 {
+	struct muster_nccl_range all = { s->resources->data, bytes };
 	if (muster_nccl_head_start(s, once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0, err) < 0)
 		return -1;
 	for (int i = 0; i <= ROUNDS; i++) /* the first is not timed: ranks come to it at different times */
-		if (reduce(s, &bytes, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
+		if (muster_nccl_reduce(s, &all, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
 			return -1;
 	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0)
 		return -1;
@@ -65,7 +61,7 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 	return failed;
 }
 
-/* reason NULL: the values. times_us: of each round the slowest rank's. */
+/* reason NULL: the values. times_us: of each round the slowest rank's; NULL: there are none. */
 static void emit(
 	const struct muster_nccl_session *s, uint64_t bytes, double own_p99, double *times_us, const char *reason)
 {
@@ -80,7 +76,7 @@ static void emit(
 		muster_emit(s->ctx, "rank.allreduce_p99_us", labels, 1, muster_number(own_p99));
 	if (s->ring.rank != 0)
 		return;
-	if (!reason)
+	if (times_us)
 		muster_collective_jitter_of(times_us, ROUNDS, &values[0], &values[1], &values[2]);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
 		if (reason)
@@ -97,11 +93,12 @@ void muster_collective_jitter_none(const struct muster_nccl_session *s, const ch
 int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit, struct muster_error *err)
 {
 	uint64_t bytes = limit < BYTES ? limit : BYTES;
+	struct muster_nccl_range all = { s->resources->data, bytes };
 	float once, slowest[ROUNDS];
 	double times_us[ROUNDS], us, p50, p99, outliers;
 	muster_step(s->ctx, "%d all-reduces that are timed one by one", ROUNDS);
 	if (muster_nccl_head_start(s, 0, err) < 0 ||
-		muster_nccl_time_one(s, reduce, &bytes, "an all-reduce", &us, err) < 0)
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &us, err) < 0)
 		return -1;
 	once = (float)us;
 	if (muster_nccl_agree(s, &once, 1, err) < 0)

@@ -195,32 +195,34 @@ int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct mus
 
 /* ---- all-reduces ---- */
 
-static int reduce(struct muster_step_work *work, uint64_t offset, uint64_t bytes, struct muster_error *err)
-{
-	return muster_nccl_sum(
-		work->session, work->gradients + (CUdeviceptr)offset, (size_t)bytes / sizeof(float), ncclSum, err);
-}
-
 /* The gradients of the weights in the order in which the products make them. When: not NULL, an event of each weight
  * that its all-reduce waits for. */
 static int reduce_gradient(struct muster_step_work *work, int weight, const CUevent *when, struct muster_error *err)
 {
-	uint64_t offset = 0;
+	struct muster_nccl_range range = { work->gradients, muster_step_gradient(weight, work->halvings) };
 	for (int i = 0; i < weight; i++)
-		offset += muster_step_gradient(i, work->halvings);
+		range.at += muster_step_gradient(i, work->halvings);
 	if (when && wait_in(work, work->session->resources->stream, when[weight], err) < 0)
 		return -1;
-	return reduce(work, offset, muster_step_gradient(weight, work->halvings), err);
+	return muster_nccl_reduce(work->session, &range, err);
+}
+
+/* A muster_nccl_operation_fn. */
+static int reduce_gradients(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
+{
+	struct muster_step_work *work = arg;
+	(void)s;
+	for (int weight = MUSTER_STEP_WEIGHTS; weight-- > 0;)
+		if (reduce_gradient(work, weight, NULL, err) < 0)
+			return -1;
+	return 0;
 }
 
 int muster_step_reduce_alone(struct muster_step_work *work, uint64_t bytes, double *ret_ms, struct muster_error *err)
 {
-	struct muster_nccl_session *s = work->session;
+	struct muster_nccl_range range = { work->gradients, bytes };
 	double us;
-	if (muster_nccl_record(s, s->resources->start, err) < 0 || reduce(work, 0, bytes, err) < 0 ||
-		muster_nccl_record(s, s->resources->end, err) < 0 ||
-		muster_nccl_wait(s, s->resources->end, "an all-reduce", err) < 0 ||
-		muster_nccl_elapsed_us(s, &us, err) < 0)
+	if (muster_nccl_time_one(work->session, muster_nccl_reduce, &range, "an all-reduce", &us, err) < 0)
 		return -1;
 	*ret_ms = us / 1e3;
 	return 0;
@@ -228,16 +230,9 @@ int muster_step_reduce_alone(struct muster_step_work *work, uint64_t bytes, doub
 
 int muster_step_gradients_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err)
 {
-	struct muster_nccl_session *s = work->session;
 	double us;
-	if (muster_nccl_record(s, s->resources->start, err) < 0)
-		return -1;
-	for (int weight = MUSTER_STEP_WEIGHTS; weight-- > 0;)
-		if (reduce_gradient(work, weight, NULL, err) < 0)
-			return -1;
-	if (muster_nccl_record(s, s->resources->end, err) < 0 ||
-		muster_nccl_wait(s, s->resources->end, "the all-reduces of the gradients", err) < 0 ||
-		muster_nccl_elapsed_us(s, &us, err) < 0)
+	if (muster_nccl_time_one(work->session, reduce_gradients, work, "the all-reduces of the gradients", &us, err) <
+		0)
 		return -1;
 	*ret_ms = us / 1e3;
 	return 0;
