@@ -66,13 +66,13 @@ static void take_skipped(struct walk *w)
 	w->applies = false;
 }
 
-/* A speed of copies or of an all-reduce, as it was here and now. A clock or a link's own speed is none, nor is that of
- * the memory of a GPU under load: jobs on other GPUs do not use it. */
+/* A speed of copies or of an all-reduce, as it was here and now, or the time of an all-reduce. A clock or a link's own
+ * speed is none, nor is that of the memory of a GPU under load: jobs on other GPUs do not use it. */
 static bool is_transfer(const struct muster_metric *metric)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
 	return probe && (probe->together || probe->ring || probe->traffic) && !probe->soaks &&
-	       strcmp(metric->unit, "GB/s") == 0;
+	       (strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0);
 }
 
 /* The memory bandwidth that other jobs use is missing in a transfer: a slow one is no proof of a fault. */

@@ -276,11 +276,12 @@ static const char *name_of(const struct muster_finding *finding, struct muster_a
 		finding->node ? finding->node : "", finding->gpu ? ", GPU " : "", finding->gpu ? finding->gpu : "");
 }
 
-/* A speed or a time that all ranks of the job have together. */
+/* A bandwidth that all ranks of the job have together. */
 static bool is_of_job(const struct muster_metric *metric)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
-	return metric->scope == MUSTER_SCOPE_JOB && probe && (probe->ring || probe->traffic) && *metric->unit;
+	return metric->scope == MUSTER_SCOPE_JOB && probe && (probe->ring || probe->traffic) &&
+	       strcmp(metric->unit, "GB/s") == 0;
 }
 
 void muster_exchanges_explain(struct muster_eval *eval)
