@@ -14,7 +14,7 @@
 
 #define MUSTER_SETTING_NAME_MAX 64         /* bytes; a longer name is not a variable */
 #define MUSTER_SETTING_VALUE_MAX 1023      /* bytes; the rest is cut off, as NCCL does with its files */
-#define MUSTER_SETTINGS_NAMED 29           /* those that always count, set or not */
+#define MUSTER_SETTINGS_NAMED 29           /* variables that are always listed, set or not */
 #define MUSTER_SETTINGS_OTHERS_MAX 64      /* other NCCL_* variables */
 #define MUSTER_SETTINGS_FILE_MAX (1 << 16) /* bytes of a configuration file */
 

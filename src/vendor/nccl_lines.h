@@ -1,4 +1,4 @@
-/* nccl_lines.h - the lines of NCCL's log, for those that read it */
+/* nccl_lines.h - the lines of NCCL's log, for the readers of the log */
 #ifndef MUSTER_VENDOR_NCCL_LINES_H
 #define MUSTER_VENDOR_NCCL_LINES_H
 

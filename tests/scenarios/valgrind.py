@@ -5,7 +5,7 @@ usage: valgrind.py MUSTER [-j N] [--table TABLE[:CASE,...]]... [--test 'SCRIPT W
        (exits with 77 when there is no valgrind, or MUSTER has a sanitizer in it)
 
 Without tables and tests, a few small runs, the first of them with a bad read that must be found. A table is one of
-faults.json, families.json, rings.json, traffic.json and workers.json: all of its cases, or those that are named. A test is a script of
+faults.json, families.json, rings.json, traffic.json and workers.json: all of its cases, or only the named ones. A test is a script of
 this folder and what follows MUSTER on its command line. N of them run at a time.
 
 What a run finds, and how a test ends, is not looked at: under valgrind a probe may be too slow for its deadline. The

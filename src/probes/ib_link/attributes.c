@@ -53,8 +53,8 @@ void muster_rdma_ports_ask(
 		verbs->free_device_list(devices);
 }
 
-/* libibverbs' codes for the speed of a lane and the number of lanes. The rates are those that sysfs calculates with:
- * FDR is 14 and not 14.0625, FDR10 is 10 and not 10.3125. */
+/* libibverbs' codes for the speed of a lane and the number of lanes. The rates are rounded
+ * as in sysfs: FDR is 14 and not 14.0625, FDR10 is 10 and not 10.3125. */
 static const struct speed {
 	const char *name;
 	double gbps;

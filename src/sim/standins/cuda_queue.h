@@ -15,7 +15,8 @@ enum muster_simcuda_kind {
 	MUSTER_SIMCUDA_EXTERNAL
 };
 
-/* One call of cuEventRecord: those who wait for it do not care what the event is recorded for later. */
+/* One call of cuEventRecord. An operation that waits for it still waits for this call when the event is recorded again.
+ */
 struct muster_simcuda_moment {
 	size_t references;
 	bool happened;

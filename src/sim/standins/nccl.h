@@ -102,7 +102,7 @@ enum muster_simring_path { MUSTER_SIMRING_NVLINK, MUSTER_SIMRING_HOST, MUSTER_SI
 struct muster_simring_way {
 	const struct muster_sim_gpu *gpu;
 	const struct muster_sim_port *adapter; /* to the network; NULL: sockets */
-	int adapter_index;                     /* among those that NCCL uses */
+	int adapter_index;                     /* among the adapters that NCCL uses */
 	double adapter_gbps; /* each way: its part, where ranks of the node share the adapter, or sockets */
 	double adapter_cap;  /* what the scenario slows this part down to; infinity: it does not */
 };
