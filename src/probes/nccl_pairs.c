@@ -11,7 +11,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PAIR_METRIC(name, unit, meaning)                                                                               \
@@ -228,13 +227,12 @@ static int measure(struct pair *pair, struct muster_error *err)
 static void read_way(const struct muster_nccl_session *s, int peer, struct muster_nccl_way *ret)
 {
 	struct muster_error err;
-	char *text = NULL;
-	size_t length = 0;
+	size_t length;
+	const char *text = muster_nccl_log_read(&length, &err);
 	snprintf(ret->transport, sizeof ret->transport, "unknown");
 	snprintf(ret->nic, sizeof ret->nic, "unknown");
-	if (muster_nccl_log_read(&text, &length, &err) == 0)
+	if (text)
 		muster_nccl_log_parse_way(text, length, muster_nccl_log_of_ring(length), s->ring.rank, peer, ret);
-	free(text);
 }
 
 static void emit_all(const struct pair *pair, const char *kind)

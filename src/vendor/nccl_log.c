@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LOG_BYTES_MAX ((size_t)16 << 20)
@@ -105,8 +106,11 @@ static char *log_path(void)
 	return path;
 }
 
-int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_error *err)
+const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
 {
+	static char *text;
+	static size_t read;
+	struct stat file;
 	char *path = log_path();
 	FILE *in = fopen(path, "re");
 	if (!in)
@@ -114,12 +118,19 @@ int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_erro
 			strerror(errno));
 	free(path);
 	if (!in)
-		return -1;
-	char *text = muster_calloc(LOG_BYTES_MAX + 1, 1); /* pages that the log does not reach are never touched */
-	*ret_length = fread(text, 1, LOG_BYTES_MAX, in);
-	*ret_text = text;
+		return NULL;
+	if (!text)
+		text = muster_calloc(LOG_BYTES_MAX + 1, 1); /* pages that the log does not reach are never touched */
+	/* NCCL opens its log anew when it begins. */
+	if (fstat(fileno(in), &file) == 0 && file.st_size < (off_t)read)
+		read = 0;
+	setvbuf(in, NULL, _IONBF, 0); /* a seek in a buffered file reads from the beginning of a block */
+	if (fseeko(in, (off_t)read, SEEK_SET) == 0)
+		read += fread(text + read, 1, LOG_BYTES_MAX - read, in);
+	text[read] = '\0';
 	fclose(in);
-	return 0;
+	*ret_length = read;
+	return text;
 }
 
 /* Append a word to a list of distinct words separated by spaces, if there is room. */
@@ -228,7 +239,7 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 
 #define WAY_DEVICES_MAX 16
 
-/* A network and the number of a device among those that NCCL uses of it. */
+/* A network, and the number that NCCL gives a device of it. */
 struct way_device {
 	char network[32]; /* "IB" */
 	long number;

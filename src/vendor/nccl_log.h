@@ -18,7 +18,7 @@ struct muster_nccl_log {
 	/* Devices of the network that NCCL uses, in its order, separated by spaces: "mlx5_ib0:1 mlx5_ib1:1", "eth0". */
 	char devices[1024];
 	size_t network_channels; /* channels that go over a network */
-	size_t gdr_channels;     /* those of them that use GPUDirect RDMA */
+	size_t gdr_channels;     /* network channels that use GPUDirect RDMA */
 };
 
 /* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
@@ -26,8 +26,9 @@ struct muster_nccl_log {
  * are added to NCCL_DEBUG_SUBSYS. Later calls do nothing. */
 int muster_nccl_log_start(struct muster_error *err);
 
-/* What NCCL has written so far: malloc'd, NUL-terminated. */
-int muster_nccl_log_read(char **ret_text, size_t *ret_length, struct muster_error *err);
+/* What NCCL has written so far, NUL-terminated: the process keeps it until the next call, which reads only what NCCL
+ * has added since. NULL with err when the log cannot be read. Not for several threads at once. */
+const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err);
 
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret);
 

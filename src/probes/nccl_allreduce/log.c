@@ -6,12 +6,11 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* NCCL's log, and where the part of this ring begins. Plugins and devices are named once in a process. */
 struct log {
-	char *text; /* NULL: it cannot be read */
+	const char *text; /* NULL: it cannot be read */
 	size_t length, ring_at;
 	struct muster_error why;
 };
@@ -86,9 +85,9 @@ static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *r
 void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring)
 {
 	struct log log = { 0 };
-	if (muster_nccl_log_read(&log.text, &log.length, &log.why) == 0)
+	log.text = muster_nccl_log_read(&log.length, &log.why);
+	if (log.text)
 		log.ring_at = muster_nccl_log_of_ring(log.length);
 	emit_channels(ctx, ring, &log);
 	emit_setup(ctx, ring, &log);
-	free(log.text);
 }

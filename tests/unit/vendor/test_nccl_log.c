@@ -269,12 +269,11 @@ static void write_as_nccl(const char *path, const char *text)
 static void read_back(const char *expected)
 {
 	struct muster_error err;
-	char *text;
 	size_t length;
-	ck_assert_msg(muster_nccl_log_read(&text, &length, &err) == 0, "%s", err.text);
+	const char *text = muster_nccl_log_read(&length, &err);
+	ck_assert_msg(text != NULL, "%s", err.text);
 	ck_assert_str_eq(text, expected);
 	ck_assert_uint_eq(length, strlen(expected));
-	free(text);
 }
 
 START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
@@ -292,11 +291,42 @@ START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 }
 END_TEST
 
+/* Had the second call read all of the log, it would have seen the change at its beginning. */
+START_TEST(what_was_read_is_not_read_again)
+{
+	struct muster_error err;
+	clear_environment();
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\nhalf of ");
+	read_back(AT "hello\nhalf of ");
+	FILE *log = fopen(getenv("NCCL_DEBUG_FILE"), "r+");
+	ck_assert_ptr_nonnull(log);
+	fputs("XXXX", log);
+	fseek(log, 0, SEEK_END);
+	fputs("a line\n", log);
+	fclose(log);
+	read_back(AT "hello\nhalf of a line\n");
+	read_back(AT "hello\nhalf of a line\n");
+}
+END_TEST
+
+START_TEST(a_log_that_begins_anew_is_read_anew)
+{
+	struct muster_error err;
+	clear_environment();
+	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
+	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
+	read_back(AT "hello\n");
+	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "bye\n");
+	read_back(AT "bye\n");
+}
+END_TEST
+
 START_TEST(of_a_log_without_end_the_first_16_mib_are_read)
 {
 	enum { MIB = 1 << 20 };
 	struct muster_error err;
-	char *text, *block = calloc(MIB + 1, 1);
+	char *block = calloc(MIB + 1, 1);
 	size_t length;
 	clear_environment();
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
@@ -307,12 +337,14 @@ START_TEST(of_a_log_without_end_the_first_16_mib_are_read)
 	for (int i = 0; i < 17; i++)
 		fputs(block, out);
 	fclose(out);
-	ck_assert_msg(muster_nccl_log_read(&text, &length, &err) == 0, "%s", err.text);
+	const char *text = muster_nccl_log_read(&length, &err);
+	ck_assert_msg(text != NULL, "%s", err.text);
 	ck_assert_uint_eq(length, 16 * MIB);
 	ck_assert_uint_eq(strlen(text), length);
 	ck_assert_int_eq(strncmp(text, "first xxx", 9), 0);
+	ck_assert_ptr_eq(muster_nccl_log_read(&length, &err), text); /* nothing more of it */
+	ck_assert_uint_eq(length, 16 * MIB);
 	free(block);
-	free(text);
 }
 END_TEST
 
@@ -329,9 +361,8 @@ START_TEST(the_users_own_debug_file_is_kept_and_read)
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	ck_assert_str_eq(getenv("NCCL_DEBUG_FILE"), variable);
 	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "ALL");
-	char *text;
 	size_t length;
-	ck_assert_int_eq(muster_nccl_log_read(&text, &length, &err), -1);
+	ck_assert_ptr_null(muster_nccl_log_read(&length, &err));
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
 	write_as_nccl(path, AT "mine\n");
@@ -422,6 +453,8 @@ int main(void)
 	tcase_add_test(tests, many_devices_are_cut_at_a_whole_name);
 	tcase_add_loop_test(tests, the_tail_is_one_printable_line_that_fits, 0, LENGTH(tail_cases));
 	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
+	tcase_add_test(tests, what_was_read_is_not_read_again);
+	tcase_add_test(tests, a_log_that_begins_anew_is_read_anew);
 	tcase_add_test(tests, of_a_log_without_end_the_first_16_mib_are_read);
 	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
 	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
