@@ -46,9 +46,9 @@ def test_killed_supervisor(cluster):
 
 def test_killed_supervisor_under_mpirun(cluster):
     cluster.rank_variable = "OMPI_COMM_WORLD_RANK"
-    number = cluster.preflight_at(COPIES, "--deadline", "60", MUSTER_LAUNCHER="mpirun")
+    number = cluster.preflight_at(COPIES, "--deadline", "200", MUSTER_LAUNCHER="mpirun")
     cluster.signal(13, signal.SIGKILL)
-    job = cluster.wait(number)
+    job = cluster.wait(number, 240)
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
     check_equal(files(cluster), ["json", "log", "txt"], "the files")
     check_equal(job.report()["summary"]["missing_ranks"], [13], "the others went on")

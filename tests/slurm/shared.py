@@ -16,6 +16,8 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 DAEMONS = {"munged", "slurmctld", "slurmscriptd", "slurmd"}
 KEPT = ("etc", "bin")  # what a test may change in the cluster's folder, and gets back
+SETTLED_S = 40      # after a test
+COMPLETING_S = 100  # Slurm ends a step: KillWait (30 s), then UnkillableStepTimeout (60 s)
 SPOOL = re.compile(r"hwloc_topo_\w+(\.\d+)*\.xml|cred_state(\.\w+)?")  # what an idle slurmd has in its own folder
 
 
@@ -185,12 +187,17 @@ def is_as_new(cluster):
     return not found
 
 
-def leave(cluster, seconds=40):
+def is_completing(line):
+    """Slurm is still ending a step: its own process of the step, or the job or node of it."""
+    return "(slurmstepd)" in line or "COMPLETING" in line
+
+
+def leave(cluster):
     """Prove, after a test, that the next one finds the cluster as this one did; else say why not."""
-    end = time.monotonic() + seconds
+    begin = time.monotonic()
     tidy(cluster)
     found = leftovers(cluster)
-    while found and time.monotonic() < end:
+    while found and time.monotonic() - begin < (COMPLETING_S if all(map(is_completing, found)) else SETTLED_S):
         time.sleep(0.1)
         tidy(cluster)
         found = leftovers(cluster)
