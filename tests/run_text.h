@@ -1,6 +1,7 @@
 /* run_text.h - a run written as lines of words, for tests whose cases are rows of a table
  *
  *   job|NODE|NODE/RANK METRIC [LABEL=VALUE]... VALUE         a sample; "-" is a null, "1,2,3" was measured three times
+ *                                                            "'1,2" is a text
  *   NODE/RANK = GPU UUID                                      which GPU the rank took; "-" is none
  *   NODE/RANK missing|unfinished                              nothing came from it, or not all
  *   NODE/RANK probe NAME STATUS [CODE] [DETAIL] [ring=N [with=RANK]]  how a probe ended on it; "-" for no code
@@ -61,9 +62,10 @@ static inline void run_text_sample(struct muster_run *run, char **words, size_t 
 	const char *labels = "", *text = words[count - 1];
 	for (size_t i = 2; i + 1 < count; i++)
 		labels = muster_arena_printf(run->arena, "%s%s%s", labels, i > 2 ? " " : "", words[i]);
-	struct muster_sample *sample =
-		fixture_sample(run, run_text_samples(run, words[0]), words[1], labels, run_text_value(text));
-	if (!strchr(text, ','))
+	bool quoted = *text == '\'';
+	struct muster_value value = quoted ? muster_string(text + 1) : run_text_value(text);
+	struct muster_sample *sample = fixture_sample(run, run_text_samples(run, words[0]), words[1], labels, value);
+	if (quoted || !strchr(text, ','))
 		return;
 	double *values = muster_arena_alloc(run->arena, RUN_TEXT_WORDS * sizeof *values);
 	char *end = words[count - 1];

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WAITED 1 /* weight of a rank that waited for others until its time was over: see ring_weight() */
+
 /* How much the checks of this run want a probe. */
 enum want { UNWANTED = 0, OPTIONAL, WANTED };
 
@@ -27,6 +29,21 @@ static size_t probe_number(const char *name)
 	while (i < muster_probe_count() && strcmp(muster_probe_at(i)->name, name) != 0)
 		i++;
 	return i;
+}
+
+/* The probe whose ranks list the ranks that they could not connect to. */
+static size_t unreached_probe(void)
+{
+	return probe_number(muster_metric_probe(muster_metric_find("rank.alltoall_unreached")));
+}
+
+/* The first outcome of the probe on the rank; NULL for none. */
+static const struct muster_outcome *find_outcome(const struct muster_rank *rank, size_t probe)
+{
+	for (size_t i = 0; i < rank->outcomes.count; i++)
+		if (probe_number(rank->outcomes.items[i].probe) == probe)
+			return &rank->outcomes.items[i];
+	return NULL;
 }
 
 static size_t *cause_of(const struct muster_eval *eval, size_t node, size_t rank)
@@ -87,9 +104,9 @@ static const struct code_meaning *meaning_of(const struct muster_outcome *outcom
 			"and dmesg for mlx5 lines" },
 		{ MUSTER_ENOPERMISSION, false, 3,
 			"run as a user who may open these files, or ask the administrator for access to the devices" },
-		{ MUSTER_ETIME, false, 1,
+		{ MUSTER_ETIME, false, WAITED,
 			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
-		{ MUSTER_ESTALLED, false, 1,
+		{ MUSTER_ESTALLED, false, WAITED,
 			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node "
 			"on half of its GPUs, to find the one that hangs" },
 		{ MUSTER_ECALLEDOFF, false, 0, NULL },
@@ -353,6 +370,11 @@ static void judge_outcome(
 		causes[probe] = causes[other];
 		return;
 	}
+	if (eval->unreached_cause && outcome->ring > 0 && probe == unreached_probe() &&
+		ring_weight(outcome) <= WAITED) {
+		causes[probe] = eval->unreached_cause; /* the finding has the lists of all ranks */
+		return;
+	}
 	const char *ended = ended_by_others(eval, probe, outcome);
 	if (ended_with_run(eval->run, outcome)) {
 		finding.status = MUSTER_SKIP; /* the finding about the run speaks for all of these */
@@ -425,10 +447,8 @@ static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
 		const struct muster_broken_ring *ring = &eval->broken[i];
 		if (!all_hung(ring) || ring->probe == muster_probe_count() || eval->ring_cause[ring->probe])
 			continue;
-		const struct muster_outcomes *all = &eval->run->nodes[ring->node].ranks[ring->at].outcomes;
-		const struct muster_outcome *outcome = all->items;
-		while (probe_number(outcome->probe) != ring->probe)
-			outcome++;
+		const struct muster_outcome *outcome =
+			find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], ring->probe);
 		const char *observed = muster_arena_printf(
 			arena, "all %d ranks: %s", ring->ranks, outcome_text(outcome, wants[ring->probe], arena));
 		struct muster_finding finding = finding_of_probe(outcome->probe, MUSTER_INCONCLUSIVE, observed, arena);
@@ -436,6 +456,34 @@ static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
 				 "and on pairs of nodes (--localise always)";
 		eval->ring_cause[ring->probe] = add_finding(eval, finding, MUSTER_NOWHERE, MUSTER_NOWHERE, NULL) + 1;
 	}
+}
+
+/* An all-to-all that could not connect all ranks: each rank lists the ranks that it waited for, and all lists are one
+ * finding. Not where a rank ended in another way than by waiting: then this rank is the cause. */
+static void judge_unreached(struct muster_eval *eval, const enum want *wants)
+{
+	struct muster_arena *arena = eval->report->arena;
+	size_t probe = unreached_probe();
+	const struct muster_broken_ring *ring = NULL;
+	for (size_t i = 0; i < eval->broken_count; i++)
+		if (eval->broken[i].probe == probe && (!ring || eval->broken[i].weight > ring->weight))
+			ring = &eval->broken[i];
+	if (!ring || ring->weight != WAITED || eval->ring_cause[probe])
+		return;
+	const struct muster_outcome *outcome = find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], probe);
+	const struct muster_unreached found = muster_unreached_find(eval->run, arena);
+	enum muster_status status = outcome_status(eval->run, outcome, wants[probe]);
+	if (!found.observed || status == MUSTER_SKIP || ended_with_run(eval->run, outcome))
+		return;
+	struct muster_finding finding = finding_of_probe(outcome->probe, status, found.observed, arena);
+	finding.advice = found.advice;
+	if (found.rank != MUSTER_NOWHERE) {
+		const struct muster_rank *rank = &eval->run->nodes[found.node].ranks[found.rank];
+		const struct muster_outcome *own = find_outcome(rank, probe);
+		finding.gpu = rank->gpu;
+		finding.evidence = own ? own->evidence : NULL;
+	}
+	eval->unreached_cause = add_finding(eval, finding, found.node, found.rank, NULL) + 1;
 }
 
 static void judge_interrupted(struct muster_eval *eval)
@@ -570,6 +618,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	judge_unlisted(eval);
 	judge_interrupted(eval);
 	judge_hung_rings(eval, wants);
+	judge_unreached(eval, wants);
 	for (size_t n = 0; n < run->node_count; n++) {
 		muster_finding_draft_fold_here(eval);
 		if (run->nodes[n].rank_count == 0)

@@ -4,9 +4,9 @@
  * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, others.c that
  * of the other ranks, results.c takes in
  * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
- * trial rings say into findings, finding_builder.c collects findings, index.c finds samples, missing_parts.c names the
- * GPUs and ports that a node lacks, events.c tells of events of the kernel's log, advice.c fills in what findings
- * advise. select.h has the expectations of a run.
+ * trial rings say into findings, unreached.c finds the rank that an all-to-all could not connect, finding_builder.c
+ * collects findings, index.c finds samples, missing_parts.c names the GPUs and ports that a node lacks, events.c tells
+ * of events of the kernel's log, advice.c fills in what findings advise. select.h has the expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -136,7 +136,9 @@ struct muster_eval {
 	struct muster_exchange_notes *exchange_notes; /* what checks say of exchanges: see exchanges.h; NULL */
 	bool any_missing;                             /* likewise: a rank is */
 	size_t missing_cause;                         /* 1 + the first draft about a missing rank; 0: none */
-	size_t end_cause;   /* 1 + the draft about a run that was ended early; 0: it was not */
+	size_t unreached_cause; /* 1 + the draft about an all-to-all that could not connect all ranks; 0: there is none
+				 */
+	size_t end_cause;       /* 1 + the draft about a run that was ended early; 0: it was not */
 	size_t *ring_cause; /* for each probe: 1 + the draft that names the cause of its failed all-reduces; 0: unknown
 			     */
 	size_t *first_rank; /* for each node, the ranks in the nodes before it */
@@ -167,6 +169,13 @@ size_t muster_cause_find(
 bool muster_rank_knows(const struct muster_rank *rank, const char *probe);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
+
+/* unreached.c: what the ranks' lists of those that they could not connect to before an all-to-all say together. */
+struct muster_unreached {
+	uint32_t node, rank; /* what did not connect; MUSTER_NOWHERE: several nodes, or several ranks of the node */
+	const char *observed, *advice; /* NULL: no rank has a list */
+};
+struct muster_unreached muster_unreached_find(const struct muster_run *run, struct muster_arena *arena);
 
 /* judge.c: evaluate one check on one value. Sets observed, and expected unless the text of the check is enough. */
 struct muster_verdict {
