@@ -5,17 +5,13 @@
 #include "probes/nccl_collectives/connect.c"
 #include "probes/nccl_collectives/measure.c"
 #include "kernel_fakes.h"
+#include "nccl_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
 
 #define MESSAGES_MAX 2048
 
-struct ncclComm {
-	int unused;
-};
-
 static struct {
-	struct ncclComm comm;
 	double us[MUSTER_COLLECTIVES], reduce_us;
 	double odd_us; /* of every tenth all-reduce of data; 0: as the others */
 	struct {
@@ -36,7 +32,6 @@ static struct {
 	size_t message_count;
 	int silent_distance; /* ranks so far away never connect; 0: all do */
 	bool hangs;
-	int depth, aborted;
 	bool met[1024];
 } nccl;
 static struct muster_error err;
@@ -87,38 +82,38 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	ncclComm_t comm, cudaStream_t stream)
 {
 	float *data = receive;
-	ck_assert(send == receive && type == ncclFloat32 && comm == &nccl.comm && stream);
+	ck_assert(send == receive && type == ncclFloat32 && comm == &the_comm && stream);
 	queued.to = NULL;
 	if (op == ncclMax) {
 		nccl.agreements++;
 		for (size_t i = 0; i < LENGTH(nccl.other); i++)
 			if (nccl.other[i].number == nccl.agreements && nccl.other[i].value > data[0])
 				data[0] = nccl.other[i].value;
-		return ncclSuccess;
+		return fake_take();
 	}
 	ck_assert_uint_le(count * sizeof *data, 8 * MIB);
 	fake.now_ms += (nccl.odd_us > 0 && nccl.reduces++ % 10 == 5 ? nccl.odd_us : nccl.reduce_us) / 1e3;
-	return ncclSuccess;
+	return fake_take();
 }
 
 static ncclResult_t fake_gather(
 	const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
 	struct work work = work_of(MUSTER_ALLGATHER, count * sizeof(float));
-	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	ck_assert(type == ncclFloat32 && comm == &the_comm && stream);
 	int round = round_of(MUSTER_ALLGATHER, send);
 	if (round < 0)
-		return ncclSuccess;
+		return fake_take();
 	ck_assert(are_words(seed_of(&work, round, 0) + words_before(&work, standing.ring.rank), send, work.part));
 	write_words(seed_of(&work, round, 0), receive, work.part * (size_t)standing.ring.ranks);
 	spoil(MUSTER_ALLGATHER, round, receive, work.part * (size_t)standing.ring.ranks);
-	return ncclSuccess;
+	return fake_take();
 }
 
 static ncclResult_t fake_scatter(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	ck_assert(type == ncclFloat32 && op == ncclSum && comm == &nccl.comm && stream);
+	ck_assert(type == ncclFloat32 && op == ncclSum && comm == &the_comm && stream);
 	int round = round_of(MUSTER_REDUCESCATTER, send), ranks = standing.ring.ranks, rank = standing.ring.rank;
 	for (size_t i = 0; round >= 0 && i < count; i++) {
 		float sum = 0;
@@ -127,19 +122,18 @@ static ncclResult_t fake_scatter(const void *send, void *receive, size_t count, 
 		((float *)receive)[i] = sum;
 	}
 	spoil(MUSTER_REDUCESCATTER, round, receive, count * sizeof(float));
-	return ncclSuccess;
+	return fake_take();
 }
 
 static ncclResult_t fake_start(void)
 {
-	ck_assert_int_eq(nccl.depth++, 0);
 	nccl.message_count = 0;
-	return ncclSuccess;
+	return fake_group_start();
 }
 
 static ncclResult_t note(bool sends, const void *at, size_t count, int peer)
 {
-	ck_assert_int_eq(nccl.depth, 1);
+	ck_assert_int_eq(the_comm.depth, 1);
 	ck_assert_uint_lt(nccl.message_count, MESSAGES_MAX);
 	ck_assert(peer >= 0 && peer < standing.ring.ranks);
 	nccl.messages[nccl.message_count++] =
@@ -150,14 +144,14 @@ static ncclResult_t note(bool sends, const void *at, size_t count, int peer)
 static ncclResult_t fake_send(
 	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	ck_assert(type == ncclFloat32 && comm == &the_comm && stream);
 	return note(true, send, count, peer);
 }
 
 static ncclResult_t fake_receive(
 	void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	ck_assert(type == ncclFloat32 && comm == &nccl.comm && stream);
+	ck_assert(type == ncclFloat32 && comm == &the_comm && stream);
 	return note(false, receive, count, peer);
 }
 
@@ -185,10 +179,10 @@ static void all_to_all(void)
 
 static ncclResult_t fake_end(void)
 {
-	ck_assert_int_eq(--nccl.depth, 0);
+	ck_assert_int_eq(--the_comm.depth, 0);
 	if (nccl.messages[0].bytes != MESSAGE || nccl.message_count == 2 * (size_t)standing.ring.ranks) {
 		all_to_all();
-		return ncclSuccess;
+		return fake_take();
 	}
 	for (size_t i = 0; i < nccl.message_count; i++) {
 		int ranks = standing.ring.ranks, peer = nccl.messages[i].peer;
@@ -197,47 +191,7 @@ static ncclResult_t fake_end(void)
 		nccl.hangs |= nccl.silent_distance > 0 && distance == nccl.silent_distance;
 	}
 	fake.stuck = nccl.hangs;
-	return ncclSuccess;
-}
-
-static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
-{
-	(void)comm;
-	*result = ncclSuccess;
-	return ncclSuccess;
-}
-
-static ncclResult_t fake_abort(ncclComm_t comm)
-{
-	ck_assert_ptr_eq(comm, &nccl.comm);
-	nccl.aborted++;
-	return ncclSuccess;
-}
-
-static const struct muster_nccl fake_nccl = {
-	.ncclCommGetAsyncError = fake_async,
-	.ncclCommAbort = fake_abort,
-	.ncclAllReduce = fake_reduce,
-	.ncclAllGather = fake_gather,
-	.ncclReduceScatter = fake_scatter,
-	.ncclGroupStart = fake_start,
-	.ncclGroupEnd = fake_end,
-	.ncclSend = fake_send,
-	.ncclRecv = fake_receive,
-};
-const struct muster_nccl *muster_nccl(struct muster_error *ret)
-{
-	(void)ret;
-	return &fake_nccl;
-}
-int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
-	const char *call)
-{
-	(void)library;
-	(void)comm;
-	if (result == ncclSuccess || result == ncclInProgress)
-		return 0;
-	return muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
+	return fake_take();
 }
 
 static void stand(int rank, int ranks)
@@ -247,7 +201,7 @@ static void stand(int rank, int ranks)
 	standing = (struct muster_nccl_session){ .ctx = &context->ctx,
 		.ring = { .rank = rank, .ranks = ranks, .nodes = 2 },
 		.resources = resources,
-		.comm = &nccl.comm };
+		.comm = &the_comm };
 	free(roster);
 	roster = muster_calloc((size_t)ranks, sizeof *roster);
 	roster_count = ranks;
@@ -259,6 +213,14 @@ static void set_up(void)
 {
 	fake_gpu_reset();
 	fake_kernels_add(&scripted_cuda);
+	fake_nccl_reset();
+	scripted_nccl.ncclAllReduce = fake_reduce;
+	scripted_nccl.ncclAllGather = fake_gather;
+	scripted_nccl.ncclReduceScatter = fake_scatter;
+	scripted_nccl.ncclGroupStart = fake_start;
+	scripted_nccl.ncclGroupEnd = fake_end;
+	scripted_nccl.ncclSend = fake_send;
+	scripted_nccl.ncclRecv = fake_receive;
 	context = fake_gpu_new(&muster_probe_nccl_collectives);
 	context->ctx.env.profile = MUSTER_STANDARD;
 	context->ctx.env.min_bytes = context->ctx.env.max_bytes = MIB;
@@ -269,7 +231,6 @@ static void set_up(void)
 	nccl.reduce_us = 50;
 	nccl.wrong_round = -1;
 	err = (struct muster_error){ 0 };
-	unsetenv("NCCL_DEBUG_FILE");
 }
 
 static void tear_down(void)
@@ -315,7 +276,7 @@ START_TEST(bus_bandwidth_is_that_of_nccl_tests)
 	ck_assert_double_eq(sample->labels[2].value.number, 4);
 	static const char *const only_after_a_failure[] = { "rank.alltoall_unreached", NULL };
 	fake_complete(context, only_after_a_failure);
-	ck_assert_int_eq(nccl.aborted, 0);
+	ck_assert_int_eq(the_comm.aborted, 0);
 }
 END_TEST
 
@@ -430,7 +391,7 @@ START_TEST(ranks_that_do_not_connect_are_named)
 	nccl.silent_distance = rows[_i].distance;
 	ck_assert_int_eq(play(5, 29, 200), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(the_comm.aborted, 1);
 	const char *list = fake_string(context, "rank.alltoall_unreached", NULL);
 	ck_assert_ptr_nonnull(strstr(err.text, list));
 	ck_assert_ptr_nonnull(strstr(err.text, "all-to-all: no connection to all of the ranks "));

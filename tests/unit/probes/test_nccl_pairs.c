@@ -2,21 +2,16 @@
 #include "probes/nccl/session.c"
 #include "probes/nccl_pairs.c"
 #include "kernel_fakes.h"
+#include "nccl_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
 
 #include <limits.h>
 
-#define AT "gpu-1:2187:2301 [0] NCCL INFO "
 #define OWN_RANK 5 /* of the job; number 3 of the ring */
 #define PEER 7     /* number in the ring */
 
-struct ncclComm {
-	int unused;
-};
-
 static struct {
-	struct ncclComm comm;
 	struct hello other;
 	double fixed_us, us_per_mib; /* of one exchange */
 	double slow_repeat;          /* the first timed exchanges take so many times as long; 0: they do not */
@@ -25,29 +20,21 @@ static struct {
 	const void *send;
 	size_t send_count;
 	void *receive;
-	int depth, pending, pending_each;
 	int checked, timed;   /* exchanges so far */
 	size_t timed_of_size; /* values of the last timed exchange */
 	int wrong_round;      /* of this checked exchange `wrong` values are wrong; -1: of none */
 	size_t wrong;
 	int wrong_copies; /* of the first message */
 	bool refuses;
-	int aborted;
 } nccl;
 static struct muster_error err;
 static struct probe_fake *context;
 static const struct hello own = { .rank = OWN_RANK };
 
-static ncclResult_t fake_start(void)
-{
-	ck_assert_int_eq(nccl.depth++, 0);
-	return ncclSuccess;
-}
-
 static ncclResult_t fake_send(
 	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	ck_assert(comm == &nccl.comm && stream && type == ncclFloat32 && peer == PEER && nccl.depth == 1);
+	ck_assert(comm == &the_comm && stream && type == ncclFloat32 && peer == PEER && the_comm.depth == 1);
 	nccl.send = send;
 	nccl.send_count = count;
 	return nccl.refuses ? ncclInvalidUsage : ncclSuccess;
@@ -56,7 +43,7 @@ static ncclResult_t fake_send(
 static ncclResult_t fake_receive(
 	void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	ck_assert(comm == &nccl.comm && stream && type == ncclFloat32 && peer == PEER && nccl.depth == 1);
+	ck_assert(comm == &the_comm && stream && type == ncclFloat32 && peer == PEER && the_comm.depth == 1);
 	ck_assert_uint_eq(count, nccl.send_count);
 	ck_assert_ptr_ne(receive, nccl.send);
 	nccl.receive = receive;
@@ -96,7 +83,7 @@ static void answer_data(size_t bytes)
 static ncclResult_t fake_end(void)
 {
 	size_t bytes = nccl.send_count * sizeof(float);
-	ck_assert_int_eq(--nccl.depth, 0);
+	ck_assert_int_eq(--the_comm.depth, 0);
 	if (nccl.refuses) /* there are no messages to answer */
 		return ncclInvalidUsage;
 	queued.to = NULL;
@@ -117,63 +104,7 @@ static ncclResult_t fake_end(void)
 		answer_data(bytes);
 	}
 	fake.now_ms += us / 1e3;
-	nccl.pending = nccl.pending_each;
-	return nccl.pending ? ncclInProgress : ncclSuccess;
-}
-
-static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
-{
-	(void)comm;
-	nccl.pending -= nccl.pending > 0;
-	*result = nccl.pending ? ncclInProgress : ncclSuccess;
-	return ncclSuccess;
-}
-
-static ncclResult_t fake_abort(ncclComm_t comm)
-{
-	ck_assert_ptr_eq(comm, &nccl.comm);
-	nccl.aborted++;
-	return ncclSuccess;
-}
-
-static const struct muster_nccl fake_nccl = {
-	.ncclCommGetAsyncError = fake_async,
-	.ncclCommAbort = fake_abort,
-	.ncclGroupStart = fake_start,
-	.ncclGroupEnd = fake_end,
-	.ncclSend = fake_send,
-	.ncclRecv = fake_receive,
-};
-const struct muster_nccl *muster_nccl(struct muster_error *ret)
-{
-	(void)ret;
-	return &fake_nccl;
-}
-int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
-	const char *call)
-{
-	(void)library;
-	(void)comm;
-	if (result == ncclSuccess || result == ncclInProgress)
-		return 0;
-	return muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
-/* An event that is recorded before NCCL has taken the call measures nothing. */
-static CUresult strict_record(CUevent event, CUstream stream)
-{
-	ck_assert_int_eq(nccl.pending, 0);
-	ck_assert_int_eq(nccl.depth, 0);
-	return fake_record(event, stream);
-}
-
-static void write_log(const char *text)
-{
-	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
-	FILE *out = fopen(getenv("NCCL_DEBUG_FILE"), "w");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	fclose(out);
+	return fake_take();
 }
 
 /* Resources with a buffer of so many bytes. */
@@ -185,7 +116,7 @@ static void stand(uint64_t bytes)
 	standing = (struct muster_nccl_session){ .ctx = &context->ctx,
 		.ring = { .rank = 3, .ranks = 16, .nodes = 2 },
 		.resources = resources,
-		.comm = &nccl.comm };
+		.comm = &the_comm };
 }
 
 static void set_up(void)
@@ -193,7 +124,10 @@ static void set_up(void)
 	muster_nccl_resources_release();
 	fake_gpu_reset();
 	fake_kernels_add(&scripted_cuda);
-	scripted_cuda.cuEventRecord = strict_record;
+	fake_nccl_reset();
+	scripted_nccl.ncclGroupEnd = fake_end;
+	scripted_nccl.ncclSend = fake_send;
+	scripted_nccl.ncclRecv = fake_receive;
 	context = fake_gpu_new(&muster_probe_nccl_pairs);
 	context->ctx.env.rank = OWN_RANK;
 	context->ctx.env.node_name = "gpu-1";
@@ -204,7 +138,6 @@ static void set_up(void)
 	nccl.us_per_mib = 50;
 	nccl.wrong_round = -1;
 	err = (struct muster_error){ 0 };
-	unsetenv("NCCL_DEBUG_FILE");
 	stand(4 * MIB);
 }
 
@@ -223,7 +156,7 @@ static int play(int timeout_ms)
 
 START_TEST(every_value_is_checked_and_both_sizes_are_timed)
 {
-	nccl.pending_each = 2;
+	the_comm.pending_each = 2;
 	ck_assert_msg(play(60000) == 0, "%s", err.text);
 	ck_assert_int_eq(nccl.checked, 4);
 	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 0);
@@ -231,7 +164,7 @@ START_TEST(every_value_is_checked_and_both_sizes_are_timed)
 	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_gbps", "rail"), 4 * 1048576 / 210e3, 1e-3);
 	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_us", "rail"), 10, 1e-3);
 	ck_assert_uint_eq(nccl.timed_of_size, 2); /* 8 bytes */
-	ck_assert_int_eq(nccl.aborted, 0);
+	ck_assert_int_eq(the_comm.aborted, 0);
 	static const char *const derived[] = { "pair.exchange_limit_gbps", "pair.exchange_usual_gbps", NULL };
 	fake_complete(context, derived);
 	fake_forget(context);
@@ -243,8 +176,8 @@ END_TEST
 
 START_TEST(labels_say_who_the_other_is_and_how_the_data_goes)
 {
-	write_log(AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
-		     "Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n");
+	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
+			 "Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n");
 	ck_assert_int_eq(play(60000), 0);
 	const struct muster_sample *sample = fake_sample(context, "pair.exchange_gbps", "rail", NULL);
 	ck_assert_str_eq(sample->labels[1].value.string, "gpu-4");
@@ -348,13 +281,13 @@ START_TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_str_eq(err.text, "exchange with number 7 of the ring: the first message, which connects the two did "
 				   "not finish within 50 ms");
-	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(the_comm.aborted, 1);
 	ck_assert_int_eq(context->given_up, 1);
 	ck_assert_int_eq(fake.held, 0);
 	ck_assert_int_eq(muster_nccl_session_standing(&context->ctx, 50, &s, &err), -1);
 	ck_assert_int_eq(play(50), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
-	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(the_comm.aborted, 1);
 }
 END_TEST
 
@@ -363,8 +296,8 @@ START_TEST(a_call_that_nccl_refuses_leaves_no_group_open)
 	nccl.refuses = true;
 	ck_assert_int_eq(play(60000), -1);
 	ck_assert_str_eq(err.text, "exchange with number 7 of the ring: ncclSend: result 5");
-	ck_assert_int_eq(nccl.depth, 0);
-	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(the_comm.depth, 0);
+	ck_assert_int_eq(the_comm.aborted, 1);
 }
 END_TEST
 
@@ -374,7 +307,7 @@ START_TEST(a_round_that_is_cancelled_ends_at_once)
 	fake.stuck = true;
 	ck_assert_int_eq(play(60000), -1);
 	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
-	ck_assert_int_eq(nccl.aborted, 1);
+	ck_assert_int_eq(the_comm.aborted, 1);
 }
 END_TEST
 

@@ -5,7 +5,7 @@
  */
 #include "probes/nccl/session.c"
 #include "probes/step.c"
-#include "gpu_fakes.h"
+#include "nccl_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
 
@@ -26,9 +26,6 @@ static struct {
 	int major;
 } blas;
 
-static struct ncclComm {
-	int unused;
-} the_comm;
 static struct {
 	float others[8][AGREED_MAX]; /* what another rank brings to each agreement */
 	size_t agreed, sums;
@@ -167,14 +164,14 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 {
 	float *data = receive;
 	ck_assert_ptr_eq(send, receive);
-	ck_assert_ptr_eq(comm, (ncclComm_t)(void *)&the_comm);
+	ck_assert_ptr_eq(comm, &the_comm);
 	ck_assert_int_eq(type, ncclFloat32);
 	if (op == ncclMax) {
 		queued.to = NULL;
 		for (size_t i = 0; i < count; i++)
 			data[i] = data[i] > nccl.others[nccl.agreed][i] ? data[i] : nccl.others[nccl.agreed][i];
 		nccl.agreed++;
-		return ncclSuccess;
+		return fake_take();
 	}
 	ck_assert_int_eq(op, ncclSum);
 	ck_assert_ptr_eq(stream, nccl.stream);
@@ -183,46 +180,6 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	stream->ahead_ms += (double)count * sizeof *data / (nccl.gbps * 1e6);
 	return ncclSuccess;
 }
-static ncclResult_t fake_async(ncclComm_t comm, ncclResult_t *result)
-{
-	(void)comm;
-	*result = ncclSuccess;
-	return ncclSuccess;
-}
-static ncclResult_t fake_abort(ncclComm_t comm)
-{
-	(void)comm;
-	return ncclSuccess;
-}
-static ncclResult_t fake_version(int *version)
-{
-	*version = 22809;
-	return ncclSuccess;
-}
-static const struct muster_nccl fake_nccl = {
-	.ncclGetVersion = fake_version,
-	.ncclCommGetAsyncError = fake_async,
-	.ncclCommAbort = fake_abort,
-	.ncclAllReduce = fake_reduce,
-};
-const struct muster_nccl *muster_nccl(struct muster_error *ret)
-{
-	(void)ret;
-	return &fake_nccl;
-}
-const char *muster_nccl_version_text(int version, char *out, size_t size)
-{
-	snprintf(out, size, "%d", version);
-	return out;
-}
-int muster_nccl_check(const struct muster_nccl *library, ncclResult_t result, ncclComm_t comm, struct muster_error *ret,
-	const char *call)
-{
-	(void)library;
-	(void)comm;
-	return result == ncclSuccess ? 0 : muster_fail(ret, MUSTER_EVENDOR, "%s: result %d", call, (int)result);
-}
-
 /* Memory that is not looked at: a step has gibibytes of it. */
 static CUresult vast_alloc(CUdeviceptr *pointer, size_t bytes)
 {
@@ -293,6 +250,8 @@ static CUresult fake_launch(CUfunction function, unsigned int grid_x, unsigned i
 static void set_up(void)
 {
 	fake_gpu_reset();
+	fake_nccl_reset();
+	scripted_nccl.ncclAllReduce = fake_reduce;
 	scripted_cuda.cuMemAlloc_v2 = vast_alloc;
 	scripted_cuda.cuMemFree_v2 = vast_free;
 	scripted_cuda.cuMemsetD32Async = vast_set;
@@ -326,7 +285,7 @@ static int play(void)
 	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = 60000 };
 	struct muster_nccl_session session;
 	ck_assert_msg(muster_nccl_session_begin(&context->ctx, &ring, &session, &err) == 0, "%s", err.text);
-	session.comm = (ncclComm_t)(void *)&the_comm;
+	session.comm = &the_comm;
 	nccl.stream = session.resources->stream;
 	muster_nccl_session_keep(&session);
 	int held = fake.held;
