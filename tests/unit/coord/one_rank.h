@@ -87,6 +87,23 @@ static inline int worker_next_line(void *worker, const char **ret, size_t *ret_l
 	return !*ret && w->ended;
 }
 
+/* The same for a worker whose rings and rounds of traffic yield a sample each before they are done. */
+static inline int next_line_with_sample(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
+{
+	static const char sample_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
+	struct script *w = worker;
+	static size_t given;
+	const char *command = w->count ? w->commands[w->count - 1] : "";
+	if (w->first < w->last && given != w->count &&
+		(strstr(command, "\"do\": \"ring\"") || strstr(command, "\"do\": \"traffic\""))) {
+		given = w->count;
+		*ret = sample_line;
+		*ret_length = strlen(sample_line);
+		return 0;
+	}
+	return worker_next_line(worker, ret, ret_length, err);
+}
+
 static inline void worker_read_output(void *worker)
 {
 	(void)worker;
@@ -192,6 +209,25 @@ static inline void one_rank_done(void)
 		free(script.commands[i]);
 	muster_supervisor_done(&s);
 	recorder_done(&r);
+}
+
+/* What the rank said when it entered a round, and which phase had ended then; ret_ended may be NULL. */
+static inline struct muster_ring_ready entered_with(int round, enum muster_phase *ret_ended)
+{
+	struct muster_enter enter;
+	struct muster_ring_ready found;
+	for (int i = 0; i < r.count; i++) {
+		if (r.sent[i].tag != MUSTER_TAG_ENTER)
+			continue;
+		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
+		if (enter.barrier.kind != MUSTER_BARRIER_RING || enter.barrier.round != round)
+			continue;
+		ck_assert(muster_unpack_ring_ready(enter.payload.bytes, enter.payload.length, &found));
+		if (ret_ended)
+			*ret_ended = enter.ended;
+		return found;
+	}
+	ck_abort_msg("it did not enter round %d", round);
 }
 
 /* An answer of a barrier, from the leader; a message like RELEASE has one part. */

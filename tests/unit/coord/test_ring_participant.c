@@ -78,23 +78,6 @@ static struct muster_ring_place member(int rank, bool trial)
 		.why = "" };
 }
 
-/* What the rank said when it entered a round. */
-static struct muster_ring_ready ready(int round)
-{
-	struct muster_enter enter;
-	struct muster_ring_ready found;
-	for (int i = 0; i < r.count; i++) {
-		if (r.sent[i].tag != MUSTER_TAG_ENTER)
-			continue;
-		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
-		if (enter.barrier.kind != MUSTER_BARRIER_RING || enter.barrier.round != round)
-			continue;
-		ck_assert(muster_unpack_ring_ready(enter.payload.bytes, enter.payload.length, &found));
-		return found;
-	}
-	ck_abort_msg("it did not enter round %d", round);
-}
-
 static const struct muster_outcome *outcome(void)
 {
 	const struct muster_outcome *found = muster_probe_outcome(&s, "nccl_allreduce");
@@ -126,7 +109,7 @@ static enum muster_ring_end end_with_code(enum muster_code code, const struct re
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
 	*ret_failed = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
-	return ready(1).end;
+	return entered_with(1, NULL).end;
 }
 
 START_TEST(rank_0_learns_how_the_ring_ended_here)
@@ -135,7 +118,7 @@ START_TEST(rank_0_learns_how_the_ring_ended_here)
 	script.answers = ends[_i].answers;
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
-	struct muster_ring_ready first = ready(0), second = ready(1);
+	struct muster_ring_ready first = entered_with(0, NULL), second = entered_with(1, NULL);
 	ck_assert_int_eq(first.end, MUSTER_RING_NONE);
 	ck_assert(first.can);
 	ck_assert_str_eq(first.uuid, "GPU-5");
@@ -165,7 +148,7 @@ START_TEST(a_ring_that_others_cancelled_is_no_failure_of_this_rank)
 	const struct recorded *failed;
 	ck_assert_int_eq(end_with_code(MUSTER_ECALLEDOFF, &failed), MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(failed);
-	ck_assert(ready(1).can);
+	ck_assert(entered_with(1, NULL).can);
 }
 END_TEST
 
@@ -182,7 +165,7 @@ START_TEST(an_error_that_another_rank_caused_is_told_as_such)
 	const struct recorded *failed;
 	ck_assert_int_eq(end_with_code(MUSTER_EREMOTE, &failed), MUSTER_RING_REMOTE);
 	ck_assert_ptr_nonnull(failed);
-	ck_assert_str_eq(ready(1).detail, "because");
+	ck_assert_str_eq(entered_with(1, NULL).detail, "because");
 }
 END_TEST
 
@@ -217,7 +200,7 @@ START_TEST(the_first_rank_makes_the_id_and_has_the_figures)
 	rounds[1] = member(1, true);
 	muster_ring_participate(&s);
 	ck_assert_ptr_nonnull(command("ring_id"));
-	struct muster_ring_ready after_first = ready(1), after_second = ready(2);
+	struct muster_ring_ready after_first = entered_with(1, NULL), after_second = entered_with(2, NULL);
 	ck_assert_uint_eq(after_first.figure_count, 2);
 	ck_assert_double_eq(muster_ring_figure_at(&after_first, 1).rate, 2.5);
 	ck_assert_uint_eq(after_second.figure_count, 0); /* it was not the first there */
@@ -232,7 +215,7 @@ START_TEST(without_an_id_the_ring_does_not_run)
 	ck_assert_ptr_null(command("ring"));
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome()->detail, "the first rank could not create the NCCL id");
-	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 }
 END_TEST
@@ -250,7 +233,7 @@ START_TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
 	const char *aborted = command("abort");
 	ck_assert_ptr_nonnull(aborted);
 	ck_assert_ptr_nonnull(strstr(aborted, "rank 1 died"));
-	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 1);
 }
@@ -263,9 +246,9 @@ START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_e
 	cancel = "rank 1 died";
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
-	ck_assert_int_eq(ready(1).end, MUSTER_RING_CANCELLED);
-	ck_assert_str_eq(
-		ready(1).detail, "cancelled: rank 1 died; the worker did not stop within 5 s in its call; killed");
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
+	ck_assert_str_eq(entered_with(1, NULL).detail,
+		"cancelled: rank 1 died; the worker did not stop within 5 s in its call; killed");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 2);
 }
@@ -296,7 +279,7 @@ START_TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .ranks = 6, .why = "its GPU is in use" };
 	muster_ring_participate(&s);
 	ck_assert_ptr_null(command("ring"));
-	ck_assert_int_eq(ready(1).end, MUSTER_RING_NONE);
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome()->detail, "its GPU is in use");
 }
@@ -343,22 +326,6 @@ START_TEST(a_place_that_comes_after_the_wait_is_given_back)
 }
 END_TEST
 
-static const char sample_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
-
-/* The ring yields a sample, then it is done. */
-static int next_line_with_sample(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
-{
-	struct script *w = worker;
-	static size_t given;
-	if (w->first < w->last && strstr(w->commands[w->count - 1], "\"do\": \"ring\"") && given != w->count) {
-		given = w->count;
-		*ret = sample_line;
-		*ret_length = strlen(sample_line);
-		return 0;
-	}
-	return worker_next_line(worker, ret, ret_length, err);
-}
-
 START_TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
 {
 	struct muster_worker_ops ops = worker_ops;
@@ -403,7 +370,7 @@ START_TEST(a_mig_instance_is_told_as_its_whole_gpu)
 {
 	s.worker.answer.uuid = "MIG-5";
 	muster_ring_participate(&s);
-	ck_assert_str_eq(ready(0).uuid, "0001:00:00.0");
+	ck_assert_str_eq(entered_with(0, NULL).uuid, "0001:00:00.0");
 }
 END_TEST
 

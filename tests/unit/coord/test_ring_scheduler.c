@@ -2,26 +2,11 @@
  *
  * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.
  */
-#include "coord/ring_scheduler.h"
-
-#include "check_main.h"
-#include "recorder.h"
+#include "scheduler_fixture.h"
 
 #include <math.h>
-#include <stdio.h>
 
-enum { NODES_MAX = 8, LIMIT_MS = 600000 };
-
-static struct recorder r;
-static struct muster_deadlines deadlines;
-static struct muster_membership members;
-static struct muster_run run;
-static struct muster_ring_context context;
-static struct muster_ring_scheduler *scheduler;
-static int probe_index, nodes;
 static char said[200];
-/* what each rank enters with */
-static struct muster_ring_ready ready[NODES_MAX];
 /* the answer to rank 0, with what place.why points to */
 static struct muster_ring_place place;
 static char why[200];
@@ -55,50 +40,16 @@ static struct muster_ring_floors find_floors(void *arg, const struct muster_prob
 	};
 }
 
-static void start(int count, double scale)
+static void start(int nodes, double scale)
 {
-	nodes = count;
 	ring_floor_count = 0;
 	node_floor = (struct muster_floor){ 0 };
 	*said = '\0';
-	muster_deadlines_init(&deadlines, scale);
-	recorder_init(&r, 0, nodes);
-	muster_run_init(&run);
-	muster_membership_init(&members, nodes, run.arena);
-	for (int rank = 0; rank < nodes; rank++) {
-		char name[16];
-		snprintf(name, sizeof name, "n%d", rank);
-		muster_membership_hello(&members, rank, name, name);
-		ready[rank] = (struct muster_ring_ready){
-			.can = true,
-			.uuid = muster_arena_printf(run.arena, "GPU-%d", rank),
-			.agree = "2.28.9",
-			.fabric = "",
-		};
-	}
-	muster_membership_close(&members);
-	while (!muster_probe_at((size_t)probe_index)->ring)
-		probe_index++;
-	context = (struct muster_ring_context){
-		.transport = &r.transport,
-		.members = &members,
-		.deadlines = &deadlines,
-		.run = &run,
-		.limit_ms = LIMIT_MS,
-		.localise = MUSTER_LOCALISE_AUTO,
-		.say = say,
-		.floors = find_floors,
-		.floors_arg = said,
-	};
-	scheduler = muster_ring_scheduler_new(&context, muster_probe_at((size_t)probe_index), probe_index);
-}
-
-static void teardown(void)
-{
-	muster_ring_scheduler_free(scheduler);
-	muster_membership_done(&members);
-	muster_run_done(&run);
-	recorder_done(&r);
+	job_start(nodes, 1, scale);
+	context.say = say;
+	context.floors = find_floors;
+	context.floors_arg = said;
+	scheduler_start();
 }
 
 /* The last message to rank 0 becomes `place`. */
@@ -120,24 +71,22 @@ static void read_answer(void)
 /* All ranks enter the next round with `ready`. */
 static void play(double now_ms)
 {
-	struct muster_barrier_entry *entries = calloc((size_t)nodes, sizeof *entries);
+	struct muster_barrier_entry *entries = calloc((size_t)ranks, sizeof *entries);
 	struct muster_barrier barrier = {
 		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1 },
 		.complete = true,
-		.entered = (size_t)nodes,
+		.entered = (size_t)ranks,
 		.entries = entries,
 	};
 	ck_assert_ptr_nonnull(entries);
-	for (int rank = 0; rank < nodes; rank++) {
-		struct muster_packer p = { 0 }, payload = { 0 };
-		muster_pack_ring_ready(&payload, &ready[rank]);
+	for (int rank = 0; rank < ranks; rank++) {
+		struct muster_packer p = { 0 };
 		muster_pack_parts(&p, barrier.id);
-		muster_pack_part(&p, rank, payload.bytes, payload.length);
-		muster_packer_done(&payload);
+		add_part(&p, rank);
 		entries[rank] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
 	}
 	muster_ring_scheduler_complete(scheduler, &barrier, now_ms);
-	for (int rank = 0; rank < nodes; rank++)
+	for (int rank = 0; rank < ranks; rank++)
 		free(entries[rank].bytes);
 	free(entries);
 	read_answer();
@@ -146,7 +95,7 @@ static void play(double now_ms)
 /* How the last ring ended, for every rank. */
 static void all_ended(enum muster_ring_end end, double seconds)
 {
-	for (int rank = 0; rank < nodes; rank++) {
+	for (int rank = 0; rank < ranks; rank++) {
 		ready[rank].end = end;
 		ready[rank].seconds = seconds;
 		ready[rank].detail = end == MUSTER_RING_OK ? "" : "remote error";
@@ -159,10 +108,10 @@ static void fail_full_ring(void)
 	play(0);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
 	ck_assert(!place.trial);
-	ck_assert_int_eq(place.ranks, nodes);
+	ck_assert_int_eq(place.ranks, ranks);
 	all_ended(MUSTER_RING_REMOTE, 1);
 	play(1000);
-	ck_assert_str_eq(said, nodes == 1 ? "" : "localisation all-reduces: 4");
+	ck_assert_str_eq(said, ranks == 1 ? "" : "localisation all-reduces: 4");
 	ck_assert(place.trial);
 	ck_assert_int_eq(place.ranks, 1);
 	ck_assert_int_eq(place.deadline_ms, (int)deadlines.trial);
@@ -421,7 +370,7 @@ START_TEST(a_node_that_is_idle_is_in_no_trial)
 		size_t before = run.trial_count;
 		int idle = 0;
 		all_ended(MUSTER_RING_OK, 1);
-		for (int rank = 0; rank < nodes; rank++)
+		for (int rank = 0; rank < ranks; rank++)
 			idle += scheduler->group[rank] < 0;
 		play(2000);
 		for (size_t i = before; i < run.trial_count; i++) {
@@ -432,9 +381,9 @@ START_TEST(a_node_that_is_idle_is_in_no_trial)
 				for (size_t k = 0; k < j; k++)
 					ck_assert_str_ne(trial->nodes[j], trial->nodes[k]);
 		}
-		ck_assert_int_eq(idle, nodes);
+		ck_assert_int_eq(idle, ranks);
 	}
-	ck_assert_uint_gt(run.trial_count, (size_t)nodes);
+	ck_assert_uint_gt(run.trial_count, (size_t)ranks);
 }
 END_TEST
 

@@ -2,78 +2,20 @@
  *
  * Two or more ranks a node. A round is a barrier that ranks have entered; each rank's answer is kept.
  */
-#include "coord/ring_scheduler.h"
+#include "scheduler_fixture.h"
 
-#include "check_main.h"
-#include "recorder.h"
-
-#include <stdio.h>
-
-enum { RANKS_MAX = 16, LIMIT_MS = 600000 };
-
-static struct recorder r;
-static struct muster_deadlines deadlines;
-static struct muster_membership members;
-static struct muster_run run;
-static struct muster_ring_context context;
-static struct muster_ring_scheduler *scheduler;
-static int probe_index, ranks;
-static struct muster_ring_ready ready[RANKS_MAX]; /* what each rank enters with */
 static bool absent[RANKS_MAX];
 static struct muster_ring_place places[RANKS_MAX]; /* the last answers; role COUNT: none */
 static char whys[RANKS_MAX][300];
 static double now_ms;
 
-static void say(void *arg, const char *text)
-{
-	(void)arg;
-	(void)text;
-}
-
 static void start(int nodes, int per_node, enum muster_profile profile)
 {
-	ranks = nodes * per_node;
 	now_ms = 0;
-	muster_deadlines_init(&deadlines, 1);
-	recorder_init(&r, 0, ranks);
-	muster_run_init(&run);
-	muster_membership_init(&members, ranks, run.arena);
-	for (int rank = 0; rank < ranks; rank++) {
-		char name[16];
-		snprintf(name, sizeof name, "n%d", rank / per_node);
-		muster_membership_hello(&members, rank, name, name);
-		ready[rank] = (struct muster_ring_ready){
-			.can = true,
-			.uuid = muster_arena_printf(run.arena, "GPU-%d", rank),
-			.agree = "2",
-			.fabric = "",
-			.detail = "",
-		};
-		absent[rank] = false;
-	}
-	muster_membership_close(&members);
-	probe_index = 0;
-	while (!muster_probe_at((size_t)probe_index)->ring)
-		probe_index++;
-	context = (struct muster_ring_context){
-		.transport = &r.transport,
-		.members = &members,
-		.deadlines = &deadlines,
-		.run = &run,
-		.limit_ms = LIMIT_MS,
-		.localise = MUSTER_LOCALISE_AUTO,
-		.profile = profile,
-		.say = say,
-	};
-	scheduler = muster_ring_scheduler_new(&context, muster_probe_at((size_t)probe_index), probe_index);
-}
-
-static void teardown(void)
-{
-	muster_ring_scheduler_free(scheduler);
-	muster_membership_done(&members);
-	muster_run_done(&run);
-	recorder_done(&r);
+	memset(absent, 0, sizeof absent);
+	job_start(nodes, per_node, 1);
+	context.profile = profile;
+	scheduler_start();
 }
 
 static void read_places(const char *bytes, size_t length)
@@ -102,16 +44,6 @@ static void read_answers(int from, enum muster_tag tag, void (*read)(const char 
 			read(r.sent[i].bytes, r.sent[i].length);
 }
 
-static void add_part(struct muster_packer *p, int rank)
-{
-	struct muster_packer payload = { 0 };
-	if (absent[rank])
-		return;
-	muster_pack_ring_ready(&payload, &ready[rank]);
-	muster_pack_part(p, rank, payload.bytes, payload.length);
-	muster_packer_done(&payload);
-}
-
 /* All ranks that are not absent enter the next round. */
 static void play(void)
 {
@@ -128,7 +60,8 @@ static void play(void)
 		struct muster_packer p = { 0 };
 		muster_pack_parts(&p, barrier.id);
 		for (size_t i = 0; i < count; i++)
-			add_part(&p, its[i]);
+			if (!absent[its[i]])
+				add_part(&p, its[i]);
 		entries[node] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
 	}
 	for (int rank = 0; rank < ranks; rank++) {

@@ -90,24 +90,6 @@ static void setup(void)
 	muster_probe_runner_take(&s);
 }
 
-/* What the rank said when it entered a round. */
-static struct muster_ring_ready ready(int round, enum muster_phase *ret_ended)
-{
-	struct muster_enter enter;
-	struct muster_ring_ready found;
-	for (int i = 0; i < r.count; i++) {
-		if (r.sent[i].tag != MUSTER_TAG_ENTER)
-			continue;
-		ck_assert(muster_unpack_enter(r.sent[i].bytes, r.sent[i].length, &enter));
-		if (enter.barrier.kind != MUSTER_BARRIER_RING || enter.barrier.round != round)
-			continue;
-		ck_assert(muster_unpack_ring_ready(enter.payload.bytes, enter.payload.length, &found));
-		*ret_ended = enter.ended;
-		return found;
-	}
-	ck_abort_msg("it did not enter round %d", round);
-}
-
 static const struct muster_outcome *outcome(int probe)
 {
 	return muster_probe_outcome(&s, muster_probe_at((size_t)probe)->name);
@@ -133,11 +115,11 @@ START_TEST(the_worker_is_told_the_round)
 	ck_assert_ptr_nonnull(strstr(told, "\"peer\": -1"));
 	ck_assert_ptr_null(command_number("traffic", 3));
 	/* full reports around the ring, brief ones after traffic; the first of these ends the phase of the rings */
-	ck_assert(!ready(0, &ended).brief);
-	ck_assert(!ready(1, &ended).brief);
+	ck_assert(!entered_with(0, &ended).brief);
+	ck_assert(!entered_with(1, &ended).brief);
 	ck_assert_int_eq(ended, MUSTER_PHASE_RING);
 	for (int round = 2; round <= 5; round++) {
-		struct muster_ring_ready said = ready(round, &ended);
+		struct muster_ring_ready said = entered_with(round, &ended);
 		ck_assert(said.brief && said.can);
 		ck_assert_int_eq(said.end, round == 3 ? MUSTER_RING_NONE : MUSTER_RING_OK);
 		ck_assert_int_eq(ended, MUSTER_PHASE_NONE);
@@ -173,7 +155,7 @@ START_TEST(rank_0_hears_of_a_failure_at_once)
 	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_WAITS };
 	rounds[3] = (struct muster_ring_place){ .role = MUSTER_ROLE_NO_TRAFFIC, .probe = all, .why = "all are needed" };
 	muster_ring_participate(&s);
-	struct muster_ring_ready said = ready(2, &ended);
+	struct muster_ring_ready said = entered_with(2, &ended);
 	ck_assert_int_eq(said.end, ends[_i].end);
 	ck_assert_int_eq(said.can, ends[_i].can);
 	ck_assert_str_ne(said.detail, "");
@@ -202,7 +184,7 @@ START_TEST(a_cancelled_round_is_no_failure_of_this_rank)
 	rounds[1] = pair(0);
 	muster_ring_participate(&s);
 	ck_assert_ptr_nonnull(command("abort"));
-	ck_assert_int_eq(ready(2, &ended).end, MUSTER_RING_CANCELLED);
+	ck_assert_int_eq(entered_with(2, &ended).end, MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 1);
 }
@@ -218,7 +200,7 @@ START_TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
 	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
-	ck_assert(ready(3, &ended).brief);
+	ck_assert(entered_with(3, &ended).brief);
 }
 END_TEST
 
@@ -270,24 +252,6 @@ START_TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 }
 END_TEST
-
-static const char ring_line[] = "{\"sample\":{\"metric\":\"nccl.ring_ranks\",\"value\":6}}";
-
-/* Rings and rounds of traffic yield a sample each, then they are done. */
-static int next_line_with_sample(void *worker, const char **ret, size_t *ret_length, struct muster_error *err)
-{
-	struct script *w = worker;
-	static size_t given;
-	const char *command = w->count ? w->commands[w->count - 1] : "";
-	if (w->first < w->last && given != w->count &&
-		(strstr(command, "\"do\": \"ring\"") || strstr(command, "\"do\": \"traffic\""))) {
-		given = w->count;
-		*ret = ring_line;
-		*ret_length = strlen(ring_line);
-		return 0;
-	}
-	return worker_next_line(worker, ret, ret_length, err);
-}
 
 /* ring, traffic, trial, ring: the samples of the first ring and of the trial are dropped, those between them stay */
 START_TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic)
