@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXCHANGE_METRIC "pair.exchange_gbps"
+
 static struct muster_node_selection_entry *find(const struct muster_node_selection *roster, const char *name)
 {
 	const struct muster_node_selection_entry wanted = { .name = name };
@@ -79,13 +81,23 @@ static void blame(struct muster_node_selection_entry *entry, const struct muster
 	entry->faults++;
 }
 
-static bool has_suspect(const struct muster_report *report)
+/* What failed at a node and explains findings about the whole job. */
+struct suspects {
+	bool node;      /* ring.suspect: a node breaks or slows the all-reduces that it takes part in */
+	bool slow_part; /* a part of a node makes its exchanges slow */
+};
+
+static struct suspects find_suspects(const struct muster_report *report)
 {
-	for (size_t i = 0; i < report->finding_count; i++)
-		if (report->findings[i].node && failed(report, &report->findings[i]) &&
-			strcmp(report->findings[i].check, "ring.suspect") == 0)
-			return true;
-	return false;
+	struct suspects found = { 0 };
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		if (!finding->node || !failed(report, finding))
+			continue;
+		found.node |= strcmp(finding->check, "ring.suspect") == 0;
+		found.slow_part |= finding->metric && strcmp(finding->metric, EXCHANGE_METRIC) == 0;
+	}
+	return found;
 }
 
 /* The nodes of the last full ring without suspects; 0: there was none. */
@@ -97,21 +109,30 @@ static size_t nodes_of_rest(const struct muster_run *run, const struct muster_pr
 	return 0;
 }
 
-/* Whether the finding, which is about the whole job, judges a ring that a suspect was in: then the suspect answers for
- * it. What the localisation found besides a suspect has another cause, and so has the ring of the remaining nodes. */
-static bool is_of_suspect(const struct muster_report *report, const struct muster_finding *finding)
+/* Whether the finding, which is about the whole job, belongs to a suspect. ring.suspect has the rings that the node was
+ * in. A slow part has the bandwidth of the ring that the exchanges followed, and of other traffic on that communicator.
+ * What the localisation found besides a suspect has another cause, and so has an exchange that no node is named for. */
+static bool is_of_suspect(
+	const struct muster_report *report, const struct muster_finding *finding, const struct suspects *suspects)
 {
 	const struct muster_probe *probe = probe_of(finding);
-	if (!probe || !probe->ring || muster_is_trial_finding(finding->check))
+	if (!probe || muster_is_trial_finding(finding->check))
 		return false;
+	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	bool slow = suspects->slow_part && metric && metric->scope == MUSTER_SCOPE_JOB &&
+		    strcmp(metric->unit, muster_metric_find(EXCHANGE_METRIC)->unit) == 0;
+	if (!probe->ring)
+		return probe->traffic && slow;
 	size_t rest = nodes_of_rest(report->run, probe);
 	double nodes = muster_label_number(finding->labels, finding->label_count, "nodes");
-	return nodes > 0 ? nodes != (double)rest : rest == 0;
+	bool has_suspect = nodes > 0 ? nodes != (double)rest : rest == 0;
+	return (suspects->node && has_suspect) || (slow && (rest == 0 || nodes == (double)rest));
 }
 
 static void judge(struct muster_node_selection *roster, const struct muster_report *report)
 {
-	bool suspect = has_suspect(report), any = false;
+	const struct suspects suspects = find_suspects(report);
+	bool any = false;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		struct muster_node_selection_entry *entry = finding->node ? find(roster, finding->node) : NULL;
@@ -122,7 +143,7 @@ static void judge(struct muster_node_selection *roster, const struct muster_repo
 			entry = &roster->entries[0];
 		if (entry)
 			blame(entry, report, finding);
-		else if (!finding->node && !(suspect && is_of_suspect(report, finding)) && !roster->none_good) {
+		else if (!finding->node && !is_of_suspect(report, finding, &suspects) && !roster->none_good) {
 			roster->wide = finding;
 			roster->none_good = true;
 		}

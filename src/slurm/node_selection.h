@@ -2,9 +2,9 @@
  *
  * Pure: only from the findings of a report. A node is bad when a failed finding names it, inconclusive when no check
  * failed there and a required check could not be evaluated, missing when it was expected and gave no result, and good
- * otherwise. With a failed or inconclusive finding about the whole job no node is good. Two exceptions: in a run of
- * one node the finding belongs to this node; and when ring.suspect names a node, findings about the all-reduce belong
- * to that node.
+ * otherwise. With a failed or inconclusive finding about the whole job no node is good. Three exceptions: in a run of
+ * one node the finding belongs to this node; when ring.suspect names a node, findings about the all-reduce belong to
+ * that node; and when slow exchanges fail with the name of a node, so do the bandwidths of collectives.
  */
 #ifndef MUSTER_SLURM_NODE_SELECTION_H
 #define MUSTER_SLURM_NODE_SELECTION_H

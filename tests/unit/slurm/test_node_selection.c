@@ -14,6 +14,7 @@
 		.check = (c), .status = (s), .node = (n), .metric = (m), .rank = -1, .observed = "o", .unit = ""       \
 	}
 #define RATE "nccl.allreduce_busbw_gbps"
+#define EXCHANGE "pair.exchange_gbps"
 static const struct muster_label nodes_label[] = {
 	[3] = { "nodes", { .type = MUSTER_NUMBER, .number = 3 } },
 	[4] = { "nodes", { .type = MUSTER_NUMBER, .number = 4 } },
@@ -90,6 +91,30 @@ static const struct {
 	{ "and for nothing else", "hhh", NULL, MUSTER_FAIL, false,
 		{ FAIL("same.driver", NULL, "node.driver_version"), FAIL("ring.suspect", "n3", NULL) }, "i i bd",
 		true },
+	{ "a slow part answers for the ring", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.busbw", NULL, RATE), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "g g bd", false },
+	{ "and for other collectives", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("x", NULL, "nccl.alltoall_busbw_gbps"), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "g g bd",
+		false },
+	{ "but not for their times", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("x", NULL, "nccl.allreduce_p99_us"), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "i i bd",
+		true },
+	{ "nor for an exchange of nodes that are not named", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("pairs.rail_share", NULL, EXCHANGE), FAIL("pairs.edge_share", "n3", EXCHANGE) }, "i i bd",
+		true },
+	{ "nor for a bad connection", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.link", NULL, RATE), FAIL("pairs.edge_share", "n3", EXCHANGE) }, "i i bd", true },
+	{ "nor for a copy", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("copy.h2d", NULL, "gpu.h2d_gbps"), FAIL("pairs.edge_share", "n3", EXCHANGE) }, "i i bd", true },
+	{ "a slow part answers for the ring of the rest", "hhRh", NULL, MUSTER_FAIL, false,
+		{ SIZED("ring.busbw", 3), FAIL("ring.suspect", "n3", RATE), FAIL("pairs.edge_share", "n4", EXCHANGE) },
+		"g g bd bd", false },
+	{ "and for no larger one, which it was not measured on", "hhRh", NULL, MUSTER_FAIL, false,
+		{ SIZED("ring.busbw", 4), FAIL("pairs.edge_share", "n4", EXCHANGE) }, "i i i bd", true },
+	{ "a part that is not slow enough answers for nothing", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.busbw", NULL, RATE), WARNING("pairs.rail_share", "n3", EXCHANGE) }, "i i i", true },
+	{ "nor does a part whose exchanges come wrong", "hhh", NULL, MUSTER_FAIL, false,
+		{ FAIL("ring.busbw", NULL, RATE), FAIL("pairs.wrong", "n3", "pair.exchange_wrong") }, "i i bd", true },
 	{ "a verdict that no finding explains", "hh", NULL, MUSTER_INCONCLUSIVE, false, { { 0 } }, "i i", true },
 };
 
