@@ -56,6 +56,7 @@ static const struct metric_trend {
 	{ "gpu.nvlink_errors_increase", MUSTER_TREND_LESS },
 	{ "gpu.nvlink_gbps", MUSTER_TREND_MORE },
 	{ "gpu.nvlink_limit_gbps", MUSTER_TREND_DRIFTS },
+	{ "gpu.nvlink_peer_gpus", MUSTER_TREND_DRIFTS }, /* gpu.nvlink_peers counts them */
 	{ "gpu.nvlink_peers", MUSTER_TREND_MORE },
 	{ "gpu.nvlinks", MUSTER_TREND_MORE },
 	{ "gpu.p2p_peers", MUSTER_TREND_MORE },

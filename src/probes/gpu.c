@@ -5,6 +5,7 @@
  */
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
+#include "vendor/nvml_gpus.h"
 #include "system/sysfs.h"
 #include "probes/metrics.h"
 #include "probes/gpu/device.h"
@@ -13,6 +14,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A limit: "link" says of what, in words ("PCIe 5.0 x16"). */
@@ -47,6 +49,7 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.nvlinks", MUSTER_NUMBER, "", "NVLinks that are up"),
 	GPU_METRIC("gpu.nvlink_gbps", MUSTER_NUMBER, "GB/s", "speed of one NVLink, each direction"),
 	GPU_METRIC("gpu.nvlink_peers", MUSTER_NUMBER, "", "other GPUs of the node that NVML reaches over NVLink"),
+	GPU_METRIC("gpu.nvlink_peer_gpus", MUSTER_STRING, "", "bus ids of these, separated by spaces; \"none\""),
 	LIMIT_METRIC("gpu.nvlink_limit_gbps", "NVLinks that are up times their speed, one direction"),
 	GPU_METRIC("gpu.sm_clock_mhz", MUSTER_NUMBER, "MHz", "SM clock now"),
 	GPU_METRIC("gpu.sm_clock_app_mhz", MUSTER_NUMBER, "MHz", "application clock of the SMs"),
@@ -291,34 +294,45 @@ static int ask_nvlink_speed(struct view *v, double *ret)
 	return 0;
 }
 
-/* Other GPUs that NVML shows and reaches over NVLink, through switches or not. 0, or -1 with v->why. */
-static int count_nvlink_peers(struct view *v, double *ret)
+/* Other GPUs that NVML shows and reaches over NVLink, through switches or not: how many, and their bus ids, which the
+ * caller frees. 0, or -1 with v->why. */
+static int find_nvlink_peers(struct view *v, double *ret_count, char **ret_bus_ids)
 {
-	unsigned int count = 0;
-	double reached = 0;
-	if (MUSTER_NVML(v->nvml, &v->why, nvmlDeviceGetCount_v2, &count) < 0)
+	struct muster_nvml_gpus gpus;
+	struct muster_nvml_gpu *items;
+	size_t joined = 0;
+	int result = 0;
+	if (muster_nvml_gpus_list(&gpus, &v->why) < 0)
 		return -1;
-	if (count < 2)
-		return muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "NVML shows only this GPU");
-	for (unsigned int i = 0; i < count; i++) {
+	items = gpus.items;
+	if (gpus.count < 2)
+		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "NVML shows only this GPU");
+	for (size_t i = 0; i < gpus.count && result == 0; i++) {
 		nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
-		nvmlDevice_t other;
-		if (MUSTER_NVML(v->nvml, &v->why, nvmlDeviceGetHandleByIndex_v2, i, &other) < 0)
-			return muster_wrap(&v->why, "GPU %u", i);
-		if (other == v->device)
-			continue;
-		if (ASK(v, nvmlDeviceGetP2PStatus, other, NVML_P2P_CAPS_INDEX_NVLINK, &status) < 0)
-			return muster_wrap(&v->why, "GPU %u", i);
-		reached += status == NVML_P2P_STATUS_OK;
+		if (!*items[i].bus_id) {
+			v->why = items[i].error;
+			result = -1;
+		} else if (items[i].device != v->device) {
+			result = ASK(v, nvmlDeviceGetP2PStatus, items[i].device, NVML_P2P_CAPS_INDEX_NVLINK, &status);
+			if (result < 0)
+				muster_wrap(&v->why, "GPU %zu", i);
+			else if (status == NVML_P2P_STATUS_OK)
+				items[joined++] = items[i]; /* those that are joined come first */
+		}
 	}
-	*ret = reached;
-	return 0;
+	gpus.count = joined;
+	if (result == 0) {
+		*ret_count = (double)joined;
+		*ret_bus_ids = muster_nvml_gpus_text(&gpus);
+	}
+	muster_nvml_gpus_done(&gpus);
+	return result;
 }
 
 static void measure_nvlink(struct view *v)
 {
 	double links = 0, mbps = 0, peers = 0;
-	char link[64] = "NVLink";
+	char link[64] = "NVLink", *peer_gpus = NULL;
 	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
 	int up = count_nvlinks(v, &links), result = up;
 	yield(v, "gpu.nvlinks", up, muster_number(links));
@@ -334,8 +348,10 @@ static void measure_nvlink(struct view *v)
 	yield_limit(v, "gpu.nvlink_limit_gbps", link, result, links * mbps / 1000);
 
 	muster_step(v->ctx, "NVML: GPUs that GPU %s reaches over NVLink", v->bus_id);
-	result = count_nvlink_peers(v, &peers);
+	result = find_nvlink_peers(v, &peers, &peer_gpus);
 	yield(v, "gpu.nvlink_peers", result, muster_number(peers));
+	yield(v, "gpu.nvlink_peer_gpus", result, muster_string(peer_gpus && *peer_gpus ? peer_gpus : "none"));
+	free(peer_gpus);
 }
 
 static const struct {

@@ -83,6 +83,12 @@ static nvmlReturn_t give_handle(unsigned int index, nvmlDevice_t *device)
 	return script.result;
 }
 
+static nvmlReturn_t give_pci(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+	snprintf(pci->busId, sizeof pci->busId, "%08X:00:00.0", (unsigned)((char *)device - devices + 1));
+	return script.result;
+}
+
 static nvmlReturn_t give_p2p(
 	nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t *status)
 {
@@ -285,6 +291,7 @@ static void setup(void)
 		.nvmlDeviceGetNvLinkState = give_link,
 		.nvmlDeviceGetCount_v2 = give_count,
 		.nvmlDeviceGetHandleByIndex_v2 = give_handle,
+		.nvmlDeviceGetPciInfo_v3 = give_pci,
 		.nvmlDeviceGetP2PStatus = give_p2p,
 		.nvmlDeviceGetFieldValues = give_fields,
 		.nvmlDeviceGetClockInfo = give_clock,
@@ -504,10 +511,22 @@ START_TEST(nvlink_reaches_some_of_the_other_gpus)
 	script.joined = 2;
 	measure();
 	ck_assert_double_eq(fake_number(context, "gpu.nvlink_peers", BUS_ID), 1);
+	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "0002:00:00.0");
+	fake_forget(context);
+	script.joined = 3;
+	measure();
+	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "0002:00:00.0 0003:00:00.0");
+	fake_forget(context);
+	script.joined = 1;
+	measure();
+	ck_assert_double_eq(fake_number(context, "gpu.nvlink_peers", BUS_ID), 0);
+	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "none");
 	fake_forget(context);
 	script.p2p_result = NVML_ERROR_FUNCTION_NOT_FOUND;
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "GPU 1: nvmlDeviceGetP2PStatus: result 13");
+	ck_assert_str_eq(
+		fake_reason(context, "gpu.nvlink_peer_gpus", BUS_ID), "GPU 1: nvmlDeviceGetP2PStatus: result 13");
 	fake_forget(context);
 	script.gpus = 1; /* a container that shows one */
 	measure();
