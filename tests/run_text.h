@@ -1,7 +1,7 @@
 /* run_text.h - a run written as lines of words, for tests whose cases are rows of a table
  *
- *   job|NODE|NODE/RANK METRIC [LABEL=VALUE]... VALUE         a sample; "-" is a null, "1,2,3" was measured three times
- *                                                            "'1,2" is a text
+ *   job|NODE|NODE/RANK METRIC [LABEL=VALUE]... VALUE         a sample; "-" is a null, "1,2,3" was measured three times,
+ *                                                            "'1,2" is a text, "a~b" are two words
  *   NODE/RANK = GPU UUID                                      which GPU the rank took; "-" is none
  *   NODE/RANK missing|unfinished                              nothing came from it, or not all
  *   NODE/RANK probe NAME STATUS [CODE] [DETAIL] [ring=N [with=RANK]]  how a probe ended on it; "-" for no code
@@ -59,7 +59,10 @@ static inline struct muster_value run_text_value(const char *text)
 
 static inline void run_text_sample(struct muster_run *run, char **words, size_t count)
 {
-	const char *labels = "", *text = words[count - 1];
+	const char *labels = "";
+	char *text = words[count - 1];
+	for (char *gap = text; (gap = strchr(gap, '~'));)
+		*gap = ' ';
 	for (size_t i = 2; i + 1 < count; i++)
 		labels = muster_arena_printf(run->arena, "%s%s%s", labels, i > 2 ? " " : "", words[i]);
 	bool quoted = *text == '\'';

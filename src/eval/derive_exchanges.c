@@ -1,8 +1,9 @@
 /* derive_exchanges.c - what an exchange between two ranks can reach at most: the lower limit of its two ends
  *
  * Within a node or an NVLink domain the limit is that of all NVLinks of a GPU, where switches join the GPUs or there
- * are only two of them: then all links lead to the peer. Between nodes it is the live rate of the NIC that NCCL names
- * for the rank, shared by all ranks of the node that use the NIC. Through the host's memory it is PCIe.
+ * are only two of them, or NVLink joins the GPU to this one alone: then all links lead to the peer. Between nodes it is
+ * the live rate of the NIC that NCCL names for the rank, shared by all ranks of the node that use the NIC. Through the
+ * host's memory it is PCIe.
  */
 #include "eval/derive.h"
 
@@ -25,8 +26,9 @@ struct limit {
 /* What a rank says of its links. */
 struct rank_facts {
 	bool known;
-	bool fabric;         /* switches join its GPU to others */
-	double links, peers; /* NVLinks that are up, below 0: not known; GPUs of the node that they reach */
+	bool fabric;           /* switches join its GPU to others */
+	double links, peers;   /* NVLinks that are up, below 0: not known; GPUs of the node that they reach */
+	const char *peer_gpus; /* bus ids of these, separated by spaces; NULL: not known */
 	struct limit nvlink, pcie;
 	const char *nic;        /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
 	struct limit nic_limit; /* its share of them; gbps is 0 and why NULL: not known yet */
@@ -41,7 +43,8 @@ struct derivation {
 	struct muster_run *run;
 	const struct muster_exchange_peers *peers;
 	const struct muster_metric *exchange, *limit, *port_limit;
-	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *pcie_limit;
+	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *nvlink_peer_gpus,
+		*pcie_limit;
 	struct node_facts *nodes;
 	struct rank_facts *ranks;
 };
@@ -79,6 +82,8 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 			rank->links = sample->value.type == MUSTER_NUMBER ? sample->value.number : -1;
 		else if (sample->metric == d->nvlink_peers)
 			rank->peers = number_of(sample);
+		else if (sample->metric == d->nvlink_peer_gpus && sample->value.type == MUSTER_STRING)
+			rank->peer_gpus = sample->value.string;
 		else if (sample->metric == d->nvlink_limit)
 			rank->nvlink = limit_of(d, sample);
 		else if (sample->metric == d->pcie_limit)
@@ -89,18 +94,31 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 	return rank;
 }
 
-/* Within a node, or between nodes of one NVLink domain. */
-static struct limit gpu_limit(
-	struct derivation *d, struct muster_exchange_end end, bool same_node, bool by_host, const char **ret_path)
+/* Whether a list of bus ids has this one. */
+static bool has_gpu(const char *bus_ids, const char *gpu)
+{
+	size_t length = strlen(gpu);
+	for (const char *at = bus_ids; (at = strstr(at, gpu)); at += length)
+		if ((at == bus_ids || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+			return true;
+	return false;
+}
+
+/* Of one end, towards the other one: within a node, or between nodes of one NVLink domain. */
+static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end end, struct muster_exchange_end other,
+	bool by_host, const char **ret_path)
 {
 	const struct rank_facts *rank = facts_of(d, end);
+	const char *gpu = d->run->nodes[other.node].ranks[other.rank].gpu;
 	double gpus = d->nodes[end.node].gpus;
+	bool same_node = end.node == other.node, known = same_node && gpu && rank->peer_gpus;
+	bool joined = known && has_gpu(rank->peer_gpus, gpu);
 	bool all_joined = rank->peers >= gpus - 1 && (gpus <= 2 || gpus >= SWITCHED_GPUS);
 	*ret_path = "NVLink";
-	if (rank->links > 0 && (rank->fabric || !same_node || all_joined))
+	if (rank->links > 0 && (rank->fabric || !same_node || all_joined || (joined && rank->peers <= 1)))
 		return rank->nvlink;
 	*ret_path = "PCIe";
-	if (rank->links < 1 && (rank->links >= 0 || by_host))
+	if ((rank->links < 1 && (rank->links >= 0 || by_host)) || (known && !joined))
 		return rank->pcie;
 	*ret_path = "unknown";
 	return (struct limit){ .why = rank->links > 0 ? "how many of its NVLinks lead to the other GPU is not known"
@@ -179,6 +197,20 @@ static struct limit nic_limit(struct derivation *d, struct muster_exchange_end e
 	return rank->nic_limit;
 }
 
+/* Whether network adapters read and write the GPU's memory in all channels of a transport as NCCL names it, whichever
+ * plugin it is: "NET/IB/GDRDMA", "NET/IBext_v10/GDRDMA". */
+static bool is_direct(const char *transport)
+{
+	static const char direct[] = "/GDRDMA";
+	for (size_t length; *transport; transport += length + (transport[length] == '+')) {
+		length = strcspn(transport, "+");
+		if (length < sizeof direct - 1 ||
+			memcmp(transport + length - (sizeof direct - 1), direct, sizeof direct - 1) != 0)
+			return false;
+	}
+	return true;
+}
+
 static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
 {
 	const struct muster_samples *samples = &d->run->nodes[own.node].ranks[own.rank].samples;
@@ -187,14 +219,14 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 	struct muster_exchange_end ends[2] = { own, own };
 	const char *path = "unknown";
 	struct limit limit = { .why = "the other rank is not in the run" };
-	bool by_host = strncmp(muster_exchange_label(sample, "transport"), "SHM", 3) == 0;
+	const char *transport = muster_exchange_label(sample, "transport");
+	bool by_host = strncmp(transport, "SHM", 3) == 0;
 	if (muster_exchange_peer_find(d->peers, sample, &ends[1]))
 		limit = (struct limit){ .why = muster_exchange_why_small(samples, at, d->run->arena) };
 	for (size_t end = 0; end < 2 && !limit.why; end++) {
-		const char *its_path = "network";
+		const char *its_path = is_direct(transport) ? "network" : "network, host memory";
 		struct limit other =
-			network ? nic_limit(d, ends[end])
-				: gpu_limit(d, ends[end], ends[0].node == ends[1].node, by_host, &its_path);
+			network ? nic_limit(d, ends[end]) : gpu_limit(d, ends[end], ends[1 - end], by_host, &its_path);
 		if (end == 0 || other.why || other.gbps < limit.gbps) {
 			limit = other;
 			path = its_path;
@@ -232,6 +264,7 @@ void muster_run_derive_exchanges(struct muster_run *run, const struct muster_exc
 		.nvlinks = muster_metric_find("gpu.nvlinks"),
 		.nvlink_limit = muster_metric_find("gpu.nvlink_limit_gbps"),
 		.nvlink_peers = muster_metric_find("gpu.nvlink_peers"),
+		.nvlink_peer_gpus = muster_metric_find("gpu.nvlink_peer_gpus"),
 		.pcie_limit = muster_metric_find("gpu.pcie_limit_gbps"),
 	};
 	if (muster_exchange_is_measured(run, d.limit))

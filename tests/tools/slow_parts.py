@@ -74,8 +74,8 @@ def expected(machine, nodes, kind):
         return None
     if gpus == 1 and not machine.rack:
         return "adapter" if usual else "job"
-    if edges + racks > 1 or usual:
-        return "gpu"
+    if usual or (edges + racks > 1 and machine.group in (1, gpus)):
+        return "gpu" if usual or by_share else "job"
     return "pair" if by_share else "job"
 
 

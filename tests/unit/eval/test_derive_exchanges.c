@@ -13,8 +13,10 @@
 #define PORT(node, port, gbps) node " port.limit_gbps port=" port " link_layer=InfiniBand " gbps "\n"
 #define TWO GPU("a/0", "g0", "18", "478", "1") GPU("a/1", "g1", "18", "450", "1")
 #define RACK(place) place " gpu.fabric_state gpu=x completed\n" place " gpu.fabric_clique gpu=x cluster=a0 1\n"
-#define RAILS(nic) RAIL("a/0", "b", "g1", nic, "NET/IB/GDRDMA") RAIL("b/1", "a", "g0", nic, "NET/IB/GDRDMA")
+#define RAILS_OF(nic, transport) RAIL("a/0", "b", "g1", nic, transport) RAIL("b/1", "a", "g0", nic, transport)
+#define RAILS(nic) RAILS_OF(nic, "NET/IB/GDRDMA")
 #define ENDS "a/0 = g0 GPU-0\nb/1 = g1 GPU-1\n"
+#define JOINED(place, gpus) place " gpu.nvlink_peer_gpus gpu=x " gpus "\n"
 #define FOUR(peers) "a node.gpu_count 4\n" GPU("a/0", "g0", "12", "300", peers) GPU("a/1", "g1", "12", "300", peers)
 
 /* Each limit as "NODE/RANK path, link: GB/s" or "NODE/RANK path, link: null: reason". */
@@ -47,6 +49,14 @@ static const struct {
 	{ "a node.gpu_count 8\n" GPU("a/0", "g0", "12", "300", "7") GPU("a/1", "g1", "11", "275", "7")
 			EDGE("a/0", "a", "g1"),
 		"a/0 NVLink, NVLink_of_275: 275\n" },
+	/* bridges join pairs of GPUs: all links lead to the one that is joined, and to others there is PCIe */
+	{ FOUR("1") JOINED("a/0", "g1") JOINED("a/1", "g0") EDGE("a/0", "a", "g1"),
+		"a/0 NVLink, NVLink_of_300: 300\n" },
+	{ FOUR("1") JOINED("a/0", "g10") JOINED("a/1", "g2") EDGE("a/0", "a", "g1"), "a/0 PCIe, PCIe_of_g0: 31.5\n" },
+	{ FOUR("0") JOINED("a/0", "none") JOINED("a/1", "none") EDGE("a/0", "a", "g1"),
+		"a/0 PCIe, PCIe_of_g0: 31.5\n" },
+	{ FOUR("2") JOINED("a/0", "g2~g1") JOINED("a/1", "g0~g3") EDGE("a/0", "a", "g1"),
+		"a/0 unknown, unknown: null: how many of its NVLinks lead to the other GPU is not known\n" },
 	/* no NVLink */
 	{ GPU("a/0", "g0", "0", "-", "0") GPU("a/1", "g1", "0", "-", "0") EDGE("a/0", "a", "g1"),
 		"a/0 PCIe, PCIe_of_g0: 31.5\n" },
@@ -75,10 +85,16 @@ static const struct {
 		"b/1 network, network: null: the rate of eth0 on b is not known\n" },
 	{ ENDS RAILS("unknown"), "a/0 network, network: null: which network adapter NCCL uses on a is not known\n"
 				 "b/1 network, network: null: which network adapter NCCL uses on b is not known\n" },
+	/* by any plugin of NCCL; without GPUDirect RDMA on all channels it is another path */
+	{ ENDS RAILS_OF("m0:1", "NET/IBext_v10/GDRDMA") PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
+		"a/0 network, m0:1: 50\nb/1 network, m0:1: 50\n" },
+	{ ENDS RAILS_OF("m0:1", "NET/IB/GDRDMA+NET/IB") PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
+		"a/0 network, host memory, m0:1: 50\nb/1 network, host memory, m0:1: 50\n" },
 	/* two ranks of a node share it */
-	{ "a/0 = g0 GPU-0\na/1 = g1 GPU-1\nb/2 = g0 GPU-2\nb/3 = g1 GPU-3\n" RAIL("a/0", "b", "g0", "m0:1", "NET/IB")
-			RAIL("a/1", "b", "g1", "m0:1", "NET/IB") RAIL("b/2", "a", "g0", "m0:1", "NET/IB") RAIL(
-				"b/3", "a", "g1", "m0:1", "NET/IB") PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
+	{ "a/0 = g0 GPU-0\na/1 = g1 GPU-1\nb/2 = g0 GPU-2\nb/3 = g1 GPU-3\n" RAIL(
+		  "a/0", "b", "g0", "m0:1", "NET/IB/GDRDMA") RAIL("a/1", "b", "g1", "m0:1", "NET/IB/GDRDMA")
+			RAIL("b/2", "a", "g0", "m0:1", "NET/IB/GDRDMA") RAIL("b/3", "a", "g1", "m0:1", "NET/IB/GDRDMA")
+				PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
 		"a/0 network, m0:1, shared by 2 ranks: 25\na/1 network, m0:1, shared by 2 ranks: 25\n"
 		"b/2 network, m0:1, shared by 2 ranks: 25\nb/3 network, m0:1, shared by 2 ranks: 25\n" },
 	/* a rack: rails go over NVLink, whatever the log says or does not say */
