@@ -74,6 +74,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "nccl.allreduce_busbw_gbps", 229.5, NULL },
 	{ "nccl.allreduce_limit_gbps", 300, NULL },
 	{ "nccl.allreduce_us", 70164.9, NULL },
+	{ "nccl.alltoall_limit_gbps", 300, NULL },
 	{ "node.architecture", 0, "x86_64" },
 	{ "node.cpu_model", 0, "AMD EPYC 7V12 64-Core Processor" },
 	{ "node.cpus", 96, NULL },

@@ -1,9 +1,13 @@
-/* derive.c - what an all-reduce can reach at most, from what nodes and ranks say of their links
+/* derive.c - what an all-reduce and an all-to-all can reach at most, from what nodes and ranks say of their links
  *
  * Bus bandwidth is what each GPU sends and receives, so a ring is as fast as the slowest link that it must take:
  * NVLink within a node or an NVLink domain, the network adapters between nodes, PCIe where NVLink does not join the
  * GPUs of a node. Links that are there count, whether NCCL uses them or not: a ring that falls back to sockets is slow.
  * The switches between nodes are not known. A reduction in switches (NVLS, SHARP) may exceed the limit.
+ *
+ * In an all-to-all each rank sends equal parts to all others. Its bus bandwidth counts them all, and only those for
+ * other nodes go through the network: with n ranks, of which a node or NVLink domain has g, a rank's share of the
+ * network times (n-1)/(n-g), and its NVLinks times (n-1)/(g-1).
  */
 #include "eval/derive.h"
 
@@ -45,6 +49,7 @@ static const char *const fact_names[FACTS] = {
 struct limit {
 	double gbps;
 	const char *words, *why;
+	size_t members; /* that share it; 0: it is not shared */
 };
 
 enum joined { JOINED, APART, UNKNOWN };
@@ -53,12 +58,13 @@ struct derivation {
 	struct muster_arena *arena;
 	const struct muster_metric *facts[FACTS];
 	bool by_example;           /* the ranks that have samples stand for all */
-	bool one_domain;           /* NVLink joins all nodes, or there is only one */
 	size_t members;            /* ranks of a node that took part, at most */
 	enum joined joined;        /* the GPUs of each node that has several in the ring */
 	const char *why_unknown;   /* joined is UNKNOWN */
 	struct limit nvlink, pcie; /* the lowest of all ranks */
 	struct limit network;      /* the lowest of all nodes */
+	struct limit share;        /* of one rank: the lowest of all nodes */
+	size_t domains;            /* NVLink domains of the run */
 };
 
 static const struct muster_sample *find(const struct derivation *d, const struct muster_samples *samples, size_t fact)
@@ -225,17 +231,51 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		if (joined == APART || (joined == UNKNOWN && d->joined == JOINED))
 			d->joined = joined;
 	}
-	lower(&d->network, network_of(d, node, members, used));
+	struct limit network = network_of(d, node, members, used), share = network;
+	share.gbps /= (double)members;
+	share.members = members;
+	if (share.words && members > 1)
+		share.words = muster_arena_printf(d->arena, "%s for %zu ranks", share.words, members);
+	lower(&d->network, network);
+	lower(&d->share, share);
 	d->members = members > d->members ? members : d->members;
 }
 
-/* The limit of a ring over so many nodes, and the kind of path that sets it. */
-static struct limit ring_limit(const struct derivation *d, double nodes, double ranks, const char **ret_path)
+/* A metric of the job and the metric of its limit. */
+struct bound {
+	const char *speed, *limit;
+	bool to_all; /* each rank sends to all others, not to the next one only */
+};
+
+static const struct bound bounds[] = {
+	{ "nccl.allreduce_busbw_gbps", "nccl.allreduce_limit_gbps", false },
+	{ "nccl.alltoall_busbw_gbps", "nccl.alltoall_limit_gbps", true },
+};
+enum { BOUNDS = sizeof bounds / sizeof *bounds };
+
+/* The limit between nodes of an all-to-all: that of the network. *nvlink: that of NVLink within nodes or domains. */
+static struct limit spread(const struct derivation *d, double nodes, double ranks, struct limit *nvlink)
 {
-	bool one_domain = nodes > 1 && d->one_domain;
+	struct limit network = d->share;
+	double near = (double)network.members; /* ranks that NVLink joins, the rank itself among them */
+	if ((double)d->domains < nodes && ranks / (double)d->domains > near)
+		near = ranks / (double)d->domains;
+	if (near < ranks)
+		network.gbps *= (ranks - 1) / (ranks - near);
+	if (near > 1)
+		nvlink->gbps *= (ranks - 1) / (near - 1);
+	return network;
+}
+
+/* The limit over so many nodes, and the kind of path that sets it. */
+static struct limit limit_over(
+	const struct derivation *d, double nodes, double ranks, const struct bound *bound, const char **ret_path)
+{
+	bool one_domain = nodes > 1 && d->domains == 1;
+	struct limit limit, nvlink = d->nvlink;
 	*ret_path = "unknown";
 	if (ranks <= 1)
-		return (struct limit){ .why = "an all-reduce of one rank moves no data" };
+		return (struct limit){ .why = "one rank alone moves no data" };
 	if (d->joined == UNKNOWN && !one_domain)
 		return (struct limit){ .why = d->why_unknown };
 	*ret_path = "NVLink";
@@ -244,28 +284,28 @@ static struct limit ring_limit(const struct derivation *d, double nodes, double 
 	*ret_path = "PCIe";
 	if (nodes <= 1)
 		return d->pcie;
-	struct limit limit = d->network;
+	limit = bound->to_all ? spread(d, nodes, ranks, &nvlink) : d->network;
 	if (d->joined == APART) {
 		lower(&limit, d->pcie);
 		return limit;
 	}
 	*ret_path = "network";
 	if (ranks > nodes) /* some node has several */
-		lower(&limit, d->nvlink);
+		lower(&limit, nvlink);
 	return limit;
 }
 
-static void emit(struct derivation *d, struct muster_run *run, double nodes, double ranks)
+static void emit(struct derivation *d, struct muster_run *run, const struct bound *bound, double nodes, double ranks)
 {
 	const char *path;
-	struct limit limit = ring_limit(d, nodes, ranks, &path);
+	struct limit limit = limit_over(d, nodes, ranks, bound, &path);
 	struct muster_label *labels = muster_arena_alloc(run->arena, 4 * sizeof *labels);
 	labels[0] = (struct muster_label){ "nodes", muster_number(nodes) };
 	labels[1] = (struct muster_label){ "ranks", muster_number(ranks) };
 	labels[2] = (struct muster_label){ "path", muster_string(path) };
 	labels[3] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
 	muster_samples_add(&run->job.samples, (struct muster_sample){
-						      .metric = muster_metric_find("nccl.allreduce_limit_gbps"),
+						      .metric = muster_metric_find(bound->limit),
 						      .labels = labels,
 						      .label_count = 4,
 						      .value = limit.why ? muster_null() : muster_number(limit.gbps),
@@ -283,7 +323,7 @@ static void add_run(struct derivation *d, const struct muster_run *run, size_t d
 {
 	for (size_t fact = 0; fact < FACTS; fact++)
 		d->facts[fact] = muster_metric_find(fact_names[fact]);
-	d->one_domain = domains == 1;
+	d->domains = domains;
 	for (size_t n = 0; n < run->node_count; n++)
 		add_node(d, &run->nodes[n]);
 }
@@ -292,7 +332,7 @@ void muster_run_derive_by_example(struct muster_run *run, size_t domains)
 {
 	struct derivation d = { .arena = run->arena, .joined = JOINED, .by_example = true };
 	add_run(&d, run, domains);
-	emit(&d, run, (double)run->node_count, run->job.ranks);
+	emit(&d, run, &bounds[0], (double)run->node_count, run->job.ranks);
 }
 
 static void derive_from_exchanges(struct muster_run *run, size_t domains)
@@ -305,40 +345,54 @@ static void derive_from_exchanges(struct muster_run *run, size_t domains)
 	muster_exchange_peers_done(&peers);
 }
 
-void muster_run_derive(struct muster_run *run)
+static bool has_metric(const struct muster_samples *samples, const struct muster_metric *metric)
 {
-	const struct muster_metric *busbw = muster_metric_find("nccl.allreduce_busbw_gbps"),
-				   *limit = muster_metric_find("nccl.allreduce_limit_gbps");
-	struct derivation d = { .arena = run->arena, .joined = JOINED };
-	bool known = false, one_node = false;
-	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
-	muster_run_derive_imex(run);
-	derive_from_exchanges(run, domains);
-	muster_run_derive_racks(run);
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric == metric)
+			return true;
+	return false;
+}
+
+/* A limit for each number of nodes and ranks that was measured; of all-reduces also for those that trials measured. */
+static void derive_bound(struct derivation *d, struct muster_run *run, const struct bound *bound)
+{
+	const struct muster_metric *speed = muster_metric_find(bound->speed);
 	size_t count = run->job.samples.count;
-	for (size_t i = 0; i < count; i++) {
-		const struct muster_sample *sample = &run->job.samples.items[i];
-		if (sample->metric == limit)
-			return;
-	}
+	bool one_node = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_sample *sample = &run->job.samples.items[i];
 		double nodes = label_number(sample, "nodes"), ranks = label_number(sample, "ranks");
-		bool told = sample->metric != busbw;
+		bool told = sample->metric != speed;
 		for (size_t j = 0; j < i && !told; j++) {
 			const struct muster_sample *before = &run->job.samples.items[j];
-			told = before->metric == busbw && label_number(before, "nodes") == nodes &&
+			told = before->metric == speed && label_number(before, "nodes") == nodes &&
 			       label_number(before, "ranks") == ranks;
 		}
 		if (told)
 			continue;
-		if (!known) {
-			add_run(&d, run, domains);
-			known = true;
-		}
-		emit(&d, run, nodes, ranks);
+		emit(d, run, bound, nodes, ranks);
 		one_node |= nodes <= 1;
 	}
-	if (known && !one_node && run->trial_count > 0)
-		emit(&d, run, 1, (double)d.members);
+	if (!bound->to_all && !one_node && run->trial_count > 0)
+		emit(d, run, bound, 1, (double)d->members);
+}
+
+void muster_run_derive(struct muster_run *run)
+{
+	struct derivation d = { .arena = run->arena, .joined = JOINED };
+	bool needed[BOUNDS], any = false;
+	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
+	muster_run_derive_imex(run);
+	derive_from_exchanges(run, domains);
+	muster_run_derive_racks(run);
+	for (size_t i = 0; i < BOUNDS; i++) {
+		needed[i] = has_metric(&run->job.samples, muster_metric_find(bounds[i].speed)) &&
+			    !has_metric(&run->job.samples, muster_metric_find(bounds[i].limit));
+		any |= needed[i];
+	}
+	if (any)
+		add_run(&d, run, domains);
+	for (size_t i = 0; i < BOUNDS; i++)
+		if (needed[i])
+			derive_bound(&d, run, &bounds[i]);
 }

@@ -117,6 +117,19 @@ static bool note_exchange(struct walk *w, const struct muster_entry *entry, cons
 	return bad;
 }
 
+/* A slow part that exchanges of pairs have named makes collectives of all ranks slow: no finding of their own. */
+static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
+{
+	const struct muster_metric *metric = w->check->metric;
+	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
+	const struct muster_exchange_notes *notes = w->eval->exchange_notes;
+	if ((verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN) || !notes || !notes->named ||
+		metric->scope != MUSTER_SCOPE_JOB || !probe || !probe->traffic || strcmp(metric->unit, "GB/s") != 0)
+		return false;
+	muster_result_block(w->eval, w->check_at, notes->named - 1);
+	return true;
+}
+
 static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
@@ -134,7 +147,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	}
 	if (sample->value.type != MUSTER_NULL && verdict.status != MUSTER_SKIP)
 		muster_result_value(eval, w->check_at, sample, verdict.limit);
-	if (w->is_exchange && note_exchange(w, entry, &verdict))
+	if ((w->is_exchange && note_exchange(w, entry, &verdict)) || part_explains(w, &verdict))
 		return;
 	if (verdict.status == MUSTER_SKIP) {
 		MUSTER_ARRAY_PUSH(w->skipped, w->skipped_count, w->skipped_room, *entry);

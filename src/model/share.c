@@ -23,6 +23,10 @@ const char *const *muster_limits_of(const struct muster_metric *metric)
 		{ "gpu.gemm_bf16_tflops", { "gpu.matmul_bf16_limit_tflops" } },
 		{ "gpu.gemm_sustained_tflops", { "gpu.matmul_bf16_limit_tflops" } },
 		{ "nccl.allreduce_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
+		/* A ring takes the same path, whatever it carries. */
+		{ "nccl.allgather_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
+		{ "nccl.reducescatter_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
+		{ "nccl.alltoall_busbw_gbps", { "nccl.alltoall_limit_gbps" } },
 	};
 	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
 		if (strcmp(shown[i].metric, metric->name) == 0)

@@ -97,6 +97,7 @@ static const struct metric_trend {
 	{ "nccl.allreduce_us", MUSTER_TREND_DRIFTS },
 	{ "nccl.alltoall_busbw_gbps", MUSTER_TREND_MORE },
 	{ "nccl.alltoall_connect_ms", MUSTER_TREND_DRIFTS },
+	{ "nccl.alltoall_limit_gbps", MUSTER_TREND_DRIFTS },
 	{ "nccl.reducescatter_busbw_gbps", MUSTER_TREND_MORE },
 	{ "nccl.ring_nodes", MUSTER_TREND_MORE },
 	{ "nccl.ring_ranks", MUSTER_TREND_MORE },

@@ -20,6 +20,10 @@
 
 static const struct muster_metric metrics[] = {
 	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all"),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "nccl.alltoall_limit_gbps", MUSTER_NUMBER, "GB/s",
+		"what busbw of an all-to-all can be at most; not measured but derived from what nodes and ranks say of "
+		"their links",
+		"nodes", "ranks", "path", "link"),
 	BUSBW_METRIC("nccl.allgather_busbw_gbps", "an all-gather"),
 	BUSBW_METRIC("nccl.reducescatter_busbw_gbps", "a reduce-scatter"),
 	WRONG_METRIC("rank.alltoall_wrong", "an all-to-all"),

@@ -9,6 +9,18 @@
 	"job nccl.allreduce_p50_us bytes=8388608 nodes=" nodes " ranks=2 " p50 "\n"                                    \
 	"job nccl.allreduce_p99_us bytes=8388608 nodes=" nodes " ranks=2 " p99 "\n"
 
+/* A collective's bus bandwidth at 128 MiB over so many nodes and ranks. */
+#define SPEED(collective, nodes, ranks, gbps)                                                                          \
+	"job nccl." collective "_busbw_gbps bytes=134217728 nodes=" nodes " ranks=" ranks " " gbps "\n"
+#define LIMIT(collective, nodes, ranks, path, gbps)                                                                    \
+	"job nccl." collective "_limit_gbps nodes=" nodes " ranks=" ranks " path=" path " link=" path " " gbps "\n"
+
+/* An exchange with the other GPU of node a, of 478 GB/s at most. */
+#define PEER(gpu) "kind=edge peer_node=a peer_gpu=" gpu " nic=none transport=P2P/CUMEM"
+#define EDGE(place, gpu, gbps)                                                                                         \
+	place " pair.exchange_gbps " PEER(gpu) " " gbps "\n" place                                                     \
+					       " pair.exchange_limit_gbps " PEER(gpu) " path=NVLink link=NVLink 478\n"
+
 static const struct {
 	const char *title, *sku, *run;
 	const char *check, *judged; /* its one result; "": none */
@@ -30,6 +42,54 @@ static const struct {
 		"collectives.jitter_network", "pass" },
 	{ "InfiniBand where something is late", "Standard_ND96asr_v4", TWO_NODES TIMES("2", "200", "420"),
 		"collectives.jitter_network", "warn" },
+	{ "all-to-all of two H200", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "267") LIMIT("alltoall", "1", "2", "NVLink", "478"),
+		"collectives.alltoall.nvlink.128m", "pass" },
+	{ "at half of its speed", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "133") LIMIT("alltoall", "1", "2", "NVLink", "478"),
+		"collectives.alltoall.nvlink.128m", "warn" },
+	{ "all-gather of two H200", "generic-nvidia",
+		TWO_RANKS SPEED("allgather", "1", "2", "233") LIMIT("allreduce", "1", "2", "NVLink", "478"),
+		"collectives.allgather.nvlink.128m", "pass" },
+	{ "at half of its speed", "generic-nvidia",
+		TWO_RANKS SPEED("allgather", "1", "2", "116") LIMIT("allreduce", "1", "2", "NVLink", "478"),
+		"collectives.allgather.nvlink.128m", "warn" },
+	{ "reduce-scatter of two H200", "generic-nvidia",
+		TWO_RANKS SPEED("reducescatter", "1", "2", "228") LIMIT("allreduce", "1", "2", "NVLink", "478"),
+		"collectives.reducescatter.nvlink.128m", "pass" },
+	{ "at half of its speed", "generic-nvidia",
+		TWO_RANKS SPEED("reducescatter", "1", "2", "114") LIMIT("allreduce", "1", "2", "NVLink", "478"),
+		"collectives.reducescatter.nvlink.128m", "warn" },
+	{ "an all-to-all at a fifth of the network", "Standard_ND96asr_v4",
+		TWO_NODES SPEED("alltoall", "2", "2", "5") LIMIT("alltoall", "2", "2", "network", "25"),
+		"collectives.alltoall.network.128m", "warn" },
+	{ "one that is well", "Standard_ND96asr_v4",
+		TWO_NODES SPEED("alltoall", "2", "2", "12") LIMIT("alltoall", "2", "2", "network", "25"),
+		"collectives.alltoall.network.128m", "pass" },
+	{ "a slow part explains it", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "50") LIMIT("alltoall", "1", "2", "NVLink", "478")
+			EDGE("a/0", "0002:00:00.0", "50") EDGE("a/1", "0001:00:00.0", "50"),
+		"collectives.alltoall.nvlink.128m", "blocked" },
+	{ "exchanges that are well do not", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "50") LIMIT("alltoall", "1", "2", "NVLink", "478")
+			EDGE("a/0", "0002:00:00.0", "270") EDGE("a/1", "0001:00:00.0", "270"),
+		"collectives.alltoall.nvlink.128m", "warn" },
+	{ "one cause of several slow collectives is one finding", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "50") LIMIT("alltoall", "1", "2", "NVLink", "478")
+			SPEED("allgather", "1", "2", "50") LIMIT("allreduce", "1", "2", "NVLink", "478"),
+		"collectives.allgather.nvlink.128m", "blocked" },
+	{ "a network is not held against the share of NVLink", "Standard_ND96asr_v4",
+		TWO_NODES SPEED("alltoall", "2", "2", "5") LIMIT("alltoall", "2", "2", "network", "25"),
+		"collectives.alltoall.nvlink.128m", "" },
+	{ "an all-gather between nodes", "Standard_ND96asr_v4",
+		TWO_NODES SPEED("allgather", "2", "2", "3") LIMIT("allreduce", "2", "2", "network", "25"),
+		"collectives.allgather.network.128m", "warn" },
+	{ "sockets have no limit", "generic-nvidia",
+		TWO_NODES SPEED("alltoall", "2", "2", "0.1") LIMIT("alltoall", "2", "2", "network", "-"),
+		"collectives.alltoall.network.128m", "skip" },
+	{ "PCIe has no share that is known", "generic-nvidia",
+		TWO_RANKS SPEED("alltoall", "1", "2", "2") LIMIT("alltoall", "1", "2", "PCIe", "63"),
+		"collectives.alltoall.nvlink.128m", "skip" },
 };
 
 /* The one result of a check: "pass"; "" when there is none, or several. */

@@ -1,4 +1,4 @@
-/* test_derive.c - what an all-reduce can reach, from what nodes and ranks say of their links */
+/* test_derive.c - what an all-reduce and an all-to-all can reach, from what nodes and ranks say of their links */
 #include "check_main.h"
 #include "run_text.h"
 
@@ -25,7 +25,7 @@ static const struct {
 		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1") RANK("a/1", "275", "1"), 275, "NVLink",
 		"NVLink_of_275" },
 	{ "one rank", RING("1", "1") "a node.gpu_count 1\n" RANK("a/0", "300", "0"), 0, "unknown",
-		"an all-reduce of one rank moves no data" },
+		"one rank alone moves no data" },
 	{ "bridges between pairs: the other hops are PCIe",
 		RING("1", "2") "a node.gpu_count 4\n" RANK("a/0", "300", "1") RANK("a/1", "300", "1"), 31.5, "PCIe",
 		"PCIe_4.0_x16" },
@@ -129,6 +129,90 @@ START_TEST(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take)
 		ck_assert_msg(limit->value.type == MUSTER_NULL, "%s", rings[_i].title);
 		ck_assert_str_eq(limit->reason, rings[_i].link);
 	}
+	muster_run_done(&run);
+}
+END_TEST
+
+#define ALLTOALL(nodes, ranks) "job nccl.alltoall_busbw_gbps bytes=64 nodes=" nodes " ranks=" ranks " 100\n"
+#define TWO_PORTS(node, gbps) PORT(node, "mlx5_0", "InfiniBand", gbps) PORT(node, "mlx5_1", "InfiniBand", gbps)
+
+static const struct {
+	const char *title, *run;
+	double gbps; /* 0: null */
+	const char *path, *link;
+} alltoalls[] = {
+	{ "within a node all goes over NVLink",
+		ALLTOALL("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1") RANK("a/1", "275", "1"), 275,
+		"NVLink", "NVLink_of_275" },
+	/* of three others, two are on the other node: 25 GB/s carry two thirds */
+	{ "only what goes to other nodes needs the network",
+		ALLTOALL("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") TWO_PORTS("a", "25")
+			TWO_PORTS("b", "25"),
+		37.5, "network", "network (2 x 25) for 2 ranks" },
+	{ "ranks that share an adapter",
+		ALLTOALL("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300") TWO_PORTS("a", "25")
+			PORT("b", "mlx5_0", "InfiniBand", "25"),
+		18.75, "network", "network (1 x 25) for 2 ranks" },
+	{ "one rank on each node",
+		ALLTOALL("2", "2") "a node.gpu_count 2\nb node.gpu_count 2\n" RANK("a/0", "20", "1") RANK("b/1", "20",
+			"1") PORT("a", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_0", "InfiniBand", "25"),
+		25, "network", "network (1 x 25)" },
+	{ "NVLink within the nodes is slower: it carries a third",
+		ALLTOALL("2", "4") NODE("a", "0", "1", "10") NODE("b", "2", "3", "10") TWO_PORTS("a", "25")
+			TWO_PORTS("b", "25"),
+		30, "network", "NVLink_of_10" },
+	{ "PCIe within the nodes carries all of it",
+		ALLTOALL("2", "4") "a node.gpu_count 2\nb node.gpu_count 2\n" RANK("a/0", "300", "0") RANK("a/1", "300",
+			"0") RANK("b/2", "300", "0") RANK("b/3", "300", "0") TWO_PORTS("a", "50") TWO_PORTS("b", "50"),
+		31.5, "PCIe", "PCIe_4.0_x16" },
+	{ "an NVLink domain of both nodes",
+		ALLTOALL("2", "4") NODE("a", "0", "1", "900") NODE("b", "2", "3", "900") RACK("a/0") RACK("a/1")
+			RACK("b/2") RACK("b/3") TWO_PORTS("a", "50") TWO_PORTS("b", "50"),
+		900, "NVLink", "NVLink_of_900" },
+	/* of three others, two are outside the domain of a and b, or of the domain c */
+	{ "two domains of three nodes: two ranks of each, as a mean",
+		ALLTOALL("3", "4") "a node.gpu_count 1\nb node.gpu_count 1\n" RANK("a/0", "900", "0") RANK("b/1", "900",
+			"0") NODE("c", "2", "3", "900") RACK("a/0") RACK("b/1") PORT("a", "mlx5_0", "InfiniBand", "50")
+			PORT("b", "mlx5_0", "InfiniBand", "50") TWO_PORTS("c", "50"),
+		75, "network", "network (1 x 50)" },
+	{ "sockets", ALLTOALL("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "300"), 0, "network",
+		"a has no active InfiniBand port, and the speed of what NCCL uses is not known" },
+	{ "one rank", ALLTOALL("1", "1") "a node.gpu_count 1\n" RANK("a/0", "300", "0"), 0, "unknown",
+		"one rank alone moves no data" },
+};
+
+START_TEST(an_all_to_all_uses_the_network_for_other_nodes_only)
+{
+	struct muster_run run;
+	run_text(&run, alltoalls[_i].run);
+	muster_run_derive(&run);
+	muster_run_derive(&run); /* what a saved report has is not derived again */
+	ck_assert_uint_eq(run.job.samples.count, 2);
+	const struct muster_sample *limit = &run.job.samples.items[1];
+	ck_assert_str_eq(limit->metric->name, "nccl.alltoall_limit_gbps");
+	ck_assert_msg(strcmp(muster_sample_label(limit, "path")->string, alltoalls[_i].path) == 0, "%s: %s",
+		alltoalls[_i].title, muster_sample_label(limit, "path")->string);
+	if (alltoalls[_i].gbps > 0) {
+		ck_assert_msg(limit->value.type == MUSTER_NUMBER, "%s: %s", alltoalls[_i].title, limit->reason);
+		ck_assert_double_eq_tol(limit->value.number, alltoalls[_i].gbps, 1e-9);
+		ck_assert_str_eq(muster_sample_label(limit, "link")->string, alltoalls[_i].link);
+	} else {
+		ck_assert_msg(limit->value.type == MUSTER_NULL, "%s", alltoalls[_i].title);
+		ck_assert_str_eq(limit->reason, alltoalls[_i].link);
+	}
+	muster_run_done(&run);
+}
+END_TEST
+
+/* A report of before has the limit of the ring alone. */
+START_TEST(a_report_with_one_limit_gets_the_other)
+{
+	struct muster_run run;
+	run_text(&run, RING("1", "2") ALLTOALL("1", "2") NODE("a", "0", "1",
+			       "300") "job nccl.allreduce_limit_gbps nodes=1 ranks=2 path=NVLink link=NVLink 299\n");
+	muster_run_derive(&run);
+	ck_assert_uint_eq(run.job.samples.count, 4);
+	ck_assert_str_eq(run.job.samples.items[3].metric->name, "nccl.alltoall_limit_gbps");
 	muster_run_done(&run);
 }
 END_TEST
@@ -249,6 +333,8 @@ int main(void)
 	TCase *tcase = tcase_create("derive");
 	tcase_add_loop_test(tcase, a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, 0, LENGTH(rings));
 	tcase_add_loop_test(tcase, imex_works_by_a_channel_or_by_what_the_ring_did, 0, LENGTH(channels));
+	tcase_add_loop_test(tcase, an_all_to_all_uses_the_network_for_other_nodes_only, 0, LENGTH(alltoalls));
+	tcase_add_test(tcase, a_report_with_one_limit_gets_the_other);
 	tcase_add_test(tcase, each_ring_has_one_limit);
 	tcase_add_test(tcase, trials_are_held_against_the_limit_of_one_node);
 	tcase_add_loop_test(tcase, rank_0_stands_for_all, 0, 3);
