@@ -61,7 +61,7 @@ class Log(unittest.TestCase):
         self.assertIn("starting ranks", lines[0]["message"])
 
     def test_a_probe_that_hangs_is_told_when_it_does(self):
-        done = self.simulate("--log-format=json", "--deadline", "12", faults=["nccl-hang@rank1=init"])
+        done = self.simulate("--log-format=json", "--probe-deadline", "6", faults=["nccl-hang@rank1=init"])
         lines = self.lines(done.stderr)
         told = [line for line in lines if line.get("probe") == "nccl_allreduce" and line.get("rank") == 1]
         self.assertTrue(any(re.match("(hung|error): .", line["message"]) for line in told), done.stderr)

@@ -151,14 +151,19 @@ class Node(unittest.TestCase):
         _, line, _ = self.end(self.start(CUDA_VISIBLE_DEVICES="0,1,2,3"))
         self.assertIn(f" ranks={GPUS} ", line)
 
-    def test_a_rank_that_is_killed_is_missing_and_nothing_else_is_lost(self):
-        spool = os.path.join(self.folder, "spool")
+    def start_to_the_ring(self, spool):
+        """A node whose second rank hangs, and its ranks. From here on this rank has measured all else, and each worker is the
+        program that it will be."""
         process = self.start("--fault", "nccl-hang@rank1=init", options=("--spool", spool))
-        # from here on the rank has measured all else, and each worker is the program that it will be
         while not has_step(os.path.join(spool, "sim-1.jsonl"), 1, "ncclCommInitRankConfig") and process.poll() is None:
             time.sleep(0.02)
         ranks = named(process.pid, "node")
         self.assertEqual(len(ranks), GPUS)
+        return process, ranks
+
+    def test_a_rank_that_is_killed_is_missing_and_nothing_else_is_lost(self):
+        spool = os.path.join(self.folder, "spool")
+        process, ranks = self.start_to_the_ring(spool)
         os.kill(ranks[1], signal.SIGKILL)
         code, line, err = self.end(process)
         self.assertEqual(code, 1, line + err)
@@ -169,12 +174,7 @@ class Node(unittest.TestCase):
         self.assertLess(report["run"]["job"]["elapsed_s"], 35)
 
     def test_a_signal_ends_it_with_a_report(self):
-        process = self.start("--fault", "nccl-hang@rank1=init")
-        ranks = []
-        while not ranks and process.poll() is None:
-            time.sleep(0.02)
-            ranks = named(process.pid, "node")
-        time.sleep(1)
+        process, ranks = self.start_to_the_ring(os.path.join(self.folder, "spool"))
         os.kill(ranks[0], signal.SIGTERM)
         code, line, err = self.end(process)
         self.assertEqual(code, 3, line + err)

@@ -18,5 +18,5 @@ if(Python3_FOUND)
 	add_test(NAME style.arrows_find_faults COMMAND Python3::Interpreter -B ${STYLE}/arrows_find_faults.py
 		${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_NM} ${CMAKE_C_COMPILER})
 	add_test(NAME style.declarations COMMAND Python3::Interpreter -B ${STYLE}/declarations.py ${CMAKE_SOURCE_DIR})
-	set_tests_properties(style.arrows style.arrows_find_faults style.declarations PROPERTIES TIMEOUT 120 LABELS style)
+	set_tests_properties(style.arrows style.arrows_find_faults style.declarations PROPERTIES TIMEOUT 600 LABELS style)
 endif()
