@@ -119,6 +119,22 @@ static ncclComm_t join(ncclUniqueId id, int rank, int ranks)
 	return comm;
 }
 
+/* Begin in the process of a rank: a GPU, and a stream of it. */
+static CUstream start_rank(int rank)
+{
+	CUstream stream;
+	open_libraries();
+	take_gpu(rank % EXAMPLE_GPUS);
+	CUDA_OK(cuStreamCreate(&stream, 0));
+	return stream;
+}
+
+static void end_rank(int rank, ncclComm_t comm)
+{
+	OK(ncclCommDestroy(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
 static void all_reduce(ncclComm_t comm, CUdeviceptr send, CUdeviceptr receive, size_t count, ncclDataType_t type,
 	ncclRedOp_t op, CUstream stream)
 {
@@ -202,8 +218,7 @@ static void sum_ranks(int rank, void *arg)
 	ncclResult_t result = nccl.ncclCommFinalize(comm);
 	ck_assert(result == ncclSuccess || result == ncclInProgress);
 	ck_assert_int_eq(settle(comm), ncclSuccess);
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(sums_are_right_at_every_size_in_and_out_of_place)
@@ -217,11 +232,8 @@ static void queue_ranks(int rank, void *arg)
 {
 	enum { MANY = 50, COUNT = 512 };
 	CUdeviceptr buffer;
-	CUstream stream;
 	float host[COUNT];
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuMemAlloc_v2(&buffer, sizeof host));
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	CUDA_OK(cuMemsetD32Async(buffer, 0x3f800000, COUNT, stream)); /* 1.0f */
@@ -233,8 +245,7 @@ static void queue_ranks(int rank, void *arg)
 	finish(stream);
 	ck_assert_float_eq(host[0], 4096);
 	ck_assert_float_eq(host[COUNT - 1], 4096);
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(many_all_reduces_may_wait_in_the_stream)
@@ -248,11 +259,8 @@ static void repeat_ranks(int rank, void *arg)
 {
 	ncclUniqueId *ids = arg;
 	CUdeviceptr buffer;
-	CUstream stream;
 	size_t first;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuMemAlloc_v2(&buffer, 4096));
 	for (int i = 0; i < 3; i++) {
 		/* the last two ranks stay away from the second communicator */
@@ -281,11 +289,8 @@ END_TEST
 static void wrong_ranks(int rank, void *arg)
 {
 	CUdeviceptr buffer;
-	CUstream stream;
 	size_t count = 2 * WINDOW / sizeof(float), first = 0;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuMemAlloc_v2(&buffer, count * sizeof(float)));
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
 	upload(buffer, rank, count, stream);
@@ -294,8 +299,7 @@ static void wrong_ranks(int rank, void *arg)
 	size_t wrong = count_wrong(buffer, RANKS, count, ncclSum, stream, &first);
 	ck_assert_uint_eq(wrong, rank == 2 ? 2 : 0); /* one in the window, which is there twice */
 	ck_assert(rank != 2 || first > 0);
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
@@ -320,12 +324,9 @@ static void timing_ranks(int rank, void *arg)
 {
 	const struct muster_allreduce_timing *timing = arg;
 	CUdeviceptr buffer;
-	CUstream stream;
 	CUevent before, after;
 	float ms;
-	open_libraries();
-	take_gpu(rank % EXAMPLE_GPUS);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuEventCreate(&before, 0));
 	CUDA_OK(cuEventCreate(&after, 0));
 	CUDA_OK(cuMemAlloc_v2(&buffer, timing->bytes));
@@ -338,8 +339,7 @@ static void timing_ranks(int rank, void *arg)
 	CUDA_OK(cuEventElapsedTime(&ms, before, after));
 	double ranks = timing->ranks, algbw = (double)timing->bytes / 1e6 / (double)ms;
 	ck_assert_double_eq_tol(algbw * 2 * (ranks - 1) / ranks * timing->slow, timing->busbw, timing->busbw * 1e-4);
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+	end_rank(rank, comm);
 }
 
 /* The example's table: 100 GB/s at 1e6 bytes and 200 at 1e8 within a node, 10 and 50 over two. */
@@ -440,9 +440,7 @@ static void lonely_ranks(int rank, void *arg)
 	ncclUniqueId *ids = arg;
 	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
 	ncclResult_t state;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	stream = start_rank(rank);
 	CUDA_OK(cuMemAlloc_v2(&buffer, 64));
 	/* a ring of three to which only two come */
 	ck_assert_int_eq(nccl.ncclCommInitRankConfig(&comm, 3, ids[0], rank, &config), ncclInProgress);
@@ -476,10 +474,7 @@ END_TEST
 static void differing_ranks(int rank, void *arg)
 {
 	CUdeviceptr buffer;
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuMemAlloc_v2(&buffer, 4096));
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	void *data = (void *)(uintptr_t)buffer;
@@ -567,10 +562,7 @@ static void alltoall_ranks(int rank, void *arg)
 {
 	const struct exchange *exchange = arg;
 	size_t each = exchange->bytes;
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank % EXAMPLE_GPUS);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUdeviceptr send = allocate(each * EXAMPLE_RANKS), receive = allocate(each * EXAMPLE_RANKS);
 	upload_words(send, rank, each * EXAMPLE_RANKS, stream);
 	ncclComm_t comm = join(exchange->id, rank, EXAMPLE_RANKS);
@@ -589,8 +581,7 @@ static void alltoall_ranks(int rank, void *arg)
 						  each, stream),
 				0);
 	}
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+	end_rank(rank, comm);
 }
 
 /* Small, odd, longer than the window, a multiple of it. */
@@ -606,10 +597,7 @@ END_TEST
 static void gather_ranks(int rank, void *arg)
 {
 	static const size_t each_bytes[] = { 8, 4096, WINDOW, 1 << 20 };
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
 	for (size_t i = 0; i < 2 * sizeof each_bytes / sizeof *each_bytes; i++) {
 		size_t each = each_bytes[i / 2];
@@ -629,8 +617,7 @@ static void gather_ranks(int rank, void *arg)
 		if (send != own)
 			CUDA_OK(cuMemFree_v2(send));
 	}
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(all_gather_brings_every_ranks_data_in_and_out_of_place)
@@ -643,10 +630,7 @@ END_TEST
 static void scatter_ranks(int rank, void *arg)
 {
 	static const size_t each_counts[] = { 1, 1000, WINDOW / 4, WINDOW };
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
 	for (size_t i = 0; i < 4 * sizeof each_counts / sizeof *each_counts; i++) {
 		size_t each = each_counts[i / 4], bytes = each * sizeof(float), wrong = 0;
@@ -675,8 +659,7 @@ static void scatter_ranks(int rank, void *arg)
 		if (receive != own)
 			CUDA_OK(cuMemFree_v2(receive));
 	}
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(reduce_scatter_sums_the_ranks_parts_in_and_out_of_place)
@@ -733,10 +716,7 @@ static void kernel_ranks(int rank, void *arg)
 	const struct exchange *exchange = arg;
 	size_t each = exchange->bytes, all = each * RANKS;
 	const bool wrong = rank == 1 && exchange->seconds > 0;
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	struct kernels kernels = load_kernels();
 	ncclComm_t comm = join(exchange->id, rank, RANKS);
 	CUdeviceptr send = allocate(all), receive = allocate(all), expected = allocate(all);
@@ -783,8 +763,7 @@ static void kernel_ranks(int rank, void *arg)
 			ck_assert_uint_eq(found, each / MUSTER_KERNEL_WORD);
 		}
 	}
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(kernels_find_what_was_received_right_and_one_wrong_bit_of_it)
@@ -823,10 +802,7 @@ static float measure_group(
 /* Ranks 0 and 1 exchange, and 2 and 3, while rank 4 waits for rank 5, which never comes. */
 static void pair_ranks(int rank, void *arg)
 {
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank % EXAMPLE_GPUS);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 6);
 	CUdeviceptr send = allocate(1 << 20), receive = allocate(1 << 20);
 	upload_words(send, rank, 1 << 20, stream);
@@ -859,10 +835,7 @@ END_TEST
 /* Both connect; then only rank 0 comes to the second exchange. */
 static void late_ranks(int rank, void *arg)
 {
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	CUdeviceptr send = allocate(64), receive = allocate(64);
 	measure_group(comm, 1 - rank, send, receive, 64, stream);
@@ -887,10 +860,7 @@ END_TEST
 
 static void mismatch_ranks(int rank, void *arg)
 {
-	CUstream stream;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	CUdeviceptr buffer = allocate(64);
 	ck_assert_int_eq(message(rank == 0, buffer, rank == 0 ? 8 : 16, 1 - rank, comm, stream), ncclInProgress);
@@ -990,12 +960,9 @@ static void call(
 static void timed_ranks(int rank, void *arg)
 {
 	const struct timed *t = arg;
-	CUstream stream;
 	CUevent before, after;
 	float ms;
-	open_libraries();
-	take_gpu(rank % EXAMPLE_GPUS);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUDA_OK(cuEventCreate(&before, 0));
 	CUDA_OK(cuEventCreate(&after, 0));
 	ncclComm_t comm = join(t->id, rank, t->ranks);
@@ -1138,12 +1105,9 @@ static void jitter_ranks(int rank, void *arg)
 {
 	enum { ROUNDS = 100 };
 	CUevent events[ROUNDS + 1];
-	CUstream stream;
 	int late = 0;
 	float ms, usual = 0;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	CUstream stream = start_rank(rank);
 	CUdeviceptr buffer = allocate(4096);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	for (int i = 0; i <= ROUNDS; i++)
@@ -1262,9 +1226,7 @@ static void early_ranks(int rank, void *arg)
 	CUevent before, after;
 	float ms;
 	void *data;
-	open_libraries();
-	take_gpu(rank);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	stream = start_rank(rank);
 	CUDA_OK(cuEventCreate(&before, 0));
 	CUDA_OK(cuEventCreate(&after, 0));
 	CUDA_OK(cuMemAlloc_v2(&buffer, 1 << 20));
@@ -1284,8 +1246,7 @@ static void early_ranks(int rank, void *arg)
 	ck_assert_float_gt(ms, 0);
 	OK(ncclAllReduce(data, data, 1, ncclFloat32, ncclSum, comm, stream));
 	finish(stream);
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_rank(rank, comm);
 }
 
 START_TEST(an_event_recorded_too_early_misses_the_first_all_reduce)
@@ -1386,9 +1347,7 @@ static void pair_log_ranks(int rank, void *arg)
 	snprintf(name, sizeof name, "%s/%d", log_directory, rank);
 	setenv("NCCL_DEBUG", "info", 1);
 	setenv("NCCL_DEBUG_FILE", name, 1);
-	open_libraries();
-	take_gpu(rank % EXAMPLE_GPUS);
-	CUDA_OK(cuStreamCreate(&stream, 0));
+	stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, EXAMPLE_RANKS);
 	CUdeviceptr send = allocate(64), receive = allocate(64);
 	measure_group(comm, rank ^ 1, send, receive, 64, stream);
@@ -1404,8 +1363,7 @@ static void pair_log_ranks(int rank, void *arg)
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 5[2] -> 1[2] [receive] via NET/IB/0/GDRDMA\n"));
 		ck_assert_ptr_null(strstr(text, "1[2] -> 2["));
 	}
-	OK(ncclCommDestroy(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+	end_rank(rank, comm);
 }
 
 START_TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
