@@ -19,6 +19,7 @@ void muster_rdma_counters_measure(
 {
 	const char *metric = again ? "port.counter_increase" : "port.counter";
 	size_t present = 0;
+	bool unknown = again && !start;
 	for (size_t i = 0; i < MUSTER_RDMA_COUNTERS; i++) {
 		char path[PATH_MAX];
 		struct muster_error why;
@@ -29,14 +30,16 @@ void muster_rdma_counters_measure(
 		if (access(muster_rdma_path(ctx, port, true, counter_files[i], path, sizeof path), F_OK) != 0)
 			continue;
 		present++;
-		int result = muster_sysfs_number(path, &now, &why);
+		int result = unknown ? muster_fail(&why, MUSTER_EIO,
+					       "the worker that read %s at the start was replaced", counter)
+				     : muster_sysfs_number(path, &now, &why);
 		if (!again)
 			start[i] = now;
 		else if (result == 0 && start[i] < 0)
 			result = muster_fail(&why, MUSTER_EIO, "%s could not be read at the start", path);
 		else if (result == 0 && now < start[i])
 			result = muster_fail(&why, MUSTER_EIO, "%s was reset: from %ld to %ld", path, start[i], now);
-		struct muster_value value = muster_number((double)(again ? now - start[i] : now));
+		struct muster_value value = muster_number((double)(again && result == 0 ? now - start[i] : now));
 		muster_rdma_emit_with(ctx, port, metric, counter, result, value, why.text);
 	}
 	if (present == 0)

@@ -59,8 +59,9 @@ void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_
 void muster_rdma_nics_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports);
 
 enum { MUSTER_RDMA_COUNTERS = 14 };
-/* Read every counter that the port has into start, with metric port.counter; or with again, when start is known, emit
- * what was added to it. Drivers differ in which counters they have: a missing file is no fact about the port. */
+/* Read every counter that the port has into start, with metric port.counter; or with `again`, emit what was added to
+ * start; null for each counter when start is NULL, because another worker has read it. Drivers differ in which counters
+ * they have: a missing file is no fact about the port. */
 void muster_rdma_counters_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, bool again,
 	long start[MUSTER_RDMA_COUNTERS]);
 
