@@ -90,6 +90,10 @@ struct muster_finding_draft {
 	size_t more;     /* further observations at the same place, with other labels */
 	const char *all; /* the first few of them in words */
 	size_t blocked_room;
+	const char *also; /* wrong values that the finding explains, in words: the first few; NULL for none */
+	size_t also_count;
+	const char *also_check; /* of the last one of them, and its rank */
+	int also_rank;
 };
 #define MUSTER_NO_CHECK SIZE_MAX
 
@@ -156,6 +160,10 @@ size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding 
 	size_t check, const char *cause);
 /* True when the finding did not list the check yet. Checks must come one after the other. */
 bool muster_finding_draft_block(struct muster_eval *eval, size_t draft, const char *check);
+/* What the check, which the finding blocks, observed on a rank: a number of wrong values. Of each check and rank the
+ * first number is kept. check is the tally's. */
+void muster_finding_draft_explain(
+	struct muster_eval *eval, size_t draft, const char *check, int rank, const char *observed);
 void muster_finding_draft_fold_here(struct muster_eval *eval);  /* a new node */
 void muster_finding_draft_check_here(struct muster_eval *eval); /* a new check */
 void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, hand over to the report */

@@ -130,6 +130,27 @@ static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
 	return true;
 }
 
+/* Whether the metric counts wrong values of a result that has one correct form. */
+static bool counts_wrong(const struct muster_metric *metric)
+{
+	const char *last = strrchr(metric->name, '_');
+	return last && strcmp(last, "_wrong") == 0;
+}
+
+/* A wrong result that another one explains is no finding of its own, but this finding has the count. */
+static void explain_wrong(struct walk *w, const struct muster_entry *entry, const struct muster_verdict *verdict)
+{
+	struct muster_eval *eval = w->eval;
+	const struct muster_block block = muster_block_find(eval, w->check_at, muster_entry_place(entry));
+	if (verdict->status != MUSTER_FAIL || block.status != MUSTER_FAIL || entry->rank == MUSTER_NOWHERE ||
+		!counts_wrong(w->check->metric))
+		return;
+	size_t cause = eval->drafts[block.draft].check;
+	if (cause != MUSTER_NO_CHECK && counts_wrong(eval->expect->checks[cause].metric))
+		muster_finding_draft_explain(eval, block.draft, eval->states[w->check_at].tally->check,
+			eval->run->nodes[entry->node].ranks[entry->rank].rank, verdict->observed);
+}
+
 static void judge_sample(struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
@@ -141,6 +162,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	verdict = excuse_slow(w, judge_entry(w, entry));
 	if (!is_unexplained(w, sample, &verdict, place) &&
 		muster_result_blocked(eval, w->check_at, place, verdict.status)) {
+		explain_wrong(w, entry, &verdict);
 		if (w->is_exchange)
 			muster_exchanges_note(eval, w->check_at, entry, NULL);
 		return;

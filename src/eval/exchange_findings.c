@@ -76,6 +76,16 @@ static const char *end_text(const struct muster_exchange_set *s, size_t rank, bo
 		nic ? nic : "", nic ? ")" : "");
 }
 
+/* "9 wrong values that A received from B" */
+static const char *wrong_text(const struct muster_exchange_set *s, const struct muster_pair *pair,
+	const struct muster_exchange_note *note, const char *count)
+{
+	size_t receiver = s->eval->first_rank[note->node] + note->rank;
+	size_t sender = pair->ranks[pair->ranks[0] == receiver];
+	return muster_arena_printf(s->eval->report->arena, "%s wrong values that %s received from %s", count,
+		end_text(s, receiver, pair->network), end_text(s, sender, pair->network));
+}
+
 /* "83.1 GB/s, 17 % of NVLink (478 GB/s), between A and B" */
 static const char *pair_text(const struct muster_exchange_set *s, size_t at)
 {
@@ -85,13 +95,13 @@ static const char *pair_text(const struct muster_exchange_set *s, size_t at)
 	struct muster_arena *arena = s->eval->report->arena;
 	struct muster_share share = { 0 };
 	char of[MUSTER_SHARE_TEXT_MAX];
+	if (!*s->metric->unit)
+		return wrong_text(s, pair, note, verdict->observed);
 	muster_share_add(&share, note->sample->value.number, verdict->limit);
 	muster_share_text(&share, s->metric->unit, true, of);
 	return muster_arena_printf(arena, "%s%s%s between %s and %s",
-		*s->metric->unit ? muster_describe_with_unit(note->sample->value, s->metric->unit, arena)
-				 : muster_arena_printf(arena, "%s wrong values", verdict->observed),
-		*of ? ", " : "", of, end_text(s, pair->ranks[0], pair->network),
-		end_text(s, pair->ranks[1], pair->network));
+		muster_describe_with_unit(note->sample->value, s->metric->unit, arena), *of ? ", " : "", of,
+		end_text(s, pair->ranks[0], pair->network), end_text(s, pair->ranks[1], pair->network));
 }
 
 /* ---- findings ---- */

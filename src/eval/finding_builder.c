@@ -275,6 +275,20 @@ static void unfold_ports(
 		     : muster_arena_printf(arena, "ports %s: %s", draft->ports, finding->observed);
 }
 
+void muster_finding_draft_explain(
+	struct muster_eval *eval, size_t at, const char *check, int rank, const char *observed)
+{
+	struct muster_finding_draft *draft = &eval->drafts[at];
+	struct muster_arena *arena = eval->report->arena;
+	if (draft->also && draft->also_check == check && draft->also_rank == rank)
+		return; /* another size */
+	draft->also_check = check;
+	draft->also_rank = rank;
+	if (draft->also_count++ < MORE_SHOWN)
+		draft->also = muster_arena_printf(arena, "%s%s%s %s on rank %d", draft->also ? draft->also : "",
+			draft->also ? ", " : "", check, observed, rank);
+}
+
 /* A finding that stands for several things says for which. */
 static void unfold(const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
@@ -312,6 +326,14 @@ static void unfold(const struct muster_finding_draft *draft, struct muster_findi
 	finding->label_count = 0;
 }
 
+static const char *add_explained(
+	const struct muster_finding_draft *draft, const char *observed, struct muster_arena *arena)
+{
+	return draft->also_count > MORE_SHOWN ? muster_arena_printf(arena, "%s; also wrong: %s, and %zu more", observed,
+							draft->also, draft->also_count - MORE_SHOWN)
+					      : muster_arena_printf(arena, "%s; also wrong: %s", observed, draft->also);
+}
+
 void muster_finding_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
@@ -324,6 +346,8 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 		struct muster_finding *finding = &report->findings[i];
 		*finding = draft->finding;
 		unfold(draft, finding, arena);
+		if (draft->also)
+			finding->observed = add_explained(draft, finding->observed, arena);
 		if (finding->blocked_count) {
 			size_t size = finding->blocked_count * sizeof *finding->blocked;
 			finding->blocked = muster_arena_alloc(arena, size);

@@ -160,6 +160,9 @@ START_TEST(slow_exchanges_name_a_part)
 }
 END_TEST
 
+#define NINE_AND_SEVEN                                                                                                 \
+	"9 wrong values that n0 GPU g3 received from n0 GPU g2; 7 wrong values that n0 GPU g1 received from n0 GPU g2"
+
 START_TEST(wrong_values_name_a_part_at_once)
 {
 	static const struct cluster cluster = { 1, 4, false, 0, 0, "1-2=7/0 2-3=0/9" };
@@ -167,11 +170,46 @@ START_TEST(wrong_values_name_a_part_at_once)
 	struct muster_report report;
 	make(&run, &cluster, "pair.exchange_wrong");
 	fixture_judge(&run, "'w':{'metric':'pair.exchange_wrong','equals':0,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
-		"fail w n0 rank=2 gpu=g2: 0 | wrong values" WITH_ALL
-		"9 wrong values between n0 GPU g2 and n0 GPU g3; 7 wrong values between n0 GPU g1 and n0 GPU g2\n");
+	ck_assert_str_eq(
+		fixture_findings(&report), "fail w n0 rank=2 gpu=g2: 0 | wrong values" WITH_ALL NINE_AND_SEVEN "\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
+}
+END_TEST
+
+/* One GPU with wrong values in exchanges and collectives is one finding. */
+START_TEST(wrong_values_of_collectives_belong_to_the_same_part)
+{
+	static const struct cluster cluster = { 1, 4, false, 0, 0, "1-2=7/0 2-3=0/9" };
+	static const char checks[] =
+		"'w':{'metric':'pair.exchange_wrong','equals':0,'source':'s'},"
+		"'g':{'metric':'rank.allgather_wrong','equals':0,'after':'w','anywhere':true,'source':'s'},"
+		"'a':{'metric':'rank.alltoall_wrong','equals':0,'after':'g','anywhere':true,'source':'s'}";
+	struct muster_run run;
+	struct muster_report report;
+	for (int with_pairs = 0; with_pairs < 2; with_pairs++) {
+		make(&run, &cluster, with_pairs ? "pair.exchange_wrong" : "pair.exchange_us");
+		for (size_t r = 0; r < 4; r++) {
+			struct muster_samples *samples = &run.nodes[0].ranks[r].samples;
+			double wrong = r == 2 ? 24 : r == 3 ? 8 : 0;
+			fixture_sample(&run, samples, "rank.allgather_wrong", "bytes=8", muster_number(wrong));
+			fixture_sample(&run, samples, "rank.allgather_wrong", "bytes=16", muster_number(2 * wrong));
+			fixture_sample(&run, samples, "rank.alltoall_wrong", "bytes=8", muster_number(r == 2 ? 5 : 0));
+		}
+		fixture_judge(&run, checks, false, &report);
+		if (with_pairs)
+			ck_assert_str_eq(fixture_findings(&report),
+				"fail w n0 rank=2 gpu=g2: 0 | wrong values" WITH_ALL NINE_AND_SEVEN
+				"; also wrong: g 24 on rank 2, g 8 on rank 3, a 5 on rank 2\n");
+		else
+			ck_assert_ptr_nonnull(strstr(fixture_findings(&report),
+				"fail g n0 rank=2: 0 | 24 with bytes 8; 48 with bytes 16; also wrong: a 5 on rank 2\n"
+				"fail g n0 rank=3: 0 | 8 with bytes 8; 16 with bytes 16\n"));
+		ck_assert_uint_eq(muster_report_tally(&report, "a")->count[MUSTER_BLOCKED], 1);
+		ck_assert_uint_eq(muster_report_tally(&report, "a")->count[MUSTER_PASS], 3);
+		muster_report_done(&report);
+		muster_run_done(&run);
+	}
 }
 END_TEST
 
@@ -270,6 +308,7 @@ int main(void)
 	TCase *tc = tcase_create("pairs");
 	tcase_add_loop_test(tc, slow_exchanges_name_a_part, 0, LENGTH(cases));
 	tcase_add_test(tc, wrong_values_name_a_part_at_once);
+	tcase_add_test(tc, wrong_values_of_collectives_belong_to_the_same_part);
 	tcase_add_test(tc, what_comes_after_is_blocked_at_the_part);
 	tcase_add_test(tc, a_slow_job_says_where_to_look);
 	tcase_add_test(tc, an_exchange_with_an_unknown_rank_is_its_own_finding);
