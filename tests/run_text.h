@@ -84,6 +84,7 @@ static inline const char *run_text_or_null(char **words, size_t count, size_t at
 
 static inline void run_text_outcome(struct muster_run *run, char **words, size_t count)
 {
+	ck_assert_uint_ge(count, 4);
 	struct muster_outcome outcome = { .probe = words[2] };
 	if (count > 4 && strncmp(words[count - 1], "with=", 5) == 0)
 		outcome.partner = 1 + (int)strtol(words[--count] + 5, NULL, 10);
