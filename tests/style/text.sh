@@ -11,26 +11,47 @@ cd "$1" || exit 1
 banned='sprintf|vsprintf|strcpy|strcat|strncpy|strncat|strtok|gets|atoi|atol|atoll|atof|system|alloca'
 status=0
 
-complain() {
-	echo "$1"
+# complain_of WORDS GREP-OPTIONS... FILES...: every line that grep finds
+complain_of() {
+	words=$1
+	shift
+	found=$(grep -HnE "$@") || return 0
+	echo "$found" | sed "s/^/$words: /"
 	status=1
 }
 
 files=$(find src include tests slurm -name '*.[ch]' | LC_ALL=C sort)
-[ -n "$files" ] || complain "no C file found below $1"
+if [ -z "$files" ]; then
+	echo "no C file found below $1"
+	exit 1
+fi
 
-for file in $files; do
-	name=$(basename "$file")
-	case $(head -n 1 "$file") in
-	"/* $name - "?*) ;;
-	*) complain "$file:1: the first line must be \"/* $name - what it is\"" ;;
-	esac
-	found=$(grep -nE "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" "$file") &&
-		complain "$file: banned function: $found"
-	case $file in
-	src/*) found=$(grep -n 'getenv("\{0,1\}MUSTER_' "$file") &&
-		complain "$file: muster_env() reads a variable of muster's: $found" ;;
-	esac
-	found=$(expand -t 8 "$file" | grep -nE '^.{121}') && complain "$file: over 120 columns: $found"
-done
+# The files' names have no blanks.
+# shellcheck disable=SC2086
+{
+	LC_ALL=C awk '
+		FNR == 1 {
+			name = FILENAME
+			sub(/.*\//, "", name)
+			start = "/* " name " - "
+			if (substr($0, 1, length(start)) != start || length($0) == length(start)) {
+				print FILENAME ":1: the first line must be \"" start "what it is\""
+				bad = 1
+			}
+		}
+		length($0) > 15 { # fewer are no 121 columns even if all are tabs
+			line = $0
+			gsub(/[\200-\277]/, "", line) # of a character, only the first byte counts
+			while ((at = index(line, "\t")) > 0)
+				line = substr(line, 1, at - 1) substr("        ", 1, 8 - (at - 1) % 8) substr(line, at + 1)
+			if (length(line) > 120) {
+				print FILENAME ":" FNR ": over 120 columns: " $0
+				bad = 1
+			}
+		}
+		END { exit bad }' $files || status=1
+	complain_of "banned function" "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" $files
+	own=$(echo "$files" | grep '^src/') || exit $status
+	complain_of "muster_env() reads a variable of muster's" 'getenv\("?MUSTER_' $own
+}
 exit $status

@@ -27,6 +27,8 @@ columns_120='/* '$(printf '%0113d' 0)' */*'
 try fine.c good '/* fine.c - nothing wrong */' 'int n = snprintf(0, 0, "x");'
 try fine.c good '/* fine.c - nothing wrong */' "$columns_120"
 try fine.c bad '/* fine.c - a line too long */' "$columns_120*"
+try fine.c good '/* fine.c - a letter of two bytes is one column */' "/*é$(printf '%0115d' 0)*/"
+try fine.c bad '/* fine.c - a letter of two bytes is one column */' "/*é$(printf '%0116d' 0)*/"
 try fine.c bad '/* fine.c - tabs count as they show */' "	$columns_120"
 try fine.c bad '/* other.c - another name */'
 try fine.c bad '/* fine.c */'
