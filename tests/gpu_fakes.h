@@ -23,6 +23,8 @@ static struct {
 	CUresult register_result, alloc_result;
 	int held; /* allocations, registrations, streams and events not yet released */
 	unsigned int pcie_gen, pcie_width;
+	unsigned int memory_mhz; /* 0: NVML does not say */
+	int memory_bits;
 	nvmlReturn_t pcie_result;
 } fake;
 
@@ -180,7 +182,15 @@ static CUresult fake_elapsed(float *ms, CUevent start, CUevent end)
 	return CUDA_SUCCESS;
 }
 
+static CUresult fake_device_attribute(int *value, CUdevice_attribute what, CUdevice device)
+{
+	(void)device;
+	*value = what == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH ? fake.memory_bits : 0;
+	return CUDA_SUCCESS;
+}
+
 static const struct muster_cuda fake_cuda = {
+	.cuDeviceGetAttribute = fake_device_attribute,
 	.cuMemGetInfo_v2 = fake_memory,
 	.cuMemAlloc_v2 = fake_alloc,
 	.cuMemFree_v2 = fake_device_free,
@@ -220,7 +230,15 @@ static nvmlReturn_t fake_width(nvmlDevice_t device, unsigned int *value)
 	*value = fake.pcie_width;
 	return fake.pcie_result;
 }
+static nvmlReturn_t fake_most_clock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
+{
+	(void)device;
+	ck_assert_int_eq(type, NVML_CLOCK_MEM);
+	*mhz = fake.memory_mhz;
+	return fake.memory_mhz ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
 static const struct muster_nvml fake_nvml = {
+	.nvmlDeviceGetMaxClockInfo = fake_most_clock,
 	.nvmlDeviceGetCurrPcieLinkGeneration = fake_generation,
 	.nvmlDeviceGetCurrPcieLinkWidth = fake_width,
 };

@@ -1,4 +1,4 @@
-/* limits.h - what a GPU's parts can do at most, by published figures; a part of the probe gpu */
+/* limits.h - what a GPU's parts can do at most, by published figures */
 #ifndef MUSTER_PROBES_GPU_LIMITS_H
 #define MUSTER_PROBES_GPU_LIMITS_H
 

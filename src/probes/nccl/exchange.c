@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILL_PER_US 5e6 /* bytes that no GPU's memory fills in a microsecond */
-#define FILLS_MAX 512   /* of a small buffer */
+#define FILLS_MAX 512 /* of a small buffer */
 
 int muster_nccl_group_start(const struct muster_nccl_session *s, struct muster_error *err)
 {
@@ -78,7 +77,7 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	const struct muster_nccl_resources *resources = s->resources;
 	CUdeviceptr at = resources->data;
 	uint64_t room = resources->room;
-	double needed = us * FILL_PER_US, filled = 0;
+	double needed = us * resources->fill_per_us, filled = 0;
 	int fills = 0;
 	do {
 		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),

@@ -1,7 +1,9 @@
 /* resources.c - what a ring needs on the GPU and beside it */
 #include "probes/nccl/session.h"
 
+#include "probes/gpu/device.h"
 #include "probes/gpu/kernels.h"
+#include "probes/gpu/limits.h"
 #include "vendor/nccl_log.h"
 
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #define EARLY_MOST (512 * MIB) /* a larger buffer waits for the ring: until then the load tests the memory */
 
 #define RECEIVED_LEAST (2 * MIB)
+#define FASTEST_FILL_PER_US 8e6 /* 8 TB/s: DGX B200 datasheet, 64 TB/s of 8 GPUs; no GPU has more */
 
 static struct muster_nccl_resources resources;
 
@@ -88,6 +91,20 @@ int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, stru
 	}
 }
 
+static double fill_per_us(const struct muster_cuda *cuda, const struct muster_gpu *gpu)
+{
+	struct muster_error why;
+	const struct muster_nvml *nvml = muster_gpu_nvml(gpu, &why);
+	unsigned int mhz = 0;
+	int bits = 0;
+	if (!nvml || nvml->nvmlDeviceGetMaxClockInfo(gpu->nvml_device, NVML_CLOCK_MEM, &mhz) != NVML_SUCCESS ||
+		cuda->cuDeviceGetAttribute(&bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, gpu->cuda_device) !=
+			CUDA_SUCCESS ||
+		bits <= 0 || mhz == 0)
+		return FASTEST_FILL_PER_US;
+	return muster_gpu_memory_gbps(bits, mhz) * 1e3;
+}
+
 struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	if (resources.cuda)
@@ -102,6 +119,7 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 		return NULL;
 	resources.nccl = nccl;
 	resources.cuda = cuda;
+	resources.fill_per_us = fill_per_us(cuda, env->gpu);
 
 	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", (size_t)(CHUNKS_BYTES / MIB));
 	CUevent *const events[] = { &resources.start, &resources.end, &resources.arrived[0], &resources.arrived[1] };

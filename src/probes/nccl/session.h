@@ -33,6 +33,7 @@ struct muster_nccl_resources {
 	uint64_t room;               /* bytes after data */
 	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
 	uint64_t received_room;      /* bytes after received */
+	double fill_per_us;          /* bytes that the GPU's memory takes in a microsecond, at most */
 	CUdeviceptr report;          /* a struct muster_kernel_report; 0 until a probe asks for it */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
 	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */

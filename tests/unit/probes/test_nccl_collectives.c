@@ -410,6 +410,34 @@ START_TEST(a_cancelled_round_names_no_one)
 }
 END_TEST
 
+static size_t filled; /* bytes */
+
+static CUresult counting_set(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
+{
+	filled += words * sizeof value;
+	return fake_set(to, value, words, stream);
+}
+
+/* of an H200, a B200, and of a GPU whose memory's clock or bus is not known */
+static const struct {
+	int bits;
+	unsigned int mhz;
+	double per_us;
+} memories[] = { { 6144, 3201, 4.917e6 }, { 8192, 3996, 8.184e6 }, { 8192, 0, 8e6 }, { 0, 3996, 8e6 } };
+
+START_TEST(a_head_start_fills_what_the_memory_can_take_in_its_time)
+{
+	fake.memory_bits = memories[_i].bits;
+	fake.memory_mhz = memories[_i].mhz;
+	stand(0, 4);
+	scripted_cuda.cuMemsetD32Async = counting_set;
+	filled = 0;
+	ck_assert_int_eq(muster_nccl_head_start(&standing, 20, &err), 0);
+	ck_assert_double_ge((double)filled, 20 * memories[_i].per_us);
+	ck_assert_double_lt((double)filled, 20 * memories[_i].per_us + (double)MIB + 20e3);
+}
+END_TEST
+
 START_TEST(all_reduces_are_timed_one_by_one)
 {
 	nccl.odd_us = 500; /* one of ten */
@@ -491,6 +519,7 @@ int main(void)
 	tcase_add_loop_test(tests, every_rank_is_met_once_and_both_ways, 0, 6);
 	tcase_add_loop_test(tests, ranks_that_do_not_connect_are_named, 0, 4);
 	tcase_add_test(tests, a_cancelled_round_names_no_one);
+	tcase_add_loop_test(tests, a_head_start_fills_what_the_memory_can_take_in_its_time, 0, LENGTH(memories));
 	tcase_add_test(tests, all_reduces_are_timed_one_by_one);
 	tcase_add_test(tests, too_slow_all_reduces_are_not_timed_one_by_one);
 	tcase_add_test(tests, percentiles_of_times_in_any_order);
