@@ -153,6 +153,25 @@ static void finish(CUstream stream)
 	ck_assert_int_eq(result, CUDA_SUCCESS);
 }
 
+static void abort_rank(int rank, ncclComm_t comm, CUstream stream)
+{
+	OK(ncclCommAbort(comm));
+	finish(stream);
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
+/* The ranks' calls do not agree: the stream ends, and the communicator says why. */
+static void end_in_misuse(int rank, ncclComm_t comm, CUstream stream)
+{
+	ncclResult_t state = settle(comm);
+	ck_assert(state == ncclSuccess || state == ncclInvalidUsage);
+	while (cuda.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
+		pause_briefly();
+	ck_assert_int_eq(settle(comm), ncclInvalidUsage);
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+}
+
 /* Rank-dependent whole numbers, periodic in memory. */
 static double value_of(int rank, size_t i)
 {
@@ -459,9 +478,7 @@ static void lonely_ranks(int rank, void *arg)
 			pause_briefly();
 		}
 	}
-	OK(ncclCommAbort(comm));
-	finish(stream);
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	abort_rank(rank, comm, stream);
 }
 
 START_TEST(who_waits_for_a_missing_rank_can_abort)
@@ -480,13 +497,7 @@ static void differing_ranks(int rank, void *arg)
 	void *data = (void *)(uintptr_t)buffer;
 	ck_assert_int_eq(nccl.ncclAllReduce(data, data, rank == 0 ? 10 : 20, ncclFloat32, ncclSum, comm, stream),
 		ncclInProgress);
-	ncclResult_t state = settle(comm);
-	ck_assert(state == ncclSuccess || state == ncclInvalidUsage);
-	while (cuda.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
-		pause_briefly();
-	ck_assert_int_eq(settle(comm), ncclInvalidUsage);
-	OK(ncclCommAbort(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_in_misuse(rank, comm, stream);
 }
 
 START_TEST(differing_arguments_are_an_error_and_not_a_hang)
@@ -820,9 +831,7 @@ static void pair_ranks(int rank, void *arg)
 			pause_briefly();
 		}
 	}
-	OK(ncclCommAbort(comm));
-	finish(stream);
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
+	abort_rank(rank, comm, stream);
 }
 
 START_TEST(pairs_exchange_beside_a_pair_of_which_one_never_comes)
@@ -846,9 +855,7 @@ static void late_ranks(int rank, void *arg)
 			pause_briefly();
 		}
 	}
-	OK(ncclCommAbort(comm));
-	finish(stream);
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	abort_rank(rank, comm, stream);
 }
 
 START_TEST(a_send_waits_for_its_receiver_until_it_is_aborted)
@@ -864,13 +871,7 @@ static void mismatch_ranks(int rank, void *arg)
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 2);
 	CUdeviceptr buffer = allocate(64);
 	ck_assert_int_eq(message(rank == 0, buffer, rank == 0 ? 8 : 16, 1 - rank, comm, stream), ncclInProgress);
-	ncclResult_t state = settle(comm);
-	ck_assert(state == ncclSuccess || state == ncclInvalidUsage);
-	while (cuda.cuStreamQuery(stream) == CUDA_ERROR_NOT_READY)
-		pause_briefly();
-	ck_assert_int_eq(settle(comm), ncclInvalidUsage);
-	OK(ncclCommAbort(comm));
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	end_in_misuse(rank, comm, stream);
 }
 
 START_TEST(differing_lengths_of_a_message_are_an_error_and_not_a_hang)
@@ -1199,9 +1200,7 @@ static void hang_ranks(int rank, void *arg)
 		ck_assert(!is_done_soon(stream));
 	}
 	may_end = true;
-	OK(ncclCommAbort(comm));
-	finish(stream);
-	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+	abort_rank(rank, comm, stream);
 }
 
 START_TEST(a_rank_hangs_where_the_scenario_says)
