@@ -43,6 +43,7 @@ class Machine:
             node = json.load(file)["nodes"][0]
         self.sku = sku
         checks = json.loads(ask(muster, "skus", sku, "--json").stdout)["checks"]
+        self.checks = {check["check"] for check in checks}
         self.judged = {check["metric"] for check in checks if check["calibrated"]}  # by thresholds of their own
         self.gpus = node["gpus"]
         self.rack = self.gpus[0]["fabric_cluster"].strip("0-") != ""  # NVLink goes on to other nodes
@@ -63,6 +64,8 @@ class Fault:
         self.ring = False      # it is about the all-reduce: two of them are one to the report
         self.compared = False  # only nodes that are compared with each other show it
         self.silent = False    # nothing is measured there any more
+        self.before = ()       # faults that make the machine what it must be for this one
+        self.options = []      # of muster run
         self.recorded = None   # the label of a sample of the node that shows it: an event that is no fault has no finding
 
     def with_(self, **changes):
@@ -181,6 +184,20 @@ class Draw:
             fault.node = None
         return fault
 
+    def late(self):
+        """All ranks wait for the one that is late."""
+        check = "collectives.jitter" if self.nodes == 1 else "collectives.jitter_network"
+        if not self.traffic() or check not in self.machine.checks:
+            return None
+        node, _, _, rank = self.gpu()
+        return Fault(f"nccl-jitter@rank{rank}", re.escape(check)).with_(ring=True, nodes={node})
+
+    def several_ports(self, kind, checks, value=""):
+        """Adapters with two Ethernet ports each, which no known machine type has."""
+        fault = self.of_port(kind, checks, value)
+        return fault and fault.with_(place={}, before=[f"roce@node{node}=2" for node in range(1, self.nodes + 1)],
+                                     options=["--sku", "generic-nvidia"])
+
     def logged(self, kind, checks, value=""):
         """A line of the kernel's log that is old enough to be from before the job, and young enough to count."""
         return self.of_node(kind, checks, value).with_(status=BAD)
@@ -285,6 +302,11 @@ class Draw:
             "edge-slow": self.edge_slow,
             "rail-slow": self.rail_slow,
             "link-slow": self.link_slow,
+            "nccl-jitter": self.late,
+            "nccl-plugin-missing": lambda: self.differs("nccl-plugin-missing", r"ring\.sharp|.*nccl_plugin.*")
+            if "ring.sharp" in self.machine.checks else None,
+            "nic-port-down": lambda: self.several_ports("nic-port-down", r"nic\.share", "=2"),
+            "roce-v1": lambda: self.several_ports("roce-v1", r"roce\.gid_v2"),
             "xid": lambda: self.of_gpu("xid", r"history\..*", self.rng.choice(("=79:5m", "=94:1h", "=48:20m"))),
             "sxid": lambda: self.logged("sxid", r"history\..*", "=20034:5m") if self.machine.joined else None,
             "aer": lambda: self.logged("aer", r"history\..*", "=fatal:5m"),
@@ -328,6 +350,7 @@ class Draw:
             if not fault or fault.nodes & self.taken or any(
                     (fault.ring and other.ring) or (fault.compared and other.silent) or (fault.silent and other.compared)
                     or (fault.compared and other.compared)  # two of one kind may be the majority
+                    or fault.options != other.options  # other checks
                     for other in found):
                 continue
             self.taken |= fault.nodes
@@ -359,10 +382,10 @@ class Run:
 
     def command(self, muster, report):
         words = [muster, "sim", "--sku", self.machine.sku, "--nodes", str(self.nodes)]
-        for fault in self.faults:
-            words += ["--fault", fault.words]
-        return words + ["--report", report, "--", "--profile", self.profile, "--deadline",
-                        str(self.deadline)]
+        for word in dict.fromkeys(word for fault in self.faults for word in (*fault.before, fault.words)):
+            words += ["--fault", word]
+        options = self.faults[0].options if self.faults else []
+        return words + ["--report", report, "--", "--profile", self.profile, "--deadline", str(self.deadline), *options]
 
 
 def ask(*words):

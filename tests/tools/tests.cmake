@@ -6,5 +6,5 @@ if(Python3_FOUND)
 	# A small campaign of a fixed seed. It runs alone: a simulated run that is late beside others is no wrong verdict.
 	add_test(NAME tools.campaign COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/campaign.py
 		$<TARGET_FILE:muster> --healthy 4 --faulty 10 --ranks 8 --seed suite --deadline 40)
-	set_tests_properties(tools.campaign PROPERTIES TIMEOUT 300 RUN_SERIAL TRUE LABELS integration)
+	set_tests_properties(tools.campaign PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE LABELS integration)
 endif()
