@@ -50,6 +50,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "gpu.name", 0, "NVIDIA A100-SXM4-40GB" },
 	{ "gpu.nvlink_gbps", 25, NULL },
 	{ "gpu.nvlink_limit_gbps", 300, NULL },
+	{ "gpu.nvlink_peers", 7, NULL },
 	{ "gpu.nvlinks", 12, NULL },
 	{ "gpu.pcie_gen", 4, NULL },
 	{ "gpu.pcie_gen_loaded", 4, NULL },

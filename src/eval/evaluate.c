@@ -94,11 +94,13 @@ static struct muster_verdict excuse_slow(const struct walk *w, struct muster_ver
 static bool is_unexplained(const struct walk *w, const struct muster_sample *sample,
 	const struct muster_verdict *verdict, struct muster_place place)
 {
+	struct muster_block block = muster_block_find(w->eval, w->check_at, place);
+	if (block.status == MUSTER_PASS)
+		return false;
 	const struct muster_operand *least = muster_check_operand_named(w->check, "min");
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(w->check->metric));
-	struct muster_block block = muster_block_find(w->eval, w->check_at, place);
-	if (block.status == MUSTER_PASS || !least || !probe || !probe->ring || !is_transfer(w->check->metric) ||
-		sample->value.type != MUSTER_NUMBER || verdict->status == MUSTER_SKIP)
+	if (!least || !probe || !probe->ring || !is_transfer(w->check->metric) || sample->value.type != MUSTER_NUMBER ||
+		verdict->status == MUSTER_SKIP)
 		return false;
 	double whole = w->check->share_of && verdict->limit ? verdict->limit->value.number : 1;
 	if (sample->value.number >= least->value.number / 2 * whole)
@@ -121,10 +123,12 @@ static bool note_exchange(struct walk *w, const struct muster_entry *entry, cons
 static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
 {
 	const struct muster_metric *metric = w->check->metric;
-	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
 	const struct muster_exchange_notes *notes = w->eval->exchange_notes;
 	if ((verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN) || !notes || !notes->named ||
-		metric->scope != MUSTER_SCOPE_JOB || !probe || !probe->traffic || strcmp(metric->unit, "GB/s") != 0)
+		metric->scope != MUSTER_SCOPE_JOB || strcmp(metric->unit, "GB/s") != 0)
+		return false;
+	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
+	if (!probe || !probe->traffic)
 		return false;
 	muster_result_block(w->eval, w->check_at, notes->named - 1);
 	return true;

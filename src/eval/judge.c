@@ -31,45 +31,45 @@ const char *muster_check_excuse(const struct muster_check *check, struct muster_
 	return NULL;
 }
 
-bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit)
+/* The first label of limit_where that the limit does not have; NULL when it has all. */
+static const struct muster_label *unmet_label(const struct muster_check *check, const struct muster_sample *limit)
 {
-	if (!limit || limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0))
-		return false;
-	for (size_t i = 0; i < check->limit_where_count; i++) {
-		const struct muster_value *label = muster_sample_label(limit, check->limit_where[i].key);
-		if (!label || !muster_value_equal(*label, check->limit_where[i].value))
-			return false;
-	}
-	return true;
-}
-
-/* Why the value cannot be held as a share of its limit; then *ret is inconclusive, or not applicable. */
-static bool has_no_share(const struct muster_check *check, const struct muster_sample *limit, const char *value,
-	struct muster_arena *arena, struct muster_verdict *ret)
-{
-	const char *name = check->share_of->name;
-	ret->status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE;
-	if (!limit) {
-		ret->observed = muster_arena_printf(arena, "%s was not measured, observed %s", name, value);
-		return true;
-	}
-	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
-		ret->observed = muster_arena_printf(arena, "%s is %s (%s), observed %s", name,
-			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
-		return true;
-	}
 	for (size_t i = 0; i < check->limit_where_count; i++) {
 		const struct muster_label *wanted = &check->limit_where[i];
 		const struct muster_value *label = muster_sample_label(limit, wanted->key);
-		if (label && muster_value_equal(*label, wanted->value))
-			continue;
-		ret->status = MUSTER_SKIP;
-		ret->observed = muster_arena_printf(arena, "%s has %s %s and not %s, observed %s", name, wanted->key,
-			label ? muster_describe_value(*label, arena) : "unknown",
-			muster_describe_value(wanted->value, arena), value);
-		return true;
+		if (!label || !muster_value_equal(*label, wanted->value))
+			return wanted;
 	}
-	return false;
+	return NULL;
+}
+
+bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit)
+{
+	return limit && limit->value.type == MUSTER_NUMBER && limit->value.number > 0 && !unmet_label(check, limit);
+}
+
+/* Why the value cannot be held as a share of its limit: inconclusive, or not applicable. */
+static struct muster_verdict without_share(const struct muster_check *check, const struct muster_sample *limit,
+	struct muster_value observed, struct muster_arena *arena)
+{
+	const char *name = check->share_of->name, *value = muster_describe_value(observed, arena);
+	struct muster_verdict verdict = { .status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE };
+	if (!limit) {
+		verdict.observed = muster_arena_printf(arena, "%s was not measured, observed %s", name, value);
+		return verdict;
+	}
+	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
+		verdict.observed = muster_arena_printf(arena, "%s is %s (%s), observed %s", name,
+			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
+		return verdict;
+	}
+	const struct muster_label *wanted = unmet_label(check, limit);
+	const struct muster_value *label = muster_sample_label(limit, wanted->key);
+	verdict.status = MUSTER_SKIP;
+	verdict.observed = muster_arena_printf(arena, "%s has %s %s and not %s, observed %s", name, wanted->key,
+		label ? muster_describe_value(*label, arena) : "unknown", muster_describe_value(wanted->value, arena),
+		value);
+	return verdict;
 }
 
 /* Ask each operator; the worst answer counts. */
@@ -140,9 +140,8 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 		verdict.status = MUSTER_INCONCLUSIVE;
 		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_describe_value(value, arena), why);
 		return verdict;
-	} else if (check->share_of &&
-		   has_no_share(check, limit, muster_describe_value(value, arena), arena, &verdict)) {
-		return verdict;
+	} else if (check->share_of && !muster_limit_counts(check, limit)) {
+		return without_share(check, limit, value, arena);
 	} else {
 		verdict = judge_operands(check, state, sample, limit, arena);
 	}

@@ -29,9 +29,11 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	size_t count = 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
+		if (!muster_median_takes(eval, at, entry))
+			continue;
 		const struct muster_sample *limit =
 			check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
-		if (!muster_median_takes(eval, at, entry) || (check->share_of && !muster_limit_counts(check, limit)))
+		if (check->share_of && !muster_limit_counts(check, limit))
 			continue;
 		values[count++] = entry->sample->value.number / (limit ? limit->value.number : 1);
 	}

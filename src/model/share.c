@@ -37,7 +37,10 @@ const char *const *muster_limits_of(const struct muster_metric *metric)
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample)
 {
 	for (size_t i = 0; i < limit->label_count; i++) {
-		const struct muster_value *own = muster_sample_label(sample, limit->labels[i].key);
+		const char *key = limit->labels[i].key;
+		bool same_place = i < sample->label_count && strcmp(sample->labels[i].key, key) == 0;
+		const struct muster_value *own =
+			same_place ? &sample->labels[i].value : muster_sample_label(sample, key);
 		if (own && !muster_value_equal(*own, limit->labels[i].value))
 			return false;
 	}

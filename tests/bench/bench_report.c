@@ -188,7 +188,12 @@ static void add_exchange(struct muster_run *run, size_t node, size_t rank, const
 	enum { LABELS = sizeof labels / sizeof *labels };
 	struct muster_label *kept = muster_arena_alloc(run->arena, sizeof labels);
 	memcpy(kept, labels, sizeof labels);
-	struct muster_sample sample = { .metric = muster_metric_find("pair.exchange_gbps"),
+	struct muster_sample sample = { .metric = muster_metric_find("pair.exchange_bytes"),
+		.labels = kept,
+		.label_count = LABELS,
+		.value = muster_number(64 << 20) };
+	muster_samples_add(&own->samples, sample);
+	sample = (struct muster_sample){ .metric = muster_metric_find("pair.exchange_gbps"),
 		.labels = kept,
 		.label_count = LABELS,
 		.value = muster_number((edge ? 166.0 : 23.9) * (1 - (double)(own->rank % 97) / 9973)) };
