@@ -31,10 +31,14 @@ def ended_by_signal(job):
 
 
 def test_killed_supervisor(cluster):
+    """The report that is built of what the job has left is about the job's nodes, though their list is a file's name too."""
+    with open(os.path.join(cluster.folder, "gpu-[1-2]"), "w", encoding="utf-8") as file:
+        file.write("gpu-7\n")
     number = cluster.preflight_at(COPIES)
     cluster.signal(13, signal.SIGKILL)
     job = cluster.wait(number)
-    check_equal(files(cluster), ["json", "log", "spool", "txt"], "the files")
+    check_equal(files(cluster), ["", "json", "log", "spool", "txt"], "the files")
+    check_equal(sorted(node["name"] for node in job.report()["run"]["nodes"]), ["gpu-1", "gpu-2"], "the nodes of the report")
     check("muster did not finish: building the report from" in job.read("log"), "the log says so")
     failed = [f for f in job.report()["findings"] if f["status"] == "fail"]
     check_equal(failed, [], "nothing has failed, though a supervisor may have noted that its worker was killed first")
@@ -73,16 +77,6 @@ def test_signal_to_the_script_alone(cluster):
         seen = observed(job, "run.interrupted")
         check(len(seen) == 1 and re.match(r"rank \d+ received SIGUSR1 after", seen[0][1]), "the tasks ended themselves", seen)
         check(not os.path.exists(job.path("spool")), "no spool is left")
-
-
-def test_list_of_nodes_that_is_a_files_name(cluster):
-    """The report that is built of what a job has left is about the job's nodes."""
-    with open(os.path.join(cluster.folder, "gpu-[1-2]"), "w", encoding="utf-8") as file:
-        file.write("gpu-7\n")
-    number = cluster.preflight_at(COPIES)
-    cluster.signal(13, signal.SIGKILL)
-    job = cluster.wait(number)
-    check_equal(sorted(node["name"] for node in job.report()["run"]["nodes"]), ["gpu-1", "gpu-2"], "the nodes of the report")
 
 
 def test_time_limit(cluster):
