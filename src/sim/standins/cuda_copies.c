@@ -174,6 +174,8 @@ static CUresult enter_and_enqueue(
 		((kind == MUSTER_SIMCUDA_TO_HOST || kind == MUSTER_SIMCUDA_WITHIN_DEVICE) &&
 			!muster_simcuda_range_find(from, bytes, &operation->from)))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	if (kind == MUSTER_SIMCUDA_FILL && found->context->gpu->memory_write_gbps > 0)
+		operation->seconds = (double)bytes / (found->context->gpu->memory_write_gbps * 1e9);
 	if (host)
 		enqueue_host(found, operation, host);
 	else

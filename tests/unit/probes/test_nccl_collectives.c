@@ -9,11 +9,16 @@
 #include "check_main.h"
 #include "probe_fake.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #define MESSAGES_MAX 2048
 
 static struct {
 	double us[MUSTER_COLLECTIVES], reduce_us;
-	double odd_us; /* of every tenth all-reduce of data; 0: as the others */
+	double odd_us;  /* of every tenth all-reduce of data; 0: as the others */
+	double fill_us; /* of memory, each time */
+	int late;       /* all-reduces of data that the host launches slowly */
 	struct {
 		size_t number; /* of the agreement, from 1 */
 		float value;   /* that another rank brings to its place 0 */
@@ -78,6 +83,12 @@ static bool are_words(uint64_t seed, const void *at, size_t bytes)
 	return true;
 }
 
+static CUresult slow_fill(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
+{
+	fake.now_ms += nccl.fill_us / 1e3;
+	return fake_set(to, value, words, stream);
+}
+
 static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
@@ -92,6 +103,8 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 		return fake_take();
 	}
 	ck_assert_uint_le(count * sizeof *data, 8 * MIB);
+	if (nccl.late > 0 && nccl.late-- > 0)
+		usleep(600);
 	fake.now_ms += (nccl.odd_us > 0 && nccl.reduces++ % 10 == 5 ? nccl.odd_us : nccl.reduce_us) / 1e3;
 	return fake_take();
 }
@@ -229,6 +242,8 @@ static void set_up(void)
 	nccl.us[MUSTER_REDUCESCATTER] = 200;
 	nccl.us[MUSTER_ALLTOALL] = 400;
 	nccl.reduce_us = 50;
+	nccl.fill_us = 50;
+	scripted_cuda.cuMemsetD32Async = slow_fill;
 	nccl.wrong_round = -1;
 	err = (struct muster_error){ 0 };
 }
@@ -313,14 +328,15 @@ END_TEST
 
 START_TEST(the_slowest_ranks_time_counts)
 {
-	nccl.other[0].number = 6; /* limit, one all-reduce, all of them, time left, the checked all-gather, the timed */
+	nccl.other[0].number =
+		7; /* limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed */
 	nccl.other[0].value = 1000;
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	/* of two repeats the better one, and the other rank was slow in the first one alone */
 	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
 	tear_down();
 	set_up();
-	nccl.other[0].number = 5;
+	nccl.other[0].number = 6;
 	nccl.other[0].value = 5000; /* a slow one is timed less often: a warm-up and one in each of two repeats */
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_uint_eq(nccl.calls[MUSTER_ALLGATHER], ROUNDS + 4);
@@ -341,7 +357,7 @@ END_TEST
 
 START_TEST(sizes_that_no_time_is_left_for_are_null)
 {
-	nccl.other[0].number = 4;
+	nccl.other[0].number = 5;
 	nccl.other[0].value = 1; /* its time is over */
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_str_eq(job_reason("nccl.allgather_busbw_gbps"), "no time left for this size");
@@ -449,6 +465,26 @@ START_TEST(all_reduces_are_timed_one_by_one)
 }
 END_TEST
 
+/* A host that launches slowly at first: its times are not those of the all-reduces. */
+START_TEST(all_reduces_of_a_slow_host_are_timed_again)
+{
+	nccl.late = 80;
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_int_eq(nccl.late, 0);
+	ck_assert_double_eq_tol(job_number("nccl.allreduce_p99_us"), 50, 0.1);
+}
+END_TEST
+
+START_TEST(all_reduces_of_a_slow_host_have_no_times)
+{
+	nccl.fill_us = 0; /* the start never lasts long enough */
+	nccl.late = INT_MAX;
+	ck_assert_int_eq(play(0, 4, 60000), 0);
+	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p99_us"), "us to launch an all-reduce: the GPU waits"));
+	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "the host of a rank takes"));
+}
+END_TEST
+
 START_TEST(too_slow_all_reduces_are_not_timed_one_by_one)
 {
 	nccl.reduce_us = 30000;
@@ -521,6 +557,8 @@ int main(void)
 	tcase_add_test(tests, a_cancelled_round_names_no_one);
 	tcase_add_loop_test(tests, a_head_start_fills_what_the_memory_can_take_in_its_time, 0, LENGTH(memories));
 	tcase_add_test(tests, all_reduces_are_timed_one_by_one);
+	tcase_add_test(tests, all_reduces_of_a_slow_host_are_timed_again);
+	tcase_add_test(tests, all_reduces_of_a_slow_host_have_no_times);
 	tcase_add_test(tests, too_slow_all_reduces_are_not_timed_one_by_one);
 	tcase_add_test(tests, percentiles_of_times_in_any_order);
 	tcase_add_loop_test(tests, profile_and_room_make_the_sizes, 0, LENGTH(ladders));
