@@ -23,7 +23,7 @@ struct muster_exchange_notes {
 	size_t count, room;
 	struct muster_verdict *verdicts; /* of warnings and failures */
 	size_t verdict_count, verdict_room;
-	size_t named; /* 1 + the draft of the worst part of all; 0: none */
+	size_t named; /* 1 + the draft of the worst part that is slow; 0: none */
 };
 
 /* A note and its exchange. */
