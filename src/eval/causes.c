@@ -3,174 +3,54 @@
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
  */
 #include "eval/eval.h"
+#include "eval/outcomes.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WAITED 1 /* weight of a rank that waited for others until its time was over: see ring_weight() */
-
-/* How much the checks of this run want a probe. */
-enum want { UNWANTED = 0, OPTIONAL, WANTED };
-
-uint32_t muster_node_leader(const struct muster_node *node)
-{
-	for (size_t r = 0; r < node->rank_count; r++)
-		if (!node->ranks[r].missing)
-			return (uint32_t)r;
-	return MUSTER_NOWHERE;
-}
-
-/* The probe's number; the number of probes for one that this muster does not know. */
-static size_t probe_number(const char *name)
-{
-	size_t i = 0;
-	while (i < muster_probe_count() && strcmp(muster_probe_at(i)->name, name) != 0)
-		i++;
-	return i;
-}
-
 /* The probe whose ranks list the ranks that they could not connect to. */
 static size_t unreached_probe(void)
 {
-	return probe_number(muster_metric_probe(muster_metric_find("rank.alltoall_unreached")));
+	return muster_probe_number(muster_metric_probe(muster_metric_find("rank.alltoall_unreached")));
 }
 
 /* The first outcome of the probe on the rank; NULL for none. */
 static const struct muster_outcome *find_outcome(const struct muster_rank *rank, size_t probe)
 {
 	for (size_t i = 0; i < rank->outcomes.count; i++)
-		if (probe_number(rank->outcomes.items[i].probe) == probe)
+		if (muster_probe_number(rank->outcomes.items[i].probe) == probe)
 			return &rank->outcomes.items[i];
 	return NULL;
 }
 
-static size_t *cause_of(const struct muster_eval *eval, size_t node, size_t rank)
-{
-	return &eval->causes[(eval->first_rank[node] + rank) * eval->cause_width];
-}
-
-static size_t *cause_of_missing(const struct muster_eval *eval, size_t node, size_t rank)
-{
-	return cause_of(eval, node, rank) + muster_probe_count();
-}
-
-static void find_wants(const struct muster_eval *eval, enum want *wants)
+static void find_wants(const struct muster_eval *eval, enum muster_want *wants)
 {
 	if (!eval->expect) { /* without expectations every probe is wanted */
 		for (size_t i = 0; i < muster_probe_count(); i++)
-			wants[i] = OPTIONAL;
+			wants[i] = MUSTER_OPTIONAL;
 		return;
 	}
 	for (size_t i = 0; i < eval->expect->check_count; i++) {
 		const struct muster_check *check = &eval->expect->checks[i];
-		size_t probe = probe_number(muster_metric_probe(check->metric));
-		enum want want = check->optional ? OPTIONAL : WANTED;
+		size_t probe = muster_probe_number(muster_metric_probe(check->metric));
+		enum muster_want want = check->optional ? MUSTER_OPTIONAL : MUSTER_WANTED;
 		if (!eval->states[i].tally->skipped && want > wants[probe])
 			wants[probe] = want;
 	}
 }
 
-static bool ended_badly(const struct muster_outcome *outcome)
-{
-	return outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG;
-}
-
-static bool has_code(const struct muster_outcome *outcome, enum muster_code code)
-{
-	return outcome->code && strcmp(outcome->code, muster_code_name(code)) == 0;
-}
-
-/* What an error's code says of the rank that reports it. */
-struct code_meaning {
-	enum muster_code code;
-	bool broken; /* the node or what it is connected to; else it could not be measured */
-	int weight;  /* as ring_weight() */
-	const char *advice;
-};
-
-static const struct code_meaning *meaning_of(const struct muster_outcome *outcome)
-{
-	static const struct code_meaning meanings[] = {
-		{ MUSTER_ELIB, true, 3,
-			"install or repair the library on this node (ldconfig -p lists the libraries that the loader "
-			"finds), then run muster on this node again" },
-		{ MUSTER_EVENDOR, true, 3,
-			"run muster on this node only; if the same call fails again, check dmesg for Xid lines and "
-			"open a ticket for the driver of the node" },
-		{ MUSTER_EREMOTE, true, 2,
-			"run again with --localise always to find the faulty node or link; check the InfiniBand links, "
-			"and dmesg for mlx5 lines" },
-		{ MUSTER_ENOPERMISSION, false, 3,
-			"run as a user who may open these files, or ask the administrator for access to the devices" },
-		{ MUSTER_ETIME, false, WAITED,
-			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
-		{ MUSTER_ESTALLED, false, WAITED,
-			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node "
-			"on half of its GPUs, to find the one that hangs" },
-		{ MUSTER_ECALLEDOFF, false, 0, NULL },
-	};
-	static const struct code_meaning other = { .weight = 3 };
-	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
-		if (has_code(outcome, meanings[i].code))
-			return &meanings[i];
-	return &other;
-}
-
-/* An all-reduce that does not end is a failure of the node when there is only one: no other could be the cause. */
-static bool is_node_failure(const struct muster_run *run, const struct muster_outcome *outcome)
-{
-	return meaning_of(outcome)->broken || (has_code(outcome, MUSTER_ESTALLED) && run->node_count == 1);
-}
-
-/* Traffic that failed on a communicator that had worked until then: a finding even where a check needs no value, since
- * a job would fail in the same way. */
-static bool is_traffic_failure(const struct muster_outcome *outcome)
-{
-	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_ERROR &&
-	       !has_code(outcome, MUSTER_ENOTSUPPORTED);
-}
-
-static enum muster_status outcome_status(
-	const struct muster_run *run, const struct muster_outcome *outcome, enum want want)
-{
-	if (ended_badly(outcome))
-		return want == UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
-	if (want != WANTED && !(want == OPTIONAL && is_traffic_failure(outcome)))
-		return MUSTER_SKIP;
-	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
-											: MUSTER_INCONCLUSIVE;
-}
-
-static const char *outcome_advice(const struct muster_outcome *outcome)
-{
-	return ended_badly(outcome) ? "run muster on this node only; if the probe fails at the same step, check dmesg "
-				      "for Xid and mlx5 lines and exclude the node"
-				    : meaning_of(outcome)->advice;
-}
-
-static const char *outcome_text(const struct muster_outcome *outcome, enum want want, struct muster_arena *arena)
-{
-	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
-	if (outcome->step)
-		text = muster_arena_printf(arena, "%s; last step: %s", text, outcome->step);
-	if (want == UNWANTED)
-		text = muster_arena_printf(arena, "%s (no check of this run needs it)", text);
-	return muster_arena_string(arena, text);
-}
-
 /* An earlier probe of the rank that ended in the same way for the same reason (no GPU, no libcuda): one cause, and its
  * finding speaks for both. Its number; the number of probes when there is none. */
 static size_t same_cause(
-	const struct muster_outcomes *all, const enum want *wants, const struct muster_outcome *outcome)
+	const struct muster_outcomes *all, const enum muster_want *wants, const struct muster_outcome *outcome)
 {
-	size_t probe = probe_number(outcome->probe), none = muster_probe_count();
+	size_t probe = muster_probe_number(outcome->probe), none = muster_probe_count();
 	if (probe == none || !outcome->detail || outcome->step)
 		return none;
 	for (const struct muster_outcome *other = all->items; other < outcome; other++) {
-		size_t number = probe_number(other->probe);
+		size_t number = muster_probe_number(other->probe);
 		if (other->status == outcome->status && other->detail && !other->step &&
 			strcmp(other->detail, outcome->detail) == 0 && number < none && wants[probe] == wants[number])
 			return number;
@@ -193,17 +73,6 @@ static bool all_hung(const struct muster_broken_ring *ring)
 	return ring && ring->hung > 0 && ring->hung == ring->ranks && ring->nodes > 1;
 }
 
-/* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
-static int ring_weight(const struct muster_outcome *outcome)
-{
-	switch (outcome->status) {
-	case MUSTER_OUTCOME_CRASHED: return 5;
-	case MUSTER_OUTCOME_HUNG: return 4;
-	case MUSTER_OUTCOME_NOT_RUN: return 0;
-	default: return meaning_of(outcome)->weight;
-	}
-}
-
 static struct muster_broken_ring *find_broken(const struct muster_eval *eval, size_t probe, int ranks)
 {
 	for (size_t i = 0; i < eval->broken_count; i++)
@@ -214,9 +83,9 @@ static struct muster_broken_ring *find_broken(const struct muster_eval *eval, si
 
 static void note_broken(struct muster_eval *eval, const struct muster_outcome *outcome, size_t n, size_t r)
 {
-	size_t probe = probe_number(outcome->probe);
+	size_t probe = muster_probe_number(outcome->probe);
 	struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
-	int weight = ring_weight(outcome);
+	int weight = muster_outcome_weight(outcome);
 	if (!ring) {
 		eval->broken = muster_realloc(eval->broken, eval->broken_count + 1, sizeof *eval->broken);
 		ring = &eval->broken[eval->broken_count++];
@@ -271,7 +140,7 @@ static int partner_weight(const struct muster_run *run, const struct muster_outc
 	for (size_t i = 0; i < all->count; i++)
 		if (strcmp(all->items[i].probe, outcome->probe) == 0 && all->items[i].partner > 0 &&
 			all->items[i].status != MUSTER_OUTCOME_OK)
-			return ring_weight(&all->items[i]);
+			return muster_outcome_weight(&all->items[i]);
 	return 0;
 }
 
@@ -279,7 +148,7 @@ static int partner_weight(const struct muster_run *run, const struct muster_outc
  * all-reduce; NULL otherwise. */
 static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
 {
-	int weight = ring_weight(outcome);
+	int weight = muster_outcome_weight(outcome);
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	if (outcome->ring <= 0)
 		return NULL;
@@ -307,7 +176,7 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 static bool ended_with_run(const struct muster_run *run, const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	if (has_code(outcome, MUSTER_EINTERRUPTED))
+	if (muster_outcome_has_code(outcome, MUSTER_EINTERRUPTED))
 		return true;
 	return run->job.interrupted &&
 	       (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
@@ -354,16 +223,16 @@ static void add_xid(const struct muster_eval *eval, const struct muster_node *no
 			muster_arena_printf(arena, "%s%s%s", xid.line, evidence ? "; " : "", evidence ? evidence : "");
 }
 
-static void judge_outcome(
-	struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
+static void judge_outcome(struct muster_eval *eval, const enum muster_want *wants, uint32_t n, uint32_t r,
+	const struct muster_outcome *outcome)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
 	struct muster_arena *arena = eval->report->arena;
-	size_t probe = probe_number(outcome->probe), *causes = cause_of(eval, n, r), draft;
-	enum want want = wants[probe];
-	struct muster_finding finding = finding_of_probe(
-		outcome->probe, outcome_status(eval->run, outcome, want), outcome_text(outcome, want, arena), arena);
-	finding.gpu = ended_badly(outcome) ? node->ranks[r].gpu : NULL;
+	size_t probe = muster_probe_number(outcome->probe), *causes = muster_cause_of(eval, n, r), draft;
+	enum muster_want want = wants[probe];
+	struct muster_finding finding = finding_of_probe(outcome->probe, muster_outcome_judge(eval->run, outcome, want),
+		muster_outcome_text(outcome, want, arena), arena);
+	finding.gpu = muster_outcome_ended_badly(outcome) ? node->ranks[r].gpu : NULL;
 	finding.evidence = outcome->evidence;
 	size_t other = same_cause(&node->ranks[r].outcomes, wants, outcome);
 	if (other < muster_probe_count() && causes[other]) {
@@ -371,7 +240,7 @@ static void judge_outcome(
 		return;
 	}
 	if (eval->unreached_cause && outcome->ring > 0 && probe == unreached_probe() &&
-		ring_weight(outcome) <= WAITED) {
+		muster_outcome_weight(outcome) <= MUSTER_WAITED) {
 		causes[probe] = eval->unreached_cause; /* the finding has the lists of all ranks */
 		return;
 	}
@@ -383,7 +252,7 @@ static void judge_outcome(
 		finding.observed = ended;
 	}
 	if (finding.status != MUSTER_SKIP)
-		finding.advice = outcome_advice(outcome);
+		finding.advice = muster_outcome_advice(outcome);
 	else
 		finding.evidence = NULL;
 	if (finding.status != MUSTER_SKIP && outcome->status != MUSTER_OUTCOME_NOT_RUN)
@@ -418,11 +287,11 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	add_xid(eval, &eval->run->nodes[n], rank, &finding);
 	size_t draft = add_finding(eval, finding, n, r, rank->missing ? "missing" : "unfinished") + 1;
 	if (rank->missing)
-		*cause_of_missing(eval, n, r) = draft;
+		*muster_cause_of_missing(eval, n, r) = draft;
 	if (rank->missing && !eval->missing_cause)
 		eval->missing_cause = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
-		cause_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
+		muster_cause_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
 }
 
 /* A node of the job without any rank: nothing at all came from there. */
@@ -440,7 +309,7 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 }
 
 /* Rings in which every rank hung, when the smaller all-reduces have not found out why. */
-static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
+static void judge_hung_rings(struct muster_eval *eval, const enum muster_want *wants)
 {
 	struct muster_arena *arena = eval->report->arena;
 	for (size_t i = 0; i < eval->broken_count; i++) {
@@ -449,8 +318,8 @@ static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
 			continue;
 		const struct muster_outcome *outcome =
 			find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], ring->probe);
-		const char *observed = muster_arena_printf(
-			arena, "all %d ranks: %s", ring->ranks, outcome_text(outcome, wants[ring->probe], arena));
+		const char *observed = muster_arena_printf(arena, "all %d ranks: %s", ring->ranks,
+			muster_outcome_text(outcome, wants[ring->probe], arena));
 		struct muster_finding finding = finding_of_probe(outcome->probe, MUSTER_INCONCLUSIVE, observed, arena);
 		finding.advice = "run again with a longer --deadline; if it hangs again, run muster on each node alone "
 				 "and on pairs of nodes (--localise always)";
@@ -460,7 +329,7 @@ static void judge_hung_rings(struct muster_eval *eval, const enum want *wants)
 
 /* An all-to-all that could not connect all ranks: each rank lists the ranks that it waited for, and all lists are one
  * finding. Not where a rank ended in another way than by waiting: then this rank is the cause. */
-static void judge_unreached(struct muster_eval *eval, const enum want *wants)
+static void judge_unreached(struct muster_eval *eval, const enum muster_want *wants)
 {
 	struct muster_arena *arena = eval->report->arena;
 	size_t probe = unreached_probe();
@@ -468,11 +337,11 @@ static void judge_unreached(struct muster_eval *eval, const enum want *wants)
 	for (size_t i = 0; i < eval->broken_count; i++)
 		if (eval->broken[i].probe == probe && (!ring || eval->broken[i].weight > ring->weight))
 			ring = &eval->broken[i];
-	if (!ring || ring->weight != WAITED || eval->ring_cause[probe])
+	if (!ring || ring->weight != MUSTER_WAITED || eval->ring_cause[probe])
 		return;
 	const struct muster_outcome *outcome = find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], probe);
 	const struct muster_unreached found = muster_unreached_find(eval->run, arena);
-	enum muster_status status = outcome_status(eval->run, outcome, wants[probe]);
+	enum muster_status status = muster_outcome_judge(eval->run, outcome, wants[probe]);
 	if (!found.observed || status == MUSTER_SKIP || ended_with_run(eval->run, outcome))
 		return;
 	struct muster_finding finding = finding_of_probe(outcome->probe, status, found.observed, arena);
@@ -537,7 +406,7 @@ static void judge_unlisted(struct muster_eval *eval)
  * Called after the outcomes of all ranks have been judged. */
 static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, const struct muster_outcome *outcome)
 {
-	size_t probe = probe_number(outcome->probe), *own = &cause_of(eval, n, r)[probe], cause = 0;
+	size_t probe = muster_probe_number(outcome->probe), *own = &muster_cause_of(eval, n, r)[probe], cause = 0;
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	uint32_t node, partner = MUSTER_NOWHERE;
 	if (outcome->ring <= 0 || probe == muster_probe_count() || !*own ||
@@ -546,9 +415,9 @@ static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, con
 	if (outcome->partner > 0)
 		partner = find_rank(eval->run, outcome->partner - 1, &node);
 	if (partner != MUSTER_NOWHERE)
-		cause = cause_of(eval, node, partner)[probe];
-	else if (outcome->partner == 0 && ring && ring->weight > ring_weight(outcome))
-		cause = cause_of(eval, ring->node, ring->at)[probe];
+		cause = muster_cause_of(eval, node, partner)[probe];
+	else if (outcome->partner == 0 && ring && ring->weight > muster_outcome_weight(outcome))
+		cause = muster_cause_of(eval, ring->node, ring->at)[probe];
 	else if (eval->any_missing)
 		cause = eval->missing_cause;
 	if (cause)
@@ -570,9 +439,9 @@ static size_t find_traffic_cause(const struct muster_eval *eval, uint32_t n, uin
 	size_t cause = 0;
 	for (size_t i = 0; i < all->count && !cause; i++) {
 		const struct muster_probe *other = muster_probe_find(all->items[i].probe);
-		size_t before = probe_number(all->items[i].probe);
+		size_t before = muster_probe_number(all->items[i].probe);
 		if (before < probe && (other->ring || other->traffic))
-			cause = cause_of(eval, n, r)[before];
+			cause = muster_cause_of(eval, n, r)[before];
 		if (cause && eval->drafts[cause - 1].finding.status == MUSTER_SKIP)
 			cause = 0;
 	}
@@ -580,23 +449,23 @@ static size_t find_traffic_cause(const struct muster_eval *eval, uint32_t n, uin
 		if (eval->broken[i].probe < probe && (!most || eval->broken[i].weight > most->weight))
 			most = &eval->broken[i];
 	if (!cause && most && most->weight > 0)
-		cause = cause_of(eval, most->node, most->at)[most->probe];
+		cause = muster_cause_of(eval, most->node, most->at)[most->probe];
 	if (!cause)
 		cause = eval->missing_cause;
 	return cause && eval->drafts[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
 }
 
 /* After the causes of all others are known. */
-static void judge_traffic_not_run(struct muster_eval *eval, const enum want *wants, uint32_t n, uint32_t r)
+static void judge_traffic_not_run(struct muster_eval *eval, const enum muster_want *wants, uint32_t n, uint32_t r)
 {
 	const struct muster_rank *rank = &eval->run->nodes[n].ranks[r];
 	for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++) {
 		if (!is_traffic_not_run(&rank->outcomes.items[i]))
 			continue;
-		size_t probe = probe_number(rank->outcomes.items[i].probe);
+		size_t probe = muster_probe_number(rank->outcomes.items[i].probe);
 		size_t cause = find_traffic_cause(eval, n, r, probe);
 		if (cause)
-			cause_of(eval, n, r)[probe] = cause;
+			muster_cause_of(eval, n, r)[probe] = cause;
 		else
 			judge_outcome(eval, wants, n, r, &rank->outcomes.items[i]);
 	}
@@ -605,7 +474,8 @@ static void judge_traffic_not_run(struct muster_eval *eval, const enum want *wan
 void muster_judge_outcomes(struct muster_eval *eval)
 {
 	const struct muster_run *run = eval->run;
-	enum want *wants = muster_calloc(muster_probe_count() + 1, sizeof *wants); /* the last: of an unknown probe */
+	enum muster_want *wants =
+		muster_calloc(muster_probe_count() + 1, sizeof *wants); /* the last: of an unknown probe */
 	eval->cause_width = muster_probe_count() + 1;
 	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -646,65 +516,4 @@ void muster_judge_outcomes(struct muster_eval *eval)
 	muster_finding_draft_fold_here(eval);
 	free(eval->broken);
 	free(wants);
-}
-
-bool muster_rank_knows(const struct muster_rank *rank, const char *probe)
-{
-	for (size_t i = 0; i < rank->outcomes.count; i++)
-		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
-			return true;
-	return false;
-}
-
-/* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
- * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
-static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
-{
-	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_knows(&node->ranks[rank], probe->name);
-}
-
-/* The node's own facts come from its leader. A leader that died took them along. */
-static size_t find_node_cause(const struct muster_eval *eval, uint32_t n, size_t probe)
-{
-	const struct muster_node *node = &eval->run->nodes[n];
-	uint32_t leader = muster_node_leader(node);
-	if (leader != MUSTER_NOWHERE && cause_of(eval, n, leader)[probe])
-		return cause_of(eval, n, leader)[probe];
-	if (leader != MUSTER_NOWHERE && reports_node_facts(node, leader, muster_probe_at(probe)))
-		return 0;
-	for (size_t r = 0; r < node->rank_count; r++)
-		if (*cause_of_missing(eval, n, r))
-			return *cause_of_missing(eval, n, r);
-	return 0;
-}
-
-/* Any rank of nodes [first, end) will do: a failed probe first, then one that did not run, then a missing rank. */
-static size_t find_any_cause(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
-{
-	size_t other = 0, missing = 0;
-	for (size_t n = first; n < end; n++) {
-		for (size_t r = 0; r < eval->run->nodes[n].rank_count; r++) {
-			size_t found = cause_of(eval, n, r)[probe];
-			if (found && eval->drafts[found - 1].finding.status == MUSTER_FAIL)
-				return found;
-			other = other ? other : found;
-			missing = missing ? missing : *cause_of_missing(eval, n, r);
-		}
-	}
-	return other ? other : missing;
-}
-
-size_t muster_cause_find(
-	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
-{
-	size_t probe = probe_number(muster_metric_probe(metric));
-	if (node == MUSTER_NOWHERE)
-		return find_any_cause(eval, 0, eval->run->node_count, probe);
-	if (rank != MUSTER_NOWHERE && cause_of(eval, node, rank)[probe])
-		return cause_of(eval, node, rank)[probe];
-	if (rank != MUSTER_NOWHERE)
-		return *cause_of_missing(eval, node, rank);
-	if (metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT)
-		return find_node_cause(eval, node, probe);
-	return find_any_cause(eval, node, (size_t)node + 1, probe);
 }

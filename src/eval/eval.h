@@ -1,12 +1,13 @@
 /* eval.h - what the files of src/eval share
  *
  * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
- * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, others.c that
- * of the other ranks, results.c takes in
- * what came out, depends_on.c blocks checks that come after others, causes.c turns probes' ends, missing ranks and what
- * trial rings say into findings, unreached.c finds the rank that an all-to-all could not connect, finding_builder.c
- * collects findings, index.c finds samples, missing_parts.c names the GPUs and ports that a node lacks, events.c tells
- * of events of the kernel's log, advice.c fills in what findings advise. select.h has the expectations of a run.
+ * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, others.c that of the
+ * other ranks, results.c takes in what came out, depends_on.c blocks checks that come after others, causes.c turns
+ * probes' ends (outcomes.c says what one means), missing ranks and what trial rings say into findings, unreached.c
+ * finds the rank that an all-to-all could not connect, cause_find.c the finding that explains a missing sample,
+ * finding_builder.c collects findings, index.c finds samples, missing_parts.c names the GPUs and ports that a node
+ * lacks, events.c tells of events of the kernel's log, advice.c fills in what findings advise. select.h has the
+ * expectations of a run.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -170,6 +171,13 @@ void muster_finding_drafts_finish(struct muster_eval *eval);    /* sort, count, 
 
 /* causes.c: findings about probes and missing ranks, and the table of causes. */
 void muster_judge_outcomes(struct muster_eval *eval);
+
+/* cause_find.c: the row of a rank in the table of causes, one for each probe (by muster_probe_number()), and the last
+ * one, for being missing: 1 + the draft that explains it. */
+size_t *muster_cause_of(const struct muster_eval *eval, size_t node, size_t rank);
+size_t *muster_cause_of_missing(const struct muster_eval *eval, size_t node, size_t rank);
+/* The probe's number; the number of probes for one that this muster does not know. */
+size_t muster_probe_number(const char *name);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
 size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);

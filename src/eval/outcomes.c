@@ -1,0 +1,109 @@
+/* outcomes.c - what the end of a probe on one rank says of the rank and its node
+ */
+#include "eval/outcomes.h"
+
+#include "muster/arena.h"
+#include "muster/probe.h"
+
+#include <string.h>
+
+bool muster_outcome_ended_badly(const struct muster_outcome *outcome)
+{
+	return outcome->status == MUSTER_OUTCOME_CRASHED || outcome->status == MUSTER_OUTCOME_HUNG;
+}
+
+bool muster_outcome_has_code(const struct muster_outcome *outcome, enum muster_code code)
+{
+	return outcome->code && strcmp(outcome->code, muster_code_name(code)) == 0;
+}
+
+/* What an error's code says of the rank that reports it. */
+struct code_meaning {
+	enum muster_code code;
+	bool broken; /* the node or what it is connected to; else it could not be measured */
+	int weight;  /* as muster_outcome_weight() */
+	const char *advice;
+};
+
+static const struct code_meaning *meaning_of(const struct muster_outcome *outcome)
+{
+	static const struct code_meaning meanings[] = {
+		{ MUSTER_ELIB, true, 3,
+			"install or repair the library on this node (ldconfig -p lists the libraries that the loader "
+			"finds), then run muster on this node again" },
+		{ MUSTER_EVENDOR, true, 3,
+			"run muster on this node only; if the same call fails again, check dmesg for Xid lines and "
+			"open a ticket for the driver of the node" },
+		{ MUSTER_EREMOTE, true, 2,
+			"run again with --localise always to find the faulty node or link; check the InfiniBand links, "
+			"and dmesg for mlx5 lines" },
+		{ MUSTER_ENOPERMISSION, false, 3,
+			"run as a user who may open these files, or ask the administrator for access to the devices" },
+		{ MUSTER_ETIME, false, MUSTER_WAITED,
+			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
+		{ MUSTER_ESTALLED, false, MUSTER_WAITED,
+			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node "
+			"on half of its GPUs, to find the one that hangs" },
+		{ MUSTER_ECALLEDOFF, false, 0, NULL },
+	};
+	static const struct code_meaning other = { .weight = 3 };
+	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+		if (muster_outcome_has_code(outcome, meanings[i].code))
+			return &meanings[i];
+	return &other;
+}
+
+/* An all-reduce that does not end is a failure of the node when there is only one: no other could be the cause. */
+static bool is_node_failure(const struct muster_run *run, const struct muster_outcome *outcome)
+{
+	return meaning_of(outcome)->broken ||
+	       (muster_outcome_has_code(outcome, MUSTER_ESTALLED) && run->node_count == 1);
+}
+
+/* Traffic that failed on a communicator that had worked until then: a finding even where a check needs no value, since
+ * a job would fail in the same way. */
+static bool is_traffic_failure(const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_ERROR &&
+	       !muster_outcome_has_code(outcome, MUSTER_ENOTSUPPORTED);
+}
+
+enum muster_status muster_outcome_judge(
+	const struct muster_run *run, const struct muster_outcome *outcome, enum muster_want want)
+{
+	if (muster_outcome_ended_badly(outcome))
+		return want == MUSTER_UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
+	if (want != MUSTER_WANTED && !(want == MUSTER_OPTIONAL && is_traffic_failure(outcome)))
+		return MUSTER_SKIP;
+	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
+											: MUSTER_INCONCLUSIVE;
+}
+
+const char *muster_outcome_advice(const struct muster_outcome *outcome)
+{
+	return muster_outcome_ended_badly(outcome)
+		       ? "run muster on this node only; if the probe fails at the same step, check dmesg "
+			 "for Xid and mlx5 lines and exclude the node"
+		       : meaning_of(outcome)->advice;
+}
+
+const char *muster_outcome_text(const struct muster_outcome *outcome, enum muster_want want, struct muster_arena *arena)
+{
+	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
+	if (outcome->step)
+		text = muster_arena_printf(arena, "%s; last step: %s", text, outcome->step);
+	if (want == MUSTER_UNWANTED)
+		text = muster_arena_printf(arena, "%s (no check of this run needs it)", text);
+	return muster_arena_string(arena, text);
+}
+
+int muster_outcome_weight(const struct muster_outcome *outcome)
+{
+	switch (outcome->status) {
+	case MUSTER_OUTCOME_CRASHED: return 5;
+	case MUSTER_OUTCOME_HUNG: return 4;
+	case MUSTER_OUTCOME_NOT_RUN: return 0;
+	default: return meaning_of(outcome)->weight;
+	}
+}
