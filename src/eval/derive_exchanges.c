@@ -160,8 +160,8 @@ static struct limit port_limit(
 		return (struct limit){ .why = muster_arena_printf(d->run->arena, "port.limit_gbps of %s on %s: %s",
 					       port, node->name, sample->reason ? sample->reason : "not measured") };
 	}
-	return (struct limit){ .why = muster_arena_printf(d->run->arena, "the rate of %.*s on %s is not known",
-				       (int)length, nic, node->name) };
+	return (struct limit){ .why = muster_arena_printf(
+				       d->run->arena, "the rate of %.*s is not known", (int)length, nic) };
 }
 
 /* The rank's share of what its network adapters carry. */
@@ -172,8 +172,7 @@ static struct limit sum_nics(struct derivation *d, struct muster_exchange_end en
 	struct limit sum = { .words = nics };
 	size_t length, most = 1;
 	if (!nics || !*nics || strcmp(nics, "none") == 0 || strcmp(nics, "unknown") == 0)
-		return (struct limit){ .why = muster_arena_printf(d->run->arena,
-					       "which network adapter NCCL uses on %s is not known", node->name) };
+		return (struct limit){ .why = "which network adapter NCCL uses is not known" };
 	while (next_nic(&nics, &nic, &length)) {
 		struct limit port = port_limit(d, node, nic, length);
 		size_t sharers = 0;

@@ -1,6 +1,7 @@
 /* judge.c - evaluate one check on one value
  */
 #include "eval/eval.h"
+#include "eval/exchanges.h"
 
 #include <string.h>
 
@@ -52,21 +53,25 @@ bool muster_limit_counts(const struct muster_check *check, const struct muster_s
 static struct muster_verdict without_share(const struct muster_check *check, const struct muster_sample *limit,
 	struct muster_value observed, struct muster_arena *arena)
 {
-	const char *name = check->share_of->name, *value = muster_describe_value(observed, arena);
+	/* exchanges without a limit are one finding for the whole job, so without the value of one exchange */
+	const char *name = check->share_of->name, *value = check->optional && muster_is_exchange(check->metric)
+								   ? ""
+								   : muster_arena_printf(arena, ", observed %s",
+									     muster_describe_value(observed, arena));
 	struct muster_verdict verdict = { .status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE };
 	if (!limit) {
-		verdict.observed = muster_arena_printf(arena, "%s was not measured, observed %s", name, value);
+		verdict.observed = muster_arena_printf(arena, "%s was not measured%s", name, value);
 		return verdict;
 	}
 	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
-		verdict.observed = muster_arena_printf(arena, "%s is %s (%s), observed %s", name,
+		verdict.observed = muster_arena_printf(arena, "%s is %s (%s)%s", name,
 			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
 		return verdict;
 	}
 	const struct muster_label *wanted = unmet_label(check, limit);
 	const struct muster_value *label = muster_sample_label(limit, wanted->key);
 	verdict.status = MUSTER_SKIP;
-	verdict.observed = muster_arena_printf(arena, "%s has %s %s and not %s, observed %s", name, wanted->key,
+	verdict.observed = muster_arena_printf(arena, "%s has %s %s and not %s%s", name, wanted->key,
 		label ? muster_describe_value(*label, arena) : "unknown", muster_describe_value(wanted->value, arena),
 		value);
 	return verdict;

@@ -78,13 +78,12 @@ static const struct {
 		"a/0 network, network: null: port.limit_gbps of m0/1 on b: not supported here\n"
 		"b/1 network, network: null: port.limit_gbps of m0/1 on b: not supported here\n" },
 	{ ENDS RAILS("m0:1") PORT("a", "m0/1", "50") PORT("b", "m0/11", "50"),
-		"a/0 network, network: null: the rate of m0:1 on b is not known\n"
-		"b/1 network, network: null: the rate of m0:1 on b is not known\n" },
-	{ ENDS RAILS("eth0") PORT("a", "m0/1", "50"),
-		"a/0 network, network: null: the rate of eth0 on a is not known\n"
-		"b/1 network, network: null: the rate of eth0 on b is not known\n" },
-	{ ENDS RAILS("unknown"), "a/0 network, network: null: which network adapter NCCL uses on a is not known\n"
-				 "b/1 network, network: null: which network adapter NCCL uses on b is not known\n" },
+		"a/0 network, network: null: the rate of m0:1 is not known\n"
+		"b/1 network, network: null: the rate of m0:1 is not known\n" },
+	{ ENDS RAILS("eth0") PORT("a", "m0/1", "50"), "a/0 network, network: null: the rate of eth0 is not known\n"
+						      "b/1 network, network: null: the rate of eth0 is not known\n" },
+	{ ENDS RAILS("unknown"), "a/0 network, network: null: which network adapter NCCL uses is not known\n"
+				 "b/1 network, network: null: which network adapter NCCL uses is not known\n" },
 	/* by any plugin of NCCL; without GPUDirect RDMA on all channels it is another path */
 	{ ENDS RAILS_OF("m0:1", "NET/IBext_v10/GDRDMA") PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
 		"a/0 network, m0:1: 50\nb/1 network, m0:1: 50\n" },

@@ -213,6 +213,34 @@ START_TEST(wrong_values_of_collectives_belong_to_the_same_part)
 }
 END_TEST
 
+/* Where no limit is known, nothing applies: one finding, however many exchanges there are and whatever they reach. */
+START_TEST(exchanges_without_a_limit_are_one_finding)
+{
+	static const struct cluster cluster = { 3, 1, false, 0, 3, "0-1=2 1-2=2.5" };
+	const struct muster_metric *limit = muster_metric_find("pair.exchange_limit_gbps");
+	struct muster_run run;
+	struct muster_report report;
+	make(&run, &cluster, "pair.exchange_gbps");
+	for (size_t n = 0; n < run.node_count; n++)
+		for (size_t i = 0; i < run.nodes[n].ranks[0].samples.count; i++) {
+			struct muster_sample *sample = &run.nodes[n].ranks[0].samples.items[i];
+			if (sample->metric == limit) {
+				sample->value = muster_null();
+				sample->reason = "the rate of eth0 is not known";
+			}
+		}
+	fixture_judge(&run,
+		"'r':{'metric':'pair.exchange_gbps','share_of':'pair.exchange_limit_gbps','min':0.6,'optional':true,"
+		"'source':'s'}",
+		false, &report);
+	ck_assert_str_eq(fixture_findings(&report),
+		"skip r: at least 60 % of pair.exchange_limit_gbps | pair.exchange_limit_gbps is null (the rate of "
+		"eth0 is not known) (6 ranks)\n");
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+END_TEST
+
 /* What comes after a check is blocked at the part, and at both ends of a link; nowhere else. */
 START_TEST(what_comes_after_is_blocked_at_the_part)
 {
@@ -313,6 +341,7 @@ int main(void)
 	tcase_add_loop_test(tc, slow_exchanges_name_a_part, 0, LENGTH(cases));
 	tcase_add_test(tc, wrong_values_name_a_part_at_once);
 	tcase_add_test(tc, wrong_values_of_collectives_belong_to_the_same_part);
+	tcase_add_test(tc, exchanges_without_a_limit_are_one_finding);
 	tcase_add_test(tc, what_comes_after_is_blocked_at_the_part);
 	tcase_add_test(tc, a_slow_job_says_where_to_look);
 	tcase_add_test(tc, an_exchange_with_an_unknown_rank_is_its_own_finding);
