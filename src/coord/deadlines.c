@@ -32,6 +32,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.command_short = 5000 * scale,
 		.command_open = 30000 * scale,
 		.command_cancel = 5000 * scale,
+		.hang_least = 3000 * scale,
 		.trial = 10000 * scale,
 		.trial_least = 2000 * scale,
 		.pair = 10000 * scale,

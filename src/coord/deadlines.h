@@ -41,6 +41,8 @@ struct muster_deadlines {
 	double journal;     /* for writing the rest of the journal */
 	/* the worker */
 	double command_least, command_short, command_open, command_cancel;
+	double hang_least; /* of all probes, the shortest deadline: after less, a worker without an answer may only be
+			      slow */
 	/* the all-reduce over all ranks, and the smaller ones that look for the cause */
 	double trial, trial_least, last_ring;
 	double pair;          /* for two ranks that exchange data: a first connection takes seconds */

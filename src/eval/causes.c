@@ -130,7 +130,8 @@ static uint32_t find_rank(const struct muster_run *run, int number, uint32_t *re
 	return MUSTER_NOWHERE;
 }
 
-/* How much the end of the partner in a round of two says about the partner; as a crash when nothing came from it. */
+/* How much the end of the partner in a round of two says about the partner; as a crash when nothing came from it,
+ * or nothing more. */
 static int partner_weight(const struct muster_run *run, const struct muster_outcome *outcome)
 {
 	uint32_t node, rank = find_rank(run, outcome->partner - 1, &node);
@@ -141,7 +142,7 @@ static int partner_weight(const struct muster_run *run, const struct muster_outc
 		if (strcmp(all->items[i].probe, outcome->probe) == 0 && all->items[i].partner > 0 &&
 			all->items[i].status != MUSTER_OUTCOME_OK)
 			return muster_outcome_weight(&all->items[i]);
-	return 0;
+	return run->nodes[node].ranks[rank].unfinished ? 5 : 0;
 }
 
 /* The observed text when another rank, which has a finding of its own, caused the failure of this rank in the

@@ -92,6 +92,11 @@ static const struct {
 		"fail rank.missing b rank=1: a result from every rank | no message\n"
 		"skip probe.nccl_pairs a rank=0: probe nccl_pairs finishes | cancelled\n",
 		MUSTER_FAIL },
+	/* it waited until its time was over, and from the partner nothing more came */
+	{ PAIR("a/0", "error", "time waited ring=2 with=1") "b/1 unfinished\n", EXCHANGE,
+		"fail rank.missing b rank=1: a result from every rank | the rank did not finish\n"
+		"skip probe.nccl_pairs a rank=0: probe nccl_pairs finishes | ended by the failure of rank 1\n",
+		MUSTER_FAIL },
 	/* cancelled, and the partner did well: nothing is known to excuse it */
 	{ PAIR("a/0", "error", "called_off cancelled ring=2 with=1") PAIR("b/1", "ok", "- - ring=2 with=0"), EXCHANGE,
 		"inconclusive probe.nccl_pairs a rank=0: probe nccl_pairs finishes | cancelled\n"
