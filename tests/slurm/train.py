@@ -102,7 +102,7 @@ def test_heterogeneous_job_starts_nothing(cluster):
 
 def test_signal_during_the_check_starts_nothing(cluster):
     cluster.fault("h2d-slow@node2/gpu1=11.2")
-    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND)
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--repeat 20")
     cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
     cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
     job = cluster.wait(number, 30)
