@@ -203,13 +203,15 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 		error = muster_arena_printf(client->arena,
 			"cancelled: %s; the worker did not stop within %.0f s in %s; %s", client->cancelled_why,
 			client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
+	} else if (state == MUSTER_WORKER_HUNG && client->deadline_ms < client->deadlines->hang_least) {
+		/* the run had little time left: an error that says nothing of the node */
+		client->answer.code = muster_code_name(MUSTER_ETIME);
+		error = muster_arena_printf(client->arena,
+			"no answer within its deadline of %.1f s, too short to prove a hang%s%s; %s",
+			client->deadline_ms / 1e3, *step ? ", in " : "", step, how);
 	} else if (state == MUSTER_WORKER_HUNG) {
-		bool is_proof = client->deadline_ms >= client->deadlines->hang_least;
-		if (!is_proof) /* the run had little time left: an error that says nothing of the node */
-			client->answer.code = muster_code_name(MUSTER_ETIME);
-		error = muster_arena_printf(client->arena, "no answer within its deadline of %.1f s%s%s%s; %s",
-			client->deadline_ms / 1e3, is_proof ? "" : ", too short to prove a hang",
-			is_proof || !*step ? "" : ", in ", is_proof ? "" : step, how);
+		error = muster_arena_printf(
+			client->arena, "no answer within its deadline of %.1f s; %s", client->deadline_ms / 1e3, how);
 	} else {
 		error = muster_arena_printf(client->arena, "%s%s%s%s", what, *what ? "; " : "",
 			by_itself ? "the worker ended: "

@@ -292,7 +292,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	if (rank->missing && !eval->missing_cause)
 		eval->missing_cause = draft;
 	for (size_t i = 0; !rank->missing && i < muster_probe_count(); i++)
-		muster_cause_of(eval, n, r)[i] = draft; /* those that ended well may have had more to do */
+		muster_cause_of(eval, n, r)[i] = draft; /* probes that ended well may have had more to do */
 }
 
 /* A node of the job without any rank: nothing at all came from there. */

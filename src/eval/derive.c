@@ -345,15 +345,7 @@ static void derive_from_exchanges(struct muster_run *run, size_t domains)
 	muster_exchange_peers_done(&peers);
 }
 
-static bool has_metric(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].metric == metric)
-			return true;
-	return false;
-}
-
-/* A limit for each number of nodes and ranks that was measured; of all-reduces also for those that trials measured. */
+/* A limit for each number of nodes and ranks that was measured; for all-reduces also for the one node of a trial. */
 static void derive_bound(struct derivation *d, struct muster_run *run, const struct bound *bound)
 {
 	const struct muster_metric *speed = muster_metric_find(bound->speed);
@@ -386,8 +378,8 @@ void muster_run_derive(struct muster_run *run)
 	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);
 	for (size_t i = 0; i < BOUNDS; i++) {
-		needed[i] = has_metric(&run->job.samples, muster_metric_find(bounds[i].speed)) &&
-			    !has_metric(&run->job.samples, muster_metric_find(bounds[i].limit));
+		needed[i] = muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].speed)) &&
+			    !muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].limit));
 		any |= needed[i];
 	}
 	if (any)

@@ -125,8 +125,8 @@ static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end e
 						      : "whether NVLink joins the two GPUs is not known" };
 }
 
-/* The first NIC of a list and its length; the list moves on. False at the end. */
-static bool next_nic(const char **list, const char **ret, size_t *ret_length)
+/* The first part of a list, joined by "+", and its length; the list moves on. False at the end. */
+static bool next_part(const char **list, const char **ret, size_t *ret_length)
 {
 	*ret = *list;
 	*ret_length = strcspn(*list, "+");
@@ -138,7 +138,7 @@ static bool uses(const char *nics, const char *nic, size_t length)
 {
 	const char *one;
 	size_t one_length;
-	while (nics && next_nic(&nics, &one, &one_length))
+	while (nics && next_part(&nics, &one, &one_length))
 		if (one_length == length && strncmp(one, nic, length) == 0)
 			return true;
 	return false;
@@ -173,7 +173,7 @@ static struct limit sum_nics(struct derivation *d, struct muster_exchange_end en
 	size_t length, most = 1;
 	if (!nics || !*nics || strcmp(nics, "none") == 0 || strcmp(nics, "unknown") == 0)
 		return (struct limit){ .why = "which network adapter NCCL uses is not known" };
-	while (next_nic(&nics, &nic, &length)) {
+	while (next_part(&nics, &nic, &length)) {
 		struct limit port = port_limit(d, node, nic, length);
 		size_t sharers = 0;
 		for (size_t r = 0; r < node->rank_count; r++)
@@ -201,12 +201,12 @@ static struct limit nic_limit(struct derivation *d, struct muster_exchange_end e
 static bool is_direct(const char *transport)
 {
 	static const char direct[] = "/GDRDMA";
-	for (size_t length; *transport; transport += length + (transport[length] == '+')) {
-		length = strcspn(transport, "+");
-		if (length < sizeof direct - 1 ||
-			memcmp(transport + length - (sizeof direct - 1), direct, sizeof direct - 1) != 0)
+	const size_t tail = sizeof direct - 1;
+	const char *one;
+	size_t length;
+	while (next_part(&transport, &one, &length))
+		if (length < tail || memcmp(one + length - tail, direct, tail) != 0)
 			return false;
-	}
 	return true;
 }
 

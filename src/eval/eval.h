@@ -186,7 +186,7 @@ bool muster_rank_knows(const struct muster_rank *rank, const char *probe);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 
-/* unreached.c: what the ranks' lists of those that they could not connect to before an all-to-all say together. */
+/* unreached.c: what the ranks' lists of unconnected ranks, made before an all-to-all, say together. */
 struct muster_unreached {
 	uint32_t node, rank; /* what did not connect; MUSTER_NOWHERE: several nodes, or several ranks of the node */
 	const char *observed, *advice; /* NULL: no rank has a list */

@@ -7,6 +7,7 @@
  * are more such ranks: a rank that waits holds up its own neighbours too.
  */
 #include "eval/eval.h"
+#include "eval/exchange_peers.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
@@ -91,7 +92,8 @@ static bool wait_for_each_other(const struct lists *lists, size_t a, size_t b)
 	return a != b && (other->count == 0 || (stopped_first(lists, b) && names(other, a)));
 }
 
-/* The ranks between those that only wait: each waits with two others, or two ranks wait with nothing but each other. */
+/* The ranks that hold up ranks which only wait: each waits with two others, or two ranks wait with nothing but each
+ * other. */
 static size_t find_core(struct lists *lists)
 {
 	size_t core = 0;
@@ -194,12 +196,7 @@ struct muster_unreached muster_unreached_find(const struct muster_run *run, stru
 	const struct muster_metric *metric = muster_metric_find("rank.alltoall_unreached");
 	struct muster_unreached found = { MUSTER_NOWHERE, MUSTER_NOWHERE, NULL, NULL };
 	struct lists lists = { .run = run, .shortest = SIZE_MAX };
-	bool any = false;
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
-			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			any = any || muster_samples_find(&rank->samples, metric);
-		}
+	bool any = muster_exchange_is_measured(run, metric);
 	lists.count = any && run->job.ranks > 0 ? (size_t)run->job.ranks : 0;
 	lists.items = muster_calloc(lists.count + 1, sizeof *lists.items);
 	lists.waits = muster_calloc(lists.count + 1, sizeof *lists.waits);

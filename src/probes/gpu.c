@@ -317,7 +317,7 @@ static int find_nvlink_peers(struct view *v, double *ret_count, char **ret_bus_i
 			if (result < 0)
 				muster_wrap(&v->why, "GPU %zu", i);
 			else if (status == NVML_P2P_STATUS_OK)
-				items[joined++] = items[i]; /* those that are joined come first */
+				items[joined++] = items[i]; /* joined GPUs come first */
 		}
 	}
 	gpus.count = joined;

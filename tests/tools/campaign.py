@@ -26,6 +26,8 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+from machines import healthy_node
+
 DEADLINES = {"quick": 1, "standard": 1, "full": 2}  # of a run, in multiples of --deadline
 BAD = ("fail", "warn", "inconclusive")
 DISKS = {"node.nvme_disks", "node.nvme_gb"}
@@ -36,11 +38,7 @@ class Machine:
     """What a healthy node of a machine type has, as `muster sim --prepare` describes it, and what is judged of it."""
 
     def __init__(self, muster, sku, folder):
-        path = os.path.join(folder, sku)
-        subprocess.run([muster, "sim", "--sku", sku, "--nodes", "2", "--prepare", path], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(os.path.join(path, "cluster.json"), encoding="utf-8") as file:
-            node = json.load(file)["nodes"][0]
+        node = healthy_node(muster, sku, folder)
         self.sku = sku
         checks = json.loads(ask(muster, "skus", sku, "--json").stdout)["checks"]
         self.checks = {check["check"] for check in checks}

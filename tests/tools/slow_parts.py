@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from machines import healthy_node
+
 KINDS = ("edge-slow", "nccl-slow", "link-slow", "rail-slow", "net-bad")
 BAD = ("fail", "warn", "inconclusive")
 WORDS = {
@@ -31,11 +33,7 @@ WORDS = {
 
 class Machine:
     def __init__(self, muster, sku, folder):
-        path = os.path.join(folder, sku)
-        subprocess.run([muster, "sim", "--sku", sku, "--nodes", "2", "--prepare", path], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with open(os.path.join(path, "cluster.json"), encoding="utf-8") as file:
-            node = json.load(file)["nodes"][0]
+        node = healthy_node(muster, sku, folder)
         self.sku, self.gpus = sku, [gpu["bus_id"] for gpu in node["gpus"]]
         self.group = node["gpus"][0]["nvlink_group"] # so many GPUs of a node does NVLink join
         self.rack = node["gpus"][0]["fabric_cluster"].strip("0-") != "" # and those of other nodes
