@@ -14,6 +14,7 @@
 #include "eval/eval.h"
 #include "eval/nvlink_domains.h"
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -152,16 +153,6 @@ static struct adapter *adapter_of(struct adapter *adapters, size_t *count, const
 	return &adapters[(*count)++];
 }
 
-/* Whether a word is in a list separated by spaces. */
-static bool has_word(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-	for (; *list; list += strcspn(list, " "), list += *list == ' ')
-		if (strncmp(list, word, length) == 0 && (list[length] == ' ' || list[length] == '\0'))
-			return true;
-	return false;
-}
-
 /* What the network adapters of the node carry together. InfiniBand: every active port counts. Ethernet: only a port
  * that NCCL uses counts, as any other port may not be for RDMA. When the node has more such adapters than GPUs in the
  * ring, the fastest count, one for each GPU: the others may be for storage. */
@@ -183,7 +174,7 @@ static struct limit network_of(
 		if (!layer || slash == 0 || !name[slash])
 			continue;
 		snprintf(port, sizeof port, "%.*s:%s", (int)slash, name, name + slash + 1);
-		if (strcmp(layer, "InfiniBand") == 0 || has_word(used, port)) /* NCCL says mlx5_0:1 */
+		if (strcmp(layer, "InfiniBand") == 0 || muster_text_has_word(used, port)) /* NCCL says mlx5_0:1 */
 			adapter_of(adapters, &count, name, slash)->gbps += sample->value.number;
 	}
 	qsort(adapters, count, sizeof *adapters, by_speed);

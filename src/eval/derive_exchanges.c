@@ -10,6 +10,7 @@
 #include "eval/eval.h"
 #include "eval/exchange_peers.h"
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,16 +95,6 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 	return rank;
 }
 
-/* Whether a list of bus ids has this one. */
-static bool has_gpu(const char *bus_ids, const char *gpu)
-{
-	size_t length = strlen(gpu);
-	for (const char *at = bus_ids; (at = strstr(at, gpu)); at += length)
-		if ((at == bus_ids || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-			return true;
-	return false;
-}
-
 /* Of one end, towards the other one: within a node, or between nodes of one NVLink domain. */
 static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end end, struct muster_exchange_end other,
 	bool by_host, const char **ret_path)
@@ -112,7 +103,7 @@ static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end e
 	const char *gpu = d->run->nodes[other.node].ranks[other.rank].gpu;
 	double gpus = d->nodes[end.node].gpus;
 	bool same_node = end.node == other.node, known = same_node && gpu && rank->peer_gpus;
-	bool joined = known && has_gpu(rank->peer_gpus, gpu);
+	bool joined = known && muster_text_has_word(rank->peer_gpus, gpu);
 	bool all_joined = rank->peers >= gpus - 1 && (gpus <= 2 || gpus >= SWITCHED_GPUS);
 	*ret_path = "NVLink";
 	if (rank->links > 0 && (rank->fabric || !same_node || all_joined || (joined && rank->peers <= 1)))

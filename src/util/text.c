@@ -80,6 +80,15 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 	return out;
 }
 
+bool muster_text_has_word(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+	for (; *list; list += strcspn(list, " "), list += *list == ' ')
+		if (strncmp(list, word, length) == 0 && (list[length] == ' ' || list[length] == '\0'))
+			return true;
+	return false;
+}
+
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
 {
 	const unsigned char *byte = bytes;

@@ -20,6 +20,9 @@ int muster_parse_name(
 /* A byte count as people say it: "256 MiB", "8 B". Returns out. */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
+/* Whether a word is in a list separated by spaces. */
+bool muster_text_has_word(const char *list, const char *word);
+
 /* A UUID as text, "01234567-89ab-cdef-0123-456789abcdef", of its 16 bytes. Returns out. */
 #define MUSTER_UUID_TEXT_SIZE 37
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE]);

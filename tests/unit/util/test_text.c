@@ -129,6 +129,16 @@ START_TEST(a_stream_into_memory_is_complete_when_it_is_closed)
 }
 END_TEST
 
+START_TEST(a_word_is_whole_in_a_list)
+{
+	ck_assert(muster_text_has_word("g1 g10 g2", "g1"));
+	ck_assert(muster_text_has_word("g1 g10 g2", "g10"));
+	ck_assert(muster_text_has_word("g1 g10 g2", "g2"));
+	ck_assert(!muster_text_has_word("g10 ag1", "g1"));
+	ck_assert(!muster_text_has_word("", "g1"));
+}
+END_TEST
+
 int main(void)
 {
 	TCase *tcase = tcase_create("text");
@@ -138,6 +148,7 @@ int main(void)
 		tcase, an_error_is_one_plain_line_whatever_is_put_into_it, 0, sizeof errors / sizeof *errors);
 	tcase_add_test(tcase, a_long_error_is_cut_between_characters);
 	tcase_add_test(tcase, a_name_is_found_by_its_place_or_all_are_named);
+	tcase_add_test(tcase, a_word_is_whole_in_a_list);
 	tcase_add_test(tcase, a_stream_into_memory_is_complete_when_it_is_closed);
 	Suite *suite = suite_create("text");
 	suite_add_tcase(suite, tcase);
