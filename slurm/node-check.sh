@@ -53,6 +53,7 @@ site_file_problem() {
 # The settings, from the site file if there is one.
 read_settings() {
 	MUSTER=muster MUSTER_NODE_OPTIONS='' MUSTER_LOG=/var/log/muster MUSTER_DRAIN=yes MUSTER_DRAIN_AT_MOST=10%
+	MUSTER_TEXTFILE='' MUSTER_HISTORY='' MUSTER_JSON_LOG=''
 	# A user can leave a pipe of the Multi-Process Service behind, where libcuda looks for it.
 	export CUDA_MPS_PIPE_DIRECTORY=/nonexistent
 	site_problem='' PATH=${PATH:-/usr/bin}:/usr/local/bin:/usr/bin:/bin
@@ -121,18 +122,49 @@ other_jobs() {
 		done | sort -un | tr '\n' ' '
 }
 
+# in_background SETTING SECONDS COMMAND...: nothing waits for it: a session of its own, since Slurm ends the process group of a
+# script that is done. If the command fails or takes longer, the log names the setting.
+in_background() {
+	# shellcheck disable=SC2016
+	setsid sh -c 'log=$1 title=$2 setting=$3 seconds=$4
+		shift 4
+		{
+			said=$(timeout -k 1 "$seconds" "$@" 2>&1) ||
+				echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) $title: $setting: ${said:-not written within $seconds s}" >>"$log"
+		} &' \
+		in_background "$log" "$title" "$@" </dev/null >/dev/null 2>&1 9>&-
+}
+
+# keep KIND: what MUSTER_TEXTFILE and MUSTER_HISTORY ask to do with the last report. No job waits for a slow disk.
+keep() {
+	[ -s "$folder/$1.json" ] || return 0
+	[ -z "${MUSTER_TEXTFILE:-}" ] ||
+		in_background MUSTER_TEXTFILE 30 "$MUSTER" report "$folder/$1.json" --textfile "$MUSTER_TEXTFILE"
+	[ -z "${MUSTER_HISTORY:-}" ] ||
+		in_background MUSTER_HISTORY 60 "$MUSTER" history add "$folder/$1.json" --db "$MUSTER_HISTORY" --quiet
+	return 0
+}
+
 # measure KIND SECONDS: check this node; sets text, and code to the exit code of muster node. `text` is also in KIND.txt.
+# MUSTER_JSON_LOG has standard error.
 measure() {
 	others=$(other_jobs)
 	rm -f "$folder/$1.json" "$folder/$1.txt"
+	errors=$folder/$1.txt json=''
+	if [ -n "${MUSTER_JSON_LOG:-}" ] && (umask 022 && : >>"$MUSTER_JSON_LOG") 2>/dev/null; then
+		errors=$MUSTER_JSON_LOG json='--log-format json'
+		[ "$(wc -c <"$errors")" -le 10000000 ] || { mv "$errors" "$errors.old" && (umask 022 && : >>"$errors"); }
+	elif [ -n "${MUSTER_JSON_LOG:-}" ]; then
+		say "MUSTER_JSON_LOG: cannot write to $MUSTER_JSON_LOG"
+	fi
 	# MUSTER_NODE_OPTIONS is a list of words. CUDA_VISIBLE_DEVICES of a job does not apply to the check.
 	# shellcheck disable=SC2086
 	(
 		set -f
 		unset CUDA_VISIBLE_DEVICES
 		exec timeout -k 5 "$2" "$MUSTER" node --profile quick --deadline 30 ${others:+--beside-jobs} \
-			--report "$folder/$1.json" $MUSTER_NODE_OPTIONS
-	) >"$folder/$1.txt" 2>&1 9>&- &
+			--report "$folder/$1.json" $json $MUSTER_NODE_OPTIONS
+	) >>"$folder/$1.txt" 2>>"$errors" 9>&- &
 	measuring=$!
 	[ "$1" != healthcheck ] || identity "$measuring" >"$running"
 	wait "$measuring"
@@ -140,7 +172,9 @@ measure() {
 	measuring=''
 	[ "$1" != healthcheck ] || rm -f "$running"
 	text=$(tail -n 1 "$folder/$1.txt")
+	[ -n "$text" ] || text=$(tail -n 1 "$errors")
 	say "exit $code: $text${others:+ (beside jobs ${others% })}"
+	keep "$1"
 }
 
 # say_lines TEXT: each line

@@ -2,9 +2,11 @@
  *
  * srun checks the nodes of its job after the allocation and before the first task starts. A batch job checks them
  * before its script starts; the srun commands of the script then check nothing. Both run preflight.sbatch, as the user
- * and inside the job: this plugin measures and evaluates nothing. Without the option it does nothing; with the option,
- * every error means that nothing is started. A failed check calls exit(), because Slurm ignores an error return of a
- * plugin that plugstack.conf marks as optional.
+ * and inside the job: this plugin measures and evaluates nothing. Without the option no job is checked; with the
+ * option, every error means that nothing is started. A failed check calls exit(), because Slurm ignores an error return
+ * of a plugin that plugstack.conf marks as optional.
+ *
+ * It also tells `srun ... muster run` whether srun prints on a terminal.
  *
  * plugstack.conf:   optional /usr/local/lib/muster/spank_muster.so [muster=PROGRAM] [preflight=SCRIPT]
  *
@@ -265,6 +267,43 @@ static void let_pass(uint32_t job, const char *name)
 	passed = job;
 }
 
+/* Whether a word of srun's command line is an option by which srun's output is not, or not as it comes, on srun's own
+ * standard error: --output, --error, --label, and short options that can hold -o, -e or -l. Some others are taken for
+ * one of these too, which costs only the line that moves. */
+static bool redirects(const char *word)
+{
+	static const char *const long_options[] = { "--ou", "--er", "--la" };
+	for (size_t i = 0; i < sizeof long_options / sizeof *long_options; i++)
+		if (strncmp(word, long_options[i], strlen(long_options[i])) == 0)
+			return true;
+	return word[0] == '-' && word[1] != '-' && strpbrk(word, "oel");
+}
+
+/* srun prints what the tasks print on standard error on its own, and only srun knows whether this is a terminal: tell
+ * `muster run`, so that it shows its progress in one line. A user's own setting stays. */
+static void tell_of_terminal(void)
+{
+	char line[4096];
+	size_t length = 0;
+	bool is_muster = false;
+	FILE *in = isatty(STDERR_FILENO) ? fopen("/proc/self/cmdline", "re") : NULL;
+	if (!in)
+		return;
+	length = fread(line, 1, sizeof line - 1, in);
+	fclose(in);
+	line[length] = '\0';
+	for (const char *word = line; word < line + length; word += strlen(word) + 1) {
+		const char *slash = strrchr(word, '/');
+		is_muster = strcmp(slash ? slash + 1 : word, "muster") == 0;
+		if (is_muster)
+			break; /* the rest is muster's */
+		if (redirects(word))
+			return;
+	}
+	if (is_muster && !getenv("SLURM_STDERRMODE") && !getenv("SLURM_STDOUTMODE"))
+		setenv("MUSTER_PROGRESS", "line", 0);
+}
+
 /* In srun, before it requests a step. In an existing allocation (salloc, batch job) the check must run here: a step
  * that is refused after its creation would block all later steps. An allocation can have several such checks. */
 int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
@@ -272,6 +311,8 @@ int slurm_spank_init_post_opt(spank_t spank, int argc, char **argv)
 	const char *job = getenv("SLURM_JOB_ID");
 	char name[64];
 	(void)spank, (void)argc, (void)argv;
+	if (spank_context() == S_CTX_LOCAL)
+		tell_of_terminal();
 	if (profile && job && spank_context() == S_CTX_LOCAL) {
 		uint32_t number = (uint32_t)strtoul(job, NULL, 10);
 		snprintf(name, sizeof name, "muster-%u-%ld", number, (long)getpid());

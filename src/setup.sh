@@ -14,10 +14,11 @@ cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev libcurl4-openssl-dev libexpat1-dev"
+libibverbs-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
-systemd-journal-remote"
+systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html5lib python3-pil fonts-dejavu-core sqlite3 \
+prometheus prometheus-node-exporter"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
 checked='^scenarios\.valgrind$' # run with the sanitizers instead of with all tests
@@ -105,6 +106,25 @@ unpack_nvml_header() {
 	fi
 }
 
+# What the tests of the HTML page need of npm's packages, in the versions of the lock file: into build/npm, for the tests
+# alone. Without them these tests are skipped.
+install_npm_packages() {
+	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+		install_missing nodejs npm
+	fi
+	mkdir -p build/npm
+	cp tests/browser/package.json tests/browser/package-lock.json build/npm/
+	if cmp -s build/npm/package-lock.json build/npm/node_modules/installed; then
+		return 0
+	fi
+	say "installing npm packages for the tests into build/npm"
+	if quietly build/npm.log npm ci --prefix build/npm --ignore-scripts --no-audit --no-fund --fetch-retries 1; then
+		cp build/npm/package-lock.json build/npm/node_modules/installed
+	else
+		say "npm packages cannot be had: tests that need them are skipped"
+	fi
+}
+
 # build FOLDER TARGET WHAT CMAKE-OPTIONS...
 build() {
 	folder=$1 target=$2 what=$3 began=$(date +%s) status=0
@@ -173,6 +193,7 @@ closing() {
 run_all_tests() {
 	begin
 	unpack_nvml_header
+	install_npm_packages
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then
 		run_tests build "the unit tests" -L unit -j "$(nproc)"

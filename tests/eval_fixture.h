@@ -119,6 +119,25 @@ static inline void fixture_load(const char *checks, struct muster_expect *ret)
 	ck_assert_msg(result == 0, "%s", err.text);
 }
 
+static inline void fixture_keep_problem(void *arg, const char *problem)
+{
+	snprintf(arg, 512, "%s", problem);
+}
+
+/* What lint says of one check, which has one problem; ' stands for ". */
+static inline void fixture_lint(const char *check, char ret[512])
+{
+	char text[1024];
+	snprintf(text, sizeof text, "{'schema_version':1,'name':'test','checks':{'c':{'source':'s',%s}}}", check);
+	for (char *at = text; *at; at++)
+		*at = *at == '\'' ? '"' : *at;
+	*ret = '\0';
+	fixture_open();
+	ck_assert_uint_eq(
+		muster_expect_lint(fixture_dir, fixture_write("test.json", text), NULL, fixture_keep_problem, ret), 1);
+	fixture_close();
+}
+
 static inline void fixture_judge(
 	const struct muster_run *run, const char *checks, bool strict, struct muster_report *ret)
 {

@@ -7,6 +7,16 @@
 #include "synthetic_run.h"
 
 #include <math.h>
+#include <string.h>
+
+/* How often a text has another one. */
+static inline size_t fixture_count(const char *text, const char *wanted)
+{
+	size_t count = 0;
+	for (; (text = strstr(text, wanted)); text += strlen(wanted))
+		count++;
+	return count;
+}
 
 /* Two nodes of eight ranks, some trial rings of theirs, rank 15 missing, every outcome, nulls, and strings that
  * machines should not give. */

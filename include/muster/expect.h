@@ -49,11 +49,19 @@ struct muster_operand {
 	struct muster_value value;              /* the value, limit, share or text */
 	struct muster_listed *list;
 	size_t list_count;
-	double warn, mad;  /* slower_than_peers: a share; a multiple of the median distance from the median */
+	/* slower_than_peers: a share; a multiple of the median distance from the median. outlier: warn, a share */
+	double warn, mad;
 	const char *label; /* equals_by: the label that list goes by; no_event: the one that has the code */
 	const struct muster_event_table *events; /* no_event */
 	enum muster_scope peers;                 /* same_across: NODE or RANK */
 	regex_t *regex;                          /* matches: the compiled value; freed by muster_expect_done */
+};
+
+/* What earlier runs on machines of this type measured: the median of so many values of the metric, and the median
+ * distance of these from it (MAD). count 0: nothing was learned. */
+struct muster_baseline {
+	double median, mad;
+	size_t count;
 };
 
 struct muster_span { /* of a count; 0: no limit on that side */
@@ -87,6 +95,7 @@ struct muster_check {
 	const struct muster_metric *share_of;
 	struct muster_label *limit_where; /* only where the limit has all these labels */
 	size_t limit_where_count;
+	struct muster_baseline baseline;       /* min_of_baseline, warn_of_baseline, max_mad: what was learned */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
 	const char *after_id; /* the check named by `after`, which may have been removed; or NULL */

@@ -62,8 +62,8 @@ struct muster_tally {
 	double lowest, highest;
 	struct muster_share share;
 	/* limits of numbers, as the check has them; shares of share_of, unless that is NULL */
-	bool has_least, has_warn_below;
-	double least, warn_below;
+	bool has_least, has_warn_below, has_most, has_warn_above;
+	double least, warn_below, most, warn_above;
 	const char *share_of;
 	const char *value;
 	const struct muster_label *where; /* the labels that choose its samples; NULL when it takes them all */

@@ -41,12 +41,38 @@ void muster_report_print_junit(const struct muster_report *report, FILE *out);
 /* A short summary for a pull request or a ticket. */
 void muster_report_print_markdown(const struct muster_report *report, FILE *out);
 
+/* One HTML file for people: no script, no request; every text from outside is escaped. */
+void muster_report_print_html(const struct muster_report *report, FILE *out);
+/* The same to a file: temporary file beside path, fsync, rename. */
+int muster_report_write_html(const struct muster_report *report, const char *path, struct muster_error *err);
+/* The inventory (report/inventory.h) in place of the summary: the verdict and three tables. */
+void muster_report_print_inventory_text(const struct muster_report *report, FILE *out, bool colour);
+void muster_report_print_inventory_markdown(const struct muster_report *report, FILE *out);
+void muster_report_print_inventory_html(const struct muster_report *report, FILE *out);
+
+/* Prometheus's text format: docs/prometheus.md. */
+void muster_report_print_prometheus(const struct muster_report *report, FILE *out);
+
+/* The same to muster.prom in a directory, for node_exporter's textfile collector: whole, and readable for everybody.
+ * What is there before it has its name, the collector does not read. */
+int muster_report_write_textfile(const struct muster_report *report, const char *directory, struct muster_error *err);
+/* Whether the directory can take it; no file remains. */
+int muster_report_check_textfile(const char *directory, struct muster_error *err);
+
 /* The stable last line, with its newline. report_path is what the user gave. */
 void muster_report_print_line(const struct muster_report *report, const char *report_path, FILE *out);
 
-/* All of the above: the JSON report to path (NULL: none is wanted), the summary and the last line, which names `named`,
- * to stdout, or to stderr when path is "-". Returns the exit code. A report that was asked for and cannot be written
- * leaves no pass: the last line then says report=none. */
-int muster_report_publish(struct muster_report *report, const char *path, const char *named, bool colour);
+/* How a finished report is published. */
+struct muster_publishing {
+	const char *path;  /* of the JSON report; NULL: none is wanted */
+	const char *named; /* the report's name in the last line */
+	bool colour;       /* of the summary */
+	bool inventory;    /* the inventory in place of the summary */
+};
+
+/* All of the above: the JSON report, the summary or the inventory, and the last line to stdout, or to stderr when path
+ * is "-". Returns the exit code. A report that was asked for and cannot be written leaves no pass: the last line then
+ * says report=none. */
+int muster_report_publish(struct muster_report *report, const struct muster_publishing *how);
 
 #endif

@@ -42,8 +42,11 @@ int muster_cli_judge(
 	struct muster_report report;
 	muster_run_derive(run);
 	muster_selection_evaluate(choice, run, strict, &report);
-	int code = muster_report_publish(
-		&report, path, path ? path : otherwise, muster_cli_colours(to_stdout ? stderr : stdout));
+	int code = muster_report_publish(&report, &(struct muster_publishing){
+							  .path = path,
+							  .named = path ? path : otherwise,
+							  .colour = muster_cli_colours(to_stdout ? stderr : stdout),
+						  });
 	muster_report_done(&report);
 	return code;
 }

@@ -1,5 +1,10 @@
-/* diff.c - `muster diff`: what differs between two saved reports of the same machines */
+/* diff.c - `muster diff`: what differs between two saved reports of the same machines, or between a report and what was
+ * learned of its machine type
+ */
+#include "cli/baseline.h"
 #include "cli/cli.h"
+#include "muster/arena.h"
+#include "muster/expect.h"
 #include "report/compare.h"
 
 #include <stdio.h>
@@ -7,53 +12,178 @@
 
 static const char *const format_names[] = { "text", "json" };
 
-/* Names of the files and what they hold: before, after. */
-static int compare(const char *const *inputs, const struct muster_report *reports, bool json)
+/* Names of the files and what they hold: before, after. Without a report before, that name is of what was learned. */
+static int print_comparison(const struct muster_comparison *comparison, const char *const *inputs,
+	const struct muster_report *before, const struct muster_report *after, bool json)
 {
-	struct muster_comparison comparison;
-	muster_compare(&reports[0], &reports[1], &comparison);
-	int code = comparison.incomparable                     ? MUSTER_EXIT_INCONCLUSIVE
-		   : comparison.count[MUSTER_CHANGE_WORSE] > 0 ? MUSTER_EXIT_FAIL
-							       : MUSTER_EXIT_PASS;
 	if (json)
-		muster_comparison_print_json(&comparison, &reports[0], inputs[0], &reports[1], inputs[1], stdout);
+		muster_comparison_print_json(comparison, before, inputs[0], after, inputs[1], stdout);
 	else
-		muster_comparison_print_text(&comparison, inputs[0], inputs[1], stdout);
-	muster_comparison_done(&comparison);
-	return muster_cli_printed(code);
+		muster_comparison_print_text(comparison, inputs[0], inputs[1], stdout);
+	return muster_cli_printed(comparison->incomparable                     ? MUSTER_EXIT_INCONCLUSIVE
+				  : comparison->count[MUSTER_CHANGE_WORSE] > 0 ? MUSTER_EXIT_FAIL
+									       : MUSTER_EXIT_PASS);
 }
 
-int muster_cmd_diff(int argc, char **argv)
+static int compare_reports(const char *const *inputs, bool json)
 {
-	const char *inputs[2];
-	unsigned int format = 0;
-	const struct muster_option options[] = {
-		{ "--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(&format, format_names) },
-	};
-	struct muster_cli cli = {
-		.usage = "muster diff BEFORE AFTER [options]",
-		MUSTER_CLI_OPTIONS(options),
-		.epilogue =
-			"A value counts as changed if it differs by more than the variation measured with --repeat; "
-			"without --repeat, by\nmore than 5 % (25 % for copies of all GPUs at once).\nExit codes: 0 "
-			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
-		MUSTER_CLI_OPERANDS(inputs, 2),
-		.words = muster_words_files,
-		.needed = "give two reports: muster diff BEFORE AFTER",
-	};
 	struct muster_report reports[2];
 	struct muster_run runs[2];
+	struct muster_comparison comparison;
 	struct muster_error err;
 	size_t loaded = 0;
 	int code;
-	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
-		return code;
 	while (loaded < 2 && muster_report_load(inputs[loaded], &runs[loaded], &reports[loaded], &err) == 0)
 		loaded++;
-	code = loaded == 2 ? compare(inputs, reports, format == 1) : muster_cli_usage(&err);
+	if (loaded == 2) {
+		muster_compare(&reports[0], &reports[1], &comparison);
+		code = print_comparison(&comparison, inputs, &reports[0], &reports[1], json);
+		muster_comparison_done(&comparison);
+	} else {
+		code = muster_cli_usage(&err);
+	}
 	while (loaded-- > 0) {
 		muster_report_done(&reports[loaded]);
 		muster_run_done(&runs[loaded]);
 	}
 	return code;
+}
+
+/* ---- a report, and what was learned ---- */
+
+struct learned {
+	struct muster_learned_value *values; /* the arena's */
+	size_t count;
+	/* what the values point to */
+	struct muster_arena *arena;
+	struct muster_expect expect;
+	struct muster_lesson lesson;
+};
+
+static void free_learned(struct learned *learned)
+{
+	if (learned->expect.arena)
+		muster_expect_done(&learned->expect);
+	if (learned->lesson.arena)
+		muster_lesson_done(&learned->lesson);
+	muster_arena_free(learned->arena);
+}
+
+static int read_overlay(const char *configs, const char *path, const struct muster_report *after, struct learned *ret,
+	struct muster_error *err)
+{
+	if (muster_expect_load(configs, after->sku, path, &ret->expect, err) < 0)
+		return -1;
+	ret->count = muster_learned_of(&ret->expect, after, ret->arena, &ret->values);
+	return ret->count ? 0
+			  : muster_fail(err, MUSTER_EUSAGE,
+				    "%s: no baseline for a run like this one: %s, profile %s, %zu nodes", path,
+				    after->sku, after->run->job.profile, after->run->node_count);
+}
+
+/* The history until the run began. */
+static int read_history(const struct muster_baseline_options *o, const struct muster_report *after, struct learned *ret,
+	struct muster_error *err)
+{
+	ret->lesson.o = o;
+	if (muster_lesson_take(&ret->lesson, NULL, 0, err) < 0)
+		return -1;
+	const struct muster_learning *learning = &ret->lesson.learning;
+	ret->values = muster_arena_alloc(ret->arena, (learning->count + 1) * sizeof *ret->values);
+	for (size_t i = 0; i < learning->count; i++) {
+		const struct muster_learned *item = &learning->items[i];
+		const struct muster_metric *metric;
+		struct muster_label *labels = muster_arena_alloc(ret->arena, MUSTER_LABELS_MAX * sizeof *labels);
+		size_t count = 0;
+		if (!muster_learned_enough(item) ||
+			muster_history_key_read(ret->arena, item->key, &metric, labels, &count, NULL) < 0)
+			continue;
+		ret->values[ret->count++] = (struct muster_learned_value){
+			.metric = item->metric,
+			.where = labels,
+			.where_count = count,
+			.baseline = { .median = item->median, .mad = item->mad, .count = item->count },
+			.share = muster_learned_shares(item).warn,
+			.mads = MUSTER_BASELINE_MAD,
+		};
+	}
+	return ret->count ? 0
+			  : muster_fail(err, MUSTER_EUSAGE,
+				    "%s: no metric of %s, profile %s, has %d values from before this run", o->db,
+				    after->sku, after->run->job.profile, MUSTER_BASELINE_LEAST);
+}
+
+static int compare_learned(const char *path, const char *overlay, const char *db, const char *configs, bool json)
+{
+	struct muster_report after;
+	struct muster_run run;
+	struct muster_comparison comparison;
+	struct learned learned = { 0 };
+	struct muster_error err;
+	int code;
+	if (muster_report_load(path, &run, &after, &err) < 0)
+		return muster_cli_usage(&err);
+	const struct muster_baseline_options o = { .db = db,
+		.sku = after.sku,
+		.profile = run.job.profile,
+		.before = run.job.started,
+		.simulated = run.job.simulated };
+	learned.arena = muster_arena_new();
+	if ((db ? read_history(&o, &after, &learned, &err) : read_overlay(configs, overlay, &after, &learned, &err)) <
+		0) {
+		code = muster_cli_usage(&err);
+	} else {
+		const char *inputs[2] = { db ? db : overlay, path };
+		muster_compare_learned(learned.values, learned.count, &after, &comparison);
+		code = print_comparison(&comparison, inputs, NULL, &after, json);
+		muster_comparison_done(&comparison);
+	}
+	free_learned(&learned);
+	muster_report_done(&after);
+	muster_run_done(&run);
+	return code;
+}
+
+int muster_cmd_diff(int argc, char **argv)
+{
+	const char *inputs[2], *overlay = NULL, *db = NULL;
+	unsigned int format = 0;
+	const struct muster_option options[] = {
+		{ "--baseline", "FILE", "compare AFTER alone with this overlay of muster baseline", .text = &overlay },
+		{ "--db", "FILE", "compare AFTER alone with earlier runs of this history (muster history)",
+			.text = &db },
+		{ "--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(&format, format_names) },
+	};
+	struct muster_cli cli = {
+		.usage = "muster diff BEFORE AFTER [options]\n       muster diff AFTER --baseline FILE [options]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue =
+			"A value counts as changed if it differs by more than the variation measured with --repeat; "
+			"without --repeat, by\nmore than 5 % (25 % for copies of all GPUs at once). With --baseline or "
+			"--db, by more than the baseline allows.\nExit codes: 0 "
+			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
+		.operands = inputs,
+		.operands_least = 1,
+		.operands_most = 2,
+		.words = muster_words_files,
+		.needed = "give two reports: muster diff BEFORE AFTER",
+	};
+	struct muster_paths paths;
+	struct muster_error err;
+	int code;
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		return code;
+	if (overlay && db)
+		muster_fail(&err, MUSTER_EUSAGE, "give --baseline or --db, not both");
+	else if ((overlay || db) && cli.operand_count > 1)
+		muster_fail(&err, MUSTER_EUSAGE, "with %s, give one report: muster diff AFTER",
+			overlay ? "--baseline" : "--db");
+	else if (overlay || db)
+		return compare_learned(inputs[0], overlay, db, paths.configs, format == 1);
+	else if (cli.operand_count == 2)
+		return compare_reports(inputs, format == 1);
+	else
+		muster_fail(&err, MUSTER_EUSAGE,
+			"give two reports: muster diff BEFORE AFTER, or one and --baseline or --db");
+	return muster_cli_usage(&err);
 }

@@ -9,6 +9,7 @@
 #include "report/anonymous.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void print_text(const struct muster_report *report, FILE *out)
 {
@@ -21,28 +22,49 @@ static void print_json(const struct muster_report *report, FILE *out)
 	(void)muster_report_print_json(report, out, &ignored);
 }
 
-enum form { FORM_TEXT, FORM_JSON, FORM_JUNIT, FORM_MARKDOWN, FORM_COUNT };
+static void print_inventory_text(const struct muster_report *report, FILE *out)
+{
+	muster_report_print_inventory_text(report, out, muster_cli_colours(out));
+}
 
-static const char *const form_names[FORM_COUNT] = { "text", "json", "junit", "markdown" };
-static void (*const print[FORM_COUNT])(const struct muster_report *report, FILE *out) = {
-	[FORM_TEXT] = print_text,
-	[FORM_JSON] = print_json,
-	[FORM_JUNIT] = muster_report_print_junit,
-	[FORM_MARKDOWN] = muster_report_print_markdown,
+static const struct form {
+	const char *name;
+	void (*print)(const struct muster_report *report, FILE *out);
+	void (*inventory)(const struct muster_report *report, FILE *out); /* NULL: the form has none */
+} forms[] = {
+	{ "text", print_text, print_inventory_text }, /* the default */
+	{ "json", print_json, NULL },
+	{ "junit", muster_report_print_junit, NULL },
+	{ "markdown", muster_report_print_markdown, muster_report_print_inventory_markdown },
+	{ "html", muster_report_print_html, muster_report_print_inventory_html },
+	{ "prometheus", muster_report_print_prometheus, NULL },
 };
+enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
 int muster_cmd_report(int argc, char **argv)
 {
-	const char *input, *output = "-";
-	enum form form = FORM_TEXT;
-	bool anonymous = false;
+	const char *input, *output = "-", *textfile = NULL;
+	const char *form_names[FORM_COUNT];
+	unsigned int form = 0;
+	bool anonymous = false, inventory = false;
+	for (size_t i = 0; i < FORM_COUNT; i++)
+		form_names[i] = forms[i].name;
 	const struct muster_option options[] = {
-		{ "--format", "FORMAT", "text (default), json, junit (XML for CI servers) or markdown (for a ticket)",
+		{ "--format", "FORMAT",
+			"text (default), json, junit (XML for CI servers), markdown (for a ticket), html (a page) or "
+			"prometheus (text format)",
 			MUSTER_CLI_CHOICE(&form, form_names) },
+		{ "--inventory", NULL,
+			"what the nodes have instead of the summary: GPU, NUMA node and CPUs of each rank, hardware "
+			"and software, RDMA ports",
+			.flag = &inventory },
 		{ "--output", "FILE", "write to FILE, completely or not at all (default: standard output)",
 			.text = &output },
+		{ "--textfile", "DIR",
+			"print nothing, write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
+			.text = &textfile },
 		{ "--anonymous", NULL,
-			"replace names: hosts, job, paths, UUIDs, addresses, P_Keys, virtual machines (docs/skus.md)",
+			"replace hosts, job, paths, UUIDs, addresses, P_Keys, virtual machines (docs/machine-types.md)",
 			.flag = &anonymous },
 	};
 	struct muster_cli cli = {
@@ -61,13 +83,24 @@ int muster_cmd_report(int argc, char **argv)
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
 		return code;
+	if (textfile && (form != 0 || inventory || strcmp(output, "-") != 0)) {
+		muster_fail(&err, MUSTER_EUSAGE,
+			"report: --textfile has a format and a file of its own: use it without "
+			"--format, --inventory and --output");
+		return muster_cli_usage(&err);
+	}
+	if (inventory && !forms[form].inventory) {
+		muster_fail(&err, MUSTER_EUSAGE, "report: --inventory needs --format text, markdown or html");
+		return muster_cli_usage(&err);
+	}
 	if (muster_report_load(input, &run, &report, &err) < 0)
 		return muster_cli_usage(&err);
 	if (anonymous)
 		muster_report_anonymise(&run, &report);
-	int rc = muster_file_open(&file, output, &err);
-	if (rc == 0) {
-		print[form](&report, file.out);
+	int rc = textfile ? muster_report_write_textfile(&report, textfile, &err)
+			  : muster_file_open(&file, output, &err);
+	if (rc == 0 && !textfile) {
+		(inventory ? forms[form].inventory : forms[form].print)(&report, file.out);
 		rc = muster_file_commit(&file, &err);
 	}
 	if (rc < 0)

@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "cli/cli.h"
+#include "util/env.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "model/trend.h"
@@ -21,6 +22,11 @@ static const char *const localise_names[] = {
 	[MUSTER_LOCALISE_AUTO] = "auto",
 	[MUSTER_LOCALISE_ALWAYS] = "always",
 };
+static const char *const progress_names[MUSTER_PROGRESS_COUNT] = {
+	[MUSTER_PROGRESS_AUTO] = "auto",
+	[MUSTER_PROGRESS_LINE] = "line",
+	[MUSTER_PROGRESS_OFF] = "off",
+};
 static const char *const log_formats[] = { "text", "json" };
 
 /* Before anything else: what is wrong with the other options is a line of the log too. */
@@ -30,6 +36,19 @@ static void find_log_format(int argc, char **argv)
 		if (strcmp(argv[i], "--log-format=json") == 0 ||
 			(strcmp(argv[i], "--log-format") == 0 && i + 1 < argc && strcmp(argv[i + 1], "json") == 0))
 			muster_log_as_json(true);
+}
+
+/* What --progress is without the option. */
+static int find_progress(struct muster_options *options, struct muster_error *err)
+{
+	const char *text = muster_env(MUSTER_ENV_PROGRESS);
+	int found = text && *text
+			    ? muster_parse_name(text, progress_names, MUSTER_PROGRESS_COUNT, "MUSTER_PROGRESS", err)
+			    : MUSTER_PROGRESS_AUTO;
+	if (found < 0)
+		return -1;
+	options->progress = (enum muster_progress_mode)found;
+	return 0;
 }
 
 /* Seconds that --steps may take; the profile's own steps are few. */
@@ -57,6 +76,11 @@ static int check(const char *command, const struct muster_options *options, size
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: --deadline %d is too short: %d s of load and at least %d s for the rest of the run",
 			command, options->deadline_s, load_s, SOAK_REST_S);
+	if (options->html && (strcmp(options->html, "-") == 0 || strcmp(options->html, options->report) == 0))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --html %s: a file of its own is needed; standard output and the file of --report are "
+			"taken",
+			command, options->html);
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
 	for (size_t i = 0; i < 2; i++)
 		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
@@ -89,10 +113,15 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--report", "FILE",
 			"write the JSON report to FILE; - is standard output (default muster-report.json)",
 			.text = &options->report },
+		{ "--html", "FILE", "write the report as an HTML page to FILE too, completely or not at all",
+			.text = &options->html },
 		{ "--spool", "DIR",
 			"write results to DIR during the run, so that `muster assemble DIR` can build the report if "
 			"the run dies",
 			.text = &options->spool },
+		{ "--textfile", "DIR",
+			"also write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
+			.text = &options->textfile },
 		{ "--profile", "NAME", profile, MUSTER_CLI_CHOICE(&options->profile, muster_profile_names) },
 		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S },
 		{ "--repeat", "N", "measure copies and all-reduces N times, check the medians and keep all values",
@@ -109,10 +138,18 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			MUSTER_CLI_CHOICE(&options->localise, localise_names) },
 		{ "--probe-deadline", "SECONDS", "longest time of one probe (default: each probe has its own, 3 to 60)",
 			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S },
+		{ "--progress", "HOW",
+			"auto (a line that moves if standard error or mpirun's is a terminal, else a line per phase; "
+			"default), line (also through a pipe, for srun in a terminal) or off",
+			MUSTER_CLI_CHOICE(&options->progress, progress_names) },
 		{ "--log-format", "FORMAT",
 			"text (default) or json: one JSON object per line on standard error, for a log collector",
 			MUSTER_CLI_CHOICE(&log_format, log_formats) },
 		{ "--strict", NULL, "warnings fail the run", .flag = &options->strict },
+		{ "--inventory", NULL,
+			"print what the nodes have in place of the summary (as `muster report --inventory`); the same "
+			"checks run",
+			.flag = &options->inventory },
 		{ "--beside-jobs", NULL,
 			"other jobs use CPUs and GPUs of these nodes: a copy or an all-reduce that is too slow is "
 			"inconclusive",
@@ -131,6 +168,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	find_log_format(argc, argv);
 	*ret_code = MUSTER_EXIT_USAGE;
 	if (muster_paths_find(&paths, &err) < 0)
+		goto fail;
+	if (find_progress(options, &err) < 0)
 		goto fail;
 	options->program = paths.program;
 	options->configs = paths.configs;

@@ -13,7 +13,7 @@
 
 struct options {
 	struct muster_sim_scenario scenario;
-	const char *sku, *cpu_masks, *scenario_file, *report, *prepare;
+	const char *sku, *cpu_masks, *scenario_file, *report, *html, *prepare;
 	int nodes; /* 0: not said */
 	bool alone, keep, list_faults, list_skus;
 };
@@ -65,6 +65,7 @@ static int simulate(const struct options *o, const struct muster_paths *paths, c
 		.program = paths->program,
 		.hardware = paths->hardware,
 		.report = o->report,
+		.html = o->html,
 		.prepare = o->prepare,
 		.alone = o->alone,
 		.keep = o->keep,
@@ -98,6 +99,7 @@ int muster_cmd_sim(int argc, char **argv)
 			.text = &o.cpu_masks },
 		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
 		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.report },
+		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.html },
 		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",
 			.flag = &o.alone },
 		{ "--prepare", "DIRECTORY", "create this directory with the files of the simulation, and start nothing",

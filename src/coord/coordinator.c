@@ -44,7 +44,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 	muster_run_init(&c->run);
 	c->reader = muster_record_reader_new(c->run.arena, muster_metric_find);
 	muster_membership_init(&c->members, ranks, c->run.arena);
-	muster_progress_init(&c->progress, transport->clock);
+	muster_progress_init(&c->progress, transport->clock, options, ranks);
 	c->rings = (struct muster_ring_context){
 		.transport = transport,
 		.members = &c->members,
@@ -78,6 +78,7 @@ void muster_coordinator_done(struct muster_coordinator *c)
 	muster_run_done(&c->run);
 	free(c->recorded);
 	free(c->progress_of);
+	muster_progress_end(&c->progress);
 	*c = (struct muster_coordinator){ 0 };
 }
 

@@ -27,6 +27,8 @@ struct work {
 	int code;
 	size_t count[MUSTER_STATUS_COUNT];
 	atomic_int verdict; /* of enum muster_status, once it and the counts are known; else INCONCLUSIVE */
+	atomic_bool published;
+	atomic_bool paged; /* the HTML page is written, or none is wanted */
 	atomic_bool done;
 };
 
@@ -52,28 +54,71 @@ static void add_journal(const struct work *work)
 }
 
 /* For log collectors: the findings of the summary, one line each. */
+static void log_finding(const struct muster_finding *finding)
+{
+	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	char *observed = muster_finding_observed(finding);
+	const char *thing = finding->gpu ? finding->gpu : finding->port, *unit = finding->unit;
+	const struct muster_label fields[] = {
+		{ "check", muster_string(finding->check) },
+		{ "status", muster_string(muster_status_name(finding->status)) },
+		{ "gpu", muster_string(finding->gpu) },
+		{ "port", muster_string(finding->port) },
+		{ "metric", muster_string(finding->metric) },
+		/* of numbers only: a column of a table has one type, and `observed` has the others */
+		{ "value", finding->value.type == MUSTER_NUMBER ? finding->value : muster_null() },
+		{ "unit", muster_string(unit && *unit ? unit : NULL) },
+		{ "observed", muster_string(*observed ? observed : NULL) },
+		{ "expected", muster_string(finding->expected) },
+		{ "source", muster_string(finding->source) },
+	};
+	const struct muster_log_place at = {
+		.node = finding->node,
+		.rank = finding->rank,
+		.probe = metric                                      ? muster_metric_probe(metric)
+			 : strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6
+								     : NULL,
+		.fields = fields,
+		.field_count = sizeof fields / sizeof *fields,
+	};
+	muster_log(finding->status == MUSTER_FAIL ? MUSTER_LOG_ERROR : MUSTER_LOG_WARN, &at,
+		"%s %s%s%s: observed %s, expected %s", muster_status_name(finding->status), finding->check,
+		thing ? " on " : "", thing ? thing : "", *observed ? observed : "nothing",
+		finding->expected ? finding->expected : "nothing");
+	free(observed);
+}
+
 static void log_findings(const struct muster_report *report)
 {
-	for (size_t i = 0; i < report->finding_count && muster_log_is_json(); i++) {
-		const struct muster_finding *finding = &report->findings[i];
-		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
-		const struct muster_log_place at = {
-			.node = finding->node,
-			.rank = finding->rank,
-			.probe = metric                                      ? muster_metric_probe(metric)
-				 : strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6
-									     : NULL,
-		};
-		if (finding->status == MUSTER_SKIP)
-			continue;
-		char *observed = muster_finding_observed(finding);
-		const char *thing = finding->gpu ? finding->gpu : finding->port;
-		muster_log(finding->status == MUSTER_FAIL ? MUSTER_LOG_ERROR : MUSTER_LOG_WARN, &at,
-			"%s %s%s%s: observed %s, expected %s", muster_status_name(finding->status), finding->check,
-			thing ? " on " : "", thing ? thing : "", *observed ? observed : "nothing",
-			finding->expected ? finding->expected : "nothing");
-		free(observed);
-	}
+	for (size_t i = 0; i < report->finding_count && muster_log_is_json(); i++)
+		if (report->findings[i].status != MUSTER_SKIP)
+			log_finding(&report->findings[i]);
+}
+
+/* A copy of what the report says: the verdict does not depend on it. */
+static void write_textfile(const struct muster_options *options, const struct muster_report *report)
+{
+	struct muster_error err;
+	if (options->textfile && muster_report_write_textfile(report, options->textfile, &err) < 0)
+		muster_log(MUSTER_LOG_ERROR, NULL, "--textfile: %s", err.text);
+}
+
+/* The report and its last line are out: they keep the verdict. */
+static void write_page(struct work *work, const struct muster_report *report)
+{
+	const char *html = work->s->options->html;
+	struct muster_error err;
+	if (!html || muster_report_write_html(report, html, &err) == 0)
+		atomic_store(&work->paged, true);
+	else
+		muster_log(MUSTER_LOG_ERROR, NULL, "the HTML page could not be written to %s: %s", html, err.text);
+}
+
+/* Of a published report. A page that was asked for and is missing leaves no pass, as a report does. */
+static int exit_code(const struct work *work)
+{
+	bool missing = !work->finalize->silent && !atomic_load(&work->paged);
+	return missing && work->code == MUSTER_EXIT_PASS ? MUSTER_EXIT_INCONCLUSIVE : work->code;
 }
 
 static void *judge_and_write(void *arg)
@@ -90,7 +135,17 @@ static void *judge_and_write(void *arg)
 	atomic_store(&work->verdict, (int)report.verdict);
 	log_findings(&report);
 	const char *path = work->finalize->silent ? NULL : options->report;
-	work->code = muster_report_publish(&report, path, options->report, muster_on_terminal());
+	work->code = muster_report_publish(&report, &(struct muster_publishing){
+							    .path = path,
+							    .named = options->report,
+							    .colour = muster_on_terminal(),
+							    .inventory = options->inventory,
+						    });
+	atomic_store(&work->published, true);
+	if (!work->finalize->silent) {
+		write_page(work, &report);
+		write_textfile(options, &report);
+	}
 	muster_report_done(&report);
 	muster_selection_done(&work->finalize->choice);
 	atomic_store(&work->done, true);
@@ -148,11 +203,16 @@ int muster_finalize_run(struct muster_supervisor *s)
 	}
 	if (!atomic_load(&work->done)) {
 		pthread_detach(thread);
-		return give_up(work);
+		if (!atomic_load(&work->published))
+			return give_up(work);
+		bool paged = atomic_load(&work->paged);
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s: %s: could not be written in time",
+			paged ? "--textfile" : "--html", paged ? s->options->textfile : s->options->html);
+		return exit_code(work);
 	}
 	if (parallel)
 		pthread_join(thread, NULL);
-	int code = work->code;
+	int code = exit_code(work);
 	free(work);
 	return code;
 }
@@ -211,7 +271,7 @@ int muster_finalize_alone(struct muster_supervisor *s)
 	complete_job(s, &run, muster_clock_now(s->clock));
 	judge_and_write(&work);
 	muster_run_done(&run);
-	return work.code;
+	return exit_code(&work);
 }
 
 int muster_finalize_prepare(struct muster_supervisor *s)
@@ -223,6 +283,14 @@ int muster_finalize_prepare(struct muster_supervisor *s)
 	/* a report that cannot be written should not cost a run */
 	if (muster_file_check(o->report, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "--report %s", err.text);
+		return MUSTER_EXIT_USAGE;
+	}
+	if (o->textfile && muster_report_check_textfile(o->textfile, &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, NULL, "--textfile %s", err.text);
+		return MUSTER_EXIT_USAGE;
+	}
+	if (o->html && muster_file_check(o->html, &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, NULL, "--html %s", err.text);
 		return MUSTER_EXIT_USAGE;
 	}
 	if (muster_selection_load(o->configs, o->sku, o->overlay, choice, &err) < 0) {

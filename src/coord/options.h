@@ -14,16 +14,28 @@ enum muster_localise {
 	MUSTER_LOCALISE_ALWAYS,
 };
 
+/* How rank 0 shows the progress. */
+enum muster_progress_mode {
+	MUSTER_PROGRESS_AUTO = 0, /* a line that moves on a terminal, otherwise a line for each phase */
+	MUSTER_PROGRESS_LINE,     /* a line that moves through a pipe too */
+	MUSTER_PROGRESS_OFF,
+	MUSTER_PROGRESS_COUNT
+};
+
 struct muster_options {
 	const char *sku, *overlay, *report;
-	const char *spool; /* folder; NULL */
+	const char *spool;    /* folder; NULL */
+	const char *textfile; /* folder of node_exporter's textfile collector; NULL */
+	const char *html;     /* file of the HTML page; NULL */
 	enum muster_profile profile;
 	int deadline_s;
 	int probe_deadline_s; /* the most that one probe's command may take; 0: the probe's own deadline */
 	bool strict;
 	bool beside_jobs; /* other jobs use CPUs of these nodes, and may use GPUs */
 	bool shared;      /* other programs may use the GPUs */
+	bool inventory;   /* print what the nodes have in place of the summary */
 	enum muster_localise localise;
+	enum muster_progress_mode progress;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */
 	int repeats;                   /* of copies and rings; 0 means once too */
 	int soak_s;                    /* load on each GPU; 0: as short as can be */

@@ -336,8 +336,7 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 		s->coordinator = muster_calloc(1, sizeof *s->coordinator);
 		muster_coordinator_init(
 			s->coordinator, s->transport, &s->deadlines, s->end_ms, hello_until_ms, s->options);
-		s->coordinator->progress.silent = s->host->quiet;
-		s->coordinator->progress.quick = s->options->profile == MUSTER_QUICK;
+		s->coordinator->progress.silent = s->coordinator->progress.silent || s->host->quiet;
 		code = s->host->prepare(s);
 		if (code)
 			muster_coordinator_cancel(s->coordinator, code);

@@ -76,10 +76,20 @@ static struct muster_block find_at(const struct muster_check_state *state, uint3
 	return worst;
 }
 
+int muster_check_after(const struct muster_eval *eval, size_t at)
+{
+	const struct muster_check *checks = eval->expect->checks;
+	int after = checks[at].after;
+	while (after >= 0 && eval->states[after].tally->skipped && !checks[after].after_id)
+		after = checks[after].after;
+	return after;
+}
+
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
-	const struct muster_check_state *state = check->after < 0 ? NULL : &eval->states[check->after];
+	int after = muster_check_after(eval, at);
+	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
 	if (!state || state->failed_count == 0)
 		return (struct muster_block){ .status = MUSTER_PASS };
 	if (place.node == MUSTER_NOWHERE)

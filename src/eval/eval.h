@@ -117,6 +117,7 @@ struct muster_check_state {
 	bool judged;                        /* done to the end */
 	struct muster_median median;        /* found only for checks that ask for it */
 	struct muster_others_index *others; /* of checks that ask for it; else NULL */
+	struct muster_others_index *like;   /* of outliers: those at the same GPU of other nodes */
 	struct muster_tally *tally;
 	const struct muster_sample *first;     /* the first evaluated sample, for the tally's common value */
 	bool mixed;                            /* others had another value */
@@ -259,6 +260,9 @@ void muster_failed_at_add(struct muster_check_state *state, struct muster_place 
 void muster_failed_at_sort(struct muster_check_state *state);
 /* What the check named by `after` has for this check at a place. */
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t check, struct muster_place place);
+/* The index of the check named by `after`; -1: none. Checks of baselines and outliers between the two (expect/place.c)
+ * that do not apply to the run are passed over. */
+int muster_check_after(const struct muster_eval *eval, size_t check);
 /* Whether that blocks a result of this status. */
 bool muster_block_stops(struct muster_block block, enum muster_status status);
 /* Both, and counted. What comes after this check is then blocked by the same finding, unless a failure of the whole
@@ -274,7 +278,12 @@ bool muster_median_takes(const struct muster_eval *eval, size_t check, const str
 /* others.c: the model of the rank's GPU in words; a slice of a GPU (MIG) is a model of its own. */
 const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena);
 /* The values of a check by GPU model, and what the other ranks with the model of a sample's rank have. */
-struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t check);
+enum muster_others_of {
+	MUSTER_OTHERS_OF_MODEL,
+	MUSTER_OTHERS_OF_TYPE,  /* and on nodes with the same VM size */
+	MUSTER_OTHERS_OF_PLACE, /* and with the same bus id; of an exchange, both of its ends */
+};
+struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t check, enum muster_others_of of);
 struct muster_others muster_others_find(const struct muster_others_index *others, const struct muster_sample *sample);
 void muster_others_free(struct muster_others_index *others);
 

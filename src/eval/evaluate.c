@@ -342,7 +342,11 @@ static void judge_places(struct muster_eval *eval, size_t at)
 		state->tally->expected = muster_describe_expected(check, &state->median, eval->report->arena);
 	}
 	if (muster_check_operand(check, MUSTER_OF_OTHERS))
-		state->others = muster_others_make(eval, at);
+		state->others = muster_others_make(eval, at, MUSTER_OTHERS_OF_MODEL);
+	if (muster_check_operand(check, MUSTER_OF_FLEET)) {
+		state->others = muster_others_make(eval, at, MUSTER_OTHERS_OF_TYPE);
+		state->like = muster_others_make(eval, at, MUSTER_OTHERS_OF_PLACE);
+	}
 	if (muster_check_operand(check, MUSTER_OF_PEERS))
 		muster_judge_across(eval, at);
 	else
@@ -362,7 +366,7 @@ static void judge_check(struct muster_eval *eval, size_t at)
 	if (state->done)
 		return;
 	state->done = true;
-	if (check->after >= 0)
+	if (check->after >= 0) /* which evaluates the check named by its own `after` first */
 		judge_check(eval, (size_t)check->after);
 	if (!state->tally->skipped)
 		judge_places(eval, at);
@@ -385,16 +389,21 @@ static const struct muster_label *copy_labels(
 	return copy;
 }
 
-/* The lower limits of a check. */
+static bool copy_limit(const struct muster_check *check, const char *operator, double * ret)
+{
+	const struct muster_operand *operand = muster_check_operand_named(check, operator);
+	*ret = operand ? operand->value.number : 0;
+	return operand != NULL;
+}
+
 static void copy_limits(struct muster_tally *tally, const struct muster_check *check)
 {
-	const struct muster_operand *least = muster_check_operand_named(check, "min"),
-				    *warn_below = muster_check_operand_named(check, "warn_below");
-	tally->has_least = least != NULL;
-	tally->least = least ? least->value.number : 0;
-	tally->has_warn_below = warn_below != NULL;
-	tally->warn_below = warn_below ? warn_below->value.number : 0;
-	tally->share_of = (least || warn_below) && check->share_of ? check->share_of->name : NULL;
+	tally->has_least = copy_limit(check, "min", &tally->least);
+	tally->has_warn_below = copy_limit(check, "warn_below", &tally->warn_below);
+	tally->has_most = copy_limit(check, "max", &tally->most);
+	tally->has_warn_above = copy_limit(check, "warn_above", &tally->warn_above);
+	bool any = tally->has_least || tally->has_warn_below || tally->has_most || tally->has_warn_above;
+	tally->share_of = any && check->share_of ? check->share_of->name : NULL;
 }
 
 static void make_states(struct muster_eval *eval)
@@ -424,8 +433,11 @@ static void make_states(struct muster_eval *eval)
 		};
 		copy_limits(&report->tallies[i], check);
 		state->tally = &report->tallies[i];
-		if (check->after >= 0)
-			eval->states[check->after].has_dependents = true;
+	}
+	for (size_t i = 0; i < expect->check_count; i++) {
+		int after = muster_check_after(eval, i);
+		if (after >= 0)
+			eval->states[after].has_dependents = true;
 	}
 }
 
@@ -434,6 +446,7 @@ static void free_states(struct muster_eval *eval)
 	for (size_t i = 0; i < eval->expect->check_count; i++) {
 		free(eval->states[i].failed_at);
 		muster_others_free(eval->states[i].others);
+		muster_others_free(eval->states[i].like);
 	}
 	free(eval->states);
 }

@@ -82,16 +82,19 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
 {
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
-	struct muster_others others = { 0 };
+	struct muster_others others = { 0 }, like = { 0 };
+	if (state->like)
+		like = muster_others_find(state->like, sample);
 	if (state->others) {
 		others = muster_others_find(state->others, sample);
-		if (others.why_none)
+		if (others.why_none && !state->like)
 			return (struct muster_verdict){ .status = MUSTER_SKIP, .observed = others.why_none };
 	}
 	struct muster_question question = { .check = check,
 		.sample = sample,
 		.median = &state->median,
 		.others = state->others ? &others : NULL,
+		.like = state->like ? &like : NULL,
 		.limit = check->share_of ? limit->value.number : 0,
 		.arena = arena };
 	for (size_t i = 0; i < check->operand_count; i++) {
@@ -104,6 +107,8 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 			verdict.status = answer == MUSTER_ANSWER_WARN ? MUSTER_WARN : muster_check_status(check);
 		if (operator->each_sample)
 			verdict.expected = operator->describe(&question);
+		if (operator->stand)
+			verdict.observed = operator->stand(&question);
 	}
 	return verdict;
 }

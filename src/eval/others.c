@@ -1,7 +1,7 @@
 /* others.c - what the other ranks with the same GPU model have: their median, and how far they usually are from it
  *
- * All values of a model are sorted once; a rank's others are these without its own, so that each rank costs a few
- * binary searches.
+ * All values of a model (or of a model and a machine type, or of one GPU of all nodes) are sorted once; a rank's others
+ * are these without its own, so that each rank costs a few binary searches.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -11,16 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of the ranks with one model, ascending. */
+/* The values of the ranks with one key, ascending. */
 struct group {
 	const char *model;
 	double *values;
 	size_t count;
+	double mean_deviation;
 };
+
+enum { MODEL, VM_SIZE, GPU, PEER, KEYS };
 
 struct member {
 	const struct muster_sample *sample;
-	const char *model;
+	double value;          /* with share_of its share */
+	const char *key[KEYS]; /* what those have in common that are compared; NULL where it does not matter */
 	size_t group;
 };
 
@@ -30,6 +34,7 @@ struct muster_others_index {
 	struct group *groups;
 	size_t group_count;
 	double *values;
+	double share; /* of an outlier: how far below the median a value is low */
 };
 
 static int by_sample(const void *a, const void *b)
@@ -38,55 +43,103 @@ static int by_sample(const void *a, const void *b)
 	return ((uintptr_t)x->sample > (uintptr_t)y->sample) - ((uintptr_t)x->sample < (uintptr_t)y->sample);
 }
 
-static int by_model(const void *a, const void *b)
+/* Equal texts are most often equal pointers: those of a run are interned. */
+static int key_order(const struct member *a, const struct member *b)
 {
-	const struct member *x = a, *y = b;
-	int order = strcmp(x->model, y->model);
-	double p = x->sample->value.number, q = y->sample->value.number;
-	return order ? order : (p > q) - (p < q);
+	for (size_t i = 0; i < KEYS; i++) {
+		int order = a->key[i] == b->key[i] ? 0 : muster_text_order(a->key[i], b->key[i]);
+		if (order)
+			return order;
+	}
+	return 0;
 }
 
-static const char *text_of(const struct muster_rank *rank, const struct muster_metric *metric)
+static int by_key(const void *a, const void *b)
 {
-	const struct muster_sample *sample = muster_samples_find(&rank->samples, metric);
+	const struct member *x = a, *y = b;
+	int order = key_order(x, y);
+	return order ? order : (x->value > y->value) - (x->value < y->value);
+}
+
+static const char *text_of(const struct muster_samples *samples, const struct muster_metric *metric)
+{
+	const struct muster_sample *sample = muster_samples_find(samples, metric);
 	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
 }
 
 const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena)
 {
-	const char *model = text_of(rank, muster_metric_find("gpu.name"));
+	const char *model = text_of(&rank->samples, muster_metric_find("gpu.name"));
 	bool slice = rank->gpu_uuid && strncmp(rank->gpu_uuid, "MIG-", 4) == 0;
-	const char *profile = slice ? text_of(rank, muster_metric_find("gpu.mig_profile")) : NULL;
+	const char *profile = slice ? text_of(&rank->samples, muster_metric_find("gpu.mig_profile")) : NULL;
 	model = model ? model : "a GPU of unknown model";
 	return slice ? muster_arena_printf(arena, "%s, MIG %s", model, profile ? profile : "instance") : model;
 }
 
-struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t at)
+/* The key of a sample: the model; with its VM size; with its GPU, and the GPU of its peer, if it has one. */
+static void set_key(const struct muster_eval *eval, const struct muster_entry *entry, enum muster_others_of of,
+	const struct muster_metric *vm_size, struct member *member)
 {
+	const struct muster_node *node = &eval->run->nodes[entry->node];
+	const struct muster_rank *rank = &node->ranks[entry->rank];
+	const struct muster_sample *sample = entry->sample;
+	member->key[MODEL] = muster_gpu_model(rank, eval->report->arena);
+	if (of == MUSTER_OTHERS_OF_MODEL)
+		return;
+	member->key[VM_SIZE] = text_of(&node->samples, vm_size);
+	if (of == MUSTER_OTHERS_OF_TYPE)
+		return;
+	member->key[GPU] = rank->gpu;
+	member->key[PEER] = muster_label_string(sample->labels, sample->label_count, "peer_gpu");
+}
+
+/* Sorted values begin and end groups. */
+static void make_groups(struct muster_others_index *others)
+{
+	for (size_t i = 0; i < others->member_count; i++) {
+		struct member *member = &others->members[i];
+		others->values[i] = member->value;
+		if (i == 0 || key_order(member, &member[-1]) != 0)
+			others->groups[others->group_count++] =
+				(struct group){ .model = member->key[MODEL], .values = &others->values[i] };
+		member->group = others->group_count - 1;
+		others->groups[member->group].count++;
+	}
+	for (size_t i = 0; i < others->group_count; i++) {
+		struct group *group = &others->groups[i];
+		double median = (group->values[(group->count - 1) / 2] + group->values[group->count / 2]) / 2, sum = 0;
+		for (size_t j = 0; j < group->count; j++)
+			sum += fabs(group->values[j] - median);
+		group->mean_deviation = sum / (double)group->count;
+	}
+}
+
+struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t at, enum muster_others_of of)
+{
+	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_operand *outlier = muster_check_operand(check, MUSTER_OF_FLEET);
 	struct muster_range range = eval->index.of_check[at];
 	struct muster_others_index *others = muster_calloc(1, sizeof *others);
 	others->members = muster_calloc(range.count + 1, sizeof *others->members);
 	others->values = muster_calloc(range.count + 1, sizeof *others->values);
 	others->groups = muster_calloc(range.count + 1, sizeof *others->groups);
+	const struct muster_metric *vm_size = muster_metric_find("node.vm_size");
+	others->share = outlier ? outlier->warn : 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		const struct muster_rank *rank = &eval->run->nodes[entry->node].ranks[entry->rank];
-		if (muster_median_takes(eval, at, entry))
-			others->members[others->member_count++] = (struct member){
-				.sample = entry->sample,
-				.model = muster_gpu_model(rank, eval->report->arena),
-			};
+		const struct muster_sample *limit =
+			check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
+		if (!muster_median_takes(eval, at, entry) || (check->share_of && !muster_limit_counts(check, limit)))
+			continue;
+		struct member *member = &others->members[others->member_count++];
+		*member = (struct member){
+			.sample = entry->sample,
+			.value = entry->sample->value.number / (limit ? limit->value.number : 1),
+		};
+		set_key(eval, entry, of, vm_size, member);
 	}
-	qsort(others->members, others->member_count, sizeof *others->members, by_model);
-	for (size_t i = 0; i < others->member_count; i++) {
-		struct member *member = &others->members[i];
-		others->values[i] = member->sample->value.number;
-		if (i == 0 || strcmp(member->model, member[-1].model) != 0)
-			others->groups[others->group_count++] =
-				(struct group){ .model = member->model, .values = &others->values[i] };
-		member->group = others->group_count - 1;
-		others->groups[member->group].count++;
-	}
+	qsort(others->members, others->member_count, sizeof *others->members, by_key);
+	make_groups(others);
 	qsort(others->members, others->member_count, sizeof *others->members, by_sample);
 	return others;
 }
@@ -111,6 +164,20 @@ static double distance_of(const struct group *group, size_t own, double middle, 
 	return fmax(fabs(middle - value_at(group, own, low)), fabs(value_at(group, own, low + rank) - middle));
 }
 
+/* How many values of the group are lower than this one. */
+static size_t below(const struct group *group, double value)
+{
+	size_t low = 0, high = group->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (group->values[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 struct muster_others muster_others_find(const struct muster_others_index *others, const struct muster_sample *sample)
 {
 	const struct member key = { .sample = sample };
@@ -119,15 +186,11 @@ struct muster_others muster_others_find(const struct muster_others_index *others
 	if (!member)
 		return (struct muster_others){ .why_none = "its own value does not count" };
 	const struct group *group = &others->groups[member->group];
-	size_t low = 0, high = group->count, count = group->count - 1;
-	struct muster_others found = { .count = count, .model = group->model };
-	while (low < high) { /* its own place: any that has the same value will do */
-		size_t middle = low + (high - low) / 2;
-		if (group->values[middle] < sample->value.number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	size_t count = group->count - 1;
+	size_t low = below(group, member->value); /* its own place: any that has the same value will do */
+	struct muster_others found = {
+		.count = count, .model = group->model, .lower = low, .mean_deviation = group->mean_deviation
+	};
 	if (count == 0) {
 		found.why_none = "no other rank has this GPU model, so there is nothing to compare with";
 		return found;
@@ -136,6 +199,8 @@ struct muster_others muster_others_find(const struct muster_others_index *others
 	found.deviation = (distance_of(group, low, found.median, (count - 1) / 2) +
 				  distance_of(group, low, found.median, count / 2)) /
 			  2;
+	double bound = found.median * (1 - others->share);
+	found.low = below(group, bound) - (member->value < bound);
 	if (!(found.median > 0))
 		found.why_none = "the median of the other ranks is not above 0";
 	return found;

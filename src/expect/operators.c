@@ -5,9 +5,11 @@
 #include "expect/operators.h"
 
 #include "expect/parse.h"
+#include "expect/baseline.h"
 #include "expect/describe.h"
 #include "expect/events.h"
 #include "expect/limits.h"
+#include "expect/outlier.h"
 #include "expect/regex_limits.h"
 #include "expect/slower.h"
 #include "expect/version.h"
@@ -466,6 +468,42 @@ const struct muster_operator muster_operators[] = {
 		.lint = muster_slower_lint,
 		.judge = muster_slower_judge,
 		.describe = muster_slower_describe },
+	{ .name = "outlier",
+		.types = NUMBERS,
+		.kind = MUSTER_OF_FLEET,
+		.uncalibrated = true,
+		.shared = true,
+		.gives_way = true,
+		.parse = muster_outlier_parse,
+		.beside = alone_beside,
+		.judge = muster_outlier_judge,
+		.stand = muster_outlier_stand,
+		.describe = muster_outlier_describe },
+	{ .name = "min_of_baseline",
+		.types = NUMBERS,
+		.gives_way = true,
+		.parse = muster_baseline_share_parse,
+		.beside = muster_baseline_beside,
+		.judge = muster_baseline_min_judge,
+		.stand = muster_baseline_stand,
+		.describe = muster_baseline_describe },
+	{ .name = "warn_of_baseline",
+		.types = NUMBERS,
+		.gives_way = true,
+		.parse = muster_baseline_share_parse,
+		.beside = muster_baseline_beside,
+		.lint = muster_baseline_warn_lint,
+		.judge = muster_baseline_warn_judge,
+		.stand = muster_baseline_stand,
+		.describe = muster_baseline_describe },
+	{ .name = "max_mad",
+		.types = NUMBERS,
+		.gives_way = true,
+		.parse = muster_baseline_mad_parse,
+		.beside = muster_baseline_beside,
+		.judge = muster_baseline_mad_judge,
+		.stand = muster_baseline_stand,
+		.describe = muster_baseline_describe },
 	{ .name = "no_event",
 		.types = NUMBERS,
 		.kind = MUSTER_OF_EVENT,

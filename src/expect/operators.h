@@ -20,6 +20,7 @@ enum muster_operator_kind {
 	MUSTER_OF_PEERS,     /* the values of all nodes or all ranks */
 	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
 	MUSTER_OF_OTHERS,    /* the values of the other ranks with the same GPU model */
+	MUSTER_OF_FLEET,     /* the values of all ranks with the same GPU model and machine type */
 	MUSTER_OF_EVENT,     /* other samples of the same event; where there is none, whether the log could be read */
 };
 
@@ -39,10 +40,13 @@ struct muster_median {
 	const char *why_none; /* why the median cannot be used; NULL when it can */
 };
 
-/* The values of a check at the other ranks with a GPU of the same model. */
+/* The values of a check at the other ranks with a GPU of the same model, or with share_of their shares. */
 struct muster_others {
 	double median, deviation; /* the median distance from the median (MAD) */
+	double mean_deviation;    /* the mean distance of all of them from their median, the own value among them */
 	size_t count;
+	size_t lower; /* how many are lower than the own value */
+	size_t low;   /* of an outlier: how many are, by its share, below the median */
 	const char *model;
 	const char *why_none; /* why there is no median; NULL when there is one */
 };
@@ -54,6 +58,7 @@ struct muster_question {
 	const struct muster_sample *sample; /* describe: NULL for all samples in general */
 	const struct muster_median *median; /* describe: NULL when it is not known yet */
 	const struct muster_others *others; /* of the sample; NULL when they are not known */
+	const struct muster_others *like;   /* outlier: of them, those at the same GPU of other nodes */
 	double limit;                       /* judge, with share_of: what the value is divided by, above 0 */
 	struct muster_arena *arena;         /* owns what describe returns; judge has none */
 };
@@ -68,6 +73,7 @@ struct muster_operator {
 	bool any_case;     /* honours ignore_case */
 	bool worded;       /* honours in_words */
 	bool shared;       /* honours share_of */
+	bool gives_way;    /* without `after`, the check comes after the other checks of its metric: see place.c */
 
 	/* Read the operator's value into the struct muster_operand. -1 with what is wrong in the reader's error. */
 	int (*parse)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
@@ -79,6 +85,8 @@ struct muster_operator {
 	int (*lint)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: what to make of the value. Called for each sample: no allocation. */
 	enum muster_answer (*judge)(const struct muster_question *question);
+	/* Optional: where a value stands that is not good, in words; the value itself, without its unit, is last. */
+	const char *(*stand)(const struct muster_question *question);
 	/* What is expected, in words; "" when another operator says it. Operators of one check that share this
 	 * function are described by one call, for the first of them. */
 	const char *(*describe)(const struct muster_question *question);

@@ -95,7 +95,10 @@ static int read_checks(struct muster_json_reader *r, void *into, const struct mu
 	if (muster_json_each_read(r, json, muster_expect_check_read, expect->checks, size) < 0 ||
 		muster_json_each_read(r, json, find_after, expect->checks, size) < 0)
 		return -1;
-	return muster_json_each_read(r, json, check_circle, expect->checks, size);
+	if (muster_json_each_read(r, json, check_circle, expect->checks, size) < 0)
+		return -1;
+	muster_expect_place(expect);
+	return 0;
 }
 
 /* ---- the frame ---- */

@@ -50,11 +50,25 @@ muster_field_read_fn muster_expect_label_read;        /* const char *: a label t
 int muster_expect_need_label(struct muster_json_reader *r, const char *label); /* the metric must carry it */
 /* The metric must have more than one value: one fact has nothing beside it. */
 int muster_expect_need_many(struct muster_json_reader *r);
+/* The metric must be one of a rank or a GPU. */
+int muster_expect_need_peers(struct muster_json_reader *r);
 /* What the operators say together. */
 int muster_expect_operators_check(struct muster_json_reader *r);
 /* For lint: what can be judged, but never comes true or never matters. A site that moves one limit past another knows
  * what it does, so only lint says it. json: the check's. */
 int muster_expect_operators_lint(struct muster_json_reader *r, const struct muster_json *json);
+
+/* ---- parse_numbers.c ---- */
+
+muster_field_read_fn muster_expect_share_read;   /* double: above 0 and below 1 */
+muster_field_read_fn muster_expect_above_0_read; /* double */
+muster_field_read_fn muster_expect_from_0_read;  /* double */
+
+/* ---- place.c ---- */
+
+/* Give each check of a baseline or of outliers that has no `after` a place behind the other checks of its metric. All
+ * checks know what they come after, and no `after` leads back to its check. */
+void muster_expect_place(struct muster_expect *expect);
 
 /* ---- provenance.c: of the check at hand ---- */
 

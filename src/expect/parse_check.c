@@ -1,5 +1,6 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
+#include "expect/baseline.h"
 #include "expect/parse.h"
 #include "muster/probe.h"
 #include "muster/run.h"
@@ -261,6 +262,7 @@ static const struct muster_field key_fields[] = {
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_check, baseline, OBJECT), .object = &muster_baseline_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
 	{ .key = "inconclusive_on", .read = read_inconclusive_on, .optional = true },

@@ -1,5 +1,6 @@
 /* parse_operators.c - what a check expects of its metric, and what its operators say together
  */
+#include "expect/baseline.h"
 #include "expect/parse.h"
 
 #include <string.h>
@@ -58,6 +59,16 @@ int muster_expect_need_many(struct muster_json_reader *r)
 				 r, "%s has one value for the whole job: there is nothing to compare", metric->name);
 }
 
+int muster_expect_need_peers(struct muster_json_reader *r)
+{
+	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
+	return metric->scope == MUSTER_SCOPE_RANK || metric->scope == MUSTER_SCOPE_GPU
+		       ? 0
+		       : muster_json_reader_fail(r,
+				 "%s is no metric of a rank or a GPU: there are no peers to compare with",
+				 metric->name);
+}
+
 /* The operators that a type of metric has. */
 static const char *list_operators(struct muster_json_reader *r, enum muster_type type)
 {
@@ -94,22 +105,28 @@ int muster_expect_operator_read(struct muster_json_reader *r, void *into, const 
 static int check_companions(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_operand *peers = muster_check_operand(check, MUSTER_OF_PEERS);
-	bool any_case = false, worded = false, shared = false;
+	bool any_case = false, worded = false, shared = false, of_baseline = false;
 	for (size_t i = 0; i < check->operand_count; i++) {
 		any_case = any_case || check->operands[i].operator->any_case;
 		worded = worded || check->operands[i].operator->worded;
 		shared = shared || check->operands[i].operator->shared;
+		of_baseline = of_baseline || check->operands[i].operator->beside == muster_baseline_beside;
 	}
 	if (check->within && !peers)
 		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across");
-	if (check->at_least && !muster_check_operand(check, MUSTER_OF_MEDIAN))
+	if (check->at_least && !muster_check_operand(check, MUSTER_OF_MEDIAN) &&
+		!muster_check_operand(check, MUSTER_OF_FLEET))
 		return muster_json_reader_fail_member(
-			r, "at_least", "is only allowed with min_of_median or max_of_median");
+			r, "at_least", "is only allowed with min_of_median, max_of_median or outlier");
+	if (check->baseline.count > 0 && !of_baseline)
+		return muster_json_reader_fail_member(
+			r, "baseline", "says something only beside min_of_baseline, warn_of_baseline or max_mad");
 	if (check->in_words && !worded)
 		return muster_json_reader_fail_member(r, "in_words", "says something only beside one_of or matches");
 	if (check->share_of && !shared)
 		return muster_json_reader_fail_member(r, "share_of",
-			"says something only beside min, max, warn_below, warn_above, min_of_median or max_of_median");
+			"says something only beside min, max, warn_below, warn_above, min_of_median, max_of_median or "
+			"outlier");
 	for (size_t i = 0; check->share_of && i < check->operand_count; i++)
 		if (check->operands[i].operator->exact)
 			return muster_json_reader_fail_member(r, "share_of",

@@ -7,48 +7,27 @@
 
 #include "expect/describe.h"
 #include "expect/parse.h"
+#include "model/trend.h"
 
 #include <math.h>
 #include <string.h>
-
-static int read_share(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	double *number = into;
-	if (muster_json_number_read(r, number, json) < 0)
-		return -1;
-	return *number > 0 && *number < 1
-		       ? 0
-		       : muster_json_reader_fail(r, "a number above 0 and below 1 is needed, found %g", *number);
-}
 
 static int read_fail(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_value *value = into;
 	value->type = MUSTER_NUMBER;
-	return read_share(r, &value->number, json);
-}
-
-static int read_mad(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	double *number = into;
-	if (muster_json_number_read(r, number, json) < 0)
-		return -1;
-	return *number >= 0 ? 0 : muster_json_reader_fail(r, "a number from 0 is needed, found %g", *number);
+	return muster_expect_share_read(r, &value->number, json);
 }
 
 int muster_slower_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
 		{ MUSTER_FIELD_AS(muster_operand, "fail", value, NUMBER), .read = read_fail },
-		{ MUSTER_FIELD(muster_operand, warn, NUMBER), .read = read_share, .optional = true },
-		{ MUSTER_FIELD(muster_operand, mad, NUMBER), .read = read_mad, .optional = true },
+		{ MUSTER_FIELD(muster_operand, warn, NUMBER), .read = muster_expect_share_read, .optional = true },
+		{ MUSTER_FIELD(muster_operand, mad, NUMBER), .read = muster_expect_from_0_read, .optional = true },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
-	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
-	if (metric->scope != MUSTER_SCOPE_RANK && metric->scope != MUSTER_SCOPE_GPU)
-		return muster_json_reader_fail(
-			r, "%s is no metric of a rank or a GPU: there are no peers to compare with", metric->name);
-	return muster_object_read(r, json, &type, into);
+	return muster_expect_need_peers(r) < 0 ? -1 : muster_object_read(r, json, &type, into);
 }
 
 int muster_slower_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
@@ -58,11 +37,6 @@ int muster_slower_lint(struct muster_json_reader *r, void *into, const struct mu
 	return operand->warn < operand->value.number ? 0
 						     : muster_json_reader_fail(r, "warn, %g, has no effect: fail is %g",
 							       operand->warn, operand->value.number);
-}
-
-static bool is_time(const struct muster_metric *metric)
-{
-	return strcmp(metric->unit, "ms") == 0 || strcmp(metric->unit, "us") == 0 || strcmp(metric->unit, "s") == 0;
 }
 
 /* How far from the median a value may be, for this share of it. */
@@ -77,7 +51,7 @@ enum muster_answer muster_slower_judge(const struct muster_question *q)
 	double value = q->sample->value.number;
 	if (others->why_none)
 		return MUSTER_ANSWER_GOOD;
-	double behind = is_time(q->check->metric) ? value - others->median : others->median - value;
+	double behind = muster_metric_is_time(q->check->metric) ? value - others->median : others->median - value;
 	if (behind > allowed(q->operand, others, q->operand->value.number))
 		return MUSTER_ANSWER_BAD;
 	return q->operand->warn > 0 && behind > allowed(q->operand, others, q->operand->warn) ? MUSTER_ANSWER_WARN
@@ -98,7 +72,7 @@ const char *muster_slower_describe(const struct muster_question *q)
 		return muster_arena_printf(arena,
 			"at most %g %% slower than the median of the other ranks with the same GPU model%s%s%s",
 			operand->value.number * 100, *warning ? " (" : "", warning, *warning ? ")" : "");
-	bool more = is_time(q->check->metric);
+	bool more = muster_metric_is_time(q->check->metric);
 	double away = allowed(operand, others, operand->value.number),
 	       bound = more ? others->median + away : others->median - away;
 	return muster_arena_printf(arena, "%s %.4g%s%s (%.3g %% %s than %.4g, the median of the %s with %s%s%s)",

@@ -161,10 +161,26 @@ enum muster_trend muster_metric_trend(const struct muster_metric *metric)
 	return found ? found->trend : MUSTER_TREND_FACT;
 }
 
+bool muster_metric_is_time(const struct muster_metric *metric)
+{
+	return strcmp(metric->unit, "ms") == 0 || strcmp(metric->unit, "us") == 0 || strcmp(metric->unit, "s") == 0;
+}
+
+enum muster_worse muster_metric_worse(const struct muster_metric *metric)
+{
+	enum muster_trend trend = muster_metric_trend(metric);
+	if (metric->type != MUSTER_NUMBER)
+		return MUSTER_WORSE_NEITHER;
+	if (trend == MUSTER_TREND_MORE)
+		return MUSTER_WORSE_BELOW;
+	return trend == MUSTER_TREND_LESS || muster_metric_is_time(metric) ? MUSTER_WORSE_ABOVE : MUSTER_WORSE_NEITHER;
+}
+
 bool muster_metric_scatters(const struct muster_metric *metric)
 {
 	enum muster_trend trend = muster_metric_trend(metric);
-	bool rate = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0;
+	bool rate = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "TFLOP/s") == 0 ||
+		    strcmp(metric->unit, "us") == 0;
 	return metric->type == MUSTER_NUMBER && (trend == MUSTER_TREND_DRIFTS || (trend != MUSTER_TREND_FACT && rate));
 }
 

@@ -15,6 +15,13 @@ enum muster_trend {
 
 enum muster_trend muster_metric_trend(const struct muster_metric *metric);
 
+bool muster_metric_is_time(const struct muster_metric *metric); /* in s, ms or us */
+
+/* Which side of a usual value is the worse one: below it where more is better, above it where less is better and of
+ * times; of other numbers, and of texts, none is. */
+enum muster_worse { MUSTER_WORSE_NEITHER = 0, MUSTER_WORSE_BELOW, MUSTER_WORSE_ABOVE };
+enum muster_worse muster_metric_worse(const struct muster_metric *metric);
+
 /* Whether its values scatter from one measurement to the next: a rate or a time, not a count. */
 bool muster_metric_scatters(const struct muster_metric *metric);
 

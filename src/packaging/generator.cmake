@@ -31,6 +31,9 @@ function(muster_fields component)
 endfunction()
 
 muster_fields(MUSTER -dRecommends ${mpi} -dDepends ${others})
+if(CPACK_MUSTER_SQLITE) # opened at run time, so dpkg-shlibdeps does not find it
+	string(APPEND CPACK_DEBIAN_MUSTER_PACKAGE_DEPENDS ", libsqlite3-0 (>= 3.34)")
+endif()
 if(spank IN_LIST CPACK_COMPONENTS_ALL)
 	muster_fields(SPANK ${CPACK_MUSTER_BUILD}/lib/muster/spank_muster.so)
 	string(PREPEND CPACK_DEBIAN_SPANK_PACKAGE_DEPENDS "muster (= ${CPACK_PACKAGE_VERSION}), ")

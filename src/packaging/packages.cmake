@@ -27,6 +27,7 @@ to exclude and what to do. CUDA, NVML, NCCL and libibverbs are opened at run
 time.")
 set(CPACK_MUSTER_BUILD ${CMAKE_BINARY_DIR})
 set(CPACK_MUSTER_SOURCE ${CMAKE_CURRENT_LIST_DIR})
+set(CPACK_MUSTER_SQLITE ${SQLite3_FOUND})
 
 # Slurm loads only plugins that were built for its own release, 22.05.* for example.
 if(TARGET spank_muster AND EXISTS ${SLURM_INCLUDE}/slurm/slurm_version.h)
@@ -72,6 +73,9 @@ set(CPACK_RPM_MAIN_COMPONENT muster)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP System/Benchmark)
+if(SQLite3_FOUND) # opened at run time
+	set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES "libsqlite3.so.0()(64bit)")
+endif()
 set(CPACK_RPM_MUSTER_PACKAGE_SUMMARY ${CPACK_PACKAGE_DESCRIPTION_SUMMARY})
 set(CPACK_RPM_MUSTER_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_LIST_DIR}/prerm)
 set(CPACK_PACKAGE_RELOCATABLE OFF)

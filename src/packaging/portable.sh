@@ -84,9 +84,12 @@ END
 binaries() {
 	find "$tree" -type f \( -name '*.so' -o -name '*.so.*' -o -name '*.bin' -o -path '*/bin/muster' \)
 }
-for file in $(binaries); do
-	ldd "$file" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'
-done | sort -u | while read -r library; do
+{
+	for file in $(binaries); do
+		ldd "$file" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'
+	done
+	ldconfig -p | sed -n 's/.*libsqlite3\.so\.0 .*=> //p' | head -n 1 # opened at run time
+} | sort -u | while read -r library; do
 	case ${library##*/} in
 	libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libresolv.so.* | ld-linux*) continue ;;
 	esac

@@ -10,6 +10,7 @@
 #include "system/topology.h"
 #include "vendor/verbs.h"
 #include "system/sysfs.h"
+#include "util/cpuset.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "probes/metrics.h"
@@ -27,6 +28,9 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.cpus", MUSTER_NUMBER, "", "logical CPUs online"),
 	NODE_METRIC("node.sockets", MUSTER_NUMBER, "", "CPU packages"),
 	NODE_METRIC("node.numa_nodes", MUSTER_NUMBER, "", "NUMA nodes that have CPUs"),
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.numa_cpu_list", MUSTER_STRING, "",
+		"CPUs of each of these NUMA nodes: \"0-23\"; package: the CPU package of the first of them",
+		"numa_node", "package"),
 	NODE_METRIC("node.memory_mib", MUSTER_NUMBER, "MiB", "MemTotal of /proc/meminfo"),
 	NODE_METRIC("node.gpu_count", MUSTER_NUMBER, "", "GPUs of the node that NVML can reach"),
 	NODE_METRIC(
@@ -95,6 +99,36 @@ static int count_homes(hwloc_topology_t topology)
 	return count;
 }
 
+/* The NUMA nodes that are the home of a CPU, each with its CPUs. topology: NULL with the reason. */
+static void measure_numa_cpus(struct muster_probe_ctx *ctx, hwloc_topology_t topology, const char *why)
+{
+	const struct muster_value unknown[] = { muster_string("unknown"), muster_string("unknown") };
+	if (!topology) {
+		muster_emit_null(ctx, "node.numa_cpu_list", unknown, 2, "%s", why);
+		return;
+	}
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	int index = -1;
+	muster_topology_homes(topology, hwloc_get_root_obj(topology)->cpuset, homes);
+	while ((index = hwloc_bitmap_next(homes, index)) >= 0) {
+		hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)index), package = NULL;
+		struct muster_error err;
+		do
+			package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package);
+		while (package && !hwloc_bitmap_isset(package->cpuset, (unsigned int)hwloc_bitmap_first(node->cpuset)));
+		const struct muster_value labels[] = { muster_number(index),
+			muster_number(package ? package->os_index : 0) };
+		if (muster_cpuset_check(node->cpuset, &err) < 0) {
+			muster_emit_null(ctx, "node.numa_cpu_list", labels, 2, "%s", err.text);
+			continue;
+		}
+		char *list = muster_cpuset_list(node->cpuset);
+		muster_emit(ctx, "node.numa_cpu_list", labels, 2, muster_string(list));
+		free(list);
+	}
+	hwloc_bitmap_free(homes);
+}
+
 static void measure_cpus(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[256];
@@ -117,6 +151,7 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 			muster_emit_null_for(ctx, counts[i].metric, NULL, "hwloc shows no %s", counts[i].what);
 		else
 			muster_emit_for(ctx, counts[i].metric, NULL, muster_number(counts[i].count));
+	measure_numa_cpus(ctx, topology, no_topology.text);
 
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
 	if (root && !architecture)

@@ -98,13 +98,15 @@ static double spread_of(const struct muster_sample *sample)
 }
 
 /* How far two measurements of the same thing may lie apart. */
-static double noise_of(const struct muster_sample *before, const struct muster_sample *after, bool *ret_from_repeats)
+static double noise_of(
+	const struct muster_sample *before, const struct muster_sample *after, enum muster_noise_from *ret_from)
 {
 	const char *name = before->metric->name;
-	*ret_from_repeats = before->value_count > 1 && after->value_count > 1;
+	bool repeated = before->value_count > 1 && after->value_count > 1;
+	*ret_from = repeated ? MUSTER_NOISE_FROM_REPEATS : MUSTER_NOISE_FROM_ASSUMPTION;
 	if (!muster_metric_scatters(before->metric))
 		return 0;
-	if (*ret_from_repeats)
+	if (repeated)
 		return fmax(fmax(spread_of(before), spread_of(after)), MUSTER_NOISE_LEAST);
 	return strstr(name, "_together_") ? MUSTER_NOISE_TOGETHER : MUSTER_NOISE_DEFAULT;
 }
@@ -155,7 +157,7 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 	}
 	if (trend != MUSTER_TREND_FACT && numbers) {
 		double difference = after->value.number - before->value.number;
-		change.noise = noise_of(before, after, &change.noise_from_repeats);
+		change.noise = noise_of(before, after, &change.noise_from);
 		if (before->value.number != 0)
 			change.share = difference / fabs(before->value.number);
 		if (before->value.number != 0 && fabs(change.share) <= change.noise) {
@@ -363,8 +365,7 @@ static bool are_apart(const struct muster_report *before, const struct muster_re
 	       (differ(before, after, "node.vm_size") || differ(before, after, "gpu.name"));
 }
 
-/* By kind, and within one in the order in which they were found. */
-static void sort_changes(struct muster_comparison *to)
+void muster_comparison_sort(struct muster_comparison *to)
 {
 	struct muster_change *sorted = muster_calloc(to->change_count + 1, sizeof *sorted);
 	size_t count = 0;
@@ -402,7 +403,7 @@ void muster_compare(
 		free(comparison.changes);
 		comparison = (struct muster_comparison){ .incomparable = comparison.incomparable };
 	}
-	sort_changes(&comparison);
+	muster_comparison_sort(&comparison);
 	*ret = comparison;
 }
 

@@ -7,6 +7,7 @@
 #ifndef MUSTER_REPORT_COMPARE_H
 #define MUSTER_REPORT_COMPARE_H
 
+#include "expect/operators.h"
 #include "muster/report.h"
 
 enum muster_change_kind { MUSTER_CHANGE_WORSE = 0, MUSTER_CHANGE_BETTER, MUSTER_CHANGE_CHANGED, MUSTER_CHANGE_COUNT };
@@ -17,6 +18,14 @@ enum muster_change_about {
 	MUSTER_ABOUT_JUDGEMENT,  /* a check that did not fail before and does now, or the other way */
 	MUSTER_ABOUT_PRESENCE,   /* a node or a rank that only one of the runs has */
 	MUSTER_ABOUT_COUNT
+};
+
+/* Where the variation of a value is known from. */
+enum muster_noise_from {
+	MUSTER_NOISE_FROM_ASSUMPTION = 0,
+	MUSTER_NOISE_FROM_REPEATS,
+	MUSTER_NOISE_FROM_BASELINE,
+	MUSTER_NOISE_FROM_COUNT
 };
 
 struct muster_change {
@@ -33,7 +42,7 @@ struct muster_change {
 	const char *unit;                         /* "" for none */
 	double share;                             /* (after - before) / before; 0 where that says nothing */
 	double noise;                             /* as a share; 0 of what does not scatter */
-	bool noise_from_repeats;
+	enum muster_noise_from noise_from;
 };
 
 struct muster_comparison {
@@ -44,9 +53,9 @@ struct muster_comparison {
 	const char *note; /* NULL, or what was not compared */
 };
 
-/* Without repeats the variation is unknown. Runs on one machine type differed by at most 1 % (docs/measurements.md);
- * five times that counts as a difference. Copies of all GPUs at once share host memory with other users: 41 to 55
- * GB/s were seen on the same machine. */
+/* Without repeats the variation is unknown. Runs on one machine type differed by at most 1 %
+ * (docs/dev/measurements.md); five times that counts as a difference. Copies of all GPUs at once share host memory with
+ * other users: 41 to 55 GB/s were seen on the same machine. */
 #define MUSTER_NOISE_DEFAULT 0.05
 #define MUSTER_NOISE_TOGETHER 0.25
 #define MUSTER_NOISE_LEAST 0.01 /* repeats that agree better than that prove no more */
@@ -54,6 +63,23 @@ struct muster_comparison {
 /* All that compare points to must outlive ret. */
 void muster_compare(
 	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret);
+
+/* What earlier runs measured of a metric, of the samples with all these labels: an after-value differs if it is further
+ * from the median than the share of the median and so many times the MAD. */
+struct muster_learned_value {
+	const struct muster_metric *metric;
+	const struct muster_label *where;
+	size_t where_count;
+	struct muster_baseline baseline;
+	double share, mads;
+};
+/* The baselines of the expectations that apply to the run; *ret is the arena's. */
+size_t muster_learned_of(const struct muster_expect *expect, const struct muster_report *after,
+	struct muster_arena *arena, struct muster_learned_value **ret);
+/* The same comparison without a run from before: before is the median that was learned. */
+void muster_compare_learned(const struct muster_learned_value *learned, size_t count, const struct muster_report *after,
+	struct muster_comparison *ret);
+
 void muster_comparison_done(struct muster_comparison *comparison);
 
 extern const char *const muster_change_kind_names[MUSTER_CHANGE_COUNT]; /* "worse", "better", "changed" */
@@ -61,7 +87,7 @@ extern const char *const muster_change_about_names[MUSTER_ABOUT_COUNT]; /* "figu
 const char *muster_comparison_verdict(const struct muster_comparison *comparison); /* "worse", "not_worse",
 										    * "not_comparable" */
 
-/* before and after are the names of the files. */
+/* before and after are the names of the files. The report before is NULL for a comparison with what was learned. */
 void muster_comparison_print_text(
 	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out);
 void muster_comparison_print_json(const struct muster_comparison *comparison, const struct muster_report *before,

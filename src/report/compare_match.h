@@ -22,4 +22,7 @@ void muster_match_add(struct muster_match *m, struct muster_change change);
  * there: a finding about one of them is not reported again. */
 void muster_compare_judgements(struct muster_match *m);
 
+/* By kind, and within one in the order in which they were found. */
+void muster_comparison_sort(struct muster_comparison *to);
+
 #endif

@@ -19,6 +19,17 @@
 
 enum { LINES_MAX = 60, NAME_MAX_SHOWN = 200 };
 
+static const char *const noise_names[MUSTER_NOISE_FROM_COUNT] = {
+	[MUSTER_NOISE_FROM_ASSUMPTION] = "assumption",
+	[MUSTER_NOISE_FROM_REPEATS] = "repeats",
+	[MUSTER_NOISE_FROM_BASELINE] = "baseline",
+};
+static const char *const noise_texts[MUSTER_NOISE_FROM_COUNT] = {
+	[MUSTER_NOISE_FROM_ASSUMPTION] = ", assumed",
+	[MUSTER_NOISE_FROM_REPEATS] = "",
+	[MUSTER_NOISE_FROM_BASELINE] = ", of the baseline",
+};
+
 /* Labels that do not name a thing: "bytes", "library", "name". */
 static bool is_place(const char *key)
 {
@@ -120,7 +131,7 @@ static void print_bundle(FILE *out, const struct bundle *bundle)
 		fprintf(out, " %s", change->unit);
 	if (change->noise > 0)
 		fprintf(out, ", %+.1f %% (variation %.1f %%%s)", change->share * 100, change->noise * 100,
-			change->noise_from_repeats ? "" : ", assumed");
+			noise_texts[change->noise_from]);
 	fputs(": ", out);
 	print_places(out, bundle);
 	fputc('\n', out);
@@ -186,8 +197,14 @@ void muster_comparison_print_text(
 static void write_run(
 	struct muster_json_writer *w, const char *key, const struct muster_report *report, const char *path)
 {
-	const struct muster_job *job = &report->run->job;
 	muster_json_writer_object_of(w, key);
+	if (!report) {
+		muster_json_writer_pair(w, "path", muster_string(path));
+		muster_json_writer_pair(w, "learned", muster_boolean(true));
+		muster_json_writer_object_end(w);
+		return;
+	}
+	const struct muster_job *job = &report->run->job;
 	muster_json_writer_pair(w, "path", muster_string(path));
 	muster_json_writer_text(w, "job", job->id);
 	muster_json_writer_text(w, "started", job->started);
@@ -229,8 +246,7 @@ static void write_change(struct muster_json_writer *w, const struct muster_chang
 		muster_json_writer_pair(w, "percent", muster_number(change->share * 100));
 	if (change->noise > 0) {
 		muster_json_writer_pair(w, "noise_percent", muster_number(change->noise * 100));
-		muster_json_writer_pair(
-			w, "noise_from", muster_string(change->noise_from_repeats ? "repeats" : "assumption"));
+		muster_json_writer_pair(w, "noise_from", muster_string(noise_names[change->noise_from]));
 	}
 	muster_json_writer_object_end(w);
 }

@@ -3,6 +3,7 @@
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
  */
 #include "muster/report.h"
+#include "report/markdown.h"
 #include "model/share.h"
 #include "muster/probe.h"
 
@@ -17,8 +18,7 @@
 
 enum { ROWS_MAX = 50 };
 
-/* Escape one line of text, for a table's cell too. */
-static void put(FILE *out, const char *text)
+void muster_markdown_put(FILE *out, const char *text)
 {
 	char *safe = muster_escaped(text ? text : "");
 	for (const char *at = safe; *at; at++) {
@@ -40,7 +40,7 @@ static void put_row(FILE *out, const char *const *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		fputs(i ? " | " : "| ", out);
-		put(out, cells[i]);
+		muster_markdown_put(out, cells[i]);
 	}
 	fputs(" |\n", out);
 }
@@ -131,12 +131,12 @@ static void put_blocked(FILE *out, const struct muster_report *report)
 		fputs(first ? "\n| blocked by | checks |\n|---|---|\n" : "", out);
 		first = false;
 		fputs("| ", out);
-		put(out, tallies[i].blocked_by);
+		muster_markdown_put(out, tallies[i].blocked_by);
 		for (size_t j = i; j < report->tally_count; j++) {
 			if (!tallies[j].blocked_by || strcmp(tallies[j].blocked_by, tallies[i].blocked_by) != 0)
 				continue;
 			fputs(j == i ? " | " : ", ", out);
-			put(out, tallies[j].check);
+			muster_markdown_put(out, tallies[j].check);
 		}
 		fputs(" |\n", out);
 	}
@@ -158,7 +158,7 @@ static void put_placement(FILE *out, const struct muster_report *report)
 	muster_placement_done(&placement);
 }
 
-void muster_report_print_markdown(const struct muster_report *report, FILE *out)
+void muster_markdown_head(const struct muster_report *report, FILE *out)
 {
 	const struct muster_job *job = &report->run->job;
 	char nodes[64], ranks[64];
@@ -166,17 +166,17 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 	for (const char *at = muster_status_name(report->verdict); *at; at++)
 		fputc(toupper((unsigned char)*at), out);
 	fputs("\n\n", out);
-	put(out, report->sku ? report->sku : "unknown");
+	muster_markdown_put(out, report->sku ? report->sku : "unknown");
 	fprintf(out, ", %s, %s, profile %s, %.1f s",
 		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
 		muster_text_plural(ranks, (size_t)job->ranks, "rank"), job->profile, job->elapsed_s);
 	if (job->started) {
 		fputs(", ", out);
-		put(out, job->started);
+		muster_markdown_put(out, job->started);
 	}
 	if (job->id) {
 		fputs(", job ", out);
-		put(out, job->id);
+		muster_markdown_put(out, job->id);
 	}
 	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, ", report->count[MUSTER_FAIL],
 		report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN], report->count[MUSTER_PASS]);
@@ -187,6 +187,11 @@ void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 		fputs("\n**SIMULATED: results come from simulated hardware, not from a real machine.**\n", out);
 	if (report->strict)
 		fputs("\nStrict: warnings fail.\n", out);
+}
+
+void muster_report_print_markdown(const struct muster_report *report, FILE *out)
+{
+	muster_markdown_head(report, out);
 	put_findings(out, report);
 	put_blocked(out, report);
 	put_placement(out, report);

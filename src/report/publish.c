@@ -15,12 +15,26 @@ static void log_line(const struct muster_report *report, const char *named)
 	FILE *out = muster_memory_open(&line, &length);
 	muster_report_print_line(report, named, out);
 	muster_memory_close(out);
-	muster_log(MUSTER_LOG_INFO, NULL, "%.*s", (int)strcspn(line, "\n"), line);
+	const struct muster_label fields[] = {
+		{ "verdict", muster_string(muster_status_name(report->verdict)) },
+		{ "sku", muster_string(report->sku) },
+		{ "nodes", muster_number((double)muster_run_known_nodes(report->run)) },
+		{ "ranks", muster_number(report->run->job.ranks) },
+		{ "failed", muster_number((double)report->count[MUSTER_FAIL]) },
+		{ "warned", muster_number((double)report->count[MUSTER_WARN]) },
+		{ "simulated", muster_boolean(report->run->job.simulated) },
+		{ "report", muster_string(named) },
+	};
+	struct muster_log_place self = muster_log_self();
+	self.fields = fields;
+	self.field_count = sizeof fields / sizeof *fields;
+	muster_log(MUSTER_LOG_INFO, &self, "%.*s", (int)strcspn(line, "\n"), line);
 	free(line);
 }
 
-int muster_report_publish(struct muster_report *report, const char *path, const char *named, bool colour)
+int muster_report_publish(struct muster_report *report, const struct muster_publishing *how)
 {
+	const char *path = how->path, *named = how->named;
 	FILE *out = path && strcmp(path, "-") == 0 ? stderr : stdout;
 	struct muster_error err;
 	if (path && muster_report_write_json(report, path, &err) < 0) {
@@ -31,7 +45,10 @@ int muster_report_publish(struct muster_report *report, const char *path, const 
 		named = "none";
 	}
 	if (out == stdout || !muster_log_is_json()) {
-		muster_report_print_text(report, out, colour);
+		if (how->inventory)
+			muster_report_print_inventory_text(report, out, how->colour);
+		else
+			muster_report_print_text(report, out, how->colour);
 		muster_report_print_line(report, named, out);
 	}
 	if (muster_log_is_json())

@@ -7,6 +7,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "report/figures.h"
 #include "report/print_escaped.h"
 #include "report/text_lines.h"
 #include "util/array.h"
@@ -15,31 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A row is about the samples whose label `key` has this value; NULL: about all. limit: of metrics that muster_limits_of
- * does not know. */
-static const struct figure {
-	const char *metric, *title, *key, *value, *limit;
-} figures[] = {
-	{ "gpu.gemm_bf16_tflops", "BF16", NULL, NULL, NULL },
-	{ "gpu.gemm_sustained_tflops", "BF16, end of the soak", NULL, NULL, NULL },
-	{ "gpu.gemm_fp64_tflops", "FP64", NULL, NULL, NULL },
-	{ "gpu.gemm_fp8_tflops", "FP8", NULL, NULL, NULL },
-	{ "gpu.h2d_gbps", "H2D, one GPU at a time", NULL, NULL, NULL },
-	{ "gpu.d2h_gbps", "D2H, one GPU at a time", NULL, NULL, NULL },
-	{ "gpu.h2d_together_gbps", "H2D, all GPUs at once", NULL, NULL, NULL },
-	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once", NULL, NULL, NULL },
-	{ "gpu.bidirectional_gbps", "H2D while D2H runs", "direction", "h2d", NULL },
-	{ "gpu.bidirectional_gbps", "D2H while H2D runs", "direction", "d2h", NULL },
-	{ "gpu.memory_write_gbps", "GPU memory, written", NULL, NULL, NULL },
-	{ "gpu.memory_read_gbps", "GPU memory, read", NULL, NULL, NULL },
-	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw", NULL, NULL, NULL },
-	{ "nccl.alltoall_busbw_gbps", "all-to-all busbw", NULL, NULL, NULL },
-	{ "nccl.allgather_busbw_gbps", "all-gather busbw", NULL, NULL, NULL },
-	{ "nccl.reducescatter_busbw_gbps", "reduce-scatter busbw", NULL, NULL, NULL },
-	{ "pair.exchange_gbps", "exchange within the node", "kind", "edge", "pair.exchange_limit_gbps" },
-	{ "pair.exchange_gbps", "exchange with the next node", "kind", "rail", "pair.exchange_limit_gbps" },
-};
 
 enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
 
@@ -55,7 +31,7 @@ static const char *const headings[COLUMN_COUNT] = {
 };
 
 struct row {
-	const struct figure *figure;
+	const struct muster_figure *figure;
 	const struct muster_metric *metric;
 	double bytes; /* 0: the metric has no message sizes */
 	double lowest, highest;
@@ -74,7 +50,7 @@ struct table {
 /* ---- what was measured ---- */
 
 /* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
-static struct row *row_of(struct table *table, size_t first, const struct figure *figure,
+static struct row *row_of(struct table *table, size_t first, const struct muster_figure *figure,
 	const struct muster_metric *metric, double bytes)
 {
 	size_t at = first;
@@ -89,31 +65,13 @@ static struct row *row_of(struct table *table, size_t first, const struct figure
 	return &table->rows[at];
 }
 
-static const struct muster_sample *limit_of(
-	const struct muster_samples *samples, const struct muster_sample *sample, const struct figure *figure)
-{
-	for (size_t i = 0; figure->limit && i < samples->count; i++)
-		if (samples->items[i].value.type == MUSTER_NUMBER &&
-			strcmp(samples->items[i].metric->name, figure->limit) == 0 &&
-			muster_limit_fits(&samples->items[i], sample))
-			return &samples->items[i];
-	return muster_limit_among(samples, sample);
-}
-
-/* Whether labels are those of a figure; labels without its key are of each. */
-static bool is_about(const struct figure *figure, const struct muster_label *labels, size_t count)
-{
-	const char *value = figure->key ? muster_label_string(labels, count, figure->key) : NULL;
-	return !value || strcmp(value, figure->value) == 0;
-}
-
 static void take_samples(struct table *table, size_t first, const struct muster_samples *samples,
-	const struct figure *figure, const struct muster_metric *metric)
+	const struct muster_figure *figure, const struct muster_metric *metric)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER ||
-			!is_about(figure, sample->labels, sample->label_count))
+			!muster_figure_is_about(figure, sample->labels, sample->label_count))
 			continue;
 		struct row *row = row_of(table, first, figure, metric,
 			muster_label_number(sample->labels, sample->label_count, "bytes"));
@@ -121,11 +79,11 @@ static void take_samples(struct table *table, size_t first, const struct muster_
 		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
 		row->highest = row->count == 0 || number > row->highest ? number : row->highest;
 		row->count++;
-		muster_share_add(&row->share, number, limit_of(samples, sample, figure));
+		muster_share_add(&row->share, number, muster_figure_limit(figure, samples, sample));
 	}
 }
 
-static void take_figure(struct table *table, const struct muster_run *run, const struct figure *figure)
+static void take_figure(struct table *table, const struct muster_run *run, const struct muster_figure *figure)
 {
 	size_t first = table->count;
 	const struct muster_metric *metric = muster_metric_find(figure->metric);
@@ -168,7 +126,7 @@ static struct results results_of(const struct muster_report *report, const struc
 		double bytes = muster_label_number(tally->where, tally->where_count, "bytes");
 		if (!tally->metric || strcmp(tally->metric, row->metric->name) != 0 || tally->skipped ||
 			(bytes > 0 && (bytes < row->bytes || bytes > row->bytes)) ||
-			!is_about(row->figure, tally->where, tally->where_count))
+			!muster_figure_is_about(row->figure, tally->where, tally->where_count))
 			continue;
 		all.any = true;
 		if (!applies(tally) || (tally->uncalibrated && all.threshold))
@@ -322,8 +280,8 @@ static void print_ring(const struct muster_text_page *page)
 void muster_text_figures(const struct muster_text_page *page)
 {
 	struct table table = { 0 };
-	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		take_figure(&table, page->report->run, &figures[i]);
+	for (size_t i = 0; i < MUSTER_FIGURE_COUNT; i++)
+		take_figure(&table, page->report->run, &muster_figures[i]);
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {

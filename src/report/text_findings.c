@@ -6,6 +6,7 @@
 #include "muster/probe.h"
 #include "report/print_escaped.h"
 #include "report/text_lines.h"
+#include "report/verdict.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -126,71 +127,6 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	print_blocked(page, finding);
 }
 
-/* ---- their order ---- */
-
-struct entry {
-	const struct muster_finding *finding;
-	int weight, place_weight; /* of its status; of the worst at its place */
-	size_t index, place;      /* its own; the first one at its place */
-};
-
-/* 0 is the worst; -1: not shown. */
-static int weight_of(enum muster_status status)
-{
-	return status == MUSTER_FAIL ? 0 : status == MUSTER_INCONCLUSIVE ? 1 : status == MUSTER_WARN ? 2 : -1;
-}
-
-static int compare_nodes(const struct entry *x, const struct entry *y)
-{
-	const char *a = x->finding->node, *b = y->finding->node;
-	return a && b ? strcmp(a, b) : !b - !a;
-}
-
-static int by_node(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	int order = compare_nodes(x, y);
-	return order ? order : (x->index > y->index) - (x->index < y->index);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-	if (x->place_weight != y->place_weight)
-		return x->place_weight - y->place_weight;
-	if (x->place != y->place)
-		return x->place > y->place ? 1 : -1;
-	if (x->weight != y->weight)
-		return x->weight - y->weight;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* The findings that are shown, sorted. The caller frees them. */
-static struct entry *sort_findings(const struct muster_report *report, size_t *ret_count)
-{
-	struct entry *entries = muster_calloc(report->finding_count + 1, sizeof *entries);
-	size_t count = 0;
-	for (size_t i = 0; i < report->finding_count; i++) {
-		int weight = weight_of(report->findings[i].status);
-		if (weight >= 0)
-			entries[count++] =
-				(struct entry){ .finding = &report->findings[i], .weight = weight, .index = i };
-	}
-	qsort(entries, count, sizeof *entries, by_node);
-	for (size_t i = 0, end; i < count; i = end) {
-		int worst = entries[i].weight;
-		for (end = i; end < count && compare_nodes(&entries[i], &entries[end]) == 0; end++)
-			worst = entries[end].weight < worst ? entries[end].weight : worst;
-		for (size_t j = i; j < end; j++) {
-			entries[j].place = entries[i].index;
-			entries[j].place_weight = worst;
-		}
-	}
-	qsort(entries, count, sizeof *entries, by_place);
-	*ret_count = count;
-	return entries;
-}
-
 /* ---- findings that are counted instead of shown ---- */
 
 /* Findings of one check and status: how many are shown and hidden. */
@@ -249,9 +185,9 @@ void muster_text_findings(const struct muster_text_page *page)
 {
 	struct groups groups = { 0 };
 	size_t count, shown = 0, hidden = 0;
-	struct entry *entries = sort_findings(page->report, &count);
+	const struct muster_finding **findings = muster_findings_by_place(page->report, &count);
 	for (size_t i = 0; i < count; i++) {
-		const struct muster_finding *finding = entries[i].finding;
+		const struct muster_finding *finding = findings[i];
 		struct group *group = group_of(&groups, finding);
 		if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
 			print_block(page, finding);
@@ -265,5 +201,5 @@ void muster_text_findings(const struct muster_text_page *page)
 	if (hidden > 0)
 		print_hidden(page, &groups, hidden);
 	free(groups.items);
-	free(entries);
+	free(findings);
 }

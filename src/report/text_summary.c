@@ -9,10 +9,8 @@
 #include "model/limits.h"
 #include "report/text_lines.h"
 #include "report/text_summary.h"
-#include "slurm/hostlist.h"
-#include "slurm/node_selection.h"
+#include "report/verdict.h"
 #include "slurm/placement.h"
-#include "slurm/scontrol.h"
 #include "report/print_escaped.h"
 
 #include <math.h>
@@ -31,7 +29,7 @@ void muster_text_paint(const struct muster_text_page *page, enum muster_paint pa
 		[MUSTER_PAINT_DIM] = "2",
 		[MUSTER_PAINT_STRONG] = "1",
 	};
-	if (page->colour)
+	if (page->colour && paint != MUSTER_PAINT_PLAIN)
 		fprintf(page->out, "\033[%sm%s\033[0m", codes[paint], text);
 	else
 		fputs(text, page->out);
@@ -73,91 +71,32 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 
 /* ---- the verdict ---- */
 
-/* The nodes that failed, and what can be done without them. */
-struct failed {
-	const char **names;     /* nodes that a job should exclude */
-	size_t count, launched; /* launched: nodes where only the launch of the job is wrong */
-	char *list;             /* as Slurm writes it; NULL where a name cannot be in such a list */
-};
-
-static struct failed find_failed(const struct muster_report *report)
+/* " Exclude: --exclude=sim-1" after a line of `used` columns */
+static void print_excluded(const struct muster_text_page *page, const struct muster_failed *failed, size_t used)
 {
-	struct muster_node_selection all;
-	struct failed failed = { 0 };
-	bool plain = true;
-	muster_node_selection_make(report, NULL, 0, &all);
-	failed.names = muster_calloc(all.count + 1, sizeof *failed.names);
-	for (size_t i = 0; i < all.count; i++) {
-		const struct muster_node_selection_entry *entry = &all.entries[i];
-		if (entry->standing == MUSTER_STANDING_BAD && !entry->fault) {
-			failed.launched++;
-		} else if (entry->standing == MUSTER_STANDING_BAD || entry->standing == MUSTER_STANDING_MISSING) {
-			failed.names[failed.count++] = entry->name;
-			plain = plain && muster_slurm_name_is_plain(entry->name);
-		}
-	}
-	if (plain)
-		failed.list = muster_hostlist_compress(failed.names, failed.count);
-	muster_node_selection_done(&all);
-	return failed;
+	bool fits = failed->list && used + strlen(" Exclude: --exclude=") + strlen(failed->list) <= MUSTER_TEXT_WIDTH;
+	muster_print_text(page->out, " Exclude: %s%s", fits ? "--exclude=" : "",
+		fits ? failed->list : "`muster nodes REPORT --bad` lists them");
 }
 
-static void failed_done(struct failed *failed)
-{
-	free(failed->names);
-	free(failed->list);
-}
-
-/* "1 of 16 nodes failed. Exclude: --exclude=sim-1" */
-static void print_failed(const struct muster_text_page *page)
-{
-	struct failed failed = find_failed(page->report);
-	size_t nodes = muster_run_known_nodes(page->report->run);
-	char of[64], text[128];
-	muster_text_plural(of, nodes, "node");
-	if (failed.count > 0)
-		snprintf(text, sizeof text, "%zu of %s failed.", failed.count, of);
-	else if (failed.launched > 0)
-		snprintf(text, sizeof text, "the launch of the job is wrong on %zu of %s.", failed.launched, of);
-	else
-		snprintf(text, sizeof text, "the job failed, and no single node is known to be the cause.");
-	fputs(text, page->out);
-	if (failed.count > 0 && nodes > 1) {
-		bool fits = failed.list && strlen("FAIL:  Exclude: --exclude=") + strlen(text) + strlen(failed.list) <=
-						   MUSTER_TEXT_WIDTH;
-		muster_print_text(page->out, " Exclude: %s%s", fits ? "--exclude=" : "",
-			fits ? failed.list : "`muster nodes REPORT --bad` lists them");
-	}
-	failed_done(&failed);
-}
-
+/* "FAIL: 1 of 16 nodes failed. Exclude: --exclude=sim-1", "PASS, with 2 warnings" */
 static void print_verdict(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
-	size_t warned = report->count[MUSTER_WARN], doubtful = report->count[MUSTER_INCONCLUSIVE];
-	char text[64];
-	switch (report->verdict) {
-	case MUSTER_PASS:
-		muster_text_paint_status(page, MUSTER_PASS, "PASS");
-		if (warned > 0)
-			fprintf(page->out, ", with %s", muster_text_plural(text, warned, "warning"));
-		break;
-	case MUSTER_FAIL:
-		muster_text_paint_status(page, MUSTER_FAIL, "FAIL");
-		fputs(": ", page->out);
-		if (report->count[MUSTER_FAIL] > 0)
-			print_failed(page);
-		else
-			fprintf(page->out, "%s, and with --strict a warning fails the run",
-				muster_text_plural(text, warned, "warning"));
-		break;
-	default:
-		muster_text_paint_status(page, MUSTER_INCONCLUSIVE, "INCONCLUSIVE");
-		fprintf(page->out, ": no check failed, but %s could not be evaluated",
-			doubtful > 0 ? muster_text_plural(text, doubtful, "result") : "the machine");
-		break;
-	}
+	struct muster_failed failed;
+	muster_failed_find(report, &failed);
+	char *text = muster_verdict_text(report, &failed);
+	enum muster_status verdict = report->verdict;
+	const char *name = verdict == MUSTER_PASS ? "PASS" : verdict == MUSTER_FAIL ? "FAIL" : "INCONCLUSIVE";
+	muster_text_paint_status(page, verdict, name);
+	if (*text)
+		fprintf(page->out, "%s%s", verdict == MUSTER_PASS ? ", with " : ": ", text);
+	if (verdict == MUSTER_FAIL && report->count[MUSTER_FAIL] > 0 && failed.count > 0 &&
+		muster_run_known_nodes(report->run) > 1)
+		print_excluded(page, &failed, strlen("FAIL: ") + strlen(text));
 	fputc('\n', page->out);
+	free(text);
+	muster_failed_done(&failed);
 }
 
 /* What was looked at, and what is to be known about it. */
@@ -180,44 +119,25 @@ static void print_header(const struct muster_text_page *page)
 	muster_memory_close(out);
 	muster_text_lines(page->out, text, 0, 2);
 	free(text);
-	if (job->simulated) {
-		muster_text_paint(page, MUSTER_PAINT_WARN,
-			"SIMULATED: results come from simulated hardware, not from a real machine");
+	const char *remarks[MUSTER_REMARKS_MOST];
+	size_t count = muster_report_remarks(report, remarks);
+	for (size_t i = 0; i < count; i++) {
+		muster_text_paint(page, i == 0 && job->simulated ? MUSTER_PAINT_WARN : MUSTER_PAINT_PLAIN, remarks[i]);
 		fputc('\n', page->out);
 	}
 	if (report->unwritten) {
 		muster_text_paint(page, MUSTER_PAINT_FAIL, "The JSON report could not be written: ");
 		muster_text_lines(page->out, report->unwritten, strlen("The JSON report could not be written: "), 2);
 	}
-	if (job->beside_jobs)
-		fputs("Other jobs used CPUs of the node meanwhile: a slow copy or all-reduce is inconclusive\n",
-			page->out);
-	if (job->assembled)
-		fputs("Built by muster assemble from files on disk: rank 0 did not write this report\n", page->out);
-	if (!report->sku_origin)
-		fputs("No expectation file for this machine type: nothing was checked\n", page->out);
-	if (report->observe)
-		fputs("No thresholds of this machine type: speeds are compared with the limits of links and GPUs\n",
-			page->out);
 }
 
 /* ---- how many results there are of each kind ---- */
-
-/* Number of passes of checks without a threshold. */
-static size_t observed_count(const struct muster_report *report)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < report->tally_count; i++)
-		if (report->tallies[i].uncalibrated)
-			count += report->tallies[i].count[MUSTER_PASS];
-	return count;
-}
 
 /* "790 results: 735 passed, 32 recorded only, 2 failed, 9 blocked, 12 not applicable" */
 static void print_counts(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
-	size_t recorded = observed_count(report), all = 0, passed = report->count[MUSTER_PASS];
+	size_t recorded = muster_report_recorded(report), all = 0, passed = report->count[MUSTER_PASS];
 	recorded = recorded < passed ? recorded : passed;
 	const struct {
 		size_t count;
@@ -277,11 +197,16 @@ static void print_placement(const struct muster_text_page *page)
 	muster_placement_done(&placement);
 }
 
+void muster_text_head(const struct muster_text_page *page)
+{
+	print_verdict(page);
+	print_header(page);
+}
+
 void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)
 {
 	const struct muster_text_page page = { .report = report, .out = out, .colour = colour };
-	print_verdict(&page);
-	print_header(&page);
+	muster_text_head(&page);
 	muster_text_findings(&page);
 	muster_text_table(&page);
 	print_placement(&page);

@@ -16,7 +16,8 @@ enum muster_paint {
 	MUSTER_PAINT_FAIL,
 	MUSTER_PAINT_DOUBT,
 	MUSTER_PAINT_DIM,
-	MUSTER_PAINT_STRONG
+	MUSTER_PAINT_STRONG,
+	MUSTER_PAINT_PLAIN
 };
 
 /* Print text in a colour when the page has colours. text is our own, never a machine's. */
@@ -35,6 +36,7 @@ char *muster_text_where(const struct muster_finding *finding);
 /* The value of a label, escaped; "bytes" as people say it: "8 GiB". */
 void muster_text_label(FILE *out, const struct muster_label *label);
 
+void muster_text_head(const struct muster_text_page *page);     /* the verdict and what was looked at */
 void muster_text_findings(const struct muster_text_page *page); /* what is wrong, by place */
 void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
 void muster_text_notes(const struct muster_text_page *page);    /* events of the kernel's log without a finding */

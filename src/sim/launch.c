@@ -99,7 +99,7 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 		.blocked = &s->mask,
 	};
 	const char **argv =
-		muster_arena_alloc(cluster->arena, (2 * WRAPPER_WORDS_MAX + 12 + o->more_count) * sizeof *argv);
+		muster_arena_alloc(cluster->arena, (2 * WRAPPER_WORDS_MAX + 14 + o->more_count) * sizeof *argv);
 	size_t n = wrapper_words(cluster->arena, argv);
 	argv[n++] = s->program;
 	argv[n++] = "sim-rank";
@@ -113,6 +113,10 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 	if (o->report) {
 		argv[n++] = "--report";
 		argv[n++] = o->report;
+	}
+	if (o->html) {
+		argv[n++] = "--html";
+		argv[n++] = o->html;
 	}
 	for (size_t i = 0; i < o->more_count; i++)
 		argv[n++] = o->more[i];

@@ -1,7 +1,7 @@
 /* kernel_event.c - one line of the kernel's log becomes an event, if it tells of one
  *
  * Texts are those of Linux (drivers/pci/pcie/aer.c, drivers/net/ethernet/mellanox/mlx5, mm/oom_kill.c, ...) from 4.18
- * on, and of the NVIDIA driver. docs/probes.md lists which lines are left out, and why.
+ * on, and of the NVIDIA driver. docs/dev/probes.md lists which lines are left out, and why.
  */
 #include "system/kernel_event.h"
 

@@ -10,6 +10,7 @@ const struct muster_env_variable muster_env_variables[] = {
 	[MUSTER_ENV_LOCAL_RANK] = { "MUSTER_LOCAL_RANK", false, "rank that `muster node` has given to this process" },
 	[MUSTER_ENV_METADATA_URL] = { "MUSTER_METADATA_URL", true, "instance metadata service; empty for none" },
 	[MUSTER_ENV_MPI] = { "MUSTER_MPI", true, "which MPI module muster run opens" },
+	[MUSTER_ENV_PROGRESS] = { "MUSTER_PROGRESS", true, "default of --progress" },
 	[MUSTER_ENV_ROOT] = { "MUSTER_ROOT", true, "prefix of /sys, /proc, /etc and /dev" },
 	[MUSTER_ENV_SIM_CLUSTER] = { "MUSTER_SIM_CLUSTER", false, "simulated cluster, a JSON file" },
 	[MUSTER_ENV_SIM_CPU_MASK] = { "MUSTER_SIM_CPU_MASK", false, "CPU mask in place of the simulated rank's" },

@@ -4,6 +4,7 @@
 #include "util/text.h"
 #include "util/utf8.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,12 @@ void muster_log_who(const char *node, int rank)
 	self.rank = rank;
 }
 
+struct muster_log_place muster_log_self(void)
+{
+	return (struct muster_log_place){ .node = self.node ? self.node : getenv("SLURMD_NODENAME"),
+		.rank = self.rank };
+}
+
 /* "2026-11-21T16:00:00.123Z" */
 static void now_text(char *out, size_t size)
 {
@@ -58,6 +65,17 @@ static void write_text(FILE *out, const char *key, const char *text)
 	muster_utf8_quote(out, text);
 }
 
+static void write_field(FILE *out, const struct muster_label *field)
+{
+	const struct muster_value *value = &field->value;
+	if (value->type == MUSTER_STRING)
+		write_text(out, field->key, value->string);
+	else if (value->type == MUSTER_BOOLEAN)
+		fprintf(out, ", \"%s\": %s", field->key, value->boolean ? "true" : "false");
+	else if (value->type == MUSTER_NUMBER && isfinite(value->number))
+		fprintf(out, ", \"%s\": %.15g", field->key, value->number);
+}
+
 /* util/ stands below json/, and an object of a few texts needs no writer. */
 static void write_json(FILE *out, enum muster_log_level level, const struct muster_log_place *at, const char *message)
 {
@@ -69,6 +87,8 @@ static void write_json(FILE *out, enum muster_log_level level, const struct must
 	if (at->rank >= 0)
 		fprintf(out, ", \"rank\": %d", at->rank);
 	write_text(out, "probe", at->probe);
+	for (size_t i = 0; i < at->field_count; i++)
+		write_field(out, &at->fields[i]);
 	write_text(out, "message", message);
 	fputc('}', out);
 }
@@ -93,8 +113,7 @@ void muster_log(enum muster_log_level level, const struct muster_log_place *at, 
 		abort(); /* out of memory */
 	va_end(args);
 	FILE *out = muster_memory_open(&line, &length);
-	const struct muster_log_place here = { .node = self.node ? self.node : getenv("SLURMD_NODENAME"),
-		.rank = self.rank };
+	const struct muster_log_place here = muster_log_self();
 	if (as_json)
 		write_json(out, level, at ? at : &here, message);
 	else

@@ -22,7 +22,8 @@ add_test(NAME abi.journal COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/journal.sh ${CMAK
 set_tests_properties(abi.journal PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
 
 set(MUSTER_PTXAS "" CACHE FILEPATH "ptxas, when it is neither in PATH nor in /usr/local/cuda*/bin")
-add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh ${KERNELS_PTX} ${MUSTER_PTXAS})
+add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh
+	${CMAKE_SOURCE_DIR}/src/probes/gpu/kernels.ptx ${MUSTER_PTXAS})
 set_tests_properties(abi.ptx PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
 
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)

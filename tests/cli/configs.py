@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The shipped expectation files against the simulated hardware, and against docs/skus.md and docs/events.md.
+"""The shipped expectation files against the simulated hardware, and against docs/machine-types.md and docs/events.md.
 
 usage: configs.py MUSTER SOURCE          test
-       configs.py MUSTER SOURCE --write  write the tables in docs/skus.md and docs/events.md anew
+       configs.py MUSTER SOURCE --write  write the tables in docs/machine-types.md and docs/events.md anew
 """
 
 import json
@@ -174,7 +174,7 @@ class Loads(unittest.TestCase):
             self.assertEqual(list(load_limits(machine, "gemm_fp64_tflops")), [("load.fp64", 11.9, 17)])
 
 
-# ---- docs/skus.md ----
+# ---- docs/machine-types.md ----
 
 def certainties(machine):
     """What `muster skus` says of the machine type's own checks: {certainty: number}."""
@@ -218,7 +218,7 @@ def split(text, name):
     return before + begin, inside, end + after
 
 
-WRITTEN = (("skus.md", "certainties", table), ("events.md", "events", events))
+WRITTEN = (("machine-types.md", "certainties", table), ("events.md", "events", events))
 
 
 class Documented(unittest.TestCase):

@@ -14,7 +14,9 @@ import unittest
 
 MUSTER = sys.argv[1]
 SKU = "Standard_NC80adis_H100_v5"
-KEYS = {"time": str, "level": str, "message": str, "job": str, "node": str, "rank": int, "probe": str}
+KEYS = {"time": str, "level": str, "message": str, "job": str, "node": str, "rank": int, "probe": str, "check": str, "status": str,
+        "gpu": str, "port": str, "metric": str, "value": (int, float), "unit": str, "observed": str, "expected": str, "source": str,
+        "verdict": str, "sku": str, "nodes": int, "ranks": int, "failed": int, "warned": int, "simulated": bool, "report": str}
 
 
 class Log(unittest.TestCase):
@@ -55,6 +57,14 @@ class Log(unittest.TestCase):
                          [("sim-1", 1, "gpu_copy", "1")])
         self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on [0-9a-f:.]+: observed 11 GB/s, "
                          r"17 % of PCIe 5\.0 x16 \(63 GB/s\), expected at least ")
+        self.assertEqual({key: errors[0][key] for key in ("check", "status", "metric", "unit")},
+                         {"check": "copy.h2d", "status": "fail", "metric": "gpu.h2d_gbps", "unit": "GB/s"})
+        self.assertAlmostEqual(errors[0]["value"], 11, places=3)
+        self.assertTrue(errors[0]["message"].endswith(f": observed {errors[0]['observed']}, expected {errors[0]['expected']}"))
+        self.assertIn("azurehpc-health-checks", errors[0]["source"])
+        self.assertEqual({key: lines[-1][key] for key in ("verdict", "sku", "nodes", "ranks", "failed", "warned", "simulated", "report")},
+                         {"verdict": "fail", "sku": SKU, "nodes": 1, "ranks": 2, "failed": 1, "warned": 0, "simulated": True,
+                          "report": self.report})
         last = done.stdout.rstrip("\n").rpartition("\n")[2]
         self.assertEqual(lines[-1]["message"], last, "the last line is in both")
         self.assertTrue(last.startswith("MUSTER FAIL "))

@@ -93,6 +93,20 @@ class Node(unittest.TestCase):
             report = json.load(file)
         return report, [(f["check"], f["where"]) for f in report["findings"] if f["status"] in statuses]
 
+    def test_the_inventory_is_printed_at_once_and_the_verdict_stays(self):
+        process = self.start("--fault", "h2d-slow@node1/gpu1=9", options=["--inventory"])
+        out, err = process.communicate(timeout=120)
+        self.assert_nothing_left()
+        self.assertEqual(process.returncode, 1, out + err)
+        lines = out.splitlines()
+        self.assertTrue(lines[0].startswith("FAIL: 1 of 1 node failed."), lines[0])
+        for wanted in ("Topology by rank", "Nodes", "Fabric by port"):
+            self.assertIn(wanted, lines)
+        self.assertTrue([line for line in lines if re.match("  GPUs of the ranks +2 x NVIDIA H100 NVL$", line)], out)
+        self.assertFalse([line for line in lines if "copy.h2d" in line])
+        self.assertTrue(lines[-1].startswith(f"MUSTER FAIL sku={SKU} nodes=1 ranks={GPUS}"), lines[-1])
+        self.assertEqual({check for check, _ in self.findings("fail")[1]}, {"copy.h2d"})
+
     def test_a_healthy_node_passes_and_forgets_the_job_that_it_is_in(self):
         """muster sim gives it the environment of a Slurm task."""
         code, line, err = self.end(self.start())

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`muster report` shows a saved report as text, JSON, JUnit XML and Markdown.
+"""`muster report` shows a saved report as text, JSON, JUnit XML, Markdown and HTML.
 
 The table RULES is our own account of what Jenkins' JUnit plugin and GitLab read: which elements, which attributes, and
 what each may hold.
@@ -164,6 +164,25 @@ class Formats(unittest.TestCase):
         self.assertTrue(done.stdout.startswith(b"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"), done.stdout)
         self.assertIn(b"\n51 results: 10 passed, ", done.stdout)
 
+    def test_the_inventory_takes_the_place_of_the_summary(self):
+        path = os.path.join(self.folder, "fail.json")
+        for form, heading in (("text", "Topology by rank"), ("markdown", "#### Topology by rank")):
+            done = show(path, form, "--inventory")
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+            lines = done.stdout.decode().splitlines()
+            self.assertIn(heading, lines)
+            self.assertRegex(lines[0], "FAIL")
+            self.assertFalse([line for line in lines if "copy.h2d" in line])
+            if form == "text":
+                self.assertLessEqual(max(map(len, lines)), 120)
+                self.assertTrue([line for line in lines if re.match(r"\[\d+\] no message within 60 s$", line)], lines)
+        page = show(path, "html", "--inventory").stdout.decode()
+        self.assertEqual(re.findall("<section id='([a-z]+)'", page), ["verdict", "machines", "inventory", "nodes"])
+        for form in ("json", "junit"):
+            done = show(path, form, "--inventory")
+            self.assertEqual((done.returncode, done.stdout), (2, b""))
+            self.assertIn(b"--inventory needs --format text", done.stderr)
+
     def test_output_is_written_whole_or_not_at_all(self):
         path, target = os.path.join(self.folder, "fail.json"), os.path.join(self.folder, "out.xml")
         self.assertEqual(show(path, "junit", "--output", target).stdout, b"")
@@ -176,7 +195,7 @@ class Formats(unittest.TestCase):
             done = subprocess.run([MUSTER, "report", path], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         self.assertEqual(done.returncode, 3)
         for arguments, said in ((["x.json"], b"No such file"), ([], b"no report given"),
-                                ([path, "--format", "pdf"], b"junit or markdown")):
+                                ([path, "--format", "pdf"], b"html or prometheus")):
             done = subprocess.run([MUSTER, "report", *arguments], capture_output=True, timeout=60, check=False)
             self.assertEqual((done.returncode, done.stdout), (2, b""))
             self.assertIn(said, done.stderr)
@@ -221,10 +240,11 @@ class Anonymous(unittest.TestCase):
         cls.directory.cleanup()
 
     def test_no_name_is_left_in_any_format(self):
-        for form in ("json", "text", "junit", "markdown"):
-            text = show(self.path, form, "--anonymous").stdout.decode()
+        for form, *more in (["json"], ["text"], ["junit"], ["markdown"], ["html"], ["text", "--inventory"],
+                            ["markdown", "--inventory"], ["html", "--inventory"]):
+            text = show(self.path, form, "--anonymous", *more).stdout.decode()
             self.assertEqual([secret for secret in self.SECRETS if secret in text], [], form)
-            self.assertIn("node-3", text)
+            self.assertIn("node-2" if more else "node-3", text)
         plain = show(self.path, "json").stdout.decode()
         self.assertEqual([secret for secret in self.SECRETS if secret not in plain], [], "the test itself")
 

@@ -1,7 +1,7 @@
 # One test for each command, or for each thing that a user sees of several.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-	foreach(name check sim node log)
+	foreach(name check sim node log html)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py
 			$<TARGET_FILE:muster>)
 		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
@@ -54,9 +54,9 @@ if(Python3_FOUND)
 		${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.configs PROPERTIES TIMEOUT 120 LABELS integration)
 endif()
-# `muster nodes`, `muster drain` and `muster resume`, on reports put together by hand.
+# `muster nodes`, `muster drain`, `muster resume` and `muster history`, on reports put together by hand.
 if(Python3_FOUND)
-	foreach(name nodes drain)
+	foreach(name nodes drain history)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py $<TARGET_FILE:muster>)
 		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 120 LABELS integration)
 	endforeach()
@@ -65,7 +65,27 @@ endif()
 add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
 set_tests_properties(cli.diff PROPERTIES TIMEOUT 300 LABELS integration)
+add_test(NAME cli.baseline COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/baseline.py $<TARGET_FILE:muster>
+	${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
+set_tests_properties(cli.baseline PROPERTIES TIMEOUT 200 LABELS integration)
 # The examples of docs/golden-image.md. Debian's own Python has a reader of YAML.
 add_test(NAME cli.golden_image COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/golden_image.py
 	$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR}/docs/golden-image.md)
 set_tests_properties(cli.golden_image PROPERTIES TIMEOUT 200 LABELS integration)
+# What Prometheus reads: promtool, and a real Prometheus with node_exporter.
+if(Python3_FOUND)
+	add_test(NAME cli.prometheus COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/prometheus.py
+		$<TARGET_FILE:muster> $<TARGET_FILE:write_reports> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.prometheus PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS integration)
+endif()
+# What log stores find in the log: the fields, rules and queries of docs/logs.md.
+if(Python3_FOUND)
+	add_test(NAME cli.log_stores COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/log_stores.py
+		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.log_stores PROPERTIES TIMEOUT 240 LABELS integration)
+endif()
+# The progress on a real pseudo-terminal, under mpirun.
+if(Python3_FOUND)
+	add_test(NAME cli.progress COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/progress.py $<TARGET_FILE:muster>)
+	set_tests_properties(cli.progress PROPERTIES TIMEOUT 300 LABELS integration)
+endif()

@@ -146,7 +146,17 @@ void fuzz_report_text(const struct muster_report *report)
 	FUZZ_CHECK(out != NULL, "%s", strerror(errno));
 	muster_report_print_text(report, out, false);
 	muster_report_print_line(report, "report.json", out);
+	muster_report_print_inventory_text(report, out, false);
+	muster_report_print_inventory_markdown(report, out);
 	FUZZ_CHECK(fclose(out) == 0, "%s", strerror(errno));
+	fuzz_check_plain(text, length, true);
+	free(text);
+	out = open_memstream(&text, &length);
+	FUZZ_CHECK(out != NULL, "%s", strerror(errno));
+	muster_report_print_html(report, out);
+	FUZZ_CHECK(fclose(out) == 0, "%s", strerror(errno));
+	for (char *tab = text; (tab = memchr(tab, '\t', length - (size_t)(tab - text)));)
+		*tab = ' '; /* of the style sheet */
 	fuzz_check_plain(text, length, true);
 	free(text);
 }

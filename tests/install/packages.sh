@@ -158,7 +158,8 @@ cyclecloud_installs_it() {
 
 check "CycleCloud's script installs it, without MPI" cyclecloud_installs_it
 check "dpkg finds every file as it was" inside "$root" sh -c 'dpkg -V muster && test -z "$(dpkg -V muster)"'
-check "a simulated node passes without MPI" passes muster sim --sku $sku --alone --report /tmp/report.json
+check "a simulated node passes without MPI" passes muster sim --sku $sku --alone --report /root/report.json
+check "a history keeps its report" inside "$root" muster history add /root/report.json --db /root/history.db
 check "muster run says which MPI is missing" says_which_mpi_is_missing
 check "bash completes" completes
 check "the man page is there" inside "$root" sh -c 'gzip -dc /usr/share/man/man1/muster.1.gz | grep -q "^\.TH MUSTER"'
@@ -187,7 +188,7 @@ erased_by_rpm() {
 		test -z "$(comm -13 "$scratch/before" "$scratch/after" | grep -i muster | tee /dev/stderr)"
 }
 check "rpm finds every file as it was" verified_by_rpm
-check "a simulated node passes" passes muster sim --sku $sku --alone --report /tmp/report.json
+check "a simulated node passes" passes muster sim --sku $sku --alone --report /root/report.json
 check "rpm erases it, and keeps changed settings" erased_by_rpm
 
 closing 0

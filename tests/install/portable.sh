@@ -96,7 +96,8 @@ system() {
 		! inside "$root" sh -c 'ls /usr/lib/*/libmpi* /usr/lib/*/libhwloc* /usr/lib/*/libcjson* /usr/lib/*/libevent* 2>/dev/null'
 	}
 	check "$name has none of its libraries" none_of_its_libraries
-	check "$name: muster sim --alone" passes 2 "$muster" sim --sku $sku --alone --report /tmp/report.json
+	check "$name: muster sim --alone" passes 2 "$muster" sim --sku $sku --alone --report /root/report.json
+	check "$name: a history keeps its report" inside "$root" "$muster" history add /root/report.json --db /root/history.db
 	check "$name: muster sim, under the tree's mpirun" passes 4 "$muster" sim --sku $sku --nodes 2 --report /tmp/report.json
 }
 

@@ -24,15 +24,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "slurm")
 # Prints what Slurm says of job $1 when it has ended and its nodes have given up on it; of a heterogeneous job, when all its
 # components have.
-WAIT = """while text=$(scontrol show job -o "$1"); do
+WAIT = """failed=0
+while :; do
+if ! text=$(scontrol show job -o "$1" 2>&1); then
+failed=$((failed + 1))
+[ "$failed" -lt 20 ] || { printf '%s' "$text"; exit 1; }
+fi
 case $text in
 *JobState=PENDING*|*JobState=CONFIGURING*|*JobState=RUNNING*|*JobState=COMPLETING*) ;;
 *JobState=COMPLETED*|*JobState=FAILED*|*JobState=CANCELLED*|*JobState=TIMEOUT*|*JobState=NODE_FAIL*|*JobState=OUT_OF_ME*)
 printf '%s' "$text"; exit 0;;
 esac
 sleep 0.1
-done
-exit 1"""
+done"""
 
 
 class Failure(Exception):
@@ -162,7 +166,7 @@ class Cluster:
             code, text = self.run("sh", "-c", WAIT, "wait", str(number), seconds=seconds)
         except subprocess.TimeoutExpired as late:
             raise Failure(f"job {number} does not end:\n{self.ask('scontrol', 'show', 'job', str(number))}") from late
-        check(code == 0, f"scontrol show job {number}", text)
+        check(code == 0, f"scontrol show job {number} exits with {code}", text)
         return Job(self.folder, number, text)
 
     def wait_for(self, what, condition, seconds=60):

@@ -4,10 +4,14 @@
 usage: preflight.py MUSTER NAME
 """
 
+import json
 import os
 import re
 import shutil
 import stat
+import subprocess
+import sys
+import tempfile
 
 from cluster import SCRIPTS, check, check_equal, main
 
@@ -66,8 +70,13 @@ def test_unknown_launcher_is_named(cluster):
 
 def test_bad_node_fails_the_job(cluster):
     cluster.fault("ib-down@node2/mlx5_ib3")
-    job = cluster.preflight()
+    database = tempfile.mkdtemp() + "/history.db"
+    job = cluster.preflight(MUSTER_HISTORY=database)
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
+    kept = subprocess.run([sys.argv[1], "history", "--db", database, "--simulated", "--format", "json"], capture_output=True,
+                          text=True, check=True).stdout
+    shutil.rmtree(os.path.dirname(database))
+    check_equal([(row["node"], row["last"]) for row in json.loads(kept)["rows"]], [("gpu-2", "fail"), ("gpu-1", "pass")], "the history")
     check_equal({(status, node) for _, status, node in job.problems()}, {("fail", "gpu-2")}, "what is found")
     check("MUSTER FAIL" in job.read("txt"), "the text names the verdict")
     check(not os.path.exists(job.path("spool")), "no spool is left when there is a verdict")
@@ -76,6 +85,12 @@ def test_bad_node_fails_the_job(cluster):
 def test_wrong_option_is_no_verdict(cluster):
     job = cluster.preflight("--no-such-option")
     check_equal((job.state, job.exit_code), ("FAILED", 2), "the job's end")
+
+
+def test_a_history_that_cannot_be_written_costs_no_verdict(cluster):
+    job = cluster.preflight(MUSTER_HISTORY="/nowhere/at/all.db")
+    check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
+    check("MUSTER_HISTORY: the report was not added" in job.read("log"), "the log", job.read("log"))
 
 
 def test_without_a_verdict_the_exit_code_is_not_1(cluster):

@@ -30,7 +30,7 @@ int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_
 }
 
 /* The communicator is left to the end of the process: ncclCommFinalize alone took 0.39 s with four H200
- * (docs/measurements.md), and nothing of it outlives us. */
+ * (docs/dev/measurements.md), and nothing of it outlives us. */
 void muster_nccl_session_keep(const struct muster_nccl_session *s)
 {
 	standing = *s;

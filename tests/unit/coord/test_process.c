@@ -340,7 +340,9 @@ START_TEST(findings_are_lines_for_log_collectors)
 	write_worker("	*'\"run\", \"probe\": \"launch\"'*) kill -SEGV $$ ;;\n");
 	muster_log_as_json(true);
 	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
-	check_has(output, "\"node\": \"node-1\", \"rank\": 0, \"probe\": \"launch\", \"message\": \"fail probe.launch");
+	check_has(output, "\"node\": \"node-1\", \"rank\": 0, \"probe\": \"launch\", \"check\": \"probe.launch\", "
+			  "\"status\": \"fail\", ");
+	check_has(output, "\"message\": \"fail probe.launch");
 	check_lacks(output, "\"message\": \"skip ");
 }
 END_TEST

@@ -6,7 +6,7 @@
 
 #define MIB 1048576.0
 
-/* Figures that were published, or measured by us (docs/measurements.md); 0 ends the sizes. */
+/* Figures that were published, or measured by us (docs/dev/measurements.md); 0 ends the sizes. */
 static const struct {
 	const char *machine;
 	double nodes, ranks;

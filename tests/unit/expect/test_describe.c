@@ -48,6 +48,12 @@ static const struct {
 	{ SPEED "'slower_than_peers':{'fail':0.1,'warn':0.05}",
 		"at most 10 % slower than the median of the other ranks with the same GPU model (warning above 5 %)",
 		false },
+	{ SPEED "'outlier':{'z':3.5,'share':0.08}",
+		"no outlier: at most 8 % below the median of the other GPUs of the same model and machine type, or a "
+		"modified z-score of at least -3.5 (of 8 others or more)",
+		false },
+	{ SPEED "'baseline':{'median':26.1,'mad':0.12,'n':480},'min_of_baseline':0.93,'max_mad':5.2",
+		"at least 24.27 GB/s (7 % less than the median of 480 earlier values, 26.1)", true },
 	{ CPUS "'min':4", "at least 4", true },
 	{ CPUS "'min':4,'max':8", "from 4 to 8", true },
 	{ CPUS "'warn_below':4", "warning below 4", true },

@@ -95,7 +95,8 @@ static const struct {
 			 "min_version, equals_by, same_across, present" },
 	{ CHECK(NUMBER ",'zzzzzzzz':8"),
 		"$.checks[\"a.check\"].zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, "
-		"within, uniform, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, "
+		"within, uniform, baseline, at_least, in_words, inconclusive_on, where, when, after, anywhere, "
+		"severity, "
 		"optional, source, "
 		"certainty, advice, title, "
 		"equals, "
@@ -119,8 +120,7 @@ static const struct {
 		"one for each job" },
 	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','observe':true,'share_of':'gpu.pcie_limit_gbps'"),
 		"$.checks[\"a.check\"].share_of: says something only beside min, max, warn_below, warn_above, "
-		"min_of_median or "
-		"max_of_median" },
+		"min_of_median, max_of_median or outlier" },
 	{ CHECK("'metric':'gpu.h2d_gbps','source':'s','min':0.5,'equals':3,'share_of':'gpu.pcie_limit_gbps'"),
 		"$.checks[\"a.check\"].share_of: does not fit beside equals, which is a value and no share: give it a "
 		"check of its own" },
@@ -270,7 +270,7 @@ static const struct {
 	{ CHECK("'metric':'port.firmware','source':'s','equals':'1','within':'port'"),
 		"$.checks[\"a.check\"].within: is only allowed with same_across" },
 	{ CHECK(NUMBER ",'min':1,'at_least':4"),
-		"$.checks[\"a.check\"].at_least: is only allowed with min_of_median or max_of_median" },
+		"$.checks[\"a.check\"].at_least: is only allowed with min_of_median, max_of_median or outlier" },
 	{ CHECK(NUMBER ",'min_of_median':0.9,'at_least':2"), "$.checks[\"a.check\"].at_least: " },
 	{ CHECK(NUMBER ",'equals':8,'severity':'error'"),
 		"$.checks[\"a.check\"].severity: one of fail, warn is needed, found \"error\"" },

@@ -30,6 +30,30 @@ START_TEST(every_name_of_the_table_is_a_metric)
 }
 END_TEST
 
+static const struct {
+	const char *metric;
+	enum muster_worse worse;
+} sides[] = {
+	{ "gpu.h2d_gbps", MUSTER_WORSE_BELOW },
+	{ "gpu.gemm_bf16_tflops", MUSTER_WORSE_BELOW },
+	{ "gpu.nvlinks", MUSTER_WORSE_BELOW },
+	{ "nccl.allreduce_p99_us", MUSTER_WORSE_ABOVE },
+	{ "rank.compute_ms", MUSTER_WORSE_ABOVE },
+	{ "gpu.load_seconds", MUSTER_WORSE_ABOVE },
+	{ "gpu.ecc_corrected_increase", MUSTER_WORSE_ABOVE },
+	{ "gpu.temperature_celsius", MUSTER_WORSE_NEITHER },
+	{ "gpu.pcie_limit_gbps", MUSTER_WORSE_NEITHER },
+	{ "node.cpus", MUSTER_WORSE_NEITHER },
+	{ "gpu.copy_intact", MUSTER_WORSE_NEITHER },
+	{ "node.driver_version", MUSTER_WORSE_NEITHER },
+};
+
+START_TEST(a_value_is_worse_on_one_side)
+{
+	ck_assert_int_eq(muster_metric_worse(muster_metric_find(sides[_i].metric)), sides[_i].worse);
+}
+END_TEST
+
 enum { VALUES_MAX = 4 };
 
 /* '-' is a null with the reason "why". What is left, and what of it stands in values. */
@@ -42,6 +66,7 @@ static const struct {
 	{ "gpu.h2d_gbps", { "-", "10" }, "10", "" },
 	{ "gpu.h2d_gbps", { "-", "-" }, "-", "" },
 	{ "gpu.h2d_gbps", { "10" }, "10", "" },
+	{ "gpu.gemm_bf16_tflops", { "700", "780", "710" }, "710", "700 780 710" },
 	{ "rank.allreduce_wrong", { "0", "0", "5" }, "5", "0 0 5" },
 	{ "gpu.pcie_gen_loaded", { "4", "3", "4" }, "3", "4 3 4" },
 	{ "gpu.h2d_spread", { "0.1", "0.3", "0.2" }, "0.2", "0.1 0.3 0.2" },
@@ -115,6 +140,7 @@ int main(void)
 	TCase *tcase = tcase_create("trend");
 	tcase_add_test(tcase, whatever_is_a_speed_or_a_time_has_a_trend);
 	tcase_add_test(tcase, every_name_of_the_table_is_a_metric);
+	tcase_add_loop_test(tcase, a_value_is_worse_on_one_side, 0, (int)(sizeof sides / sizeof *sides));
 	tcase_add_loop_test(tcase, repeats_are_folded, 0, (int)(sizeof cases / sizeof *cases));
 	suite_add_tcase(suite, tcase);
 	SRunner *runner = srunner_create(suite);

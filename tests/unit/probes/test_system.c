@@ -93,6 +93,28 @@ START_TEST(the_root_tells_what_the_node_is)
 }
 END_TEST
 
+/* "0/0: 0-1, 1/1: 2-3": NUMA node / package: CPUs */
+static const char *numa_text(void)
+{
+	static char text[256];
+	size_t used = 0;
+	*text = '\0';
+	for (size_t i = 0; i < context->samples.count; i++) {
+		const struct muster_sample *sample = &context->samples.items[i];
+		if (strcmp(sample->metric->name, "node.numa_cpu_list") == 0)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s%g/%g: %s", used ? ", " : "",
+				sample->labels[0].value.number, sample->labels[1].value.number, sample->value.string);
+	}
+	return text;
+}
+
+START_TEST(each_numa_node_has_its_cpus_and_its_package)
+{
+	measure();
+	ck_assert_str_eq(numa_text(), "0/0: 0-1, 1/1: 2-3");
+}
+END_TEST
+
 static const struct {
 	const char *file, *text, *metric, *expected; /* expected: the value, or the end of the reason */
 	bool null;
@@ -262,7 +284,8 @@ END_TEST
 
 START_TEST(without_a_topology_the_reason_is_hwlocs_own)
 {
-	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture" };
+	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture",
+		"node.numa_cpu_list" };
 	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
 	setenv("HWLOC_COMPONENTS", "xml,stop", 1);
 	measure();
@@ -289,6 +312,7 @@ START_TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.cpus", NULL), 1);
 	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 1);
+	ck_assert_str_eq(numa_text(), "0/0: 0");
 	ck_assert_str_eq(fake_reason(context, "node.sockets", NULL), "hwloc shows no package");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.cpu_model", NULL), "/proc/cpuinfo: No such file"));
 }
@@ -340,6 +364,7 @@ int main(void)
 	TCase *tcase = tcase_create("system");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, the_root_tells_what_the_node_is);
+	tcase_add_test(tcase, each_numa_node_has_its_cpus_and_its_package);
 	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, LENGTH(odd_files));
 	tcase_add_test(tcase, without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel);
 	tcase_add_test(tcase, imex_channels_are_counted_and_nothing_beside_them);

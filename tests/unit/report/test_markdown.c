@@ -79,14 +79,6 @@ START_TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 }
 END_TEST
 
-static size_t count_of(const char *text, const char *wanted)
-{
-	size_t count = 0;
-	for (; (text = strstr(text, wanted)); text += strlen(wanted))
-		count++;
-	return count;
-}
-
 START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
 {
 	struct muster_run run;
@@ -101,14 +93,14 @@ START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
 	report.findings = findings;
 	report.finding_count = 60;
 	char *text = text_of(&report);
-	ck_assert_uint_eq(count_of(text, "\n| fail | x | whole job |"), 50);
-	ck_assert_uint_eq(count_of(text, "\n| warn |"), 0);
+	ck_assert_uint_eq(fixture_count(text, "\n| fail | x | whole job |"), 50);
+	ck_assert_uint_eq(fixture_count(text, "\n| warn |"), 0);
 	ck_assert_ptr_nonnull(strstr(text, "\nand 10 more, all of them in the JSON report.\n"));
 	free(text);
 	report.finding_count = 50;
 	text = text_of(&report);
-	ck_assert_uint_eq(count_of(text, "\n| fail |"), 45);
-	ck_assert_uint_eq(count_of(text, "\n| warn |"), 5);
+	ck_assert_uint_eq(fixture_count(text, "\n| fail |"), 45);
+	ck_assert_uint_eq(fixture_count(text, "\n| warn |"), 5);
 	ck_assert_ptr_null(strstr(text, " more, all of them"));
 	free(text);
 	muster_run_done(&run);

@@ -41,7 +41,7 @@ static int publish(struct muster_report *report, const char *path, bool full)
 	fixture_write("log", "");
 	int out = redirected(stdout, full ? "/dev/full" : fixture_path("out"));
 	int log = redirected(stderr, fixture_path("log"));
-	int exit_code = muster_report_publish(report, path, "r.json", false);
+	int exit_code = muster_report_publish(report, &(struct muster_publishing){ .path = path, .named = "r.json" });
 	take(stdout, out, "out", out_text, sizeof out_text);
 	take(stderr, log, "log", log_text, sizeof log_text);
 	fixture_close();

@@ -27,14 +27,6 @@ static char *line_of(const struct muster_report *report, const char *path)
 	return text;
 }
 
-static size_t count_of(const char *text, const char *wanted)
-{
-	size_t count = 0;
-	for (; (text = strstr(text, wanted)); text += strlen(wanted))
-		count++;
-	return count;
-}
-
 static const char *const top =
 	"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"
 	"Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711, muster " MUSTER_VERSION "\n"
@@ -183,7 +175,7 @@ START_TEST(with_many_nodes_only_those_with_findings_have_rows)
 	synthetic_run(&run, 160);
 	fixture_report(&report, &run);
 	char *text = text_of(&report, false);
-	ck_assert_uint_eq(count_of(text, "\nsim-"), 2);
+	ck_assert_uint_eq(fixture_count(text, "\nsim-"), 2);
 	ck_assert_msg(strstr(text, "\n18 other nodes  pass\n") != NULL, "%s", text);
 	free(text);
 	muster_run_done(&run);
@@ -213,8 +205,8 @@ START_TEST(a_fault_of_all_nodes_does_not_hide_another)
 	report.findings = findings;
 	report.finding_count = 201;
 	char *text = text_of(&report, false);
-	ck_assert_uint_eq(count_of(text, "\nFAIL sim-"), 9);
-	ck_assert_uint_eq(count_of(text, "\nFAIL sim-100, rank 799 [copy.h2d]\n"), 1);
+	ck_assert_uint_eq(fixture_count(text, "\nFAIL sim-"), 9);
+	ck_assert_uint_eq(fixture_count(text, "\nFAIL sim-100, rank 799 [copy.h2d]\n"), 1);
 	ck_assert_msg(
 		strstr(text, "\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n"),
 		"%s", text);

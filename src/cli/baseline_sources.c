@@ -1,0 +1,227 @@
+/* baseline_sources.c - the values that teach, from saved reports or from a history */
+#include "cli/baseline.h"
+#include "history/db.h"
+#include "muster/arena.h"
+#include "muster/probe.h"
+#include "muster/report.h"
+#include "util/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_wanted(const struct muster_baseline_options *o, const struct muster_history_value *value)
+{
+	if (o->sku && strcmp(o->sku, value->report->machine_type) != 0)
+		return false;
+	if (o->profile && strcmp(o->profile, value->report->profile) != 0)
+		return false;
+	for (size_t i = 0; i < o->metric_count; i++)
+		if (strcmp(o->metrics[i], value->metric->name) == 0)
+			return true;
+	return o->metric_count == 0 && muster_baseline_wanted(value->metric);
+}
+
+static int by_name(const void *key, const void *item)
+{
+	return strcmp(key, ((const struct muster_node_status *)item)->name);
+}
+
+static enum muster_status status_of(const struct muster_lesson *lesson, const char *node)
+{
+	const struct muster_node_status *found =
+		node && lesson->node_count ? bsearch(node, lesson->nodes, lesson->node_count, sizeof *found, by_name)
+					   : NULL;
+	return found ? found->status : MUSTER_INCONCLUSIVE;
+}
+
+static int take_value(void *arg, const struct muster_history_value *value, struct muster_error *err)
+{
+	struct muster_lesson *lesson = arg;
+	(void)err;
+	if (muster_baseline_teaches(value, status_of(lesson, value->node)) && is_wanted(lesson->o, value))
+		muster_learning_take(&lesson->learning, value);
+	return 0;
+}
+
+/* ---- reports ---- */
+
+/* Whether a report with this job, start, duration and nodes was given before. */
+static bool is_seen(struct muster_lesson *lesson, const struct muster_run *run)
+{
+	const char *text = muster_arena_printf(lesson->arena, "%s %s %.3f", run->job.id ? run->job.id : "",
+		run->job.started ? run->job.started : "", run->job.elapsed_s);
+	for (size_t i = 0; i < run->node_count; i++)
+		text = muster_arena_printf(lesson->arena, "%s %s", text, run->nodes[i].name);
+	for (size_t i = 0; i < lesson->seen_count; i++)
+		if (lesson->seen[i] == text)
+			return true;
+	MUSTER_ARRAY_PUSH(lesson->seen, lesson->seen_count, lesson->seen_room, text);
+	return false;
+}
+
+static void note_version(struct muster_lesson *lesson, const char *version)
+{
+	if (version && !lesson->version)
+		lesson->version = muster_arena_string(lesson->arena, version);
+	lesson->versions_differ = lesson->versions_differ || (version && strcmp(version, lesson->version) != 0);
+}
+
+static int take_report(
+	struct muster_lesson *lesson, const char *path, const struct muster_report *report, struct muster_error *err)
+{
+	struct muster_history_report described;
+	muster_history_describe(report, &described);
+	if (!lesson->first_path) {
+		lesson->first_path = path;
+		lesson->simulated = described.simulated;
+	}
+	if (lesson->simulated != described.simulated)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s is %s, and %s is not: real machines are not learned from simulated ones",
+			described.simulated ? path : lesson->first_path, "simulated",
+			described.simulated ? lesson->first_path : path);
+	if (is_seen(lesson, report->run)) {
+		lesson->twice++;
+		return 0;
+	}
+	if (!described.machine_type || strcmp(described.machine_type, "unknown") == 0) {
+		lesson->unknown++;
+		return 0;
+	}
+	if (described.beside_jobs) {
+		lesson->beside++;
+		return 0;
+	}
+	struct muster_node_status *nodes = muster_node_statuses(report, &lesson->node_count);
+	lesson->nodes = nodes;
+	lesson->used++;
+	note_version(lesson, described.version);
+	muster_learning_report(&lesson->learning);
+	int result = muster_history_values(report, take_value, lesson, err);
+	free(nodes);
+	return result;
+}
+
+static int take_files(struct muster_lesson *lesson, const char *const *paths, size_t count, struct muster_error *err)
+{
+	int result = 0;
+	for (size_t i = 0; i < count && result == 0; i++) {
+		struct muster_run run;
+		struct muster_report report;
+		if (muster_report_load(paths[i], &run, &report, err) < 0)
+			return -1;
+		result = take_report(lesson, paths[i], &report, err);
+		muster_report_done(&report);
+		muster_run_done(&run);
+	}
+	return result;
+}
+
+/* ---- a history ---- */
+
+/* The nodes of all reports, each under the name "<start> <job> <node>". */
+struct verdicts {
+	struct muster_arena *arena;
+	struct muster_node_status *items;
+	size_t count, room;
+};
+
+static const char *verdict_name(
+	struct muster_arena *arena, const struct muster_history_report *report, const char *node)
+{
+	return muster_arena_printf(
+		arena, "%lld %s %s", (long long)report->started, report->job ? report->job : "", node);
+}
+
+static int take_verdict(void *arg, const struct muster_history_verdict *verdict, struct muster_error *err)
+{
+	struct verdicts *all = arg;
+	(void)err;
+	MUSTER_ARRAY_PUSH(all->items, all->count, all->room,
+		((struct muster_node_status){
+			.name = verdict_name(all->arena, verdict->report, verdict->node), .status = verdict->status }));
+	return 0;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	return strcmp(((const struct muster_node_status *)a)->name, ((const struct muster_node_status *)b)->name);
+}
+
+static int take_stored(void *arg, const struct muster_history_value *value, struct muster_error *err)
+{
+	struct muster_lesson *lesson = arg;
+	const char *name = value->node ? verdict_name(lesson->arena, value->report, value->node) : NULL;
+	(void)err;
+	if (!is_wanted(lesson->o, value) || !muster_baseline_teaches(value, status_of(lesson, name)))
+		return 0;
+	note_version(lesson, value->report->version);
+	muster_learning_take(&lesson->learning, value);
+	return 0;
+}
+
+static int take_history(struct muster_lesson *lesson, struct muster_error *err)
+{
+	const struct muster_baseline_options *o = lesson->o;
+	struct verdicts verdicts = { .arena = lesson->arena };
+	struct muster_history_filter filter = { .machine_type = o->sku,
+		.profile = o->profile,
+		.simulated = o->simulated,
+		.wanted = o->metric_count ? NULL : muster_baseline_wanted };
+	struct muster_history *history;
+	char day[32];
+	if (o->since && snprintf(day, sizeof day, "%.20sT00:00:00Z", o->since) > 0 &&
+		muster_history_time(day, &filter.since) < 0)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "--since: a date like 2026-10-01 is needed, found \"%.40s\"", o->since);
+	if (o->before && muster_history_time(o->before, &filter.until) < 0)
+		return muster_fail(err, MUSTER_EUSAGE, "the report does not say when its run started");
+	if (muster_history_open(o->db, false, &history, err) < 0)
+		return -1;
+	int result = muster_history_each_verdict(history, &filter, take_verdict, &verdicts, err);
+	if (verdicts.count)
+		qsort(verdicts.items, verdicts.count, sizeof *verdicts.items, in_order);
+	lesson->nodes = verdicts.items;
+	lesson->node_count = verdicts.count;
+	if (result == 0)
+		result = muster_history_each_value(history, &filter, take_stored, lesson, err);
+	muster_history_close(history);
+	free(verdicts.items);
+	return result;
+}
+
+int muster_lesson_take(struct muster_lesson *lesson, const char *const *paths, size_t count, struct muster_error *err)
+{
+	lesson->arena = muster_arena_new();
+	int result = lesson->o->db ? take_history(lesson, err) : take_files(lesson, paths, count, err);
+	if (result == 0)
+		muster_learning_end(&lesson->learning);
+	return result;
+}
+
+void muster_lesson_notes(const struct muster_lesson *lesson)
+{
+	const struct {
+		size_t count;
+		const char *why;
+	} notes[] = {
+		{ lesson->twice, "given twice: it counts once" },
+		{ lesson->unknown, "of an unknown machine type: not used" },
+		{ lesson->beside, "measured beside other jobs: not used" },
+	};
+	for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+		if (notes[i].count)
+			fprintf(stderr, "muster: %zu report%s %s\n", notes[i].count, notes[i].count == 1 ? "" : "s",
+				notes[i].why);
+	if (lesson->versions_differ)
+		fputs("muster: the reports are of different versions of muster, which may measure in other ways\n",
+			stderr);
+}
+
+void muster_lesson_done(struct muster_lesson *lesson)
+{
+	muster_learning_done(&lesson->learning);
+	free(lesson->seen);
+	muster_arena_free(lesson->arena);
+}

@@ -1,0 +1,149 @@
+/* ask_diff.c - what changed at a date */
+#include "history/cells.h"
+#include "history/questions.h"
+#include "history/timeline.h"
+
+#include "model/trend.h"
+#include "report/compare.h"
+#include "util/array.h"
+#include "util/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct change {
+	struct muster_timeline series; /* the points are gone */
+	double before, after, share, noise;
+	size_t before_count, after_count;
+	bool worse;
+};
+
+/* Compare the points before `since` with those after it. False when one side has none, or nothing changed. Of at least
+ * three values before, the middle 80 % are noise. */
+static bool compare(const struct muster_timeline *s, int64_t since, struct change *ret)
+{
+	enum muster_trend trend = muster_metric_trend(s->metric);
+	size_t before = 0;
+	while (before < s->count && s->points[before].started < since)
+		before++;
+	*ret = (struct change){ .series = *s, .before_count = before, .after_count = s->count - before };
+	if (before == 0 || before == s->count)
+		return false;
+	ret->before = muster_timeline_median(s, 0, before);
+	ret->after = muster_timeline_median(s, before, s->count - before);
+	double difference = ret->after - ret->before, size = fabs(ret->before);
+	if (muster_is_speed(s->metric) || muster_metric_scatters(s->metric))
+		ret->noise = strstr(s->metric->name, "_together_") ? MUSTER_NOISE_TOGETHER : MUSTER_NOISE_DEFAULT;
+	if (before >= 3 && size > 0)
+		ret->noise = fmax(ret->noise,
+			fabs(muster_timeline_percentile(s, before, difference < 0 ? 0.1 : 0.9) - ret->before) / size);
+	ret->share = size > 0 ? difference / size : 0;
+	if (fabs(difference) <= ret->noise * size)
+		return false;
+	ret->worse = (difference < 0) == (trend == MUSTER_TREND_MORE);
+	return true;
+}
+
+static int worse_first(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+	if (a->worse != b->worse)
+		return a->worse ? -1 : 1;
+	double left = fabs(a->share), right = fabs(b->share);
+	return left > right ? -1 : left < right ? 1 : muster_text_order(a->series.node, b->series.node);
+}
+
+/* Of a job only speeds: how many nodes it had is nothing that became better or worse. */
+static bool has_direction(const struct muster_metric *metric)
+{
+	enum muster_trend trend = muster_metric_trend(metric);
+	return (trend == MUSTER_TREND_MORE || trend == MUSTER_TREND_LESS) &&
+	       (metric->scope != MUSTER_SCOPE_JOB || muster_is_speed(metric));
+}
+
+struct diff {
+	int64_t since;
+	struct change *changes;
+	size_t count, room, both;
+};
+
+static void find_changes(void *arg, struct muster_timeline *series, size_t count)
+{
+	struct diff *diff = arg;
+	for (size_t i = 0; i < count; i++) {
+		struct change change;
+		if (compare(&series[i], diff->since, &change))
+			MUSTER_ARRAY_PUSH(diff->changes, diff->count, diff->room, change);
+		diff->both += change.before_count && change.after_count;
+	}
+}
+
+static void add_change(struct muster_table *table, const struct change *change)
+{
+	const struct muster_timeline *s = &change->series;
+	const struct muster_value cells[] = {
+		muster_string(change->worse ? "worse" : "better"),
+		muster_cell_text(s->machine_type),
+		muster_string(s->profile),
+		muster_string(muster_cell_node(s->node)),
+		muster_cell_text(s->part),
+		muster_string(s->key),
+		muster_cell_rounded(change->before),
+		muster_cell_rounded(change->after),
+		change->before < 0 || change->before > 0 ? muster_cell_rounded(change->share * 100) : muster_null(),
+		muster_cell_rounded(change->noise * 100),
+		muster_number((double)change->before_count),
+		muster_number((double)change->after_count),
+	};
+	muster_table_row(table, cells);
+}
+
+int muster_ask_diff(struct muster_history *history, const struct muster_history_question *question,
+	struct muster_table *ret, struct muster_error *err)
+{
+	static const struct muster_table_column columns[] = {
+		{ "change", "change" },
+		{ "machine_type", "machine type" },
+		{ "profile", "profile" },
+		{ "node", "node" },
+		{ "part", "part" },
+		{ "key", "key" },
+		{ "before", "before" },
+		{ "after", "after" },
+		{ "change_percent", "%" },
+		{ "noise_percent", "noise %" },
+		{ "values_before", "n before" },
+		{ "values_after", "n after" },
+	};
+	struct diff diff = { .since = question->filter.since };
+	struct muster_history_filter filter = question->filter;
+	struct muster_history_use use = { 0 };
+	size_t worse = 0;
+	char from[MUSTER_HISTORY_TIME_SIZE], at[MUSTER_HISTORY_TIME_SIZE];
+	filter.since = question->before_from;
+	filter.split = question->filter.since;
+	filter.wanted = has_direction;
+	filter.use = &use;
+	*ret = (struct muster_table){ .arena = ret->arena,
+		.title = "Before and after",
+		MUSTER_TABLE_COLUMNS(columns),
+		.empty = "nothing changed by more than its noise" };
+	int rc = muster_timelines_read(history, &filter, false, find_changes, &diff, err);
+	if (diff.count)
+		qsort(diff.changes, diff.count, sizeof *diff.changes, worse_first);
+	for (size_t i = 0; i < diff.count; i++) {
+		worse += diff.changes[i].worse;
+		add_change(ret, &diff.changes[i]);
+	}
+	muster_table_note(ret,
+		"medians from %s to %s, and after that: %zu of %zu that were measured in both are worse, %zu better",
+		muster_history_time_text(question->before_from, from),
+		muster_history_time_text(question->filter.since, at), worse, diff.both, diff.count - worse);
+	muster_cell_note_use(ret, &use);
+	if (diff.both == 0)
+		ret->empty =
+			"no node was measured both before and after that date, with the same machine type and profile";
+	free(diff.changes);
+	return rc;
+}

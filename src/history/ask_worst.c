@@ -1,0 +1,157 @@
+/* ask_worst.c - the parts of a fleet that are lowest among those of their machine type */
+#include "history/cells.h"
+#include "history/questions.h"
+#include "history/timeline.h"
+
+#include "model/trend.h"
+#include "util/array.h"
+#include "util/sort.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PEERS_LEAST = 8 };
+
+/* A series of one population with its median; the points are gone. */
+struct member {
+	struct muster_timeline series;
+	double median;
+	double score; /* modified z-score; below 0 is worse */
+	double share; /* of the population that is not better */
+	double middle;
+	size_t peers;
+};
+
+struct worst {
+	struct member *members; /* those kept, and behind them those of the key at hand */
+	size_t count, room;
+};
+
+static int by_population(const void *x, const void *y)
+{
+	const struct member *a = x, *b = y;
+	int order = muster_text_order(a->series.machine_type, b->series.machine_type);
+	order = order ? order : strcmp(a->series.profile, b->series.profile);
+	return order ? order : a->median < b->median ? -1 : a->median > b->median;
+}
+
+static bool same_population(const struct member *a, const struct member *b)
+{
+	return a->series.profile == b->series.profile && a->series.machine_type == b->series.machine_type;
+}
+
+/* Members are sorted by their median. The modified z-score of Iglewicz and Hoaglin (1993): 0.6745 times the distance
+ * from the median, over the median absolute deviation, which here is at least 0.1 % of the median: values that agree
+ * better than that prove no more. */
+static void score(struct member *members, size_t count)
+{
+	double *values = muster_calloc(count, sizeof *values);
+	for (size_t i = 0; i < count; i++)
+		values[i] = members[i].median;
+	double middle = muster_median_of(values, count);
+	for (size_t i = 0; i < count; i++)
+		values[i] = fabs(members[i].median - middle);
+	qsort(values, count, sizeof *values, muster_by_double);
+	double deviation = fmax(muster_median_of(values, count), fmax(fabs(middle) * 0.001, 1e-12));
+	bool less = muster_metric_trend(members[0].series.metric) == MUSTER_TREND_LESS;
+	for (size_t i = 0, same = 0; i < count; i++) {
+		struct member *member = &members[less ? count - 1 - i : i];
+		const struct member *before = i ? &members[less ? count - i : i - 1] : NULL;
+		same = before && !(before->median < member->median) && !(before->median > member->median) ? same : i;
+		member->score = 0.6745 * (less ? middle - member->median : member->median - middle) / deviation;
+		member->share = (double)(same + 1) / (double)count;
+		member->middle = middle;
+		member->peers = count;
+	}
+	free(values);
+}
+
+static int by_score(const void *x, const void *y)
+{
+	const struct member *a = x, *b = y;
+	return a->score < b->score ? -1 : a->score > b->score;
+}
+
+/* The population of each machine type and profile; who is not worse than its median is dropped. */
+static void find_worst(void *arg, struct muster_timeline *series, size_t count)
+{
+	struct worst *worst = arg;
+	size_t first = worst->count, kept = worst->count;
+	for (size_t i = 0; i < count; i++)
+		if (series[i].node)
+			MUSTER_ARRAY_PUSH(worst->members, worst->count, worst->room,
+				(struct member){ .series = series[i],
+					.median = muster_timeline_median(&series[i], 0, series[i].count) });
+	if (worst->count > first)
+		qsort(worst->members + first, worst->count - first, sizeof *worst->members, by_population);
+	for (size_t i = first, end; i < worst->count; i = end) {
+		for (end = i; end < worst->count && same_population(&worst->members[i], &worst->members[end]);)
+			end++;
+		if (end - i < PEERS_LEAST)
+			continue;
+		score(worst->members + i, end - i);
+		for (size_t m = i; m < end; m++)
+			if (worst->members[m].score < 0)
+				worst->members[kept++] = worst->members[m];
+	}
+	worst->count = kept;
+}
+
+static void add_worst(struct muster_table *table, const struct member *member)
+{
+	const struct muster_timeline *s = &member->series;
+	const struct muster_value cells[] = {
+		muster_cell_text(s->machine_type),
+		muster_string(s->profile),
+		muster_string(muster_cell_node(s->node)),
+		muster_cell_text(s->part),
+		muster_string(s->key),
+		muster_number((double)s->count),
+		muster_cell_rounded(member->median),
+		muster_cell_rounded(member->middle),
+		muster_cell_rounded(member->share * 100),
+		muster_number((double)member->peers),
+		muster_cell_rounded(member->score),
+	};
+	muster_table_row(table, cells);
+}
+
+int muster_ask_worst(struct muster_history *history, const struct muster_history_question *question,
+	struct muster_table *ret, struct muster_error *err)
+{
+	static const struct muster_table_column columns[] = {
+		{ "machine_type", "machine type" },
+		{ "profile", "profile" },
+		{ "node", "node" },
+		{ "part", "part" },
+		{ "key", "key" },
+		{ "values", "values" },
+		{ "median", "median" },
+		{ "fleet_median", "fleet" },
+		{ "percentile", "percentile" },
+		{ "peers", "of" },
+		{ "z", "z" },
+	};
+	struct worst worst = { 0 };
+	struct muster_history_use use = { 0 };
+	struct muster_history_filter filter = question->filter;
+	filter.use = &use;
+	if (!filter.metric)
+		filter.wanted = muster_is_speed;
+	*ret = (struct muster_table){ .arena = ret->arena,
+		.title = "Lowest of their machine type",
+		MUSTER_TABLE_COLUMNS(columns),
+		.empty = "no value is worse than the median of at least 8 of its machine type" };
+	int rc = muster_timelines_read(history, &filter, false, find_worst, &worst, err);
+	if (worst.count)
+		qsort(worst.members, worst.count, sizeof *worst.members, by_score);
+	for (size_t i = 0; i < worst.count; i++)
+		add_worst(ret, &worst.members[i]);
+	muster_table_note(ret, "medians of each part, compared with those of the same machine type, profile and key");
+	muster_table_note(ret,
+		"percentile: the share of these that is not better; z: modified z-score, -3.5 and below is an outlier");
+	muster_cell_note_use(ret, &use);
+	free(worst.members);
+	return rc;
+}

@@ -1,0 +1,71 @@
+/* cells.c - what the answers to several questions have in common */
+#include "history/cells.h"
+
+#include "history/questions.h"
+#include "model/trend.h"
+#include "util/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool muster_is_speed(const struct muster_metric *metric)
+{
+	return muster_metric_trend(metric) == MUSTER_TREND_MORE &&
+	       (muster_metric_scatters(metric) || strcmp(metric->unit, "TFLOP/s") == 0);
+}
+
+int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err)
+{
+	static const struct {
+		char letter;
+		long seconds;
+	} units[] = { { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	char day[32];
+	size_t length = strlen(text);
+	for (size_t i = 0; length > 1 && i < sizeof units / sizeof *units; i++) {
+		long count;
+		if (text[length - 1] != units[i].letter || length > 8)
+			continue;
+		snprintf(day, sizeof day, "%.*s", (int)length - 1, text);
+		if (muster_parse_int(day, 1, 100000, &count, what, NULL) == 0) {
+			*ret = now - count * units[i].seconds;
+			return 0;
+		}
+	}
+	snprintf(day, sizeof day, "%.20s%s", text, length == 10 ? "T00:00:00Z" : "");
+	if (length > 20 || muster_history_time(day, ret) < 0)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: a date as 2026-11-20 or 2026-11-20T12:00:00Z, or a time before now as 36h, 7d or 4w is "
+			"needed, found \"%.40s\"",
+			what, text);
+	return 0;
+}
+
+struct muster_value muster_cell_text(const char *text)
+{
+	return text ? muster_string(text) : muster_null();
+}
+
+const char *muster_cell_node(const char *node)
+{
+	return node ? node : "(job)";
+}
+
+/* Four digits are enough for a value that scatters. */
+struct muster_value muster_cell_rounded(double value)
+{
+	char text[32];
+	snprintf(text, sizeof text, "%.4g", value);
+	return muster_number(fabs(value) < 1000 ? strtod(text, NULL) : round(value));
+}
+
+/* Of which reports an answer is, when it is not of all. */
+void muster_cell_note_use(struct muster_table *table, const struct muster_history_use *use)
+{
+	if (use->reports < use->of)
+		muster_table_note(table,
+			"of %zu reports %zu were read, in blocks spread over the time (--reports 0 reads all)", use->of,
+			use->reports);
+}

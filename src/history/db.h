@@ -1,0 +1,105 @@
+/* db.h - a history: the verdicts and values of many reports in one SQLite database file
+ *
+ * Implemented by sqlite/, or by without.c in a build without SQLite. libsqlite3 is opened at run time, so that no other
+ * command loads it. Many processes may write at once: each report is one transaction, and a process waits for the
+ * others at most MUSTER_HISTORY_BUSY_MS. A database is outside input: what does not fit is MUSTER_EUSAGE, and the file
+ * stays as it is. What the system refuses (permission, full disk, still locked) is MUSTER_EIO.
+ */
+#ifndef MUSTER_HISTORY_DB_H
+#define MUSTER_HISTORY_DB_H
+
+#include "history/values.h"
+
+enum { MUSTER_HISTORY_BUSY_MS = 30000 };
+
+struct muster_history;
+
+/* Open a history to write to it (made when there is none, an older schema is brought up to date), or to read it. As
+ * root, a file is written only in a folder that only root can write to, and never through a symbolic link.
+ * 0 with *ret, which the caller closes; -1 with err, which names the path. */
+int muster_history_open(const char *path, bool write, struct muster_history **ret, struct muster_error *err);
+void muster_history_close(struct muster_history *history); /* NULL is fine */
+
+/* $XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; of root /var/lib/muster/history.db. Its folder
+ * is made when `make` is set. The path is malloc'd; NULL with err. */
+char *muster_history_default_path(bool make, struct muster_error *err);
+
+enum muster_history_added {
+	MUSTER_HISTORY_ADDED = 0,
+	MUSTER_HISTORY_UPDATED,   /* the run was there with other verdicts: now it has these */
+	MUSTER_HISTORY_UNCHANGED, /* it was there */
+	MUSTER_HISTORY_ADDED_COUNT
+};
+
+/* Add an evaluated report, in one transaction. A run is the same run when job, start, duration and nodes are the same,
+ * whatever the file is called and however often it was evaluated. -1 leaves the history as it was; MUSTER_EUSAGE when
+ * the report has no time. */
+int muster_history_add(struct muster_history *history, const struct muster_report *report,
+	enum muster_history_added *ret, struct muster_error *err);
+
+/* Several reports in one transaction, for importing many: between the two, -1 of an add keeps the ones before it. */
+int muster_history_begin(struct muster_history *history, struct muster_error *err);
+int muster_history_commit(struct muster_history *history, struct muster_error *err);
+
+/* How many reports the question is about (of), and how many of these were read. */
+struct muster_history_use {
+	size_t reports, of;
+};
+
+/* What to visit; a zeroed filter visits all but simulated runs. */
+struct muster_history_filter {
+	const char *const *nodes; /* only of these nodes; NULL: of all, and of jobs */
+	size_t node_count;
+	const char *metric;       /* a metric's name, with or without labels as in a key; NULL: all */
+	const char *machine_type; /* only of this one; NULL: all */
+	const char *profile;      /* only of this one; NULL: all */
+	int64_t since, until;     /* started at or after since, and before until; 0: no limit */
+	bool simulated;           /* simulated runs, and only those */
+	/* Only metrics for which this says yes; NULL: all. */
+	bool (*wanted)(const struct muster_metric *metric);
+	/* Values of at most so many reports, 0: of all. Where there are more, blocks of reports that were added one
+	 * after the other are read, spread evenly over the reports before `split` and over those since then. */
+	size_t reports_most;
+	int64_t split;                  /* 0: none */
+	struct muster_history_use *use; /* filled in by a walk over values, unless it is NULL */
+};
+
+/* Call visit for each value, by key and then in the order in which reports were added. Metrics that this muster does
+ * not know have no values. Labels other than those of the key are not kept. 0, or -1 with err. */
+int muster_history_each_value(struct muster_history *history, const struct muster_history_filter *filter,
+	muster_history_visit_fn *visit, void *arg, struct muster_error *err);
+
+/* How a node came out of a report. */
+struct muster_history_verdict {
+	const struct muster_history_report *report;
+	int64_t report_id; /* in the order in which reports were added */
+	const char *node;
+	enum muster_status status; /* PASS, WARN, INCONCLUSIVE or FAIL: see node_status.h */
+};
+typedef int muster_history_verdict_fn(
+	void *arg, const struct muster_history_verdict *verdict, struct muster_error *err);
+
+/* By node, and in the order in which reports were added; uses all of the filter but metric and wanted. */
+int muster_history_each_verdict(struct muster_history *history, const struct muster_history_filter *filter,
+	muster_history_verdict_fn *visit, void *arg, struct muster_error *err);
+
+/* A check that failed, warned or was inconclusive on a node. */
+struct muster_history_finding {
+	const struct muster_history_report *report;
+	int64_t report_id;
+	const char *node, *check;
+	const char *part; /* as of a value */
+	enum muster_status status;
+};
+typedef int muster_history_finding_fn(
+	void *arg, const struct muster_history_finding *finding, struct muster_error *err);
+int muster_history_each_finding(struct muster_history *history, const struct muster_history_filter *filter,
+	muster_history_finding_fn *visit, void *arg, struct muster_error *err);
+
+struct muster_history_size {
+	int64_t reports, simulated, nodes, bytes;
+	int64_t first, last; /* start of the oldest and newest report; NEVER when there is none */
+};
+int muster_history_measure(struct muster_history *history, struct muster_history_size *ret, struct muster_error *err);
+
+#endif

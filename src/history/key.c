@@ -1,0 +1,151 @@
+/* key.c - what was measured, as a text: a metric and its labels; and the time as reports have it */
+#include "history/values.h"
+
+#include "json/json.h"
+#include "muster/arena.h"
+#include "muster/probe.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Labels that say where, or with whom; `link` is the name of what a limit was computed from. */
+static const char *const not_in_key[] = { "gpu", "port", "nic", "device", "peer_node", "peer_gpu", "link" };
+
+static bool is_in_key(const char *label)
+{
+	for (size_t i = 0; i < sizeof not_in_key / sizeof *not_in_key; i++)
+		if (strcmp(label, not_in_key[i]) == 0)
+			return false;
+	return true;
+}
+
+static bool is_bare(const char *text)
+{
+	char *end;
+	(void)strtod(text, &end);
+	return *text && *end &&
+	       text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-")] == '\0';
+}
+
+const char *muster_history_key(struct muster_arena *arena, const struct muster_metric *metric,
+	const struct muster_label *labels, size_t label_count)
+{
+	char *text;
+	size_t length;
+	const char *before = "{";
+	FILE *out = NULL;
+	for (size_t i = 0; i < label_count; i++) {
+		if (!is_in_key(labels[i].key))
+			continue;
+		if (!out) {
+			out = muster_memory_open(&text, &length);
+			fputs(metric->name, out);
+		}
+		fprintf(out, "%s%s=", before, labels[i].key);
+		if (labels[i].value.type == MUSTER_NUMBER)
+			fprintf(out, "%.17g", labels[i].value.number);
+		else if (is_bare(labels[i].value.string))
+			fputs(labels[i].value.string, out);
+		else
+			muster_utf8_quote(out, labels[i].value.string);
+		before = ",";
+	}
+	if (!out)
+		return muster_arena_string(arena, metric->name);
+	fputc('}', out);
+	muster_memory_close(out);
+	const char *key = muster_arena_string(arena, text);
+	free(text);
+	return key;
+}
+
+/* ---- the way back ---- */
+
+/* The value that begins at text: its length, or 0 when there is none. */
+static size_t read_value(struct muster_arena *arena, const char *text, struct muster_value *ret)
+{
+	size_t length = 1;
+	if (*text == '"') {
+		struct muster_json *json;
+		while (text[length] && text[length] != '"')
+			length += text[length] == '\\' && text[length + 1] ? 2 : 1;
+		if (!text[length++] || muster_json_parse(text, length, &json, NULL) < 0)
+			return 0;
+		*ret = muster_string(muster_arena_string(arena, muster_json_string(json)));
+		muster_json_free(json);
+		return length;
+	}
+	char *end;
+	length = strcspn(text, ",}");
+	const char *word = muster_arena_string_n(arena, text, length);
+	double number = strtod(word, &end);
+	*ret = *end == '\0' ? muster_number(number) : muster_string(word);
+	return length;
+}
+
+static int read_labels(struct muster_arena *arena, const char *at, struct muster_label *ret, size_t *ret_count)
+{
+	size_t count = 0;
+	do {
+		size_t length = strspn(++at, "abcdefghijklmnopqrstuvwxyz_");
+		if (count == MUSTER_LABELS_MAX || length == 0 || at[length] != '=')
+			return -1;
+		ret[count].key = muster_arena_string_n(arena, at, length);
+		at += length + 1;
+		length = read_value(arena, at, &ret[count].value);
+		if (length == 0)
+			return -1;
+		at += length;
+		count++;
+	} while (*at == ',');
+	*ret_count = count;
+	return strcmp(at, "}") == 0 ? 0 : -1;
+}
+
+int muster_history_key_read(struct muster_arena *arena, const char *key, const struct muster_metric **ret_metric,
+	struct muster_label *ret_labels, size_t *ret_label_count, struct muster_error *err)
+{
+	size_t length = strcspn(key, "{");
+	const struct muster_metric *metric = muster_metric_find(muster_arena_string_n(arena, key, length));
+	if (!metric)
+		return muster_fail(err, MUSTER_EUSAGE, "\"%.*s\" is no metric of this muster", (int)length, key);
+	*ret_label_count = 0;
+	if (key[length] && read_labels(arena, key + length, ret_labels, ret_label_count) < 0)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"\"%s\": after the metric, labels as in \"{bytes=8388608,nodes=2}\" are needed", key);
+	*ret_metric = metric;
+	return 0;
+}
+
+/* ---- time ---- */
+
+int muster_history_time(const char *text, int64_t *ret)
+{
+	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
+	struct tm parts = { 0 };
+	char back[MUSTER_HISTORY_TIME_SIZE];
+	for (size_t i = 0; i < sizeof form; i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+			return -1;
+	if (!strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts))
+		return -1;
+	int64_t time = timegm(&parts);
+	if (time < 0 || strcmp(muster_history_time_text(time, back), text) != 0)
+		return -1; /* no such day or second */
+	*ret = time;
+	return 0;
+}
+
+const char *muster_history_time_text(int64_t time, char out[MUSTER_HISTORY_TIME_SIZE])
+{
+	struct tm parts;
+	time_t seconds = time;
+	if (time < 0 || !gmtime_r(&seconds, &parts) || parts.tm_year > 8099)
+		return memcpy(out, "unknown", sizeof "unknown");
+	strftime(out, MUSTER_HISTORY_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts);
+	return out;
+}

@@ -1,0 +1,211 @@
+/* table.c - an answer of a history as text, JSON and CSV */
+#include "history/table.h"
+
+#include "json/writer.h"
+#include "report/print_escaped.h"
+#include "util/array.h"
+#include "util/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const muster_table_format_names[] = { "text", "json", "csv", "html" };
+_Static_assert(sizeof muster_table_format_names / sizeof *muster_table_format_names == MUSTER_TABLE_FORMAT_COUNT,
+	"every format has a name");
+
+void muster_table_note(struct muster_table *table, const char *format, ...)
+{
+	va_list args;
+	char *text;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort(); /* out of memory */
+	va_end(args);
+	MUSTER_ARRAY_PUSH(table->notes, table->note_count, table->note_room, muster_arena_string(table->arena, text));
+	free(text);
+}
+
+void muster_table_row(struct muster_table *table, const struct muster_value *cells)
+{
+	MUSTER_ARRAY_RESERVE(table->cells, table->cell_count, table->cell_room, table->column_count);
+	memcpy(table->cells + table->cell_count, cells, table->column_count * sizeof *cells);
+	table->cell_count += table->column_count;
+}
+
+void muster_table_done(struct muster_table *table)
+{
+	free(table->notes);
+	free(table->cells);
+}
+
+const char *muster_table_sparkline(struct muster_arena *arena, const double *values, size_t count)
+{
+	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	double lowest = 0, highest = 0;
+	const char *line = "";
+	for (size_t i = 0; i < count; i++) {
+		lowest = i == 0 || values[i] < lowest ? values[i] : lowest;
+		highest = i == 0 || values[i] > highest ? values[i] : highest;
+	}
+	/* what differs by less than a thousandth is the same */
+	double flat = 0.001 * (highest > -lowest ? highest : -lowest);
+	for (size_t i = 0; i < count; i++) {
+		size_t bar = highest - lowest > flat ? (size_t)((values[i] - lowest) / (highest - lowest) * 7.999) : 3;
+		line = muster_arena_printf(arena, "%s%s", line, bars[bar]);
+	}
+	return line;
+}
+
+/* ---- text ---- */
+
+static const char *text_of(struct muster_value value, char *out, size_t size)
+{
+	return value.type == MUSTER_STRING ? value.string
+	       : value.type == MUSTER_NULL ? "-"
+					   : muster_value_text(value, out, size);
+}
+
+static void print_padded(FILE *out, struct muster_value value, size_t width, bool last)
+{
+	char number[64];
+	const char *text = text_of(value, number, sizeof number);
+	size_t length = muster_print_escaped(NULL, text);
+	size_t gap = width > length ? width - length : 0;
+	if (value.type == MUSTER_NUMBER)
+		fprintf(out, "%*s", (int)gap, "");
+	muster_print_escaped(out, text);
+	if (value.type != MUSTER_NUMBER && !last)
+		fprintf(out, "%*s", (int)gap, "");
+	fputs(last ? "\n" : "  ", out);
+}
+
+/* Of the first rows, as many as are shown: how wide each column is. */
+static void measure(const struct muster_table *table, size_t rows, size_t *widths, bool *numbers)
+{
+	for (size_t c = 0; c < table->column_count; c++) {
+		widths[c] = strlen(table->columns[c].title);
+		numbers[c] = false;
+	}
+	for (size_t i = 0; i < rows * table->column_count; i++) {
+		char number[64];
+		size_t c = i % table->column_count;
+		size_t length = muster_print_escaped(NULL, text_of(table->cells[i], number, sizeof number));
+		widths[c] = length > widths[c] ? length : widths[c];
+		numbers[c] |= table->cells[i].type == MUSTER_NUMBER;
+	}
+}
+
+static bool same_group(const struct muster_table *table, const struct muster_value *a, const struct muster_value *b)
+{
+	for (size_t c = 0; c < table->group_count; c++)
+		if (!muster_value_equal(a[c], b[c]))
+			return false;
+	return true;
+}
+
+static void print_heading(const struct muster_table *table, const struct muster_value *row, const size_t *widths,
+	const bool *numbers, FILE *out)
+{
+	char number[64];
+	for (size_t c = 0; c < table->group_count; c++) {
+		fputs(c ? ", " : "\n", out);
+		muster_print_text(out, "%s", text_of(row[c], number, sizeof number));
+	}
+	fputs(table->group_count ? "\n" : "", out);
+	for (size_t c = table->group_count; c < table->column_count; c++) {
+		bool last = c + 1 == table->column_count;
+		fprintf(out, numbers[c] ? "%*s%s" : "%-*s%s", last && !numbers[c] ? 0 : (int)widths[c],
+			table->columns[c].title, last ? "\n" : "  ");
+	}
+}
+
+static void print_text(const struct muster_table *table, FILE *out)
+{
+	size_t widths[MUSTER_TABLE_COLUMNS_MAX], rows = table->cell_count / table->column_count;
+	bool numbers[MUSTER_TABLE_COLUMNS_MAX];
+	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
+	const struct muster_value *before = NULL;
+	for (size_t i = 0; i < table->note_count; i++)
+		muster_print_text(out, "%s", table->notes[i]), fputc('\n', out);
+	measure(table, shown, widths, numbers);
+	for (size_t r = 0; r < shown; r++) {
+		const struct muster_value *row = &table->cells[r * table->column_count];
+		if (!before || !same_group(table, before, row))
+			print_heading(table, row, widths, numbers, out);
+		before = row;
+		for (size_t c = table->group_count; c < table->column_count; c++)
+			print_padded(out, row[c], widths[c], c + 1 == table->column_count);
+	}
+	if (rows == 0)
+		fprintf(out, "%s\n", table->empty);
+	if (shown < rows)
+		fprintf(out, "%zu more rows: --count 0 prints all\n", rows - shown);
+}
+
+/* ---- JSON and CSV: all rows ---- */
+
+static void print_json(const struct muster_table *table, FILE *out)
+{
+	struct muster_json_writer w;
+	muster_json_writer_init(&w, out, 2);
+	muster_json_writer_object(&w);
+	muster_json_writer_pair(&w, "title", muster_string(table->title));
+	muster_json_writer_array_of(&w, "notes");
+	for (size_t i = 0; i < table->note_count; i++)
+		muster_json_writer_string(&w, table->notes[i]);
+	muster_json_writer_array_end(&w);
+	muster_json_writer_array_of(&w, "rows");
+	for (size_t i = 0; i < table->cell_count; i++) {
+		size_t c = i % table->column_count;
+		if (c == 0)
+			muster_json_writer_object(&w);
+		muster_json_writer_pair(&w, table->columns[c].key, table->cells[i]);
+		if (c + 1 == table->column_count)
+			muster_json_writer_object_end(&w);
+	}
+	muster_json_writer_array_end(&w);
+	muster_json_writer_object_end(&w);
+	fputc('\n', out);
+}
+
+/* RFC 4180. A spreadsheet takes a text that begins with one of these for a formula; an apostrophe before it does not
+ * let it (https://owasp.org/www-community/attacks/CSV_Injection). */
+static void print_csv_text(const char *text, FILE *out)
+{
+	char *escaped = muster_escaped(text);
+	fputs(strchr("=+-@\t\r", *escaped) && *escaped ? "\"'" : "\"", out);
+	for (const char *at = escaped; *at; at++)
+		fputs(*at == '"' ? "\"\"" : (char[]){ *at, '\0' }, out);
+	fputc('"', out);
+	free(escaped);
+}
+
+static void print_csv(const struct muster_table *table, FILE *out)
+{
+	for (size_t c = 0; c < table->column_count; c++)
+		fprintf(out, "%s%s", c ? "," : "", table->columns[c].key);
+	fputs("\r\n", out);
+	for (size_t row = 0; row < table->cell_count; row += table->column_count) {
+		for (size_t c = 0; c < table->column_count; c++) {
+			const struct muster_value *cell = &table->cells[row + c];
+			fputs(c ? "," : "", out);
+			if (cell->type == MUSTER_STRING)
+				print_csv_text(cell->string, out);
+			else if (cell->type == MUSTER_NUMBER)
+				fprintf(out, "%.15g", cell->number);
+		}
+		fputs("\r\n", out);
+	}
+}
+
+void muster_table_print(const struct muster_table *table, enum muster_table_format format, FILE *out)
+{
+	static void (*const print[])(const struct muster_table *table, FILE *out) = {
+		[MUSTER_TABLE_TEXT] = print_text,
+		[MUSTER_TABLE_JSON] = print_json,
+		[MUSTER_TABLE_CSV] = print_csv,
+		[MUSTER_TABLE_HTML] = muster_table_print_html,
+	};
+	print[format](table, out);
+}

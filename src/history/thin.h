@@ -1,0 +1,24 @@
+/* thin.h - a part of many reports that stands for all of them
+ *
+ * Pure. Reports next to each other are next to each other in the file too, so a few blocks of them are read fast.
+ */
+#ifndef MUSTER_HISTORY_THIN_H
+#define MUSTER_HISTORY_THIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MUSTER_THIN_BLOCKS = 5 };
+
+/* One report: whether it is wanted, and whether it belongs to the second of two sides. */
+struct muster_thin_item {
+	bool wanted, second;
+};
+
+/* Keep at most `most` of the wanted items: half of them for each side, or more where the other side has less. A side
+ * that has more keeps blocks of neighbours: the first items, the last ones, and others evenly between. Returns how many
+ * are kept. most is at least 2 * MUSTER_THIN_BLOCKS. */
+size_t muster_thin(struct muster_thin_item *items, size_t count, size_t most);
+
+#endif

@@ -1,0 +1,99 @@
+/* values.c - every number of a run that is worth comparing with the same number of other runs
+ *
+ * Pure: no I/O.
+ */
+#include "history/values.h"
+
+#include "model/trend.h"
+#include "muster/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+struct walk {
+	struct muster_arena *arena; /* the texts of keys and parts */
+	muster_history_visit_fn *visit;
+	void *arg;
+	struct muster_error *err;
+	const struct muster_rank *rank; /* whose samples are at hand; NULL: those of a node or the job */
+	struct muster_history_value value;
+};
+
+/* ---- where ---- */
+
+/* Labels that name a place. */
+static const char *const parts[] = { "gpu", "port", "nic", "device" };
+
+/* The adapter of an exchange belongs to its rank, so the rank's GPU comes before other labels. */
+static const char *part_of(const struct walk *w, const struct muster_sample *sample)
+{
+	const char *text = muster_label_string(sample->labels, sample->label_count, parts[0]);
+	if (!text && w->rank)
+		text = w->rank->gpu ? w->rank->gpu
+				    : muster_arena_printf(w->arena, "local rank %d", w->rank->local_rank);
+	for (size_t i = 1; !text && i < sizeof parts / sizeof *parts; i++)
+		text = muster_label_string(sample->labels, sample->label_count, parts[i]);
+	return text;
+}
+
+static int visit_samples(struct walk *w, const struct muster_samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		if (sample->value.type != MUSTER_NUMBER || !isfinite(sample->value.number) ||
+			muster_metric_trend(sample->metric) == MUSTER_TREND_FACT)
+			continue;
+		w->value.metric = sample->metric;
+		w->value.key = muster_history_key(w->arena, sample->metric, sample->labels, sample->label_count);
+		w->value.part = part_of(w, sample);
+		w->value.value = sample->value.number;
+		if (w->visit(w->arg, &w->value, w->err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int visit_node(struct walk *w, const struct muster_node *node)
+{
+	w->value.node = node->name;
+	w->rank = NULL;
+	int rc = visit_samples(w, &node->samples);
+	for (size_t i = 0; i < node->rank_count && rc == 0; i++) {
+		w->rank = &node->ranks[i];
+		rc = visit_samples(w, &w->rank->samples);
+	}
+	return rc;
+}
+
+void muster_history_describe(const struct muster_report *report, struct muster_history_report *ret)
+{
+	const struct muster_job *job = &report->run->job;
+	*ret = (struct muster_history_report){
+		.started = MUSTER_HISTORY_NEVER,
+		.job = job->id,
+		.machine_type = report->sku,
+		.profile = job->profile,
+		.version = job->version,
+		.simulated = job->simulated,
+		.beside_jobs = job->beside_jobs,
+		.nodes = muster_run_known_nodes(report->run),
+		.verdict = report->verdict,
+	};
+	if (job->started)
+		(void)muster_history_time(job->started, &ret->started);
+}
+
+int muster_history_values(
+	const struct muster_report *report, muster_history_visit_fn *visit, void *arg, struct muster_error *err)
+{
+	struct muster_history_report described;
+	muster_history_describe(report, &described);
+	struct walk w = { .visit = visit, .arg = arg, .err = err, .value.report = &described };
+	w.arena = muster_arena_new();
+	int rc = visit_samples(&w, &report->run->job.samples);
+	for (size_t i = 0; i < report->run->node_count && rc == 0; i++)
+		if (strcmp(report->run->nodes[i].name, "?") != 0)
+			rc = visit_node(&w, &report->run->nodes[i]);
+	muster_arena_free(w.arena);
+	return rc;
+}

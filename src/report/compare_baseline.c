@@ -1,0 +1,110 @@
+/* compare_baseline.c - compare a run with what earlier runs measured, where no report from before a change exists */
+#include "report/compare_match.h"
+
+#include "expect/describe.h"
+#include "model/trend.h"
+#include "muster/arena.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Whether the sample has all the labels that the baseline is about. */
+static bool is_about(const struct muster_learned_value *learned, const struct muster_sample *sample)
+{
+	for (size_t i = 0; i < learned->where_count; i++) {
+		const struct muster_value *label = muster_sample_label(sample, learned->where[i].key);
+		if (!label || !muster_value_equal(*label, learned->where[i].value))
+			return false;
+	}
+	return true;
+}
+
+static void compare_sample(
+	struct muster_match *m, const struct muster_learned_value *learned, const struct muster_sample *sample)
+{
+	double median = learned->baseline.median, difference = sample->value.number - median;
+	bool above = muster_metric_worse(sample->metric) == MUSTER_WORSE_ABOVE;
+	struct muster_change change = {
+		.kind = (difference > 0) == above ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER,
+		.about = MUSTER_ABOUT_FIGURE,
+		.what = sample->metric->name,
+		.node = m->node,
+		.rank = m->rank,
+		.gpu = muster_label_string(sample->labels, sample->label_count, "gpu"),
+		.port = muster_label_string(sample->labels, sample->label_count, "port"),
+		.labels = sample->labels,
+		.label_count = sample->label_count,
+		.before = muster_number(median),
+		.after = sample->value,
+		.unit = sample->metric->unit,
+		.share = difference / median,
+		.noise = fmax(learned->share, learned->mads * learned->baseline.mad / median),
+		.noise_from = MUSTER_NOISE_FROM_BASELINE,
+	};
+	if (fabs(change.share) <= change.noise)
+		m->to->same++;
+	else
+		muster_match_add(m, change);
+}
+
+static void compare_samples(struct muster_match *m, const struct muster_learned_value *learned, size_t count,
+	const struct muster_samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		for (size_t j = 0; j < count && sample->value.type == MUSTER_NUMBER; j++)
+			if (learned[j].metric == sample->metric && is_about(&learned[j], sample))
+				compare_sample(m, &learned[j], sample);
+	}
+}
+
+size_t muster_learned_of(const struct muster_expect *expect, const struct muster_report *after,
+	struct muster_arena *arena, struct muster_learned_value **ret)
+{
+	struct muster_learned_value *learned = muster_arena_alloc(arena, (expect->check_count + 1) * sizeof *learned);
+	size_t count = 0;
+	for (size_t i = 0; i < expect->check_count; i++) {
+		const struct muster_check *check = &expect->checks[i];
+		const struct muster_operand *warn = muster_check_operand_named(check, "warn_of_baseline"),
+					    *min = muster_check_operand_named(check, "min_of_baseline"),
+					    *mads = muster_check_operand_named(check, "max_mad");
+		if (check->baseline.count == 0 ||
+			muster_describe_when(check, after->run, after->domains, arena) != NULL)
+			continue;
+		learned[count++] = (struct muster_learned_value){
+			.metric = check->metric,
+			.where = check->where,
+			.where_count = check->where_count,
+			.baseline = check->baseline,
+			.share = warn  ? 1 - warn->value.number
+				 : min ? 1 - min->value.number
+				       : 0,
+			.mads = mads ? mads->value.number : 0,
+		};
+	}
+	*ret = learned;
+	return count;
+}
+
+void muster_compare_learned(const struct muster_learned_value *learned, size_t count, const struct muster_report *after,
+	struct muster_comparison *ret)
+{
+	struct muster_comparison comparison = { 0 };
+	struct muster_match m = { .after = after, .to = &comparison, .rank = -1 };
+	const struct muster_run *run = after->run;
+	compare_samples(&m, learned, count, &run->job.samples);
+	for (size_t i = 0; i < run->node_count; i++) {
+		m.node = run->nodes[i].name;
+		m.rank = -1;
+		compare_samples(&m, learned, count, &run->nodes[i].samples);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++) {
+			m.rank = run->nodes[i].ranks[j].rank;
+			compare_samples(&m, learned, count, &run->nodes[i].ranks[j].samples);
+		}
+	}
+	comparison.note = "versions, inventory and checks: a baseline has measured values only";
+	if (comparison.change_count + comparison.same == 0)
+		comparison.incomparable = "the baseline has none of the values of this run (profile, number of nodes)";
+	muster_comparison_sort(&comparison);
+	*ret = comparison;
+}

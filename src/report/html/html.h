@@ -1,0 +1,73 @@
+/* html.h - what the sections of the HTML page share: escaping, statuses, anchors
+ *
+ * The page is one file without scripts that loads nothing. A section writes its body to page->out; a section that
+ * writes nothing is absent. Markup of our own goes to page->out as it is, with single literals; whatever a machine, a
+ * user or a file gave goes through muster_html_put or muster_html_print.
+ *
+ * Anchors: "f3" is the finding of index 3 of the report; "n3" the details of the node of index 3 of the run, "n3-g1"
+ * and "n3-p1" its GPU and its port of these indices (places.h). The id of a section is in the table of page.c.
+ */
+#ifndef MUSTER_REPORT_HTML_H
+#define MUSTER_REPORT_HTML_H
+
+#include "muster/report.h"
+
+struct muster_html_places;
+
+struct muster_html {
+	const struct muster_report *report;
+	const struct muster_html_places *places;
+	FILE *out;
+};
+
+/* All until </head>: a policy that forbids scripts and requests, and the style. */
+void muster_html_head(const struct muster_html *page, const char *title);
+
+/* The text, escaped: as content, or within a quoted attribute. Nothing in it is markup, and characters that do
+ * something (controls, marks that turn the writing direction, invisible ones) appear as \x1b or \u202e. NULL writes
+ * "-". */
+void muster_html_put(const struct muster_html *page, const char *text);
+/* A formatted text, escaped as a whole; no argument of %s is NULL. */
+void muster_html_print(const struct muster_html *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "<span class="badge fail">", a sign of its own shape, "FAIL": a status in colour, shape and word. */
+void muster_html_badge(const struct muster_html *page, enum muster_status status);
+/* The class of a status in style.css: "pass", "warn", "fail", "skip", "inconclusive", "blocked". */
+const char *muster_html_class(enum muster_status status);
+/* How bad a status is: 0 is pass or skip, then blocked, warn, inconclusive, fail. */
+int muster_html_weight(enum muster_status status);
+
+/* A table that may be wider than the page: it scrolls by itself, by keyboard too. caption is our own text. */
+void muster_html_table_begin(const struct muster_html *page, const char *caption);
+void muster_html_table_end(const struct muster_html *page);
+/* The row of headings; the texts are our own. */
+void muster_html_headings(const struct muster_html *page, const char *const *texts, size_t count);
+
+/* "n3", "n3-g1" or "n3-p1": the most exact anchor of the place that a finding is about. False: it has none, since it is
+ * about the whole job. */
+bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64]);
+/* Where a finding is, "gpu-1, GPU 000b:00:00.0, rank 4", as a link to the values there. */
+void muster_html_where(const struct muster_html *page, const struct muster_finding *finding);
+/* The name of a node, as a link to its details; plain text when the run has no such node. */
+void muster_html_node(const struct muster_html *page, const char *name);
+
+/* "60", "23.9": a speed in GB/s. Returns out. */
+const char *muster_html_gbps(double value, char out[32]);
+
+/* Whether the page has a picture of the node of this index, with the anchor "m3". */
+bool muster_html_is_drawn(const struct muster_html *page, size_t index);
+
+/* The sections, in the order of the page; each is a file of this folder. */
+void muster_html_verdict(const struct muster_html *page);
+void muster_html_findings(const struct muster_html *page);
+void muster_html_map(const struct muster_html *page);
+void muster_html_machines(const struct muster_html *page);
+void muster_html_values(const struct muster_html *page);
+void muster_html_rings(const struct muster_html *page); /* first in the next one */
+void muster_html_matrix(const struct muster_html *page);
+void muster_html_notes(const struct muster_html *page);
+void muster_html_unevaluated(const struct muster_html *page);
+void muster_html_inventory(const struct muster_html *page);
+void muster_html_nodes(const struct muster_html *page);
+
+#endif

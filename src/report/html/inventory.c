@@ -1,0 +1,84 @@
+/* inventory.c - the inventory: topology by rank, nodes, fabric by port (report/inventory.h)
+ *
+ * A value that differs between nodes is a <mark>; why a value is not known stands beside it.
+ */
+#include "report/html/html.h"
+#include "report/inventory.h"
+
+#include <string.h>
+
+static void print_cell(const struct muster_html *page, const struct muster_inventory_cell *cell, bool is_heading)
+{
+	fputs(is_heading ? "<th scope='row'>" : "<td>", page->out);
+	fputs(cell->usual ? "<mark>" : "", page->out);
+	muster_html_put(page, cell->text);
+	fputs(cell->usual ? "</mark>" : "", page->out);
+	if (cell->usual && *cell->usual) {
+		fputs(" <span class='note'>most nodes: ", page->out);
+		muster_html_put(page, cell->usual);
+		fputs("</span>", page->out);
+	} else if (cell->usual) {
+		fputs(" <span class='note'>differs</span>", page->out);
+	}
+	if (cell->why) {
+		fputs(" <span class='note'>", page->out);
+		muster_html_put(page, cell->why);
+		fputs("</span>", page->out);
+	}
+	fputs(is_heading ? "</th>" : "</td>", page->out);
+}
+
+static void print_block(const struct muster_html *page, const struct muster_inventory_table *table,
+	const struct muster_inventory_block *block, size_t columns)
+{
+	fprintf(page->out, "<tbody><tr><th scope='rowgroup' colspan='%zu' class='block'>", columns);
+	muster_html_put(page, block->title);
+	fputs("</th></tr>\n", page->out);
+	if (block->row_count == 0) {
+		fprintf(page->out, "<tr><td colspan='%zu'>", columns);
+		muster_html_put(page, block->empty ? block->empty : "nothing");
+		fputs("</td></tr>\n", page->out);
+	}
+	for (size_t row = 0; row < block->row_count; row++) {
+		fputs("<tr>", page->out);
+		for (size_t i = 0; i < columns; i++)
+			print_cell(page, &block->cells[row * table->column_count + i], i == 0);
+		fputs("</tr>\n", page->out);
+	}
+	fputs("</tbody>\n", page->out);
+}
+
+static void print_table(
+	const struct muster_html *page, const struct muster_inventory *inventory, enum muster_inventory_kind kind)
+{
+	const struct muster_inventory_table *table = &inventory->tables[kind];
+	/* of one node, the column that says which nodes says nothing */
+	bool alone = kind == MUSTER_INVENTORY_NODES && page->report->run->node_count == 1;
+	size_t columns = table->column_count - alone;
+	muster_html_table_begin(page, table->title);
+	muster_html_headings(page, table->columns, columns);
+	for (size_t b = 0; b < table->block_count; b++)
+		print_block(page, table, &table->blocks[b], columns);
+	muster_html_table_end(page);
+	if (table->cut > 0)
+		fprintf(page->out, "<p class='note'>%zu more nodes differ; the JSON report has all of them.</p>\n",
+			table->cut);
+}
+
+void muster_html_inventory(const struct muster_html *page)
+{
+	struct muster_inventory inventory;
+	if (page->report->run->node_count == 0)
+		return;
+	muster_inventory_make(page->report->run, &inventory);
+	fputs("<p>Nodes with equal values share a block or a row. ", page->out);
+	if (inventory.differing > 0)
+		fputs("A <mark>marked value</mark> differs between nodes.", page->out);
+	else if (page->report->run->node_count > 1)
+		fputs("No value differs between nodes.", page->out);
+	fputs("</p>\n<div class='inventory'>\n", page->out);
+	for (int i = 0; i < MUSTER_INVENTORY_COUNT; i++)
+		print_table(page, &inventory, (enum muster_inventory_kind)i);
+	fputs("</div>\n", page->out);
+	muster_inventory_done(&inventory);
+}

@@ -1,0 +1,259 @@
+/* machine_parts.c - what is on a node: NUMA nodes, GPUs, ports, and which GPUs reach each other */
+#include "report/html/machine_parts.h"
+
+#include "muster/probe.h"
+#include "report/html/places.h"
+#include "report/inventory_build.h"
+#include "util/cpuset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- NUMA nodes ---- */
+
+static double label_number(const struct muster_sample *sample, const char *key)
+{
+	const struct muster_value *value = muster_sample_label(sample, key);
+	return value && value->type == MUSTER_NUMBER && value->number >= 0 && value->number < MUSTER_CPUS_MAX
+		       ? value->number
+		       : 0;
+}
+
+static void add_numa(struct muster_machine *m, int index, int package, const char *list)
+{
+	hwloc_bitmap_t cpus = muster_cpuset_parse_list(list, NULL);
+	for (size_t i = 0; i < m->numa_count; i++)
+		if (m->numas[i].index == index) {
+			hwloc_bitmap_free(cpus);
+			return;
+		}
+	if (cpus)
+		m->numas[m->numa_count++] = (struct muster_machine_numa){
+			.known = true, .index = index, .package = package, .cpus = cpus, .list = list
+		};
+}
+
+static int by_package(const void *a, const void *b)
+{
+	const struct muster_machine_numa *x = a, *y = b;
+	if (x->package != y->package)
+		return x->package < y->package ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
+{
+	return muster_samples_find(samples, muster_metric_find(metric));
+}
+
+/* Of reports without the CPUs of each NUMA node: those of the GPUs. */
+static void find_numas_of_gpus(struct muster_machine *m)
+{
+	for (size_t r = 0; r < m->node->rank_count; r++) {
+		const struct muster_samples *samples = &m->node->ranks[r].samples;
+		const struct muster_sample *index = find(samples, "rank.gpu_numa_node");
+		const struct muster_sample *list = find(samples, "rank.gpu_cpu_list");
+		if (index && list && index->value.type == MUSTER_NUMBER && list->value.type == MUSTER_STRING &&
+			index->value.number >= 0 && index->value.number < MUSTER_CPUS_MAX)
+			add_numa(m, (int)index->value.number, -1, list->value.string);
+	}
+}
+
+static void find_numas(struct muster_machine *m)
+{
+	const struct muster_metric *metric = muster_metric_find("node.numa_cpu_list");
+	m->numas = muster_calloc(m->node->samples.count + m->node->rank_count + 1, sizeof *m->numas);
+	for (size_t i = 0; i < m->node->samples.count; i++) {
+		const struct muster_sample *sample = &m->node->samples.items[i];
+		if (sample->metric == metric && sample->value.type == MUSTER_STRING)
+			add_numa(m, (int)label_number(sample, "numa_node"), (int)label_number(sample, "package"),
+				sample->value.string);
+	}
+	if (m->numa_count == 0)
+		find_numas_of_gpus(m);
+	qsort(m->numas, m->numa_count, sizeof *m->numas, by_package);
+}
+
+/* The place of a NUMA node; of one that is not known the only one there is, or one that stands for it. */
+static size_t place_of(struct muster_machine *m, const struct muster_sample *sample)
+{
+	for (size_t i = 0; sample && sample->value.type == MUSTER_NUMBER && i < m->numa_count; i++)
+		if (m->numas[i].known && (double)m->numas[i].index == sample->value.number)
+			return i;
+	if (m->numa_count == 1)
+		return 0;
+	if (m->numa_count == 0 || m->numas[m->numa_count - 1].known)
+		m->numas[m->numa_count++] = (struct muster_machine_numa){ .cpus = hwloc_bitmap_alloc() };
+	return m->numa_count - 1;
+}
+
+/* ---- GPUs ---- */
+
+static const char *text_or_null(struct muster_inventory_value value)
+{
+	return value.why ? NULL : value.text;
+}
+
+static void read_gpu(struct muster_machine *m, const struct muster_run *run, struct muster_machine_gpu *gpu)
+{
+	static const struct muster_inventory_fact links[] = {
+		{ .metric = "gpu.pcie_gen_max", .second = "gpu.pcie_width_max", .between = ".0 x" },
+		{ .metric = "gpu.pcie_gen_loaded", .second = "gpu.pcie_width_loaded", .between = ".0 x" },
+		{ .metric = "gpu.nvlinks", .second = "gpu.nvlink_gbps", .between = " x " },
+		{ .metric = "gpu.c2c_links", .second = "gpu.c2c_gbps", .between = " x " },
+	};
+	const struct muster_inventory_place place = { run, m->node, gpu->rank, gpu->bus_id, NULL };
+	const char *text[4];
+	for (size_t i = 0; i < 4; i++)
+		text[i] = text_or_null(muster_inventory_read_fact(m->arena, &place, &links[i]));
+	gpu->number = text_or_null(muster_inventory_read(m->arena, &place, "gpu.nvml_index", true));
+	gpu->name = text_or_null(muster_inventory_read(m->arena, &place, "gpu.name", true));
+	if (text[3] && strcmp(text[3], "0") != 0)
+		gpu->link = muster_arena_printf(m->arena, "C2C %s", text[3]);
+	else if (text[0])
+		gpu->link = muster_arena_printf(m->arena, "PCIe %s", text[0]);
+	if (text[0] && text[1] && strcmp(text[0], text[1]) != 0)
+		gpu->now = text[1];
+	if (text[2] && strcmp(text[2], "0") != 0)
+		gpu->bridge = text[2];
+}
+
+static bool reaches(const struct muster_machine_gpu *gpu, const char *bus_id)
+{
+	const struct muster_sample *peers = gpu->rank ? find(&gpu->rank->samples, "gpu.nvlink_peer_gpus") : NULL;
+	size_t length = strlen(bus_id);
+	const char *at = peers && peers->value.type == MUSTER_STRING ? peers->value.string : "";
+	for (; *at; at += strspn(at, " ")) {
+		size_t word = strcspn(at, " ");
+		if (word == length && memcmp(at, bus_id, length) == 0)
+			return true;
+		at += word;
+	}
+	return false;
+}
+
+/* Every GPU that the clique reaches belongs to it. */
+static void spread(struct muster_machine *m, size_t from, int clique)
+{
+	m->gpus[from].clique = clique;
+	m->clique_sizes[clique]++;
+	for (size_t i = 0; i < m->gpu_count; i++)
+		if (m->gpus[i].clique < 0 &&
+			(reaches(&m->gpus[from], m->gpus[i].bus_id) || reaches(&m->gpus[i], m->gpus[from].bus_id)))
+			spread(m, i, clique);
+}
+
+static void find_cliques(struct muster_machine *m)
+{
+	m->clique_sizes = muster_calloc(m->gpu_count + 1, sizeof *m->clique_sizes);
+	for (size_t i = 0; i < m->gpu_count; i++) {
+		struct muster_machine_gpu *gpu = &m->gpus[i];
+		for (size_t j = 0; j < m->gpu_count; j++)
+			gpu->peers += j != i && reaches(gpu, m->gpus[j].bus_id);
+		if (gpu->clique < 0 && gpu->peers > 0)
+			spread(m, i, m->cliques++);
+	}
+}
+
+static void find_gpus(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *place)
+{
+	m->gpus = muster_calloc(place->gpus.count + 1, sizeof *m->gpus);
+	for (size_t i = 0; i < place->gpus.count; i++) {
+		const struct muster_html_part *part = &place->gpus.items[i];
+		if (!part->name)
+			continue;
+		struct muster_machine_gpu *gpu = &m->gpus[m->gpu_count++];
+		*gpu = (struct muster_machine_gpu){
+			.bus_id = part->name, .rank = part->rank, .status = part->status, .clique = -1
+		};
+		if (part->rank)
+			read_gpu(m, run, gpu);
+		gpu->numa = place_of(m, part->rank ? find(&part->rank->samples, "rank.gpu_numa_node") : NULL);
+	}
+	find_cliques(m);
+}
+
+/* ---- ports ---- */
+
+static const struct muster_sample *find_of_port(const struct muster_node *node, const char *metric, const char *port)
+{
+	const struct muster_metric *wanted = muster_metric_find(metric);
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		const char *label = muster_label_string(sample->labels, sample->label_count, "port");
+		if (sample->metric == wanted && label && strcmp(label, port) == 0)
+			return sample;
+	}
+	return NULL;
+}
+
+static void find_ports(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *node)
+{
+	static const struct muster_inventory_fact state = {
+		.metric = "port.state", .second = "port.rate_gbps", .between = ", "
+	};
+	m->ports = muster_calloc(node->ports.count + 1, sizeof *m->ports);
+	for (size_t i = 0; i < node->ports.count; i++) {
+		const struct muster_html_part *part = &node->ports.items[i];
+		const struct muster_inventory_place place = { run, m->node, NULL, NULL, part->name };
+		m->ports[m->port_count++] = (struct muster_machine_port){
+			.name = part->name,
+			.state = muster_inventory_read_fact(m->arena, &place, &state).text,
+			.numa = place_of(m, find_of_port(m->node, "port.numa_node", part->name)),
+			.status = part->status,
+		};
+	}
+}
+
+/* ---- the CPUs of the ranks ---- */
+
+static void find_masks(struct muster_machine *m)
+{
+	m->sets = muster_calloc(m->node->rank_count + 1, sizeof(*m->sets));
+	for (size_t i = 0; i < m->numa_count; i++)
+		m->numas[i].masks = muster_calloc(m->node->rank_count + 1, sizeof *m->numas[i].masks);
+	for (size_t r = 0; r < m->node->rank_count; r++) {
+		const struct muster_rank *rank = &m->node->ranks[r];
+		const struct muster_sample *list = find(&rank->samples, "rank.cpu_list");
+		const struct muster_sample *numa = find(&rank->samples, "rank.gpu_numa_node");
+		hwloc_bitmap_t cpus = list && list->value.type == MUSTER_STRING
+					      ? muster_cpuset_parse_list(list->value.string, NULL)
+					      : NULL;
+		if (!cpus)
+			continue;
+		m->sets[m->set_count++] = cpus;
+		for (size_t i = 0; i < m->numa_count; i++) {
+			struct muster_machine_numa *at = &m->numas[i];
+			bool unknown = !numa || numa->value.type != MUSTER_NUMBER;
+			if (hwloc_bitmap_intersects(cpus, at->cpus))
+				at->masks[at->mask_count++] = (struct muster_machine_mask){ rank, cpus,
+					unknown || numa->value.number == (double)at->index };
+		}
+	}
+}
+
+void muster_machine_make(const struct muster_run *run, const struct muster_html_node *place, struct muster_machine *ret)
+{
+	*ret = (struct muster_machine){ .arena = muster_arena_new(), .node = place->node };
+	find_numas(ret);
+	find_gpus(ret, run, place);
+	find_ports(ret, run, place);
+	find_masks(ret);
+}
+
+void muster_machine_done(struct muster_machine *m)
+{
+	for (size_t i = 0; i < m->numa_count; i++) {
+		hwloc_bitmap_free(m->numas[i].cpus);
+		free(m->numas[i].masks);
+	}
+	for (size_t i = 0; i < m->set_count; i++)
+		hwloc_bitmap_free(m->sets[i]);
+	free(m->sets);
+	free(m->numas);
+	free(m->gpus);
+	free(m->ports);
+	free(m->clique_sizes);
+	muster_arena_free(m->arena);
+	*m = (struct muster_machine){ 0 };
+}

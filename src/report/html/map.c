@@ -1,0 +1,305 @@
+/* map.c - the cluster at one sight: NVLink domains or switches, their nodes, the GPUs and ports of each
+ *
+ * A square is a GPU, a circle is a port. Colour and sign say the result; a thing that was not measured has a dashed
+ * outline. Each is a link to its values.
+ */
+#include "report/html/html.h"
+#include "report/html/places.h"
+
+#include "eval/nvlink_domains.h"
+#include "muster/arena.h"
+#include "muster/probe.h"
+#include "util/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	CELL = 16,    /* of the drawing's own units; 14 of it are drawn */
+	ROW_MAX = 12, /* things in one row; more of them are in rows of 8 */
+	ROW = 8,
+	LARGE = 64, /* nodes; more of them have smaller drawings */
+	VERY_LARGE = 256,
+};
+
+/* ---- groups ---- */
+
+struct group_key {
+	const char *name;   /* NULL: not known */
+	size_t node, first; /* index; the lowest one of the group */
+};
+
+struct grouping {
+	const char *noun; /* "NVLink domain"; NULL: there are no groups */
+	bool numbered;    /* their names say nothing to people */
+	struct group_key *keys;
+	size_t count;
+};
+
+static int by_group(const void *a, const void *b)
+{
+	const struct group_key *x = a, *y = b;
+	if (!x->name || !y->name) {
+		if (x->name || y->name)
+			return !x->name - !y->name;
+	} else {
+		int order = strverscmp(x->name, y->name);
+		if (order)
+			return order;
+	}
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct group_key *x = a, *y = b;
+	if ((x->name == NULL) != (y->name == NULL))
+		return x->name ? -1 : 1;
+	if (x->first != y->first)
+		return x->first > y->first ? 1 : -1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Names that say nothing are in the order of their first nodes. */
+static void sort_by_first(struct grouping *groups)
+{
+	for (size_t i = 0; i < groups->count; i++)
+		groups->keys[i].first = i > 0 && muster_text_order(groups->keys[i - 1].name, groups->keys[i].name) == 0
+						? groups->keys[i - 1].first
+						: groups->keys[i].node;
+	qsort(groups->keys, groups->count, sizeof *groups->keys, by_first);
+}
+
+static const char *fabric_of(const struct muster_node *node, struct muster_arena *arena)
+{
+	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique");
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const char *fabric = muster_nvlink_fabric(&node->ranks[i], clique, arena);
+		if (*fabric)
+			return fabric;
+	}
+	return NULL;
+}
+
+static const char *switch_of(const struct muster_node *node)
+{
+	const struct muster_sample *place =
+		muster_samples_find(&node->samples, muster_metric_find("node.slurm_topology"));
+	return place && place->value.type == MUSTER_STRING ? place->value.string : NULL;
+}
+
+/* NVLink domains where the GPUs show some, the switches or blocks that Slurm knows else. */
+static struct grouping make_groups(const struct muster_html *page, struct muster_arena *arena)
+{
+	const struct muster_run *run = page->report->run;
+	struct grouping ret = { .keys = muster_calloc(run->node_count + 1, sizeof *ret.keys),
+		.count = run->node_count };
+	for (size_t i = 0; i < ret.count; i++) {
+		ret.keys[i] = (struct group_key){ .name = fabric_of(&run->nodes[i], arena), .node = i };
+		if (ret.keys[i].name)
+			ret.noun = "NVLink domain";
+	}
+	ret.numbered = ret.noun != NULL;
+	for (size_t i = 0; i < ret.count && !ret.numbered; i++) {
+		ret.keys[i].name = switch_of(&run->nodes[i]);
+		if (ret.keys[i].name)
+			ret.noun = "switch";
+	}
+	qsort(ret.keys, ret.count, sizeof *ret.keys, by_group);
+	if (ret.numbered)
+		sort_by_first(&ret);
+	return ret;
+}
+
+/* ---- a node ---- */
+
+struct drawing {
+	const struct muster_html *page;
+	const struct muster_html_node *node;
+	size_t index;
+};
+
+struct spot {
+	size_t x, y;
+};
+
+static size_t columns_of(const struct muster_html_parts *parts)
+{
+	return parts->count > ROW_MAX ? ROW : parts->count;
+}
+
+static struct spot spot_of(const struct muster_html_parts *parts, size_t index, size_t first_row)
+{
+	size_t columns = columns_of(parts);
+	return (struct spot){ index % columns * CELL + 1, (first_row + index / columns) * CELL + 1 };
+}
+
+static void put_shape(FILE *out, char kind, struct spot at)
+{
+	if (kind == 'g')
+		fprintf(out, "<rect x='%zu' y='%zu' width='14' height='14'/>", at.x, at.y);
+	else
+		fprintf(out, "<circle cx='%zu' cy='%zu' r='6'/>", at.x + 7, at.y + 7);
+}
+
+/* Parts with a finding can be reached by keyboard, each with its name; for all others there is the link of the node. */
+static void put_part(const struct drawing *d, const struct muster_html_part *part, char kind, size_t i, struct spot at)
+{
+	const struct muster_html *page = d->page;
+	const char *class = muster_html_class(part->status), *noun = kind == 'g' ? "GPU" : "port",
+		   *result = part->status == MUSTER_SKIP ? "not measured" : muster_status_name(part->status);
+	bool bad = muster_html_weight(part->status) > 0;
+	fprintf(page->out, "<a href='#n%zu-%c%zu' class='%s'", d->index, kind, i, class);
+	if (bad) {
+		fputs(" aria-label='", page->out);
+		muster_html_print(page, "%s %s of %s: %s", noun, part->name ? part->name : "unknown",
+			d->node->node->name, result);
+		fputs("'><title>", page->out);
+	} else {
+		fputs(" tabindex='-1'><title>", page->out);
+	}
+	muster_html_print(page, "%s %s: %s", noun, part->name ? part->name : "unknown", result);
+	fputs("</title>", page->out);
+	put_shape(page->out, kind, at);
+	if (bad)
+		fprintf(page->out, "<use href='#s-%s' transform='translate(%zu %zu) scale(.75)'/>", class, at.x + 1,
+			at.y + 1);
+	fputs("</a>", page->out);
+}
+
+static void put_parts(const struct drawing *d, const struct muster_html_parts *parts, char kind, size_t row, bool bad)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if ((muster_html_weight(parts->items[i].status) > 0) == bad)
+			put_part(d, &parts->items[i], kind, i, spot_of(parts, i, row));
+}
+
+static bool any_bad(const struct muster_html_parts *parts)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if (muster_html_weight(parts->items[i].status) > 0)
+			return true;
+	return false;
+}
+
+static size_t rows_of(const struct muster_html_parts *parts)
+{
+	return parts->count ? (parts->count + columns_of(parts) - 1) / columns_of(parts) : 0;
+}
+
+/* The GPUs, and the ports in rows below. */
+static void put_drawing(const struct drawing *d)
+{
+	const struct muster_html_node *node = d->node;
+	FILE *out = d->page->out;
+	size_t gpus = columns_of(&node->gpus), ports = columns_of(&node->ports), columns = gpus > ports ? gpus : ports;
+	size_t row = rows_of(&node->gpus), rows = row + rows_of(&node->ports);
+	bool bad = any_bad(&node->gpus) || any_bad(&node->ports);
+	if (rows == 0)
+		return;
+	size_t nodes = d->page->places->count, pixels = nodes > VERY_LARGE ? 10 : nodes > LARGE ? 12 : 20;
+	fprintf(out, "<svg viewBox='0 0 %zu %zu' width='%zu' height='%zu'%s><g aria-hidden='true'>", columns * CELL,
+		rows * CELL, columns * pixels, rows * pixels, bad ? "" : " aria-hidden='true'");
+	put_parts(d, &node->gpus, 'g', 0, false);
+	put_parts(d, &node->ports, 'p', row, false);
+	fputs("</g>", out);
+	put_parts(d, &node->gpus, 'g', 0, true);
+	put_parts(d, &node->ports, 'p', row, true);
+	fputs("</svg>", out);
+}
+
+static void put_node(const struct muster_html *page, size_t index)
+{
+	const struct muster_html_node *node = &page->places->nodes[index];
+	const struct drawing drawing = { page, node, index };
+	const char *class = muster_html_class(node->status);
+	fprintf(page->out, "<li class='tile %s'><a class='name' href='#n%zu'>", class, index);
+	if (muster_html_weight(node->status) > 0)
+		fprintf(page->out, "<svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>", class);
+	muster_html_put(page, node->node->name);
+	fprintf(page->out, "<span class='hidden'>: %s</span></a>",
+		node->status == MUSTER_SKIP ? "not measured" : muster_status_name(node->status));
+	put_drawing(&drawing);
+	fputs("</li>\n", page->out);
+}
+
+/* ---- the map ---- */
+
+/* "7 pass, 1 fail" */
+static void put_sums(const struct muster_html *page, const struct group_key *keys, size_t count)
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN, MUSTER_BLOCKED,
+		MUSTER_PASS, MUSTER_SKIP };
+	size_t sums[MUSTER_STATUS_COUNT] = { 0 };
+	const char *before = "";
+	for (size_t i = 0; i < count; i++)
+		sums[page->places->nodes[keys[i].node].status]++;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		if (sums[order[i]] == 0)
+			continue;
+		fprintf(page->out, "%s%zu %s", before, sums[order[i]],
+			order[i] == MUSTER_SKIP ? "not measured" : muster_status_name(order[i]));
+		before = ", ";
+	}
+}
+
+static void put_group(
+	const struct muster_html *page, const struct grouping *groups, size_t first, size_t end, size_t number)
+{
+	bool large = page->places->count > LARGE;
+	if (groups->noun) {
+		const char *name = groups->keys[first].name;
+		fprintf(page->out, "<h3>%s%s", name ? "" : "no known ", groups->noun);
+		if (name && groups->numbered)
+			fprintf(page->out, " %zu", number);
+		fputs(" <span class='note'>", page->out);
+		if (name) {
+			muster_html_put(page, name);
+			fputs(": ", page->out);
+		}
+		put_sums(page, &groups->keys[first], end - first);
+		fputs("</span></h3>\n", page->out);
+	}
+	fprintf(page->out, "<ul class='tiles%s'>\n", large ? " small" : "");
+	for (size_t i = first; i < end; i++)
+		put_node(page, groups->keys[i].node);
+	fputs("</ul>\n", page->out);
+}
+
+static void put_legend(const struct muster_html *page)
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	FILE *out = page->out;
+	fputs("<ul class='legend'>\n<li class='pass'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' "
+	      "width='14' height='14'/></svg>GPU</li>\n<li class='pass'><svg aria-hidden='true' viewBox='0 0 16 16'>"
+	      "<circle cx='8' cy='8' r='6'/></svg>network port</li>\n",
+		out);
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		fprintf(out,
+			"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' width='14' "
+			"height='14'/><use href='#s-%s' transform='translate(2 2) scale(.75)'/></svg>%s</li>\n",
+			muster_html_class(order[i]), muster_html_class(order[i]), muster_status_name(order[i]));
+	fputs("<li class='skip'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' width='14' height='14'/>"
+	      "</svg>not measured</li>\n</ul>\n",
+		out);
+}
+
+static bool same_group(const struct group_key *a, const struct group_key *b)
+{
+	return muster_text_order(a->name, b->name) == 0;
+}
+
+void muster_html_map(const struct muster_html *page)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct grouping groups = make_groups(page, arena);
+	if (groups.count > 0)
+		put_legend(page);
+	for (size_t first = 0, end, number = 1; first < groups.count; first = end, number++) {
+		for (end = first; end < groups.count && same_group(&groups.keys[first], &groups.keys[end]); end++)
+			;
+		put_group(page, &groups, first, end, number);
+	}
+	free(groups.keys);
+	muster_arena_free(arena);
+}

@@ -1,0 +1,306 @@
+/* nodes.c - each node: its findings, and the values of its GPUs and ports
+ *
+ * The anchor of a node is within its details: a browser that follows a link to it opens them. Nodes with findings are
+ * open from the start.
+ */
+#include "report/html/html.h"
+#include "report/html/places.h"
+
+#include "model/share.h"
+#include "muster/probe.h"
+#include "report/text_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	OPEN_MAX = 32,   /* nodes that are open from the start */
+	SINGLE_MAX = 16, /* nodes without findings that are listed one by one; more of them are folded into one entry */
+	FINDINGS_MAX = 8, /* findings of a node that are listed */
+};
+
+/* A column of a table: a metric without further labels. */
+struct column {
+	const char *metric, *heading;
+	const struct muster_metric *found;
+	bool shown; /* the run has a value */
+};
+
+static const struct column gpu_columns[] = {
+	{ .metric = "gpu.h2d_gbps", .heading = "H2D, GB/s" },
+	{ .metric = "gpu.d2h_gbps", .heading = "D2H, GB/s" },
+	{ .metric = "gpu.gemm_bf16_tflops", .heading = "BF16, TFLOP/s" },
+	{ .metric = "gpu.memory_write_gbps", .heading = "memory write, GB/s" },
+	{ .metric = "gpu.memory_read_gbps", .heading = "memory read, GB/s" },
+	{ .metric = "gpu.pcie_gen_loaded", .heading = "PCIe" },
+	{ .metric = "gpu.pcie_width_loaded", .heading = "lanes" },
+	{ .metric = "gpu.nvlinks", .heading = "NVLinks" },
+	{ .metric = "gpu.temperature_loaded_celsius", .heading = "°C loaded" },
+	{ .metric = "gpu.power_loaded_watts", .heading = "W loaded" },
+};
+static const struct column port_columns[] = {
+	{ .metric = "port.state", .heading = "state" },
+	{ .metric = "port.phys_state", .heading = "physical state" },
+	{ .metric = "port.rate_gbps", .heading = "Gb/s" },
+	{ .metric = "port.width", .heading = "lanes" },
+	{ .metric = "port.firmware", .heading = "firmware" },
+};
+enum {
+	GPU_COLUMNS = sizeof gpu_columns / sizeof *gpu_columns,
+	PORT_COLUMNS = sizeof port_columns / sizeof *port_columns,
+};
+
+struct tables {
+	const struct muster_html *page;
+	struct column gpus[GPU_COLUMNS], ports[PORT_COLUMNS];
+};
+
+static void look_for(struct column *columns, size_t count, const struct muster_samples *samples)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_sample *sample =
+			columns[i].shown ? NULL : muster_samples_find(samples, columns[i].found);
+		columns[i].shown = columns[i].shown || (sample && sample->value.type != MUSTER_NULL);
+	}
+}
+
+/* The columns that have a value somewhere. */
+static struct tables make_tables(const struct muster_html *page)
+{
+	const struct muster_run *run = page->report->run;
+	struct tables tables = { .page = page };
+	memcpy(tables.gpus, gpu_columns, sizeof gpu_columns);
+	memcpy(tables.ports, port_columns, sizeof port_columns);
+	for (size_t i = 0; i < GPU_COLUMNS; i++)
+		tables.gpus[i].found = muster_metric_find(tables.gpus[i].metric);
+	for (size_t i = 0; i < PORT_COLUMNS; i++)
+		tables.ports[i].found = muster_metric_find(tables.ports[i].metric);
+	for (size_t i = 0; i < run->node_count; i++) {
+		look_for(tables.ports, PORT_COLUMNS, &run->nodes[i].samples);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			look_for(tables.gpus, GPU_COLUMNS, &run->nodes[i].ranks[j].samples);
+	}
+	return tables;
+}
+
+/* ---- cells ---- */
+
+/* The result of a metric on a part of a node. */
+static enum muster_status status_at(const struct tables *tables, const struct muster_html_node *node,
+	const struct muster_html_part *part, const char *metric)
+{
+	enum muster_status worst = MUSTER_PASS;
+	for (size_t i = 0; i < node->finding_count; i++) {
+		const struct muster_finding *finding = &tables->page->report->findings[node->findings[i]];
+		bool is_port;
+		if (finding->metric && strcmp(finding->metric, metric) == 0 &&
+			muster_html_part_of(node, finding, &is_port) == part &&
+			muster_html_weight(finding->status) > muster_html_weight(worst))
+			worst = finding->status;
+	}
+	return worst;
+}
+
+static void put_sign(FILE *out, enum muster_status status)
+{
+	fprintf(out, "<svg class='sign %s' role='img' aria-label='%s' viewBox='0 0 16 16'><use href='#s-%s'/></svg>",
+		muster_html_class(status), muster_status_name(status), muster_html_class(status));
+}
+
+static void put_cell(const struct tables *tables, const struct muster_sample *sample, enum muster_status status)
+{
+	FILE *out = tables->page->out;
+	char text[256];
+	bool bad = muster_html_weight(status) > 0;
+	fprintf(out, bad ? "<td class='%s'>" : "<td>", muster_html_class(status));
+	if (bad)
+		put_sign(out, status);
+	if (sample && sample->value.type != MUSTER_NULL)
+		muster_html_put(tables->page, muster_value_text(sample->value, text, sizeof text));
+	else
+		fputc('-', out);
+	fputs("</td>", out);
+}
+
+static void put_cells(const struct tables *tables, const struct column *columns, size_t count,
+	const struct muster_html_node *node, const struct muster_html_part *part, const struct muster_samples *samples,
+	const char *port)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_sample *found = NULL;
+		if (!columns[i].shown)
+			continue;
+		for (size_t j = 0; samples && j < samples->count && !found; j++) {
+			const struct muster_sample *sample = &samples->items[j];
+			const char *label = sample->metric == columns[i].found && port
+						    ? muster_label_string(sample->labels, sample->label_count, "port")
+						    : NULL;
+			if (sample->metric == columns[i].found && (!port || (label && strcmp(label, port) == 0)))
+				found = sample;
+		}
+		put_cell(tables, found,
+			node->finding_count ? status_at(tables, node, part, columns[i].metric) : MUSTER_PASS);
+	}
+}
+
+static void put_headings(FILE *out, const struct column *columns, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (columns[i].shown)
+			fprintf(out, "<th scope='col'>%s</th>", columns[i].heading);
+	fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+/* ---- tables ---- */
+
+/* A pass is plain text: large reports have many. */
+static void put_result(const struct muster_html *page, enum muster_status status)
+{
+	if (muster_html_weight(status) > 0)
+		muster_html_badge(page, status);
+	else
+		fputs(status == MUSTER_SKIP ? "not measured" : "pass", page->out);
+}
+
+static void put_gpus(const struct tables *tables, const struct muster_html_node *node, size_t index)
+{
+	const struct muster_html *page = tables->page;
+	if (node->gpus.count == 0)
+		return;
+	muster_html_table_begin(page, "GPUs");
+	fputs("<thead><tr><th scope='col'>GPU</th><th scope='col'>rank</th><th scope='col'>result</th>", page->out);
+	put_headings(page->out, tables->gpus, GPU_COLUMNS);
+	for (size_t i = 0; i < node->gpus.count; i++) {
+		const struct muster_html_part *part = &node->gpus.items[i];
+		fprintf(page->out, "<tr id='n%zu-g%zu'><th scope='row'>", index, i);
+		muster_html_put(page, part->name ? part->name : "none");
+		if (part->rank)
+			fprintf(page->out, "</th><td>%d</td><td>", part->rank->rank);
+		else
+			fputs("</th><td>-</td><td>", page->out);
+		put_result(page, part->status);
+		fputs("</td>", page->out);
+		put_cells(
+			tables, tables->gpus, GPU_COLUMNS, node, part, part->rank ? &part->rank->samples : NULL, NULL);
+		fputs("</tr>\n", page->out);
+	}
+	fputs("</tbody>", page->out);
+	muster_html_table_end(page);
+}
+
+static void put_ports(const struct tables *tables, const struct muster_html_node *node, size_t index)
+{
+	const struct muster_html *page = tables->page;
+	if (node->ports.count == 0)
+		return;
+	muster_html_table_begin(page, "Network ports");
+	fputs("<thead><tr><th scope='col'>port</th><th scope='col'>result</th>", page->out);
+	put_headings(page->out, tables->ports, PORT_COLUMNS);
+	for (size_t i = 0; i < node->ports.count; i++) {
+		const struct muster_html_part *part = &node->ports.items[i];
+		fprintf(page->out, "<tr id='n%zu-p%zu'><th scope='row'>", index, i);
+		muster_html_put(page, part->name);
+		fputs("</th><td>", page->out);
+		put_result(page, part->status);
+		fputs("</td>", page->out);
+		put_cells(tables, tables->ports, PORT_COLUMNS, node, part, &node->node->samples, part->name);
+		fputs("</tr>\n", page->out);
+	}
+	fputs("</tbody>", page->out);
+	muster_html_table_end(page);
+}
+
+static void put_findings(const struct tables *tables, const struct muster_html_node *node)
+{
+	const struct muster_html *page = tables->page;
+	if (node->finding_count == 0)
+		return;
+	fputs("<ul class='list'>\n", page->out);
+	for (size_t i = 0; i < node->finding_count && i < FINDINGS_MAX; i++) {
+		const struct muster_finding *finding = &page->report->findings[node->findings[i]];
+		char *observed = muster_finding_observed(finding), *where = muster_text_where(finding);
+		fputs("<li>", page->out);
+		muster_html_badge(page, finding->status);
+		muster_html_print(page, " %s: ", where);
+		fputs("<code>", page->out);
+		muster_html_put(page, finding->check);
+		fputs("</code> ", page->out);
+		muster_html_put(page, observed);
+		if (finding->expected)
+			muster_html_print(page, "; expected %s", finding->expected);
+		fputs("</li>\n", page->out);
+		free(observed);
+		free(where);
+	}
+	if (node->finding_count > FINDINGS_MAX)
+		fprintf(page->out, "<li>and %zu more</li>\n", node->finding_count - FINDINGS_MAX);
+	fputs("</ul>\n", page->out);
+}
+
+static void put_missing(const struct tables *tables, const struct muster_node *node)
+{
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_rank *rank = &node->ranks[i];
+		const char *why = rank->missing ? rank->missing : rank->unfinished;
+		if (!why)
+			continue;
+		fprintf(tables->page->out, "<p>Rank %d: ", rank->rank);
+		muster_html_put(tables->page, why);
+		fputs("</p>\n", tables->page->out);
+	}
+}
+
+static void put_node(const struct tables *tables, size_t index, bool open)
+{
+	const struct muster_html *page = tables->page;
+	const struct muster_html_node *node = &page->places->nodes[index];
+	char count[64];
+	fprintf(page->out, "<details%s><summary>", open ? " open" : "");
+	if (node->status == MUSTER_SKIP)
+		fputs("not measured", page->out);
+	else
+		muster_html_badge(page, node->status);
+	fputs(" <b>", page->out);
+	muster_html_put(page, node->node->name);
+	fputs("</b>", page->out);
+	if (node->finding_count > 0)
+		fprintf(page->out, " <span class='note'>%s</span>",
+			muster_text_plural(count, node->finding_count, "finding"));
+	fprintf(page->out, "</summary>\n<div class='node' id='n%zu'>\n", index);
+	if (muster_html_is_drawn(page, index))
+		fprintf(page->out, "<p><a href='#m%zu'>Picture of this node</a></p>\n", index);
+	put_findings(tables, node);
+	put_missing(tables, node->node);
+	put_gpus(tables, node, index);
+	put_ports(tables, node, index);
+	fputs("</div></details>\n", page->out);
+}
+
+/* ---- all nodes ---- */
+
+static bool is_clean(const struct muster_html_node *node)
+{
+	return node->status == MUSTER_PASS;
+}
+
+void muster_html_nodes(const struct muster_html *page)
+{
+	const struct muster_html_places *places = page->places;
+	struct tables tables = make_tables(page);
+	size_t clean = 0, shown = 0;
+	char text[64];
+	for (size_t i = 0; i < places->count; i++) {
+		if (is_clean(&places->nodes[i]))
+			clean++;
+		else
+			put_node(&tables, i, shown++ < OPEN_MAX);
+	}
+	if (clean > SINGLE_MAX)
+		fprintf(page->out, "<details class='many'><summary>%s without findings</summary>\n",
+			muster_text_plural(text, clean, "node"));
+	for (size_t i = 0; i < places->count; i++)
+		if (is_clean(&places->nodes[i]))
+			put_node(&tables, i, places->count == 1);
+	if (clean > SINGLE_MAX)
+		fputs("</details>\n", page->out);
+}

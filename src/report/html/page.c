@@ -1,0 +1,129 @@
+/* page.c - the HTML page: its head, the list of its sections, and their frame
+ *
+ * One file that works from a disk, a mail or a ticket: no script, no request, and a policy that forbids both.
+ */
+#include "report/html/html.h"
+#include "report/html/places.h"
+
+#include "report_css.h"   /* made by CMake from style.css */
+#include "report_signs.h" /* and from signs.svg: a shape for each status, used by reference */
+#include "report/text_summary.h"
+#include "util/file.h"
+#include "util/text.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct section {
+	const char *id, *title;
+	void (*print)(const struct muster_html *page);
+	bool of_inventory; /* a page with the inventory alone has the section too */
+} sections[] = {
+	{ "verdict", "Verdict", muster_html_verdict, true },
+	{ "findings", "Findings", muster_html_findings, false },
+	{ "map", "Map of the cluster", muster_html_map, false },
+	{ "machines", "Pictures of nodes", muster_html_machines, true },
+	{ "values", "Measured values", muster_html_values, false },
+	{ "matrix", "All-reduce and exchanges", muster_html_matrix, false },
+	{ "notes", "Also seen", muster_html_notes, false },
+	{ "unevaluated", "Not evaluated", muster_html_unevaluated, false },
+	{ "inventory", "Inventory", muster_html_inventory, true },
+	{ "nodes", "Nodes", muster_html_nodes, true },
+};
+enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+
+/* "FAIL: Standard_ND96asr_v4, 2 nodes, job 4711"; malloc'd, to be escaped. */
+static char *title_of(const struct muster_report *report)
+{
+	char *title, nodes[64];
+	size_t length;
+	FILE *out = muster_memory_open(&title, &length);
+	for (const char *at = muster_status_name(report->verdict); *at; at++)
+		fputc(toupper((unsigned char)*at), out);
+	fprintf(out, ": %s, %s", report->sku ? report->sku : "unknown machine type",
+		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"));
+	if (report->run->job.id)
+		fprintf(out, ", job %s", report->run->job.id);
+	muster_memory_close(out);
+	return title;
+}
+
+void muster_html_head(const struct muster_html *page, const char *title)
+{
+	fputs("<!DOCTYPE html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
+	      "<meta http-equiv='Content-Security-Policy' "
+	      "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+	      "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
+	      "<meta name='color-scheme' content='light dark'>\n"
+	      "<meta name='referrer' content='no-referrer'>\n<title>",
+		page->out);
+	muster_html_put(page, title);
+	fprintf(page->out, "</title>\n<style>\n%s</style>\n</head>\n", muster_report_css);
+}
+
+static void print_navigation(FILE *out, char *const bodies[SECTION_COUNT])
+{
+	fputs("<nav aria-label='Sections'><ul>\n", out);
+	for (size_t i = 0; i < SECTION_COUNT; i++)
+		if (*bodies[i])
+			fprintf(out, "<li><a href='#%s'>%s</a></li>\n", sections[i].id, sections[i].title);
+	fputs("</ul></nav>\n", out);
+}
+
+static void print_page(const struct muster_report *report, FILE *out, bool inventory)
+{
+	struct muster_html_places places;
+	struct muster_html page = { .report = report, .places = &places, .out = out };
+	char *bodies[SECTION_COUNT];
+	muster_html_places_make(report, &places);
+	char *title = title_of(report);
+	muster_html_head(&page, title);
+	for (size_t i = 0; i < SECTION_COUNT; i++) {
+		size_t length;
+		page.out = muster_memory_open(&bodies[i], &length);
+		if (!inventory || sections[i].of_inventory)
+			sections[i].print(&page);
+		muster_memory_close(page.out);
+	}
+	page.out = out;
+	fputs("<body>\n<a class='skip-link' href='#verdict'>Skip to the verdict</a>\n", out);
+	fputs(muster_report_signs, out);
+	fputs("<header>\n<h1>", out);
+	muster_html_put(&page, title);
+	free(title);
+	fputs("</h1>\n</header>\n", out);
+	print_navigation(out, bodies);
+	fputs("<main>\n", out);
+	for (size_t i = 0; i < SECTION_COUNT; i++) {
+		if (*bodies[i])
+			fprintf(out,
+				"<section id='%s' aria-labelledby='%s-title'>\n<h2 id='%s-title'>%s</h2>\n"
+				"%s</section>\n",
+				sections[i].id, sections[i].id, sections[i].id, sections[i].title, bodies[i]);
+		free(bodies[i]);
+	}
+	fputs("</main>\n<footer><p>Written by muster " MUSTER_VERSION
+	      ". The JSON report has every value.</p></footer>\n</body>\n</html>\n",
+		out);
+	muster_html_places_done(&places);
+}
+
+void muster_report_print_html(const struct muster_report *report, FILE *out)
+{
+	print_page(report, out, false);
+}
+
+void muster_report_print_inventory_html(const struct muster_report *report, FILE *out)
+{
+	print_page(report, out, true);
+}
+
+int muster_report_write_html(const struct muster_report *report, const char *path, struct muster_error *err)
+{
+	struct muster_file file;
+	if (muster_file_open(&file, path, err) < 0)
+		return -1;
+	muster_report_print_html(report, file.out);
+	return muster_file_commit(&file, err);
+}

@@ -1,0 +1,205 @@
+/* places.c - nodes, their GPUs and ports, and what the findings say about each */
+#include "report/html/places.h"
+
+#include "muster/probe.h"
+#include "report/html/html.h"
+#include "util/array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct muster_html_part *find(const struct muster_html_parts *parts, const char *name, size_t length)
+{
+	for (size_t i = 0; i < parts->count; i++)
+		if (parts->items[i].name && strlen(parts->items[i].name) == length &&
+			memcmp(parts->items[i].name, name, length) == 0)
+			return &parts->items[i];
+	return NULL;
+}
+
+static void add(struct muster_html_parts *parts, const char *name, const struct muster_rank *rank, bool measured)
+{
+	MUSTER_ARRAY_PUSH(parts->items, parts->count, parts->room,
+		((struct muster_html_part){
+			.name = name, .rank = rank, .status = measured ? MUSTER_PASS : MUSTER_SKIP }));
+}
+
+/* GPUs that the node has and no rank took: the words of node.gpu_bus_ids. */
+static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
+{
+	const struct muster_sample *ids =
+		muster_samples_find(&place->node->samples, muster_metric_find("node.gpu_bus_ids"));
+	if (!ids || ids->value.type != MUSTER_STRING)
+		return;
+	for (const char *at = ids->value.string; *at;) {
+		size_t length = strcspn(at, " ");
+		if (length > 0 && !find(&place->gpus, at, length))
+			add(&place->gpus, muster_arena_printf(arena, "%.*s", (int)length, at), NULL, false);
+		at += length + strspn(at + length, " ");
+	}
+}
+
+static void add_ports(struct muster_html_node *place)
+{
+	const struct muster_samples *samples = &place->node->samples;
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		const char *port = sample->metric->scope == MUSTER_SCOPE_PORT
+					   ? muster_label_string(sample->labels, sample->label_count, "port")
+					   : NULL;
+		size_t last = place->ports.count;
+		if (port && (last == 0 || strcmp(place->ports.items[last - 1].name, port) != 0) &&
+			!find(&place->ports, port, strlen(port)))
+			add(&place->ports, port, NULL, true);
+	}
+}
+
+static void make_node(struct muster_html_node *place, const struct muster_node *node, struct muster_arena *arena)
+{
+	bool any = false;
+	*place = (struct muster_html_node){ .node = node };
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_rank *rank = &node->ranks[i];
+		add(&place->gpus, rank->gpu, rank, !rank->missing);
+		any = any || !rank->missing;
+	}
+	place->status = any ? MUSTER_PASS : MUSTER_SKIP;
+	add_untaken(place, arena);
+	add_ports(place);
+}
+
+struct muster_html_part *muster_html_part_of(
+	const struct muster_html_node *node, const struct muster_finding *finding, bool *ret_is_port)
+{
+	*ret_is_port = finding->port != NULL;
+	if (finding->port)
+		return find(&node->ports, finding->port, strlen(finding->port));
+	for (size_t i = 0; finding->rank >= 0 && i < node->gpus.count; i++)
+		if (node->gpus.items[i].rank && node->gpus.items[i].rank->rank == finding->rank)
+			return &node->gpus.items[i];
+	return finding->gpu ? find(&node->gpus, finding->gpu, strlen(finding->gpu)) : NULL;
+}
+
+/* ---- what the findings say ---- */
+
+static void worsen(enum muster_status *status, enum muster_status other)
+{
+	if (muster_html_weight(other) > muster_html_weight(*status))
+		*status = other;
+}
+
+/* A GPU or port of the node that only this finding names: it is absent. */
+static struct muster_html_part *add_absent(struct muster_html_node *place, const struct muster_finding *finding)
+{
+	struct muster_html_parts *parts = finding->port ? &place->ports : &place->gpus;
+	add(parts, finding->port ? finding->port : finding->gpu, NULL, false);
+	return &parts->items[parts->count - 1];
+}
+
+struct named {
+	size_t place, finding;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct named *x = a, *y = b;
+	if (x->place != y->place)
+		return x->place > y->place ? 1 : -1;
+	return (x->finding > y->finding) - (x->finding < y->finding);
+}
+
+static void add_findings(struct muster_html_places *places, const struct muster_report *report)
+{
+	struct named *all = muster_calloc(report->finding_count + 1, sizeof *all);
+	size_t count = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		size_t at = muster_html_place_of(places, finding->node);
+		bool is_port;
+		if (at == SIZE_MAX || muster_html_weight(finding->status) == 0)
+			continue;
+		struct muster_html_node *place = &places->nodes[at];
+		struct muster_html_part *part = muster_html_part_of(place, finding, &is_port);
+		if (!part && (finding->gpu || finding->port))
+			part = add_absent(place, finding);
+		if (part)
+			worsen(&part->status, finding->status);
+		worsen(&place->status, finding->status);
+		all[count++] = (struct named){ at, i };
+	}
+	qsort(all, count, sizeof *all, by_place);
+	places->findings = muster_calloc(count + 1, sizeof *places->findings);
+	for (size_t i = 0; i < count; i++) {
+		struct muster_html_node *place = &places->nodes[all[i].place];
+		places->findings[i] = all[i].finding;
+		if (place->finding_count++ == 0)
+			place->findings = &places->findings[i];
+	}
+	free(all);
+}
+
+/* ---- by name ---- */
+
+struct name {
+	const char *text;
+	size_t index;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct name *x = a, *y = b;
+	return strcmp(x->text, y->text);
+}
+
+static void sort_names(struct muster_html_places *places)
+{
+	struct name *names = muster_calloc(places->count + 1, sizeof *names);
+	for (size_t i = 0; i < places->count; i++)
+		names[i] = (struct name){ places->nodes[i].node->name, i };
+	qsort(names, places->count, sizeof *names, by_text);
+	places->by_name = muster_calloc(places->count + 1, sizeof *places->by_name);
+	for (size_t i = 0; i < places->count; i++)
+		places->by_name[i] = names[i].index;
+	free(names);
+}
+
+size_t muster_html_place_of(const struct muster_html_places *places, const char *node)
+{
+	size_t low = 0, high = node ? places->count : 0;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		int order = strcmp(node, places->nodes[places->by_name[middle]].node->name);
+		if (order == 0)
+			return places->by_name[middle];
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return SIZE_MAX;
+}
+
+void muster_html_places_make(const struct muster_report *report, struct muster_html_places *ret)
+{
+	const struct muster_run *run = report->run;
+	*ret = (struct muster_html_places){ .arena = muster_arena_new(), .count = run->node_count };
+	ret->nodes = muster_calloc(run->node_count + 1, sizeof *ret->nodes);
+	for (size_t i = 0; i < run->node_count; i++)
+		make_node(&ret->nodes[i], &run->nodes[i], ret->arena);
+	sort_names(ret);
+	add_findings(ret, report);
+}
+
+void muster_html_places_done(struct muster_html_places *places)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		free(places->nodes[i].gpus.items);
+		free(places->nodes[i].ports.items);
+	}
+	free(places->nodes);
+	free(places->by_name);
+	free(places->findings);
+	muster_arena_free(places->arena);
+	*places = (struct muster_html_places){ 0 };
+}

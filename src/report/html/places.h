@@ -1,0 +1,47 @@
+/* places.h - nodes, their GPUs and ports, and what the findings say about each: for the map and the details */
+#ifndef MUSTER_REPORT_HTML_PLACES_H
+#define MUSTER_REPORT_HTML_PLACES_H
+
+#include "muster/report.h"
+
+/* A GPU, a port, or a rank that took no GPU. */
+struct muster_html_part {
+	const char *name;               /* PCI bus id, "mlx5_ib0/1"; NULL: a rank without a GPU */
+	const struct muster_rank *rank; /* that took the GPU; NULL: none did, or it is a port */
+	enum muster_status status;      /* of the worst finding about it; SKIP: nothing was measured; else PASS */
+};
+
+struct muster_html_parts {
+	struct muster_html_part *items;
+	size_t count, room;
+};
+
+struct muster_html_node {
+	const struct muster_node *node;
+	enum muster_status status;            /* of the worst finding that names the node; SKIP: nothing came from it */
+	struct muster_html_parts gpus, ports; /* GPUs in the order of their ranks, then GPUs without a rank */
+	const size_t *findings;               /* indices into the report's: failed, inconclusive or a warning */
+	size_t finding_count;
+};
+
+struct muster_html_places {
+	struct muster_arena *arena;
+	struct muster_html_node *nodes; /* as run->nodes */
+	size_t count;
+	size_t *by_name;  /* indices, in the order of the names */
+	size_t *findings; /* of all nodes */
+};
+
+/* The places borrow names from the report. */
+void muster_html_places_make(const struct muster_report *report, struct muster_html_places *ret);
+void muster_html_places_done(struct muster_html_places *places);
+
+/* The index of the node of this name; SIZE_MAX when there is none, or no name. */
+size_t muster_html_place_of(const struct muster_html_places *places, const char *node);
+
+/* The GPU or port that a finding is about, the GPU of its rank else; NULL when it is about the node. *ret_is_port is
+ * set with it. */
+struct muster_html_part *muster_html_part_of(
+	const struct muster_html_node *node, const struct muster_finding *finding, bool *ret_is_port);
+
+#endif

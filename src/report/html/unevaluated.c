@@ -1,0 +1,197 @@
+/* unevaluated.c - what no result says anything about, and why: blocked checks, inconclusive ones, probes without a
+ * result, checks that do not apply */
+#include "report/html/html.h"
+
+#include "report/text_summary.h"
+#include "util/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_MAX = 200 };
+
+/* Things that have one cause: a check, a probe or several; counted where the same comes again. */
+struct reason {
+	const char *what, *why; /* the report's */
+	const char *node;       /* the first one; NULL */
+	const char *cause;      /* further details of a probe's end; NULL */
+	size_t count;
+};
+
+struct reasons {
+	struct reason *items;
+	size_t count, room, more; /* more: of things that have no room */
+};
+
+static void take(struct reasons *reasons, struct reason one)
+{
+	for (size_t i = 0; i < reasons->count; i++) {
+		struct reason *other = &reasons->items[i];
+		if (strcmp(other->what, one.what) == 0 && strcmp(other->why, one.why) == 0 &&
+			(!one.cause || !other->cause || strcmp(other->cause, one.cause) == 0)) {
+			other->count++;
+			return;
+		}
+	}
+	if (reasons->count == ROWS_MAX) {
+		reasons->more++;
+		return;
+	}
+	one.count = 1;
+	MUSTER_ARRAY_PUSH(reasons->items, reasons->count, reasons->room, one);
+}
+
+static void put_more(const struct muster_html *page, const struct reasons *reasons)
+{
+	if (reasons->more > 0)
+		fprintf(page->out, "<p>and %zu more, all of them in the JSON report</p>\n", reasons->more);
+}
+
+/* ---- probes without a result ---- */
+
+static void print_probes(const struct muster_html *page)
+{
+	static const char *const headings[] = { "probe", "how it ended", "why", "first on", "ranks" };
+	const struct muster_run *run = page->report->run;
+	struct reasons reasons = { 0 };
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_outcomes *outcomes = &run->nodes[n].ranks[r].outcomes;
+			for (size_t i = 0; i < outcomes->count; i++)
+				if (outcomes->items[i].status != MUSTER_OUTCOME_OK)
+					take(&reasons, (struct reason){ .what = outcomes->items[i].probe,
+							       .why = muster_outcome_name(outcomes->items[i].status),
+							       .cause = outcomes->items[i].detail,
+							       .node = run->nodes[n].name });
+		}
+	if (reasons.count > 0) {
+		fputs("<h3>Probes without a result</h3>\n", page->out);
+		muster_html_table_begin(page, "Probes that did not finish, and why");
+		muster_html_headings(page, headings, sizeof headings / sizeof *headings);
+		fputs("<tbody>\n", page->out);
+	}
+	for (size_t i = 0; i < reasons.count; i++) {
+		const struct reason *reason = &reasons.items[i];
+		fputs("<tr><th scope='row'><code>", page->out);
+		muster_html_put(page, reason->what);
+		fprintf(page->out, "</code></th><td>%s</td><td>",
+			strcmp(reason->why, "not_run") == 0 ? "not run" : reason->why);
+		muster_html_put(page, reason->cause);
+		fputs("</td><td>", page->out);
+		muster_html_node(page, reason->node);
+		fprintf(page->out, "</td><td class='number'>%zu</td></tr>\n", reason->count);
+	}
+	if (reasons.count > 0) {
+		fputs("</tbody>", page->out);
+		muster_html_table_end(page);
+	}
+	put_more(page, &reasons);
+	free(reasons.items);
+}
+
+/* ---- checks and values ---- */
+
+static void print_reasons(const struct muster_html *page, const struct reasons *reasons, const char *title)
+{
+	static const char *const headings[] = { "check", "reason", "first on", "results" };
+	if (reasons->count == 0)
+		return;
+	fprintf(page->out, "<h3>%s</h3>\n", title);
+	muster_html_table_begin(page, title);
+	muster_html_headings(page, headings, sizeof headings / sizeof *headings);
+	fputs("<tbody>\n", page->out);
+	for (size_t i = 0; i < reasons->count; i++) {
+		const struct reason *reason = &reasons->items[i];
+		fputs("<tr><th scope='row'><code>", page->out);
+		muster_html_put(page, reason->what);
+		fputs("</code></th><td>", page->out);
+		muster_html_put(page, reason->why);
+		fputs("</td><td>", page->out);
+		if (reason->node)
+			muster_html_node(page, reason->node);
+		else
+			fputs("whole job", page->out);
+		fprintf(page->out, "</td><td class='number'>%zu</td></tr>\n", reason->count);
+	}
+	fputs("</tbody>", page->out);
+	muster_html_table_end(page);
+	put_more(page, reasons);
+}
+
+static void print_findings(const struct muster_html *page, enum muster_status status, const char *title)
+{
+	const struct muster_report *report = page->report;
+	struct reasons reasons = { 0 };
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		if (finding->status == status)
+			take(&reasons, (struct reason){ .what = finding->check,
+					       .why = finding->observed ? finding->observed : "no value",
+					       .node = finding->node });
+	}
+	print_reasons(page, &reasons, title);
+	free(reasons.items);
+}
+
+/* ---- by cause ---- */
+
+static const char *skipped(const struct muster_tally *tally)
+{
+	return tally->skipped;
+}
+
+static const char *blocked_by(const struct muster_tally *tally)
+{
+	return tally->blocked_by;
+}
+
+/* Each cause, and the checks that have it: one cause holds for many checks. */
+static void print_causes(const struct muster_html *page, const char *(*cause_of)(const struct muster_tally *tally),
+	const char *title, const char *heading)
+{
+	const struct muster_report *report = page->report;
+	struct reasons reasons = { 0 };
+	for (size_t i = 0; i < report->tally_count; i++) {
+		const char *cause = cause_of(&report->tallies[i]);
+		if (cause)
+			take(&reasons, (struct reason){ .what = cause, .why = "" });
+	}
+	if (reasons.count > 0) {
+		const char *const headings[] = { heading, "checks" };
+		fprintf(page->out, "<h3>%s</h3>\n", title);
+		muster_html_table_begin(page, title);
+		muster_html_headings(page, headings, 2);
+		fputs("<tbody>\n", page->out);
+	}
+	for (size_t i = 0; i < reasons.count; i++) {
+		const char *before = "";
+		fputs("<tr><th scope='row'>", page->out);
+		muster_html_put(page, reasons.items[i].what);
+		fputs("</th><td>", page->out);
+		for (size_t j = 0; j < report->tally_count; j++) {
+			const char *cause = cause_of(&report->tallies[j]);
+			if (!cause || strcmp(cause, reasons.items[i].what) != 0)
+				continue;
+			fprintf(page->out, "%s<code>", before);
+			muster_html_put(page, report->tallies[j].check);
+			fputs("</code>", page->out);
+			before = ", ";
+		}
+		fputs("</td></tr>\n", page->out);
+	}
+	if (reasons.count > 0) {
+		fputs("</tbody>", page->out);
+		muster_html_table_end(page);
+	}
+	put_more(page, &reasons);
+	free(reasons.items);
+}
+
+void muster_html_unevaluated(const struct muster_html *page)
+{
+	print_findings(page, MUSTER_INCONCLUSIVE, "Inconclusive");
+	print_causes(page, blocked_by, "Blocked by a finding", "finding");
+	print_probes(page);
+	print_findings(page, MUSTER_SKIP, "Not applicable at some places");
+	print_causes(page, skipped, "Not for this run", "reason");
+}

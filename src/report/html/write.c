@@ -1,0 +1,185 @@
+/* write.c - escaping, statuses and tables of the HTML page */
+#include "report/html/html.h"
+#include "report/html/places.h"
+
+#include "report/print_escaped.h"
+#include "report/text_summary.h"
+#include "util/text.h"
+#include "util/utf8.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What stands for a character of ASCII that is markup, or NULL. */
+static const char *entity_of(char c)
+{
+	switch (c) {
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '&': return "&amp;";
+	case '"': return "&quot;";
+	case '\'': return "&#39;";
+	default: return NULL;
+	}
+}
+
+/* Code points that HTML calls noncharacters: a parser reports an error for each. */
+static bool is_noncharacter(unsigned long point)
+{
+	return (point >= 0xfdd0 && point <= 0xfdef) || (point & 0xfffe) == 0xfffe;
+}
+
+/* The first `length` bytes of a text that muster_print_escaped wrote or would leave as it is: well-formed UTF-8. */
+static void put_plain(FILE *out, const char *text, size_t length)
+{
+	for (size_t at = 0, step; at < length; at += step) {
+		unsigned long point = 0;
+		const char *entity = entity_of(text[at]);
+		step = muster_utf8_next(text + at, length - at, &point);
+		if (step == 0) {
+			step = 1;
+			continue;
+		}
+		if (entity)
+			fputs(entity, out);
+		else if (is_noncharacter(point))
+			fprintf(out, "\\u%04lx", point);
+		else
+			fwrite_unlocked(text + at, 1, step, out);
+	}
+}
+
+/* Whether a text has only printable ASCII: most have, and need no copy. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7e)
+			return false;
+	return true;
+}
+
+void muster_html_put(const struct muster_html *page, const char *text)
+{
+	if (!text)
+		text = "-";
+	if (is_plain(text)) {
+		put_plain(page->out, text, strlen(text));
+		return;
+	}
+	char *escaped = muster_escaped(text);
+	put_plain(page->out, escaped, strlen(escaped));
+	free(escaped);
+}
+
+void muster_html_print(const struct muster_html *page, const char *format, ...)
+{
+	char *text;
+	va_list args;
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort(); /* out of memory */
+	va_end(args);
+	muster_html_put(page, text);
+	free(text);
+}
+
+/* ---- statuses ---- */
+
+/* Each class has a colour in style.css and a sign of its own shape in signs.svg. */
+static const struct look {
+	const char *class;
+	int weight;
+} looks[] = {
+	[MUSTER_PASS] = { "pass", 0 },
+	[MUSTER_WARN] = { "warn", 2 },
+	[MUSTER_FAIL] = { "fail", 4 },
+	[MUSTER_SKIP] = { "skip", 0 },
+	[MUSTER_INCONCLUSIVE] = { "inconclusive", 3 },
+	[MUSTER_BLOCKED] = { "blocked", 1 },
+};
+_Static_assert(sizeof looks / sizeof *looks == MUSTER_STATUS_COUNT, "every status has its look");
+
+static const struct look *look_of(enum muster_status status)
+{
+	return &looks[(unsigned int)status < MUSTER_STATUS_COUNT ? status : MUSTER_INCONCLUSIVE];
+}
+
+const char *muster_html_class(enum muster_status status)
+{
+	return look_of(status)->class;
+}
+
+int muster_html_weight(enum muster_status status)
+{
+	return look_of(status)->weight;
+}
+
+void muster_html_badge(const struct muster_html *page, enum muster_status status)
+{
+	const char *class = muster_html_class(status);
+	fprintf(page->out,
+		"<span class='badge %s'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>%s"
+		"</span>",
+		class, class, muster_text_mark(status));
+}
+
+/* ---- links ---- */
+
+bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64])
+{
+	size_t index = muster_html_place_of(page->places, finding->node);
+	bool is_port;
+	if (index == SIZE_MAX)
+		return false;
+	const struct muster_html_node *node = &page->places->nodes[index];
+	const struct muster_html_part *part = muster_html_part_of(node, finding, &is_port);
+	if (part)
+		snprintf(out, 64, "n%zu-%c%zu", index, is_port ? 'p' : 'g',
+			(size_t)(part - (is_port ? node->ports.items : node->gpus.items)));
+	else
+		snprintf(out, 64, "n%zu", index);
+	return true;
+}
+
+void muster_html_where(const struct muster_html *page, const struct muster_finding *finding)
+{
+	char anchor[64], *where = muster_text_where(finding);
+	bool linked = muster_html_anchor(page, finding, anchor);
+	if (linked)
+		fprintf(page->out, "<a href='#%s'>", anchor);
+	muster_html_put(page, where);
+	fputs(linked ? "</a>" : "", page->out);
+	free(where);
+}
+
+void muster_html_node(const struct muster_html *page, const char *name)
+{
+	size_t index = muster_html_place_of(page->places, name);
+	if (index != SIZE_MAX)
+		fprintf(page->out, "<a href='#n%zu'>", index);
+	muster_html_put(page, name);
+	fputs(index != SIZE_MAX ? "</a>" : "", page->out);
+}
+
+/* ---- tables ---- */
+
+void muster_html_table_begin(const struct muster_html *page, const char *caption)
+{
+	fprintf(page->out, "<div class='wide' role='group' aria-label='%s' tabindex='0'><table><caption>%s</caption>\n",
+		caption, caption);
+}
+
+void muster_html_table_end(const struct muster_html *page)
+{
+	fputs("</table></div>\n", page->out);
+}
+
+void muster_html_headings(const struct muster_html *page, const char *const *texts, size_t count)
+{
+	fputs("<thead><tr>", page->out);
+	for (size_t i = 0; i < count; i++)
+		fprintf(page->out, "<th scope='col'>%s</th>", texts[i]);
+	fputs("</tr></thead>\n", page->out);
+}

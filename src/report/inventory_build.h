@@ -1,0 +1,69 @@
+/* inventory_build.h - the steps from a run to the tables of inventory.h */
+#ifndef MUSTER_REPORT_INVENTORY_BUILD_H
+#define MUSTER_REPORT_INVENTORY_BUILD_H
+
+#include "report/inventory.h"
+
+/* ---- values: inventory_values.c ---- */
+
+/* A value of one node. Its text is the arena's only copy: equal texts are equal pointers. */
+struct muster_inventory_value {
+	const char *text, *why; /* as in a cell */
+	bool is_number;         /* with a range where nodes differ, if the column is their own */
+	double number;
+};
+
+/* A column, or a property. */
+struct muster_inventory_fact {
+	const char *title;
+	const char *metric;
+	const char *second, *between, *after; /* of two metrics: "12" " x " "25 GB/s" ""; second NULL: of one */
+	bool own;                             /* differs from node to node by its nature: an address, a place */
+	bool counted;                         /* "8 x NVIDIA H100": how many of them are part of the value */
+	bool close;                           /* numbers within 1 % of the median are equal */
+	bool bare;                            /* without their unit, which the title or the other metric has */
+	bool optional;                        /* no property when no node has it */
+};
+
+/* What is read of a rank's GPU, a port, a node: samples and, when there is no sample, why. */
+struct muster_inventory_place {
+	const struct muster_run *run;
+	const struct muster_node *node;
+	const struct muster_rank *rank; /* NULL: the node's samples */
+	const char *gpu, *port;         /* NULL: any */
+};
+
+struct muster_inventory_value muster_inventory_read(
+	struct muster_arena *arena, const struct muster_inventory_place *place, const char *metric, bool bare);
+/* The fact's one or two metrics as one text. */
+struct muster_inventory_value muster_inventory_read_fact(struct muster_arena *arena,
+	const struct muster_inventory_place *place, const struct muster_inventory_fact *fact);
+struct muster_inventory_value muster_inventory_unknown(struct muster_arena *arena, const char *why);
+struct muster_inventory_value muster_inventory_text(struct muster_arena *arena, const char *text);
+
+/* A list of nodes of the run by their places, "sim-[1-12]"; of names that are no plain host names, or of a list that is
+ * too long, the first ones. The text is the arena's. */
+const char *muster_inventory_nodes_text(
+	struct muster_arena *arena, const struct muster_run *run, const size_t *nodes, size_t count);
+
+/* ---- groups of equal nodes: inventory_fold.c ---- */
+
+/* The rows of one node. */
+struct muster_inventory_rows {
+	const char **keys; /* of each row: what stands for the same row on another node ("mlx5_ib3/1") */
+	struct muster_inventory_value *values; /* row_count x columns */
+	size_t row_count;
+	const char *empty;
+};
+
+/* Fold the rows of all nodes (rows[i] is of the run's node i) into blocks. facts: one for each column. */
+void muster_inventory_fold(const struct muster_run *run, const struct muster_inventory_fact *facts,
+	const struct muster_inventory_rows *rows, struct muster_inventory *inventory, enum muster_inventory_kind kind);
+
+/* ---- the three tables ---- */
+
+void muster_inventory_ranks(const struct muster_run *run, struct muster_inventory *inventory);
+void muster_inventory_nodes(const struct muster_run *run, struct muster_inventory *inventory);
+void muster_inventory_ports(const struct muster_run *run, struct muster_inventory *inventory);
+
+#endif

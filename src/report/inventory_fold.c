@@ -1,0 +1,291 @@
+/* inventory_fold.c - nodes with equal rows become one block, and what differs from most nodes is marked
+ *
+ * All texts are the arena's or the run's, and each is the only copy of its text in the arena: equal texts are equal
+ * pointers.
+ */
+#include "report/inventory_build.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	BLOCKS_MAX = 48,
+	LISTED_MAX = 3, /* nodes whose own values are listed */
+};
+
+/* Nodes with equal rows, the first of them for all. */
+struct group {
+	size_t first, count; /* in the sorted order */
+};
+
+struct fold {
+	const struct muster_run *run;
+	const struct muster_inventory_fact *facts;
+	const struct muster_inventory_rows *rows;
+	struct muster_arena *arena;
+	size_t columns;
+	size_t *order; /* the nodes, equal ones next to each other */
+	size_t node_count;
+	struct group *groups;
+	size_t group_count;
+};
+
+/* ---- groups ---- */
+
+static int by_pointer(const void *a, const void *b)
+{
+	uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+	return (x > y) - (x < y);
+}
+
+static int compare_nodes(const struct fold *fold, size_t a, size_t b)
+{
+	const struct muster_inventory_rows *x = &fold->rows[a], *y = &fold->rows[b];
+	int order = (x->row_count > y->row_count) - (x->row_count < y->row_count);
+	if (!order)
+		order = by_pointer(x->empty, y->empty);
+	for (size_t row = 0; !order && row < x->row_count; row++) {
+		order = by_pointer(x->keys[row], y->keys[row]);
+		for (size_t i = 0; !order && i < fold->columns; i++)
+			if (!fold->facts[i].own)
+				order = by_pointer(x->values[row * fold->columns + i].text,
+					y->values[row * fold->columns + i].text);
+	}
+	return order;
+}
+
+static int by_rows(const void *a, const void *b, void *arg)
+{
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int order = compare_nodes(arg, x, y);
+	return order ? order : (x > y) - (x < y);
+}
+
+static int by_size(const void *a, const void *b, void *arg)
+{
+	const struct group *x = a, *y = b;
+	const struct fold *fold = arg;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return fold->order[x->first] < fold->order[y->first] ? -1 : 1;
+}
+
+static void make_groups(struct fold *fold)
+{
+	fold->order = muster_calloc(fold->run->node_count + 1, sizeof *fold->order);
+	fold->groups = muster_calloc(fold->run->node_count + 1, sizeof *fold->groups);
+	for (size_t i = 0; i < fold->run->node_count; i++)
+		fold->order[fold->node_count++] = i;
+	qsort_r(fold->order, fold->node_count, sizeof *fold->order, by_rows, fold);
+	for (size_t first = 0, end; first < fold->node_count; first = end) {
+		for (end = first + 1;
+			end < fold->node_count && compare_nodes(fold, fold->order[first], fold->order[end]) == 0;)
+			end++;
+		fold->groups[fold->group_count++] = (struct group){ first, end - first };
+	}
+	qsort_r(fold->groups, fold->group_count, sizeof *fold->groups, by_size, fold);
+}
+
+static const struct muster_inventory_rows *rows_of(const struct fold *fold, const struct group *group)
+{
+	return &fold->rows[fold->order[group->first]];
+}
+
+/* ---- what most nodes have ---- */
+
+/* A text in one cell of so many nodes; sorted, all texts of a cell follow each other. */
+struct entry {
+	const char *key, *text;
+	size_t column, nodes;
+};
+
+struct usual {
+	struct entry *entries;
+	size_t count;
+};
+
+static int by_cell(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = strverscmp(x->key, y->key);
+	return order ? order : (x->column > y->column) - (x->column < y->column);
+}
+
+static int by_cell_and_text(const void *a, const void *b)
+{
+	int order = by_cell(a, b);
+	return order ? order : by_pointer(((const struct entry *)a)->text, ((const struct entry *)b)->text);
+}
+
+/* The most frequent text of the cells from first to end; "" when there is none, NULL when all are equal. */
+static struct entry sum_up(const struct entry *entries, size_t first, size_t end)
+{
+	struct entry best = entries[first];
+	size_t texts = 0, all = 0, most = 0;
+	for (size_t i = first, next; i < end; i = next) {
+		size_t nodes = 0;
+		for (next = i; next < end && entries[next].text == entries[i].text; next++)
+			nodes += entries[next].nodes;
+		if (nodes > most)
+			best.text = entries[i].text;
+		else if (nodes == most)
+			best.text = "";
+		most = nodes > most ? nodes : most;
+		all += nodes;
+		texts++;
+	}
+	if (texts == 1)
+		best.text = NULL;
+	best.nodes = all;
+	return best;
+}
+
+static void find_usual(const struct fold *fold, struct usual *usual)
+{
+	size_t room = 0, count = 0;
+	for (size_t g = 0; g < fold->group_count; g++)
+		room += rows_of(fold, &fold->groups[g])->row_count * fold->columns;
+	*usual = (struct usual){ .entries = muster_calloc(room + 1, sizeof *usual->entries) };
+	for (size_t g = 0; g < fold->group_count; g++) {
+		const struct muster_inventory_rows *rows = rows_of(fold, &fold->groups[g]);
+		for (size_t i = 0; i < rows->row_count * fold->columns; i++)
+			usual->entries[count++] = (struct entry){ rows->keys[i / fold->columns], rows->values[i].text,
+				i % fold->columns, fold->groups[g].count };
+	}
+	qsort(usual->entries, count, sizeof *usual->entries, by_cell_and_text);
+	for (size_t first = 0, end; first < count; first = end) {
+		for (end = first + 1; end < count && by_cell(&usual->entries[first], &usual->entries[end]) == 0;)
+			end++;
+		usual->entries[usual->count++] = sum_up(usual->entries, first, end);
+	}
+}
+
+/* ---- blocks ---- */
+
+/* The group's values of one cell. */
+static const struct muster_inventory_value *value_of(
+	const struct fold *fold, const struct group *group, size_t node, size_t at)
+{
+	return &fold->rows[fold->order[group->first + node]].values[at];
+}
+
+/* "0, 8, 16", "0, 8, ... 88" of numbers at equal distances, else "3 to 88". */
+static const char *numbers_text(const struct fold *fold, const struct group *group, size_t at)
+{
+	double first = value_of(fold, group, 0, at)->number, lowest = first, highest = first;
+	double step = value_of(fold, group, 1, at)->number - first;
+	bool regular = true;
+	for (size_t i = 1; i < group->count; i++) {
+		double number = value_of(fold, group, i, at)->number;
+		regular = regular && number == first + step * (double)i;
+		lowest = number < lowest ? number : lowest;
+		highest = number > highest ? number : highest;
+	}
+	if (!regular)
+		return muster_arena_printf(fold->arena, "%.15g to %.15g", lowest, highest);
+	return muster_arena_printf(fold->arena, "%.15g, %.15g, ... %.15g", first, first + step, highest);
+}
+
+/* A cell whose values are each node's own. */
+static struct muster_inventory_cell own_cell(const struct fold *fold, const struct group *group, size_t at)
+{
+	const struct muster_inventory_value *first = value_of(fold, group, 0, at);
+	struct muster_inventory_cell cell = { .text = first->text, .why = first->why };
+	bool same = true, numbers = true;
+	for (size_t i = 0; i < group->count; i++) {
+		same = same && value_of(fold, group, i, at)->text == first->text;
+		numbers = numbers && value_of(fold, group, i, at)->is_number;
+	}
+	if (same)
+		return cell;
+	if (group->count > LISTED_MAX)
+		return (struct muster_inventory_cell){ .text = numbers ? numbers_text(fold, group, at)
+								       : "one per node" };
+	for (size_t i = 1; i < group->count; i++)
+		cell.text = muster_arena_printf(fold->arena, "%s, %s", cell.text, value_of(fold, group, i, at)->text);
+	return cell;
+}
+
+static struct muster_inventory_cell cell_of(
+	const struct fold *fold, const struct usual *usual, const struct group *group, size_t at)
+{
+	const struct muster_inventory_rows *rows = rows_of(fold, group);
+	const struct muster_inventory_value *value = &rows->values[at];
+	const struct entry key = { .key = rows->keys[at / fold->columns], .column = at % fold->columns };
+	if (fold->facts[key.column].own)
+		return own_cell(fold, group, at);
+	const struct entry *found = bsearch(&key, usual->entries, usual->count, sizeof *usual->entries, by_cell);
+	return (struct muster_inventory_cell){ .text = value->text,
+		.why = value->why,
+		.usual = found && found->text != value->text ? found->text : NULL };
+}
+
+static bool has_key(const struct muster_inventory_rows *rows, const char *key)
+{
+	for (size_t i = 0; i < rows->row_count; i++)
+		if (rows->keys[i] == key)
+			return true;
+	return false;
+}
+
+/* Rows that at least half of the nodes have, and this group has not: the key, and "absent". */
+static void add_absent(const struct fold *fold, const struct usual *usual, const struct muster_inventory_rows *rows,
+	struct muster_inventory_block *block)
+{
+	for (size_t i = 0; i < usual->count; i++) {
+		const struct entry *entry = &usual->entries[i];
+		if (entry->column != 0 || entry->nodes * 2 < fold->node_count || has_key(rows, entry->key))
+			continue;
+		struct muster_inventory_cell *cells = &block->cells[block->row_count++ * fold->columns];
+		for (size_t c = 0; c < fold->columns; c++)
+			cells[c].text = c == 0 ? entry->key : c == 1 ? "absent" : "-";
+		cells[1].usual = "present";
+	}
+}
+
+static void make_block(const struct fold *fold, const struct usual *usual, const struct group *group,
+	struct muster_inventory_block *block)
+{
+	const struct muster_inventory_rows *rows = rows_of(fold, group);
+	const char *nodes =
+		muster_inventory_nodes_text(fold->arena, fold->run, fold->order + group->first, group->count);
+	size_t cells = rows->row_count * fold->columns, keys = 0;
+	for (size_t i = 0; i < usual->count; i++)
+		keys += usual->entries[i].column == 0;
+	*block = (struct muster_inventory_block){
+		.title = group->count > 1 ? muster_arena_printf(fold->arena, "%s (%zu nodes)", nodes, group->count)
+					  : nodes,
+		.cells = muster_arena_alloc(
+			fold->arena, (rows->row_count + keys) * fold->columns * sizeof *block->cells + 1),
+		.row_count = rows->row_count,
+		.empty = rows->empty,
+		.nodes = group->count,
+		.first = fold->order[group->first],
+	};
+	for (size_t i = 0; i < cells; i++)
+		block->cells[i] = cell_of(fold, usual, group, i);
+	if (!rows->empty)
+		add_absent(fold, usual, rows, block);
+}
+
+void muster_inventory_fold(const struct muster_run *run, const struct muster_inventory_fact *facts,
+	const struct muster_inventory_rows *rows, struct muster_inventory *inventory, enum muster_inventory_kind kind)
+{
+	struct muster_inventory_table *table = &inventory->tables[kind];
+	struct fold fold = {
+		.run = run, .facts = facts, .rows = rows, .arena = inventory->arena, .columns = table->column_count
+	};
+	struct usual usual;
+	make_groups(&fold);
+	find_usual(&fold, &usual);
+	size_t shown = fold.group_count < BLOCKS_MAX ? fold.group_count : BLOCKS_MAX;
+	table->blocks = muster_arena_alloc(fold.arena, (shown + 1) * sizeof *table->blocks);
+	for (; table->block_count < shown; table->block_count++)
+		make_block(&fold, &usual, &fold.groups[table->block_count], &table->blocks[table->block_count]);
+	for (size_t g = shown; g < fold.group_count; g++)
+		table->cut += fold.groups[g].count;
+	free(usual.entries);
+	free(fold.groups);
+	free(fold.order);
+}

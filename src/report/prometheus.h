@@ -1,0 +1,55 @@
+/* prometheus.h - the parts of Prometheus's text format: a metric's head, labels, series
+ *
+ * Format: https://prometheus.io/docs/instrumenting/exposition_formats/. For the files of this writer only.
+ */
+#ifndef MUSTER_REPORT_PROMETHEUS_H
+#define MUSTER_REPORT_PROMETHEUS_H
+
+#include "muster/report.h"
+
+struct muster_prometheus_series {
+	const char *name;   /* of the catalogue, or of a check: what it is sorted by */
+	const char *labels; /* "{...}", or "" */
+	double value;
+	const struct muster_metric *metric; /* NULL: a count */
+	size_t place;                       /* in the order in which they were found */
+};
+
+struct muster_prometheus {
+	const struct muster_report *report;
+	FILE *out;
+	struct muster_arena *arena;
+	struct muster_prometheus_series *series;
+	size_t count, room;
+};
+
+/* Begin a metric, a gauge. unit: the end of its name, or "". Help texts are of one line. */
+void muster_prometheus_begin(
+	const struct muster_prometheus *page, const char *name, const char *unit, const char *help);
+/* A series of it, with labels as of muster_prometheus_labels_end. */
+void muster_prometheus_put(const struct muster_prometheus *page, const char *name, const char *labels, double value);
+/* A series with one label. */
+void muster_prometheus_put_of(
+	const struct muster_prometheus *page, const char *name, const char *key, const char *text, double value);
+
+/* The labels of a series, one after the other; all NULL at the beginning. */
+struct muster_prometheus_labels {
+	FILE *stream;
+	char *text;
+	size_t length;
+};
+
+/* value: of any bytes; NULL for no label. */
+void muster_prometheus_label(struct muster_prometheus_labels *labels, const char *key, const char *value);
+/* The text, which is the arena's. */
+const char *muster_prometheus_labels_end(struct muster_prometheus_labels *labels, struct muster_arena *arena);
+
+/* Keep a series for later; its place is set here. */
+void muster_prometheus_add(struct muster_prometheus *page, struct muster_prometheus_series series);
+/* Sort what is kept; values of one metric with the same labels become the worst of them, counts their sum. */
+void muster_prometheus_fold(struct muster_prometheus *page);
+
+/* prometheus_values.c: the values of the run. */
+void muster_prometheus_values(struct muster_prometheus *page);
+
+#endif

@@ -1,0 +1,133 @@
+/* prometheus_values.c - the values of a run as series
+ *
+ * What would be too many series (peers of exchanges, parts of many nodes, error counters that are 0) is folded or only
+ * counted. A value that is not known has no series, and is counted too.
+ */
+#include "report/prometheus.h"
+
+#include "model/trend.h"
+#include "muster/probe.h"
+#include "report/prometheus_name.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DETAILED_NODES = 16 }; /* of a larger run, only values of the whole job */
+
+enum state { STATE_NUMBER, STATE_ZERO, STATE_UNAVAILABLE, STATE_NOT_EXPORTED, STATE_COUNT };
+static const char *const state_names[STATE_COUNT] = { "number", "zero_errors", "unavailable", "not_exported" };
+
+/* Labels that name a peer, and what follows from it: as many series as pairs of GPUs. */
+static bool is_of_peer(const struct muster_metric *metric, const char *key)
+{
+	static const char *const keys[] = { "peer_node", "peer_gpu", "nic", "transport", "path", "link" };
+	bool has_peer = false, is_listed = false;
+	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i]; i++)
+		has_peer = has_peer || strcmp(metric->labels[i], "peer_gpu") == 0;
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		is_listed = is_listed || strcmp(key, keys[i]) == 0;
+	return has_peer && is_listed;
+}
+
+/* MIG: ranks that share a GPU have values of their own. */
+static bool is_shared(const struct muster_node *node, const struct muster_rank *rank)
+{
+	for (size_t i = 0; rank->gpu && i < node->rank_count; i++)
+		if (&node->ranks[i] != rank && node->ranks[i].gpu && strcmp(node->ranks[i].gpu, rank->gpu) == 0)
+			return true;
+	return false;
+}
+
+static const char *labels_of(const struct muster_prometheus *page, const struct muster_sample *sample,
+	const struct muster_node *node, const struct muster_rank *rank)
+{
+	char number[32];
+	struct muster_prometheus_labels labels = { 0 };
+	muster_prometheus_label(&labels, "node", node ? node->name : NULL);
+	if (rank && (sample->metric->scope == MUSTER_SCOPE_RANK || is_shared(node, rank))) {
+		snprintf(number, sizeof number, "%d", rank->rank);
+		muster_prometheus_label(&labels, "rank", number);
+	}
+	for (size_t i = 0; i < sample->label_count; i++) {
+		const struct muster_label *each = &sample->labels[i];
+		bool is_text = each->value.type == MUSTER_STRING;
+		if (is_of_peer(sample->metric, each->key))
+			continue;
+		if (!is_text)
+			snprintf(number, sizeof number, "%.15g", each->value.number);
+		muster_prometheus_label(&labels, each->key, is_text ? each->value.string : number);
+	}
+	return muster_prometheus_labels_end(&labels, page->arena);
+}
+
+/* Counters by kind of error: hundreds of each node, and 0 on a healthy one. */
+static bool is_error_counter(const struct muster_metric *metric)
+{
+	return strstr(metric->name, "_errors") || strncmp(metric->name, "port.counter", strlen("port.counter")) == 0;
+}
+
+static enum state state_of(
+	const struct muster_prometheus *page, const struct muster_sample *sample, const struct muster_node *node)
+{
+	bool of_launch = sample->metric->scope == MUSTER_SCOPE_RANK &&
+			 muster_metric_trend(sample->metric) == MUSTER_TREND_FACT; /* checks look at these */
+	if (of_launch || (node && page->report->run->node_count > DETAILED_NODES))
+		return STATE_NOT_EXPORTED;
+	if (sample->value.type == MUSTER_NULL)
+		return STATE_UNAVAILABLE;
+	bool is_zero = sample->value.type == MUSTER_NUMBER && fpclassify(sample->value.number) == FP_ZERO;
+	return is_zero && is_error_counter(sample->metric) ? STATE_ZERO : STATE_NUMBER;
+}
+
+static void take_samples(struct muster_prometheus *page, const struct muster_samples *samples,
+	const struct muster_node *node, const struct muster_rank *rank, size_t states[STATE_COUNT])
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		const struct muster_value *value = &sample->value;
+		if (sample->metric->type == MUSTER_STRING)
+			continue;
+		enum state state = state_of(page, sample, node);
+		states[state]++;
+		if (state != STATE_NUMBER)
+			continue;
+		muster_prometheus_add(
+			page, (struct muster_prometheus_series){
+				      .name = sample->metric->name,
+				      .metric = sample->metric,
+				      .labels = labels_of(page, sample, node, rank),
+				      .value = value->type == MUSTER_BOOLEAN ? value->boolean : value->number,
+			      });
+	}
+}
+
+void muster_prometheus_values(struct muster_prometheus *page)
+{
+	const struct muster_run *run = page->report->run;
+	size_t states[STATE_COUNT] = { 0 };
+	page->count = 0;
+	take_samples(page, &run->job.samples, NULL, NULL, states);
+	for (size_t i = 0; i < run->node_count; i++) {
+		const struct muster_node *node = &run->nodes[i];
+		take_samples(page, &node->samples, node, NULL, states);
+		for (size_t j = 0; j < node->rank_count; j++)
+			take_samples(page, &node->ranks[j].samples, node, &node->ranks[j], states);
+	}
+	muster_prometheus_fold(page);
+	const struct muster_metric *last = NULL;
+	struct muster_prometheus_name name = { .factor = 1 };
+	for (size_t i = 0; i < page->count; i++) {
+		const struct muster_prometheus_series *series = &page->series[i];
+		if (series->metric != last) {
+			name = muster_prometheus_name_of(series->metric);
+			muster_prometheus_begin(page, name.text, name.unit, series->metric->meaning);
+		}
+		last = series->metric;
+		muster_prometheus_put(page, name.text, series->labels, series->value * name.factor);
+	}
+	muster_prometheus_begin(page, "muster_values", "",
+		"Values of the run: written here (number), error counters that are 0, unavailable (the report has the "
+		"reasons), or not exported.");
+	for (int state = 0; state < STATE_COUNT; state++)
+		muster_prometheus_put_of(page, "muster_values", "state", state_names[state], (double)states[state]);
+}

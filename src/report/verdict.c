@@ -1,0 +1,168 @@
+/* verdict.c - the verdict in words, the nodes to exclude, and what must be known about the run: for every writer */
+#include "report/verdict.h"
+
+#include "muster/arena.h"
+#include "report/text_summary.h"
+#include "slurm/hostlist.h"
+#include "slurm/node_selection.h"
+#include "slurm/scontrol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void muster_failed_find(const struct muster_report *report, struct muster_failed *ret)
+{
+	struct muster_node_selection all;
+	struct muster_failed failed = { 0 };
+	bool plain = true;
+	muster_node_selection_make(report, NULL, 0, &all);
+	failed.names = muster_calloc(all.count + 1, sizeof *failed.names);
+	for (size_t i = 0; i < all.count; i++) {
+		const struct muster_node_selection_entry *entry = &all.entries[i];
+		if (entry->standing == MUSTER_STANDING_BAD && !entry->fault) {
+			failed.launched++;
+		} else if (entry->standing == MUSTER_STANDING_BAD || entry->standing == MUSTER_STANDING_MISSING) {
+			failed.names[failed.count++] = entry->name;
+			plain = plain && muster_slurm_name_is_plain(entry->name);
+		}
+	}
+	if (plain)
+		failed.list = muster_hostlist_compress(failed.names, failed.count);
+	muster_node_selection_done(&all);
+	*ret = failed;
+}
+
+void muster_failed_done(struct muster_failed *failed)
+{
+	free(failed->names);
+	free(failed->list);
+}
+
+/* "1 of 16 nodes failed." */
+static char *failed_text(const struct muster_report *report, const struct muster_failed *failed)
+{
+	char of[64];
+	muster_text_plural(of, muster_run_known_nodes(report->run), "node");
+	if (failed->count > 0)
+		return muster_asprintf("%zu of %s failed.", failed->count, of);
+	if (failed->launched > 0)
+		return muster_asprintf("the launch of the job is wrong on %zu of %s.", failed->launched, of);
+	return muster_asprintf("the job failed, and no single node is known to be the cause.");
+}
+
+char *muster_verdict_text(const struct muster_report *report, const struct muster_failed *failed)
+{
+	size_t warned = report->count[MUSTER_WARN], doubtful = report->count[MUSTER_INCONCLUSIVE];
+	char text[64];
+	switch (report->verdict) {
+	case MUSTER_PASS: return muster_asprintf("%s", warned > 0 ? muster_text_plural(text, warned, "warning") : "");
+	case MUSTER_FAIL:
+		if (report->count[MUSTER_FAIL] > 0)
+			return failed_text(report, failed);
+		return muster_asprintf(
+			"%s, and with --strict a warning fails the run", muster_text_plural(text, warned, "warning"));
+	default:
+		return muster_asprintf("no check failed, but %s could not be evaluated",
+			doubtful > 0 ? muster_text_plural(text, doubtful, "result") : "the machine");
+	}
+}
+
+size_t muster_report_remarks(const struct muster_report *report, const char *ret[MUSTER_REMARKS_MOST])
+{
+	const struct muster_job *job = &report->run->job;
+	const struct {
+		bool holds;
+		const char *text;
+	} remarks[] = {
+		{ job->simulated, "SIMULATED: results come from simulated hardware, not from a real machine" },
+		{ job->beside_jobs,
+			"Other jobs used CPUs of the node meanwhile: a slow copy or all-reduce is inconclusive" },
+		{ job->assembled, "Built by muster assemble from files on disk: rank 0 did not write this report" },
+		{ !report->sku_origin, "No expectation file for this machine type: nothing was checked" },
+		{ report->observe,
+			"No thresholds of this machine type: speeds are compared with the limits of links and GPUs" },
+	};
+	size_t count = 0;
+	_Static_assert(sizeof remarks / sizeof *remarks <= MUSTER_REMARKS_MOST, "all of them fit");
+	for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
+		if (remarks[i].holds)
+			ret[count++] = remarks[i].text;
+	return count;
+}
+
+size_t muster_report_recorded(const struct muster_report *report)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (report->tallies[i].uncalibrated)
+			count += report->tallies[i].count[MUSTER_PASS];
+	return count;
+}
+
+/* ---- the order of findings ---- */
+
+struct entry {
+	const struct muster_finding *finding;
+	int weight, place_weight; /* of its status; of the worst at its place */
+	size_t index, place;      /* its own; the first one at its place */
+};
+
+/* 0 is the worst; -1: not shown. */
+static int weight_of(enum muster_status status)
+{
+	return status == MUSTER_FAIL ? 0 : status == MUSTER_INCONCLUSIVE ? 1 : status == MUSTER_WARN ? 2 : -1;
+}
+
+static int compare_nodes(const struct entry *x, const struct entry *y)
+{
+	const char *a = x->finding->node, *b = y->finding->node;
+	return a && b ? strcmp(a, b) : !b - !a;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = compare_nodes(x, y);
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	if (x->place_weight != y->place_weight)
+		return x->place_weight - y->place_weight;
+	if (x->place != y->place)
+		return x->place > y->place ? 1 : -1;
+	if (x->weight != y->weight)
+		return x->weight - y->weight;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+const struct muster_finding **muster_findings_by_place(const struct muster_report *report, size_t *ret_count)
+{
+	struct entry *entries = muster_calloc(report->finding_count + 1, sizeof *entries);
+	size_t count = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		int weight = weight_of(report->findings[i].status);
+		if (weight >= 0)
+			entries[count++] =
+				(struct entry){ .finding = &report->findings[i], .weight = weight, .index = i };
+	}
+	qsort(entries, count, sizeof *entries, by_node);
+	for (size_t i = 0, end; i < count; i = end) {
+		int worst = entries[i].weight;
+		for (end = i; end < count && compare_nodes(&entries[i], &entries[end]) == 0; end++)
+			worst = entries[end].weight < worst ? entries[end].weight : worst;
+		for (size_t j = i; j < end; j++) {
+			entries[j].place = entries[i].index;
+			entries[j].place_weight = worst;
+		}
+	}
+	qsort(entries, count, sizeof *entries, by_place);
+	const struct muster_finding **sorted = muster_calloc(count + 1, sizeof(*sorted));
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = entries[i].finding;
+	free(entries);
+	*ret_count = count;
+	return sorted;
+}

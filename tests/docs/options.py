@@ -1,0 +1,112 @@
+"""Each command and each option of muster that the documentation names exists, and each page is written by the rules.
+
+Usage: options.py MUSTER SOURCE
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+MUSTER, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+LANGUAGES = {"sh", "text", "json", "yaml", "hcl", "c", "conf", "ini", "dockerfile", "kusto", "logql", "promql", "toml", "sql"}
+COMMAND = re.compile(r"(?<![\w./-])(?:[\w./-]*/)?muster +([a-z][a-z-]*)((?:[ \t]+(?:\\\n\s*)?(?:\$?\([^)]*\)|'[^']*'|\"[^\"]*\"|[^\s|;&)>`]+))*)")
+
+
+def pages():
+    names = ["README.md"]
+    for place, _, files in os.walk(os.path.join(SOURCE, "docs")):
+        names += [os.path.relpath(os.path.join(place, file), SOURCE) for file in files if file.endswith(".md")]
+    return sorted(name for name in names if name != "docs/examples/report.md" and "inventory" not in name)
+
+
+def read(name):
+    with open(os.path.join(SOURCE, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def help_of(*command):
+    return subprocess.run([MUSTER, *command, "--help"], capture_output=True, text=True, timeout=60, check=False).stdout
+
+
+def options_of(text):
+    return set(re.findall(r"^ +(--[a-z-]+)", text, re.M)) | {"--help", "--version"}
+
+
+def commands():
+    """{command: its options}. Two commands are only for muster itself, and have no help."""
+    listed = re.findall(r"^  ([a-z]+) +\S", help_of(), re.M)
+    return dict({name: options_of(help_of(name)) for name in listed}, **{"sim-worker": set(), "sim-rank": set()})
+
+
+def code(text):
+    """What is code in a page: blocks of commands, and words in backticks."""
+    blocks = re.findall(r"^ *```sh\n(.*?)^ *```", text, re.M | re.S)
+    prose = re.sub(r"^ *```.*?^ *```", "", text, flags=re.M | re.S)
+    return [re.sub(r"(?:^| )#.*", "", block, flags=re.M) for block in blocks] + re.findall(r"`([^`\n]+)`", prose)
+
+
+def unknown(text, known):
+    wrong = []
+    for part in code(text):
+        for command, rest in COMMAND.findall(part):
+            if command not in known:
+                wrong.append(f"no command: muster {command}")
+                continue
+            options, words = known[command], rest.split()
+            for word in words:
+                if word == "--":
+                    options = known["run"] | known["node"]
+                match = re.match(r"(--[a-z][a-z-]*)", word)
+                if match and match[1] not in options:
+                    wrong.append(f"muster {command} has no option {match[1]}")
+    return wrong
+
+
+# Outputs that no command of the page prints.
+SHOWN_ALONE = {"docs/expectations.md": "mistakes in several files"}
+
+
+class Options(unittest.TestCase):
+    def test_each_command_and_option_exists(self):
+        known = commands()
+        self.assertIn("--profile", known["run"])
+        self.assertEqual([f"{page}: {line}" for page in pages() for line in unknown(read(page), known)], [])
+
+    def test_a_wrong_command_and_a_wrong_option_are_found(self):
+        known = {"run": {"--sku"}, "node": {"--sku"}, "sim": {"--nodes"}}
+        self.assertEqual(unknown("`muster sim --nodes 2 -- --sku x`", known), [])
+        self.assertEqual(unknown("```sh\n(muster run --sk x) && a/muster walk\n```", known),
+                         ["muster run has no option --sk", "no command: muster walk"])
+
+    def test_each_block_names_its_language(self):
+        """Otherwise commands or outputs could stand in a block that no test reads."""
+        wrong = []
+        for page in pages():
+            language, last = None, "" # of the block around the line; of the block before, if there is no text between
+            for number, line in enumerate(read(page).splitlines(), 1):
+                fence = re.match(r"\s*```(.*)", line)
+                if fence and language is None:
+                    language = fence[1]
+                    if language not in LANGUAGES:
+                        wrong.append(f"{page}:{number}: language \"{language}\"")
+                    if language == "text" and last != "sh" and page not in SHOWN_ALONE:
+                        wrong.append(f"{page}:{number}: an output without the commands that print it")
+                elif fence:
+                    language, last = None, language
+                elif language is None and line.strip():
+                    last = ""
+                    if re.match(r"    (?:\$ )?(?:muster|srun|sbatch|scontrol|mpirun|sh) ", line):
+                        wrong.append(f"{page}:{number}: a command outside of a block ```sh")
+        self.assertEqual(wrong, [])
+
+    def test_the_readme_has_at_most_120_lines_and_names_each_probe(self):
+        self.assertLessEqual(len(read("README.md").splitlines()), 120)
+        probes = set(re.findall(r"^\S+ +\S+ +\S+ +\S+ +([a-z_]+) ", subprocess.run(
+            [MUSTER, "metrics"], capture_output=True, text=True, timeout=60, check=True).stdout, re.M)) - {"PROBE"}
+        self.assertGreater(len(probes), 15)
+        self.assertEqual({probe for probe in probes if f"`{probe}`" not in read("README.md")}, set())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,237 @@
+/* test_html_sections.c - pictures of nodes, the matrix of exchanges and the inventory on the HTML page */
+#include "report/html/html.h"
+#include "report/html/places.h"
+
+#include "check_main.h"
+#include "run_text.h"
+#include "synthetic_run.h"
+
+static struct muster_run run;
+static struct muster_report report;
+static char *text;
+
+static void print(void (*section)(const struct muster_html *page), struct muster_finding *findings, size_t count)
+{
+	struct muster_html_places places;
+	size_t length;
+	muster_evaluate(&run, NULL, false, &report);
+	report.findings = findings;
+	report.finding_count = count;
+	muster_html_places_make(&report, &places);
+	struct muster_html page = { .report = &report, .places = &places, .out = open_memstream(&text, &length) };
+	section(&page);
+	fclose(page.out);
+	muster_html_places_done(&places);
+	report.finding_count = 0;
+}
+
+static void done(void)
+{
+	free(text);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+
+static void check_has(const char *wanted)
+{
+	ck_assert_msg(strstr(text, wanted) != NULL, "\"%s\" is not in:\n%.3000s", wanted, text);
+}
+
+static size_t count_of(const char *wanted)
+{
+	size_t count = 0;
+	for (const char *at = text; (at = strstr(at, wanted)); at++)
+		count++;
+	return count;
+}
+
+#define RANK(node, rank, gpu, numa, cpus, peers)                                                                       \
+	node "/" rank " = " gpu " U\n" node "/" rank " rank.gpu_numa_node " numa "\n" node "/" rank                    \
+	     " rank.cpu_list '" cpus "\n" node "/" rank " gpu.nvlink_peer_gpus gpu=" gpu " '" peers "\n"
+
+static const char two_numas[] =
+	"a node.numa_cpu_list numa_node=0 package=0 '0-3\na node.numa_cpu_list numa_node=1 package=1 '4-7\n"
+	"a port.state port=m0/1 link_layer=InfiniBand ACTIVE\n"
+	"a port.numa_node port=m0/1 link_layer=InfiniBand pci=x 1\n" RANK("a", "0", "1:0", "0", "0-3", "2:0")
+		RANK("a", "1", "2:0", "1", "0-3", "1:0") RANK("a", "2", "3:0", "1", "4,6", "none");
+
+START_TEST(a_picture_has_the_parts_of_the_node)
+{
+	run_text(&run, two_numas);
+	print(muster_html_machines, NULL, 0);
+	check_has("Picture of a</title>");
+	check_has("2 NUMA nodes with CPUs, 3 GPUs, 1 RDMA port. NUMA node 0: 1 GPU, 0 ports. NUMA node 1: 2 GPUs, 1 "
+		  "port. "
+		  "2 GPUs reach each other over NVLink.</desc>");
+	check_has(">CPU package 0</text>");
+	check_has(">CPU package 1</text>");
+	check_has(">NUMA node 1: CPUs 4-7</text>");
+	check_has(">m0/1</text>");
+	ck_assert_uint_eq(count_of("class='cpus'"), 2);
+	/* rank 0 has all CPUs of its node, rank 1 those of the other one, rank 2 two separate ones */
+	ck_assert_uint_eq(count_of("class='mask'"), 3);
+	ck_assert_uint_eq(count_of("class='mask far'"), 1);
+	check_has("<li>Rank 1 may use CPUs that are not near its GPU: of NUMA node 0</li>");
+	ck_assert_uint_eq(count_of("<li>"), 1);
+	ck_assert_uint_eq(count_of("class='nvlink'"), 3); /* two GPUs, and the line that joins them */
+	done();
+}
+END_TEST
+
+START_TEST(parts_with_findings_are_marked)
+{
+	struct muster_finding findings[] = {
+		{ .check = "x", .status = MUSTER_FAIL, .node = "a", .rank = 1, .gpu = "2:0", .unit = "" },
+		{ .check = "y", .status = MUSTER_WARN, .node = "a", .rank = -1, .port = "m0/1", .unit = "" },
+	};
+	run_text(&run, two_numas);
+	print(muster_html_machines, findings, LENGTH(findings));
+	ck_assert_uint_eq(count_of("<g class='fail'>"), 1);
+	ck_assert_uint_eq(count_of("<g class='warn'>"), 1);
+	ck_assert_uint_eq(count_of("<g class='fine'>"), 2);
+	ck_assert_uint_eq(count_of("class='sign'"), 2);
+	done();
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_said)
+{
+	run_text(&run, "a/0 = 1:0 U\na/0 rank.gpu_numa_node -\na/0 rank.cpu_list '0-3\nb node");
+	print(muster_html_machines, NULL, 0);
+	check_has(">NUMA node not known</text>");
+	ck_assert_uint_eq(count_of("<svg"), 1 + count_of("<svg aria-hidden"));
+	ck_assert_uint_eq(count_of("class='package'"), 0);
+	done();
+}
+END_TEST
+
+START_TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
+{
+	struct muster_finding findings[40];
+	synthetic_run(&run, 8 * 64);
+	for (int i = 0; i < LENGTH(findings); i++)
+		findings[i] = (struct muster_finding){
+			.check = "x", .status = MUSTER_FAIL, .node = run.nodes[2 + i].name, .rank = -1, .unit = ""
+		};
+	print(muster_html_machines, findings, LENGTH(findings));
+	ck_assert_uint_eq(count_of("<figure"), 13);
+	check_has("28 more nodes with findings are not drawn.");
+	check_has("<figure id='m0'>");
+	check_has("<figure id='m2'>");
+	ck_assert_ptr_null(strstr(text, "<figure id='m1'>"));
+	done();
+}
+END_TEST
+
+static void (*const sections[])(
+	const struct muster_html *page) = { muster_html_machines, muster_html_matrix, muster_html_inventory };
+
+START_TEST(no_name_is_markup)
+{
+	static const char evil[] = "<script>'\"&]]>\x1b";
+	fixture_run(&run);
+	struct muster_node *node = fixture_node(&run, evil, 2);
+	for (int i = 0; i < 2; i++) {
+		struct muster_rank *rank = &node->ranks[i];
+		char labels[200];
+		rank->gpu = i ? "</svg><b>1" : "<i>0";
+		snprintf(labels, sizeof labels, "kind=edge peer_node=<u> peer_gpu=%s nic=<n> transport=<t>",
+			i ? "<i>0" : "</svg><b>1");
+		fixture_sample(&run, &rank->samples, "pair.exchange_gbps", labels, muster_number(100));
+		fixture_sample(
+			&run, &rank->samples, "gpu.name", i ? "gpu=</svg><b>1" : "gpu=<i>0", muster_string(evil));
+	}
+	fixture_sample(&run, &node->samples, "port.state", "port=<p>/1 link_layer=<l>", muster_string(evil));
+	fixture_sample(&run, &node->samples, "node.numa_cpu_list", "numa_node=0 package=0", muster_string(evil));
+	fixture_sample(&run, &run.job.samples, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=1 ranks=2", muster_null());
+	print(sections[_i], NULL, 0);
+	static const char *const never[] = { "<script", "<b>", "<i>", "<u>", "<n>", "<t>", "<p>/", "<l>", "\x1b",
+		"]]>" };
+	for (int i = 0; i < LENGTH(never); i++)
+		ck_assert_msg(!strstr(text, never[i]), "%s is in:\n%.3000s", never[i], text);
+	ck_assert_ptr_nonnull(strstr(text, "&lt;"));
+	done();
+}
+END_TEST
+
+/* Two nodes of three GPUs; the exchange between the first two of b is slow. */
+static const char exchanges[] =
+	"a/0 = 1:0 U\na/1 = 2:0 U\nb/2 = 1:0 U\nb/3 = 2:0 U\n"
+	"a/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=2:0 nic=none transport=P2P 100\n"
+	"a/1 pair.exchange_gbps kind=edge peer_node=a peer_gpu=1:0 nic=none transport=P2P 98\n"
+	"b/2 pair.exchange_gbps kind=edge peer_node=b peer_gpu=2:0 nic=none transport=P2P 40\n"
+	"b/3 pair.exchange_gbps kind=edge peer_node=b peer_gpu=1:0 nic=none transport=P2P 50\n"
+	"a/0 pair.exchange_gbps kind=rail peer_node=b peer_gpu=1:0 nic=m0 transport=NET 24\n"
+	"a/0 pair.exchange_limit_gbps kind=rail peer_node=b peer_gpu=1:0 nic=m0 transport=NET path=network link=m0 25\n"
+	"a/1 pair.exchange_gbps kind=rail peer_node=b peer_gpu=2:0 nic=m1 transport=NET -\n"
+	"b/2 pair.exchange_gbps kind=rail peer_node=a peer_gpu=1:0 nic=m0 transport=NET 24";
+
+START_TEST(a_cell_is_the_slower_direction_and_says_how_slow)
+{
+	struct muster_finding finding = { .check = "pairs",
+		.status = MUSTER_WARN,
+		.metric = "pair.exchange_gbps",
+		.node = "b",
+		.rank = 2,
+		.unit = "" };
+	run_text(&run, exchanges);
+	print(muster_html_matrix, &finding, 1);
+	check_has("<th scope='col'>GPU 0 - 1</th></tr>");
+	check_has("<th scope='col'>GPU 0</th></tr>");
+	/* the median of 98 and 40 is 69 */
+	check_has("title='rank 1 with GPU 1:0 of a: 98 GB/s, 142 % of the median'>98</td>");
+	check_has("<td class='warn' title='rank 2 with GPU 2:0 of b: 40 GB/s, 58 % of the median'>40 "
+		  "<small>58&nbsp;%</small>");
+	check_has("title='rank 0 with GPU 1:0 of b: 24 GB/s, 96 % of m0 (25 GB/s), ");
+	check_has("<th scope='row'>limit</th><td class='none'>25</td>");
+	ck_assert_uint_eq(count_of("aria-label='warn'"), 1);
+	done();
+}
+END_TEST
+
+START_TEST(a_thousand_nodes_with_one_slow_exchange_are_two_rows)
+{
+	fixture_run(&run);
+	for (int n = 0; n < 1024; n++) {
+		struct muster_node *node = fixture_node(&run, muster_arena_printf(run.arena, "n%d", n), 2);
+		node->ranks[0].gpu = "1:0";
+		node->ranks[1].gpu = "2:0";
+		for (int i = 0; i < 2; i++)
+			fixture_sample(&run, &node->ranks[i].samples, "pair.exchange_gbps",
+				i ? "kind=edge peer_node=x peer_gpu=1:0" : "kind=edge peer_node=x peer_gpu=2:0",
+				muster_number(n == 700 ? 30 : 100 - n % 3));
+	}
+	print(muster_html_matrix, NULL, 0);
+	check_has(">n700</a></th><td class='shade3' ");
+	check_has("<th scope='row'>1023 other nodes, lowest of each column</th><td class='shade0' title='rank 4 ");
+	ck_assert_uint_eq(count_of("<tr>"), 4);
+	done();
+}
+END_TEST
+
+START_TEST(the_inventory_marks_differences)
+{
+	run_text(&run, "n1 node.kernel 'A\nn2 node.kernel 'B\nn3 node.kernel 'A\nn1 node.vm_size -\n"
+		       "n2 node.vm_size 'X\nn3 node.vm_size 'Y");
+	print(muster_html_inventory, NULL, 0);
+	check_has("<th scope='row'>kernel</th><td>A</td><td>n[1,3]</td>");
+	check_has("<td><mark>B</mark> <span class='note'>most nodes: A</span></td><td>n2</td>");
+	check_has("unknown</mark> <span class='note'>differs</span> <span class='note'>not supported here</span>");
+	done();
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("sections");
+	tcase_set_timeout(tcase, 60); /* runs of thousands of ranks, on a machine that may be busy */
+	tcase_add_test(tcase, a_picture_has_the_parts_of_the_node);
+	tcase_add_test(tcase, parts_with_findings_are_marked);
+	tcase_add_test(tcase, what_is_not_known_is_said);
+	tcase_add_test(tcase, healthy_nodes_have_one_picture_and_bad_ones_a_few);
+	tcase_add_loop_test(tcase, no_name_is_markup, 0, LENGTH(sections));
+	tcase_add_test(tcase, a_cell_is_the_slower_direction_and_says_how_slow);
+	tcase_add_test(tcase, a_thousand_nodes_with_one_slow_exchange_are_two_rows);
+	tcase_add_test(tcase, the_inventory_marks_differences);
+	return check_main(tcase);
+}
