@@ -4,12 +4,15 @@
  */
 #include "standins/example.h"
 
+#include "vendor/cuda.h"
+
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <hwloc.h>
 #include <limits.h>
 #include <linux/mempolicy.h>
+#include <math.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Cases run without Check: they end with a message and status 1. */
@@ -117,10 +121,57 @@ static void hwloc_binds_where_this_machine_has_nothing(void)
 	hwloc_topology_destroy(topology);
 }
 
+static double clock_s(clockid_t id)
+{
+	struct timespec now;
+	MUST(clock_gettime(id, &now) == 0);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Every other clock is the machine's. */
+static void the_raw_clock_is_the_simulations(void)
+{
+	double raw = clock_s(CLOCK_MONOTONIC_RAW), monotonic = clock_s(CLOCK_MONOTONIC);
+	struct timespec wait = { .tv_nsec = 20000000 };
+	MUST(raw == MUSTER_SIM_UPTIME_S);
+	nanosleep(&wait, NULL);
+	MUST(clock_s(CLOCK_MONOTONIC_RAW) == raw);
+	MUST(clock_s(CLOCK_MONOTONIC) >= monotonic + 0.02);
+	MUST(clock_s(CLOCK_REALTIME) > 1e9 && clock_gettime(-1, &wait) == -1);
+}
+
+/* 1 GB. */
+static void the_raw_clock_is_that_of_the_gpus(void)
+{
+	enum { BYTES = 10000000, COPIES = 100 };
+	struct muster_cuda cuda;
+	CUcontext context;
+	CUdeviceptr to;
+	void *from = calloc(1, BYTES), *library = dlopen(MUSTER_BUILD_DIR "/lib/muster/sim/libcuda.so.1", RTLD_NOW);
+	MUST(library != NULL);
+	void *function;
+#define X(symbol, parameters)                                                                                          \
+	MUST((function = dlsym(library, #symbol)) != NULL);                                                            \
+	memcpy(&cuda.symbol, &function, sizeof function);
+	MUSTER_CUDA_FUNCTIONS(X)
+#undef X
+	MUST(cuda.cuInit(0) == CUDA_SUCCESS && cuda.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS);
+	MUST(cuda.cuCtxSetCurrent(context) == CUDA_SUCCESS && cuda.cuMemAlloc_v2(&to, BYTES) == CUDA_SUCCESS);
+	MUST(cuda.cuMemHostRegister_v2(from, BYTES, 0) == CUDA_SUCCESS);
+	double gbps = muster_sim_this_node()->gpus[0].h2d_gbps, before = clock_s(CLOCK_MONOTONIC_RAW);
+	for (int i = 0; i < COPIES; i++)
+		MUST(cuda.cuMemcpyHtoDAsync_v2(to, from, BYTES, NULL) == CUDA_SUCCESS);
+	MUST(clock_s(CLOCK_MONOTONIC_RAW) == before);
+	MUST(cuda.cuStreamQuery(NULL) == CUDA_SUCCESS);
+	MUST(fabs(clock_s(CLOCK_MONOTONIC_RAW) - before - (double)BYTES * COPIES / (gbps * 1e9)) < 1e-8);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
+	{ "clock", the_raw_clock_is_the_simulations },
+	{ "gpus", the_raw_clock_is_that_of_the_gpus },
 	{ "mask", the_mask_is_the_ranks },
 	{ "libraries", missing_libraries_are_not_there },
 	{ "policy", memory_policy_knows_the_scenarios_nodes },

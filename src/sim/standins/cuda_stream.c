@@ -8,6 +8,7 @@
 #include "sim/standins/cuda_queue.h"
 
 #include "muster/arena.h"
+#include "sim/standins/host_clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,11 +22,9 @@ struct CUevent_st {
 	struct muster_simcuda_moment *moment; /* of the last cuEventRecord; NULL: there was none */
 };
 
-static double host_now; /* seconds of virtual time */
-
 static void host_waited_until(double time)
 {
-	host_now = time > host_now ? time : host_now;
+	muster_standin_host_clock()->wait_until(time);
 }
 
 static void moment_release(struct muster_simcuda_moment *moment)
@@ -252,7 +251,7 @@ void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simc
 	struct muster_simcuda_operation *new = muster_calloc(1, sizeof *new);
 	*new = *operation;
 	new->next = NULL;
-	new->queued = host_now;
+	new->queued = muster_standin_host_clock()->now();
 	*stream->last = new;
 	stream->last = &new->next;
 }
