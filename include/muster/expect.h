@@ -110,6 +110,7 @@ struct muster_check {
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */
 	struct muster_span when_nodes, when_ranks, when_domains;
 	unsigned int when_profiles; /* 1 << enum muster_profile; 0: any */
+	int when_measures;          /* 1 << enum muster_measure, all of which the run must have; 0: any run */
 	bool optional;              /* a null value skips the check instead of leaving it inconclusive, and a probe
 				     * that only optional checks want may be missing */
 	enum muster_severity severity;

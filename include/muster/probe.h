@@ -48,7 +48,16 @@ struct muster_probe_env {
 	int soak_s;                    /* seconds of load on each GPU; 0: as short as can be */
 	int steps;                     /* training steps to take; 0: none */
 	bool long_steps;               /* of about 20 ms each: in the profile full, or the user has set how many */
-	const char *root;              /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
+	bool storage;                  /* measure the path from the disk to the GPU */
+	bool broadcast;                /* and from one reader to all nodes */
+	const char *storage_path;      /* folder for that; NULL: the scratch that is found */
+	uint64_t storage_bytes;        /* of the node's test file, or of all test files of its ranks together */
+	const char *checkpoint_path;   /* shared folder that all ranks write to; NULL: none */
+	uint64_t checkpoint_bytes;     /* of each rank */
+	const char *broadcast_file;    /* what one reader reads for all nodes; NULL: generated data */
+	const char **expect_paths;     /* what must be there on all nodes */
+	size_t expect_path_count;
+	const char *root; /* prefix of /sys, /proc, /etc and /dev; "" on a real machine */
 	struct muster_gpu *gpu;
 };
 

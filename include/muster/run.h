@@ -15,6 +15,15 @@
 enum muster_profile { MUSTER_QUICK = 0, MUSTER_STANDARD, MUSTER_FULL, MUSTER_PROFILE_COUNT };
 extern const char *const muster_profile_names[MUSTER_PROFILE_COUNT]; /* "quick", "standard", "full" */
 
+/* What a run measures only when the user or the profile asks for it. */
+enum muster_measure {
+	MUSTER_MEASURE_STORAGE = 0, /* the path from the disk to the GPU */
+	MUSTER_MEASURE_CHECKPOINT,  /* all ranks write to a shared folder */
+	MUSTER_MEASURE_BROADCAST,   /* one reader for all nodes */
+	MUSTER_MEASURE_COUNT
+};
+extern const char *const muster_measure_names[MUSTER_MEASURE_COUNT]; /* "storage", "checkpoint", "broadcast" */
+
 /* How a probe ended on one rank. */
 enum muster_outcome_status {
 	MUSTER_OUTCOME_OK = 0,
@@ -73,6 +82,7 @@ struct muster_job {
 	bool simulated;                /* any worker had a stand-in library loaded */
 	const char *version;           /* of the muster that measured */
 	int repeats;                   /* how often copies and rings were measured; 0 means once too */
+	int measures;                  /* 1 << enum muster_measure */
 	const char *interrupted;       /* NULL, or what ended the whole run early */
 	bool beside_jobs;              /* other jobs used CPUs of the node meanwhile: slow transfers prove nothing */
 	bool assembled;                /* from what the ranks left on disk, not by rank 0 */

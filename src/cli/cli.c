@@ -115,6 +115,8 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 		return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
 	if (equals)
 		text = equals + 1;
+	else if (option->is_path_optional && (*at + 1 >= argc || argv[*at + 1][0] != '/'))
+		return argument_put(option, NULL, err);
 	else if (option->argument && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
 		text = argv[++*at];
 	if (option->argument && (!text || !*text))

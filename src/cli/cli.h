@@ -67,6 +67,7 @@ struct muster_option {
 	const char *name;     /* "--report" */
 	const char *argument; /* "FILE"; NULL for a flag */
 	const char *help;
+	bool is_path_optional; /* the argument is a path, and the next word only when that begins with '/' */
 	bool *flag;
 	const char **text;
 	int *number; /* from low to high */

@@ -128,7 +128,7 @@ static void values_offer(const struct muster_option *option, const struct muster
 			muster_offer(typed, option->names[i], NULL);
 	else if (strcmp(option->argument, "FILE") == 0)
 		muster_words_files(typed);
-	else if (strncmp(option->argument, "DIR", strlen("DIR")) == 0)
+	else if (strncmp(option->argument + strspn(option->argument, "["), "DIR", strlen("DIR")) == 0)
 		muster_words_directories(typed);
 }
 
@@ -141,6 +141,9 @@ static const struct muster_option *words_read(const struct muster_cli *cli, stru
 			*ret_rest = i + 1;
 		} else if (word[0] == '-' && word[1] && !*ret_rest) {
 			const struct muster_option *option = muster_cli_option(cli, word);
+			if (option && option->is_path_optional && i + 1 < typed->word_count &&
+				typed->words[i + 1][0] != '/')
+				continue;
 			if (!option || !option->argument || strchr(word, '='))
 				continue;
 			if (++i == typed->word_count)

@@ -6,13 +6,18 @@
 #include "util/log.h"
 #include "util/text.h"
 #include "model/trend.h"
+#include "muster/arena.h"
 #include "muster/report.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { DAY_S = 86400 };
-enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 };     /* seconds of load in full; what else a run needs beside it */
+enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 }; /* seconds of load in full; what else a run needs beside it */
+enum { STORAGE_S = 60, CHECKPOINT_S = 60 };  /* what the run needs for these beside the rest */
+#define MIB (UINT64_C(1) << 20)
+#define STORAGE_BYTES (4096 * MIB)
+#define CHECKPOINT_BYTES (1024 * MIB)
 enum { STEPS_MOST = 1000000, STEPS_PER_S = 25 }; /* in a second, where all-reduces are slower than a step should be */
 
 static const int default_steps[] = { [MUSTER_QUICK] = 0, [MUSTER_STANDARD] = 20, [MUSTER_FULL] = 200 };
@@ -57,6 +62,74 @@ static int time_of_steps(const struct muster_options *options)
 	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
 }
 
+static int add_path(void *arg, const char *text, struct muster_error *err)
+{
+	struct muster_options *options = arg;
+	if (text[0] != '/')
+		return muster_fail(err, MUSTER_EUSAGE, "--expect-path %.200s: an absolute path is needed", text);
+	options->expect_paths =
+		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
+	options->expect_paths[options->expect_path_count++] = text;
+	return 0;
+}
+
+/* Time of the run beside the profile's own. */
+static int time_of_more(const struct muster_options *options)
+{
+	return time_of_steps(options) + options->soak_s + (options->storage ? STORAGE_S : 0) +
+	       (options->checkpoint_path ? CHECKPOINT_S : 0);
+}
+
+/* What is measured only when it is asked for. */
+static void settle_measures(struct muster_options *options)
+{
+	options->storage = options->storage || options->profile == MUSTER_FULL;
+	if (options->storage)
+		options->measures |= 1 << MUSTER_MEASURE_STORAGE;
+	if (options->storage && options->profile != MUSTER_QUICK)
+		options->measures |= 1 << MUSTER_MEASURE_BROADCAST;
+	if (options->checkpoint_path)
+		options->measures |= 1 << MUSTER_MEASURE_CHECKPOINT;
+	if (options->storage_bytes == 0)
+		options->storage_bytes = STORAGE_BYTES;
+	if (options->checkpoint_bytes == 0)
+		options->checkpoint_bytes = CHECKPOINT_BYTES;
+}
+
+static int check_storage(const char *command, const struct muster_options *options, struct muster_error *err)
+{
+	const struct {
+		const char *name, *path;
+	} paths[] = {
+		{ "--storage", options->storage_path },
+		{ "--checkpoint", options->checkpoint_path },
+		{ "--broadcast-file", options->broadcast_file },
+	};
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} sizes[] = {
+		{ "--storage-bytes", options->storage_bytes },
+		{ "--checkpoint-bytes", options->checkpoint_bytes },
+	};
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (paths[i].path && paths[i].path[0] != '/')
+			return muster_fail(err, MUSTER_EUSAGE, "%s: %s %.200s: an absolute path is needed", command,
+				paths[i].name, paths[i].path);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+		if (sizes[i].bytes % MIB != 0 || sizes[i].bytes < 16 * MIB || sizes[i].bytes > 1048576 * MIB)
+			return muster_fail(err, MUSTER_EUSAGE, "%s: %s: a multiple of 1M from 16M to 1024G is needed",
+				command, sizes[i].name);
+	if (options->checkpoint_path && options->profile == MUSTER_QUICK)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --checkpoint needs --profile standard or full: the profile quick has no such phase",
+			command);
+	if (options->broadcast_file && !(options->measures & 1 << MUSTER_MEASURE_BROADCAST))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: --broadcast-file needs --storage, and --profile standard or full", command);
+	return 0;
+}
+
 static int check(const char *command, const struct muster_options *options, size_t operands, const char *operand,
 	struct muster_error *err)
 {
@@ -81,6 +154,8 @@ static int check(const char *command, const struct muster_options *options, size
 			"%s: --html %s: a file of its own is needed; standard output and the file of --report are "
 			"taken",
 			command, options->html);
+	if (check_storage(command, options, err) < 0)
+		return -1;
 	uint64_t sizes[] = { options->min_bytes, options->max_bytes };
 	for (size_t i = 0; i < 2; i++)
 		if (sizes[i] && (sizes[i] < 4 || sizes[i] % 4 != 0 || sizes[i] > UINT64_C(1) << 36))
@@ -132,6 +207,25 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			"take N training steps of 20 ms: matrix products, all-reduces and copies at once (default: "
 			"standard 20 of 5 ms, full 200)",
 			.number = &options->steps, .low = 1, .high = STEPS_MOST },
+		{ "--storage", "[DIR]",
+			"measure the path from the disk to the GPU, with a file in DIR (default: the node's "
+			"local scratch; "
+			"in full always)",
+			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path },
+		{ "--storage-bytes", "SIZE", "size of that file on each node (default 4G)",
+			.bytes = &options->storage_bytes },
+		{ "--checkpoint", "DIR",
+			"all ranks write GPU memory to the shared folder DIR at once, read it back and compare",
+			.text = &options->checkpoint_path },
+		{ "--checkpoint-bytes", "SIZE", "what each rank writes (default 1G)",
+			.bytes = &options->checkpoint_bytes },
+		{ "--broadcast-file", "FILE",
+			"with --storage: one rank reads FILE for all nodes (default: generated data)",
+			.text = &options->broadcast_file },
+		{ "--expect-path", "PATH",
+			"a file or folder that must be there, with the same content on all nodes; may be "
+			"repeated",
+			.each = add_path, .arg = options },
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "
 			"(default: only if the full all-reduce fails)",
@@ -192,8 +286,9 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		muster_log_as_json(log_format == 1);
 	if (options->soak_s < 0)
 		options->soak_s = options->profile == MUSTER_FULL ? FULL_SOAK_S : 0;
+	settle_measures(options);
 	if (options->deadline_s == 0)
-		options->deadline_s = default_deadline_s + options->soak_s + time_of_steps(options);
+		options->deadline_s = default_deadline_s + time_of_more(options);
 	if (options->beside_jobs && options->localise == MUSTER_LOCALISE_AUTO)
 		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
 	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),

@@ -161,6 +161,7 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.ranks = s->ranks;
 	run->job.version = MUSTER_VERSION;
 	run->job.repeats = s->options->repeats;
+	run->job.measures = s->options->measures;
 	run->job.beside_jobs = s->options->beside_jobs;
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
 }
@@ -232,6 +233,7 @@ static void own_run(const struct muster_supervisor *s, struct muster_run *run)
 	}
 	muster_record_into_run(&s->record, s->rank, run, (size_t)s->node_index, muster_metric_find);
 	run->job.profile = muster_profile_names[s->options->profile];
+	run->job.measures = s->options->measures;
 	run->job.ranks = s->ranks;
 	if (s->options->repeats > 1)
 		muster_run_fold_repeats(run);

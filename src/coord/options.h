@@ -41,6 +41,15 @@ struct muster_options {
 	int soak_s;                    /* load on each GPU; 0: as short as can be */
 	int steps;                     /* training steps; 0: none */
 	bool long_steps;               /* of about 20 ms each, not 5 */
+	int measures;                  /* 1 << enum muster_measure: what follows from the options below */
+	bool storage;                  /* measure the path from the disk to the GPU */
+	const char *storage_path;      /* folder for that; NULL: the scratch that is found */
+	uint64_t storage_bytes;        /* of a node's test file */
+	const char *checkpoint_path;   /* shared folder that all ranks write to; NULL: none */
+	uint64_t checkpoint_bytes;     /* of each rank */
+	const char *broadcast_file;    /* what one reader reads for all nodes; NULL: generated data */
+	const char **expect_paths;     /* what must be there on all nodes */
+	size_t expect_path_count;
 	const char *program, *configs; /* the muster binary, the expectation files */
 };
 

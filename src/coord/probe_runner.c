@@ -69,10 +69,21 @@ static bool take(struct muster_supervisor *s)
 		{ "soak", s->options->soak_s },
 		{ "steps", s->options->steps },
 		{ "long_steps", s->options->long_steps },
+		{ "storage", s->options->storage },
+		{ "broadcast", s->options->measures >> MUSTER_MEASURE_BROADCAST & 1 },
+		{ "storage_bytes", (double)s->options->storage_bytes },
+		{ "checkpoint_bytes", (double)s->options->checkpoint_bytes },
 	};
 	muster_command_begin(&command, "take");
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 		muster_json_writer_pair(&command.w, numbers[i].key, muster_number(numbers[i].value));
+	muster_json_writer_text(&command.w, "storage_path", s->options->storage_path);
+	muster_json_writer_text(&command.w, "checkpoint_path", s->options->checkpoint_path);
+	muster_json_writer_text(&command.w, "broadcast_file", s->options->broadcast_file);
+	muster_json_writer_array_of(&command.w, "expect_paths");
+	for (size_t i = 0; i < s->options->expect_path_count; i++)
+		muster_json_writer_string(&command.w, s->options->expect_paths[i]);
+	muster_json_writer_array_end(&command.w);
 	muster_json_writer_pair(&command.w, "node", muster_string(s->node));
 	muster_json_writer_pair(
 		&command.w, "why_skipped", muster_string(s->worker.why_skipped ? s->worker.why_skipped : ""));

@@ -137,6 +137,7 @@ static void open_journal(struct process *p, const char *run_name)
 		.strict = o->strict,
 		.beside_jobs = o->beside_jobs,
 		.repeats = o->repeats,
+		.measures = o->measures,
 	};
 	if (muster_journal_open(&s->journal, o->spool, &header, s->start_ms, &err) < 0)
 		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank },

@@ -83,9 +83,18 @@ static struct muster_span span_of(const struct muster_check *check, size_t size)
 	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
 }
 
+/* The first thing that the check needs and a run with these does not measure; NULL. */
+static const char *not_measured(const struct muster_check *check, int measures)
+{
+	for (size_t i = 0; i < MUSTER_MEASURE_COUNT; i++)
+		if (check->when_measures & ~measures & 1 << i)
+			return muster_measure_names[i];
+	return NULL;
+}
+
 const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena)
 {
-	const char *parts[SIZES + 1], *text = "";
+	const char *parts[SIZES + 2], *text = "";
 	size_t count = 0;
 	for (size_t i = 0; i < SIZES; i++) {
 		struct muster_span span = span_of(check, i);
@@ -94,6 +103,8 @@ const char *muster_describe_runs(const struct muster_check *check, struct muster
 	}
 	if (check->when_profiles)
 		parts[count++] = muster_arena_printf(arena, "profile %s", profiles_text(check->when_profiles, arena));
+	if (check->when_measures)
+		parts[count++] = muster_arena_printf(arena, "with %s", not_measured(check, 0));
 	for (size_t i = 0; i < count; i++)
 		text = muster_arena_printf(arena, "%s%s%s", text, i ? ", " : "", parts[i]);
 	return text;
@@ -110,6 +121,9 @@ const char *muster_describe_when(
 	if (check->when_profiles && !profile_fits(check->when_profiles, run->job.profile))
 		return muster_arena_printf(arena, "only for profile %s (this run has %s)",
 			profiles_text(check->when_profiles, arena), run->job.profile ? run->job.profile : "none");
+	const char *missing = not_measured(check, run->job.measures);
+	if (missing)
+		return muster_arena_printf(arena, "only for runs that measure %s", missing);
 	return NULL;
 }
 

@@ -234,11 +234,21 @@ static int read_profiles(struct muster_json_reader *r, void *into, const struct 
 	return muster_json_each_read(r, json, read_profile, into, 0);
 }
 
+/* What the run must measure: one name. */
+static int read_measure(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	int measure = muster_json_name_read(r, json, muster_measure_names, MUSTER_MEASURE_COUNT);
+	if (measure >= 0)
+		*(int *)into = 1 << measure;
+	return measure < 0 ? -1 : 0;
+}
+
 static const struct muster_field when_fields[] = {
 	{ MUSTER_FIELD_AS(muster_check, "nodes", when_nodes, OBJECT), .read = read_span, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "ranks", when_ranks, OBJECT), .read = read_span, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "profile", when_profiles, NAME), .read = read_profiles, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "domains", when_domains, OBJECT), .read = read_span, .optional = true },
+	{ MUSTER_FIELD_AS(muster_check, "measures", when_measures, NAME), .read = read_measure, .optional = true },
 };
 static const struct muster_object_type when_type = MUSTER_OBJECT_TYPE(muster_check, when_fields);
 

@@ -148,6 +148,7 @@ void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *
 		.interrupted = interrupted,
 		.assembled = true,
 		.repeats = set->header->repeats,
+		.measures = set->header->measures,
 	};
 	if (!finished)
 		excuse_last_deaths(set);

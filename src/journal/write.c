@@ -155,6 +155,8 @@ static const struct muster_field header_fields[] = {
 	{ MUSTER_FIELD(muster_journal_header, profile, TEXT), .read = muster_profile_read },
 	{ MUSTER_FIELD(muster_journal_header, strict, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_journal_header, beside_jobs, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_journal_header, measures, INT), .read = muster_measures_read,
+		.write = muster_measures_write, .optional = true },
 	{ MUSTER_FIELD(muster_journal_header, repeats, INT), .high = MUSTER_REPEATS_MAX, .optional = true },
 };
 const struct muster_object_type muster_journal_header_type = MUSTER_OBJECT_TYPE(muster_journal_header, header_fields);

@@ -35,7 +35,7 @@ struct muster_journal_header {
 	const char *started;  /* RFC 3339, UTC */
 	const char *sku, *overlay, *profile;
 	bool strict, beside_jobs;
-	int repeats;
+	int repeats, measures; /* measures: 1 << enum muster_measure */
 };
 extern const struct muster_object_type muster_journal_header_type;
 

@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const muster_measure_names[MUSTER_MEASURE_COUNT] = {
+	[MUSTER_MEASURE_STORAGE] = "storage",
+	[MUSTER_MEASURE_CHECKPOINT] = "checkpoint",
+	[MUSTER_MEASURE_BROADCAST] = "broadcast",
+};
 const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
 	[MUSTER_QUICK] = "quick",
 	[MUSTER_STANDARD] = "standard",

@@ -26,6 +26,30 @@ int muster_profile_read(struct muster_json_reader *r, void *into, const struct m
 	return profile < 0 ? -1 : 0;
 }
 
+static int read_measure(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	int measure = muster_json_name_read(r, json, muster_measure_names, MUSTER_MEASURE_COUNT);
+	if (measure >= 0)
+		*(int *)into |= 1 << measure;
+	return measure < 0 ? -1 : 0;
+}
+
+int muster_measures_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0)
+		return -1;
+	return muster_json_each_read(r, json, read_measure, into, 0);
+}
+
+void muster_measures_write(struct muster_json_writer *w, const void *from)
+{
+	muster_json_writer_array(w);
+	for (size_t i = 0; i < MUSTER_MEASURE_COUNT; i++)
+		if (*(const int *)from & 1 << i)
+			muster_json_writer_value(w, muster_string(muster_measure_names[i]));
+	muster_json_writer_array_end(w);
+}
+
 static int read_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_sample_lists lists = { MUSTER_HOLDER_JOB, { into } };
@@ -41,6 +65,8 @@ static const struct muster_field job_fields[] = {
 	{ MUSTER_FIELD(muster_job, simulated, BOOLEAN) },
 	{ MUSTER_FIELD_AS(muster_job, "muster", version, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, repeats, INT), .low = 1, .high = MUSTER_REPEATS_MAX, .optional = true, .absent = 1 },
+	{ MUSTER_FIELD(muster_job, measures, INT), .read = muster_measures_read, .write = muster_measures_write,
+		.optional = true },
 	{ MUSTER_FIELD(muster_job, beside_jobs, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_job, interrupted, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, assembled, BOOLEAN), .optional = true },

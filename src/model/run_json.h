@@ -22,6 +22,9 @@ muster_field_write_fn muster_node_write, muster_time_write;
 muster_field_read_fn muster_node_read, muster_trial_read; /* added to the run of the struct muster_run_reader */
 muster_field_read_fn muster_outcome_read;                 /* into a struct muster_outcome */
 muster_field_read_fn muster_profile_read;                 /* into a const char *: one of muster_profile_names */
+/* an array of muster_measure_names, and an int with their bits */
+muster_field_read_fn muster_measures_read;
+muster_field_write_fn muster_measures_write;
 
 /* "run" of a report. reader->run has only its arena. -1 with err; the caller frees the run in any case. */
 int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part);

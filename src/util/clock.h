@@ -9,6 +9,9 @@ struct muster_clock {
 
 /* CLOCK_MONOTONIC. */
 extern const struct muster_clock muster_clock_monotonic;
+/* CLOCK_MONOTONIC_RAW, for the rates of what the host does itself: no time service changes how fast it runs. In a
+ * simulation it is virtual time, so no deadline may depend on it. */
+extern const struct muster_clock muster_clock_raw;
 
 static inline double muster_clock_now(const struct muster_clock *clock)
 {

@@ -150,7 +150,7 @@ static void send_done(struct worker *worker, int failed, const struct muster_err
 
 struct take {
 	struct muster_probe_env env;
-	int leader, in_job, shared, long_steps;
+	int leader, in_job, shared, long_steps, storage, broadcast;
 	const char *why_skipped;
 };
 static const struct muster_field take_fields[] = {
@@ -170,6 +170,15 @@ static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(take, "soak", env.soak_s, INT) },
 	{ MUSTER_FIELD_AS(take, "steps", env.steps, INT) },
 	{ MUSTER_FIELD(take, long_steps, INT) },
+	{ MUSTER_FIELD(take, storage, INT) },
+	{ MUSTER_FIELD(take, broadcast, INT) },
+	{ MUSTER_FIELD_AS(take, "storage_path", env.storage_path, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(take, "storage_bytes", env.storage_bytes, WORD) },
+	{ MUSTER_FIELD_AS(take, "checkpoint_path", env.checkpoint_path, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(take, "checkpoint_bytes", env.checkpoint_bytes, WORD) },
+	{ MUSTER_FIELD_AS(take, "broadcast_file", env.broadcast_file, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(take, "expect_paths", env.expect_paths, TEXT),
+		MUSTER_FIELD_MANY(take, env.expect_path_count) },
 	{ MUSTER_FIELD_AS(take, "node", env.node_name, TEXT) },
 	{ MUSTER_FIELD(take, why_skipped, TEXT) },
 };

@@ -45,6 +45,13 @@ run="$muster run --report report.json"
 	expect 2 '--soak needs --profile standard or full' $run --sku generic-nvidia --profile quick --soak 5
 	expect 2 '--steps needs --profile standard or full' $run --sku generic-nvidia --profile quick --steps 5
 	expect 2 '--steps: a whole number from 1 to 1000000 is needed, found "0"' $run --sku generic-nvidia --steps 0
+	expect 2 '--storage x: an absolute path is needed' $run --sku generic-nvidia --storage=x
+	expect 2 '--checkpoint x: an absolute path is needed' $run --sku generic-nvidia --checkpoint x
+	expect 2 '--expect-path x: an absolute path is needed' $run --sku generic-nvidia --expect-path x
+	expect 2 '--storage-bytes: a multiple of 1M from 16M to 1024G is needed' \
+		$run --sku generic-nvidia --storage --storage-bytes 17
+	expect 2 '--checkpoint needs --profile standard or full' $run --sku generic-nvidia --profile quick --checkpoint /
+	expect 2 '--broadcast-file needs --storage' $run --sku generic-nvidia --broadcast-file /etc/passwd
 	expect 2 '--deadline 59 is too short: 40 s of load and at least 20 s for the rest of the run' \
 		$run --sku generic-nvidia --steps 1000 --deadline 59
 	expect 2 'type.json: $.checks["copy.h2d"].min: a number is needed, found "8"' \

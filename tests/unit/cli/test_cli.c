@@ -41,6 +41,8 @@ static int parse(const char *const *words, struct parsed *p, struct muster_error
 		{ "--file", "FILE", "a file", .text = &p->file },
 		{ "--file-name", "NAME", "a name", .text = &p->name },
 		{ "--flag", NULL, "a flag", .flag = &p->flag },
+		{ "--maybe", "[DIR]", "a flag, or a folder", .is_path_optional = true, .flag = &p->flag,
+			.text = &p->file },
 		{ "--each", "X", "may be repeated", .each = take_each, .arg = p },
 		{ "--number", "N", "a number", .number = &p->number, .low = 2, .high = 9 },
 		{ "--bytes", "SIZE", "a size", .bytes = &p->bytes },
@@ -85,6 +87,11 @@ static const struct {
 	{ { "-" }, NULL, NULL, false, "", "-", NULL, 2 },
 	{ { "--each", "a", "--each=b" }, NULL, NULL, false, "[a][b]", NULL, NULL, 4 },
 	{ { "--flag", "--", "--file", "x" }, NULL, NULL, true, "", NULL, NULL, 3 },
+	{ { "--maybe" }, NULL, NULL, true, "", NULL, NULL, 2 },
+	{ { "--maybe", "/x" }, "/x", NULL, true, "", NULL, NULL, 3 },
+	{ { "--maybe", "x" }, NULL, NULL, true, "", "x", NULL, 3 },
+	{ { "--maybe=x" }, "x", NULL, true, "", NULL, NULL, 2 },
+	{ { "--maybe", "--file", "y" }, "y", NULL, true, "", NULL, NULL, 4 },
 	{ { "one", "--" }, NULL, NULL, false, "", "one", NULL, 3 },
 };
 
@@ -210,6 +217,7 @@ START_TEST(help_lists_every_option)
 			       "  --file FILE       a file\n"
 			       "  --file-name NAME  a name\n"
 			       "  --flag            a flag\n"
+			       "  --maybe [DIR]     a flag, or a folder\n"
 			       "  --each X          may be repeated\n"
 			       "  --number N        a number\n"
 			       "  --bytes SIZE      a size\n"

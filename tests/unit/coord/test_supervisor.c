@@ -148,7 +148,14 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	options.max_bytes = 1ull << 33;
 	options.repeats = 3;
 	options.steps = 200;
-	options.long_steps = true;
+	options.long_steps = options.storage = true;
+	options.measures = 1 << MUSTER_MEASURE_BROADCAST;
+	options.storage_path = "/s";
+	options.storage_bytes = 4096;
+	options.checkpoint_path = "/c";
+	static const char *expected[] = { "/a b", "/c" };
+	options.expect_paths = expected;
+	options.expect_path_count = LENGTH(expected);
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_HELLO, 0);
 	ck_assert_int_eq(sent->to, 0);
@@ -165,7 +172,9 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	static const char *const facts[] = { "\"rank\": 5", "\"ranks\": 8", "\"local_rank\": 1", "\"local_ranks\": 3",
 		"\"node_index\": 2", "\"nodes\": 3", "\"leader\": 0", "\"in_job\": 0", "\"profile\": 2",
 		"\"min_bytes\": 8", "\"max_bytes\": 8589934592", "\"repeats\": 3", "\"steps\": 200",
-		"\"long_steps\": 1", "\"node\": \"n#2\"", "\"why_skipped\": \"\"" };
+		"\"long_steps\": 1", "\"storage\": 1", "\"broadcast\": 1", "\"storage_path\": \"/s\"",
+		"\"storage_bytes\": 4096", "\"checkpoint_path\": \"/c\"", "\"expect_paths\": [\"/a b\", \"/c\"]",
+		"\"node\": \"n#2\"", "\"why_skipped\": \"\"" };
 	for (int i = 0; i < LENGTH(facts); i++)
 		check_has(command("take"), facts[i]);
 	struct muster_bytes payload = entered(MUSTER_BARRIER_PEERS).payload;

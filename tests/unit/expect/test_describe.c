@@ -159,6 +159,8 @@ static const struct {
 	{ "'profile':['full','quick']", "profile quick or full",
 		"only for profile quick or full (this run has standard)" },
 	{ "'profile':['full','standard']", "profile standard or full", NULL },
+	{ "'measures':'storage'", "with storage", NULL },
+	{ "'measures':'checkpoint'", "with checkpoint", "only for runs that measure checkpoint" },
 	{ "'nodes':2,'profile':'quick','ranks':{'min':2}", "2 nodes, 2 ranks or more, profile quick",
 		"only for profile quick (this run has standard)" },
 };
@@ -171,6 +173,7 @@ START_TEST(a_check_says_which_runs_it_is_for)
 	fixture_run(&run);
 	fixture_node(&run, "a", 2);
 	fixture_node(&run, "b", 1);
+	run.job.measures = 1 << MUSTER_MEASURE_STORAGE | 1 << MUSTER_MEASURE_BROADCAST;
 	snprintf(text, sizeof text, "'c':{" CPUS "'min':1,'when':{%s}}", whens[_i].when);
 	fixture_load(text, &expect);
 	ck_assert_str_eq(muster_describe_runs(&expect.checks[0], run.arena), whens[_i].runs);

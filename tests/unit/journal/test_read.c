@@ -62,7 +62,8 @@ START_TEST(the_lowest_rank_speaks_for_the_run)
 	put_first("b.jsonl", "b1", 2, "n2", "");
 	put("a.jsonl",
 		"{'by':'a1','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':0,'ranks':4,'node':'n1',"
-		"'sku':'first.json','profile':'full','strict':true,'beside_jobs':true,'repeats':3}\n",
+		"'sku':'first.json','profile':'full','strict':true,'beside_jobs':true,"
+		"'measures':['storage','checkpoint'],'repeats':3}\n",
 		MUSTER_SPOOL_VERSION);
 	read_run(NULL);
 	ck_assert_uint_eq(set.rank_count, 2);
@@ -72,6 +73,7 @@ START_TEST(the_lowest_rank_speaks_for_the_run)
 	ck_assert_str_eq(set.header->profile, "full");
 	ck_assert(set.header->strict);
 	ck_assert(set.header->beside_jobs);
+	ck_assert_int_eq(set.header->measures, 1 << MUSTER_MEASURE_STORAGE | 1 << MUSTER_MEASURE_CHECKPOINT);
 	ck_assert_int_eq(set.header->repeats, 3);
 	ck_assert_ptr_null(set.header->version);
 	ck_assert_ptr_null(set.header->job);

@@ -112,6 +112,7 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	assert_text(a->job.interrupted, b->job.interrupted, "interrupted");
 	ck_assert_int_eq(a->job.assembled, b->job.assembled);
 	ck_assert_int_eq(a->job.beside_jobs, b->job.beside_jobs);
+	ck_assert_int_eq(a->job.measures, b->job.measures);
 	assert_number(a->job.elapsed_s, b->job.elapsed_s);
 	ck_assert_int_eq(a->job.ranks, b->job.ranks);
 	ck_assert_int_eq(a->job.simulated, b->job.simulated);
@@ -156,6 +157,7 @@ START_TEST(the_run_comes_back_as_it_was)
 	struct muster_error err;
 	fixture_run(&run);
 	run.job.beside_jobs = true;
+	run.job.measures = 1 << MUSTER_MEASURE_BROADCAST | 1 << MUSTER_MEASURE_STORAGE;
 	write_report(&run);
 	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
 	assert_run(&run, &back);
