@@ -347,6 +347,8 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 	env->in_job = take.in_job != 0;
 	env->shared = take.shared != 0;
 	env->long_steps = take.long_steps != 0;
+	env->storage = take.storage != 0;
+	env->broadcast = take.broadcast != 0;
 
 	struct muster_error err;
 	int failed = 0;
