@@ -5,26 +5,12 @@
 #ifndef MUSTER_PROBES_GPU_KERNELS_H
 #define MUSTER_PROBES_GPU_KERNELS_H
 
+#include "storage/pattern.h"
 #include "vendor/cuda.h"
 
 #include <stdint.h>
 
 #define MUSTER_KERNEL_WORD 16 /* bytes */
-
-/* What each 8-byte word of a range is, by its place: ((mix(place + seed) & and_mask) | or_mask) ^ xor_mask, where mix
- * spreads a number over 64 bits (a multiplication by 2^64 / the golden ratio) and is another number for each. */
-struct muster_pattern {
-	uint64_t seed, and_mask, or_mask, xor_mask;
-};
-
-/* The word of a pattern at a place, counted in 8-byte words from the start of the range: what kernels.ptx computes.
- * Each place has a word of its own, where the masks let it. */
-static inline uint64_t muster_pattern_word(const struct muster_pattern *pattern, uint64_t place)
-{
-	uint64_t word = (place + pattern->seed) * 0x9e3779b97f4a7c15u;
-	word ^= word >> 32;
-	return ((word & pattern->and_mask) | pattern->or_mask) ^ pattern->xor_mask;
-}
 
 /* What verify, compare and checksum write, in device memory that is set to zeros before. */
 struct muster_difference {
