@@ -1,0 +1,98 @@
+/* folder.c - may muster write into a folder?
+ *
+ * As root, each part of the path is opened from the one before it, so that no other user can put a link into the way
+ * between the check and the use.
+ */
+#include "storage/folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A folder that may be entered need not be readable. */
+enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
+
+static int refuse_open(const char *folder, const char *part, int at, struct muster_error *err)
+{
+	int error = errno;
+	struct stat status;
+	if ((error == ELOOP || error == ENOTDIR) && fstatat(at, part, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+		S_ISLNK(status.st_mode))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: \"%s\" is a symbolic link, and root follows none to write: give the path without it",
+			folder, part);
+	return muster_fail(err,
+		error == EACCES || error == EPERM     ? MUSTER_ENOPERMISSION
+		: error == ENOENT || error == ENOTDIR ? MUSTER_EUSAGE
+						      : MUSTER_EIO,
+		"%s: %s", folder, strerror(error));
+}
+
+/* Part by part, without links. */
+static int open_strictly(const char *folder, struct muster_error *err)
+{
+	char path[PATH_MAX], *rest, *part;
+	int at = open("/", FLAGS);
+	if (at < 0)
+		return muster_fail(err, MUSTER_EIO, "/: %s", strerror(errno));
+	memcpy(path, folder, strlen(folder) + 1);
+	for (part = strtok_r(path, "/", &rest); part; part = strtok_r(NULL, "/", &rest)) {
+		int next = openat(at, part, FLAGS | O_NOFOLLOW);
+		int result = next < 0 ? refuse_open(folder, part, at, err) : 0;
+		close(at);
+		if (result < 0)
+			return -1;
+		at = next;
+	}
+	return at;
+}
+
+static int open_as_is(const char *folder, struct muster_error *err)
+{
+	int at = open(folder, FLAGS);
+	return at < 0 ? refuse_open(folder, folder, AT_FDCWD, err) : at;
+}
+
+static int look_at(int at, const char *folder, struct muster_error *err)
+{
+	struct stat status;
+	if (fstat(at, &status) < 0)
+		return muster_fail(err, MUSTER_EIO, "%s: %s", folder, strerror(errno));
+	if (status.st_uid != geteuid() && status.st_uid != 0)
+		return muster_fail(err, MUSTER_ENOPERMISSION,
+			"%s belongs to another user (%u): muster writes only into folders of the user that it runs as "
+			"and of root",
+			folder, (unsigned)status.st_uid);
+	if (faccessat(at, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return muster_fail(err, errno == EACCES || errno == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO,
+			"%s is not writable: %s", folder, strerror(errno));
+	return 0;
+}
+
+int muster_storage_folder_open(const char *folder, struct muster_error *err)
+{
+	if (*folder != '/')
+		return muster_fail(err, MUSTER_EUSAGE, "%s: an absolute path is needed", *folder ? folder : "\"\"");
+	if (strlen(folder) >= PATH_MAX)
+		return muster_fail(err, MUSTER_EUSAGE, "%.60s...: the path is too long", folder);
+	int at = geteuid() == 0 ? open_strictly(folder, err) : open_as_is(folder, err);
+	if (at >= 0 && look_at(at, folder, err) < 0) {
+		close(at);
+		return -1;
+	}
+	return at;
+}
+
+int muster_storage_folder_check(const char *folder, struct muster_error *err)
+{
+	int at = muster_storage_folder_open(folder, err);
+	if (at < 0)
+		return -1;
+	close(at);
+	return 0;
+}

@@ -1,0 +1,19 @@
+/* folder.h - may muster write into a folder?
+ *
+ * Only into one that is this user's or root's. A link could lead root elsewhere, so as root no part of the path may be
+ * one.
+ */
+#ifndef MUSTER_STORAGE_FOLDER_H
+#define MUSTER_STORAGE_FOLDER_H
+
+#include "muster/error.h"
+
+/* 0, or -1 with err, which names the folder and what is wrong with it: the path is not absolute, there is no such
+ * folder or it is none, a symbolic link on the way for root, another user's, read-only or not writable. Codes:
+ * MUSTER_EUSAGE for what only another path mends, MUSTER_ENOPERMISSION, else MUSTER_EIO. */
+int muster_storage_folder_check(const char *folder, struct muster_error *err);
+
+/* The same, and the folder that was checked: a descriptor for openat(2) and the like, or -1 with err. */
+int muster_storage_folder_open(const char *folder, struct muster_error *err);
+
+#endif
