@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev"
+libibverbs-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
 systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html5lib python3-pil fonts-dejavu-core sqlite3 \

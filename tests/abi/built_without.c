@@ -1,4 +1,5 @@
-/* built_without.c - muster as it is built where libcurl and expat are missing: what needs them says so */
+/* built_without.c - muster as it is built where libcurl, expat and liburing are missing: what needs them says so */
+#include "storage/io.h"
 #include "system/http.h"
 #include "vendor/nccl_topo.h"
 #include "probe_fake.h"
@@ -27,6 +28,16 @@ START_TEST(no_xml_is_read_without_expat)
 	ck_assert_int_eq(muster_nccl_topo_parse("<system/>", 9, &topo, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_str_eq(err.text, "this muster was built without expat");
+}
+END_TEST
+
+START_TEST(threads_take_the_place_of_liburing)
+{
+	struct muster_error err;
+	struct muster_io *io = muster_io_new(4, &err);
+	ck_assert_ptr_nonnull(io);
+	ck_assert_str_eq(muster_io_method(io), "threads: this muster was built without liburing");
+	muster_io_free(io);
 }
 END_TEST
 
@@ -62,6 +73,7 @@ int main(void)
 	TCase *tcase = tcase_create("built_without");
 	tcase_add_test(tcase, nothing_is_asked_without_libcurl);
 	tcase_add_test(tcase, no_xml_is_read_without_expat);
+	tcase_add_test(tcase, threads_take_the_place_of_liburing);
 	tcase_add_test(tcase, the_probe_of_the_clouds_metadata_gives_that_reason);
 	tcase_add_test(tcase, the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it);
 	suite_add_tcase(suite, tcase);

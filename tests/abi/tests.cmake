@@ -45,12 +45,12 @@ fake_library(nccl libnccl.so.2)
 fake_library(verbs libibverbs.so.1)
 target_link_options(fake_verbs PRIVATE -Wl,--version-script,${CMAKE_CURRENT_LIST_DIR}/fakes/verbs.map)
 
-# The same sources as on a machine where libcurl and expat are not to be had. What these files define comes before the
-# library's.
+# The same sources as on a machine where libcurl, expat and liburing are not to be had. What these files define comes
+# before the library's.
 add_executable(test_built_without ${CMAKE_CURRENT_LIST_DIR}/built_without.c ${CMAKE_SOURCE_DIR}/src/system/http.c
-	${CMAKE_SOURCE_DIR}/src/vendor/nccl_topo.c ${CMAKE_SOURCE_DIR}/tests/probe_fake.c)
+	${CMAKE_SOURCE_DIR}/src/storage/io.c ${CMAKE_SOURCE_DIR}/src/vendor/nccl_topo.c ${CMAKE_SOURCE_DIR}/tests/probe_fake.c)
 target_include_directories(test_built_without PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-target_compile_options(test_built_without PRIVATE -UMUSTER_HAVE_CURL -UMUSTER_HAVE_EXPAT)
+target_compile_options(test_built_without PRIVATE -UMUSTER_HAVE_CURL -UMUSTER_HAVE_EXPAT -UMUSTER_HAVE_LIBURING)
 target_link_libraries(test_built_without PRIVATE muster_all PkgConfig::CHECK)
 add_test(NAME abi.built_without COMMAND test_built_without)
 set_tests_properties(abi.built_without PROPERTIES TIMEOUT 60 LABELS "unit;abi")

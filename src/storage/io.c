@@ -1,0 +1,173 @@
+/* io.c - requests to files: what a request is, and when it is done
+ *
+ * The kernel may do a part of a request and end it: the rest is asked for again, until it says why it does no more.
+ */
+#include "storage/io_backend.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct slot {
+	bool used;
+	struct muster_io_request left; /* what is left of it */
+	size_t wanted, done;           /* bytes; it is done when as many are */
+	size_t block;                  /* of a direct file; else 1 */
+	size_t tag;
+};
+
+struct muster_io {
+	const struct muster_io_backend *backend;
+	void *state;
+	unsigned depth, running;
+	char method[256];
+	struct slot slots[];
+};
+
+static struct muster_io *make(
+	const struct muster_io_backend *backend, unsigned depth, const char *method, struct muster_error *err)
+{
+	if (depth < 1 || depth > MUSTER_IO_DEPTH_MAX) {
+		muster_fail(err, MUSTER_EUSAGE, "%u requests at once: 1 to %d can be", depth, MUSTER_IO_DEPTH_MAX);
+		return NULL;
+	}
+	struct muster_io *io = calloc(1, sizeof *io + depth * sizeof *io->slots);
+	if (!io) {
+		muster_fail(err, MUSTER_ENOMEM, "memory for %u requests: %s", depth, strerror(errno));
+		return NULL;
+	}
+	io->backend = backend;
+	io->depth = depth;
+	snprintf(io->method, sizeof io->method, "%s", method);
+	io->state = backend->make(depth, err);
+	if (io->state)
+		return io;
+	free(io);
+	return NULL;
+}
+
+struct muster_io *muster_io_new_threads(unsigned depth, const char *why, struct muster_error *err)
+{
+	char method[256];
+	snprintf(method, sizeof method, "threads: %s", why);
+	return make(&muster_io_threads, depth, method, err);
+}
+
+struct muster_io *muster_io_new(unsigned depth, struct muster_error *err)
+{
+#ifdef MUSTER_HAVE_LIBURING
+	struct muster_error why;
+	struct muster_io *io = make(&muster_io_uring, depth, "io_uring", &why);
+	return io ? io : muster_io_new_threads(depth, why.text, err);
+#else
+	return muster_io_new_threads(depth, "this muster was built without liburing", err);
+#endif
+}
+
+void muster_io_free(struct muster_io *io)
+{
+	if (!io)
+		return;
+	double until = muster_now_ms() + 1000;
+	unsigned index;
+	long result;
+	while (io->running > 0 && muster_now_ms() < until &&
+		io->backend->wait(io->state, (int)(until - muster_now_ms()) + 1, &index, &result, NULL) == 0)
+		io->running--;
+	io->backend->free(io->state, io->running);
+	free(io);
+}
+
+const char *muster_io_method(const struct muster_io *io)
+{
+	return io->method;
+}
+
+unsigned muster_io_running(const struct muster_io *io)
+{
+	return io->running;
+}
+
+int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct muster_storage_file *file, void *data,
+	size_t bytes, uint64_t offset, size_t tag, struct muster_error *err)
+{
+	size_t block = file->direct ? file->block : 1;
+	size_t asked = way == MUSTER_IO_READ ? (bytes + block - 1) / block * block : bytes, wanted = bytes;
+	if ((uintptr_t)data % block != 0 || offset % block != 0 || asked % block != 0)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%zu bytes at %llu: direct access needs multiples of %zu, in memory too", bytes,
+			(unsigned long long)offset, block);
+	if (way == MUSTER_IO_READ && (offset >= file->bytes || file->bytes - offset < wanted))
+		wanted = offset < file->bytes ? (size_t)(file->bytes - offset) : 0;
+	if (wanted == 0)
+		return muster_fail(err, MUSTER_EUSAGE, "%zu bytes at %llu: the file has %llu", bytes,
+			(unsigned long long)offset, (unsigned long long)file->bytes);
+	unsigned index = 0;
+	while (index < io->depth && io->slots[index].used)
+		index++;
+	if (index == io->depth)
+		return muster_fail(err, MUSTER_EUSAGE, "%u requests run already", io->depth);
+	struct slot *slot = &io->slots[index];
+	*slot = (struct slot){ .wanted = wanted, .block = block, .tag = tag };
+	slot->left = (struct muster_io_request){ way, file->fd, data, asked, offset };
+	if (io->backend->submit(io->state, &slot->left, index, err) < 0)
+		return -1;
+	slot->used = true;
+	io->running++;
+	return 0;
+}
+
+static int explain(const struct slot *slot, const char *why, struct muster_error *err)
+{
+	char size[32], place[32];
+	uint64_t offset = slot->left.offset - slot->done;
+	return muster_fail(err, MUSTER_EIO, "%s of %s at %s: %s", slot->left.way == MUSTER_IO_READ ? "read" : "write",
+		muster_bytes_text(slot->wanted, size, sizeof size), muster_bytes_text(offset, place, sizeof place),
+		why);
+}
+
+/* What the kernel did of a request: 1 when that was all, 0 when the rest was asked for, -1 with err. */
+static int advance(struct muster_io *io, unsigned index, long result, struct muster_error *err)
+{
+	struct slot *slot = &io->slots[index];
+	struct muster_io_request *left = &slot->left;
+	if (result == -EINTR || result == -EAGAIN)
+		result = 0;
+	else if (result < 0)
+		return explain(slot, strerror((int)-result), err);
+	else if (slot->done + (size_t)result >= slot->wanted)
+		return 1;
+	else if (result == 0)
+		return explain(
+			slot, left->way == MUSTER_IO_READ ? "the file ended before" : "nothing was written", err);
+	else if ((size_t)result % slot->block != 0)
+		return explain(slot, "only a part of a block was done", err);
+	slot->done += (size_t)result;
+	left->data = (char *)left->data + result;
+	left->bytes -= (size_t)result;
+	left->offset += (size_t)result;
+	return io->backend->submit(io->state, left, index, err);
+}
+
+int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct muster_error *err)
+{
+	double until = muster_now_ms() + timeout_ms;
+	for (;;) {
+		unsigned index;
+		long result;
+		double left = until - muster_now_ms();
+		if (io->running == 0)
+			return muster_fail(err, MUSTER_EUSAGE, "no request runs");
+		if (io->backend->wait(io->state, left > 0 ? (int)left + 1 : 0, &index, &result, err) < 0)
+			return err && err->code == MUSTER_ETIME ? muster_wrap(err, "%u in flight", io->running) : -1;
+		int done = advance(io, index, result, err);
+		if (done == 0)
+			continue;
+		io->slots[index].used = false;
+		io->running--;
+		*ret_tag = io->slots[index].tag;
+		return done > 0 ? 0 : -1;
+	}
+}

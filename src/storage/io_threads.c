@@ -1,0 +1,169 @@
+/* io_threads.c - requests by threads that wait for the kernel, where it offers no io_uring
+ *
+ * A thread that hangs in a file system cannot be ended: it is left behind with all that it may touch.
+ */
+#include "storage/io_backend.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 32 };
+
+struct job {
+	struct muster_io_request request;
+	unsigned index;
+	long result;
+};
+
+/* Jobs in the order of their coming; room for all that can be. */
+struct queue {
+	struct job jobs[MUSTER_IO_DEPTH_MAX];
+	unsigned first, count;
+};
+
+struct state {
+	pthread_mutex_t mutex;
+	pthread_cond_t some_wait, some_done;
+	struct queue wait, done;
+	bool stop;
+	pthread_t threads[THREADS_MAX];
+	unsigned thread_count;
+};
+
+static void put(struct queue *queue, const struct job *job)
+{
+	queue->jobs[(queue->first + queue->count++) % MUSTER_IO_DEPTH_MAX] = *job;
+}
+
+static struct job take(struct queue *queue)
+{
+	struct job job = queue->jobs[queue->first];
+	queue->first = (queue->first + 1) % MUSTER_IO_DEPTH_MAX;
+	queue->count--;
+	return job;
+}
+
+static void *work(void *arg)
+{
+	struct state *state = arg;
+	pthread_mutex_lock(&state->mutex);
+	for (;;) {
+		while (state->wait.count == 0 && !state->stop)
+			pthread_cond_wait(&state->some_wait, &state->mutex);
+		if (state->wait.count == 0)
+			break;
+		struct job job = take(&state->wait);
+		const struct muster_io_request *r = &job.request;
+		pthread_mutex_unlock(&state->mutex);
+		job.result = r->way == MUSTER_IO_READ ? pread(r->fd, r->data, r->bytes, (off_t)r->offset)
+						      : pwrite(r->fd, r->data, r->bytes, (off_t)r->offset);
+		if (job.result < 0)
+			job.result = -errno;
+		pthread_mutex_lock(&state->mutex);
+		put(&state->done, &job);
+		pthread_cond_signal(&state->some_done);
+	}
+	pthread_mutex_unlock(&state->mutex);
+	return NULL;
+}
+
+static void release(void *arg, unsigned running)
+{
+	struct state *state = arg;
+	pthread_mutex_lock(&state->mutex);
+	state->stop = true;
+	if (running > 0)
+		state->wait.count = 0; /* what no thread has taken yet */
+	pthread_cond_broadcast(&state->some_wait);
+	pthread_mutex_unlock(&state->mutex);
+	for (unsigned i = 0; i < state->thread_count; i++) {
+		if (running > 0)
+			pthread_detach(state->threads[i]);
+		else
+			pthread_join(state->threads[i], NULL);
+	}
+	if (running > 0)
+		return;
+	pthread_cond_destroy(&state->some_wait);
+	pthread_cond_destroy(&state->some_done);
+	pthread_mutex_destroy(&state->mutex);
+	free(state);
+}
+
+static void *make(unsigned depth, struct muster_error *err)
+{
+	struct state *state = calloc(1, sizeof *state);
+	pthread_condattr_t monotonic;
+	sigset_t all, before;
+	int error = 0;
+	if (!state) {
+		muster_fail(err, MUSTER_ENOMEM, "memory for threads: %s", strerror(errno));
+		return NULL;
+	}
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_mutex_init(&state->mutex, NULL);
+	pthread_cond_init(&state->some_wait, NULL);
+	pthread_cond_init(&state->some_done, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	/* signals are for the threads that expect them */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (!error && state->thread_count < depth && state->thread_count < THREADS_MAX) {
+		error = pthread_create(&state->threads[state->thread_count], NULL, work, state);
+		state->thread_count += !error;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (state->thread_count > 0) /* fewer than wanted do it too */
+		return state;
+	release(state, 0);
+	muster_fail(err, MUSTER_EIO, "pthread_create: %s", strerror(error));
+	return NULL;
+}
+
+static int submit(void *arg, const struct muster_io_request *request, unsigned index, struct muster_error *err)
+{
+	struct state *state = arg;
+	(void)err;
+	pthread_mutex_lock(&state->mutex);
+	put(&state->wait, &(struct job){ .request = *request, .index = index });
+	pthread_cond_signal(&state->some_wait);
+	pthread_mutex_unlock(&state->mutex);
+	return 0;
+}
+
+static int wait(void *arg, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
+{
+	struct state *state = arg;
+	struct timespec until;
+	int error = 0;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += timeout_ms % 1000 * 1000000L;
+	until.tv_sec += until.tv_nsec / 1000000000L;
+	until.tv_nsec %= 1000000000L;
+	pthread_mutex_lock(&state->mutex);
+	while (state->done.count == 0 && error == 0)
+		error = pthread_cond_timedwait(&state->some_done, &state->mutex, &until);
+	bool some = state->done.count > 0;
+	if (some) {
+		struct job job = take(&state->done);
+		*ret_index = job.index;
+		*ret_result = job.result;
+	}
+	pthread_mutex_unlock(&state->mutex);
+	return some ? 0 : muster_fail(err, MUSTER_ETIME, "none was done within %.1f s", timeout_ms / 1e3);
+}
+
+const struct muster_io_backend muster_io_threads = {
+	.make = make,
+	.free = release,
+	.submit = submit,
+	.wait = wait,
+};

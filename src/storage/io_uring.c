@@ -1,0 +1,84 @@
+/* io_uring.c - requests through io_uring
+ *
+ * Few functions of liburing, all of them in 2.1: what a simulation replaces.
+ */
+#ifdef MUSTER_HAVE_LIBURING
+#include "storage/io_backend.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *make(unsigned depth, struct muster_error *err)
+{
+	struct io_uring *ring = calloc(1, sizeof *ring);
+	if (!ring) {
+		muster_fail(err, MUSTER_ENOMEM, "memory for io_uring: %s", strerror(errno));
+		return NULL;
+	}
+	int result = io_uring_queue_init(depth, ring, 0);
+	if (result == 0)
+		return ring;
+	free(ring);
+	muster_fail(err, MUSTER_ENOTSUPPORTED, "io_uring_queue_init: %s", strerror(-result));
+	return NULL;
+}
+
+static void release(void *state, unsigned running)
+{
+	(void)running; /* the kernel cancels them, or ends them by itself */
+	io_uring_queue_exit(state);
+	free(state);
+}
+
+static int submit(void *state, const struct muster_io_request *request, unsigned index, struct muster_error *err)
+{
+	struct io_uring_sqe *entry = io_uring_get_sqe(state);
+	if (!entry)
+		return muster_fail(err, MUSTER_EIO, "io_uring has no room for a request");
+	if (request->way == MUSTER_IO_READ)
+		io_uring_prep_read(entry, request->fd, request->data, (unsigned)request->bytes, request->offset);
+	else
+		io_uring_prep_write(entry, request->fd, request->data, (unsigned)request->bytes, request->offset);
+	entry->user_data = index;
+	for (double until = muster_now_ms() + 1000;;) {
+		int result = io_uring_submit(state);
+		if (result > 0)
+			return 0;
+		if ((result != -EINTR && result != -EAGAIN && result != -EBUSY) || muster_now_ms() > until)
+			return muster_fail(err, MUSTER_EIO, "io_uring_submit: %s",
+				result < 0 ? strerror(-result) : "nothing was submitted");
+	}
+}
+
+static int wait(void *state, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
+{
+	double until = muster_now_ms() + timeout_ms;
+	for (;;) {
+		double left = until - muster_now_ms();
+		long ms = left > 0 ? (long)left + 1 : 0;
+		struct __kernel_timespec time = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+		struct io_uring_cqe *entry = NULL;
+		int result = io_uring_wait_cqe_timeout(state, &entry, &time);
+		if (result == 0 && entry) {
+			*ret_index = (unsigned)entry->user_data;
+			*ret_result = entry->res;
+			io_uring_cqe_seen(state, entry);
+			return 0;
+		}
+		if (result == -ETIME || ((result == -EINTR || result == -EAGAIN) && ms == 0))
+			return muster_fail(err, MUSTER_ETIME, "none was done within %.1f s", timeout_ms / 1e3);
+		if (result != -EINTR && result != -EAGAIN)
+			return muster_fail(err, MUSTER_EIO, "io_uring_wait_cqe_timeout: %s", strerror(-result));
+	}
+}
+
+const struct muster_io_backend muster_io_uring = {
+	.make = make,
+	.free = release,
+	.submit = submit,
+	.wait = wait,
+};
+#endif
