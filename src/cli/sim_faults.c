@@ -34,7 +34,7 @@ static void places_offer(const struct muster_typed *typed, const struct muster_f
 		const char *node = muster_arena_printf(arena, "%s@node%ld", kind->name, i);
 		if (kind->where == MUSTER_SIM_NODE)
 			muster_offer(typed, node, NULL);
-		else if (kind->where == MUSTER_SIM_PORT || gpus == 0)
+		else if (kind->where == MUSTER_SIM_PORT || kind->where == MUSTER_SIM_NUMA || gpus == 0)
 			muster_offer(typed, muster_arena_printf(arena, "%s/", node), NULL);
 		for (size_t g = 0; g < gpus && kind->where == MUSTER_SIM_GPU; g++)
 			muster_offer(typed, muster_arena_printf(arena, "%s/gpu%zu", node, g), NULL);

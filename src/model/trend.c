@@ -116,6 +116,8 @@ static const struct metric_trend {
 	{ "node.nic_share", MUSTER_TREND_MORE },
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
 	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
+	{ "node.stream_triad_gbps", MUSTER_TREND_MORE },
+	{ "node.stream_triad_numa_gbps", MUSTER_TREND_MORE },
 	{ "node.sxid_age_hours", MUSTER_TREND_DRIFTS },
 	{ "node.sxid_count", MUSTER_TREND_DRIFTS },
 	{ "node.sxid_line", MUSTER_TREND_DRIFTS },

@@ -203,6 +203,7 @@ static const struct muster_field numa_fields[] = {
 	F(muster_sim_numa, cpu_list, TEXT),
 	F(muster_sim_numa, memory_mib, NUMBER),
 	F(muster_sim_numa, socket, INT),
+	F(muster_sim_numa, triad_gbps, NUMBER),
 };
 const struct muster_object_type muster_sim_numa_type = MUSTER_OBJECT_TYPE(muster_sim_numa, numa_fields);
 

@@ -124,6 +124,7 @@ struct muster_sim_numa {
 	const char *cpu_list; /* "24-47" */
 	double memory_mib;
 	int socket;
+	double triad_gbps; /* what its CPUs reach of its memory, all at once */
 };
 
 struct muster_sim_disk {

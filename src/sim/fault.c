@@ -17,6 +17,7 @@ static const char *const where_forms[] = {
 	[MUSTER_SIM_GPU] = "node1/gpu4",
 	[MUSTER_SIM_PORT] = "node1/mlx5_ib3",
 	[MUSTER_SIM_RANK] = "rank5",
+	[MUSTER_SIM_NUMA] = "node1/numa0",
 };
 _Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUNT, "a form for each WHERE");
 
@@ -91,6 +92,19 @@ static int find_port(struct muster_fault_target *t, const char *text, struct mus
 	return t->port ? 0 : muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device \"%s\"", text);
 }
 
+static int find_numa(struct muster_fault_target *t, const char *text, struct muster_error *err)
+{
+	long number = 0;
+	if (!numbered(text, "numa", &number))
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a NUMA node: use the form numa0", text);
+	for (size_t i = 0; i < t->node->numa_count && !t->numa; i++)
+		if (t->node->numas[i].os_index == number)
+			t->numa = &t->node->numas[i];
+	return t->numa ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "%s does not exist: the node has %zu NUMA nodes", text,
+				 t->node->numa_count);
+}
+
 static int find_rank(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	long number = 0;
@@ -108,7 +122,7 @@ static int find_rank(struct muster_fault_target *t, const char *text, struct mus
 static int find(struct muster_fault_target *t, enum muster_sim_where form, char *where, struct muster_error *err)
 {
 	char *slash = strchr(where, '/');
-	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT;
+	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT || form == MUSTER_SIM_NUMA;
 	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == MUSTER_SIM_RANK))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a place for this fault: use the form %s", where,
 			where_forms[form]);
@@ -120,6 +134,8 @@ static int find(struct muster_fault_target *t, enum muster_sim_where form, char 
 		return -1;
 	if (form == MUSTER_SIM_GPU)
 		return find_gpu(t, slash, err);
+	if (form == MUSTER_SIM_NUMA)
+		return find_numa(t, slash, err);
 	return form == MUSTER_SIM_PORT ? find_port(t, slash, err) : 0;
 }
 
@@ -155,6 +171,7 @@ static int set(const struct muster_fault *fault, const struct muster_fault_targe
 		[MUSTER_SIM_GPU] = (char *)t->gpu,
 		[MUSTER_SIM_PORT] = (char *)t->port,
 		[MUSTER_SIM_RANK] = (char *)t->rank,
+		[MUSTER_SIM_NUMA] = (char *)t->numa,
 	};
 	void *field = bases[fault->where] + fault->offset;
 	long number;

@@ -10,7 +10,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum muster_sim_where { MUSTER_SIM_NODE = 0, MUSTER_SIM_GPU, MUSTER_SIM_PORT, MUSTER_SIM_RANK, MUSTER_SIM_WHERE_COUNT };
+enum muster_sim_where {
+	MUSTER_SIM_NODE = 0,
+	MUSTER_SIM_GPU,
+	MUSTER_SIM_PORT,
+	MUSTER_SIM_RANK,
+	MUSTER_SIM_NUMA,
+	MUSTER_SIM_WHERE_COUNT
+};
 
 struct muster_fault_target {
 	struct muster_sim_cluster *cluster;
@@ -18,6 +25,7 @@ struct muster_fault_target {
 	struct muster_sim_gpu *gpu;   /* WHERE is a GPU */
 	struct muster_sim_port *port; /* WHERE is a port */
 	struct muster_sim_rank *rank; /* WHERE is a rank */
+	struct muster_sim_numa *numa; /* WHERE is a NUMA node */
 };
 
 /* Break it. value is VALUE or its default; NULL when there is neither. */
@@ -68,6 +76,6 @@ muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow;
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
-	muster_fault_daemon_dead;
+	muster_fault_daemon_dead, muster_fault_memory_channel;
 
 #endif

@@ -1,6 +1,8 @@
 /* fault_node.c - the software, the settings and the disks of a node */
 #include "sim/fault_kinds.h"
 
+#include "sim/scenario.h"
+
 #include <string.h>
 
 /* NVML's version is the CUDA major version followed by the driver version: "13.580.126.16". */
@@ -79,5 +81,18 @@ int muster_fault_daemon_dead(const struct muster_fault_target *t, const char *va
 		return muster_fail(err, MUSTER_EUSAGE, "no process \"%s\" runs on this machine type", value);
 	node->daemons = daemons;
 	node->daemon_count = kept;
+	return 0;
+}
+
+int muster_fault_memory_channel(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	double share;
+	if (muster_fault_number(value, 0.01, 1, &share, err) < 0)
+		return -1;
+	/* healthy nodes have one list together */
+	struct muster_sim_numa *numas =
+		muster_sim_copy(t->cluster->arena, t->node->numas, t->node->numa_count, sizeof *numas);
+	numas[t->numa - t->node->numas].triad_gbps *= share;
+	t->node->numas = numas;
 	return 0;
 }

@@ -20,7 +20,7 @@ static char bus_ids[EXAMPLE_NODES][EXAMPLE_GPUS][32], uuids[EXAMPLE_NODES][EXAMP
 static const char *pkeys[] = { "0xffff", "0x8012" };
 static struct muster_sim_counter counters[] = { { "link_downed", 3, 0 } };
 static struct muster_sim_port ports[EXAMPLE_NODES][3];
-static struct muster_sim_numa numas[] = { { 0, "0-3", 1024, 0 }, { 3, "4-7", 2048, 1 } };
+static struct muster_sim_numa numas[] = { { 0, "0-3", 1024, 0, 40 }, { 3, "4-7", 2048, 1, 20 } };
 static struct muster_sim_node nodes[EXAMPLE_NODES];
 static struct muster_sim_rank ranks[EXAMPLE_RANKS];
 static struct muster_sim_bandwidth bandwidths[] = {

@@ -13,7 +13,9 @@
 #include <limits.h>
 #include <linux/mempolicy.h>
 #include <math.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +168,48 @@ static void the_raw_clock_is_that_of_the_gpus(void)
 	MUST(fabs(clock_s(CLOCK_MONOTONIC_RAW) - before - (double)BYTES * COPIES / (gbps * 1e9)) < 1e-8);
 }
 
+/* Bound to node 3, which has 20 GB/s: 1 MB each, by two threads at once; *ret is the time of a pass. */
+static pthread_barrier_t two;
+
+static void *pass_over_memory(void *ret)
+{
+	static char pages[2][1048576] __attribute__((aligned(4096)));
+	static atomic_int next;
+	unsigned long mask = 1ul << 3;
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(6, &set);
+	MUST(sched_setaffinity(0, sizeof set, &set) == 0);
+	CPU_ZERO(&set);
+	MUST(sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1 && CPU_ISSET(6, &set));
+	MUST(syscall(SYS_mbind, pages[next++ % 2], 1000000ul, MPOL_BIND, &mask, 64ul, 0) == 0);
+	pthread_barrier_wait(&two);
+	double before = clock_s(CLOCK_MONOTONIC_RAW);
+	*(double *)ret = clock_s(CLOCK_MONOTONIC_RAW) - before;
+	pthread_barrier_wait(&two);
+	return NULL;
+}
+
+static void threads_share_the_memory_of_a_numa_node(void)
+{
+	static char page[4096] __attribute__((aligned(4096)));
+	unsigned long mask = 1ul << 3;
+	pthread_t threads[2];
+	double seconds[2];
+	cpu_set_t set;
+	MUST(syscall(SYS_mbind, page, sizeof page, MPOL_BIND, &mask, 64ul, 0) == 0);
+	pthread_barrier_init(&two, NULL, 2);
+	for (int again = 0; again < 2; again++) { /* threads that have ended have no part any more */
+		for (int i = 0; i < 2; i++)
+			MUST(pthread_create(&threads[i], NULL, pass_over_memory, &seconds[i]) == 0);
+		for (int i = 0; i < 2; i++)
+			MUST(pthread_join(threads[i], NULL) == 0 && fabs(seconds[i] - 1e6 / (20e9 / 2)) < 1e-8);
+	}
+	MUST(clock_s(CLOCK_MONOTONIC_RAW) == MUSTER_SIM_UPTIME_S); /* the main thread has bound some too */
+	CPU_ZERO(&set);
+	MUST(sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 4);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -175,6 +219,7 @@ static const struct {
 	{ "mask", the_mask_is_the_ranks },
 	{ "libraries", missing_libraries_are_not_there },
 	{ "policy", memory_policy_knows_the_scenarios_nodes },
+	{ "threads", threads_share_the_memory_of_a_numa_node },
 	{ "hwloc", hwloc_binds_where_this_machine_has_nothing },
 };
 

@@ -1,6 +1,8 @@
 /* host_clock.c - the virtual clock of a simulated worker process, as a part of libmuster-preload.so */
 #include "sim/standins/host_clock.h"
 
+#include "sim/standins/preload_numa.h"
+
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -44,7 +46,7 @@ int clock_gettime(clockid_t id, struct timespec *ret)
 		pthread_once(&next.once, find_next);
 		return next.clock_gettime(id, ret);
 	}
-	double now = muster_standin_host_now(), seconds = floor(now);
+	double now = muster_standin_host_now() + muster_standin_numa_passed(), seconds = floor(now);
 	long nanoseconds = lround((now - seconds) * 1e9);
 	ret->tv_sec = MUSTER_SIM_UPTIME_S + (time_t)seconds + nanoseconds / 1000000000;
 	ret->tv_nsec = nanoseconds % 1000000000;

@@ -8,6 +8,7 @@
 #include "sim/fault_misbehave.h"
 #include "sim/standins/base.h"
 #include "sim/standins/misbehave.h"
+#include "sim/standins/preload_numa.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -61,12 +62,14 @@ static void find_next(void)
 	find("readlink", &next.readlink, sizeof next.readlink);
 }
 
-/* -- the rank's CPU mask: the scenario's until a thread of the rank sets another one, for all of them here -- */
+/* -- CPU masks: the scenario's until the main thread sets another one for all; any other thread may have its own -- */
 
 enum { CPUS_MAX = 4096 };
 
 static cpu_set_t own_cpus[CPUS_MAX / CPU_SETSIZE];
 static bool has_own_cpus;
+static _Thread_local cpu_set_t thread_cpus[CPUS_MAX / CPU_SETSIZE];
+static _Thread_local bool has_thread_cpus;
 
 /* Hex, without 0x or with. hwloc must not be linked here: it is what the worker tests this library with. */
 static void read_mask(const char *text, cpu_set_t *ret, size_t size)
@@ -99,8 +102,9 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 		return next.sched_getaffinity(pid, size, set);
 	}
 	cpu_set_t cpus[CPUS_MAX / CPU_SETSIZE];
-	memcpy(cpus, own_cpus, sizeof cpus);
-	if (!has_own_cpus)
+	bool by_thread = pid == 0 && has_thread_cpus;
+	memcpy(cpus, by_thread ? thread_cpus : own_cpus, sizeof cpus);
+	if (!by_thread && !has_own_cpus)
 		read_mask(muster_sim_this_rank()->cpu_mask, cpus, sizeof cpus);
 	for (size_t cpu = 8 * size; cpu < CPUS_MAX; cpu++) {
 		if (CPU_ISSET_S(cpu, sizeof cpus, cpus)) {
@@ -125,9 +129,11 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 		errno = EINVAL;
 		return -1;
 	}
-	CPU_ZERO_S(sizeof own_cpus, own_cpus);
-	memcpy(own_cpus, set, size < sizeof own_cpus ? size : sizeof own_cpus);
-	has_own_cpus = true;
+	bool by_thread = pid == 0 && gettid() != getpid();
+	cpu_set_t *cpus = by_thread ? thread_cpus : own_cpus;
+	CPU_ZERO_S(sizeof own_cpus, cpus);
+	memcpy(cpus, set, size < sizeof own_cpus ? size : sizeof own_cpus);
+	*(by_thread ? &has_thread_cpus : &has_own_cpus) = true;
 	return 0;
 }
 
@@ -241,6 +247,16 @@ static struct range *find_range(uintptr_t address)
 	return NULL;
 }
 
+static int node_of(uintptr_t address)
+{
+	const struct range *range = find_range(address);
+	const struct policy *policy = range ? &range->policy : &memory.process;
+	for (unsigned int bit = 0; bit < NODES_MAX; bit++)
+		if (policy->nodes[bit / WORD_BITS] >> bit % WORD_BITS & 1)
+			return (int)bit;
+	return muster_sim_this_node()->numa_count ? muster_sim_this_node()->numas[0].os_index : 0;
+}
+
 static int bind_range(uintptr_t from, size_t length, int mode, const unsigned long *mask, unsigned long maxnode)
 {
 	struct policy policy;
@@ -251,17 +267,8 @@ static int bind_range(uintptr_t from, size_t length, int mode, const unsigned lo
 	if (!range)
 		range = &memory.ranges[memory.oldest++ % (sizeof memory.ranges / sizeof *memory.ranges)];
 	*range = (struct range){ from, from + length, policy };
+	muster_standin_numa_bound(node_of(from), length);
 	return 0;
-}
-
-static int node_of(uintptr_t address)
-{
-	const struct range *range = find_range(address);
-	const struct policy *policy = range ? &range->policy : &memory.process;
-	for (unsigned int bit = 0; bit < NODES_MAX; bit++)
-		if (policy->nodes[bit / WORD_BITS] >> bit % WORD_BITS & 1)
-			return (int)bit;
-	return muster_sim_this_node()->numa_count ? muster_sim_this_node()->numas[0].os_index : 0;
 }
 
 static int get_policy(int *mode, unsigned long *mask, unsigned long maxnode, uintptr_t address, unsigned long flags)

@@ -58,7 +58,7 @@ static struct muster_sim_port ports[] = {
 		.counters = counters,
 		.counter_count = 1 },
 };
-static struct muster_sim_numa numas[] = { { 1, "0-23", 1024, 0 } };
+static struct muster_sim_numa numas[] = { { 1, "0-23", 1024, 0, 50 } };
 static struct muster_sim_disk disks[] = { { "nvme0n1", "m", 960 } };
 static struct muster_sim_node nodes[] = {
 	{ .name = "sim-1",

@@ -1,0 +1,106 @@
+/* test_memory_left.c - limits of cgroups, and pages of files that the kernel gives back */
+#include "check_main.h"
+#include "temporary_root.h"
+
+#include "system/memory_left.h"
+
+static char root[256];
+
+static void setup(void)
+{
+	temporary_root_make(root, sizeof root, "memory-left");
+}
+
+static void teardown(void)
+{
+	ck_assert_int_eq(temporary_root_remove(root), 0);
+}
+
+static void put(const char *path, const char *text)
+{
+	char whole[4096];
+	snprintf(whole, sizeof whole, "%s%s", root, path);
+	temporary_root_make_folders(root, whole);
+	FILE *out = fopen(whole, "we");
+	ck_assert_ptr_nonnull(out);
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static uint64_t left(void)
+{
+	struct muster_error err;
+	uint64_t bytes = 0;
+	ck_assert_msg(muster_memory_left(root, &bytes, &err) == 0, "%s", err.text);
+	return bytes;
+}
+
+START_TEST(without_a_limit_all_that_is_available_is_left)
+{
+	put("/proc/meminfo", "MemTotal:  4096 kB\nMemAvailable:  2048 kB\n");
+	ck_assert_uint_eq(left(), 2048 * 1024);
+	put("/proc/self/cgroup", "0::/job\n1:name=systemd:/x\nnonsense\n");
+	ck_assert_uint_eq(left(), 2048 * 1024);
+	put("/sys/fs/cgroup/job/memory.max", "max\n");
+	put("/sys/fs/cgroup/job/memory.current", "1000\n");
+	ck_assert_uint_eq(left(), 2048 * 1024);
+}
+END_TEST
+
+START_TEST(the_least_of_all_cgroups_above_counts)
+{
+	put("/proc/meminfo", "MemAvailable:  2048 kB\n");
+	put("/proc/self/cgroup", "0::/slurm/job/step\n");
+	put("/sys/fs/cgroup/slurm/job/step/memory.max", "1000000\n");
+	put("/sys/fs/cgroup/slurm/job/step/memory.current", "100000\n");
+	ck_assert_uint_eq(left(), 900000);
+	put("/sys/fs/cgroup/slurm/memory.max", "800000\n");
+	put("/sys/fs/cgroup/slurm/memory.current", "300000\n");
+	ck_assert_uint_eq(left(), 500000);
+	put("/sys/fs/cgroup/slurm/memory.stat", "anon 1\ninactive_file 200000\n");
+	ck_assert_uint_eq(left(), 700000);
+	put("/sys/fs/cgroup/memory.max", "5\n"); /* a container's own mount point */
+	put("/sys/fs/cgroup/memory.current", "10\n");
+	ck_assert_uint_eq(left(), 0);
+}
+END_TEST
+
+START_TEST(version_1_has_limits_too)
+{
+	put("/proc/meminfo", "MemAvailable:  2048 kB\n");
+	put("/proc/self/cgroup", "4:memory:/slurm\n3:cpu:/elsewhere\n");
+	put("/sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "500000\n");
+	put("/sys/fs/cgroup/memory/slurm/memory.usage_in_bytes", "200000\n");
+	put("/sys/fs/cgroup/memory/slurm/memory.stat", "cache 5\ntotal_inactive_file 50000\n");
+	put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+	put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "200000\n");
+	ck_assert_uint_eq(left(), 350000);
+}
+END_TEST
+
+START_TEST(a_numa_node_has_its_own)
+{
+	struct muster_error err;
+	uint64_t bytes = 0;
+	put("/sys/devices/system/node/node3/meminfo",
+		"Node 3 MemTotal:       100 kB\nNode 3 MemFree:       40 kB\nNode 3 Inactive(file):       8 kB\n");
+	ck_assert_int_eq(muster_memory_left_on(root, 3, &bytes, &err), 0);
+	ck_assert_uint_eq(bytes, 48 * 1024);
+	ck_assert_int_eq(muster_memory_left_on(root, 1, &bytes, &err), -1);
+	ck_assert_int_eq(muster_memory_left(root, &bytes, &err), -1);
+	put("/proc/meminfo", "MemAvailable:  much\n");
+	ck_assert_int_eq(muster_memory_left(root, &bytes, &err), -1);
+	ck_assert_ptr_nonnull(strstr(err.text, "MemAvailable is no number: \"much\""));
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("memory_left");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, without_a_limit_all_that_is_available_is_left);
+	tcase_add_test(tcase, the_least_of_all_cgroups_above_counts);
+	tcase_add_test(tcase, version_1_has_limits_too);
+	tcase_add_test(tcase, a_numa_node_has_its_own);
+	return check_main(tcase);
+}
