@@ -214,6 +214,23 @@ static const struct muster_field disk_fields[] = {
 };
 const struct muster_object_type muster_sim_disk_type = MUSTER_OBJECT_TYPE(muster_sim_disk, disk_fields);
 
+static const struct muster_field volume_fields[] = {
+	D(muster_sim_volume, path, TEXT, DESCRIBED),
+	D(muster_sim_volume, filesystem, TEXT, DESCRIBED),
+	D(muster_sim_volume, device, TEXT, DESCRIBED),
+	D(muster_sim_volume, layout, TEXT, DESCRIBED),
+	F(muster_sim_volume, gb, NUMBER),
+	F(muster_sim_volume, free_gb, NUMBER),
+	D(muster_sim_volume, read_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_volume, write_gbps, NUMBER, DESCRIBED),
+	D(muster_sim_volume, latency_us, NUMBER, DESCRIBED),
+	F(muster_sim_volume, missing_members, INT),
+	F(muster_sim_volume, read_only, BOOLEAN),
+	F(muster_sim_volume, stalls, TEXT),
+	F(muster_sim_volume, flipped_at, WORD),
+};
+const struct muster_object_type muster_sim_volume_type = MUSTER_OBJECT_TYPE(muster_sim_volume, volume_fields);
+
 static const struct muster_field node_fields[] = {
 	F(muster_sim_node, name, TEXT),
 	F(muster_sim_node, directory, TEXT),
@@ -238,6 +255,8 @@ static const struct muster_field node_fields[] = {
 	F(muster_sim_node, acs, BOOLEAN),
 	OBJECTS(muster_sim_node, disks, disk_count, &muster_sim_disk_type),
 	D(muster_sim_node, temp_disk_gb, NUMBER, HOST),
+	OBJECTS(muster_sim_node, volumes, volume_count, &muster_sim_volume_type),
+	F(muster_sim_node, io_uring_refused, BOOLEAN),
 	TEXTS(muster_sim_node, environment, environment_count, MUSTER_SIM_HOST),
 	TEXTS(muster_sim_node, nccl_conf, nccl_conf_count, MUSTER_SIM_HOST),
 	D(muster_sim_node, topo_file, TEXT, HOST),

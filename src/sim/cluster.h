@@ -133,6 +133,23 @@ struct muster_sim_disk {
 	double gb;          /* 10^9 bytes */
 };
 
+/* A file system that the ranks of the node may write to. */
+struct muster_sim_volume {
+	const char *path;       /* where it is mounted: "/mnt/resource_nvme" */
+	const char *filesystem; /* "xfs" */
+	const char *device;     /* of the kernel: "md127", "dm-0", "sdb1"; or "nfs.sim:/shared", of another machine */
+	const char *layout;     /* "raid0" or "lvm-striped" over all NVMe disks; "none" */
+	double gb, free_gb;     /* 10^9 bytes */
+	double read_gbps, write_gbps;
+	double latency_us;   /* of a small request */
+	int missing_members; /* disks that the RAID has lost; nothing can be read or written then */
+	bool read_only;
+	const char *stalls;            /* "read" or "write": such requests never end; "": none does */
+	unsigned long long flipped_at; /* what is read has a wrong bit in this byte of each file; 0: it has not */
+};
+
+#define MUSTER_SIM_SHARED "/shared" /* where all nodes have mounted one folder of another machine */
+
 enum { MUSTER_SIM_UPTIME_S = 5 * 86400 }; /* of every node */
 
 struct muster_sim_node {
@@ -154,7 +171,10 @@ struct muster_sim_node {
 	bool acs;                 /* on the switch above a GPU */
 	struct muster_sim_disk *disks; /* NVMe, local and remote */
 	size_t disk_count;
-	double temp_disk_gb;      /* 0: there is none */
+	double temp_disk_gb;               /* 0: there is none */
+	struct muster_sim_volume *volumes; /* the first one is the node's scratch */
+	size_t volume_count;
+	bool io_uring_refused;    /* by the kernel, as in a container */
 	const char **environment; /* "NAME=value", in its ranks' environment */
 	size_t environment_count;
 	const char **nccl_conf; /* lines of /etc/nccl.conf; none: there is no such file */
@@ -242,15 +262,16 @@ struct muster_sim_cluster {
 /* The structs' fields, as cluster.json has them. Those that a hardware description gives as well are in one of these
  * parts; all fields of a NUMA node, a disk and a bandwidth are there. */
 enum {
-	MUSTER_SIM_DESCRIBED =
-		1 << 0,             /* of a GPU or a port: what all GPUs, or all ports of an adapter, have in common */
-	MUSTER_SIM_DEVICE = 1 << 1, /* of a GPU or a port: its own */
-	MUSTER_SIM_HOST = 1 << 2,   /* of a node */
+	MUSTER_SIM_DESCRIBED = 1 << 0, /* of a GPU, a port or a volume: what all GPUs, or all ports of an adapter, have
+					* in common; what is known of a volume */
+	MUSTER_SIM_DEVICE = 1 << 1,    /* of a GPU or a port: its own */
+	MUSTER_SIM_HOST = 1 << 2,      /* of a node */
 	MUSTER_SIM_SOFTWARE = 1 << 3,
 };
 struct muster_object_type;
 extern const struct muster_object_type muster_sim_gpu_type, muster_sim_port_type, muster_sim_numa_type,
-	muster_sim_disk_type, muster_sim_node_type, muster_sim_bandwidth_type, muster_sim_cluster_type;
+	muster_sim_disk_type, muster_sim_volume_type, muster_sim_node_type, muster_sim_bandwidth_type,
+	muster_sim_cluster_type;
 
 /* Read cluster.json. Unknown and missing keys are errors that name the JSON path. */
 int muster_sim_cluster_read(const char *path, struct muster_sim_cluster *ret, struct muster_error *err);

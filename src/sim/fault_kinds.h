@@ -62,7 +62,7 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 #define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
 /* fault_gpu.c, fault_load.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_traffic.c, fault_rank.c,
- * fault_node.c, fault_users.c, fault_log.c */
+ * fault_node.c, fault_users.c, fault_log.c, fault_storage.c */
 muster_fault_apply muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected, muster_fault_mig;
 muster_fault_apply muster_fault_memory_bad, muster_fault_memory_held, muster_fault_hbm_slow, muster_fault_gemm_slow,
 	muster_fault_hot, muster_fault_power_brake, muster_fault_power_cap, muster_fault_soak_drift;
@@ -77,5 +77,8 @@ muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
 	muster_fault_daemon_dead, muster_fault_memory_channel;
+int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err);
+muster_fault_apply muster_fault_bit_rot, muster_fault_disk_slow, muster_fault_raid_degraded, muster_fault_scratch_full,
+	muster_fault_scratch_missing, muster_fault_scratch_read_only, muster_fault_stall;
 
 #endif

@@ -64,6 +64,18 @@ int muster_fault_disk_missing(const struct muster_fault_target *t, const char *v
 			disks[kept++] = node->disks[i];
 	if (kept == node->disk_count)
 		return muster_fail(err, MUSTER_EUSAGE, "the node has no disk \"%s\"", value);
+	/* the RAID is made at boot, from the disks that are there */
+	struct muster_sim_volume *scratch = node->volumes;
+	double share = (double)kept / (double)node->disk_count;
+	if (kept == 0 || strcmp(scratch->layout, "none") == 0) {
+		node->volumes++;
+		node->volume_count--;
+	} else {
+		scratch->gb *= share;
+		scratch->free_gb *= share;
+		scratch->read_gbps *= share;
+		scratch->write_gbps *= share;
+	}
 	node->disks = disks;
 	node->disk_count = kept;
 	return 0;

@@ -4,6 +4,7 @@
  */
 #include "sim/fs.h"
 
+#include "sim/fs_disks.h"
 #include "sim/fs_host.h"
 #include "util/text.h"
 #include "util/cpuset.h"
@@ -273,50 +274,6 @@ static void put_strangers(struct muster_sim_tree *t, const struct muster_sim_nod
 	}
 }
 
-static void put_disk(struct muster_sim_tree *t, const char *disk, double gb)
-{
-	muster_sim_tree_enter(t, "sys/block/%s", disk);
-	muster_sim_tree_put(t, "size", "%.0f", gb * 1e9 / 512);
-	muster_sim_tree_put(t, "ro", "0");
-	muster_sim_tree_put(t, "removable", "0");
-	muster_sim_tree_enter(t, "dev");
-	muster_sim_tree_finish(t, disk, muster_sim_tree_start(t, disk));
-}
-
-/* Disk nvme0n1 hangs on controller nvme0. */
-static void put_nvme(struct muster_sim_tree *t, const struct muster_sim_disk *disk)
-{
-	static const char prefix[] = "nvme";
-	char link[256];
-	if (strncmp(disk->device, prefix, strlen(prefix)) != 0) {
-		muster_sim_tree_refuse(t, "disk", disk->device, "must be a name such as nvme0n1");
-		return;
-	}
-	int length = (int)(strlen(prefix) + strspn(disk->device + strlen(prefix), "0123456789"));
-	put_disk(t, disk->device, disk->gb);
-	muster_sim_tree_enter(t, "sys/class/nvme/%.*s", length, disk->device);
-	muster_sim_tree_put(t, "model", "%-40s", disk->model);
-	muster_sim_tree_put(t, "transport", "pcie");
-	muster_sim_tree_put(t, "state", "live");
-	muster_sim_tree_enter(t, "sys/block/%s", disk->device);
-	snprintf(link, sizeof link, "../../class/nvme/%.*s", length, disk->device);
-	muster_sim_tree_link(t, "device", link);
-}
-
-static void put_disks(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	muster_sim_tree_enter(t, "sys/block");
-	for (size_t i = 0; i < node->disk_count; i++)
-		put_nvme(t, &node->disks[i]);
-	if (!(node->temp_disk_gb > 0))
-		return;
-	put_disk(t, "sdb", node->temp_disk_gb);
-	muster_sim_tree_enter(t, "sys/block/sdb/device");
-	muster_sim_tree_put(t, "model", "%-16s", "Virtual Disk");
-	muster_sim_tree_enter(t, "dev/disk/azure");
-	muster_sim_tree_link(t, "resource", "../../sdb");
-}
-
 static void put_nccl(
 	struct muster_sim_tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw)
 {
@@ -367,7 +324,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	muster_sim_host_write(&t, node);
 	put_os(&t, node);
 	put_metadata(&t, node);
-	put_disks(&t, node);
+	muster_sim_disks_write(&t, node);
 	put_strangers(&t, node);
 	put_nccl(&t, node, hw);
 	muster_sim_put_log(&t, node);

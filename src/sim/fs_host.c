@@ -83,18 +83,11 @@ static void put_processes(struct muster_sim_tree *t, const struct muster_sim_nod
 
 static void put_limits(struct muster_sim_tree *t, const struct muster_sim_node *node)
 {
-	char size[64] = "";
-	if (node->shm_mib > 0)
-		snprintf(size, sizeof size, ",size=%.0fk", node->shm_mib * 1024);
 	muster_sim_tree_enter(t, "proc/self");
 	muster_sim_tree_put(t, "limits",
 		"Limit                     Soft Limit           Hard Limit           Units\n"
 		"Max locked memory         %-20s %-20s bytes",
 		node->memlock, node->memlock);
-	muster_sim_tree_put(t, "mountinfo",
-		"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
-		"27 22 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw%s,inode64",
-		size);
 	muster_sim_tree_enter(t, "proc");
 	muster_sim_tree_put(t, "loadavg", "0.42 0.35 0.31 2/1810 4711");
 }

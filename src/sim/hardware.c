@@ -96,6 +96,7 @@ static const struct muster_field description_fields[] = {
 	OBJECT(description, "software", hw.node, &muster_sim_node_type, MUSTER_SIM_SOFTWARE),
 	LIST(description, "numa_nodes", hw.node.numas, hw.node.numa_count, 1, OBJECT, &muster_sim_numa_type, 0),
 	LIST(description, "disks", hw.node.disks, hw.node.disk_count, 0, OBJECT, &muster_sim_disk_type, 0),
+	OBJECT(description, "scratch", hw.scratch, &muster_sim_volume_type, MUSTER_SIM_DESCRIBED),
 	{ MUSTER_FIELD_AS(description, "rack_nodes", hw.rack_nodes, INT), .high = INT_MAX },
 	OBJECT(description, "gpu", gpus, &gpus_type, 0),
 	LIST(description, "adapters", adapters, adapter_count, 0, OBJECT, &adapter_type, 0),

@@ -15,7 +15,8 @@ struct muster_sim_pci {
 struct muster_sim_hardware {
 	const char *sku;
 	struct muster_sim_node node; /* without what tells one node from another: names, UUIDs, GUIDs, LIDs, GIDs */
-	struct muster_sim_pci *pci;  /* of the GPUs, then of the adapters */
+	struct muster_sim_volume scratch; /* as much of it as is described */
+	struct muster_sim_pci *pci;       /* of the GPUs, then of the adapters */
 	size_t pci_count;
 	int rack_nodes; /* so many nodes have one NVLink fabric; 0: NVLink ends at the node */
 	const char *intra_transport, *inter_transport;

@@ -31,6 +31,9 @@ struct simulation {
 
 enum { WRAPPER_WORDS_MAX = 32 };
 
+/* What a simulation writes is really written, on this machine. Options of the user come later and count. */
+static const char *const small_files[] = { "--storage-bytes", "64M", "--checkpoint-bytes", "16M" };
+
 /* The simulation's directory, as an absolute path in arena. The supervisors split a command line at blanks, so it has
  * none. */
 static const char *make_directory(struct muster_arena *arena, struct muster_error *err)
@@ -99,7 +102,7 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 		.blocked = &s->mask,
 	};
 	const char **argv =
-		muster_arena_alloc(cluster->arena, (2 * WRAPPER_WORDS_MAX + 14 + o->more_count) * sizeof *argv);
+		muster_arena_alloc(cluster->arena, (2 * WRAPPER_WORDS_MAX + 18 + o->more_count) * sizeof *argv);
 	size_t n = wrapper_words(cluster->arena, argv);
 	argv[n++] = s->program;
 	argv[n++] = "sim-rank";
@@ -110,6 +113,8 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 	argv[n++] = o->alone ? "node" : "run";
 	argv[n++] = "--sku";
 	argv[n++] = cluster->sku;
+	for (size_t i = 0; i < sizeof small_files / sizeof *small_files; i++)
+		argv[n++] = small_files[i];
 	if (o->report) {
 		argv[n++] = "--report";
 		argv[n++] = o->report;

@@ -113,6 +113,42 @@ void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count
 	return to;
 }
 
+/* The scratch, the temporary disk, and a folder that all nodes share. Made up: all but what is described. */
+static void make_volumes(
+	struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_volume *scratch)
+{
+	const double used = 0.01; /* of a new file system */
+	struct muster_sim_volume *volumes = muster_arena_alloc(arena, 3 * sizeof *volumes);
+	struct muster_sim_volume *last = volumes;
+	*last = *scratch;
+	for (size_t i = 0; i < node->disk_count; i++)
+		last->gb += node->disks[i].gb;
+	last++;
+	if (node->temp_disk_gb > 0)
+		*last++ = (struct muster_sim_volume){ .path = "/mnt",
+			.filesystem = "ext4",
+			.device = "sdb1",
+			.layout = "none",
+			.gb = node->temp_disk_gb,
+			.read_gbps = 0.8,
+			.write_gbps = 0.4,
+			.latency_us = 400 };
+	*last++ = (struct muster_sim_volume){ .path = MUSTER_SIM_SHARED,
+		.filesystem = "nfs4",
+		.device = "nfs.sim:/export",
+		.layout = "none",
+		.gb = 50000,
+		.read_gbps = 20,
+		.write_gbps = 10,
+		.latency_us = 800 };
+	node->volumes = volumes;
+	node->volume_count = (size_t)(last - volumes);
+	for (size_t i = 0; i < node->volume_count; i++) {
+		volumes[i].free_gb = volumes[i].gb * (1 - used);
+		volumes[i].stalls = "";
+	}
+}
+
 static void make_node(struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_hardware *hw,
 	const char *directory, size_t index)
 {
@@ -121,6 +157,7 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	node->directory = muster_arena_printf(arena, "%s/%s", directory, node->name);
 	node->gpus = muster_sim_copy(arena, hw->node.gpus, hw->node.gpu_count, sizeof *node->gpus);
 	node->ports = muster_sim_copy(arena, hw->node.ports, hw->node.port_count, sizeof *node->ports);
+	make_volumes(node, arena, &hw->scratch);
 	node->vm_size = hw->sku;
 	node->placement_group = "sim";
 	const char *cluster = NO_CLUSTER;

@@ -132,6 +132,8 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 	"sim-2/" device ".link_layer sim-2/" device ".active_speed sim-2/" device ".active_width sim-2/" device        \
 	".rate sim-2/" device ".lid sim-2/" device ".sm_lid sim-2/" device ".pkeys"
 
+#define SCRATCH(node, field) node "//mnt/resource_nvme." field
+
 /* Sorted by SKU, then as `muster sim --list-faults` has them. */
 static const struct {
 	const char *sku, *fault, *changes;
@@ -146,7 +148,17 @@ static const struct {
 	{ SIM_SKU, "cut@node1", "+sim-1 and those before it, and those behind it" },
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
 	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
-	{ SIM_SKU, "disk-missing@node1=nvme6n1", "-sim-1/nvme6n1" },
+	{ SIM_SKU, "bit-rot@node2=4097", SCRATCH("sim-2", "flipped_at") },
+	{ SIM_SKU, "disk-missing@node1=nvme6n1",
+		"-sim-1/nvme6n1 " SCRATCH("sim-1", "gb") " " SCRATCH("sim-1", "free_gb") " " SCRATCH(
+			"sim-1", "read_gbps") " " SCRATCH("sim-1", "write_gbps") },
+	{ SIM_SKU, "disk-slow@node2=0.5", SCRATCH("sim-2", "read_gbps") " " SCRATCH("sim-2", "write_gbps") },
+	{ SIM_SKU, "io-uring-refused@node1", "sim-1.io_uring_refused" },
+	{ SIM_SKU, "raid-degraded@node1=2", SCRATCH("sim-1", "missing_members") },
+	{ SIM_SKU, "scratch-full@node1=95", SCRATCH("sim-1", "free_gb") },
+	{ SIM_SKU, "scratch-missing@node1", "-sim-1//mnt/resource_nvme" },
+	{ SIM_SKU, "scratch-read-only@node1", SCRATCH("sim-1", "read_only") },
+	{ SIM_SKU, "stall@node1=write", SCRATCH("sim-1", "stalls") },
 	{ SIM_SKU, "driver-drift@node2", "sim-2.driver_version sim-2.nvml_version" },
 	{ SIM_SKU, "duplicate-gpu@rank5", "ranks[5].visible_gpus" },
 	{ SIM_SKU, "ecc-uncorrected@node1/gpu1=5",
@@ -535,6 +547,10 @@ static const struct {
 	{ SIM_SKU, "aer@node1=bad", "VALUE: fatal, nonfatal or corrected is needed" },
 	{ SIM_SKU, "aer@node1=fatal:soon", "not \"soon\"" },
 	{ SIM_SKU, "disk-missing@node1=sda", "the node has no disk \"sda\"" },
+	{ SIM_SKU, "disk-slow@node1=2", "VALUE must be from 0.0001 to 1" },
+	{ SIM_SKU, "raid-degraded@node1=8", "VALUE must be from 1 to 7" },
+	{ "Standard_NC24ads_A100_v4", "raid-degraded@node1", "is on one disk" },
+	{ SIM_SKU, "stall@node1=both", "VALUE must be read or write, not \"both\"" },
 	{ SIM_SKU, "env@node1=NCCL", "neither the ranks' environment nor nccl.conf has NCCL" },
 	{ SIM_SKU, "env@node1==1", "VALUE must be NAME or NAME=TEXT" },
 	{ SIM_SKU, "nccl-version@node1=2.18", "VALUE: a whole number from 2000 to 99999" },

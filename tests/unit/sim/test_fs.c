@@ -62,6 +62,16 @@ static const char *path_of(const char *file)
 static const struct {
 	const char *file, *text;
 } files[] = {
+	{ "sim-1/proc/self/mountinfo", "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+				       "27 22 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw,inode64\n"
+				       "30 22 9:127 / /mnt/resource_nvme rw,relatime shared:30 - xfs /dev/md127 rw\n"
+				       "31 22 8:17 / /mnt rw,relatime shared:31 - ext4 /dev/sdb1 rw\n"
+				       "32 22 0:50 / /shared rw,relatime shared:32 - nfs4 nfs.sim:/export rw\n" },
+	{ "sim-1/sys/dev/block/9:127/md/level", "raid0\n" },
+	{ "sim-1/sys/block/md127/md/raid_disks", "8\n" },
+	{ "sim-2/sys/block/md127/md/raid_disks", "7\n" },
+	{ "sim-1/sys/block/md127/md/array_state", "clean\n" },
+	{ "sim-1/sys/dev/block/8:17/partition", "1\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/state", "4: ACTIVE\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/phys_state", "5: LinkUp\n" },
 	{ "sim-1/sys/class/infiniband/mlx5_ib3/ports/1/rate", "200 Gb/sec (4X HDR)\n" },
@@ -183,6 +193,18 @@ START_TEST(the_link_to_the_temporary_disk_stays_in_the_root)
 	ck_assert_int_eq(readlink(path_of("sim-1/dev/disk/azure/resource"), target, sizeof target - 1), 9);
 	ck_assert_str_eq(target, "../../sdb");
 	ck_assert_int_eq(access(path_of("sim-1/dev/disk/azure/resource"), F_OK), 0);
+}
+END_TEST
+
+/* What leads from a mounted file system to its disks. */
+START_TEST(a_file_system_leads_to_its_disks)
+{
+	ck_assert_int_eq(access(path_of("sim-1/mnt/resource_nvme"), W_OK), 0);
+	ck_assert_int_eq(access(path_of("sim-1/sys/dev/block/9:127/slaves/nvme7n1/size"), F_OK), 0);
+	ck_assert_int_eq(access(path_of("sim-1/sys/block/nvme7n1/holders/md127/md"), F_OK), 0);
+	ck_assert_int_eq(access(path_of("sim-2/sys/dev/block/9:127/slaves/nvme3n1"), F_OK), -1);
+	ck_assert_int_eq(access(path_of("sim-2/sys/dev/block/9:127/slaves/nvme4n1"), F_OK), 0);
+	ck_assert_int_eq(access(path_of("sim-1/sys/dev/block/8:17/../queue/rotational"), F_OK), 0);
 }
 END_TEST
 
@@ -364,6 +386,7 @@ int main(void)
 	tcase_add_test(tcase, what_is_missing_is_missing_everywhere);
 	tcase_add_test(tcase, the_kernels_log_is_in_order_of_time_and_has_its_faults);
 	tcase_add_test(tcase, the_link_to_the_temporary_disk_stays_in_the_root);
+	tcase_add_test(tcase, a_file_system_leads_to_its_disks);
 	if (WITH_EXPAT)
 		tcase_add_loop_test(tcase, the_topology_file_says_what_is_true_or_what_an_old_copy_says, 0, 2);
 	tcase_add_test(tcase, the_cluster_reads_back_as_it_was_written);
