@@ -82,4 +82,11 @@ if [ -n "$real" ]; then
 	done
 fi
 
+# The program finds all that it calls of liburing in the preloaded library, and so never the real one.
+needed=$(readelf --dyn-syms -W "$standins/../../../muster" | awk '$7 == "UND" && $8 ~ /io_uring_/ { sub(/@.*/, "", $8); print $8 }')
+exported libmuster-preload.so >"$work/found"
+for symbol in $needed; do
+	grep -qx "$symbol" "$work/found" || fail "libmuster-preload.so has no $symbol"
+done
+
 [ "$failures" -eq 0 ]

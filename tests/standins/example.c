@@ -222,6 +222,35 @@ void example_find(void *library, const char *name, void *ret, size_t size)
 	memcpy(ret, &function, size);
 }
 
+/* Under the emulator, when the program is another processor's. */
+static void execute(const char *name)
+{
+	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"); /* one word here */
+	char self[PATH_MAX] = "";
+	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+		return;
+	if (wrapper)
+		execlp(wrapper, wrapper, self, name, (char *)NULL);
+	else
+		execl(self, self, name, (char *)NULL);
+}
+
+void example_preloaded(const char *name)
+{
+	int status;
+	fflush(NULL);
+	pid_t child = fork();
+	if (child == 0) {
+		setenv("LD_PRELOAD", MUSTER_BUILD_DIR "/lib/muster/sim/libmuster-preload.so", 1);
+		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* matters in a sanitized build only */
+		setenv("HWLOC_THISSYSTEM", "1", 1);
+		execute(name);
+		_exit(99);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "case %s: status %#x", name, (unsigned)status);
+}
+
 void example_ranks(int count, void (*rank_main)(int rank, void *arg), void *arg)
 {
 	pid_t processes[EXAMPLE_RANKS];

@@ -10,7 +10,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <hwloc.h>
-#include <limits.h>
 #include <linux/mempolicy.h>
 #include <math.h>
 #include <pthread.h>
@@ -21,18 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/* Cases run without Check: they end with a message and status 1. */
-#define MUST(condition)                                                                                                \
-	do {                                                                                                           \
-		if (!(condition)) {                                                                                    \
-			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                \
-			exit(1);                                                                                       \
-		}                                                                                                      \
-	} while (0)
 
 /* The example's ranks have the mask f0. */
 static void the_mask_is_the_ranks(void)
@@ -232,38 +221,14 @@ static void start(void)
 	example_start(cluster, 0);
 }
 
-/* This program again; under the emulator, when it is another processor's. */
-static void execute(const char *name)
-{
-	const char *wrapper = getenv("MUSTER_SIM_WRAPPER"); /* one word here */
-	char self[PATH_MAX] = "";
-	if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-		return;
-	if (wrapper)
-		execlp(wrapper, wrapper, self, name, (char *)NULL);
-	else
-		execl(self, self, name, (char *)NULL);
-}
-
 START_TEST(the_process_is_on_the_simulated_machine)
 {
-	int status;
-	pid_t child = fork();
-	if (child == 0) {
-		char count[16];
-		cpu_set_t set;
-		ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
-		snprintf(count, sizeof count, "%d", CPU_COUNT(&set));
-		setenv("REAL_CPUS", count, 1);
-		setenv("LD_PRELOAD", MUSTER_BUILD_DIR "/lib/muster/sim/libmuster-preload.so", 1);
-		setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 1); /* matters in a sanitized build only */
-		setenv("HWLOC_THISSYSTEM", "1", 1);
-		execute(cases[_i].name);
-		_exit(99);
-	}
-	ck_assert_int_eq(waitpid(child, &status, 0), child);
-	ck_assert_msg(
-		WIFEXITED(status) && WEXITSTATUS(status) == 0, "case %s: status %#x", cases[_i].name, (unsigned)status);
+	char count[16];
+	cpu_set_t set;
+	ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+	snprintf(count, sizeof count, "%d", CPU_COUNT(&set));
+	setenv("REAL_CPUS", count, 1);
+	example_preloaded(cases[_i].name);
 }
 END_TEST
 

@@ -229,6 +229,14 @@ bool muster_simcuda_pinned(const void *pointer, size_t bytes)
 	return found && from >= found->from && from + bytes <= found->to;
 }
 
+bool muster_standin_cuda_pinned(const void *pointer, size_t bytes)
+{
+	muster_standin_cuda_lock();
+	bool pinned = muster_simcuda_pinned(pointer, bytes);
+	muster_standin_cuda_unlock();
+	return pinned;
+}
+
 CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
 {
 	struct CUctx_st *context;

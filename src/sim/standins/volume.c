@@ -1,0 +1,176 @@
+/* volume.c - the file systems of the simulated node, as a part of libmuster-preload.so */
+#include "sim/standins/volume.h"
+
+#include "sim/standins/base.h"
+#include "sim/standins/host_clock.h"
+#include "sim/standins/next.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SMALL_BYTES ((size_t)64 << 10) /* up to this size a request takes the latency as well */
+
+enum { VOLUMES_MAX = 16, SLOW_EVERY = 50, SLOW_FACTOR = 2 }; /* one small request of so many is slower */
+
+static struct {
+	pthread_mutex_t lock;
+	double busy_until[VOLUMES_MAX][2]; /* reads, writes */
+	unsigned long small;               /* requests so far */
+} disks = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* -- where a file is -- */
+
+/* Path of the simulated node's root, without links; "" when it is not there. */
+static const char *root(void)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static char path[PATH_MAX];
+	static bool known;
+	pthread_mutex_lock(&lock);
+	if (!known && !realpath(muster_sim_this_node()->directory, path))
+		path[0] = '\0';
+	known = true;
+	pthread_mutex_unlock(&lock);
+	return path;
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t length = strlen(folder);
+	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* Of the volumes that are mounted on the way, the last one. */
+static const struct muster_sim_volume *find(const char *path)
+{
+	const struct muster_sim_node *node = muster_sim_this_node();
+	const struct muster_sim_volume *found = NULL;
+	if (!*root() || !is_below(path, root()))
+		return NULL;
+	path += strlen(root());
+	for (size_t i = 0; i < node->volume_count && i < VOLUMES_MAX; i++)
+		if (is_below(path, node->volumes[i].path) &&
+			(!found || strlen(node->volumes[i].path) > strlen(found->path)))
+			found = &node->volumes[i];
+	return found;
+}
+
+/* The kernel's name of an open file: behind that of one without a name stands " (deleted)". */
+static bool name_of(int fd, char ret[PATH_MAX])
+{
+	char link[64];
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	ssize_t length = readlinkat(AT_FDCWD, link, ret, PATH_MAX - 1);
+	if (length < 0)
+		return false;
+	ret[length] = '\0';
+	return true;
+}
+
+const struct muster_sim_volume *muster_standin_volume_of(int fd)
+{
+	char path[PATH_MAX];
+	int kept_errno = errno;
+	bool named = fd >= 0 && name_of(fd, path);
+	errno = kept_errno;
+	return named ? find(path) : NULL;
+}
+
+const struct muster_sim_volume *muster_standin_volume_at(int at, const char *path)
+{
+	if (*path == '/')
+		return find(path);
+	return at == AT_FDCWD ? NULL : muster_standin_volume_of(at);
+}
+
+/* -- time -- */
+
+static bool is_shared(const struct muster_sim_volume *volume)
+{
+	return strcmp(volume->path, MUSTER_SIM_SHARED) == 0;
+}
+
+/* The ranks that use the volume at once, when this one uses pinned memory. */
+static size_t count_users(const struct muster_sim_volume *volume, bool write)
+{
+	const struct muster_sim_cluster *cluster = muster_sim_cluster();
+	size_t users = 0;
+	if (is_shared(volume))
+		return cluster->rank_count;
+	if (write)
+		return 1;
+	for (size_t i = 0; i < cluster->rank_count; i++)
+		users += cluster->ranks[i].node == muster_sim_this_rank()->node;
+	return users;
+}
+
+static bool is_pinned(const void *data, size_t bytes)
+{
+	const struct muster_standin_cuda *cuda = muster_standin_cuda_if_loaded();
+	return cuda && cuda->muster_standin_cuda_pinned(data, bytes);
+}
+
+static double take_time(const struct muster_sim_volume *volume, const struct muster_standin_transfer *transfer)
+{
+	double gbps = transfer->write ? volume->write_gbps : volume->read_gbps;
+	if (is_pinned(transfer->data, transfer->bytes))
+		gbps /= (double)count_users(volume, transfer->write);
+	double *busy_until = &disks.busy_until[volume - muster_sim_this_node()->volumes][transfer->write];
+	double now = muster_standin_host_now(), latency = 0;
+	pthread_mutex_lock(&disks.lock);
+	*busy_until = fmax(*busy_until, now) + (double)transfer->bytes / (gbps * 1e9);
+	if (transfer->bytes <= SMALL_BYTES)
+		latency = volume->latency_us / 1e6 * (++disks.small % SLOW_EVERY == 0 ? SLOW_FACTOR : 1);
+	double end = *busy_until + latency;
+	pthread_mutex_unlock(&disks.lock);
+	return end;
+}
+
+/* -- content -- */
+
+/* The bit that is wrong in what is read of each file. */
+static void flip(const struct muster_sim_volume *volume, const struct muster_standin_transfer *transfer, ssize_t bytes)
+{
+	unsigned long long from = (unsigned long long)transfer->offset, at = volume->flipped_at;
+	if (at > 0 && bytes > 0 && at >= from && at - from < (unsigned long long)bytes)
+		((unsigned char *)transfer->data)[at - from] ^= 1;
+}
+
+static ssize_t carry_out(const struct muster_standin_transfer *t)
+{
+	const struct muster_standin_next *next = muster_standin_next();
+	int kept_errno = errno;
+	ssize_t done = t->write ? next->pwrite(t->fd, t->data, t->bytes, t->offset)
+				: next->pread(t->fd, t->data, t->bytes, t->offset);
+	if (done < 0)
+		done = -errno;
+	errno = kept_errno;
+	return done;
+}
+
+ssize_t muster_standin_volume_transfer(const struct muster_standin_transfer *transfer, double *ret_end)
+{
+	const struct muster_sim_volume *volume = muster_standin_volume_of(transfer->fd);
+	*ret_end = muster_standin_host_now();
+	if (!volume)
+		return carry_out(transfer);
+	if (strcmp(volume->stalls, transfer->write ? "write" : "read") == 0) {
+		*ret_end = (double)INFINITY;
+		return 0;
+	}
+	if (volume->missing_members > 0)
+		return -EIO;
+	*ret_end = take_time(volume, transfer);
+	ssize_t done = carry_out(transfer);
+	if (!transfer->write)
+		flip(volume, transfer, done);
+	return done;
+}
