@@ -144,13 +144,23 @@ static void small_requests_wait_for_the_disk(void)
 	muster_storage_file_close(&file);
 }
 
-static void files_elsewhere_take_no_time(void)
+/* In the root of the node, but on no volume; not in the root. */
+static void files_elsewhere_are_in_the_shared_folder(void)
 {
+	const struct muster_sim_node *node = muster_sim_this_node();
 	double start = now_s();
-	int fd = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	char path[4096];
+	int fd = open("/tmp", O_TMPFILE | O_RDWR | O_DIRECT, 0600);
 	MUST(fd >= 0 || errno == EOPNOTSUPP);
-	if (fd >= 0)
-		MUST(pwrite(fd, memory, MIB, 0) == (ssize_t)MIB && pread(fd, memory, MIB, 0) == (ssize_t)MIB);
+	if (fd >= 0) {
+		MUST(pwrite(fd, memory, MIB, 0) == (ssize_t)MIB);
+		MUST(is_about(now_s() - start, (double)MIB / (node->volumes[1].write_gbps * 1e9)));
+	}
+	close(fd);
+	start = now_s();
+	snprintf(path, sizeof path, "%s/cluster.json", node->directory);
+	fd = open(path, O_RDONLY);
+	MUST(fd >= 0 && pread(fd, memory, 100, 0) == 100);
 	close(fd);
 	MUST(now_s() == start);
 }
@@ -234,7 +244,7 @@ static const struct {
 	{ "bit", a_wrong_bit_is_one_wrong_word, break_a_bit },
 	{ "gpus", ranks_that_feed_gpus_share_the_disk, NULL },
 	{ "small", small_requests_wait_for_the_disk, NULL },
-	{ "elsewhere", files_elsewhere_take_no_time, NULL },
+	{ "elsewhere", files_elsewhere_are_in_the_shared_folder, NULL },
 	{ "space", space_is_the_scenarios, NULL },
 	{ "read-only", nothing_is_written_where_it_is_read_only, mount_read_only },
 	{ "array", an_array_without_a_disk_has_errors, lose_a_disk },
@@ -243,7 +253,7 @@ static const struct {
 
 START_TEST(a_volume_is_the_scenarios)
 {
-	static struct muster_sim_volume volumes[] = { {
+	static struct muster_sim_volume volumes[2] = { {
 		.path = "/fast/scratch",
 		.filesystem = "xfs",
 		.device = "md127",
@@ -259,7 +269,17 @@ START_TEST(a_volume_is_the_scenarios)
 	struct muster_sim_cluster *cluster = example_cluster();
 	char path[4096];
 	cluster->nodes[0].volumes = volumes;
-	cluster->nodes[0].volume_count = 1;
+	cluster->nodes[0].volume_count = 2;
+	volumes[1] = (struct muster_sim_volume){ .path = MUSTER_SIM_SHARED,
+		.filesystem = "nfs4",
+		.device = "nfs.sim:/export",
+		.layout = "none",
+		.gb = 1,
+		.free_gb = 1,
+		.read_gbps = 20,
+		.write_gbps = 10,
+		.latency_us = 800,
+		.stalls = "" };
 	if (cases[_i].change)
 		cases[_i].change(&cluster->nodes[0]);
 	example_start(cluster, 0);

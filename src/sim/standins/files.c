@@ -139,8 +139,7 @@ static int adapt(int at, const char *path, int *flags)
 	const struct muster_sim_volume *volume = muster_standin_volume_at(at, path);
 	if (volume && writes && volume->read_only)
 		return EROFS;
-	if (volume)
-		*flags &= ~O_DIRECT;
+	*flags &= ~O_DIRECT;
 	return 0;
 }
 
@@ -194,7 +193,7 @@ int fcntl(int fd, int command, ...)
 	va_start(arguments, command);
 	void *argument = va_arg(arguments, void *);
 	va_end(arguments);
-	if (command == F_SETFL && muster_standin_volume_of(fd))
+	if (command == F_SETFL)
 		argument = (void *)((uintptr_t)argument & ~(uintptr_t)O_DIRECT);
 	return muster_standin_next()->fcntl(fd, command, argument);
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SMALL_BYTES ((size_t)64 << 10) /* up to this size a request takes the latency as well */
@@ -46,6 +47,11 @@ static bool is_below(const char *path, const char *folder)
 {
 	size_t length = strlen(folder);
 	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static bool is_shared(const struct muster_sim_volume *volume)
+{
+	return strcmp(volume->path, MUSTER_SIM_SHARED) == 0;
 }
 
 /* Of the volumes that are mounted on the way, the last one. */
@@ -84,6 +90,31 @@ const struct muster_sim_volume *muster_standin_volume_of(int fd)
 	return named ? find(path) : NULL;
 }
 
+/* That of a transfer: a file of the machine that is really there, which a user has named, is in a folder that all nodes
+ * share. */
+static const struct muster_sim_volume *find_for_transfer(int fd)
+{
+	static const char *const others[] = { "/dev", "/proc", "/sys" };
+	const struct muster_sim_node *node = muster_sim_this_node();
+	const struct muster_sim_volume *shared = NULL;
+	char path[PATH_MAX];
+	struct stat status;
+	int kept_errno = errno;
+	bool regular = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && name_of(fd, path);
+	errno = kept_errno;
+	if (!regular || *path != '/' || strncmp(path, "/memfd:", 7) == 0)
+		return NULL;
+	if (is_below(path, root()))
+		return find(path);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (is_below(path, others[i]))
+			return NULL;
+	for (size_t i = 0; i < node->volume_count && i < VOLUMES_MAX; i++)
+		if (is_shared(&node->volumes[i]))
+			shared = &node->volumes[i];
+	return shared;
+}
+
 const struct muster_sim_volume *muster_standin_volume_at(int at, const char *path)
 {
 	if (*path == '/')
@@ -93,19 +124,21 @@ const struct muster_sim_volume *muster_standin_volume_at(int at, const char *pat
 
 /* -- time -- */
 
-static bool is_shared(const struct muster_sim_volume *volume)
+/* A file with a name was there before: one rank reads it for all. */
+static bool has_name(int fd)
 {
-	return strcmp(volume->path, MUSTER_SIM_SHARED) == 0;
+	struct stat status;
+	return fstat(fd, &status) == 0 && status.st_nlink > 0;
 }
 
 /* The ranks that use the volume at once, when this one uses pinned memory. */
-static size_t count_users(const struct muster_sim_volume *volume, bool write)
+static size_t count_users(const struct muster_sim_volume *volume, const struct muster_standin_transfer *transfer)
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
 	size_t users = 0;
 	if (is_shared(volume))
-		return cluster->rank_count;
-	if (write)
+		return has_name(transfer->fd) ? 1 : cluster->rank_count;
+	if (transfer->write)
 		return 1;
 	for (size_t i = 0; i < cluster->rank_count; i++)
 		users += cluster->ranks[i].node == muster_sim_this_rank()->node;
@@ -122,7 +155,7 @@ static double take_time(const struct muster_sim_volume *volume, const struct mus
 {
 	double gbps = transfer->write ? volume->write_gbps : volume->read_gbps;
 	if (is_pinned(transfer->data, transfer->bytes))
-		gbps /= (double)count_users(volume, transfer->write);
+		gbps /= (double)count_users(volume, transfer);
 	double *busy_until = &disks.busy_until[volume - muster_sim_this_node()->volumes][transfer->write];
 	double now = muster_standin_host_now(), latency = 0;
 	pthread_mutex_lock(&disks.lock);
@@ -158,7 +191,7 @@ static ssize_t carry_out(const struct muster_standin_transfer *t)
 
 ssize_t muster_standin_volume_transfer(const struct muster_standin_transfer *transfer, double *ret_end)
 {
-	const struct muster_sim_volume *volume = muster_standin_volume_of(transfer->fd);
+	const struct muster_sim_volume *volume = find_for_transfer(transfer->fd);
 	*ret_end = muster_standin_host_now();
 	if (!volume)
 		return carry_out(transfer);

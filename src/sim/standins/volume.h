@@ -7,7 +7,11 @@
  *
  * Whether the other ranks of the node use the disk too is not asked of real time, so that every run gives the same
  * values: who reads into memory that CUDA has pinned feeds a GPU, which all ranks of a node do at once, and has its
- * share of the bandwidth. A folder that nodes share has its bandwidth for all ranks of the job.
+ * share of the bandwidth. A folder that nodes share has its bandwidth for all ranks of the job, but for a file with a
+ * name, which one of them reads for all.
+ *
+ * Files of the machine that is really there, outside the simulated node's root, count as files in a folder that nodes
+ * share: what a user names on the command line is there for all simulated nodes.
  */
 #ifndef MUSTER_SIM_STANDINS_VOLUME_H
 #define MUSTER_SIM_STANDINS_VOLUME_H
