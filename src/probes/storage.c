@@ -1,17 +1,18 @@
-/* storage.c - the node's local NVMe disks and its temporary disk
+/* storage.c - the node's local NVMe disks, its temporary disk, and the file system that jobs may fill
  *
- * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.
+ * Reads what the kernel says: no disk is touched.
  */
+#include "system/disks.h"
+#include "system/scratch.h"
 #include "system/sysfs.h"
-#include "util/text.h"
 #include "probes/metrics.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static const struct muster_metric metrics[] = {
@@ -19,72 +20,24 @@ static const struct muster_metric metrics[] = {
 	NODE_METRIC("node.nvme_gb", MUSTER_NUMBER, "GB", "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
 	NODE_METRIC("node.temp_disk_gb", MUSTER_NUMBER, "GB",
 		"size of the cloud's temporary disk; null when there is none"),
+	NODE_METRIC("node.scratch_path", MUSTER_STRING, "",
+		"folder of the scratch: where a file system on the node's local disks is mounted, or that of "
+		"--storage"),
+	NODE_METRIC("node.scratch_filesystem", MUSTER_STRING, "", "its file system, such as xfs, ext4 or btrfs"),
+	NODE_METRIC("node.scratch_raid", MUSTER_STRING, "",
+		"how its disks are joined (raid0, raid10, linear, lvm-striped), or none"),
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.scratch_members", MUSTER_NUMBER, "",
+		"disks of its array that are there; without an array, 1", "raid", NULL),
+	NODE_METRIC("node.scratch_missing_members", MUSTER_NUMBER, "", "disks that its array has lost"),
+	NODE_METRIC("node.scratch_read_only", MUSTER_BOOLEAN, "", "the file system is mounted read-only"),
+	NODE_METRIC("node.scratch_size_gb", MUSTER_NUMBER, "GB", "size of the file system"),
+	NODE_METRIC("node.scratch_free_gb", MUSTER_NUMBER, "GB", "of it, free for users"),
+	NODE_METRIC("node.scratch_free_share", MUSTER_NUMBER, "", "share of the file system that is free for users"),
 };
-
-/* Parts of the model of NVMe disks that are at the other end of a network. */
-static const char *const remote_models[] = {
-	"MSFT NVMe Accelerator",                      /* Azure's managed disks */
-	"Amazon Elastic Block Store", "nvme_card-pd", /* Google's persistent disks; the local ones are "nvme_card" */
-};
-
-/* A link in a root that was copied or mounted must not lead out of it, to the machine that muster runs on. */
-static int stay_inside(struct muster_probe_ctx *ctx, const char *path, struct muster_error *err)
-{
-	char root[PATH_MAX], real[PATH_MAX];
-	if (!*muster_probe_env(ctx)->root)
-		return 0;
-	if (!realpath(muster_probe_env(ctx)->root, root) || !realpath(path, real))
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-	size_t length = strlen(root);
-	if (strncmp(real, root, length) != 0 || real[length] != '/')
-		return muster_fail(err, MUSTER_EIO, "%s points outside the root", path);
-	return 0;
-}
-
-/* A file of /sys/block/<disk>. */
-static int read_fact(struct muster_probe_ctx *ctx, const char *disk, const char *file, char *ret, size_t size,
-	struct muster_error *err)
-{
-	char path[PATH_MAX];
-	muster_root_path(ctx, path, sizeof path, "/sys/block/%s/%s", disk, file);
-	return stay_inside(ctx, path, err) < 0 ? -1 : muster_read_line(path, ret, size, err);
-}
-
-static int read_gb(struct muster_probe_ctx *ctx, const char *disk, double *ret, struct muster_error *err)
-{
-	char text[64];
-	if (read_fact(ctx, disk, "size", text, sizeof text, err) < 0)
-		return -1;
-	if (muster_sectors_gb(text, strlen(text), ret, err) < 0)
-		return muster_wrap(err, "size of %s", disk);
-	return 0;
-}
-
-/* nvme0n1, but neither nvme0n1p1 nor nvme0c1n1, which is one of the paths to nvme0n1. */
-static bool is_nvme_disk(const char *name)
-{
-	int used = 0;
-	return sscanf(name, "nvme%*[0-9]n%*[0-9]%n", &used) == 0 && used > 0 && !name[used];
-}
-
-/* -1 with err when that is not known. */
-static int find_out_local(struct muster_probe_ctx *ctx, const char *disk, bool *ret, struct muster_error *err)
-{
-	char model[256], transport[64];
-	if (read_fact(ctx, disk, "device/model", model, sizeof model, err) < 0)
-		return -1;
-	bool local = true;
-	for (size_t i = 0; i < sizeof remote_models / sizeof *remote_models; i++)
-		local = local && !strstr(model, remote_models[i]);
-	/* disks with several paths have it elsewhere */
-	if (read_fact(ctx, disk, "device/transport", transport, sizeof transport, NULL) == 0)
-		local = local && strcmp(transport, "pcie") == 0;
-	*ret = local;
-	return 0;
-}
 
 static void measure_nvme(struct muster_probe_ctx *ctx)
 {
+	const char *root = muster_probe_env(ctx)->root;
 	char path[PATH_MAX];
 	struct muster_names disks = { 0 };
 	struct muster_error why, no_size;
@@ -98,9 +51,9 @@ static void measure_nvme(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; result == 0 && i < disks.count; i++) {
 		bool local = false;
 		double gb = 0;
-		if (is_nvme_disk(disks.items[i]))
-			result = find_out_local(ctx, disks.items[i], &local, &why);
-		if (local && read_gb(ctx, disks.items[i], &gb, &no_size) < 0)
+		if (muster_disk_is_nvme(disks.items[i]))
+			result = muster_disk_is_local(root, disks.items[i], &local, &why);
+		if (local && muster_disk_gb(root, disks.items[i], &gb, &no_size) < 0)
 			sized = -1;
 		count += local;
 		total += gb;
@@ -112,39 +65,73 @@ static void measure_nvme(struct muster_probe_ctx *ctx)
 	muster_emit_result(ctx, "node.nvme_gb", NULL, result < 0 ? result : sized, muster_number(total), why.text);
 }
 
-/* The block device that the distribution's rules call the temporary one. The link is read and not followed: its last
- * part is the device's name in sysfs. */
-static int find_temp_disk(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
-{
-	static const char *const links[] = { "/dev/disk/azure/resource", "/dev/disk/cloud/azure_resource" };
-	char path[PATH_MAX], target[PATH_MAX];
-	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-		muster_root_path(ctx, path, sizeof path, "%s", links[i]);
-		ssize_t length = readlink(path, target, sizeof target - 1);
-		if (length < 0)
-			continue;
-		target[length] = '\0';
-		const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
-		if (!*name || strlen(name) >= size ||
-			name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789")] != '\0')
-			return muster_fail(
-				err, MUSTER_EIO, "%s points to \"%.60s\", which is not a disk", links[i], target);
-		memcpy(ret, name, strlen(name) + 1);
-		return 0;
-	}
-	return muster_fail(err, MUSTER_ENOTSUPPORTED, "there is no link %s or %s", links[0], links[1]);
-}
-
 static void measure_temp_disk(struct muster_probe_ctx *ctx)
 {
+	const char *root = muster_probe_env(ctx)->root;
 	struct muster_error why;
-	char disk[64];
+	char disk[MUSTER_DISK_NAME];
 	double gb = 0;
 	muster_step(ctx, "look for the temporary disk");
-	int result = find_temp_disk(ctx, disk, sizeof disk, &why);
+	int result = muster_disk_temporary(root, disk, sizeof disk, &why);
 	if (result == 0)
-		result = read_gb(ctx, disk, &gb, &why);
+		result = muster_disk_gb(root, disk, &gb, &why);
 	muster_emit_result(ctx, "node.temp_disk_gb", NULL, result, muster_number(gb), why.text);
+}
+
+static void measure_volume(struct muster_probe_ctx *ctx, const struct muster_scratch *scratch)
+{
+	bool known = scratch->members > 0;
+	muster_emit_result(
+		ctx, "node.scratch_raid", NULL, known ? 0 : -1, muster_string(scratch->raid), scratch->why_no_members);
+	muster_emit_result(ctx, "node.scratch_members", known ? scratch->raid : "unknown", known ? 0 : -1,
+		muster_number((double)scratch->members), scratch->why_no_members);
+	muster_emit_result(ctx, "node.scratch_missing_members", NULL, known ? 0 : -1,
+		muster_number((double)scratch->missing), scratch->why_no_members);
+}
+
+/* f_bavail is what others than root may use: a file system with 5 % kept for root is full when that is 0. */
+static void measure_space(struct muster_probe_ctx *ctx, const struct muster_scratch *scratch)
+{
+	char path[PATH_MAX];
+	struct statvfs space;
+	struct muster_error why;
+	muster_root_path(ctx, path, sizeof path, "%s", scratch->path);
+	muster_step(ctx, "statvfs of %s", scratch->path);
+	int result = statvfs(path, &space) < 0
+			     ? muster_fail(&why, MUSTER_EIO, "statvfs of %s: %s", scratch->path, strerror(errno))
+			     : 0;
+	if (result == 0 && space.f_blocks == 0)
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s has no size", scratch->path);
+	double unit = result < 0 ? 0 : (double)(space.f_frsize ? space.f_frsize : space.f_bsize) / 1e9;
+	double size = result < 0 ? 0 : (double)space.f_blocks * unit,
+	       left = result < 0 ? 0 : (double)space.f_bavail * unit;
+	muster_emit_result(ctx, "node.scratch_size_gb", NULL, result, muster_number(size), why.text);
+	muster_emit_result(ctx, "node.scratch_free_gb", NULL, result, muster_number(left), why.text);
+	muster_emit_result(ctx, "node.scratch_free_share", NULL, result, muster_number(left / size), why.text);
+}
+
+static void measure_scratch(struct muster_probe_ctx *ctx)
+{
+	static const char *const facts[] = { "path", "filesystem", "raid", "members", "missing_members", "read_only",
+		"size_gb", "free_gb", "free_share" };
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_scratch scratch;
+	struct muster_error why;
+	muster_step(ctx, "look for the scratch");
+	int result = env->storage_path ? muster_scratch_at(env->root, env->storage_path, &scratch, &why)
+				       : muster_scratch_find(env->root, &scratch, &why);
+	for (size_t i = 0; result < 0 && i < sizeof facts / sizeof *facts; i++) {
+		char metric[64];
+		snprintf(metric, sizeof metric, "node.scratch_%s", facts[i]);
+		muster_emit_null_for(ctx, metric, strcmp(facts[i], "members") == 0 ? "none" : NULL, "%s", why.text);
+	}
+	if (result < 0)
+		return;
+	muster_emit_for(ctx, "node.scratch_path", NULL, muster_string(scratch.path));
+	muster_emit_for(ctx, "node.scratch_filesystem", NULL, muster_string(scratch.filesystem));
+	measure_volume(ctx, &scratch);
+	muster_emit_for(ctx, "node.scratch_read_only", NULL, muster_boolean(scratch.read_only));
+	measure_space(ctx, &scratch);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -152,12 +139,13 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	(void)err;
 	measure_nvme(ctx);
 	measure_temp_disk(ctx);
+	measure_scratch(ctx);
 	return 0;
 }
 
 const struct muster_probe muster_probe_storage = {
 	.name = "storage",
-	.summary = "local NVMe disks and the temporary disk of the node",
+	.summary = "local disks of the node, and the file system on them",
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 5000,
 	.order = 25,

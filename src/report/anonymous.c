@@ -38,6 +38,7 @@ static const struct {
 	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
 	{ "node.other_jobs", HOLDS_JOBS, MUSTER_NAME_VALUE },
 	{ "node.placement_group", HOLDS_NAME, MUSTER_NAME_GROUP },
+	{ "node.scratch_path", HOLDS_NAME, MUSTER_NAME_FOLDER },
 	{ "node.slurm_topology", HOLDS_SWITCHES, MUSTER_NAME_SWITCH },
 	{ "node.sxid_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.topo_file", HOLDS_TEXT, MUSTER_NAME_NODE },

@@ -156,8 +156,8 @@ static const struct {
 	{ "/dev/disk/azure/resource", "../../sdb", NULL },
 	{ "/dev/disk/cloud/azure_resource", "../../sdb", NULL },
 	{ "/dev/disk/azure/resource", "/dev/sdb", NULL }, /* only its name is taken: it is looked for in the root */
-	{ "/dev/disk/azure/resource", "../../sdz", "/sys/block/sdz/size" },
-	{ "/dev/disk/azure/resource", "../../..", "points to \"../../..\", which is not a disk" },
+	{ "/dev/disk/azure/resource", "../../sdz", "there is no device sdz in " },
+	{ "/dev/disk/azure/resource", "../../..", "points to \"..\", which is not a disk" },
 	{ "/dev/disk/azure/resource", "../../", "which is not a disk" },
 };
 
@@ -208,10 +208,54 @@ END_TEST
 
 START_TEST(each_step_is_named)
 {
-	char *steps = muster_asprintf("list %s/sys/block\nlook for the temporary disk\n", context->root);
+	char *steps = muster_asprintf(
+		"list %s/sys/block\nlook for the temporary disk\nlook for the scratch\n", context->root);
 	measure();
 	ck_assert_str_eq(context->steps, steps);
 	free(steps);
+}
+END_TEST
+
+/* Its size and what is free are those of the machine that the test runs on. */
+START_TEST(the_scratch_is_described)
+{
+	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
+	put_link("/sys/dev/block/259:3", "../../block/nvme0n1");
+	fake_file(context, "/data", NULL);
+	fake_file(context, "/proc/self/mountinfo", "31 22 259:3 / /data rw - xfs /dev/nvme0n1 ro,attr2\n");
+	measure();
+	ck_assert_str_eq(fake_string(context, "node.scratch_path", NULL), "/data");
+	ck_assert_str_eq(fake_string(context, "node.scratch_filesystem", NULL), "xfs");
+	ck_assert_str_eq(fake_string(context, "node.scratch_raid", NULL), "none");
+	ck_assert_double_eq(fake_number(context, "node.scratch_members", "none"), 1);
+	ck_assert_double_eq(fake_number(context, "node.scratch_missing_members", NULL), 0);
+	ck_assert(fake_boolean(context, "node.scratch_read_only", NULL));
+	double size = fake_number(context, "node.scratch_size_gb", NULL);
+	double left = fake_number(context, "node.scratch_free_gb", NULL);
+	ck_assert_double_gt(size, 0);
+	ck_assert_double_le(left, size);
+	ck_assert_double_eq_tol(fake_number(context, "node.scratch_free_share", NULL), left / size, 1e-9);
+}
+END_TEST
+
+START_TEST(a_node_without_scratch_says_what_was_looked_for)
+{
+	fake_file(context, "/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+	measure();
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_path", NULL), "no scratch: "));
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_free_share", NULL), "no scratch: "));
+}
+END_TEST
+
+START_TEST(a_given_folder_takes_the_place_of_the_scratch)
+{
+	context->ctx.env.storage_path = "/shared/me";
+	fake_file(context, "/proc/self/mountinfo", "31 22 0:44 / /shared rw - nfs4 server:/export rw\n");
+	measure();
+	ck_assert_str_eq(fake_string(context, "node.scratch_path", NULL), "/shared/me");
+	ck_assert_str_eq(fake_string(context, "node.scratch_filesystem", NULL), "nfs4");
+	ck_assert_str_eq(fake_reason(context, "node.scratch_raid", NULL), "nfs4 is on no disk of this node");
+	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_size_gb", NULL), "No such file"));
 }
 END_TEST
 
@@ -274,6 +318,9 @@ int main(void)
 	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, LENGTH(links));
 	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, LENGTH(sizes));
 	tcase_add_test(tcase, each_step_is_named);
+	tcase_add_test(tcase, the_scratch_is_described);
+	tcase_add_test(tcase, a_node_without_scratch_says_what_was_looked_for);
+	tcase_add_test(tcase, a_given_folder_takes_the_place_of_the_scratch);
 	tcase_add_test(tcase, a_link_to_a_neighbour_of_the_root_is_not_followed);
 	tcase_add_test(tcase, of_two_links_to_a_temporary_disk_the_first_counts);
 	tcase_add_loop_test(tcase, the_name_of_a_disk_has_at_most_63_bytes, 0, 2);

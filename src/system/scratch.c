@@ -1,0 +1,289 @@
+/* scratch.c - the file system that a job may fill
+ *
+ * Names of mount points say nothing: images mount the same disks at /mnt, /mnt/resource_nvme, /mnt/localdisk, /scratch.
+ * What the file system consists of decides.
+ */
+#include "system/scratch.h"
+#include "system/disks.h"
+#include "util/array.h"
+#include "util/text.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct mount {
+	char number[32], top[PATH_MAX], point[PATH_MAX], filesystem[32], source[256];
+	bool read_only;
+};
+
+struct mounts {
+	struct mount *items;
+	size_t count, room;
+};
+
+/* Of /proc/self/mountinfo: blanks, tabs, line ends and backslashes are \ooo. */
+static void unescape(char *text)
+{
+	char *to = text;
+	for (const char *from = text; *from; from++) {
+		int byte, used = 0;
+		if (*from == '\\' && sscanf(from, "\\%3o%n", (unsigned *)&byte, &used) == 1 && used == 4) {
+			*to++ = (char)byte;
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+}
+
+/* "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue" */
+static bool parse(const char *line, struct mount *ret)
+{
+	char options[4096];
+	const char *dash = strstr(line, " - ");
+	if (!dash || sscanf(line, "%*s %*s %31s %4095s %4095s", ret->number, ret->top, ret->point) != 3 ||
+		sscanf(dash, " - %31s %255s %4095s", ret->filesystem, ret->source, options) != 3)
+		return false;
+	unescape(ret->top);
+	unescape(ret->point);
+	unescape(ret->source);
+	ret->read_only = strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
+	return true;
+}
+
+static int read_mounts(const char *root, struct mounts *ret, struct muster_error *err)
+{
+	char path[PATH_MAX], *line = NULL;
+	size_t room = 0;
+	snprintf(path, sizeof path, "%s/proc/self/mountinfo", root);
+	FILE *in = fopen(path, "re");
+	if (!in)
+		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	while (getline(&line, &room, in) >= 0) {
+		MUSTER_ARRAY_GROW(ret->items, ret->count, ret->room);
+		ret->count += parse(line, &ret->items[ret->count]);
+	}
+	free(line);
+	fclose(in);
+	return 0;
+}
+
+/* A later mount at the same place hides this one. */
+static bool is_hidden(const struct mounts *mounts, size_t index)
+{
+	for (size_t i = index + 1; i < mounts->count; i++)
+		if (strcmp(mounts->items[i].point, mounts->items[index].point) == 0)
+			return true;
+	return false;
+}
+
+/* The device below a file system: by its number, or by the name of the source where it has none of its own (btrfs). */
+static int device_of(const char *root, const struct mount *mount, char *ret, size_t size, struct muster_error *err)
+{
+	const char *name = strncmp(mount->source, "/dev/", 5) == 0 ? strrchr(mount->source, '/') + 1 : NULL;
+	if (strncmp(mount->number, "0:", 2) != 0)
+		return muster_disk_by_number(root, mount->number, ret, size, err);
+	if (!name || strcmp(mount->filesystem, "btrfs") != 0 || strlen(name) >= size)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is on no disk of this node", mount->filesystem);
+	memcpy(ret, name, strlen(name) + 1);
+	return 0;
+}
+
+static int volume_of(const char *root, const struct mount *mount, struct muster_volume *ret, struct muster_error *err)
+{
+	char device[MUSTER_DISK_NAME];
+	if (device_of(root, mount, device, sizeof device, err) < 0)
+		return -1;
+	return strcmp(mount->filesystem, "btrfs") == 0 ? muster_volume_of_btrfs(root, device, ret, err)
+						       : muster_volume_of(root, device, ret, err);
+}
+
+static bool has_disk(const struct muster_volume *volume, const char *disk)
+{
+	for (size_t i = 0; i < volume->disk_count; i++)
+		if (strcmp(volume->disks[i], disk) == 0)
+			return true;
+	return false;
+}
+
+static bool share_a_disk(const struct muster_volume *a, const struct muster_volume *b)
+{
+	for (size_t i = 0; i < a->disk_count; i++)
+		if (has_disk(b, a->disks[i]))
+			return true;
+	return false;
+}
+
+static bool is_temporary(const char *root, const struct muster_volume *volume)
+{
+	char disk[MUSTER_DISK_NAME];
+	return volume->disk_count == 1 && muster_disk_temporary(root, disk, sizeof disk, NULL) == 0 &&
+	       strcmp(disk, volume->disks[0]) == 0;
+}
+
+/* Where a distribution and its users have what is not to be filled. */
+static bool is_of_the_system(const char *point)
+{
+	static const char *const places[] = { "/boot", "/dev", "/efi", "/etc", "/home", "/nix", "/opt", "/proc",
+		"/root", "/run", "/snap", "/srv", "/sys", "/usr", "/var" };
+	if (strcmp(point, "/") == 0)
+		return true;
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		size_t length = strlen(places[i]);
+		if (strncmp(point, places[i], length) == 0 && (point[length] == '/' || point[length] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* Also where a container sees the root file system of its host, at any place. */
+static bool has_a_system(const char *root, const char *point)
+{
+	char path[2 * PATH_MAX];
+	snprintf(path, sizeof path, "%s%s/etc/passwd", root, point);
+	return access(path, F_OK) == 0;
+}
+
+static bool may_be_scratch(const char *root, const struct mounts *mounts, size_t index)
+{
+	const struct mount *mount = &mounts->items[index];
+	bool whole = strcmp(mount->top, "/") == 0 || strcmp(mount->filesystem, "btrfs") == 0; /* not its subvolumes */
+	return whole && muster_text_has_word("xfs ext4 btrfs", mount->filesystem) && mount->point[0] == '/' &&
+	       !is_of_the_system(mount->point) && !is_hidden(mounts, index) && !has_a_system(root, mount->point);
+}
+
+static void describe(
+	const char *root, const struct mount *mount, const struct muster_volume *volume, struct muster_scratch *ret)
+{
+	size_t disks = volume->members + volume->members_missing;
+	bool local = volume->nvme_count == volume->disk_count;
+	int length;
+	if (local && strcmp(volume->raid, "none") == 0)
+		length = snprintf(ret->layout, sizeof ret->layout, "1 NVMe disk");
+	else if (local)
+		length = snprintf(ret->layout, sizeof ret->layout, "%s of %zu NVMe disks", volume->raid, disks);
+	else
+		length = snprintf(ret->layout, sizeof ret->layout, "%s",
+			is_temporary(root, volume) ? "temporary disk" : "other disks");
+	snprintf(ret->layout + length, sizeof ret->layout - (size_t)length, "%s%s",
+		strcmp(mount->filesystem, "btrfs") == 0 ? ", btrfs" : "", volume->encrypted ? ", encrypted" : "");
+	snprintf(ret->raid, sizeof ret->raid, "%s", volume->raid);
+	ret->members = volume->members;
+	ret->missing = volume->members_missing;
+}
+
+static void start(const struct mount *mount, const char *path, struct muster_scratch *ret)
+{
+	*ret = (struct muster_scratch){ .read_only = mount->read_only };
+	snprintf(ret->path, sizeof ret->path, "%s", path);
+	snprintf(ret->filesystem, sizeof ret->filesystem, "%s", mount->filesystem);
+	snprintf(ret->layout, sizeof ret->layout, "%s", mount->filesystem);
+}
+
+/* How good a place for the scratch it is: more is better, 0 is none. Local disks before the cloud's, more of them
+ * before larger ones. */
+struct rank {
+	size_t kind, disks;
+	double gb;
+};
+
+static struct rank rank_of(const char *root, const struct mount *mount, const struct muster_volume *volume)
+{
+	char device[MUSTER_DISK_NAME];
+	struct rank rank = { .disks = volume->disk_count };
+	if (volume->disk_count > 0 && volume->nvme_count == volume->disk_count)
+		rank.kind = 2;
+	else if (is_temporary(root, volume))
+		rank.kind = 1;
+	if (rank.kind > 0 && device_of(root, mount, device, sizeof device, NULL) == 0 &&
+		muster_disk_gb(root, device, &rank.gb, NULL) < 0)
+		rank.gb = 0;
+	return rank;
+}
+
+static bool is_better(const struct rank *a, const struct rank *b)
+{
+	if (a->kind != b->kind)
+		return a->kind > b->kind;
+	return a->disks != b->disks ? a->disks > b->disks : a->gb > b->gb;
+}
+
+/* The disks of the root file system; none where it is an overlay or on the network. */
+static struct muster_volume volume_of_system(const char *root, const struct mounts *mounts)
+{
+	struct muster_volume volume = { .disk_count = 0 };
+	for (size_t i = 0; i < mounts->count; i++)
+		if (strcmp(mounts->items[i].point, "/") == 0 && !is_hidden(mounts, i) &&
+			volume_of(root, &mounts->items[i], &volume, NULL) < 0)
+			volume.disk_count = 0;
+	return volume;
+}
+
+int muster_scratch_find(const char *root, struct muster_scratch *ret, struct muster_error *err)
+{
+	struct mounts mounts = { 0 };
+	struct rank best = { 0 };
+	struct muster_scratch found = { .path = "" };
+	char unknown[512] = "";
+	if (read_mounts(root, &mounts, err) < 0)
+		return -1;
+	const struct muster_volume system = volume_of_system(root, &mounts);
+	for (size_t i = 0; i < mounts.count; i++) {
+		struct muster_volume volume;
+		struct muster_error why;
+		if (!may_be_scratch(root, &mounts, i))
+			continue;
+		if (volume_of(root, &mounts.items[i], &volume, &why) < 0) {
+			snprintf(unknown, sizeof unknown, "; %s: %s", mounts.items[i].point, why.text);
+			continue;
+		}
+		if (share_a_disk(&volume, &system))
+			continue;
+		struct rank rank = rank_of(root, &mounts.items[i], &volume);
+		if (rank.kind == 0 || !is_better(&rank, &best))
+			continue;
+		best = rank;
+		start(&mounts.items[i], mounts.items[i].point, &found);
+		describe(root, &mounts.items[i], &volume, &found);
+	}
+	free(mounts.items);
+	if (best.kind == 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"no scratch: no xfs, ext4 or btrfs on local NVMe disks or on the cloud's temporary "
+			"disk is mounted outside the folders of the system%s",
+			unknown);
+	*ret = found;
+	return 0;
+}
+
+int muster_scratch_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
+{
+	struct mounts mounts = { 0 };
+	struct muster_volume volume;
+	struct muster_error why;
+	const struct mount *on = NULL;
+	if (read_mounts(root, &mounts, err) < 0)
+		return -1;
+	for (size_t i = 0; i < mounts.count; i++) {
+		const char *point = mounts.items[i].point;
+		size_t length = strcmp(point, "/") == 0 ? 0 : strlen(point);
+		bool above = strncmp(folder, point, length) == 0 && (folder[length] == '/' || folder[length] == '\0');
+		if (above && (!on || length >= strlen(on->point) || strcmp(on->point, "/") == 0))
+			on = &mounts.items[i];
+	}
+	int result = on ? 0 : muster_fail(err, MUSTER_EIO, "%s: no mount of it is known", folder);
+	if (result == 0) {
+		start(on, folder, ret);
+		if (volume_of(root, on, &volume, &why) == 0)
+			describe(root, on, &volume, ret);
+		else
+			snprintf(ret->why_no_members, sizeof ret->why_no_members, "%s", why.text);
+	}
+	free(mounts.items);
+	return result;
+}

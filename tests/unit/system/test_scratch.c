@@ -1,0 +1,356 @@
+/* test_scratch.c - which file system of a small node is its scratch, and what it consists of */
+#include "check_main.h"
+#include "temporary_root.h"
+#include "system/disks.h"
+#include "system/scratch.h"
+
+#include <stdbool.h>
+
+#define LOCAL "Microsoft NVMe Direct Disk v2"
+#define ROOT_MOUNT "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+
+static char root[64];
+static struct muster_scratch scratch;
+static struct muster_error err;
+
+static void put(const char *path, const char *text)
+{
+	char whole[512];
+	snprintf(whole, sizeof whole, "%s%s", root, path);
+	temporary_root_make_folders(root, whole);
+	FILE *out = fopen(whole, "we");
+	ck_assert_msg(out != NULL, "%s", whole);
+	fputs(text, out);
+	ck_assert_int_eq(fclose(out), 0);
+}
+
+static void link_to(const char *path, const char *target)
+{
+	char whole[512];
+	snprintf(whole, sizeof whole, "%s%s", root, path);
+	temporary_root_make_folders(root, whole);
+	ck_assert_msg(symlink(target, whole) == 0, "%s", whole);
+}
+
+/* A device as sysfs shows it: its path below /sys/block, its number, its size. */
+static void device(const char *path, const char *number, const char *sectors)
+{
+	char file[256], target[256];
+	snprintf(file, sizeof file, "/sys/block/%s/size", path);
+	put(file, sectors);
+	if (strchr(path, '/')) {
+		snprintf(file, sizeof file, "/sys/block/%s/partition", path);
+		put(file, "1\n");
+	}
+	snprintf(file, sizeof file, "/sys/dev/block/%s", number);
+	snprintf(target, sizeof target, "../../block/%s", path);
+	link_to(file, target);
+}
+
+static void nvme(int number, const char *model)
+{
+	char name[64], path[128], dev[32];
+	snprintf(name, sizeof name, "nvme%dn1", number);
+	snprintf(dev, sizeof dev, "259:%d", number);
+	device(name, dev, "1875000000\n");
+	snprintf(path, sizeof path, "/sys/block/%s/device/model", name);
+	put(path, model);
+}
+
+/* An array of the disks first to last, of `wanted`. */
+static void md(const char *name, const char *number, const char *level, int first, int last, const char *wanted)
+{
+	char path[128];
+	device(name, number, "15000000000\n");
+	snprintf(path, sizeof path, "/sys/block/%s/md/level", name);
+	put(path, level);
+	snprintf(path, sizeof path, "/sys/block/%s/md/raid_disks", name);
+	put(path, wanted);
+	for (int i = first; i <= last; i++) {
+		char target[64];
+		snprintf(path, sizeof path, "/sys/block/%s/slaves/nvme%dn1", name, i);
+		snprintf(target, sizeof target, "../../nvme%dn1", i);
+		link_to(path, target);
+	}
+}
+
+static void temporary_disk(void)
+{
+	device("sdb", "8:16", "5872025600\n");
+	device("sdb/sdb1", "8:17", "5872025600\n");
+	link_to("/dev/disk/azure/resource", "../../sdb");
+}
+
+static void setup(void)
+{
+	temporary_root_make_in_memory(root, sizeof root, "scratch");
+	device("sda", "8:0", "62500000\n");
+	device("sda/sda1", "8:1", "62500000\n");
+	for (int i = 0; i < 8; i++)
+		nvme(i, LOCAL);
+}
+
+static void teardown(void)
+{
+	temporary_root_remove(root);
+}
+
+static void find(const char *mounts)
+{
+	char text[4096];
+	snprintf(text, sizeof text, ROOT_MOUNT "%s", mounts);
+	put("/proc/self/mountinfo", text);
+	ck_assert_msg(muster_scratch_find(root, &scratch, &err) == 0, "%s", err.text);
+}
+
+static void find_none(const char *mounts, const char *part)
+{
+	char text[4096];
+	snprintf(text, sizeof text, ROOT_MOUNT "%s", mounts);
+	put("/proc/self/mountinfo", text);
+	ck_assert_msg(muster_scratch_find(root, &scratch, &err) < 0, "%s", scratch.path);
+	ck_assert_msg(err.code == MUSTER_ENOTSUPPORTED && strstr(err.text, part), "%s", err.text);
+}
+
+START_TEST(an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted)
+{
+	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
+	temporary_disk();
+	find("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n"
+	     "31 22 9:127 / /mnt/resource_nvme rw,relatime shared:9 - xfs /dev/md127 rw,attr2,inode64\n");
+	ck_assert_str_eq(scratch.path, "/mnt/resource_nvme");
+	ck_assert_str_eq(scratch.filesystem, "xfs");
+	ck_assert_str_eq(scratch.raid, "raid0");
+	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks");
+	ck_assert_uint_eq(scratch.members, 8);
+	ck_assert_uint_eq(scratch.missing, 0);
+	ck_assert(!scratch.read_only);
+}
+END_TEST
+
+START_TEST(most_disks_come_before_size_and_size_before_order)
+{
+	md("md0", "9:0", "raid0\n", 0, 1, "2\n");
+	device("nvme3n1/nvme3n1p1", "259:30", "99999999999\n");
+	device("nvme4n1/nvme4n1p1", "259:40", "1000\n");
+	find("30 22 259:30 / /data rw - xfs /dev/nvme3n1p1 rw\n31 22 9:0 / /two rw - xfs /dev/md0 rw\n");
+	ck_assert_str_eq(scratch.path, "/two");
+	find("30 22 259:40 / /small rw - xfs /dev/nvme4n1p1 rw\n31 22 259:30 / /large rw - ext4 /dev/nvme3n1p1 rw\n");
+	ck_assert_str_eq(scratch.path, "/large");
+	ck_assert_str_eq(scratch.layout, "1 NVMe disk");
+	ck_assert_str_eq(scratch.raid, "none");
+	ck_assert_uint_eq(scratch.members, 1);
+}
+END_TEST
+
+START_TEST(the_temporary_disk_is_the_scratch_of_a_node_without_others)
+{
+	temporary_disk();
+	find("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n");
+	ck_assert_str_eq(scratch.path, "/mnt");
+	ck_assert_str_eq(scratch.layout, "temporary disk");
+	ck_assert_uint_eq(scratch.members, 1);
+}
+END_TEST
+
+START_TEST(a_disk_that_an_array_lost_is_counted)
+{
+	md("md127", "9:127", "raid0\n", 1, 7, "8\n");
+	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
+	ck_assert_uint_eq(scratch.members, 7);
+	ck_assert_uint_eq(scratch.missing, 1);
+	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks");
+	put("/sys/block/md127/md/dev-nvme3n1/state", "faulty\n");
+	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
+	ck_assert_uint_eq(scratch.missing, 2);
+}
+END_TEST
+
+/* mdadm makes an array of level 5 by rebuilding its last disk. */
+START_TEST(an_array_that_is_being_built_has_lost_nothing)
+{
+	md("md127", "9:127", "raid5\n", 0, 7, "8\n");
+	put("/sys/block/md127/md/degraded", "1\n");
+	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
+	ck_assert_uint_eq(scratch.missing, 1);
+	put("/sys/block/md127/md/sync_action", "recover\n");
+	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
+	ck_assert_uint_eq(scratch.missing, 0);
+	put("/sys/block/md127/md/sync_action", "idle\n");
+	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
+	ck_assert_uint_eq(scratch.missing, 1);
+}
+END_TEST
+
+static const struct {
+	const char *least, *best, *raid;
+} stripes[] = {
+	{ "65536\n", "524288\n", "lvm-striped" },
+	{ "512\n", "0\n", "linear" },
+	{ "4096\n", "4096\n", "linear" },
+};
+
+START_TEST(a_volume_of_lvm_is_striped_or_not)
+{
+	device("dm-0", "253:0", "15000000000\n");
+	put("/sys/block/dm-0/dm/uuid", "LVM-Zk3mVQ6s0YhUeN1rjBqXtW8d2LwGf5aC\n");
+	put("/sys/block/dm-0/queue/minimum_io_size", stripes[_i].least);
+	put("/sys/block/dm-0/queue/optimal_io_size", stripes[_i].best);
+	link_to("/sys/block/dm-0/slaves/nvme0n1", "../../nvme0n1");
+	link_to("/sys/block/dm-0/slaves/nvme1n1", "../../nvme1n1");
+	find("31 22 253:0 / /scratch rw - xfs /dev/mapper/vg-data rw\n");
+	ck_assert_str_eq(scratch.raid, stripes[_i].raid);
+	ck_assert_uint_eq(scratch.members, 2);
+}
+END_TEST
+
+START_TEST(encryption_is_in_the_layout)
+{
+	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
+	device("dm-0", "253:0", "15000000000\n");
+	put("/sys/block/dm-0/dm/uuid", "CRYPT-LUKS2-0123-scratch\n");
+	link_to("/sys/block/dm-0/slaves/md127", "../../md127");
+	find("31 22 253:0 / /scratch rw - ext4 /dev/mapper/scratch rw\n");
+	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks, encrypted");
+}
+END_TEST
+
+START_TEST(devices_of_btrfs_are_an_array)
+{
+	for (int i = 0; i < 4; i++) {
+		char path[128], target[64];
+		snprintf(path, sizeof path, "/sys/fs/btrfs/1234-abcd/devices/nvme%dn1", i);
+		snprintf(target, sizeof target, "../../../../block/nvme%dn1", i);
+		link_to(path, target);
+		snprintf(path, sizeof path, "/sys/fs/btrfs/1234-abcd/devinfo/%d/missing", i + 1);
+		put(path, "0\n");
+	}
+	put("/sys/fs/btrfs/1234-abcd/allocation/data/raid0/used_bytes", "0\n");
+	put("/sys/fs/btrfs/1234-abcd/allocation/data/flags", "1\n");
+	find("31 22 0:55 /@data /data rw - btrfs /dev/nvme2n1 rw,subvol=/@data\n");
+	ck_assert_str_eq(scratch.layout, "raid0 of 4 NVMe disks, btrfs");
+	put("/sys/fs/btrfs/1234-abcd/devinfo/5/missing", "1\n");
+	find("31 22 0:55 /@data /data rw - btrfs /dev/nvme2n1 rw,subvol=/@data\n");
+	ck_assert_uint_eq(scratch.missing, 1);
+	ck_assert_uint_eq(scratch.members, 4);
+}
+END_TEST
+
+START_TEST(a_read_only_file_system_is_the_scratch_and_said_to_be_one)
+{
+	find("31 22 259:3 / /scratch ro - xfs /dev/nvme3n1 ro,attr2\n");
+	ck_assert(scratch.read_only);
+	/* a container's mount of it */
+	find("31 22 259:3 / /scratch ro - xfs /dev/nvme3n1 rw,attr2\n");
+	ck_assert(!scratch.read_only);
+	find("31 22 259:3 / /scratch rw - ext4 /dev/nvme3n1 rw,errors=remount-ro\n");
+	ck_assert(!scratch.read_only);
+}
+END_TEST
+
+static const char *const no_scratch[] = {
+	"",
+	"31 22 259:3 / /boot rw - ext4 /dev/nvme3n1 rw\n",
+	"31 22 259:3 / /boot/efi rw - ext4 /dev/nvme3n1 rw\n",
+	"31 22 259:3 / /home rw - ext4 /dev/nvme3n1 rw\n",
+	"31 22 259:3 / /var/lib/docker rw - ext4 /dev/nvme3n1 rw\n",
+	"31 22 259:3 / /data rw - vfat /dev/nvme3n1 rw\n",
+	"31 22 259:3 /work /workspace rw - ext4 /dev/nvme3n1 rw\n", /* a folder of it, in a container */
+	"31 22 259:99 / /data rw - xfs /dev/nvme99n1 rw\n",         /* the network's, see setup */
+	"31 22 8:1 / /mnt rw - ext4 /dev/sda1 rw\n",                /* the system's own disk */
+	"31 22 0:44 / /mnt rw - nfs4 server:/export rw\n",
+	"31 22 0:44 / /lustre rw - lustre 10.0.0.1@tcp:/fs rw\n",
+	"31 22 259:3 / /mnt rw - xfs /dev/nvme3n1 rw\n32 22 0:44 / /mnt rw - nfs4 server:/export rw\n", /* hidden */
+	"31 22 259:4 / /data rw - xfs /dev/nvme4n1 rw\n30 1 259:40 / / rw - ext4 /dev/nvme4n1p1 rw\n",
+	"31 22 259:5 / /host rw - xfs /dev/nvme5n1 rw\n",
+	"a line of another kind\n",
+};
+
+START_TEST(what_is_no_scratch_is_not_found)
+{
+	nvme(99, "MSFT NVMe Accelerator v1.0");
+	device("nvme4n1/nvme4n1p1", "259:40", "1000\n");
+	put("/host/etc/passwd", "root:x:0:0::/root:/bin/sh\n");
+	find_none(no_scratch[_i], "no scratch: no xfs, ext4 or btrfs on local NVMe disks");
+}
+END_TEST
+
+START_TEST(an_array_with_one_disk_of_the_network_is_no_scratch)
+{
+	nvme(8, "MSFT NVMe Accelerator v1.0");
+	md("md127", "9:127", "raid0\n", 7, 8, "2\n");
+	find_none("31 22 9:127 / /data rw - xfs /dev/md127 rw\n", "no scratch");
+}
+END_TEST
+
+START_TEST(what_sysfs_does_not_say_is_in_the_reason)
+{
+	find_none("31 22 259:77 / /data rw - xfs /dev/nvme77n1 rw\n", "; /data: /sys/dev/block/259:77");
+	link_to("/sys/dev/block/259:78", "../../block/../../../etc/x y");
+	find_none("31 22 259:78 / /data rw - xfs /dev/nvme77n1 rw\n", "which is not a device");
+	device("md1", "9:1", "1000\n");
+	link_to("/sys/block/md1/slaves/md1", "../../md1");
+	find_none("31 22 9:1 / /data rw - xfs /dev/md1 rw\n", "devices on devices without end");
+}
+END_TEST
+
+START_TEST(blanks_in_a_mount_point_are_read)
+{
+	find("31 22 259:3 / /fast\\040disk rw - xfs /dev/nvme3n1 rw\n");
+	ck_assert_str_eq(scratch.path, "/fast disk");
+}
+END_TEST
+
+static const struct {
+	const char *folder, *layout, *filesystem;
+	size_t members;
+} given[] = {
+	{ "/mnt/nvme/a/b", "1 NVMe disk", "xfs", 1 },
+	{ "/mnt/nvme", "1 NVMe disk", "xfs", 1 },
+	{ "/mnt/nvmexyz", "other disks", "ext4", 1 },
+	{ "/shared/x", "nfs4", "nfs4", 0 },
+	{ "/home/user", "other disks", "ext4", 1 },
+};
+
+START_TEST(a_given_folder_has_the_facts_of_its_file_system)
+{
+	put("/proc/self/mountinfo", ROOT_MOUNT "31 22 259:3 / /mnt/nvme rw - xfs /dev/nvme3n1 rw\n"
+					       "32 22 0:44 / /shared rw - nfs4 server:/export rw\n");
+	ck_assert_msg(muster_scratch_at(root, given[_i].folder, &scratch, &err) == 0, "%s", err.text);
+	ck_assert_str_eq(scratch.path, given[_i].folder);
+	ck_assert_str_eq(scratch.layout, given[_i].layout);
+	ck_assert_str_eq(scratch.filesystem, given[_i].filesystem);
+	ck_assert_uint_eq(scratch.members, given[_i].members);
+	ck_assert_int_eq(scratch.why_no_members[0] != '\0', given[_i].members == 0);
+}
+END_TEST
+
+START_TEST(a_node_that_does_not_show_its_mounts_is_an_error)
+{
+	ck_assert_int_eq(muster_scratch_find(root, &scratch, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EIO);
+	ck_assert_int_eq(muster_scratch_at(root, "/x", &scratch, &err), -1);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tcase = tcase_create("scratch");
+	tcase_add_checked_fixture(tcase, setup, teardown);
+	tcase_add_test(tcase, an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted);
+	tcase_add_test(tcase, most_disks_come_before_size_and_size_before_order);
+	tcase_add_test(tcase, the_temporary_disk_is_the_scratch_of_a_node_without_others);
+	tcase_add_test(tcase, a_disk_that_an_array_lost_is_counted);
+	tcase_add_test(tcase, an_array_that_is_being_built_has_lost_nothing);
+	tcase_add_loop_test(tcase, a_volume_of_lvm_is_striped_or_not, 0, LENGTH(stripes));
+	tcase_add_test(tcase, encryption_is_in_the_layout);
+	tcase_add_test(tcase, devices_of_btrfs_are_an_array);
+	tcase_add_test(tcase, a_read_only_file_system_is_the_scratch_and_said_to_be_one);
+	tcase_add_loop_test(tcase, what_is_no_scratch_is_not_found, 0, LENGTH(no_scratch));
+	tcase_add_test(tcase, an_array_with_one_disk_of_the_network_is_no_scratch);
+	tcase_add_test(tcase, what_sysfs_does_not_say_is_in_the_reason);
+	tcase_add_test(tcase, blanks_in_a_mount_point_are_read);
+	tcase_add_loop_test(tcase, a_given_folder_has_the_facts_of_its_file_system, 0, LENGTH(given));
+	tcase_add_test(tcase, a_node_that_does_not_show_its_mounts_is_an_error);
+	return check_main(tcase);
+}
