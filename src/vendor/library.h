@@ -38,7 +38,7 @@ int muster_library_open(struct muster_library *library, struct muster_error *err
 
 /* Each in the file of its own name. */
 extern struct muster_library muster_cuda_library, muster_nvml_library, muster_nccl_library, muster_verbs_library,
-	muster_cublaslt_library;
+	muster_cublaslt_library, muster_cufile_library;
 
 /* The libraries that every run tries to open: CUDA, NVML, NCCL, verbs. */
 #define MUSTER_LIBRARY_COUNT 4

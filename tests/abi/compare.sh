@@ -1,7 +1,7 @@
 #!/bin/sh
 # compare.sh - our declarations of a vendor's library against the vendor's own header
 #
-# usage: compare.sh COMPILER cuda|cublaslt|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
+# usage: compare.sh COMPILER cuda|cublaslt|cufile|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]
 #
 # One program is compiled twice, once with our types and once with the vendor's. It prints every constant, size and
 # offset that our header declares, and whether each prototype is the vendor's. Any difference between the two outputs
@@ -19,7 +19,7 @@ source=$here/../../src
 ours=$(find "$source" -name "${library}_abi.h")
 
 case $library in
-cuda | cublaslt) from="the CUDA Toolkit" ;;
+cuda | cublaslt | cufile) from="the CUDA Toolkit" ;;
 nccl) from="the CUDA Toolkit, or NVIDIA's package libnccl-dev" ;;
 nvml) from="the CUDA Toolkit, or Debian's and Ubuntu's package libnvidia-ml-dev" ;;
 pmix) from="Debian's and Ubuntu's package libpmix-dev" ;;
@@ -30,9 +30,11 @@ pmix) from="Debian's and Ubuntu's package libpmix-dev" ;;
 esac
 header=$library.h
 [ "$library" != cublaslt ] || header=cublasLt.h
-for folder in "$vendor" $([ "$library" != nccl ] || echo "${cuda:-missing}"); do
+needs_cuda=no
+case $library in nccl | cufile) needs_cuda=yes ;; esac
+for folder in "$vendor" $([ $needs_cuda = no ] || echo "${cuda:-missing}"); do
 	if [ ! -d "$folder" ]; then
-		[ "$folder" != missing ] || library=cuda from="the CUDA Toolkit (nccl.h includes it)"
+		[ "$folder" != missing ] || library=cuda from="the CUDA Toolkit ($header includes it)"
 		echo "skipped: no $header here; it comes with $from; -DMUSTER_VENDOR_INCLUDE=FOLDER names another" \
 			"place"
 		exit 77
@@ -49,6 +51,14 @@ plain=$(sed -E 's,/\*.*\*/,,' "$ours")
 	printf '%s\n' "$plain" | sed -nE '/ncclConfig_t|GpuFabricInfoV_t;/!s/^(typedef|\}).*[ *]([A-Za-z0-9_]+);.*/FACT(sizeof(\2))/p'
 	printf '%s\n' "$plain" | awk '
 		/^typedef (struct|union).*\{$/ { inside = 1; count = 0; next }
+		inside && /^\t(struct|union) \{$/ { nested = count; next } # of no type name: its fields, then itself
+		inside && /^\t\} / {
+			gsub(/[};[:space:]]/, "")
+			for (i = nested; i < count; i++)
+				field[i] = $0 "." field[i]
+			field[count++] = $0
+			next
+		}
 		inside && /^\}/ {
 			gsub(/[};[:space:]]/, "")
 			for (i = 0; i < count; i++)

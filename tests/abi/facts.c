@@ -52,6 +52,17 @@
 #define RESULT cublasStatus_t
 #define MORE_FUNCTIONS(X) X(size_t, cublasLtGetVersion, (void))
 
+#elif defined ABI_cufile
+#ifdef ABI_vendor
+#include <cufile.h>
+#undef cuFileDriverClose /* the older name is in every library */
+CUfileError_t cuFileDriverClose(void);
+#endif
+#include "vendor/cufile_abi.h"
+#define FUNCTIONS MUSTER_CUFILE_FUNCTIONS
+#define RESULT CUfileError_t
+#define MORE_FUNCTIONS MUSTER_CUFILE_OTHER_FUNCTIONS
+
 #elif defined ABI_pmix
 #ifdef ABI_vendor
 #include <pmix.h>

@@ -1,13 +1,13 @@
 # Our declarations of the vendors' functions against the vendors' own headers, wherever those are installed; and what
 # the program is linked with. The comparison compiles when the test runs, so that a header we have never seen can fail
 # a test but not the build.
-set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, cublasLt.h, nccl.h, nvml.h and pmix.h in, before the usual ones")
+set(MUSTER_VENDOR_INCLUDE "" CACHE STRING "Folders to look for cuda.h, cublasLt.h, cufile.h, nccl.h, nvml.h and pmix.h in, before the usual ones")
 
 file(GLOB toolkits LIST_DIRECTORIES true /usr/local/cuda*/include)
 list(SORT toolkits COMPARE NATURAL ORDER DESCENDING)
 pkg_check_modules(PMIX QUIET pmix)
 set(MUSTER_HEADER_cublaslt cublasLt.h)
-foreach(library cuda cublaslt nccl nvml pmix)
+foreach(library cuda cublaslt cufile nccl nvml pmix)
 	if(NOT MUSTER_HEADER_${library})
 		set(MUSTER_HEADER_${library} ${library}.h)
 	endif()

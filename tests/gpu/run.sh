@@ -73,7 +73,7 @@ timed() {
 }
 
 abi() {
-	for library in cuda nvml nccl; do
+	for library in cuda nvml nccl cufile; do
 		header=$(find -L /usr/local/cuda/include /usr/include "$nccl_folder/../include" /opt -name $library.h \
 			-not -path '*/linux/*' -not -path '*/hwloc/*' 2>/dev/null | head -n 1)
 		toolkit=$(find -L /usr/local/cuda/include /usr/include -name cuda.h -not -path '*/linux/*' \
