@@ -3,6 +3,7 @@
 
 #include "vendor/cublaslt_abi.h"
 #include "vendor/cuda_abi.h"
+#include "vendor/cufile_abi.h"
 #include "vendor/nccl_abi.h"
 #include "vendor/nvml_abi.h"
 #include "util/text.h"
@@ -21,9 +22,12 @@ static const char *const words[] = {
 const char *const muster_sim_misbehaviour_functions[] = {
 #define X(symbol, parameters) #symbol,
 	MUSTER_CUDA_FUNCTIONS(X) MUSTER_CUBLASLT_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
-		MUSTER_NCCL_FUNCTIONS(X)
+		MUSTER_NCCL_FUNCTIONS(X) MUSTER_CUFILE_FUNCTIONS(X)
 #undef X
-			"cublasLtGetVersion",
+#define X(result, symbol, parameters) #symbol,
+			MUSTER_CUFILE_OTHER_FUNCTIONS(X)
+#undef X
+				"cublasLtGetVersion",
 	"nvmlErrorString",
 	"ncclGetErrorString",
 	"ncclGetLastError",

@@ -53,6 +53,12 @@ check libcuda.so.1
 check libcublasLt.so.13
 
 {
+	functions src/vendor/cufile_abi.h cuFile
+	echo muster_standin_mark
+} >"$work/wanted"
+check libcufile.so.0
+
+{
 	functions src/vendor/nvml_abi.h nvml
 	echo nvmlErrorString
 	echo muster_standin_mark

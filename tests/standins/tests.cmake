@@ -10,7 +10,7 @@ foreach(source IN LISTS STANDIN_TESTS)
 	add_executable(standin_${name} ${source})
 	target_compile_definitions(standin_${name} PRIVATE MUSTER_BUILD_DIR="${CMAKE_BINARY_DIR}")
 	target_link_libraries(standin_${name} PRIVATE standin_example)
-	add_dependencies(standin_${name} standin_cuda standin_cublaslt standin_nvml standin_nccl standin_verbs standin_preload)
+	add_dependencies(standin_${name} standin_cuda standin_cublaslt standin_cufile standin_nvml standin_nccl standin_verbs standin_preload)
 	add_test(NAME standins.${name} COMMAND standin_${name})
 	set_tests_properties(standins.${name} PROPERTIES TIMEOUT 120 LABELS standins
 		ENVIRONMENT CK_DEFAULT_TIMEOUT=60)

@@ -3,7 +3,7 @@
  * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams and events, cuda_copies.c
  * the copies,
  * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel or NCCL has written,
- * cuda_compare.c what kernels find that read it. Every exported function runs
+ * cuda_recognise.c what comes from a file, cuda_compare.c what kernels find that read it. Every exported function runs
  * between an _enter_ and leave, which hold the one lock.
  */
 #ifndef MUSTER_SIM_STANDINS_CUDA_H
@@ -93,6 +93,8 @@ struct CUctx_st *muster_simcuda_current(void); /* NULL: none */
 size_t muster_simcuda_free_bytes(const struct CUctx_st *context);
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret);
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes);
+/* The same, where data of a file would not survive the fold. */
+void muster_simcuda_take(struct muster_simcuda_range to, const void *from, size_t bytes);
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes);
 void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words);
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);

@@ -51,7 +51,7 @@ static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_ra
 void muster_simcuda_copy(const struct muster_simcuda_operation *operation)
 {
 	switch (operation->kind) {
-	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); break;
+	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_take(operation->to, operation->source, operation->bytes); break;
 	case MUSTER_SIMCUDA_TO_HOST:
 		if (!is_repeated(operation))
 			muster_simcuda_get(operation->from, operation->target, operation->bytes);

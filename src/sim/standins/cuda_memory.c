@@ -109,7 +109,7 @@ void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
 {
 	struct muster_simcuda_range place;
 	if (muster_simcuda_range_find(to, bytes, &place))
-		muster_simcuda_put(place, from, bytes);
+		muster_simcuda_take(place, from, bytes);
 }
 
 unsigned long long muster_standin_cuda_sum(CUdeviceptr from, size_t bytes)
