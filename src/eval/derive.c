@@ -366,6 +366,7 @@ void muster_run_derive(struct muster_run *run)
 	bool needed[BOUNDS], any = false;
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
 	muster_run_derive_imex(run);
+	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);
 	for (size_t i = 0; i < BOUNDS; i++) {

@@ -19,10 +19,14 @@ void muster_run_derive_usual(struct muster_run *run, const struct muster_exchang
  * some rack do not follow each other. A run that has the metric already keeps what it has. */
 void muster_run_derive_racks(struct muster_run *run);
 
-/* Add node.imex_state; what an exchange can reach, and what others like it do; how even the steps of a rack are; and
- * for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and nccl.alltoall_limit_gbps, and,
- * when trial rings looked for a cause, the limit of a ring of one node: null with a reason where it is not known. The
- * step between the last sample of a run and its judgement; a run that has the metric already stays as it is. No I/O. */
+/* Add node.disk_to_gpu_gbps to each node with ranks that have read from the disk, unless the node has it already. */
+void muster_run_derive_disk(struct muster_run *run);
+
+/* Add node.imex_state; what the disks bring to the GPUs; what an exchange can reach, and what others like it do; how
+ * even the steps of a rack are; and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
+ * nccl.alltoall_limit_gbps, and, when trial rings looked for a cause, the limit of a ring of one node: null with a
+ * reason where it is not known. The step between the last sample of a run and its judgement; a run that has the metric
+ * already stays as it is. No I/O. */
 void muster_run_derive(struct muster_run *run);
 
 /* Add the limit of a ring of all ranks of a run in so many NVLink domains, as if all nodes and ranks were like the one

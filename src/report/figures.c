@@ -16,6 +16,8 @@ const struct muster_figure muster_figures[MUSTER_FIGURE_COUNT] = {
 	{ "gpu.d2h_together_gbps", "D2H, all GPUs at once", NULL, NULL, NULL },
 	{ "gpu.bidirectional_gbps", "H2D while D2H runs", "direction", "h2d", NULL },
 	{ "gpu.bidirectional_gbps", "D2H while H2D runs", "direction", "d2h", NULL },
+	{ "gpu.stream_gbps", "stream, host to GPU", "source", "host", NULL },
+	{ "gpu.stream_gbps", "stream, disk to GPU", "source", "disk", NULL },
 	{ "gpu.memory_write_gbps", "GPU memory, written", NULL, NULL, NULL },
 	{ "gpu.memory_read_gbps", "GPU memory, read", NULL, NULL, NULL },
 	{ "nccl.allreduce_busbw_gbps", "all-reduce busbw", NULL, NULL, NULL },

@@ -31,6 +31,7 @@ GROUPS = {
     "roce": ("RoCE ports", "an adapter without a GID of RoCE v2: no IP address on the interface"),
     "nic": ("Network adapters with several ports", "a port of a bond that is down: cable, switch port or transceiver"),
     "copy": ("Copies between host and GPU", "a PCIe link with a lower generation or width, memory on the wrong NUMA node, another program on the host, a faulty GPU"),
+    "stream": ("Data that streams from the host and the disk to the GPU", "a slow or worn disk, a degraded array, other programs on the node, a PCIe link or a power limit that slows copies beside products; wrong data: a disk, memory or a GPU"),
     "load": ("GPUs under load", "heat, a power limit or brake, changed clocks, faulty memory, a faulty GPU, other programs"),
     "ring": ("The all-reduce", "GPUDirect RDMA off, sockets in place of InfiniBand, a slow node or link, wrong NCCL settings, an old image"),
     "nccl": ("NCCL's network", "a network plugin that NCCL does not find, or a slow start of NCCL"),

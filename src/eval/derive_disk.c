@@ -1,0 +1,55 @@
+/* derive_disk.c - what the disks of a node bring to its GPUs: the sum over its ranks, which read at the same time */
+#include "eval/derive.h"
+
+#include "muster/probe.h"
+
+#include <string.h>
+
+/* From the disk, while the GPU has nothing else to do. */
+static bool is_from_disk(const struct muster_sample *sample)
+{
+	const char *source = muster_label_string(sample->labels, sample->label_count, "source");
+	const char *load = muster_label_string(sample->labels, sample->label_count, "load");
+	return source && load && strcmp(source, "disk") == 0 && strcmp(load, "alone") == 0;
+}
+
+/* The last of a rank's values: several where the measurement was repeated. */
+static const struct muster_sample *find(const struct muster_rank *rank, const struct muster_metric *metric)
+{
+	const struct muster_sample *found = NULL;
+	for (size_t i = 0; i < rank->samples.count; i++)
+		if (rank->samples.items[i].metric == metric && is_from_disk(&rank->samples.items[i]))
+			found = &rank->samples.items[i];
+	return found;
+}
+
+/* Without a value of each rank that measured there is no sum: its reason is that of the first rank without one. */
+static void derive_node(
+	struct muster_node *node, const struct muster_metric *stream, const struct muster_metric *sum_metric)
+{
+	struct muster_sample sum = { .metric = sum_metric, .value = muster_number(0) };
+	bool any = false;
+	for (size_t i = 0; i < node->rank_count && !sum.reason; i++) {
+		const struct muster_sample *sample = find(&node->ranks[i], stream);
+		if (!sample)
+			continue;
+		any = true;
+		if (sample->value.type == MUSTER_NUMBER)
+			sum.value.number += sample->value.number;
+		else
+			sum.reason = sample->reason ? sample->reason : "not measured";
+	}
+	if (sum.reason)
+		sum.value = (struct muster_value){ .type = MUSTER_NULL };
+	if (any)
+		muster_samples_add(&node->samples, sum);
+}
+
+void muster_run_derive_disk(struct muster_run *run)
+{
+	const struct muster_metric *stream = muster_metric_find("gpu.stream_gbps"),
+				   *sum = muster_metric_find("node.disk_to_gpu_gbps");
+	for (size_t i = 0; i < run->node_count; i++)
+		if (!muster_samples_find(&run->nodes[i].samples, sum))
+			derive_node(&run->nodes[i], stream, sum);
+}

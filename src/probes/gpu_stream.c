@@ -1,0 +1,241 @@
+/* gpu_stream.c - data that streams to the GPU while it computes: from the host's memory, and from the disk
+ *
+ * As a program works that keeps the layers of a model outside the GPU's memory: buffers on the GPU's NUMA node, as many
+ * in flight as there are, each filled again when its copy is done. A rank streams from the host in its own turn. From
+ * the disk all ranks of the node stream at once, each a file of its own, since they share the disks.
+ */
+#include "probes/gpu_stream/stream.h"
+
+#include "probes/metrics.h"
+#include "system/scratch.h"
+#include "util/text.h"
+#include "vendor/cufile.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+static const struct muster_metric metrics[] = {
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.stream_gbps", MUSTER_NUMBER, "GB/s",
+		"buffers that stream to the GPU, one rank of the node at a time from the host's memory (host), all at "
+		"once "
+		"from the disk (disk), while the GPU has nothing else to do (alone) or multiplies matrices (products)",
+		"gpu", "source", "load"),
+	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.stream_wrong", MUSTER_NUMBER, "",
+		"16-byte words that came to the GPU other than they were sent or written", "gpu", "source"),
+	GPU_METRIC(
+		"gpu.stream_tested_mib", MUSTER_NUMBER, "MiB", "data of this rank that streamed from the disk, once"),
+	GPU_METRIC("gpu.cufile_gbps", MUSTER_NUMBER, "GB/s", "the same file to the GPU by cuFile (GPUDirect Storage)"),
+	GPU_METRIC("gpu.cufile_path", MUSTER_STRING, "",
+		"how cuFile moves it: \"direct: ...\", or \"compatibility: ...\" with what stands in the direct way"),
+	GPU_METRIC("gpu.cufile_wrong", MUSTER_NUMBER, "", "16-byte words that cuFile brought other than written"),
+	NODE_METRIC("node.disk_to_gpu_gbps", MUSTER_NUMBER, "GB/s",
+		"sum of gpu.stream_gbps from the disk, alone, over the ranks of the node; not measured but derived"),
+};
+
+#define MIB ((size_t)1 << 20)
+#define HOST_SLOTS 4
+#define HOST_SLOT_BYTES (32 * MIB)
+#define DISK_SLOTS MUSTER_STREAM_SLOTS_MOST
+#define DISK_SLOT_BYTES (4 * MIB)
+#define FILE_MOST ((uint64_t)1 << 30) /* of a rank */
+#define AGAIN_MS 8000.0               /* another pass begins only within that time */
+
+enum source { HOST, DISK };
+static const char *const sources[] = { "host", "disk" };
+static const char *const loads[] = { "alone", "products" };
+
+/* ---- what is told ---- */
+
+static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool products, int result,
+	const struct muster_stream_pass *pass, const char *why)
+{
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
+		muster_string(sources[source]), muster_string(loads[products]) };
+	if (result < 0)
+		muster_emit_null(ctx, "gpu.stream_gbps", labels, 3, "%s", why);
+	else
+		muster_emit(
+			ctx, "gpu.stream_gbps", labels, 3, muster_number((double)pass->bytes / 1e9 / pass->seconds));
+}
+
+static void tell_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
+{
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
+		muster_string(sources[source]) };
+	if (result < 0)
+		muster_emit_null(ctx, "gpu.stream_wrong", labels, 2, "%s", why);
+	else
+		muster_emit(ctx, "gpu.stream_wrong", labels, 2, muster_number((double)wrong));
+}
+
+static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)
+{
+	const char *const figures[] = { "gpu.cufile_gbps", "gpu.cufile_path", "gpu.cufile_wrong" };
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		muster_emit_null_for(ctx, figures[i], muster_probe_env(ctx)->gpu->bus_id, "%s", why);
+}
+
+/* Why nothing comes from the disk. */
+static void tell_no_disk(struct muster_probe_ctx *ctx, const char *why)
+{
+	tell_rate(ctx, DISK, false, -1, NULL, why);
+	tell_rate(ctx, DISK, true, -1, NULL, why);
+	tell_wrong(ctx, DISK, -1, 0, why);
+	muster_emit_null_for(ctx, "gpu.stream_tested_mib", muster_probe_env(ctx)->gpu->bus_id, "%s", why);
+	tell_no_cufile(ctx, why);
+}
+
+/* ---- measuring ---- */
+
+static int pass(struct muster_stream *stream, enum source source, const struct muster_stream_file *file, bool products,
+	struct muster_stream_pass *ret, struct muster_error *err)
+{
+	return source == HOST ? muster_stream_from_host(stream, products, ret, err)
+			      : muster_stream_from_disk(stream, file, products, ret, err);
+}
+
+/* Alone, and beside products where the GPU can make them. */
+static int measure(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
+	struct muster_error *err)
+{
+	uint64_t wrong = 0;
+	for (int products = 0; products < 2; products++) {
+		struct muster_stream_pass result;
+		if (products && !stream->products.ready) {
+			tell_rate(stream->ctx, source, true, -1, NULL, stream->products.why_not);
+			continue;
+		}
+		if (pass(stream, source, file, products, &result, err) < 0)
+			return -1;
+		tell_rate(stream->ctx, source, products, 0, &result, NULL);
+		if (source == DISK && !products)
+			muster_emit_for(stream->ctx, "gpu.stream_tested_mib", stream->bus_id,
+				muster_number((double)(result.bytes / MIB)));
+		wrong += result.wrong;
+	}
+	tell_wrong(stream->ctx, source, 0, wrong, NULL);
+	return 0;
+}
+
+static void measure_cufile(struct muster_stream *stream, const struct muster_stream_file *file)
+{
+	struct muster_stream_pass result;
+	struct muster_error why = { 0 };
+	char path[160] = "";
+	if (muster_stream_from_cufile(stream, file, &result, path, sizeof path, &why) < 0) {
+		tell_no_cufile(stream->ctx, why.text);
+		return;
+	}
+	muster_emit_for(stream->ctx, "gpu.cufile_gbps", stream->bus_id,
+		muster_number((double)result.bytes / 1e9 / result.seconds));
+	muster_emit_for(stream->ctx, "gpu.cufile_path", stream->bus_id, muster_string(path));
+	muster_emit_for(stream->ctx, "gpu.cufile_wrong", stream->bus_id, muster_number((double)result.wrong));
+}
+
+/* As often as the user wants, as long as there is time. */
+static int measure_again(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
+	struct muster_error *err)
+{
+	double end = muster_now_ms() + AGAIN_MS;
+	int done = 0;
+	do {
+		if (measure(stream, source, file, err) < 0)
+			return -1;
+	} while (++done < muster_probe_env(stream->ctx)->repeats && muster_now_ms() < end);
+	return 0;
+}
+
+/* ---- the probe ---- */
+
+static void begin(struct muster_probe_ctx *ctx)
+{
+	if (muster_probe_env(ctx)->storage)
+		muster_cufile_quiet();
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	struct muster_stream stream;
+	if (!muster_probe_env(ctx)->storage)
+		return 0;
+	int failed = muster_stream_init(&stream, ctx, HOST_SLOTS, HOST_SLOT_BYTES, HOST_SLOTS * HOST_SLOT_BYTES, err);
+	if (failed == 0)
+		failed = measure_again(&stream, HOST, NULL, err);
+	muster_stream_done(&stream);
+	return failed < 0 ? muster_wrap(err, "from the host") : 0;
+}
+
+/* The rank's part of the node's bytes. */
+static size_t file_bytes(const struct muster_probe_env *env)
+{
+	uint64_t bytes = env->storage_bytes / (uint64_t)(env->local_ranks > 0 ? env->local_ranks : 1);
+	return (size_t)(bytes > FILE_MOST ? FILE_MOST : bytes < DISK_SLOT_BYTES ? DISK_SLOT_BYTES : bytes);
+}
+
+static int measure_disk(struct muster_stream *stream, struct muster_stream_file *file, struct muster_error *err)
+{
+	if (!file->file.direct) {
+		char why[sizeof file->file.why_buffered + 64];
+		snprintf(why, sizeof why, "no direct I/O, and a cache is no disk: %s", file->file.why_buffered);
+		tell_no_disk(stream->ctx, why);
+		return 0;
+	}
+	if (measure_again(stream, DISK, file, err) < 0)
+		return -1;
+	measure_cufile(stream, file);
+	return 0;
+}
+
+/* Where the rank's file goes. */
+static int find_folder(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_scratch scratch;
+	if (env->storage_path)
+		snprintf(ret, size, "%s", env->storage_path);
+	else if (muster_scratch_find(env->root, &scratch, err) < 0)
+		return -1;
+	else
+		muster_root_path(ctx, ret, size, "%s", scratch.path);
+	return 0;
+}
+
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_stream stream;
+	struct muster_stream_file file;
+	struct muster_error why = { 0 };
+	char folder[PATH_MAX];
+	if (!env->storage)
+		return 0;
+	if (find_folder(ctx, folder, sizeof folder, &why) < 0) {
+		tell_no_disk(ctx, why.text);
+		return 0;
+	}
+	int failed = muster_stream_init(&stream, ctx, DISK_SLOTS, DISK_SLOT_BYTES, file_bytes(env), err);
+	if (failed == 0) {
+		if (muster_stream_file_init(&stream, folder, stream.bytes, &file, &why) < 0)
+			tell_no_disk(ctx, why.text);
+		else
+			failed = measure_disk(&stream, &file, err);
+		muster_stream_file_done(&stream, &file);
+	}
+	muster_stream_done(&stream);
+	return failed < 0 ? muster_wrap(err, "from the disk") : 0;
+}
+
+const struct muster_probe muster_probe_gpu_stream = {
+	.name = "gpu_stream",
+	.summary = "data that streams from the host and from the disk to the GPU while it computes",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 60000,
+	.order = 62,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.begin = begin,
+	.run = run,
+	.phase = MUSTER_PHASE_COPIES,
+	.together = together,
+};

@@ -1,0 +1,177 @@
+/* cufile.c - from a file to the GPU by cuFile
+ *
+ * cuFile does not say whether it takes the direct path for a file. So it is asked first to take no other, and only if
+ * that fails to take its compatibility mode.
+ */
+#include "probes/gpu_stream/stream.h"
+
+#include "util/clock.h"
+#include "util/text.h"
+#include "vendor/cufile.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#define THREADS 4
+#define PIECE ((size_t)16 << 20)
+#define READ_MS 5000.0 /* no new piece begins after that */
+
+struct session {
+	const struct muster_cufile *lib;
+	bool open;
+	CUfileHandle_t handle; /* NULL: the file is not registered */
+	CUfileError_t status;  /* why it is not */
+};
+
+static void end_session(struct session *session)
+{
+	if (session->handle)
+		session->lib->cuFileHandleDeregister(session->handle);
+	if (session->open)
+		session->lib->cuFileDriverClose();
+	session->handle = NULL;
+	session->open = false;
+}
+
+/* Open the driver and register the file. */
+static int begin_session(struct session *session, int fd, bool compatible, struct muster_error *err)
+{
+	CUfileDescr_t description = { .type = CU_FILE_HANDLE_TYPE_OPAQUE_FD, .handle.fd = fd };
+	muster_cufile_allow_compatibility(compatible);
+	session->status = session->lib->cuFileDriverOpen();
+	if (muster_cufile_check(session->status, err, "cuFileDriverOpen") < 0)
+		return -1;
+	session->open = true;
+	session->status = session->lib->cuFileHandleRegister(&session->handle, &description);
+	if (muster_cufile_check(session->status, err, "cuFileHandleRegister") == 0)
+		return 0;
+	session->handle = NULL;
+	end_session(session);
+	return -1;
+}
+
+static void name_direct(const struct session *session, char *path, size_t size)
+{
+	CUfileDrvProps_t properties = { 0 };
+	CUfileError_t status = session->lib->cuFileDriverGetProperties(&properties);
+	if (status.err == CU_FILE_SUCCESS && (properties.nvfs.major_version || properties.nvfs.minor_version))
+		snprintf(path, size, "direct: nvidia-fs %u.%u", properties.nvfs.major_version,
+			properties.nvfs.minor_version);
+	else
+		snprintf(path, size, "direct: PCI peer-to-peer");
+}
+
+static int open_session(struct session *session, int fd, char *path, size_t size, struct muster_error *err)
+{
+	if (begin_session(session, fd, false, err) == 0) {
+		name_direct(session, path, size);
+		return 0;
+	}
+	snprintf(path, size, "compatibility: %s", muster_cufile_meaning(session->status));
+	return begin_session(session, fd, true, err);
+}
+
+/* What the threads share. */
+struct reads {
+	const struct muster_stream *stream;
+	const struct session *session;
+	CUcontext context;
+	size_t bytes;
+	double end; /* by muster_now_ms */
+	_Atomic size_t next, done;
+	_Atomic int error; /* errno, or minus a CUfileOpError; 0: none */
+};
+
+static void *read_pieces(void *arg)
+{
+	struct reads *reads = arg;
+	if (reads->stream->cuda->cuCtxSetCurrent(reads->context) != CUDA_SUCCESS)
+		reads->error = -(int)CU_FILE_CUDA_DRIVER_ERROR;
+	while (!reads->error && (reads->next == 0 || muster_now_ms() < reads->end)) {
+		size_t at = atomic_fetch_add(&reads->next, PIECE), left = at < reads->bytes ? reads->bytes - at : 0;
+		size_t bytes = left < PIECE ? left : PIECE;
+		if (bytes == 0)
+			break;
+		ssize_t got = reads->session->lib->cuFileRead(
+			reads->session->handle, (void *)(uintptr_t)reads->stream->device, bytes, (off_t)at, (off_t)at);
+		if (got == (ssize_t)bytes)
+			reads->done += bytes;
+		else
+			reads->error = got >= 0 ? EIO : got == -1 ? errno : (int)got;
+	}
+	return NULL;
+}
+
+static int check_reads(const struct reads *reads, struct muster_error *err)
+{
+	if (reads->error < 0)
+		return muster_cufile_check((CUfileError_t){ .err = (CUfileOpError)-reads->error }, err, "cuFileRead");
+	if (reads->error > 0)
+		return muster_fail(err, MUSTER_EIO, "cuFileRead: %s", strerror(reads->error));
+	return 0;
+}
+
+static int read_all(struct reads *reads, double *ret_seconds, struct muster_error *err)
+{
+	pthread_t threads[THREADS];
+	size_t count = 0;
+	double began = muster_clock_now(&muster_clock_raw);
+	reads->end = muster_now_ms() + READ_MS;
+	while (count < THREADS && pthread_create(&threads[count], NULL, read_pieces, reads) == 0)
+		count++;
+	for (size_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	*ret_seconds = (muster_clock_now(&muster_clock_raw) - began) / 1e3;
+	if (count == 0)
+		return muster_fail(err, MUSTER_ENOMEM, "no thread for reads by cuFile");
+	return check_reads(reads, err);
+}
+
+/* Pieces are taken in their order, so what was read has no gaps once all threads have ended. */
+static int measure(struct muster_stream *stream, const struct session *session, const struct muster_stream_file *file,
+	struct muster_stream_pass *ret, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = stream->cuda;
+	CUdevice device = muster_probe_env(stream->ctx)->gpu->cuda_device;
+	void *memory = (void *)(uintptr_t)stream->device;
+	struct reads reads = {
+		.stream = stream, .session = session, .bytes = file->bytes < stream->bytes ? file->bytes : stream->bytes
+	};
+	struct muster_stream_pass pass = { 0 };
+	if (muster_stream_clear(stream, err) < 0 ||
+		MUSTER_CUDA(cuda, err, cuDevicePrimaryCtxRetain, &reads.context, device) < 0)
+		return -1;
+	/* Where the GPU's window on PCI is too small for it, cuFile goes through buffers of its own. */
+	bool registered = session->lib->cuFileBufRegister(memory, stream->bytes, 0).err == CU_FILE_SUCCESS;
+	int failed = read_all(&reads, &pass.seconds, err);
+	if (registered)
+		session->lib->cuFileBufDeregister(memory);
+	cuda->cuDevicePrimaryCtxRelease_v2(device);
+	pass.bytes = reads.done;
+	if (failed < 0 || muster_stream_verify(stream, pass.bytes, file->seed, &pass.wrong, err) < 0)
+		return -1;
+	if (!(pass.seconds > 0))
+		return muster_fail(err, MUSTER_EIO, "reads by cuFile took no time");
+	*ret = pass;
+	return 0;
+}
+
+int muster_stream_from_cufile(struct muster_stream *stream, const struct muster_stream_file *file,
+	struct muster_stream_pass *ret, char *path, size_t path_size, struct muster_error *err)
+{
+	struct session session = { .lib = muster_cufile(err) };
+	if (!session.lib)
+		return -1;
+	if (!file->file.direct)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "cuFile needs direct I/O: %s", file->file.why_buffered);
+	muster_step(stream->ctx, "%zu MiB from the disk to the GPU by cuFile", file->bytes >> 20);
+	if (open_session(&session, file->file.fd, path, path_size, err) < 0)
+		return -1;
+	int failed = measure(stream, &session, file, ret, err);
+	end_session(&session);
+	return failed;
+}

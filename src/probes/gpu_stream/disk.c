@@ -1,0 +1,155 @@
+/* disk.c - from a file through pinned buffers to the GPU: while one buffer is copied, the others are read
+ *
+ * Every block of the file has a place of its own in the GPU's memory, and is compared there when the time is taken.
+ */
+#include "probes/gpu_stream/stream.h"
+
+#include "storage/pattern.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <time.h>
+
+#define WRITE_MS 8000.0 /* no new request begins after that */
+#define READ_MS 5000.0
+#define STALLED_MS 10000 /* one request */
+
+int muster_stream_file_init(struct muster_stream *stream, const char *folder, size_t bytes,
+	struct muster_stream_file *ret, struct muster_error *err)
+{
+	double end = muster_now_ms() + WRITE_MS;
+	*ret = (struct muster_stream_file){ .file = { .fd = -1 }, .seed = muster_storage_seed() };
+	bytes -= bytes % stream->slot_bytes;
+	muster_step(stream->ctx, "write of %zu MiB to %s", bytes >> 20, folder);
+	if (muster_storage_file_open(folder, bytes, &ret->file, err) < 0)
+		return -1;
+	ret->io = muster_io_new((unsigned)stream->slots, err);
+	if (!ret->io)
+		return -1;
+	for (size_t next = 0; next < bytes || muster_io_running(ret->io) > 0;) {
+		bool more = next < bytes && (next == 0 || muster_now_ms() < end);
+		size_t slot = next / stream->slot_bytes;
+		if (more && slot >= stream->slots && muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
+			return -1;
+		if (!more) {
+			if (muster_io_running(ret->io) == 0)
+				break;
+			if (muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
+				return -1;
+			continue;
+		}
+		void *data = (char *)stream->host.data + slot * stream->slot_bytes;
+		muster_storage_fill(data, stream->slot_bytes, next, ret->seed);
+		if (muster_io_start(ret->io, MUSTER_IO_WRITE, &ret->file, data, stream->slot_bytes, next, slot, err) <
+			0)
+			return -1;
+		next += stream->slot_bytes;
+		ret->bytes = next;
+	}
+	return muster_storage_file_settle(&ret->file, err);
+}
+
+void muster_stream_file_done(struct muster_stream *stream, struct muster_stream_file *file)
+{
+	stream->lent = file->io && muster_io_running(file->io) > 0;
+	muster_io_free(file->io);
+	muster_storage_file_close(&file->file);
+	file->io = NULL;
+}
+
+/* A pass over the file. */
+struct pipeline {
+	struct muster_stream *stream;
+	const struct muster_stream_file *file;
+	enum { UNUSED, READS, COPIES } slots[MUSTER_STREAM_SLOTS_MOST];
+	size_t at[MUSTER_STREAM_SLOTS_MOST]; /* where in the file and in the GPU's memory */
+	size_t started;                      /* bytes of which the read has begun */
+	size_t busy;                         /* slots */
+	double end;                          /* no new read begins after it, by muster_now_ms */
+};
+
+/* Begin a read in every slot that is free. */
+static int start_reads(struct pipeline *p, struct muster_error *err)
+{
+	struct muster_stream *stream = p->stream;
+	size_t most = p->file->bytes < stream->bytes ? p->file->bytes : stream->bytes;
+	for (size_t slot = 0; slot < stream->slots && p->started < most; slot++) {
+		if (p->slots[slot] != UNUSED || (p->started > 0 && muster_now_ms() > p->end))
+			continue;
+		if (muster_io_start(p->file->io, MUSTER_IO_READ, &p->file->file,
+			    (char *)stream->host.data + slot * stream->slot_bytes, stream->slot_bytes, p->started, slot,
+			    err) < 0)
+			return -1;
+		p->slots[slot] = READS;
+		p->at[slot] = p->started;
+		p->started += stream->slot_bytes;
+		p->busy++;
+	}
+	return 0;
+}
+
+/* Free the slots whose copy is done. */
+static int end_copies(struct pipeline *p, struct muster_error *err)
+{
+	for (size_t slot = 0; slot < p->stream->slots; slot++) {
+		int done = p->slots[slot] == COPIES ? muster_stream_copied(p->stream, slot, err) : 0;
+		if (done < 0)
+			return -1;
+		if (done == 0)
+			continue;
+		p->slots[slot] = UNUSED;
+		p->busy--;
+	}
+	return 0;
+}
+
+/* Wait for a read and queue its copy; where no read is under way, let the copies go on. */
+static int end_read(struct pipeline *p, struct muster_error *err)
+{
+	const struct timespec pause = { .tv_nsec = 10000 };
+	size_t slot;
+	if (muster_io_running(p->file->io) == 0) {
+		if (muster_now_ms() > p->end + STALLED_MS)
+			return muster_fail(
+				err, MUSTER_ETIME, "copies to the GPU were not done after %d s", STALLED_MS / 1000);
+		nanosleep(&pause, NULL);
+		return 0;
+	}
+	if (muster_io_wait(p->file->io, STALLED_MS, &slot, err) < 0)
+		return -1;
+	p->slots[slot] = COPIES;
+	return muster_stream_copy(p->stream, slot, p->at[slot], p->stream->slot_bytes, err);
+}
+
+static int run_pipeline(struct pipeline *p, bool beside_products, struct muster_error *err)
+{
+	do {
+		if ((beside_products && muster_stream_products_keep(p->stream, err) < 0) || start_reads(p, err) < 0 ||
+			end_read(p, err) < 0 || end_copies(p, err) < 0)
+			return -1;
+	} while (p->busy > 0);
+	return 0;
+}
+
+int muster_stream_from_disk(struct muster_stream *stream, const struct muster_stream_file *file, bool beside_products,
+	struct muster_stream_pass *ret, struct muster_error *err)
+{
+	struct pipeline p = { .stream = stream, .file = file, .end = muster_now_ms() + READ_MS };
+	struct muster_stream_pass pass = { 0 };
+	muster_step(stream->ctx, "%zu MiB from the disk to the GPU%s", file->bytes >> 20,
+		beside_products ? " beside matrix products" : "");
+	if (muster_stream_clear(stream, err) < 0 || (beside_products && muster_stream_products_keep(stream, err) < 0))
+		return -1;
+	double began = muster_clock_now(&muster_clock_raw);
+	if (run_pipeline(&p, beside_products, err) < 0)
+		return -1;
+	pass.seconds = (muster_clock_now(&muster_clock_raw) - began) / 1e3;
+	pass.bytes = p.started;
+	if ((beside_products && muster_stream_products_stop(stream, err) < 0) ||
+		muster_stream_verify(stream, pass.bytes, file->seed, &pass.wrong, err) < 0)
+		return -1;
+	if (!(pass.seconds > 0))
+		return muster_fail(err, MUSTER_EIO, "reads from the disk took no time");
+	*ret = pass;
+	return 0;
+}

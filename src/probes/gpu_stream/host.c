@@ -1,0 +1,84 @@
+/* host.c - a stream of buffers from the host's memory to the GPU
+ *
+ * A buffer is free for the next data when its copy is done, as where layers of a model are streamed: never more than
+ * the slots are in flight. The GPU's clock times the copies.
+ */
+#include "probes/gpu_stream/stream.h"
+
+#include "storage/pattern.h"
+#include "util/text.h"
+
+#include <time.h>
+
+#define COPIES 64
+#define PASS_MS 5000.0   /* no new copy is queued after that */
+#define STUCK_MS 20000.0 /* one copy */
+
+/* Wait for a slot's last copy, and keep the products going. */
+static int wait_slot(struct muster_stream *stream, size_t slot, bool beside_products, struct muster_error *err)
+{
+	const struct timespec pause = { .tv_nsec = 10000 };
+	double deadline = muster_now_ms() + STUCK_MS;
+	for (int done; (done = muster_stream_copied(stream, slot, err)) != 1; nanosleep(&pause, NULL)) {
+		if (done < 0 || (beside_products && muster_stream_products_keep(stream, err) < 0))
+			return -1;
+		if (muster_now_ms() > deadline)
+			return muster_fail(err, MUSTER_ETIME, "a copy of %zu MiB to the GPU was not done after %.0f s",
+				stream->slot_bytes >> 20, STUCK_MS / 1e3);
+	}
+	return beside_products ? muster_stream_products_keep(stream, err) : 0;
+}
+
+/* Each slot goes to a place of its own. */
+static int queue(struct muster_stream *stream, size_t slot, struct muster_error *err)
+{
+	return muster_stream_copy(stream, slot, slot * stream->slot_bytes, stream->slot_bytes, err);
+}
+
+/* The copies of a pass. The first one of each slot warms up. */
+static int run_copies(struct muster_stream *stream, bool beside_products, size_t *ret_count, struct muster_error *err)
+{
+	double end = muster_now_ms() + PASS_MS;
+	size_t i = 0;
+	if (beside_products && muster_stream_products_keep(stream, err) < 0)
+		return -1;
+	for (size_t slot = 0; slot < stream->slots; slot++)
+		if (queue(stream, slot, err) < 0)
+			return -1;
+	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->begin, stream->copies) < 0)
+		return -1;
+	for (; i < COPIES && (i < stream->slots || muster_now_ms() < end); i++)
+		if (wait_slot(stream, i % stream->slots, beside_products, err) < 0 ||
+			queue(stream, i % stream->slots, err) < 0)
+			return -1;
+	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->end, stream->copies) < 0)
+		return -1;
+	for (size_t slot = 0; slot < stream->slots; slot++)
+		if (wait_slot(stream, slot, beside_products, err) < 0)
+			return -1;
+	*ret_count = i;
+	return beside_products ? muster_stream_products_stop(stream, err) : 0;
+}
+
+int muster_stream_from_host(
+	struct muster_stream *stream, bool beside_products, struct muster_stream_pass *ret, struct muster_error *err)
+{
+	struct muster_stream_pass pass = { 0 };
+	const uint64_t seed = 1 + (uint64_t)beside_products;
+	size_t all = stream->slots * stream->slot_bytes, count;
+	float ms = 0;
+	muster_step(stream->ctx, "%d copies of %zu MiB to the GPU%s", COPIES, stream->slot_bytes >> 20,
+		beside_products ? " beside matrix products" : "");
+	muster_storage_fill(stream->host.data, all, 0, seed);
+	if (muster_stream_clear(stream, err) < 0 || run_copies(stream, beside_products, &count, err) < 0 ||
+		muster_stream_wait(stream, err) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuEventElapsedTime, &ms, stream->begin, stream->end) < 0 ||
+		muster_stream_verify(stream, all, seed, &pass.wrong, err) < 0)
+		return -1;
+	if (!(ms > 0))
+		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: copies took %g ms", (double)ms);
+	pass.bytes = count * stream->slot_bytes;
+	pass.seconds = (double)ms / 1e3;
+	*ret = pass;
+	return 0;
+}

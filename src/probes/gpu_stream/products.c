@@ -1,0 +1,139 @@
+/* products.c - matrix products beside the copies */
+#include "probes/gpu_stream/stream.h"
+
+#include "util/clock.h"
+
+#include <stdio.h>
+
+#define SIZE 4096 /* n of the n x n matrices */
+#define BATCH_MS 20.0
+#define BATCH_MOST 400
+#define ROUNDS 3      /* of products that say how many are a batch */
+#define AHEAD_MS 40.0 /* so much is queued */
+#define FASTEST 0.8   /* a batch may take so much of the time that it took before */
+#define LEAST_MS 1.0  /* a batch, where the clock is too coarse for it */
+#define WAIT_MS 20000
+
+static int take_memory(struct muster_stream *stream, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	const size_t from = SIZE * SIZE * muster_product_values[MUSTER_BF16].from_bytes;
+	const size_t to = SIZE * SIZE * muster_product_values[MUSTER_BF16].to_bytes;
+	const struct muster_pattern contents = { 1, muster_product_values[MUSTER_BF16].and_mask,
+		muster_product_values[MUSTER_BF16].or_mask, 0 };
+	CUresult result = stream->cuda->cuMemAlloc_v2(&p->memory, 2 * from + to + MUSTER_PRODUCT_WORKSPACE);
+	if (result == CUDA_ERROR_OUT_OF_MEMORY)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no free memory for matrix products");
+	if (muster_cuda_check(stream->cuda, result, err, "cuMemAlloc_v2") < 0)
+		return -1;
+	p->a = p->memory;
+	p->b = p->a + from;
+	p->d = p->b + from;
+	p->workspace = p->d + to;
+	return muster_kernel_fill(stream->cuda, stream->kernels, p->a, 2 * from, &contents, p->stream, err);
+}
+
+static int queue(struct muster_stream *stream, size_t count, CUevent after, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	for (size_t i = 0; i < count; i++)
+		if (muster_product_queue(&p->product, p->a, p->b, p->d, p->workspace, p->stream, err) < 0)
+			return -1;
+	return MUSTER_CUDA(stream->cuda, err, cuEventRecord, after, p->stream);
+}
+
+/* The milliseconds that `count` products take. */
+static int time_products(struct muster_stream *stream, size_t count, double *ret_ms, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	float ms = 0;
+	if (queue(stream, 1, p->events[0], err) < 0 || queue(stream, count, p->events[1], err) < 0 ||
+		muster_cuda_wait(stream->cuda, p->stream, WAIT_MS, err) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuEventElapsedTime, &ms, p->events[0], p->events[1]) < 0)
+		return -1;
+	*ret_ms = (double)ms;
+	return 0;
+}
+
+/* How many products a batch has, and how long it takes. The first products load kernels and raise the clocks. */
+static int choose_batch(struct muster_stream *stream, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	p->batch = 1;
+	for (int i = 0; i < ROUNDS; i++) {
+		if (time_products(stream, p->batch, &p->batch_ms, err) < 0)
+			return -1;
+		double one_ms = p->batch_ms / (double)p->batch;
+		double wanted = one_ms > 0 ? BATCH_MS / one_ms : BATCH_MOST;
+		if (i + 1 < ROUNDS)
+			p->batch = wanted > BATCH_MOST ? BATCH_MOST : wanted < 1 ? 1 : (size_t)wanted;
+	}
+	return 0;
+}
+
+static int prepare(struct muster_stream *stream, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	if (!muster_cublaslt(err))
+		return -1;
+	if (!muster_product_has_units(stream->cuda, muster_probe_env(stream->ctx)->gpu->cuda_device, MUSTER_BF16))
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
+	if (MUSTER_CUDA(stream->cuda, err, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof p->events / sizeof *p->events; i++)
+		if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &p->events[i], CU_EVENT_DEFAULT) < 0)
+			return -1;
+	if (take_memory(stream, err) < 0 || muster_product_init(&p->product, MUSTER_BF16, SIZE, SIZE, SIZE, err) < 0)
+		return -1;
+	return choose_batch(stream, err);
+}
+
+int muster_stream_products_init(struct muster_stream *stream, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	muster_step(stream->ctx, "matrix products in bf16 by cuBLASLt");
+	if (prepare(stream, err) == 0) {
+		p->ready = true;
+		return 0;
+	}
+	snprintf(p->why_not, sizeof p->why_not, "%s", err->text);
+	bool cannot = err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ELIB;
+	return cannot ? 0 : muster_wrap(err, "matrix products in bf16");
+}
+
+void muster_stream_products_done(struct muster_stream *stream)
+{
+	struct muster_stream_products *p = &stream->products;
+	if (p->product.lib)
+		muster_product_done(&p->product);
+	for (size_t i = 0; i < sizeof p->events / sizeof *p->events; i++)
+		if (p->events[i])
+			stream->cuda->cuEventDestroy_v2(p->events[i]);
+	if (p->memory)
+		stream->cuda->cuMemFree_v2(p->memory);
+	if (p->stream)
+		stream->cuda->cuStreamDestroy_v2(p->stream);
+	*p = (struct muster_stream_products){ 0 };
+}
+
+/* By the host's clock: what the GPU has done is not asked, since an answer could come late. */
+int muster_stream_products_keep(struct muster_stream *stream, struct muster_error *err)
+{
+	struct muster_stream_products *p = &stream->products;
+	double now = muster_clock_now(&muster_clock_raw);
+	if (p->until < now)
+		p->until = now;
+	while (p->until < now + AHEAD_MS) {
+		if (queue(stream, p->batch, p->events[0], err) < 0)
+			return muster_wrap(err, "matrix products in bf16");
+		p->until += (p->batch_ms > LEAST_MS ? p->batch_ms : LEAST_MS) * FASTEST;
+	}
+	return 0;
+}
+
+int muster_stream_products_stop(struct muster_stream *stream, struct muster_error *err)
+{
+	if (muster_cuda_wait(stream->cuda, stream->products.stream, WAIT_MS, err) < 0)
+		return muster_wrap(err, "matrix products in bf16");
+	return 0;
+}

@@ -1,0 +1,130 @@
+/* stream.c - buffers, copies and their comparison */
+#include "probes/gpu_stream/stream.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define WAIT_MS 8000 /* for copies and kernels that are queued */
+#define MIB ((size_t)1 << 20)
+
+/* As much of the GPU's memory as there is, in whole slots. */
+static int take_memory(struct muster_stream *stream, size_t bytes, struct muster_error *err)
+{
+	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+	for (bytes -= bytes % stream->slot_bytes; bytes >= stream->slot_bytes && result == CUDA_ERROR_OUT_OF_MEMORY;
+		bytes = bytes / 2 - bytes / 2 % stream->slot_bytes) {
+		stream->bytes = bytes;
+		result = stream->cuda->cuMemAlloc_v2(&stream->device, bytes);
+	}
+	if (result != CUDA_SUCCESS)
+		stream->device = 0;
+	return muster_cuda_check(stream->cuda, result, err, "cuMemAlloc_v2");
+}
+
+static int make_events(struct muster_stream *stream, struct muster_error *err)
+{
+	if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->begin, CU_EVENT_DEFAULT) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->end, CU_EVENT_DEFAULT) < 0)
+		return -1;
+	for (size_t i = 0; i < stream->slots; i++)
+		if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->copied[i], CU_EVENT_DEFAULT) < 0)
+			return -1;
+	return 0;
+}
+
+int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, size_t slots, size_t slot_bytes,
+	size_t bytes, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	*ret = (struct muster_stream){ .ctx = ctx,
+		.cuda = muster_cuda(err),
+		.bus_id = env->gpu->bus_id,
+		.slots = slots,
+		.slot_bytes = slot_bytes };
+	if (!ret->cuda)
+		return -1;
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", slots * slot_bytes / MIB);
+	if (muster_pinned_alloc(ret->cuda, slots * slot_bytes, env->root, ret->bus_id, &ret->host, err) < 0)
+		return -1;
+	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
+	ret->kernels = muster_kernels(ret->cuda, err);
+	if (!ret->kernels || MUSTER_CUDA(ret->cuda, err, cuStreamCreate, &ret->copies, CU_STREAM_NON_BLOCKING) < 0 ||
+		make_events(ret, err) < 0 ||
+		MUSTER_CUDA(ret->cuda, err, cuMemAlloc_v2, &ret->report, sizeof(struct muster_kernel_report)) < 0 ||
+		take_memory(ret, bytes, err) < 0)
+		return -1;
+	return muster_stream_products_init(ret, err);
+}
+
+void muster_stream_done(struct muster_stream *stream)
+{
+	const struct muster_cuda *cuda = stream->cuda;
+	if (!cuda || stream->lent)
+		return;
+	const CUstream streams[] = { stream->copies, stream->products.stream };
+	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
+		if (streams[i] && cuda->cuStreamQuery(streams[i]) == CUDA_ERROR_NOT_READY)
+			return;
+	muster_stream_products_done(stream);
+	const CUevent ends[] = { stream->begin, stream->end };
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends[i])
+			cuda->cuEventDestroy_v2(ends[i]);
+	for (size_t i = 0; i < stream->slots; i++)
+		if (stream->copied[i])
+			cuda->cuEventDestroy_v2(stream->copied[i]);
+	if (stream->copies)
+		cuda->cuStreamDestroy_v2(stream->copies);
+	if (stream->device)
+		cuda->cuMemFree_v2(stream->device);
+	if (stream->report)
+		cuda->cuMemFree_v2(stream->report);
+	muster_pinned_free(cuda, &stream->host);
+	*stream = (struct muster_stream){ 0 };
+}
+
+int muster_stream_copy(struct muster_stream *stream, size_t slot, size_t at, size_t bytes, struct muster_error *err)
+{
+	const void *from = (const char *)stream->host.data + slot * stream->slot_bytes;
+	if (MUSTER_CUDA(stream->cuda, err, cuMemcpyHtoDAsync_v2, stream->device + at, from, bytes, stream->copies) < 0)
+		return -1;
+	return MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->copied[slot], stream->copies);
+}
+
+int muster_stream_copied(struct muster_stream *stream, size_t slot, struct muster_error *err)
+{
+	CUresult result = stream->cuda->cuEventQuery(stream->copied[slot]);
+	if (result == CUDA_ERROR_NOT_READY)
+		return 0;
+	return muster_cuda_check(stream->cuda, result, err, "cuEventQuery") < 0 ? -1 : 1;
+}
+
+int muster_stream_wait(struct muster_stream *stream, struct muster_error *err)
+{
+	return muster_cuda_wait(stream->cuda, stream->copies, WAIT_MS, err);
+}
+
+int muster_stream_clear(struct muster_stream *stream, struct muster_error *err)
+{
+	if (MUSTER_CUDA(stream->cuda, err, cuMemsetD32Async, stream->device, 0, stream->bytes / sizeof(uint32_t),
+		    stream->copies) < 0)
+		return -1;
+	return muster_stream_wait(stream, err);
+}
+
+int muster_stream_verify(
+	struct muster_stream *stream, size_t bytes, uint64_t seed, uint64_t *ret_wrong, struct muster_error *err)
+{
+	const struct muster_pattern pattern = muster_storage_pattern(seed);
+	struct muster_kernel_report report = { 0 };
+	if (MUSTER_CUDA(stream->cuda, err, cuMemsetD32Async, stream->report, 0, sizeof report / sizeof(uint32_t),
+		    stream->copies) < 0 ||
+		muster_kernel_verify(stream->cuda, stream->kernels, stream->device, bytes, &pattern, stream->report,
+			stream->copies, err) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuMemcpyDtoHAsync_v2, &report, stream->report, sizeof report,
+			stream->copies) < 0 ||
+		muster_stream_wait(stream, err) < 0)
+		return -1;
+	*ret_wrong = report.wrong;
+	return 0;
+}

@@ -1,0 +1,54 @@
+/* test_derive_disk.c - what the disks of a node bring to its GPUs */
+#include "check_main.h"
+#include "run_text.h"
+
+#include "eval/derive.h"
+
+#define DISK(place, value) place " gpu.stream_gbps gpu=g source=disk load=alone " value "\n"
+#define OTHERS(place)                                                                                                  \
+	place " gpu.stream_gbps gpu=g source=host load=alone 50\n" place                                               \
+	      " gpu.stream_gbps gpu=g source=disk load=products 40\n"
+
+static const struct {
+	const char *run, *nodes;
+} cases[] = {
+	{ DISK("a/0", "2") OTHERS("a/0"), "a 2\n" },
+	{ DISK("a/0", "2") DISK("a/1", "3") DISK("b/2", "4"), "a 5\nb 4\n" },
+	{ OTHERS("a/0"), "" },
+	{ "a/0 gpu.h2d_gbps gpu=g 50\n", "" },
+	/* a rank without a value: no sum of the others, which would be too small */
+	{ DISK("a/0", "2") DISK("a/1", "-") DISK("b/2", "4"), "a null: not supported here\nb 4\n" },
+	{ DISK("a/0", "-"), "a null: not supported here\n" },
+	/* a rank that did not measure at all */
+	{ DISK("a/0", "2") "a/1 gpu.h2d_gbps gpu=g 50\n", "a 2\n" },
+	/* a run that has it keeps it */
+	{ DISK("a/0", "2") "a node.disk_to_gpu_gbps 7\n", "a 7\n" },
+};
+
+START_TEST(ranks_of_a_node_are_added_up)
+{
+	struct muster_run run;
+	char text[256] = "";
+	size_t used = 0;
+	run_text(&run, cases[_i].run);
+	muster_run_derive_disk(&run);
+	for (size_t i = 0; i < run.node_count; i++)
+		for (size_t k = 0; k < run.nodes[i].samples.count; k++) {
+			const struct muster_sample *sample = &run.nodes[i].samples.items[k];
+			char value[64];
+			ck_assert_str_eq(sample->metric->name, "node.disk_to_gpu_gbps");
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s %s%s%s\n", run.nodes[i].name,
+				muster_value_text(sample->value, value, sizeof value), sample->reason ? ": " : "",
+				sample->reason ? sample->reason : "");
+		}
+	ck_assert_str_eq(text, cases[_i].nodes);
+	muster_run_done(&run);
+}
+END_TEST
+
+int main(void)
+{
+	TCase *tests = tcase_create("derive_disk");
+	tcase_add_loop_test(tests, ranks_of_a_node_are_added_up, 0, LENGTH(cases));
+	return check_main(tests);
+}
