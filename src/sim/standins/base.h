@@ -77,7 +77,8 @@ struct muster_standin_pattern {
  * range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit loaded          - whether kernels are
  * loaded on the GPU now; *seconds: of its work while they were used            - whether there is a context on the GPU
  * now; *worked: whether work in a stream of it was done
- *   pinned          - whether all of that host memory is pinned */
+ *   pinned          - whether all of that host memory is pinned
+ *   pin             - pin host memory, as the current context can; 0 bytes: no more */
 #define MUSTER_STANDIN_CUDA_FUNCTIONS(X)                                                                               \
 	X(void, muster_standin_cuda_lock, (void))                                                                      \
 	X(void, muster_standin_cuda_unlock, (void))                                                                    \
@@ -99,7 +100,8 @@ struct muster_standin_pattern {
 	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong))         \
 	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds))                                     \
 	X(bool, muster_standin_cuda_used, (const char *bus_id, bool *worked))                                          \
-	X(bool, muster_standin_cuda_pinned, (const void *pointer, size_t bytes))
+	X(bool, muster_standin_cuda_pinned, (const void *pointer, size_t bytes))                                       \
+	X(void, muster_standin_cuda_pin, (void *pointer, size_t bytes))
 
 /* libcuda.so.1's stand-in, loaded when it is not yet. Ends the process when another library has that name: simulated
  * and real hardware never mix. */

@@ -271,3 +271,11 @@ CUresult cuMemHostUnregister(void *pointer)
 	free(gone);
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
+
+void muster_standin_cuda_pin(void *pointer, size_t bytes)
+{
+	if (bytes > 0)
+		cuMemHostRegister_v2(pointer, bytes, 0);
+	else
+		cuMemHostUnregister(pointer);
+}

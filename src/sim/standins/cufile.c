@@ -167,12 +167,14 @@ ssize_t cuFileRead(CUfileHandle_t handle, void *memory, size_t bytes, off_t file
 		return -(ssize_t)CU_FILE_HANDLE_NOT_REGISTERED;
 	if (posix_memalign(&between, ALIGNMENT, PIECE) != 0)
 		return -1;
+	muster_standin_cuda()->muster_standin_cuda_pin(between, PIECE); /* as the real one */
 	for (; (size_t)done < bytes; done += got) {
 		size_t left = bytes - (size_t)done;
 		got = read_piece(fd, between, left < PIECE ? left : PIECE, file_offset + done, to + (CUdeviceptr)done);
 		if (got <= 0)
 			break;
 	}
+	muster_standin_cuda()->muster_standin_cuda_pin(between, 0);
 	free(between);
 	return got < 0 ? got : done;
 }
