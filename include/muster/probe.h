@@ -148,6 +148,7 @@ struct muster_probe {
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
 	bool soaks;              /* `together` takes env's soak_s longer than deadline_ms lets it */
+	bool of_storage;         /* only in runs that measure storage; in others no rank waits for its turn */
 	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
 	int deadline_ms; /* for each callback */
 	int order;       /* lower runs earlier, the same number by name */

@@ -214,11 +214,17 @@ static int meet_peers(struct muster_supervisor *s, int *ret_turn)
 	return turns;
 }
 
+/* Whether this run has anything for the probe to measure, the same on every rank. */
+static bool is_wanted(const struct muster_supervisor *s, const struct muster_probe *probe)
+{
+	return !probe->of_storage || s->options->storage;
+}
+
 static void run_alone(struct muster_supervisor *s)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->together && probe->run)
+		if (!probe->together && probe->run && is_wanted(s, probe))
 			muster_probe_run(s, probe, "run");
 	}
 }
@@ -235,7 +241,7 @@ static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->together)
+		if (!probe->together || !is_wanted(s, probe))
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
 		enum muster_phase phase = (enum muster_phase)(probe->phase - 1); /* NONE when it has no phase */
@@ -254,7 +260,7 @@ static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
 static void finish(struct muster_supervisor *s)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
-		if (muster_probe_at(i)->finish)
+		if (muster_probe_at(i)->finish && is_wanted(s, muster_probe_at(i)))
 			muster_probe_run(s, muster_probe_at(i), "finish");
 }
 

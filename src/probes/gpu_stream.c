@@ -230,12 +230,12 @@ const struct muster_probe muster_probe_gpu_stream = {
 	.summary = "data that streams from the host and from the disk to the GPU while it computes",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
+	.of_storage = true,
 	.deadline_ms = 60000,
 	.order = 62,
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.begin = begin,
 	.run = run,
-	.phase = MUSTER_PHASE_COPIES,
 	.together = together,
 };

@@ -17,6 +17,7 @@
 #   reference.jsonl   what other programs measured: NCCL in one process, PyTorch
 #   without-*.json, load-*.json  runs without and with load on the GPUs
 #   times.txt         wall times in seconds, start to exit
+# STORAGE names a folder on the disk that streams are measured from (default /var/tmp).
 # Exit status 0: all comparisons hold. 1: one does not, it is marked FAIL.
 set -u
 
@@ -170,6 +171,11 @@ main() {
 		done
 		"$scratch/load" | tee -a "$out/reference.jsonl"
 		python3 "$here/load.py" "$out" || failed=1
+	fi
+
+	if command -v nvcc >/dev/null; then
+		title "data that streams to the GPU, beside a bare loop"
+		with_muster python3 "$here/stream.py" "${STORAGE:-/var/tmp}" || failed=1
 	fi
 
 	if python3 -c 'import torch' 2>/dev/null; then

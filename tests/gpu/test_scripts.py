@@ -12,6 +12,7 @@ import figures
 import inventory
 import sanitise
 import steps
+import stream
 import traffic
 
 UUID = "GPU-12345678-90ab-cdef-1234-567890abcdef"
@@ -148,6 +149,39 @@ class Steps(unittest.TestCase):
                 ([("fail", "copy.h2d", 1)], False)):
             with self.subTest(findings=findings):
                 self.assertEqual(steps.is_named(self.report(*findings), 1), named)
+
+
+class Stream(unittest.TestCase):
+    def report(self, disk=6.5, reason=None, wrong=0):
+        report = a_report()
+        rank = report["run"]["nodes"][0]["ranks"][0]
+        for kind, value in zip(stream.KINDS, (55.0, 54.0, disk, 6.0)):
+            made = sample("gpu.stream_gbps", value, gpu=BUS_ID, source=kind[0], load=kind[1])
+            rank["samples"].append({**made, **({"reason": reason} if value is None else {})})
+        rank["samples"].append(sample("gpu.stream_wrong", wrong, gpu=BUS_ID, source="disk"))
+        rank["samples"].append({**sample("gpu.cufile_wrong", None, gpu=BUS_ID), "reason": "no library"})
+        return report
+
+    def test_streams_are_read_by_source_and_load(self):
+        found, reasons = stream.streams(self.report())
+        self.assertEqual(found, {("host", "alone"): 55.0, ("host", "products"): 54.0, ("disk", "alone"): 6.5, ("disk", "products"): 6.0})
+        self.assertEqual(reasons, set())
+
+    def test_a_stream_without_a_value_says_why(self):
+        found, reasons = stream.streams(self.report(disk=None, reason="no direct I/O"))
+        self.assertIsNone(found["disk", "alone"])
+        self.assertEqual(reasons, {"no direct I/O"})
+
+    def test_wrong_words_are_found_and_nulls_are_none(self):
+        self.assertEqual(stream.wrong_words(self.report()), [])
+        self.assertEqual(len(stream.wrong_words(self.report(wrong=3))), 1)
+
+    def test_medians_within_five_per_cent_agree(self):
+        theirs = {kind: [50.0, 52.0, 51.0] for kind in stream.KINDS}
+        for ours, good in (([51.0, 10.0, 90.0], True), ([53.4], True), ([53.7], False), ([48.5], True), ([48.3], False), ([None], False)):
+            with self.subTest(ours=ours):
+                rows = stream.compare({kind: ours for kind in stream.KINDS}, theirs)
+                self.assertEqual([agrees for *_, agrees in rows], [good] * 4)
 
 
 class Inventory(unittest.TestCase):

@@ -16,7 +16,7 @@ static bool answers_peers, says_goodbye;
 static int cancelled;             /* the run is cancelled with this exit code */
 static bool silent;               /* nobody answers a hello */
 static size_t told_before[TURNS]; /* commands to the worker before each turn */
-static int turns, loads;          /* that were entered: turns of the copies, and the load */
+static int turns, loads, streams; /* that were entered: turns of the copies, the load, turns of the streams */
 static double limit_ms;
 static int left_ms; /* of the run, as rank 0 says */
 
@@ -69,6 +69,12 @@ static void answer(struct recorder *to, const struct recorded *sent)
 		ck_assert_int_eq(enter.ended, MUSTER_PHASE_COPIES); /* it takes no turns */
 		loads++;
 		answer_barrier(enter.barrier, LEADER, MUSTER_TAG_RELEASE, "", 0);
+	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN &&
+		   muster_probe_at((size_t)enter.barrier.probe)->of_storage) {
+		ck_assert(options.storage);
+		ck_assert_int_eq(enter.ended, MUSTER_PHASE_NONE);
+		streams++;
+		answer_barrier(enter.barrier, LEADER, MUSTER_TAG_RELEASE, "", 0);
 	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN) {
 		ck_assert_int_eq(enter.barrier.round, turns); /* one after the other */
 		ck_assert_int_eq(enter.ended, turns == 0 ? MUSTER_PHASE_INVENTORY : MUSTER_PHASE_NONE);
@@ -95,7 +101,7 @@ static void setup(void)
 			.local_rank = i, .gpu = "0001:00:00.0", .uuid = "GPU", .path = "p"
 		};
 	answers_peers = says_goodbye = true;
-	cancelled = turns = loads = 0;
+	cancelled = turns = loads = streams = 0;
 	silent = false;
 	limit_ms = 0;
 	left_ms = LEFT;
@@ -217,12 +223,24 @@ START_TEST(probes_run_in_their_order)
 		told("together", "gpu_copy"), told("finish", muster_probe_at(0)->finish ? "launch" : "gpu_copy"));
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		bool runs = probe->run && probe->scope != MUSTER_SCOPE_NODE;
+		bool runs = probe->run && probe->scope != MUSTER_SCOPE_NODE && !probe->of_storage;
 		if (runs)
 			told("run", probe->name);
 		if (probe->scope == MUSTER_SCOPE_NODE) /* its leader's */
 			ck_assert_ptr_null(muster_probe_outcome(&s, probe->name));
 	}
+}
+END_TEST
+
+START_TEST(only_a_run_that_measures_storage_waits_for_turns_of_its_probes)
+{
+	options.storage = _i == 1;
+	run();
+	ck_assert_int_eq(streams, _i == 1 ? turns : 0);
+	if (_i == 1)
+		ck_assert_uint_lt(told("run", "gpu_stream"), told("together", "gpu_stream"));
+	else
+		ck_assert_ptr_null(muster_probe_outcome(&s, "gpu_stream"));
 }
 END_TEST
 
@@ -396,7 +414,7 @@ START_TEST(rank_0_returns_what_the_report_says)
 	ck_assert_ptr_null(result->nodes[0].ranks[0].missing);
 	ck_assert_str_eq(result->nodes[0].ranks[0].gpu_uuid, "GPU-5");
 	for (size_t i = 0; i < muster_probe_count(); i++) /* those of the node too */
-		if (muster_probe_at(i)->run)
+		if (muster_probe_at(i)->run && !muster_probe_at(i)->of_storage)
 			ck_assert_ptr_nonnull(muster_probe_outcome(&s, muster_probe_at(i)->name));
 	for (size_t i = 0; i < script.count; i++) { /* and each finish of a probe that has one */
 		const char *name = strstr(script.commands[i], "\"finish\", \"probe\": \"");
@@ -462,6 +480,7 @@ int main(void)
 	tcase_add_test(tcase, a_rank_goes_from_hello_to_goodbye);
 	tcase_add_test(tcase, the_worker_is_told_who_is_on_its_node);
 	tcase_add_test(tcase, probes_run_in_their_order);
+	tcase_add_loop_test(tcase, only_a_run_that_measures_storage_waits_for_turns_of_its_probes, 0, 2);
 	tcase_add_loop_test(tcase, gpus_on_one_path_take_turns, 0, 7);
 	tcase_add_test(tcase, without_the_entries_of_the_node_a_rank_goes_on_alone);
 	tcase_add_test(tcase, a_leader_hears_what_its_members_sent_before_it_led);

@@ -55,8 +55,8 @@ END_TEST
 
 START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
 {
-	static const char *const files[] = { "libcuda.so.1", "libcublasLt.so.13", "libnvidia-ml.so.1", "libnccl.so.2",
-		"libibverbs.so.1", "libmuster-preload.so" };
+	static const char *const files[] = { "libcuda.so.1", "libcublasLt.so.13", "libcufile.so.0", "libnvidia-ml.so.1",
+		"libnccl.so.2", "libibverbs.so.1", "libmuster-preload.so" };
 	void *libraries[sizeof files / sizeof *files];
 	char path[4096];
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
