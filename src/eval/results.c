@@ -133,6 +133,10 @@ static const char *why_not_applicable(const struct muster_eval *eval, size_t at,
 	/* a rank that ran out of time keeps what it has and skips the last part of its probes */
 	if (muster_probe_find(muster_metric_probe(check->metric))->finish)
 		return "not measured: the run ended before the last part of the probe";
+	/* a label says what the node has, such as the layout of its disks: thresholds are for one kind of it */
+	if (check->metric->scope == MUSTER_SCOPE_NODE && check->where_count > 0 &&
+		muster_index_has(&eval->index, at, node, MUSTER_NOWHERE))
+		return "the value of this node has other labels";
 	/* a size that is not in the profile */
 	return check->metric->scope == MUSTER_SCOPE_JOB ? "not measured in this run" : NULL;
 }

@@ -52,10 +52,10 @@ static int open_new(int folder)
 static int refuse(const char *path, const char *call, int error, struct muster_error *err)
 {
 	return muster_fail(err,
-		error == EACCES || error == EPERM    ? MUSTER_ENOPERMISSION
-		: error == ENOSPC || error == EDQUOT ? MUSTER_ENOTSUPPORTED
-		: error == ENOENT                    ? MUSTER_EUSAGE
-						     : MUSTER_EIO,
+		error == EACCES || error == EPERM                      ? MUSTER_ENOPERMISSION
+		: error == ENOSPC || error == EDQUOT || error == EROFS ? MUSTER_ENOTSUPPORTED
+		: error == ENOENT                                      ? MUSTER_EUSAGE
+								       : MUSTER_EIO,
 		"%s: %s%s", path, call, strerror(error));
 }
 

@@ -69,7 +69,10 @@ static int look_at(int at, const char *folder, struct muster_error *err)
 			"and of root",
 			folder, (unsigned)status.st_uid);
 	if (faccessat(at, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return muster_fail(err, errno == EACCES || errno == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO,
+		return muster_fail(err,
+			errno == EACCES || errno == EPERM ? MUSTER_ENOPERMISSION
+			: errno == EROFS                  ? MUSTER_ENOTSUPPORTED
+							  : MUSTER_EIO,
 			"%s is not writable: %s", folder, strerror(errno));
 	return 0;
 }

@@ -10,7 +10,8 @@
 
 /* 0, or -1 with err, which names the folder and what is wrong with it: the path is not absolute, there is no such
  * folder or it is none, a symbolic link on the way for root, another user's, read-only or not writable. Codes:
- * MUSTER_EUSAGE for what only another path mends, MUSTER_ENOPERMISSION, else MUSTER_EIO. */
+ * MUSTER_EUSAGE for what only another path mends, MUSTER_ENOPERMISSION, MUSTER_ENOTSUPPORTED for a read-only file
+ * system, else MUSTER_EIO. */
 int muster_storage_folder_check(const char *folder, struct muster_error *err);
 
 /* The same, and the folder that was checked: a descriptor for openat(2) and the like, or -1 with err. */

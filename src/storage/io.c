@@ -119,13 +119,29 @@ int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct m
 	return 0;
 }
 
-static int explain(const struct slot *slot, const char *why, struct muster_error *err)
+static int explain(const struct slot *slot, enum muster_code code, const char *why, struct muster_error *err)
 {
 	char size[32], place[32];
 	uint64_t offset = slot->left.offset - slot->done;
-	return muster_fail(err, MUSTER_EIO, "%s of %s at %s: %s", slot->left.way == MUSTER_IO_READ ? "read" : "write",
+	return muster_fail(err, code, "%s of %s at %s: %s", slot->left.way == MUSTER_IO_READ ? "read" : "write",
 		muster_bytes_text(slot->wanted, size, sizeof size), muster_bytes_text(offset, place, sizeof place),
 		why);
+}
+
+/* What a user or an administrator can mend is no fault of the disk. */
+static enum muster_code code_of(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+	case EROFS:
+	case EINVAL:
+	case EOPNOTSUPP: return MUSTER_ENOTSUPPORTED;
+	case EACCES:
+	case EPERM: return MUSTER_ENOPERMISSION;
+	case ENOMEM: return MUSTER_ENOMEM;
+	default: return MUSTER_EIO;
+	}
 }
 
 /* What the kernel did of a request: 1 when that was all, 0 when the rest was asked for, -1 with err. */
@@ -136,14 +152,14 @@ static int advance(struct muster_io *io, unsigned index, long result, struct mus
 	if (result == -EINTR || result == -EAGAIN)
 		result = 0;
 	else if (result < 0)
-		return explain(slot, strerror((int)-result), err);
+		return explain(slot, code_of((int)-result), strerror((int)-result), err);
 	else if (slot->done + (size_t)result >= slot->wanted)
 		return 1;
 	else if (result == 0)
-		return explain(
-			slot, left->way == MUSTER_IO_READ ? "the file ended before" : "nothing was written", err);
+		return explain(slot, MUSTER_EIO,
+			left->way == MUSTER_IO_READ ? "the file ended before" : "nothing was written", err);
 	else if ((size_t)result % slot->block != 0)
-		return explain(slot, "only a part of a block was done", err);
+		return explain(slot, MUSTER_EIO, "only a part of a block was done", err);
 	slot->done += (size_t)result;
 	left->data = (char *)left->data + result;
 	left->bytes -= (size_t)result;

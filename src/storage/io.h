@@ -26,7 +26,8 @@ int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct m
 	size_t bytes, uint64_t offset, size_t tag, struct muster_error *err);
 
 /* The next request that is done: its tag. -1 with err: a request failed or the file ended before it ("write of 1 MiB at
- * 12 MiB: No space left on device"; *ret_tag is its tag), or MUSTER_ETIME: none was done within timeout_ms. */
+ * 12 MiB: No space left on device"; *ret_tag is its tag), or MUSTER_ETIME: none was done within timeout_ms. MUSTER_EIO
+ * is what the disk or the file system did, MUSTER_ENOTSUPPORTED a full or read-only one. */
 int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct muster_error *err);
 
 /* Requests that were started and for which no wait has answered. */

@@ -30,6 +30,7 @@ GROUPS = {
     "ib": ("InfiniBand ports", "cable, switch port or adapter; a link that trained at a lower rate or width; a wrong P_Key"),
     "roce": ("RoCE ports", "an adapter without a GID of RoCE v2: no IP address on the interface"),
     "nic": ("Network adapters with several ports", "a port of a bond that is down: cable, switch port or transceiver"),
+    "scratch": ("Local disks", "disks that are not mounted or that an array lost, a full or read-only file system, a slow or failing disk"),
     "copy": ("Copies between host and GPU", "a PCIe link with a lower generation or width, memory on the wrong NUMA node, another program on the host, a faulty GPU"),
     "stream": ("Data that streams from the host and the disk to the GPU", "a slow or worn disk, a degraded array, other programs on the node, a PCIe link or a power limit that slows copies beside products; wrong data: a disk, memory or a GPU"),
     "load": ("GPUs under load", "heat, a power limit or brake, changed clocks, faulty memory, a faulty GPU, other programs"),

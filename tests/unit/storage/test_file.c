@@ -128,7 +128,7 @@ START_TEST(a_folder_that_may_not_be_written_to_gets_no_second_try)
 	no_tmpfile = EACCES;
 	refused(root, 1 << 20, MUSTER_ENOPERMISSION, "Permission denied");
 	no_tmpfile = EROFS;
-	refused(root, 1 << 20, MUSTER_EIO, "Read-only file system");
+	refused(root, 1 << 20, MUSTER_ENOTSUPPORTED, "Read-only file system");
 	ck_assert_int_eq(had_name, 0);
 }
 END_TEST

@@ -1,0 +1,238 @@
+/* scratch.c - how fast the scratch writes and reads, whether it returns what was written, and its latency
+ *
+ * Only where the run was asked to: it writes. The file has no name from before its first byte, takes at most half of
+ * what is free, and goes with the process. Two rounds, each with data of its own, so that what an earlier round left is
+ * no right answer to a later one. Interference can only make a disk slower, so the better round counts.
+ */
+#include "probes/scratch/latency.h"
+#include "probes/scratch/passes.h"
+#include "storage/folder.h"
+#include "storage/pattern.h"
+#include "system/scratch.h"
+#include "util/text.h"
+#include "probes/metrics.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static const struct muster_metric metrics[] = {
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.scratch_write_gbps", MUSTER_NUMBER, "GB/s",
+		"the scratch, written past the kernel's cache by several threads with requests of 1 MiB: the better of "
+		"two rounds",
+		"layout", NULL),
+	MUSTER_METRIC(
+		MUSTER_SCOPE_NODE, "node.scratch_read_gbps", MUSTER_NUMBER, "GB/s", "the same, read", "layout", NULL),
+	NODE_METRIC("node.scratch_latency_us", MUSTER_NUMBER, "us", "one random read of 4 KiB, alone: median"),
+	NODE_METRIC("node.scratch_latency_p99_us", MUSTER_NUMBER, "us", "the same, 99th percentile"),
+	NODE_METRIC("node.scratch_wrong", MUSTER_NUMBER, "", "words of 8 bytes that were read other than written"),
+	NODE_METRIC("node.scratch_failed", MUSTER_NUMBER, "",
+		"requests that the scratch refused or did not answer; the first one ends the test"),
+	NODE_METRIC("node.scratch_tested_mib", MUSTER_NUMBER, "MiB",
+		"size of the file, as far as it was written, read and compared; 0 where there is nothing to test"),
+	NODE_METRIC("node.scratch_io", MUSTER_STRING, "", "how it was done: io_uring or threads, direct or buffered"),
+};
+
+enum {
+	ROUNDS = 2,
+	PASS_MS = 5500,    /* of each write and each read */
+	ROUNDS_MS = 14000, /* no further round begins after that */
+	LATENCY_MS = 1000,
+	FEW_CPUS = 4, /* fewer cannot fill and verify what fast disks do */
+	LEAST_BLOCKS = 16,
+};
+
+struct test {
+	struct muster_probe_ctx *ctx;
+	struct muster_scratch scratch;
+	char folder[PATH_MAX]; /* root prefix included */
+	struct muster_storage_file file;
+	struct muster_passes *passes;
+	char layout[128];
+	double write_gbps, read_gbps; /* 0: none */
+	struct muster_latency latency;
+	bool has_latency;
+	uint64_t blocks, wrong;
+};
+
+static double gbps_of(const struct muster_pass *pass)
+{
+	return pass->seconds > 0 ? (double)(pass->blocks * MUSTER_PASS_BLOCK) / pass->seconds / 1e9 : 0;
+}
+
+static int write_and_read(struct test *test, uint64_t blocks, int round, struct muster_error *err)
+{
+	const uint64_t seed = muster_storage_seed();
+	struct muster_pass written, back;
+	muster_step(test->ctx, "write %llu MiB to a file in %s, round %d", (unsigned long long)blocks,
+		test->scratch.path, round + 1);
+	if (muster_passes_run(test->passes, MUSTER_IO_WRITE, &test->file, blocks, seed, PASS_MS, &written, err) < 0)
+		return -1;
+	muster_step(test->ctx, "fdatasync of a file in %s, round %d", test->scratch.path, round + 1);
+	if (muster_storage_file_settle(&test->file, err) < 0)
+		return -1;
+	muster_step(test->ctx, "read %llu MiB of a file in %s, round %d", (unsigned long long)written.blocks,
+		test->scratch.path, round + 1);
+	if (muster_passes_run(test->passes, MUSTER_IO_READ, &test->file, written.blocks, seed, PASS_MS, &back, err) < 0)
+		return -1;
+	test->wrong += back.wrong;
+	test->blocks = back.blocks > test->blocks ? back.blocks : test->blocks;
+	test->write_gbps = gbps_of(&written) > test->write_gbps ? gbps_of(&written) : test->write_gbps;
+	test->read_gbps = gbps_of(&back) > test->read_gbps ? gbps_of(&back) : test->read_gbps;
+	if (round + 1 < ROUNDS || !test->file.direct)
+		return 0;
+	muster_step(test->ctx, "small reads of a file in %s", test->scratch.path);
+	if (muster_latency_measure(
+		    &test->file, written.blocks * MUSTER_PASS_BLOCK, seed, LATENCY_MS, &test->latency, err) < 0)
+		return -1;
+	test->wrong += test->latency.wrong;
+	test->has_latency = true;
+	return 0;
+}
+
+/* ---- what is emitted ---- */
+
+static void emit_nothing(struct test *test, const char *why, double failed)
+{
+	muster_emit_null_for(test->ctx, "node.scratch_write_gbps", test->layout, "%s", why);
+	muster_emit_null_for(test->ctx, "node.scratch_read_gbps", test->layout, "%s", why);
+	muster_emit_null_for(test->ctx, "node.scratch_latency_us", NULL, "%s", why);
+	muster_emit_null_for(test->ctx, "node.scratch_latency_p99_us", NULL, "%s", why);
+	if (failed > 0)
+		muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
+	else
+		muster_emit_null_for(test->ctx, "node.scratch_wrong", NULL, "%s", why);
+	if (failed > 0)
+		muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(failed));
+	else
+		muster_emit_null_for(test->ctx, "node.scratch_failed", NULL, "%s", why);
+	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
+}
+
+static void emit_all(struct test *test)
+{
+	const char *why = "the file is not direct: reads come from the kernel's cache";
+	muster_emit_for(test->ctx, "node.scratch_write_gbps", test->layout, muster_number(test->write_gbps));
+	muster_emit_for(test->ctx, "node.scratch_read_gbps", test->layout, muster_number(test->read_gbps));
+	muster_emit_result(test->ctx, "node.scratch_latency_us", NULL, test->has_latency ? 0 : -1,
+		muster_number(test->latency.median_us), why);
+	muster_emit_result(test->ctx, "node.scratch_latency_p99_us", NULL, test->has_latency ? 0 : -1,
+		muster_number(test->latency.p99_us), why);
+	muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
+	muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(0));
+	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
+}
+
+static void emit_io(struct test *test, const char *why_not)
+{
+	char text[640];
+	if (!test->passes || why_not) {
+		muster_emit_null_for(test->ctx, "node.scratch_io", NULL, "%s", why_not ? why_not : "nothing was done");
+		return;
+	}
+	snprintf(text, sizeof text, "%s, %s%s", muster_passes_method(test->passes),
+		test->file.direct ? "direct" : "buffered: ", test->file.why_buffered);
+	muster_emit_for(test->ctx, "node.scratch_io", NULL, muster_string(text));
+}
+
+/* ---- the test ---- */
+
+/* As many blocks as were asked for, or as fit into half of what is free. */
+static int choose_size(const struct test *test, uint64_t *ret_blocks, struct muster_error *err)
+{
+	struct statvfs space;
+	uint64_t wanted = muster_probe_env(test->ctx)->storage_bytes / MUSTER_PASS_BLOCK;
+	int folder = muster_storage_folder_open(test->folder, err);
+	if (folder < 0)
+		return -1;
+	int result = fstatvfs(folder, &space) < 0
+			     ? muster_fail(err, MUSTER_EIO, "fstatvfs of %s: %s", test->scratch.path, strerror(errno))
+			     : 0;
+	close(folder);
+	if (result < 0)
+		return -1;
+	double left = (double)space.f_bavail * (double)(space.f_frsize ? space.f_frsize : space.f_bsize);
+	double fit = left / 2 / (double)MUSTER_PASS_BLOCK;
+	uint64_t blocks = fit < (double)wanted && space.f_blocks > 0 ? (uint64_t)fit : wanted;
+	if (blocks < LEAST_BLOCKS)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"%s has %.2f GB free, which is too little for a test file", test->scratch.path, left / 1e9);
+	*ret_blocks = blocks;
+	return 0;
+}
+
+static int prepare(struct test *test, uint64_t *ret_blocks, struct muster_error *err)
+{
+	if (choose_size(test, ret_blocks, err) < 0)
+		return -1;
+	muster_step(test->ctx, "a file of %llu MiB in %s", (unsigned long long)*ret_blocks, test->scratch.path);
+	if (muster_storage_file_open(test->folder, *ret_blocks * MUSTER_PASS_BLOCK, &test->file, err) < 0)
+		return -1;
+	test->passes = muster_passes_new(err);
+	if (!test->passes)
+		return -1;
+	int cpus = muster_passes_cpus(test->passes);
+	size_t length = (size_t)snprintf(test->layout, sizeof test->layout, "%s", test->scratch.layout);
+	if (cpus < FEW_CPUS)
+		length += (size_t)snprintf(test->layout + length, sizeof test->layout - length, ", %d CPUs", cpus);
+	if (!test->file.direct)
+		snprintf(test->layout + length, sizeof test->layout - length, ", buffered");
+	return 0;
+}
+
+static int measure(struct test *test, struct muster_error *err)
+{
+	uint64_t blocks = 0;
+	double until = muster_now_ms() + ROUNDS_MS;
+	if (prepare(test, &blocks, err) < 0)
+		return -1;
+	for (int round = 0; round < ROUNDS && (round == 0 || muster_now_ms() < until); round++)
+		if (write_and_read(test, blocks, round, err) < 0)
+			return -1;
+	return 0;
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct test test = { .ctx = ctx, .file = { .fd = -1 }, .layout = "none" };
+	struct muster_error why;
+	if (!env->storage)
+		return 0;
+	int result = env->storage_path ? muster_scratch_at(env->root, env->storage_path, &test.scratch, &why)
+				       : muster_scratch_find(env->root, &test.scratch, &why);
+	if (result == 0) {
+		snprintf(test.layout, sizeof test.layout, "%s", test.scratch.layout);
+		muster_root_path(ctx, test.folder, sizeof test.folder, "%s", test.scratch.path);
+		result = measure(&test, &why);
+	}
+	/* what the disk did, and what it did not do in 20 s, is a value; of a folder that was asked for, the rest is an
+	 * error */
+	bool failed = result < 0 && *test.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
+	bool is_error = result < 0 && !failed && env->storage_path;
+	if (result == 0)
+		emit_all(&test);
+	else if (!is_error)
+		emit_nothing(&test, why.text, failed);
+	if (!is_error)
+		emit_io(&test, result < 0 && !failed ? why.text : NULL);
+	muster_passes_free(test.passes);
+	muster_storage_file_close(&test.file);
+	if (is_error && err)
+		*err = why;
+	return is_error ? -1 : 0;
+}
+
+const struct muster_probe muster_probe_scratch = {
+	.name = "scratch",
+	.summary = "rates, latency and content of a file on the node's local disks",
+	.scope = MUSTER_SCOPE_NODE,
+	.deadline_ms = 45000,
+	.order = 26,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};

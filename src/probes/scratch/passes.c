@@ -1,0 +1,299 @@
+/* passes.c - a file that several threads write, and read and verify, at once
+ *
+ * Filling the first blocks is not timed: the clock runs from the moment at which every thread has its first requests
+ * ready until the last request is done.
+ */
+#include "probes/scratch/passes.h"
+#include "storage/pattern.h"
+#include "util/clock.h"
+#include "util/text.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+	JOBS_FEW = 4,  /* as the test that published rates of the clouds' machines come from */
+	JOBS_MANY = 8, /* with many CPUs: one fills some 8 GB/s */
+	MANY_CPUS = 16,
+	DEPTH = 16,      /* requests of each thread in flight */
+	WAIT_MS = 20000, /* a request that takes so long never ends: a disk does 6 MB/s and more */
+	SYNC_EVERY = 64, /* blocks of a thread, in a buffered file: so the time that is left to write them is bounded */
+};
+
+struct job {
+	struct muster_passes *passes;
+	pthread_t thread;
+	struct muster_io *io;
+	char *memory;
+	uint64_t block_of[DEPTH]; /* which block a request is about */
+	double ended_ms;          /* of the raw clock */
+	uint64_t wrong, done;
+};
+
+struct muster_passes {
+	struct job jobs[JOBS_MANY];
+	int job_count, cpus;
+	bool memory_stays;
+
+	/* of the pass that runs */
+	enum muster_io_way way;
+	const struct muster_storage_file *file;
+	uint64_t blocks, seed;
+	double until_ms; /* of the monotonic clock */
+	atomic_uint_fast64_t next;
+	atomic_bool stop;
+	pthread_mutex_t mutex; /* of the rest */
+	pthread_cond_t changed;
+	int ready;
+	bool go;
+	struct muster_error err; /* of the first that failed */
+	bool failed;
+};
+
+static void fail(struct muster_passes *passes, const struct muster_error *err)
+{
+	pthread_mutex_lock(&passes->mutex);
+	if (!passes->failed)
+		passes->err = *err;
+	passes->failed = true;
+	pthread_mutex_unlock(&passes->mutex);
+	atomic_store(&passes->stop, true);
+}
+
+/* The next block of the file that no thread has; false when there is none, or the time is over. */
+static bool claim(struct muster_passes *passes, uint64_t *ret)
+{
+	if (atomic_load(&passes->stop))
+		return false;
+	*ret = atomic_fetch_add(&passes->next, 1);
+	return *ret < passes->blocks;
+}
+
+static int start(struct job *job, size_t slot, struct muster_error *err)
+{
+	const struct muster_passes *passes = job->passes;
+	return muster_io_start(job->io, passes->way, passes->file, job->memory + slot * MUSTER_PASS_BLOCK,
+		MUSTER_PASS_BLOCK, job->block_of[slot] * MUSTER_PASS_BLOCK, slot, err);
+}
+
+static void fill(struct job *job, size_t slot)
+{
+	if (job->passes->way == MUSTER_IO_WRITE)
+		muster_storage_fill(job->memory + slot * MUSTER_PASS_BLOCK, MUSTER_PASS_BLOCK,
+			job->block_of[slot] * MUSTER_PASS_BLOCK, job->passes->seed);
+}
+
+static void verify(struct job *job, size_t slot)
+{
+	if (job->passes->way == MUSTER_IO_READ)
+		job->wrong += muster_storage_wrong(job->memory + slot * MUSTER_PASS_BLOCK, MUSTER_PASS_BLOCK,
+			job->block_of[slot] * MUSTER_PASS_BLOCK, job->passes->seed);
+}
+
+static void wait_for_go(struct muster_passes *passes)
+{
+	pthread_mutex_lock(&passes->mutex);
+	passes->ready++;
+	pthread_cond_broadcast(&passes->changed);
+	while (!passes->go)
+		pthread_cond_wait(&passes->changed, &passes->mutex);
+	pthread_mutex_unlock(&passes->mutex);
+}
+
+static int transfer(struct job *job, size_t first, struct muster_error *err)
+{
+	struct muster_passes *passes = job->passes;
+	for (size_t slot = 0; slot < first; slot++)
+		if (start(job, slot, err) < 0)
+			return -1;
+	while (muster_io_running(job->io) > 0) {
+		size_t slot;
+		if (muster_io_wait(job->io, WAIT_MS, &slot, err) < 0)
+			return -1;
+		job->ended_ms = muster_clock_now(&muster_clock_raw);
+		job->done++;
+		verify(job, slot);
+		if (passes->way == MUSTER_IO_WRITE && !passes->file->direct && job->done % SYNC_EVERY == 0 &&
+			muster_storage_file_settle(passes->file, err) < 0)
+			return -1;
+		if (muster_now_ms() > passes->until_ms)
+			atomic_store(&passes->stop, true);
+		if (!claim(passes, &job->block_of[slot]))
+			continue;
+		fill(job, slot);
+		if (start(job, slot, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* A rank's own CPUs are those of its GPU. The disks are everybody's, so the threads go wherever the job may. */
+static void use_all_cpus(void)
+{
+	cpu_set_t all;
+	memset(&all, 0xff, sizeof all);
+	sched_setaffinity(0, sizeof all, &all); /* the kernel takes those of them that the job has */
+}
+
+static void *work(void *arg)
+{
+	struct job *job = arg;
+	struct muster_passes *passes = job->passes;
+	struct muster_error err;
+	size_t first = 0, most = (size_t)(passes->blocks / (uint64_t)passes->job_count + 1);
+	use_all_cpus();
+	job->wrong = job->done = 0;
+	while (first < DEPTH && first < most && claim(passes, &job->block_of[first]))
+		fill(job, first++);
+	wait_for_go(passes);
+	job->ended_ms = muster_clock_now(&muster_clock_raw);
+	if (transfer(job, first, &err) < 0)
+		fail(passes, &err);
+	return NULL;
+}
+
+/* ---- a pass ---- */
+
+static int start_threads(struct muster_passes *passes, struct muster_error *err)
+{
+	int started = 0, error = 0;
+	while (started < passes->job_count && !error) {
+		error = pthread_create(&passes->jobs[started].thread, NULL, work, &passes->jobs[started]);
+		started += !error;
+	}
+	return started > 0 ? started : muster_fail(err, MUSTER_ENOMEM, "pthread_create: %s", strerror(error));
+}
+
+/* Let them all begin at once, and wait for their ends. Returns the milliseconds of the raw clock between. */
+static double join_threads(struct muster_passes *passes, int started)
+{
+	pthread_mutex_lock(&passes->mutex);
+	while (passes->ready < started)
+		pthread_cond_wait(&passes->changed, &passes->mutex);
+	double began = muster_clock_now(&muster_clock_raw), ended = began;
+	passes->go = true;
+	pthread_cond_broadcast(&passes->changed);
+	pthread_mutex_unlock(&passes->mutex);
+	for (int i = 0; i < started; i++) {
+		pthread_join(passes->jobs[i].thread, NULL);
+		if (passes->jobs[i].ended_ms > ended)
+			ended = passes->jobs[i].ended_ms;
+	}
+	return ended - began;
+}
+
+int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, const struct muster_storage_file *file,
+	uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret, struct muster_error *err)
+{
+	struct muster_pass pass = { 0 };
+	passes->way = way;
+	passes->file = file;
+	passes->blocks = blocks;
+	passes->seed = seed;
+	passes->until_ms = muster_now_ms() + limit_ms;
+	passes->ready = 0;
+	passes->go = passes->failed = false;
+	atomic_store(&passes->next, 0);
+	atomic_store(&passes->stop, false);
+	int started = start_threads(passes, err);
+	if (started < 0)
+		return -1;
+	double ms = join_threads(passes, started);
+	for (int i = 0; i < started; i++) {
+		pass.blocks += passes->jobs[i].done;
+		pass.wrong += passes->jobs[i].wrong;
+		passes->memory_stays |= muster_io_running(passes->jobs[i].io) > 0;
+	}
+	if (!passes->failed && way == MUSTER_IO_WRITE && !file->direct) {
+		double began = muster_clock_now(&muster_clock_raw);
+		if (muster_storage_file_settle(file, &passes->err) < 0)
+			passes->failed = true;
+		ms += muster_clock_now(&muster_clock_raw) - began;
+	}
+	if (passes->failed) {
+		if (err)
+			*err = passes->err;
+		return -1;
+	}
+	pass.seconds = ms / 1e3;
+	*ret = pass;
+	return 0;
+}
+
+/* ---- making and freeing ---- */
+
+static int count_cpus(void)
+{
+	cpu_set_t before, all;
+	if (sched_getaffinity(0, sizeof before, &before) < 0)
+		return (int)sysconf(_SC_NPROCESSORS_ONLN);
+	use_all_cpus();
+	int cpus = sched_getaffinity(0, sizeof all, &all) < 0 ? CPU_COUNT(&before) : CPU_COUNT(&all);
+	sched_setaffinity(0, sizeof before, &before);
+	return cpus;
+}
+
+static int make_job(struct muster_passes *passes, struct muster_error *err)
+{
+	const size_t bytes = DEPTH * MUSTER_PASS_BLOCK;
+	struct job *job = &passes->jobs[passes->job_count];
+	job->passes = passes;
+	job->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (job->memory == MAP_FAILED)
+		return muster_fail(err, MUSTER_ENOMEM, "mmap of %zu bytes for a thread failed", bytes);
+	madvise(job->memory, bytes, MADV_HUGEPAGE);
+	job->io = muster_io_new(DEPTH, err);
+	passes->job_count++;
+	return job->io ? 0 : -1;
+}
+
+struct muster_passes *muster_passes_new(struct muster_error *err)
+{
+	struct muster_passes *passes = calloc(1, sizeof *passes);
+	if (!passes) {
+		muster_fail(err, MUSTER_ENOMEM, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&passes->mutex, NULL);
+	pthread_cond_init(&passes->changed, NULL);
+	passes->cpus = count_cpus();
+	const int jobs = passes->cpus >= MANY_CPUS ? JOBS_MANY : JOBS_FEW;
+	for (int i = 0; i < jobs; i++)
+		if (make_job(passes, err) < 0) {
+			muster_passes_free(passes);
+			return NULL;
+		}
+	/* touched before the clock runs */
+	for (int i = 0; i < jobs; i++)
+		memset(passes->jobs[i].memory, 0, DEPTH * MUSTER_PASS_BLOCK);
+	return passes;
+}
+
+void muster_passes_free(struct muster_passes *passes)
+{
+	if (!passes)
+		return;
+	for (int i = 0; i < passes->job_count; i++) {
+		muster_io_free(passes->jobs[i].io);
+		if (!passes->memory_stays)
+			munmap(passes->jobs[i].memory, DEPTH * MUSTER_PASS_BLOCK);
+	}
+	pthread_cond_destroy(&passes->changed);
+	pthread_mutex_destroy(&passes->mutex);
+	free(passes);
+}
+
+const char *muster_passes_method(const struct muster_passes *passes)
+{
+	return muster_io_method(passes->jobs[0].io);
+}
+
+int muster_passes_cpus(const struct muster_passes *passes)
+{
+	return passes->cpus;
+}

@@ -1,0 +1,37 @@
+/* passes.h - a file that several threads write, and read and verify, at once
+ *
+ * One thread cannot make enough data for eight disks: each thread fills the blocks that it writes and verifies those
+ * that it reads, while its other requests are in flight. The threads take the blocks of the file in their order.
+ */
+#ifndef MUSTER_PROBES_SCRATCH_PASSES_H
+#define MUSTER_PROBES_SCRATCH_PASSES_H
+
+#include "storage/io.h"
+
+#define MUSTER_PASS_BLOCK (UINT64_C(1) << 20)
+
+struct muster_passes;
+
+/* Threads as this process may have CPUs, and their memory: 64 to 128 MiB. NULL with err. */
+struct muster_passes *muster_passes_new(struct muster_error *err);
+/* Memory of requests that never ended stays. */
+void muster_passes_free(struct muster_passes *passes);
+
+/* As muster_io_method. */
+const char *muster_passes_method(const struct muster_passes *passes);
+/* CPUs that the threads may use: those of the job, not only those of this rank. */
+int muster_passes_cpus(const struct muster_passes *passes);
+
+struct muster_pass {
+	uint64_t blocks; /* from the start of the file: written, or read and verified */
+	double seconds;
+	uint64_t wrong; /* 8-byte words that were read other than written */
+};
+
+/* Write or read the first `blocks` blocks with the content that belongs to seed; no more requests are started after
+ * limit_ms. A buffered file is on the disk before the time ends. -1 with err: the code is that of muster_io_wait, or
+ * MUSTER_ENOMEM. */
+int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, const struct muster_storage_file *file,
+	uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret, struct muster_error *err);
+
+#endif
