@@ -2,7 +2,7 @@
 """gpu.stream_gbps on a real GPU beside a bare loop (stream_reference.cu), in turns: within 5 % of each other, and no wrong word.
 
 usage: stream.py FOLDER [TURNS [MIB]]
-    FOLDER: on the disk, writable and with direct I/O; TURNS: of muster and of the loop (default 3); MIB: of the file (default 1024)
+    FOLDER: on the disk, writable and with direct I/O; TURNS: of muster and of the loop (default 5); MIB: of the file (default 1024)
 
 muster is found by PATH, nvcc compiles the loop. The first GPU of CUDA_VISIBLE_DEVICES is used, or GPU 0. A virtual disk may have
 other rates from one second to the next: both programs' rates of all turns are printed, and their medians are compared.
@@ -60,7 +60,7 @@ def run_loop(program, folder, mib):
 
 def main():
     folder = os.path.abspath(sys.argv[1])
-    turns = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    turns = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     mib = int(sys.argv[3]) if len(sys.argv) > 3 else 1024
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",")[0]
     ours, theirs, bad, last = {kind: [] for kind in KINDS}, {kind: [] for kind in KINDS}, 0, None

@@ -10,11 +10,13 @@
 #include "vendor/cufile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define THREADS 4
 #define PIECE ((size_t)16 << 20)
@@ -160,6 +162,14 @@ static int measure(struct muster_stream *stream, const struct session *session, 
 	return 0;
 }
 
+/* The same file, opened once more: cuFile takes none that was opened with O_TMPFILE. -1: it cannot be opened again. */
+static int reopen(int fd)
+{
+	char name[64];
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	return open(name, O_RDWR | O_DIRECT | O_CLOEXEC);
+}
+
 int muster_stream_from_cufile(struct muster_stream *stream, const struct muster_stream_file *file,
 	struct muster_stream_pass *ret, char *path, size_t path_size, struct muster_error *err)
 {
@@ -169,9 +179,12 @@ int muster_stream_from_cufile(struct muster_stream *stream, const struct muster_
 	if (!file->file.direct)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "cuFile needs direct I/O: %s", file->file.why_buffered);
 	muster_step(stream->ctx, "%zu MiB from the disk to the GPU by cuFile", file->bytes >> 20);
-	if (open_session(&session, file->file.fd, path, path_size, err) < 0)
-		return -1;
-	int failed = measure(stream, &session, file, ret, err);
+	int own = reopen(file->file.fd), failed;
+	failed = open_session(&session, own < 0 ? file->file.fd : own, path, path_size, err);
+	if (failed == 0)
+		failed = measure(stream, &session, file, ret, err);
 	end_session(&session);
+	if (own >= 0)
+		close(own);
 	return failed;
 }

@@ -8,10 +8,8 @@
 #define SIZE 4096 /* n of the n x n matrices */
 #define BATCH_MS 20.0
 #define BATCH_MOST 400
-#define ROUNDS 3      /* of products that say how many are a batch */
-#define AHEAD_MS 40.0 /* so much is queued */
-#define FASTEST 0.8   /* a batch may take so much of the time that it took before */
-#define LEAST_MS 1.0  /* a batch, where the clock is too coarse for it */
+#define ROUNDS 3     /* of products that say how many are a batch */
+#define LEAST_MS 1.0 /* a batch, where the clock is too coarse for it */
 #define WAIT_MS 20000
 
 static int take_memory(struct muster_stream *stream, struct muster_error *err)
@@ -116,17 +114,24 @@ void muster_stream_products_done(struct muster_stream *stream)
 	*p = (struct muster_stream_products){ 0 };
 }
 
-/* By the host's clock: what the GPU has done is not asked, since an answer could come late. */
+/* By the host's clock; what the GPU has done is only asked of a batch that must be done by then. Where it is not, no
+ * more is queued: a launch waits when too many are in the queue. */
 int muster_stream_products_keep(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
 	double now = muster_clock_now(&muster_clock_raw);
+	double batch_ms = p->batch_ms > LEAST_MS ? p->batch_ms : LEAST_MS;
+	double ahead_ms = (MUSTER_STREAM_BATCHES - 2) * batch_ms;
 	if (p->until < now)
 		p->until = now;
-	while (p->until < now + AHEAD_MS) {
-		if (queue(stream, p->batch, p->events[0], err) < 0)
+	for (; p->until < now + ahead_ms; p->until += batch_ms, p->next++) {
+		CUevent event = p->events[p->next % MUSTER_STREAM_BATCHES];
+		CUresult before = stream->cuda->cuEventQuery(event);
+		if (before == CUDA_ERROR_NOT_READY)
+			return 0;
+		if (muster_cuda_check(stream->cuda, before, err, "cuEventQuery") < 0 ||
+			queue(stream, p->batch, event, err) < 0)
 			return muster_wrap(err, "matrix products in bf16");
-		p->until += (p->batch_ms > LEAST_MS ? p->batch_ms : LEAST_MS) * FASTEST;
 	}
 	return 0;
 }

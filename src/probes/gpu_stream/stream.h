@@ -13,16 +13,18 @@
 #define MUSTER_STREAM_SLOTS_MOST 32
 
 /* Matrix products on a stream of their own, queued well ahead so that the GPU never waits for the host. */
+#define MUSTER_STREAM_BATCHES 4 /* queued at most; two fewer are, if they take as long as they did before */
 struct muster_stream_products {
 	bool ready;
 	char why_not[300]; /* when not ready */
 	struct muster_product product;
 	CUdeviceptr memory, a, b, d, workspace;
 	CUstream stream;
-	CUevent events[2];
-	size_t batch;    /* products that are queued together */
-	double batch_ms; /* that they take */
-	double until;    /* by muster_clock_raw: so long the GPU has products, at least */
+	CUevent events[MUSTER_STREAM_BATCHES]; /* the end of each batch */
+	size_t batch;                          /* products that are queued together */
+	double batch_ms;                       /* that they take */
+	double until;                          /* by muster_clock_raw: so long the GPU has products */
+	size_t next;                           /* batch */
 };
 
 struct muster_stream {
