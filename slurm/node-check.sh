@@ -53,7 +53,7 @@ site_file_problem() {
 # The settings, from the site file if there is one.
 read_settings() {
 	MUSTER=muster MUSTER_NODE_OPTIONS='' MUSTER_LOG=/var/log/muster MUSTER_DRAIN=yes MUSTER_DRAIN_AT_MOST=10%
-	MUSTER_TEXTFILE='' MUSTER_HISTORY='' MUSTER_JSON_LOG=''
+	MUSTER_TEXTFILE='' MUSTER_HISTORY='' MUSTER_JSON_LOG='' MUSTER_STORAGE_IN_PROLOG=''
 	# A user can leave a pipe of the Multi-Process Service behind, where libcuda looks for it.
 	export CUDA_MPS_PIPE_DIRECTORY=/nonexistent
 	site_problem='' PATH=${PATH:-/usr/bin}:/usr/local/bin:/usr/bin:/bin
@@ -64,6 +64,7 @@ read_settings() {
 	fi
 	MUSTER=${MUSTER:-muster} MUSTER_LOG=${MUSTER_LOG:-/var/log/muster} MUSTER_NODE_OPTIONS=${MUSTER_NODE_OPTIONS:-}
 	MUSTER_DRAIN=${MUSTER_DRAIN:-yes} MUSTER_DRAIN_AT_MOST=${MUSTER_DRAIN_AT_MOST:-10%}
+	export MUSTER_STORAGE_IN_PROLOG # muster node reads it
 	PATH=$PATH:/usr/local/bin:/usr/bin:/bin
 }
 

@@ -10,6 +10,7 @@
 #include "muster/report.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { DAY_S = 86400 };
@@ -80,10 +81,20 @@ static int time_of_more(const struct muster_options *options)
 	       (options->checkpoint_path ? CHECKPOINT_S : 0);
 }
 
+/* A prolog or epilog runs as root before and after each job, which waits: it writes to disks only where the site says
+ * so (slurm/muster.default, by slurm/node-check.sh). */
+static bool may_write(void)
+{
+	const char *context = getenv("SLURM_SCRIPT_CONTEXT"), *site = muster_env(MUSTER_ENV_STORAGE_IN_PROLOG);
+	if (!context || (strncmp(context, "prolog_", 7) != 0 && strncmp(context, "epilog_", 7) != 0))
+		return true;
+	return site && strcmp(site, "yes") == 0;
+}
+
 /* What is measured only when it is asked for. */
 static void settle_measures(struct muster_options *options)
 {
-	options->storage = options->storage || options->profile == MUSTER_FULL;
+	options->storage = options->storage || (options->profile == MUSTER_FULL && may_write());
 	if (options->storage)
 		options->measures |= 1 << MUSTER_MEASURE_STORAGE;
 	if (options->storage && options->profile != MUSTER_QUICK)
@@ -120,6 +131,10 @@ static int check_storage(const char *command, const struct muster_options *optio
 		if (sizes[i].bytes % MIB != 0 || sizes[i].bytes < 16 * MIB || sizes[i].bytes > 1048576 * MIB)
 			return muster_fail(err, MUSTER_EUSAGE, "%s: %s: a multiple of 1M from 16M to 1024G is needed",
 				command, sizes[i].name);
+	if ((options->storage || options->checkpoint_path) && !may_write())
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: %s in a prolog or epilog needs MUSTER_STORAGE_IN_PROLOG=yes in /etc/default/muster",
+			command, options->storage ? "--storage" : "--checkpoint");
 	if (options->checkpoint_path && options->profile == MUSTER_QUICK)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: --checkpoint needs --profile standard or full: the profile quick has no such phase",

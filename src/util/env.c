@@ -18,6 +18,8 @@ const struct muster_env_variable muster_env_variables[] = {
 	[MUSTER_ENV_SIM_RANK] = { "MUSTER_SIM_RANK", false, "rank of the simulated cluster" },
 	[MUSTER_ENV_SIM_STDOUT] = { "MUSTER_SIM_STDOUT", false, "file that the simulated rank 0 prints to" },
 	[MUSTER_ENV_SIM_WRAPPER] = { "MUSTER_SIM_WRAPPER", true, "words before each muster that `muster sim` starts" },
+	[MUSTER_ENV_STORAGE_IN_PROLOG] = { "MUSTER_STORAGE_IN_PROLOG", false,
+		"yes: the site lets the checks of prolog and epilog write to disks" },
 	[MUSTER_ENV_TERMINAL] = { "MUSTER_TERMINAL", true, "1 or 0: whether the output ends on a terminal" },
 	[MUSTER_ENV_TEST_TIME_SCALE] = { "MUSTER_TEST_TIME_SCALE", false,
 		"how much shorter deadlines are in a simulated run" },

@@ -8,6 +8,11 @@ if(Python3_FOUND)
 	endforeach()
 endif()
 if(Python3_FOUND)
+	add_test(NAME cli.prolog_storage COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/prolog_storage.py
+		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.prolog_storage PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
+endif()
+if(Python3_FOUND)
 	add_test(NAME cli.completion COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/completion.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.completion PROPERTIES TIMEOUT 120 LABELS integration)

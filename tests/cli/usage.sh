@@ -50,6 +50,12 @@ run="$muster run --report report.json"
 	expect 2 '--expect-path x: an absolute path is needed' $run --sku generic-nvidia --expect-path x
 	expect 2 '--storage-bytes: a multiple of 1M from 16M to 1024G is needed' \
 		$run --sku generic-nvidia --storage --storage-bytes 17
+	for context in prolog_slurmd epilog_slurmd prolog_task; do
+		expect 2 '--storage in a prolog or epilog needs MUSTER_STORAGE_IN_PROLOG=yes in /etc/default/muster' \
+			env SLURM_SCRIPT_CONTEXT=$context $run --sku generic-nvidia --storage
+	done
+	expect 2 '--checkpoint in a prolog or epilog needs MUSTER_STORAGE_IN_PROLOG=yes' \
+		env SLURM_SCRIPT_CONTEXT=prolog_slurmd $run --sku generic-nvidia --checkpoint /
 	expect 2 '--checkpoint needs --profile standard or full' $run --sku generic-nvidia --profile quick --checkpoint /
 	expect 2 '--broadcast-file needs --storage' $run --sku generic-nvidia --broadcast-file /etc/passwd
 	expect 2 '--deadline 59 is too short: 40 s of load and at least 20 s for the rest of the run' \
