@@ -132,6 +132,9 @@ struct muster_expect {
 	const char **vm_sizes, **gpu_names;
 	size_t vm_size_count, gpu_name_count;
 	int gpu_count; /* 0: not said */
+	/* files and folders that must be there; "content:" before a folder whose files' bytes count too */
+	const char **paths;
+	size_t path_count;
 };
 
 /* Load an expectation file: `name` is a path (it has a '/' or ends in ".json"), the name of a file under config_dir

@@ -33,6 +33,9 @@ struct muster_gpu {
 	char why_none[512]; /* a sentence, when there is no GPU; else "" */
 };
 
+/* Before an expected path: the files of the folder are compared by their bytes, and not only by their sizes. */
+#define MUSTER_PATH_CONTENT "content:"
+
 struct muster_probe_env {
 	/* the job, as MPI and the hello exchange know it */
 	int rank, ranks, local_rank, local_ranks, node_index, nodes;

@@ -20,9 +20,10 @@ enum muster_measure {
 	MUSTER_MEASURE_STORAGE = 0, /* the path from the disk to the GPU */
 	MUSTER_MEASURE_CHECKPOINT,  /* all ranks write to a shared folder */
 	MUSTER_MEASURE_BROADCAST,   /* one reader for all nodes */
+	MUSTER_MEASURE_PATHS,       /* files and folders that must be there */
 	MUSTER_MEASURE_COUNT
 };
-extern const char *const muster_measure_names[MUSTER_MEASURE_COUNT]; /* "storage", "checkpoint", "broadcast" */
+extern const char *const muster_measure_names[MUSTER_MEASURE_COUNT]; /* "storage", "checkpoint"... */
 
 /* How a probe ended on one rank. */
 enum muster_outcome_status {

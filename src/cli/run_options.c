@@ -2,6 +2,7 @@
 #include "cli/run_options.h"
 
 #include "cli/cli.h"
+#include "expect/paths.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -63,15 +64,41 @@ static int time_of_steps(const struct muster_options *options)
 	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
 }
 
+/* A path that is there already is not read twice. */
+static void append_path(struct muster_options *options, const char *path)
+{
+	for (size_t i = 0; i < options->expect_path_count; i++)
+		if (strcmp(options->expect_paths[i], path) == 0)
+			return;
+	options->expect_paths =
+		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
+	options->expect_paths[options->expect_path_count++] = path;
+}
+
 static int add_path(void *arg, const char *text, struct muster_error *err)
 {
 	struct muster_options *options = arg;
-	if (text[0] != '/')
-		return muster_fail(err, MUSTER_EUSAGE, "--expect-path %.200s: an absolute path is needed", text);
-	options->expect_paths =
-		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
-	options->expect_paths[options->expect_path_count++] = text;
+	if (muster_expect_path_check(text, err) < 0)
+		return muster_wrap(err, "--expect-path");
+	append_path(options, text);
 	return 0;
+}
+
+/* Every rank reads them, as the supervisor of each node's leader needs them. What is wrong with a file is not said
+ * here: rank 0 loads the file as a whole before the run. */
+static void add_paths_of_files(struct muster_options *options)
+{
+	bool automatic = strcmp(options->sku, "auto") == 0;
+	struct muster_arena *arena = muster_arena_new(); /* lives as long as the process */
+	struct muster_error ignored;
+	const char **paths;
+	size_t count = 0;
+	if ((automatic && !options->overlay) ||
+		muster_expect_paths_load(options->configs, automatic ? NULL : options->sku, options->overlay, arena,
+			&paths, &count, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		append_path(options, paths[i]);
 }
 
 /* Time of the run beside the profile's own. */
@@ -101,6 +128,8 @@ static void settle_measures(struct muster_options *options)
 		options->measures |= 1 << MUSTER_MEASURE_BROADCAST;
 	if (options->checkpoint_path)
 		options->measures |= 1 << MUSTER_MEASURE_CHECKPOINT;
+	if (options->expect_path_count > 0)
+		options->measures |= 1 << MUSTER_MEASURE_PATHS;
 	if (options->storage_bytes == 0)
 		options->storage_bytes = STORAGE_BYTES;
 	if (options->checkpoint_bytes == 0)
@@ -301,6 +330,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		muster_log_as_json(log_format == 1);
 	if (options->soak_s < 0)
 		options->soak_s = options->profile == MUSTER_FULL ? FULL_SOAK_S : 0;
+	if (parsed == 0)
+		add_paths_of_files(options);
 	settle_measures(options);
 	if (options->deadline_s == 0)
 		options->deadline_s = default_deadline_s + time_of_more(options);

@@ -4,6 +4,7 @@
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
  */
 #include "expect/parse.h"
+#include "expect/paths.h"
 #include "util/file.h"
 #include "util/suggest.h"
 #include "util/utf8.h"
@@ -370,6 +371,36 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 	muster_json_free(merged);
 	free_stack(&stack);
 	return failed ? -1 : 0;
+}
+
+int muster_expect_paths_load(const char *config_dir, const char *name, const char *overlay, struct muster_arena *arena,
+	const char ***ret, size_t *ret_count, struct muster_error *err)
+{
+	struct stack stack = { STACK_EMPTY };
+	struct muster_expect expect = { 0 };
+	const struct muster_json *paths = NULL;
+	char *path = NULL;
+	int result = !name || is_path(name) ? 0 : find_file(config_dir, name, &path, err);
+	if (name && is_path(name))
+		path = muster_strdup(name);
+	if ((path && read_chain(&stack, path, err) < 0) || (overlay && read_layer(&stack, overlay, true, err) < 0))
+		result = -1;
+	for (size_t i = stack.first; i < stack.end; i++) {
+		const struct muster_json *said = muster_json_member(stack.layers[i].json, "paths");
+		paths = said ? said : paths;
+	}
+	if (result == 0 && paths && muster_json_type(paths) != MUSTER_JSON_NULL) {
+		struct muster_expect_parser p = muster_expect_parser_make(
+			&stack.layers[stack.first], stack.end - stack.first, arena, NULL, err);
+		result = muster_json_member_read(&p.json, "paths", 0, muster_expect_paths_read, &expect, paths);
+	}
+	if (result == 0) {
+		*ret = expect.paths;
+		*ret_count = expect.path_count;
+	}
+	free(path);
+	free_stack(&stack);
+	return result;
 }
 
 int muster_expect_load(const char *config_dir, const char *name, const char *overlay, struct muster_expect *ret,

@@ -4,6 +4,7 @@
  */
 #include "expect/parse.h"
 #include "expect/events.h"
+#include "expect/paths.h"
 #include "util/suggest.h"
 
 #include <stdio.h>
@@ -146,6 +147,7 @@ static const struct muster_field fields[] = {
 	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },
 	{ .key = "identify", .type = MUSTER_FIELD_OBJECT, .object = &identify_type, .optional = true },
 	{ .key = "events", .read = read_events, .optional = true },
+	{ .key = "paths", .read = muster_expect_paths_read, .optional = true },
 	{ .key = "checks", .read = read_checks, .optional = true },
 };
 static const struct muster_object_type file_type = MUSTER_OBJECT_TYPE(muster_expect, fields);

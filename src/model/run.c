@@ -10,6 +10,7 @@ const char *const muster_measure_names[MUSTER_MEASURE_COUNT] = {
 	[MUSTER_MEASURE_STORAGE] = "storage",
 	[MUSTER_MEASURE_CHECKPOINT] = "checkpoint",
 	[MUSTER_MEASURE_BROADCAST] = "broadcast",
+	[MUSTER_MEASURE_PATHS] = "paths",
 };
 const char *const muster_profile_names[MUSTER_PROFILE_COUNT] = {
 	[MUSTER_QUICK] = "quick",

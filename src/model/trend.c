@@ -122,6 +122,7 @@ static const struct metric_trend {
 	{ "node.nic_share", MUSTER_TREND_MORE },
 	{ "node.nvme_disks", MUSTER_TREND_MORE },
 	{ "node.other_jobs", MUSTER_TREND_DRIFTS },
+	{ "node.path_open_ms", MUSTER_TREND_DRIFTS },
 	{ "node.scratch_failed", MUSTER_TREND_LESS },
 	{ "node.scratch_free_gb", MUSTER_TREND_DRIFTS },
 	{ "node.scratch_free_share", MUSTER_TREND_DRIFTS },

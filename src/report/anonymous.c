@@ -153,7 +153,7 @@ static void change_label(struct walk *w, struct muster_label *label)
 {
 	if (label->value.type != MUSTER_STRING)
 		return;
-	if (strcmp(label->key, "cluster") == 0 || strcmp(label->key, "among") == 0)
+	if (strcmp(label->key, "cluster") == 0 || strcmp(label->key, "among") == 0 || label->value.string[0] == '/')
 		change(w, &label->value.string);
 	else if (strcmp(label->key, "peer_node") == 0)
 		change_node_name(w, &label->value.string);

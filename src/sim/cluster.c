@@ -264,6 +264,8 @@ static const struct muster_field node_fields[] = {
 	F(muster_sim_node, topo_file_swapped, BOOLEAN),
 	TEXTS(muster_sim_node, kernel_log, kernel_log_count, 0),
 	F(muster_sim_node, kernel_log_hidden, BOOLEAN),
+	TEXTS(muster_sim_node, paths_missing, path_missing_count, 0),
+	TEXTS(muster_sim_node, paths_other, path_other_count, 0),
 	OBJECTS(muster_sim_node, numas, numa_count, &muster_sim_numa_type),
 	D(muster_sim_node, driver_version, TEXT, SOFTWARE),
 	D(muster_sim_node, cuda_driver, INT, SOFTWARE),

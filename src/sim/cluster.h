@@ -186,7 +186,9 @@ struct muster_sim_node {
 	 * first copy or misbehaves */
 	const char **kernel_log;
 	size_t kernel_log_count;
-	bool kernel_log_hidden; /* there is no /dev/kmsg, as in a container */
+	bool kernel_log_hidden;                    /* there is no /dev/kmsg, as in a container */
+	const char **paths_missing, **paths_other; /* of fs_paths.h: that are not there, that have another content */
+	size_t path_missing_count, path_other_count;
 	struct muster_sim_numa *numas;
 	size_t numa_count;
 	const char *driver_version; /* "580.126.16" */

@@ -1,6 +1,8 @@
 /* fault_kinds.c - the table of faults, and which function or field each of them is */
 #include "sim/fault_kinds.h"
 
+#include "sim/fs_paths.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -272,6 +274,12 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_oom },
 	{ "p2p-off", MUSTER_SIM_GPU, NULL, NULL, "CUDA gives this GPU no access to the node's other GPUs",
 		.needs = needs_peers, SETS(muster_sim_gpu, p2p, CLEARED) },
+	{ "path-differs", MUSTER_SIM_NODE, "PATH", "/shared/apps/pytorch_env",
+		"this file or folder has another content on the node", .apply = muster_fault_path_differs,
+		WORDS(muster_sim_paths) },
+	{ "path-missing", MUSTER_SIM_NODE, "PATH", "/shared/apps/pytorch_env",
+		"this file or folder is not there on the node", .apply = muster_fault_path_missing,
+		WORDS(muster_sim_paths) },
 	{ "pcie-replays", MUSTER_SIM_GPU, "REPLAYS", "500", "the GPU repeats so many PCIe packets while the ranks work",
 		.needs = needs_replays, SETS(muster_sim_gpu, pcie_replays, NUMBER), .low = 1, .high = 1000000000 },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",

@@ -76,7 +76,7 @@ muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow;
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
-	muster_fault_daemon_dead, muster_fault_memory_channel;
+	muster_fault_daemon_dead, muster_fault_memory_channel, muster_fault_path_differs, muster_fault_path_missing;
 int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err);
 muster_fault_apply muster_fault_bit_rot, muster_fault_disk_slow, muster_fault_raid_degraded, muster_fault_scratch_full,
 	muster_fault_scratch_missing, muster_fault_scratch_read_only, muster_fault_stall;

@@ -108,3 +108,17 @@ int muster_fault_memory_channel(const struct muster_fault_target *t, const char 
 	t->node->numas = numas;
 	return 0;
 }
+
+int muster_fault_path_differs(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	(void)err;
+	muster_fault_append(t, &t->node->paths_other, &t->node->path_other_count, value);
+	return 0;
+}
+
+int muster_fault_path_missing(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	(void)err;
+	muster_fault_append(t, &t->node->paths_missing, &t->node->path_missing_count, value);
+	return 0;
+}

@@ -6,6 +6,7 @@
 
 #include "sim/fs_disks.h"
 #include "sim/fs_host.h"
+#include "sim/fs_paths.h"
 #include "util/text.h"
 #include "util/cpuset.h"
 
@@ -325,6 +326,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	put_os(&t, node);
 	put_metadata(&t, node);
 	muster_sim_disks_write(&t, node);
+	muster_sim_paths_write(&t, node);
 	put_strangers(&t, node);
 	put_nccl(&t, node, hw);
 	muster_sim_put_log(&t, node);

@@ -76,6 +76,11 @@ BROKEN = {
     "an event of an unknown class": event_with(**{"class": "error"}),
     "an event for no time": event_with(hours=0),
     "an event for years": event_with(hours=8761),
+    "a path that is relative": {"schema_version": 1, "name": "t", "paths": ["apps"], "checks": {"a": CHECK}},
+    "a path with another key": {"schema_version": 1, "name": "t", "paths": [{"path": "/x", "hash": True}], "checks": {"a": CHECK}},
+    "content of no path": {"schema_version": 1, "name": "t", "paths": [{"content": True}], "checks": {"a": CHECK}},
+    "too many paths": {"schema_version": 1, "name": "t", "paths": ["/x"] * 65, "checks": {"a": CHECK}},
+    "an unknown measurement": file_with(when={"measures": "disks"}),
     "no_event of another table": file_with(metric="node.xid_age_hours", equals=None, no_event=dict(NO_EVENT, table="smi")),
     "no_event for no time": file_with(metric="node.xid_age_hours", equals=None, no_event=dict(NO_EVENT, hours=0)),
 }
@@ -97,6 +102,8 @@ OVERLAYS = {
     "an outlier": {"checks": {"site.h2d": {"metric": "gpu.h2d_gbps", "source": "s", "at_least": 16,
                                            "outlier": {"z": 4, "share": 0.05}}}},
     "case": {"checks": {"node.vm_size": {"equals": "standard_x", "ignore_case": True, "source": "site"}}},
+    "paths": {"paths": ["/shared/apps", {"path": "/opt/x", "content": True}, {"path": "/opt/y"}]},
+    "no paths": {"paths": []},
     "a check of the site's own": {
         "schema_version": 1,
         "checks": {"site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "site image"}},

@@ -19,6 +19,7 @@ Each case of the table (a JSON file) holds:
   judged    checks that must have been judged (may be absent)
   overlay   checks of a site overlay (may be absent)
   events    events of a site overlay (may be absent)
+  paths     expected paths of a site overlay (may be absent)
   ring      how many ranks the ring had whose bandwidth is in the report (not looked at when absent; null: none)
   wider     {"nodes": N, "judged": [...]}: what was measured, taken for what N nodes have measured, passes too
   trials    [most, "KIND NODE... STATUS", ...]: at most so many trial rings (without the last ones, of kind "rest"),
@@ -167,10 +168,10 @@ def command_of(case, muster, directory):
     if "cpu_masks" in case:
         command += ["--cpu-masks", case["cpu_masks"]]
     command += ["--"] + case.get("options", [])
-    if "overlay" in case or "events" in case:
+    if {"overlay", "events", "paths"} & set(case):
         overlay = os.path.join(directory, "overlay.json")
         with open(overlay, "w", encoding="utf-8") as file:
-            parts = {"checks": case.get("overlay", {}), "events": case.get("events", {})}
+            parts = {"checks": case.get("overlay", {}), "events": case.get("events", {}), "paths": case.get("paths", [])}
             json.dump({"schema_version": 1, **parts}, file)
         command += ["--overlay", overlay]
     return command

@@ -2,6 +2,7 @@
 #include "eval_fixture.h"
 
 #include "expect/operators.h"
+#include "expect/paths.h"
 
 #include "eval/eval.h"
 #include "muster/arena.h"
@@ -48,13 +49,17 @@ static const struct {
 	{ "{'schema_version':2,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':'1','name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':1,'checks':{}}", "$.name: missing, each file needs its own name" },
+	{ "{'schema_version':1,'name':'t','paths':['a']}", "$.paths[0]: an absolute path is needed, found \"a\"" },
+	{ "{'schema_version':1,'name':'t','paths':[{'path':'a'}]}", "$.paths[0].path: an absolute path is needed" },
+	{ "{'schema_version':1,'name':'t','paths':[{'content':true}]}", "$.paths[0]: the key \"path\" is missing" },
+	{ "{'schema_version':1,'name':'t','paths':'/a'}", "$.paths: an array is needed, found \"/a\"" },
 	{ "{'schema_version':1,'name':7}", "$.name: a string is needed, found 7" },
 	{ "{'schema_version':1,'name':''}", "$.name: must not be empty" },
 	{ "{'schema_version':1,'name':'t'}", "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','chekcs':{}}",
 		"$.chekcs: unknown key; did you mean \"checks\"? Allowed are schema_version, name, title, extends, "
-		"observe, identify, events, checks" },
+		"observe, identify, events, paths, checks" },
 	{ "{'schema_version':1,'name':'t','observe':1}", "$.observe: true or false is needed, found 1" },
 	{ "{'schema_version':1,'name':'t','extends':5}", "$.extends: the path of a file is needed" },
 	{ "{'schema_version':1,'name':'t','identify':{'gpus':8}}",
@@ -934,6 +939,51 @@ START_TEST(a_file_is_found_by_what_its_machine_is_called)
 }
 END_TEST
 
+static const char *const path_lists[][3] = {
+	/* of the file, of the overlay, of both together */
+	{ "['/a', {'path': '/b', 'content': true}, {'path': '/c'}]", NULL, "/a content:/b /c" },
+	{ "['/a']", "['/b', '/b']", "/b /b" },
+	{ "['/a']", "null", "" },
+	{ "['/a']", "[]", "" },
+	{ "null", "['/b']", "/b" },
+	{ "null", NULL, "" },
+};
+
+static void paths_are(const char **paths, size_t count, const char *expected)
+{
+	char text[256] = "";
+	for (size_t i = 0; i < count; i++)
+		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? " " : "", paths[i]);
+	ck_assert_str_eq(text, expected);
+}
+
+START_TEST(the_last_list_of_paths_counts)
+{
+	struct muster_arena *arena = muster_arena_new();
+	const char *const *list = path_lists[_i];
+	const char **paths = NULL;
+	size_t count = 0;
+	struct muster_expect expect;
+	struct muster_error err = { 0 };
+	fixture_open();
+	put("parent.json", "{'schema_version': 1, 'name': 'p', 'checks': {'a': {'metric': 'node.os', 'observe': true, "
+			   "'source': 's'}}, 'paths': ['/parent']}");
+	put("file.json", muster_arena_printf(arena,
+				 "{'schema_version': 1, 'name': 'f', 'extends': 'parent.json', 'paths': %s}", list[0]));
+	put("site.json", list[1] ? muster_arena_printf(arena, "{'paths': %s}", list[1]) : "{}");
+	ck_assert_msg(
+		muster_expect_load(fixture_dir, "file", fixture_path("site.json"), &expect, &err) == 0, "%s", err.text);
+	paths_are(expect.paths, expect.path_count, list[2]);
+	muster_expect_done(&expect);
+	ck_assert_msg(muster_expect_paths_load(
+			      fixture_dir, "file", fixture_path("site.json"), arena, &paths, &count, &err) == 0,
+		"%s", err.text);
+	paths_are(paths, count, list[2]);
+	muster_arena_free(arena);
+	fixture_close();
+}
+END_TEST
+
 static void problem_print(void *arg, const char *problem)
 {
 	(void)arg;
@@ -995,6 +1045,7 @@ int main(void)
 	tcase_add_test(tc, a_path_is_told_from_a_name);
 	tcase_add_test(tc, of_two_names_that_differ_in_case_the_same_one_is_taken);
 	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
+	tcase_add_loop_test(tc, the_last_list_of_paths_counts, 0, sizeof path_lists / sizeof *path_lists);
 	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);
 	suite_add_tcase(suite, tc);
 	runner = srunner_create(suite);

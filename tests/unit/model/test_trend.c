@@ -26,7 +26,7 @@ START_TEST(every_name_of_the_table_is_a_metric)
 		count[muster_metric_trend(muster_metric_at(i))]++;
 	ck_assert_uint_eq(count[MUSTER_TREND_MORE], 48);
 	ck_assert_uint_eq(count[MUSTER_TREND_LESS], 26);
-	ck_assert_uint_eq(count[MUSTER_TREND_DRIFTS], 80);
+	ck_assert_uint_eq(count[MUSTER_TREND_DRIFTS], 81);
 }
 END_TEST
 

@@ -123,12 +123,13 @@ static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capabilit
 	"node.cpu_model", "node.numa_cpu_list", "node.cuda_driver_api", "gpu.nvlink_peer_gpus", "node.driver_version",
 	"node.gpu_bus_ids", "node.gpus_missing", "node.gpus_not_in_cuda", "node.imex_state", "node.iommu",
 	"node.kernel", "node.kernel_log", "node.kernel_log_start", "node.library_version", "node.nccl_version",
-	"node.ofed_version", "node.os", "node.scratch_filesystem", "node.scratch_raid", "node.transparent_hugepages",
-	"node.vm_size", "port.board_id", "port.firmware", "port.hca_type", "port.pci", "port.phys_state", "port.speed",
-	"port.state", "rank.alltoall_unreached", "rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask",
-	"rank.gpu_choice", "rank.gpu_cpu_list", "rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality",
-	"rank.memory_policy", "rank.nccl_algo", "rank.nccl_collnet", "rank.nccl_hcas", "rank.nccl_transport",
-	"rank.nccl_version", "rank.near_nics", "rank.slurm_cpu_bind", "node.scratch_io" };
+	"node.ofed_version", "node.os", "node.path_hash", "node.path_type", "node.scratch_filesystem",
+	"node.scratch_raid", "node.transparent_hugepages", "node.vm_size", "port.board_id", "port.firmware",
+	"port.hca_type", "port.pci", "port.phys_state", "port.speed", "port.state", "rank.alltoall_unreached",
+	"rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_cpu_list",
+	"rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality", "rank.memory_policy", "rank.nccl_algo",
+	"rank.nccl_collnet", "rank.nccl_hcas", "rank.nccl_transport", "rank.nccl_version", "rank.near_nics",
+	"rank.slurm_cpu_bind", "node.scratch_io" };
 
 START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 {

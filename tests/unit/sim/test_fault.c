@@ -239,6 +239,8 @@ static const struct {
 		"+sim-2/000d:00:00.0" },
 	{ SIM_SKU, "oom@node2=now", "sim-2.kernel_log" },
 	{ SIM_SKU, "p2p-off@node1/gpu3", "sim-1/0004:00:00.0.p2p" },
+	{ SIM_SKU, "path-differs@node1=/shared/apps", "sim-1.paths_other" },
+	{ SIM_SKU, "path-missing@node2", "sim-2.paths_missing" },
 	{ SIM_SKU, "placement-group@node2", "sim-2.placement_group" },
 	{ SIM_SKU, "power-brake@node1/gpu0",
 		"sim-1/0001:00:00.0.gemm_bf16_tflops sim-1/0001:00:00.0.gemm_fp64_tflops "
@@ -467,6 +469,7 @@ static const struct {
 	{ SIM_SKU, "memory-channel@node1/gpu0", "\"gpu0\" is not a NUMA node: use the form numa0" },
 	{ SIM_SKU, "memory-channel@node1/numa4", "numa4 does not exist: the node has 4 NUMA nodes" },
 	{ SIM_SKU, "memory-channel@node1/numa0=2", "VALUE must be from 0.01 to 1" },
+	{ SIM_SKU, "path-missing@node1=/apps", "/shared/apps, /shared/apps/pytorch_env or /shared" },
 	{ SIM_SKU, "nccl-slow@rank16", "rank16 does not exist: ranks are rank0 to rank15" },
 	{ SIM_SKU, "nccl-slow@rank", "\"rank\" is not a rank" },
 	{ SIM_SKU, "h2d-slow@node1/gpu4=fast", "a number is needed" },

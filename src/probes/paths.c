@@ -1,0 +1,69 @@
+/* paths.c - files and folders that must be there, with the same content on all nodes
+ */
+#include "probes/paths/content.h"
+
+#include "probes/metrics.h"
+#include "util/text.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define PATH_MS 10000.0
+#define ALL_MS 15000.0
+
+#define PATH_METRIC(name, type, unit, meaning) MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "path")
+
+static const struct muster_metric metrics[] = {
+	PATH_METRIC("node.path_type", MUSTER_STRING, "",
+		"what is at an expected path: \"file\", \"folder\", \"missing\", \"unreadable: \" and why, \"a FIFO\", "
+		"\"a socket\", \"a device\""),
+	PATH_METRIC("node.path_hash", MUSTER_STRING, "",
+		"XXH64 of the file, or of the folder's listing (names, types, sizes), and how much it covers"),
+	PATH_METRIC(
+		"node.path_entries", MUSTER_NUMBER, "", "files and folders below an expected folder, at most 100000"),
+	PATH_METRIC("node.path_open_ms", MUSTER_NUMBER, "ms", "time to look at an expected path and open it"),
+};
+
+static void measure(struct muster_probe_ctx *ctx, const char *path, bool with_files, double until_ms)
+{
+	struct muster_path_content content = { .type = "unreadable: File name too long",
+		.why = "the name is too long" };
+	char whole[PATH_MAX];
+	bool fits = strlen(muster_probe_env(ctx)->root) + strlen(path) < sizeof whole;
+	muster_step(ctx, "read %s", path);
+	if (fits)
+		muster_path_content_read(
+			muster_root_path(ctx, whole, sizeof whole, "%s", path), with_files, until_ms, &content);
+	muster_emit_for(ctx, "node.path_type", path, muster_string(content.type));
+	muster_emit_result(
+		ctx, "node.path_hash", path, *content.hash ? 0 : -1, muster_string(content.hash), content.why);
+	muster_emit_result(ctx, "node.path_entries", path, content.is_folder && *content.hash ? 0 : -1,
+		muster_number((double)content.entries), *content.why ? content.why : "a file has no entries");
+	muster_emit_result(ctx, "node.path_open_ms", path, fits ? 0 : -1, muster_number(content.open_ms), content.why);
+}
+
+static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	double end_ms = muster_now_ms() + ALL_MS;
+	(void)err;
+	for (size_t i = 0; i < env->expect_path_count; i++) {
+		const char *path = env->expect_paths[i];
+		bool with_files = strncmp(path, MUSTER_PATH_CONTENT, strlen(MUSTER_PATH_CONTENT)) == 0;
+		double until_ms = muster_now_ms() + PATH_MS;
+		measure(ctx, with_files ? path + strlen(MUSTER_PATH_CONTENT) : path, with_files,
+			until_ms < end_ms ? until_ms : end_ms);
+	}
+	return 0;
+}
+
+const struct muster_probe muster_probe_paths = {
+	.name = "paths",
+	.summary = "files and folders that must be there on all nodes",
+	.scope = MUSTER_SCOPE_NODE,
+	.deadline_ms = 20000,
+	.order = 57,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.run = run,
+};
