@@ -23,6 +23,16 @@ static const struct muster_sample *find(const struct muster_rank *rank, const st
 	return found;
 }
 
+/* The layout of the disks, as the probe of the scratch has found it. */
+static void add_layout(const struct muster_node *node, struct muster_sample *sum)
+{
+	static const struct muster_label unknown = { "layout", { .type = MUSTER_STRING, .string = "unknown" } };
+	const struct muster_sample *scratch =
+		muster_samples_find(&node->samples, muster_metric_find("node.scratch_read_gbps"));
+	sum->labels = scratch && scratch->label_count == 1 ? scratch->labels : &unknown;
+	sum->label_count = 1;
+}
+
 /* Without a value of each rank that measured there is no sum: its reason is that of the first rank without one. */
 static void derive_node(
 	struct muster_node *node, const struct muster_metric *stream, const struct muster_metric *sum_metric)
@@ -41,6 +51,7 @@ static void derive_node(
 	}
 	if (sum.reason)
 		sum.value = (struct muster_value){ .type = MUSTER_NULL };
+	add_layout(node, &sum);
 	if (any)
 		muster_samples_add(&node->samples, sum);
 }

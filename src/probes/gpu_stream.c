@@ -28,8 +28,10 @@ static const struct muster_metric metrics[] = {
 	GPU_METRIC("gpu.cufile_path", MUSTER_STRING, "",
 		"how cuFile moves it: \"direct: ...\", or \"compatibility: ...\" with what stands in the direct way"),
 	GPU_METRIC("gpu.cufile_wrong", MUSTER_NUMBER, "", "16-byte words that cuFile brought other than written"),
-	NODE_METRIC("node.disk_to_gpu_gbps", MUSTER_NUMBER, "GB/s",
-		"sum of gpu.stream_gbps from the disk, alone, over the ranks of the node; not measured but derived"),
+	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.disk_to_gpu_gbps", MUSTER_NUMBER, "GB/s",
+		"sum of gpu.stream_gbps from the disk, alone, over the ranks of the node; layout is that of "
+		"node.scratch_read_gbps; not measured but derived",
+		"layout", NULL),
 };
 
 #define MIB ((size_t)1 << 20)
@@ -191,12 +193,9 @@ static int find_folder(struct muster_probe_ctx *ctx, char *ret, size_t size, str
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_scratch scratch;
-	if (env->storage_path)
-		snprintf(ret, size, "%s", env->storage_path);
-	else if (muster_scratch_find(env->root, &scratch, err) < 0)
+	if (!env->storage_path && muster_scratch_find(env->root, &scratch, err) < 0)
 		return -1;
-	else
-		muster_root_path(ctx, ret, size, "%s", scratch.path);
+	muster_root_path(ctx, ret, size, "%s", env->storage_path ? env->storage_path : scratch.path);
 	return 0;
 }
 

@@ -145,6 +145,8 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_cpu_mask },
 	{ "cublas-missing", MUSTER_SIM_NODE, NULL, "libcublasLt.so.13", "the node lacks cuBLASLt",
 		.apply = muster_fault_lib_missing },
+	{ "cufile-missing", MUSTER_SIM_NODE, NULL, "libcufile.so.0", "the node lacks cuFile",
+		.apply = muster_fault_lib_missing },
 	{ "cut", MUSTER_SIM_NODE, "hang|error|slow", "hang",
 		"NCCL fails, or is slow, between nodes 1..N and nodes N+1.. (N is this node)",
 		.apply = muster_fault_cut },

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define BUS_ID "0001:00:00.0"
-#define FOLDER_SIZE 64
+#define FOLDER_SIZE 300
 
 extern const struct muster_probe muster_probe_gpu_stream;
 
@@ -196,10 +196,10 @@ static void set_up(void)
 	context = fake_gpu_new(&muster_probe_gpu_stream);
 	fake.h2d_gbps = rate;
 	fake.h2d_count = 1;
-	snprintf(folder, sizeof folder, "/var/tmp/muster-stream-XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(folder));
+	fake_file(context, "/scratch", NULL);
+	snprintf(folder, sizeof folder, "%s/scratch", context->root);
 	context->ctx.env.storage = true;
-	context->ctx.env.storage_path = folder;
+	context->ctx.env.storage_path = "/scratch";
 	context->ctx.env.storage_bytes = (uint64_t)160 << 20;
 	context->ctx.env.local_ranks = 4;
 }

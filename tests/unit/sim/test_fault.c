@@ -145,6 +145,7 @@ static const struct {
 	{ SIM_SKU, "cpu-mask@rank12", "ranks[12].cpu_mask" },
 	{ SIM_SKU, "cpu-mask@rank3=f", "ranks[3].cpu_mask" },
 	{ SIM_SKU, "cublas-missing@node2", "sim-2.missing_libraries" },
+	{ SIM_SKU, "cufile-missing@node2", "sim-2.missing_libraries" },
 	{ SIM_SKU, "cut@node1", "+sim-1 and those before it, and those behind it" },
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
 	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
