@@ -5,9 +5,11 @@
 
 #include <stdio.h>
 
-#define SIZE 4096 /* n of the n x n matrices */
+/* n of the n x n matrices. A launch waits for the GPU when too many are in the queue, and the thread that launches also
+ * waits for the disk: so few and long products. */
+#define SIZE 8192
 #define BATCH_MS 20.0
-#define BATCH_MOST 400
+#define BATCH_MOST 40
 #define ROUNDS 3     /* of products that say how many are a batch */
 #define LEAST_MS 1.0 /* a batch, where the clock is too coarse for it */
 #define WAIT_MS 20000
