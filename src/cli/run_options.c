@@ -79,7 +79,7 @@ static int add_path(void *arg, const char *text, struct muster_error *err)
 {
 	struct muster_options *options = arg;
 	if (muster_expect_path_check(text, err) < 0)
-		return muster_wrap(err, "--expect-path");
+		return muster_wrap(err, "--expect-path %.80s", text);
 	append_path(options, text);
 	return 0;
 }

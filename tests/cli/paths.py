@@ -133,7 +133,7 @@ class Paths(unittest.TestCase):
                 self.assertRegex(done.stderr + done.stdout, text)
         code, _, err = self.run_muster("--expect-path", "apps")
         self.assertEqual(code, 2)
-        self.assertRegex(err, r'--expect-path: an absolute path is needed, found "apps"')
+        self.assertRegex(err, r'--expect-path apps: an absolute path is needed, found "apps"')
 
     @unittest.skipUnless(os.geteuid() == 0 and os.access("/dev/fuse", os.R_OK | os.W_OK), "needs root and /dev/fuse")
     def test_a_file_system_that_never_answers_is_named(self):

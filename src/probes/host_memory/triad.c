@@ -28,6 +28,7 @@
 #define ROUNDS_MIN 3 /* with the first one */
 #define ROUNDS_MAX 11
 #define ROUNDS_MS 400.0 /* no further round after so much time */
+#define BUSY_MS 1500.0  /* on a node that others use: after so much time, one round beside the first is enough */
 #define STACK_BYTES ((size_t)512 << 10)
 #define APART                                                                                                          \
 	1344 /* bytes between the arrays, which are whole pages: else equal places of all three share cache sets */
@@ -169,14 +170,16 @@ static void keep_best(double *best, double value)
 }
 
 /* By the first thread, while the others wait. */
-static void take_round(struct rounds *r, int round, double until_ms)
+static void take_round(struct rounds *r, int round, double start_ms)
 {
 	struct muster_triad *triad = r->triad;
 	for (size_t p = 0; p < triad->part_count && round > 0; p++)
 		keep_best(&triad->parts[p].gbps, rate(r, &triad->parts[p]));
 	if (round > 0)
 		keep_best(&triad->gbps, rate(r, NULL));
-	r->last = round + 1 >= ROUNDS_MAX || (round + 1 >= ROUNDS_MIN && muster_now_ms() > until_ms);
+	double since_ms = muster_now_ms() - start_ms;
+	r->last = round + 1 >= ROUNDS_MAX || (round > 0 && since_ms > BUSY_MS) ||
+		  (round + 1 >= ROUNDS_MIN && since_ms > ROUNDS_MS);
 }
 
 static void *work(void *arg)
@@ -187,7 +190,7 @@ static void *work(void *arg)
 	pthread_mutex_unlock(&r->start);
 	prepare(t);
 	meet(r);
-	double until_ms = muster_now_ms() + ROUNDS_MS;
+	double start_ms = muster_now_ms();
 	for (int round = 0; !r->last; round++) {
 		meet(r);
 		t->start_ms = muster_clock_now(&muster_clock_raw);
@@ -196,7 +199,7 @@ static void *work(void *arg)
 		t->end_ms = muster_clock_now(&muster_clock_raw);
 		meet(r);
 		if (t == r->threads)
-			take_round(r, round, until_ms);
+			take_round(r, round, start_ms);
 		meet(r);
 	}
 	release(t);
