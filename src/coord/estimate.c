@@ -11,6 +11,13 @@
 #define LEAST_PACE 0.5
 #define SIMULATED_PACE 0.2
 #define SIMULATED_LEAST_PACE 0.01
+/* What tests of disks take where one gives 5 GB/s: how often the bytes of a node pass, in each phase. */
+#define DISK_BYTES_PER_MS 5e6
+static const double disk_passes[MUSTER_PHASE_COUNT] = {
+	[MUSTER_PHASE_INVENTORY] = 4, /* twice written, twice read */
+	[MUSTER_PHASE_COPIES] = 4,    /* written; read alone, beside products, by cuFile */
+	[MUSTER_PHASE_TRAFFIC] = 1,   /* of a broadcast, in the profiles with traffic */
+};
 #define MINUTES_FROM (120 * SECOND)
 
 /* Seconds on 4 to 8 GPUs: H100 and H200, docs/dev/measurements.md. Quick has no load and no traffic. */
@@ -34,6 +41,10 @@ void muster_estimate_init(
 	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
 		ret->usual[phase] = usual_s[options->profile][phase] * SECOND + usual_ms_of_rank[phase] * ranks;
 	ret->usual[MUSTER_PHASE_COPIES] *= repeats;
+	bool broadcast = options->measures >> MUSTER_MEASURE_BROADCAST & 1;
+	for (int phase = 0; options->storage && !simulated && phase < MUSTER_PHASE_COUNT; phase++)
+		if (phase != MUSTER_PHASE_TRAFFIC || broadcast)
+			ret->usual[phase] += disk_passes[phase] * (double)options->storage_bytes / DISK_BYTES_PER_MS;
 	if (options->profile == MUSTER_QUICK)
 		return;
 	ret->asked[MUSTER_PHASE_LOAD] = options->soak_s * SECOND;

@@ -37,6 +37,22 @@ START_TEST(a_profile_takes_its_time)
 }
 END_TEST
 
+START_TEST(disks_take_their_time)
+{
+	struct muster_options options = { .profile = MUSTER_STANDARD,
+		.steps = 20,
+		.storage = true,
+		.storage_bytes = UINT64_C(5) * 1000 * 1000 * 1000 };
+	start(MUSTER_STANDARD, 0, 20);
+	double without = left_s(1000);
+	muster_estimate_init(&estimate, &options, 8, false, 1000);
+	ck_assert_double_eq_tol(left_s(1000), without + 8, 1e-9);
+	options.measures = 1 << MUSTER_MEASURE_BROADCAST;
+	muster_estimate_init(&estimate, &options, 8, false, 1000);
+	ck_assert_double_eq_tol(left_s(1000), without + 9, 1e-9);
+}
+END_TEST
+
 START_TEST(time_that_passes_is_taken_off)
 {
 	start(MUSTER_FULL, 10, 200);
@@ -117,6 +133,7 @@ int main(void)
 {
 	TCase *tcase = tcase_create("estimate");
 	tcase_add_test(tcase, a_profile_takes_its_time);
+	tcase_add_test(tcase, disks_take_their_time);
 	tcase_add_test(tcase, time_that_passes_is_taken_off);
 	tcase_add_test(tcase, a_phase_that_takes_too_long_makes_it_a_lower_bound);
 	tcase_add_test(tcase, a_machine_that_is_slower_takes_longer_to_the_end);
