@@ -110,9 +110,10 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 		if (pass(stream, source, file, products, &result, err) < 0)
 			return -1;
 		tell_rate(stream->ctx, source, products, 0, &result, NULL);
+		size_t mib = result.bytes / MIB;
 		if (source == DISK && !products)
-			muster_emit_for(stream->ctx, "gpu.stream_tested_mib", stream->bus_id,
-				muster_number((double)(result.bytes / MIB)));
+			muster_emit_for(
+				stream->ctx, "gpu.stream_tested_mib", stream->bus_id, muster_number((double)mib));
 		wrong += result.wrong;
 	}
 	tell_wrong(stream->ctx, source, 0, wrong, NULL);

@@ -47,10 +47,11 @@ static int run_copies(struct muster_stream *stream, bool beside_products, size_t
 			return -1;
 	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->begin, stream->copies) < 0)
 		return -1;
-	for (; i < COPIES && (i < stream->slots || muster_now_ms() < end); i++)
-		if (wait_slot(stream, i % stream->slots, beside_products, err) < 0 ||
-			queue(stream, i % stream->slots, err) < 0)
+	for (size_t slot = 0; i < COPIES && (i < stream->slots || muster_now_ms() < end); i++) {
+		if (wait_slot(stream, slot, beside_products, err) < 0 || queue(stream, slot, err) < 0)
 			return -1;
+		slot = slot + 1 < stream->slots ? slot + 1 : 0;
+	}
 	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->end, stream->copies) < 0)
 		return -1;
 	for (size_t slot = 0; slot < stream->slots; slot++)
