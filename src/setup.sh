@@ -18,7 +18,7 @@ libibverbs-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
 systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html5lib python3-pil fonts-dejavu-core sqlite3 \
-prometheus prometheus-node-exporter"
+prometheus prometheus-node-exporter libfuse3-dev"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
 checked='^scenarios\.valgrind$' # run with the sanitizers instead of with all tests

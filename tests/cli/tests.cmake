@@ -12,6 +12,18 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.prolog_storage PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
+# A file system without O_TMPFILE, where libfuse is there to make one.
+pkg_check_modules(FUSE3 QUIET IMPORTED_TARGET fuse3)
+if(TARGET PkgConfig::FUSE3)
+	add_executable(plain_fs ${CMAKE_CURRENT_LIST_DIR}/plain_fs.c)
+	target_link_libraries(plain_fs PRIVATE muster_flags PkgConfig::FUSE3)
+	set(plain_fs $<TARGET_FILE:plain_fs>)
+endif()
+if(Python3_FOUND)
+	add_test(NAME cli.storage_kills COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/storage_kills.py
+		$<TARGET_FILE:muster> ${plain_fs})
+	set_tests_properties(cli.storage_kills PROPERTIES TIMEOUT 600 LABELS integration)
+endif()
 if(Python3_FOUND)
 	add_test(NAME cli.completion COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/completion.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})

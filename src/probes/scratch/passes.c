@@ -1,5 +1,7 @@
 /* passes.c - a file that several threads write, and read and verify, at once
  *
+ * Memory of ordinary pages, as other programs have: huge pages make some virtual disks twice as fast, since they let a
+ * request be one piece. Rates are then those of other tools.
  * Filling the first blocks is not timed: the clock runs from the moment at which every thread has its first requests
  * ready until the last request is done.
  */
@@ -246,7 +248,6 @@ static int make_job(struct muster_passes *passes, struct muster_error *err)
 	job->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (job->memory == MAP_FAILED)
 		return muster_fail(err, MUSTER_ENOMEM, "mmap of %zu bytes for a thread failed", bytes);
-	madvise(job->memory, bytes, MADV_HUGEPAGE);
 	job->io = muster_io_new(DEPTH, err);
 	passes->job_count++;
 	return job->io ? 0 : -1;
