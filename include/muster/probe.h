@@ -119,6 +119,8 @@ enum muster_traffic_shape {
 	MUSTER_TRAFFIC_NONE = 0,
 	MUSTER_TRAFFIC_PAIRS, /* two by two, all pairs at once: edges of each node, then rails between nodes */
 	MUSTER_TRAFFIC_ALL,   /* all ranks of the ring, in one round */
+	MUSTER_TRAFFIC_EACH,  /* each rank of the ring by itself, all at once: one that fails stops no other, and ranks
+			       * whose communicator is gone take part as well */
 };
 
 /* One round of traffic, as rank 0 dealt it, on the communicator of the ring that went well last. */
@@ -177,7 +179,10 @@ struct muster_probe {
 	 * has failed has no communicator any more and is in no further round, of this probe and of later ones. */
 	int (*traffic)(struct muster_probe_ctx *ctx, const struct muster_traffic *traffic, struct muster_error *err);
 	enum muster_traffic_shape traffic_shape;
+	int traffic_rounds;      /* of ranks by themselves, a barrier before each; 0: one */
 	int traffic_ms_per_step; /* by so much longer than deadline_ms a round may take for each of env's steps */
+	/* Where a hang is no fault of the node, such as one in a shared file system: what to do then. Else NULL. */
+	const char *hang_advice;
 	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (yielded by
 	 * run; its scope is the rank), and the one that says how fast a ring was (yielded by ring on its first rank).
 	 */

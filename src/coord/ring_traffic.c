@@ -14,6 +14,7 @@ void muster_ring_traffic_done(struct muster_ring_traffic *t)
 		muster_pairs_done(&t->pairs);
 	free(t->ranks);
 	free(t->out);
+	free(t->lost);
 	free(t->members);
 	free(t->peers);
 	free(t->cancelled);
@@ -55,6 +56,7 @@ void muster_ring_traffic_begin(
 			t->ranks[t->count++] = (int)rank;
 	}
 	t->out = muster_calloc(t->count + 1, sizeof *t->out);
+	t->lost = muster_calloc(t->count + 1, sizeof *t->lost);
 	t->peers = muster_calloc(t->count + 1, sizeof *t->peers);
 	t->cancelled = muster_calloc(t->count + 1, sizeof *t->cancelled);
 	plan_pairs(t, context);
@@ -64,7 +66,9 @@ void muster_ring_traffic_begin(
 
 static bool took_part(const struct muster_ring_traffic *t, size_t member)
 {
-	return t->under_way && !t->out[member] && (t->of_all || t->peers[member] >= 0);
+	if (t->shape == MUSTER_TRAFFIC_EACH)
+		return t->under_way && !t->lost[member];
+	return t->under_way && !t->out[member] && (t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] >= 0);
 }
 
 static void note_member(struct muster_ring_traffic *t, const struct muster_ring_context *context, size_t member,
@@ -72,7 +76,8 @@ static void note_member(struct muster_ring_traffic *t, const struct muster_ring_
 {
 	enum muster_ring_end end = entry ? entry->ready.end : MUSTER_RING_GONE;
 	const char *why = entry ? entry->ready.detail : "no further message from this rank";
-	bool failed = took_part(t, member) && end != MUSTER_RING_OK;
+	bool failed = t->shape != MUSTER_TRAFFIC_EACH && took_part(t, member) && end != MUSTER_RING_OK;
+	t->lost[member] |= !entry || entry->why;
 	if (t->out[member] || (entry && !entry->why && !failed))
 		return;
 	if (entry && !*why)
@@ -105,8 +110,10 @@ static bool next_probe(struct muster_ring_traffic *t)
 	while (t->probe < muster_probe_count() && !muster_probe_at(t->probe)->traffic);
 	if (t->probe == muster_probe_count())
 		return false;
-	t->of_all = muster_probe_at(t->probe)->traffic_shape == MUSTER_TRAFFIC_ALL;
-	t->rounds = t->of_all ? 1 : t->pairs.rounds;
+	const struct muster_probe *probe = muster_probe_at(t->probe);
+	int rounds = probe->traffic_rounds > 0 ? probe->traffic_rounds : 1;
+	t->shape = probe->traffic_shape;
+	t->rounds = t->shape == MUSTER_TRAFFIC_PAIRS ? t->pairs.rounds : rounds;
 	t->round = 0;
 	return true;
 }
@@ -130,8 +137,9 @@ static double deadline_of(
 	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
 {
 	const struct muster_probe *probe = muster_probe_at(t->probe);
-	double wanted_ms = t->of_all ? probe->deadline_ms + (double)context->steps * probe->traffic_ms_per_step
-				     : context->deadlines->pair;
+	double wanted_ms = t->shape == MUSTER_TRAFFIC_PAIRS
+				   ? context->deadlines->pair
+				   : probe->deadline_ms + (double)context->steps * probe->traffic_ms_per_step;
 	return fmin(wanted_ms, left_ms);
 }
 
@@ -139,7 +147,7 @@ static double deadline_of(
 static const char *why_not(
 	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
 {
-	if (t->of_all && t->cause >= 0) {
+	if (t->shape == MUSTER_TRAFFIC_ALL && t->cause >= 0) {
 		const struct muster_member *member = &context->members->members[t->ranks[t->cause]];
 		return muster_arena_printf(context->run->arena,
 			"all ranks of the all-reduce are needed; rank %d (%s): %s", t->ranks[t->cause], member->node,
@@ -157,7 +165,7 @@ static void answer(const struct muster_ring_traffic *t, const struct muster_ring
 		const struct muster_ring_entry *entry = &entries->items[i];
 		int member = t->members[entry->rank];
 		bool has = place.role == MUSTER_ROLE_NO_TRAFFIC || (member >= 0 && took_part(t, (size_t)member));
-		place.peer = has && !t->of_all && member >= 0 ? t->peers[member] : -1;
+		place.peer = has && t->shape == MUSTER_TRAFFIC_PAIRS && member >= 0 ? t->peers[member] : -1;
 		place.peer_rank = place.peer >= 0 ? t->ranks[place.peer] : -1;
 		muster_ring_answers_add(answers, entry, has ? place : waits);
 	}
@@ -172,7 +180,8 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 		struct muster_ring_place place = { .role = MUSTER_ROLE_TRAFFIC };
 		if (++t->round >= t->rounds)
 			t->going = next_probe(t);
-		if (!t->going || t->rounds == 0 || (!t->of_all && find_partners(t, &place.kind) == 0))
+		if (!t->going || t->rounds == 0 ||
+			(t->shape == MUSTER_TRAFFIC_PAIRS && find_partners(t, &place.kind) == 0))
 			continue;
 		place.probe = (int)t->probe;
 		place.round = t->round;
@@ -198,11 +207,11 @@ void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct must
 	struct muster_barrier_id barrier, int rank, const char *why)
 {
 	int member = t->members[rank];
-	if (member < 0 || t->cancelled[member] || !took_part(t, (size_t)member))
+	if (member < 0 || t->shape == MUSTER_TRAFFIC_EACH || t->cancelled[member] || !took_part(t, (size_t)member))
 		return;
 	struct muster_packer *answers = muster_ring_answers_begin(context, barrier);
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->cancelled[i] || !(t->of_all || t->peers[member] == (int)i))
+		if (t->cancelled[i] || !(t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] == (int)i))
 			continue;
 		t->cancelled[i] = true;
 		if ((int)i != member)

@@ -2,7 +2,8 @@
  *
  * Probes with `traffic` follow each other in their order. At each RING barrier a rank says how its last round ended;
  * the answer is its next round. A rank whose round failed is in no further one; the others go on, in pairs without that
- * rank. A round of all ranks does not run when a rank of the ring is out.
+ * rank. A round of all ranks does not run when a rank of the ring is out. Rounds of ranks by themselves leave out only
+ * ranks whose worker is lost.
  */
 #ifndef MUSTER_COORD_RING_TRAFFIC_H
 #define MUSTER_COORD_RING_TRAFFIC_H
@@ -15,6 +16,7 @@ struct muster_ring_traffic {
 	size_t count;
 	int *ranks;       /* in the job */
 	const char **out; /* why the member is in no further round; NULL */
+	bool *lost;       /* the member's worker has crashed or hung, or its supervisor is silent */
 	int cause;        /* the member whose failure says most about why members are out; -1: none is out */
 	enum muster_ring_end cause_end;
 	int *members; /* of each rank of the job: its number in the ring; -1 */
@@ -23,7 +25,7 @@ struct muster_ring_traffic {
 	size_t probe; /* index in the registry */
 	int round, rounds;
 	bool under_way; /* it runs, and its ends are not known yet */
-	bool of_all;
+	enum muster_traffic_shape shape;
 	int *peers;      /* of each member: the partner's number; -1 */
 	bool *cancelled; /* each member has been told that its round is cancelled, or has failed itself */
 };

@@ -38,6 +38,12 @@ static void add_round(struct muster_ring_course *course, struct muster_outcome o
 		end_rounds(course);
 }
 
+/* How many ranks share a round that has no pairs; 0: each is by itself. */
+static int ranks_of(const struct muster_ring_course *course, const struct muster_probe *probe)
+{
+	return probe->traffic_shape == MUSTER_TRAFFIC_EACH ? 0 : course->ranks;
+}
+
 static void exchange(struct muster_ring_course *course, const struct muster_probe *probe,
 	const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -50,8 +56,8 @@ static void exchange(struct muster_ring_course *course, const struct muster_prob
 	muster_json_writer_pair(&command.w, "round", muster_number(place->round));
 	muster_json_writer_pair(&command.w, "rounds", muster_number(place->rounds));
 	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(muster_ring_worker_ms(course, deadline_ms)));
-	struct muster_outcome outcome =
-		muster_ring_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : course->ranks);
+	struct muster_outcome outcome = muster_ring_command(
+		course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : ranks_of(course, probe));
 	outcome.partner = place->peer_rank + 1;
 	add_round(course, outcome);
 	muster_ring_note_end(course, &outcome);
@@ -64,7 +70,7 @@ static void not_run(struct muster_ring_course *course, const struct muster_probe
 						    .probe = probe->name,
 						    .status = MUSTER_OUTCOME_NOT_RUN,
 						    .detail = muster_arena_string(course->s->arena, why),
-						    .ring = course->ranks,
+						    .ring = ranks_of(course, probe),
 					    });
 }
 

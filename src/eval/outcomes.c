@@ -82,6 +82,9 @@ enum muster_status muster_outcome_judge(
 
 const char *muster_outcome_advice(const struct muster_outcome *outcome)
 {
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	if (outcome->status == MUSTER_OUTCOME_HUNG && probe && probe->hang_advice)
+		return probe->hang_advice;
 	return muster_outcome_ended_badly(outcome)
 		       ? "run muster on this node only; if the probe fails at the same step, check dmesg "
 			 "for Xid and mlx5 lines and exclude the node"

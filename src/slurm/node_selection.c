@@ -68,14 +68,15 @@ static const struct muster_probe *probe_of(const struct muster_finding *finding)
 static void blame(struct muster_node_selection_entry *entry, const struct muster_report *report,
 	const struct muster_finding *finding)
 {
-	const struct muster_probe *probe = finding->metric ? probe_of(finding) : NULL;
+	const struct muster_probe *probe = probe_of(finding);
+	bool of_job = probe && (finding->metric ? probe->of_job : probe->hang_advice != NULL);
 	bool fail = failed(report, finding);
 	if (!entry->why)
 		entry->why = finding; /* findings stand worst first */
 	if (entry->standing != MUSTER_STANDING_MISSING)
 		entry->standing = fail || entry->standing == MUSTER_STANDING_BAD ? MUSTER_STANDING_BAD
 										 : MUSTER_STANDING_INCONCLUSIVE;
-	if (!fail || (probe && probe->of_job))
+	if (!fail || of_job)
 		return;
 	entry->fault = entry->fault ? entry->fault : finding;
 	entry->faults++;

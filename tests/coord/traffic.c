@@ -113,7 +113,7 @@ static void look_at(struct found *found, const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	bool ok = outcome->status == MUSTER_OUTCOME_OK;
-	if (!probe->traffic)
+	if (!probe->traffic || probe->traffic_shape == MUSTER_TRAFFIC_EACH)
 		return;
 	if (probe->traffic_shape == MUSTER_TRAFFIC_PAIRS) {
 		found->pairs_ok += ok;

@@ -276,6 +276,8 @@ static void obey(struct worker_script *w, const struct muster_json *command, con
 		make_id(w, end_ms);
 	else if (strcmp(action, "ring") == 0)
 		join_ring(w, command, end_ms);
+	else if (strcmp(action, "traffic") == 0 && w->probe->traffic_shape == MUSTER_TRAFFIC_EACH)
+		answer(w, end_ms, "");
 	else if (strcmp(action, "traffic") == 0)
 		join_traffic(w, command, end_ms);
 	else if (w->commands - 1 == w->plan->at_command && w->plan->worker == WORKER_ERROR && name)
