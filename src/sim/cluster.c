@@ -257,6 +257,7 @@ static const struct muster_field node_fields[] = {
 	D(muster_sim_node, temp_disk_gb, NUMBER, HOST),
 	OBJECTS(muster_sim_node, volumes, volume_count, &muster_sim_volume_type),
 	F(muster_sim_node, io_uring_refused, BOOLEAN),
+	F(muster_sim_node, broadcast_gbps, NUMBER),
 	TEXTS(muster_sim_node, environment, environment_count, MUSTER_SIM_HOST),
 	TEXTS(muster_sim_node, nccl_conf, nccl_conf_count, MUSTER_SIM_HOST),
 	D(muster_sim_node, topo_file, TEXT, HOST),

@@ -175,6 +175,7 @@ struct muster_sim_node {
 	struct muster_sim_volume *volumes; /* the first one is the node's scratch */
 	size_t volume_count;
 	bool io_uring_refused;    /* by the kernel, as in a container */
+	double broadcast_gbps;    /* NCCL's broadcasts to and from other nodes; 0: what the network allows */
 	const char **environment; /* "NAME=value", in its ranks' environment */
 	size_t environment_count;
 	const char **nccl_conf; /* lines of /etc/nccl.conf; none: there is no such file */

@@ -78,7 +78,9 @@ muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fau
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
 	muster_fault_daemon_dead, muster_fault_memory_channel, muster_fault_path_differs, muster_fault_path_missing;
 int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err);
-muster_fault_apply muster_fault_bit_rot, muster_fault_disk_slow, muster_fault_raid_degraded, muster_fault_scratch_full,
+int muster_fault_needs_shared(const struct muster_fault_target *t, struct muster_error *err);
+muster_fault_apply muster_fault_bit_rot, muster_fault_checkpoint_slow, muster_fault_checkpoint_stall,
+	muster_fault_checkpoint_wrong, muster_fault_disk_slow, muster_fault_raid_degraded, muster_fault_scratch_full,
 	muster_fault_scratch_missing, muster_fault_scratch_read_only, muster_fault_stall;
 
 #endif

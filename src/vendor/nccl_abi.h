@@ -60,6 +60,8 @@ typedef struct CUstream_st *cudaStream_t;
 		cudaStream_t stream)) \
 	X(ncclReduceScatter, (const void *send, void *receive, size_t receive_count, ncclDataType_t type, \
 		ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)) \
+	X(ncclBroadcast, (const void *send, void *receive, size_t count, ncclDataType_t type, int root, \
+		ncclComm_t comm, cudaStream_t stream)) \
 	X(ncclSend, (const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, \
 		cudaStream_t stream)) \
 	X(ncclRecv, (void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, \

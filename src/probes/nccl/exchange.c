@@ -46,6 +46,17 @@ int muster_nccl_receive(
 		"ncclRecv", err);
 }
 
+int muster_nccl_broadcast(
+	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, int root, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	void *buffer = (void *)(uintptr_t)at;
+	return in_group(s,
+		resources->nccl->ncclBroadcast(
+			buffer, buffer, (size_t)bytes / sizeof(float), ncclFloat32, root, s->comm, resources->stream),
+		"ncclBroadcast", err);
+}
+
 int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	return muster_nccl_settle(s, s->resources->nccl->ncclGroupEnd(), "ncclGroupEnd", err);

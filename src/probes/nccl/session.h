@@ -108,6 +108,9 @@ int muster_nccl_send(
 	const struct muster_nccl_session *s, CUdeviceptr from, uint64_t bytes, int peer, struct muster_error *err);
 int muster_nccl_receive(
 	const struct muster_nccl_session *s, CUdeviceptr into, uint64_t bytes, int peer, struct muster_error *err);
+/* In place: of the rank `root` of the ring to all others. */
+int muster_nccl_broadcast(
+	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, int root, struct muster_error *err);
 int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err);
 
 /* Wait for all that is in the stream. */

@@ -153,9 +153,12 @@ uint64_t muster_simcuda_piece_word(const struct muster_simcuda_piece *piece, siz
 /* What the words of a pattern are, by bytes. */
 static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset, void *to, size_t bytes)
 {
-	for (size_t i = offset; i < offset + bytes; i++) {
-		uint64_t word = muster_simcuda_piece_word(piece, i / WORD * WORD);
-		memcpy((unsigned char *)to + (i - offset), (unsigned char *)&word + i % WORD, 1);
+	unsigned char *target = to;
+	for (size_t at = offset, length; at < offset + bytes; at += length, target += length) {
+		uint64_t word = muster_simcuda_piece_word(piece, at / WORD * WORD);
+		size_t left = offset + bytes - at, here = WORD - at % WORD;
+		length = left < here ? left : here;
+		memcpy(target, (unsigned char *)&word + at % WORD, length);
 	}
 }
 

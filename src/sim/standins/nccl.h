@@ -130,6 +130,7 @@ double muster_simring_seconds(const struct muster_simring *ring, const struct mu
 double muster_simring_pair_seconds(const struct muster_simring *ring, int a, int b, size_t bytes);
 double muster_simring_traffic_seconds(
 	const struct muster_simring *ring, enum muster_simring_traffic traffic, size_t bytes);
+double muster_simring_broadcast_seconds(const struct muster_simring *ring, int root, size_t bytes);
 
 /* -- NCCL_DEBUG -- */
 

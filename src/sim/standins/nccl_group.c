@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { ALL_REDUCE, MESSAGES, ALL_GATHER, REDUCE_SCATTER };
+enum kind { ALL_REDUCE, MESSAGES, ALL_GATHER, REDUCE_SCATTER, BROADCAST };
 
 /* From the call until the stream is done with it. */
 struct muster_simnccl_work {
@@ -24,6 +24,8 @@ struct muster_simnccl_work {
 	bool beside;                             /* it was called for while another stream had work */
 	struct muster_simring_work ring;         /* ALL_REDUCE */
 	struct muster_simring_exchange exchange; /* all others */
+	int root;                                /* BROADCAST */
+	size_t bytes;                            /* BROADCAST */
 };
 
 /* What the calling thread has asked for since its first ncclGroupStart. */
@@ -110,6 +112,8 @@ static double exchange_seconds(const struct muster_simnccl_work *work)
 		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLGATHER, sent);
 	if (work->kind == REDUCE_SCATTER)
 		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_REDUCESCATTER, sent);
+	if (work->kind == BROADCAST)
+		return muster_simring_broadcast_seconds(ring, work->root, work->bytes);
 	if (is_alltoall(work))
 		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLTOALL, sent);
 	for (size_t i = 0; i < exchange->count; i++)
@@ -399,6 +403,35 @@ ncclResult_t ncclAllGather(
 		add_part(work, rank, true, send, bytes);
 		add_part(work, rank, false, (char *)receive + (size_t)rank * bytes, bytes);
 	}
+	return end_call(ncclSuccess);
+}
+
+/* In place only, as muster calls it. */
+ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
+	ncclComm_t comm, cudaStream_t stream)
+{
+	if (!comm)
+		return ncclInvalidArgument;
+	muster_simnccl_lock();
+	size_t bytes = count * type_bytes(type);
+	ncclResult_t result = check(comm, count, type);
+	if (result == ncclSuccess && (root < 0 || root >= comm->ranks || send != receive)) {
+		muster_simlog_warn(
+			"Invalid root %d (root should be in the 0..%d range), or two buffers", root, comm->ranks);
+		result = ncclInvalidArgument;
+	}
+	if (result == ncclSuccess)
+		result = check_buffer(receive, bytes);
+	if (result != ncclSuccess || bytes == 0 || comm->ranks == 1)
+		return end_call(result);
+	struct muster_simnccl_work *work = add_work(comm, stream, BROADCAST);
+	work->root = root;
+	work->bytes = bytes;
+	for (int rank = 0; rank < comm->ranks && comm->rank == root; rank++)
+		if (rank != root)
+			add_part(work, rank, true, send, bytes);
+	if (comm->rank != root)
+		add_part(work, root, false, receive, bytes);
 	return end_call(ncclSuccess);
 }
 

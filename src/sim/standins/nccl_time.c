@@ -231,3 +231,28 @@ double muster_simring_traffic_seconds(
 		seconds = fmax(seconds, size * (ranks - 1) / ranks / (ring_cap(ring) * 1e9));
 	return seconds * slow;
 }
+
+/* What the scenario lets a node take part in a broadcast with; infinity: it does not say. */
+static double broadcast_cap(const struct muster_simring *ring, int rank)
+{
+	double gbps = muster_sim_cluster()->nodes[muster_simring_member(ring, rank)->node].broadcast_gbps;
+	return gbps > 0 && muster_simring_nodes(ring) > 1 ? gbps : (double)INFINITY;
+}
+
+/* From the root around the ring. */
+double muster_simring_broadcast_seconds(const struct muster_simring *ring, int root, size_t bytes)
+{
+	double seconds = 0, size = (double)bytes, cap = ring_cap(ring);
+	int ranks = muster_simring_ranks(ring);
+	for (int rank = 0; rank < ranks; rank++) {
+		int next = (rank + 1) % ranks;
+		enum muster_simring_path path = muster_simring_path(ring, rank, next);
+		double all = path == MUSTER_SIMRING_NETWORK ? ranks_of_node(ring) : 1;
+		cap = fmin(cap, broadcast_cap(ring, rank));
+		if (next != root)
+			seconds = fmax(seconds, path_seconds(path, all * muster_simring_limit(ring, rank, next),
+							all * muster_simring_cap(ring, rank, next),
+							traffic_shares[MUSTER_SIMRING_ALLGATHER], size, size));
+	}
+	return fmax(seconds, size / (cap * 1e9)) * ring_slow(ring);
+}

@@ -150,6 +150,10 @@ static const struct {
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
 	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
 	{ SIM_SKU, "bit-rot@node2=4097", SCRATCH("sim-2", "flipped_at") },
+	{ SIM_SKU, "broadcast-slow@node2=3", "sim-2.broadcast_gbps" },
+	{ SIM_SKU, "checkpoint-slow@node2=0.5", "sim-2//shared.read_gbps sim-2//shared.write_gbps" },
+	{ SIM_SKU, "checkpoint-stall@node1=read", "sim-1//shared.stalls" },
+	{ SIM_SKU, "checkpoint-wrong@node1=4097", "sim-1//shared.flipped_at" },
 	{ SIM_SKU, "disk-missing@node1=nvme6n1",
 		"-sim-1/nvme6n1 " SCRATCH("sim-1", "gb") " " SCRATCH("sim-1", "free_gb") " " SCRATCH(
 			"sim-1", "read_gbps") " " SCRATCH("sim-1", "write_gbps") },
