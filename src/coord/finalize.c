@@ -1,6 +1,7 @@
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/finalize.h"
 
+#include "coord/folders.h"
 #include "eval/derive.h"
 #include "journal/read.h"
 #include "model/share.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOK_MS = 5 };
+enum { LOOK_MS = 5, FOLDERS_MS = 3000 };
 
 /* What the thread shares with rank 0; on the heap, since the thread may outlive the call. */
 struct work {
@@ -293,6 +294,10 @@ int muster_finalize_prepare(struct muster_supervisor *s)
 	}
 	if (o->html && muster_file_check(o->html, &err) < 0) {
 		muster_log(MUSTER_LOG_ERROR, NULL, "--html %s", err.text);
+		return MUSTER_EXIT_USAGE;
+	}
+	if (muster_folders_check(o, s->ranks, FOLDERS_MS, &err) < 0) {
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 		return MUSTER_EXIT_USAGE;
 	}
 	if (muster_selection_load(o->configs, o->sku, o->overlay, choice, &err) < 0) {

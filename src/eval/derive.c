@@ -369,6 +369,7 @@ void muster_run_derive(struct muster_run *run)
 	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);
+	muster_run_derive_data_path(run);
 	for (size_t i = 0; i < BOUNDS; i++) {
 		needed[i] = muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].speed)) &&
 			    !muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].limit));

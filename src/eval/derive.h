@@ -22,7 +22,13 @@ void muster_run_derive_racks(struct muster_run *run);
 /* Add node.disk_to_gpu_gbps to each node with ranks that have read from the disk, unless the node has it already. */
 void muster_run_derive_disk(struct muster_run *run);
 
-/* Add node.imex_state; what the disks bring to the GPUs; what an exchange can reach, and what others like it do; how
+/* Add job.checkpoint_* and job.broadcast_*, job.shared_read_gbps, node.broadcast_stored_gbps, node.broadcast_hash and
+ * rank.broadcast_wrong where ranks wrote to a shared folder, or received data that one node read. A run that has them
+ * keeps them. */
+void muster_run_derive_data_path(struct muster_run *run);
+
+/* Add node.imex_state; what the disks bring to the GPUs; what ranks did with a
+ * shared folder and with shared data; what an exchange can reach, and what others like it do; how
  * even the steps of a rack are; and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
  * nccl.alltoall_limit_gbps, and, when trial rings looked for a cause, the limit of a ring of one node: null with a
  * reason where it is not known. The step between the last sample of a run and its judgement; a run that has the metric

@@ -19,7 +19,7 @@ MUSTER = os.path.abspath(sys.argv.pop(1))
 SKU = "Standard_ND96asr_v4"
 SMALL = "Standard_NC40ads_H100_v5"  # one GPU
 QUICK = ["--", "--profile", "quick"]
-TABLES = ("faults.json", "families.json", "history.json", "load.json", "rings.json", "storage.json", "traffic.json", "workers.json")
+TABLES = ("faults.json", "families.json", "history.json", "load.json", "rings.json", "shared_data.json", "storage.json", "traffic.json", "workers.json")
 
 
 class Sim(unittest.TestCase):

@@ -40,6 +40,8 @@ GROUPS = {
     "pairs": ("Exchanges of pairs", "the part that the finding names: a GPU's NVLinks, a network adapter, a node, or the link between two nodes"),
     "collectives": ("Other collectives, jitter", "other traffic on the network, interrupts or daemons on the CPUs of a rank; the slow part that `pairs.*` names"),
     "step": ("Training steps", "a rank that computes slower than the others: heat, clocks, other programs; copies or all-reduces that do not overlap"),
+    "broadcast": ("One reader for all nodes", "sockets in place of InfiniBand, wrong NCCL settings, a slow node or link; wrong data: a network adapter, a GPU or memory"),
+    "checkpoint": ("All ranks write to one folder", "a file system, a server or a mount that is slow, stalls or returns wrong data; too little space; rights of the user"),
     "job": ("The job", "see the action"),
     "rank": ("A rank", "a rank that crashed, was killed, or did not finish: its node, its GPU, or the time limit"),
     "run": ("The run", "a signal: `scancel`, the time limit, Ctrl-C"),

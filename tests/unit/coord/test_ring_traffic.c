@@ -133,11 +133,21 @@ static int probes_of_all(void)
 	return count;
 }
 
+/* Rounds in which each rank is by itself come last. */
+static void skip_each(void)
+{
+	for (int rank = 0; rank < ranks; rank++)
+		while (places[rank].role == MUSTER_ROLE_TRAFFIC && shape(rank) == MUSTER_TRAFFIC_EACH)
+			play();
+}
+
 /* The rounds from here on: of "all" and of "not ..." as many as there are such probes. */
 static void check_rounds(const char *const *expected)
 {
 	for (int i = 0; expected[i]; i++) {
 		bool of_all = strcmp(expected[i], "all") == 0 || strncmp(expected[i], "not ", 4) == 0;
+		if (strncmp(expected[i], "over ", 5) == 0)
+			skip_each();
 		for (int times = of_all ? probes_of_all() : 1; times > 0; times--) {
 			ck_assert_msg(strcmp(round_text(), expected[i]) == 0, "round %d: \"%s\", not \"%s\"", i,
 				round_text(), expected[i]);
@@ -189,6 +199,7 @@ START_TEST(ranks_are_numbered_as_in_the_ring)
 	ck_assert_int_eq(places[2].peer, 0);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_WAITS);
 	check_rounds((const char *const[]){ "edge 0-2 3-4", "edge 4-5", "edge 3-5", "rail 0-3 2-5", "all", NULL });
+	skip_each();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
 	ck_assert_str_eq(whys[0], "");
 	ck_assert_str_eq(whys[1], "no all-reduce with this rank went well");
@@ -216,6 +227,7 @@ START_TEST(a_failure_costs_the_pair_and_what_needs_all)
 	static const char why[] = "not all ranks of the all-reduce are needed; rank 2 (n0): it broke";
 	check_rounds((const char *const[]){
 		failures[_i].partner_out ? "edge 4-7 5-6" : "edge 0-3 4-7 5-6", rail, why, NULL });
+	skip_each();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
 	ck_assert_str_eq(whys[2], "");
 }
@@ -248,7 +260,51 @@ START_TEST(a_rank_may_break_in_a_round_of_all)
 		ck_assert_str_eq(round_text(), "not all ranks of the all-reduce are needed; rank 1 (n0): signal 11");
 	}
 	play();
+	skip_each();
 	ck_assert_str_eq(round_text(), "over ");
+}
+END_TEST
+
+/* The first round of ranks by themselves. */
+static void play_to_each(void)
+{
+	play_ring();
+	for (int i = 0; i < 20 && !(places[0].role == MUSTER_ROLE_TRAFFIC && shape(0) == MUSTER_TRAFFIC_EACH); i++)
+		play();
+	ck_assert_int_eq(shape(0), MUSTER_TRAFFIC_EACH);
+}
+
+START_TEST(ranks_by_themselves_go_on_without_one_that_is_lost)
+{
+	start(1, 4, MUSTER_STANDARD);
+	play_to_each();
+	ck_assert_int_eq(places[3].role, MUSTER_ROLE_TRAFFIC);
+	ck_assert_int_eq(places[3].peer, -1);
+	ck_assert_int_eq(places[3].rounds, 2);
+	ended(1, MUSTER_RING_HUNG, "the folder is silent");
+	ended(2, MUSTER_RING_ERROR, "the folder is full");
+	play();
+	ck_assert_int_eq(places[0].round, 1);
+	ck_assert_int_eq(places[0].role, MUSTER_ROLE_TRAFFIC);
+	ck_assert_int_eq(places[1].role, MUSTER_ROLE_WAITS);
+	ck_assert_int_eq(places[2].role, MUSTER_ROLE_TRAFFIC); /* its worker is there */
+	play();
+	ck_assert_str_eq(round_text(), "over ");
+}
+END_TEST
+
+START_TEST(ranks_by_themselves_need_no_communicator)
+{
+	start(1, 3, MUSTER_STANDARD);
+	play_ring();
+	while (shape(0) != MUSTER_TRAFFIC_ALL)
+		play();
+	for (int rank = 0; rank < 3; rank++)
+		ended(rank, MUSTER_RING_ERROR, "the network is down");
+	for (int i = 0; i < 20 && (places[0].role != MUSTER_ROLE_TRAFFIC || shape(0) != MUSTER_TRAFFIC_EACH); i++)
+		play();
+	for (int rank = 0; rank < 3; rank++)
+		ck_assert_int_eq(places[rank].role, MUSTER_ROLE_TRAFFIC);
 }
 END_TEST
 
@@ -299,6 +355,7 @@ START_TEST(traffic_comes_before_the_trials)
 	context.localise = MUSTER_LOCALISE_ALWAYS;
 	play_ring();
 	check_rounds((const char *const[]){ "rail 0-1", "all", NULL });
+	skip_each();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_MEMBER);
 	ck_assert(places[0].trial);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_MEMBER);
@@ -377,6 +434,14 @@ START_TEST(a_failure_in_a_round_of_all_is_told_to_all_others)
 }
 END_TEST
 
+START_TEST(a_failure_of_a_rank_by_itself_is_told_to_no_other)
+{
+	start(1, 3, MUSTER_STANDARD);
+	play_to_each();
+	ck_assert_str_eq(after_failed(1), "");
+}
+END_TEST
+
 START_TEST(a_dead_leader_takes_its_ranks_out_of_their_pairs)
 {
 	start(2, 2, MUSTER_STANDARD);
@@ -403,6 +468,9 @@ int main(void)
 	tcase_add_loop_test(tcase, a_failure_costs_the_pair_and_what_needs_all, 0, LENGTH(failures));
 	tcase_add_test(tcase, a_rank_from_which_nothing_comes_is_out);
 	tcase_add_test(tcase, a_rank_may_break_in_a_round_of_all);
+	tcase_add_test(tcase, ranks_by_themselves_go_on_without_one_that_is_lost);
+	tcase_add_test(tcase, ranks_by_themselves_need_no_communicator);
+	tcase_add_test(tcase, a_failure_of_a_rank_by_itself_is_told_to_no_other);
 	tcase_add_loop_test(tcase, without_time_no_round_begins, 0, 2);
 	tcase_add_test(tcase, without_a_ring_that_went_well_there_is_no_traffic);
 	tcase_add_test(tcase, traffic_follows_the_ring_that_was_repeated);

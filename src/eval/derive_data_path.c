@@ -1,0 +1,276 @@
+/* derive_data_path.c - what all ranks together did with a shared folder, and with data that one node read for all
+ *
+ * Each rank tells its own rate and how many bytes that was; the slowest rank's time is that of the job. Where a rank
+ * that should have a value has none, the job has none either: the reason names the rank.
+ */
+#include "eval/derive.h"
+
+#include "eval/eval.h"
+#include "muster/arena.h"
+#include "muster/probe.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define GIGA 1e9
+#define MIB 1048576.0
+
+static const struct muster_sample *find(const struct muster_rank *rank, const struct muster_metric *metric)
+{
+	return muster_samples_find(&rank->samples, metric);
+}
+
+static bool has_number(const struct muster_sample *sample)
+{
+	return sample && sample->value.type == MUSTER_NUMBER;
+}
+
+static void add(struct muster_samples *samples, const char *metric, struct muster_value value, const char *reason)
+{
+	muster_samples_add(samples,
+		(struct muster_sample){ .metric = muster_metric_find(metric), .value = value, .reason = reason });
+}
+
+static void add_number(struct muster_samples *samples, const char *metric, double number, const char *reason)
+{
+	add(samples, metric, reason ? muster_null() : muster_number(number), reason);
+}
+
+static const char *why_none(const struct muster_run *run, const struct muster_node *node,
+	const struct muster_rank *rank, const char *reason)
+{
+	return muster_arena_printf(
+		run->arena, "node %s, rank %d: %s", node->name, rank->rank, reason ? reason : "no value");
+}
+
+/* ---- checkpoint ---- */
+
+/* Bytes of all ranks, the longest time, and the rank that took it. */
+struct written {
+	double bytes, seconds, slowest_gbps;
+	const struct muster_node *node;
+	const struct muster_rank *rank;
+	const char *reason; /* why there is no sum; NULL */
+	bool any;           /* a rank took part */
+};
+
+static struct written sum_ranks(const struct muster_run *run, const struct muster_metric *rate)
+{
+	const struct muster_metric *mib = muster_metric_find("rank.checkpoint_mib");
+	struct written all = { 0 };
+	for (size_t n = 0; n < run->node_count; n++) {
+		const struct muster_node *node = &run->nodes[n];
+		for (size_t r = 0; r < node->rank_count; r++) {
+			const struct muster_rank *rank = &node->ranks[r];
+			const struct muster_sample *sample = find(rank, rate), *size = find(rank, mib);
+			all.any |= sample != NULL;
+			if (!has_number(sample) || !has_number(size) || sample->value.number <= 0) {
+				if (!all.reason)
+					all.reason = why_none(run, node, rank, sample ? sample->reason : NULL);
+				continue;
+			}
+			double bytes = size->value.number * MIB, gbps = sample->value.number;
+			double seconds = bytes / (gbps * GIGA);
+			all.bytes += bytes;
+			if (seconds <= all.seconds)
+				continue;
+			all.seconds = seconds;
+			all.slowest_gbps = gbps;
+			all.node = node;
+			all.rank = rank;
+		}
+	}
+	return all;
+}
+
+static void derive_checkpoint(struct muster_run *run)
+{
+	struct muster_samples *job = &run->job.samples;
+	if (muster_samples_find(job, muster_metric_find("job.checkpoint_write_gbps")))
+		return;
+	struct written wrote = sum_ranks(run, muster_metric_find("rank.checkpoint_write_gbps"));
+	struct written read = sum_ranks(run, muster_metric_find("rank.checkpoint_read_gbps"));
+	if (!wrote.any)
+		return;
+	add_number(job, "job.checkpoint_write_gbps", wrote.bytes / GIGA / wrote.seconds, wrote.reason);
+	add_number(job, "job.checkpoint_read_gbps", read.bytes / GIGA / read.seconds, read.reason);
+	const char *slowest = wrote.reason ? NULL
+					   : muster_arena_printf(run->arena, "node %s, rank %d: %.3g GB/s",
+						     wrote.node->name, wrote.rank->rank, wrote.slowest_gbps);
+	add(job, "job.checkpoint_slowest", slowest ? muster_string(slowest) : muster_null(), wrote.reason);
+}
+
+/* ---- broadcast ---- */
+
+/* The shard that a rank's sample is of. */
+static double shard_of(const struct muster_sample *sample)
+{
+	return muster_label_number(sample->labels, sample->label_count, "shard");
+}
+
+static bool has_role(const struct muster_sample *hash, const char *role)
+{
+	const char *its = hash ? muster_label_string(hash->labels, hash->label_count, "role") : NULL;
+	return its && strcmp(its, role) == 0;
+}
+
+/* What a node has of a rate of its ranks: each shard once, all as slow as the slowest; below 0: nothing. */
+static double node_rate(const struct muster_run *run, const struct muster_node *node, const struct muster_metric *rate,
+	const char **ret_reason)
+{
+	double slowest = -1, shards = 0;
+	for (size_t r = 0; r < node->rank_count; r++) {
+		const struct muster_sample *sample = find(&node->ranks[r], rate);
+		bool again = false;
+		if (!sample)
+			continue;
+		if (!has_number(sample)) {
+			*ret_reason = why_none(run, node, &node->ranks[r], sample->reason);
+			continue;
+		}
+		for (size_t i = 0; i < r; i++) {
+			const struct muster_sample *before = find(&node->ranks[i], rate);
+			again |= has_number(before) && shard_of(before) == shard_of(sample);
+		}
+		shards += !again;
+		slowest = slowest < 0 ? sample->value.number : fmin(slowest, sample->value.number);
+	}
+	return slowest < 0 ? -1 : slowest * shards;
+}
+
+/* FNV-1a, 64 bits, of the hashes of the shards in the ranks' order; of one shard its own. */
+static const char *node_hash(const struct muster_run *run, const struct muster_node *node)
+{
+	const struct muster_metric *metric = muster_metric_find("rank.broadcast_hash");
+	const char *only = NULL;
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t count = 0;
+	for (size_t r = 0; r < node->rank_count; r++) {
+		const struct muster_sample *sample = find(&node->ranks[r], metric);
+		if (!sample || sample->value.type != MUSTER_STRING || (count > 0 && shard_of(sample) == 0))
+			continue;
+		only = sample->value.string;
+		count++;
+		for (const char *at = only; *at; at++)
+			hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+	}
+	return count > 1 ? muster_arena_printf(run->arena, "%016" PRIx64, hash) : only;
+}
+
+/* What the reader of the shard has; NULL: it is not known. */
+static const struct muster_sample *find_sent(const struct muster_run *run, const struct muster_sample *got)
+{
+	for (size_t n = 0; n < run->node_count; n++) {
+		bool reads = false;
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_sample *one = find(&run->nodes[n].ranks[r], got->metric);
+			reads |= has_role(one, "reads");
+			if (has_role(one, "reads") && shard_of(one) == shard_of(got))
+				return one;
+		}
+		if (reads) /* all readers are on one node */
+			break;
+	}
+	return NULL;
+}
+
+/* Ranks whose shard is not as its reader had it; below 0: none received any. */
+static double derive_wrong(struct muster_run *run)
+{
+	const struct muster_metric *hash = muster_metric_find("rank.broadcast_hash");
+	double wrong = -1;
+	for (size_t n = 0; n < run->node_count; n++) {
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			struct muster_rank *rank = &run->nodes[n].ranks[r];
+			const struct muster_sample *got = find(rank, hash);
+			const struct muster_sample *sent = has_role(got, "receives") ? find_sent(run, got) : NULL;
+			if (has_role(got, "reads"))
+				add(&rank->samples, "rank.broadcast_wrong", muster_number(0), NULL);
+			if (!sent)
+				continue;
+			bool differs = !muster_value_equal(sent->value, got->value);
+			wrong = fmax(wrong, 0) + differs;
+			add(&rank->samples, "rank.broadcast_wrong", muster_number(differs), NULL);
+		}
+	}
+	return wrong;
+}
+
+static bool has_fabric(const struct muster_run *run)
+{
+	const struct muster_metric *limit = muster_metric_find("port.limit_gbps"),
+				   *state = muster_metric_find("port.rate_gbps");
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t i = 0; i < run->nodes[n].samples.count; i++) {
+			const struct muster_sample *sample = &run->nodes[n].samples.items[i];
+			const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
+			if ((sample->metric == limit || sample->metric == state) && layer &&
+				strcmp(layer, "InfiniBand") == 0 && has_number(sample))
+				return true;
+		}
+	return false;
+}
+
+/* As NCCL says of the ranks' connections; NULL: it does not say. */
+static const char *transport(const struct muster_run *run)
+{
+	const struct muster_metric *metric = muster_metric_find("rank.nccl_transport");
+	const char *network = NULL, *link = NULL;
+	for (size_t n = 0; n < run->node_count; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_sample *sample = find(&run->nodes[n].ranks[r], metric);
+			const char *text = sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
+			if (strstr(text, "NET/Socket"))
+				return has_fabric(run) ? "over sockets: the fabric was not used" : "over sockets";
+			const char *net = strstr(text, "NET/");
+			if (net && !network)
+				network = muster_arena_printf(run->arena, "%.*s", (int)strcspn(net, "+ ,"), net);
+			if (strstr(text, "P2P/MNNVL"))
+				link = "NVLink between nodes";
+		}
+	return network ? network : link;
+}
+
+static void derive_broadcast(struct muster_run *run)
+{
+	const struct muster_metric *rate = muster_metric_find("rank.broadcast_gbps"),
+				   *stored = muster_metric_find("rank.broadcast_stored_gbps"),
+				   *read = muster_metric_find("rank.shared_read_gbps");
+	struct muster_samples *job = &run->job.samples;
+	double slowest = -1, wrong, shared = -1;
+	const char *reason = NULL, *hash, *over;
+	if (muster_samples_find(job, muster_metric_find("job.broadcast_gbps")))
+		return;
+	for (size_t n = 0; n < run->node_count; n++) {
+		struct muster_node *node = &run->nodes[n];
+		const char *why = NULL, *ignored = NULL;
+		double its = node_rate(run, node, rate, &reason), kept = node_rate(run, node, stored, &why);
+		double readers = node_rate(run, node, read, &ignored), count = 0;
+		for (size_t r = 0; r < node->rank_count; r++)
+			count += has_number(find(&node->ranks[r], read));
+		if (readers >= 0)
+			shared = readers * count;
+		if (its >= 0)
+			slowest = slowest < 0 ? its : fmin(slowest, its);
+		if (kept >= 0 || why)
+			add_number(&node->samples, "node.broadcast_stored_gbps", kept, why);
+		if ((hash = node_hash(run, node)) != NULL)
+			add(&node->samples, "node.broadcast_hash", muster_string(hash), NULL);
+	}
+	if (shared >= 0)
+		add_number(job, "job.shared_read_gbps", shared, NULL);
+	if (slowest >= 0 || reason)
+		add_number(job, "job.broadcast_gbps", slowest, reason);
+	if ((wrong = derive_wrong(run)) >= 0)
+		add_number(job, "job.broadcast_wrong", wrong, NULL);
+	if (slowest >= 0 && run->node_count > 1 && (over = transport(run)) != NULL)
+		add(job, "job.broadcast_transport", muster_string(over), NULL);
+}
+
+void muster_run_derive_data_path(struct muster_run *run)
+{
+	derive_checkpoint(run);
+	derive_broadcast(run);
+}

@@ -1,0 +1,263 @@
+/* broadcast.c - one reader for all: data is read once, and NCCL carries it to the memory and the scratch of every node
+ *
+ * Each stage is timed by itself, so that a slow file is not taken for a slow network: read, broadcast from memory to
+ * memory, write to scratch.
+ */
+#include "probes/broadcast/disk.h"
+#include "probes/broadcast/send.h"
+
+#include "probes/metrics.h"
+#include "storage/pattern.h"
+#include "system/scratch.h"
+#include "util/xxh64.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct muster_metric metrics[] = {
+	RANK_METRIC("rank.shared_read_gbps", MUSTER_NUMBER, "GB/s",
+		"a reader's part of the file of --broadcast-file, while all readers read"),
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.broadcast_gbps", MUSTER_NUMBER, "GB/s",
+		"a receiver's shard, from the reader's memory to its own, while all shards are broadcast", "shard"),
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.broadcast_stored_gbps", MUSTER_NUMBER, "GB/s",
+		"the same with the time of writing the shard to scratch (fsync)", "shard"),
+	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.broadcast_hash", MUSTER_STRING, "",
+		"XXH64 of the shard in this rank's memory; role: \"reads\" or \"receives\"", "shard", "role"),
+	RANK_METRIC("rank.broadcast_wrong", MUSTER_NUMBER, "",
+		"1 where a receiver's shard is not what its reader sent, else 0; derived from the hashes"),
+	RANK_METRIC("rank.broadcast_mib", MUSTER_NUMBER, "MiB", "size of a shard"),
+	NODE_METRIC("node.broadcast_stored_gbps", MUSTER_NUMBER, "GB/s",
+		"all shards of the node, with the time of writing them to scratch; not measured but derived"),
+	NODE_METRIC(
+		"node.broadcast_hash", MUSTER_STRING, "", "hash of all shards of the node; not measured but derived"),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.shared_read_gbps", MUSTER_NUMBER, "GB/s",
+		"the file, read by all readers together; not measured but derived", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.broadcast_gbps", MUSTER_NUMBER, "GB/s",
+		"what the slowest node receives (of one node: the slowest rank); not measured but derived", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.broadcast_wrong", MUSTER_NUMBER, "",
+		"ranks that received something else than was sent; not measured but derived", NULL),
+	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.broadcast_transport", MUSTER_STRING, "",
+		"what carried the data between nodes; not measured but derived", NULL),
+};
+
+/* Generated data of a node: more says no more. */
+#define GENERATED (512 * MIB)
+#define READ_MS 15000  /* the most; what was read until then is broadcast */
+#define STORE_MS 15000 /* the most */
+
+struct share {
+	struct muster_nccl_session *s;
+	struct muster_probe_ctx *ctx;
+	const struct muster_probe_env *env;
+	struct muster_broadcast_plan plan;
+	struct muster_pinned host; /* the shard */
+	double read_ms;            /* of a reader; 0: generated */
+	double us;                 /* of the broadcast */
+};
+
+/* ---- what the readers have ---- */
+
+static int read_file(struct share *share, struct muster_error *err)
+{
+	const char *path = share->env->broadcast_file;
+	struct muster_broadcast_plan *plan = &share->plan;
+	struct muster_storage_file file;
+	uint64_t done;
+	muster_step(share->ctx, "opening %s", path);
+	if (muster_storage_file_open_existing(path, &file, err) < 0)
+		return -1;
+	uint64_t most = file.bytes / (uint64_t)plan->shards / MIB * MIB;
+	struct muster_broadcast_copy copy = {
+		.way = MUSTER_IO_READ,
+		.file = &file,
+		.name = path,
+		.data = share->host.data,
+		.bytes = most < plan->bytes ? most : plan->bytes,
+		.offset = (uint64_t)plan->shard * most,
+	};
+	int failed = most == 0 ? muster_fail(err, MUSTER_ENOTSUPPORTED,
+					 "%s: at least %d MiB are needed, one for each reader", path, plan->shards)
+			       : muster_broadcast_copy(share->ctx, &copy, READ_MS, &done, &share->read_ms, err);
+	muster_storage_file_close(&file);
+	if (failed)
+		return -1;
+	plan->bytes = done / MIB * MIB;
+	if (share->read_ms > 0)
+		muster_emit_for(
+			share->ctx, "rank.shared_read_gbps", NULL, muster_number((double)done / 1e6 / share->read_ms));
+	else
+		muster_emit_null_for(share->ctx, "rank.shared_read_gbps", NULL, "no time passed while it was read");
+	return 0;
+}
+
+/* Memory for the shard; of a reader, with what is to be sent. */
+static int prepare(struct share *share, struct muster_error *err)
+{
+	const struct muster_probe_env *env = share->env;
+	const struct muster_broadcast_plan *plan = &share->plan;
+	if (plan->shard < 0)
+		return 0;
+	muster_step(share->ctx, "cuMemHostRegister_v2 of %zu MiB", (size_t)(plan->bytes / MIB));
+	if (muster_pinned_alloc(
+		    share->s->resources->cuda, (size_t)plan->bytes, env->root, env->gpu->bus_id, &share->host, err) < 0)
+		return -1;
+	if (!plan->reads)
+		return 0;
+	if (env->broadcast_file)
+		return read_file(share, err);
+	muster_storage_fill(share->host.data, (size_t)plan->bytes, 0, muster_storage_seed());
+	return 0;
+}
+
+/* ---- what the receivers do with it ---- */
+
+/* The folder below the root prefix that takes the shard. */
+static int find_scratch(struct share *share, char *folder, size_t size, struct muster_error *err)
+{
+	struct muster_scratch scratch;
+	if (share->env->storage_path) {
+		snprintf(folder, size, "%s", share->env->storage_path);
+		return 0;
+	}
+	if (muster_scratch_find(share->env->root, &scratch, err) < 0)
+		return -1;
+	if (scratch.read_only)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is mounted read-only", scratch.path);
+	muster_root_path(share->ctx, folder, size, "%s", scratch.path);
+	return 0;
+}
+
+static int store(struct share *share, double *ret_ms, struct muster_error *err)
+{
+	char folder[4096];
+	struct muster_storage_file file;
+	uint64_t done = 0;
+	if (find_scratch(share, folder, sizeof folder, err) < 0)
+		return -1;
+	muster_step(share->ctx, "opening a file in %s", folder);
+	if (muster_storage_file_open(folder, share->plan.bytes, &file, err) < 0)
+		return -1;
+	const struct muster_broadcast_copy copy = {
+		.way = MUSTER_IO_WRITE,
+		.file = &file,
+		.name = folder,
+		.data = share->host.data,
+		.bytes = share->plan.bytes,
+	};
+	int failed = muster_broadcast_copy(share->ctx, &copy, STORE_MS, &done, ret_ms, err);
+	muster_storage_file_close(&file);
+	if (failed == 0 && done < share->plan.bytes)
+		return muster_fail(err, MUSTER_ETIME, "%s took %" PRIu64 " of %" PRIu64 " MiB in %d s", folder,
+			done / MIB, share->plan.bytes / MIB, STORE_MS / 1000);
+	return failed;
+}
+
+/* ---- what is told ---- */
+
+static double rate(const struct share *share, double us)
+{
+	return (double)share->plan.bytes / 1e3 / us;
+}
+
+static void tell_received(struct share *share)
+{
+	struct muster_probe_ctx *ctx = share->ctx;
+	const struct muster_value shard = muster_number(share->plan.shard);
+	struct muster_error err;
+	double ms = 0;
+	if (share->us > 0)
+		muster_emit(ctx, "rank.broadcast_gbps", &shard, 1, muster_number(rate(share, share->us)));
+	else
+		muster_emit_null(ctx, "rank.broadcast_gbps", &shard, 1, "no time between the events of the GPU");
+	if (store(share, &ms, &err) == 0 && share->us > 0)
+		muster_emit(
+			ctx, "rank.broadcast_stored_gbps", &shard, 1, muster_number(rate(share, share->us + ms * 1e3)));
+	else
+		muster_emit_null(ctx, "rank.broadcast_stored_gbps", &shard, 1, "%s", err.text);
+}
+
+static void tell(struct share *share)
+{
+	const struct muster_broadcast_plan *plan = &share->plan;
+	struct muster_xxh64 hash;
+	char text[32];
+	if (plan->shard < 0) {
+		muster_emit_for(share->ctx, "rank.broadcast_wrong", NULL, muster_number(0));
+		return;
+	}
+	const struct muster_value labels[] = { muster_number(plan->shard),
+		muster_string(plan->reads ? "reads" : "receives") };
+	muster_xxh64_init(&hash);
+	muster_xxh64_add(&hash, share->host.data, (size_t)plan->bytes);
+	snprintf(text, sizeof text, "%016" PRIx64, muster_xxh64_value(&hash));
+	muster_emit(share->ctx, "rank.broadcast_hash", labels, 2, muster_string(text));
+	muster_emit_for(share->ctx, "rank.broadcast_mib", NULL, muster_number((double)(plan->bytes / MIB)));
+	if (!plan->reads)
+		tell_received(share);
+}
+
+/* The rank whose fault it is says why; the others add nothing. */
+static void tell_nothing(struct share *share, const char *why)
+{
+	const struct muster_value shard = muster_number(share->plan.shard < 0 ? 0 : share->plan.shard);
+	if (*why)
+		muster_emit_null(share->ctx, "rank.broadcast_gbps", &shard, 1, "%s", why);
+}
+
+/* ---- a rank's part ---- */
+
+static int measure(struct share *share, struct muster_error *err)
+{
+	const struct muster_probe_env *env = share->env;
+	struct muster_error why = { 0 };
+	uint64_t most = env->broadcast_file || env->storage_bytes < GENERATED ? env->storage_bytes : GENERATED;
+	bool failed;
+	if (muster_broadcast_plan(share->s, most, &share->plan, err) < 0)
+		return -1;
+	bool able = share->plan.bytes > 0 ||
+		    muster_fail(&why, MUSTER_ENOTSUPPORTED, "the GPU of a rank has no room for the data") == 0;
+	able = able && prepare(share, &why) == 0;
+	muster_step(share->ctx, "agreement of the ranks before the broadcast");
+	if (muster_broadcast_settle(share->s, &share->plan, !able, &failed, err) < 0)
+		return -1;
+	if (failed) {
+		tell_nothing(share, able ? "" : why.text);
+		return 0;
+	}
+	muster_step(share->ctx, "broadcast of %d times %zu MiB", share->plan.shards, (size_t)(share->plan.bytes / MIB));
+	if (muster_broadcast_send(share->s, &share->plan, share->host.data, &share->us, err) < 0)
+		return -1;
+	tell(share);
+	return 0;
+}
+
+static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	struct muster_nccl_session session;
+	struct share share = { .s = &session, .ctx = ctx, .env = env };
+	if (!env->broadcast)
+		return 0;
+	if (muster_nccl_session_standing(ctx, round->timeout_ms, &session, err) < 0)
+		return -1;
+	if (session.ring.ranks == 1 || (session.ring.nodes == 1 && !env->broadcast_file))
+		return 0;
+	if (measure(&share, err) < 0) /* what never ends still uses the memory */
+		return muster_nccl_session_fail(&session, err);
+	if (share.host.data)
+		muster_pinned_free(session.resources->cuda, &share.host);
+	return 0;
+}
+
+const struct muster_probe muster_probe_broadcast = {
+	.name = "broadcast",
+	.summary = "one reader for all: data of one node to the memory and the scratch of every node",
+	.scope = MUSTER_SCOPE_RANK,
+	.needs_gpu = true,
+	.deadline_ms = 60000,
+	.order = 77,
+	.metrics = metrics,
+	.metric_count = sizeof metrics / sizeof *metrics,
+	.traffic = traffic,
+	.traffic_shape = MUSTER_TRAFFIC_ALL,
+};

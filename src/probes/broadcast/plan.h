@@ -1,0 +1,32 @@
+/* plan.h - who reads what, and who receives it
+ *
+ * The data is in shards: of several nodes one for each rank of the first node, and the rank with the same place on each
+ * other node receives it, so that all network adapters of the nodes carry data. Of one node there is one shard, which
+ * its first rank reads and all others receive.
+ */
+#ifndef MUSTER_PROBES_BROADCAST_PLAN_H
+#define MUSTER_PROBES_BROADCAST_PLAN_H
+
+#include "probes/nccl/session.h"
+
+#define MUSTER_BROADCAST_SHARDS 16 /* at most */
+#define MUSTER_BROADCAST_CHUNK (16 * MIB)
+
+struct muster_broadcast_plan {
+	int shards, readers[MUSTER_BROADCAST_SHARDS]; /* readers: numbers in the ring */
+	int shard;                                    /* this rank's; -1: it passes data on only */
+	bool reads;                                   /* else it receives its shard */
+	uint64_t bytes;                               /* of a shard: whole MiB; its room at first */
+	uint64_t chunk;                               /* of each shard, that goes at once */
+};
+
+/* The same shards and readers on every rank of the ring. bytes: for which all ranks have room on the GPU, and `most`
+ * bytes of a node at most. */
+int muster_broadcast_plan(const struct muster_nccl_session *s, uint64_t most, struct muster_broadcast_plan *ret,
+	struct muster_error *err);
+
+/* Take the smallest of all ranks' plan->bytes. *ret_failed: whether `failed` is true on any rank. */
+int muster_broadcast_settle(const struct muster_nccl_session *s, struct muster_broadcast_plan *plan, bool failed,
+	bool *ret_failed, struct muster_error *err);
+
+#endif
