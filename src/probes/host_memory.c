@@ -7,6 +7,7 @@
 
 #include "muster/arena.h"
 #include "probes/metrics.h"
+#include "system/cgroup.h"
 #include "system/memory_left.h"
 #include "system/topology.h"
 #include "util/text.h"
@@ -116,16 +117,23 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_triad triad = { 0 };
 	uint64_t left = 0;
+	double cores = 0;
 	if (!env->storage)
 		return 0;
+	double cpus = muster_cgroup_cpus(env->root);
 	muster_step(ctx, "load the topology");
 	triad.topology = muster_topology(err);
 	if (!triad.topology || muster_memory_left(env->root, &left, err) < 0)
 		return -1;
 	triad.part_count = list_parts(triad.topology, &triad.parts);
+	for (size_t i = 0; i < triad.part_count; i++)
+		cores += (double)triad.parts[i].cores;
 	for (size_t i = 0; i < triad.part_count; i++) {
 		struct muster_triad_part *part = &triad.parts[i];
-		if (env->shared)
+		if (cpus > 0 && cpus < cores)
+			snprintf(part->why, sizeof part->why,
+				"the cgroup of this process has the CPU time of %.3g of %.0f cores", cpus, cores);
+		else if (env->shared)
 			snprintf(part->why, sizeof part->why, "other programs may use the memory of this node");
 		else
 			part->array_bytes = array_bytes(ctx, triad.topology, part, left / triad.part_count);

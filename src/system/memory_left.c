@@ -2,16 +2,14 @@
  */
 #include "system/memory_left.h"
 
+#include "system/cgroup.h"
 #include "system/sysfs.h"
-#include "util/file.h"
 #include "util/text.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CGROUP_FILE_MAX ((size_t)64 << 10)
 
 /* A number after a key of such a file, times unit. */
 static int read_number(const char *path, const char *key, uint64_t unit, uint64_t *ret, struct muster_error *err)
@@ -61,61 +59,23 @@ static uint64_t left_in(const char *folder, const char *limit_name, const char *
 	return values[0] > used ? values[0] - used : 0;
 }
 
-struct version {
-	const char *mount, *limit, *usage, *files;
-};
-
-/* The limits of a cgroup and of those above it, up to the mount point, which in a container is the container's own. */
-static uint64_t left_along(const char *root, const struct version *version, const char *group)
+static void take_left(void *arg, const char *folder, bool second)
 {
-	char folder[PATH_MAX];
-	uint64_t least = UINT64_MAX;
-	int mount = snprintf(folder, sizeof folder, "%s%s", root, version->mount);
-	if (mount < 0 || (size_t)mount + strlen(group) >= sizeof folder)
-		return least;
-	memcpy(folder + mount, group, strlen(group) + 1);
-	for (;;) {
-		uint64_t left = left_in(folder, version->limit, version->usage, version->files);
-		least = left < least ? left : least;
-		char *slash = strrchr(folder + mount, '/');
-		if (!slash)
-			return least;
-		*slash = '\0';
-	}
-}
-
-/* A line of /proc/self/cgroup: "0::/user.slice", or of version 1 "4:memory:/slurm/job_7". */
-static uint64_t left_by_line(const char *root, char *line)
-{
-	static const struct version second = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
-	static const struct version first = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-		"total_inactive_file" };
-	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
-	if (!group)
-		return UINT64_MAX;
-	*group++ = '\0';
-	controllers++;
-	if (!*controllers)
-		return left_along(root, &second, group);
-	return strcmp(controllers, "memory") == 0 ? left_along(root, &first, group) : UINT64_MAX;
+	uint64_t *least = arg;
+	uint64_t left =
+		second ? left_in(folder, "memory.max", "memory.current", "inactive_file")
+		       : left_in(folder, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file");
+	*least = left < *least ? left : *least;
 }
 
 int muster_memory_left(const char *root, uint64_t *ret_bytes, struct muster_error *err)
 {
-	char path[PATH_MAX], *text = NULL, *rest = NULL;
-	size_t length;
+	char path[PATH_MAX];
 	uint64_t least;
 	snprintf(path, sizeof path, "%s/proc/meminfo", root);
 	if (read_number(path, "MemAvailable", 1024, &least, err) < 0)
 		return -1;
-	snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-	if (muster_file_read(path, CGROUP_FILE_MAX, &text, &length, NULL) == 0) {
-		for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-			uint64_t left = left_by_line(root, line);
-			least = left < least ? left : least;
-		}
-		free(text);
-	}
+	muster_cgroups_each(root, "memory", take_left, &least);
 	*ret_bytes = least;
 	return 0;
 }

@@ -141,6 +141,29 @@ START_TEST(with_others_on_the_node_nothing_is_measured)
 }
 END_TEST
 
+START_TEST(a_limit_of_cpu_time_is_no_slow_memory)
+{
+	start("numa:2 core:2 pu:2");
+	fake_file(context, "/proc/self/cgroup", "0::/job\n");
+	fake_file(context, "/sys/fs/cgroup/job/cpu.max", "max 100000\n");
+	fake_file(context, "/sys/fs/cgroup/cpu.max", "400000 100000\n");
+	measure();
+	ck_assert_double_gt(fake_number(context, "node.stream_triad_gbps", NULL), 0);
+	fake_file(context, "/sys/fs/cgroup/job/cpu.max", "150000 100000\n");
+	fake_forget(context);
+	measure();
+	ck_assert_str_eq(numa(1)->reason, "the cgroup of this process has the CPU time of 1.5 of 4 cores");
+	fake_file(context, "/proc/self/cgroup", "3:cpuset:/x\n5:cpuacct,cpu:/job\n");
+	fake_file(context, "/sys/fs/cgroup/cpu/job/cpu.cfs_quota_us", "-1\n");
+	fake_file(context, "/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000\n");
+	fake_file(context, "/sys/fs/cgroup/cpu/cpu.cfs_period_us", "50000\n");
+	fake_forget(context);
+	measure();
+	ck_assert_str_eq(numa(0)->reason, "the cgroup of this process has the CPU time of 2 of 4 cores");
+	fake_free(context);
+}
+END_TEST
+
 START_TEST(only_a_run_that_measures_the_path_of_the_data_does)
 {
 	struct muster_error err;
@@ -172,6 +195,7 @@ int main(void)
 	tcase_add_test(tcase, a_single_numa_node_needs_no_binding);
 	tcase_add_test(tcase, cpus_without_cores_do_too);
 	tcase_add_test(tcase, with_others_on_the_node_nothing_is_measured);
+	tcase_add_test(tcase, a_limit_of_cpu_time_is_no_slow_memory);
 	tcase_add_test(tcase, only_a_run_that_measures_the_path_of_the_data_does);
 	tcase_add_test(tcase, a_node_that_does_not_tell_its_memory_is_an_error);
 	return check_main(tcase);
