@@ -32,6 +32,7 @@ static const struct {
 	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "gpu.foreign_process", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
 	{ "gpu.foreign_processes", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
+	{ "job.checkpoint_slowest", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "job.rack_order", HOLDS_TEXT, MUSTER_NAME_NODE },
 	{ "node.kernel_event_line", HOLDS_LINE, MUSTER_NAME_NODE },
 	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },

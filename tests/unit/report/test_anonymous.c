@@ -129,7 +129,8 @@ static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capabilit
 	"rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_cpu_list",
 	"rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality", "rank.memory_policy", "rank.nccl_algo",
 	"rank.nccl_collnet", "rank.nccl_hcas", "rank.nccl_transport", "rank.nccl_version", "rank.near_nics",
-	"rank.slurm_cpu_bind", "node.scratch_io" };
+	"rank.slurm_cpu_bind", "node.scratch_io", "rank.checkpoint_file", "node.broadcast_hash", "rank.broadcast_hash",
+	"job.broadcast_transport" };
 
 START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 {

@@ -58,7 +58,7 @@ static const char *const top =
 	"sim-1  pass      warn 1   FAIL 1          pass\n"
 	"sim-2  FAIL 1    pass     inconclusive 1  pass\n"
 	"job    n/a       n/a      n/a             warn 1\n"
-	"(20 more columns: all pass or n/a)\n"
+	"(22 more columns: all pass or n/a)\n"
 	"\n"
 	"also in the kernel's log\n"
 	"  text: 2 times on 2 nodes\n"
@@ -423,7 +423,7 @@ START_TEST(the_table_shows_what_is_blocked)
 				   "sim-1  FAIL 1  blocked 1  blocked 1\n"
 				   "sim-2  FAIL 1  pass       pass\n"
 				   "job    n/a     n/a        blocked 1\n"
-				   "(21 more columns: all pass or n/a)\n"),
+				   "(23 more columns: all pass or n/a)\n"),
 		"%s", text);
 	free(text);
 	muster_run_done(&run);
