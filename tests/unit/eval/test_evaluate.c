@@ -320,6 +320,20 @@ static const struct {
 	{ "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5\na/0 = - -",
 		"'c':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128},'min':1,'source':'s'}",
 		"inconclusive c: at least 1 GB/s | not measured\n", MUSTER_INCONCLUSIVE },
+	/* thresholds for one layout of the disks, on a node that has another one */
+	{ "a node.scratch_read_gbps layout=mirror 5\na/0 = - -",
+		"'c':{'metric':'node.scratch_read_gbps','where':{'layout':'stripe'},'min':9,'source':'s','optional':"
+		"true}",
+		"skip c a: at least 9 GB/s | the value of this node has other labels\n", MUSTER_PASS },
+	{ "a node.scratch_read_gbps layout=mirror 5\nb node.scratch_read_gbps layout=stripe 5\na/0 = - -\nb/1 = - -",
+		"'c':{'metric':'node.scratch_read_gbps','where':{'layout':'stripe'},'min':9,'source':'s','optional':"
+		"true}",
+		"fail c b: at least 9 GB/s | 5\n"
+		"skip c a: at least 9 GB/s | the value of this node has other labels\n",
+		MUSTER_FAIL },
+	{ "a node.scratch_read_gbps layout=mirror 5\na/0 = - -",
+		"'c':{'metric':'node.scratch_read_gbps','where':{'layout':'stripe'},'min':9,'source':'s'}",
+		"inconclusive c a: at least 9 GB/s | not measured\n", MUSTER_INCONCLUSIVE },
 	/* beside a node that has the metric */
 	{ "a/0 probe system ok\nb/1 probe system ok\nb node.cpus 4",
 		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
