@@ -96,9 +96,10 @@ static void derive_checkpoint(struct muster_run *run)
 		return;
 	add_number(job, "job.checkpoint_write_gbps", wrote.bytes / GIGA / wrote.seconds, wrote.reason);
 	add_number(job, "job.checkpoint_read_gbps", read.bytes / GIGA / read.seconds, read.reason);
-	const char *slowest = wrote.reason ? NULL
-					   : muster_arena_printf(run->arena, "node %s, rank %d: %.3g GB/s",
-						     wrote.node->name, wrote.rank->rank, wrote.slowest_gbps);
+	const char *slowest = NULL;
+	if (!wrote.reason && wrote.rank)
+		slowest = muster_arena_printf(run->arena, "node %s, rank %d: %.3g GB/s", wrote.node->name,
+			wrote.rank->rank, wrote.slowest_gbps);
 	add(job, "job.checkpoint_slowest", slowest ? muster_string(slowest) : muster_null(), wrote.reason);
 }
 

@@ -163,7 +163,7 @@ static void tell_received(struct share *share)
 {
 	struct muster_probe_ctx *ctx = share->ctx;
 	const struct muster_value shard = muster_number(share->plan.shard);
-	struct muster_error err;
+	struct muster_error err = { .text = "no time between the events of the GPU" };
 	double ms = 0;
 	if (share->us > 0)
 		muster_emit(ctx, "rank.broadcast_gbps", &shard, 1, muster_number(rate(share, share->us)));
@@ -191,7 +191,7 @@ static void tell(struct share *share)
 	muster_xxh64_add(&hash, share->host.data, (size_t)plan->bytes);
 	snprintf(text, sizeof text, "%016" PRIx64, muster_xxh64_value(&hash));
 	muster_emit(share->ctx, "rank.broadcast_hash", labels, 2, muster_string(text));
-	muster_emit_for(share->ctx, "rank.broadcast_mib", NULL, muster_number((double)(plan->bytes / MIB)));
+	muster_emit_for(share->ctx, "rank.broadcast_mib", NULL, muster_number((double)plan->bytes / (double)MIB));
 	if (!plan->reads)
 		tell_received(share);
 }

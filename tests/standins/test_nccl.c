@@ -680,6 +680,40 @@ START_TEST(reduce_scatter_sums_the_ranks_parts_in_and_out_of_place)
 }
 END_TEST
 
+static void broadcast_ranks(int rank, void *arg)
+{
+	static const size_t each_counts[] = { 1, 1000, WINDOW / 4 };
+	CUstream stream = start_rank(rank);
+	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, RANKS);
+	for (size_t i = 0; i < RANKS * sizeof each_counts / sizeof *each_counts; i++) {
+		int root = (int)(i % RANKS);
+		size_t count = each_counts[i / RANKS], bytes = count * sizeof(float), wrong = 0;
+		CUdeviceptr buffer = allocate(bytes);
+		void *data = (void *)(uintptr_t)buffer;
+		upload(buffer, rank, count, stream);
+		ncclResult_t result = nccl.ncclBroadcast(data, data, count, ncclFloat32, root, comm, stream);
+		ck_assert_int_eq(result, i == 0 ? ncclInProgress : ncclSuccess);
+		ck_assert_int_eq(settle(comm), ncclSuccess);
+		finish(stream);
+		float *host = malloc(bytes);
+		CUDA_OK(cuMemcpyDtoHAsync_v2(host, buffer, bytes, stream));
+		finish(stream);
+		for (size_t k = 0; k < count; k++)
+			wrong += (double)host[k] != value_of(root, k);
+		ck_assert_msg(wrong == 0, "%zu values from rank %d: %zu wrong", count, root, wrong);
+		free(host);
+		CUDA_OK(cuMemFree_v2(buffer));
+	}
+	end_rank(rank, comm);
+}
+
+START_TEST(broadcast_brings_the_roots_data_to_all)
+{
+	ncclUniqueId id = new_id();
+	example_ranks(RANKS, broadcast_ranks, &id);
+}
+END_TEST
+
 /* What kernels check. */
 struct kernels {
 	CUmodule module;
@@ -1406,6 +1440,7 @@ int main(void)
 		(int)(sizeof alltoall_bytes / sizeof *alltoall_bytes));
 	tcase_add_test(tests, all_gather_brings_every_ranks_data_in_and_out_of_place);
 	tcase_add_test(tests, reduce_scatter_sums_the_ranks_parts_in_and_out_of_place);
+	tcase_add_test(tests, broadcast_brings_the_roots_data_to_all);
 	tcase_add_loop_test(tests, kernels_find_what_was_received_right_and_one_wrong_bit_of_it, 0, 8);
 	tcase_add_test(tests, pairs_exchange_beside_a_pair_of_which_one_never_comes);
 	tcase_add_test(tests, a_send_waits_for_its_receiver_until_it_is_aborted);

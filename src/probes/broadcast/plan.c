@@ -80,7 +80,7 @@ int muster_broadcast_plan(
 int muster_broadcast_settle(const struct muster_nccl_session *s, struct muster_broadcast_plan *plan, bool failed,
 	bool *ret_failed, struct muster_error *err)
 {
-	float worst[] = { failed ? 1 : 0, -(float)(plan->bytes / MIB) };
+	float worst[] = { failed ? 1 : 0, -(float)((double)plan->bytes / (double)MIB) };
 	if (muster_nccl_agree(s, worst, 2, err) < 0)
 		return -1;
 	*ret_failed = worst[0] > 0;
