@@ -2,8 +2,9 @@
  *
  * Few functions of liburing, all of them in 2.1: what a simulation replaces.
  */
-#ifdef MUSTER_HAVE_LIBURING
 #include "storage/io_backend.h"
+
+#ifdef MUSTER_HAVE_LIBURING
 #include "util/text.h"
 
 #include <errno.h>

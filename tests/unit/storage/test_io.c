@@ -210,8 +210,8 @@ START_TEST(what_does_not_end_costs_its_time_and_no_more)
 	ck_assert_int_eq(mkfifo(path, 0600), 0);
 	struct muster_storage_file never = { .fd = open(path, O_RDWR | O_CLOEXEC), .block = 4096, .bytes = MIB };
 	unlink(path);
-	hang = _i;
 	make(_i, 2);
+	hang = strcmp(muster_io_method(io), "io_uring") != 0;
 	ck_assert_int_eq(muster_io_start(io, MUSTER_IO_READ, &never, memory, MIB, 0, 0, &err), 0);
 	ck_assert_int_eq(muster_io_wait(io, 200, &tag, &err), -1);
 	ck_assert_msg(err.code == MUSTER_ETIME, "%s", err.text);
