@@ -214,8 +214,13 @@ static int measure(struct share *share, struct muster_error *err)
 	bool failed;
 	if (muster_broadcast_plan(share->s, most, &share->plan, err) < 0)
 		return -1;
-	bool able = share->plan.bytes > 0 ||
-		    muster_fail(&why, MUSTER_ENOTSUPPORTED, "the GPU of a rank has no room for the data") == 0;
+	/* muster_fail gives -1 */
+	bool able =
+		share->plan.bytes > 0 ||
+		muster_fail(&why, MUSTER_ENOTSUPPORTED,
+			"the data uses the memory of the largest all-reduce, %zu MiB on this GPU: too little on a rank "
+			"(--max-bytes)",
+			(size_t)(share->s->resources->room / MIB)) == 0;
 	able = able && prepare(share, &why) == 0;
 	muster_step(share->ctx, "agreement of the ranks before the broadcast");
 	if (muster_broadcast_settle(share->s, &share->plan, !able, &failed, err) < 0)

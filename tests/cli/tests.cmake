@@ -1,7 +1,7 @@
 # One test for each command, or for each thing that a user sees of several.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
-	foreach(name check sim node log html paths checkpoint)
+	foreach(name check sim node log html paths checkpoint broadcast)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py
 			$<TARGET_FILE:muster>)
 		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)

@@ -53,6 +53,7 @@ NOT_RUN = {
         "systemd-cat": "needs a journal",
         "journalctl": "needs a journal; tests/cli/log_stores.py runs the filters of jq",
     },
+    "docs/storage.md": {"srun": "needs folders that nodes share; tests/cli/checkpoint.py, broadcast.py and paths.py use these options"},
     "docs/slurm.md": {"install -D": "writes into /etc; tests/slurm/node.py installs the scripts"},
     "docs/dev/aarch64.md": {
         "sh tests/arm64/run.sh": "a part of .ci/run",
