@@ -115,11 +115,7 @@ static int prepare(struct share *share, struct muster_error *err)
 static int find_scratch(struct share *share, char *folder, size_t size, struct muster_error *err)
 {
 	struct muster_scratch scratch;
-	if (share->env->storage_path) {
-		snprintf(folder, size, "%s", share->env->storage_path);
-		return 0;
-	}
-	if (muster_scratch_find(share->env->root, &scratch, err) < 0)
+	if (muster_scratch_choose(share->env->root, share->env->storage_path, &scratch, err) < 0)
 		return -1;
 	if (scratch.read_only)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is mounted read-only", scratch.path);

@@ -194,9 +194,9 @@ static int find_folder(struct muster_probe_ctx *ctx, char *ret, size_t size, str
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_scratch scratch;
-	if (!env->storage_path && muster_scratch_find(env->root, &scratch, err) < 0)
+	if (muster_scratch_choose(env->root, env->storage_path, &scratch, err) < 0)
 		return -1;
-	muster_root_path(ctx, ret, size, "%s", env->storage_path ? env->storage_path : scratch.path);
+	muster_root_path(ctx, ret, size, "%s", scratch.path);
 	return 0;
 }
 

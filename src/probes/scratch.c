@@ -202,8 +202,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	struct muster_error why;
 	if (!env->storage)
 		return 0;
-	int result = env->storage_path ? muster_scratch_at(env->root, env->storage_path, &test.scratch, &why)
-				       : muster_scratch_find(env->root, &test.scratch, &why);
+	int result = muster_scratch_choose(env->root, env->storage_path, &test.scratch, &why);
 	if (result == 0) {
 		snprintf(test.layout, sizeof test.layout, "%s", test.scratch.layout);
 		muster_root_path(ctx, test.folder, sizeof test.folder, "%s", test.scratch.path);

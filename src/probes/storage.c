@@ -118,8 +118,7 @@ static void measure_scratch(struct muster_probe_ctx *ctx)
 	struct muster_scratch scratch;
 	struct muster_error why;
 	muster_step(ctx, "look for the scratch");
-	int result = env->storage_path ? muster_scratch_at(env->root, env->storage_path, &scratch, &why)
-				       : muster_scratch_find(env->root, &scratch, &why);
+	int result = muster_scratch_choose(env->root, env->storage_path, &scratch, &why);
 	for (size_t i = 0; result < 0 && i < sizeof facts / sizeof *facts; i++) {
 		char metric[64];
 		snprintf(metric, sizeof metric, "node.scratch_%s", facts[i]);

@@ -187,3 +187,12 @@ int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct
 		return done > 0 ? 0 : -1;
 	}
 }
+
+void muster_io_drain(struct muster_io *io, int timeout_ms)
+{
+	struct muster_error why = { 0 };
+	size_t ended;
+	while (muster_io_running(io) > 0 &&
+		(muster_io_wait(io, timeout_ms, &ended, &why) == 0 || why.code != MUSTER_ETIME))
+		;
+}

@@ -30,6 +30,9 @@ int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct m
  * is what the disk or the file system did, MUSTER_ENOTSUPPORTED a full or read-only one. */
 int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct muster_error *err);
 
+/* After a failure: take what is still in flight, each within timeout_ms, whatever became of it. */
+void muster_io_drain(struct muster_io *io, int timeout_ms);
+
 /* Requests that were started and for which no wait has answered. */
 unsigned muster_io_running(const struct muster_io *io);
 

@@ -287,3 +287,8 @@ int muster_scratch_at(const char *root, const char *folder, struct muster_scratc
 	free(mounts.items);
 	return result;
 }
+
+int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
+{
+	return folder ? muster_scratch_at(root, folder, ret, err) : muster_scratch_find(root, ret, err);
+}

@@ -30,4 +30,7 @@ int muster_scratch_find(const char *root, struct muster_scratch *ret, struct mus
 /* The same of the file system on which a given folder is, whatever it is. */
 int muster_scratch_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err);
 
+/* Where a test writes: muster_scratch_at of the folder, or where that is NULL muster_scratch_find. */
+int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err);
+
 #endif

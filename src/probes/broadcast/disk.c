@@ -91,15 +91,6 @@ static int copy_pieces(struct requests *r, double until_ms, struct muster_error 
 	return 0;
 }
 
-static void wait_rest(struct muster_io *io)
-{
-	struct muster_error why = { 0 };
-	size_t ended;
-	while (muster_io_running(io) > 0 &&
-		(muster_io_wait(io, REST_MS, &ended, &why) == 0 || why.code != MUSTER_ETIME))
-		;
-}
-
 int muster_broadcast_copy(struct muster_probe_ctx *ctx, const struct muster_broadcast_copy *copy, double most_ms,
 	uint64_t *ret_bytes, double *ret_ms, struct muster_error *err)
 {
@@ -111,7 +102,7 @@ int muster_broadcast_copy(struct muster_probe_ctx *ctx, const struct muster_broa
 	double began_ms = muster_clock_now(&muster_clock_raw);
 	int failed = copy_pieces(&r, began_ms + most_ms, err);
 	if (failed)
-		wait_rest(r.io);
+		muster_io_drain(r.io, REST_MS);
 	if (!failed && copy->way == MUSTER_IO_WRITE) {
 		muster_step(ctx, "fsync of %s", copy->name);
 		failed = muster_storage_file_settle(copy->file, err);

@@ -155,16 +155,6 @@ static int wait_slot(struct muster_checkpoint_work *work, enum muster_io_way way
 	return 0;
 }
 
-/* After a failure: what is under way still uses the memory. */
-static void wait_rest(struct muster_checkpoint_work *work)
-{
-	struct muster_error why = { 0 };
-	size_t ended;
-	while (muster_io_running(work->io) > 0 &&
-		(muster_io_wait(work->io, REST_MS, &ended, &why) == 0 || why.code != MUSTER_ETIME))
-		;
-}
-
 /* The next piece takes the slot. */
 static void place(struct muster_checkpoint_work *work, size_t at, size_t piece, uint64_t bytes)
 {
@@ -210,7 +200,7 @@ int muster_checkpoint_write(
 	double began_ms = muster_clock_now(&muster_clock_raw);
 	muster_step(work->ctx, "writing to %s", work->folder);
 	if (write_pieces(work, bytes, began_ms + most_ms, err) < 0) {
-		wait_rest(work);
+		muster_io_drain(work->io, REST_MS);
 		return -1;
 	}
 	muster_step(work->ctx, "fsync of the rank's file in %s", work->folder);
@@ -257,7 +247,7 @@ int muster_checkpoint_read(struct muster_checkpoint_work *work, double most_ms, 
 	uint64_t bytes = 0, wrong = 0;
 	muster_step(work->ctx, "reading back from %s", work->folder);
 	if (read_pieces(work, began_ms + most_ms, &bytes, &wrong, err) < 0) {
-		wait_rest(work);
+		muster_io_drain(work->io, REST_MS);
 		return -1;
 	}
 	*ret_ms = muster_clock_now(&muster_clock_raw) - began_ms;

@@ -197,6 +197,7 @@ static void set_up(void)
 	fake.h2d_gbps = rate;
 	fake.h2d_count = 1;
 	fake_file(context, "/scratch", NULL);
+	fake_file(context, "/proc/self/mountinfo", "21 1 0:30 / / rw - tmpfs tmpfs rw\n");
 	snprintf(folder, sizeof folder, "%s/scratch", context->root);
 	context->ctx.env.storage = true;
 	context->ctx.env.storage_path = "/scratch";
