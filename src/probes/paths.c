@@ -66,4 +66,6 @@ const struct muster_probe muster_probe_paths = {
 	.metrics = metrics,
 	.metric_count = sizeof metrics / sizeof *metrics,
 	.run = run,
+	.hang_advice = "the file system of the path did not answer: check its servers and the mount on this node "
+		       "(timeout 10 stat of the path, dmesg); the node itself may be healthy",
 };

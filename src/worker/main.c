@@ -433,7 +433,7 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		failed = worker->ctx.probe->ring_id(&worker->ctx, id, &err);
 	else
 		die("unknown command %s", action);
-	if (failed && *worker->gpu.why_none)
+	if (failed && *worker->gpu.why_none && worker->ctx.probe->scope != MUSTER_SCOPE_NODE)
 		muster_wrap(&err, "%s", worker->gpu.why_none);
 	if (!failed && strcmp(action, "ring_id") == 0) {
 		hex_encode(id, sizeof id, worker->ring_id);

@@ -155,6 +155,7 @@ class Paths(unittest.TestCase):
         finding = [f for f in report["findings"] if f["check"] == "probe.paths"]
         self.assertEqual(len(finding), 1, report["findings"])
         self.assertIn(f"read {mount}/data", finding[0]["observed"])
+        self.assertIn("did not answer", finding[0]["advice"])
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ static const struct {
 		false },
 	{ "how the job was launched is bad and no fault", "hh", NULL, MUSTER_FAIL, false,
 		{ FAIL("affinity.cpus", "n1", "rank.cpu_locality") }, "b g", false },
+	{ "a shared file system that does not answer is no fault of a node", "hh", NULL, MUSTER_FAIL, false,
+		{ FAIL("probe.paths", "n1", NULL), FAIL("probe.checkpoint", "n2", NULL) }, "b b", false },
 	{ "a crash in that probe is a fault", "hh", NULL, MUSTER_FAIL, false, { FAIL("probe.affinity", "n1", NULL) },
 		"bd g", false },
 	{ "a rank that is missing", "hp", NULL, MUSTER_FAIL, false, { FAIL("rank.missing", "n2", NULL) }, "g bd",
