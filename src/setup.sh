@@ -93,16 +93,15 @@ install_missing() {
 	}
 }
 
-# nvml.h for the ABI test, where a configured package source has it. The package would bring a driver library along, so
-# it is unpacked and not installed.
-unpack_nvml_header() {
-	for header in /usr/include/nvml.h /usr/local/cuda*/include/nvml.h "$vendor"/usr/include/nvml.h; do
+# unpack_header HEADER PACKAGE: for the ABI test, where a configured package source has it. The package would bring a
+# vendor's library along, so it is unpacked and not installed.
+unpack_header() {
+	for header in "/usr/include/$1" /usr/local/cuda*/include/"$1" "$vendor/usr/include/$1"; do
 		[ ! -e "$header" ] || return 0
 	done
 	mkdir -p "$vendor"
-	if (cd "$vendor" && apt-get -q download libnvidia-ml-dev && dpkg -x libnvidia-ml-dev_*.deb .) \
-		</dev/null >"$vendor/log" 2>&1; then
-		say "unpacked nvml.h into $vendor"
+	if (cd "$vendor" && apt-get -q download "$2" && dpkg -x "$2"_*.deb .) </dev/null >"$vendor/log" 2>&1; then
+		say "unpacked $1 into $vendor"
 	fi
 }
 
@@ -192,7 +191,8 @@ closing() {
 
 run_all_tests() {
 	begin
-	unpack_nvml_header
+	unpack_header nvml.h libnvidia-ml-dev
+	unpack_header cufile.h libcufile-dev
 	install_npm_packages
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc \
 		-DMUSTER_VENDOR_INCLUDE="$PWD/$vendor/usr/include"; then

@@ -21,9 +21,13 @@ static const struct muster_metric metrics[] = {
 		"how the file was written and read: \"direct\", or \"buffered\" and why; and what carried the "
 		"requests"),
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_write_gbps", MUSTER_NUMBER, "GB/s",
-		"bytes of all ranks / the slowest rank's time; not measured but derived", NULL),
+		"all ranks at once write to the shared folder: bytes / the slowest rank's time; not measured but "
+		"derived",
+		NULL),
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_read_gbps", MUSTER_NUMBER, "GB/s",
-		"the same of reading back; not measured but derived", NULL),
+		"all ranks at once read back from the shared folder: bytes / the slowest rank's time; not measured but "
+		"derived",
+		NULL),
 	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_slowest", MUSTER_STRING, "",
 		"the rank that wrote most slowly; not measured but derived", NULL),
 };

@@ -21,8 +21,8 @@
 #define SCORE_FACTOR 0.6745
 
 /* Labels that make values comparable only among themselves; all others say which place or partner it is. */
-static const char *const variants[] = { "bytes", "counter", "direction", "kind", "link_layer", "nodes", "reason",
-	"transport" };
+static const char *const variants[] = { "bytes", "counter", "direction", "kind", "layout", "link_layer", "load",
+	"nodes", "reason", "source", "transport" };
 
 static bool is_variant(const struct muster_label *label)
 {

@@ -181,6 +181,38 @@ START_TEST(values_of_another_transport_are_another_strip)
 }
 END_TEST
 
+/* What streams from the disk, and beside products, is not compared with what streams from the host alone. */
+START_TEST(streams_of_another_source_or_load_are_another_strip)
+{
+	static const struct {
+		const char *source, *load, *title;
+	} kinds[] = {
+		{ "host", "alone", "stream, host to GPU" },
+		{ "host", "products", "stream, host to GPU" },
+		{ "disk", "alone", "stream, disk to GPU" },
+		{ "disk", "products", "stream, disk to GPU" },
+	};
+	for (size_t i = 0; i < 16; i++) {
+		struct muster_sample *sample = sample_of(i, "gpu.stream_gbps");
+		struct muster_label *labels = muster_arena_alloc(run.arena, 3 * sizeof *labels);
+		memcpy(labels, sample->labels, 3 * sizeof *labels);
+		labels[1].value = muster_string(kinds[i % LENGTH(kinds)].source);
+		labels[2].value = muster_string(kinds[i % LENGTH(kinds)].load);
+		sample->labels = labels;
+	}
+	make();
+	size_t count = 0;
+	for (size_t i = 0; i < strips.count; i++)
+		if (strcmp(strips.items[i].metric->name, "gpu.stream_gbps") == 0) {
+			ck_assert_uint_eq(strips.items[i].count, 4);
+			ck_assert_str_eq(strips.items[i].title, kinds[count].title);
+			ck_assert_str_eq(strips.items[i].variant, kinds[count].load);
+			count++;
+		}
+	ck_assert_uint_eq(count, LENGTH(kinds));
+}
+END_TEST
+
 /* A temperature is drawn where a check reads it and it differs. */
 START_TEST(what_is_no_speed_is_drawn_where_values_differ)
 {
@@ -205,6 +237,7 @@ int main(void)
 	tcase_add_loop_test(tcase, a_slow_gpu_is_an_outlier_and_a_fast_one_is_not, 0, 2);
 	tcase_add_test(tcase, a_value_with_a_finding_has_its_status_and_no_other_value_has);
 	tcase_add_test(tcase, values_of_another_transport_are_another_strip);
+	tcase_add_test(tcase, streams_of_another_source_or_load_are_another_strip);
 	tcase_add_loop_test(tcase, what_is_no_speed_is_drawn_where_values_differ, 0, 3);
 	return check_main(tcase);
 }
