@@ -6,6 +6,7 @@
 #include "kernel_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
+#include "util/leaks.h"
 #include "vendor/cufile.h"
 
 #include <stdio.h>
@@ -366,10 +367,23 @@ START_TEST(little_memory_on_the_gpu_takes_a_smaller_file)
 }
 END_TEST
 
+/* What a copy that never ended still uses stays until the process ends: no leak. */
+static int run_and_leave_buffers(void)
+{
+#ifdef MUSTER_HAS_LSAN
+	__lsan_disable();
+#endif
+	int result = run();
+#ifdef MUSTER_HAS_LSAN
+	__lsan_enable();
+#endif
+	return result;
+}
+
 START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 {
 	fake.stuck = true;
-	ck_assert_int_eq(run(), -1);
+	ck_assert_int_eq(run_and_leave_buffers(), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_gt(fake.held, 0);
 }
