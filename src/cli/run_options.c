@@ -64,7 +64,7 @@ static int time_of_steps(const struct muster_options *options)
 	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
 }
 
-/* A path that is there already is not read twice. */
+/* A copy, which lives as long as the process. A path that is there already is not read twice. */
 static void append_path(struct muster_options *options, const char *path)
 {
 	for (size_t i = 0; i < options->expect_path_count; i++)
@@ -72,7 +72,7 @@ static void append_path(struct muster_options *options, const char *path)
 			return;
 	options->expect_paths =
 		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
-	options->expect_paths[options->expect_path_count++] = path;
+	options->expect_paths[options->expect_path_count++] = muster_strdup(path);
 }
 
 static int add_path(void *arg, const char *text, struct muster_error *err)
@@ -89,16 +89,16 @@ static int add_path(void *arg, const char *text, struct muster_error *err)
 static void add_paths_of_files(struct muster_options *options)
 {
 	bool automatic = strcmp(options->sku, "auto") == 0;
-	struct muster_arena *arena = muster_arena_new(); /* lives as long as the process */
+	struct muster_arena *arena = muster_arena_new();
 	struct muster_error ignored;
 	const char **paths;
 	size_t count = 0;
-	if ((automatic && !options->overlay) ||
+	if ((!automatic || options->overlay) &&
 		muster_expect_paths_load(options->configs, automatic ? NULL : options->sku, options->overlay, arena,
-			&paths, &count, &ignored) < 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		append_path(options, paths[i]);
+			&paths, &count, &ignored) == 0)
+		for (size_t i = 0; i < count; i++)
+			append_path(options, paths[i]);
+	muster_arena_free(arena);
 }
 
 /* Time of the run beside the profile's own. */
