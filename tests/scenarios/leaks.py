@@ -17,11 +17,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ONE_NODE = ["--sku", "Standard_ND96asr_v4", "--nodes", "1"]
 SMALL = ["--sku", "Standard_NC80adis_H100_v5", "--nodes", "2"]
 QUICK = ["--", "--profile", "quick"]
+TEMPORARY = os.path.realpath(tempfile.gettempdir())  # root follows no link to write
 
 # what it is, the command line, what its complaints must hold (None: there must be none)
 CASES = [
     ("a leak in a worker is found", ["sim", *SMALL, "--fault", "dies@rank3=cuInit:leak", *QUICK], "4321 byte(s)"),
     ("two small nodes", ["sim", *SMALL, "--", "--profile", "standard"], None),
+    ("the path of the data", ["sim", *SMALL, "--", "--storage", "--checkpoint", TEMPORARY,
+                              "--expect-path", "/shared/apps"], None),
+    ("a disk that fails", ["sim", *SMALL, "--fault", "bit-rot@node1", "--fault", "io-uring-refused@node1", "--fault",
+                           "scratch-read-only@node2", *QUICK, "--storage"], None),
     ("an NVLink rack", ["sim", "--sku", "Standard_ND128isr_NDR_GB200_v6", "--nodes", "2", *QUICK], None),
     ("faults everywhere", ["sim", *ONE_NODE, "--fault", "gpu-missing@node1/gpu3", "--fault", "ib-down@node1/mlx5_ib3",
                            "--fault", "lib-missing@node1=libnccl.so.2", "--fault", "topo-stale@node1", *QUICK], None),
