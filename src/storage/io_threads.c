@@ -138,7 +138,7 @@ static int submit(void *arg, const struct muster_io_request *request, unsigned i
 	return 0;
 }
 
-static int wait(void *arg, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
+static int wait_done(void *arg, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
 {
 	struct state *state = arg;
 	struct timespec until;
@@ -165,5 +165,5 @@ const struct muster_io_backend muster_io_threads = {
 	.make = make,
 	.free = release,
 	.submit = submit,
-	.wait = wait,
+	.wait = wait_done,
 };

@@ -54,7 +54,7 @@ static int submit(void *state, const struct muster_io_request *request, unsigned
 	}
 }
 
-static int wait(void *state, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
+static int wait_done(void *state, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
 {
 	double until = muster_now_ms() + timeout_ms;
 	for (;;) {
@@ -80,6 +80,6 @@ const struct muster_io_backend muster_io_uring = {
 	.make = make,
 	.free = release,
 	.submit = submit,
-	.wait = wait,
+	.wait = wait_done,
 };
 #endif

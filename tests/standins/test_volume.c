@@ -4,6 +4,7 @@
  * and requests is what asks.
  */
 #include "standins/example.h"
+#include "check_main.h"
 
 #include "storage/io.h"
 #include "storage/pattern.h"
@@ -316,13 +317,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1)
 		return run_case(argv[1]);
-	Suite *suite = suite_create("standin_volume");
+	check_needs_root_folder();
 	TCase *tests = tcase_create("volume");
 	tcase_add_loop_test(tests, a_volume_is_the_scenarios, 0, (int)(sizeof cases / sizeof *cases));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	return check_main(tests);
 }

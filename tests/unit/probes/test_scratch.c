@@ -265,6 +265,7 @@ END_TEST
 
 int main(void)
 {
+	check_needs_root_folder();
 	TCase *tcase = tcase_create("scratch");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, nothing_is_written_unless_the_run_asks_for_it);

@@ -232,6 +232,7 @@ END_TEST
 
 int main(void)
 {
+	check_needs_root_folder();
 	TCase *tcase = tcase_create("file");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, a_file_has_its_bytes_in_whole_blocks_and_no_name);

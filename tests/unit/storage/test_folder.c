@@ -140,6 +140,7 @@ END_TEST
 
 int main(void)
 {
+	check_needs_root_folder();
 	TCase *tcase = tcase_create("folder");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, a_folder_of_this_user_is_accepted_with_any_slashes);

@@ -278,6 +278,7 @@ END_TEST
 
 int main(void)
 {
+	check_needs_root_folder();
 	TCase *tcase = tcase_create("io");
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_loop_test(tcase, what_is_written_is_read_back, 0, 2);
