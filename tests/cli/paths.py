@@ -7,6 +7,7 @@ usage: paths.py MUSTER
 import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,10 +36,18 @@ class Paths(unittest.TestCase):
             file.write(text)
         return path
 
+    def program(self):
+        """A copy of muster and of its files where other users reach it, wherever this tree is."""
+        folder = os.path.join(self.folder, "program")
+        configs = "share/muster/configs"
+        shutil.copytree(os.path.join(os.path.dirname(MUSTER), configs), os.path.join(folder, configs))
+        return shutil.copy(MUSTER, folder)
+
     def run_muster(self, *options, user=None):
         """The exit code, the report (None when there is none) and what stands on standard error."""
         report = os.path.join(self.folder, "report.json")
-        done = subprocess.run([MUSTER, "node", "--profile", "quick", "--report", report, *options], capture_output=True, text=True,
+        program = MUSTER if user is None else self.program()
+        done = subprocess.run([program, "node", "--profile", "quick", "--report", report, *options], capture_output=True, text=True,
                               timeout=150, check=False, user=user, group=user, env=dict(os.environ, MUSTER_METADATA_URL=""))
         loaded = None
         if os.path.exists(report):
