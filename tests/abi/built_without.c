@@ -4,12 +4,12 @@
 #include "vendor/nccl_topo.h"
 #include "probe_fake.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <string.h>
 
 extern const struct muster_probe muster_probe_metadata, muster_probe_environment;
 
-START_TEST(nothing_is_asked_without_libcurl)
+TEST(nothing_is_asked_without_libcurl)
 {
 	const struct muster_http_request request = { .url = "file:///etc/hostname", .most = 100 };
 	struct muster_error err;
@@ -19,9 +19,8 @@ START_TEST(nothing_is_asked_without_libcurl)
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_str_eq(err.text, "this muster was built without libcurl");
 }
-END_TEST
 
-START_TEST(no_xml_is_read_without_expat)
+TEST(no_xml_is_read_without_expat)
 {
 	struct muster_nccl_topo topo;
 	struct muster_error err;
@@ -29,9 +28,8 @@ START_TEST(no_xml_is_read_without_expat)
 	ck_assert_int_eq(err.code, MUSTER_ELIB);
 	ck_assert_str_eq(err.text, "this muster was built without expat");
 }
-END_TEST
 
-START_TEST(threads_take_the_place_of_liburing)
+TEST(threads_take_the_place_of_liburing)
 {
 	struct muster_error err;
 	struct muster_io *io = muster_io_new(4, &err);
@@ -39,9 +37,8 @@ START_TEST(threads_take_the_place_of_liburing)
 	ck_assert_str_eq(muster_io_method(io), "threads: this muster was built without liburing");
 	muster_io_free(io);
 }
-END_TEST
 
-START_TEST(the_probe_of_the_clouds_metadata_gives_that_reason)
+TEST(the_probe_of_the_clouds_metadata_gives_that_reason)
 {
 	struct probe_fake *fake = fake_new(&muster_probe_metadata);
 	struct muster_error err;
@@ -50,9 +47,8 @@ START_TEST(the_probe_of_the_clouds_metadata_gives_that_reason)
 		fake_reason(fake, "node.vm_size", NULL), "metadata service: this muster was built without libcurl");
 	fake_free(fake);
 }
-END_TEST
 
-START_TEST(the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it)
+TEST(the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it)
 {
 	struct probe_fake *fake = fake_new(&muster_probe_environment);
 	struct muster_error err;
@@ -65,21 +61,5 @@ START_TEST(the_probe_of_the_environment_names_the_topology_file_and_does_not_jud
 	ck_assert_ptr_nonnull(strstr(fake_reason(fake, "node.topo_file_agrees", NULL), "was built without expat"));
 	fake_free(fake);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("built_without");
-	TCase *tcase = tcase_create("built_without");
-	tcase_add_test(tcase, nothing_is_asked_without_libcurl);
-	tcase_add_test(tcase, no_xml_is_read_without_expat);
-	tcase_add_test(tcase, threads_take_the_place_of_liburing);
-	tcase_add_test(tcase, the_probe_of_the_clouds_metadata_gives_that_reason);
-	tcase_add_test(tcase, the_probe_of_the_environment_names_the_topology_file_and_does_not_judge_it);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -153,7 +153,7 @@ static double play(int c, bool healthy, struct found *found, int *done)
 	return result.virtual_ms;
 }
 
-START_TEST(only_the_partner_pays)
+TEST_EACH(only_the_partner_pays, cases)
 {
 	struct expected e;
 	struct found found = { 0 }, healthy = { 0 };
@@ -182,12 +182,5 @@ START_TEST(only_the_partner_pays)
 		ck_assert_int_eq(found.not_run >= (ranks - (dead ? out : 0)) * all, true);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("traffic");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, only_the_partner_pays, 0, LENGTH(cases));
-	return check_main(tcase);
-}
+TEST_MAIN(.timeout = 60)

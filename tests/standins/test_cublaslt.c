@@ -1,5 +1,6 @@
 /* test_cublaslt.c - libcublasLt.so.13's stand-in: what can be multiplied, how fast, and that equal products are equal
  */
+#include "check_main.h"
 #include "standins/load_fixture.h"
 
 #include "vendor/cublaslt_abi.h"
@@ -110,11 +111,10 @@ static void multiply(const struct plan *plan, CUdeviceptr into)
 	ck_assert_int_eq(try(plan, into, 1, 0, WORKSPACE), CUBLAS_STATUS_SUCCESS);
 }
 
-START_TEST(the_version_is_one_of_cuda_13)
+TEST(the_version_is_one_of_cuda_13)
 {
 	ck_assert_uint_eq(lt.cublasLtGetVersion(), 130101);
 }
-END_TEST
 
 static const struct {
 	cudaDataType type, result;
@@ -131,7 +131,9 @@ static const struct {
 	{ CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_OP_N, CUBLAS_STATUS_NOT_SUPPORTED },
 };
 
-START_TEST(some_types_can_be_multiplied)
+static const struct test_fixture other_fixture = { .setup = load_unwritten, .teardown = example_end };
+
+TEST_WITH(some_types_can_be_multiplied, .end = LENGTH(kinds), .fixture = &other_fixture)
 {
 	gpu(0)->gemm_fp8_tflops = 200;
 	begin();
@@ -139,17 +141,15 @@ START_TEST(some_types_can_be_multiplied)
 	ck_assert_int_eq(choose(&plan), kinds[_i].status);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(a_gpu_without_the_units_has_no_algorithm)
+TEST(a_gpu_without_the_units_has_no_algorithm)
 {
 	struct plan plan = describe(CUDA_R_8F_E4M3, CUDA_R_32F, CUBLAS_OP_T, WORKSPACE);
 	ck_assert_int_eq(choose(&plan), CUBLAS_STATUS_NOT_SUPPORTED);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(wrong_arguments_are_named_so)
+TEST(wrong_arguments_are_named_so)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
 	cublasLtMatrixLayout_t short_one;
@@ -176,9 +176,8 @@ START_TEST(wrong_arguments_are_named_so)
 	ck_assert_int_eq(try(&plan, plan.b, 1, 0, WORKSPACE), CUBLAS_STATUS_INVALID_VALUE);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(an_algorithm_is_for_one_problem_and_one_architecture)
+TEST(an_algorithm_is_for_one_problem_and_one_architecture)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F), other = make_plan(CUDA_R_16BF, CUDA_R_16BF);
 	struct plan small = describe(CUDA_R_16BF, CUDA_R_32F, CUBLAS_OP_T, WORKSPACE - 1);
@@ -197,9 +196,8 @@ START_TEST(an_algorithm_is_for_one_problem_and_one_architecture)
 	done(&other);
 	done(&small);
 }
-END_TEST
 
-START_TEST(equal_products_are_equal_and_no_others_are)
+TEST(equal_products_are_equal_and_no_others_are)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
 	const size_t bytes = 4 * N * N;
@@ -218,9 +216,8 @@ START_TEST(equal_products_are_equal_and_no_others_are)
 	ck_assert_uint_ne(checksum(again, bytes), sum);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(a_product_is_the_same_on_another_gpu)
+TEST(a_product_is_the_same_on_another_gpu)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
 	const size_t bytes = 4 * N * N;
@@ -235,9 +232,8 @@ START_TEST(a_product_is_the_same_on_another_gpu)
 	ck_assert_uint_eq(checksum(there, bytes), sum);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(products_take_their_time)
+TEST(products_take_their_time)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F), doubles = make_plan(CUDA_R_64F, CUDA_R_64F);
 	CUdeviceptr into = take(8 * N * N);
@@ -254,20 +250,18 @@ START_TEST(products_take_their_time)
 	done(&plan);
 	done(&doubles);
 }
-END_TEST
 
-START_TEST(a_product_outside_of_memory_breaks_the_context)
+TEST(a_product_outside_of_memory_breaks_the_context)
 {
 	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
 	multiply(&plan, take(4 * N * N - 16));
 	GIVES(CUDA_ERROR_LAUNCH_FAILED, cuStreamQuery(NULL));
 	done(&plan);
 }
-END_TEST
 
 /* -- what the scenario breaks -- */
 
-START_TEST(one_product_in_so_many_has_a_wrong_bit)
+TEST_WITH(one_product_in_so_many_has_a_wrong_bit, .end = 1, .fixture = &other_fixture)
 {
 	gpu(0)->gemm_wrong = 4;
 	begin();
@@ -290,9 +284,8 @@ START_TEST(one_product_in_so_many_has_a_wrong_bit)
 	ck_assert_int_le(wrong, 11);
 	done(&plan);
 }
-END_TEST
 
-START_TEST(the_first_product_is_never_wrong)
+TEST_WITH(the_first_product_is_never_wrong, .end = 1, .fixture = &other_fixture)
 {
 	gpu(0)->gemm_wrong = 1;
 	begin();
@@ -304,7 +297,6 @@ START_TEST(the_first_product_is_never_wrong)
 	ck_assert_uint_eq(compare(again, first, bytes).wrong, 1);
 	done(&plan);
 }
-END_TEST
 
 /* Milliseconds of one product in the middle of each tenth of a load of that many products. */
 static void run_tenths(const struct plan *plan, CUdeviceptr into, int products, double ret_ms[10])
@@ -320,7 +312,7 @@ static void run_tenths(const struct plan *plan, CUdeviceptr into, int products, 
 	}
 }
 
-START_TEST(products_drift_in_a_long_load_alone)
+TEST_WITH(products_drift_in_a_long_load_alone, .end = 1, .fixture = &other_fixture)
 {
 	double ms[10];
 	gpu(0)->gemm_bf16_tflops = 0.1; /* 21 ms each */
@@ -337,31 +329,5 @@ START_TEST(products_drift_in_a_long_load_alone)
 	ck_assert_double_eq_tol(ms[0] / ms[9], 0.8, 0.02);
 	done(&plan);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_cublaslt");
-	TCase *tests = tcase_create("products"), *broken = tcase_create("broken");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, the_version_is_one_of_cuda_13);
-	tcase_add_test(tests, a_gpu_without_the_units_has_no_algorithm);
-	tcase_add_test(tests, wrong_arguments_are_named_so);
-	tcase_add_test(tests, an_algorithm_is_for_one_problem_and_one_architecture);
-	tcase_add_test(tests, equal_products_are_equal_and_no_others_are);
-	tcase_add_test(tests, a_product_is_the_same_on_another_gpu);
-	tcase_add_test(tests, products_take_their_time);
-	tcase_add_test(tests, a_product_outside_of_memory_breaks_the_context);
-	tcase_add_checked_fixture(broken, load_unwritten, example_end);
-	tcase_add_loop_test(broken, some_types_can_be_multiplied, 0, (int)(sizeof kinds / sizeof *kinds));
-	tcase_add_test(broken, one_product_in_so_many_has_a_wrong_bit);
-	tcase_add_test(broken, the_first_product_is_never_wrong);
-	tcase_add_test(broken, products_drift_in_a_long_load_alone);
-	suite_add_tcase(suite, tests);
-	suite_add_tcase(suite, broken);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

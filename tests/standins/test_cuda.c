@@ -4,7 +4,7 @@
 
 #include "sim/standins/base.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void end(void)
 	OK(cuDevicePrimaryCtxRelease_v2(0));
 }
 
-START_TEST(nothing_works_before_cuInit_but_the_version)
+TEST(nothing_works_before_cuInit_but_the_version)
 {
 	int count, version;
 	CUcontext context;
@@ -72,7 +72,6 @@ START_TEST(nothing_works_before_cuInit_but_the_version)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuInit(1));
 	GIVES(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&count));
 }
-END_TEST
 
 /* CUDA counts the example's GPUs backwards: CUDA device 0 is the GPU at bus 0004. */
 static const struct {
@@ -104,7 +103,7 @@ static const struct {
 	{ "MIG-1,0", NULL, "" },
 };
 
-START_TEST(visible_devices_are_those_that_the_driver_would_show)
+TEST_EACH(visible_devices_are_those_that_the_driver_would_show, visibles)
 {
 	int count;
 	char seen[EXAMPLE_GPUS + 1] = "";
@@ -126,9 +125,8 @@ START_TEST(visible_devices_are_those_that_the_driver_would_show)
 	}
 	ck_assert_str_eq(seen, visibles[_i].seen);
 }
-END_TEST
 
-START_TEST(a_device_tells_what_the_scenario_says)
+TEST(a_device_tells_what_the_scenario_says)
 {
 	CUdevice device;
 	char text[64];
@@ -168,9 +166,8 @@ START_TEST(a_device_tells_what_the_scenario_says)
 	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(text, sizeof text, 7));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(NULL, 5, device));
 }
-END_TEST
 
-START_TEST(gpus_reach_each_other_unless_one_of_the_two_may_not)
+TEST(gpus_reach_each_other_unless_one_of_the_two_may_not)
 {
 	int can;
 	struct muster_sim_cluster *cluster = example_cluster();
@@ -191,9 +188,8 @@ START_TEST(gpus_reach_each_other_unless_one_of_the_two_may_not)
 	GIVES(CUDA_ERROR_INVALID_DEVICE, cuDeviceCanAccessPeer(&can, -1, 0));
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuDeviceCanAccessPeer(NULL, 0, 1));
 }
-END_TEST
 
-START_TEST(calls_need_a_live_current_context)
+TEST(calls_need_a_live_current_context)
 {
 	CUcontext context;
 	CUdeviceptr pointer;
@@ -217,9 +213,8 @@ START_TEST(calls_need_a_live_current_context)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemFree_v2(pointer));
 	end();
 }
-END_TEST
 
-START_TEST(memory_is_counted_and_runs_out)
+TEST(memory_is_counted_and_runs_out)
 {
 	size_t left, total;
 	CUdeviceptr a, b;
@@ -241,7 +236,6 @@ START_TEST(memory_is_counted_and_runs_out)
 	ck_assert_uint_eq(left, total);
 	end();
 }
-END_TEST
 
 static const size_t sizes[] = { 1, 5, 4096, WINDOW - 3, WINDOW, WINDOW + 8, 3 * WINDOW + 12, 5 * MIB + 1 };
 
@@ -250,7 +244,7 @@ static void wait_for(CUstream stream)
 	OK(cuStreamQuery(stream));
 }
 
-START_TEST(periodic_data_survives_the_trip_at_any_size)
+TEST_EACH(periodic_data_survives_the_trip_at_any_size, sizes)
 {
 	size_t bytes = sizes[_i], at = 13;
 	unsigned char *out = malloc(bytes), *back = malloc(bytes);
@@ -280,9 +274,8 @@ START_TEST(periodic_data_survives_the_trip_at_any_size)
 	free(out);
 	free(back);
 }
-END_TEST
 
-START_TEST(a_fill_sets_words_and_nothing_beside_them)
+TEST(a_fill_sets_words_and_nothing_beside_them)
 {
 	CUdeviceptr a;
 	CUstream stream;
@@ -307,7 +300,6 @@ START_TEST(a_fill_sets_words_and_nothing_beside_them)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuMemsetD32Async(a, 7, words + 1, stream));
 	end();
 }
-END_TEST
 
 /* Gigabytes per second of so many copies at once. */
 static double rate(CUstream stream, CUdeviceptr device, void *host, size_t bytes, bool to_device, int copies)
@@ -330,7 +322,7 @@ static double rate(CUstream stream, CUdeviceptr device, void *host, size_t bytes
 	return copies * (double)bytes / 1e6 / (double)ms;
 }
 
-START_TEST(copies_run_at_the_scenarios_bandwidth)
+TEST(copies_run_at_the_scenarios_bandwidth)
 {
 	size_t bytes = 8 * MIB;
 	char *host = calloc(1, bytes + 1);
@@ -353,9 +345,8 @@ START_TEST(copies_run_at_the_scenarios_bandwidth)
 	end();
 	free(host);
 }
-END_TEST
 
-START_TEST(gpus_without_a_rank_do_not_compete)
+TEST(gpus_without_a_rank_do_not_compete)
 {
 	size_t bytes = 8 * MIB;
 	char *host = calloc(1, bytes);
@@ -376,9 +367,8 @@ START_TEST(gpus_without_a_rank_do_not_compete)
 	end();
 	free(host);
 }
-END_TEST
 
-START_TEST(pinned_memory_is_registered_once)
+TEST(pinned_memory_is_registered_once)
 {
 	static char host[8192];
 	begin();
@@ -393,7 +383,6 @@ START_TEST(pinned_memory_is_registered_once)
 	OK(cuMemHostUnregister(host + 4096));
 	end();
 }
-END_TEST
 
 static int polled, let_go, poll_gives;
 
@@ -411,7 +400,7 @@ static void operation_done(void *arg)
 	let_go++;
 }
 
-START_TEST(a_stream_is_a_queue_and_events_hold_its_time)
+TEST(a_stream_is_a_queue_and_events_hold_its_time)
 {
 	static char host[64];
 	CUstream stream, other;
@@ -458,7 +447,6 @@ START_TEST(a_stream_is_a_queue_and_events_hold_its_time)
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuStreamQuery(stream));
 	end();
 }
-END_TEST
 
 static int take_half_a_second(void *arg, double *seconds)
 {
@@ -479,7 +467,7 @@ static double seconds_between(CUevent from, CUevent to)
 	return (double)ms / 1e3;
 }
 
-START_TEST(streams_run_side_by_side_and_wait_for_events_as_they_were)
+TEST(streams_run_side_by_side_and_wait_for_events_as_they_were)
 {
 	CUstream a, b;
 	CUevent begun, marked, ended, late;
@@ -518,7 +506,6 @@ START_TEST(streams_run_side_by_side_and_wait_for_events_as_they_were)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuStreamWaitEvent(b, marked, 5));
 	end();
 }
-END_TEST
 
 /* Seconds of so many copies in each of two streams that begin together: to the device in one, to the host in the
  * other. */
@@ -541,7 +528,7 @@ static void copy_both_ways(CUstream streams[2], CUdeviceptr device, char *host, 
 		ret[i] = seconds_between(events[2], events[i]);
 }
 
-START_TEST(copies_both_ways_at_once_are_slower_than_one_way)
+TEST(copies_both_ways_at_once_are_slower_than_one_way)
 {
 	size_t bytes = 8 * MIB;
 	char *host = calloc(2, bytes);
@@ -571,9 +558,8 @@ START_TEST(copies_both_ways_at_once_are_slower_than_one_way)
 	end();
 	free(host);
 }
-END_TEST
 
-START_TEST(failed_work_breaks_the_context_for_good)
+TEST(failed_work_breaks_the_context_for_good)
 {
 	CUstream stream;
 	CUdeviceptr device;
@@ -594,33 +580,5 @@ START_TEST(failed_work_breaks_the_context_for_good)
 	GIVES(CUDA_ERROR_INVALID_VALUE, cuGetErrorName((CUresult)4242, &text));
 	end();
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_cuda");
-	TCase *tests = tcase_create("cuda");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, nothing_works_before_cuInit_but_the_version);
-	tcase_add_loop_test(tests, visible_devices_are_those_that_the_driver_would_show, 0,
-		(int)(sizeof visibles / sizeof *visibles));
-	tcase_add_test(tests, a_device_tells_what_the_scenario_says);
-	tcase_add_test(tests, gpus_reach_each_other_unless_one_of_the_two_may_not);
-	tcase_add_test(tests, calls_need_a_live_current_context);
-	tcase_add_test(tests, memory_is_counted_and_runs_out);
-	tcase_add_loop_test(tests, periodic_data_survives_the_trip_at_any_size, 0, (int)(sizeof sizes / sizeof *sizes));
-	tcase_add_test(tests, a_fill_sets_words_and_nothing_beside_them);
-	tcase_add_test(tests, copies_run_at_the_scenarios_bandwidth);
-	tcase_add_test(tests, gpus_without_a_rank_do_not_compete);
-	tcase_add_test(tests, pinned_memory_is_registered_once);
-	tcase_add_test(tests, a_stream_is_a_queue_and_events_hold_its_time);
-	tcase_add_test(tests, streams_run_side_by_side_and_wait_for_events_as_they_were);
-	tcase_add_test(tests, copies_both_ways_at_once_are_slower_than_one_way);
-	tcase_add_test(tests, failed_work_breaks_the_context_for_good);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

@@ -2,6 +2,7 @@
  *
  * A file has another word at each place, and is longer than what simulated memory keeps as it came.
  */
+#include "check_main.h"
 #include "standins/load_fixture.h"
 
 #include "sim/standins/base.h"
@@ -52,7 +53,7 @@ static void copy(CUdeviceptr to, const void *from, size_t bytes)
 
 /* -- copies -- */
 
-START_TEST(a_copy_of_a_file_is_what_a_kernel_reads)
+TEST(a_copy_of_a_file_is_what_a_kernel_reads)
 {
 	static uint64_t back[WORDS];
 	CUdeviceptr memory = take(2 * BYTES);
@@ -66,9 +67,8 @@ START_TEST(a_copy_of_a_file_is_what_a_kernel_reads)
 	ck_assert_uint_eq(verify(memory + 64 + 4096, BYTES - 4096, later).wrong, 0);
 	ck_assert_uint_eq(verify(memory, BYTES, content).wrong, BYTES / 16); /* another place */
 }
-END_TEST
 
-START_TEST(pieces_of_a_file_make_the_whole)
+TEST(pieces_of_a_file_make_the_whole)
 {
 	CUdeviceptr memory = take(BYTES);
 	for (size_t at = 0; at < BYTES; at += 4096)
@@ -77,7 +77,6 @@ START_TEST(pieces_of_a_file_make_the_whole)
 	copy(memory + 8192, words, 4096); /* a block that belongs elsewhere */
 	ck_assert_uint_eq(verify(memory, BYTES, content).wrong, 4096 / 16);
 }
-END_TEST
 
 /* Words with a wrong bit; the 16-byte words that hold them. */
 static const struct {
@@ -90,7 +89,7 @@ static const struct {
 	{ { 5, 4096, 4097, 100000, WORDS / 2 }, 4 },
 };
 
-START_TEST(a_wrong_bit_in_the_hosts_buffer_is_found)
+TEST_EACH(a_wrong_bit_in_the_hosts_buffer_is_found, bits)
 {
 	static uint64_t spoilt[WORDS];
 	CUdeviceptr memory = take(BYTES);
@@ -104,9 +103,8 @@ START_TEST(a_wrong_bit_in_the_hosts_buffer_is_found)
 	copy(memory, words, BYTES);
 	ck_assert_uint_eq(verify(memory, BYTES, content).wrong, 0);
 }
-END_TEST
 
-START_TEST(a_buffer_of_zeros_is_no_file)
+TEST(a_buffer_of_zeros_is_no_file)
 {
 	static uint64_t zeros[WORDS];
 	CUdeviceptr memory = take(BYTES);
@@ -115,7 +113,6 @@ START_TEST(a_buffer_of_zeros_is_no_file)
 	ck_assert_uint_eq(verify(memory, BYTES, content).wrong, BYTES / 16);
 	ck_assert_uint_eq(verify(memory, BYTES, (struct muster_pattern){ 0 }).wrong, 0);
 }
-END_TEST
 
 /* -- cuFile -- */
 
@@ -132,7 +129,7 @@ static CUfileHandle_t open_file(int *ret_fd)
 	return handle;
 }
 
-START_TEST(cufile_reads_a_file_to_the_gpu)
+TEST(cufile_reads_a_file_to_the_gpu)
 {
 	CUdeviceptr memory = take(BYTES + 4096);
 	void *base = (void *)(uintptr_t)memory;
@@ -150,9 +147,8 @@ START_TEST(cufile_reads_a_file_to_the_gpu)
 	ck_assert_int_eq(cufile.cuFileDriverClose().err, CU_FILE_SUCCESS);
 	close(fd);
 }
-END_TEST
 
-START_TEST(without_nvidia_fs_only_the_compatibility_mode_opens)
+TEST(without_nvidia_fs_only_the_compatibility_mode_opens)
 {
 	CUfileDrvProps_t properties;
 	setenv("CUFILE_ALLOW_COMPAT_MODE", "false", 1);
@@ -164,9 +160,8 @@ START_TEST(without_nvidia_fs_only_the_compatibility_mode_opens)
 	ck_assert_uint_eq(properties.nvfs.major_version, 0);
 	ck_assert_uint_eq(properties.nvfs.dcontrolflags, 2);
 }
-END_TEST
 
-START_TEST(what_cufile_cannot_do_is_refused)
+TEST(what_cufile_cannot_do_is_refused)
 {
 	CUfileDescr_t description = { .type = (enum CUfileFileHandleType)2 };
 	CUfileHandle_t handle;
@@ -180,24 +175,5 @@ START_TEST(what_cufile_cannot_do_is_refused)
 	close(fd);
 	ck_assert_int_lt(cufile.cuFileRead(handle, (void *)(uintptr_t)memory, 4096, 0, 0), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_cufile");
-	TCase *tests = tcase_create("cufile");
-	tcase_add_checked_fixture(tests, set_up, example_end);
-	tcase_add_test(tests, a_copy_of_a_file_is_what_a_kernel_reads);
-	tcase_add_test(tests, pieces_of_a_file_make_the_whole);
-	tcase_add_loop_test(tests, a_wrong_bit_in_the_hosts_buffer_is_found, 0, (int)(sizeof bits / sizeof *bits));
-	tcase_add_test(tests, a_buffer_of_zeros_is_no_file);
-	tcase_add_test(tests, cufile_reads_a_file_to_the_gpu);
-	tcase_add_test(tests, without_nvidia_fs_only_the_compatibility_mode_opens);
-	tcase_add_test(tests, what_cufile_cannot_do_is_refused);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = set_up, .teardown = example_end)

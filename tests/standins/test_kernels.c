@@ -2,6 +2,7 @@
  *
  * Small ranges hold real words; what a larger one holds is only known as patterns. Both must mean the same.
  */
+#include "check_main.h"
 #include "standins/load_fixture.h"
 
 #include "sim/standins/base.h"
@@ -32,7 +33,7 @@ static void start(void)
 
 /* -- what memory holds -- */
 
-START_TEST(a_fill_writes_the_pattern_and_nothing_beside_it)
+TEST_LOOP(a_fill_writes_the_pattern_and_nothing_beside_it, 0, 4)
 {
 	static uint64_t words[6 * KIB / 8];
 	const struct muster_pattern *patterns[] = { &plain, &inverse, &masked, &ones };
@@ -47,12 +48,11 @@ START_TEST(a_fill_writes_the_pattern_and_nothing_beside_it)
 			words[i], inside ? muster_pattern_word(patterns[_i], i - KIB / 8) : 0x5555555555555555);
 	}
 }
-END_TEST
 
 static const size_t sizes[] = { 16, 48, 4 * KIB, MUSTER_STANDIN_WINDOW / 16 * 16, MUSTER_STANDIN_WINDOW / 16 * 16 + 16,
 	MIB, 600 * MIB };
 
-START_TEST(what_was_filled_is_verified_and_nothing_else_is)
+TEST_EACH(what_was_filled_is_verified_and_nothing_else_is, sizes)
 {
 	size_t bytes = sizes[_i], words = bytes / MUSTER_KERNEL_WORD;
 	CUdeviceptr memory = take(bytes);
@@ -73,9 +73,8 @@ START_TEST(what_was_filled_is_verified_and_nothing_else_is)
 	ck_assert_uint_eq(verify(memory, bytes, plain).wrong, words);
 	ck_assert_uint_eq(verify(memory, bytes, inverse).wrong, 0);
 }
-END_TEST
 
-START_TEST(masks_that_mean_the_same_are_the_same)
+TEST(masks_that_mean_the_same_are_the_same)
 {
 	CUdeviceptr memory = take(2 * MIB);
 	fill(memory, 2 * MIB, (struct muster_pattern){ 9, 0xffff, 0xff, 0xf0 });
@@ -84,9 +83,8 @@ START_TEST(masks_that_mean_the_same_are_the_same)
 	ck_assert_uint_eq(verify(memory, 2 * MIB, (struct muster_pattern){ 77, 0, UINT64_MAX, 0 }).wrong, 0);
 	ck_assert_uint_eq(verify(memory, 2 * MIB, (struct muster_pattern){ 77, 0, 0, 0 }).wrong, 2 * MIB / 16);
 }
-END_TEST
 
-START_TEST(a_part_continues_the_pattern_of_the_whole)
+TEST(a_part_continues_the_pattern_of_the_whole)
 {
 	CUdeviceptr memory = take(600 * MIB);
 	struct muster_pattern later = plain;
@@ -97,9 +95,8 @@ START_TEST(a_part_continues_the_pattern_of_the_whole)
 	fill(memory + 100 * MIB, 200 * MIB, later); /* the same words again */
 	ck_assert_uint_eq(verify(memory, 600 * MIB, plain).wrong, 0);
 }
-END_TEST
 
-START_TEST(a_fill_replaces_what_it_covers)
+TEST(a_fill_replaces_what_it_covers)
 {
 	CUdeviceptr memory = take(600 * MIB);
 	fill(memory, 600 * MIB, plain);
@@ -114,9 +111,8 @@ START_TEST(a_fill_replaces_what_it_covers)
 	fill(memory, 600 * MIB, plain);
 	ck_assert_uint_eq(verify(memory, 600 * MIB, plain).wrong, 0);
 }
-END_TEST
 
-START_TEST(a_copy_into_memory_is_found_with_its_place)
+TEST_EACH(a_copy_into_memory_is_found_with_its_place, sizes)
 {
 	size_t bytes = sizes[_i];
 	CUdeviceptr memory = take(bytes);
@@ -136,9 +132,8 @@ START_TEST(a_copy_into_memory_is_found_with_its_place)
 	OK(cuMemsetD32Async(memory, 0, bytes / 4, NULL));
 	ck_assert_uint_eq(verify(memory, bytes, plain).wrong, bytes / 16);
 }
-END_TEST
 
-START_TEST(a_report_adds_up)
+TEST(a_report_adds_up)
 {
 	struct muster_error err;
 	CUdeviceptr memory = take(MIB);
@@ -154,9 +149,8 @@ START_TEST(a_report_adds_up)
 	DONE(muster_kernel_checksum(&cuda, &kernels, memory, 64, report_at, NULL, &err));
 	ck_assert_uint_eq(fetch().wrong, 2 * sum);
 }
-END_TEST
 
-START_TEST(two_ranges_are_compared)
+TEST_EACH(two_ranges_are_compared, sizes)
 {
 	size_t bytes = sizes[_i] < 400 * MIB ? sizes[_i] : 400 * MIB;
 	CUdeviceptr a = take(bytes), b = take(bytes + 32) + 32;
@@ -170,7 +164,6 @@ START_TEST(two_ranges_are_compared)
 	ck_assert_uint_eq(report.noticed[0].read[0], muster_pattern_word(&masked, bytes / 8 - 2));
 	ck_assert_uint_eq(report.noticed[0].expected[0], muster_pattern_word(&other, 0));
 }
-END_TEST
 
 /* What kernels.ptx computes. */
 static uint64_t sum_of(const struct muster_pattern *pattern, size_t bytes)
@@ -183,7 +176,7 @@ static uint64_t sum_of(const struct muster_pattern *pattern, size_t bytes)
 	return sum;
 }
 
-START_TEST(equal_contents_have_equal_sums_on_any_gpu)
+TEST_EACH(equal_contents_have_equal_sums_on_any_gpu, sizes)
 {
 	size_t bytes = sizes[_i] < 200 * MIB ? sizes[_i] : 200 * MIB;
 	CUdeviceptr a = take(bytes + 16) + 16, b = take(bytes);
@@ -208,11 +201,12 @@ START_TEST(equal_contents_have_equal_sums_on_any_gpu)
 	fill(c, bytes, plain);
 	ck_assert_uint_eq(checksum(c, bytes), sum);
 }
-END_TEST
 
 /* -- what the scenario breaks -- */
 
-START_TEST(a_bad_bit_is_wrong_where_it_should_be_0)
+static const struct test_fixture other_fixture = { .setup = load_unwritten, .teardown = example_end };
+
+TEST_WITH(a_bad_bit_is_wrong_where_it_should_be_0, .end = LENGTH(sizes), .fixture = &other_fixture)
 {
 	size_t at = sizes[_i] / 16 * 8, bytes = sizes[_i]; /* a word in the middle */
 	gpu(0)->memory_bad_at = at;
@@ -245,9 +239,8 @@ START_TEST(a_bad_bit_is_wrong_where_it_should_be_0)
 	}
 	ck_assert_uint_eq(found, 1);
 }
-END_TEST
 
-START_TEST(memory_that_others_hold_cannot_be_had)
+TEST_WITH(memory_that_others_hold_cannot_be_had, .end = 1, .fixture = &other_fixture)
 {
 	size_t free_bytes, total;
 	CUdeviceptr memory;
@@ -259,11 +252,10 @@ START_TEST(memory_that_others_hold_cannot_be_had)
 	GIVES(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc_v2(&memory, 724 * MIB));
 	OK(cuMemAlloc_v2(&memory, 723 * MIB));
 }
-END_TEST
 
 /* -- time -- */
 
-START_TEST(kernels_run_at_the_scenarios_bandwidth)
+TEST(kernels_run_at_the_scenarios_bandwidth)
 {
 	CUdeviceptr memory = take(500 * 1000 * 1000), second = memory + 240 * 1000 * 1000;
 	CUevent started = now();
@@ -280,9 +272,8 @@ START_TEST(kernels_run_at_the_scenarios_bandwidth)
 	checksum(memory, 500 * 1000 * 1000);
 	ck_assert_double_eq_tol(since(started), 0.25, 1e-3);
 }
-END_TEST
 
-START_TEST(a_kernel_waits_for_its_turn_in_the_stream)
+TEST(a_kernel_waits_for_its_turn_in_the_stream)
 {
 	static uint64_t words[8], zeros[8];
 	CUdeviceptr memory = take(sizeof words);
@@ -294,11 +285,10 @@ START_TEST(a_kernel_waits_for_its_turn_in_the_stream)
 	ck_assert_uint_eq(words[7], muster_pattern_word(&plain, 7));
 	ck_assert_uint_eq(verify(memory, sizeof words, (struct muster_pattern){ 0 }).wrong, 0);
 }
-END_TEST
 
 /* -- modules and launches -- */
 
-START_TEST(a_module_has_the_functions_of_its_text)
+TEST(a_module_has_the_functions_of_its_text)
 {
 	CUmodule module;
 	CUfunction function;
@@ -316,7 +306,6 @@ START_TEST(a_module_has_the_functions_of_its_text)
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
 	GIVES(CUDA_ERROR_INVALID_HANDLE, cuModuleGetFunction(&function, module, "one"));
 }
-END_TEST
 
 static CUresult launch(CUfunction function, unsigned int grid, unsigned int block, CUdeviceptr range, CUstream stream)
 {
@@ -325,7 +314,7 @@ static CUresult launch(CUfunction function, unsigned int grid, unsigned int bloc
 	return cuda.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream, parameters, NULL);
 }
 
-START_TEST(a_launch_that_cannot_be_is_refused)
+TEST(a_launch_that_cannot_be_is_refused)
 {
 	CUfunction fills = kernels.fill;
 	CUdeviceptr memory = take(16);
@@ -337,9 +326,8 @@ START_TEST(a_launch_that_cannot_be_is_refused)
 	muster_kernels_unload(&cuda, &kernels);
 	ck_assert_int_eq(launch(fills, 1, 1, memory, NULL), CUDA_ERROR_INVALID_HANDLE);
 }
-END_TEST
 
-START_TEST(a_kernel_outside_of_memory_breaks_the_context)
+TEST_LOOP(a_kernel_outside_of_memory_breaks_the_context, 0, 2)
 {
 	CUdeviceptr memory = take(16);
 	const char *name;
@@ -349,9 +337,8 @@ START_TEST(a_kernel_outside_of_memory_breaks_the_context)
 	ck_assert_str_eq(name, _i ? "CUDA_ERROR_MISALIGNED_ADDRESS" : "CUDA_ERROR_ILLEGAL_ADDRESS");
 	ck_assert_int_eq(cuda.cuMemAlloc_v2(&memory, 16), broken);
 }
-END_TEST
 
-START_TEST(a_kernel_that_is_not_musters_ends_the_process)
+TEST(a_kernel_that_is_not_musters_ends_the_process)
 {
 	CUmodule module;
 	CUfunction function;
@@ -367,7 +354,6 @@ START_TEST(a_kernel_that_is_not_musters_ends_the_process)
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(WEXITSTATUS(status), 70);
 }
-END_TEST
 
 /* -- what NVML shows -- */
 
@@ -423,7 +409,7 @@ static unsigned long long violation(nvmlDevice_t device)
 	return field.value.ullVal;
 }
 
-START_TEST(nvml_shows_the_load_while_there_are_kernels)
+TEST(nvml_shows_the_load_while_there_are_kernels)
 {
 	nvmlDevice_t device = open_nvml(), idle;
 	NVML(nvmlDeviceGetHandleByPciBusId_v2("0001:0a:00.0", &idle));
@@ -432,9 +418,8 @@ START_TEST(nvml_shows_the_load_while_there_are_kernels)
 	muster_kernels_unload(&cuda, &kernels);
 	expect_shown(device, false);
 }
-END_TEST
 
-START_TEST(heat_is_counted_by_the_time_under_load)
+TEST(heat_is_counted_by_the_time_under_load)
 {
 	nvmlDevice_t device = open_nvml();
 	CUdeviceptr memory = take(500 * 1000 * 1000);
@@ -445,9 +430,8 @@ START_TEST(heat_is_counted_by_the_time_under_load)
 	muster_kernels_unload(&cuda, &kernels);
 	ck_assert_uint_eq((violation(device) - before + 500) / 1000, 500);
 }
-END_TEST
 
-START_TEST(without_heat_no_time_is_counted)
+TEST_WITH(without_heat_no_time_is_counted, .end = 1, .fixture = &other_fixture)
 {
 	gpu(0)->throttle_reasons_loaded = 0x84;
 	begin();
@@ -456,40 +440,5 @@ START_TEST(without_heat_no_time_is_counted)
 	OK(cuStreamQuery(NULL));
 	ck_assert_uint_eq(violation(device), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_kernels");
-	TCase *tests = tcase_create("kernels"), *broken = tcase_create("broken");
-	const int size_count = (int)(sizeof sizes / sizeof *sizes);
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_loop_test(tests, a_fill_writes_the_pattern_and_nothing_beside_it, 0, 4);
-	tcase_add_loop_test(tests, what_was_filled_is_verified_and_nothing_else_is, 0, size_count);
-	tcase_add_test(tests, masks_that_mean_the_same_are_the_same);
-	tcase_add_test(tests, a_part_continues_the_pattern_of_the_whole);
-	tcase_add_test(tests, a_fill_replaces_what_it_covers);
-	tcase_add_loop_test(tests, a_copy_into_memory_is_found_with_its_place, 0, size_count);
-	tcase_add_test(tests, a_report_adds_up);
-	tcase_add_loop_test(tests, two_ranges_are_compared, 0, size_count);
-	tcase_add_loop_test(tests, equal_contents_have_equal_sums_on_any_gpu, 0, size_count);
-	tcase_add_test(tests, kernels_run_at_the_scenarios_bandwidth);
-	tcase_add_test(tests, a_kernel_waits_for_its_turn_in_the_stream);
-	tcase_add_test(tests, a_module_has_the_functions_of_its_text);
-	tcase_add_test(tests, a_launch_that_cannot_be_is_refused);
-	tcase_add_loop_test(tests, a_kernel_outside_of_memory_breaks_the_context, 0, 2);
-	tcase_add_test(tests, a_kernel_that_is_not_musters_ends_the_process);
-	tcase_add_test(tests, nvml_shows_the_load_while_there_are_kernels);
-	tcase_add_test(tests, heat_is_counted_by_the_time_under_load);
-	tcase_add_checked_fixture(broken, load_unwritten, example_end);
-	tcase_add_loop_test(broken, a_bad_bit_is_wrong_where_it_should_be_0, 0, size_count);
-	tcase_add_test(broken, memory_that_others_hold_cannot_be_had);
-	tcase_add_test(broken, without_heat_no_time_is_counted);
-	suite_add_tcase(suite, tests);
-	suite_add_tcase(suite, broken);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

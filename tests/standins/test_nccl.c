@@ -6,7 +6,7 @@
 #include "vendor/nccl_abi.h"
 #include "sim/standins/base.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,12 +240,11 @@ static void sum_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(sums_are_right_at_every_size_in_and_out_of_place)
+TEST(sums_are_right_at_every_size_in_and_out_of_place)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(RANKS, sum_ranks, &id);
 }
-END_TEST
 
 static void queue_ranks(int rank, void *arg)
 {
@@ -267,12 +266,11 @@ static void queue_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(many_all_reduces_may_wait_in_the_stream)
+TEST(many_all_reduces_may_wait_in_the_stream)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(2, queue_ranks, &id);
 }
-END_TEST
 
 static void repeat_ranks(int rank, void *arg)
 {
@@ -296,12 +294,11 @@ static void repeat_ranks(int rank, void *arg)
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
 }
 
-START_TEST(communicators_may_follow_each_other)
+TEST(communicators_may_follow_each_other)
 {
 	ncclUniqueId ids[3] = { new_id(), new_id(), new_id() };
 	example_ranks(RANKS, repeat_ranks, ids);
 }
-END_TEST
 
 /* -- faults -- */
 
@@ -321,7 +318,7 @@ static void wrong_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
+TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	cluster->ranks[2].nccl_wrong_sum = true;
@@ -330,7 +327,6 @@ START_TEST(a_wrong_sum_is_wrong_on_its_rank_alone)
 	ncclUniqueId id = new_id();
 	example_ranks(RANKS, wrong_ranks, &id);
 }
-END_TEST
 
 struct muster_allreduce_timing {
 	ncclUniqueId id;
@@ -373,7 +369,7 @@ static const struct muster_allreduce_timing timings[] = {
 	{ .ranks = 4, .bytes = 100000000, .busbw = 200, .slow = 2.5 },
 };
 
-START_TEST(time_follows_the_scenarios_bandwidths_and_the_slowest_rank)
+TEST_EACH(time_follows_the_scenarios_bandwidths_and_the_slowest_rank, timings)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	struct muster_allreduce_timing timing = timings[_i];
@@ -383,7 +379,6 @@ START_TEST(time_follows_the_scenarios_bandwidths_and_the_slowest_rank)
 	timing.id = new_id();
 	example_ranks(timing.ranks, timing_ranks, &timing);
 }
-END_TEST
 
 static void duplicate_ranks(int rank, void *arg)
 {
@@ -400,12 +395,11 @@ static void duplicate_ranks(int rank, void *arg)
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank == 2 ? 1 : rank));
 }
 
-START_TEST(two_ranks_on_one_gpu_are_refused)
+TEST(two_ranks_on_one_gpu_are_refused)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(3, duplicate_ranks, &id);
 }
-END_TEST
 
 struct barred {
 	ncclUniqueId ids[2];
@@ -435,7 +429,7 @@ static void barred_ranks(int rank, void *arg)
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank % EXAMPLE_GPUS));
 }
 
-START_TEST(rings_of_nodes_with_a_barrier_between_them_do_not_work)
+TEST_LOOP(rings_of_nodes_with_a_barrier_between_them_do_not_work, 0, 2)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	static struct muster_sim_partition barrier = { .name = "a cut", .sides = "ab" };
@@ -449,7 +443,6 @@ START_TEST(rings_of_nodes_with_a_barrier_between_them_do_not_work)
 	barred.ids[1] = new_id();
 	example_ranks(8, barred_ranks, &barred);
 }
-END_TEST
 
 static void lonely_ranks(int rank, void *arg)
 {
@@ -481,12 +474,11 @@ static void lonely_ranks(int rank, void *arg)
 	abort_rank(rank, comm, stream);
 }
 
-START_TEST(who_waits_for_a_missing_rank_can_abort)
+TEST(who_waits_for_a_missing_rank_can_abort)
 {
 	ncclUniqueId ids[2] = { new_id(), new_id() };
 	example_ranks(2, lonely_ranks, ids);
 }
-END_TEST
 
 static void differing_ranks(int rank, void *arg)
 {
@@ -500,12 +492,11 @@ static void differing_ranks(int rank, void *arg)
 	end_in_misuse(rank, comm, stream);
 }
 
-START_TEST(differing_arguments_are_an_error_and_not_a_hang)
+TEST(differing_arguments_are_an_error_and_not_a_hang)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(2, differing_ranks, &id);
 }
-END_TEST
 
 /* -- from one rank to another -- */
 
@@ -598,12 +589,11 @@ static void alltoall_ranks(int rank, void *arg)
 /* Small, odd, longer than the window, a multiple of it. */
 static const size_t alltoall_bytes[] = { 4, 8, 1000, 65529, WINDOW - 4, WINDOW, 3 * WINDOW + 12, 1 << 20 };
 
-START_TEST(all_to_all_brings_each_rank_what_each_other_has_for_it)
+TEST_EACH(all_to_all_brings_each_rank_what_each_other_has_for_it, alltoall_bytes)
 {
 	struct exchange exchange = { .id = new_id(), .bytes = alltoall_bytes[_i] };
 	example_ranks(EXAMPLE_RANKS, alltoall_ranks, &exchange);
 }
-END_TEST
 
 static void gather_ranks(int rank, void *arg)
 {
@@ -631,12 +621,11 @@ static void gather_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(all_gather_brings_every_ranks_data_in_and_out_of_place)
+TEST(all_gather_brings_every_ranks_data_in_and_out_of_place)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(RANKS, gather_ranks, &id);
 }
-END_TEST
 
 static void scatter_ranks(int rank, void *arg)
 {
@@ -673,12 +662,11 @@ static void scatter_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(reduce_scatter_sums_the_ranks_parts_in_and_out_of_place)
+TEST(reduce_scatter_sums_the_ranks_parts_in_and_out_of_place)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(RANKS, scatter_ranks, &id);
 }
-END_TEST
 
 static void broadcast_ranks(int rank, void *arg)
 {
@@ -707,12 +695,11 @@ static void broadcast_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(broadcast_brings_the_roots_data_to_all)
+TEST(broadcast_brings_the_roots_data_to_all)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(RANKS, broadcast_ranks, &id);
 }
-END_TEST
 
 /* What kernels check. */
 struct kernels {
@@ -811,7 +798,7 @@ static void kernel_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(kernels_find_what_was_received_right_and_one_wrong_bit_of_it)
+TEST_LOOP(kernels_find_what_was_received_right_and_one_wrong_bit_of_it, 0, 8)
 {
 	static const size_t each_bytes[] = { 4096, WINDOW, 1 << 20, 6 << 20 };
 	struct muster_sim_cluster *cluster = example_cluster();
@@ -822,7 +809,6 @@ START_TEST(kernels_find_what_was_received_right_and_one_wrong_bit_of_it)
 	exchange.id = new_id();
 	example_ranks(RANKS, kernel_ranks, &exchange);
 }
-END_TEST
 
 static float measure_group(
 	ncclComm_t comm, int peer, CUdeviceptr send, CUdeviceptr receive, size_t bytes, CUstream stream)
@@ -868,12 +854,11 @@ static void pair_ranks(int rank, void *arg)
 	abort_rank(rank, comm, stream);
 }
 
-START_TEST(pairs_exchange_beside_a_pair_of_which_one_never_comes)
+TEST(pairs_exchange_beside_a_pair_of_which_one_never_comes)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(6, pair_ranks, &id);
 }
-END_TEST
 
 /* Both connect; then only rank 0 comes to the second exchange. */
 static void late_ranks(int rank, void *arg)
@@ -892,12 +877,11 @@ static void late_ranks(int rank, void *arg)
 	abort_rank(rank, comm, stream);
 }
 
-START_TEST(a_send_waits_for_its_receiver_until_it_is_aborted)
+TEST(a_send_waits_for_its_receiver_until_it_is_aborted)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(2, late_ranks, &id);
 }
-END_TEST
 
 static void mismatch_ranks(int rank, void *arg)
 {
@@ -908,14 +892,13 @@ static void mismatch_ranks(int rank, void *arg)
 	end_in_misuse(rank, comm, stream);
 }
 
-START_TEST(differing_lengths_of_a_message_are_an_error_and_not_a_hang)
+TEST(differing_lengths_of_a_message_are_an_error_and_not_a_hang)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(2, mismatch_ranks, &id);
 }
-END_TEST
 
-START_TEST(arguments_of_messages_and_groups_are_checked)
+TEST(arguments_of_messages_and_groups_are_checked)
 {
 	ncclUniqueId id;
 	CUstream stream;
@@ -956,7 +939,6 @@ START_TEST(arguments_of_messages_and_groups_are_checked)
 	OK(ncclCommDestroy(comm));
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(0));
 }
-END_TEST
 
 /* -- how long it takes -- */
 
@@ -1124,7 +1106,7 @@ static const struct timed timed[] = {
 	{ PAIR, 4, 1, 64 * SIZE_MIB, 132.5, fewer_links, { "" } },
 };
 
-START_TEST(exchanges_take_as_long_as_their_links_and_adapters_need)
+TEST_EACH(exchanges_take_as_long_as_their_links_and_adapters_need, timed)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	struct timed t = timed[_i];
@@ -1134,7 +1116,6 @@ START_TEST(exchanges_take_as_long_as_their_links_and_adapters_need)
 	t.id = new_id();
 	example_ranks(t.ranks, timed_ranks, &t);
 }
-END_TEST
 
 static void jitter_ranks(int rank, void *arg)
 {
@@ -1162,7 +1143,7 @@ static void jitter_ranks(int rank, void *arg)
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
 }
 
-START_TEST(one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters)
+TEST(one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	cluster->ranks[1].nccl_jitter = 4;
@@ -1171,7 +1152,6 @@ START_TEST(one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters)
 	ncclUniqueId id = new_id();
 	example_ranks(2, jitter_ranks, &id);
 }
-END_TEST
 
 static int take_a_second(void *arg, double *seconds)
 {
@@ -1237,7 +1217,7 @@ static void hang_ranks(int rank, void *arg)
 	abort_rank(rank, comm, stream);
 }
 
-START_TEST(a_rank_hangs_where_the_scenario_says)
+TEST_LOOP(a_rank_hangs_where_the_scenario_says, 0, 3)
 {
 	static const char *const where[] = { "exchange", "step", "alltoall" };
 	struct hang hang = { .where = where[_i] };
@@ -1248,7 +1228,6 @@ START_TEST(a_rank_hangs_where_the_scenario_says)
 	hang.id = new_id();
 	example_ranks(2, hang_ranks, &hang);
 }
-END_TEST
 
 /* -- the rest of the interface -- */
 
@@ -1282,14 +1261,13 @@ static void early_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(an_event_recorded_too_early_misses_the_first_all_reduce)
+TEST(an_event_recorded_too_early_misses_the_first_all_reduce)
 {
 	ncclUniqueId id = new_id();
 	example_ranks(2, early_ranks, &id);
 }
-END_TEST
 
-START_TEST(arguments_are_checked)
+TEST(arguments_are_checked)
 {
 	ncclUniqueId id, foreign = { "not ours" };
 	ncclComm_t comm = NULL;
@@ -1329,7 +1307,6 @@ START_TEST(arguments_are_checked)
 	ck_assert_str_eq(nccl.ncclGetErrorString(ncclSuccess), "no error");
 	CUDA_OK(cuDevicePrimaryCtxRelease_v2(0));
 }
-END_TEST
 
 /* -- the log -- */
 
@@ -1399,7 +1376,7 @@ static void pair_log_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-START_TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
+TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
 {
 	char *end = strrchr(log_directory, '-') + 1;
 	memcpy(end, "XXXXXX", 6);
@@ -1408,9 +1385,8 @@ START_TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
 	example_ranks(EXAMPLE_RANKS, pair_log_ranks, &id);
 	ck_assert_int_eq(rmdir(log_directory), 0);
 }
-END_TEST
 
-START_TEST(the_log_names_the_version_the_devices_and_the_transports)
+TEST(the_log_names_the_version_the_devices_and_the_transports)
 {
 	struct muster_allreduce_timing timing = { .ranks = 8, .bytes = 1000000, .busbw = 10, .slow = 1 };
 	ck_assert_ptr_nonnull(mkdtemp(log_directory));
@@ -1418,46 +1394,5 @@ START_TEST(the_log_names_the_version_the_devices_and_the_transports)
 	example_ranks(8, log_ranks, &timing);
 	ck_assert_int_eq(rmdir(log_directory), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_nccl");
-	TCase *tests = tcase_create("nccl");
-	tcase_set_timeout(tests, 60);
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, sums_are_right_at_every_size_in_and_out_of_place);
-	tcase_add_test(tests, many_all_reduces_may_wait_in_the_stream);
-	tcase_add_test(tests, communicators_may_follow_each_other);
-	tcase_add_test(tests, a_wrong_sum_is_wrong_on_its_rank_alone);
-	tcase_add_loop_test(tests, time_follows_the_scenarios_bandwidths_and_the_slowest_rank, 0,
-		(int)(sizeof timings / sizeof *timings));
-	tcase_add_test(tests, two_ranks_on_one_gpu_are_refused);
-	tcase_add_loop_test(tests, rings_of_nodes_with_a_barrier_between_them_do_not_work, 0, 2);
-	tcase_add_test(tests, who_waits_for_a_missing_rank_can_abort);
-	tcase_add_test(tests, differing_arguments_are_an_error_and_not_a_hang);
-	tcase_add_loop_test(tests, all_to_all_brings_each_rank_what_each_other_has_for_it, 0,
-		(int)(sizeof alltoall_bytes / sizeof *alltoall_bytes));
-	tcase_add_test(tests, all_gather_brings_every_ranks_data_in_and_out_of_place);
-	tcase_add_test(tests, reduce_scatter_sums_the_ranks_parts_in_and_out_of_place);
-	tcase_add_test(tests, broadcast_brings_the_roots_data_to_all);
-	tcase_add_loop_test(tests, kernels_find_what_was_received_right_and_one_wrong_bit_of_it, 0, 8);
-	tcase_add_test(tests, pairs_exchange_beside_a_pair_of_which_one_never_comes);
-	tcase_add_test(tests, a_send_waits_for_its_receiver_until_it_is_aborted);
-	tcase_add_test(tests, differing_lengths_of_a_message_are_an_error_and_not_a_hang);
-	tcase_add_test(tests, arguments_of_messages_and_groups_are_checked);
-	tcase_add_loop_test(
-		tests, exchanges_take_as_long_as_their_links_and_adapters_need, 0, (int)(sizeof timed / sizeof *timed));
-	tcase_add_test(tests, one_all_reduce_in_fifty_is_late_with_a_rank_that_jitters);
-	tcase_add_loop_test(tests, a_rank_hangs_where_the_scenario_says, 0, 3);
-	tcase_add_test(tests, an_event_recorded_too_early_misses_the_first_all_reduce);
-	tcase_add_test(tests, arguments_are_checked);
-	tcase_add_test(tests, the_log_names_the_way_between_two_ranks_when_they_connect);
-	tcase_add_test(tests, the_log_names_the_version_the_devices_and_the_transports);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end, .timeout = 60)

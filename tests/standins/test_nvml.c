@@ -4,7 +4,7 @@
 
 #include "vendor/nvml_abi.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <string.h>
 
 static struct {
@@ -37,7 +37,7 @@ static nvmlDevice_t begin(unsigned int index)
 	return device;
 }
 
-START_TEST(nothing_works_unless_initialised)
+TEST(nothing_works_unless_initialised)
 {
 	unsigned int count;
 	char text[96];
@@ -53,9 +53,8 @@ START_TEST(nothing_works_unless_initialised)
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlDeviceGetCount_v2(&count));
 	ck_assert_str_eq(nvml.nvmlErrorString(NVML_ERROR_NOT_FOUND), "A query to find an object was unsuccessful");
 }
-END_TEST
 
-START_TEST(texts_need_room_for_all_of_them)
+TEST(texts_need_room_for_all_of_them)
 {
 	nvmlDevice_t device = begin(0);
 	char text[96];
@@ -74,9 +73,8 @@ START_TEST(texts_need_room_for_all_of_them)
 	ck_assert_str_eq(text, "92.00.45.00.03");
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetName(device, NULL, 4));
 }
-END_TEST
 
-START_TEST(devices_are_found_by_index_and_by_any_spelling_of_the_bus_id)
+TEST(devices_are_found_by_index_and_by_any_spelling_of_the_bus_id)
 {
 	nvmlDevice_t device = begin(2), found;
 	unsigned int index;
@@ -98,9 +96,8 @@ START_TEST(devices_are_found_by_index_and_by_any_spelling_of_the_bus_id)
 	ck_assert_uint_eq(pci.domain, 3);
 	ck_assert_uint_eq(pci.bus, 10);
 }
-END_TEST
 
-START_TEST(numbers_are_the_scenarios_in_nvmls_units)
+TEST(numbers_are_the_scenarios_in_nvmls_units)
 {
 	nvmlDevice_t device = begin(0);
 	nvmlMemory_t memory;
@@ -151,9 +148,8 @@ START_TEST(numbers_are_the_scenarios_in_nvmls_units)
 	ck_assert_int_eq(major, 8);
 	ck_assert_int_eq(minor, 0);
 }
-END_TEST
 
-START_TEST(each_kind_of_ecc_error_has_its_count)
+TEST(each_kind_of_ecc_error_has_its_count)
 {
 	nvmlDevice_t device = begin(0);
 	unsigned long long errors;
@@ -168,9 +164,8 @@ START_TEST(each_kind_of_ecc_error_has_its_count)
 	GIVES(NVML_ERROR_INVALID_ARGUMENT,
 		nvmlDeviceGetTotalEccErrors(device, (nvmlMemoryErrorType_t)2, NVML_VOLATILE_ECC, &errors));
 }
-END_TEST
 
-START_TEST(nvlinks_are_up_down_or_not_there)
+TEST(nvlinks_are_up_down_or_not_there)
 {
 	nvmlDevice_t device = begin(0);
 	nvmlEnableState_t state;
@@ -191,9 +186,8 @@ START_TEST(nvlinks_are_up_down_or_not_there)
 	ck_assert_int_ne(fields[2].nvmlReturn, NVML_SUCCESS);
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetFieldValues(device, 0, fields));
 }
-END_TEST
 
-START_TEST(nvlink_joins_neighbours_and_nobody_to_itself)
+TEST(nvlink_joins_neighbours_and_nobody_to_itself)
 {
 	nvmlDevice_t device = begin(0), other;
 	nvmlGpuP2PStatus_t status;
@@ -204,7 +198,6 @@ START_TEST(nvlink_joins_neighbours_and_nobody_to_itself)
 	}
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetP2PStatus(device, device, NVML_P2P_CAPS_INDEX_NVLINK, &status));
 }
-END_TEST
 
 static struct muster_sim_cluster *cluster;
 
@@ -222,7 +215,7 @@ static nvmlDevice_t begin_changed(void)
 	return begin(0);
 }
 
-START_TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone)
+TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone)
 {
 	static const char *names[] = { "nvmlDeviceGetPowerUsage", "nvmlDeviceGetNvLinkState",
 		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetCurrPcieLinkWidth" };
@@ -243,9 +236,8 @@ START_TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alon
 	OK(nvmlDeviceGetEnforcedPowerLimit(device, &number));
 	OK(nvmlDeviceGetPowerUsage(begin(1), &number));
 }
-END_TEST
 
-START_TEST(the_applications_clock_is_not_the_highest_one)
+TEST(the_applications_clock_is_not_the_highest_one)
 {
 	nvmlDevice_t device = begin(0);
 	unsigned int mhz;
@@ -253,10 +245,9 @@ START_TEST(the_applications_clock_is_not_the_highest_one)
 	ck_assert_uint_eq(mhz, 1095);
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetApplicationsClock(device, (nvmlClockType_t)9, &mhz));
 }
-END_TEST
 
 /* Version 2 of the struct ends where the summary begins. */
-START_TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
+TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
 {
 	static const unsigned char uuid[16] = { 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f, 0x40, 0x81, 0x92, 0xa3, 0xb4, 0xc5,
 		0xd6, 0xe7, 0xf8, 0x09 };
@@ -285,9 +276,8 @@ START_TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
 	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetGpuFabricInfoV(device, &info));
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetGpuFabricInfoV(device, NULL));
 }
-END_TEST
 
-START_TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)
+TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)
 {
 	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT },
 		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_STATUS }, { .fieldId = 9999 } };
@@ -296,9 +286,8 @@ START_TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)
 	ck_assert_int_eq(fields[1].nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
 	ck_assert_int_eq(fields[2].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
 }
-END_TEST
 
-START_TEST(the_nvlinks_of_a_newer_gpu_have_each_their_own_speed)
+TEST(the_nvlinks_of_a_newer_gpu_have_each_their_own_speed)
 {
 	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON },
 		{ .fieldId = NVML_FI_DEV_NVLINK_GET_SPEED, .scopeId = 10 },
@@ -312,9 +301,8 @@ START_TEST(the_nvlinks_of_a_newer_gpu_have_each_their_own_speed)
 	ck_assert_uint_eq(fields[2].value.uiVal, 0); /* it is down */
 	ck_assert_int_eq(fields[3].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
 }
-END_TEST
 
-START_TEST(c2c_links_are_asked_one_by_one)
+TEST(c2c_links_are_asked_one_by_one)
 {
 	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_C2C_LINK_COUNT },
 		{ .fieldId = NVML_FI_DEV_C2C_LINK_GET_STATUS, .scopeId = 9 },
@@ -331,7 +319,6 @@ START_TEST(c2c_links_are_asked_one_by_one)
 	ck_assert_int_eq(fields[2].nvmlReturn, NVML_SUCCESS);
 	ck_assert_int_eq(fields[3].nvmlReturn, NVML_ERROR_INVALID_ARGUMENT);
 }
-END_TEST
 
 static const struct {
 	const char *virtualization, *product;
@@ -344,7 +331,7 @@ static const struct {
 	{ "vgpu", "NVIDIA Virtual Compute Server", false, NVML_GPU_VIRTUALIZATION_MODE_VGPU },
 };
 
-START_TEST(a_vgpu_has_a_product_and_a_licence_or_not)
+TEST_EACH(a_vgpu_has_a_product_and_a_licence_or_not, vgpus)
 {
 	struct muster_sim_gpu *gpu = change();
 	gpu->virtualization = vgpus[_i].virtualization;
@@ -361,31 +348,5 @@ START_TEST(a_vgpu_has_a_product_and_a_licence_or_not)
 	ck_assert_str_eq(features.gridLicensableFeatures[0].productName, vgpus[_i].product);
 	ck_assert_uint_eq(features.gridLicensableFeatures[0].featureState, vgpus[_i].licensed);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_nvml");
-	TCase *tests = tcase_create("nvml");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, nothing_works_unless_initialised);
-	tcase_add_test(tests, texts_need_room_for_all_of_them);
-	tcase_add_test(tests, devices_are_found_by_index_and_by_any_spelling_of_the_bus_id);
-	tcase_add_test(tests, numbers_are_the_scenarios_in_nvmls_units);
-	tcase_add_test(tests, each_kind_of_ecc_error_has_its_count);
-	tcase_add_test(tests, nvlinks_are_up_down_or_not_there);
-	tcase_add_test(tests, nvlink_joins_neighbours_and_nobody_to_itself);
-	tcase_add_test(tests, a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone);
-	tcase_add_test(tests, the_applications_clock_is_not_the_highest_one);
-	tcase_add_test(tests, the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more);
-	tcase_add_test(tests, a_field_is_unknown_to_nvml_or_not_there_on_the_gpu);
-	tcase_add_test(tests, the_nvlinks_of_a_newer_gpu_have_each_their_own_speed);
-	tcase_add_test(tests, c2c_links_are_asked_one_by_one);
-	tcase_add_loop_test(tests, a_vgpu_has_a_product_and_a_licence_or_not, 0, (int)(sizeof vgpus / sizeof *vgpus));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

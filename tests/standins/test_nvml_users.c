@@ -92,7 +92,7 @@ static void work(void)
 	CUDA_OK(cuStreamQuery(stream));
 }
 
-START_TEST(processes_are_listed_once_they_use_the_gpu)
+TEST(processes_are_listed_once_they_use_the_gpu)
 {
 	nvmlProcessInfo_v2_t processes[4];
 	unsigned int count = 0;
@@ -117,9 +117,8 @@ START_TEST(processes_are_listed_once_they_use_the_gpu)
 	ck_assert_uint_eq(count, 0);
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetComputeRunningProcesses_v2(device, NULL, processes));
 }
-END_TEST
 
-START_TEST(a_late_stranger_is_there_once_this_process_uses_the_gpu)
+TEST(a_late_stranger_is_there_once_this_process_uses_the_gpu)
 {
 	nvmlProcessInfo_v2_t processes[4];
 	nvmlUtilization_t rates;
@@ -138,9 +137,8 @@ START_TEST(a_late_stranger_is_there_once_this_process_uses_the_gpu)
 	OK(nvmlDeviceGetUtilizationRates(device, &rates));
 	ck_assert_uint_eq(rates.gpu, 99);
 }
-END_TEST
 
-START_TEST(memory_in_use_is_told_with_and_without_the_reserve)
+TEST(memory_in_use_is_told_with_and_without_the_reserve)
 {
 	nvmlMemory_t memory;
 	nvmlMemory_v2_t newer = { .version = nvmlMemory_v2 };
@@ -156,9 +154,8 @@ START_TEST(memory_in_use_is_told_with_and_without_the_reserve)
 	newer.version = 2;
 	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetMemoryInfo_v2(device, &newer));
 }
-END_TEST
 
-START_TEST(counters_of_links_rise_by_work)
+TEST(counters_of_links_rise_by_work)
 {
 	unsigned long long count;
 	unsigned int replays;
@@ -183,9 +180,8 @@ START_TEST(counters_of_links_rise_by_work)
 	GIVES(NVML_ERROR_INVALID_ARGUMENT,
 		nvmlDeviceGetNvLinkErrorCounter(device, NVML_NVLINK_MAX_LINKS, NVML_NVLINK_ERROR_DL_CRC_DATA, &count));
 }
-END_TEST
 
-START_TEST(newer_gpus_have_their_link_counters_as_fields)
+TEST(newer_gpus_have_their_link_counters_as_fields)
 {
 	unsigned long long count;
 	nvmlFieldValue_t fields[] = { { .fieldId = NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, .scopeId = 3 },
@@ -205,9 +201,8 @@ START_TEST(newer_gpus_have_their_link_counters_as_fields)
 	GIVES(NVML_ERROR_NOT_SUPPORTED,
 		nvmlDeviceGetNvLinkErrorCounter(device, 3, NVML_NVLINK_ERROR_DL_RECOVERY, &count));
 }
-END_TEST
 
-START_TEST(a_device_remembers_its_memory_errors)
+TEST(a_device_remembers_its_memory_errors)
 {
 	nvmlEnableState_t pending;
 	nvmlEccSramErrorStatus_t status = { .version = nvmlEccSramErrorStatus_v1 };
@@ -229,9 +224,8 @@ START_TEST(a_device_remembers_its_memory_errors)
 	OK(nvmlDeviceGetBoardPartNumber(device, other, sizeof other));
 	GIVES(NVML_ERROR_INSUFFICIENT_SIZE, nvmlDeviceGetSerial(device, other, 5));
 }
-END_TEST
 
-START_TEST(an_instance_is_found_by_what_cuda_calls_it)
+TEST(an_instance_is_found_by_what_cuda_calls_it)
 {
 	nvmlDeviceAttributes_t attributes;
 	nvmlDevice_t instance;
@@ -265,18 +259,5 @@ START_TEST(an_instance_is_found_by_what_cuda_calls_it)
 	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetPersistenceMode(instance, &(nvmlEnableState_t){ 0 }));
 	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetAttributes_v2(device, &attributes));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nvml_users");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, processes_are_listed_once_they_use_the_gpu);
-	tcase_add_test(tests, a_late_stranger_is_there_once_this_process_uses_the_gpu);
-	tcase_add_test(tests, memory_in_use_is_told_with_and_without_the_reserve);
-	tcase_add_test(tests, counters_of_links_rise_by_work);
-	tcase_add_test(tests, newer_gpus_have_their_link_counters_as_fields);
-	tcase_add_test(tests, a_device_remembers_its_memory_errors);
-	tcase_add_test(tests, an_instance_is_found_by_what_cuda_calls_it);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

@@ -6,7 +6,7 @@
 
 #include "vendor/cuda.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <hwloc.h>
@@ -221,7 +221,7 @@ static void start(void)
 	example_start(cluster, 0);
 }
 
-START_TEST(the_process_is_on_the_simulated_machine)
+TEST_EACH(the_process_is_on_the_simulated_machine, cases)
 {
 	char count[16];
 	cpu_set_t set;
@@ -230,24 +230,16 @@ START_TEST(the_process_is_on_the_simulated_machine)
 	setenv("REAL_CPUS", count, 1);
 	example_preloaded(cases[_i].name);
 }
-END_TEST
 
-int main(int argc, char **argv)
+/* The child process: one case on the simulated machine. */
+static void run_case(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++) {
 		if (strcmp(argv[1], cases[i].name) == 0) {
 			cases[i].run();
-			return 0;
+			exit(0);
 		}
 	}
-	Suite *suite = suite_create("standin_preload");
-	TCase *tests = tcase_create("preload");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_loop_test(tests, the_process_is_on_the_simulated_machine, 0, (int)(sizeof cases / sizeof *cases));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
 }
+
+TEST_MAIN(.setup = start, .teardown = example_end, .begin = run_case)

@@ -2,7 +2,7 @@
  */
 #include "standins/example.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static void call(const char *soname, const char *name)
 	function(strcmp(name, "cuInit") == 0 ? NULL : room);
 }
 
-START_TEST(it_says_what_is_missing_and_exits_with_70)
+TEST_LOOP(it_says_what_is_missing_and_exits_with_70, 0, (int)(sizeof calls / sizeof *calls * FAULTS))
 {
 	size_t which = (size_t)_i / FAULTS, fault = (size_t)_i % FAULTS;
 	int ends[2], status;
@@ -130,19 +130,5 @@ START_TEST(it_says_what_is_missing_and_exits_with_70)
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 70, "status %#x: %s", (unsigned)status, said);
 	ck_assert_msg(strncmp(said, "muster stand-in: ", 17) == 0 && strstr(said, faults[fault].says), "%s", said);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_unscripted");
-	TCase *tests = tcase_create("unscripted");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_loop_test(
-		tests, it_says_what_is_missing_and_exits_with_70, 0, (int)(sizeof calls / sizeof *calls * FAULTS));
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

@@ -4,7 +4,7 @@
 
 #include <infiniband/verbs.h>
 
-#include <check.h>
+#include "check_main.h"
 #include <dlfcn.h>
 #include <endian.h>
 #include <errno.h>
@@ -56,7 +56,7 @@ static struct ibv_context *open_first(void)
 	return context;
 }
 
-START_TEST(ports_of_one_device_belong_together)
+TEST(ports_of_one_device_belong_together)
 {
 	int count = -1;
 	struct ibv_device_attr attr;
@@ -74,9 +74,8 @@ START_TEST(ports_of_one_device_belong_together)
 	ck_assert_int_eq(verbs.close_device(context), 0);
 	verbs.free_device_list(list);
 }
-END_TEST
 
-START_TEST(a_node_without_ports_has_an_empty_list)
+TEST(a_node_without_ports_has_an_empty_list)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	int count = -1;
@@ -88,9 +87,8 @@ START_TEST(a_node_without_ports_has_an_empty_list)
 	ck_assert_ptr_null(list[0]);
 	verbs.free_device_list(list);
 }
-END_TEST
 
-START_TEST(the_contexts_own_operation_gives_every_field)
+TEST(the_contexts_own_operation_gives_every_field)
 {
 	struct ibv_context *context = open_first();
 	struct ibv_port_attr attr;
@@ -115,9 +113,8 @@ START_TEST(the_contexts_own_operation_gives_every_field)
 	ck_assert_int_eq(own->query_port(context, 3, &attr, sizeof attr), EINVAL);
 	verbs.close_device(context);
 }
-END_TEST
 
-START_TEST(the_old_entry_leaves_newer_fields_alone)
+TEST(the_old_entry_leaves_newer_fields_alone)
 {
 	struct ibv_context *context = open_first();
 	struct ibv_port_attr attr;
@@ -128,9 +125,8 @@ START_TEST(the_old_entry_leaves_newer_fields_alone)
 	ck_assert_int_eq(attr.port_cap_flags2, 0xffff);
 	verbs.close_device(context);
 }
-END_TEST
 
-START_TEST(gids_are_in_network_order)
+TEST(gids_are_in_network_order)
 {
 	struct ibv_context *context = open_first();
 	union ibv_gid gid;
@@ -140,22 +136,5 @@ START_TEST(gids_are_in_network_order)
 	ck_assert_int_eq(verbs.query_gid(context, 1, 1, &gid), -1);
 	verbs.close_device(context);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("standin_verbs");
-	TCase *tests = tcase_create("verbs");
-	tcase_add_checked_fixture(tests, start, example_end);
-	tcase_add_test(tests, ports_of_one_device_belong_together);
-	tcase_add_test(tests, a_node_without_ports_has_an_empty_list);
-	tcase_add_test(tests, the_contexts_own_operation_gives_every_field);
-	tcase_add_test(tests, the_old_entry_leaves_newer_fields_alone);
-	tcase_add_test(tests, gids_are_in_network_order);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = example_end)

@@ -252,7 +252,7 @@ static const struct {
 	{ "stall", requests_that_never_end_are_waited_for_in_vain, stall_reads },
 };
 
-START_TEST(a_volume_is_the_scenarios)
+TEST_EACH(a_volume_is_the_scenarios, cases)
 {
 	static struct muster_sim_volume volumes[2] = { {
 		.path = "/fast/scratch",
@@ -294,7 +294,6 @@ START_TEST(a_volume_is_the_scenarios)
 	ck_assert_int_eq(rmdir(path), 0);
 	example_end();
 }
-END_TEST
 
 static int run_case(const char *name)
 {
@@ -313,12 +312,11 @@ static int run_case(const char *name)
 	return 1;
 }
 
-int main(int argc, char **argv)
+static void begin(int argc, char **argv)
 {
 	if (argc > 1)
-		return run_case(argv[1]);
-	check_needs_root_folder();
-	TCase *tests = tcase_create("volume");
-	tcase_add_loop_test(tests, a_volume_is_the_scenarios, 0, (int)(sizeof cases / sizeof *cases));
-	return check_main(tests);
+		exit(run_case(argv[1]));
+	check_needs_root_folder(argc, argv);
 }
+
+TEST_MAIN(.begin = begin)

@@ -1,7 +1,7 @@
 /* test_cli.c - options by a table, and where the program finds its files */
 #include "cli/cli.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static const struct {
 	{ { "one", "--" }, NULL, NULL, false, "", "one", NULL, 3 },
 };
 
-START_TEST(a_good_command_line_is_taken_apart)
+TEST_EACH(a_good_command_line_is_taken_apart, good)
 {
 	struct parsed p = { 0 };
 	struct muster_error err = { 0 };
@@ -109,9 +109,8 @@ START_TEST(a_good_command_line_is_taken_apart)
 	ck_assert_pstr_eq(p.operands[1], good[_i].second);
 	ck_assert_int_eq(p.rest, good[_i].rest);
 }
-END_TEST
 
-START_TEST(an_argument_goes_where_its_type_says)
+TEST(an_argument_goes_where_its_type_says)
 {
 	static const char *const words[] = { "--number", "9", "--bytes=8K", "--colour", "blue", NULL };
 	static const char *const none[] = { NULL };
@@ -126,9 +125,8 @@ START_TEST(an_argument_goes_where_its_type_says)
 	ck_assert_uint_eq(p.bytes, 8192);
 	ck_assert_int_eq(p.colour, BLUE);
 }
-END_TEST
 
-START_TEST(a_command_begins_or_has_its_exit_code)
+TEST(a_command_begins_or_has_its_exit_code)
 {
 	static const struct {
 		const char *word;
@@ -147,7 +145,6 @@ START_TEST(a_command_begins_or_has_its_exit_code)
 		ck_assert_int_eq(paths.configs != NULL, rows[i].begins);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *words[MAX_WORDS], *said;
@@ -168,7 +165,7 @@ static const struct {
 	{ { "a", "b", "c" }, "unexpected argument 'c' (usage: muster cmd [options] [FILE [FILE]])" },
 };
 
-START_TEST(a_bad_command_line_is_one_sentence)
+TEST_EACH(a_bad_command_line_is_one_sentence, bad)
 {
 	struct parsed p = { 0 };
 	struct muster_error err = { 0 };
@@ -176,7 +173,6 @@ START_TEST(a_bad_command_line_is_one_sentence)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_str_eq(err.text, bad[_i].said);
 }
-END_TEST
 
 static const struct {
 	const char *words[MAX_WORDS], *needed, *said;
@@ -186,7 +182,7 @@ static const struct {
 	{ { "a", "b", "--", "c" }, NULL, "cmd: unexpected argument \"c\" after --" },
 };
 
-START_TEST(too_little_or_too_much_is_one_sentence)
+TEST_EACH(too_little_or_too_much_is_one_sentence, wanting)
 {
 	struct parsed p = { .least = 2, .needed = wanting[_i].needed, .no_rest = true };
 	struct muster_error err = { 0 };
@@ -194,9 +190,8 @@ START_TEST(too_little_or_too_much_is_one_sentence)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_str_eq(err.text, wanting[_i].said);
 }
-END_TEST
 
-START_TEST(help_lists_every_option)
+TEST(help_lists_every_option)
 {
 	static const char *const words[] = { "--flag", "--help", "--nonsense", NULL };
 	struct parsed p = { 0 };
@@ -225,24 +220,5 @@ START_TEST(help_lists_every_option)
 			       "  --help            print this help\n"
 			       "\nThe end.\n");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("cli_parse");
-	TCase *tc = tcase_create("parse");
-	SRunner *runner;
-	int failed;
-	tcase_add_loop_test(tc, a_good_command_line_is_taken_apart, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(tc, a_bad_command_line_is_one_sentence, 0, sizeof bad / sizeof *bad);
-	tcase_add_loop_test(tc, too_little_or_too_much_is_one_sentence, 0, sizeof wanting / sizeof *wanting);
-	tcase_add_test(tc, an_argument_goes_where_its_type_says);
-	tcase_add_test(tc, a_command_begins_or_has_its_exit_code);
-	tcase_add_test(tc, help_lists_every_option);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -5,7 +5,7 @@
 #include "cli/cli.h"
 #include "temporary_root.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static const struct {
 	{ "multi/bin/muster", "multi", "lib/x86_64-linux-gnu" },
 };
 
-START_TEST(files_are_found_in_each_layout)
+TEST_EACH(files_are_found_in_each_layout, layouts)
 {
 	char path[256], said[2048];
 	temporary_root_make(root, sizeof root, "paths");
@@ -90,9 +90,8 @@ START_TEST(files_are_found_in_each_layout)
 	ck_assert_str_eq(ask_copy(layouts[_i].program), said);
 	temporary_root_remove(root);
 }
-END_TEST
 
-START_TEST(a_lost_binary_says_where_it_looked)
+TEST(a_lost_binary_says_where_it_looked)
 {
 	char said[512];
 	temporary_root_make(root, sizeof root, "paths");
@@ -103,24 +102,11 @@ START_TEST(a_lost_binary_says_where_it_looked)
 	ck_assert_str_eq(ask_copy("bin/muster"), said);
 	temporary_root_remove(root);
 }
-END_TEST
 
-int main(int argc, char **argv)
+static void begin(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], "--print") == 0)
-		return print_paths();
-
-	Suite *suite = suite_create("cli_paths");
-	TCase *tc = tcase_create("paths");
-	SRunner *runner;
-	int failed;
-
-	tcase_add_loop_test(tc, files_are_found_in_each_layout, 0, sizeof layouts / sizeof *layouts);
-	tcase_add_test(tc, a_lost_binary_says_where_it_looked);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+		exit(print_paths());
 }
+
+TEST_MAIN(.begin = begin)

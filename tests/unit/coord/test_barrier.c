@@ -1,7 +1,7 @@
 /* test_barrier.c - who is waited for at a barrier, and until when */
 #include "coord/barrier.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -75,7 +75,7 @@ static void all_alive(double now_ms)
 		muster_barrier_heartbeat(&set, ranks[i], now_ms);
 }
 
-START_TEST(members_are_found_by_rank)
+TEST(members_are_found_by_rank)
 {
 	static const int none[] = { -1, 0, 1, 3, 4, 6, 8, 10 };
 	for (int i = 0; i < 3; i++)
@@ -83,9 +83,8 @@ START_TEST(members_are_found_by_rank)
 	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
 		ck_assert_int_eq(muster_barrier_member(&set, none[i]), -1);
 }
-END_TEST
 
-START_TEST(a_barrier_is_complete_when_all_have_entered)
+TEST(a_barrier_is_complete_when_all_have_entered)
 {
 	enter(peers, 9, "c", 101);
 	enter(peers, 2, "a", 102);
@@ -103,9 +102,8 @@ START_TEST(a_barrier_is_complete_when_all_have_entered)
 	for (size_t i = 0; i < 3; i++)
 		ck_assert_ptr_null(set.barriers->entries[i].bytes);
 }
-END_TEST
 
-START_TEST(barriers_are_told_apart)
+TEST(barriers_are_told_apart)
 {
 	struct muster_barrier_id next = turn;
 	next.round++;
@@ -122,9 +120,8 @@ START_TEST(barriers_are_told_apart)
 	ck_assert(muster_barrier_same(last, turn));
 	ck_assert_str_eq(payloads, "a b c ");
 }
-END_TEST
 
-START_TEST(a_member_that_lives_is_waited_for_until_the_limit)
+TEST(a_member_that_lives_is_waited_for_until_the_limit)
 {
 	enter(turn, 2, "a", 101);
 	enter(turn, 5, "b", 101);
@@ -140,9 +137,8 @@ START_TEST(a_member_that_lives_is_waited_for_until_the_limit)
 	ck_assert_int_eq(completed, 1);
 	ck_assert_str_eq(payloads, "a b - ");
 }
-END_TEST
 
-START_TEST(the_last_barrier_has_a_limit_of_its_own)
+TEST(the_last_barrier_has_a_limit_of_its_own)
 {
 	enter(record, 2, "a", LIMIT - 1);
 	all_alive(LIMIT + 1);
@@ -155,17 +151,15 @@ START_TEST(the_last_barrier_has_a_limit_of_its_own)
 	muster_barrier_poll(&set, RECORD_LIMIT);
 	ck_assert_int_eq(completed, 1);
 }
-END_TEST
 
-START_TEST(a_barrier_that_nobody_has_entered_is_none)
+TEST(a_barrier_that_nobody_has_entered_is_none)
 {
 	muster_barrier_poll(&set, LIMIT + 1);
 	ck_assert_int_eq(completed, 0);
 	ck_assert(isinf(muster_barrier_next(&set, LIMIT + 1)));
 }
-END_TEST
 
-START_TEST(a_member_that_was_silent_is_not_waited_for)
+TEST(a_member_that_was_silent_is_not_waited_for)
 {
 	enter(turn, 2, "a", 500);
 	enter(turn, 5, "b", 500);
@@ -177,9 +171,8 @@ START_TEST(a_member_that_was_silent_is_not_waited_for)
 	ck_assert_int_eq(completed, 1);
 	ck_assert_str_eq(payloads, "a b - ");
 }
-END_TEST
 
-START_TEST(what_comes_from_a_member_shows_that_it_lives)
+TEST(what_comes_from_a_member_shows_that_it_lives)
 {
 	enter(turn, 2, "a", 500);
 	enter(turn, 5, "b", 500);
@@ -194,9 +187,8 @@ START_TEST(what_comes_from_a_member_shows_that_it_lives)
 	ck_assert(!muster_barrier_is_dead(&set, 2, 2599));
 	ck_assert(muster_barrier_is_dead(&set, 2, 2600));
 }
-END_TEST
 
-START_TEST(a_lost_member_is_not_waited_for_at_once)
+TEST(a_lost_member_is_not_waited_for_at_once)
 {
 	enter(turn, 2, "a", 101);
 	muster_barrier_lost(&set, 7); /* no member */
@@ -210,9 +202,8 @@ START_TEST(a_lost_member_is_not_waited_for_at_once)
 	ck_assert_int_eq(completed, 1);
 	ck_assert_str_eq(payloads, "a - - ");
 }
-END_TEST
 
-START_TEST(what_a_member_brought_before_it_died_counts)
+TEST(what_a_member_brought_before_it_died_counts)
 {
 	enter(turn, 2, "a", 101);
 	enter(turn, 5, "b", 101);
@@ -222,9 +213,8 @@ START_TEST(what_a_member_brought_before_it_died_counts)
 	ck_assert_int_eq(completed, 1);
 	ck_assert_str_eq(payloads, "a b c ");
 }
-END_TEST
 
-START_TEST(a_member_that_is_further_on_is_not_waited_for)
+TEST(a_member_that_is_further_on_is_not_waited_for)
 {
 	enter(turn, 2, "a", 101);
 	enter(turn, 5, "b", 101);
@@ -243,9 +233,8 @@ START_TEST(a_member_that_is_further_on_is_not_waited_for)
 	ck_assert(muster_barrier_same(set.barriers->id, turn));
 	ck_assert(set.barriers->complete && set.barriers->entries[0].here && !set.barriers->entries[2].here);
 }
-END_TEST
 
-START_TEST(who_enters_a_complete_barrier_is_late)
+TEST(who_enters_a_complete_barrier_is_late)
 {
 	enter(turn, 2, "a", 101);
 	muster_barrier_lost(&set, 5);
@@ -264,9 +253,8 @@ START_TEST(who_enters_a_complete_barrier_is_late)
 	muster_barrier_poll(&set, 200);
 	ck_assert_int_eq(completed, 1);
 }
-END_TEST
 
-START_TEST(the_first_entry_of_a_member_counts)
+TEST(the_first_entry_of_a_member_counts)
 {
 	enter(turn, 2, "a", 101);
 	enter(turn, 2, "z", 101);
@@ -278,17 +266,15 @@ START_TEST(the_first_entry_of_a_member_counts)
 	muster_barrier_poll(&set, 101);
 	ck_assert_str_eq(payloads, "a b c ");
 }
-END_TEST
 
-START_TEST(who_is_no_member_cannot_enter)
+TEST(who_is_no_member_cannot_enter)
 {
 	enter(turn, 3, "x", 101);
 	enter(turn, -1, "x", 101);
 	ck_assert_ptr_null(set.barriers);
 }
-END_TEST
 
-START_TEST(payloads_are_copied_with_a_nul_behind_them)
+TEST(payloads_are_copied_with_a_nul_behind_them)
 {
 	char bytes[] = { 'a', '\0', 'b' };
 	muster_barrier_enter(&set, turn, 5, bytes, sizeof bytes, 101);
@@ -298,9 +284,8 @@ START_TEST(payloads_are_copied_with_a_nul_behind_them)
 	ck_assert_uint_eq(entry->length, 3);
 	ck_assert_mem_eq(entry->bytes, "a\0b", 4);
 }
-END_TEST
 
-START_TEST(the_next_moment_is_when_something_may_be_complete)
+TEST(the_next_moment_is_when_something_may_be_complete)
 {
 	ck_assert(isinf(muster_barrier_next(&set, 101)));
 	enter(turn, 2, "a", 101);
@@ -324,7 +309,6 @@ START_TEST(the_next_moment_is_when_something_may_be_complete)
 	set.limit_ms = 118;
 	ck_assert_double_eq_tol(muster_barrier_next(&set, 117), 118, 1e-9);
 }
-END_TEST
 
 /* ---- their order ---- */
 
@@ -344,7 +328,9 @@ static const struct muster_barrier_id ordered[] = {
 	{ MUSTER_BARRIER_RECORD, 0, 0 },
 };
 
-START_TEST(barriers_are_in_one_order)
+static const struct test_fixture bare = { 0 };
+
+TEST_WITH(barriers_are_in_one_order, .end = 1, .fixture = &bare)
 {
 	for (size_t i = 0; i < sizeof ordered / sizeof *ordered; i++)
 		for (size_t k = 0; k < sizeof ordered / sizeof *ordered; k++) {
@@ -352,45 +338,12 @@ START_TEST(barriers_are_in_one_order)
 			ck_assert_msg(muster_barrier_same(ordered[i], ordered[k]) == (i == k), "%zu, %zu", i, k);
 		}
 }
-END_TEST
 
-START_TEST(rings_and_records_are_of_the_job)
+TEST_WITH(rings_and_records_are_of_the_job, .end = 1, .fixture = &bare)
 {
 	for (int kind = 0; kind < MUSTER_BARRIER_KIND_COUNT; kind++)
 		ck_assert(muster_barrier_is_of_job((struct muster_barrier_id){
 				  .kind = (enum muster_barrier_kind)kind }) == (kind >= MUSTER_BARRIER_RING));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("barrier");
-	TCase *tcase = tcase_create("members");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, members_are_found_by_rank);
-	tcase_add_test(tcase, a_barrier_is_complete_when_all_have_entered);
-	tcase_add_test(tcase, barriers_are_told_apart);
-	tcase_add_test(tcase, a_member_that_lives_is_waited_for_until_the_limit);
-	tcase_add_test(tcase, the_last_barrier_has_a_limit_of_its_own);
-	tcase_add_test(tcase, a_barrier_that_nobody_has_entered_is_none);
-	tcase_add_test(tcase, a_member_that_was_silent_is_not_waited_for);
-	tcase_add_test(tcase, what_comes_from_a_member_shows_that_it_lives);
-	tcase_add_test(tcase, a_lost_member_is_not_waited_for_at_once);
-	tcase_add_test(tcase, what_a_member_brought_before_it_died_counts);
-	tcase_add_test(tcase, a_member_that_is_further_on_is_not_waited_for);
-	tcase_add_test(tcase, who_enters_a_complete_barrier_is_late);
-	tcase_add_test(tcase, the_first_entry_of_a_member_counts);
-	tcase_add_test(tcase, who_is_no_member_cannot_enter);
-	tcase_add_test(tcase, payloads_are_copied_with_a_nul_behind_them);
-	tcase_add_test(tcase, the_next_moment_is_when_something_may_be_complete);
-	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("order");
-	tcase_add_test(tcase, barriers_are_in_one_order);
-	tcase_add_test(tcase, rings_and_records_are_of_the_job);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -4,7 +4,7 @@
 #include "recorder.h"
 #include "transport/transport_loop.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -107,7 +107,7 @@ static void records(int node)
 	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, node * PER_NODE, &p), 0);
 }
 
-START_TEST(the_progress_of_nodes_adds_up)
+TEST(the_progress_of_nodes_adds_up)
 {
 	start_nodes(2);
 	ck_assert_int_eq(progress(0, 3), 0);
@@ -118,9 +118,8 @@ START_TEST(the_progress_of_nodes_adds_up)
 	ck_assert_int_eq(c.done[MUSTER_PHASE_COPIES], 13);
 	ck_assert_int_eq(c.done[MUSTER_PHASE_DRIVERS], 0);
 }
-END_TEST
 
-START_TEST(no_more_ranks_than_a_node_has_can_have_ended_a_phase)
+TEST(no_more_ranks_than_a_node_has_can_have_ended_a_phase)
 {
 	start_nodes(2);
 	ck_assert_int_eq(progress(0, PER_NODE), 0);
@@ -129,9 +128,8 @@ START_TEST(no_more_ranks_than_a_node_has_can_have_ended_a_phase)
 	ck_assert_int_eq(progress(PER_NODE, INT_MAX), -1);
 	ck_assert_int_eq(c.done[MUSTER_PHASE_COPIES], PER_NODE);
 }
-END_TEST
 
-START_TEST(records_are_taken_once_and_from_whom_they_may_come)
+TEST(records_are_taken_once_and_from_whom_they_may_come)
 {
 	struct muster_packer p = { 0 };
 	start_nodes(3);
@@ -154,10 +152,9 @@ START_TEST(records_are_taken_once_and_from_whom_they_may_come)
 	ck_assert_int_eq(came(MUSTER_TAG_RECORD, 2 * PER_NODE + 2, &p), -1);
 	ck_assert_int_eq(c.recorded_count, PER_NODE + 1);
 }
-END_TEST
 
 /* The list of members is one longer here, as if there were memory behind it. */
-START_TEST(a_rank_that_is_one_too_high_is_no_rank)
+TEST(a_rank_that_is_one_too_high_is_no_rank)
 {
 	struct muster_packer p = { 0 };
 	start_nodes(1);
@@ -176,9 +173,8 @@ START_TEST(a_rank_that_is_one_too_high_is_no_rank)
 	ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), 0);
 	ck_assert_int_eq(c.recorded_count, 1);
 }
-END_TEST
 
-START_TEST(the_run_is_gathered_when_every_record_is_in)
+TEST(the_run_is_gathered_when_every_record_is_in)
 {
 	start_nodes(2);
 	records(1);
@@ -191,9 +187,8 @@ START_TEST(the_run_is_gathered_when_every_record_is_in)
 		for (size_t i = 0; i < PER_NODE; i++)
 			ck_assert_ptr_null(c.run.nodes[node].ranks[i].missing);
 }
-END_TEST
 
-START_TEST(ranks_that_nothing_came_from_are_named)
+TEST(ranks_that_nothing_came_from_are_named)
 {
 	start(3);
 	hello(0, 0);
@@ -213,7 +208,6 @@ START_TEST(ranks_that_nothing_came_from_are_named)
 	ck_assert_int_eq(c.run.nodes[1].ranks[0].rank, 2);
 	ck_assert_msg(strstr(c.run.nodes[1].ranks[0].missing, "never reported"), "%s", c.run.nodes[1].ranks[0].missing);
 }
-END_TEST
 
 static double clock_ms;
 
@@ -223,7 +217,7 @@ static double shown(const struct muster_clock *clock)
 	return clock_ms;
 }
 
-START_TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
+TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
 {
 	const struct muster_clock clock = { .now_ms = shown };
 	struct muster_packer none = { 0 };
@@ -244,10 +238,9 @@ START_TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
 	ck_assert(c.gathered);
 	ck_assert_ptr_nonnull(c.run.nodes[1].ranks[1].missing);
 }
-END_TEST
 
 /* Messages of each kind that are cut short; a hello also after the membership is closed. */
-START_TEST(a_message_without_its_content_is_malformed)
+TEST_LOOP(a_message_without_its_content_is_malformed, 0, 6)
 {
 	static const enum muster_tag tags[] = { MUSTER_TAG_HELLO, MUSTER_TAG_REDUCE, MUSTER_TAG_RECORD,
 		MUSTER_TAG_PROGRESS, MUSTER_TAG_RING_FAILED };
@@ -264,7 +257,6 @@ START_TEST(a_message_without_its_content_is_malformed)
 	ck_assert_msg(strstr(err.text, "malformed") && strstr(err.text, "rank 8"), "%s", err.text);
 	ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, PER_NODE, &none), 0);
 }
-END_TEST
 
 /* The next message to rank 0. */
 static void read_news(struct muster_membership_news *ret)
@@ -277,7 +269,7 @@ static void read_news(struct muster_membership_news *ret)
 	muster_message_done(&message);
 }
 
-START_TEST(ranks_hear_how_much_time_is_left)
+TEST_LOOP(ranks_hear_how_much_time_is_left, 0, 4)
 {
 	static const struct {
 		double end_ms, now_ms;
@@ -297,9 +289,8 @@ START_TEST(ranks_hear_how_much_time_is_left)
 	ck_assert_int_eq(news.nodes, 1);
 	ck_assert_uint_eq(news.member_count, 1);
 }
-END_TEST
 
-START_TEST(a_rank_that_is_too_late_is_sent_off_and_named_on_its_node)
+TEST(a_rank_that_is_too_late_is_sent_off_and_named_on_its_node)
 {
 	start(3);
 	hello(0, 0);
@@ -316,10 +307,9 @@ START_TEST(a_rank_that_is_too_late_is_sent_off_and_named_on_its_node)
 	ck_assert_msg(
 		strstr(c.run.nodes[1].ranks[0].missing, "the rank started"), "%s", c.run.nodes[1].ranks[0].missing);
 }
-END_TEST
 
 /* Without the record of a dead leader, which cannot come, nobody waits for a silence. */
-START_TEST(the_record_of_a_dead_leader_is_not_waited_for)
+TEST(the_record_of_a_dead_leader_is_not_waited_for)
 {
 	const struct muster_clock clock = { .now_ms = shown };
 	struct muster_packer none = { 0 };
@@ -340,10 +330,9 @@ START_TEST(the_record_of_a_dead_leader_is_not_waited_for)
 	muster_coordinator_poll(&c, clock_ms);
 	ck_assert(c.gathered);
 }
-END_TEST
 
 /* Ranks that come to a ring when the report is being made get no ring any more. */
-START_TEST(no_ring_begins_after_the_records)
+TEST_LOOP(no_ring_begins_after_the_records, 0, 2)
 {
 	start_nodes(2);
 	if (_i == 1)
@@ -362,7 +351,6 @@ START_TEST(no_ring_begins_after_the_records)
 	muster_coordinator_poll(&c, 100);
 	ck_assert_uint_eq(muster_loop_messages(loop) - before, _i == 0 ? 1 : 0); /* to the leader of node 1 */
 }
-END_TEST
 
 /* ---- rings ---- */
 
@@ -416,7 +404,7 @@ static void check_scatter(int number, enum muster_ring_role role, const char *wh
 	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
 }
 
-START_TEST(a_node_that_is_too_late_for_a_ring_is_told_so)
+TEST(a_node_that_is_too_late_for_a_ring_is_told_so)
 {
 	start_recorded(2 * PER_NODE);
 	join_nodes(2);
@@ -430,9 +418,8 @@ START_TEST(a_node_that_is_too_late_for_a_ring_is_told_so)
 	come_to_ring(1, 0, MUSTER_RING_NONE);
 	check_scatter(1, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late");
 }
-END_TEST
 
-START_TEST(a_failed_ring_is_a_line_of_the_progress)
+TEST(a_failed_ring_is_a_line_of_the_progress)
 {
 	catch_stderr();
 	setenv("MUSTER_TERMINAL", "0", 1);
@@ -449,9 +436,8 @@ START_TEST(a_failed_ring_is_a_line_of_the_progress)
 	check_scatter(0, MUSTER_ROLE_MEMBER, "");
 	check_scatter(1, MUSTER_ROLE_MEMBER, "");
 }
-END_TEST
 
-START_TEST(the_failure_of_a_rank_or_a_leader_cancels_its_ring)
+TEST_LOOP(the_failure_of_a_rank_or_a_leader_cancels_its_ring, 0, 2)
 {
 	struct muster_packer p = { 0 };
 	start_recorded(2 * PER_NODE);
@@ -482,9 +468,8 @@ START_TEST(the_failure_of_a_rank_or_a_leader_cancels_its_ring)
 	ck_assert(muster_unpack_text(bytes.bytes, bytes.length, &why));
 	ck_assert_str_eq(why, _i == 0 ? "rank 3: no" : "no further message from rank 8");
 }
-END_TEST
 
-START_TEST(a_ring_of_a_probe_without_rings_is_malformed)
+TEST(a_ring_of_a_probe_without_rings_is_malformed)
 {
 	struct muster_barrier_id id = { MUSTER_BARRIER_RING, 0, 0 };
 	start_nodes(1);
@@ -496,9 +481,8 @@ START_TEST(a_ring_of_a_probe_without_rings_is_malformed)
 		ck_assert_int_eq(came(MUSTER_TAG_REDUCE, 0, &p), -1);
 	}
 }
-END_TEST
 
-START_TEST(a_malformed_line_of_a_record_is_logged)
+TEST(a_malformed_line_of_a_record_is_logged)
 {
 	struct muster_packer p = { 0 };
 	static const char text[] = "{\"sample\":{\"metric\":\"nobody.knows\",\"value\":8}}\n";
@@ -512,9 +496,8 @@ START_TEST(a_malformed_line_of_a_record_is_logged)
 	ck_assert_msg(strstr(line, "rank 3 node n0: the record has a malformed line: ") != NULL, "%s", line);
 	ck_assert_int_eq(c.recorded_count, 1);
 }
-END_TEST
 
-START_TEST(when_to_look_again_is_known)
+TEST(when_to_look_again_is_known)
 {
 	start_nodes(2);
 	ck_assert(isinf(muster_coordinator_next(&c, 100)));
@@ -531,9 +514,8 @@ START_TEST(when_to_look_again_is_known)
 	muster_coordinator_give_up(&c);
 	ck_assert(isinf(muster_coordinator_next(&c, 100)));
 }
-END_TEST
 
-START_TEST(ranks_that_have_sent_their_record_hold_nobody_up)
+TEST(ranks_that_have_sent_their_record_hold_nobody_up)
 {
 	const struct muster_clock clock = { .now_ms = shown };
 	struct muster_packer none = { 0 }, p = { 0 };
@@ -552,9 +534,8 @@ START_TEST(ranks_that_have_sent_their_record_hold_nobody_up)
 	muster_coordinator_poll(&c, clock_ms);
 	ck_assert(c.gathered);
 }
-END_TEST
 
-START_TEST(a_record_that_a_leader_announces_is_waited_for)
+TEST(a_record_that_a_leader_announces_is_waited_for)
 {
 	struct muster_packer p = { 0 };
 	start_nodes(1);
@@ -573,9 +554,8 @@ START_TEST(a_record_that_a_leader_announces_is_waited_for)
 	ck_assert(c.gathered);
 	ck_assert_ptr_null(c.run.nodes[0].ranks[PER_NODE - 1].missing);
 }
-END_TEST
 
-START_TEST(every_rank_that_was_there_hears_the_goodbye_from_rank_0)
+TEST(every_rank_that_was_there_hears_the_goodbye_from_rank_0)
 {
 	start(4);
 	for (int rank = 0; rank < 3; rank++)
@@ -585,9 +565,8 @@ START_TEST(every_rank_that_was_there_hears_the_goodbye_from_rank_0)
 	muster_coordinator_goodbye(&c);
 	ck_assert_uint_eq(muster_loop_messages(loop) - before, 2);
 }
-END_TEST
 
-START_TEST(an_interrupted_run_still_takes_the_hellos_of_a_second)
+TEST(an_interrupted_run_still_takes_the_hellos_of_a_second)
 {
 	start(2);
 	hello(0, 0);
@@ -605,7 +584,6 @@ START_TEST(an_interrupted_run_still_takes_the_hellos_of_a_second)
 	muster_coordinator_poll(&c, 1001);
 	ck_assert(c.closed);
 }
-END_TEST
 
 /* ---- large jobs ---- */
 
@@ -632,57 +610,20 @@ static double merge_us(int nodes)
 	return took_ms * 1e3 / (nodes * PER_NODE);
 }
 
-START_TEST(a_record_costs_the_same_in_a_large_job)
-{
-	double small_us = merge_us(1024), again_us = merge_us(1024), large_us = merge_us(8192);
-	small_us = small_us > again_us ? small_us : again_us;
-	/* work for each pair of ranks would make it 8 times as much */
-	ck_assert_msg(large_us < 3 * small_us, "%.2f us a rank of 65,536, %.2f us of 8,192", large_us, small_us);
-}
-END_TEST
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SLOWED 1 /* by a sanitizer: times say nothing */
 #else
 #define SLOWED 0
 #endif
 
-int main(void)
+static const struct test_fixture long_timeout = { .timeout = 60 };
+
+TEST_WITH(a_record_costs_the_same_in_a_large_job, .end = 1, .fixture = &long_timeout, .skip = SLOWED)
 {
-	Suite *suite = suite_create("coordinator");
-	TCase *tcase = tcase_create("messages");
-	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_test(tcase, the_progress_of_nodes_adds_up);
-	tcase_add_test(tcase, no_more_ranks_than_a_node_has_can_have_ended_a_phase);
-	tcase_add_test(tcase, records_are_taken_once_and_from_whom_they_may_come);
-	tcase_add_test(tcase, a_rank_that_is_one_too_high_is_no_rank);
-	tcase_add_test(tcase, a_node_that_is_too_late_for_a_ring_is_told_so);
-	tcase_add_test(tcase, a_failed_ring_is_a_line_of_the_progress);
-	tcase_add_test(tcase, a_ring_of_a_probe_without_rings_is_malformed);
-	tcase_add_test(tcase, a_malformed_line_of_a_record_is_logged);
-	tcase_add_test(tcase, when_to_look_again_is_known);
-	tcase_add_loop_test(tcase, the_failure_of_a_rank_or_a_leader_cancels_its_ring, 0, 2);
-	tcase_add_test(tcase, the_run_is_gathered_when_every_record_is_in);
-	tcase_add_test(tcase, ranks_that_nothing_came_from_are_named);
-	tcase_add_test(tcase, ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live);
-	tcase_add_loop_test(tcase, a_message_without_its_content_is_malformed, 0, 6);
-	tcase_add_loop_test(tcase, ranks_hear_how_much_time_is_left, 0, 4);
-	tcase_add_test(tcase, a_rank_that_is_too_late_is_sent_off_and_named_on_its_node);
-	tcase_add_test(tcase, the_record_of_a_dead_leader_is_not_waited_for);
-	tcase_add_loop_test(tcase, no_ring_begins_after_the_records, 0, 2);
-	tcase_add_test(tcase, ranks_that_have_sent_their_record_hold_nobody_up);
-	tcase_add_test(tcase, a_record_that_a_leader_announces_is_waited_for);
-	tcase_add_test(tcase, every_rank_that_was_there_hears_the_goodbye_from_rank_0);
-	tcase_add_test(tcase, an_interrupted_run_still_takes_the_hellos_of_a_second);
-	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("large");
-	tcase_set_timeout(tcase, 60);
-	if (!SLOWED)
-		tcase_add_test(tcase, a_record_costs_the_same_in_a_large_job);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+	double small_us = merge_us(1024), again_us = merge_us(1024), large_us = merge_us(8192);
+	small_us = small_us > again_us ? small_us : again_us;
+	/* work for each pair of ranks would make it 8 times as much */
+	ck_assert_msg(large_us < 3 * small_us, "%.2f us a rank of 65,536, %.2f us of 8,192", large_us, small_us);
 }
+
+TEST_MAIN(.teardown = teardown)

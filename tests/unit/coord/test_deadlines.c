@@ -2,7 +2,7 @@
 #include "coord/deadlines.h"
 #include "util/env.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 
 static struct muster_deadlines d;
@@ -30,24 +30,22 @@ static const struct {
 	{ "and so is the third", 1e6, 600e3, 1e6, 16, 1e6 + 200e3 },
 };
 
-START_TEST(hellos_have_their_time_after_mpi_too)
+TEST_EACH(hellos_have_their_time_after_mpi_too, hellos)
 {
 	double until =
 		muster_deadlines_hello(&d, hellos[_i].start, hellos[_i].whole, hellos[_i].ready, hellos[_i].ranks);
 	ck_assert_msg(
 		until > hellos[_i].until - 0.01 && until < hellos[_i].until + 0.01, "%s: %f", hellos[_i].what, until);
 }
-END_TEST
 
-START_TEST(the_report_has_more_time_for_more_ranks)
+TEST(the_report_has_more_time_for_more_ranks)
 {
 	ck_assert_double_eq_tol(muster_deadlines_report(&d, 0), 3500, 1e-9);
 	ck_assert_double_eq_tol(muster_deadlines_report(&d, 1000), 3700, 1e-9);
 	ck_assert_double_eq_tol(muster_deadlines_report(&d, 65536), 3500 + 65536 * 0.2, 1e-6);
 }
-END_TEST
 
-START_TEST(who_is_waited_for_has_less_time_than_who_waits)
+TEST(who_is_waited_for_has_less_time_than_who_waits)
 {
 	/* before the run's end: aggregators give up first, then rank 0, then members, then records are over */
 	ck_assert(d.gather_reserve >= d.barrier_aggregator);
@@ -66,9 +64,8 @@ START_TEST(who_is_waited_for_has_less_time_than_who_waits)
 	ck_assert(d.start_share + d.hello_share < 0.5);
 	ck_assert(d.trial_least < d.trial && d.command_least < d.command_short && d.command_short < d.command_open);
 }
-END_TEST
 
-START_TEST(a_scale_multiplies_times_and_no_shares)
+TEST(a_scale_multiplies_times_and_no_shares)
 {
 	static const double scale = 0.25;
 	struct muster_deadlines s;
@@ -113,7 +110,6 @@ START_TEST(a_scale_multiplies_times_and_no_shares)
 	ck_assert_double_eq(s.scale, scale);
 	ck_assert_double_eq(d.scale, 1);
 }
-END_TEST
 
 static const struct {
 	const char *text; /* NULL: not set */
@@ -132,36 +128,17 @@ static const struct {
 	{ "", 1 },
 };
 
-START_TEST(the_scale_of_a_simulated_run_is_bounded)
+TEST_EACH(the_scale_of_a_simulated_run_is_bounded, scales)
 {
 	if (scales[_i].text)
 		setenv("MUSTER_TEST_TIME_SCALE", scales[_i].text, 1);
 	ck_assert_double_eq_tol(muster_deadlines_scale(true), scales[_i].scale, 1e-12);
 }
-END_TEST
 
-START_TEST(a_real_run_has_no_scale)
+TEST(a_real_run_has_no_scale)
 {
 	setenv("MUSTER_TEST_TIME_SCALE", "0.2", 1);
 	ck_assert_double_eq(muster_deadlines_scale(false), 1);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("deadlines");
-	TCase *tcase = tcase_create("times");
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_loop_test(tcase, hellos_have_their_time_after_mpi_too, 0, (int)(sizeof hellos / sizeof *hellos));
-	tcase_add_test(tcase, the_report_has_more_time_for_more_ranks);
-	tcase_add_test(tcase, who_is_waited_for_has_less_time_than_who_waits);
-	tcase_add_test(tcase, a_scale_multiplies_times_and_no_shares);
-	tcase_add_loop_test(tcase, the_scale_of_a_simulated_run_is_bounded, 0, (int)(sizeof scales / sizeof *scales));
-	tcase_add_test(tcase, a_real_run_has_no_scale);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup)

@@ -20,7 +20,7 @@ static double left_s(double now_ms)
 	return muster_estimate_left(&estimate, now_ms).ms / 1e3;
 }
 
-START_TEST(a_profile_takes_its_time)
+TEST(a_profile_takes_its_time)
 {
 	start(MUSTER_QUICK, 0, 0);
 	double quick = left_s(1000);
@@ -35,9 +35,8 @@ START_TEST(a_profile_takes_its_time)
 	start(MUSTER_STANDARD, 0, 3020);
 	ck_assert_double_eq_tol(left_s(1000), standard + 15, 1e-9);
 }
-END_TEST
 
-START_TEST(disks_take_their_time)
+TEST(disks_take_their_time)
 {
 	struct muster_options options = { .profile = MUSTER_STANDARD,
 		.steps = 20,
@@ -51,18 +50,16 @@ START_TEST(disks_take_their_time)
 	muster_estimate_init(&estimate, &options, 8, false, 1000);
 	ck_assert_double_eq_tol(left_s(1000), without + 9, 1e-9);
 }
-END_TEST
 
-START_TEST(time_that_passes_is_taken_off)
+TEST(time_that_passes_is_taken_off)
 {
 	start(MUSTER_FULL, 10, 200);
 	double at_first = left_s(1000);
 	ck_assert_double_eq_tol(left_s(1100), at_first - 0.1, 1e-9);
 	ck_assert(!muster_estimate_left(&estimate, 1100).at_least);
 }
-END_TEST
 
-START_TEST(a_phase_that_takes_too_long_makes_it_a_lower_bound)
+TEST(a_phase_that_takes_too_long_makes_it_a_lower_bound)
 {
 	start(MUSTER_STANDARD, 0, 20);
 	muster_estimate_phase(&estimate, MUSTER_PHASE_TRAFFIC, 2000);
@@ -80,9 +77,8 @@ START_TEST(a_phase_that_takes_too_long_makes_it_a_lower_bound)
 	ck_assert(left.at_least);
 	ck_assert(left.ms >= later * 0.5 - 1e-9);
 }
-END_TEST
 
-START_TEST(a_machine_that_is_slower_takes_longer_to_the_end)
+TEST(a_machine_that_is_slower_takes_longer_to_the_end)
 {
 	start(MUSTER_STANDARD, 60, 20);
 	double load = estimate.usual[MUSTER_PHASE_LOAD];
@@ -105,7 +101,6 @@ START_TEST(a_machine_that_is_slower_takes_longer_to_the_end)
 	muster_estimate_phase(&estimate, MUSTER_PHASE_START, 2e7); /* never back */
 	ck_assert_int_eq(estimate.phase, MUSTER_PHASE_TRAFFIC);
 }
-END_TEST
 
 static const struct {
 	struct muster_time_left left;
@@ -122,21 +117,10 @@ static const struct {
 	{ { 900000, true }, "at least 15 min left" },
 };
 
-START_TEST(it_is_said_in_words)
+TEST_EACH(it_is_said_in_words, texts)
 {
 	char text[MUSTER_TIME_LEFT_MAX];
 	ck_assert_str_eq(muster_time_left_text(texts[_i].left, text), texts[_i].text);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("estimate");
-	tcase_add_test(tcase, a_profile_takes_its_time);
-	tcase_add_test(tcase, disks_take_their_time);
-	tcase_add_test(tcase, time_that_passes_is_taken_off);
-	tcase_add_test(tcase, a_phase_that_takes_too_long_makes_it_a_lower_bound);
-	tcase_add_test(tcase, a_machine_that_is_slower_takes_longer_to_the_end);
-	tcase_add_loop_test(tcase, it_is_said_in_words, 0, sizeof texts / sizeof *texts);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

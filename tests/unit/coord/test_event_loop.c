@@ -1,5 +1,6 @@
 /* test_event_loop.c - what one turn of a rank makes of messages, signals and the time
  */
+#include "check_main.h"
 #include "one_rank.h"
 
 #include "caught_stderr.h"
@@ -90,7 +91,7 @@ static void came_empty(int from, enum muster_tag tag)
 
 /* ---- the end of the run ---- */
 
-START_TEST(rank_0_alone_interrupts_another_rank)
+TEST(rank_0_alone_interrupts_another_rank)
 {
 	start_member();
 	r.now_ms = 7000;
@@ -113,9 +114,8 @@ START_TEST(rank_0_alone_interrupts_another_rank)
 	ck_assert_str_eq(s.worker.answer.code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_str_eq(s.worker.answer.error, "rank 1 received SIGINT");
 }
-END_TEST
 
-START_TEST(the_first_reason_of_an_interruption_stays)
+TEST(the_first_reason_of_an_interruption_stays)
 {
 	start_member();
 	r.now_ms = 7000;
@@ -128,10 +128,9 @@ START_TEST(the_first_reason_of_an_interruption_stays)
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_INTERRUPT, 1));
 	ck_assert_int_eq(limits, 1);
 }
-END_TEST
 
 /* _i: a second before the end, when an interruption must not move the end to a later time; or a long time before */
-START_TEST(an_interruption_moves_the_end_and_the_limit_of_the_process_forward_only)
+TEST_LOOP(an_interruption_moves_the_end_and_the_limit_of_the_process_forward_only, 0, 2)
 {
 	start_leader();
 	double before = s.aggregator->barriers.limit_ms;
@@ -149,10 +148,9 @@ START_TEST(an_interruption_moves_the_end_and_the_limit_of_the_process_forward_on
 		limit_ms, end_ms + 30 + muster_deadlines_report(&s.deadlines, RANKS) + s.deadlines.limit, 1e-6);
 	ck_assert_int_eq(limit_code, MUSTER_EXIT_INCONCLUSIVE);
 }
-END_TEST
 
 /* Work that ends early with its figures has to end before the record must be sent, also when its worker hangs. */
-START_TEST(an_interruption_leaves_time_for_the_record)
+TEST(an_interruption_leaves_time_for_the_record)
 {
 	const struct answer answers[] = { { "run", "" }, { NULL, NULL } };
 	start_member();
@@ -164,9 +162,8 @@ START_TEST(an_interruption_leaves_time_for_the_record)
 	ck_assert_double_le(s.worker.until_ms, s.end_ms - s.deadlines.record_aggregator);
 	ck_assert_double_gt(s.worker.until_ms, r.now_ms);
 }
-END_TEST
 
-START_TEST(rank_0_passes_an_interruption_on_to_every_other_rank)
+TEST(rank_0_passes_an_interruption_on_to_every_other_rank)
 {
 	start_rank_0();
 	r.now_ms = 3000;
@@ -177,18 +174,16 @@ START_TEST(rank_0_passes_an_interruption_on_to_every_other_rank)
 	ck_assert_int_eq(r.count, RANKS - 1);
 	ck_assert_double_eq(s.coordinator->end_ms, 3000 + s.deadlines.interrupted);
 }
-END_TEST
 
-START_TEST(rank_0_does_not_tell_itself)
+TEST(rank_0_does_not_tell_itself)
 {
 	start_rank_0();
 	muster_supervisor_interrupt(&s, "enough");
 	ck_assert_int_eq(r.count, RANKS - 1);
 	ck_assert_ptr_null(r.transport.own);
 }
-END_TEST
 
-START_TEST(a_signal_interrupts_the_run_and_is_named_with_its_time)
+TEST(a_signal_interrupts_the_run_and_is_named_with_its_time)
 {
 	start_member();
 	s.start_ms = 1000;
@@ -201,11 +196,10 @@ START_TEST(a_signal_interrupts_the_run_and_is_named_with_its_time)
 	muster_supervisor_poll(&s, 20000);
 	ck_assert_str_eq(s.interrupted, "rank 5 received SIGTERM after 12.3 s");
 }
-END_TEST
 
 /* ---- messages ---- */
 
-START_TEST(members_of_a_node_are_told_by_rank_0_alone)
+TEST(members_of_a_node_are_told_by_rank_0_alone)
 {
 	const int from[] = { LEADER, 0 };
 	start(RANK);
@@ -222,9 +216,8 @@ START_TEST(members_of_a_node_are_told_by_rank_0_alone)
 	came_text(0, MUSTER_TAG_MEMBERSHIP, "malformed");
 	ck_assert_uint_eq(s.membership.length, length);
 }
-END_TEST
 
-START_TEST(the_leader_alone_answers_a_barrier)
+TEST(the_leader_alone_answers_a_barrier)
 {
 	start(RANK);
 	answer_barrier(ring, LEADER, MUSTER_TAG_RELEASE, "x", 1);
@@ -238,10 +231,9 @@ START_TEST(the_leader_alone_answers_a_barrier)
 	muster_supervisor_receive(&s);
 	ck_assert_ptr_nonnull(s.released.bytes);
 }
-END_TEST
 
 /* _i: the barrier and the rank of the answer, or another barrier, or another rank, or no answer at all */
-START_TEST(an_answer_is_taken_by_the_barrier_and_the_rank_that_it_is_for)
+TEST_LOOP(an_answer_is_taken_by_the_barrier_and_the_rank_that_it_is_for, 0, 4)
 {
 	struct muster_packer p = { 0 };
 	struct muster_barrier_id id = ring;
@@ -260,10 +252,9 @@ START_TEST(an_answer_is_taken_by_the_barrier_and_the_rank_that_it_is_for)
 	answer = muster_answer_of(&message, ring, RANK);
 	ck_assert(!answer.here);
 }
-END_TEST
 
 /* _i: whom it is for, or whether it can be read at all */
-START_TEST(a_ring_is_cancelled_for_the_rank_that_is_named)
+TEST_LOOP(a_ring_is_cancelled_for_the_rank_that_is_named, 0, 4)
 {
 	struct muster_packer p = { 0 }, why = { 0 };
 	start_member();
@@ -281,9 +272,8 @@ START_TEST(a_ring_is_cancelled_for_the_rank_that_is_named)
 	ck_assert_int_eq(command("abort") != NULL, _i == 0);
 	ck_assert_pstr_eq(s.cancelled_why, _i == 0 ? "rank 1 died" : NULL);
 }
-END_TEST
 
-START_TEST(the_cancellation_of_another_ring_does_not_stop_this_one)
+TEST(the_cancellation_of_another_ring_does_not_stop_this_one)
 {
 	struct muster_packer p = { 0 }, why = { 0 };
 	start_member();
@@ -298,7 +288,6 @@ START_TEST(the_cancellation_of_another_ring_does_not_stop_this_one)
 	ck_assert(muster_barrier_same(s.cancelled, ring));
 	ck_assert_ptr_null(command("abort"));
 }
-END_TEST
 
 static void enter(int rank)
 {
@@ -308,7 +297,7 @@ static void enter(int rank)
 	came(rank, MUSTER_TAG_ENTER, &p);
 }
 
-START_TEST(entries_that_come_before_the_rank_knows_its_node_are_kept)
+TEST(entries_that_come_before_the_rank_knows_its_node_are_kept)
 {
 	start(LEADER);
 	enter(RANK);
@@ -319,9 +308,8 @@ START_TEST(entries_that_come_before_the_rank_knows_its_node_are_kept)
 	ck_assert_int_eq(s.early[0].from, RANK);
 	ck_assert_int_eq(s.early[1].tag, MUSTER_TAG_PEER_DIED);
 }
-END_TEST
 
-START_TEST(a_leader_takes_entries_and_another_member_drops_them)
+TEST_LOOP(a_leader_takes_entries_and_another_member_drops_them, 0, 2)
 {
 	if (_i)
 		start_leader();
@@ -331,9 +319,8 @@ START_TEST(a_leader_takes_entries_and_another_member_drops_them)
 	ck_assert_uint_eq(s.early_count, 0);
 	ck_assert_int_eq(_i && s.aggregator->barriers.barriers != NULL, _i);
 }
-END_TEST
 
-START_TEST(one_turn_takes_eight_megabytes_of_messages_or_a_little_more)
+TEST(one_turn_takes_eight_megabytes_of_messages_or_a_little_more)
 {
 	start_member();
 	for (int i = 0; i < 3; i++) {
@@ -345,10 +332,9 @@ START_TEST(one_turn_takes_eight_megabytes_of_messages_or_a_little_more)
 	muster_supervisor_receive(&s);
 	ck_assert_int_eq(r.last - r.first, 0);
 }
-END_TEST
 
 /* _i: whether the rank is rank 0; the leader of another node */
-START_TEST(a_malformed_message_is_logged_and_dropped)
+TEST_LOOP(a_malformed_message_is_logged_and_dropped, 0, 2)
 {
 	static const char *const lines[] = {
 		"muster: rank 4 node n: a malformed message (tag 3, 0 bytes) from rank 5\n",
@@ -368,11 +354,10 @@ START_TEST(a_malformed_message_is_logged_and_dropped)
 	came_empty(RANK, _i ? MUSTER_TAG_HELLO : MUSTER_TAG_ENTER);
 	ck_assert_str_eq(printed(), "");
 }
-END_TEST
 
 /* ---- heartbeats ---- */
 
-START_TEST(a_member_sends_its_leader_a_heartbeat_each_second)
+TEST(a_member_sends_its_leader_a_heartbeat_each_second)
 {
 	start_member();
 	double every = s.deadlines.heartbeat_every;
@@ -388,9 +373,8 @@ START_TEST(a_member_sends_its_leader_a_heartbeat_each_second)
 	muster_supervisor_poll(&s, r.now_ms + every / 2);
 	ck_assert_int_eq(r.count, 3);
 }
-END_TEST
 
-START_TEST(a_member_of_a_silent_leader_turns_to_rank_0)
+TEST(a_member_of_a_silent_leader_turns_to_rank_0)
 {
 	start_member();
 	r.now_ms = s.leader_heartbeat_ms + s.deadlines.silence - 1;
@@ -409,9 +393,8 @@ START_TEST(a_member_of_a_silent_leader_turns_to_rank_0)
 	came_empty(LEADER, MUSTER_TAG_HEARTBEAT);
 	ck_assert(!muster_aggregator_is_dead(&s));
 }
-END_TEST
 
-START_TEST(a_leader_sends_heartbeats_to_its_members_and_to_rank_0)
+TEST(a_leader_sends_heartbeats_to_its_members_and_to_rank_0)
 {
 	start_leader();
 	r.now_ms = 100000;
@@ -429,9 +412,8 @@ START_TEST(a_leader_sends_heartbeats_to_its_members_and_to_rank_0)
 	ck_assert_ptr_null(s.goodbye.bytes); /* too late */
 	ck_assert(!muster_aggregator_is_dead(&s));
 }
-END_TEST
 
-START_TEST(rank_0_is_alive_for_its_own_barriers)
+TEST(rank_0_is_alive_for_its_own_barriers)
 {
 	start_rank_0();
 	struct muster_coordinator *c = s.coordinator;
@@ -449,20 +431,18 @@ START_TEST(rank_0_is_alive_for_its_own_barriers)
 	ck_assert(muster_barrier_is_dead(&c->barriers, 1, r.now_ms));
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_HEARTBEAT, 0));
 }
-END_TEST
 
-START_TEST(a_rank_that_does_not_know_its_node_sends_no_heartbeat)
+TEST(a_rank_that_does_not_know_its_node_sends_no_heartbeat)
 {
 	start(RANK);
 	r.now_ms = 100000;
 	muster_serve_heartbeats(&s);
 	ck_assert_int_eq(r.count, 0);
 }
-END_TEST
 
 /* ---- time ---- */
 
-START_TEST(no_command_starts_in_the_last_five_seconds)
+TEST(no_command_starts_in_the_last_five_seconds)
 {
 	start(RANK);
 	r.now_ms = END - s.deadlines.gather_reserve - 2.5;
@@ -476,9 +456,8 @@ START_TEST(no_command_starts_in_the_last_five_seconds)
 	s.interrupted = "enough";
 	ck_assert_int_eq(muster_supervisor_time_left(&s), 0);
 }
-END_TEST
 
-START_TEST(a_command_gets_what_it_wants_and_the_run_has_left)
+TEST_LOOP(a_command_gets_what_it_wants_and_the_run_has_left, 0, 10)
 {
 	static const struct {
 		int left_ms, most_s, wanted_ms, deadline_ms;
@@ -499,9 +478,8 @@ START_TEST(a_command_gets_what_it_wants_and_the_run_has_left)
 	r.now_ms = END - s.deadlines.gather_reserve - cases[_i].left_ms;
 	ck_assert_int_eq(muster_supervisor_bounded(&s, cases[_i].wanted_ms), cases[_i].deadline_ms);
 }
-END_TEST
 
-START_TEST(a_turn_is_over_when_its_time_is)
+TEST(a_turn_is_over_when_its_time_is)
 {
 	start(RANK);
 	double began_ms = r.now_ms;
@@ -515,7 +493,6 @@ START_TEST(a_turn_is_over_when_its_time_is)
 	ck_assert_int_eq(r.waited_fd, WORKER_FD);
 	ck_assert_int_eq(s.worker.state, MUSTER_WORKER_HUNG);
 }
-END_TEST
 
 /* ---- barriers ---- */
 
@@ -527,7 +504,7 @@ static void beat_again(struct recorder *to, const struct recorded *sent)
 	free(p.bytes);
 }
 
-START_TEST(a_barrier_is_left_before_the_end_of_the_run)
+TEST(a_barrier_is_left_before_the_end_of_the_run)
 {
 	start_member();
 	r.answer = beat_again;
@@ -547,9 +524,8 @@ START_TEST(a_barrier_is_left_before_the_end_of_the_run)
 	ck_assert_str_eq(entered.payload.bytes, "abc");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_ENTER, 1));
 }
-END_TEST
 
-START_TEST(a_barrier_is_left_when_the_leader_is_silent)
+TEST(a_barrier_is_left_when_the_leader_is_silent)
 {
 	start_member();
 	s.leader_heartbeat_ms = r.now_ms - 4000;
@@ -558,37 +534,5 @@ START_TEST(a_barrier_is_left_when_the_leader_is_silent)
 	ck_assert(!answer.here);
 	ck_assert_double_eq(r.now_ms, until_ms);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("event_loop");
-	tcase_add_checked_fixture(tcase, NULL, one_rank_done);
-	tcase_add_test(tcase, rank_0_alone_interrupts_another_rank);
-	tcase_add_test(tcase, the_first_reason_of_an_interruption_stays);
-	tcase_add_loop_test(tcase, an_interruption_moves_the_end_and_the_limit_of_the_process_forward_only, 0, 2);
-	tcase_add_test(tcase, an_interruption_leaves_time_for_the_record);
-	tcase_add_test(tcase, rank_0_passes_an_interruption_on_to_every_other_rank);
-	tcase_add_test(tcase, rank_0_does_not_tell_itself);
-	tcase_add_test(tcase, a_signal_interrupts_the_run_and_is_named_with_its_time);
-	tcase_add_test(tcase, members_of_a_node_are_told_by_rank_0_alone);
-	tcase_add_test(tcase, the_leader_alone_answers_a_barrier);
-	tcase_add_loop_test(tcase, an_answer_is_taken_by_the_barrier_and_the_rank_that_it_is_for, 0, 4);
-	tcase_add_loop_test(tcase, a_ring_is_cancelled_for_the_rank_that_is_named, 0, 4);
-	tcase_add_test(tcase, the_cancellation_of_another_ring_does_not_stop_this_one);
-	tcase_add_test(tcase, entries_that_come_before_the_rank_knows_its_node_are_kept);
-	tcase_add_loop_test(tcase, a_leader_takes_entries_and_another_member_drops_them, 0, 2);
-	tcase_add_test(tcase, one_turn_takes_eight_megabytes_of_messages_or_a_little_more);
-	tcase_add_loop_test(tcase, a_malformed_message_is_logged_and_dropped, 0, 2);
-	tcase_add_test(tcase, a_member_sends_its_leader_a_heartbeat_each_second);
-	tcase_add_test(tcase, a_member_of_a_silent_leader_turns_to_rank_0);
-	tcase_add_test(tcase, a_leader_sends_heartbeats_to_its_members_and_to_rank_0);
-	tcase_add_test(tcase, rank_0_is_alive_for_its_own_barriers);
-	tcase_add_test(tcase, a_rank_that_does_not_know_its_node_sends_no_heartbeat);
-	tcase_add_test(tcase, no_command_starts_in_the_last_five_seconds);
-	tcase_add_loop_test(tcase, a_command_gets_what_it_wants_and_the_run_has_left, 0, 10);
-	tcase_add_test(tcase, a_turn_is_over_when_its_time_is);
-	tcase_add_test(tcase, a_barrier_is_left_before_the_end_of_the_run);
-	tcase_add_test(tcase, a_barrier_is_left_when_the_leader_is_silent);
-	return check_main(tcase);
-}
+TEST_MAIN(.teardown = one_rank_done)

@@ -1,5 +1,6 @@
 /* test_finalize.c - rank 0 before the run, before the rings and at the end: expectations, floors, the report
  */
+#include "check_main.h"
 #include "coord/finalize.h"
 
 #include "caught_stderr.h"
@@ -63,17 +64,16 @@ static char *text_of_report(void)
 
 /* ---- before the run ---- */
 
-START_TEST(a_run_that_can_be_reported_may_begin)
+TEST(a_run_that_can_be_reported_may_begin)
 {
 	catch_stderr();
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
 	ck_assert_str_eq(printed(), "");
 	ck_assert_uint_gt(finalize.choice.named.check_count, 0);
 }
-END_TEST
 
 /* _i: the report, the expectations, the journal */
-START_TEST(a_run_that_cannot_be_reported_may_not_begin)
+TEST_LOOP(a_run_that_cannot_be_reported_may_not_begin, 0, 3)
 {
 	static const char *const why[] = { "--report /nowhere/report.json", "/nowhere.json", "" };
 	catch_stderr();
@@ -87,9 +87,8 @@ START_TEST(a_run_that_cannot_be_reported_may_not_begin)
 	const char *text = printed();
 	ck_assert_msg(strstr(text, why[_i]) != NULL, "%s", text);
 }
-END_TEST
 
-START_TEST(with_a_machine_type_that_has_no_file_nothing_is_measured)
+TEST(with_a_machine_type_that_has_no_file_nothing_is_measured)
 {
 	catch_stderr();
 	options.sku = "Standard_Nobody_v1";
@@ -97,7 +96,6 @@ START_TEST(with_a_machine_type_that_has_no_file_nothing_is_measured)
 	const char *text = printed();
 	ck_assert_msg(strstr(text, "no machine type \"Standard_Nobody_v1\"") != NULL, "%s", text);
 }
-END_TEST
 
 /* ---- before the rings ---- */
 
@@ -110,7 +108,7 @@ static bool has_floor(const struct muster_floors *floors, uint64_t bytes, double
 	return false;
 }
 
-START_TEST(floors_are_those_of_the_size_and_the_profile_of_the_run)
+TEST_LOOP(floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2)
 {
 	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
 	options.profile = _i ? MUSTER_FULL : MUSTER_QUICK;
@@ -124,10 +122,9 @@ START_TEST(floors_are_those_of_the_size_and_the_profile_of_the_run)
 	floors = muster_finalize_floors(&s, muster_probe_find("gpu_copy"), 2);
 	ck_assert_uint_eq(floors.ring.count + floors.node.count, 0);
 }
-END_TEST
 
 /* Rank 0 knows nothing of the other node but its ranks; whether both are of one rack, it is told. */
-START_TEST(floors_are_those_of_so_many_nvlink_domains)
+TEST_LOOP(floors_are_those_of_so_many_nvlink_domains, 0, 2)
 {
 	options.sku = "Standard_ND128isr_GB300_v6";
 	options.profile = MUSTER_STANDARD;
@@ -137,11 +134,10 @@ START_TEST(floors_are_those_of_so_many_nvlink_domains)
 	ck_assert(has_floor(&floors.ring, 536870912, 400) == (_i == 0));
 	muster_ring_floors_done(&floors);
 }
-END_TEST
 
 /* ---- the report ---- */
 
-START_TEST(the_report_names_the_run)
+TEST(the_report_names_the_run)
 {
 	setenv("SLURM_JOB_ID", "77", 1);
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
@@ -167,10 +163,9 @@ START_TEST(the_report_names_the_run)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "no %s in %.600s", parts[i], text);
 	free(text);
 }
-END_TEST
 
 /* The thread that writes is given up at once, and goes on all the same. */
-START_TEST(a_run_has_one_last_line_even_if_what_was_given_up_goes_on)
+TEST(a_run_has_one_last_line_even_if_what_was_given_up_goes_on)
 {
 	char text[1 << 16] = "", path[80];
 	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
@@ -206,18 +201,5 @@ START_TEST(a_run_has_one_last_line_even_if_what_was_given_up_goes_on)
 		lines += at == text || at[-1] == '\n';
 	ck_assert_msg(lines == 1, "%s", text);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("finalize");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_run_that_can_be_reported_may_begin);
-	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_may_not_begin, 0, 3);
-	tcase_add_test(tcase, with_a_machine_type_that_has_no_file_nothing_is_measured);
-	tcase_add_loop_test(tcase, floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2);
-	tcase_add_loop_test(tcase, floors_are_those_of_so_many_nvlink_domains, 0, 2);
-	tcase_add_test(tcase, the_report_names_the_run);
-	tcase_add_test(tcase, a_run_has_one_last_line_even_if_what_was_given_up_goes_on);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

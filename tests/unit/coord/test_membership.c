@@ -2,7 +2,7 @@
 #include "coord/membership.h"
 #include "util/text.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -74,16 +74,15 @@ static const struct {
 	{ "c c c d e e f", "c:0,1,2,;d:3,;e:4,5,;f:6,;", 7 },
 };
 
-START_TEST(nodes_are_in_the_order_of_their_lowest_ranks)
+TEST_EACH(nodes_are_in_the_order_of_their_lowest_ranks, placements)
 {
 	hellos(placements[_i].hellos);
 	ck_assert_int_eq(members.here_count, placements[_i].here);
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), placements[_i].nodes);
 }
-END_TEST
 
-START_TEST(hosts_of_one_name_are_told_apart)
+TEST(hosts_of_one_name_are_told_apart)
 {
 	static const char *const hosts[] = { "x", "y", "x", "z", "y", "x" };
 	muster_membership_init(&members, 6, arena);
@@ -92,9 +91,8 @@ START_TEST(hosts_of_one_name_are_told_apart)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "n:0,2,5,;n#2:1,4,;n#3:3,;");
 }
-END_TEST
 
-START_TEST(a_second_host_of_a_name_gets_one_that_no_node_has)
+TEST(a_second_host_of_a_name_gets_one_that_no_node_has)
 {
 	static const char *const names[] = { "n", "n", "n#2", "n", "n#2", "n#3" };
 	static const char *const hosts[] = { "a", "b", "c", "d", "e", "f" };
@@ -104,9 +102,8 @@ START_TEST(a_second_host_of_a_name_gets_one_that_no_node_has)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "n:0,;n#4:1,;n#2:2,;n#5:3,;n#2#2:4,;n#3:5,;");
 }
-END_TEST
 
-START_TEST(one_host_of_two_names_is_two_nodes)
+TEST(one_host_of_two_names_is_two_nodes)
 {
 	muster_membership_init(&members, 2, arena);
 	muster_membership_hello(&members, 0, "a", "x");
@@ -114,9 +111,8 @@ START_TEST(one_host_of_two_names_is_two_nodes)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "a:0,;b:1,;");
 }
-END_TEST
 
-START_TEST(hosts_without_a_boot_are_told_by_their_names)
+TEST(hosts_without_a_boot_are_told_by_their_names)
 {
 	muster_membership_init(&members, 3, arena);
 	muster_membership_hello(&members, 0, "a", "");
@@ -125,9 +121,8 @@ START_TEST(hosts_without_a_boot_are_told_by_their_names)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "a:0,2,;b:1,;");
 }
-END_TEST
 
-START_TEST(the_first_hello_of_a_rank_counts)
+TEST(the_first_hello_of_a_rank_counts)
 {
 	hellos("a - -");
 	ck_assert(!muster_membership_hello(&members, 0, "b", "boot-b"));
@@ -136,9 +131,8 @@ START_TEST(the_first_hello_of_a_rank_counts)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "a:0,;");
 }
-END_TEST
 
-START_TEST(hellos_are_complete_when_each_rank_said_one_or_died)
+TEST(hellos_are_complete_when_each_rank_said_one_or_died)
 {
 	hellos("a a - -");
 	ck_assert(!muster_membership_complete(&members));
@@ -149,9 +143,8 @@ START_TEST(hellos_are_complete_when_each_rank_said_one_or_died)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "a:0,1,;b:3,;");
 }
-END_TEST
 
-START_TEST(a_rank_that_died_after_its_hello_is_of_no_node)
+TEST(a_rank_that_died_after_its_hello_is_of_no_node)
 {
 	hellos("a b -");
 	muster_membership_gone(&members, 0);
@@ -164,9 +157,8 @@ START_TEST(a_rank_that_died_after_its_hello_is_of_no_node)
 	ck_assert_str_eq(nodes(), "b:1,;");
 	ck_assert(!members.members[0].here);
 }
-END_TEST
 
-START_TEST(a_rank_dies_once)
+TEST(a_rank_dies_once)
 {
 	hellos("a - -");
 	muster_membership_gone(&members, 1);
@@ -179,9 +171,8 @@ START_TEST(a_rank_dies_once)
 	ck_assert(muster_membership_hello(&members, 2, "b", "boot-b"));
 	ck_assert(muster_membership_complete(&members));
 }
-END_TEST
 
-START_TEST(names_are_copied)
+TEST(names_are_copied)
 {
 	char name[] = "a", host[] = "x";
 	muster_membership_init(&members, 1, arena);
@@ -191,10 +182,9 @@ START_TEST(names_are_copied)
 	muster_membership_close(&members);
 	ck_assert_str_eq(nodes(), "a:0,;");
 }
-END_TEST
 
 /* _i: whether ranks are placed over the nodes in turn. */
-START_TEST(many_nodes_are_numbered_quickly)
+TEST_LOOP(many_nodes_are_numbered_quickly, 0, 2)
 {
 	enum { NODES = 16384, RANKS = 8 * NODES };
 	char name[16];
@@ -218,30 +208,5 @@ START_TEST(many_nodes_are_numbered_quickly)
 	/* it takes some 10 ms; comparing each rank with each node takes minutes */
 	ck_assert_msg(took_ms < 2000, "%.0f ms", took_ms);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("membership");
-	TCase *tcase = tcase_create("nodes");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(
-		tcase, nodes_are_in_the_order_of_their_lowest_ranks, 0, (int)(sizeof placements / sizeof *placements));
-	tcase_add_test(tcase, hosts_of_one_name_are_told_apart);
-	tcase_add_test(tcase, a_second_host_of_a_name_gets_one_that_no_node_has);
-	tcase_add_test(tcase, one_host_of_two_names_is_two_nodes);
-	tcase_add_test(tcase, hosts_without_a_boot_are_told_by_their_names);
-	tcase_add_test(tcase, the_first_hello_of_a_rank_counts);
-	tcase_add_test(tcase, hellos_are_complete_when_each_rank_said_one_or_died);
-	tcase_add_test(tcase, a_rank_that_died_after_its_hello_is_of_no_node);
-	tcase_add_test(tcase, a_rank_dies_once);
-	tcase_add_test(tcase, names_are_copied);
-	tcase_add_loop_test(tcase, many_nodes_are_numbered_quickly, 0, 2);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

@@ -4,7 +4,7 @@
  */
 #include "coord/message.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -264,7 +264,7 @@ static bool unpacks(int message, const char *bytes, size_t length)
 	return good;
 }
 
-START_TEST(what_is_packed_is_unpacked)
+TEST_LOOP(what_is_packed_is_unpacked, 0, MESSAGES)
 {
 	struct muster_packer p = { 0 }, again = { 0 };
 	messages[_i].pack(&p);
@@ -276,9 +276,8 @@ START_TEST(what_is_packed_is_unpacked)
 	ck_assert_ptr_null(p.bytes);
 	muster_packer_done(&again);
 }
-END_TEST
 
-START_TEST(a_message_that_is_cut_or_longer_is_refused)
+TEST_LOOP(a_message_that_is_cut_or_longer_is_refused, 0, MESSAGES)
 {
 	struct muster_packer p = { 0 };
 	messages[_i].pack(&p);
@@ -297,7 +296,6 @@ START_TEST(a_message_that_is_cut_or_longer_is_refused)
 	free(more);
 	muster_packer_done(&p);
 }
-END_TEST
 
 static void put(char *at, int32_t value)
 {
@@ -305,7 +303,7 @@ static void put(char *at, int32_t value)
 		at[i] = (char)((uint32_t)value >> 8 * i);
 }
 
-START_TEST(numbers_out_of_range_are_refused)
+TEST_LOOP(numbers_out_of_range_are_refused, 0, MESSAGES)
 {
 	struct muster_packer p = { 0 };
 	messages[_i].pack(&p);
@@ -323,9 +321,8 @@ START_TEST(numbers_out_of_range_are_refused)
 	}
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_text_with_a_nul_inside_is_refused)
+TEST_LOOP(a_text_with_a_nul_inside_is_refused, 0, MESSAGES)
 {
 	struct muster_packer p = { 0 };
 	messages[_i].pack(&p);
@@ -335,11 +332,10 @@ START_TEST(a_text_with_a_nul_inside_is_refused)
 	}
 	muster_packer_done(&p);
 }
-END_TEST
 
 /* ---- what the values are, and not only that they come back ---- */
 
-START_TEST(numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it)
+TEST(numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it)
 {
 	struct muster_packer p = { 0 };
 	muster_pack_parts(&p, ring);
@@ -353,9 +349,8 @@ START_TEST(numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it
 	ck_assert_mem_eq(p.bytes + 7, "\0\0\0\0", 5);
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_hello_needs_a_node_and_no_host)
+TEST(a_hello_needs_a_node_and_no_host)
 {
 	struct muster_packer p = { 0 };
 	struct muster_hello hello;
@@ -368,9 +363,8 @@ START_TEST(a_hello_needs_a_node_and_no_host)
 	ck_assert(!muster_unpack_hello(p.bytes, p.length, &hello));
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_membership_without_members_is_one)
+TEST(a_membership_without_members_is_one)
 {
 	struct muster_packer p = { 0 };
 	struct muster_membership_news news;
@@ -394,9 +388,8 @@ START_TEST(a_membership_without_members_is_one)
 	ck_assert(!muster_unpack_membership(p.bytes, p.length, &news));
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_payload_may_hold_any_bytes)
+TEST(a_payload_may_hold_any_bytes)
 {
 	struct muster_packer p = { 0 };
 	struct muster_enter enter;
@@ -410,9 +403,8 @@ START_TEST(a_payload_may_hold_any_bytes)
 	ck_assert(!muster_unpack_enter(p.bytes, p.length, &enter));
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_brief_ready_and_a_place_in_traffic_say_little)
+TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 {
 	struct muster_packer p = { 0 };
 	struct muster_ring_ready ready;
@@ -441,9 +433,8 @@ START_TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 	ck_assert_uint_eq(p.length, 4);
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(figures_are_read_one_by_one)
+TEST(figures_are_read_one_by_one)
 {
 	struct muster_packer p = { 0 };
 	struct muster_ring_ready ready;
@@ -465,9 +456,8 @@ START_TEST(figures_are_read_one_by_one)
 	}
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(numbers_that_people_are_shown_are_finite)
+TEST(numbers_that_people_are_shown_are_finite)
 {
 	static const struct {
 		double seconds;
@@ -482,9 +472,8 @@ START_TEST(numbers_that_people_are_shown_are_finite)
 		muster_packer_done(&p);
 	}
 }
-END_TEST
 
-START_TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
+TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
 {
 	struct muster_ring_figure many[MUSTER_RING_FIGURES_MAX + 1];
 	struct muster_packer p = { 0 };
@@ -501,9 +490,8 @@ START_TEST(a_ring_may_have_as_many_figures_as_the_limit_says)
 	ck_assert(!muster_unpack_ring_ready(p.bytes, p.length, &read));
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(only_who_takes_part_needs_a_place)
+TEST(only_who_takes_part_needs_a_place)
 {
 	struct muster_packer p = { 0 };
 	struct muster_ring_place place;
@@ -522,11 +510,10 @@ START_TEST(only_who_takes_part_needs_a_place)
 	ck_assert_int_eq(place.deadline_ms, 30000);
 	muster_packer_done(&p);
 }
-END_TEST
 
 /* ---- parts ---- */
 
-START_TEST(parts_come_one_after_the_other_to_a_proper_end)
+TEST(parts_come_one_after_the_other_to_a_proper_end)
 {
 	struct muster_packer p = { 0 };
 	struct muster_parts parts;
@@ -551,9 +538,8 @@ START_TEST(parts_come_one_after_the_other_to_a_proper_end)
 	ck_assert(!parts.rest.bad);
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(parts_that_are_cut_say_so_at_their_end)
+TEST(parts_that_are_cut_say_so_at_their_end)
 {
 	struct muster_packer p = { 0 };
 	struct muster_parts parts;
@@ -580,9 +566,8 @@ START_TEST(parts_that_are_cut_say_so_at_their_end)
 	ck_assert(parts.rest.bad);
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(a_packer_grows_with_what_it_gets)
+TEST(a_packer_grows_with_what_it_gets)
 {
 	struct muster_packer p = { 0 };
 	struct muster_parts parts;
@@ -603,32 +588,5 @@ START_TEST(a_packer_grows_with_what_it_gets)
 	ck_assert(!parts.rest.bad);
 	muster_packer_done(&p);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("message");
-	TCase *tcase = tcase_create("bytes");
-	tcase_add_loop_test(tcase, what_is_packed_is_unpacked, 0, MESSAGES);
-	tcase_add_loop_test(tcase, a_message_that_is_cut_or_longer_is_refused, 0, MESSAGES);
-	tcase_add_loop_test(tcase, numbers_out_of_range_are_refused, 0, MESSAGES);
-	tcase_add_loop_test(tcase, a_text_with_a_nul_inside_is_refused, 0, MESSAGES);
-	tcase_add_test(tcase, numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it);
-	tcase_add_test(tcase, a_hello_needs_a_node_and_no_host);
-	tcase_add_test(tcase, a_membership_without_members_is_one);
-	tcase_add_test(tcase, a_payload_may_hold_any_bytes);
-	tcase_add_test(tcase, a_brief_ready_and_a_place_in_traffic_say_little);
-	tcase_add_test(tcase, figures_are_read_one_by_one);
-	tcase_add_test(tcase, numbers_that_people_are_shown_are_finite);
-	tcase_add_test(tcase, a_ring_may_have_as_many_figures_as_the_limit_says);
-	tcase_add_test(tcase, only_who_takes_part_needs_a_place);
-	tcase_add_test(tcase, parts_come_one_after_the_other_to_a_proper_end);
-	tcase_add_test(tcase, parts_that_are_cut_say_so_at_their_end);
-	tcase_add_test(tcase, a_packer_grows_with_what_it_gets);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -81,7 +81,7 @@ static void check_parts(const struct recorded *sent, int to, struct muster_barri
 	ck_assert(!parts.rest.bad);
 }
 
-START_TEST(a_barrier_of_the_job_goes_to_rank_0_in_one_message_and_unchanged)
+TEST(a_barrier_of_the_job_goes_to_rank_0_in_one_message_and_unchanged)
 {
 	enter(LAST, ring, MUSTER_PHASE_NONE, "c");
 	enter(OTHER, ring, MUSTER_PHASE_NONE, "x");
@@ -93,9 +93,8 @@ START_TEST(a_barrier_of_the_job_goes_to_rank_0_in_one_message_and_unchanged)
 	ck_assert_int_eq(r.count, 1);
 	check_parts(recorder_sent(&r, MUSTER_TAG_REDUCE, 0), 0, ring, 3, members, (const char *[]){ "a", "", "c" });
 }
-END_TEST
 
-START_TEST(a_barrier_of_the_node_is_answered_here)
+TEST(a_barrier_of_the_node_is_answered_here)
 {
 	struct muster_message own;
 	enter(LEADER, peers, MUSTER_PHASE_NONE, "a");
@@ -125,9 +124,8 @@ START_TEST(a_barrier_of_the_node_is_answered_here)
 	ck_assert_int_eq(r.count, 2);
 	check_parts(recorder_sent(&r, MUSTER_TAG_RELEASE, 0), FIRST, turn, 1, members + 1, (const char *[]){ "" });
 }
-END_TEST
 
-START_TEST(who_is_silent_is_not_waited_for)
+TEST(who_is_silent_is_not_waited_for)
 {
 	enter(LEADER, ring, MUSTER_PHASE_NONE, "a");
 	enter(FIRST, ring, MUSTER_PHASE_NONE, "b");
@@ -138,9 +136,8 @@ START_TEST(who_is_silent_is_not_waited_for)
 	poll_at(deadlines.silence + 1000);
 	check_parts(recorder_sent(&r, MUSTER_TAG_REDUCE, 0), 0, ring, 2, members, (const char *[]){ "a", "b" });
 }
-END_TEST
 
-START_TEST(every_message_is_a_sign_of_life_but_one_of_death)
+TEST(every_message_is_a_sign_of_life_but_one_of_death)
 {
 	struct muster_packer p = { 0 };
 	enter(LEADER, ring, MUSTER_PHASE_NONE, "a");
@@ -155,9 +152,8 @@ START_TEST(every_message_is_a_sign_of_life_but_one_of_death)
 	poll_at(r.now_ms + 1);
 	check_parts(recorder_sent(&r, MUSTER_TAG_REDUCE, 0), 0, ring, 1, members, (const char *[]){ "a" });
 }
-END_TEST
 
-START_TEST(at_its_limit_a_barrier_is_complete_without_the_late)
+TEST(at_its_limit_a_barrier_is_complete_without_the_late)
 {
 	double limit = END - deadlines.barrier_aggregator;
 	r.now_ms = limit - 2;
@@ -169,9 +165,8 @@ START_TEST(at_its_limit_a_barrier_is_complete_without_the_late)
 	poll_at(limit);
 	check_parts(recorder_sent(&r, MUSTER_TAG_REDUCE, 0), 0, ring, 1, members, (const char *[]){ "a" });
 }
-END_TEST
 
-START_TEST(a_late_record_is_announced_and_then_forwarded_by_itself)
+TEST(a_late_record_is_announced_and_then_forwarded_by_itself)
 {
 	struct muster_packer p = { 0 };
 	double limit = END - deadlines.record_aggregator;
@@ -187,9 +182,8 @@ START_TEST(a_late_record_is_announced_and_then_forwarded_by_itself)
 		(const char *[]){ "late" });
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RELEASE, 0)); /* rank 0 answers */
 }
-END_TEST
 
-START_TEST(an_interrupted_run_has_its_limits_earlier)
+TEST(an_interrupted_run_has_its_limits_earlier)
 {
 	muster_node_aggregator_hasten(&a, 100000);
 	r.now_ms = END - 100000 - deadlines.record_aggregator - 1;
@@ -204,7 +198,6 @@ START_TEST(an_interrupted_run_has_its_limits_earlier)
 	poll_at(r.now_ms);
 	ck_assert_int_eq(r.count, 2);
 }
-END_TEST
 
 /* A ring's barrier is complete without LAST, which was late. */
 static void ring_without_last(void)
@@ -248,7 +241,7 @@ static void scatter(struct muster_barrier_id id, enum muster_ring_role role, con
 	ck_assert_int_eq(came(MUSTER_TAG_SCATTER, 0, &p), 0);
 }
 
-START_TEST(a_late_rank_is_told_that_the_ring_runs_without_it)
+TEST(a_late_rank_is_told_that_the_ring_runs_without_it)
 {
 	ring_without_last();
 	enter(LAST, ring, MUSTER_PHASE_NONE, "");
@@ -257,9 +250,8 @@ START_TEST(a_late_rank_is_told_that_the_ring_runs_without_it)
 	ck_assert_str_eq(place.why, "the rank was too late");
 	ck_assert_int_eq(r.count, 1);
 }
-END_TEST
 
-START_TEST(a_late_rank_is_told_that_there_are_no_more_rings)
+TEST(a_late_rank_is_told_that_there_are_no_more_rings)
 {
 	ring_without_last();
 	scatter(ring, MUSTER_ROLE_OVER, (int[]){ FIRST }, 1);
@@ -267,18 +259,16 @@ START_TEST(a_late_rank_is_told_that_there_are_no_more_rings)
 	ck_assert_int_eq(place_for(FIRST, 0).role, MUSTER_ROLE_OVER);
 	ck_assert_int_eq(place_for(LAST, 1).role, MUSTER_ROLE_OVER);
 }
-END_TEST
 
-START_TEST(the_end_of_one_ring_is_not_that_of_the_next)
+TEST(the_end_of_one_ring_is_not_that_of_the_next)
 {
 	ring_without_last();
 	scatter(next_ring, MUSTER_ROLE_OVER, (int[]){ FIRST }, 1);
 	enter(LAST, ring, MUSTER_PHASE_NONE, "");
 	ck_assert_int_eq(place_for(LAST, 1).role, MUSTER_ROLE_EXCLUDED);
 }
-END_TEST
 
-START_TEST(answers_reach_members_alone_and_come_from_rank_0_alone)
+TEST(answers_reach_members_alone_and_come_from_rank_0_alone)
 {
 	struct muster_packer p = { 0 };
 	scatter(ring, MUSTER_ROLE_MEMBER, (int[]){ FIRST, OTHER, LAST }, 3);
@@ -294,9 +284,8 @@ START_TEST(answers_reach_members_alone_and_come_from_rank_0_alone)
 	ck_assert_int_eq(came(MUSTER_TAG_CANCEL, LAST, &p), 0);
 	ck_assert_int_eq(r.count, 0);
 }
-END_TEST
 
-START_TEST(a_cancelled_ring_is_passed_on_to_the_ranks_in_it)
+TEST(a_cancelled_ring_is_passed_on_to_the_ranks_in_it)
 {
 	struct muster_packer p = { 0 };
 	muster_pack_parts(&p, ring);
@@ -307,9 +296,8 @@ START_TEST(a_cancelled_ring_is_passed_on_to_the_ranks_in_it)
 	check_parts(recorder_sent(&r, MUSTER_TAG_CANCEL_RANK, 0), LAST, ring, 1, (int[]){ LAST },
 		(const char *[]){ "why" });
 }
-END_TEST
 
-START_TEST(the_dead_of_a_ring_are_reported_once_a_ring)
+TEST(the_dead_of_a_ring_are_reported_once_a_ring)
 {
 	struct muster_packer none = { 0 };
 	struct muster_ring_failed failed;
@@ -333,9 +321,8 @@ START_TEST(the_dead_of_a_ring_are_reported_once_a_ring)
 	poll_at(5);
 	ck_assert_int_eq(r.count, 2);
 }
-END_TEST
 
-START_TEST(progress_is_sent_when_there_is_some_and_not_too_often)
+TEST(progress_is_sent_when_there_is_some_and_not_too_often)
 {
 	struct muster_progress_news news;
 	double every = deadlines.progress_every;
@@ -360,10 +347,9 @@ START_TEST(progress_is_sent_when_there_is_some_and_not_too_often)
 	poll_at(2 * every + 1);
 	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_PROGRESS, 1));
 }
-END_TEST
 
 /* A rank may end several phases at one barrier, when nothing was to do in between; none counts twice. */
-START_TEST(a_phase_ends_with_all_before_it)
+TEST(a_phase_ends_with_all_before_it)
 {
 	enter(LEADER, turn, MUSTER_PHASE_COPIES, "");
 	enter(LEADER, ring, MUSTER_PHASE_COPIES, "");
@@ -375,9 +361,8 @@ START_TEST(a_phase_ends_with_all_before_it)
 	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_LOAD], 1);
 	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_TRAFFIC], 1);
 }
-END_TEST
 
-START_TEST(what_is_cut_is_refused)
+TEST(what_is_cut_is_refused)
 {
 	static const enum muster_tag tags[] = { MUSTER_TAG_ENTER, MUSTER_TAG_SCATTER, MUSTER_TAG_CANCEL };
 	for (int i = 0; i < LENGTH(tags); i++) {
@@ -396,27 +381,5 @@ START_TEST(what_is_cut_is_refused)
 	}
 	ck_assert_int_eq(r.count, 0);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("node_aggregator");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_barrier_of_the_job_goes_to_rank_0_in_one_message_and_unchanged);
-	tcase_add_test(tcase, a_barrier_of_the_node_is_answered_here);
-	tcase_add_test(tcase, who_is_silent_is_not_waited_for);
-	tcase_add_test(tcase, every_message_is_a_sign_of_life_but_one_of_death);
-	tcase_add_test(tcase, at_its_limit_a_barrier_is_complete_without_the_late);
-	tcase_add_test(tcase, a_late_record_is_announced_and_then_forwarded_by_itself);
-	tcase_add_test(tcase, an_interrupted_run_has_its_limits_earlier);
-	tcase_add_test(tcase, a_late_rank_is_told_that_the_ring_runs_without_it);
-	tcase_add_test(tcase, a_late_rank_is_told_that_there_are_no_more_rings);
-	tcase_add_test(tcase, the_end_of_one_ring_is_not_that_of_the_next);
-	tcase_add_test(tcase, answers_reach_members_alone_and_come_from_rank_0_alone);
-	tcase_add_test(tcase, a_cancelled_ring_is_passed_on_to_the_ranks_in_it);
-	tcase_add_test(tcase, the_dead_of_a_ring_are_reported_once_a_ring);
-	tcase_add_test(tcase, progress_is_sent_when_there_is_some_and_not_too_often);
-	tcase_add_test(tcase, a_phase_ends_with_all_before_it);
-	tcase_add_test(tcase, what_is_cut_is_refused);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

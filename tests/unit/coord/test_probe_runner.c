@@ -1,5 +1,6 @@
 /* test_probe_runner.c - a probe's command, its outcome, and what happens when the worker does not live through it
  */
+#include "check_main.h"
 #include "one_rank.h"
 
 #include "muster/report.h"
@@ -35,7 +36,7 @@ static const struct muster_outcome *outcome(const struct muster_probe *probe)
 
 /* ---- the start of a worker ---- */
 
-START_TEST(a_gpu_that_was_taken_is_in_the_record)
+TEST(a_gpu_that_was_taken_is_in_the_record)
 {
 	start(NULL);
 	ck_assert_str_eq(command("open"), "{\"do\": \"open\"}");
@@ -45,9 +46,8 @@ START_TEST(a_gpu_that_was_taken_is_in_the_record)
 	ck_assert(!s.no_worker);
 	ck_assert_uint_eq(script.started, 1);
 }
-END_TEST
 
-START_TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
+TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
 {
 	start(NULL);
 	const struct answer other[] = {
@@ -60,7 +60,6 @@ START_TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
 	ck_assert_str_eq(s.facts.gpu_uuid, "GPU-5");
 	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
 }
-END_TEST
 
 /* The first answer to this action ends the worker; the next worker answers. */
 static const char *dies_once;
@@ -75,7 +74,7 @@ static int worker_send_once(void *worker, const char *text, size_t length, struc
 }
 
 /* _i: at its first command, or at its second one */
-START_TEST(drivers_that_end_a_worker_are_not_loaded_by_the_next_one)
+TEST_LOOP(drivers_that_end_a_worker_are_not_loaded_by_the_next_one, 0, 2)
 {
 	struct muster_worker_ops ops = worker_ops;
 	ops.send = worker_send_once;
@@ -90,9 +89,8 @@ START_TEST(drivers_that_end_a_worker_are_not_loaded_by_the_next_one)
 	ck_assert(!s.no_worker);
 	s.worker.ops = &worker_ops;
 }
-END_TEST
 
-START_TEST(a_worker_that_always_dies_is_given_up_after_two)
+TEST(a_worker_that_always_dies_is_given_up_after_two)
 {
 	const struct answer dies[] = { { "open", NULL }, { NULL, NULL } };
 	start(dies);
@@ -104,16 +102,14 @@ START_TEST(a_worker_that_always_dies_is_given_up_after_two)
 	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_CRASHED);
 	ck_assert_str_eq(outcome(launch)->detail, "every worker died: the worker ended: killed");
 }
-END_TEST
 
-START_TEST(drivers_that_hang_are_told_from_those_that_crash)
+TEST(drivers_that_hang_are_told_from_those_that_crash)
 {
 	const struct answer hangs[] = { { "open", "" }, { NULL, NULL } };
 	start(hangs);
 	ck_assert_int_eq(s.open_status, MUSTER_OUTCOME_HUNG);
 	ck_assert_str_eq(s.worker.why_skipped, "no answer within its deadline of 30.0 s; killed");
 }
-END_TEST
 
 /* ---- whether a probe may run ---- */
 
@@ -128,7 +124,7 @@ static const struct {
 	{ "{\"done\":{\"code\":\"ok\"}}", "", MUSTER_OUTCOME_NOT_RUN, NULL },
 };
 
-START_TEST(without_a_gpu_only_probes_that_need_none_run)
+TEST_EACH(without_a_gpu_only_probes_that_need_none_run, takes)
 {
 	const struct answer answers[] = { { "take", takes[_i].take }, { NULL, NULL } };
 	start(answers);
@@ -139,9 +135,8 @@ START_TEST(without_a_gpu_only_probes_that_need_none_run)
 	ck_assert_str_eq(outcome(copies)->detail, takes[_i].why);
 	ck_assert_ptr_null(muster_probe_outcome(&s, "launch"));
 }
-END_TEST
 
-START_TEST(without_time_no_probe_begins)
+TEST(without_time_no_probe_begins)
 {
 	start(NULL);
 	r.now_ms = END - s.deadlines.gather_reserve;
@@ -151,9 +146,8 @@ START_TEST(without_time_no_probe_begins)
 	ck_assert_ptr_null(outcome(launch)->code);
 	ck_assert_str_eq(outcome(launch)->detail, "no time left before the run's deadline");
 }
-END_TEST
 
-START_TEST(a_later_part_that_has_no_time_takes_nothing_from_the_first)
+TEST(a_later_part_that_has_no_time_takes_nothing_from_the_first)
 {
 	start(NULL);
 	ck_assert(muster_probe_run(&s, copies, "run"));
@@ -166,9 +160,8 @@ START_TEST(a_later_part_that_has_no_time_takes_nothing_from_the_first)
 	ck_assert_str_eq(outcome(copies)->code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_str_eq(outcome(copies)->detail, "enough");
 }
-END_TEST
 
-START_TEST(a_probe_of_the_node_is_its_leaders)
+TEST(a_probe_of_the_node_is_its_leaders)
 {
 	start(NULL);
 	const struct muster_probe *node = muster_probe_find("storage");
@@ -176,11 +169,10 @@ START_TEST(a_probe_of_the_node_is_its_leaders)
 	ck_assert(!muster_probe_run(&s, node, "run"));
 	ck_assert_ptr_null(muster_probe_outcome(&s, node->name));
 }
-END_TEST
 
 /* ---- outcomes ---- */
 
-START_TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
+TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
 {
 	const struct answer fails[] = { { "run", "{\"done\":{\"code\":\"cuda\",\"error\":\"no memory\"}}" },
 		{ NULL, NULL } };
@@ -204,9 +196,8 @@ START_TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
 	ck_assert_int_eq(
 		times_recorded(&s.record, "\"probe\": \"launch\""), 4); /* a line for each; the last one counts */
 }
-END_TEST
 
-START_TEST(a_reason_with_a_code_is_an_error)
+TEST(a_reason_with_a_code_is_an_error)
 {
 	start(NULL);
 	muster_probe_not_run(&s, "launch", MUSTER_OUTCOME_NOT_RUN, "ok", "why");
@@ -216,10 +207,9 @@ START_TEST(a_reason_with_a_code_is_an_error)
 	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_ERROR);
 	ck_assert_str_eq(outcome(copies)->code, "cuda");
 }
-END_TEST
 
 /* _i: whether the worker knew its peers */
-START_TEST(the_worker_after_a_crash_is_set_up_like_the_one_before)
+TEST_LOOP(the_worker_after_a_crash_is_set_up_like_the_one_before, 0, 2)
 {
 	const struct answer crashes[] = { { "run", NULL }, { NULL, NULL } };
 	start(crashes);
@@ -233,9 +223,8 @@ START_TEST(the_worker_after_a_crash_is_set_up_like_the_one_before)
 	ck_assert_int_eq(command("peers") != NULL, _i);
 	ck_assert(!s.no_worker);
 }
-END_TEST
 
-START_TEST(a_worker_that_does_not_take_its_peers_is_the_last)
+TEST(a_worker_that_does_not_take_its_peers_is_the_last)
 {
 	const struct answer crashes[] = { { "run", NULL }, { "peers", NULL }, { NULL, NULL } };
 	start(crashes);
@@ -244,9 +233,8 @@ START_TEST(a_worker_that_does_not_take_its_peers_is_the_last)
 	ck_assert(s.no_worker);
 	ck_assert_str_eq(s.take_error, "every worker died: the worker ended: killed");
 }
-END_TEST
 
-START_TEST(a_probe_has_its_own_deadline)
+TEST(a_probe_has_its_own_deadline)
 {
 	const struct answer hangs[] = { { "run", "" }, { NULL, NULL } };
 	start(hangs);
@@ -256,25 +244,5 @@ START_TEST(a_probe_has_its_own_deadline)
 	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, launch->deadline_ms, 1e-6);
 	ck_assert_double_ge(r.now_ms, began_ms + launch->deadline_ms);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("probe_runner");
-	tcase_add_checked_fixture(tcase, setup, one_rank_done);
-	tcase_add_test(tcase, a_gpu_that_was_taken_is_in_the_record);
-	tcase_add_test(tcase, another_gpu_of_a_later_worker_is_not_the_one_of_the_record);
-	tcase_add_loop_test(tcase, drivers_that_end_a_worker_are_not_loaded_by_the_next_one, 0, 2);
-	tcase_add_test(tcase, a_worker_that_always_dies_is_given_up_after_two);
-	tcase_add_test(tcase, drivers_that_hang_are_told_from_those_that_crash);
-	tcase_add_loop_test(tcase, without_a_gpu_only_probes_that_need_none_run, 0, LENGTH(takes));
-	tcase_add_test(tcase, without_time_no_probe_begins);
-	tcase_add_test(tcase, a_later_part_that_has_no_time_takes_nothing_from_the_first);
-	tcase_add_test(tcase, a_probe_of_the_node_is_its_leaders);
-	tcase_add_test(tcase, the_first_failure_of_a_probe_stays_and_its_times_add_up);
-	tcase_add_test(tcase, a_reason_with_a_code_is_an_error);
-	tcase_add_loop_test(tcase, the_worker_after_a_crash_is_set_up_like_the_one_before, 0, 2);
-	tcase_add_test(tcase, a_worker_that_does_not_take_its_peers_is_the_last);
-	tcase_add_test(tcase, a_probe_has_its_own_deadline);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = one_rank_done)

@@ -184,7 +184,7 @@ static double number_in(const char *action, const char *key)
 }
 
 /* _i: the most that a probe's command may take, in seconds; 0: the probe's own deadline */
-START_TEST(commands_come_in_their_order_and_a_report_is_written)
+TEST_LOOP(commands_come_in_their_order_and_a_report_is_written, 0, 4)
 {
 	static const char *const order[] = { "\"open\"", "\"take\"", "\"peers\"", "\"run\", \"probe\": \"launch\"",
 		"\"ring_id\"", "\"ring\"", "\"finish\"" };
@@ -209,9 +209,8 @@ START_TEST(commands_come_in_their_order_and_a_report_is_written)
 	double deadline_ms = _i ? _i * 1e3 : muster_probe_find("nccl_allreduce")->deadline_ms;
 	ck_assert_double_eq(number_in("ring", "timeout_ms"), deadline_ms > 2000 ? deadline_ms - 1000 : deadline_ms / 2);
 }
-END_TEST
 
-START_TEST(a_worker_that_crashes_in_a_probe_is_replaced_and_named)
+TEST(a_worker_that_crashes_in_a_probe_is_replaced_and_named)
 {
 	write_worker("	*'\"run\", \"probe\": \"launch\"'*) say '{\"step\":\"the last step\"}'; echo broken >&2; kill "
 		     "-SEGV $$ ;;\n");
@@ -226,9 +225,8 @@ START_TEST(a_worker_that_crashes_in_a_probe_is_replaced_and_named)
 	ck_assert_ptr_null(strstr(text, "\"skip\": true"));
 	free(text);
 }
-END_TEST
 
-START_TEST(drivers_that_kill_a_worker_are_left_out_by_the_next_one)
+TEST(drivers_that_kill_a_worker_are_left_out_by_the_next_one)
 {
 	write_worker("	'{\"do\": \"open\"}') say '{\"step\":\"cuInit\"}'; exit 7 ;;\n"
 		     "	*'\"do\": \"take\"'*cuInit*) say '{\"done\":{\"code\":\"ok\",\"why_none\":\"skipped\"}}' ;;\n");
@@ -236,9 +234,8 @@ START_TEST(drivers_that_kill_a_worker_are_left_out_by_the_next_one)
 	check_has(commands, "{\"do\": \"open\", \"skip\": true}");
 	check_has(commands, "exit status 7; last step: cuInit");
 }
-END_TEST
 
-START_TEST(a_worker_that_always_dies_is_not_started_for_ever)
+TEST(a_worker_that_always_dies_is_not_started_for_ever)
 {
 	write_worker("	*) exit 7 ;;\n");
 	ck_assert_int_eq(end(start()), MUSTER_EXIT_FAIL);
@@ -250,9 +247,8 @@ START_TEST(a_worker_that_always_dies_is_not_started_for_ever)
 	ck_assert_uint_le(lines, 3);
 	free(text);
 }
-END_TEST
 
-START_TEST(a_signal_ends_the_run_with_a_report_of_what_was_measured)
+TEST(a_signal_ends_the_run_with_a_report_of_what_was_measured)
 {
 	write_worker("	*'\"run\"'*) sleep 100 ;;\n");
 	pid_t pid = start();
@@ -263,9 +259,8 @@ START_TEST(a_signal_ends_the_run_with_a_report_of_what_was_measured)
 	check_has(options.report, "\"GPU-1\"");
 	check_has(output, "MUSTER INCONCLUSIVE ");
 }
-END_TEST
 
-START_TEST(a_run_that_cannot_be_reported_does_not_begin)
+TEST_LOOP(a_run_that_cannot_be_reported_does_not_begin, 0, 3)
 {
 	write_worker("");
 	if (_i == 0)
@@ -278,9 +273,8 @@ START_TEST(a_run_that_cannot_be_reported_does_not_begin)
 	check_has(output, _i == 0 ? "--report " : _i == 1 ? "nowhere.json" : "--spool ");
 	check_lacks(commands, "\"take\"");
 }
-END_TEST
 
-START_TEST(the_journal_has_the_run_and_its_end)
+TEST_LOOP(the_journal_has_the_run_and_its_end, 0, 3)
 {
 	char *journal = in_folder("spool/node-1.jsonl");
 	write_worker("");
@@ -302,10 +296,9 @@ START_TEST(the_journal_has_the_run_and_its_end)
 	check_has(journal, "\"end\": \"\"");
 	free(journal);
 }
-END_TEST
 
 /* A launcher without MPI starts several jobs of one rank: only the first reports. */
-START_TEST(of_many_jobs_of_one_rank_the_first_reports)
+TEST_LOOP(of_many_jobs_of_one_rank_the_first_reports, 0, 2)
 {
 	setenv("OMPI_COMM_WORLD_RANK", _i ? "3" : "0", 1);
 	setenv("OMPI_COMM_WORLD_SIZE", "4", 1);
@@ -319,9 +312,8 @@ START_TEST(of_many_jobs_of_one_rank_the_first_reports)
 		check_has(options.report, "\"GPU-1\"");
 	}
 }
-END_TEST
 
-START_TEST(no_command_gets_more_time_than_the_run_has_left)
+TEST(no_command_gets_more_time_than_the_run_has_left)
 {
 	write_worker("	*'\"finish\"'*) sleep 0.3; say '{\"done\":{\"code\":\"ok\"}}' ;;\n");
 	options.deadline_s = 30;
@@ -332,10 +324,9 @@ START_TEST(no_command_gets_more_time_than_the_run_has_left)
 	ck_assert_double_ge(number_behind(options.report, "\"job\"", "elapsed_s"), 0.3);
 	ck_assert_double_le(number_behind(options.report, "\"job\"", "elapsed_s"), elapsed_s);
 }
-END_TEST
 
 /* Each finding is a line of its own, at the probe that it is about; what was left out is none. */
-START_TEST(findings_are_lines_for_log_collectors)
+TEST(findings_are_lines_for_log_collectors)
 {
 	write_worker("	*'\"run\", \"probe\": \"launch\"'*) kill -SEGV $$ ;;\n");
 	muster_log_as_json(true);
@@ -345,7 +336,6 @@ START_TEST(findings_are_lines_for_log_collectors)
 	check_has(output, "\"message\": \"fail probe.launch");
 	check_lacks(output, "\"message\": \"skip ");
 }
-END_TEST
 
 /* ---- the limit of the process ---- */
 
@@ -394,7 +384,7 @@ static int open_watched(const struct muster_clock *clock, int *argc, char ***arg
 }
 
 /* The run has 600 s; the report 3.5 s and a little for its rank, and the process 1.5 s more. */
-START_TEST(a_process_that_hangs_is_ended_after_the_run_and_not_before)
+TEST(a_process_that_hangs_is_ended_after_the_run_and_not_before)
 {
 	static const struct muster_mpi_module mpi = { .open = open_watched };
 	options.deadline_s = 600;
@@ -411,7 +401,6 @@ START_TEST(a_process_that_hangs_is_ended_after_the_run_and_not_before)
 	check_has(output, "close: 5 s left");
 	check_has(output, "close: grace 2500 ms");
 }
-END_TEST
 
 /* ---- before MPI is there ---- */
 
@@ -430,7 +419,7 @@ static int hang(const struct muster_clock *clock, int *argc, char ***argv, struc
 }
 
 /* _i: 0: a job of 4 ranks; 1: of one; 2: rank 3 of 4 */
-START_TEST(a_signal_before_mpi_is_there_is_reported_by_rank_0)
+TEST_LOOP(a_signal_before_mpi_is_there_is_reported_by_rank_0, 0, 3)
 {
 	static const struct muster_mpi_module mpi = { .open = hang };
 	static const char missing[] = "MPI_Init had not returned when the run was given up";
@@ -462,9 +451,8 @@ START_TEST(a_signal_before_mpi_is_there_is_reported_by_rank_0)
 		check_has(output, " nodes=1 ranks=1 ");
 	}
 }
-END_TEST
 
-START_TEST(an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time)
+TEST(an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time)
 {
 	static const struct muster_mpi_module mpi = { .open = hang };
 	setenv("OMPI_COMM_WORLD_RANK", "0", 1);
@@ -474,25 +462,5 @@ START_TEST(an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time)
 	ck_assert_int_eq(end(start_job(&mpi)), MUSTER_EXIT_INCONCLUSIVE);
 	check_has(options.report, "\"interrupted\": \"MPI_Init did not return within ");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("process");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, commands_come_in_their_order_and_a_report_is_written, 0, 4);
-	tcase_add_test(tcase, a_process_that_hangs_is_ended_after_the_run_and_not_before);
-	tcase_add_test(tcase, a_worker_that_crashes_in_a_probe_is_replaced_and_named);
-	tcase_add_test(tcase, drivers_that_kill_a_worker_are_left_out_by_the_next_one);
-	tcase_add_test(tcase, a_worker_that_always_dies_is_not_started_for_ever);
-	tcase_add_test(tcase, a_signal_ends_the_run_with_a_report_of_what_was_measured);
-	tcase_add_loop_test(tcase, a_run_that_cannot_be_reported_does_not_begin, 0, 3);
-	tcase_add_test(tcase, no_command_gets_more_time_than_the_run_has_left);
-	tcase_add_test(tcase, findings_are_lines_for_log_collectors);
-	tcase_add_loop_test(tcase, a_signal_before_mpi_is_there_is_reported_by_rank_0, 0, 3);
-	tcase_add_test(tcase, an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time);
-	tcase_add_loop_test(tcase, the_journal_has_the_run_and_its_end, 0, 3);
-	tcase_add_loop_test(tcase, of_many_jobs_of_one_rank_the_first_reports, 0, 2);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

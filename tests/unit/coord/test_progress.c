@@ -56,7 +56,7 @@ static void show(int start_done, int drivers_done, int inventory_done)
 	muster_progress_show(&progress, done, 8);
 }
 
-START_TEST(quick_has_no_load_and_no_traffic)
+TEST(quick_has_no_load_and_no_traffic)
 {
 	int done[MUSTER_PHASE_COUNT] = { 8, 8, 8, 8 };
 	start("0");
@@ -73,9 +73,8 @@ START_TEST(quick_has_no_load_and_no_traffic)
 	muster_progress_show(&progress, done, 8);
 	ck_assert_str_eq(printed(), "muster: 1.5 s: traffic between ranks\n");
 }
-END_TEST
 
-START_TEST(without_a_terminal_each_phase_is_a_line_once)
+TEST(without_a_terminal_each_phase_is_a_line_once)
 {
 	start("0");
 	show(3, 0, 0);
@@ -93,20 +92,18 @@ START_TEST(without_a_terminal_each_phase_is_a_line_once)
 	muster_progress_end(&progress);
 	ck_assert_str_eq(printed(), "muster: 2.0 s: localisation all-reduces: 4\n");
 }
-END_TEST
 
-START_TEST(the_last_phase_is_shown_when_all_have_ended_it)
+TEST(the_last_phase_is_shown_when_all_have_ended_it)
 {
 	const int done[MUSTER_PHASE_COUNT] = { 8, 8, 8, 8, 8 };
 	start("0");
 	muster_progress_show(&progress, done, 8);
 	ck_assert_str_eq(printed(), "muster: 1.5 s: all-reduce\n");
 }
-END_TEST
 
 #define CLEAR "\r\033[K"
 
-START_TEST(on_a_terminal_one_line_moves)
+TEST(on_a_terminal_one_line_moves)
 {
 	start("1");
 	show(3, 0, 0);
@@ -130,7 +127,6 @@ START_TEST(on_a_terminal_one_line_moves)
 	muster_progress_say(&progress, "more");
 	ck_assert_str_eq(printed(), "muster: 1.7 s: more\n");
 }
-END_TEST
 
 #define UP "\033[A"
 
@@ -157,7 +153,7 @@ static const char *piped(void)
 	return caught_text;
 }
 
-START_TEST(through_a_pipe_whole_lines_move)
+TEST(through_a_pipe_whole_lines_move)
 {
 	char wanted[256], left[MUSTER_TIME_LEFT_MAX];
 	const int done[MUSTER_PHASE_COUNT] = { 3 };
@@ -182,7 +178,6 @@ START_TEST(through_a_pipe_whole_lines_move)
 	muster_progress_end(&progress);
 	ck_assert_str_eq(piped(), UP CLEAR);
 }
-END_TEST
 
 static const struct {
 	const char *name, *value;
@@ -193,16 +188,15 @@ static const struct {
 	{ "MUSTER_TERMINAL", "0", true }, /* it is a pipe, and the user knows where it ends */
 };
 
-START_TEST(no_escape_codes_where_they_could_end_in_a_file)
+TEST_EACH(no_escape_codes_where_they_could_end_in_a_file, surroundings)
 {
 	start_piped();
 	setenv(surroundings[_i].name, surroundings[_i].value, 1);
 	init();
 	ck_assert_int_eq(progress.way, surroundings[_i].moves ? MUSTER_WAY_FORWARDED : MUSTER_WAY_LINES);
 }
-END_TEST
 
-START_TEST(a_pipe_or_a_file_alone_gets_lines)
+TEST(a_pipe_or_a_file_alone_gets_lines)
 {
 	start_piped();
 	options.progress = MUSTER_PROGRESS_AUTO;
@@ -213,9 +207,8 @@ START_TEST(a_pipe_or_a_file_alone_gets_lines)
 	init();
 	ck_assert_int_eq(progress.way, MUSTER_WAY_LINES);
 }
-END_TEST
 
-START_TEST(off_is_off)
+TEST(off_is_off)
 {
 	start("1");
 	options.progress = MUSTER_PROGRESS_OFF;
@@ -225,9 +218,8 @@ START_TEST(off_is_off)
 	muster_progress_end(&progress);
 	ck_assert_str_eq(printed(), "");
 }
-END_TEST
 
-START_TEST(silent_progress_prints_nothing)
+TEST(silent_progress_prints_nothing)
 {
 	start("1");
 	progress.silent = true;
@@ -236,9 +228,8 @@ START_TEST(silent_progress_prints_nothing)
 	muster_progress_end(&progress);
 	ck_assert_str_eq(printed(), "");
 }
-END_TEST
 
-START_TEST(json_lines_are_never_for_a_terminal)
+TEST(json_lines_are_never_for_a_terminal)
 {
 	setenv("MUSTER_TERMINAL", "1", 1);
 	ck_assert(muster_on_terminal());
@@ -251,21 +242,5 @@ START_TEST(json_lines_are_never_for_a_terminal)
 	ck_assert_int_ge(dup2(fileno(tmpfile()), STDOUT_FILENO), 0);
 	ck_assert(!muster_on_terminal()); /* a file */
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("progress");
-	tcase_add_test(tcase, without_a_terminal_each_phase_is_a_line_once);
-	tcase_add_test(tcase, quick_has_no_load_and_no_traffic);
-	tcase_add_test(tcase, the_last_phase_is_shown_when_all_have_ended_it);
-	tcase_add_test(tcase, on_a_terminal_one_line_moves);
-	tcase_add_test(tcase, through_a_pipe_whole_lines_move);
-	tcase_add_loop_test(
-		tcase, no_escape_codes_where_they_could_end_in_a_file, 0, sizeof surroundings / sizeof *surroundings);
-	tcase_add_test(tcase, a_pipe_or_a_file_alone_gets_lines);
-	tcase_add_test(tcase, off_is_off);
-	tcase_add_test(tcase, silent_progress_prints_nothing);
-	tcase_add_test(tcase, json_lines_are_never_for_a_terminal);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -2,6 +2,7 @@
  *
  * The rank is one of two of a node and not its leader. The leader's answers are scripted, and so is the worker.
  */
+#include "check_main.h"
 #include "one_rank.h"
 
 #include "muster/report.h"
@@ -112,7 +113,7 @@ static enum muster_ring_end end_with_code(enum muster_code code, const struct re
 	return entered_with(1, NULL).end;
 }
 
-START_TEST(rank_0_learns_how_the_ring_ended_here)
+TEST_EACH(rank_0_learns_how_the_ring_ended_here, ends)
 {
 	struct muster_ring_failed failed;
 	script.answers = ends[_i].answers;
@@ -141,35 +142,31 @@ START_TEST(rank_0_learns_how_the_ring_ended_here)
 	ck_assert_int_eq(failed.ring.round, 0);
 	ck_assert_str_eq(failed.why, ends[_i].failed);
 }
-END_TEST
 
-START_TEST(a_ring_that_others_cancelled_is_no_failure_of_this_rank)
+TEST(a_ring_that_others_cancelled_is_no_failure_of_this_rank)
 {
 	const struct recorded *failed;
 	ck_assert_int_eq(end_with_code(MUSTER_ECALLEDOFF, &failed), MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(failed);
 	ck_assert(entered_with(1, NULL).can);
 }
-END_TEST
 
-START_TEST(a_rank_whose_time_is_over_does_not_accuse_itself)
+TEST_LOOP(a_rank_whose_time_is_over_does_not_accuse_itself, 0, 2)
 {
 	const struct recorded *failed;
 	ck_assert_int_eq(end_with_code(_i ? MUSTER_ESTALLED : MUSTER_ETIME, &failed), MUSTER_RING_LATE);
 	ck_assert_ptr_null(failed); /* the others are late too: rank 0 finds out who keeps them waiting */
 }
-END_TEST
 
-START_TEST(an_error_that_another_rank_caused_is_told_as_such)
+TEST(an_error_that_another_rank_caused_is_told_as_such)
 {
 	const struct recorded *failed;
 	ck_assert_int_eq(end_with_code(MUSTER_EREMOTE, &failed), MUSTER_RING_REMOTE);
 	ck_assert_ptr_nonnull(failed);
 	ck_assert_str_eq(entered_with(1, NULL).detail, "because");
 }
-END_TEST
 
-START_TEST(the_worker_is_told_its_place)
+TEST(the_worker_is_told_its_place)
 {
 	rounds[0] = member(2, false);
 	muster_ring_participate(&s);
@@ -186,9 +183,8 @@ START_TEST(the_worker_is_told_its_place)
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome()->ring, 6);
 }
-END_TEST
 
-START_TEST(the_first_rank_makes_the_id_and_has_the_figures)
+TEST(the_first_rank_makes_the_id_and_has_the_figures)
 {
 	const struct answer answers[] = {
 		{ "ring", "{\"done\":{\"code\":\"ok\",\"figures\":[{\"bytes\":8,\"rate\":1.5},{\"bytes\":16,\"rate\":2."
@@ -205,9 +201,8 @@ START_TEST(the_first_rank_makes_the_id_and_has_the_figures)
 	ck_assert_double_eq(muster_ring_figure_at(&after_first, 1).rate, 2.5);
 	ck_assert_uint_eq(after_second.figure_count, 0); /* it was not the first there */
 }
-END_TEST
 
-START_TEST(without_an_id_the_ring_does_not_run)
+TEST(without_an_id_the_ring_does_not_run)
 {
 	ring_id = "";
 	rounds[0] = member(2, false);
@@ -218,9 +213,8 @@ START_TEST(without_an_id_the_ring_does_not_run)
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 }
-END_TEST
 
-START_TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
+TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
 {
 	char line[128];
 	snprintf(line, sizeof line, "{\"done\":{\"code\":\"%s\",\"error\":\"cancelled: rank 1 died\"}}",
@@ -237,9 +231,8 @@ START_TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 1);
 }
-END_TEST
 
-START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either)
+TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either)
 {
 	const struct answer answers[] = { { "ring", "" }, { NULL, NULL } };
 	script.answers = answers;
@@ -252,9 +245,8 @@ START_TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_e
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 2);
 }
-END_TEST
 
-START_TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
+TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
 {
 	/* two rounds with an id each, and the end */
 	static const enum muster_phase ended[] = { MUSTER_PHASE_LOAD, MUSTER_PHASE_NONE, MUSTER_PHASE_RING,
@@ -271,9 +263,8 @@ START_TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
 	}
 	ck_assert_int_eq(entered, LENGTH(ended));
 }
-END_TEST
 
-START_TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
+TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 {
 	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };
 	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .ranks = 6, .why = "its GPU is in use" };
@@ -283,9 +274,8 @@ START_TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome()->detail, "its GPU is in use");
 }
-END_TEST
 
-START_TEST(a_rank_whose_leader_is_silent_says_so)
+TEST(a_rank_whose_leader_is_silent_says_so)
 {
 	silent = true;
 	muster_ring_participate(&s);
@@ -293,9 +283,8 @@ START_TEST(a_rank_whose_leader_is_silent_says_so)
 	ck_assert_str_eq(outcome()->detail, "no member list from rank 0");
 	ck_assert_double_le(r.now_ms, s.deadlines.silence + 1);
 }
-END_TEST
 
-START_TEST(a_place_that_comes_after_the_wait_is_given_back)
+TEST_LOOP(a_place_that_comes_after_the_wait_is_given_back, 0, 4)
 {
 	struct muster_ring_failed failed;
 	struct muster_packer place = { 0 };
@@ -324,9 +313,8 @@ START_TEST(a_place_that_comes_after_the_wait_is_given_back)
 		ck_assert_str_eq(failed.why, "rank 5: it did not wait any longer for its silent leader");
 	}
 }
-END_TEST
 
-START_TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
+TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
 {
 	struct muster_worker_ops ops = worker_ops;
 	ops.next_line = next_line_with_sample;
@@ -337,9 +325,8 @@ START_TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
 	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
-END_TEST
 
-START_TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
+TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
 {
 	struct muster_worker_ops ops = worker_ops;
 	ops.next_line = next_line_with_sample;
@@ -350,9 +337,8 @@ START_TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
-END_TEST
 
-START_TEST(a_second_full_ring_takes_the_place_of_the_first)
+TEST(a_second_full_ring_takes_the_place_of_the_first)
 {
 	struct muster_worker_ops ops = worker_ops;
 	ops.next_line = next_line_with_sample;
@@ -363,37 +349,13 @@ START_TEST(a_second_full_ring_takes_the_place_of_the_first)
 	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
 }
-END_TEST
 
 /* NCCL takes one instance of a GPU, so two of one bus id are told as one GPU. */
-START_TEST(a_mig_instance_is_told_as_its_whole_gpu)
+TEST(a_mig_instance_is_told_as_its_whole_gpu)
 {
 	s.worker.answer.uuid = "MIG-5";
 	muster_ring_participate(&s);
 	ck_assert_str_eq(entered_with(0, NULL).uuid, "0001:00:00.0");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("ring_participant");
-	tcase_add_checked_fixture(tcase, setup, one_rank_done);
-	tcase_add_loop_test(tcase, rank_0_learns_how_the_ring_ended_here, 0, LENGTH(ends));
-	tcase_add_test(tcase, a_ring_that_others_cancelled_is_no_failure_of_this_rank);
-	tcase_add_loop_test(tcase, a_rank_whose_time_is_over_does_not_accuse_itself, 0, 2);
-	tcase_add_test(tcase, an_error_that_another_rank_caused_is_told_as_such);
-	tcase_add_test(tcase, the_worker_is_told_its_place);
-	tcase_add_test(tcase, a_mig_instance_is_told_as_its_whole_gpu);
-	tcase_add_test(tcase, the_first_rank_makes_the_id_and_has_the_figures);
-	tcase_add_test(tcase, without_an_id_the_ring_does_not_run);
-	tcase_add_test(tcase, a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once);
-	tcase_add_test(tcase, a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either);
-	tcase_add_test(tcase, the_first_ring_begins_a_phase_and_one_that_went_well_ends_it);
-	tcase_add_test(tcase, an_idle_rank_waits_and_an_excluded_one_says_why);
-	tcase_add_test(tcase, a_rank_whose_leader_is_silent_says_so);
-	tcase_add_loop_test(tcase, a_place_that_comes_after_the_wait_is_given_back, 0, 4);
-	tcase_add_test(tcase, samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do);
-	tcase_add_test(tcase, samples_of_a_full_ring_stay_when_there_is_no_other);
-	tcase_add_test(tcase, a_second_full_ring_takes_the_place_of_the_first);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = one_rank_done)

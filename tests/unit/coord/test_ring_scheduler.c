@@ -2,6 +2,7 @@
  *
  * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.
  */
+#include "check_main.h"
 #include "scheduler_fixture.h"
 
 #include <math.h>
@@ -117,7 +118,7 @@ static void fail_full_ring(void)
 	ck_assert_int_eq(place.deadline_ms, (int)deadlines.trial);
 }
 
-START_TEST(a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds)
+TEST(a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds)
 {
 	start(4, 1);
 	fail_full_ring();
@@ -131,9 +132,8 @@ START_TEST(a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds)
 	ck_assert(place.trial);
 	ck_assert_int_eq(place.deadline_ms, 21000);
 }
-END_TEST
 
-START_TEST(a_round_that_slow_trials_leave_no_time_for_is_not_begun)
+TEST_LOOP(a_round_that_slow_trials_leave_no_time_for_is_not_begun, 0, 2)
 {
 	start(4, 1);
 	fail_full_ring();
@@ -142,11 +142,10 @@ START_TEST(a_round_that_slow_trials_leave_no_time_for_is_not_begun)
 	ck_assert_int_eq(place.role, _i ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
 	ck_assert(place.trial == (_i == 1));
 }
-END_TEST
 
 /* The report has full time whatever the scale: 1.8 s of 2 s at a scale of 0.2 are 9 s of 10, which is enough to count
  * as a failure of trials that ran out of time when none passed. */
-START_TEST(trials_are_reported_in_full_time)
+TEST_LOOP(trials_are_reported_in_full_time, 0, 2)
 {
 	static const double scales[] = { 1, 0.2 };
 	double scale = scales[_i];
@@ -165,9 +164,8 @@ START_TEST(trials_are_reported_in_full_time)
 	/* all of them failed: no ring of other nodes is left to try */
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 }
-END_TEST
 
-START_TEST(trials_that_had_too_little_time_are_tried_again)
+TEST(trials_that_had_too_little_time_are_tried_again)
 {
 	start(4, 0.2);
 	fail_full_ring();
@@ -177,9 +175,8 @@ START_TEST(trials_that_had_too_little_time_are_tried_again)
 	ck_assert(place.trial);
 	ck_assert_int_eq(place.ranks, 1);
 }
-END_TEST
 
-START_TEST(the_nodes_that_failed_alone_are_not_in_the_last_ring)
+TEST_LOOP(the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4)
 {
 	start(4, 1);
 	fail_full_ring();
@@ -198,11 +195,10 @@ START_TEST(the_nodes_that_failed_alone_are_not_in_the_last_ring)
 	play(5000);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 }
-END_TEST
 
 /* The ring of those that are left is in the report, at the size of the trials, and when it fails its nodes are tried
  * again. */
-START_TEST(the_last_ring_is_evidence)
+TEST_LOOP(the_last_ring_is_evidence, 0, 2)
 {
 	static const struct muster_ring_figure trial[] = { { 4096, 80 } },
 					       full[] = { { 1024, 40 }, { 4096, 70 }, { 8192, 90 } };
@@ -234,10 +230,9 @@ START_TEST(the_last_ring_is_evidence)
 	ck_assert_double_eq(rest->seconds, 20);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 }
-END_TEST
 
 /* One of two nodes is slower than one node may be. */
-START_TEST(a_node_below_its_own_floor_is_not_in_the_last_ring)
+TEST_LOOP(a_node_below_its_own_floor_is_not_in_the_last_ring, 0, 2)
 {
 	static const struct muster_ring_figure slow[] = { { 4096, 8 } }, fast[] = { { 4096, 160 } };
 	start(2, 1);
@@ -255,10 +250,9 @@ START_TEST(a_node_below_its_own_floor_is_not_in_the_last_ring)
 	play(2000);
 	ck_assert_str_eq(said, _i ? "localisation all-reduces: 1" : "an all-reduce of the remaining 1 nodes");
 }
-END_TEST
 
 /* Ranks of one fabric are one domain; a node without a fabric is one of its own. */
-START_TEST(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks)
+TEST_LOOP(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks, 0, 5)
 {
 	static const struct {
 		const char *fabrics[4];
@@ -278,9 +272,8 @@ START_TEST(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks)
 	play(1000);
 	ck_assert_uint_eq(asked_domains, cases[_i].domains);
 }
-END_TEST
 
-START_TEST(a_ring_is_repeated_without_the_rank_that_crashed)
+TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 {
 	start(4, 1);
 	play(0);
@@ -295,10 +288,9 @@ START_TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 	ck_assert_int_eq(place.nodes, 3);
 	ck_assert_str_eq(said, "the all-reduce of 4 ranks failed: rank 3: remote error");
 }
-END_TEST
 
 /* The figures of the ring's first rank count, for each floor those of its size. */
-START_TEST(a_full_ring_below_a_floor_is_slow)
+TEST_LOOP(a_full_ring_below_a_floor_is_slow, 0, 6)
 {
 	static const struct {
 		struct muster_floor floors[2];
@@ -326,9 +318,8 @@ START_TEST(a_full_ring_below_a_floor_is_slow)
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER); /* and no trials */
 	ck_assert_str_eq(said, cases[_i].slow ? "the all-reduce of 4 ranks is slow" : "");
 }
-END_TEST
 
-START_TEST(trials_are_reported_with_their_end_and_their_rate)
+TEST_LOOP(trials_are_reported_with_their_end_and_their_rate, 0, 6)
 {
 	static const struct muster_ring_figure figures[] = { { 1024, 40 }, { 4096, 80 } };
 	static const struct {
@@ -357,10 +348,9 @@ START_TEST(trials_are_reported_with_their_end_and_their_rate)
 	ck_assert_double_eq(run.trials[1].busbw_gbps, 80); /* of the largest message */
 	ck_assert_ptr_null(run.trials[1].why);
 }
-END_TEST
 
 /* Of an odd number of nodes one is in no pair. */
-START_TEST(a_node_that_is_idle_is_in_no_trial)
+TEST_LOOP(a_node_that_is_idle_is_in_no_trial, 0, 2)
 {
 	start(3 + 2 * _i, 1);
 	play(0);
@@ -385,7 +375,6 @@ START_TEST(a_node_that_is_idle_is_in_no_trial)
 	}
 	ck_assert_uint_gt(run.trial_count, (size_t)ranks);
 }
-END_TEST
 
 /* ---- rings that have failed ---- */
 
@@ -423,7 +412,7 @@ static void ring_failed(int rank, int round)
 				   { MUSTER_BARRIER_RING, probe_index, round }, rank, "the worker crashed" });
 }
 
-START_TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
+TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
 {
 	start(4, 1);
 	play(0);
@@ -436,9 +425,8 @@ START_TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
 	ring_failed(3, 0);
 	ck_assert_int_eq(r.count, before);
 }
-END_TEST
 
-START_TEST(a_failure_that_comes_too_late_cancels_nothing)
+TEST(a_failure_that_comes_too_late_cancels_nothing)
 {
 	start(4, 1);
 	play(0);
@@ -454,10 +442,9 @@ START_TEST(a_failure_that_comes_too_late_cancels_nothing)
 	muster_ring_scheduler_lost_node(scheduler, 2, "dead");
 	ck_assert_int_eq(r.count, before);
 }
-END_TEST
 
 /* _i: before the first ring, in the first ring, in trials of one node each */
-START_TEST(a_dead_leader_fails_the_ring_of_its_ranks)
+TEST_LOOP(a_dead_leader_fails_the_ring_of_its_ranks, 0, 3)
 {
 	start(4, 1);
 	if (_i == 1)
@@ -469,18 +456,16 @@ START_TEST(a_dead_leader_fails_the_ring_of_its_ranks)
 	ck_assert_str_eq(told_rank_0(MUSTER_TAG_CANCEL), _i == 1 ? "no further message from rank 3" : "-");
 	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 1), _i == 1 ? "no further message from rank 3" : "-");
 }
-END_TEST
 
 /* ---- time ---- */
 
-START_TEST(without_localisation_a_ring_has_its_full_deadline)
+TEST(without_localisation_a_ring_has_its_full_deadline)
 {
 	start(4, 1);
 	context.localise = MUSTER_LOCALISE_OFF;
 	play(LIMIT_MS - deadlines.last_ring - 1000); /* no other ring follows that it could take the time from */
 	ck_assert_int_eq(place.deadline_ms, scheduler->probe->deadline_ms);
 }
-END_TEST
 
 static const struct {
 	double left_ms;         /* for rings */
@@ -492,17 +477,16 @@ static const struct {
 	{ -10, 4, -1 },
 };
 
-START_TEST(a_first_ring_leaves_time_for_trials)
+TEST_EACH(a_first_ring_leaves_time_for_trials, first_rings)
 {
 	start(first_rings[_i].nodes, 1);
 	play(LIMIT_MS - deadlines.last_ring - first_rings[_i].left_ms);
 	int wanted = first_rings[_i].deadline_ms;
 	ck_assert_int_eq(place.deadline_ms, wanted == 0 ? scheduler->probe->deadline_ms : wanted < 0 ? 0 : wanted);
 }
-END_TEST
 
 /* Ranks 1 to 3 leave the rings before the trials of pairs. */
-START_TEST(a_trial_that_nobody_is_in_says_so)
+TEST(a_trial_that_nobody_is_in_says_so)
 {
 	start(4, 1);
 	fail_full_ring();
@@ -524,7 +508,6 @@ START_TEST(a_trial_that_nobody_is_in_says_so)
 			strcmp(trial->nodes[0], "n0") == 0 ? "rank 0: no memory" : "none of its ranks can take part");
 	}
 }
-END_TEST
 
 /* ---- which rings follow ---- */
 
@@ -546,7 +529,7 @@ static const struct {
 	{ MUSTER_LOCALISE_OFF, 4, false, true, false, "" },
 };
 
-START_TEST(localisation_is_as_wanted)
+TEST_EACH(localisation_is_as_wanted, wanted)
 {
 	static const struct muster_ring_figure figures[] = { { 1024, 40 } };
 	start(wanted[_i].nodes, 1);
@@ -562,10 +545,9 @@ START_TEST(localisation_is_as_wanted)
 	ck_assert(place.trial == wanted[_i].trials);
 	ck_assert_str_eq(said, wanted[_i].said);
 }
-END_TEST
 
 /* Of ranks that only waited for others none is named, unless it is the only one; a rank that says more of itself is. */
-START_TEST(a_failed_ring_names_a_rank_only_with_evidence_against_it)
+TEST_LOOP(a_failed_ring_names_a_rank_only_with_evidence_against_it, 0, 5)
 {
 	static const struct {
 		enum muster_ring_end ends[4];
@@ -591,7 +573,6 @@ START_TEST(a_failed_ring_names_a_rank_only_with_evidence_against_it)
 	snprintf(text, sizeof text, "the all-reduce of 4 ranks failed: %s", cases[_i].said);
 	ck_assert_str_eq(said, text);
 }
-END_TEST
 
 static const struct {
 	bool over;
@@ -606,7 +587,7 @@ static const struct {
 	{ true, MUSTER_BARRIER_RING_ID, 0, MUSTER_ROLE_OVER, NULL }, /* no place, but no id */
 };
 
-START_TEST(a_node_that_is_too_late_gets_an_answer)
+TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
 {
 	struct muster_packer p = { 0 };
 	struct muster_ring_place answer;
@@ -626,9 +607,8 @@ START_TEST(a_node_that_is_too_late_gets_an_answer)
 	}
 	muster_packer_done(&p);
 }
-END_TEST
 
-START_TEST(an_id_goes_to_the_ranks_of_its_ring)
+TEST(an_id_goes_to_the_ranks_of_its_ring)
 {
 	struct muster_barrier_entry entries[4];
 	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0 }, .entries = entries };
@@ -654,12 +634,11 @@ START_TEST(an_id_goes_to_the_ranks_of_its_ring)
 	for (int rank = 0; rank < 4; rank++)
 		free(entries[rank].bytes);
 }
-END_TEST
 
 /* ---- payloads ---- */
 
 /* Who has entered without a payload that can be read is not ready, and who has not entered is not counted. */
-START_TEST(ranks_that_have_not_entered_are_left_out)
+TEST(ranks_that_have_not_entered_are_left_out)
 {
 	struct muster_barrier_entry entries[3] = { { .here = true }, { .here = false }, { .here = true } };
 	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0 }, .entries = entries };
@@ -688,10 +667,9 @@ START_TEST(ranks_that_have_not_entered_are_left_out)
 	muster_packer_done(&packed[0]);
 	muster_packer_done(&packed[1]);
 }
-END_TEST
 
 /* Rank 0 takes each rank's payload once, from the leader of its own node. */
-START_TEST(a_leader_speaks_for_the_ranks_of_its_node)
+TEST_LOOP(a_leader_speaks_for_the_ranks_of_its_node, 0, 2)
 {
 	static const char hello[] = "hello", other[] = "other";
 	struct muster_barrier_entry entries[2] = { { .here = true }, { .here = true } };
@@ -721,11 +699,12 @@ START_TEST(a_leader_speaks_for_the_ranks_of_its_node)
 	}
 	muster_ring_entries_done(&read);
 }
-END_TEST
 
 /* ---- ranks that are excluded ---- */
 
-START_TEST(of_two_ranks_with_one_gpu_the_first_is_in_the_ring)
+static const struct test_fixture bare = { 0 };
+
+TEST_WITH(of_two_ranks_with_one_gpu_the_first_is_in_the_ring, .end = 1, .fixture = &bare)
 {
 	struct muster_ring_entry items[] = { { .rank = 4 }, { .rank = 5 }, { .rank = 6, .node = 1 } };
 	struct muster_ring_entries entries = { .items = items, .count = 3 };
@@ -736,7 +715,6 @@ START_TEST(of_two_ranks_with_one_gpu_the_first_is_in_the_ring)
 	ck_assert_str_eq(items[1].why, "excluded from the all-reduce: the rank would share GPU GPU-7 with rank 4");
 	ck_assert_ptr_null(items[2].why); /* another node */
 }
-END_TEST
 
 static const struct {
 	const char *versions; /* of each rank, one character; '-': none */
@@ -752,7 +730,7 @@ static const struct {
 	{ "----", "", NULL },
 };
 
-START_TEST(ranks_with_another_version_than_most_are_excluded)
+TEST_WITH(ranks_with_another_version_than_most_are_excluded, .end = LENGTH(mixtures), .fixture = &bare)
 {
 	static const char *const names[] = { "a", "b", "c" };
 	struct muster_ring_entry items[4] = { { .rank = 0 }, { .rank = 1 }, { .rank = 2 }, { .rank = 3 } };
@@ -772,10 +750,9 @@ START_TEST(ranks_with_another_version_than_most_are_excluded)
 	ck_assert_str_eq(excluded, mixtures[_i].excluded);
 	ck_assert_pstr_eq(first, mixtures[_i].why);
 }
-END_TEST
 
 /* So many versions are no state of a cluster; those behind the 64th do not count. */
-START_TEST(more_versions_than_anyone_has_are_not_counted)
+TEST_WITH(more_versions_than_anyone_has_are_not_counted, .end = 1, .fixture = &bare)
 {
 	enum { VERSIONS = 65, RANKS = 68 };
 	static char names[VERSIONS][8];
@@ -792,10 +769,9 @@ START_TEST(more_versions_than_anyone_has_are_not_counted)
 	ck_assert_str_eq(
 		items[RANKS - 1].why, "excluded from the all-reduce: rank.nccl_version v64, other ranks v0 (1 : 2)");
 }
-END_TEST
 
 /* _i: how far the two ranks are apart */
-START_TEST(ranks_that_are_far_apart_may_share_a_gpu_too)
+TEST_WITH(ranks_that_are_far_apart_may_share_a_gpu_too, .end = 4, .fixture = &bare)
 {
 	static const int distances[] = { 1, 64, 65, 1024 };
 	static struct muster_ring_entry items[2048];
@@ -811,48 +787,5 @@ START_TEST(ranks_that_are_far_apart_may_share_a_gpu_too)
 	ck_assert_str_eq(
 		items[second].why, "excluded from the all-reduce: the rank would share GPU GPU-7 with rank 1023");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("ring_scheduler");
-	TCase *tcase = tcase_create("rounds");
-	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_test(tcase, a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds);
-	tcase_add_loop_test(tcase, a_round_that_slow_trials_leave_no_time_for_is_not_begun, 0, 2);
-	tcase_add_loop_test(tcase, trials_are_reported_in_full_time, 0, 2);
-	tcase_add_test(tcase, trials_that_had_too_little_time_are_tried_again);
-	tcase_add_loop_test(tcase, the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4);
-	tcase_add_loop_test(tcase, the_last_ring_is_evidence, 0, 2);
-	tcase_add_loop_test(tcase, a_node_below_its_own_floor_is_not_in_the_last_ring, 0, 2);
-	tcase_add_loop_test(tcase, floors_are_asked_for_with_the_nvlink_domains_of_all_ranks, 0, 5);
-	tcase_add_test(tcase, a_ring_is_repeated_without_the_rank_that_crashed);
-	tcase_add_loop_test(tcase, a_full_ring_below_a_floor_is_slow, 0, 6);
-	tcase_add_loop_test(tcase, trials_are_reported_with_their_end_and_their_rate, 0, 6);
-	tcase_add_loop_test(tcase, a_node_that_is_idle_is_in_no_trial, 0, 2);
-	tcase_add_test(tcase, a_failed_ring_is_cancelled_once_for_its_other_ranks);
-	tcase_add_test(tcase, a_failure_that_comes_too_late_cancels_nothing);
-	tcase_add_loop_test(tcase, a_dead_leader_fails_the_ring_of_its_ranks, 0, 3);
-	tcase_add_test(tcase, without_localisation_a_ring_has_its_full_deadline);
-	tcase_add_loop_test(tcase, a_first_ring_leaves_time_for_trials, 0, LENGTH(first_rings));
-	tcase_add_test(tcase, a_trial_that_nobody_is_in_says_so);
-	tcase_add_loop_test(tcase, localisation_is_as_wanted, 0, LENGTH(wanted));
-	tcase_add_loop_test(tcase, a_failed_ring_names_a_rank_only_with_evidence_against_it, 0, 5);
-	tcase_add_loop_test(tcase, a_node_that_is_too_late_gets_an_answer, 0, LENGTH(late));
-	tcase_add_test(tcase, an_id_goes_to_the_ranks_of_its_ring);
-	tcase_add_test(tcase, ranks_that_have_not_entered_are_left_out);
-	tcase_add_loop_test(tcase, a_leader_speaks_for_the_ranks_of_its_node, 0, 2);
-	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("excluded");
-	tcase_add_test(tcase, of_two_ranks_with_one_gpu_the_first_is_in_the_ring);
-	tcase_add_test(tcase, more_versions_than_anyone_has_are_not_counted);
-	tcase_add_loop_test(tcase, ranks_that_are_far_apart_may_share_a_gpu_too, 0, 4);
-	tcase_add_loop_test(
-		tcase, ranks_with_another_version_than_most_are_excluded, 0, (int)(sizeof mixtures / sizeof *mixtures));
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.teardown = teardown)

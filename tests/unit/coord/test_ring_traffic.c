@@ -2,6 +2,7 @@
  *
  * Two or more ranks a node. A round is a barrier that ranks have entered; each rank's answer is kept.
  */
+#include "check_main.h"
 #include "scheduler_fixture.h"
 
 static bool absent[RANKS_MAX];
@@ -157,7 +158,7 @@ static void check_rounds(const char *const *expected)
 	}
 }
 
-START_TEST(pairs_come_first_and_then_what_all_ranks_do)
+TEST(pairs_come_first_and_then_what_all_ranks_do)
 {
 	start(2, 4, MUSTER_STANDARD);
 	play_ring();
@@ -168,27 +169,24 @@ START_TEST(pairs_come_first_and_then_what_all_ranks_do)
 	check_rounds((const char *const[]){
 		"edge 0-1 2-3 4-5 6-7", "edge 0-3 1-2 4-7 5-6", "rail 0-4 1-5 2-6 3-7", "all", "over ", NULL });
 }
-END_TEST
 
-START_TEST(the_profile_full_has_all_pairs_and_quick_has_none)
+TEST_LOOP(the_profile_full_has_all_pairs_and_quick_has_none, 0, 2)
 {
 	start(1, 4, _i ? MUSTER_FULL : MUSTER_QUICK);
 	play_ring();
 	check_rounds(_i ? (const char *const[]){ "edge 0-1 2-3", "edge 0-3 1-2", "pair 0-2 1-3", "all", "over ", NULL }
 			: (const char *const[]){ "over ", NULL });
 }
-END_TEST
 
-START_TEST(one_rank_has_no_pairs)
+TEST(one_rank_has_no_pairs)
 {
 	start(1, 1, MUSTER_STANDARD);
 	play_ring();
 	check_rounds((const char *const[]){ "all", "over ", NULL });
 }
-END_TEST
 
 /* The ring is without rank 1: numbers in the ring are not those in the job, and a rail joins like positions. */
-START_TEST(ranks_are_numbered_as_in_the_ring)
+TEST(ranks_are_numbered_as_in_the_ring)
 {
 	start(2, 3, MUSTER_STANDARD);
 	ready[1].can = false;
@@ -204,7 +202,6 @@ START_TEST(ranks_are_numbered_as_in_the_ring)
 	ck_assert_str_eq(whys[0], "");
 	ck_assert_str_eq(whys[1], "no all-reduce with this rank went well");
 }
-END_TEST
 
 /* how rank 2 ends in the first round, and the partner with it */
 static const struct {
@@ -216,7 +213,7 @@ static const struct {
 	{ MUSTER_RING_CRASHED, MUSTER_RING_OK, false }, /* after the partner had done its part */
 };
 
-START_TEST(a_failure_costs_the_pair_and_what_needs_all)
+TEST_EACH(a_failure_costs_the_pair_and_what_needs_all, failures)
 {
 	start(2, 4, MUSTER_STANDARD);
 	play_ring();
@@ -231,9 +228,8 @@ START_TEST(a_failure_costs_the_pair_and_what_needs_all)
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
 	ck_assert_str_eq(whys[2], "");
 }
-END_TEST
 
-START_TEST(a_rank_from_which_nothing_comes_is_out)
+TEST(a_rank_from_which_nothing_comes_is_out)
 {
 	start(1, 4, MUSTER_STANDARD);
 	play_ring();
@@ -245,9 +241,8 @@ START_TEST(a_rank_from_which_nothing_comes_is_out)
 		"not all ranks of the all-reduce are needed; rank 1 (n0): no further message from this rank";
 	check_rounds((const char *const[]){ why, "over ", NULL }); /* edges 0-3 and 1-2 have one who is out */
 }
-END_TEST
 
-START_TEST(a_rank_may_break_in_a_round_of_all)
+TEST(a_rank_may_break_in_a_round_of_all)
 {
 	start(1, 2, MUSTER_STANDARD);
 	play_ring();
@@ -263,7 +258,6 @@ START_TEST(a_rank_may_break_in_a_round_of_all)
 	skip_each();
 	ck_assert_str_eq(round_text(), "over ");
 }
-END_TEST
 
 /* The first round of ranks by themselves. */
 static void play_to_each(void)
@@ -274,7 +268,7 @@ static void play_to_each(void)
 	ck_assert_int_eq(shape(0), MUSTER_TRAFFIC_EACH);
 }
 
-START_TEST(ranks_by_themselves_go_on_without_one_that_is_lost)
+TEST(ranks_by_themselves_go_on_without_one_that_is_lost)
 {
 	start(1, 4, MUSTER_STANDARD);
 	play_to_each();
@@ -291,9 +285,8 @@ START_TEST(ranks_by_themselves_go_on_without_one_that_is_lost)
 	play();
 	ck_assert_str_eq(round_text(), "over ");
 }
-END_TEST
 
-START_TEST(ranks_by_themselves_need_no_communicator)
+TEST(ranks_by_themselves_need_no_communicator)
 {
 	start(1, 3, MUSTER_STANDARD);
 	play_ring();
@@ -306,9 +299,8 @@ START_TEST(ranks_by_themselves_need_no_communicator)
 	for (int rank = 0; rank < 3; rank++)
 		ck_assert_int_eq(places[rank].role, MUSTER_ROLE_TRAFFIC);
 }
-END_TEST
 
-START_TEST(without_time_no_round_begins)
+TEST_LOOP(without_time_no_round_begins, 0, 2)
 {
 	start(2, 2, MUSTER_STANDARD);
 	play_ring();
@@ -320,9 +312,8 @@ START_TEST(without_time_no_round_begins)
 	play();
 	ck_assert_str_eq(round_text(), _i ? "all" : "not no time left before the run's deadline");
 }
-END_TEST
 
-START_TEST(without_a_ring_that_went_well_there_is_no_traffic)
+TEST(without_a_ring_that_went_well_there_is_no_traffic)
 {
 	start(1, 2, MUSTER_STANDARD);
 	play();
@@ -331,9 +322,8 @@ START_TEST(without_a_ring_that_went_well_there_is_no_traffic)
 	play();
 	ck_assert_str_eq(round_text(), "over no all-reduce with this rank went well");
 }
-END_TEST
 
-START_TEST(traffic_follows_the_ring_that_was_repeated)
+TEST(traffic_follows_the_ring_that_was_repeated)
 {
 	start(1, 4, MUSTER_STANDARD);
 	play();
@@ -347,9 +337,8 @@ START_TEST(traffic_follows_the_ring_that_was_repeated)
 	play();
 	check_rounds((const char *const[]){ "edge 0-1", "edge 1-2", "edge 0-2", "all", "over ", NULL });
 }
-END_TEST
 
-START_TEST(traffic_comes_before_the_trials)
+TEST(traffic_comes_before_the_trials)
 {
 	start(2, 1, MUSTER_STANDARD);
 	context.localise = MUSTER_LOCALISE_ALWAYS;
@@ -360,9 +349,8 @@ START_TEST(traffic_comes_before_the_trials)
 	ck_assert(places[0].trial);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_MEMBER);
 }
-END_TEST
 
-START_TEST(trials_after_traffic_are_without_those_who_were_in_no_ring)
+TEST(trials_after_traffic_are_without_those_who_were_in_no_ring)
 {
 	start(2, 2, MUSTER_STANDARD);
 	context.localise = MUSTER_LOCALISE_ALWAYS;
@@ -375,7 +363,6 @@ START_TEST(trials_after_traffic_are_without_those_who_were_in_no_ring)
 	ck_assert_int_eq(places[2].ranks, 1);
 	ck_assert_int_eq(places[3].role, MUSTER_ROLE_IDLE);
 }
-END_TEST
 
 /* ---- cancelled rounds ---- */
 
@@ -407,7 +394,7 @@ static const char *after_failed(int rank)
 	return cancelled;
 }
 
-START_TEST(a_failure_is_told_to_the_partner_alone_and_once)
+TEST(a_failure_is_told_to_the_partner_alone_and_once)
 {
 	start(2, 4, MUSTER_STANDARD);
 	play_ring();
@@ -421,9 +408,8 @@ START_TEST(a_failure_is_told_to_the_partner_alone_and_once)
 	ck_assert_str_eq(after_failed(0), "");          /* it is in no pair any more */
 	ck_assert_str_eq(after_failed(4), "7: hurt; "); /* and this is another round */
 }
-END_TEST
 
-START_TEST(a_failure_in_a_round_of_all_is_told_to_all_others)
+TEST(a_failure_in_a_round_of_all_is_told_to_all_others)
 {
 	start(1, 3, MUSTER_STANDARD);
 	play_ring();
@@ -432,17 +418,15 @@ START_TEST(a_failure_in_a_round_of_all_is_told_to_all_others)
 	ck_assert_str_eq(after_failed(1), "0: hurt; 2: hurt; ");
 	ck_assert_str_eq(after_failed(2), "");
 }
-END_TEST
 
-START_TEST(a_failure_of_a_rank_by_itself_is_told_to_no_other)
+TEST(a_failure_of_a_rank_by_itself_is_told_to_no_other)
 {
 	start(1, 3, MUSTER_STANDARD);
 	play_to_each();
 	ck_assert_str_eq(after_failed(1), "");
 }
-END_TEST
 
-START_TEST(a_dead_leader_takes_its_ranks_out_of_their_pairs)
+TEST(a_dead_leader_takes_its_ranks_out_of_their_pairs)
 {
 	start(2, 2, MUSTER_STANDARD);
 	play_ring();
@@ -455,29 +439,5 @@ START_TEST(a_dead_leader_takes_its_ranks_out_of_their_pairs)
 	read_answers(from, MUSTER_TAG_CANCEL, read_cancelled);
 	ck_assert_str_eq(cancelled, "0: silent; 1: silent; ");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("ring_traffic");
-	tcase_add_checked_fixture(tcase, NULL, teardown);
-	tcase_add_test(tcase, pairs_come_first_and_then_what_all_ranks_do);
-	tcase_add_loop_test(tcase, the_profile_full_has_all_pairs_and_quick_has_none, 0, 2);
-	tcase_add_test(tcase, one_rank_has_no_pairs);
-	tcase_add_test(tcase, ranks_are_numbered_as_in_the_ring);
-	tcase_add_loop_test(tcase, a_failure_costs_the_pair_and_what_needs_all, 0, LENGTH(failures));
-	tcase_add_test(tcase, a_rank_from_which_nothing_comes_is_out);
-	tcase_add_test(tcase, a_rank_may_break_in_a_round_of_all);
-	tcase_add_test(tcase, ranks_by_themselves_go_on_without_one_that_is_lost);
-	tcase_add_test(tcase, ranks_by_themselves_need_no_communicator);
-	tcase_add_test(tcase, a_failure_of_a_rank_by_itself_is_told_to_no_other);
-	tcase_add_loop_test(tcase, without_time_no_round_begins, 0, 2);
-	tcase_add_test(tcase, without_a_ring_that_went_well_there_is_no_traffic);
-	tcase_add_test(tcase, traffic_follows_the_ring_that_was_repeated);
-	tcase_add_test(tcase, traffic_comes_before_the_trials);
-	tcase_add_test(tcase, trials_after_traffic_are_without_those_who_were_in_no_ring);
-	tcase_add_test(tcase, a_failure_is_told_to_the_partner_alone_and_once);
-	tcase_add_test(tcase, a_failure_in_a_round_of_all_is_told_to_all_others);
-	tcase_add_test(tcase, a_dead_leader_takes_its_ranks_out_of_their_pairs);
-	return check_main(tcase);
-}
+TEST_MAIN(.teardown = teardown)

@@ -22,7 +22,7 @@ static const struct {
 	{ SIGXCPU, "SIGXCPU" },
 };
 
-START_TEST(the_first_signal_is_recorded_with_its_time)
+TEST_EACH(the_first_signal_is_recorded_with_its_time, known)
 {
 	double at_ms = -1, before_ms = muster_now_ms();
 	muster_signals_listen();
@@ -38,9 +38,8 @@ START_TEST(the_first_signal_is_recorded_with_its_time)
 	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i].number);
 	ck_assert_double_eq(at_ms, first_ms);
 }
-END_TEST
 
-START_TEST(a_signal_that_is_ignored_stays_so)
+TEST(a_signal_that_is_ignored_stays_so)
 {
 	signal(SIGHUP, SIG_IGN);
 	muster_signals_listen();
@@ -48,10 +47,9 @@ START_TEST(a_signal_that_is_ignored_stays_so)
 	ck_assert_int_eq(muster_signals_received(NULL), 0);
 	ck_assert_str_eq(muster_signals_name(SIGWINCH), "a signal");
 }
-END_TEST
 
 /* Expected to exit with MUSTER_EXIT_INCONCLUSIVE. */
-START_TEST(another_signal_after_more_than_a_second_ends_the_process)
+TEST_WITH(another_signal_after_more_than_a_second_ends_the_process, .end = 1, .status = MUSTER_EXIT_INCONCLUSIVE)
 {
 	muster_signals_listen();
 	raise(SIGTERM);
@@ -60,7 +58,6 @@ START_TEST(another_signal_after_more_than_a_second_ends_the_process)
 	raise(SIGTERM);
 	_exit(0);
 }
-END_TEST
 
 /* ---- the watch ---- */
 
@@ -75,7 +72,7 @@ static void late(void *arg, int signal_number)
 }
 
 /* Expected to exit with 100. */
-START_TEST(a_call_that_hangs_is_late_at_its_time)
+TEST_WITH(a_call_that_hangs_is_late_at_its_time, .end = 1, .status = 100)
 {
 	muster_signals_listen();
 	began_ms = muster_now_ms();
@@ -83,10 +80,9 @@ START_TEST(a_call_that_hangs_is_late_at_its_time)
 	sleep(20);
 	_exit(0);
 }
-END_TEST
 
 /* Expected to exit with SIGUSR1. */
-START_TEST(a_call_that_hangs_is_late_when_a_signal_comes)
+TEST_WITH(a_call_that_hangs_is_late_when_a_signal_comes, .end = 2, .status = SIGUSR1)
 {
 	muster_signals_listen();
 	began_ms = muster_now_ms();
@@ -98,9 +94,8 @@ START_TEST(a_call_that_hangs_is_late_when_a_signal_comes)
 	for (;;)
 		sleep(20);
 }
-END_TEST
 
-START_TEST(a_call_that_returns_in_time_is_not_late)
+TEST(a_call_that_returns_in_time_is_not_late)
 {
 	muster_signals_listen();
 	muster_signals_watch_end(); /* without a watch: nothing */
@@ -114,17 +109,5 @@ START_TEST(a_call_that_returns_in_time_is_not_late)
 	raise(SIGTERM);
 	ck_assert_int_eq(muster_signals_received(NULL), SIGTERM);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("signals");
-	tcase_set_timeout(tcase, 30);
-	tcase_add_loop_test(tcase, the_first_signal_is_recorded_with_its_time, 0, LENGTH(known));
-	tcase_add_test(tcase, a_signal_that_is_ignored_stays_so);
-	tcase_add_exit_test(tcase, another_signal_after_more_than_a_second_ends_the_process, MUSTER_EXIT_INCONCLUSIVE);
-	tcase_add_exit_test(tcase, a_call_that_hangs_is_late_at_its_time, 100);
-	tcase_add_loop_exit_test(tcase, a_call_that_hangs_is_late_when_a_signal_comes, SIGUSR1, 0, 2);
-	tcase_add_test(tcase, a_call_that_returns_in_time_is_not_late);
-	return check_main(tcase);
-}
+TEST_MAIN(.timeout = 30)

@@ -2,6 +2,7 @@
  *
  * The leader and rank 0 answer at once.
  */
+#include "check_main.h"
 #include "one_rank.h"
 
 #include "caught_stderr.h"
@@ -144,7 +145,7 @@ static size_t told(const char *action, const char *probe)
 	ck_abort_msg("no %s", what);
 }
 
-START_TEST(a_rank_goes_from_hello_to_goodbye)
+TEST(a_rank_goes_from_hello_to_goodbye)
 {
 	struct muster_hello hello;
 	struct muster_peer_entry own;
@@ -200,9 +201,8 @@ START_TEST(a_rank_goes_from_hello_to_goodbye)
 	ck_assert_int_lt(script.quit_sent, r.count);
 	ck_assert_int_eq(r.sent[script.quit_sent].tag, MUSTER_TAG_ENTER);
 }
-END_TEST
 
-START_TEST(the_worker_is_told_who_is_on_its_node)
+TEST(the_worker_is_told_who_is_on_its_node)
 {
 	peers[2] = (struct muster_peer_entry){ .local_rank = 2, .gpu = "", .uuid = "", .path = "" };
 	run();
@@ -212,9 +212,8 @@ START_TEST(the_worker_is_told_who_is_on_its_node)
 		"6, "
 		"\"local_rank\": 2, \"gpu\": \"\", \"uuid\": \"\"}]}");
 }
-END_TEST
 
-START_TEST(probes_run_in_their_order)
+TEST(probes_run_in_their_order)
 {
 	run();
 	ck_assert_uint_lt(told("run", "launch"), told("run", "gpu_copy"));
@@ -230,9 +229,8 @@ START_TEST(probes_run_in_their_order)
 			ck_assert_ptr_null(muster_probe_outcome(&s, probe->name));
 	}
 }
-END_TEST
 
-START_TEST(only_a_run_that_measures_storage_waits_for_turns_of_its_probes)
+TEST_LOOP(only_a_run_that_measures_storage_waits_for_turns_of_its_probes, 0, 2)
 {
 	options.storage = _i == 1;
 	run();
@@ -242,10 +240,9 @@ START_TEST(only_a_run_that_measures_storage_waits_for_turns_of_its_probes)
 	else
 		ck_assert_ptr_null(muster_probe_outcome(&s, "gpu_stream"));
 }
-END_TEST
 
 /* GPUs on one path copy one after the other. */
-START_TEST(gpus_on_one_path_take_turns)
+TEST_LOOP(gpus_on_one_path_take_turns, 0, 7)
 {
 	static const struct {
 		const char *gpus[3], *paths[3];
@@ -271,18 +268,16 @@ START_TEST(gpus_on_one_path_take_turns)
 	ck_assert_uint_lt(alone, told_before[cases[_i].turn + 1]);
 	ck_assert_uint_ge(together, told_before[cases[_i].turns]);
 }
-END_TEST
 
-START_TEST(without_the_entries_of_the_node_a_rank_goes_on_alone)
+TEST(without_the_entries_of_the_node_a_rank_goes_on_alone)
 {
 	answers_peers = false;
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	ck_assert_str_eq(command("peers"), "{\"do\": \"peers\", \"peers\": []}");
 	ck_assert_int_eq(turns, 2);
 }
-END_TEST
 
-START_TEST(a_leader_hears_what_its_members_sent_before_it_led)
+TEST(a_leader_hears_what_its_members_sent_before_it_led)
 {
 	struct muster_packer p = { 0 };
 	one_rank_done();
@@ -301,9 +296,8 @@ START_TEST(a_leader_hears_what_its_members_sent_before_it_led)
 	ck_assert_uint_eq(s.early_count, 0);
 	check_has(command("take"), "\"leader\": 1");
 }
-END_TEST
 
-START_TEST(an_interrupted_rank_keeps_the_earlier_end)
+TEST(an_interrupted_rank_keeps_the_earlier_end)
 {
 	struct muster_packer p = { 0 };
 	muster_pack_text(&p, "enough");
@@ -314,18 +308,16 @@ START_TEST(an_interrupted_rank_keeps_the_earlier_end)
 	ck_assert_str_eq(muster_probe_outcome(&s, "launch")->code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_ptr_null(command("take"));
 }
-END_TEST
 
-START_TEST(a_cancelled_run_ends_with_the_exit_code_of_rank_0)
+TEST(a_cancelled_run_ends_with_the_exit_code_of_rank_0)
 {
 	cancelled = MUSTER_EXIT_USAGE;
 	ck_assert_int_eq(run(), MUSTER_EXIT_USAGE);
 	ck_assert_ptr_null(command("take"));
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_ENTER, 0));
 }
-END_TEST
 
-START_TEST(a_rank_that_rank_0_does_not_answer_ends_with_the_run)
+TEST(a_rank_that_rank_0_does_not_answer_ends_with_the_run)
 {
 	silent = true;
 	ck_assert_int_eq(run(), MUSTER_EXIT_INCONCLUSIVE);
@@ -333,9 +325,8 @@ START_TEST(a_rank_that_rank_0_does_not_answer_ends_with_the_run)
 	ck_assert_double_le(r.now_ms, END + s.deadlines.progress_every);
 	ck_assert_ptr_null(command("take"));
 }
-END_TEST
 
-START_TEST(a_record_goes_to_rank_0_when_the_leader_is_dead)
+TEST(a_record_goes_to_rank_0_when_the_leader_is_dead)
 {
 	struct muster_parts parts;
 	struct muster_bytes bytes;
@@ -354,9 +345,8 @@ START_TEST(a_record_goes_to_rank_0_when_the_leader_is_dead)
 	/* rank 0 may still be writing a report */
 	ck_assert_double_ge(r.now_ms, s.end_ms + muster_deadlines_report(&s.deadlines, RANKS));
 }
-END_TEST
 
-START_TEST(a_worker_that_cannot_be_started_is_the_outcome_of_every_probe)
+TEST(a_worker_that_cannot_be_started_is_the_outcome_of_every_probe)
 {
 	script.refused = 1;
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
@@ -366,7 +356,6 @@ START_TEST(a_worker_that_cannot_be_started_is_the_outcome_of_every_probe)
 	ck_assert_str_eq(outcome->detail, "no more processes");
 	ck_assert_int_eq(turns, 4); /* the others need not wait */
 }
-END_TEST
 
 /* ---- rank 0 ---- */
 
@@ -400,7 +389,7 @@ static void start_rank_0(int ranks)
 	muster_supervisor_start_worker(&s);
 }
 
-START_TEST(rank_0_returns_what_the_report_says)
+TEST(rank_0_returns_what_the_report_says)
 {
 	start_rank_0(1);
 	ck_assert_int_eq(muster_supervisor_run(&s, 0), 42);
@@ -425,9 +414,8 @@ START_TEST(rank_0_returns_what_the_report_says)
 		ck_assert_msg(muster_probe_find(probe)->finish != NULL, "%s", probe);
 	}
 }
-END_TEST
 
-START_TEST(a_run_that_rank_0_cannot_report_is_cancelled_for_all)
+TEST(a_run_that_rank_0_cannot_report_is_cancelled_for_all)
 {
 	struct muster_membership_news news;
 	start_rank_0(3);
@@ -442,10 +430,9 @@ START_TEST(a_run_that_rank_0_cannot_report_is_cancelled_for_all)
 		ck_assert_int_eq(news.exit_code, MUSTER_EXIT_USAGE);
 	}
 }
-END_TEST
 
 /* The hello of a rank is waited for until a third of the time is over. */
-START_TEST(ranks_that_never_report_are_in_the_report)
+TEST(ranks_that_never_report_are_in_the_report)
 {
 	start_rank_0(2);
 	ck_assert_int_eq(muster_supervisor_run(&s, 1000), 42);
@@ -456,9 +443,8 @@ START_TEST(ranks_that_never_report_are_in_the_report)
 	ck_assert_str_eq(result->nodes[1].name, "?");
 	check_has(result->nodes[1].ranks[0].missing, "never reported");
 }
-END_TEST
 
-START_TEST(rank_0_shows_the_progress_unless_it_is_to_be_quiet)
+TEST_LOOP(rank_0_shows_the_progress_unless_it_is_to_be_quiet, 0, 2)
 {
 	catch_stderr();
 	setenv("MUSTER_TERMINAL", "0", 1);
@@ -471,27 +457,5 @@ START_TEST(rank_0_shows_the_progress_unless_it_is_to_be_quiet)
 	else
 		check_has(text, "starting ranks");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("supervisor");
-	tcase_add_checked_fixture(tcase, setup, one_rank_done);
-	tcase_add_test(tcase, a_rank_goes_from_hello_to_goodbye);
-	tcase_add_test(tcase, the_worker_is_told_who_is_on_its_node);
-	tcase_add_test(tcase, probes_run_in_their_order);
-	tcase_add_loop_test(tcase, only_a_run_that_measures_storage_waits_for_turns_of_its_probes, 0, 2);
-	tcase_add_loop_test(tcase, gpus_on_one_path_take_turns, 0, 7);
-	tcase_add_test(tcase, without_the_entries_of_the_node_a_rank_goes_on_alone);
-	tcase_add_test(tcase, a_leader_hears_what_its_members_sent_before_it_led);
-	tcase_add_test(tcase, an_interrupted_rank_keeps_the_earlier_end);
-	tcase_add_test(tcase, a_cancelled_run_ends_with_the_exit_code_of_rank_0);
-	tcase_add_test(tcase, a_rank_that_rank_0_does_not_answer_ends_with_the_run);
-	tcase_add_test(tcase, a_record_goes_to_rank_0_when_the_leader_is_dead);
-	tcase_add_test(tcase, a_worker_that_cannot_be_started_is_the_outcome_of_every_probe);
-	tcase_add_test(tcase, rank_0_returns_what_the_report_says);
-	tcase_add_test(tcase, a_run_that_rank_0_cannot_report_is_cancelled_for_all);
-	tcase_add_test(tcase, ranks_that_never_report_are_in_the_report);
-	tcase_add_loop_test(tcase, rank_0_shows_the_progress_unless_it_is_to_be_quiet, 0, 2);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = one_rank_done)

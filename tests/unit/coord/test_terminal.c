@@ -5,7 +5,7 @@
 
 #include <sys/sysmacros.h>
 
-START_TEST(a_process_is_read_as_the_kernel_writes_it)
+TEST(a_process_is_read_as_the_kernel_writes_it)
 {
 	struct muster_process_stat stat;
 	ck_assert(muster_process_stat_parse("4711 (mpirun) S 12 4711 12 34817 4711 4194304 1 2 3", &stat));
@@ -20,18 +20,16 @@ START_TEST(a_process_is_read_as_the_kernel_writes_it)
 	ck_assert(muster_process_stat_parse("1 (x) R 1 1 1 1083180 1 0", &stat));
 	ck_assert_uint_eq(stat.terminal, makedev(135, 300)); /* a minor number above 255 */
 }
-END_TEST
 
 static const char *const wrong[] = { "", "1", "1 (x", "1 )x( S 1 1 1 1 1", "1 (x) S 1 1 1", "1 (x) S a 1 1 1 1" };
 
-START_TEST(what_is_no_such_line_is_none)
+TEST_EACH(what_is_no_such_line_is_none, wrong)
 {
 	struct muster_process_stat stat;
 	ck_assert(!muster_process_stat_parse(wrong[_i], &stat));
 }
-END_TEST
 
-START_TEST(a_process_without_a_launcher_has_none)
+TEST(a_process_without_a_launcher_has_none)
 {
 	struct muster_terminal terminal;
 	muster_terminal_open(&terminal);
@@ -39,13 +37,5 @@ START_TEST(a_process_without_a_launcher_has_none)
 	ck_assert(!muster_terminal_is_watched(&terminal));
 	muster_terminal_close(&terminal);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("terminal");
-	tcase_add_test(tcase, a_process_is_read_as_the_kernel_writes_it);
-	tcase_add_loop_test(tcase, what_is_no_such_line_is_none, 0, sizeof wrong / sizeof *wrong);
-	tcase_add_test(tcase, a_process_without_a_launcher_has_none);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -3,6 +3,7 @@
  *
  * The rank is not the leader of its node. The leader's answers are scripted, and so is the worker.
  */
+#include "check_main.h"
 #include "one_rank.h"
 
 #include "muster/report.h"
@@ -95,7 +96,7 @@ static const struct muster_outcome *outcome(int probe)
 	return muster_probe_outcome(&s, muster_probe_at((size_t)probe)->name);
 }
 
-START_TEST(the_worker_is_told_the_round)
+TEST(the_worker_is_told_the_round)
 {
 	static const char *const parts[] = { "\"kind\": \"rail\"", "\"peer\": 3", "\"round\": 1", "\"rounds\": 2",
 		"\"timeout_ms\": 9000" };
@@ -130,7 +131,6 @@ START_TEST(the_worker_is_told_the_round)
 	ck_assert_int_eq(outcome(all)->ring, 6);
 	ck_assert_int_eq(outcome(all)->partner, 0);
 }
-END_TEST
 
 static const struct {
 	const char *line; /* as struct answer has it */
@@ -145,7 +145,7 @@ static const struct {
 	{ "{\"done\":{\"code\":\"time\",\"error\":\"late\"}}", MUSTER_RING_LATE, MUSTER_OUTCOME_ERROR, false, true },
 };
 
-START_TEST(rank_0_hears_of_a_failure_at_once)
+TEST_EACH(rank_0_hears_of_a_failure_at_once, ends)
 {
 	const struct answer answers[] = { { "traffic", ends[_i].line }, { NULL, NULL } };
 	struct muster_ring_failed failed;
@@ -171,9 +171,8 @@ START_TEST(rank_0_hears_of_a_failure_at_once)
 	ck_assert_int_eq(failed.rank, RANK);
 	ck_assert_int_eq(failed.ring.round, 1);
 }
-END_TEST
 
-START_TEST(a_cancelled_round_is_no_failure_of_this_rank)
+TEST(a_cancelled_round_is_no_failure_of_this_rank)
 {
 	const struct answer answers[] = { { "traffic", "" },
 		{ "abort", "{\"done\":{\"code\":\"called_off\",\"error\":\"cancelled: rank 7 died\"}}" },
@@ -188,10 +187,9 @@ START_TEST(a_cancelled_round_is_no_failure_of_this_rank)
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 	ck_assert_uint_eq(script.started, 1);
 }
-END_TEST
 
 /* The leader answers a rank that is too late; it must not take that for a place in a ring. */
-START_TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
+TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
 {
 	enum muster_phase ended;
 	rounds[1] = pair(0);
@@ -202,10 +200,9 @@ START_TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
 	ck_assert(entered_with(3, &ended).brief);
 }
-END_TEST
 
 /* how the rings went → the outcome of a probe with traffic */
-START_TEST(every_probe_with_traffic_has_an_outcome)
+TEST_LOOP(every_probe_with_traffic_has_an_outcome, 0, 5)
 {
 	static const struct {
 		enum muster_profile profile;
@@ -232,9 +229,8 @@ START_TEST(every_probe_with_traffic_has_an_outcome)
 		ck_assert_str_eq(found->detail ? found->detail : "", cases[_i].detail ? cases[_i].detail : "");
 	}
 }
-END_TEST
 
-START_TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
+TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 {
 	rounds[1] = pair(0);
 	answered = 2;
@@ -251,10 +247,9 @@ START_TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 	muster_supervisor_receive(&s);
 	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
 }
-END_TEST
 
 /* ring, traffic, trial, ring: the samples of the first ring and of the trial are dropped, those between them stay */
-START_TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic)
+TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic)
 {
 	struct muster_worker_ops ops = worker_ops;
 	ops.next_line = next_line_with_sample;
@@ -270,18 +265,5 @@ START_TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_th
 	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 0, \"until\": 1, \"job\": false}"), 1);
 	s.worker.ops = &worker_ops;
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("traffic_participant");
-	tcase_add_checked_fixture(tcase, setup, one_rank_done);
-	tcase_add_test(tcase, the_worker_is_told_the_round);
-	tcase_add_loop_test(tcase, rank_0_hears_of_a_failure_at_once, 0, LENGTH(ends));
-	tcase_add_test(tcase, a_cancelled_round_is_no_failure_of_this_rank);
-	tcase_add_test(tcase, a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed);
-	tcase_add_loop_test(tcase, every_probe_with_traffic_has_an_outcome, 0, 5);
-	tcase_add_test(tcase, a_rank_whose_leader_falls_silent_goes_on_without_traffic);
-	tcase_add_test(tcase, another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traffic);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = one_rank_done)

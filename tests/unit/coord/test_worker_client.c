@@ -7,7 +7,7 @@
 #include "coord/worker_process.h"
 #include "muster/probe.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -158,7 +158,7 @@ static const struct {
 	{ "{'sample': {'metric': 'rank.cpus', 'value': 8}}\n{'done': {'code': 'ok'}}", "the worker ended", 1, false },
 };
 
-START_TEST(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept)
+TEST_EACH(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept, cases)
 {
 	struct muster_run run;
 	write_lines(cases[_i].text);
@@ -173,7 +173,6 @@ START_TEST(a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept)
 		ck_assert_msg(strstr(outcome->detail, cases[_i].error) != NULL, "%s", outcome->detail);
 	muster_run_done(&run);
 }
-END_TEST
 
 #define FAILING "{'failing': {'code': 'vendor', 'error': 'it failed'}}\n"
 #define TAIL "{'evidence': 'the log ends: first'}\n{'evidence': 'the log ends: last'}\n"
@@ -190,7 +189,7 @@ static const struct {
 	{ FAILING "[]\n", "it failed; then its worker did not return from cleaning up (", NULL },
 };
 
-START_TEST(evidence_is_kept_apart_from_the_error)
+TEST_EACH(evidence_is_kept_apart_from_the_error, ends)
 {
 	struct muster_run run;
 	write_lines(ends[_i].text);
@@ -204,10 +203,9 @@ START_TEST(evidence_is_kept_apart_from_the_error)
 	ck_assert_pstr_eq(outcome->evidence, ends[_i].evidence);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A list of CPU masks for all ranks of a large node is longer than rank 0 takes, and is no reason to lose the node. */
-START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
+TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 {
 	static const char frame[] = "{'sample': {'metric': 'rank.slurm_cpu_bind', 'value': '%s'}}\n" DONE;
 	struct muster_run run;
@@ -228,7 +226,6 @@ START_TEST(a_text_too_long_for_a_report_becomes_null_with_the_reason)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 /* One line again and again, then the end. */
 static void write_flood(const char *line, size_t count)
@@ -254,7 +251,7 @@ static const struct {
 	{ SAMPLE, 16001, 16000, "more than 16000 samples in one command" },
 };
 
-START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
+TEST_EACH(a_worker_that_floods_is_ended_and_its_successor_is_heard, floods)
 {
 	struct client_of_script it;
 	write_flood(floods[_i].line, floods[_i].count);
@@ -272,10 +269,9 @@ START_TEST(a_worker_that_floods_is_ended_and_its_successor_is_heard)
 	stop(&it);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* However many commands it had for them. */
-START_TEST(a_rank_has_at_most_40000_samples)
+TEST_LOOP(a_rank_has_at_most_40000_samples, 0, 2)
 {
 	struct client_of_script it;
 	struct muster_arena *arena = muster_arena_new();
@@ -290,7 +286,6 @@ START_TEST(a_rank_has_at_most_40000_samples)
 	stop(&it);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* In place of the script: one that never answers. */
 static void write_silent(void)
@@ -301,7 +296,7 @@ static void write_silent(void)
 
 /* After a time in which a worker that is only slow would have answered; less is an error that says nothing of the node.
  */
-START_TEST(a_worker_without_an_answer_hangs_at_its_deadline)
+TEST_LOOP(a_worker_without_an_answer_hangs_at_its_deadline, 0, 2)
 {
 	struct client_of_script it;
 	struct muster_arena *arena = muster_arena_new();
@@ -322,10 +317,9 @@ START_TEST(a_worker_without_an_answer_hangs_at_its_deadline)
 	stop(&it);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* The answer to one command says nothing about the next one, at which the script ends. */
-START_TEST(the_error_of_a_command_is_not_that_of_the_next_one)
+TEST(the_error_of_a_command_is_not_that_of_the_next_one)
 {
 	struct client_of_script it;
 	struct muster_arena *arena = muster_arena_new();
@@ -343,9 +337,8 @@ START_TEST(the_error_of_a_command_is_not_that_of_the_next_one)
 	stop(&it);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(a_worker_that_is_stopped_is_ended_and_takes_no_command)
+TEST(a_worker_that_is_stopped_is_ended_and_takes_no_command)
 {
 	struct client_of_script it;
 	struct muster_arena *arena = muster_arena_new();
@@ -366,28 +359,5 @@ START_TEST(a_worker_that_is_stopped_is_ended_and_takes_no_command)
 	stop(&it);
 	muster_arena_free(arena);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("lines");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_line_is_taken_whole_or_is_an_error_and_what_came_before_is_kept, 0,
-		sizeof cases / sizeof *cases);
-	tcase_add_loop_test(
-		tcase, a_worker_that_floods_is_ended_and_its_successor_is_heard, 0, sizeof floods / sizeof *floods);
-	tcase_add_loop_test(tcase, evidence_is_kept_apart_from_the_error, 0, sizeof ends / sizeof *ends);
-	tcase_add_test(tcase, a_text_too_long_for_a_report_becomes_null_with_the_reason);
-	tcase_add_loop_test(tcase, a_rank_has_at_most_40000_samples, 0, 2);
-	tcase_add_loop_test(tcase, a_worker_without_an_answer_hangs_at_its_deadline, 0, 2);
-	tcase_add_test(tcase, the_error_of_a_command_is_not_that_of_the_next_one);
-	tcase_add_test(tcase, a_worker_that_is_stopped_is_ended_and_takes_no_command);
-	Suite *suite = suite_create("lines");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

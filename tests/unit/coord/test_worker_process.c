@@ -2,7 +2,7 @@
 #include "coord/worker_process.h"
 #include "worker/protocol.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -58,7 +58,7 @@ static const char *last_of(char *const *environment)
 
 /* Muster's kernels are compiled by the driver: its cache in the user's home stays as it was, unless the user wants it.
  */
-START_TEST(the_driver_keeps_no_compiled_kernel)
+TEST(the_driver_keeps_no_compiled_kernel)
 {
 	struct muster_worker_process proc;
 	unsetenv("CUDA_CACHE_DISABLE");
@@ -71,9 +71,8 @@ START_TEST(the_driver_keeps_no_compiled_kernel)
 	muster_worker_process_done(&proc);
 	unsetenv("CUDA_CACHE_DISABLE");
 }
-END_TEST
 
-START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
+TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
 {
 	char folder[] = "/tmp/muster-proc-XXXXXX", program[64], trace[64], expected[256], said[256], how[64];
 	ck_assert_ptr_nonnull(mkdtemp(folder));
@@ -93,9 +92,8 @@ START_TEST(a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell)
 	unlink(program);
 	rmdir(folder);
 }
-END_TEST
 
-START_TEST(the_words_of_the_wrapper_come_before_the_program)
+TEST(the_words_of_the_wrapper_come_before_the_program)
 {
 	char said[256], how[64];
 	setenv("MUSTER_WORKER_WRAPPER", "  echo\tone  two ", 1);
@@ -103,10 +101,9 @@ START_TEST(the_words_of_the_wrapper_come_before_the_program)
 	ck_assert_str_eq(said, "one two /somewhere/muster worker");
 	ck_assert_str_eq(how, "exit status 0");
 }
-END_TEST
 
 /* What a worker printed: only its last line, without the spaces behind it, and with no control characters. */
-START_TEST(the_last_line_of_the_output_is_kept)
+TEST_LOOP(the_last_line_of_the_output_is_kept, 0, 3)
 {
 	static const struct {
 		const char *wrapper, *said;
@@ -120,9 +117,8 @@ START_TEST(the_last_line_of_the_output_is_kept)
 	run("", said, how);
 	ck_assert_str_eq(said, cases[_i].said);
 }
-END_TEST
 
-START_TEST(a_command_that_was_sent_is_no_error)
+TEST(a_command_that_was_sent_is_no_error)
 {
 	struct muster_worker_process proc;
 	struct muster_error err = { 0 };
@@ -143,9 +139,8 @@ START_TEST(a_command_that_was_sent_is_no_error)
 	ck_assert_uint_eq(length, 5);
 	finish(&proc, 1000, how, sizeof how);
 }
-END_TEST
 
-START_TEST(a_wrapper_that_is_not_there_is_named)
+TEST(a_wrapper_that_is_not_there_is_named)
 {
 	char said[256], how[64];
 	setenv("MUSTER_WORKER_WRAPPER", "no-such-wrapper --quiet", 1);
@@ -153,9 +148,8 @@ START_TEST(a_wrapper_that_is_not_there_is_named)
 	ck_assert_str_eq(said, "no-such-wrapper: No such file or directory");
 	ck_assert_str_eq(how, "exit status 127");
 }
-END_TEST
 
-START_TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
+TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
 {
 	char said[256], how[64];
 	signal(SIGCHLD, SIG_IGN);
@@ -163,9 +157,8 @@ START_TEST(how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld)
 	run("/somewhere/muster", said, how);
 	ck_assert_str_eq(how, "signal 11 (Segmentation fault)");
 }
-END_TEST
 
-START_TEST(before_its_start_a_worker_has_no_descriptors)
+TEST(before_its_start_a_worker_has_no_descriptors)
 {
 	struct muster_worker_process proc;
 	struct muster_error err = { 0 };
@@ -185,10 +178,9 @@ START_TEST(before_its_start_a_worker_has_no_descriptors)
 	for (int fd = 0; fd < 3; fd++)
 		ck_assert_int_ge(fcntl(fd, F_GETFD), 0);
 }
-END_TEST
 
 /* A process without standard input gets its descriptor for a pipe. */
-START_TEST(descriptor_0_is_one_like_others)
+TEST(descriptor_0_is_one_like_others)
 {
 	char said[256], how[64];
 	int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -201,7 +193,6 @@ START_TEST(descriptor_0_is_one_like_others)
 	ck_assert(!left);
 	ck_assert_str_eq(how, "exit status 0");
 }
-END_TEST
 
 static int open_descriptors(void)
 {
@@ -227,7 +218,7 @@ static int start_without_processes(void)
 	return open_descriptors() == before ? 0 : 4;
 }
 
-START_TEST(a_worker_that_cannot_be_started_leaves_no_descriptors)
+TEST(a_worker_that_cannot_be_started_leaves_no_descriptors)
 {
 	int status;
 	pid_t pid = fork();
@@ -237,7 +228,6 @@ START_TEST(a_worker_that_cannot_be_started_leaves_no_descriptors)
 	ck_assert(WIFEXITED(status));
 	ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
-END_TEST
 
 /* -- this program as a worker that does not behave -- */
 
@@ -293,7 +283,7 @@ static pid_t trace(pid_t other)
 	return tracer;
 }
 
-START_TEST(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed)
+TEST_WITH(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed, .end = 1, .not_emulated = true)
 {
 	struct muster_worker_process proc;
 	char how[64];
@@ -308,9 +298,8 @@ START_TEST(one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_
 	ck_assert_int_eq(waitpid(tracer, NULL, 0), tracer);
 	ck_assert_int_eq(waitpid(worker, NULL, 0), worker); /* now it is gone */
 }
-END_TEST
 
-START_TEST(one_that_blocks_every_signal_is_killed)
+TEST_WITH(one_that_blocks_every_signal_is_killed, .end = 1, .not_emulated = true)
 {
 	struct muster_worker_process proc;
 	char how[64];
@@ -318,9 +307,8 @@ START_TEST(one_that_blocks_every_signal_is_killed)
 	ck_assert(!finish(&proc, 60000, how, sizeof how));
 	ck_assert_str_eq(how, "killed");
 }
-END_TEST
 
-START_TEST(one_that_never_stops_printing_is_not_read_for_ever)
+TEST_WITH(one_that_never_stops_printing_is_not_read_for_ever, .end = 1, .not_emulated = true)
 {
 	struct muster_worker_process proc;
 	char how[64], said[256];
@@ -334,9 +322,8 @@ START_TEST(one_that_never_stops_printing_is_not_read_for_ever)
 	ck_assert_str_eq(how, "killed");
 	ck_assert_str_eq(ops->last_output(&proc, said, sizeof said), "and another one");
 }
-END_TEST
 
-START_TEST(one_that_does_not_listen_does_not_stop_us)
+TEST_WITH(one_that_does_not_listen_does_not_stop_us, .end = 1, .not_emulated = true)
 {
 	struct muster_worker_process proc;
 	struct muster_error err = { 0 };
@@ -347,35 +334,11 @@ START_TEST(one_that_does_not_listen_does_not_stop_us)
 	ck_assert_str_eq(err.text, "the worker closed its command pipe");
 	finish(&proc, 60000, how, sizeof how);
 }
-END_TEST
 
-int main(int argc, char **argv)
+static void act_as_worker(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "worker") == 0)
-		return be_worker();
-	Suite *suite = suite_create("worker_process");
-	TCase *tests = tcase_create("proc");
-	tcase_add_test(tests, the_driver_keeps_no_compiled_kernel);
-	tcase_add_test(tests, a_program_that_the_kernel_does_not_run_is_not_given_to_a_shell);
-	tcase_add_test(tests, the_words_of_the_wrapper_come_before_the_program);
-	tcase_add_loop_test(tests, the_last_line_of_the_output_is_kept, 0, 3);
-	tcase_add_test(tests, a_command_that_was_sent_is_no_error);
-	tcase_add_test(tests, a_wrapper_that_is_not_there_is_named);
-	tcase_add_test(tests, how_a_worker_ended_is_known_when_whoever_started_us_ignores_sigchld);
-	tcase_add_test(tests, before_its_start_a_worker_has_no_descriptors);
-	tcase_add_test(tests, descriptor_0_is_one_like_others);
-	tcase_add_test(tests, a_worker_that_cannot_be_started_leaves_no_descriptors);
-	if (!getenv("MUSTER_TEST_EMULATED")) { /* the kernel cannot start this very program then */
-		tcase_add_test(tests, one_that_cannot_be_reaped_is_abandoned_and_our_ends_of_its_pipes_are_closed);
-		tcase_add_test(tests, one_that_blocks_every_signal_is_killed);
-		tcase_add_test(tests, one_that_never_stops_printing_is_not_read_for_ever);
-		tcase_add_test(tests, one_that_does_not_listen_does_not_stop_us);
-	}
-	tcase_set_timeout(tests, 60);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
+		exit(be_worker());
 }
+
+TEST_MAIN(.timeout = 60, .begin = act_as_worker)

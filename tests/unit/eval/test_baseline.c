@@ -64,7 +64,7 @@ static const struct {
 	{ "gpu.power_brake_ms", MADS, 10, "" },
 };
 
-START_TEST(a_value_is_worse_by_more_than_the_share_and_the_mad)
+TEST_EACH(a_value_is_worse_by_more_than_the_share_and_the_mad, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -77,7 +77,6 @@ START_TEST(a_value_is_worse_by_more_than_the_share_and_the_mad)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *check, *problem;
@@ -111,13 +110,12 @@ static const struct {
 		"warn_of_baseline: 0.9 has no effect: min_of_baseline is 0.95" },
 };
 
-START_TEST(what_makes_no_sense_is_refused)
+TEST_EACH(what_makes_no_sense_is_refused, refused)
 {
 	char problem[512];
 	fixture_lint(refused[_i].check, problem);
 	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
 }
-END_TEST
 
 /* ---- its place ---- */
 
@@ -149,7 +147,7 @@ static const struct {
 	{ LEARNED(""), 14, 8, "learned " },
 };
 
-START_TEST(one_cause_has_one_finding)
+TEST_EACH(one_cause_has_one_finding, places)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -164,13 +162,5 @@ START_TEST(one_cause_has_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("baseline");
-	tcase_add_loop_test(tc, a_value_is_worse_by_more_than_the_share_and_the_mad, 0, sizeof table / sizeof *table);
-	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, sizeof refused / sizeof *refused);
-	tcase_add_loop_test(tc, one_cause_has_one_finding, 0, sizeof places / sizeof *places);
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

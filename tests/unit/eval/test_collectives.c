@@ -117,7 +117,7 @@ static void judge(
 	muster_expect_done(&expect);
 }
 
-START_TEST(collectives_of_a_job_are_judged)
+TEST_EACH(collectives_of_a_job_are_judged, rows)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -127,9 +127,8 @@ START_TEST(collectives_of_a_job_are_judged)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(beside_other_jobs_a_late_all_reduce_says_nothing)
+TEST(beside_other_jobs_a_late_all_reduce_says_nothing)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -138,10 +137,9 @@ START_TEST(beside_other_jobs_a_late_all_reduce_says_nothing)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Exchanges that are well say nothing of a rank that is late now and then. */
-START_TEST(no_part_is_excused_by_exchanges)
+TEST(no_part_is_excused_by_exchanges)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -160,13 +158,5 @@ START_TEST(no_part_is_excused_by_exchanges)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("collectives");
-	tcase_add_loop_test(tcase, collectives_of_a_job_are_judged, 0, LENGTH(rows));
-	tcase_add_test(tcase, beside_other_jobs_a_late_all_reduce_says_nothing);
-	tcase_add_test(tcase, no_part_is_excused_by_exchanges);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -191,7 +191,7 @@ static const char *blocked_text(const struct muster_report *report)
 	return text;
 }
 
-START_TEST(a_failure_blocks_every_result_and_a_warning_only_warnings)
+TEST_EACH(a_failure_blocks_every_result_and_a_warning_only_warnings, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -203,10 +203,9 @@ START_TEST(a_failure_blocks_every_result_and_a_warning_only_warnings)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A value that a failure blocks is no part of the median; one beside a warning is. */
-START_TEST(the_median_is_of_values_that_no_failure_blocks)
+TEST_LOOP(the_median_is_of_values_that_no_failure_blocks, 0, 2)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -225,10 +224,9 @@ START_TEST(the_median_is_of_values_that_no_failure_blocks)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A finding lists each check once, however often it blocks it. */
-START_TEST(a_cause_lists_each_check_that_it_blocks_once)
+TEST(a_cause_lists_each_check_that_it_blocks_once)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -248,14 +246,5 @@ START_TEST(a_cause_lists_each_check_that_it_blocks_once)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("depends_on");
-	tcase_add_loop_test(
-		tcase, a_failure_blocks_every_result_and_a_warning_only_warnings, 0, sizeof cases / sizeof *cases);
-	tcase_add_loop_test(tcase, the_median_is_of_values_that_no_failure_blocks, 0, 2);
-	tcase_add_test(tcase, a_cause_lists_each_check_that_it_blocks_once);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

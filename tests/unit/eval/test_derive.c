@@ -109,7 +109,7 @@ static const struct {
 		300, "NVLink", "NVLink_of_300" },
 };
 
-START_TEST(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take)
+TEST_EACH(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, rings)
 {
 	struct muster_run run;
 	const struct muster_sample *limit = NULL;
@@ -131,7 +131,6 @@ START_TEST(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take)
 	}
 	muster_run_done(&run);
 }
-END_TEST
 
 #define ALLTOALL(nodes, ranks) "job nccl.alltoall_busbw_gbps bytes=64 nodes=" nodes " ranks=" ranks " 100\n"
 #define TWO_PORTS(node, gbps) PORT(node, "mlx5_0", "InfiniBand", gbps) PORT(node, "mlx5_1", "InfiniBand", gbps)
@@ -181,7 +180,7 @@ static const struct {
 		"one rank alone moves no data" },
 };
 
-START_TEST(an_all_to_all_uses_the_network_for_other_nodes_only)
+TEST_EACH(an_all_to_all_uses_the_network_for_other_nodes_only, alltoalls)
 {
 	struct muster_run run;
 	run_text(&run, alltoalls[_i].run);
@@ -202,10 +201,9 @@ START_TEST(an_all_to_all_uses_the_network_for_other_nodes_only)
 	}
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A report of before has the limit of the ring alone. */
-START_TEST(a_report_with_one_limit_gets_the_other)
+TEST(a_report_with_one_limit_gets_the_other)
 {
 	struct muster_run run;
 	run_text(&run, RING("1", "2") ALLTOALL("1", "2") NODE("a", "0", "1",
@@ -215,10 +213,9 @@ START_TEST(a_report_with_one_limit_gets_the_other)
 	ck_assert_str_eq(run.job.samples.items[3].metric->name, "nccl.alltoall_limit_gbps");
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Sizes share a limit, rings do not; and what a saved report has is not derived again. */
-START_TEST(each_ring_has_one_limit)
+TEST(each_ring_has_one_limit)
 {
 	struct muster_run run;
 	run_text(&run, RING("1", "2") RING("1", "2") RING("1", "1") NODE("a", "0", "1", "300"));
@@ -232,7 +229,6 @@ START_TEST(each_ring_has_one_limit)
 	ck_assert_uint_eq(run.job.samples.count, 0);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* "nodes ranks path gbps; " of each limit of the run; 0: null */
 static const char *limits_of(const struct muster_run *run)
@@ -252,7 +248,7 @@ static const char *limits_of(const struct muster_run *run)
 	return text;
 }
 
-START_TEST(trials_are_held_against_the_limit_of_one_node)
+TEST(trials_are_held_against_the_limit_of_one_node)
 {
 	struct muster_run run;
 	run_text(&run, RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "275")
@@ -262,7 +258,6 @@ START_TEST(trials_are_held_against_the_limit_of_one_node)
 	ck_assert_str_eq(limits_of(&run), "2 4 network 25; 1 2 NVLink 275; ");
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *run, *imex; /* of node a; NULL: no such sample */
@@ -280,7 +275,7 @@ static const struct {
 	{ "a node.gpu_count 4\na/0 rank.nccl_transport P2P/MNNVL\n", NULL, false },
 };
 
-START_TEST(imex_works_by_a_channel_or_by_what_the_ring_did)
+TEST_EACH(imex_works_by_a_channel_or_by_what_the_ring_did, channels)
 {
 	struct muster_run run;
 	const struct muster_sample *imex = NULL;
@@ -300,10 +295,9 @@ START_TEST(imex_works_by_a_channel_or_by_what_the_ring_did)
 		ck_assert_str_eq(imex->value.string, channels[_i].imex);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Rank 0's own samples, before there are any of the others. */
-START_TEST(rank_0_stands_for_all)
+TEST_LOOP(rank_0_stands_for_all, 0, 3)
 {
 	static const struct {
 		const char *more;
@@ -326,17 +320,5 @@ START_TEST(rank_0_stands_for_all)
 	ck_assert_str_eq(limits_of(&run), cases[_i].limits);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("derive");
-	tcase_add_loop_test(tcase, a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, 0, LENGTH(rings));
-	tcase_add_loop_test(tcase, imex_works_by_a_channel_or_by_what_the_ring_did, 0, LENGTH(channels));
-	tcase_add_loop_test(tcase, an_all_to_all_uses_the_network_for_other_nodes_only, 0, LENGTH(alltoalls));
-	tcase_add_test(tcase, a_report_with_one_limit_gets_the_other);
-	tcase_add_test(tcase, each_ring_has_one_limit);
-	tcase_add_test(tcase, trials_are_held_against_the_limit_of_one_node);
-	tcase_add_loop_test(tcase, rank_0_stands_for_all, 0, 3);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -53,7 +53,7 @@ static const struct {
 	{ WROTE("a/0", "2") READ("a/0", "4") "job job.checkpoint_write_gbps 7\n", "job.checkpoint_write_gbps 7\n" },
 };
 
-START_TEST(the_job_follows_from_its_ranks)
+TEST_EACH(the_job_follows_from_its_ranks, cases)
 {
 	struct muster_run run;
 	char text[1024] = "";
@@ -70,7 +70,6 @@ START_TEST(the_job_follows_from_its_ranks)
 	ck_assert_str_eq(text, cases[_i].job);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const char *text_of(const struct muster_samples *samples, const char *metric)
 {
@@ -78,7 +77,7 @@ static const char *text_of(const struct muster_samples *samples, const char *met
 	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
 }
 
-START_TEST(nodes_with_the_same_data_have_the_same_hash)
+TEST(nodes_with_the_same_data_have_the_same_hash)
 {
 	struct muster_run run;
 	run_text(&run, SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3") GOT("b/3", "1", "y", "3")
@@ -95,12 +94,5 @@ START_TEST(nodes_with_the_same_data_have_the_same_hash)
 				  (n == 2 && r == 1));
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("derive_data_path");
-	tcase_add_loop_test(tcase, the_job_follows_from_its_ranks, 0, LENGTH(cases));
-	tcase_add_test(tcase, nodes_with_the_same_data_have_the_same_hash);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -28,7 +28,7 @@ static const struct {
 	{ DISK("a/0", "2") "a node.disk_to_gpu_gbps layout=x 7\n", "a x 7\n" },
 };
 
-START_TEST(ranks_of_a_node_are_added_up)
+TEST_EACH(ranks_of_a_node_are_added_up, cases)
 {
 	struct muster_run run;
 	char text[256] = "";
@@ -49,11 +49,5 @@ START_TEST(ranks_of_a_node_are_added_up)
 	ck_assert_str_eq(text, cases[_i].nodes);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("derive_disk");
-	tcase_add_loop_test(tests, ranks_of_a_node_are_added_up, 0, LENGTH(cases));
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

@@ -102,15 +102,9 @@ static const struct {
 		"a/0 NVLink, NVLink_of_900: 900\nb/1 NVLink, NVLink_of_900: 900\n" },
 };
 
-START_TEST(an_exchange_has_the_lower_limit_of_its_ends)
+TEST_EACH(an_exchange_has_the_lower_limit_of_its_ends, cases)
 {
 	derived_text_check(cases[_i].run, "pair.exchange_limit_gbps", 7, cases[_i].limits);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("pairs");
-	tcase_add_loop_test(tc, an_exchange_has_the_lower_limit_of_its_ends, 0, LENGTH(cases));
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

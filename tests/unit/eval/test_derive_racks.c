@@ -45,7 +45,7 @@ static const struct {
 		"job.step_spread all, all: 7\n" },
 };
 
-START_TEST(racks_are_found)
+TEST_EACH(racks_are_found, cases)
 {
 	struct muster_run run;
 	char text[1024] = "";
@@ -66,11 +66,5 @@ START_TEST(racks_are_found)
 	ck_assert_str_eq(text, cases[_i].job);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("racks");
-	tcase_add_loop_test(tc, racks_are_found, 0, LENGTH(cases));
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

@@ -53,15 +53,9 @@ static const struct {
 		"" },
 };
 
-START_TEST(exchanges_that_are_alike_have_a_median)
+TEST_EACH(exchanges_that_are_alike_have_a_median, cases)
 {
 	derived_text_check(cases[_i].run, "pair.exchange_usual_gbps", 7, cases[_i].usual);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("usual");
-	tcase_add_loop_test(tc, exchanges_that_are_alike_have_a_median, 0, LENGTH(cases));
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_evaluate.c - what becomes a finding, in words that send the reader to the right place */
+#include "check_main.h"
 #include "run_text.h"
 
 #include "eval/select.h"
@@ -390,7 +391,7 @@ static const struct {
 		MUSTER_FAIL },
 };
 
-START_TEST(a_run_has_the_findings_that_it_earns)
+TEST_EACH(a_run_has_the_findings_that_it_earns, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -401,10 +402,9 @@ START_TEST(a_run_has_the_findings_that_it_earns)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A metric's value in an advice is that of the finding's own GPU, else of its node, else of the job. */
-START_TEST(advice_takes_values_from_the_nearest_place)
+TEST(advice_takes_values_from_the_nearest_place)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -421,9 +421,8 @@ START_TEST(advice_takes_values_from_the_nearest_place)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(advice_names_the_port_and_the_one_rank)
+TEST(advice_names_the_port_and_the_one_rank)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -442,7 +441,6 @@ START_TEST(advice_names_the_port_and_the_one_rank)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *outcome, *advice;
@@ -456,7 +454,7 @@ static const struct {
 	{ "a/0 probe gpu error remote gone", "run again with --localise always" },
 };
 
-START_TEST(a_probe_that_did_not_end_well_comes_with_what_to_do)
+TEST_EACH(a_probe_that_did_not_end_well_comes_with_what_to_do, ends)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -468,10 +466,9 @@ START_TEST(a_probe_that_did_not_end_well_comes_with_what_to_do)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A report says of each check which samples it chose: figures are shown with their message size. */
-START_TEST(a_tally_keeps_the_labels_that_choose_its_samples)
+TEST(a_tally_keeps_the_labels_that_choose_its_samples)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -489,10 +486,9 @@ START_TEST(a_tally_keeps_the_labels_that_choose_its_samples)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A finding that stands for several GPUs has the labels of none of them. */
-START_TEST(what_does_not_apply_to_several_gpus_has_no_labels)
+TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -504,10 +500,9 @@ START_TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* As many reasons, each on a node of its own, and the first one again: after 64 others it is not found. */
-START_TEST(a_reason_is_looked_for_among_the_last_64)
+TEST_LOOP(a_reason_is_looked_for_among_the_last_64, 64, 66)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -523,10 +518,9 @@ START_TEST(a_reason_is_looked_for_among_the_last_64)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Whether there is a port is not known where the probe failed: that is no pass. */
-START_TEST(what_should_be_absent_passes_only_where_its_probe_ran)
+TEST(what_should_be_absent_passes_only_where_its_probe_ran)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -539,10 +533,9 @@ START_TEST(what_should_be_absent_passes_only_where_its_probe_ran)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The report outlives the expectations, and the value that all have is shown beside the check. */
-START_TEST(a_tally_has_the_value_that_all_have)
+TEST_LOOP(a_tally_has_the_value_that_all_have, 0, 3)
 {
 	static const struct {
 		const char *run, *value;
@@ -560,10 +553,9 @@ START_TEST(a_tally_has_the_value_that_all_have)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Probes that share no ring failed by themselves, though the run was ended early. */
-START_TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
+TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -589,7 +581,6 @@ START_TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* ---- which expectations a run is judged by ---- */
 
@@ -612,7 +603,7 @@ static void selected(const char *name, const char *overlay, struct muster_report
 	muster_selection_done(&selection);
 }
 
-START_TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
+TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -627,9 +618,8 @@ START_TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_machine_type_that_nobody_knows_never_passes)
+TEST(a_machine_type_that_nobody_knows_never_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -641,10 +631,9 @@ START_TEST(a_machine_type_that_nobody_knows_never_passes)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Behind what failed and before what is only a warning. */
-START_TEST(an_unknown_machine_type_can_fail_and_says_so_after_what_failed)
+TEST(an_unknown_machine_type_can_fail_and_says_so_after_what_failed)
 {
 	struct muster_selection selection;
 	struct muster_run run;
@@ -670,9 +659,8 @@ START_TEST(an_unknown_machine_type_can_fail_and_says_so_after_what_failed)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_machine_type_that_is_recognised_is_told_with_how)
+TEST_LOOP(a_machine_type_that_is_recognised_is_told_with_how, 0, 2)
 {
 	struct muster_selection selection;
 	struct muster_run run;
@@ -705,10 +693,9 @@ START_TEST(a_machine_type_that_is_recognised_is_told_with_how)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* An overlay names what machines differ in; where no file tells of any, it can fit none, and that is no mistake. */
-START_TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
+TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -718,11 +705,10 @@ START_TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const char *const bad_overlays[] = { "{", "[]" };
 
-START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
+TEST_EACH(an_overlay_that_is_none_is_an_error_whatever_the_machine, bad_overlays)
 {
 	struct muster_selection selection;
 	struct muster_error err;
@@ -737,9 +723,8 @@ START_TEST(an_overlay_that_is_none_is_an_error_whatever_the_machine)
 	ck_assert_msg(strstr(err.text, "site.json") != NULL, "%s", err.text);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file)
+TEST_LOOP(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file, 0, 3)
 {
 	struct muster_selection selection;
 	struct muster_error err;
@@ -750,34 +735,5 @@ START_TEST(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file)
 	ck_assert_msg(strstr(err.text, _i == 2 ? "common.json" : "small.json") != NULL, "%s", err.text);
 	fixture_close();
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval/evaluate");
-	TCase *tcase = tcase_create("findings");
-	tcase_add_loop_test(tcase, a_run_has_the_findings_that_it_earns, 0, sizeof cases / sizeof *cases);
-	tcase_add_loop_test(tcase, a_probe_that_did_not_end_well_comes_with_what_to_do, 0, sizeof ends / sizeof *ends);
-	tcase_add_test(tcase, advice_takes_values_from_the_nearest_place);
-	tcase_add_test(tcase, advice_names_the_port_and_the_one_rank);
-	tcase_add_test(tcase, a_tally_keeps_the_labels_that_choose_its_samples);
-	tcase_add_test(tcase, what_should_be_absent_passes_only_where_its_probe_ran);
-	tcase_add_loop_test(tcase, a_tally_has_the_value_that_all_have, 0, 3);
-	tcase_add_test(tcase, what_does_not_apply_to_several_gpus_has_no_labels);
-	tcase_add_loop_test(tcase, a_reason_is_looked_for_among_the_last_64, 64, 66);
-	tcase_add_test(tcase, the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring);
-	tcase_add_test(tcase, an_unknown_machine_type_can_fail_and_says_so_after_what_failed);
-	tcase_add_loop_test(tcase, a_machine_type_that_is_recognised_is_told_with_how, 0, 2);
-	tcase_add_test(tcase, a_machine_type_that_is_named_is_what_the_run_is_judged_by);
-	tcase_add_test(tcase, a_machine_type_that_nobody_knows_never_passes);
-	tcase_add_test(tcase, an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged);
-	tcase_add_loop_test(tcase, an_overlay_that_is_none_is_an_error_whatever_the_machine, 0,
-		sizeof bad_overlays / sizeof *bad_overlays);
-	tcase_add_loop_test(tcase, a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file, 0, 3);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN(.setup = NULL)

@@ -117,7 +117,7 @@ static const struct {
 	{ { "999", "job", "before", 25, 1, NULL }, "" },
 };
 
-START_TEST(an_event_is_what_its_entry_says_while_it_is_young)
+TEST_EACH(an_event_is_what_its_entry_says_while_it_is_young, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -131,9 +131,8 @@ START_TEST(an_event_is_what_its_entry_says_while_it_is_young)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_finding_has_the_line_and_what_to_do)
+TEST(a_finding_has_the_line_and_what_to_do)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -154,10 +153,9 @@ START_TEST(a_finding_has_the_line_and_what_to_do)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The entry's advice is for that event; a check may have one for all. */
-START_TEST(a_check_with_an_advice_of_its_own_gives_that)
+TEST(a_check_with_an_advice_of_its_own_gives_that)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -170,10 +168,9 @@ START_TEST(a_check_with_an_advice_of_its_own_gives_that)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Two lines about one GPU are two events, each with its own line and its own action. */
-START_TEST(events_of_one_place_are_findings_of_their_own)
+TEST(events_of_one_place_are_findings_of_their_own)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -193,9 +190,8 @@ START_TEST(events_of_one_place_are_findings_of_their_own)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_log_without_events_passes_where_it_was_read)
+TEST(a_log_without_events_passes_where_it_was_read)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -207,10 +203,9 @@ START_TEST(a_log_without_events_passes_where_it_was_read)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Of a log that nobody could read, nothing is known. */
-START_TEST(a_log_that_was_not_read_is_no_pass)
+TEST(a_log_that_was_not_read_is_no_pass)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -230,10 +225,9 @@ START_TEST(a_log_that_was_not_read_is_no_pass)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Where younger lines have pushed older ones out of the kernel's memory, an event may be among those. */
-START_TEST(a_log_that_does_not_reach_back_far_enough_is_no_pass)
+TEST_LOOP(a_log_that_does_not_reach_back_far_enough_is_no_pass, 0, 3)
 {
 	static const struct {
 		const char *start;
@@ -257,9 +251,8 @@ START_TEST(a_log_that_does_not_reach_back_far_enough_is_no_pass)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_report_without_the_probe_is_no_pass_and_no_failure)
+TEST(a_report_without_the_probe_is_no_pass_and_no_failure)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -273,7 +266,6 @@ START_TEST(a_report_without_the_probe_is_no_pass_and_no_failure)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* ---- while a probe failed ---- */
 
@@ -292,7 +284,7 @@ static void judge_copies(const struct muster_run *run, struct muster_report *ret
 	muster_expect_done(&expect);
 }
 
-START_TEST(a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile)
+TEST_LOOP(a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile, 0, 3)
 {
 	static const enum muster_outcome_status ends[] = { MUSTER_OUTCOME_CRASHED, MUSTER_OUTCOME_HUNG,
 		MUSTER_OUTCOME_ERROR };
@@ -312,10 +304,9 @@ START_TEST(a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* All ranks of a node see the one GPU that has gone: one finding, and which GPU it was. */
-START_TEST(an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu)
+TEST(an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -333,10 +324,9 @@ START_TEST(an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* With the table, the Xid has its name, and the worst of one GPU is told. */
-START_TEST(of_several_xids_the_worst_is_told)
+TEST(of_several_xids_the_worst_is_told)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -355,10 +345,9 @@ START_TEST(of_several_xids_the_worst_is_told)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The other ranks of the node have read its log. */
-START_TEST(a_rank_that_is_missing_comes_with_the_xid_too)
+TEST(a_rank_that_is_missing_comes_with_the_xid_too)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -374,9 +363,8 @@ START_TEST(a_rank_that_is_missing_comes_with_the_xid_too)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_probe_that_did_not_run_has_no_xid)
+TEST(a_probe_that_did_not_run_has_no_xid)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -390,23 +378,5 @@ START_TEST(a_probe_that_did_not_run_has_no_xid)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("events");
-	tcase_add_loop_test(tcase, an_event_is_what_its_entry_says_while_it_is_young, 0, LENGTH(cases));
-	tcase_add_test(tcase, a_finding_has_the_line_and_what_to_do);
-	tcase_add_test(tcase, a_check_with_an_advice_of_its_own_gives_that);
-	tcase_add_test(tcase, events_of_one_place_are_findings_of_their_own);
-	tcase_add_test(tcase, a_log_without_events_passes_where_it_was_read);
-	tcase_add_test(tcase, a_log_that_was_not_read_is_no_pass);
-	tcase_add_loop_test(tcase, a_log_that_does_not_reach_back_far_enough_is_no_pass, 0, 3);
-	tcase_add_test(tcase, a_report_without_the_probe_is_no_pass_and_no_failure);
-	tcase_add_loop_test(tcase, a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile, 0, 3);
-	tcase_add_test(tcase, an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu);
-	tcase_add_test(tcase, of_several_xids_the_worst_is_told);
-	tcase_add_test(tcase, a_rank_that_is_missing_comes_with_the_xid_too);
-	tcase_add_test(tcase, a_probe_that_did_not_run_has_no_xid);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

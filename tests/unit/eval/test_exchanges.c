@@ -137,7 +137,7 @@ static const struct {
 		"n1 GPU g0 and n1 GPU g1; 100 GB/s, 22 % of NVLink (450 GB/s) between n2 GPU g0 and n2 GPU g1\n" },
 };
 
-START_TEST(slow_exchanges_name_a_part)
+TEST_EACH(slow_exchanges_name_a_part, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -158,12 +158,11 @@ START_TEST(slow_exchanges_name_a_part)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 #define NINE_AND_SEVEN                                                                                                 \
 	"9 wrong values that n0 GPU g3 received from n0 GPU g2; 7 wrong values that n0 GPU g1 received from n0 GPU g2"
 
-START_TEST(wrong_values_name_a_part_at_once)
+TEST(wrong_values_name_a_part_at_once)
 {
 	static const struct cluster cluster = { 1, 4, false, 0, 0, "1-2=7/0 2-3=0/9" };
 	struct muster_run run;
@@ -175,10 +174,9 @@ START_TEST(wrong_values_name_a_part_at_once)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* One GPU with wrong values in exchanges and collectives is one finding. */
-START_TEST(wrong_values_of_collectives_belong_to_the_same_part)
+TEST(wrong_values_of_collectives_belong_to_the_same_part)
 {
 	static const struct cluster cluster = { 1, 4, false, 0, 0, "1-2=7/0 2-3=0/9" };
 	static const char checks[] =
@@ -211,10 +209,9 @@ START_TEST(wrong_values_of_collectives_belong_to_the_same_part)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 /* Where no limit is known, nothing applies: one finding, however many exchanges there are and whatever they reach. */
-START_TEST(exchanges_without_a_limit_are_one_finding)
+TEST(exchanges_without_a_limit_are_one_finding)
 {
 	static const struct cluster cluster = { 3, 1, false, 0, 3, "0-1=2 1-2=2.5" };
 	const struct muster_metric *limit = muster_metric_find("pair.exchange_limit_gbps");
@@ -239,10 +236,9 @@ START_TEST(exchanges_without_a_limit_are_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* What comes after a check is blocked at the part, and at both ends of a link; nowhere else. */
-START_TEST(what_comes_after_is_blocked_at_the_part)
+TEST(what_comes_after_is_blocked_at_the_part)
 {
 	static const struct cluster clusters[] = { { 1, 4, false, 265, 46, "1-2=99 2-3=99" },
 		{ 1, 4, false, 265, 46, "1-2=99" } };
@@ -263,10 +259,9 @@ START_TEST(what_comes_after_is_blocked_at_the_part)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 /* A slow all-reduce of the whole job: where its cause stands, or how to find it. */
-START_TEST(a_slow_job_says_where_to_look)
+TEST(a_slow_job_says_where_to_look)
 {
 	static const struct {
 		const char *profile, *slow, *advice;
@@ -317,10 +312,9 @@ START_TEST(a_slow_job_says_where_to_look)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 /* A peer that the run does not have leaves the sample's own rank. */
-START_TEST(an_exchange_with_an_unknown_rank_is_its_own_finding)
+TEST(an_exchange_with_an_unknown_rank_is_its_own_finding)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -333,17 +327,5 @@ START_TEST(an_exchange_with_an_unknown_rank_is_its_own_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("pairs");
-	tcase_add_loop_test(tc, slow_exchanges_name_a_part, 0, LENGTH(cases));
-	tcase_add_test(tc, wrong_values_name_a_part_at_once);
-	tcase_add_test(tc, wrong_values_of_collectives_belong_to_the_same_part);
-	tcase_add_test(tc, exchanges_without_a_limit_are_one_finding);
-	tcase_add_test(tc, what_comes_after_is_blocked_at_the_part);
-	tcase_add_test(tc, a_slow_job_says_where_to_look);
-	tcase_add_test(tc, an_exchange_with_an_unknown_rank_is_its_own_finding);
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

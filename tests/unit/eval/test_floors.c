@@ -1,4 +1,5 @@
 /* test_floors.c - what a metric of the whole job must reach, as plain numbers */
+#include "check_main.h"
 #include "run_text.h"
 
 #include "eval/floors.h"
@@ -79,7 +80,7 @@ static void check_floors(const char *sku, const char *overlay, const char *expec
 	muster_run_done(&run);
 }
 
-START_TEST(floors_are_those_that_this_run_can_fail)
+TEST_EACH(floors_are_those_that_this_run_can_fail, cases)
 {
 	fixture_open();
 	put("vm.json", "'name':'vm','identify':{'vm_size':['VM']}", cases[_i].checks);
@@ -87,10 +88,9 @@ START_TEST(floors_are_those_that_this_run_can_fail)
 	check_floors("auto", NULL, cases[_i].floors);
 	fixture_close();
 }
-END_TEST
 
 /* The machine that was named, the one that is recognised, what holds anywhere, or nothing. */
-START_TEST(floors_are_those_of_the_machine)
+TEST(floors_are_those_of_the_machine)
 {
 	fixture_open();
 	put("vm.json", "'name':'vm','identify':{'vm_size':['VM']}", RING("a", "'min':1"));
@@ -106,18 +106,5 @@ START_TEST(floors_are_those_of_the_machine)
 	check_floors("other", fixture_path("site.json"), "0:4 | 0:4 ");
 	fixture_close();
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval floors");
-	TCase *tc = tcase_create("floors");
-	tcase_add_loop_test(tc, floors_are_those_that_this_run_can_fail, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tc, floors_are_those_of_the_machine);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

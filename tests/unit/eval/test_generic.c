@@ -93,7 +93,7 @@ static void end(struct muster_run *run, struct muster_report *report)
 	muster_run_done(run);
 }
 
-START_TEST(what_was_measured_on_healthy_machines_passes_without_a_warning)
+TEST_EACH(what_was_measured_on_healthy_machines_passes_without_a_warning, machines)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -110,9 +110,8 @@ START_TEST(what_was_measured_on_healthy_machines_passes_without_a_warning)
 	ck_assert_uint_gt(evaluated, 1);
 	end(&run, &report);
 }
-END_TEST
 
-START_TEST(an_all_reduce_at_a_third_fails_except_through_pcie)
+TEST_EACH(an_all_reduce_at_a_third_fails_except_through_pcie, machines)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -121,10 +120,9 @@ START_TEST(an_all_reduce_at_a_third_fails_except_through_pcie)
 		machines[_i].machine, fixture_findings(&report));
 	end(&run, &report);
 }
-END_TEST
 
 /* Half the lanes, or the next lower generation; a copy over C2C says nothing of PCIe. */
-START_TEST(a_copy_at_half_the_speed_of_the_link_fails)
+TEST_EACH(a_copy_at_half_the_speed_of_the_link_fails, machines)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -133,10 +131,9 @@ START_TEST(a_copy_at_half_the_speed_of_the_link_fails)
 		machines[_i].machine);
 	end(&run, &report);
 }
-END_TEST
 
 /* Measured: another program multiplied matrices on one of two H200. */
-START_TEST(a_stranger_on_a_gpu_is_noticed)
+TEST(a_stranger_on_a_gpu_is_noticed)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -144,14 +141,5 @@ START_TEST(a_stranger_on_a_gpu_is_noticed)
 	ck_assert(has(&report, MUSTER_FAIL, "ring.nvlink"));
 	end(&run, &report);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("generic");
-	tcase_add_loop_test(tcase, what_was_measured_on_healthy_machines_passes_without_a_warning, 0, LENGTH(machines));
-	tcase_add_loop_test(tcase, an_all_reduce_at_a_third_fails_except_through_pcie, 0, LENGTH(machines));
-	tcase_add_loop_test(tcase, a_copy_at_half_the_speed_of_the_link_fails, 0, LENGTH(machines));
-	tcase_add_test(tcase, a_stranger_on_a_gpu_is_noticed);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -196,7 +196,7 @@ static const char *found_in(const struct muster_report *report)
 	return text;
 }
 
-START_TEST(each_fault_is_one_finding_where_it_is)
+TEST_EACH(each_fault_is_one_finding_where_it_is, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -206,9 +206,8 @@ START_TEST(each_fault_is_one_finding_where_it_is)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_advice_says_which_word_and_bit_was_wrong)
+TEST(the_advice_says_which_word_and_bit_was_wrong)
 {
 	static const struct case_of wrong = { "generic-nvidia", 1, { { 0, "gpu.memory_wrong", "", 1, NULL } }, NULL };
 	struct muster_run run;
@@ -225,10 +224,9 @@ START_TEST(the_advice_says_which_word_and_bit_was_wrong)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The quick profile puts no load on the GPUs: none of its checks is inconclusive then. */
-START_TEST(without_a_load_nothing_is_asked)
+TEST(without_a_load_nothing_is_asked)
 {
 	static const struct case_of none = { "Standard_ND96isr_H100_v5", 8, { { 0 } }, NULL };
 	struct muster_run run;
@@ -248,13 +246,5 @@ START_TEST(without_a_load_nothing_is_asked)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("gpu_load");
-	tcase_add_loop_test(tcase, each_fault_is_one_finding_where_it_is, 0, LENGTH(cases));
-	tcase_add_test(tcase, the_advice_says_which_word_and_bit_was_wrong);
-	tcase_add_test(tcase, without_a_load_nothing_is_asked);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_judge.c - each operator, and each rule of what becomes a finding */
+#include "check_main.h"
 #include "eval_fixture.h"
 #include "muster/probe.h"
 
@@ -125,7 +126,7 @@ static const struct {
 		"inconclusive c sim-1 port=p9/1: as listed for each port | null: not supported here\n" },
 };
 
-START_TEST(a_value_is_held_against_the_operators)
+TEST_EACH(a_value_is_held_against_the_operators, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -149,7 +150,6 @@ START_TEST(a_value_is_held_against_the_operators)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* ---- two nodes of two ranks, with a GPU each ---- */
 
@@ -220,7 +220,7 @@ static void set_value(struct muster_samples *samples, const char *metric, struct
 			samples->items[i].value = value;
 }
 
-START_TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
+TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -241,9 +241,8 @@ START_TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_finding_says_all_that_is_known)
+TEST(a_finding_says_all_that_is_known)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -272,9 +271,8 @@ START_TEST(a_finding_says_all_that_is_known)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
+TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -306,9 +304,8 @@ START_TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(warnings_pass_unless_strict)
+TEST(warnings_pass_unless_strict)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -322,7 +319,6 @@ START_TEST(warnings_pass_unless_strict)
 	}
 	muster_run_done(&run);
 }
-END_TEST
 
 /* How a probe ends, and what is made of it when a check needs the probe. */
 static const struct {
@@ -353,7 +349,7 @@ static const struct {
 		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | no GPU\n", MUSTER_INCONCLUSIVE },
 };
 
-START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
+TEST_EACH(a_probe_that_did_not_end_well_takes_the_checks_without_samples, ends)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -369,9 +365,8 @@ START_TEST(a_probe_that_did_not_end_well_takes_the_checks_without_samples)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_probe_that_no_check_needs_is_skipped)
+TEST(a_probe_that_no_check_needs_is_skipped)
 {
 	static const char *const checks[] = {
 		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'}",
@@ -393,9 +388,8 @@ START_TEST(a_probe_that_no_check_needs_is_skipped)
 	}
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
+TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -412,9 +406,8 @@ START_TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_a_broken_probe_did_measure_is_judged)
+TEST(what_a_broken_probe_did_measure_is_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -430,9 +423,8 @@ START_TEST(what_a_broken_probe_did_measure_is_judged)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
+TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -452,7 +444,6 @@ START_TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A node of eight ranks with a GPU each, whose copies ended as the caller says. */
 static void eight_ranks(struct muster_run *run, struct muster_outcome (*end)(struct muster_run *run, int rank))
@@ -476,7 +467,7 @@ static struct muster_outcome timed_out(struct muster_run *run, int rank)
 						run->arena, "NCCL's log ends: comm 0x55e%d rank %d", rank, rank) };
 }
 
-START_TEST(evidence_that_differs_does_not_divide_a_cause)
+TEST(evidence_that_differs_does_not_divide_a_cause)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -489,7 +480,6 @@ START_TEST(evidence_that_differs_does_not_divide_a_cause)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static struct muster_outcome stalled(struct muster_run *run, int rank)
 {
@@ -500,7 +490,7 @@ static struct muster_outcome stalled(struct muster_run *run, int rank)
 }
 
 /* An all-reduce of one node that does not end; of several nodes nobody knows which one it is. */
-START_TEST(an_all_reduce_that_does_not_end_fails_the_only_node)
+TEST_LOOP(an_all_reduce_that_does_not_end_fails_the_only_node, 0, 2)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -517,7 +507,6 @@ START_TEST(an_all_reduce_that_does_not_end_fails_the_only_node)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static struct muster_outcome crashed(struct muster_run *run, int rank)
 {
@@ -527,7 +516,7 @@ static struct muster_outcome crashed(struct muster_run *run, int rank)
 		.evidence = rank == 0 || rank == 7 ? "last words: bus error" : NULL };
 }
 
-START_TEST(a_cause_is_told_with_what_differs_on_its_ranks)
+TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -542,9 +531,8 @@ START_TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(ranks_that_share_a_fault_are_one_finding)
+TEST(ranks_that_share_a_fault_are_one_finding)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -563,9 +551,8 @@ START_TEST(ranks_that_share_a_fault_are_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(one_rank_with_several_bad_sizes_is_one_finding)
+TEST(one_rank_with_several_bad_sizes_is_one_finding)
 {
 	static const char *const sizes[] = { "bytes=8", "bytes=64", "bytes=256", "bytes=512", "bytes=1024",
 		"bytes=2048" };
@@ -591,9 +578,8 @@ START_TEST(one_rank_with_several_bad_sizes_is_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_does_not_apply_anywhere_is_said_once)
+TEST(what_does_not_apply_anywhere_is_said_once)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -607,9 +593,8 @@ START_TEST(what_does_not_apply_anywhere_is_said_once)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
+TEST(what_does_not_apply_beside_what_does_is_only_counted)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -627,9 +612,8 @@ START_TEST(what_does_not_apply_beside_what_does_is_only_counted)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_missing_rank_takes_what_it_would_have_measured)
+TEST(a_missing_rank_takes_what_it_would_have_measured)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -644,10 +628,9 @@ START_TEST(a_missing_rank_takes_what_it_would_have_measured)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* What it measured is judged, and what it did not get to is laid at its door, ended well or not. */
-START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
+TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -663,9 +646,8 @@ START_TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_run_that_was_ended_early_blames_nobody)
+TEST(a_run_that_was_ended_early_blames_nobody)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -700,9 +682,8 @@ START_TEST(a_run_that_was_ended_early_blames_nobody)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
+TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -722,10 +703,9 @@ START_TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The environment probe runs on every rank and speaks for the node on the leader alone. */
-START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
+TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
 {
 	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
 	struct muster_run run;
@@ -746,9 +726,8 @@ START_TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
+TEST(a_rank_that_the_run_does_not_mention_is_missing)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -761,9 +740,8 @@ START_TEST(a_rank_that_the_run_does_not_mention_is_missing)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(an_empty_run_never_passes)
+TEST(an_empty_run_never_passes)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -775,9 +753,8 @@ START_TEST(an_empty_run_never_passes)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_missing_sample_is_never_a_pass)
+TEST(a_missing_sample_is_never_a_pass)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -806,9 +783,8 @@ START_TEST(a_missing_sample_is_never_a_pass)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(where_chooses_samples_by_their_labels)
+TEST(where_chooses_samples_by_their_labels)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -830,7 +806,6 @@ START_TEST(where_chooses_samples_by_their_labels)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* `when`, and why the check does not apply to a standard run of two nodes and four ranks; NULL: it does. */
 static const struct {
@@ -847,7 +822,7 @@ static const struct {
 	{ "{'profile':['quick','full']}", "only for profile quick or full (this run has standard)" },
 };
 
-START_TEST(when_says_which_runs_a_check_is_for)
+TEST_EACH(when_says_which_runs_a_check_is_for, whens)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -867,9 +842,8 @@ START_TEST(when_says_which_runs_a_check_is_for)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(equals_by_misses_what_is_listed_and_not_there)
+TEST(equals_by_misses_what_is_listed_and_not_there)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -885,9 +859,8 @@ START_TEST(equals_by_misses_what_is_listed_and_not_there)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(equals_by_misses_nothing_where_the_probe_failed)
+TEST(equals_by_misses_nothing_where_the_probe_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -900,9 +873,8 @@ START_TEST(equals_by_misses_nothing_where_the_probe_failed)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
+TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -936,9 +908,8 @@ START_TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(after_does_not_silence_where_the_other_could_not_be_told)
+TEST(after_does_not_silence_where_the_other_could_not_be_told)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -959,9 +930,8 @@ START_TEST(after_does_not_silence_where_the_other_could_not_be_told)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
+TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -985,9 +955,8 @@ START_TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(without_expectations_only_probes_and_ranks_are_judged)
+TEST(without_expectations_only_probes_and_ranks_are_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -1004,9 +973,8 @@ START_TEST(without_expectations_only_probes_and_ranks_are_judged)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_probe_of_another_version_is_no_reason_to_fail)
+TEST(a_probe_of_another_version_is_no_reason_to_fail)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -1019,9 +987,8 @@ START_TEST(a_probe_of_another_version_is_no_reason_to_fail)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
+TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -1036,54 +1003,5 @@ START_TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_judge");
-	TCase *tc = tcase_create("judge");
-	SRunner *runner;
-	int failed;
-	tcase_add_loop_test(tc, a_value_is_held_against_the_operators, 0, sizeof table / sizeof *table);
-	tcase_add_test(tc, a_healthy_run_has_no_finding_and_counts_its_passes);
-	tcase_add_test(tc, a_finding_says_all_that_is_known);
-	tcase_add_test(tc, beside_other_jobs_a_slow_transfer_proves_nothing);
-	tcase_add_test(tc, warnings_pass_unless_strict);
-	tcase_add_loop_test(
-		tc, a_probe_that_did_not_end_well_takes_the_checks_without_samples, 0, sizeof ends / sizeof *ends);
-	tcase_add_test(tc, a_probe_that_no_check_needs_is_skipped);
-	tcase_add_test(tc, a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash);
-	tcase_add_test(tc, what_a_broken_probe_did_measure_is_judged);
-	tcase_add_test(tc, the_same_end_on_several_ranks_of_a_node_is_one_finding);
-	tcase_add_test(tc, evidence_that_differs_does_not_divide_a_cause);
-	tcase_add_loop_test(tc, an_all_reduce_that_does_not_end_fails_the_only_node, 0, 2);
-	tcase_add_test(tc, a_cause_is_told_with_what_differs_on_its_ranks);
-	tcase_add_test(tc, ranks_that_share_a_fault_are_one_finding);
-	tcase_add_test(tc, one_rank_with_several_bad_sizes_is_one_finding);
-	tcase_add_test(tc, what_does_not_apply_anywhere_is_said_once);
-	tcase_add_test(tc, what_does_not_apply_beside_what_does_is_only_counted);
-	tcase_add_test(tc, a_missing_rank_takes_what_it_would_have_measured);
-	tcase_add_test(tc, facts_that_died_with_the_leader_are_laid_at_its_door);
-	tcase_add_test(tc, what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank);
-	tcase_add_test(tc, a_rank_that_did_not_finish_is_judged_by_what_it_measured);
-	tcase_add_test(tc, a_run_that_was_ended_early_blames_nobody);
-	tcase_add_test(tc, a_rank_that_the_run_does_not_mention_is_missing);
-	tcase_add_test(tc, an_empty_run_never_passes);
-	tcase_add_test(tc, a_missing_sample_is_never_a_pass);
-	tcase_add_test(tc, where_chooses_samples_by_their_labels);
-	tcase_add_loop_test(tc, when_says_which_runs_a_check_is_for, 0, sizeof whens / sizeof *whens);
-	tcase_add_test(tc, equals_by_misses_what_is_listed_and_not_there);
-	tcase_add_test(tc, equals_by_misses_nothing_where_the_probe_failed);
-	tcase_add_test(tc, a_check_that_comes_after_another_is_silent_where_that_failed);
-	tcase_add_test(tc, after_does_not_silence_where_the_other_could_not_be_told);
-	tcase_add_test(tc, the_worst_comes_first_then_nodes_then_ranks_then_checks);
-	tcase_add_test(tc, without_expectations_only_probes_and_ranks_are_judged);
-	tcase_add_test(tc, a_probe_of_another_version_is_no_reason_to_fail);
-	tcase_add_test(tc, a_job_check_without_figures_goes_to_the_probe_that_failed);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

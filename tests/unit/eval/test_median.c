@@ -1,4 +1,5 @@
 /* test_median.c - checks without a figure: values that are only observed, or held against their median */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 /* One GPU on each of some nodes, with this H2D rate; one below 0 stands for a null. */
@@ -114,7 +115,7 @@ static const struct {
 		MUSTER_FAIL },
 };
 
-START_TEST(a_value_is_held_against_its_like)
+TEST_EACH(a_value_is_held_against_its_like, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -136,9 +137,8 @@ START_TEST(a_value_is_held_against_its_like)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_median_below_zero_condemns_nothing)
+TEST(a_median_below_zero_condemns_nothing)
 {
 	static const double values[] = { 1, 1, 1 };
 	struct muster_run run;
@@ -152,10 +152,9 @@ START_TEST(a_median_below_zero_condemns_nothing)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Two message sizes, each with a median of its own; ports and ranks of all nodes count, missing ranks do not. */
-START_TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
+TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -187,9 +186,8 @@ START_TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
+TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -208,20 +206,5 @@ START_TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_relative");
-	TCase *tc = tcase_create("relative");
-	tcase_add_loop_test(tc, a_value_is_held_against_its_like, 0, sizeof table / sizeof *table);
-	tcase_add_test(tc, a_median_below_zero_condemns_nothing);
-	tcase_add_test(tc, a_median_is_that_of_the_samples_that_the_check_chooses);
-	tcase_add_test(tc, what_is_observed_may_be_of_any_type_and_keeps_its_value);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

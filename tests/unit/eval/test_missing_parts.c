@@ -54,7 +54,7 @@ static const struct {
 		"fail gpus a: 3 | 2\nfail sharers a gpu=g0: 1 | ranks 0-1: 2\n" },
 };
 
-START_TEST(a_missing_part_is_named_and_explains_its_ranks)
+TEST_EACH(a_missing_part_is_named_and_explains_its_ranks, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -74,11 +74,5 @@ START_TEST(a_missing_part_is_named_and_explains_its_ranks)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("missing_parts");
-	tcase_add_loop_test(tcase, a_missing_part_is_named_and_explains_its_ranks, 0, sizeof cases / sizeof *cases);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_nvlink_domains.c - NVLink domains: counted, and asked for by `when` */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "eval/nvlink_domains.h"
@@ -79,17 +80,16 @@ static void nodes_make(struct muster_run *run, int row)
 	}
 }
 
-START_TEST(gpus_of_one_cluster_and_clique_are_one_domain)
+TEST_EACH(gpus_of_one_cluster_and_clique_are_one_domain, table)
 {
 	struct muster_run run;
 	nodes_make(&run, _i);
 	ck_assert_uint_eq(muster_nvlink_domains_count(&run, &clique), table[_i].domains);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Before there was such a metric, every node that reported was a domain. */
-START_TEST(without_the_metric_each_node_is_a_domain)
+TEST_EACH(without_the_metric_each_node_is_a_domain, table)
 {
 	struct muster_run run;
 	size_t nodes = 0;
@@ -99,7 +99,6 @@ START_TEST(without_the_metric_each_node_is_a_domain)
 	ck_assert_uint_eq(muster_nvlink_domains_count(&run, NULL), nodes);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *when, *skipped;
@@ -116,7 +115,7 @@ static const struct {
 };
 
 /* On machines whose NVLink ends at the node, domains are nodes; a third one, which sent nothing, does not count. */
-START_TEST(a_check_may_be_for_runs_of_so_many_domains)
+TEST_EACH(a_check_may_be_for_runs_of_so_many_domains, whens)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -136,10 +135,9 @@ START_TEST(a_check_may_be_for_runs_of_so_many_domains)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The same from the catalogue's own metric: nodes of one rack, and the clique compared within the rack. */
-START_TEST(a_run_counts_by_the_fabric_probe)
+TEST(a_run_counts_by_the_fabric_probe)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -162,20 +160,5 @@ START_TEST(a_run_counts_by_the_fabric_probe)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_domains");
-	TCase *tc = tcase_create("domains");
-	tcase_add_loop_test(tc, gpus_of_one_cluster_and_clique_are_one_domain, 0, sizeof table / sizeof *table);
-	tcase_add_loop_test(tc, without_the_metric_each_node_is_a_domain, 0, sizeof table / sizeof *table);
-	tcase_add_loop_test(tc, a_check_may_be_for_runs_of_so_many_domains, 0, sizeof whens / sizeof *whens);
-	tcase_add_test(tc, a_run_counts_by_the_fabric_probe);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

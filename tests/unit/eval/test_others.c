@@ -1,4 +1,5 @@
 /* test_others.c - slower_than_peers: each rank against the other ranks with the same GPU model */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "util/sort.h"
@@ -90,7 +91,7 @@ static const struct {
 		"12\n" },
 };
 
-START_TEST(a_slow_rank_is_found_among_its_like)
+TEST_EACH(a_slow_rank_is_found_among_its_like, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -107,7 +108,6 @@ START_TEST(a_slow_rank_is_found_among_its_like)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* The rule, as it is written, on the values of all other ranks. */
 static bool is_slow(const double *values, size_t count, size_t own)
@@ -123,7 +123,7 @@ static bool is_slow(const double *values, size_t count, size_t own)
 	return values[own] - median > fmax(0.1 * median, 3 * muster_median_of(others, kept));
 }
 
-START_TEST(it_is_the_rule_for_any_values)
+TEST(it_is_the_rule_for_any_values)
 {
 	srand(5);
 	for (int round = 0; round < 300; round++) {
@@ -152,7 +152,6 @@ START_TEST(it_is_the_rule_for_any_values)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *check, *problem;
@@ -173,25 +172,11 @@ static const struct {
 		"warn, 0.2, has no effect: fail is 0.1" },
 };
 
-START_TEST(what_makes_no_sense_is_refused)
+TEST_EACH(what_makes_no_sense_is_refused, refused)
 {
 	char problem[512];
 	fixture_lint(refused[_i].check, problem);
 	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_others");
-	TCase *tc = tcase_create("others");
-	tcase_add_loop_test(tc, a_slow_rank_is_found_among_its_like, 0, sizeof table / sizeof *table);
-	tcase_add_test(tc, it_is_the_rule_for_any_values);
-	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, sizeof refused / sizeof *refused);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -119,7 +119,7 @@ static const char *shortened(const char *findings)
 	return text;
 }
 
-START_TEST(a_gpu_far_below_its_peers_is_found_and_no_group)
+TEST_EACH(a_gpu_far_below_its_peers_is_found_and_no_group, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -133,10 +133,9 @@ START_TEST(a_gpu_far_below_its_peers_is_found_and_no_group)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Values of a normal distribution with a standard deviation of 2 %: none is an outlier, whatever the order. */
-START_TEST(healthy_fleets_have_no_outlier)
+TEST(healthy_fleets_have_no_outlier)
 {
 	srand(11);
 	for (int round = 0; round < 60; round++) {
@@ -164,7 +163,6 @@ START_TEST(healthy_fleets_have_no_outlier)
 		muster_run_done(&run);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *check, *problem;
@@ -182,19 +180,11 @@ static const struct {
 		"outlier: does not fit: a lower rank.compute_ms is not the worse one" },
 };
 
-START_TEST(what_makes_no_sense_is_refused)
+TEST_EACH(what_makes_no_sense_is_refused, refused)
 {
 	char problem[512];
 	fixture_lint(refused[_i].check, problem);
 	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("outlier");
-	tcase_add_loop_test(tc, a_gpu_far_below_its_peers_is_found_and_no_group, 0, sizeof table / sizeof *table);
-	tcase_add_test(tc, healthy_fleets_have_no_outlier);
-	tcase_add_loop_test(tc, what_makes_no_sense_is_refused, 0, sizeof refused / sizeof *refused);
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

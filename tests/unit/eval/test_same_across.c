@@ -1,4 +1,5 @@
 /* test_same_across.c - what must be the same on all nodes or ranks */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #define SAME_DRIVER                                                                                                    \
@@ -57,7 +58,7 @@ static const struct {
 		MUSTER_INCONCLUSIVE },
 };
 
-START_TEST(the_majority_is_right_and_without_one_all_are_listed)
+TEST_EACH(the_majority_is_right_and_without_one_all_are_listed, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -68,9 +69,8 @@ START_TEST(the_majority_is_right_and_without_one_all_are_listed)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_common_value_stands_in_the_tally)
+TEST(a_common_value_stands_in_the_tally)
 {
 	static const char *const same[] = { "580.1", "580.1" }, *const differ[] = { "580.1", "570" };
 	struct muster_run run;
@@ -88,9 +88,8 @@ START_TEST(a_common_value_stands_in_the_tally)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(an_optional_value_may_be_absent)
+TEST(an_optional_value_may_be_absent)
 {
 	static const char *const values[] = { "1", NULL, "1" };
 	struct muster_run run;
@@ -105,7 +104,6 @@ START_TEST(an_optional_value_may_be_absent)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Ports of each node as "device=firmware ..."; Ethernet ones are called an*. */
 static void ports(struct muster_run *run, const char *const *nodes, size_t count)
@@ -163,7 +161,7 @@ static const struct {
 	{ { "ib0=20 ib1=20 ib2=9" }, 1, "" },
 };
 
-START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
+TEST_EACH(nodes_are_compared_by_the_set_of_their_ports_values, port_table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -176,7 +174,6 @@ START_TEST(nodes_are_compared_by_the_set_of_their_ports_values)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Within a link layer, ports are compared with their like only: each case names the firmware of both. */
 static const struct {
@@ -216,7 +213,7 @@ static const struct {
 		"warn same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
 };
 
-START_TEST(uniform_compares_the_ports_of_one_node_too)
+TEST_EACH(uniform_compares_the_ports_of_one_node_too, uniform_table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -228,7 +225,6 @@ START_TEST(uniform_compares_the_ports_of_one_node_too)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *values[4];
@@ -247,7 +243,7 @@ static const struct {
 		"fail same n2: the same on all nodes: Standard_A (2 of 3) | Other\n" },
 };
 
-START_TEST(a_machine_type_has_several_names)
+TEST_EACH(a_machine_type_has_several_names, size_table)
 {
 	struct muster_expect expect;
 	struct muster_run run;
@@ -276,9 +272,8 @@ START_TEST(a_machine_type_has_several_names)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(within_a_label_only_its_like_is_compared)
+TEST_EACH(within_a_label_only_its_like_is_compared, within_table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -291,9 +286,8 @@ START_TEST(within_a_label_only_its_like_is_compared)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_node_whose_probe_failed_is_not_compared)
+TEST(a_node_whose_probe_failed_is_not_compared)
 {
 	static const char *const nodes[] = { "ib0=20", "", "ib0=20" };
 	struct muster_run run;
@@ -308,7 +302,6 @@ START_TEST(a_node_whose_probe_failed_is_not_compared)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* GPU names of four ranks on two nodes. */
 static void names(struct muster_run *run, const char *const *values)
@@ -337,7 +330,7 @@ static const struct {
 	{ { "A", NULL, "A", "A" }, "nodes", "inconclusive same n1 rank=1: the same on all nodes | not measured\n" },
 };
 
-START_TEST(ranks_are_compared_one_by_one_or_by_node)
+TEST_EACH(ranks_are_compared_one_by_one_or_by_node, name_table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -350,9 +343,8 @@ START_TEST(ranks_are_compared_one_by_one_or_by_node)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_another_check_condemned_is_left_out_of_the_comparison)
+TEST(what_another_check_condemned_is_left_out_of_the_comparison)
 {
 	static const char *const values[] = { "A", "A", "A", "B" };
 	struct muster_run run;
@@ -366,7 +358,6 @@ START_TEST(what_another_check_condemned_is_left_out_of_the_comparison)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* "VALUE/MADE_BY" of each rank. */
 static const struct {
@@ -383,7 +374,7 @@ static const struct {
 		"inconclusive same n1 rank=2: the same on all ranks within each made_by | not measured\n" },
 };
 
-START_TEST(ranks_within_a_label_are_compared_with_their_like)
+TEST_EACH(ranks_within_a_label_are_compared_with_their_like, sum_table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -405,9 +396,8 @@ START_TEST(ranks_within_a_label_are_compared_with_their_like)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(long_lists_are_cut)
+TEST(long_lists_are_cut)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -430,9 +420,8 @@ START_TEST(long_lists_are_cut)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(padded_names_make_ranges)
+TEST(padded_names_make_ranges)
 {
 	static const char *const values[] = { "a", "b", "c", "a", "b", "c", "a" };
 	struct muster_run run;
@@ -449,35 +438,5 @@ START_TEST(padded_names_make_ranges)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_across");
-	TCase *tc = tcase_create("across");
-	SRunner *runner;
-	int failed;
-	tcase_add_loop_test(tc, the_majority_is_right_and_without_one_all_are_listed, 0, sizeof table / sizeof *table);
-	tcase_add_test(tc, a_common_value_stands_in_the_tally);
-	tcase_add_test(tc, an_optional_value_may_be_absent);
-	tcase_add_loop_test(
-		tc, nodes_are_compared_by_the_set_of_their_ports_values, 0, sizeof port_table / sizeof *port_table);
-	tcase_add_loop_test(
-		tc, uniform_compares_the_ports_of_one_node_too, 0, sizeof uniform_table / sizeof *uniform_table);
-	tcase_add_loop_test(tc, a_machine_type_has_several_names, 0, sizeof size_table / sizeof *size_table);
-	tcase_add_loop_test(
-		tc, within_a_label_only_its_like_is_compared, 0, sizeof within_table / sizeof *within_table);
-	tcase_add_test(tc, a_node_whose_probe_failed_is_not_compared);
-	tcase_add_loop_test(tc, ranks_are_compared_one_by_one_or_by_node, 0, sizeof name_table / sizeof *name_table);
-	tcase_add_loop_test(
-		tc, ranks_within_a_label_are_compared_with_their_like, 0, sizeof sum_table / sizeof *sum_table);
-	tcase_add_test(tc, what_another_check_condemned_is_left_out_of_the_comparison);
-	tcase_add_test(tc, long_lists_are_cut);
-	tcase_add_test(tc, padded_names_make_ranges);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -86,7 +86,7 @@ static void judge(const char *lines, const char *check, struct muster_run *run, 
 	fixture_judge(run, text, false, report);
 }
 
-START_TEST(a_speed_is_divided_by_its_limit_at_the_same_place)
+TEST_EACH(a_speed_is_divided_by_its_limit_at_the_same_place, table)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -95,7 +95,6 @@ START_TEST(a_speed_is_divided_by_its_limit_at_the_same_place)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* What every speed is shown with, whatever the check asks. */
 static const struct {
@@ -113,7 +112,7 @@ static const struct {
 	{ PCIE("60"), "'metric':'gpu.pcie_limit_gbps','min':50", 0, 0, 0, NULL },
 };
 
-START_TEST(a_check_of_a_speed_has_its_share)
+TEST_EACH(a_check_of_a_speed_has_its_share, shown)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -129,9 +128,8 @@ START_TEST(a_check_of_a_speed_has_its_share)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_finding_has_the_share_of_its_value_and_one_of_several_values_has_none)
+TEST(a_finding_has_the_share_of_its_value_and_one_of_several_values_has_none)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -150,13 +148,5 @@ START_TEST(a_finding_has_the_share_of_its_value_and_one_of_several_values_has_no
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("share");
-	tcase_add_loop_test(tcase, a_speed_is_divided_by_its_limit_at_the_same_place, 0, LENGTH(table));
-	tcase_add_loop_test(tcase, a_check_of_a_speed_has_its_share, 0, LENGTH(shown));
-	tcase_add_test(tcase, a_finding_has_the_share_of_its_value_and_one_of_several_values_has_none);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -45,7 +45,7 @@ static const struct {
 		"fail probe.nccl_collectives b rank=1: probe nccl_collectives finishes | late\n" },
 };
 
-START_TEST(the_lists_of_all_ranks_are_one_finding)
+TEST_EACH(the_lists_of_all_ranks_are_one_finding, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -64,11 +64,5 @@ START_TEST(the_lists_of_all_ranks_are_one_finding)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("unreached");
-	tcase_add_loop_test(tc, the_lists_of_all_ranks_are_one_finding, 0, LENGTH(cases));
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,10 +1,11 @@
 /* test_describe.c - values, expectations, runs and lists as people read them */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "expect/describe.h"
 #include "muster/arena.h"
 
-START_TEST(a_value_is_shown_with_its_unit)
+TEST(a_value_is_shown_with_its_unit)
 {
 	struct muster_arena *arena = muster_arena_new();
 	ck_assert_str_eq(muster_describe_value(muster_number(26.1), arena), "26.1");
@@ -16,7 +17,6 @@ START_TEST(a_value_is_shown_with_its_unit)
 	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "", arena), "21");
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* ---- what is expected ---- */
 
@@ -83,7 +83,7 @@ static const struct {
 	{ SPEED "'min':2,'min_of_median':0.9", "at least 2 GB/s, at least 90 % of the median of this run", true },
 };
 
-START_TEST(a_check_says_what_is_expected)
+TEST_EACH(a_check_says_what_is_expected, checks)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_expect expect;
@@ -95,9 +95,8 @@ START_TEST(a_check_says_what_is_expected)
 	muster_expect_done(&expect);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(a_known_median_gives_the_bound)
+TEST(a_known_median_gives_the_bound)
 {
 	static const struct {
 		const char *check;
@@ -132,7 +131,6 @@ START_TEST(a_known_median_gives_the_bound)
 	}
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* ---- when ---- */
 
@@ -165,7 +163,7 @@ static const struct {
 		"only for profile quick (this run has standard)" },
 };
 
-START_TEST(a_check_says_which_runs_it_is_for)
+TEST_EACH(a_check_says_which_runs_it_is_for, whens)
 {
 	struct muster_run run;
 	struct muster_expect expect;
@@ -185,11 +183,10 @@ START_TEST(a_check_says_which_runs_it_is_for)
 	muster_expect_done(&expect);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* ---- lists ---- */
 
-START_TEST(ranks_in_a_row_are_a_range)
+TEST(ranks_in_a_row_are_a_range)
 {
 	static const struct {
 		int ranks[16];
@@ -209,9 +206,8 @@ START_TEST(ranks_in_a_row_are_a_range)
 		ck_assert_str_eq(muster_describe_ranks(lists[i].ranks, lists[i].count, arena), lists[i].text);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(nodes_in_a_row_are_a_range_from_three_on)
+TEST(nodes_in_a_row_are_a_range_from_three_on)
 {
 	static const struct {
 		const char *names[15];
@@ -246,22 +242,5 @@ START_TEST(nodes_in_a_row_are_a_range_from_three_on)
 	}
 	muster_arena_free(arena);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("expect describe");
-	TCase *tc = tcase_create("describe");
-	tcase_add_test(tc, a_value_is_shown_with_its_unit);
-	tcase_add_loop_test(tc, a_check_says_what_is_expected, 0, sizeof checks / sizeof *checks);
-	tcase_add_test(tc, a_known_median_gives_the_bound);
-	tcase_add_loop_test(tc, a_check_says_which_runs_it_is_for, 0, sizeof whens / sizeof *whens);
-	tcase_add_test(tc, ranks_in_a_row_are_a_range);
-	tcase_add_test(tc, nodes_in_a_row_are_a_range_from_three_on);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -74,7 +74,7 @@ static const char *put(const char *name, const char *text)
 	return path;
 }
 
-START_TEST(a_file_with_a_wrong_event_is_refused_with_its_place)
+TEST_EACH(a_file_with_a_wrong_event_is_refused_with_its_place, files)
 {
 	struct muster_expect expect;
 	struct muster_error err = { .text = "" };
@@ -90,10 +90,9 @@ START_TEST(a_file_with_a_wrong_event_is_refused_with_its_place)
 		files[_i].text, err.text);
 	fixture_close();
 }
-END_TEST
 
 /* The sites' way to another class: one member of one event. */
-START_TEST(an_overlay_changes_one_event_and_leaves_the_others)
+TEST(an_overlay_changes_one_event_and_leaves_the_others)
 {
 	struct muster_expect expect;
 	struct muster_error err;
@@ -121,7 +120,6 @@ START_TEST(an_overlay_changes_one_event_and_leaves_the_others)
 	ck_assert_ptr_eq(expect.checks[0].operands[0].events, xids);
 	muster_expect_done(&expect);
 }
-END_TEST
 
 /* ---- the shipped table ---- */
 
@@ -151,7 +149,7 @@ static void load_shipped(const char *name, struct muster_expect *ret)
 	ck_assert_msg(result == 0, "%s", err.text);
 }
 
-START_TEST(each_code_has_the_class_that_its_meaning_asks_for)
+TEST_EACH(each_code_has_the_class_that_its_meaning_asks_for, classes)
 {
 	struct muster_expect expect;
 	load_shipped("Standard_ND96isr_H200_v5", &expect);
@@ -164,10 +162,9 @@ START_TEST(each_code_has_the_class_that_its_meaning_asks_for)
 	free(copy);
 	muster_expect_done(&expect);
 }
-END_TEST
 
 /* Numbers that no driver has used since Ampere, or that NVIDIA reserves: who logs one is asked to look. */
-START_TEST(a_code_without_a_meaning_has_no_entry)
+TEST(a_code_without_a_meaning_has_no_entry)
 {
 	static const char *const unknown[] = { "0", "5", "10", "14", "49", "87", "90", "91", "177", "999" };
 	struct muster_expect expect;
@@ -177,14 +174,5 @@ START_TEST(a_code_without_a_meaning_has_no_entry)
 	ck_assert_double_eq(muster_event_find(&expect.events[MUSTER_EVENT_KERNEL], "link-flap")->hours, 6);
 	muster_expect_done(&expect);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("events");
-	tcase_add_loop_test(tcase, a_file_with_a_wrong_event_is_refused_with_its_place, 0, LENGTH(files));
-	tcase_add_test(tcase, an_overlay_changes_one_event_and_leaves_the_others);
-	tcase_add_loop_test(tcase, each_code_has_the_class_that_its_meaning_asks_for, 0, LENGTH(classes));
-	tcase_add_test(tcase, a_code_without_a_meaning_has_no_entry);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_lint.c - all problems of an expectation file, not only the first */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 struct heard {
@@ -169,7 +170,7 @@ static bool same(const char *heard, const char *said)
 	return !*heard || said[-1] != '\n';
 }
 
-START_TEST(every_problem_of_a_file_is_told_in_its_order)
+TEST_EACH(every_problem_of_a_file_is_told_in_its_order, cases)
 {
 	struct heard heard = { .used = 0 };
 	fixture_open();
@@ -181,9 +182,8 @@ START_TEST(every_problem_of_a_file_is_told_in_its_order)
 		lines++;
 	ck_assert_uint_eq(count, lines);
 }
-END_TEST
 
-START_TEST(what_lint_alone_complains_of_can_still_be_judged)
+TEST(what_lint_alone_complains_of_can_still_be_judged)
 {
 	struct muster_expect expect;
 	struct muster_error err;
@@ -193,7 +193,6 @@ START_TEST(what_lint_alone_complains_of_can_still_be_judged)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 static void count(void *arg, const char *problem)
 {
@@ -202,7 +201,7 @@ static void count(void *arg, const char *problem)
 	ck_assert_int_eq(strstr(problem, "there may be more problems") != NULL, *lines == 101);
 }
 
-START_TEST(after_a_hundred_problems_the_reading_ends)
+TEST(after_a_hundred_problems_the_reading_ends)
 {
 	char text[8192];
 	size_t used = (size_t)snprintf(text, sizeof text, "{'schema_version':1,'name':'t'"), lines = 0;
@@ -214,10 +213,9 @@ START_TEST(after_a_hundred_problems_the_reading_ends)
 	ck_assert_uint_eq(lines, 101);
 	fixture_close();
 }
-END_TEST
 
 /* The overlay's own problems come with its name; a number changed needs a source, unless the source changed later. */
-START_TEST(a_change_needs_a_source_of_its_own)
+TEST(a_change_needs_a_source_of_its_own)
 {
 	static const struct {
 		const char *child, *overlay, *said;
@@ -252,20 +250,5 @@ START_TEST(a_change_needs_a_source_of_its_own)
 			"case %zu said: %s", i, heard.text);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval lint");
-	TCase *tcase = tcase_create("lint");
-	tcase_add_loop_test(tcase, every_problem_of_a_file_is_told_in_its_order, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, what_lint_alone_complains_of_can_still_be_judged);
-	tcase_add_test(tcase, after_a_hundred_problems_the_reading_ends);
-	tcase_add_test(tcase, a_change_needs_a_source_of_its_own);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_load.c - expectation files: what is merged, what is refused, and how it says so */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "expect/operators.h"
@@ -391,7 +392,7 @@ static const char *const good[] = {
 	CHECK("'metric':'nccl.allreduce_us','source':'s','max':1,'where':{'bytes':8,'nodes':1,'ranks':2}"),
 };
 
-START_TEST(what_may_be_said_is_taken)
+TEST_EACH(what_may_be_said_is_taken, good)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -403,9 +404,8 @@ START_TEST(what_may_be_said_is_taken)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
+TEST_EACH(a_bad_file_is_refused_with_its_path_and_what_is_allowed, bad)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -418,7 +418,6 @@ START_TEST(a_bad_file_is_refused_with_its_path_and_what_is_allowed)
 		"said: %s", err.text);
 	fixture_close();
 }
-END_TEST
 
 /* The same, spread over a file, its parent and an overlay: the file that is to blame is named. */
 static const struct {
@@ -464,7 +463,7 @@ static const struct {
 		"$: no checks: every run would pass" },
 };
 
-START_TEST(the_file_that_said_it_last_is_blamed)
+TEST_EACH(the_file_that_said_it_last_is_blamed, spread)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -487,9 +486,8 @@ START_TEST(the_file_that_said_it_last_is_blamed)
 		ck_assert_msg(strncmp(err.text, said, strlen(said)) == 0, "said: %s, not: %s", err.text, said);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
+TEST(parents_come_first_and_each_patch_changes_what_it_names)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -530,7 +528,6 @@ START_TEST(parents_come_first_and_each_patch_changes_what_it_names)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 /* Words for a pattern that another file has replaced would be a lie. */
 static const struct {
@@ -546,7 +543,7 @@ static const struct {
 	{ "'matches':null,'equals':'5.15','source':'c'", NULL },
 };
 
-START_TEST(words_hold_for_the_pattern_of_their_own_file)
+TEST_EACH(words_hold_for_the_pattern_of_their_own_file, worded)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -562,9 +559,8 @@ START_TEST(words_hold_for_the_pattern_of_their_own_file)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(every_key_of_a_check_arrives)
+TEST(every_key_of_a_check_arrives)
 {
 	struct muster_expect expect;
 	fixture_load(
@@ -634,10 +630,9 @@ START_TEST(every_key_of_a_check_arrives)
 	ck_assert_str_eq(c[8].operands->value.string, "5.15");
 	muster_expect_done(&expect);
 }
-END_TEST
 
 /* Beside the file that names it, or anywhere by a whole path. */
-START_TEST(a_parent_is_found_by_its_name_and_by_its_path)
+TEST(a_parent_is_found_by_its_name_and_by_its_path)
 {
 	static const char *const forms[] = { "parent.json", "sub/../parent.json", NULL };
 	struct muster_expect expect;
@@ -658,9 +653,8 @@ START_TEST(a_parent_is_found_by_its_name_and_by_its_path)
 	}
 	fixture_close();
 }
-END_TEST
 
-START_TEST(after_may_name_a_check_that_was_switched_off)
+TEST(after_may_name_a_check_that_was_switched_off)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -676,9 +670,8 @@ START_TEST(after_may_name_a_check_that_was_switched_off)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_loop_of_files_names_the_chain)
+TEST(a_loop_of_files_names_the_chain)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -694,9 +687,8 @@ START_TEST(a_loop_of_files_names_the_chain)
 	ck_assert_str_eq(err.text, said);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_long_chain_is_refused)
+TEST(a_long_chain_is_refused)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -712,9 +704,8 @@ START_TEST(a_long_chain_is_refused)
 		strstr(err.text, "f7.json: $.extends: more than 8 files extend each other") != NULL, "%s", err.text);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_chain_of_eight_files_is_read)
+TEST(a_chain_of_eight_files_is_read)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -738,9 +729,8 @@ START_TEST(a_chain_of_eight_files_is_read)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_missing_parent_is_named_with_who_wants_it)
+TEST(a_missing_parent_is_named_with_who_wants_it)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -756,9 +746,8 @@ START_TEST(a_missing_parent_is_named_with_who_wants_it)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_file_beyond_the_limit_is_refused)
+TEST(a_file_beyond_the_limit_is_refused)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -773,7 +762,6 @@ START_TEST(a_file_beyond_the_limit_is_refused)
 	ck_assert_msg(strstr(err.text, "at most 1048576") != NULL, "%s", err.text);
 	fixture_close();
 }
-END_TEST
 
 /* The text of a file whose member "x" is `unit` repeated between two brackets. */
 static char *repeated(const char *before, const char *unit, size_t count, const char *behind)
@@ -810,7 +798,7 @@ static const struct {
 	{ "", "[", 70, "", "line 1, column 104: nested deeper than 64 levels" },
 };
 
-START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
+TEST_EACH(a_file_of_more_than_any_machine_needs_is_refused, large)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -822,9 +810,8 @@ START_TEST(a_file_of_more_than_any_machine_needs_is_refused)
 	ck_assert_msg(strstr(err.text, large[_i].said) != NULL, "%s", err.text);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
+TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -842,9 +829,8 @@ START_TEST(a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
+TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -863,10 +849,9 @@ START_TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	fixture_close();
 }
-END_TEST
 
 /* With a slash or ".json" behind a name it is a path; else the name of a file in the folder. */
-START_TEST(a_path_is_told_from_a_name)
+TEST(a_path_is_told_from_a_name)
 {
 	static const struct {
 		const char *name;
@@ -890,9 +875,8 @@ START_TEST(a_path_is_told_from_a_name)
 	}
 	fixture_close();
 }
-END_TEST
 
-START_TEST(of_two_names_that_differ_in_case_the_same_one_is_taken)
+TEST(of_two_names_that_differ_in_case_the_same_one_is_taken)
 {
 	static const char *const names[] = { "abc", "ABC", "aBC", "Abc" };
 	static const char *const taken[] = { "abc", "ABC", "ABC", "ABC" };
@@ -908,9 +892,8 @@ START_TEST(of_two_names_that_differ_in_case_the_same_one_is_taken)
 	}
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_file_is_found_by_what_its_machine_is_called)
+TEST(a_file_is_found_by_what_its_machine_is_called)
 {
 	static const char *const called[] = { "standard_x_V6", "Standard_xBSE_v6", "STANDARD_XBSE_V6" };
 	struct muster_expect expect;
@@ -937,7 +920,6 @@ START_TEST(a_file_is_found_by_what_its_machine_is_called)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 static const char *const path_lists[][3] = {
 	/* of the file, of the overlay, of both together */
@@ -957,7 +939,7 @@ static void paths_are(const char **paths, size_t count, const char *expected)
 	ck_assert_str_eq(text, expected);
 }
 
-START_TEST(the_last_list_of_paths_counts)
+TEST_EACH(the_last_list_of_paths_counts, path_lists)
 {
 	struct muster_arena *arena = muster_arena_new();
 	const char *const *list = path_lists[_i];
@@ -982,7 +964,6 @@ START_TEST(the_last_list_of_paths_counts)
 	muster_arena_free(arena);
 	fixture_close();
 }
-END_TEST
 
 static void problem_print(void *arg, const char *problem)
 {
@@ -990,7 +971,7 @@ static void problem_print(void *arg, const char *problem)
 	fprintf(stderr, "%s\n", problem);
 }
 
-START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
+TEST(every_shipped_file_can_be_judged_by_and_says_why)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_expect expect;
@@ -1018,39 +999,5 @@ START_TEST(every_shipped_file_can_be_judged_by_and_says_why)
 	}
 	muster_arena_free(arena);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_load");
-	TCase *tc = tcase_create("load");
-	SRunner *runner;
-	int failed;
-	tcase_add_loop_test(tc, a_bad_file_is_refused_with_its_path_and_what_is_allowed, 0, sizeof bad / sizeof *bad);
-	tcase_add_loop_test(tc, what_may_be_said_is_taken, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(tc, the_file_that_said_it_last_is_blamed, 0, sizeof spread / sizeof *spread);
-	tcase_add_loop_test(tc, words_hold_for_the_pattern_of_their_own_file, 0, sizeof worded / sizeof *worded);
-	tcase_add_test(tc, parents_come_first_and_each_patch_changes_what_it_names);
-	tcase_add_test(tc, every_key_of_a_check_arrives);
-	tcase_add_test(tc, a_parent_is_found_by_its_name_and_by_its_path);
-	tcase_add_test(tc, after_may_name_a_check_that_was_switched_off);
-	tcase_add_test(tc, a_loop_of_files_names_the_chain);
-	tcase_add_test(tc, a_long_chain_is_refused);
-	tcase_add_test(tc, a_chain_of_eight_files_is_read);
-	tcase_add_test(tc, a_missing_parent_is_named_with_who_wants_it);
-	tcase_add_test(tc, a_file_beyond_the_limit_is_refused);
-	tcase_add_loop_test(tc, a_file_of_more_than_any_machine_needs_is_refused, 0, sizeof large / sizeof *large);
-	tcase_add_test(tc, a_pattern_of_one_of_is_short_and_a_plain_text_need_not_be);
-	tcase_add_test(tc, a_name_is_a_file_in_the_folder_whatever_its_case);
-	tcase_add_test(tc, a_path_is_told_from_a_name);
-	tcase_add_test(tc, of_two_names_that_differ_in_case_the_same_one_is_taken);
-	tcase_add_test(tc, a_file_is_found_by_what_its_machine_is_called);
-	tcase_add_loop_test(tc, the_last_list_of_paths_counts, 0, sizeof path_lists / sizeof *path_lists);
-	tcase_add_test(tc, every_shipped_file_can_be_judged_by_and_says_why);
-	suite_add_tcase(suite, tc);
-	runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_operators.c - the texts that shipped checks take, and versions */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "expect/operators.h"
@@ -71,7 +72,7 @@ static bool takes(const struct muster_check *check, const char *text)
 	return takes_sample(check, &sample);
 }
 
-START_TEST(shipped_checks_take_the_texts_that_they_are_for)
+TEST_EACH(shipped_checks_take_the_texts_that_they_are_for, shipped)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -98,7 +99,6 @@ START_TEST(shipped_checks_take_the_texts_that_they_are_for)
 	}
 	muster_expect_done(&expect);
 }
-END_TEST
 
 #define SPEED "'metric':'gpu.h2d_gbps','source':'s',"
 #define KERNEL "'metric':'node.kernel','source':'s',"
@@ -138,7 +138,7 @@ static struct muster_value value_of(const struct muster_metric *metric, const ch
 	return metric->type == MUSTER_BOOLEAN ? muster_boolean(strcmp(text, "true") == 0) : muster_string(text);
 }
 
-START_TEST(an_operator_takes_its_bound_and_what_is_beyond)
+TEST_EACH(an_operator_takes_its_bound_and_what_is_beyond, bounds)
 {
 	struct muster_expect expect;
 	char text[512];
@@ -160,9 +160,8 @@ START_TEST(an_operator_takes_its_bound_and_what_is_beyond)
 	}
 	muster_expect_done(&expect);
 }
-END_TEST
 
-START_TEST(a_share_of_the_median_is_taken_at_its_bound)
+TEST(a_share_of_the_median_is_taken_at_its_bound)
 {
 	static const struct {
 		const char *check;
@@ -195,10 +194,9 @@ START_TEST(a_share_of_the_median_is_taken_at_its_bound)
 		muster_expect_done(&expect);
 	}
 }
-END_TEST
 
 /* By the label's value, and nothing for a value that is not listed. */
-START_TEST(equals_by_takes_what_is_listed_for_the_label)
+TEST(equals_by_takes_what_is_listed_for_the_label)
 {
 	static const struct {
 		const char *gpu;
@@ -234,10 +232,9 @@ START_TEST(equals_by_takes_what_is_listed_for_the_label)
 	muster_expect_done(&expect);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* In the file's order they are read, and in the table's they are kept: the text of a check has one order. */
-START_TEST(operands_lie_in_the_order_of_the_table)
+TEST(operands_lie_in_the_order_of_the_table)
 {
 	struct muster_expect expect;
 	fixture_load(
@@ -252,10 +249,9 @@ START_TEST(operands_lie_in_the_order_of_the_table)
 	ck_assert_ptr_null(muster_check_operand_named(expect.checks, "one_of"));
 	muster_expect_done(&expect);
 }
-END_TEST
 
 /* The names are what messages, files and the schema use: one row each. */
-START_TEST(each_operator_has_a_name_of_its_own)
+TEST(each_operator_has_a_name_of_its_own)
 {
 	for (size_t i = 0; i < muster_operator_count; i++) {
 		const struct muster_operator *row = &muster_operators[i];
@@ -269,9 +265,8 @@ START_TEST(each_operator_has_a_name_of_its_own)
 	}
 	ck_assert_ptr_null(muster_operator_find("atleast"));
 }
-END_TEST
 
-START_TEST(a_version_is_numbers_with_dots_between_them)
+TEST(a_version_is_numbers_with_dots_between_them)
 {
 	static const char *const valid[] = { "0", "2", "2.9.9", "535.104.05", "0.0" };
 	static const char *const invalid[] = { "", ".", "2.", ".2", "2..9", "v2", "2.9-rc1", "2 .9", "-1" };
@@ -280,10 +275,9 @@ START_TEST(a_version_is_numbers_with_dots_between_them)
 	for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++)
 		ck_assert_msg(!muster_version_valid(invalid[i]), "%s", invalid[i]);
 }
-END_TEST
 
 /* All pairs of an ascending list: each reaches those before it and itself, and no later one. */
-START_TEST(versions_are_compared_number_by_number)
+TEST(versions_are_compared_number_by_number)
 {
 	static const char *const ascending[] = { "0", "0.0.1", "1", "1.0.1", "1.9", "1.10", "1.10.09", "1.10.10",
 		"2.0.0", "2.1", "9", "10", "10.0.0.1", "99999999999999999999", "100000000000000000000" };
@@ -298,24 +292,5 @@ START_TEST(versions_are_compared_number_by_number)
 	ck_assert(!muster_version_reaches("", "0"));
 	ck_assert(!muster_version_reaches("v3", "2"));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("expect operators");
-	TCase *tc = tcase_create("operators");
-	tcase_add_loop_test(tc, shipped_checks_take_the_texts_that_they_are_for, 0, sizeof shipped / sizeof *shipped);
-	tcase_add_loop_test(tc, an_operator_takes_its_bound_and_what_is_beyond, 0, sizeof bounds / sizeof *bounds);
-	tcase_add_test(tc, a_share_of_the_median_is_taken_at_its_bound);
-	tcase_add_test(tc, equals_by_takes_what_is_listed_for_the_label);
-	tcase_add_test(tc, operands_lie_in_the_order_of_the_table);
-	tcase_add_test(tc, each_operator_has_a_name_of_its_own);
-	tcase_add_test(tc, a_version_is_numbers_with_dots_between_them);
-	tcase_add_test(tc, versions_are_compared_number_by_number);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -1,4 +1,5 @@
 /* test_provenance.c - which file a check, its keys and a bad value come from */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #define CHECK "{'metric':'gpu.h2d_gbps','min':8,'source':'s'}"
@@ -48,7 +49,7 @@ static const struct {
 	{ "'checks':{'a':" CHECK "}", "", "'name':'o'", "parent.json" },
 };
 
-START_TEST(a_check_knows_its_file_and_who_changed_it)
+TEST_EACH(a_check_knows_its_file_and_who_changed_it, traces)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -69,10 +70,9 @@ START_TEST(a_check_knows_its_file_and_who_changed_it)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 /* Changes of a check that was removed do not belong to the one that came after it. */
-START_TEST(a_check_that_is_there_again_has_no_old_changes)
+TEST(a_check_that_is_there_again_has_no_old_changes)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -89,10 +89,9 @@ START_TEST(a_check_that_is_there_again_has_no_old_changes)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 /* The overlay comes first, then the file, then its parents. */
-START_TEST(the_files_are_named_in_the_order_of_their_say)
+TEST(the_files_are_named_in_the_order_of_their_say)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -114,7 +113,6 @@ START_TEST(the_files_are_named_in_the_order_of_their_say)
 	muster_expect_done(&expect);
 	fixture_close();
 }
-END_TEST
 
 /* The file that said a bad value last, or came nearest to it. */
 static const struct {
@@ -137,7 +135,7 @@ static const struct {
 		"child.json", "$.checks.a.when.nodes: a whole number from 1 is needed, found 0" },
 };
 
-START_TEST(a_bad_value_is_told_with_its_file)
+TEST_EACH(a_bad_value_is_told_with_its_file, bad)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -151,7 +149,6 @@ START_TEST(a_bad_value_is_told_with_its_file)
 	ck_assert_str_eq(err.text, said);
 	fixture_close();
 }
-END_TEST
 
 static void append(void *arg, const char *problem)
 {
@@ -161,7 +158,7 @@ static void append(void *arg, const char *problem)
 }
 
 /* Each operator that a file changed without a source is a problem of that file; to load it, none is. */
-START_TEST(each_change_without_a_source_is_told)
+TEST(each_change_without_a_source_is_told)
 {
 	struct muster_expect expect;
 	struct muster_error err = { 0 };
@@ -185,21 +182,5 @@ START_TEST(each_change_without_a_source_is_told)
 	ck_assert_uint_eq(muster_expect_lint("/none", fixture_path("child.json"), NULL, append, told), 0);
 	fixture_close();
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("expect provenance");
-	TCase *tc = tcase_create("provenance");
-	tcase_add_loop_test(tc, a_check_knows_its_file_and_who_changed_it, 0, sizeof traces / sizeof *traces);
-	tcase_add_test(tc, a_check_that_is_there_again_has_no_old_changes);
-	tcase_add_test(tc, the_files_are_named_in_the_order_of_their_say);
-	tcase_add_loop_test(tc, a_bad_value_is_told_with_its_file, 0, sizeof bad / sizeof *bad);
-	tcase_add_test(tc, each_change_without_a_source_is_told);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

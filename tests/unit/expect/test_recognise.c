@@ -1,4 +1,5 @@
 /* test_recognise.c - which machine type a run was measured on, and when nobody can say */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #include "eval/select.h"
@@ -121,7 +122,7 @@ static const struct {
 		"8 x GPU A on each node (no metadata service)" },
 };
 
-START_TEST(a_run_is_recognised_or_the_reason_given)
+TEST_EACH(a_run_is_recognised_or_the_reason_given, table)
 {
 	struct muster_candidates all;
 	struct muster_run run;
@@ -147,9 +148,8 @@ START_TEST(a_run_is_recognised_or_the_reason_given)
 	muster_candidates_done(&all);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_run_without_any_node_is_not_recognised)
+TEST(a_run_without_any_node_is_not_recognised)
 {
 	struct muster_candidates all = { 0 };
 	struct muster_run run;
@@ -161,9 +161,8 @@ START_TEST(a_run_without_any_node_is_not_recognised)
 	ck_assert_ptr_nonnull(strstr(err.text, "neither the metadata service nor the GPUs"));
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(only_files_that_identify_a_machine_are_candidates)
+TEST(only_files_that_identify_a_machine_are_candidates)
 {
 	static const char *const names[] = { "alike_1", "alike_2", "any", "big", "small" };
 	struct muster_candidates all;
@@ -176,9 +175,8 @@ START_TEST(only_files_that_identify_a_machine_are_candidates)
 	muster_candidates_done(&all);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(a_bad_file_is_an_error_that_names_it)
+TEST(a_bad_file_is_an_error_that_names_it)
 {
 	struct muster_candidates all;
 	struct muster_error err;
@@ -191,9 +189,8 @@ START_TEST(a_bad_file_is_an_error_that_names_it)
 	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 }
-END_TEST
 
-START_TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
+TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 {
 	struct muster_candidates all;
 	struct muster_error err;
@@ -228,9 +225,8 @@ START_TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 	muster_candidates_done(&all);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
+TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
 {
 	struct muster_candidates all;
 	struct muster_error err;
@@ -250,7 +246,6 @@ START_TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
 		}
 	muster_candidates_done(&all);
 }
-END_TEST
 
 /* What comes out when nodes like these are judged: the machine type, the verdict and the findings. */
 static const struct {
@@ -287,7 +282,7 @@ static const struct {
 		"fail same.gpu_count: the same on all nodes | 1 on n2; 8 on n1\n" },
 };
 
-START_TEST(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail)
+TEST_EACH(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail, judged)
 {
 	struct muster_selection choice;
 	struct muster_report report;
@@ -330,9 +325,8 @@ START_TEST(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail)
 	muster_selection_done(&choice);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_being_judged)
+TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_being_judged)
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
 	const struct node big = { "Standard_Big", 8, { "GPU A" } };
@@ -360,9 +354,8 @@ START_TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_bein
 	muster_selection_done(&choice);
 	fixture_close();
 }
-END_TEST
 
-START_TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
+TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
 	struct muster_selection choice;
@@ -387,10 +380,9 @@ START_TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
 	ck_assert_ptr_nonnull(strstr(err.text, "common.json"));
 	fixture_close();
 }
-END_TEST
 
 /* node.vm_size in a report of a muster that had other probes only, and in one of before the metadata probe had it. */
-START_TEST(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks)
+TEST_LOOP(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks, 0, 2)
 {
 	static const char checks[] = "'size':{'metric':'node.vm_size','equals':'x','optional':true,'source':'s'},"
 				     "'needed':{'metric':'node.location','equals':'x','source':'s'}";
@@ -411,9 +403,8 @@ START_TEST(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
+TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -431,30 +422,7 @@ START_TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-int main(void)
-{
-	Suite *suite = suite_create("recognise");
-	TCase *tcase = tcase_create("recognise");
-	tcase_add_loop_test(tcase, a_run_is_recognised_or_the_reason_given, 0, LENGTH(table));
-	tcase_add_test(tcase, a_run_without_any_node_is_not_recognised);
-	tcase_add_test(tcase, only_files_that_identify_a_machine_are_candidates);
-	tcase_add_test(tcase, a_bad_file_is_an_error_that_names_it);
-	tcase_add_test(tcase, an_overlay_must_fit_one_machine_and_is_laid_over_that);
-	tcase_add_test(tcase, every_shipped_machine_is_recognised_by_each_of_its_sizes);
-	tcase_add_loop_test(
-		tcase, a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail, 0, LENGTH(judged));
-	tcase_add_test(tcase, an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_being_judged);
-	tcase_add_test(tcase, without_a_common_file_an_unknown_machine_is_still_inconclusive);
-	tcase_add_loop_test(tcase, a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks, 0, 2);
-	tcase_add_test(tcase, what_one_node_has_measured_must_not_be_left_out_on_another);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

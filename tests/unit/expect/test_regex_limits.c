@@ -1,11 +1,11 @@
 /* test_regex_limits.c - what a regular expression may cost, and how one that is refused is told */
 #include "expect/regex_limits.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(a_regular_expression_is_judged_by_what_it_costs)
+TEST(a_regular_expression_is_judged_by_what_it_costs)
 {
 	static const struct {
 		const char *pattern;
@@ -77,9 +77,8 @@ START_TEST(a_regular_expression_is_judged_by_what_it_costs)
 	memset(text, '*', 257);
 	ck_assert_str_eq(muster_regex_problem(text), "it is longer than 256 bytes");
 }
-END_TEST
 
-START_TEST(a_compiled_expression_matches_as_it_was_asked_to)
+TEST(a_compiled_expression_matches_as_it_was_asked_to)
 {
 	char why[200] = "";
 	regex_t *exact = muster_regex_compile("^a(b|c)+$", false, why, sizeof why);
@@ -100,18 +99,5 @@ START_TEST(a_compiled_expression_matches_as_it_was_asked_to)
 	ck_assert_ptr_null(muster_regex_compile("(", false, why, sizeof why));
 	ck_assert_ptr_nonnull(strstr(why, "not a POSIX extended regular expression: "));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("expect regex_limits");
-	TCase *tc = tcase_create("regex_limits");
-	tcase_add_test(tc, a_regular_expression_is_judged_by_what_it_costs);
-	tcase_add_test(tc, a_compiled_expression_matches_as_it_was_asked_to);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

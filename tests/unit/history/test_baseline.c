@@ -54,7 +54,7 @@ static const struct {
 		21, 26.1, 0.1 },
 };
 
-START_TEST(median_and_mad_are_those_of_the_values)
+TEST_EACH(median_and_mad_are_those_of_the_values, series)
 {
 	struct muster_learning learning = { 0 };
 	struct muster_history_report report = report_of("type", "quick", 0);
@@ -69,9 +69,8 @@ START_TEST(median_and_mad_are_those_of_the_values)
 	ck_assert(muster_learned_enough(learning.items) == (series[_i].count >= 20));
 	muster_learning_done(&learning);
 }
-END_TEST
 
-START_TEST(machine_types_profiles_and_keys_are_kept_apart)
+TEST(machine_types_profiles_and_keys_are_kept_apart)
 {
 	static const char *const types[] = { "b", "a" }, *const profiles[] = { "standard", "quick" },
 				 *const keys[] = { "gpu.h2d_gbps", "gpu.d2h_gbps" };
@@ -96,9 +95,8 @@ START_TEST(machine_types_profiles_and_keys_are_kept_apart)
 	ck_assert_str_eq(muster_learned_source(&learning, learning.items), "3 reports, 2026-10-08 to 2026-10-24");
 	muster_learning_done(&learning);
 }
-END_TEST
 
-START_TEST(reports_that_say_the_same_of_themselves_are_told_apart_by_the_caller)
+TEST(reports_that_say_the_same_of_themselves_are_told_apart_by_the_caller)
 {
 	struct muster_learning learning = { 0 };
 	struct muster_history_report report = report_of("type", "quick", 0);
@@ -114,7 +112,6 @@ START_TEST(reports_that_say_the_same_of_themselves_are_told_apart_by_the_caller)
 	ck_assert_str_eq(muster_learned_source(&learning, learning.items), "3 simulated reports");
 	muster_learning_done(&learning);
 }
-END_TEST
 
 static const struct {
 	const char *node, *machine_type;
@@ -134,7 +131,7 @@ static const struct {
 	{ NULL, "type", false, MUSTER_PASS, MUSTER_FAIL, false },
 };
 
-START_TEST(what_failed_does_not_teach)
+TEST_EACH(what_failed_does_not_teach, values)
 {
 	const struct muster_history_report report = { .machine_type = values[_i].machine_type,
 		.profile = "quick",
@@ -143,7 +140,6 @@ START_TEST(what_failed_does_not_teach)
 	const struct muster_history_value value = { .report = &report, .node = values[_i].node };
 	ck_assert(muster_baseline_teaches(&value, values[_i].status) == values[_i].teaches);
 }
-END_TEST
 
 static const struct {
 	const char *metric;
@@ -163,13 +159,12 @@ static const struct {
 	{ "gpu.temperature_celsius", false },
 };
 
-START_TEST(measured_speeds_are_learned)
+TEST_EACH(measured_speeds_are_learned, metrics)
 {
 	ck_assert(muster_baseline_wanted(muster_metric_find(metrics[_i].metric)) == metrics[_i].wanted);
 }
-END_TEST
 
-START_TEST(the_overlay_has_a_check_for_each_key_with_enough_values)
+TEST(the_overlay_has_a_check_for_each_key_with_enough_values)
 {
 	struct muster_learning learning = { 0 };
 	static const char ring[] = "nccl.allreduce_busbw_gbps{bytes=536870912,nodes=2,ranks=16}";
@@ -203,7 +198,6 @@ START_TEST(the_overlay_has_a_check_for_each_key_with_enough_values)
 	free(text);
 	muster_learning_done(&learning);
 }
-END_TEST
 
 /* What the worst of 100 values is, and the shares that follow. */
 static const struct {
@@ -218,7 +212,7 @@ static const struct {
 	{ "rank.allreduce_p99_us", 100, 105, 50, 0.10, 0.075 }, /* of times, more is worse */
 };
 
-START_TEST(values_that_are_seldom_much_worse_have_wider_shares)
+TEST_EACH(values_that_are_seldom_much_worse_have_wider_shares, tails)
 {
 	struct muster_learning learning = { 0 };
 	for (int i = 0; i < 100; i++) {
@@ -235,17 +229,5 @@ START_TEST(values_that_are_seldom_much_worse_have_wider_shares)
 	ck_assert_double_eq_tol(shares.warn, tails[_i].warn, 1e-9);
 	muster_learning_done(&learning);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("baseline");
-	tcase_add_loop_test(tcase, median_and_mad_are_those_of_the_values, 0, LENGTH(series));
-	tcase_add_test(tcase, machine_types_profiles_and_keys_are_kept_apart);
-	tcase_add_test(tcase, reports_that_say_the_same_of_themselves_are_told_apart_by_the_caller);
-	tcase_add_loop_test(tcase, what_failed_does_not_teach, 0, LENGTH(values));
-	tcase_add_loop_test(tcase, measured_speeds_are_learned, 0, LENGTH(metrics));
-	tcase_add_test(tcase, the_overlay_has_a_check_for_each_key_with_enough_values);
-	tcase_add_loop_test(tcase, values_that_are_seldom_much_worse_have_wider_shares, 0, LENGTH(tails));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -105,7 +105,7 @@ static char *walk(struct muster_history *h, enum walk which, const struct muster
 
 static const struct given first = { .run = RUN, .job = "1", .sku = "T", .verdict = MUSTER_PASS };
 
-START_TEST(values_come_back_by_key)
+TEST(values_come_back_by_key)
 {
 	struct muster_history *h = open_history(true);
 	ck_assert_int_eq(add(h, &first), MUSTER_HISTORY_ADDED);
@@ -125,7 +125,6 @@ START_TEST(values_come_back_by_key)
 	free(text);
 	muster_history_close(h);
 }
-END_TEST
 
 #define SMALL(node, value) node "/0 = g u\n" node "/0 gpu.h2d_gbps gpu=g " value "\n"
 static const struct given several[] = {
@@ -161,7 +160,7 @@ static const struct {
 	{ { .profile = "standard" }, "" },
 };
 
-START_TEST(a_filter_chooses_values)
+TEST_EACH(a_filter_chooses_values, filters)
 {
 	struct muster_history *h = open_history(true);
 	char jobs[64] = "";
@@ -174,9 +173,8 @@ START_TEST(a_filter_chooses_values)
 	free(text);
 	muster_history_close(h);
 }
-END_TEST
 
-START_TEST(the_same_run_is_there_once_with_its_newest_evaluation)
+TEST(the_same_run_is_there_once_with_its_newest_evaluation)
 {
 	struct muster_history *h = open_history(true);
 	struct given again = first;
@@ -208,9 +206,8 @@ START_TEST(the_same_run_is_there_once_with_its_newest_evaluation)
 	ck_assert_int_eq(add(h, &other), MUSTER_HISTORY_ADDED);
 	muster_history_close(h);
 }
-END_TEST
 
-START_TEST(a_report_without_a_time_is_refused)
+TEST(a_report_without_a_time_is_refused)
 {
 	struct muster_run run;
 	struct muster_error err;
@@ -226,9 +223,8 @@ START_TEST(a_report_without_a_time_is_refused)
 	muster_run_done(&run);
 	muster_history_close(h);
 }
-END_TEST
 
-START_TEST(a_batch_is_committed_as_one)
+TEST(a_batch_is_committed_as_one)
 {
 	struct muster_history *h = open_history(true);
 	struct muster_history_size size;
@@ -248,7 +244,6 @@ START_TEST(a_batch_is_committed_as_one)
 	ck_assert(size.bytes > 0 && size.bytes % 4096 == 0);
 	muster_history_close(h);
 }
-END_TEST
 
 /* ---- what is no history ---- */
 
@@ -301,7 +296,7 @@ static const struct {
 	{ "UPDATE names SET text = 'no.metric' WHERE text LIKE 'gpu.%h2d_gbps'", NULL }, /* one of another version */
 };
 
-START_TEST(a_spoilt_history_is_refused_with_a_sentence)
+TEST_EACH(a_spoilt_history_is_refused_with_a_sentence, spoilt)
 {
 	struct muster_error err = { .text = "" };
 	struct muster_history *h = open_history(true);
@@ -324,9 +319,8 @@ START_TEST(a_spoilt_history_is_refused_with_a_sentence)
 	else
 		ck_assert_str_eq(err.text, "");
 }
-END_TEST
 
-START_TEST(a_text_file_is_no_history)
+TEST_LOOP(a_text_file_is_no_history, 0, 2)
 {
 	struct muster_error err;
 	struct muster_history *h;
@@ -336,9 +330,8 @@ START_TEST(a_text_file_is_no_history)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, "/h.db: not an SQLite database"), "%s", err.text);
 }
-END_TEST
 
-START_TEST(an_empty_file_becomes_a_history_when_it_is_written)
+TEST(an_empty_file_becomes_a_history_when_it_is_written)
 {
 	struct muster_error err;
 	struct muster_history *h;
@@ -348,9 +341,8 @@ START_TEST(an_empty_file_becomes_a_history_when_it_is_written)
 	muster_history_close(open_history(true));
 	muster_history_close(open_history(false));
 }
-END_TEST
 
-START_TEST(a_history_that_is_not_there_is_not_made_by_reading)
+TEST(a_history_that_is_not_there_is_not_made_by_reading)
 {
 	struct muster_error err;
 	struct muster_history *h;
@@ -360,10 +352,9 @@ START_TEST(a_history_that_is_not_there_is_not_made_by_reading)
 		err.text);
 	ck_assert_int_ne(access(fixture_path("h.db"), F_OK), 0);
 }
-END_TEST
 
 /* Whatever bytes are changed: an answer or one sentence, and never a crash. */
-START_TEST(a_history_with_wrong_bytes_is_survived)
+TEST(a_history_with_wrong_bytes_is_survived)
 {
 	struct muster_history *h = open_history(true);
 	char *whole;
@@ -398,10 +389,9 @@ START_TEST(a_history_with_wrong_bytes_is_survived)
 	free(whole);
 	ck_assert(refused > 0 && refused < 400);
 }
-END_TEST
 
 /* A later muster brings one step more: what is there stays. */
-START_TEST(an_older_schema_is_brought_up_to_date)
+TEST(an_older_schema_is_brought_up_to_date)
 {
 	const char *const steps[] = { muster_history_steps[0], "CREATE TABLE later(a)", "DROP TABLE nothing" };
 	struct muster_error err;
@@ -420,7 +410,6 @@ START_TEST(an_older_schema_is_brought_up_to_date)
 	free(text);
 	muster_history_close(h);
 }
-END_TEST
 
 struct counted {
 	size_t values;
@@ -453,7 +442,7 @@ static const struct {
 	{ true, 50, 0, { 2, 0, 599 }, { 2, 2 } },
 };
 
-START_TEST(few_of_many_reports_are_read_on_demand)
+TEST_EACH(few_of_many_reports_are_read_on_demand, thinned)
 {
 	struct muster_history *h = open_history(true);
 	static const char *const b[] = { "b" };
@@ -486,24 +475,6 @@ START_TEST(few_of_many_reports_are_read_on_demand)
 	ck_assert_uint_eq(use.of, thinned[_i].use.of);
 	muster_history_close(h);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("db");
-	tcase_add_checked_fixture(tcase, fixture_open, fixture_close);
-	tcase_add_test(tcase, values_come_back_by_key);
-	tcase_add_loop_test(tcase, a_filter_chooses_values, 0, LENGTH(filters));
-	tcase_add_test(tcase, the_same_run_is_there_once_with_its_newest_evaluation);
-	tcase_add_test(tcase, a_report_without_a_time_is_refused);
-	tcase_add_test(tcase, a_batch_is_committed_as_one);
-	tcase_add_loop_test(tcase, a_spoilt_history_is_refused_with_a_sentence, 0, LENGTH(spoilt));
-	tcase_add_loop_test(tcase, a_text_file_is_no_history, 0, 2);
-	tcase_add_test(tcase, an_empty_file_becomes_a_history_when_it_is_written);
-	tcase_add_test(tcase, a_history_that_is_not_there_is_not_made_by_reading);
-	tcase_add_test(tcase, a_history_with_wrong_bytes_is_survived);
-	tcase_add_loop_test(tcase, few_of_many_reports_are_read_on_demand, 0, LENGTH(thinned));
-	tcase_add_test(tcase, an_older_schema_is_brought_up_to_date);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = fixture_open, .teardown = fixture_close)
 #endif

@@ -14,7 +14,7 @@ static const char *const keys[] = {
 	"port.counter{link_layer=\"nan\",counter=\"\\\"\\\\\\u001b\"}",
 };
 
-START_TEST(a_key_reads_back_as_metric_and_labels)
+TEST_EACH(a_key_reads_back_as_metric_and_labels, keys)
 {
 	struct muster_arena *arena = muster_arena_new();
 	const struct muster_metric *metric;
@@ -25,7 +25,6 @@ START_TEST(a_key_reads_back_as_metric_and_labels)
 	ck_assert_str_eq(muster_history_key(arena, metric, labels, count), keys[_i]);
 	muster_arena_free(arena);
 }
-END_TEST
 
 static const struct {
 	const char *key, *error;
@@ -45,7 +44,7 @@ static const struct {
 		"\"gpu.h2d_gbps{a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1}\": " LABELS },
 };
 
-START_TEST(what_is_no_key_is_an_error)
+TEST_EACH(what_is_no_key_is_an_error, bad)
 {
 	struct muster_arena *arena = muster_arena_new();
 	const struct muster_metric *metric;
@@ -56,7 +55,6 @@ START_TEST(what_is_no_key_is_an_error)
 	ck_assert_str_eq(err.text, bad[_i].error);
 	muster_arena_free(arena);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -77,7 +75,7 @@ static const struct {
 	{ "", -1 },
 };
 
-START_TEST(a_time_reads_back)
+TEST_EACH(a_time_reads_back, times)
 {
 	int64_t time = -7;
 	char text[MUSTER_HISTORY_TIME_SIZE];
@@ -86,22 +84,12 @@ START_TEST(a_time_reads_back)
 	if (times[_i].time >= 0)
 		ck_assert_str_eq(muster_history_time_text(time, text), times[_i].text);
 }
-END_TEST
 
-START_TEST(a_time_that_cannot_be_is_unknown)
+TEST_LOOP(a_time_that_cannot_be_is_unknown, 0, 4)
 {
 	static const int64_t never[] = { MUSTER_HISTORY_NEVER, -1, 253402300800, INT64_MAX };
 	char text[MUSTER_HISTORY_TIME_SIZE];
 	ck_assert_str_eq(muster_history_time_text(never[_i], text), "unknown");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("key");
-	tcase_add_loop_test(tcase, a_key_reads_back_as_metric_and_labels, 0, LENGTH(keys));
-	tcase_add_loop_test(tcase, what_is_no_key_is_an_error, 0, LENGTH(bad));
-	tcase_add_loop_test(tcase, a_time_reads_back, 0, LENGTH(times));
-	tcase_add_loop_test(tcase, a_time_that_cannot_be_is_unknown, 0, 4);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

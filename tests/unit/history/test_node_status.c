@@ -31,7 +31,7 @@ static const struct {
 		{ { .check = "rank.missing", .status = MUSTER_FAIL, .node = "b" } }, "a pass b fail " },
 };
 
-START_TEST(a_node_is_what_its_findings_say)
+TEST_EACH(a_node_is_what_its_findings_say, cases)
 {
 	struct muster_run run;
 	struct muster_finding findings[3];
@@ -53,11 +53,5 @@ START_TEST(a_node_is_what_its_findings_say)
 	free(statuses);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("node_status");
-	tcase_add_loop_test(tcase, a_node_is_what_its_findings_say, 0, LENGTH(cases));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

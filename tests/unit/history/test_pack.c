@@ -26,7 +26,7 @@ static const struct {
 	{ { 1.5e300, 1 }, 2, 1 + 16, 0 },
 };
 
-START_TEST(numbers_come_back_from_few_bytes)
+TEST_EACH(numbers_come_back_from_few_bytes, cases)
 {
 	unsigned char bytes[MUSTER_PACK_SIZE(4)];
 	double back[4];
@@ -37,16 +37,14 @@ START_TEST(numbers_come_back_from_few_bytes)
 		ck_assert_msg(fabs(back[i] - cases[_i].values[i]) <= cases[_i].loss * fabs(cases[_i].values[i]),
 			"%.17g came back as %.17g", cases[_i].values[i], back[i]);
 }
-END_TEST
 
-START_TEST(bytes_of_a_form_are_the_same_everywhere)
+TEST(bytes_of_a_form_are_the_same_everywhere)
 {
 	static const double values[] = { 1, -300 };
 	unsigned char bytes[MUSTER_PACK_SIZE(2)];
 	ck_assert_uint_eq(muster_pack(values, 2, bytes), 5);
 	ck_assert_mem_eq(bytes, "\x02\x01\x00\xd4\xfe", 5);
 }
-END_TEST
 
 static const struct {
 	const char *bytes;
@@ -62,27 +60,17 @@ static const struct {
 	{ "\x08\0\0\0\0\0\0\xf8\x7f", 9, 1 },
 };
 
-START_TEST(other_bytes_are_refused)
+TEST_EACH(other_bytes_are_refused, bad)
 {
 	double back[2];
 	ck_assert(!muster_unpack((const unsigned char *)bad[_i].bytes, bad[_i].length, back, bad[_i].count));
 }
-END_TEST
 
-START_TEST(one_number_is_told_from_several)
+TEST(one_number_is_told_from_several)
 {
 	ck_assert(muster_pack_is_one((const double[]){ 2.5 }, 1));
 	ck_assert(muster_pack_is_one((const double[]){ 2.5, 2.5, 2.5 }, 3));
 	ck_assert(!muster_pack_is_one((const double[]){ 2.5, 2.5, 2.4 }, 3));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("pack");
-	tcase_add_loop_test(tcase, numbers_come_back_from_few_bytes, 0, LENGTH(cases));
-	tcase_add_test(tcase, bytes_of_a_form_are_the_same_everywhere);
-	tcase_add_loop_test(tcase, other_bytes_are_refused, 0, LENGTH(bad));
-	tcase_add_test(tcase, one_number_is_told_from_several);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

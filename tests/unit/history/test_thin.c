@@ -38,16 +38,15 @@ static const struct {
 	{ 500, 10, 5, 5, false },
 };
 
-START_TEST(each_side_keeps_its_share)
+TEST_EACH(each_side_keeps_its_share, cases)
 {
 	fill(cases[_i].split, cases[_i].gaps);
 	ck_assert_uint_eq(muster_thin(items, ITEMS, cases[_i].most), cases[_i].first + cases[_i].second);
 	ck_assert_uint_eq(count(0, cases[_i].split), cases[_i].first);
 	ck_assert_uint_eq(count(cases[_i].split, ITEMS), cases[_i].second);
 }
-END_TEST
 
-START_TEST(blocks_are_at_both_ends_and_between)
+TEST(blocks_are_at_both_ends_and_between)
 {
 	size_t blocks = 0;
 	fill(0, false);
@@ -59,12 +58,5 @@ START_TEST(blocks_are_at_both_ends_and_between)
 		blocks += items[i].wanted && (i == 0 || !items[i - 1].wanted);
 	ck_assert_uint_eq(blocks, MUSTER_THIN_BLOCKS);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("thin");
-	tcase_add_loop_test(tcase, each_side_keeps_its_share, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, blocks_are_at_both_ends_and_between);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

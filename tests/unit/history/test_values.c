@@ -54,13 +54,12 @@ static const struct {
 	{ "?/0 rank.compute_ms 7\n", "" },
 };
 
-START_TEST(numbers_that_are_no_facts_have_a_key_and_a_place)
+TEST_EACH(numbers_that_are_no_facts_have_a_key_and_a_place, cases)
 {
 	char *text = values_of(cases[_i].run);
 	ck_assert_str_eq(text, cases[_i].values);
 	free(text);
 }
-END_TEST
 
 static int stop_at_second(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
@@ -68,7 +67,7 @@ static int stop_at_second(void *arg, const struct muster_history_value *value, s
 	return ++*(int *)arg == 2 ? muster_fail(err, MUSTER_EIO, "full") : 0;
 }
 
-START_TEST(the_walk_ends_where_the_visitor_says)
+TEST(the_walk_ends_where_the_visitor_says)
 {
 	struct muster_run run;
 	struct muster_error err;
@@ -80,9 +79,8 @@ START_TEST(the_walk_ends_where_the_visitor_says)
 	ck_assert_str_eq(err.text, "full");
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_report_of_a_value_says_when_and_what)
+TEST(the_report_of_a_value_says_when_and_what)
 {
 	struct muster_run run;
 	struct muster_history_report described;
@@ -105,13 +103,5 @@ START_TEST(the_report_of_a_value_says_when_and_what)
 	ck_assert(described.started == MUSTER_HISTORY_NEVER);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("values");
-	tcase_add_loop_test(tcase, numbers_that_are_no_facts_have_a_key_and_a_place, 0, LENGTH(cases));
-	tcase_add_test(tcase, the_walk_ends_where_the_visitor_says);
-	tcase_add_test(tcase, the_report_of_a_value_says_when_and_what);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

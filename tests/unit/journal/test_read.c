@@ -1,4 +1,5 @@
 /* test_read.c - what is found in a folder of journals: one run's ranks, and how much that is no line of it */
+#include "check_main.h"
 #include "unit/journal/journal_fixture.h"
 
 static struct muster_run run;
@@ -34,7 +35,7 @@ static void read_fails(const char *name, const char *words)
 	ck_assert_ptr_null(strchr(err.text, '\n'));
 }
 
-START_TEST(the_first_line_says_what_to_judge_by)
+TEST(the_first_line_says_what_to_judge_by)
 {
 	put_first("a.jsonl", "a1", 1, "n1", ",'job':'77','nodelist':'n[1-2]','overlay':'o.json','later':[1]");
 	read_run(NULL);
@@ -55,9 +56,8 @@ START_TEST(the_first_line_says_what_to_judge_by)
 	ck_assert_uint_eq(set.files, 1);
 	ck_assert_uint_eq(set.bad_lines + set.bad_files + set.other_runs + set.stray_count, 0);
 }
-END_TEST
 
-START_TEST(the_lowest_rank_speaks_for_the_run)
+TEST(the_lowest_rank_speaks_for_the_run)
 {
 	put_first("b.jsonl", "b1", 2, "n2", "");
 	put("a.jsonl",
@@ -78,10 +78,9 @@ START_TEST(the_lowest_rank_speaks_for_the_run)
 	ck_assert_ptr_null(set.header->version);
 	ck_assert_ptr_null(set.header->job);
 }
-END_TEST
 
 /* First lines that are none: each alone in the folder, where nothing else is. */
-START_TEST(a_first_line_must_be_whole)
+TEST_LOOP(a_first_line_must_be_whole, 0, 17)
 {
 	static const struct {
 		const char *line, *why;
@@ -141,9 +140,8 @@ START_TEST(a_first_line_must_be_whole)
 	read_fails(NULL, cases[_i].why);
 	read_fails(NULL, "none of its 1 .jsonl files contains results of a run with --spool");
 }
-END_TEST
 
-START_TEST(of_several_runs_the_last_one_counts)
+TEST(of_several_runs_the_last_one_counts)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put_first("a.jsonl", "a2", 1, "n1", "");
@@ -168,10 +166,9 @@ START_TEST(of_several_runs_the_last_one_counts)
 	muster_journal_set_done(&set);
 	read_fails("r4", "contains this run");
 }
-END_TEST
 
 /* The clock of n2 is an hour ahead. n1 began r1 and then r2, so r2 is later, though n2 took part only in r1. */
-START_TEST(the_order_on_one_node_counts_and_not_its_clock)
+TEST(the_order_on_one_node_counts_and_not_its_clock)
 {
 	static const struct {
 		const char *file, *by, *run, *started;
@@ -189,9 +186,8 @@ START_TEST(the_order_on_one_node_counts_and_not_its_clock)
 	ck_assert_str_eq(set.header->run, "r2");
 	ck_assert_uint_eq(set.other_runs, 1);
 }
-END_TEST
 
-START_TEST(a_line_that_is_none_spoils_only_itself)
+TEST_LOOP(a_line_that_is_none_spoils_only_itself, 0, 7)
 {
 	static const struct {
 		const char *line, *why;
@@ -216,9 +212,8 @@ START_TEST(a_line_that_is_none_spoils_only_itself)
 	ck_assert_double_eq(set.elapsed_s, 3);
 	ck_assert_uint_eq(set.told.trial_count, 0);
 }
-END_TEST
 
-START_TEST(lines_that_are_not_ours_mean_nothing)
+TEST(lines_that_are_not_ours_mean_nothing)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl", "{'by':'ffff','t':2,'end':'x'}\n{'by':'a1','t':1.5,'later':{'a':[1]}}\n\n\n");
@@ -231,9 +226,8 @@ START_TEST(lines_that_are_not_ours_mean_nothing)
 	ck_assert_double_eq(set.ranks[0].last_s, 1.5);
 	ck_assert_uint_eq(set.files, 2);
 }
-END_TEST
 
-START_TEST(files_that_are_none_are_counted)
+TEST(files_that_are_none_are_counted)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put_first("a.json", "a2", 1, "n1", "");
@@ -247,9 +241,8 @@ START_TEST(files_that_are_none_are_counted)
 	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
 	ck_assert_str_eq(set.bad_why, "is not a regular file");
 }
-END_TEST
 
-START_TEST(no_folder_and_an_empty_one_are_errors)
+TEST(no_folder_and_an_empty_one_are_errors)
 {
 	struct muster_error err;
 	ck_assert_int_eq(muster_journal_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
@@ -262,10 +255,9 @@ START_TEST(no_folder_and_an_empty_one_are_errors)
 	read_fails(NULL, "b.jsonl: is not a regular file");
 	ck_assert_int_eq(rmdir(in_folder("b.jsonl")), 0);
 }
-END_TEST
 
 /* The first of two first lines of a process counts, also in another file. */
-START_TEST(a_process_counts_once)
+TEST(a_process_counts_once)
 {
 	put_first("a.jsonl", "a1", 1, "n1", "");
 	put_first("a.jsonl", "a1", 2, "n1", "");
@@ -282,10 +274,9 @@ START_TEST(a_process_counts_once)
 	ck_assert_str_eq(set.ranks[2].step, "last");
 	ck_assert_uint_eq(set.bad_lines, 0);
 }
-END_TEST
 
 /* As MPI counts, which may be otherwise than the launcher; but never once something was measured. */
-START_TEST(a_place_replaces_the_launchers)
+TEST(a_place_replaces_the_launchers)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl",
@@ -297,9 +288,8 @@ START_TEST(a_place_replaces_the_launchers)
 	ck_assert_int_eq(set.job_ranks, 8);
 	ck_assert_uint_eq(set.bad_lines, 1); /* rank -1 */
 }
-END_TEST
 
-START_TEST(a_rank_that_was_started_again_counts_once)
+TEST(a_rank_that_was_started_again_counts_once)
 {
 	put("a.jsonl",
 		"{'by':'a9','spool':%d,'run':'r1','started':'2026-11-21T09:59:59Z','rank':2,'ranks':4,'node':'old',"
@@ -315,9 +305,8 @@ START_TEST(a_rank_that_was_started_again_counts_once)
 		set.ranks[0].header.node, "n2"); /* of those that began in the same second, the last in the files */
 	ck_assert_double_eq(set.elapsed_s, 3);
 }
-END_TEST
 
-START_TEST(the_later_start_counts_wherever_it_stands)
+TEST(the_later_start_counts_wherever_it_stands)
 {
 	put_first("a.jsonl", "a1", 2, "n1", "");
 	put("b.jsonl",
@@ -328,10 +317,9 @@ START_TEST(the_later_start_counts_wherever_it_stands)
 	ck_assert_uint_eq(set.rank_count, 1);
 	ck_assert_str_eq(set.ranks[0].header.node, "n1");
 }
-END_TEST
 
 /* A first line may hold ids of 1 to 32 bytes. */
-START_TEST(a_name_of_a_process_has_up_to_32_bytes)
+TEST_LOOP(a_name_of_a_process_has_up_to_32_bytes, 0, 2)
 {
 	static const char *const names[] = { "a", "01234567890123456789012345678901" };
 	put_first("a.jsonl", names[_i], 0, "n1", "");
@@ -339,10 +327,9 @@ START_TEST(a_name_of_a_process_has_up_to_32_bytes)
 	read_run(NULL);
 	ck_assert_str_eq(set.ranks[0].step, "x");
 }
-END_TEST
 
 /* Of several bad lines the first is told, at most so much of it. */
-START_TEST(the_first_bad_line_is_told_and_all_are_counted)
+TEST(the_first_bad_line_is_told_and_all_are_counted)
 {
 	char key[400];
 	memset(key, 'k', sizeof key - 1);
@@ -356,10 +343,9 @@ START_TEST(the_first_bad_line_is_told_and_all_are_counted)
 	ck_assert_str_eq(set.bad_file, in_folder("a.jsonl"));
 	ck_assert_uint_eq(strlen(set.bad_why), MUSTER_JOURNAL_SHOWN);
 }
-END_TEST
 
 /* Two starts of one rank in one second, in one file and in two. */
-START_TEST(of_two_starts_in_one_second_the_last_in_the_files_counts)
+TEST_LOOP(of_two_starts_in_one_second_the_last_in_the_files_counts, 0, 2)
 {
 	put_first("a.jsonl", "b", 0, "first", "");
 	put_first(_i ? "b.jsonl" : "a.jsonl", "a", 0, "last", "");
@@ -367,10 +353,9 @@ START_TEST(of_two_starts_in_one_second_the_last_in_the_files_counts)
 	ck_assert_uint_eq(set.rank_count, 1);
 	ck_assert_str_eq(set.header->node, "last");
 }
-END_TEST
 
 /* Runs of two clusters may share a folder and a second. */
-START_TEST(of_two_runs_of_one_second_the_first_in_the_files_counts)
+TEST(of_two_runs_of_one_second_the_first_in_the_files_counts)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl",
@@ -381,10 +366,9 @@ START_TEST(of_two_runs_of_one_second_the_first_in_the_files_counts)
 	ck_assert_str_eq(set.header->run, "r1");
 	ck_assert_uint_eq(set.other_runs, 1);
 }
-END_TEST
 
 /* The memory of a process is a file whose first bytes cannot be read. */
-START_TEST(a_file_that_fails_while_it_is_read_is_counted_once)
+TEST(a_file_that_fails_while_it_is_read_is_counted_once)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	ck_assert_int_eq(symlink("/proc/self/mem", in_folder("b.jsonl")), 0);
@@ -394,10 +378,9 @@ START_TEST(a_file_that_fails_while_it_is_read_is_counted_once)
 	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
 	ck_assert_str_eq(set.bad_why, "Input/output error");
 }
-END_TEST
 
 /* A time at 0 counts, and one before 0 does not. */
-START_TEST(a_time_before_the_start_is_left_out)
+TEST(a_time_before_the_start_is_left_out)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl", "{'by':'a1','t':5,'step':'x'}\n{'by':'a1','t':-2,'step':'y'}\n");
@@ -408,10 +391,9 @@ START_TEST(a_time_before_the_start_is_left_out)
 	ck_assert_double_eq(set.ranks[1].step_s, 0);
 	ck_assert_double_eq(set.elapsed_s, 5);
 }
-END_TEST
 
 /* Rank 2 of 1: the launcher started many, and MPI made each a job of its own. */
-START_TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
+TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl",
@@ -423,9 +405,8 @@ START_TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
 	ck_assert_uint_eq(set.stray_count, 1);
 	ck_assert_str_eq(set.strays[0], "n3");
 }
-END_TEST
 
-START_TEST(trials_are_the_runs)
+TEST(trials_are_the_runs)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	put("a.jsonl", "{'by':'a1','t':5,'trial':{'probe':'nccl_allreduce','kind':'pair','nodes':['n1','n2'],'status':'"
@@ -437,9 +418,8 @@ START_TEST(trials_are_the_runs)
 	ck_assert_int_eq(set.told.trials[0].status, MUSTER_TRIAL_FAILED);
 	ck_assert_double_eq(set.elapsed_s, 5);
 }
-END_TEST
 
-START_TEST(a_line_beyond_all_limits_is_left_out)
+TEST(a_line_beyond_all_limits_is_left_out)
 {
 	put_first("a.jsonl", "a1", 0, "n1", "");
 	char *large = malloc(MUSTER_SPOOL_LINE_MAX + (4 << 20));
@@ -453,39 +433,5 @@ START_TEST(a_line_beyond_all_limits_is_left_out)
 	ck_assert_msg(strstr(set.bad_why, "longer than muster's maximum"), "%s", set.bad_why);
 	ck_assert_str_eq(set.ranks[0].step, "behind");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("journal_read");
-	TCase *tcase = tcase_create("read");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, the_first_line_says_what_to_judge_by);
-	tcase_add_test(tcase, the_lowest_rank_speaks_for_the_run);
-	tcase_add_loop_test(tcase, a_first_line_must_be_whole, 0, 17);
-	tcase_add_test(tcase, of_several_runs_the_last_one_counts);
-	tcase_add_test(tcase, the_order_on_one_node_counts_and_not_its_clock);
-	tcase_add_loop_test(tcase, a_line_that_is_none_spoils_only_itself, 0, 7);
-	tcase_add_test(tcase, lines_that_are_not_ours_mean_nothing);
-	tcase_add_test(tcase, files_that_are_none_are_counted);
-	tcase_add_test(tcase, no_folder_and_an_empty_one_are_errors);
-	tcase_add_test(tcase, a_process_counts_once);
-	tcase_add_test(tcase, a_place_replaces_the_launchers);
-	tcase_add_test(tcase, a_rank_that_was_started_again_counts_once);
-	tcase_add_test(tcase, the_later_start_counts_wherever_it_stands);
-	tcase_add_loop_test(tcase, a_name_of_a_process_has_up_to_32_bytes, 0, 2);
-	tcase_add_test(tcase, the_first_bad_line_is_told_and_all_are_counted);
-	tcase_add_loop_test(tcase, of_two_starts_in_one_second_the_last_in_the_files_counts, 0, 2);
-	tcase_add_test(tcase, of_two_runs_of_one_second_the_first_in_the_files_counts);
-	tcase_add_test(tcase, a_file_that_fails_while_it_is_read_is_counted_once);
-	tcase_add_test(tcase, a_time_before_the_start_is_left_out);
-	tcase_add_test(tcase, jobs_of_one_rank_that_were_started_as_one_of_many_are_strays);
-	tcase_add_test(tcase, trials_are_the_runs);
-	tcase_add_test(tcase, a_line_beyond_all_limits_is_left_out);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -1,4 +1,5 @@
 /* test_recover.c - the run that journals make: who came to an end, who did not, and who left nothing */
+#include "check_main.h"
 #include "unit/journal/journal_fixture.h"
 
 static struct muster_run run;
@@ -47,7 +48,7 @@ static void four_ranks(void)
 	put("n2.jsonl", "\n{'by':'b2','t':5,'end':'rank 2 was told to end'}\n");
 }
 
-START_TEST(a_run_is_made_of_what_was_left)
+TEST(a_run_is_made_of_what_was_left)
 {
 	const char *node;
 	four_ranks();
@@ -91,9 +92,8 @@ START_TEST(a_run_is_made_of_what_was_left)
 			ck_assert_double_eq(one->samples.items[0].value.number, strcmp(one->name, "n1") == 0 ? 8 : 4);
 	}
 }
-END_TEST
 
-START_TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
+TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put("n1.jsonl", "{'by':'a0','t':2,'end':''}\n");
@@ -103,9 +103,8 @@ START_TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
 	ck_assert_str_eq(find_rank(&run, 0, NULL)->unfinished,
 		"the rank did not finish; its last message, 2 s after its start, came before the first step");
 }
-END_TEST
 
-START_TEST(a_run_without_any_end_was_ended_from_outside)
+TEST(a_run_without_any_end_was_ended_from_outside)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
@@ -113,10 +112,9 @@ START_TEST(a_run_without_any_end_was_ended_from_outside)
 	muster_journal_set_make(&set, &run);
 	ck_assert_str_eq(run.job.interrupted, "no rank finished: the run was ended from outside");
 }
-END_TEST
 
 /* A worker's death in the last second of a run that was ended as a whole is a part of that. */
-START_TEST(the_last_deaths_are_excused)
+TEST_LOOP(the_last_deaths_are_excused, 0, 4)
 {
 	static const struct {
 		double died, last;
@@ -140,9 +138,8 @@ START_TEST(the_last_deaths_are_excused)
 		ck_assert_str_eq(outcome->code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
 }
-END_TEST
 
-START_TEST(the_last_outcome_of_a_probe_counts)
+TEST(the_last_outcome_of_a_probe_counts)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put_record("n1.jsonl", "a0", 2, 0, "n1", "gpu_copy", "ok", 0);
@@ -151,10 +148,9 @@ START_TEST(the_last_outcome_of_a_probe_counts)
 	muster_journal_set_make(&set, &run);
 	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_HUNG);
 }
-END_TEST
 
 /* Rank 0 looks there for ranks that it misses: why they are missing stays their reason. */
-START_TEST(only_missing_ranks_are_put_into_a_run)
+TEST(only_missing_ranks_are_put_into_a_run)
 {
 	four_ranks();
 	put("n1.jsonl",
@@ -178,9 +174,8 @@ START_TEST(only_missing_ranks_are_put_into_a_run)
 	ck_assert_int_eq(run.nodes[0].ranks[1].rank, 1);
 	ck_assert_int_eq(run.nodes[1].ranks[0].rank, 2);
 }
-END_TEST
 
-START_TEST(trials_that_rank_0_knows_are_not_told_twice)
+TEST(trials_that_rank_0_knows_are_not_told_twice)
 {
 	four_ranks();
 	for (int i = 1; i < 3; i++)
@@ -195,10 +190,9 @@ START_TEST(trials_that_rank_0_knows_are_not_told_twice)
 	ck_assert_uint_eq(run.trial_count, 2);
 	ck_assert_str_eq(run.trials[1].nodes[0], "n2");
 }
-END_TEST
 
 /* What a localisation all-reduce measures is not the node's: rank 0 died before its line of what is kept. */
-START_TEST(samples_of_an_unfinished_command_do_not_count)
+TEST(samples_of_an_unfinished_command_do_not_count)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
@@ -210,9 +204,8 @@ START_TEST(samples_of_an_unfinished_command_do_not_count)
 	ck_assert_uint_eq(run.nodes[0].samples.count, 1);
 	ck_assert_double_eq(run.nodes[0].samples.items[0].value.number, 8);
 }
-END_TEST
 
-START_TEST(only_the_crash_at_the_end_is_excused)
+TEST(only_the_crash_at_the_end_is_excused)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put_record("n1.jsonl", "a0", 1, 0, "n1", "system", "crashed", 8);
@@ -226,10 +219,9 @@ START_TEST(only_the_crash_at_the_end_is_excused)
 	ck_assert_int_eq(outcomes->items[1].status, MUSTER_OUTCOME_ERROR);
 	ck_assert_int_eq(outcomes->items[2].status, MUSTER_OUTCOME_OK);
 }
-END_TEST
 
 /* Ranks of two nodes in turn, of which one has another name in its record. */
-START_TEST(each_rank_is_put_on_its_own_node)
+TEST(each_rank_is_put_on_its_own_node)
 {
 	const char *node;
 	for (int rank = 0; rank < 4; rank++) {
@@ -247,10 +239,9 @@ START_TEST(each_rank_is_put_on_its_own_node)
 	}
 	ck_assert_uint_eq(run.node_count, 3);
 }
-END_TEST
 
 /* The report may tell of a run with more ranks than the journals know of. */
-START_TEST(a_rank_beyond_those_of_the_journals_stays)
+TEST(a_rank_beyond_those_of_the_journals_stays)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	read_all();
@@ -263,10 +254,9 @@ START_TEST(a_rank_beyond_those_of_the_journals_stays)
 	ck_assert_str_eq(find_rank(&run, 4, NULL)->missing, "it never reported");
 	ck_assert_ptr_null(find_rank(&run, 5, NULL)->missing);
 }
-END_TEST
 
 /* Two measurements of a bandwidth; without repeats each is a sample of its own. */
-START_TEST(repeats_are_one_sample_with_all_their_values)
+TEST_LOOP(repeats_are_one_sample_with_all_their_values, 1, 3)
 {
 	put("n1.jsonl",
 		"{'by':'a0','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':0,'ranks':1,'node':'n1',"
@@ -286,10 +276,9 @@ START_TEST(repeats_are_one_sample_with_all_their_values)
 	ck_assert_uint_eq(samples->count, _i == 2 ? 1 : 2);
 	ck_assert_uint_eq(samples->items[0].value_count, _i == 2 ? 2 : 0);
 }
-END_TEST
 
 /* The last messages: a rank that ended early says why, and a rank of which only steps are known says the last one. */
-START_TEST(an_early_end_without_results_is_told_with_the_last_message)
+TEST(an_early_end_without_results_is_told_with_the_last_message)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put("n1.jsonl", "{'by':'a0','t':1.6,'step':'cuInit'}\n{'by':'a0','t':9,'end':'SIGTERM came'}\n");
@@ -299,10 +288,9 @@ START_TEST(an_early_end_without_results_is_told_with_the_last_message)
 	ck_assert_str_eq(
 		find_rank(&run, 0, NULL)->unfinished, "SIGTERM came; its last message, 2 s after its start: cuInit");
 }
-END_TEST
 
 /* Ranks 1 and 2 ended early: the reason of the lower one stands with the run. */
-START_TEST(the_lowest_rank_that_ended_early_tells_why)
+TEST(the_lowest_rank_that_ended_early_tells_why)
 {
 	for (int rank = 0; rank < 3; rank++) {
 		char by[8];
@@ -314,10 +302,9 @@ START_TEST(the_lowest_rank_that_ended_early_tells_why)
 	muster_journal_set_make(&set, &run);
 	ck_assert_str_eq(run.job.interrupted, "one");
 }
-END_TEST
 
 /* A crash at the end of the run whose supervisor said why it ended, and one long before the last line of its rank. */
-START_TEST(other_crashes_are_not_excused)
+TEST(other_crashes_are_not_excused)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put_record("n1.jsonl", "a0", 10, 0, "n1", "gpu_copy", "crashed", 0);
@@ -330,9 +317,8 @@ START_TEST(other_crashes_are_not_excused)
 	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_CRASHED);
 	ck_assert_int_eq(find_rank(&run, 1, NULL)->outcomes.items[0].status, MUSTER_OUTCOME_CRASHED);
 }
-END_TEST
 
-START_TEST(ranks_in_turn_over_three_nodes_make_three_nodes)
+TEST(ranks_in_turn_over_three_nodes_make_three_nodes)
 {
 	for (int rank = 0; rank < 4; rank++) {
 		char by[8], name[8];
@@ -357,9 +343,8 @@ START_TEST(ranks_in_turn_over_three_nodes_make_three_nodes)
 	ck_assert_uint_eq(run.nodes[1].rank_count, 4);
 	ck_assert_uint_eq(run.nodes[2].rank_count, 2);
 }
-END_TEST
 
-START_TEST(a_long_step_is_cut)
+TEST(a_long_step_is_cut)
 {
 	char step[600];
 	memset(step, 's', sizeof step - 1);
@@ -371,34 +356,5 @@ START_TEST(a_long_step_is_cut)
 	const char *why = find_rank(&run, 0, NULL)->unfinished;
 	ck_assert_uint_eq(strspn(strstr(why, "sssss"), "s"), MUSTER_JOURNAL_SHOWN);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("journal_recover");
-	TCase *tcase = tcase_create("recover");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_run_is_made_of_what_was_left);
-	tcase_add_test(tcase, a_rank_that_measured_nothing_is_unfinished_though_it_ended);
-	tcase_add_test(tcase, a_run_without_any_end_was_ended_from_outside);
-	tcase_add_loop_test(tcase, the_last_deaths_are_excused, 0, 4);
-	tcase_add_test(tcase, the_last_outcome_of_a_probe_counts);
-	tcase_add_test(tcase, only_missing_ranks_are_put_into_a_run);
-	tcase_add_test(tcase, trials_that_rank_0_knows_are_not_told_twice);
-	tcase_add_test(tcase, samples_of_an_unfinished_command_do_not_count);
-	tcase_add_test(tcase, only_the_crash_at_the_end_is_excused);
-	tcase_add_test(tcase, each_rank_is_put_on_its_own_node);
-	tcase_add_test(tcase, a_rank_beyond_those_of_the_journals_stays);
-	tcase_add_loop_test(tcase, repeats_are_one_sample_with_all_their_values, 1, 3);
-	tcase_add_test(tcase, an_early_end_without_results_is_told_with_the_last_message);
-	tcase_add_test(tcase, the_lowest_rank_that_ended_early_tells_why);
-	tcase_add_test(tcase, other_crashes_are_not_excused);
-	tcase_add_test(tcase, ranks_in_turn_over_three_nodes_make_three_nodes);
-	tcase_add_test(tcase, a_long_step_is_cut);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -1,4 +1,5 @@
 /* test_write.c - a journal as it grows: each line whole and the process's own, and no file that is not plain */
+#include "check_main.h"
 #include "unit/journal/journal_fixture.h"
 
 #include "json/json.h"
@@ -56,7 +57,7 @@ static char *file_text(const char *name)
 	return text;
 }
 
-START_TEST(what_is_written_is_read)
+TEST(what_is_written_is_read)
 {
 	struct muster_run run, told;
 	struct muster_journal_set set;
@@ -96,10 +97,9 @@ START_TEST(what_is_written_is_read)
 	muster_run_done(&run);
 	muster_run_done(&told);
 }
-END_TEST
 
 /* The last step before a silence is what is known of it: in seconds from the start, and each written once. */
-START_TEST(a_step_is_written_when_it_is_another)
+TEST(a_step_is_written_when_it_is_another)
 {
 	struct muster_run run;
 	struct muster_journal_set set;
@@ -123,9 +123,8 @@ START_TEST(a_step_is_written_when_it_is_another)
 	muster_journal_set_done(&set);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_step_after_a_long_one_is_written_again)
+TEST(a_step_after_a_long_one_is_written_again)
 {
 	struct muster_run run;
 	struct muster_journal_set set;
@@ -142,10 +141,9 @@ START_TEST(a_step_after_a_long_one_is_written_again)
 	muster_journal_set_done(&set);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Only steps are left out when they come again. An object without members has nothing to write. */
-START_TEST(every_line_of_a_record_is_written)
+TEST(every_line_of_a_record_is_written)
 {
 	struct muster_journal *journal = open_one(&header);
 	static const char kept[] = "{\"kept\": 0, \"job\": false}";
@@ -158,10 +156,9 @@ START_TEST(every_line_of_a_record_is_written)
 		lines++;
 	ck_assert_uint_eq(lines, 3);
 }
-END_TEST
 
 /* Within the grace everything is written, and the file closed. */
-START_TEST(a_journal_is_whole_once_it_is_closed)
+TEST(a_journal_is_whole_once_it_is_closed)
 {
 	for (int i = 0; i < 20; i++) {
 		int before = dup(0);
@@ -178,9 +175,8 @@ START_TEST(a_journal_is_whole_once_it_is_closed)
 		unlink(in_folder("n1.jsonl"));
 	}
 }
-END_TEST
 
-START_TEST(each_line_is_an_object_between_newlines)
+TEST(each_line_is_an_object_between_newlines)
 {
 	struct muster_journal *one = open_one(&header), *two = open_one(&header);
 	muster_journal_place(one, 1, 4);
@@ -211,9 +207,8 @@ START_TEST(each_line_is_an_object_between_newlines)
 	ck_assert_uint_eq(lines, 5);
 	ck_assert(other); /* two processes never share a name */
 }
-END_TEST
 
-START_TEST(a_file_is_named_after_its_node)
+TEST(a_file_is_named_after_its_node)
 {
 	static const char *const names[][2] = {
 		{ "gpu-1", "d/gpu-1.jsonl" },
@@ -240,9 +235,8 @@ START_TEST(a_file_is_named_after_its_node)
 	ck_assert_uint_eq(strlen(path), strlen("d/") + 200 + strlen(".jsonl"));
 	free(path);
 }
-END_TEST
 
-START_TEST(the_launcher_names_the_run)
+TEST(the_launcher_names_the_run)
 {
 	static const struct {
 		const char *space, *job, *step, *restart, *name;
@@ -275,7 +269,6 @@ START_TEST(the_launcher_names_the_run)
 		free(name);
 	}
 }
-END_TEST
 
 static void open_fails(const char *where, const char *words)
 {
@@ -287,7 +280,7 @@ static void open_fails(const char *where, const char *words)
 	ck_assert_ptr_null(journal);
 }
 
-START_TEST(only_a_plain_file_is_written)
+TEST(only_a_plain_file_is_written)
 {
 	char target[512];
 	snprintf(target, sizeof target, "%s", in_folder("target"));
@@ -308,9 +301,8 @@ START_TEST(only_a_plain_file_is_written)
 	open_fails("/dev/null", "/dev/null");
 	open_fails("/none/of/these", "cannot create this directory");
 }
-END_TEST
 
-START_TEST(a_folder_is_made_and_a_file_goes_on)
+TEST(a_folder_is_made_and_a_file_goes_on)
 {
 	struct muster_journal_header other = header;
 	char inner[512];
@@ -331,7 +323,6 @@ START_TEST(a_folder_is_made_and_a_file_goes_on)
 	muster_run_done(&run);
 	unlink(in_folder("new/n1.jsonl"));
 }
-END_TEST
 
 /* In place of libc's. */
 static atomic_int syncs, sync_error;
@@ -397,7 +388,7 @@ static void wait_for_syncs(int least)
 }
 
 /* A node that hangs in a call may never write again: its last step is on the disk soon. */
-START_TEST(a_step_is_synced_when_no_other_line_comes)
+TEST(a_step_is_synced_when_no_other_line_comes)
 {
 	static const char step[] = "{\"step\":\"cuInit\"}";
 	struct muster_journal *journal = open_one(&header);
@@ -408,10 +399,9 @@ START_TEST(a_step_is_synced_when_no_other_line_comes)
 	ck_assert_msg(strstr(file_text("n1.jsonl"), "cuInit"), "the step was not written");
 	muster_journal_close(journal, 10000);
 }
-END_TEST
 
 /* The disk is spared while lines come, for a quarter of a second. */
-START_TEST(a_line_that_is_not_urgent_waits_for_a_pause)
+TEST(a_line_that_is_not_urgent_waits_for_a_pause)
 {
 	static const char step[] = "{\"step\":\"cuInit\"}";
 	never_quiet = true;
@@ -429,9 +419,8 @@ START_TEST(a_line_that_is_not_urgent_waits_for_a_pause)
 	wait_for_syncs(2);
 	muster_journal_close(journal, 10000);
 }
-END_TEST
 
-START_TEST(signals_are_left_to_the_thread_that_opens)
+TEST(signals_are_left_to_the_thread_that_opens)
 {
 	sigset_t blocked;
 	struct muster_journal *journal = open_one(&header);
@@ -441,10 +430,9 @@ START_TEST(signals_are_left_to_the_thread_that_opens)
 	ck_assert(!takes_signals);
 	muster_journal_close(journal, 10000);
 }
-END_TEST
 
 /* Some file systems cannot sync; others fail to. */
-START_TEST(a_sync_that_fails_is_told_where_files_can_be_synced)
+TEST_LOOP(a_sync_that_fails_is_told_where_files_can_be_synced, 0, 2)
 {
 	sync_error = _i ? EIO : EINVAL;
 	struct muster_journal *journal = open_one(&header);
@@ -458,10 +446,9 @@ START_TEST(a_sync_that_fails_is_told_where_files_can_be_synced)
 		ck_assert_msg(trouble && strstr(trouble, "n1.jsonl: Input/output error"), "%s", trouble);
 	muster_journal_close(journal, 10000);
 }
-END_TEST
 
 /* Without random numbers a process is named after its number and the time. */
-START_TEST(a_process_has_a_name_without_random_numbers_too)
+TEST(a_process_has_a_name_without_random_numbers_too)
 {
 	no_random = true;
 	long long before = (long long)time(NULL);
@@ -473,9 +460,8 @@ START_TEST(a_process_has_a_name_without_random_numbers_too)
 	ck_assert_int_ge((long long)(name & 0xffffffff), before);
 	ck_assert_int_le((long long)(name & 0xffffffff), (long long)time(NULL));
 }
-END_TEST
 
-START_TEST(a_thread_that_cannot_be_started_is_an_error)
+TEST(a_thread_that_cannot_be_started_is_an_error)
 {
 	pthread_attr_t attributes;
 	size_t usual;
@@ -488,9 +474,8 @@ START_TEST(a_thread_that_cannot_be_started_is_an_error)
 	ck_assert_int_eq(pthread_setattr_default_np(&attributes), 0);
 	pthread_attr_destroy(&attributes);
 }
-END_TEST
 
-START_TEST(a_journal_without_new_lines_leaves_the_disk_alone)
+TEST(a_journal_without_new_lines_leaves_the_disk_alone)
 {
 	struct muster_journal *journal = open_one(&header);
 	wait_for_syncs(1);
@@ -498,10 +483,9 @@ START_TEST(a_journal_without_new_lines_leaves_the_disk_alone)
 	ck_assert_int_le(syncs, 2);
 	muster_journal_close(journal, 10000);
 }
-END_TEST
 
 /* The file may not grow beyond some bytes: what is lost is told once, and what was written before stands. */
-START_TEST(trouble_is_told_once)
+TEST(trouble_is_told_once)
 {
 	struct rlimit before, limit;
 	signal(SIGXFSZ, SIG_IGN);
@@ -534,9 +518,8 @@ START_TEST(trouble_is_told_once)
 	muster_journal_set_done(&set);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_close_waits_for_the_grace_that_is_given)
+TEST(a_close_waits_for_the_grace_that_is_given)
 {
 	static const int graces[] = { 0, 1, 999, 1000, 2500, 61001 };
 	for (size_t i = 0; i < sizeof graces / sizeof *graces; i++) {
@@ -547,10 +530,9 @@ START_TEST(a_close_waits_for_the_grace_that_is_given)
 		ck_assert_double_le(ms_of(joined_until) - 0.01, now_ms() + graces[i]);
 	}
 }
-END_TEST
 
 /* The thread may still write: its file and its memory are left to it. */
-START_TEST(a_close_without_end_frees_nothing)
+TEST(a_close_without_end_frees_nothing)
 {
 	static struct muster_journal *journal;
 	journal = open_one(&header);
@@ -564,10 +546,9 @@ START_TEST(a_close_without_end_frees_nothing)
 	ck_assert_int_eq(after, before);
 	ck_assert_ptr_null(muster_journal_trouble(journal));
 }
-END_TEST
 
 /* Two lines that together fill all the room there is, and with one byte more do not. */
-START_TEST(a_disk_that_hangs_holds_back_32_mib_and_no_more)
+TEST_LOOP(a_disk_that_hangs_holds_back_32_mib_and_no_more, 0, 2)
 {
 	static const char around[] = "\n{\"by\":\"0123456789abcdef\",\"t\":0.000,\n", little[] = "{\"a\": 1}";
 	size_t length = (32 << 20) - 2 * strlen(around) - strlen(little) + 2 + (size_t)_i;
@@ -594,10 +575,9 @@ START_TEST(a_disk_that_hangs_holds_back_32_mib_and_no_more)
 	ck_assert_int_eq(status.st_size > 32 << 20, _i == 0);
 	free(large);
 }
-END_TEST
 
 /* Room for a step of 640 bytes. */
-START_TEST(a_step_of_640_bytes_is_known_again)
+TEST_LOOP(a_step_of_640_bytes_is_known_again, 0, 2)
 {
 	struct muster_journal *journal = open_one(&header);
 	char text[700];
@@ -611,9 +591,8 @@ START_TEST(a_step_of_640_bytes_is_known_again)
 		lines++;
 	ck_assert_uint_eq(lines, _i == 0 ? 1 : 2);
 }
-END_TEST
 
-START_TEST(no_journal_is_no_trouble)
+TEST(no_journal_is_no_trouble)
 {
 	struct muster_run run;
 	muster_run_init(&run);
@@ -625,7 +604,6 @@ START_TEST(no_journal_is_no_trouble)
 	muster_journal_close(NULL, 0);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void setup(void)
 {
@@ -635,39 +613,4 @@ static void setup(void)
 	longest_quiet_ms = 0;
 }
 
-int main(void)
-{
-	Suite *suite = suite_create("journal_write");
-	TCase *tcase = tcase_create("write");
-	tcase_set_timeout(tcase, 30);
-	tcase_add_checked_fixture(tcase, setup, folder_teardown);
-	tcase_add_test(tcase, what_is_written_is_read);
-	tcase_add_test(tcase, a_step_is_written_when_it_is_another);
-	tcase_add_test(tcase, a_step_after_a_long_one_is_written_again);
-	tcase_add_test(tcase, every_line_of_a_record_is_written);
-	tcase_add_test(tcase, a_journal_is_whole_once_it_is_closed);
-	tcase_add_test(tcase, each_line_is_an_object_between_newlines);
-	tcase_add_test(tcase, a_file_is_named_after_its_node);
-	tcase_add_test(tcase, the_launcher_names_the_run);
-	tcase_add_test(tcase, only_a_plain_file_is_written);
-	tcase_add_test(tcase, a_folder_is_made_and_a_file_goes_on);
-	tcase_add_test(tcase, a_step_is_synced_when_no_other_line_comes);
-	tcase_add_test(tcase, a_line_that_is_not_urgent_waits_for_a_pause);
-	tcase_add_test(tcase, signals_are_left_to_the_thread_that_opens);
-	tcase_add_loop_test(tcase, a_sync_that_fails_is_told_where_files_can_be_synced, 0, 2);
-	tcase_add_test(tcase, a_process_has_a_name_without_random_numbers_too);
-	tcase_add_test(tcase, a_thread_that_cannot_be_started_is_an_error);
-	tcase_add_test(tcase, a_journal_without_new_lines_leaves_the_disk_alone);
-	tcase_add_test(tcase, trouble_is_told_once);
-	tcase_add_test(tcase, a_close_waits_for_the_grace_that_is_given);
-	tcase_add_loop_test(tcase, a_disk_that_hangs_holds_back_32_mib_and_no_more, 0, 2);
-	tcase_add_loop_test(tcase, a_step_of_640_bytes_is_known_again, 0, 2);
-	tcase_add_test(tcase, no_journal_is_no_trouble);
-	tcase_add_test(tcase, a_close_without_end_frees_nothing);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = folder_teardown, .timeout = 30)

@@ -1,7 +1,7 @@
 /* test_json.c - texts become trees and are laid over each other, in several threads at once */
 #include "json/json.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static bool is_patched(const struct muster_json *json)
 	       muster_json_type(muster_json_member(json, "d")) == MUSTER_JSON_NULL;
 }
 
-START_TEST(a_patch_adds_replaces_and_removes)
+TEST(a_patch_adds_replaces_and_removes)
 {
 	struct muster_json *target = parse(base), *change = parse(patch);
 	target = muster_json_merge(target, change);
@@ -42,7 +42,6 @@ START_TEST(a_patch_adds_replaces_and_removes)
 	ck_assert_uint_eq(muster_json_size(target), 1);
 	muster_json_free(target);
 }
-END_TEST
 
 /* Each thread keeps a tree that it made while the others parse, merge, fail and free. */
 static void *work(void *bad)
@@ -57,7 +56,7 @@ static void *work(void *bad)
 	return NULL;
 }
 
-START_TEST(threads_parse_at_the_same_time)
+TEST(threads_parse_at_the_same_time)
 {
 	pthread_t threads[THREADS];
 	int bad[THREADS] = { 0 };
@@ -68,18 +67,5 @@ START_TEST(threads_parse_at_the_same_time)
 		ck_assert_int_eq(bad[i], 0);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("json");
-	TCase *tests = tcase_create("json");
-	tcase_add_test(tests, a_patch_adds_replaces_and_removes);
-	tcase_add_test(tests, threads_parse_at_the_same_time);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+TEST_MAIN(.setup = NULL)

@@ -2,7 +2,7 @@
  */
 #include "json/object.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
@@ -112,7 +112,7 @@ static const char *read_outer(const char *text, struct outer *ret, struct muster
 	return rc == 0 ? "" : muster_arena_string(arena, err.text);
 }
 
-START_TEST(every_field_is_read)
+TEST(every_field_is_read)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .limit = 9, .maybe = "default", .size = 1 };
@@ -143,7 +143,6 @@ START_TEST(every_field_is_read)
 	ck_assert_int_eq(o.own, 4);
 	muster_arena_free(arena);
 }
-END_TEST
 
 static const struct {
 	const char *text, *said;
@@ -190,16 +189,15 @@ static const struct {
 		"$: the key \"weight\" is missing" },
 };
 
-START_TEST(what_is_wrong_is_named_with_its_path)
+TEST_EACH(what_is_wrong_is_named_with_its_path, bad)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .count = 0 };
 	ck_assert_str_eq(read_outer(bad[_i].text, &o, arena), bad[_i].said);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(a_path_that_is_too_long_is_cut)
+TEST(a_path_that_is_too_long_is_cut)
 {
 	char text[MUSTER_JSON_PATH_MAX];
 	char key[300];
@@ -213,7 +211,6 @@ START_TEST(a_path_that_is_too_long_is_cut)
 	ck_assert_ptr_nonnull(strstr(text, "k[7]"));
 	ck_assert_uint_eq(strlen(muster_json_path_text(&e, text)), sizeof text - 1);
 }
-END_TEST
 
 /* ---- problems that are collected ---- */
 
@@ -238,7 +235,7 @@ static const char *the_file(const struct muster_json_reader *r)
 	return r->at ? "x.json" : "";
 }
 
-START_TEST(reading_goes_on_behind_what_is_wrong)
+TEST(reading_goes_on_behind_what_is_wrong)
 {
 	struct muster_error err = { 0 };
 	struct muster_arena *arena = muster_arena_new();
@@ -262,9 +259,8 @@ START_TEST(reading_goes_on_behind_what_is_wrong)
 	muster_json_free(json);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(an_open_object_has_keys_that_nobody_reads)
+TEST(an_open_object_has_keys_that_nobody_reads)
 {
 	struct muster_error err = { 0 };
 	struct muster_object_type open_type = inner_type;
@@ -279,7 +275,6 @@ START_TEST(an_open_object_has_keys_that_nobody_reads)
 	muster_json_free(json);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* ---- writing ---- */
 
@@ -295,7 +290,7 @@ static const char *written(const struct outer *o, struct muster_arena *arena)
 	return kept;
 }
 
-START_TEST(what_was_written_is_read)
+TEST(what_was_written_is_read)
 {
 	static const char *texts[] = { "a", "b" };
 	struct inner inners[] = { { "x", 1 }, { "y", 2 } };
@@ -322,9 +317,8 @@ START_TEST(what_was_written_is_read)
 	ck_assert_str_eq(written(&back, arena), written(&o, arena));
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(an_optional_field_that_says_nothing_is_left_out)
+TEST(an_optional_field_that_says_nothing_is_left_out)
 {
 	static const char *texts[] = { "a" };
 	struct muster_arena *arena = muster_arena_new();
@@ -336,23 +330,5 @@ START_TEST(an_optional_field_that_says_nothing_is_left_out)
 	ck_assert_str_eq(written(&o, arena), "no text");
 	muster_arena_free(arena);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("json_object");
-	TCase *tests = tcase_create("json_object");
-	tcase_add_test(tests, every_field_is_read);
-	tcase_add_loop_test(tests, what_is_wrong_is_named_with_its_path, 0, sizeof bad / sizeof *bad);
-	tcase_add_test(tests, a_path_that_is_too_long_is_cut);
-	tcase_add_test(tests, reading_goes_on_behind_what_is_wrong);
-	tcase_add_test(tests, an_open_object_has_keys_that_nobody_reads);
-	tcase_add_test(tests, what_was_written_is_read);
-	tcase_add_test(tests, an_optional_field_that_says_nothing_is_left_out);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? 0 : 1;
-}
+TEST_MAIN(.setup = NULL)

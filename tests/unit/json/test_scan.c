@@ -1,7 +1,7 @@
 /* test_scan.c - the JSON that cJSON would take and RFC 8259 does not allow is refused, with line and column */
 #include "json/json.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,12 +23,11 @@ static const char *const good[] = {
 	"\t{\r\n}\t",
 };
 
-START_TEST(json_is_read)
+TEST_EACH(json_is_read, good)
 {
 	struct muster_error err;
 	ck_assert_msg(parse(good[_i], strlen(good[_i]), &err) == 0, "%s: %s", good[_i], err.text);
 }
-END_TEST
 
 static const struct {
 	const char *text, *said;
@@ -73,25 +72,23 @@ static const struct {
 		"the key \"3\" occurs twice in one object" },
 };
 
-START_TEST(what_is_not_json_is_refused_with_its_place)
+TEST_EACH(what_is_not_json_is_refused_with_its_place, bad)
 {
 	struct muster_error err = { 0 };
 	ck_assert_int_eq(parse(bad[_i].text, strlen(bad[_i].text), &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, bad[_i].said) != NULL, "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_nul_byte_is_not_the_end)
+TEST(a_nul_byte_is_not_the_end)
 {
 	struct muster_error err;
 	ck_assert_int_eq(parse("[1]\0[2]", 7, &err), -1);
 	ck_assert_str_eq(err.text, "line 1, column 4: NUL byte");
 	ck_assert_int_eq(parse("[1]x", 3, &err), 0); /* the length ends it */
 }
-END_TEST
 
-START_TEST(nesting_has_a_limit)
+TEST(nesting_has_a_limit)
 {
 	struct muster_error err;
 	char text[2 * (MUSTER_JSON_DEPTH_MAX + 1)];
@@ -102,9 +99,8 @@ START_TEST(nesting_has_a_limit)
 	}
 	ck_assert_str_eq(err.text, "line 1, column 65: nested deeper than 64 levels");
 }
-END_TEST
 
-START_TEST(a_tree_has_a_limit_of_values)
+TEST(a_tree_has_a_limit_of_values)
 {
 	struct muster_error err;
 	const size_t most = MUSTER_JSON_VALUES_MAX; /* the array is one of them; "[0,0]" are counted as 3 */
@@ -121,21 +117,5 @@ START_TEST(a_tree_has_a_limit_of_values)
 	}
 	ck_assert_msg(strstr(err.text, "more than 1048576 values"), "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("json/scan");
-	TCase *tests = tcase_create("scan");
-	tcase_add_loop_test(tests, json_is_read, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(tests, what_is_not_json_is_refused_with_its_place, 0, sizeof bad / sizeof *bad);
-	tcase_add_test(tests, a_nul_byte_is_not_the_end);
-	tcase_add_test(tests, nesting_has_a_limit);
-	tcase_add_test(tests, a_tree_has_a_limit_of_values);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

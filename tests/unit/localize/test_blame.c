@@ -2,7 +2,7 @@
 #include "muster/arena.h"
 #include "unit/localize/attempts.h"
 
-#include <check.h>
+#include "check_main.h"
 
 enum { ROOM = 64 };
 
@@ -112,7 +112,7 @@ static const struct {
 	{ 4, "0 ok 100 1s; 1 ok 100 1s; 2 ok 20 9s; 3 late 3s", "node 2 alone; node 3 alone", 4, 0 },
 };
 
-START_TEST(trials_blame)
+TEST_EACH(trials_blame, cases)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
@@ -125,10 +125,9 @@ START_TEST(trials_blame)
 	ck_assert_uint_eq(s.not_tried, cases[_i].not_tried);
 	muster_suspects_done(&s);
 }
-END_TEST
 
 /* When the others do not work together either, it was perhaps tried with those of one side alone. */
-START_TEST(nobody_is_suspected_before_it_failed_with_every_part)
+TEST(nobody_is_suspected_before_it_failed_with_every_part)
 {
 	static const struct {
 		const char *trials, *blame;
@@ -150,10 +149,9 @@ START_TEST(nobody_is_suspected_before_it_failed_with_every_part)
 		muster_suspects_done(&s);
 	}
 }
-END_TEST
 
 /* With as few as three nodes the slow pairs are the median. */
-START_TEST(a_pair_below_its_own_threshold_is_slow)
+TEST(a_pair_below_its_own_threshold_is_slow)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
@@ -169,9 +167,8 @@ START_TEST(a_pair_below_its_own_threshold_is_slow)
 	ck_assert_uint_eq(s.unexplained, 2);
 	muster_suspects_done(&s);
 }
-END_TEST
 
-START_TEST(figures_are_of_the_best_and_of_the_slowest)
+TEST(figures_are_of_the_best_and_of_the_slowest)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
@@ -193,9 +190,8 @@ START_TEST(figures_are_of_the_best_and_of_the_slowest)
 	ck_assert(muster_suspects_good(&s, 0) && !muster_suspects_good(&s, 3));
 	muster_suspects_done(&s);
 }
-END_TEST
 
-START_TEST(edges_that_are_not_explained_are_known_one_by_one)
+TEST(edges_that_are_not_explained_are_known_one_by_one)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
@@ -213,9 +209,8 @@ START_TEST(edges_that_are_not_explained_are_known_one_by_one)
 	ck_assert(!muster_suspects_failed_with(&s, 1, 0) && !muster_suspects_failed_with(&s, 4, 2));
 	muster_suspects_done(&s);
 }
-END_TEST
 
-START_TEST(a_gap_names_two_pairs_apart_or_the_last_one)
+TEST(a_gap_names_two_pairs_apart_or_the_last_one)
 {
 	static const struct {
 		const char *trials;
@@ -242,22 +237,5 @@ START_TEST(a_gap_names_two_pairs_apart_or_the_last_one)
 		muster_suspects_done(&s);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("localize_blame");
-	TCase *tcase = tcase_create("blame");
-	tcase_add_loop_test(tcase, trials_blame, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, nobody_is_suspected_before_it_failed_with_every_part);
-	tcase_add_test(tcase, a_pair_below_its_own_threshold_is_slow);
-	tcase_add_test(tcase, figures_are_of_the_best_and_of_the_slowest);
-	tcase_add_test(tcase, edges_that_are_not_explained_are_known_one_by_one);
-	tcase_add_test(tcase, a_gap_names_two_pairs_apart_or_the_last_one);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

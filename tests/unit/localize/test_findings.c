@@ -1,4 +1,5 @@
 /* test_findings.c - who is suspected for a ring that breaks, by trial rings and by how each rank ended in it */
+#include "check_main.h"
 #include "eval_fixture.h"
 
 #define PROBE "nccl_allreduce"
@@ -139,7 +140,7 @@ static void add_trials(struct muster_run *run, const char *text)
 }
 
 /* Trials of other probes and of more than two nodes; nodes in the order of their lowest rank, not of their names. */
-START_TEST(only_pairs_of_the_probe_count)
+TEST(only_pairs_of_the_probe_count)
 {
 	static const char *three[] = { "c", "a", "b" };
 	struct muster_run run;
@@ -159,7 +160,6 @@ START_TEST(only_pairs_of_the_probe_count)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void add_nodes(struct muster_run *run, size_t count)
 {
@@ -167,7 +167,7 @@ static void add_nodes(struct muster_run *run, size_t count)
 		fixture_node(run, muster_arena_printf(run->arena, "%c", (int)('a' + i)), 1);
 }
 
-START_TEST(trials_become_findings)
+TEST_EACH(trials_become_findings, cases)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -186,9 +186,8 @@ START_TEST(trials_become_findings)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_last_ring_of_a_run_that_was_ended_is_no_evidence)
+TEST(the_last_ring_of_a_run_that_was_ended_is_no_evidence)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -202,10 +201,9 @@ START_TEST(the_last_ring_of_a_run_that_was_ended_is_no_evidence)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Two nodes are too few for a median; what one node needs is known. Trials have messages of 64 bytes. */
-START_TEST(a_node_alone_is_held_against_what_one_node_needs)
+TEST_LOOP(a_node_alone_is_held_against_what_one_node_needs, 0, 4)
 {
 	static const struct {
 		const char *check, *found;
@@ -231,7 +229,6 @@ START_TEST(a_node_alone_is_held_against_what_one_node_needs)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* How the ranks of four nodes ended in rings, as "status code ring detail" each, and what is found. */
 static const struct {
@@ -288,7 +285,7 @@ static const struct {
 		"skip probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | error 2\n" },
 };
 
-START_TEST(a_broken_ring_is_the_culprits_alone)
+TEST_EACH(a_broken_ring_is_the_culprits_alone, endings)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -306,22 +303,5 @@ START_TEST(a_broken_ring_is_the_culprits_alone)
 	muster_report_done(&report);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("eval_trials");
-	TCase *tcase = tcase_create("eval_trials");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, trials_become_findings, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, the_last_ring_of_a_run_that_was_ended_is_no_evidence);
-	tcase_add_loop_test(tcase, a_node_alone_is_held_against_what_one_node_needs, 0, 4);
-	tcase_add_test(tcase, only_pairs_of_the_probe_count);
-	tcase_add_loop_test(tcase, a_broken_ring_is_the_culprits_alone, 0, sizeof endings / sizeof *endings);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.timeout = 60)

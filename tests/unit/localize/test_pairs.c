@@ -177,13 +177,12 @@ static void check_shape(const struct shape *shape, bool all)
 	free(peers);
 }
 
-START_TEST(every_pair_comes_once_and_no_rank_is_in_two)
+TEST_EACH(every_pair_comes_once_and_no_rank_is_in_two, shapes)
 {
 	make(&shapes[_i]);
 	check_shape(&shapes[_i], false);
 	check_shape(&shapes[_i], true);
 }
-END_TEST
 
 /* ranks of one node, or nodes of one rank → rounds of edges, or of rails */
 static const struct {
@@ -191,7 +190,7 @@ static const struct {
 	int rounds;
 } cycles[] = { { 1, 0 }, { 2, 1 }, { 3, 3 }, { 4, 2 }, { 5, 3 }, { 8, 2 }, { 9, 3 } };
 
-START_TEST(an_even_cycle_takes_two_rounds_and_an_odd_one_three)
+TEST_EACH(an_even_cycle_takes_two_rounds_and_an_odd_one_three, cycles)
 {
 	struct muster_pairs edges, rails;
 	make(&(struct shape){ 1, cycles[_i].size, 0, false, false });
@@ -203,23 +202,13 @@ START_TEST(an_even_cycle_takes_two_rounds_and_an_odd_one_three)
 	muster_pairs_done(&edges);
 	muster_pairs_done(&rails);
 }
-END_TEST
 
-START_TEST(nothing_is_planned_for_an_empty_ring)
+TEST(nothing_is_planned_for_an_empty_ring)
 {
 	struct muster_pairs pairs;
 	muster_pairs_init(&pairs, members, 0, true);
 	ck_assert_int_eq(pairs.rounds, 0);
 	muster_pairs_done(&pairs);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("pairs");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, every_pair_comes_once_and_no_rank_is_in_two, 0, LENGTH(shapes));
-	tcase_add_loop_test(tcase, an_even_cycle_takes_two_rounds_and_an_odd_one_three, 0, LENGTH(cycles));
-	tcase_add_test(tcase, nothing_is_planned_for_an_empty_ring);
-	return check_main(tcase);
-}
+TEST_MAIN(.timeout = 60)

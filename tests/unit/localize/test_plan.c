@@ -5,7 +5,7 @@
 #include "unit/localize/network.h"
 #include "unit/localize/recorded_plans.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +148,9 @@ static void describe(const struct muster_plan *plan, char *out, size_t size)
 	muster_suspects_done(&s);
 }
 
-START_TEST(the_culprit_is_named)
+static const struct test_fixture long_timeout = { .timeout = 60 };
+
+TEST_WITH(the_culprit_is_named, .end = LENGTH(worlds), .fixture = &long_timeout)
 {
 	const struct world *world = &worlds[_i];
 	struct muster_plan plan;
@@ -190,10 +192,9 @@ START_TEST(the_culprit_is_named)
 	free(all);
 	free(in);
 }
-END_TEST
 
 /* Wherever the bad node or link is. */
-START_TEST(any_node_and_any_link_of_seven_is_found)
+TEST_WITH(any_node_and_any_link_of_seven_is_found, .end = 49, .fixture = &long_timeout)
 {
 	struct world world = worlds[0];
 	int a = _i / 7, b = _i % 7;
@@ -218,7 +219,6 @@ START_TEST(any_node_and_any_link_of_seven_is_found)
 	ck_assert(muster_plan_explained(&plan));
 	muster_plan_done(&plan);
 }
-END_TEST
 
 /* ---- networks from a seed ---- */
 
@@ -316,7 +316,7 @@ static void mix_blame(struct search *search)
 }
 
 /* What changes a plan is seen, and meant. */
-START_TEST(each_round_is_the_recorded_one)
+TEST_WITH(each_round_is_the_recorded_one, .end = NETWORK_KINDS, .fixture = &long_timeout)
 {
 	for (size_t seed = 0; seed < RECORDED_SEEDS; seed++) {
 		struct search search = { .network = network_new(seed, (enum network_kind)_i, NETWORK_NODES_MAX) };
@@ -327,7 +327,6 @@ START_TEST(each_round_is_the_recorded_one)
 		muster_plan_done(&search.plan);
 	}
 }
-END_TEST
 
 /* The cause as describe_blame() would say it; NULL when trials cannot tell it. */
 static const char *cause_of(const struct network *n, char *out, size_t size)
@@ -366,7 +365,7 @@ static const char *cause_of(const struct network *n, char *out, size_t size)
 }
 
 /* Whatever is wrong: exactly that is suspected, and what is left works. */
-START_TEST(a_search_ends_with_the_cause_and_nothing_else)
+TEST_WITH(a_search_ends_with_the_cause_and_nothing_else, .end = 5, .fixture = &long_timeout)
 {
 	static const enum network_kind kinds[] = { BAD_NODES, BAD_LINKS, PARTITION, SLOW_NODES, DEAD_NODES };
 	char found[4096], expected[4096];
@@ -386,7 +385,6 @@ START_TEST(a_search_ends_with_the_cause_and_nothing_else)
 	}
 	ck_assert_uint_gt(told, 40);
 }
-END_TEST
 
 /* ---- time ---- */
 
@@ -402,7 +400,7 @@ static void note_text(struct muster_plan *plan, const char *text)
 				.gbps = attempts[i].gbps });
 }
 
-START_TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
+TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
 {
 	static const struct {
 		const char *trials;
@@ -431,9 +429,8 @@ START_TEST(a_round_needs_four_times_the_slowest_trial_that_passed)
 		muster_plan_done(&plan);
 	}
 }
-END_TEST
 
-START_TEST(a_round_gets_what_it_needs_or_is_not_begun)
+TEST(a_round_gets_what_it_needs_or_is_not_begun)
 {
 	static const struct {
 		double wanted_ms, left_ms, ms;
@@ -452,7 +449,6 @@ START_TEST(a_round_gets_what_it_needs_or_is_not_begun)
 		ck_assert_double_eq(muster_plan_round_ms(&plan, cases[i].wanted_ms, cases[i].left_ms), cases[i].ms);
 	muster_plan_done(&plan);
 }
-END_TEST
 
 /* The teams of the next round as text, "0 1-3 2": by team. */
 static const char *next_text(struct muster_plan *plan)
@@ -471,7 +467,7 @@ static const char *next_text(struct muster_plan *plan)
 	return text;
 }
 
-START_TEST(what_had_too_little_time_is_tried_again)
+TEST(what_had_too_little_time_is_tried_again)
 {
 	struct muster_plan plan;
 	muster_plan_init(&plan, 4);
@@ -486,9 +482,8 @@ START_TEST(what_had_too_little_time_is_tried_again)
 	ck_assert_str_eq(next_text(&plan), "0-2 1-3");
 	muster_plan_done(&plan);
 }
-END_TEST
 
-START_TEST(a_part_of_the_ring_that_had_too_little_time_is_tried_again)
+TEST(a_part_of_the_ring_that_had_too_little_time_is_tried_again)
 {
 	const size_t nodes[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct muster_plan plan;
@@ -506,10 +501,9 @@ START_TEST(a_part_of_the_ring_that_had_too_little_time_is_tried_again)
 	ck_assert_str_eq(next_text(&plan), "0-2 1-3");
 	muster_plan_done(&plan);
 }
-END_TEST
 
 /* Two halves of which the first ring of all is made of eight nodes; both pass, so the pair is across. */
-START_TEST(halves_that_pass_are_crossed)
+TEST(halves_that_pass_are_crossed)
 {
 	const size_t nodes[] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	const struct muster_plan_result ok = { .status = MUSTER_TRIAL_OK };
@@ -530,9 +524,8 @@ START_TEST(halves_that_pass_are_crossed)
 	ck_assert(!muster_plan_explained(&plan));
 	muster_plan_done(&plan);
 }
-END_TEST
 
-START_TEST(what_is_left_makes_a_full_ring)
+TEST(what_is_left_makes_a_full_ring)
 {
 	static const struct {
 		const char *trials, *left;
@@ -566,7 +559,6 @@ START_TEST(what_is_left_makes_a_full_ring)
 		muster_plan_done(&plan);
 	}
 }
-END_TEST
 
 /* A scheduler with a clock: a ring takes so many seconds to begin, one with a bad node or link hangs, and a round gets
  * a fifth of what is left, 10 s at most and what the planner wants at least. A worker has a second less. */
@@ -620,7 +612,7 @@ static void assert_no_other(const char *found, const char *expected)
 
 /* However slow the beginning of a ring and however little time: nobody is suspected who is not bad. With time the cause
  * is found; but three times a very slow one is more than what a trial of all nodes alone gets, the first one. */
-START_TEST(little_time_blames_nobody_wrongly)
+TEST_LOOP(little_time_blames_nobody_wrongly, 0, 5)
 {
 	static const double begins_s[] = { 0.2, 1, 2.3, 4, 8 };
 	static const enum network_kind kinds[] = { BAD_NODES, BAD_LINKS, DEAD_NODES };
@@ -642,10 +634,9 @@ START_TEST(little_time_blames_nobody_wrongly)
 		}
 	ck_assert_uint_gt(told, 150);
 }
-END_TEST
 
 /* Four nodes, the last one hangs with the others, and a ring takes more than two seconds to begin: 25 s must do. */
-START_TEST(a_slow_beginning_leaves_time_to_find_the_cause)
+TEST(a_slow_beginning_leaves_time_to_find_the_cause)
 {
 	struct search search = { .network = { .nodes = 4, .bad = { [3] = true } } };
 	char found[256];
@@ -654,31 +645,5 @@ START_TEST(a_slow_beginning_leaves_time_to_find_the_cause)
 	ck_assert_str_eq(found, "node 3");
 	muster_plan_done(&search.plan);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("localize_plan");
-	TCase *tcase = tcase_create("worlds");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, the_culprit_is_named, 0, sizeof worlds / sizeof *worlds);
-	tcase_add_loop_test(tcase, any_node_and_any_link_of_seven_is_found, 0, 49);
-	tcase_add_loop_test(tcase, each_round_is_the_recorded_one, 0, NETWORK_KINDS);
-	tcase_add_loop_test(tcase, a_search_ends_with_the_cause_and_nothing_else, 0, 5);
-	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("time");
-	tcase_add_test(tcase, a_round_needs_four_times_the_slowest_trial_that_passed);
-	tcase_add_test(tcase, a_round_gets_what_it_needs_or_is_not_begun);
-	tcase_add_test(tcase, what_had_too_little_time_is_tried_again);
-	tcase_add_test(tcase, a_part_of_the_ring_that_had_too_little_time_is_tried_again);
-	tcase_add_test(tcase, halves_that_pass_are_crossed);
-	tcase_add_test(tcase, what_is_left_makes_a_full_ring);
-	tcase_add_loop_test(tcase, little_time_blames_nobody_wrongly, 0, 5);
-	tcase_add_test(tcase, a_slow_beginning_leaves_time_to_find_the_cause);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -3,7 +3,7 @@
 
 #include "muster/arena.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +202,7 @@ static const struct {
 	{ 1, 8, 1, false, false, "doubt pair 4-5", "" },
 };
 
-START_TEST(slow_exchanges_name_their_part)
+TEST_EACH(slow_exchanges_name_their_part, cases)
 {
 	static struct cluster c;
 	struct muster_parts parts;
@@ -226,10 +226,9 @@ START_TEST(slow_exchanges_name_their_part)
 	}
 	free(parts.items);
 }
-END_TEST
 
 /* One fault of a known part, in clusters of drawn sizes: that part alone is named. */
-START_TEST(one_fault_names_one_part)
+TEST(one_fault_names_one_part)
 {
 	static struct cluster c;
 	srand(14);
@@ -268,18 +267,5 @@ START_TEST(one_fault_names_one_part)
 		free(parts.items);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("localize_slow_pairs");
-	TCase *tc = tcase_create("slow_pairs");
-	tcase_add_loop_test(tc, slow_exchanges_name_their_part, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tc, one_fault_names_one_part);
-	suite_add_tcase(suite, tc);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -5,7 +5,7 @@
 #include "model/record.h"
 #include "model/limits.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +101,7 @@ static const char *values(const struct muster_samples *samples)
 
 /* ---- lines as they are written ---- */
 
-START_TEST(a_record_grows_by_lines)
+TEST(a_record_grows_by_lines)
 {
 	struct muster_record record = { 0 };
 	char wanted[4096] = "";
@@ -123,9 +123,8 @@ START_TEST(a_record_grows_by_lines)
 	ck_assert_ptr_null(record.bytes);
 	ck_assert_uint_eq(record.length + record.samples, 0);
 }
-END_TEST
 
-START_TEST(an_outcome_is_read_as_it_was_written)
+TEST_LOOP(an_outcome_is_read_as_it_was_written, 0, 3)
 {
 	const struct muster_outcome outcome = {
 		.probe = "gpu_copy",
@@ -155,9 +154,8 @@ START_TEST(an_outcome_is_read_as_it_was_written)
 	ck_assert_double_eq(read->elapsed_ms, 30000);
 	ck_assert_ptr_null(parts.died);
 }
-END_TEST
 
-START_TEST(a_rank_is_read_as_it_was_written)
+TEST(a_rank_is_read_as_it_was_written)
 {
 	const struct muster_rank rank = { .rank = 3, .local_rank = 1, .gpu = "0000:01:00.0", .gpu_uuid = "GPU-1" };
 	char *text = muster_record_rank_line(&rank, "n1", true);
@@ -175,9 +173,8 @@ START_TEST(a_rank_is_read_as_it_was_written)
 	ck_assert_ptr_null(parts.node);
 	ck_assert(!parts.simulated);
 }
-END_TEST
 
-START_TEST(what_is_kept_is_read_as_it_was_written)
+TEST(what_is_kept_is_read_as_it_was_written)
 {
 	for (int value = 0; value < 5; value++)
 		sample("a.rank", value);
@@ -190,9 +187,8 @@ START_TEST(what_is_kept_is_read_as_it_was_written)
 	ck_assert_str_eq(text, "{\"kept\": 0, \"job\": true}");
 	free(text);
 }
-END_TEST
 
-START_TEST(samples_from_the_middle_can_be_dropped)
+TEST(samples_from_the_middle_can_be_dropped)
 {
 	for (int value = 0; value < 6; value++)
 		sample("a.rank", value);
@@ -205,11 +201,10 @@ START_TEST(samples_from_the_middle_can_be_dropped)
 	ck_assert_int_eq(read_line("{\"kept\": 5, \"until\": 6}"), 0); /* as they came, not as they are left */
 	ck_assert_str_eq(values(&parts.samples), "0 4 6 ");
 }
-END_TEST
 
 /* ---- what lines do ---- */
 
-START_TEST(the_last_outcome_of_a_probe_counts)
+TEST(the_last_outcome_of_a_probe_counts)
 {
 	good("{'outcome':{'probe':'p','status':'crashed','detail':'signal 11','elapsed_ms':1}}");
 	good("{'outcome':{'probe':'q','status':'ok','elapsed_ms':2}}");
@@ -221,9 +216,8 @@ START_TEST(the_last_outcome_of_a_probe_counts)
 	ck_assert_str_eq(parts.rank.outcomes.items[1].probe, "q");
 	ck_assert_str_eq(parts.died, "p");
 }
-END_TEST
 
-START_TEST(samples_that_are_not_kept_do_not_count)
+TEST(samples_that_are_not_kept_do_not_count)
 {
 	sample("a.rank", 0);
 	sample("a.job", 1);
@@ -245,7 +239,6 @@ START_TEST(samples_that_are_not_kept_do_not_count)
 	good("{'kept':0}");
 	ck_assert_uint_eq(parts.samples.count, 0);
 }
-END_TEST
 
 static const char *const refused[] = {
 	"",
@@ -275,7 +268,7 @@ static const char *const refused[] = {
 	"{'kept':1,'job':true} x",
 };
 
-START_TEST(a_line_that_is_refused_changes_nothing)
+TEST_EACH(a_line_that_is_refused_changes_nothing, refused)
 {
 	sample("a.rank", 7);
 	good("{'outcome':{'probe':'p','status':'ok','elapsed_ms':1}}");
@@ -293,16 +286,14 @@ START_TEST(a_line_that_is_refused_changes_nothing)
 	ck_assert_ptr_null(parts.died);
 	ck_assert_ptr_null(parts.malformed);
 }
-END_TEST
 
-START_TEST(a_rank_line_of_another_rank_says_whose_it_is)
+TEST(a_rank_line_of_another_rank_says_whose_it_is)
 {
 	ck_assert_int_eq(line("{'about_rank':{'rank':2,'local_rank':0,'simulated':true}}"), -1);
 	ck_assert_msg(strstr(err.text, "rank 2") && strstr(err.text, "rank 3"), "%s", err.text);
 }
-END_TEST
 
-START_TEST(no_more_outcomes_than_the_limit)
+TEST(no_more_outcomes_than_the_limit)
 {
 	char text[128];
 	for (int i = 0; i < MUSTER_RUN_OUTCOMES_MAX; i++) {
@@ -317,9 +308,8 @@ START_TEST(no_more_outcomes_than_the_limit)
 	good("{'outcome':{'probe':'p5','status':'crashed','detail':'d','elapsed_ms':1}}"); /* not one more */
 	ck_assert_int_eq(parts.rank.outcomes.items[5].status, MUSTER_OUTCOME_CRASHED);
 }
-END_TEST
 
-START_TEST(no_more_samples_than_the_limit_also_when_few_are_kept)
+TEST(no_more_samples_than_the_limit_also_when_few_are_kept)
 {
 	static const char text[] = "{\"sample\":{\"metric\":\"a.rank\",\"value\":1}}";
 	static const char none[] = "{\"kept\":0}";
@@ -333,7 +323,6 @@ START_TEST(no_more_samples_than_the_limit_also_when_few_are_kept)
 	ck_assert_uint_eq(parts.samples.count, MUSTER_RUN_SAMPLES_MAX / 2 - 1);
 	ck_assert_uint_eq(parts.came, MUSTER_RUN_SAMPLES_MAX);
 }
-END_TEST
 
 /* ---- whole records ---- */
 
@@ -351,7 +340,7 @@ static void merge(void)
 	ck_assert_ptr_null(parts.rank.outcomes.items);
 }
 
-START_TEST(samples_go_where_their_scope_says)
+TEST(samples_go_where_their_scope_says)
 {
 	muster_run_add_node(&run, "n0");
 	read_record("{'sample':{'metric':'a.gpu','labels':{'gpu':'0000:01:00.0'},'value':1}}\n"
@@ -375,10 +364,9 @@ START_TEST(samples_go_where_their_scope_says)
 	ck_assert_uint_eq(rank->outcomes.count, 1);
 	ck_assert(run.job.simulated && run.nodes[0].simulated);
 }
-END_TEST
 
 /* A rank that died during a localisation all-reduce, and one that died during a probe. */
-START_TEST(samples_without_a_decision_do_not_count)
+TEST(samples_without_a_decision_do_not_count)
 {
 	muster_run_add_node(&run, "n0");
 	read_record("{'sample':{'metric':'a.rank','value':1}}\n"
@@ -396,9 +384,8 @@ START_TEST(samples_without_a_decision_do_not_count)
 	merge();
 	ck_assert_uint_eq(run.nodes[0].ranks[1].samples.count, 0);
 }
-END_TEST
 
-START_TEST(one_simulated_rank_makes_the_node_and_the_job_simulated)
+TEST(one_simulated_rank_makes_the_node_and_the_job_simulated)
 {
 	muster_run_add_node(&run, "n0");
 	muster_run_add_node(&run, "n1");
@@ -413,9 +400,8 @@ START_TEST(one_simulated_rank_makes_the_node_and_the_job_simulated)
 	ck_assert_uint_eq(run.nodes[0].rank_count, 2);
 	ck_assert_int_eq(run.nodes[1].ranks[0].local_rank, -1);
 }
-END_TEST
 
-START_TEST(a_malformed_line_spoils_the_probe_that_is_noted_next)
+TEST(a_malformed_line_spoils_the_probe_that_is_noted_next)
 {
 	muster_run_add_node(&run, "n0");
 	read_record("{'outcome':{'probe':'p','status':'ok','elapsed_ms':1}}\n"
@@ -439,9 +425,8 @@ START_TEST(a_malformed_line_spoils_the_probe_that_is_noted_next)
 		"%s", rank->outcomes.items[1].detail);
 	ck_assert_int_eq(rank->outcomes.items[2].status, MUSTER_OUTCOME_OK);
 }
-END_TEST
 
-START_TEST(a_probe_that_went_wrong_keeps_its_own_words)
+TEST(a_probe_that_went_wrong_keeps_its_own_words)
 {
 	muster_run_add_node(&run, "n0");
 	read_record("nonsense\n{'outcome':{'probe':'q','status':'crashed','detail':'signal 11','elapsed_ms':1}}\n");
@@ -451,34 +436,5 @@ START_TEST(a_probe_that_went_wrong_keeps_its_own_words)
 	ck_assert_int_eq(outcome->status, MUSTER_OUTCOME_CRASHED);
 	ck_assert_str_eq(outcome->detail, "signal 11");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("record");
-	TCase *tcase = tcase_create("lines");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_record_grows_by_lines);
-	tcase_add_loop_test(tcase, an_outcome_is_read_as_it_was_written, 0, 3);
-	tcase_add_test(tcase, a_rank_is_read_as_it_was_written);
-	tcase_add_test(tcase, what_is_kept_is_read_as_it_was_written);
-	tcase_add_test(tcase, samples_from_the_middle_can_be_dropped);
-	tcase_add_test(tcase, the_last_outcome_of_a_probe_counts);
-	tcase_add_test(tcase, samples_that_are_not_kept_do_not_count);
-	tcase_add_loop_test(tcase, a_line_that_is_refused_changes_nothing, 0, (int)(sizeof refused / sizeof *refused));
-	tcase_add_test(tcase, a_rank_line_of_another_rank_says_whose_it_is);
-	tcase_add_test(tcase, no_more_outcomes_than_the_limit);
-	tcase_add_test(tcase, no_more_samples_than_the_limit_also_when_few_are_kept);
-	tcase_add_test(tcase, samples_go_where_their_scope_says);
-	tcase_add_test(tcase, samples_without_a_decision_do_not_count);
-	tcase_add_test(tcase, one_simulated_rank_makes_the_node_and_the_job_simulated);
-	tcase_add_test(tcase, a_malformed_line_spoils_the_probe_that_is_noted_next);
-	tcase_add_test(tcase, a_probe_that_went_wrong_keeps_its_own_words);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

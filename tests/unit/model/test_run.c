@@ -16,7 +16,7 @@ static const char *names(const struct muster_run *run)
 	return text;
 }
 
-START_TEST(ranks_of_a_node_stand_in_ascending_order)
+TEST(ranks_of_a_node_stand_in_ascending_order)
 {
 	static const int added[] = { 5, 1, 7, 0, 6 }, sorted[] = { 0, 1, 5, 6, 7 };
 	struct muster_run run;
@@ -32,9 +32,8 @@ START_TEST(ranks_of_a_node_stand_in_ascending_order)
 		ck_assert_int_eq(node->ranks[i].rank, sorted[i]);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(nodes_stand_by_their_lowest_rank_and_without_ranks_by_name)
+TEST(nodes_stand_by_their_lowest_rank_and_without_ranks_by_name)
 {
 	struct muster_run run;
 	muster_run_init(&run);
@@ -51,9 +50,8 @@ START_TEST(nodes_stand_by_their_lowest_rank_and_without_ranks_by_name)
 	ck_assert_uint_eq(muster_run_known_nodes(&run), 6);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_node_without_a_name_stays_while_it_has_ranks)
+TEST(a_node_without_a_name_stays_while_it_has_ranks)
 {
 	struct muster_run run;
 	muster_run_init(&run);
@@ -64,23 +62,13 @@ START_TEST(a_node_without_a_name_stays_while_it_has_ranks)
 	ck_assert_uint_eq(muster_run_known_nodes(&run), 1);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(an_outcome_beyond_the_list_is_unknown)
+TEST(an_outcome_beyond_the_list_is_unknown)
 {
 	ck_assert_str_eq(muster_outcome_name(MUSTER_OUTCOME_NOT_RUN), "not_run");
 	ck_assert_str_eq(muster_outcome_name(MUSTER_OUTCOME_COUNT), "unknown");
 	ck_assert_str_eq(muster_scope_name(MUSTER_SCOPE_PORT), "port");
 	ck_assert_str_eq(muster_scope_name(MUSTER_SCOPE_COUNT), "unknown");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("run");
-	tcase_add_test(tcase, ranks_of_a_node_stand_in_ascending_order);
-	tcase_add_test(tcase, nodes_stand_by_their_lowest_rank_and_without_ranks_by_name);
-	tcase_add_test(tcase, a_node_without_a_name_stays_while_it_has_ranks);
-	tcase_add_test(tcase, an_outcome_beyond_the_list_is_unknown);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -19,15 +19,14 @@ static const struct {
 	{ { false, 1, 1, 1, "x" }, "", "" },
 };
 
-START_TEST(a_share_reads_in_per_cent_of_its_limit)
+TEST_EACH(a_share_reads_in_per_cent_of_its_limit, texts)
 {
 	char text[MUSTER_SHARE_TEXT_MAX];
 	ck_assert_str_eq(muster_share_text(&texts[_i].share, "GB/s", false, text), texts[_i].text);
 	ck_assert_str_eq(muster_share_text(&texts[_i].share, "GB/s", true, text), texts[_i].with_limit);
 }
-END_TEST
 
-START_TEST(what_was_observed_has_unit_and_share)
+TEST(what_was_observed_has_unit_and_share)
 {
 	struct muster_finding finding = {
 		.observed = "27",
@@ -52,12 +51,5 @@ START_TEST(what_was_observed_has_unit_and_share)
 	ck_assert_str_eq(text, "ACTIVE");
 	free(text);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("share");
-	tcase_add_loop_test(tcase, a_share_reads_in_per_cent_of_its_limit, 0, LENGTH(texts));
-	tcase_add_test(tcase, what_was_observed_has_unit_and_share);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

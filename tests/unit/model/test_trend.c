@@ -2,12 +2,12 @@
 #include "model/trend.h"
 #include "muster/probe.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(whatever_is_a_speed_or_a_time_has_a_trend)
+TEST(whatever_is_a_speed_or_a_time_has_a_trend)
 {
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
@@ -16,10 +16,9 @@ START_TEST(whatever_is_a_speed_or_a_time_has_a_trend)
 		ck_assert_msg(!speed || muster_metric_trend(metric) != MUSTER_TREND_FACT, "%s", metric->name);
 	}
 }
-END_TEST
 
 /* A name that is misspelt or out of order would never be found: as many are found as the table has. */
-START_TEST(every_name_of_the_table_is_a_metric)
+TEST(every_name_of_the_table_is_a_metric)
 {
 	size_t count[4] = { 0 };
 	for (size_t i = 0; i < muster_metric_count(); i++)
@@ -28,7 +27,6 @@ START_TEST(every_name_of_the_table_is_a_metric)
 	ck_assert_uint_eq(count[MUSTER_TREND_LESS], 29);
 	ck_assert_uint_eq(count[MUSTER_TREND_DRIFTS], 86);
 }
-END_TEST
 
 static const struct {
 	const char *metric;
@@ -48,11 +46,10 @@ static const struct {
 	{ "node.driver_version", MUSTER_WORSE_NEITHER },
 };
 
-START_TEST(a_value_is_worse_on_one_side)
+TEST_EACH(a_value_is_worse_on_one_side, sides)
 {
 	ck_assert_int_eq(muster_metric_worse(muster_metric_find(sides[_i].metric)), sides[_i].worse);
 }
-END_TEST
 
 enum { VALUES_MAX = 4 };
 
@@ -93,7 +90,7 @@ static void append(char *out, size_t size, struct muster_value value)
 		value.type == MUSTER_NULL ? "-" : muster_value_text(value, text, sizeof text));
 }
 
-START_TEST(repeats_are_folded)
+TEST_EACH(repeats_are_folded, cases)
 {
 	struct muster_run run;
 	muster_run_init(&run);
@@ -132,20 +129,5 @@ START_TEST(repeats_are_folded)
 	ck_assert_str_eq(kept, cases[_i].kept);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("core_trend");
-	TCase *tcase = tcase_create("trend");
-	tcase_add_test(tcase, whatever_is_a_speed_or_a_time_has_a_trend);
-	tcase_add_test(tcase, every_name_of_the_table_is_a_metric);
-	tcase_add_loop_test(tcase, a_value_is_worse_on_one_side, 0, (int)(sizeof sides / sizeof *sides));
-	tcase_add_loop_test(tcase, repeats_are_folded, 0, (int)(sizeof cases / sizeof *cases));
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

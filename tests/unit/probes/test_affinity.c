@@ -263,7 +263,7 @@ static const struct {
 	{ "1000000", "0002:00:00.0", "1", "inside", "24", 1, 1 },
 };
 
-START_TEST(the_mask_is_compared_with_the_gpus_node_as_a_set)
+TEST_EACH(the_mask_is_compared_with_the_gpus_node_as_a_set, tasks)
 {
 	write_machine(&nd);
 	scripted_mask = tasks[_i].mask;
@@ -277,9 +277,8 @@ START_TEST(the_mask_is_compared_with_the_gpus_node_as_a_set)
 	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), tasks[_i].locality);
 	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), strtod(tasks[_i].numa_node, NULL));
 }
-END_TEST
 
-START_TEST(the_right_mask_is_told_as_srun_takes_it)
+TEST(the_right_mask_is_told_as_srun_takes_it)
 {
 	write_machine(&nd);
 	scripted_mask = "ffffff00000000000";
@@ -288,7 +287,6 @@ START_TEST(the_right_mask_is_told_as_srun_takes_it)
 	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "ffffff000000000000");
 	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
 }
-END_TEST
 
 static void expect_unknown(const char *part)
 {
@@ -300,7 +298,7 @@ static void expect_unknown(const char *part)
 	ck_assert_str_eq(fake_string(context, "rank.cpu_mask", NULL), "1");
 }
 
-START_TEST(without_a_gpu_the_cpus_are_still_told)
+TEST(without_a_gpu_the_cpus_are_still_told)
 {
 	write_machine(&nd);
 	measure();
@@ -310,18 +308,16 @@ START_TEST(without_a_gpu_the_cpus_are_still_told)
 	measure();
 	expect_unknown("the rank has no GPU");
 }
-END_TEST
 
-START_TEST(an_unknown_node_is_taken_from_where_hwloc_places_the_gpu)
+TEST(an_unknown_node_is_taken_from_where_hwloc_places_the_gpu)
 {
 	write_machine(&nd);
 	place_gpu("0003:00:00.0", "-1");
 	measure();
 	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
 }
-END_TEST
 
-START_TEST(a_gpu_that_nobody_can_place_is_inside_of_nothing)
+TEST(a_gpu_that_nobody_can_place_is_inside_of_nothing)
 {
 	struct machine m = nd;
 	m.at_root = true;
@@ -330,9 +326,8 @@ START_TEST(a_gpu_that_nobody_can_place_is_inside_of_nothing)
 	measure();
 	expect_unknown("numa_node is -1, and hwloc places it near 4 NUMA nodes");
 }
-END_TEST
 
-START_TEST(on_a_machine_of_one_node_every_gpu_is_at_it)
+TEST(on_a_machine_of_one_node_every_gpu_is_at_it)
 {
 	struct machine m = { .nodes = 1, .cpus = 4, .at_root = true };
 	write_machine(&m);
@@ -342,9 +337,8 @@ START_TEST(on_a_machine_of_one_node_every_gpu_is_at_it)
 	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "f");
 	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
 }
-END_TEST
 
-START_TEST(kernel_and_hwloc_in_contradiction_leave_it_open)
+TEST(kernel_and_hwloc_in_contradiction_leave_it_open)
 {
 	struct machine m = nd;
 	m.wrong = true;
@@ -353,18 +347,16 @@ START_TEST(kernel_and_hwloc_in_contradiction_leave_it_open)
 	measure();
 	expect_unknown("numa_node is 2, but hwloc places 0003:00:00.0 near other CPUs");
 }
-END_TEST
 
-START_TEST(a_node_that_hwloc_does_not_have_leaves_it_open)
+TEST(a_node_that_hwloc_does_not_have_leaves_it_open)
 {
 	write_machine(&nd);
 	place_gpu("0003:00:00.0", "7");
 	measure();
 	expect_unknown("numa_node is 7, and hwloc knows no such NUMA node");
 }
-END_TEST
 
-START_TEST(memory_without_cpus_leads_to_the_node_beside_it)
+TEST(memory_without_cpus_leads_to_the_node_beside_it)
 {
 	struct machine m = nd;
 	m.hbm = HBM_BESIDE_1;
@@ -376,9 +368,8 @@ START_TEST(memory_without_cpus_leads_to_the_node_beside_it)
 	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
 	ck_assert_double_eq(fake_number(context, "rank.cpu_numa_nodes", NULL), 1);
 }
-END_TEST
 
-START_TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
+TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
 {
 	struct machine m = nd;
 	m.hbm = HBM_NEAR_2;
@@ -388,9 +379,8 @@ START_TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
 	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
 	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
 }
-END_TEST
 
-START_TEST(memory_as_far_from_every_node_leads_nowhere)
+TEST(memory_as_far_from_every_node_leads_nowhere)
 {
 	struct machine m = nd;
 	m.hbm = HBM_NEAR_NONE;
@@ -399,9 +389,8 @@ START_TEST(memory_as_far_from_every_node_leads_nowhere)
 	measure();
 	expect_unknown("which has no CPUs");
 }
-END_TEST
 
-START_TEST(near_nics_are_found_by_numa_node_and_not_by_name)
+TEST(near_nics_are_found_by_numa_node_and_not_by_name)
 {
 	/* the order in which a kernel really found them once: 3 3 2 0 2 1 0 1 */
 	static const char *const nodes[] = { "3", "3", "2", "0", "2", "1", "0", "1" };
@@ -417,16 +406,14 @@ START_TEST(near_nics_are_found_by_numa_node_and_not_by_name)
 	measure();
 	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "mlx5_3 mlx5_6 mlx5_10");
 }
-END_TEST
 
-START_TEST(no_nic_nearby_is_a_fact)
+TEST(no_nic_nearby_is_a_fact)
 {
 	write_machine(&nd);
 	place_gpu("0001:00:00.0", "0");
 	measure();
 	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "none");
 }
-END_TEST
 
 static const struct {
 	int policy;
@@ -445,7 +432,7 @@ static const struct {
 	{ -1, 0, "1", NULL, NULL },
 };
 
-START_TEST(the_memory_policy_is_compared_with_the_gpus_node)
+TEST_EACH(the_memory_policy_is_compared_with_the_gpus_node, policies)
 {
 	write_machine(&nd);
 	scripted_memory.policy = policies[_i].policy;
@@ -463,7 +450,6 @@ START_TEST(the_memory_policy_is_compared_with_the_gpus_node)
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_locality", NULL),
 			policies[_i].text ? "CUDA shows no GPU" : "hwloc_get_membind"));
 }
-END_TEST
 
 static const struct {
 	int policy;
@@ -476,7 +462,7 @@ static const struct {
 	{ HWLOC_MEMBIND_MIXED, NULL },
 };
 
-START_TEST(each_policy_of_hwloc_has_its_name_or_is_null)
+TEST_EACH(each_policy_of_hwloc_has_its_name_or_is_null, named)
 {
 	write_machine(&nd);
 	place_gpu("0002:00:00.0", "1");
@@ -487,9 +473,8 @@ START_TEST(each_policy_of_hwloc_has_its_name_or_is_null)
 	else
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_policy", NULL), "has no name"));
 }
-END_TEST
 
-START_TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
+TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
 {
 	write_machine(&nd);
 	place_gpu("0001:00:00.0", "0");
@@ -498,7 +483,6 @@ START_TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.near_nics", NULL), "/sys/class/infiniband: "));
 	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 0);
 }
-END_TEST
 
 static const struct {
 	enum cpus_answer cpus;
@@ -508,7 +492,7 @@ static const struct {
 	{ CPUS_BEYOND, "a CPU set of hwloc goes beyond 4096 CPUs" },
 };
 
-START_TEST(cpus_that_are_not_known_are_an_error)
+TEST_EACH(cpus_that_are_not_known_are_an_error, no_cpus)
 {
 	struct muster_error err;
 	write_machine(&nd);
@@ -517,9 +501,8 @@ START_TEST(cpus_that_are_not_known_are_an_error)
 	ck_assert_str_eq(err.text, no_cpus[_i].why);
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
-START_TEST(without_a_topology_the_error_is_hwlocs_own)
+TEST(without_a_topology_the_error_is_hwlocs_own)
 {
 	struct muster_error err;
 	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
@@ -527,9 +510,8 @@ START_TEST(without_a_topology_the_error_is_hwlocs_own)
 	ck_assert_int_eq(muster_probe_affinity.run(&context->ctx, &err), -1);
 	ck_assert_msg(strncmp(err.text, "hwloc_topology_load: ", 21) == 0, "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_gpus_node_with_too_many_cpus_is_unknown)
+TEST(a_gpus_node_with_too_many_cpus_is_unknown)
 {
 	struct machine m = { .nodes = 1, .cpus = MUSTER_CPUS_MAX + 1 };
 	write_machine(&m);
@@ -537,30 +519,5 @@ START_TEST(a_gpus_node_with_too_many_cpus_is_unknown)
 	measure();
 	expect_unknown("a CPU set of hwloc goes beyond 4096 CPUs");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("affinity");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, the_mask_is_compared_with_the_gpus_node_as_a_set, 0, LENGTH(tasks));
-	tcase_add_test(tcase, the_right_mask_is_told_as_srun_takes_it);
-	tcase_add_test(tcase, without_a_gpu_the_cpus_are_still_told);
-	tcase_add_test(tcase, an_unknown_node_is_taken_from_where_hwloc_places_the_gpu);
-	tcase_add_test(tcase, a_gpu_that_nobody_can_place_is_inside_of_nothing);
-	tcase_add_test(tcase, on_a_machine_of_one_node_every_gpu_is_at_it);
-	tcase_add_test(tcase, kernel_and_hwloc_in_contradiction_leave_it_open);
-	tcase_add_test(tcase, a_node_that_hwloc_does_not_have_leaves_it_open);
-	tcase_add_test(tcase, memory_without_cpus_leads_to_the_node_beside_it);
-	tcase_add_test(tcase, memory_without_cpus_leads_to_the_nearest_node_by_distance);
-	tcase_add_test(tcase, memory_as_far_from_every_node_leads_nowhere);
-	tcase_add_test(tcase, near_nics_are_found_by_numa_node_and_not_by_name);
-	tcase_add_test(tcase, no_nic_nearby_is_a_fact);
-	tcase_add_loop_test(tcase, the_memory_policy_is_compared_with_the_gpus_node, 0, LENGTH(policies));
-	tcase_add_loop_test(tcase, each_policy_of_hwloc_has_its_name_or_is_null, 0, LENGTH(named));
-	tcase_add_test(tcase, nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told);
-	tcase_add_loop_test(tcase, cpus_that_are_not_known_are_an_error, 0, LENGTH(no_cpus));
-	tcase_add_test(tcase, without_a_topology_the_error_is_hwlocs_own);
-	tcase_add_test(tcase, a_gpus_node_with_too_many_cpus_is_unknown);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

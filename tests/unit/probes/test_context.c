@@ -84,22 +84,20 @@ static const char *const emitted[] = {
 	"t.gpu gpu=g: null, 100 % of it failed",
 };
 
-START_TEST(a_sample_reaches_the_sink_with_labels_and_reason)
+TEST_EACH(a_sample_reaches_the_sink_with_labels_and_reason, emitted)
 {
 	emit(_i);
 	ck_assert_str_eq(words, emitted[_i]);
 	ck_assert_uint_eq(samples, 1);
 }
-END_TEST
 
-START_TEST(labels_keep_the_order_of_the_table)
+TEST(labels_keep_the_order_of_the_table)
 {
 	const struct muster_value labels[] = { muster_string("1"), muster_number(2), muster_string("3"),
 		muster_number(4) };
 	muster_emit(&ctx, "t.four", labels, 4, muster_boolean(true));
 	ck_assert_str_eq(words, "t.four a=1 b=2 c=3 d=4: true");
 }
-END_TEST
 
 static const struct {
 	const char *metric;
@@ -123,7 +121,7 @@ static const struct {
 		"probe test yields t.plain as null without a reason" },
 };
 
-START_TEST(what_is_not_in_the_table_ends_the_worker)
+TEST_EACH(what_is_not_in_the_table_ends_the_worker, breaks)
 {
 	if (setjmp(back) == 0) {
 		muster_emit(&ctx, breaks[_i].metric, &breaks[_i].label, breaks[_i].labels, breaks[_i].value);
@@ -132,9 +130,8 @@ START_TEST(what_is_not_in_the_table_ends_the_worker)
 	ck_assert_str_eq(words, breaks[_i].why);
 	ck_assert_uint_eq(samples, 0);
 }
-END_TEST
 
-START_TEST(an_empty_reason_is_none)
+TEST(an_empty_reason_is_none)
 {
 	if (setjmp(back) == 0) {
 		muster_emit_null_for(&ctx, "t.plain", NULL, "%s", "");
@@ -142,9 +139,8 @@ START_TEST(an_empty_reason_is_none)
 	}
 	ck_assert_str_eq(words, "probe test yields t.plain as null without a reason");
 }
-END_TEST
 
-START_TEST(paths_are_under_the_root_and_never_cut)
+TEST(paths_are_under_the_root_and_never_cut)
 {
 	char path[25];
 	ck_assert_str_eq(muster_root_path(&ctx, path, sizeof path, "/sys/%s/%d", "class", 7), "/root/sys/class/7");
@@ -155,9 +151,8 @@ START_TEST(paths_are_under_the_root_and_never_cut)
 	}
 	ck_assert_str_eq(words, "path too long: /root/000000000000000007");
 }
-END_TEST
 
-START_TEST(evidence_is_one_plain_line)
+TEST(evidence_is_one_plain_line)
 {
 	muster_evidence(&ctx, "NCCL's log: %s", "one\ntwo\033[31m");
 	ck_assert_ptr_null(strpbrk(words, "\n\033"));
@@ -165,17 +160,5 @@ START_TEST(evidence_is_one_plain_line)
 	muster_step(&ctx, "open %s", "libcuda.so.1");
 	ck_assert_str_eq(words, "open libcuda.so.1");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("context");
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_loop_test(tcase, a_sample_reaches_the_sink_with_labels_and_reason, 0, LENGTH(emitted));
-	tcase_add_test(tcase, labels_keep_the_order_of_the_table);
-	tcase_add_loop_test(tcase, what_is_not_in_the_table_ends_the_worker, 0, LENGTH(breaks));
-	tcase_add_test(tcase, an_empty_reason_is_none);
-	tcase_add_test(tcase, paths_are_under_the_root_and_never_cut);
-	tcase_add_test(tcase, evidence_is_one_plain_line);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup)

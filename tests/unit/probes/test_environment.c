@@ -90,7 +90,7 @@ static void measure(void)
 	fake_complete(context, only_when_set);
 }
 
-START_TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
+TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
 {
 	measure();
 	ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
@@ -102,9 +102,8 @@ START_TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
 	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL), "NCCL_TOPO_FILE is not set");
 	ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "NCCL_TOPO_FILE is not set");
 }
-END_TEST
 
-START_TEST(without_a_job_only_nccls_files_could_have_set_it)
+TEST(without_a_job_only_nccls_files_could_have_set_it)
 {
 	context->ctx.env.in_job = false;
 	environment_block = "UCX_TLS=tcp";
@@ -114,9 +113,8 @@ START_TEST(without_a_job_only_nccls_files_could_have_set_it)
 	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "tcp");
 	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_TOPO_FILE"), "not set");
 }
-END_TEST
 
-START_TEST(the_process_own_changes_do_not_count)
+TEST(the_process_own_changes_do_not_count)
 {
 	setenv("NCCL_DEBUG", "INFO", 1);
 	setenv("UCX_TLS", "tcp,self", 1);
@@ -126,7 +124,6 @@ START_TEST(the_process_own_changes_do_not_count)
 	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
 	ck_assert_str_eq(fake_string(context, "rank.setting", "OMPI_MCA_coll_hcoll_enable"), "not set");
 }
-END_TEST
 
 static void check_setting(const char *name, const char *value, const char *from)
 {
@@ -143,7 +140,7 @@ static void put_home_conf(const char *text)
 	fake_file(context, path, text);
 }
 
-START_TEST(the_environment_goes_before_the_users_file_and_that_before_the_systems)
+TEST(the_environment_goes_before_the_users_file_and_that_before_the_systems)
 {
 	char home_conf[512];
 	snprintf(home_conf, sizeof home_conf, "%s/.nccl.conf", getpwuid(getuid())->pw_dir);
@@ -158,9 +155,8 @@ START_TEST(the_environment_goes_before_the_users_file_and_that_before_the_system
 	check_setting("NCCL_ALGO", "Ring", "/etc/nccl.conf");
 	ck_assert_uint_eq(fake_count(context, "rank.setting_from"), 5);
 }
-END_TEST
 
-START_TEST(a_named_file_takes_the_place_of_the_users_own)
+TEST(a_named_file_takes_the_place_of_the_users_own)
 {
 	environment_block = "NCCL_CONF_FILE=/opt/nccl.conf";
 	put_home_conf("NCCL_DEBUG=INFO\nNCCL_PROTO=LL\n");
@@ -172,9 +168,8 @@ START_TEST(a_named_file_takes_the_place_of_the_users_own)
 	check_setting("NCCL_CONF_FILE", "/opt/nccl.conf", "environment");
 	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_PROTO"), "not set");
 }
-END_TEST
 
-START_TEST(a_file_that_is_too_long_leaves_unknown_what_it_may_set)
+TEST(a_file_that_is_too_long_leaves_unknown_what_it_may_set)
 {
 	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
 	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
@@ -188,18 +183,16 @@ START_TEST(a_file_that_is_too_long_leaves_unknown_what_it_may_set)
 		strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "/etc/nccl.conf: has 65537 bytes"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file", NULL), "/etc/nccl.conf: has 65537 bytes"));
 }
-END_TEST
 
-START_TEST(without_an_environment_there_is_nothing_to_tell)
+TEST(without_an_environment_there_is_nothing_to_tell)
 {
 	struct muster_error err;
 	environment_block = NULL;
 	ck_assert_int_eq(muster_probe_environment.run(&context->ctx, &err), -1);
 	ck_assert_str_eq(err.text, "/proc/self/environ: not here");
 }
-END_TEST
 
-START_TEST(only_the_leader_speaks_for_the_node)
+TEST(only_the_leader_speaks_for_the_node)
 {
 	struct muster_error err;
 	context->ctx.env.leader = false;
@@ -209,7 +202,6 @@ START_TEST(only_the_leader_speaks_for_the_node)
 	ck_assert_uint_eq(fake_count(context, "node.topo_file"), 0);
 	ck_assert_uint_eq(fake_count(context, "node.topo_file_agrees"), 0);
 }
-END_TEST
 
 #define CPU(numa, mask, gpu) "<cpu numaid=\"" numa "\" affinity=\"" mask "\">" gpu "</cpu>"
 #define GPU(id) "<pci busid=\"ffff:ff:01.0\" class=\"0x060400\"><pci busid=\"" id "\" class=\"0x030200\"/></pci>"
@@ -244,7 +236,7 @@ static void put_topo(const char *text)
 	environment_block = "NCCL_TOPO_FILE=/opt/topo.xml";
 }
 
-START_TEST(a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not)
+TEST_WITH(a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not, .end = LENGTH(files), .skip = !WITH_EXPAT)
 {
 	put_topo(files[_i].text);
 	measure();
@@ -255,9 +247,8 @@ START_TEST(a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not)
 		ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "the file agrees");
 	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !files[_i].differs);
 }
-END_TEST
 
-START_TEST(of_many_differences_the_first_eight_are_told)
+TEST_WITH(of_many_differences_the_first_eight_are_told, .end = 1, .skip = !WITH_EXPAT)
 {
 	char text[1024] = "";
 	for (int i = 2; i < 13; i++)
@@ -268,9 +259,8 @@ START_TEST(of_many_differences_the_first_eight_are_told)
 	ck_assert_ptr_nonnull(strstr(differs, "NUMA node 9 is in the file but not in the kernel; and 5 more"));
 	ck_assert_ptr_null(strstr(differs, "NUMA node 10"));
 }
-END_TEST
 
-START_TEST(a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs)
+TEST_WITH(a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs, .end = 1, .skip = !WITH_EXPAT)
 {
 	put_pci("000c:00:00.0", "0x10de\n", "0x030200\n", "-1\n");
 	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1 GPU("000c:00:00.0")));
@@ -284,7 +274,6 @@ START_TEST(a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_di
 	measure();
 	ck_assert(!fake_boolean(context, "node.topo_file_agrees", NULL));
 }
-END_TEST
 
 static const struct {
 	const char *value, *why;
@@ -294,7 +283,7 @@ static const struct {
 	{ "/opt", "/opt: is not a regular file" },
 };
 
-START_TEST(a_file_that_cannot_be_read_is_no_file)
+TEST_EACH(a_file_that_cannot_be_read_is_no_file, paths)
 {
 	char block[128];
 	snprintf(block, sizeof block, "NCCL_TOPO_FILE=%s", paths[_i].value);
@@ -305,9 +294,8 @@ START_TEST(a_file_that_cannot_be_read_is_no_file)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), paths[_i].why));
 	check_setting("NCCL_TOPO_FILE", paths[_i].value, "environment");
 }
-END_TEST
 
-START_TEST(a_file_that_is_too_long_is_there_but_not_judged)
+TEST(a_file_that_is_too_long_is_there_but_not_judged)
 {
 	char *text = muster_calloc((1 << 20) + 2, 1);
 	memset(text, ' ', (1 << 20) + 1);
@@ -318,9 +306,8 @@ START_TEST(a_file_that_is_too_long_is_there_but_not_judged)
 	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "opt/topo.xml");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "has 1048577 bytes"));
 }
-END_TEST
 
-START_TEST(without_gpus_there_is_nothing_to_agree_with)
+TEST_WITH(without_gpus_there_is_nothing_to_agree_with, .end = 1, .skip = !WITH_EXPAT)
 {
 	put_topo(CPU("0", "3", GPU_0));
 	ck_assert_int_eq(chdir(context->root), 0);
@@ -329,9 +316,8 @@ START_TEST(without_gpus_there_is_nothing_to_agree_with)
 	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL),
 		"the kernel shows no NVIDIA GPU to compare with the file");
 }
-END_TEST
 
-START_TEST(each_file_that_is_read_is_a_step)
+TEST(each_file_that_is_read_is_a_step)
 {
 	char *steps = muster_asprintf("getpwuid: look up the home directory\nread %s/.nccl.conf\nread /etc/nccl.conf\n",
 		getpwuid(getuid())->pw_dir);
@@ -346,18 +332,16 @@ START_TEST(each_file_that_is_read_is_a_step)
 		WITH_EXPAT ? "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\nhwloc: load the topology\n"
 			   : "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\n");
 }
-END_TEST
 
-START_TEST(an_empty_name_of_a_file_is_no_name)
+TEST(an_empty_name_of_a_file_is_no_name)
 {
 	environment_block = "NCCL_CONF_FILE=";
 	put_home_conf("NCCL_DEBUG=INFO\n");
 	measure();
 	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_DEBUG"), "INFO");
 }
-END_TEST
 
-START_TEST(a_named_file_that_is_too_long_leaves_unknown_what_it_may_set)
+TEST_LOOP(a_named_file_that_is_too_long_leaves_unknown_what_it_may_set, 0, 2)
 {
 	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
 	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
@@ -371,18 +355,16 @@ START_TEST(a_named_file_that_is_too_long_leaves_unknown_what_it_may_set)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "nccl.conf: has 65537 bytes"));
 }
-END_TEST
 
-START_TEST(a_relative_name_counts_from_the_root)
+TEST(a_relative_name_counts_from_the_root)
 {
 	environment_block = "NCCL_CONF_FILE=opt/nccl.conf";
 	fake_file(context, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
 	measure();
 	check_setting("NCCL_DEBUG", "VERSION", "opt/nccl.conf");
 }
-END_TEST
 
-START_TEST(of_exactly_eight_differences_all_are_told)
+TEST_WITH(of_exactly_eight_differences_all_are_told, .end = 1, .skip = !WITH_EXPAT)
 {
 	char text[1024] = "";
 	for (int i = 2; i < 8; i++)
@@ -393,10 +375,9 @@ START_TEST(of_exactly_eight_differences_all_are_told)
 	ck_assert_ptr_nonnull(strstr(differs, "; GPU 000b:00:00.0 is not in the file"));
 	ck_assert_ptr_null(strstr(differs, "more"));
 }
-END_TEST
 
 /* One NUMA node with one CPU, which is the first of those that muster does not know. */
-START_TEST(a_node_with_too_many_cpus_cannot_be_compared)
+TEST_WITH(a_node_with_too_many_cpus_cannot_be_compared, .end = 1, .skip = !WITH_EXPAT)
 {
 	char words[4 * (MUSTER_CPUS_MAX / 32) + 1], *xml;
 	for (size_t i = 0; i < MUSTER_CPUS_MAX / 32; i++)
@@ -419,7 +400,6 @@ START_TEST(a_node_with_too_many_cpus_cannot_be_compared)
 		fake_reason(context, "node.topo_file_agrees", NULL), "a CPU set of hwloc goes beyond 4096 CPUs");
 	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
 }
-END_TEST
 
 static const struct {
 	const char *vendor, *class_code;
@@ -434,42 +414,12 @@ static const struct {
 	{ "nvidia\n", "0x030200\n", false },
 };
 
-START_TEST(a_gpu_of_nvidia_is_known_by_vendor_and_class)
+TEST_WITH(a_gpu_of_nvidia_is_known_by_vendor_and_class, .end = LENGTH(devices), .skip = !WITH_EXPAT)
 {
 	put_pci("000d:00:00.0", devices[_i].vendor, devices[_i].class_code, "0\n");
 	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1));
 	measure();
 	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !devices[_i].gpu);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("environment");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, what_nobody_sets_is_not_set_and_that_is_a_fact);
-	tcase_add_test(tcase, without_a_job_only_nccls_files_could_have_set_it);
-	tcase_add_test(tcase, the_process_own_changes_do_not_count);
-	tcase_add_test(tcase, the_environment_goes_before_the_users_file_and_that_before_the_systems);
-	tcase_add_test(tcase, a_named_file_takes_the_place_of_the_users_own);
-	tcase_add_test(tcase, a_file_that_is_too_long_leaves_unknown_what_it_may_set);
-	tcase_add_test(tcase, without_an_environment_there_is_nothing_to_tell);
-	tcase_add_test(tcase, only_the_leader_speaks_for_the_node);
-	if (WITH_EXPAT) {
-		tcase_add_loop_test(
-			tcase, a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not, 0, LENGTH(files));
-		tcase_add_test(tcase, of_many_differences_the_first_eight_are_told);
-		tcase_add_test(tcase, a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs);
-		tcase_add_test(tcase, without_gpus_there_is_nothing_to_agree_with);
-		tcase_add_test(tcase, of_exactly_eight_differences_all_are_told);
-		tcase_add_test(tcase, a_node_with_too_many_cpus_cannot_be_compared);
-		tcase_add_loop_test(tcase, a_gpu_of_nvidia_is_known_by_vendor_and_class, 0, LENGTH(devices));
-	}
-	tcase_add_loop_test(tcase, a_file_that_cannot_be_read_is_no_file, 0, LENGTH(paths));
-	tcase_add_test(tcase, a_file_that_is_too_long_is_there_but_not_judged);
-	tcase_add_test(tcase, each_file_that_is_read_is_a_step);
-	tcase_add_test(tcase, an_empty_name_of_a_file_is_no_name);
-	tcase_add_loop_test(tcase, a_named_file_that_is_too_long_leaves_unknown_what_it_may_set, 0, 2);
-	tcase_add_test(tcase, a_relative_name_counts_from_the_root);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

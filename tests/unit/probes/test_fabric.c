@@ -159,7 +159,7 @@ static const char *cluster_label(void)
 	return sample->labels[1].value.string;
 }
 
-START_TEST(a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver)
+TEST_LOOP(a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver, 1, 4)
 {
 	script.newest = (unsigned int)_i;
 	measure();
@@ -178,7 +178,6 @@ START_TEST(a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver)
 	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 3);
 	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
 }
-END_TEST
 
 static const struct {
 	unsigned int newest;
@@ -191,7 +190,7 @@ static const struct {
 	{ 3, NVML_ERROR_GPU_IS_LOST, "nvmlDeviceGetGpuFabricInfoV: result 15" },
 };
 
-START_TEST(what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason)
+TEST_EACH(what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason, silences)
 {
 	static const char *const all[] = { "gpu.fabric_state", "gpu.fabric_status", "gpu.fabric_cluster",
 		"gpu.fabric_clique", "gpu.fabric_health" };
@@ -202,7 +201,6 @@ START_TEST(what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason)
 		ck_assert_str_eq(fake_reason(context, all[i], BUS_ID), silences[_i].reason);
 	ck_assert_double_eq(fake_number(context, "gpu.c2c_links", BUS_ID), 10);
 }
-END_TEST
 
 static const struct {
 	nvmlGpuFabricState_t state;
@@ -214,7 +212,7 @@ static const struct {
 	{ 9, "state 9" },
 };
 
-START_TEST(before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is)
+TEST_EACH(before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is, states)
 {
 	script.state = states[_i].state;
 	memset(script.uuid, 0, sizeof script.uuid);
@@ -228,15 +226,13 @@ START_TEST(before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is
 	ck_assert_double_eq(fake_number(context, "gpu.fabric_clique", BUS_ID), 0);
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.fabric_health", BUS_ID), "are 0"));
 }
-END_TEST
 
-START_TEST(a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words)
+TEST(a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words)
 {
 	script.status = NVML_ERROR_UNKNOWN;
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "result 999");
 }
-END_TEST
 
 static const struct {
 	unsigned int mask;
@@ -266,14 +262,13 @@ static const struct {
 	{ 0x1aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY, "limited-capacity" },
 };
 
-START_TEST(health_is_what_the_fields_of_the_mask_say)
+TEST_EACH(health_is_what_the_fields_of_the_mask_say, healths)
 {
 	script.mask = healths[_i].mask;
 	script.summary = healths[_i].summary;
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.fabric_health", BUS_ID), healths[_i].health);
 }
-END_TEST
 
 static const struct {
 	const char *what;
@@ -296,7 +291,7 @@ static const struct {
 		"NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed" },
 };
 
-START_TEST(c2c_links_that_are_up_are_counted)
+TEST_EACH(c2c_links_that_are_up_are_counted, c2cs)
 {
 	script.fields_result = c2cs[_i].fields_result;
 	script.count_result = c2cs[_i].count_result;
@@ -319,17 +314,15 @@ START_TEST(c2c_links_that_are_up_are_counted)
 	ck_assert_double_eq_tol(limit->value.number, 44.712 * c2cs[_i].expected, 1e-9);
 	ck_assert_str_eq(muster_sample_label(limit, "link")->string, "C2C (9 x 44.7)");
 }
-END_TEST
 
-START_TEST(the_speed_of_c2c_is_that_of_the_fastest_link)
+TEST(the_speed_of_c2c_is_that_of_the_fastest_link)
 {
 	script.slower = 10000;
 	measure();
 	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
 }
-END_TEST
 
-START_TEST(a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down)
+TEST(a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down)
 {
 	static const char *const both[] = { "gpu.c2c_links", "gpu.c2c_gbps" };
 	script.last_status = NVML_ERROR_GPU_IS_LOST;
@@ -338,9 +331,8 @@ START_TEST(a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down)
 		ck_assert_str_eq(fake_reason(context, both[i], BUS_ID),
 			"C2C link 9: NVML_FI_DEV_C2C_LINK_GET_STATUS: result 15");
 }
-END_TEST
 
-START_TEST(without_cuda_the_peers_are_unknown_and_the_fabric_is_told)
+TEST(without_cuda_the_peers_are_unknown_and_the_fabric_is_told)
 {
 	static const char *const both[] = { "gpu.peers", "gpu.p2p_peers" };
 	cuda_missing = true;
@@ -349,18 +341,16 @@ START_TEST(without_cuda_the_peers_are_unknown_and_the_fabric_is_told)
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], BUS_ID), "libcuda.so.1"));
 	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "success");
 }
-END_TEST
 
-START_TEST(a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access)
+TEST(a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access)
 {
 	script.devices = 1;
 	measure();
 	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 0);
 	ck_assert_str_eq(fake_reason(context, "gpu.p2p_peers", BUS_ID), "CUDA shows only this rank's own GPU");
 }
-END_TEST
 
-START_TEST(peers_that_cannot_be_reached_do_not_count)
+TEST(peers_that_cannot_be_reached_do_not_count)
 {
 	script.unreachable = 1u << 2;
 	measure();
@@ -376,9 +366,8 @@ START_TEST(peers_that_cannot_be_reached_do_not_count)
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.peers", BUS_ID), "cuDeviceGetCount: result 3");
 }
-END_TEST
 
-START_TEST(without_nvml_the_peers_are_told_all_the_same)
+TEST(without_nvml_the_peers_are_told_all_the_same)
 {
 	struct muster_error err;
 	nvml_missing = true;
@@ -390,24 +379,5 @@ START_TEST(without_nvml_the_peers_are_told_all_the_same)
 	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("fabric");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver, 1, 4);
-	tcase_add_loop_test(tcase, what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason, 0, LENGTH(silences));
-	tcase_add_loop_test(
-		tcase, before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is, 0, LENGTH(states));
-	tcase_add_test(tcase, a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words);
-	tcase_add_loop_test(tcase, health_is_what_the_fields_of_the_mask_say, 0, LENGTH(healths));
-	tcase_add_loop_test(tcase, c2c_links_that_are_up_are_counted, 0, LENGTH(c2cs));
-	tcase_add_test(tcase, the_speed_of_c2c_is_that_of_the_fastest_link);
-	tcase_add_test(tcase, a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down);
-	tcase_add_test(tcase, without_cuda_the_peers_are_unknown_and_the_fabric_is_told);
-	tcase_add_test(tcase, a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access);
-	tcase_add_test(tcase, peers_that_cannot_be_reached_do_not_count);
-	tcase_add_test(tcase, without_nvml_the_peers_are_told_all_the_same);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -381,7 +381,7 @@ static const struct {
 	{ "gpu.remapped_uncorrectable", 1 },
 };
 
-START_TEST(an_instance_has_its_slices_of_the_limits)
+TEST(an_instance_has_its_slices_of_the_limits)
 {
 	script.mig = true;
 	script.instance = "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
@@ -397,9 +397,8 @@ START_TEST(an_instance_has_its_slices_of_the_limits)
 	ck_assert_double_eq_tol(pcie->value.number, 63.015 * 3 / 7, 0.01);
 	ck_assert_str_eq(pcie->labels[1].value.string, "PCIe 5.0 x16, 3 of 7 slices");
 }
-END_TEST
 
-START_TEST(an_instance_that_nvml_describes_wrongly_has_no_limits)
+TEST_LOOP(an_instance_that_nvml_describes_wrongly_has_no_limits, 0, 3)
 {
 	script.mig = true;
 	script.instance = _i == 0 ? "NVIDIA A100-SXM4-40GB" : "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
@@ -410,9 +409,8 @@ START_TEST(an_instance_that_nvml_describes_wrongly_has_no_limits)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "a part of the memory"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID), "a part of the PCIe link"));
 }
-END_TEST
 
-START_TEST(gpus_that_remap_no_rows_retire_pages)
+TEST_LOOP(gpus_that_remap_no_rows_retire_pages, 0, 2)
 {
 	script.rows_result = NVML_ERROR_NOT_SUPPORTED;
 	script.pages_pending = _i == 1;
@@ -424,9 +422,8 @@ START_TEST(gpus_that_remap_no_rows_retire_pages)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.remap_pending", BUS_ID), "RetiredPagesPending"));
 }
-END_TEST
 
-START_TEST(the_persistence_mode_of_a_vgpu_is_its_hosts)
+TEST(the_persistence_mode_of_a_vgpu_is_its_hosts)
 {
 	measure();
 	ck_assert(fake_boolean(context, "gpu.persistence", BUS_ID));
@@ -435,14 +432,12 @@ START_TEST(the_persistence_mode_of_a_vgpu_is_its_hosts)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.persistence", BUS_ID), "the GPU is a vGPU"));
 }
-END_TEST
 
-START_TEST(every_number_comes_in_the_unit_of_its_metric)
+TEST_EACH(every_number_comes_in_the_unit_of_its_metric, numbers)
 {
 	measure();
 	ck_assert_double_eq_tol(fake_number(context, numbers[_i].metric, BUS_ID), numbers[_i].number, 1e-9);
 }
-END_TEST
 
 /* gbps 0: null */
 static const struct {
@@ -462,7 +457,7 @@ static const struct {
 	{ 5, 0, 0, "the speed of PCIe generation 5 with 0 lanes is not known" },
 };
 
-START_TEST(the_limit_of_pcie_is_what_is_left_after_encoding)
+TEST_EACH(the_limit_of_pcie_is_what_is_left_after_encoding, buses)
 {
 	script.generation_max = buses[_i].generation;
 	script.lanes_max = buses[_i].lanes;
@@ -480,9 +475,8 @@ START_TEST(the_limit_of_pcie_is_what_is_left_after_encoding)
 	ck_assert_str_eq(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID),
 		"MIG mode is enabled: an instance has a part of the PCIe link");
 }
-END_TEST
 
-START_TEST(a_link_that_is_down_lowers_the_limit_of_nvlink)
+TEST(a_link_that_is_down_lowers_the_limit_of_nvlink)
 {
 	script.links_up = 11;
 	measure();
@@ -494,9 +488,8 @@ START_TEST(a_link_that_is_down_lowers_the_limit_of_nvlink)
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "no NVLink is up");
 }
-END_TEST
 
-START_TEST(a_vgpu_with_a_speed_and_no_links_has_no_limit)
+TEST(a_vgpu_with_a_speed_and_no_links_has_no_limit)
 {
 	script.links = 18;
 	script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
@@ -504,9 +497,8 @@ START_TEST(a_vgpu_with_a_speed_and_no_links_has_no_limit)
 	ck_assert_double_eq(fake_number(context, "gpu.nvlink_gbps", BUS_ID), 25);
 	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "how many NVLinks are up is not known");
 }
-END_TEST
 
-START_TEST(nvlink_reaches_some_of_the_other_gpus)
+TEST(nvlink_reaches_some_of_the_other_gpus)
 {
 	script.joined = 2;
 	measure();
@@ -532,9 +524,8 @@ START_TEST(nvlink_reaches_some_of_the_other_gpus)
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "NVML shows only this GPU");
 }
-END_TEST
 
-START_TEST(matrix_products_have_a_limit_where_operations_are_published)
+TEST(matrix_products_have_a_limit_where_operations_are_published)
 {
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID),
@@ -562,7 +553,6 @@ START_TEST(matrix_products_have_a_limit_where_operations_are_published)
 	ck_assert_str_eq(
 		fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), "the highest SM clock is not known");
 }
-END_TEST
 
 static nvmlReturn_t give_h20(nvmlDevice_t device, char *name, unsigned int length)
 {
@@ -578,7 +568,7 @@ static nvmlReturn_t give_h200(nvmlDevice_t device, char *name, unsigned int leng
 	return NVML_SUCCESS;
 }
 
-START_TEST(a_model_with_fewer_matrix_units_has_no_limit_of_them)
+TEST(a_model_with_fewer_matrix_units_has_no_limit_of_them)
 {
 	script.minor = 0;
 	scripted_nvml.nvmlDeviceGetName = give_h20;
@@ -590,9 +580,8 @@ START_TEST(a_model_with_fewer_matrix_units_has_no_limit_of_them)
 	measure();
 	ck_assert_double_gt(fake_number(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), 0);
 }
-END_TEST
 
-START_TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
+TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
 {
 	script.minor = 0;
 	script.mig = true;
@@ -607,9 +596,8 @@ START_TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
 	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), why);
 	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), why);
 }
-END_TEST
 
-START_TEST(modes_and_texts_are_what_nvml_says)
+TEST(modes_and_texts_are_what_nvml_says)
 {
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.name", BUS_ID), "a text");
@@ -623,9 +611,8 @@ START_TEST(modes_and_texts_are_what_nvml_says)
 	measure();
 	ck_assert(fake_boolean(context, "gpu.mig", BUS_ID));
 }
-END_TEST
 
-START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
+TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 {
 	script.result = script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
 	measure();
@@ -638,7 +625,6 @@ START_TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 	 * three facts of a MIG instance, which name MIG mode */
 	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 10);
 }
-END_TEST
 
 static const struct {
 	const char *what;
@@ -658,7 +644,7 @@ static const struct {
 	{ "a lost GPU", 18, 0, NVML_ERROR_GPU_IS_LOST, NVML_SUCCESS, 12, -1 },
 };
 
-START_TEST(nvlinks_that_are_up_are_counted)
+TEST_EACH(nvlinks_that_are_up_are_counted, links)
 {
 	script.links = links[_i].links;
 	script.links_up = links[_i].up;
@@ -673,7 +659,6 @@ START_TEST(nvlinks_that_are_up_are_counted)
 	if (links[_i].expected == 0)
 		ck_assert_str_eq(fake_reason(context, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
 }
-END_TEST
 
 static const struct {
 	nvmlReturn_t common_result;
@@ -688,7 +673,7 @@ static const struct {
 	{ NVML_SUCCESS, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is 0" },
 };
 
-START_TEST(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link)
+TEST_EACH(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, speeds)
 {
 	script.speed_result = speeds[_i].common_result;
 	script.common_mbps = speeds[_i].common_mbps;
@@ -699,7 +684,6 @@ START_TEST(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link)
 	else
 		ck_assert_double_eq_tol(fake_number(context, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
 }
-END_TEST
 
 static const struct {
 	unsigned long long mask;
@@ -719,13 +703,12 @@ static const struct {
 	{ 0x200, "0x200" },
 };
 
-START_TEST(each_reason_for_lower_clocks_has_a_name)
+TEST_EACH(each_reason_for_lower_clocks_has_a_name, throttles)
 {
 	script.throttle = throttles[_i].mask;
 	measure();
 	ck_assert_str_eq(fake_string(context, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
 }
-END_TEST
 
 static const struct {
 	nvmlGpuVirtualizationMode_t mode;
@@ -738,7 +721,7 @@ static const struct {
 	{ (nvmlGpuVirtualizationMode_t)5, "mode 5" },
 };
 
-START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
+TEST_EACH(what_is_no_vgpu_has_no_licence_and_says_why, modes)
 {
 	script.mode = modes[_i].mode;
 	script.licences.licensableFeaturesCount = 1;
@@ -748,9 +731,8 @@ START_TEST(what_is_no_vgpu_has_no_licence_and_says_why)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_product", BUS_ID), modes[_i].name));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "not a vGPU"));
 }
-END_TEST
 
-START_TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
+TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
 {
 	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 	script.licences = (nvmlGridLicensableFeatures_t){ .isGridLicenseSupported = 1,
@@ -766,9 +748,8 @@ START_TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
 	measure();
 	ck_assert(fake_boolean(context, "gpu.vgpu_licensed", BUS_ID));
 }
-END_TEST
 
-START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
+TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
 {
 	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 	script.licences.licensableFeaturesCount = 99; /* more than there is room for: none of them is enabled */
@@ -781,9 +762,8 @@ START_TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
 		fake_reason(context, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
 	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), "vgpu");
 }
-END_TEST
 
-START_TEST(half_a_compute_capability_is_none)
+TEST_LOOP(half_a_compute_capability_is_none, 0, 3)
 {
 	static const struct {
 		CUdevice_attribute refused;
@@ -799,17 +779,15 @@ START_TEST(half_a_compute_capability_is_none)
 	measure();
 	ck_assert_str_eq(fake_reason(context, "gpu.compute_capability", BUS_ID), cases[_i].why);
 }
-END_TEST
 
-START_TEST(numa_node_minus_one_is_unknown_and_not_a_node)
+TEST(numa_node_minus_one_is_unknown_and_not_a_node)
 {
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.numa_node", BUS_ID), "numa_node is -1"));
 }
-END_TEST
 
-START_TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
+TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
 {
 	struct muster_error err;
 	nvml_missing = true;
@@ -818,45 +796,13 @@ START_TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
 	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
 	ck_assert_double_eq(fake_number(context, "gpu.numa_node", BUS_ID), 1);
 }
-END_TEST
 
-START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
+TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 {
 	struct muster_error err;
 	context->gpu.has_nvml = false;
 	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("gpu");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(
-		tcase, the_limit_of_pcie_is_what_is_left_after_encoding, 0, (int)(sizeof buses / sizeof *buses));
-	tcase_add_test(tcase, a_link_that_is_down_lowers_the_limit_of_nvlink);
-	tcase_add_test(tcase, a_vgpu_with_a_speed_and_no_links_has_no_limit);
-	tcase_add_test(tcase, nvlink_reaches_some_of_the_other_gpus);
-	tcase_add_test(tcase, matrix_products_have_a_limit_where_operations_are_published);
-	tcase_add_loop_test(tcase, every_number_comes_in_the_unit_of_its_metric, 0, LENGTH(numbers));
-	tcase_add_test(tcase, the_persistence_mode_of_a_vgpu_is_its_hosts);
-	tcase_add_test(tcase, an_instance_has_its_slices_of_the_limits);
-	tcase_add_loop_test(tcase, an_instance_that_nvml_describes_wrongly_has_no_limits, 0, 3);
-	tcase_add_loop_test(tcase, gpus_that_remap_no_rows_retire_pages, 0, 2);
-	tcase_add_test(tcase, a_model_with_fewer_matrix_units_has_no_limit_of_them);
-	tcase_add_test(tcase, a_gpu_of_which_others_have_a_part_has_no_limits);
-	tcase_add_test(tcase, modes_and_texts_are_what_nvml_says);
-	tcase_add_test(tcase, what_nvml_refuses_is_null_with_its_reason_and_never_zero);
-	tcase_add_loop_test(tcase, nvlinks_that_are_up_are_counted, 0, LENGTH(links));
-	tcase_add_loop_test(tcase, the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, 0, LENGTH(speeds));
-	tcase_add_loop_test(tcase, each_reason_for_lower_clocks_has_a_name, 0, LENGTH(throttles));
-	tcase_add_loop_test(tcase, what_is_no_vgpu_has_no_licence_and_says_why, 0, LENGTH(modes));
-	tcase_add_test(tcase, a_vgpu_is_licensed_by_the_feature_that_is_enabled);
-	tcase_add_test(tcase, a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed);
-	tcase_add_loop_test(tcase, half_a_compute_capability_is_none, 0, 3);
-	tcase_add_test(tcase, numa_node_minus_one_is_unknown_and_not_a_node);
-	tcase_add_test(tcase, without_nvml_the_probe_could_not_tell_and_names_the_library);
-	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

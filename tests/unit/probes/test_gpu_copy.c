@@ -27,7 +27,7 @@ static void tear_down(void)
 	fake_free(context);
 }
 
-START_TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
+TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
 {
 	static const double h2d[] = { 3, 10, 20, 25, 20, 40 }, d2h[] = { 50, 11, 12, 13, 14, 15 };
 	fake.h2d_gbps = h2d;
@@ -42,9 +42,8 @@ START_TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
 	ck_assert_double_eq(fake_number(context, "gpu.pcie_width_loaded", BUS_ID), 16);
 	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
-END_TEST
 
-START_TEST(the_profile_sets_the_size)
+TEST_LOOP(the_profile_sets_the_size, 0, 3)
 {
 	static const struct {
 		enum muster_profile profile;
@@ -54,18 +53,16 @@ START_TEST(the_profile_sets_the_size)
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_double_eq(fake_number(context, "gpu.copy_mib", BUS_ID), cases[_i].mib);
 }
-END_TEST
 
-START_TEST(one_wrong_byte_anywhere_is_not_intact)
+TEST_LOOP(one_wrong_byte_anywhere_is_not_intact, 0, 4)
 {
 	static const size_t places[] = { 0, 65535, 65536, ((size_t)32 << 20) - 1 };
 	fake.corrupt_at = places[_i];
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert(!fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
-END_TEST
 
-START_TEST(together_copies_long_enough_to_overlap_and_releases_all)
+TEST(together_copies_long_enough_to_overlap_and_releases_all)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	size_t before = fake.h2d_done;
@@ -78,43 +75,38 @@ START_TEST(together_copies_long_enough_to_overlap_and_releases_all)
 	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(together_works_in_a_worker_that_never_ran_alone)
+TEST(together_works_in_a_worker_that_never_ran_alone)
 {
 	ck_assert_int_eq(together(&context->ctx, &err), 0);
 	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(finish_releases_what_run_left)
+TEST(finish_releases_what_run_left)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing)
+TEST(memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing)
 {
 	fake.register_result = CUDA_ERROR_OUT_OF_MEMORY;
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "cuMemHostRegister_v2: result 2"));
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(no_room_on_the_gpu_is_an_error_that_leaves_nothing)
+TEST(no_room_on_the_gpu_is_an_error_that_leaves_nothing)
 {
 	fake.alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "cuMemAlloc_v2: result 2"));
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
+TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 {
 	fake.stuck = true;
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
@@ -124,9 +116,8 @@ START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, held);
 }
-END_TEST
 
-START_TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
+TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
 {
 	fake.pcie_result = NVML_ERROR_NOT_SUPPORTED;
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
@@ -135,18 +126,16 @@ START_TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
 	ck_assert_ptr_nonnull(
 		strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkWidth"));
 }
-END_TEST
 
-START_TEST(a_numa_node_that_is_not_there_is_null_with_the_reason)
+TEST(a_numa_node_that_is_not_there_is_null_with_the_reason)
 {
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "4000\n");
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.copy_numa_node", BUS_ID), "4000"));
 	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
-END_TEST
 
-START_TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
+TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
 {
 	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "0\n");
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
@@ -156,7 +145,6 @@ START_TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
 	else
 		ck_assert_double_eq(fake_number(context, "gpu.copy_numa_node", BUS_ID), 0);
 }
-END_TEST
 
 /* What a metric with the two labels gpu and direction is. */
 static double both(const char *direction)
@@ -173,7 +161,7 @@ static double both(const char *direction)
 }
 
 /* Of the copies alone 6; then 3 rounds of 6. */
-START_TEST(each_direction_has_its_own_rate_while_both_copy)
+TEST(each_direction_has_its_own_rate_while_both_copy)
 {
 	static const double h2d[] = { 25, 25, 25, 25, 25, 25, 1, 20, 20, 20, 20, 20, 1, 16, 16, 16, 16, 16, 20 };
 	static const double d2h[] = { 25, 25, 25, 25, 25, 25, 1, 22, 22, 22, 22, 22, 1, 30, 30, 30, 30, 30, 22 };
@@ -188,15 +176,13 @@ START_TEST(each_direction_has_its_own_rate_while_both_copy)
 	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 	ck_assert_ptr_nonnull(strstr(context->steps, "18 copies both ways at once\n"));
 }
-END_TEST
 
-START_TEST(the_quick_profile_copies_one_way_at_a_time)
+TEST(the_quick_profile_copies_one_way_at_a_time)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_uint_eq(fake.h2d_done, REPEATS + 1);
 	ck_assert_uint_eq(fake_count(context, "gpu.bidirectional_gbps"), 0);
 }
-END_TEST
 
 /* MB that take these milliseconds; the rate of the first of the two directions. */
 static const struct {
@@ -212,20 +198,18 @@ static const struct {
 	{ { 3, 3, 3, 3, 3, 3 }, { 0, 1, 2, 3, 4, 5 }, 0 },
 };
 
-START_TEST(only_copies_within_the_other_directions_time_count)
+TEST_EACH(only_copies_within_the_other_directions_time_count, overlaps)
 {
 	ck_assert_double_eq_tol(rate_of_both(overlaps[_i].own, overlaps[_i].other, 1000000), overlaps[_i].gbps, 1e-9);
 }
-END_TEST
 
-START_TEST(alone_and_together_leave_no_metric_out)
+TEST(alone_and_together_leave_no_metric_out)
 {
 	context->ctx.env.profile = MUSTER_STANDARD;
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_int_eq(together(&context->ctx, &err), 0);
 	fake_complete(context, NULL);
 }
-END_TEST
 
 /* So many calls of the function under test work; the next one fails. */
 static int working;
@@ -287,7 +271,7 @@ static const struct {
 		"both ways at once: cuEventElapsedTime: result 719" },
 };
 
-START_TEST(a_call_that_fails_is_named_and_all_is_released)
+TEST_EACH(a_call_that_fails_is_named_and_all_is_released, failures)
 {
 	const struct muster_cuda *bad = &failures[_i].cuda;
 	working = failures[_i].working;
@@ -306,18 +290,16 @@ START_TEST(a_call_that_fails_is_named_and_all_is_released)
 	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(a_copy_that_took_no_time_is_an_error)
+TEST(a_copy_that_took_no_time_is_an_error)
 {
 	fake.d2h_count = 0;
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
 	ck_assert_str_eq(err.text, "device to host: cuEventElapsedTime: a copy of 33554432 bytes took 0 ms");
 	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
 }
-END_TEST
 
-START_TEST(together_says_where_an_error_came_from)
+TEST_LOOP(together_says_where_an_error_came_from, 0, 2)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	working = _i == 0 ? 0 : REPEATS;
@@ -330,7 +312,6 @@ START_TEST(together_says_where_an_error_came_from)
 		err.text, _i == 0 ? "device to host with all GPUs of the node: cuMemcpyDtoHAsync_v2: result 719"
 				  : "host to device with all GPUs of the node: cuEventElapsedTime: result 719");
 }
-END_TEST
 
 static const struct {
 	double alone_ms; /* 0: not measured */
@@ -348,7 +329,7 @@ static const struct {
 	{ 0.001, REPEATS_MAX },
 };
 
-START_TEST(together_makes_as_many_copies_as_take_30_ms)
+TEST(together_makes_as_many_copies_as_take_30_ms)
 {
 	for (size_t i = 0; i < LENGTH(lengths); i++) {
 		state.alone_ms[D2H] = lengths[i].alone_ms;
@@ -357,9 +338,8 @@ START_TEST(together_makes_as_many_copies_as_take_30_ms)
 	}
 	state.alone_ms[D2H] = 0;
 }
-END_TEST
 
-START_TEST(each_repeat_measures_again)
+TEST_LOOP(each_repeat_measures_again, 1, 3)
 {
 	context->ctx.env.repeats = _i;
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
@@ -368,9 +348,8 @@ START_TEST(each_repeat_measures_again)
 	ck_assert_uint_eq(fake_count(context, "gpu.d2h_together_gbps"), (size_t)_i);
 	ck_assert_uint_eq(fake_count(context, "gpu.copy_mib"), 1);
 }
-END_TEST
 
-START_TEST(each_step_says_how_much_is_copied)
+TEST(each_step_says_how_much_is_copied)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
 	ck_assert_int_eq(together(&context->ctx, &err), 0);
@@ -379,9 +358,8 @@ START_TEST(each_step_says_how_much_is_copied)
 		"6 copies device to host\n23 copies host to device with all GPUs of the node\n"
 		"23 copies device to host with all GPUs of the node\n");
 }
-END_TEST
 
-START_TEST(without_the_driver_nothing_is_measured)
+TEST(without_the_driver_nothing_is_measured)
 {
 	cuda_missing = true;
 	ck_assert_int_eq(run(&context->ctx, &err), -1);
@@ -389,9 +367,8 @@ START_TEST(without_the_driver_nothing_is_measured)
 	ck_assert_int_eq(together(&context->ctx, &err), -1);
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
-START_TEST(without_nvml_the_copies_are_measured_and_the_link_is_not)
+TEST_LOOP(without_nvml_the_copies_are_measured_and_the_link_is_not, 0, 2)
 {
 	const char *why = _i == 0 ? "libnvidia-ml.so.1 cannot be opened" : "NVML does not show this GPU";
 	nvml_missing = _i == 0;
@@ -401,36 +378,5 @@ START_TEST(without_nvml_the_copies_are_measured_and_the_link_is_not)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), why));
 	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("gpu_copy");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, rates_are_the_median_of_the_repeats_without_the_warm_up);
-	tcase_add_loop_test(tests, the_profile_sets_the_size, 0, 3);
-	tcase_add_loop_test(tests, one_wrong_byte_anywhere_is_not_intact, 0, 4);
-	tcase_add_test(tests, together_copies_long_enough_to_overlap_and_releases_all);
-	tcase_add_test(tests, together_works_in_a_worker_that_never_ran_alone);
-	tcase_add_test(tests, finish_releases_what_run_left);
-	tcase_add_test(tests, memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing);
-	tcase_add_test(tests, no_room_on_the_gpu_is_an_error_that_leaves_nothing);
-	tcase_add_test(tests, a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone);
-	tcase_add_test(tests, a_link_that_nvml_cannot_read_is_null_with_the_reason);
-	tcase_add_test(tests, a_numa_node_that_is_not_there_is_null_with_the_reason);
-	tcase_add_test(tests, alone_and_together_leave_no_metric_out);
-	tcase_add_test(tests, each_direction_has_its_own_rate_while_both_copy);
-	tcase_add_test(tests, the_quick_profile_copies_one_way_at_a_time);
-	tcase_add_loop_test(tests, only_copies_within_the_other_directions_time_count, 0, LENGTH(overlaps));
-	tcase_add_test(tests, memory_on_a_node_that_is_there_is_bound_or_says_why_not);
-	tcase_add_loop_test(tests, a_call_that_fails_is_named_and_all_is_released, 0, LENGTH(failures));
-	tcase_add_test(tests, a_copy_that_took_no_time_is_an_error);
-	tcase_add_loop_test(tests, together_says_where_an_error_came_from, 0, 2);
-	tcase_add_test(tests, together_makes_as_many_copies_as_take_30_ms);
-	tcase_add_loop_test(tests, each_repeat_measures_again, 1, 3);
-	tcase_add_test(tests, each_step_says_how_much_is_copied);
-	tcase_add_test(tests, without_the_driver_nothing_is_measured);
-	tcase_add_loop_test(tests, without_nvml_the_copies_are_measured_and_the_link_is_not, 0, 2);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

@@ -142,7 +142,7 @@ static const char *reason(const char *metric, const char *kind)
 	return sample->reason;
 }
 
-START_TEST(counters_of_a_life_are_recorded_and_their_increase_is_told)
+TEST(counters_of_a_life_are_recorded_and_their_increase_is_told)
 {
 	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][0] = 9;
 	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][17] = 19;
@@ -169,14 +169,13 @@ START_TEST(counters_of_a_life_are_recorded_and_their_increase_is_told)
 	ck_assert_double_eq(number("gpu.pcie_errors_increase", "l0-to-recovery"), 0);
 	fake_complete(context, NULL);
 }
-END_TEST
 
 static const struct {
 	enum muster_profile profile;
 	unsigned int kinds;
 } profiles[] = { { MUSTER_QUICK, 0 }, { MUSTER_STANDARD, 3 }, { MUSTER_FULL, 5 } };
 
-START_TEST(a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for)
+TEST_EACH(a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for, profiles)
 {
 	static const char *const kinds[] = { "recovery", "replay", "crc-flit", "crc-data", "ecc-data" };
 	context->ctx.env.profile = profiles[_i].profile;
@@ -192,9 +191,8 @@ START_TEST(a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for)
 		else
 			ck_assert_ptr_null(of_kind("gpu.nvlink_errors_increase", kinds[i]));
 }
-END_TEST
 
-START_TEST(nvlink_5_has_its_counters_as_fields)
+TEST(nvlink_5_has_its_counters_as_fields)
 {
 	script.major = 10;
 	script.fields[NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS][5] = 1000;
@@ -208,9 +206,8 @@ START_TEST(nvlink_5_has_its_counters_as_fields)
 	ck_assert_ptr_nonnull(strstr(reason("gpu.nvlink_errors_increase", "replay"), "no such counter"));
 	ck_assert_ptr_null(of_kind("gpu.nvlink_errors", "crc-data"));
 }
-END_TEST
 
-START_TEST(a_gpu_without_nvlinks_has_none_of_their_errors)
+TEST(a_gpu_without_nvlinks_has_none_of_their_errors)
 {
 	script.links = 0;
 	begin_and_run();
@@ -218,9 +215,8 @@ START_TEST(a_gpu_without_nvlinks_has_none_of_their_errors)
 	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 0);
 	ck_assert_str_eq(fake_string(context, "gpu.nvlink_errors_at", BUS_ID), "none");
 }
-END_TEST
 
-START_TEST(what_nvml_does_not_tell_is_null_with_the_reason)
+TEST(what_nvml_does_not_tell_is_null_with_the_reason)
 {
 	script.links_result = script.fields_result = script.sram_result = script.replay_result = script.action_result =
 		NVML_ERROR_NOT_SUPPORTED;
@@ -233,18 +229,16 @@ START_TEST(what_nvml_does_not_tell_is_null_with_the_reason)
 	ck_assert_ptr_nonnull(strstr(reason("gpu.pcie_errors_increase", "fatal"), "PCIe"));
 	fake_complete(context, NULL);
 }
-END_TEST
 
-START_TEST(a_link_that_cannot_be_asked_makes_its_kind_unknown)
+TEST(a_link_that_cannot_be_asked_makes_its_kind_unknown)
 {
 	script.counter_result = NVML_ERROR_GPU_IS_LOST;
 	begin_and_run();
 	ck_assert_ptr_nonnull(
 		strstr(reason("gpu.nvlink_errors", "recovery"), "NVLink 0: nvmlDeviceGetNvLinkErrorCounter"));
 }
-END_TEST
 
-START_TEST(a_counter_that_went_backwards_is_no_increase)
+TEST(a_counter_that_went_backwards_is_no_increase)
 {
 	script.replays = 7;
 	begin_and_run();
@@ -252,11 +246,10 @@ START_TEST(a_counter_that_went_backwards_is_no_increase)
 	finish();
 	ck_assert_ptr_nonnull(strstr(reason("gpu.pcie_errors_increase", "replay"), "backwards"));
 }
-END_TEST
 
 static const char *const words[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset", "action 5" };
 
-START_TEST(the_recovery_action_is_told_in_nvidias_words)
+TEST_EACH(the_recovery_action_is_told_in_nvidias_words, words)
 {
 	script.action = _i;
 	script.sram = _i == 2;
@@ -264,17 +257,15 @@ START_TEST(the_recovery_action_is_told_in_nvidias_words)
 	ck_assert_str_eq(fake_string(context, "gpu.recovery_action", BUS_ID), words[_i]);
 	ck_assert_int_eq(fake_boolean(context, "gpu.sram_threshold_exceeded", BUS_ID), _i == 2);
 }
-END_TEST
 
-START_TEST(a_worker_that_replaced_another_has_its_own_start)
+TEST(a_worker_that_replaced_another_has_its_own_start)
 {
 	muster_probe_gpu_errors.begin(&context->ctx); /* the other one has run */
 	finish();
 	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 0);
 }
-END_TEST
 
-START_TEST(without_nvml_there_is_an_error)
+TEST(without_nvml_there_is_an_error)
 {
 	struct muster_error err;
 	nvml_missing = true;
@@ -287,22 +278,5 @@ START_TEST(without_nvml_there_is_an_error)
 	ck_assert_int_eq(muster_probe_gpu_errors.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "NVML does not show GPU " BUS_ID));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("gpu_errors");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, counters_of_a_life_are_recorded_and_their_increase_is_told);
-	tcase_add_loop_test(tcase, a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for, 0,
-		(int)(sizeof profiles / sizeof *profiles));
-	tcase_add_test(tcase, nvlink_5_has_its_counters_as_fields);
-	tcase_add_test(tcase, a_gpu_without_nvlinks_has_none_of_their_errors);
-	tcase_add_test(tcase, what_nvml_does_not_tell_is_null_with_the_reason);
-	tcase_add_test(tcase, a_link_that_cannot_be_asked_makes_its_kind_unknown);
-	tcase_add_test(tcase, a_counter_that_went_backwards_is_no_increase);
-	tcase_add_loop_test(tcase, the_recovery_action_is_told_in_nvidias_words, 0, LENGTH(words));
-	tcase_add_test(tcase, a_worker_that_replaced_another_has_its_own_start);
-	tcase_add_test(tcase, without_nvml_there_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -9,7 +9,7 @@
 #define BRAKE nvmlClocksThrottleReasonHwPowerBrakeSlowdown
 #define CAP nvmlClocksThrottleReasonSwPowerCap
 
-START_TEST(a_reason_counts_from_three_samples_in_a_row_on)
+TEST(a_reason_counts_from_three_samples_in_a_row_on)
 {
 	static const struct {
 		const char *samples; /* 'b' brake, 'c' cap, '2' both, '.' none */
@@ -41,9 +41,8 @@ START_TEST(a_reason_counts_from_three_samples_in_a_row_on)
 	ck_assert_double_eq(muster_sampler_share(&none, MUSTER_THROTTLE_POWER_BRAKE), 0);
 	ck_assert_double_eq(muster_sampler_seen(&none, MUSTER_THROTTLE_POWER_BRAKE), 0);
 }
-END_TEST
 
-START_TEST(without_nvml_nothing_is_sampled)
+TEST(without_nvml_nothing_is_sampled)
 {
 	struct muster_sampler sampler;
 	muster_sampler_init(&sampler, false, NULL);
@@ -56,11 +55,10 @@ START_TEST(without_nvml_nothing_is_sampled)
 		ck_assert(sampler.figures[i].count == 0 && *sampler.figures[i].why_none.text);
 	ck_assert(*sampler.why_no_reasons.text);
 }
-END_TEST
 
 /* ---- what was wrong ---- */
 
-START_TEST(the_first_wrong_word_is_told_with_its_bit)
+TEST(the_first_wrong_word_is_told_with_its_bit)
 {
 	struct muster_wrong wrong = { 0 };
 	struct muster_kernel_report report = { .wrong = 3, .noted = 3 };
@@ -77,9 +75,8 @@ START_TEST(the_first_wrong_word_is_told_with_its_bit)
 	muster_wrong_note(&wrong, "something else");
 	ck_assert_uint_eq(wrong.words, 7);
 }
-END_TEST
 
-START_TEST(a_wrong_upper_half_and_several_bits)
+TEST(a_wrong_upper_half_and_several_bits)
 {
 	struct muster_wrong wrong = { 0 };
 	struct muster_kernel_report report = { .wrong = 1000, .noted = 1000 }; /* more than there is room for */
@@ -94,11 +91,10 @@ START_TEST(a_wrong_upper_half_and_several_bits)
 	muster_wrong_add(&none, &report, UINT64_C(0x100000000)); /* of a second range, which begins there */
 	ck_assert_str_eq(none.first, "offset 0x100000648: expected 0x0, read 0xffffffffffffffff");
 }
-END_TEST
 
 /* ---- rounds ---- */
 
-START_TEST(medians_of_parts_of_a_series)
+TEST(medians_of_parts_of_a_series)
 {
 	struct muster_series series = { 0 };
 	for (int i = 0; i < 1000; i++)
@@ -111,15 +107,5 @@ START_TEST(medians_of_parts_of_a_series)
 	muster_series_done(&series);
 	ck_assert_ptr_null(series.values);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("gpu_load");
-	tcase_add_test(tests, a_reason_counts_from_three_samples_in_a_row_on);
-	tcase_add_test(tests, without_nvml_nothing_is_sampled);
-	tcase_add_test(tests, the_first_wrong_word_is_told_with_its_bit);
-	tcase_add_test(tests, a_wrong_upper_half_and_several_bits);
-	tcase_add_test(tests, medians_of_parts_of_a_series);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

@@ -250,7 +250,7 @@ static int together(void)
 	return muster_probe_gpu_stream.together(&context->ctx, &err);
 }
 
-START_TEST(a_run_that_measures_no_storage_does_nothing)
+TEST(a_run_that_measures_no_storage_does_nothing)
 {
 	context->ctx.env.storage = false;
 	cuda_missing = true;
@@ -260,9 +260,8 @@ START_TEST(a_run_that_measures_no_storage_does_nothing)
 	ck_assert_uint_eq(context->samples.count, 0);
 	ck_assert_int_eq(cufile.quiet, 0);
 }
-END_TEST
 
-START_TEST(buffers_stream_from_the_host_at_the_copies_rate)
+TEST(buffers_stream_from_the_host_at_the_copies_rate)
 {
 	ck_assert_msg(run() == 0, "%s", err.text);
 	ck_assert_double_eq_tol(number_of("gpu.stream_gbps", "host", "alone"), 25, 1e-3);
@@ -271,18 +270,16 @@ START_TEST(buffers_stream_from_the_host_at_the_copies_rate)
 		"cuBLASLt: libcublasLt.so.13 cannot be opened");
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
 /* Of 68 copies, the last four stay in the GPU's memory. */
-START_TEST(a_word_that_changes_on_the_way_from_the_host_is_counted)
+TEST(a_word_that_changes_on_the_way_from_the_host_is_counted)
 {
 	spoil_at = 66;
 	ck_assert_int_eq(run(), 0);
 	ck_assert_double_eq(number_of("gpu.stream_wrong", "host", NULL), 1);
 }
-END_TEST
 
-START_TEST(a_rank_streams_its_part_of_the_bytes_from_the_disk)
+TEST(a_rank_streams_its_part_of_the_bytes_from_the_disk)
 {
 	if (!has_direct())
 		return;
@@ -301,9 +298,8 @@ START_TEST(a_rank_streams_its_part_of_the_bytes_from_the_disk)
 	ck_assert_int_eq(run(), 0);
 	fake_complete(context, (const char *const[]){ "node.disk_to_gpu_gbps", NULL });
 }
-END_TEST
 
-START_TEST(a_word_that_changes_on_the_way_from_the_disk_is_counted)
+TEST(a_word_that_changes_on_the_way_from_the_disk_is_counted)
 {
 	if (!has_direct())
 		return;
@@ -313,9 +309,8 @@ START_TEST(a_word_that_changes_on_the_way_from_the_disk_is_counted)
 	ck_assert_double_eq(number_of("gpu.stream_wrong", "disk", NULL), 1);
 	ck_assert_double_eq(fake_number(context, "gpu.cufile_wrong", BUS_ID), 3); /* one of each piece */
 }
-END_TEST
 
-START_TEST(the_direct_path_is_told)
+TEST(the_direct_path_is_told)
 {
 	if (!has_direct())
 		return;
@@ -324,9 +319,8 @@ START_TEST(the_direct_path_is_told)
 	ck_assert_str_eq(fake_string(context, "gpu.cufile_path", BUS_ID), "direct: nvidia-fs 2.26");
 	ck_assert_int_eq(cufile.sessions, 1);
 }
-END_TEST
 
-START_TEST(a_cufile_that_cannot_do_it_is_null_with_the_reason)
+TEST_LOOP(a_cufile_that_cannot_do_it_is_null_with_the_reason, 0, 3)
 {
 	static const char *const reasons[] = { "cuFile: libcufile.so.0 cannot be opened",
 		"cuFileHandleRegister: status 5027", "cuFileRead: status 5030" };
@@ -343,9 +337,8 @@ START_TEST(a_cufile_that_cannot_do_it_is_null_with_the_reason)
 	ck_assert(!cufile.open);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(without_a_folder_nothing_comes_from_the_disk)
+TEST(without_a_folder_nothing_comes_from_the_disk)
 {
 	context->ctx.env.storage_path = "/no/such/folder";
 	ck_assert_int_eq(together(), 0);
@@ -354,9 +347,8 @@ START_TEST(without_a_folder_nothing_comes_from_the_disk)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.cufile_gbps", BUS_ID), "/no/such/folder"));
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(little_memory_on_the_gpu_takes_a_smaller_file)
+TEST(little_memory_on_the_gpu_takes_a_smaller_file)
 {
 	if (!has_direct())
 		return;
@@ -365,7 +357,6 @@ START_TEST(little_memory_on_the_gpu_takes_a_smaller_file)
 	ck_assert_double_eq(fake_number(context, "gpu.stream_tested_mib", BUS_ID), 20);
 	ck_assert_double_eq(number_of("gpu.stream_wrong", "disk", NULL), 0);
 }
-END_TEST
 
 /* What a copy that never ended still uses stays until the process ends: no leak. */
 static int run_and_leave_buffers(void)
@@ -380,16 +371,15 @@ static int run_and_leave_buffers(void)
 	return result;
 }
 
-START_TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
+TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 {
 	fake.stuck = true;
 	ck_assert_int_eq(run_and_leave_buffers(), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_gt(fake.held, 0);
 }
-END_TEST
 
-START_TEST(no_room_or_no_pinned_memory_is_an_error_that_leaves_nothing)
+TEST_LOOP(no_room_or_no_pinned_memory_is_an_error_that_leaves_nothing, 0, 2)
 {
 	fake.alloc_result = _i == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 	fake.register_result = _i == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -398,23 +388,5 @@ START_TEST(no_room_or_no_pinned_memory_is_an_error_that_leaves_nothing)
 	ck_assert_int_eq(together(), -1);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("gpu_stream");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_run_that_measures_no_storage_does_nothing);
-	tcase_add_test(tests, buffers_stream_from_the_host_at_the_copies_rate);
-	tcase_add_test(tests, a_word_that_changes_on_the_way_from_the_host_is_counted);
-	tcase_add_test(tests, a_rank_streams_its_part_of_the_bytes_from_the_disk);
-	tcase_add_test(tests, a_word_that_changes_on_the_way_from_the_disk_is_counted);
-	tcase_add_test(tests, the_direct_path_is_told);
-	tcase_add_loop_test(tests, a_cufile_that_cannot_do_it_is_null_with_the_reason, 0, 3);
-	tcase_add_test(tests, without_a_folder_nothing_comes_from_the_disk);
-	tcase_add_test(tests, little_memory_on_the_gpu_takes_a_smaller_file);
-	tcase_add_test(tests, a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone);
-	tcase_add_loop_test(tests, no_room_or_no_pinned_memory_is_an_error_that_leaves_nothing, 0, 2);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

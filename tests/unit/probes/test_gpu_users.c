@@ -168,7 +168,7 @@ static const char *names(const char *when)
 	return sample->value.type == MUSTER_STRING ? sample->value.string : sample->reason;
 }
 
-START_TEST(a_gpu_without_other_programs_has_none)
+TEST(a_gpu_without_other_programs_has_none)
 {
 	begin_and_run();
 	add(US, 518);
@@ -183,9 +183,8 @@ START_TEST(a_gpu_without_other_programs_has_none)
 	ck_assert_int_eq(script.memory_readings, 1); /* without waiting */
 	fake_complete(context, NULL);
 }
-END_TEST
 
-START_TEST(a_stranger_is_named_with_user_and_memory)
+TEST(a_stranger_is_named_with_user_and_memory)
 {
 	char expected[128];
 	fake_file(context, "/proc/1253/comm", "python3\n");
@@ -198,9 +197,8 @@ START_TEST(a_stranger_is_named_with_user_and_memory)
 	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 21072);
 	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 8);
 }
-END_TEST
 
-START_TEST(a_program_that_cannot_be_named_is_a_stranger_too)
+TEST(a_program_that_cannot_be_named_is_a_stranger_too)
 {
 	add(1253, UNKNOWN); /* of another PID namespace, or hidden by hidepid */
 	script.used_mib = 30000;
@@ -208,18 +206,16 @@ START_TEST(a_program_that_cannot_be_named_is_a_stranger_too)
 	ck_assert_str_eq(names("start"), "1253 ? memory not known");
 	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 0);
 }
-END_TEST
 
-START_TEST(a_name_is_one_printable_word)
+TEST(a_name_is_one_printable_word)
 {
 	fake_file(context, "/proc/7/comm", "Web \x1b[1m\xc3\xa9\n");
 	add(7, 1);
 	begin_and_run();
 	ck_assert_ptr_nonnull(strstr(names("start"), "7 Web__[1m__ "));
 }
-END_TEST
 
-START_TEST(of_many_strangers_the_first_sixteen_are_named)
+TEST(of_many_strangers_the_first_sixteen_are_named)
 {
 	for (unsigned int i = 0; i < 20; i++)
 		add(100 + i, 10);
@@ -228,9 +224,8 @@ START_TEST(of_many_strangers_the_first_sixteen_are_named)
 	ck_assert_ptr_nonnull(strstr(names("start"), "115 ? 10 MiB; and 4 more"));
 	ck_assert_ptr_null(strstr(names("start"), "116 ?"));
 }
-END_TEST
 
-START_TEST(a_stranger_that_comes_later_is_found_at_the_end)
+TEST(a_stranger_that_comes_later_is_found_at_the_end)
 {
 	fake_file(context, "/proc/5/comm", "early\n");
 	fake_file(context, "/proc/9/comm", "late\n");
@@ -244,9 +239,8 @@ START_TEST(a_stranger_that_comes_later_is_found_at_the_end)
 	ck_assert_ptr_nonnull(strstr(names("end"), "9 late "));
 	ck_assert_ptr_null(strstr(names("end"), "early"));
 }
-END_TEST
 
-START_TEST(programs_of_the_same_file_are_no_strangers)
+TEST(programs_of_the_same_file_are_no_strangers)
 {
 	char path[PATH_MAX];
 	fake_file(context, "/proc/31", NULL);
@@ -259,9 +253,8 @@ START_TEST(programs_of_the_same_file_are_no_strangers)
 	ck_assert_double_eq(strangers("start"), 1);
 	ck_assert_ptr_nonnull(strstr(names("start"), "32 ?"));
 }
-END_TEST
 
-START_TEST(a_process_that_has_ended_does_not_count_at_the_end)
+TEST(a_process_that_has_ended_does_not_count_at_the_end)
 {
 	begin_and_run();
 	add(US, 518);
@@ -269,9 +262,8 @@ START_TEST(a_process_that_has_ended_does_not_count_at_the_end)
 	finish();
 	ck_assert_double_eq(strangers("end"), 0);
 }
-END_TEST
 
-START_TEST(a_process_that_proc_hides_counts_at_the_end)
+TEST(a_process_that_proc_hides_counts_at_the_end)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/proc/1/comm", context->root);
@@ -284,9 +276,8 @@ START_TEST(a_process_that_proc_hides_counts_at_the_end)
 	finish();
 	ck_assert_double_eq(strangers("end"), 1);
 }
-END_TEST
 
-START_TEST(pids_of_another_namespace_say_nothing_at_the_end)
+TEST(pids_of_another_namespace_say_nothing_at_the_end)
 {
 	begin_and_run();
 	add(999, 518);
@@ -294,9 +285,8 @@ START_TEST(pids_of_another_namespace_say_nothing_at_the_end)
 	ck_assert_int_eq(at("gpu.foreign_processes", "end")->value.type, MUSTER_NULL);
 	ck_assert_ptr_nonnull(strstr(names("end"), "another PID namespace"));
 }
-END_TEST
 
-START_TEST(without_lists_there_are_the_reasons)
+TEST(without_lists_there_are_the_reasons)
 {
 	script.compute_result = NVML_ERROR_NOT_SUPPORTED;
 	script.memory_result = NVML_ERROR_NOT_SUPPORTED;
@@ -311,17 +301,15 @@ START_TEST(without_lists_there_are_the_reasons)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.utilisation_before", BUS_ID), "Utilization"));
 	fake_complete(context, NULL);
 }
-END_TEST
 
-START_TEST(an_old_driver_counts_no_reserve)
+TEST(an_old_driver_counts_no_reserve)
 {
 	script.memory_result = NVML_ERROR_FUNCTION_NOT_FOUND;
 	begin_and_run();
 	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 77);
 }
-END_TEST
 
-START_TEST(memory_that_no_process_has_is_a_strangers)
+TEST(memory_that_no_process_has_is_a_strangers)
 {
 	add(5, 2000);
 	script.used_mib = 5000;
@@ -329,36 +317,32 @@ START_TEST(memory_that_no_process_has_is_a_strangers)
 	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 3000);
 	ck_assert_int_le(script.memory_readings, 6); /* it stays: half a second is enough */
 }
-END_TEST
 
-START_TEST(memory_of_a_job_that_has_just_ended_is_waited_for)
+TEST(memory_of_a_job_that_has_just_ended_is_waited_for)
 {
 	script.used_mib = 10000;
 	script.freed_mib = 3000;
 	begin_and_run();
 	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 1000);
 }
-END_TEST
 
-START_TEST(memory_that_never_stops_falling_is_not_waited_for)
+TEST(memory_that_never_stops_falling_is_not_waited_for)
 {
 	script.used_mib = 80000;
 	script.freed_mib = 1;
 	begin_and_run();
 	ck_assert_int_eq(script.memory_readings, 20);
 }
-END_TEST
 
-START_TEST(a_busy_gpu_is_asked_again)
+TEST(a_busy_gpu_is_asked_again)
 {
 	script.percent = 90;
 	begin_and_run();
 	ck_assert_double_eq(fake_number(context, "gpu.utilisation_before", BUS_ID), 0.9);
 	ck_assert_int_eq(script.busy_readings, 12);
 }
-END_TEST
 
-START_TEST(a_display_server_is_no_stranger)
+TEST(a_display_server_is_no_stranger)
 {
 	script.graphics[0] = (nvmlProcessInfo_v2_t){ .pid = 40, .usedGpuMemory = 60 * MIB };
 	script.graphics[1] = (nvmlProcessInfo_v2_t){ .pid = 41, .usedGpuMemory = 600 * MIB };
@@ -369,7 +353,6 @@ START_TEST(a_display_server_is_no_stranger)
 	begin_and_run();
 	ck_assert_double_eq(strangers("start"), 2);
 }
-END_TEST
 
 static const struct {
 	const char *variable, *value, *uuid, *process, *sharing;
@@ -394,7 +377,7 @@ static nvmlReturn_t no_instances(nvmlDevice_t of, unsigned int *count)
 	return NVML_SUCCESS;
 }
 
-START_TEST(sharing_is_found)
+TEST_EACH(sharing_is_found, sharings)
 {
 	scripted_nvml.nvmlDeviceGetMaxMigDeviceCount = no_instances;
 	fake_file(context, "/tmp/mps/control", "");
@@ -418,7 +401,6 @@ START_TEST(sharing_is_found)
 	if (sharings[_i].process)
 		ck_assert_ptr_nonnull(strstr(names("start"), sharings[_i].process));
 }
-END_TEST
 
 static const struct {
 	int coherent;
@@ -432,7 +414,7 @@ static const struct {
 	{ 1, "CoherentGPUMemoryMode: \"driver\"\n", true },
 };
 
-START_TEST(memory_of_the_system_says_nothing)
+TEST_EACH(memory_of_the_system_says_nothing, memories)
 {
 	script.coherent = memories[_i].coherent;
 	script.used_mib = 500;
@@ -444,9 +426,8 @@ START_TEST(memory_of_the_system_says_nothing)
 	else
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.foreign_memory_mib", BUS_ID), "the system's"));
 }
-END_TEST
 
-START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
+TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 {
 	struct muster_error err;
 	context->gpu.has_nvml = false;
@@ -457,32 +438,5 @@ START_TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 	ck_assert_int_eq(muster_probe_gpu_users.finish(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("gpu_users");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 20);
-	tcase_add_test(tcase, a_gpu_without_other_programs_has_none);
-	tcase_add_test(tcase, a_stranger_is_named_with_user_and_memory);
-	tcase_add_test(tcase, a_program_that_cannot_be_named_is_a_stranger_too);
-	tcase_add_test(tcase, a_name_is_one_printable_word);
-	tcase_add_test(tcase, of_many_strangers_the_first_sixteen_are_named);
-	tcase_add_test(tcase, a_stranger_that_comes_later_is_found_at_the_end);
-	tcase_add_test(tcase, programs_of_the_same_file_are_no_strangers);
-	tcase_add_test(tcase, a_process_that_has_ended_does_not_count_at_the_end);
-	tcase_add_test(tcase, a_process_that_proc_hides_counts_at_the_end);
-	tcase_add_test(tcase, pids_of_another_namespace_say_nothing_at_the_end);
-	tcase_add_test(tcase, without_lists_there_are_the_reasons);
-	tcase_add_test(tcase, an_old_driver_counts_no_reserve);
-	tcase_add_test(tcase, memory_that_no_process_has_is_a_strangers);
-	tcase_add_test(tcase, memory_of_a_job_that_has_just_ended_is_waited_for);
-	tcase_add_test(tcase, memory_that_never_stops_falling_is_not_waited_for);
-	tcase_add_test(tcase, a_busy_gpu_is_asked_again);
-	tcase_add_test(tcase, a_display_server_is_no_stranger);
-	tcase_add_loop_test(tcase, sharing_is_found, 0, LENGTH(sharings));
-	tcase_add_loop_test(tcase, memory_of_the_system_says_nothing, 0, LENGTH(memories));
-	tcase_add_test(tcase, a_gpu_that_nvml_does_not_show_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 20)

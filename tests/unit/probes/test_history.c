@@ -79,7 +79,7 @@ static const struct muster_sample *sample_with(const char *metric, const char *l
 	return found;
 }
 
-START_TEST(a_healthy_node_has_a_log_and_no_events)
+TEST(a_healthy_node_has_a_log_and_no_events)
 {
 	boot();
 	log_line(HOUR, "usb 1-1: new high-speed USB device number 2 using xhci_hcd");
@@ -92,9 +92,8 @@ START_TEST(a_healthy_node_has_a_log_and_no_events)
 	finish();
 	ck_assert_uint_eq(context->samples.count, 4);
 }
-END_TEST
 
-START_TEST(a_node_whose_log_cannot_be_read_says_why_and_nothing_else)
+TEST(a_node_whose_log_cannot_be_read_says_why_and_nothing_else)
 {
 	struct muster_error err;
 	ck_assert_int_eq(muster_probe_history.run(&context->ctx, &err), 0);
@@ -105,9 +104,8 @@ START_TEST(a_node_whose_log_cannot_be_read_says_why_and_nothing_else)
 	ck_assert_int_eq(muster_probe_history.finish(&context->ctx, &err), 0);
 	ck_assert_uint_eq(context->samples.count, 4);
 }
-END_TEST
 
-START_TEST(an_event_has_its_age_its_count_and_its_newest_line)
+TEST(an_event_has_its_age_its_count_and_its_newest_line)
 {
 	boot();
 	log_line(3 * HOUR, "NVRM: Xid (PCI:0001:00:00): 94, pid=1, name=old, Contained");
@@ -126,7 +124,6 @@ START_TEST(an_event_has_its_age_its_count_and_its_newest_line)
 		"EXT4-fs (md0): Remounting filesystem read-only");
 	fake_complete(context, NULL);
 }
-END_TEST
 
 /* A GPU on the bus with the driver bound, which a cgroup may keep from this process: then it has no device node. */
 static void put_gpu(const char *bus_id, int minor, bool hidden)
@@ -146,7 +143,7 @@ static void put_gpu(const char *bus_id, int minor, bool hidden)
 		fake_file(context, path, "");
 }
 
-START_TEST(another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone)
+TEST(another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone)
 {
 	put_gpu("0001:00:00.0", 0, false);
 	put_gpu("0002:00:00.0", 1, true);
@@ -162,9 +159,8 @@ START_TEST(another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone)
 		ck_assert_str_eq(muster_label_string(sample->labels, sample->label_count, "of"), of[i - 1]);
 	}
 }
-END_TEST
 
-START_TEST(that_another_jobs_gpu_was_lost_is_left_out)
+TEST(that_another_jobs_gpu_was_lost_is_left_out)
 {
 	put_gpu("0001:00:00.0", 0, false);
 	put_gpu("0002:00:00.0", 1, true);
@@ -176,9 +172,8 @@ START_TEST(that_another_jobs_gpu_was_lost_is_left_out)
 	sample_with("node.kernel_event_count", "device", "0001:00:00.0");
 	sample_with("node.kernel_event_count", "device", "0003:00:00.0");
 }
-END_TEST
 
-START_TEST(what_comes_during_the_run_is_told_at_its_end)
+TEST(what_comes_during_the_run_is_told_at_its_end)
 {
 	boot();
 	log_line(HOUR, "NVRM: Xid (PCI:0001:00:00): 94, pid=1, Contained");
@@ -191,9 +186,8 @@ START_TEST(what_comes_during_the_run_is_told_at_its_end)
 	ck_assert_double_eq(sample_with("node.xid_count", "when", "before")->value.number, 1);
 	ck_assert_double_eq(sample_with("node.xid_count", "when", "during")->value.number, 2);
 }
-END_TEST
 
-START_TEST(what_came_between_the_start_of_the_run_and_the_probe_is_of_the_run)
+TEST(what_came_between_the_start_of_the_run_and_the_probe_is_of_the_run)
 {
 	boot();
 	log_line(0, "NVRM: Xid (PCI:0001:00:00): 79, pid=2, GPU has fallen off the bus.");
@@ -202,10 +196,9 @@ START_TEST(what_came_between_the_start_of_the_run_and_the_probe_is_of_the_run)
 	finish();
 	ck_assert_double_eq(sample_with("node.xid_count", "when", "during")->value.number, 1);
 }
-END_TEST
 
 /* Each test case runs in a process of its own, so that nothing is left of `run` here. */
-START_TEST(a_worker_that_replaced_another_one_tells_only_what_is_of_the_run)
+TEST(a_worker_that_replaced_another_one_tells_only_what_is_of_the_run)
 {
 	boot();
 	log_line(10 * HOUR, "NVRM: Xid (PCI:0001:00:00): 94, pid=1, Contained");
@@ -215,9 +208,8 @@ START_TEST(a_worker_that_replaced_another_one_tells_only_what_is_of_the_run)
 	sample_with("node.xid_count", "gpu", "0002:00:00.0");
 	sample_with("node.xid_count", "when", "during");
 }
-END_TEST
 
-START_TEST(of_a_flood_the_samples_are_bounded_and_the_rest_is_counted)
+TEST(of_a_flood_the_samples_are_bounded_and_the_rest_is_counted)
 {
 	enum { DEVICES = 1000, KEPT = 64 };
 	boot();
@@ -227,20 +219,5 @@ START_TEST(of_a_flood_the_samples_are_bounded_and_the_rest_is_counted)
 	ck_assert_uint_eq(fake_count(context, "node.kernel_event_count"), KEPT);
 	ck_assert_double_eq(fake_number(context, "node.kernel_events_left_out", NULL), DEVICES - KEPT);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("history");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_healthy_node_has_a_log_and_no_events);
-	tcase_add_test(tcase, a_node_whose_log_cannot_be_read_says_why_and_nothing_else);
-	tcase_add_test(tcase, an_event_has_its_age_its_count_and_its_newest_line);
-	tcase_add_test(tcase, another_jobs_gpu_is_told_from_ours_and_from_one_that_is_gone);
-	tcase_add_test(tcase, that_another_jobs_gpu_was_lost_is_left_out);
-	tcase_add_test(tcase, what_comes_during_the_run_is_told_at_its_end);
-	tcase_add_test(tcase, what_came_between_the_start_of_the_run_and_the_probe_is_of_the_run);
-	tcase_add_test(tcase, a_worker_that_replaced_another_one_tells_only_what_is_of_the_run);
-	tcase_add_test(tcase, of_a_flood_the_samples_are_bounded_and_the_rest_is_counted);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -61,7 +61,7 @@ static void measure(void)
 	ck_assert_str_eq(context->steps, "read files of the kernel\ncuDeviceGetAttribute\n");
 }
 
-START_TEST(a_plain_kernel_has_a_value_for_everything)
+TEST(a_plain_kernel_has_a_value_for_everything)
 {
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.memlock_mib", NULL), 8);
@@ -76,7 +76,6 @@ START_TEST(a_plain_kernel_has_a_value_for_everything)
 	ck_assert_str_eq(fake_string(context, "node.gdr_path", NULL), "dma-buf");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.iommu", NULL), "shows no NVIDIA GPU"));
 }
-END_TEST
 
 static const struct {
 	const char *soft;
@@ -90,7 +89,7 @@ static const struct {
 	{ "12x", -1 },
 };
 
-START_TEST(a_limit_of_locked_memory_is_a_number_or_the_whole_memory)
+TEST_EACH(a_limit_of_locked_memory_is_a_number_or_the_whole_memory, limits)
 {
 	char text[128];
 	snprintf(text, sizeof text, LIMIT, limits[_i].soft);
@@ -101,7 +100,6 @@ START_TEST(a_limit_of_locked_memory_is_a_number_or_the_whole_memory)
 	else
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.memlock_mib", NULL), "not a limit"));
 }
-END_TEST
 
 static const struct {
 	const char *mounts;
@@ -120,7 +118,7 @@ static const struct {
 	{ "", 0, "nothing is mounted on /dev/shm" },
 };
 
-START_TEST(the_size_of_shared_memory_is_that_of_its_mount)
+TEST_EACH(the_size_of_shared_memory_is_that_of_its_mount, mounts)
 {
 	fake_file(context, "/proc/self/mountinfo", mounts[_i].mounts);
 	measure();
@@ -129,9 +127,8 @@ START_TEST(the_size_of_shared_memory_is_that_of_its_mount)
 	else
 		ck_assert_double_eq(fake_number(context, "node.shm_mib", NULL), mounts[_i].mib);
 }
-END_TEST
 
-START_TEST(huge_pages_have_sizes_and_a_setting)
+TEST(huge_pages_have_sizes_and_a_setting)
 {
 	fake_file(context, "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "1024\n");
 	fake_file(context, "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "2\n");
@@ -144,7 +141,6 @@ START_TEST(huge_pages_have_sizes_and_a_setting)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.transparent_hugepages", NULL), "names no setting"));
 }
-END_TEST
 
 static void put_policy(int number, const char *governor)
 {
@@ -155,7 +151,7 @@ static void put_policy(int number, const char *governor)
 	fake_file(context, path, "acpi-cpufreq\n");
 }
 
-START_TEST(governors_are_counted_where_they_differ)
+TEST(governors_are_counted_where_they_differ)
 {
 	fake_file(context, "/sys/devices/system/cpu/cpufreq/ondemand/rate", "1\n");
 	put_policy(0, "performance\n");
@@ -166,7 +162,6 @@ START_TEST(governors_are_counted_where_they_differ)
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.cpu_governor", NULL), "acpi-cpufreq: performance 2, powersave 1");
 }
-END_TEST
 
 static void put_gpu(const char *bus_id, const char *iommu_type)
 {
@@ -189,16 +184,15 @@ static const struct {
 	{ "DMA\n", "identity\n", "translated and passthrough" },
 };
 
-START_TEST(the_iommu_is_that_of_the_gpus)
+TEST_EACH(the_iommu_is_that_of_the_gpus, iommus)
 {
 	put_gpu("0001:00:00.0", iommus[_i].first);
 	put_gpu("0002:00:00.0", iommus[_i].second);
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.iommu", NULL), iommus[_i].text);
 }
-END_TEST
 
-START_TEST(acs_is_read_above_gpus_and_adapters)
+TEST(acs_is_read_above_gpus_and_adapters)
 {
 	char path[512];
 	put_gpu("0001:00:00.0", NULL);
@@ -215,7 +209,6 @@ START_TEST(acs_is_read_above_gpus_and_adapters)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.acs_enabled", NULL), "only root can read"));
 }
-END_TEST
 
 static const struct {
 	const char *module;
@@ -231,7 +224,7 @@ static const struct {
 	{ NULL, CUDA_ERROR_UNKNOWN, 0, NULL },
 };
 
-START_TEST(network_adapters_reach_gpu_memory_by_dma_buf_or_a_module)
+TEST_EACH(network_adapters_reach_gpu_memory_by_dma_buf_or_a_module, paths)
 {
 	script.result = paths[_i].result;
 	script.dma_buf = paths[_i].dma_buf;
@@ -243,9 +236,8 @@ START_TEST(network_adapters_reach_gpu_memory_by_dma_buf_or_a_module)
 	else
 		ck_assert_str_eq(fake_reason(context, "node.gdr_path", NULL), "cuDeviceGetAttribute: result 999");
 }
-END_TEST
 
-START_TEST(without_a_gpu_or_cuda_the_path_is_not_known)
+TEST(without_a_gpu_or_cuda_the_path_is_not_known)
 {
 	context->gpu.cuda_device = -1;
 	measure();
@@ -255,9 +247,8 @@ START_TEST(without_a_gpu_or_cuda_the_path_is_not_known)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gdr_path", NULL), "libcuda.so.1"));
 }
-END_TEST
 
-START_TEST(the_module_of_the_adapters_tells_where_it_comes_from)
+TEST(the_module_of_the_adapters_tells_where_it_comes_from)
 {
 	fake_file(context, "/sys/module/mlx5_core/refcnt", "1\n");
 	measure();
@@ -266,7 +257,6 @@ START_TEST(the_module_of_the_adapters_tells_where_it_comes_from)
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.ofed_version", NULL), "24.10-1.1.4");
 }
-END_TEST
 
 static const struct {
 	const char *file, *text, *name;
@@ -281,16 +271,15 @@ static const struct {
 	{ "/proc/self/mountinfo", "22 1 8:1 / /srv/enroot rw - xfs /dev/sda1 rw\n", "none" },
 };
 
-START_TEST(a_container_is_known_by_what_it_leaves)
+TEST_EACH(a_container_is_known_by_what_it_leaves, containers)
 {
 	fake_file(context, containers[_i].file, containers[_i].text);
 	setenv("APPTAINER_CONTAINER", "1", 1); /* of this process, not of the other root */
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.container", NULL), containers[_i].name);
 }
-END_TEST
 
-START_TEST(variables_tell_of_the_own_root)
+TEST(variables_tell_of_the_own_root)
 {
 	static const char *const variables[][2] = { { "KUBERNETES_SERVICE_HOST", "kubernetes" },
 		{ "SINGULARITY_CONTAINER", "apptainer" }, { "APPTAINER_CONTAINER", "apptainer" } };
@@ -302,32 +291,12 @@ START_TEST(variables_tell_of_the_own_root)
 		ck_assert_str_eq(muster_container_name("", name, sizeof name), variables[i][1]);
 	}
 }
-END_TEST
 
-START_TEST(a_load_that_is_no_number_is_null)
+TEST(a_load_that_is_no_number_is_null)
 {
 	fake_file(context, "/proc/loadavg", "high\n");
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.load_average", NULL), "is no load average"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("host");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_plain_kernel_has_a_value_for_everything);
-	tcase_add_loop_test(tcase, a_limit_of_locked_memory_is_a_number_or_the_whole_memory, 0, LENGTH(limits));
-	tcase_add_loop_test(tcase, the_size_of_shared_memory_is_that_of_its_mount, 0, LENGTH(mounts));
-	tcase_add_test(tcase, huge_pages_have_sizes_and_a_setting);
-	tcase_add_test(tcase, governors_are_counted_where_they_differ);
-	tcase_add_loop_test(tcase, the_iommu_is_that_of_the_gpus, 0, LENGTH(iommus));
-	tcase_add_test(tcase, acs_is_read_above_gpus_and_adapters);
-	tcase_add_loop_test(tcase, network_adapters_reach_gpu_memory_by_dma_buf_or_a_module, 0, LENGTH(paths));
-	tcase_add_test(tcase, without_a_gpu_or_cuda_the_path_is_not_known);
-	tcase_add_test(tcase, the_module_of_the_adapters_tells_where_it_comes_from);
-	tcase_add_loop_test(tcase, a_container_is_known_by_what_it_leaves, 0, LENGTH(containers));
-	tcase_add_test(tcase, variables_tell_of_the_own_root);
-	tcase_add_test(tcase, a_load_that_is_no_number_is_null);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -72,7 +72,7 @@ static const struct muster_sample *numa(double number)
 	ck_abort_msg("no NUMA node %g", number);
 }
 
-START_TEST(every_numa_node_has_its_bandwidth)
+TEST(every_numa_node_has_its_bandwidth)
 {
 	start("numa:2 core:3 pu:2");
 	measure();
@@ -86,9 +86,8 @@ START_TEST(every_numa_node_has_its_bandwidth)
 	ck_assert_ptr_nonnull(strstr(context->steps, "triad on 2 NUMA nodes\n"));
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(cores_that_others_have_leave_one_numa_node_open)
+TEST(cores_that_others_have_leave_one_numa_node_open)
 {
 	start("numa:2 core:2 pu:2");
 	scripted.barred_from = 6;
@@ -98,9 +97,8 @@ START_TEST(cores_that_others_have_leave_one_numa_node_open)
 	ck_assert_str_eq(fake_reason(context, "node.stream_triad_gbps", NULL), numa(1)->reason);
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(memory_that_cannot_be_bound_is_no_measure)
+TEST(memory_that_cannot_be_bound_is_no_measure)
 {
 	start("numa:2 core:1 pu:1");
 	scripted.refusal = EPERM;
@@ -109,9 +107,8 @@ START_TEST(memory_that_cannot_be_bound_is_no_measure)
 	ck_assert_str_eq(numa(0)->reason, "memory cannot be bound to NUMA node 0: Operation not permitted");
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(a_single_numa_node_needs_no_binding)
+TEST(a_single_numa_node_needs_no_binding)
 {
 	start("numa:1 core:2 pu:1");
 	scripted.refusal = EPERM;
@@ -120,18 +117,16 @@ START_TEST(a_single_numa_node_needs_no_binding)
 	ck_assert_double_gt(fake_number(context, "node.stream_triad_gbps", NULL), 0);
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(cpus_without_cores_do_too)
+TEST(cpus_without_cores_do_too)
 {
 	start("numa:1 pu:2");
 	measure();
 	ck_assert_double_gt(fake_number(context, "node.stream_triad_gbps", NULL), 0);
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(with_others_on_the_node_nothing_is_measured)
+TEST(with_others_on_the_node_nothing_is_measured)
 {
 	start("numa:1 core:1 pu:1");
 	context->ctx.env.shared = true;
@@ -139,9 +134,8 @@ START_TEST(with_others_on_the_node_nothing_is_measured)
 	ck_assert_str_eq(numa(0)->reason, "other programs may use the memory of this node");
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(a_limit_of_cpu_time_is_no_slow_memory)
+TEST(a_limit_of_cpu_time_is_no_slow_memory)
 {
 	start("numa:2 core:2 pu:2");
 	fake_file(context, "/proc/self/cgroup", "0::/job\n");
@@ -162,9 +156,8 @@ START_TEST(a_limit_of_cpu_time_is_no_slow_memory)
 	ck_assert_str_eq(numa(0)->reason, "the cgroup of this process has the CPU time of 2 of 4 cores");
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(only_a_run_that_measures_the_path_of_the_data_does)
+TEST(only_a_run_that_measures_the_path_of_the_data_does)
 {
 	struct muster_error err;
 	start("numa:1 core:1 pu:1");
@@ -173,9 +166,8 @@ START_TEST(only_a_run_that_measures_the_path_of_the_data_does)
 	ck_assert_uint_eq(context->samples.count, 0);
 	fake_free(context);
 }
-END_TEST
 
-START_TEST(a_node_that_does_not_tell_its_memory_is_an_error)
+TEST(a_node_that_does_not_tell_its_memory_is_an_error)
 {
 	struct muster_error err;
 	start("numa:1 core:1 pu:1");
@@ -184,19 +176,5 @@ START_TEST(a_node_that_does_not_tell_its_memory_is_an_error)
 	ck_assert_ptr_nonnull(strstr(err.text, "MemAvailable"));
 	fake_free(context);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("host_memory");
-	tcase_add_test(tcase, every_numa_node_has_its_bandwidth);
-	tcase_add_test(tcase, cores_that_others_have_leave_one_numa_node_open);
-	tcase_add_test(tcase, memory_that_cannot_be_bound_is_no_measure);
-	tcase_add_test(tcase, a_single_numa_node_needs_no_binding);
-	tcase_add_test(tcase, cpus_without_cores_do_too);
-	tcase_add_test(tcase, with_others_on_the_node_nothing_is_measured);
-	tcase_add_test(tcase, a_limit_of_cpu_time_is_no_slow_memory);
-	tcase_add_test(tcase, only_a_run_that_measures_the_path_of_the_data_does);
-	tcase_add_test(tcase, a_node_that_does_not_tell_its_memory_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -209,7 +209,7 @@ static const struct {
 	{ "port.numa_node", NULL, 2 },
 };
 
-START_TEST(every_fact_of_a_port_is_read)
+TEST_EACH(every_fact_of_a_port_is_read, facts)
 {
 	measure();
 	if (facts[_i].text)
@@ -219,9 +219,8 @@ START_TEST(every_fact_of_a_port_is_read)
 	ck_assert(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"));
 	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1"));
 }
-END_TEST
 
-START_TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
+TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
 {
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
@@ -230,7 +229,6 @@ START_TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
 	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "Ethernet");
 	ck_assert_double_eq(fake_number(context, "port.rate_verbs_gbps", "mlx5_an0/1"), 40);
 }
-END_TEST
 
 static const struct {
 	const char *rate;
@@ -288,7 +286,7 @@ static const struct {
 	{ "200", "4: ACTIVE", 0, "the rate in sysfs is not in Gb/sec: \"200\"" },
 };
 
-START_TEST(the_limit_of_a_port_is_what_is_left_after_encoding)
+TEST_EACH(the_limit_of_a_port_is_what_is_left_after_encoding, limits)
 {
 	fake_file(context, PORT0 "/rate", limits[_i].rate);
 	fake_file(context, PORT0 "/state", limits[_i].state);
@@ -300,7 +298,6 @@ START_TEST(the_limit_of_a_port_is_what_is_left_after_encoding)
 	/* 40 Gb/s of Ethernet, which sysfs calls QDR, are 40 Gb/s of data */
 	ck_assert_double_eq(fake_number(context, "port.limit_gbps", "mlx5_an0/1"), 5);
 }
-END_TEST
 
 static void expect_number(const char *metric, double number)
 {
@@ -326,7 +323,7 @@ static const struct {
 	{ 64, 2, 6, "port.mtu_bytes", "ibv_query_port of mlx5_ib0/1: active_mtu is 6, which has no meaning here" },
 };
 
-START_TEST(a_code_without_a_meaning_is_named_as_the_reason)
+TEST_EACH(a_code_without_a_meaning_is_named_as_the_reason, codes)
 {
 	script.attr.active_speed = (uint8_t)codes[_i].speed;
 	script.attr.active_width = (uint8_t)codes[_i].width;
@@ -334,18 +331,16 @@ START_TEST(a_code_without_a_meaning_is_named_as_the_reason)
 	measure();
 	ck_assert_str_eq(fake_reason(context, codes[_i].metric, "mlx5_ib0/1"), codes[_i].why);
 }
-END_TEST
 
-START_TEST(every_mtu_is_in_bytes)
+TEST_LOOP(every_mtu_is_in_bytes, 0, 5)
 {
 	static const double bytes[] = { 256, 512, 1024, 2048, 4096 };
 	script.attr.active_mtu = (enum ibv_mtu)(IBV_MTU_256 + _i);
 	measure();
 	ck_assert_double_eq(fake_number(context, "port.mtu_bytes", "mlx5_ib0/1"), bytes[_i]);
 }
-END_TEST
 
-START_TEST(the_rate_comes_from_both_sides_and_is_compared)
+TEST_EACH(the_rate_comes_from_both_sides_and_is_compared, rates)
 {
 	fake_file(context, PORT0 "/rate", rates[_i].rate);
 	script.attr.active_speed = (uint8_t)rates[_i].speed;
@@ -358,7 +353,6 @@ START_TEST(the_rate_comes_from_both_sides_and_is_compared)
 	else
 		ck_assert_int_eq(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"), rates[_i].agrees);
 }
-END_TEST
 
 static const struct {
 	const char *keys[3];
@@ -376,7 +370,7 @@ static const struct {
 	{ { "0x8012", "0x0012", "0x8002" }, "0x8012 0x0012 0x8002", true, "0x0002 0x0012" },
 };
 
-START_TEST(keys_tell_membership_and_partitions)
+TEST_EACH(keys_tell_membership_and_partitions, pkeys)
 {
 	for (int i = 0; i < 3; i++) {
 		char path[256];
@@ -388,7 +382,6 @@ START_TEST(keys_tell_membership_and_partitions)
 	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
 	ck_assert_str_eq(fake_string(context, "port.partitions", "mlx5_ib0/1"), pkeys[_i].partitions);
 }
-END_TEST
 
 static double counter_of(const char *metric, const char *port, const char *counter)
 {
@@ -397,7 +390,7 @@ static double counter_of(const char *metric, const char *port, const char *count
 	return sample->value.number;
 }
 
-START_TEST(the_increase_of_a_counter_is_what_came_since_the_start)
+TEST(the_increase_of_a_counter_is_what_came_since_the_start)
 {
 	struct muster_error err;
 	measure();
@@ -417,9 +410,8 @@ START_TEST(the_increase_of_a_counter_is_what_came_since_the_start)
 			"at the start"));
 	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_an0/1", "link_downed"), 0);
 }
-END_TEST
 
-START_TEST(a_port_without_counters_says_so_once)
+TEST(a_port_without_counters_says_so_once)
 {
 	struct muster_error err;
 	static const char *const files[] = { "counters/link_downed", "counters/symbol_error",
@@ -434,9 +426,8 @@ START_TEST(a_port_without_counters_says_so_once)
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
 	ck_assert_ptr_nonnull(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "none")->reason);
 }
-END_TEST
 
-START_TEST(a_replaced_worker_does_not_invent_an_increase)
+TEST(a_replaced_worker_does_not_invent_an_increase)
 {
 	struct muster_error err = { 0 };
 	ck_assert_msg(muster_probe_ib_link.finish(&context->ctx, &err) == 0, "%s", err.text);
@@ -450,7 +441,6 @@ START_TEST(a_replaced_worker_does_not_invent_an_increase)
 		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error");
 	ck_assert_str_eq(sample->reason, "the worker that read symbol_error at the start was replaced");
 }
-END_TEST
 
 static const struct {
 	enum muster_profile profile;
@@ -468,7 +458,7 @@ static const struct {
 	{ MUSTER_STANDARD, "4: ACTIVE\n", -1, 0, "ACTIVE" },
 };
 
-START_TEST(a_port_is_given_time_to_become_active_and_then_told_as_it_is)
+TEST_EACH(a_port_is_given_time_to_become_active_and_then_told_as_it_is, waits)
 {
 	context->ctx.env.profile = waits[_i].profile;
 	fake_file(context, PORT0 "/state", waits[_i].state);
@@ -480,9 +470,8 @@ START_TEST(a_port_is_given_time_to_become_active_and_then_told_as_it_is)
 	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), waits[_i].found);
 	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_an0/1"), "INIT");
 }
-END_TEST
 
-START_TEST(a_port_that_is_down_is_told_with_its_physical_state)
+TEST(a_port_that_is_down_is_told_with_its_physical_state)
 {
 	fake_file(context, PORT0 "/state", "1: DOWN\n");
 	fake_file(context, PORT0 "/phys_state", "2: Polling\n");
@@ -490,7 +479,6 @@ START_TEST(a_port_that_is_down_is_told_with_its_physical_state)
 	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "DOWN");
 	ck_assert_str_eq(fake_string(context, "port.phys_state", "mlx5_ib0/1"), "Polling");
 }
-END_TEST
 
 /* What only libibverbs tells is null with its reason; the rest stands. */
 static void expect_no_verbs(const char *part)
@@ -504,40 +492,36 @@ static void expect_no_verbs(const char *part)
 	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "ACTIVE");
 }
 
-START_TEST(a_device_that_cannot_be_opened_is_null_with_errno)
+TEST(a_device_that_cannot_be_opened_is_null_with_errno)
 {
 	script.open_errno = EACCES;
 	measure();
 	expect_no_verbs("ibv_open_device of mlx5_ib0: Permission denied");
 }
-END_TEST
 
-START_TEST(a_query_that_fails_leaves_no_half_answer)
+TEST(a_query_that_fails_leaves_no_half_answer)
 {
 	script.query_result = EIO;
 	measure();
 	expect_no_verbs("ibv_query_port of mlx5_ib0/1: Input/output error");
 }
-END_TEST
 
-START_TEST(a_device_that_libibverbs_does_not_list_is_named)
+TEST(a_device_that_libibverbs_does_not_list_is_named)
 {
 	script.without_ib0 = true;
 	measure();
 	expect_no_verbs("libibverbs does not list mlx5_ib0");
 	ck_assert_double_eq(fake_number(context, "port.width", "mlx5_an0/1"), 4);
 }
-END_TEST
 
-START_TEST(a_list_that_fails_is_null_with_errno)
+TEST(a_list_that_fails_is_null_with_errno)
 {
 	script.list_errno = EPERM;
 	measure();
 	expect_no_verbs("ibv_get_device_list: Operation not permitted");
 }
-END_TEST
 
-START_TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
+TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
 {
 	struct muster_error err;
 	script.missing = true;
@@ -547,9 +531,8 @@ START_TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
 	expect_no_verbs("libibverbs.so.1 cannot be opened");
 	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
 }
-END_TEST
 
-START_TEST(an_unreadable_fact_is_null_and_names_the_file)
+TEST(an_unreadable_fact_is_null_and_names_the_file)
 {
 	char path[4096];
 	snprintf(path, sizeof path, "%s" IB0 "/fw_ver", context->root);
@@ -563,9 +546,8 @@ START_TEST(an_unreadable_fact_is_null_and_names_the_file)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.lid", "mlx5_ib0/1"), "not a whole number"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.numa_node", "mlx5_ib0/1"), "numa_node is -1"));
 }
-END_TEST
 
-START_TEST(the_numa_node_goes_with_the_pci_address)
+TEST(the_numa_node_goes_with_the_pci_address)
 {
 	char path[4096];
 	measure();
@@ -579,9 +561,10 @@ START_TEST(the_numa_node_goes_with_the_pci_address)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
 	ck_assert_double_eq(fake_sample(context, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
 }
-END_TEST
 
-START_TEST(a_node_without_rdma_has_no_ports_and_needs_no_library)
+static const struct test_fixture other_fixture = { .setup = setup, .teardown = teardown };
+
+TEST_WITH(a_node_without_rdma_has_no_ports_and_needs_no_library, .end = 3, .fixture = &other_fixture)
 {
 	static const struct {
 		bool missing, directory;
@@ -597,9 +580,8 @@ START_TEST(a_node_without_rdma_has_no_ports_and_needs_no_library)
 	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 0);
 	ck_assert_uint_eq(context->samples.count, 2);
 }
-END_TEST
 
-START_TEST(without_sysfs_nothing_is_counted)
+TEST_WITH(without_sysfs_nothing_is_counted, .end = 1, .fixture = &other_fixture)
 {
 	struct muster_error err;
 	char path[512];
@@ -609,9 +591,8 @@ START_TEST(without_sysfs_nothing_is_counted)
 	ck_assert_ptr_nonnull(strstr(err.text, "/sys/class"));
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
-START_TEST(each_step_names_its_device_or_port)
+TEST(each_step_names_its_device_or_port)
 {
 	struct muster_error err;
 	measure();
@@ -623,9 +604,8 @@ START_TEST(each_step_names_its_device_or_port)
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
 	ck_assert_str_eq(context->steps, "sysfs: read the error counters again\n");
 }
-END_TEST
 
-START_TEST(a_port_that_is_waited_for_is_one_step)
+TEST(a_port_that_is_waited_for_is_one_step)
 {
 	fake_file(context, PORT0 "/state", "2: INIT\n");
 	measure();
@@ -634,9 +614,8 @@ START_TEST(a_port_that_is_waited_for_is_one_step)
 	ck_assert_ptr_nonnull(found);
 	ck_assert_ptr_null(strstr(found + 1, wait));
 }
-END_TEST
 
-START_TEST(ports_are_numbers_and_their_layer_may_be_unknown)
+TEST(ports_are_numbers_and_their_layer_may_be_unknown)
 {
 	static const char *const others[] = { "0", "256", "x", "1x" };
 	char path[4096];
@@ -653,9 +632,8 @@ START_TEST(ports_are_numbers_and_their_layer_may_be_unknown)
 	const struct muster_sample *sample = fake_sample(context, "port.state", "mlx5_an0/1", NULL);
 	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "unknown");
 }
-END_TEST
 
-START_TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
+TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
 {
 	static const char *const both[] = { "port.pkeys", "port.full_member", "port.partitions" };
 	char path[4096];
@@ -670,9 +648,8 @@ START_TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_an0/1"), "/pkeys has no entries"));
 	}
 }
-END_TEST
 
-START_TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
+TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
 {
 	struct muster_error err;
 	fake_file(context, PORT0 "/counters/link_downed", "many\n");
@@ -684,9 +661,8 @@ START_TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
 		"/counters/link_downed"));
 	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "out_of_sequence"), 0);
 }
-END_TEST
 
-START_TEST(a_counter_that_starts_at_zero_may_increase)
+TEST(a_counter_that_starts_at_zero_may_increase)
 {
 	struct muster_error err;
 	measure();
@@ -694,18 +670,16 @@ START_TEST(a_counter_that_starts_at_zero_may_increase)
 	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
 	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "symbol_error"), 4);
 }
-END_TEST
 
-START_TEST(a_replaced_worker_of_a_node_without_ports_misses_nothing)
+TEST_WITH(a_replaced_worker_of_a_node_without_ports_misses_nothing, .end = 1, .fixture = &other_fixture)
 {
 	struct muster_error err = { 0 };
 	ck_assert_msg(muster_probe_ib_link.finish(&context->ctx, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
 /* A host with SR-IOV. In a machine that has only the virtual functions they are its devices. */
-START_TEST(virtual_functions_of_a_device_that_is_there_are_left_out)
+TEST_LOOP(virtual_functions_of_a_device_that_is_there_are_left_out, 0, 2)
 {
 	char path[128];
 	struct muster_error err;
@@ -720,49 +694,5 @@ START_TEST(virtual_functions_of_a_device_that_is_there_are_left_out)
 	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), _i ? 1 : 61);
 	ck_assert_uint_eq(fake_count(context, "port.state"), _i ? 2 : 62);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *ports = tcase_create("ports"), *none = tcase_create("no ports");
-	tcase_add_checked_fixture(ports, setup_ports, teardown);
-	tcase_add_loop_test(ports, every_fact_of_a_port_is_read, 0, LENGTH(facts));
-	tcase_add_test(ports, ports_are_told_apart_by_link_layer_and_not_by_name);
-	tcase_add_test(ports, the_numa_node_goes_with_the_pci_address);
-	tcase_add_loop_test(ports, the_rate_comes_from_both_sides_and_is_compared, 0, LENGTH(rates));
-	tcase_add_loop_test(
-		ports, the_limit_of_a_port_is_what_is_left_after_encoding, 0, (int)(sizeof limits / sizeof *limits));
-	tcase_add_loop_test(ports, a_code_without_a_meaning_is_named_as_the_reason, 0, LENGTH(codes));
-	tcase_add_loop_test(ports, every_mtu_is_in_bytes, 0, 5);
-	tcase_add_loop_test(ports, keys_tell_membership_and_partitions, 0, LENGTH(pkeys));
-	tcase_add_test(ports, the_increase_of_a_counter_is_what_came_since_the_start);
-	tcase_add_test(ports, a_port_without_counters_says_so_once);
-	tcase_add_test(ports, a_replaced_worker_does_not_invent_an_increase);
-	tcase_add_loop_test(ports, a_port_is_given_time_to_become_active_and_then_told_as_it_is, 0, LENGTH(waits));
-	tcase_add_test(ports, a_port_that_is_down_is_told_with_its_physical_state);
-	tcase_add_test(ports, a_device_that_cannot_be_opened_is_null_with_errno);
-	tcase_add_test(ports, a_query_that_fails_leaves_no_half_answer);
-	tcase_add_test(ports, a_device_that_libibverbs_does_not_list_is_named);
-	tcase_add_test(ports, a_list_that_fails_is_null_with_errno);
-	tcase_add_test(ports, without_the_library_sysfs_still_speaks_and_the_error_names_it);
-	tcase_add_test(ports, an_unreadable_fact_is_null_and_names_the_file);
-	tcase_add_test(ports, each_step_names_its_device_or_port);
-	tcase_add_test(ports, a_port_that_is_waited_for_is_one_step);
-	tcase_add_loop_test(ports, virtual_functions_of_a_device_that_is_there_are_left_out, 0, 2);
-	tcase_add_test(ports, ports_are_numbers_and_their_layer_may_be_unknown);
-	tcase_add_test(ports, pkeys_that_cannot_be_read_are_null_with_the_file);
-	tcase_add_test(ports, a_counter_that_cannot_be_read_is_null_with_the_file);
-	tcase_add_test(ports, a_counter_that_starts_at_zero_may_increase);
-	tcase_add_checked_fixture(none, setup, teardown);
-	tcase_add_loop_test(none, a_node_without_rdma_has_no_ports_and_needs_no_library, 0, 3);
-	tcase_add_test(none, without_sysfs_nothing_is_counted);
-	tcase_add_test(none, a_replaced_worker_of_a_node_without_ports_misses_nothing);
-	Suite *suite = suite_create("ib_link");
-	suite_add_tcase(suite, ports);
-	suite_add_tcase(suite, none);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = setup_ports, .teardown = teardown)

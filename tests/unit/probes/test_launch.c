@@ -72,7 +72,7 @@ static void measure(void)
 	ck_assert_msg(muster_probe_launch.run(&context->ctx, &err) == 0, "%s", err.text);
 }
 
-START_TEST(a_rank_of_srun_agrees_with_mpi)
+TEST(a_rank_of_srun_agrees_with_mpi)
 {
 	start_by_srun();
 	measure();
@@ -90,9 +90,8 @@ START_TEST(a_rank_of_srun_agrees_with_mpi)
 	ck_assert(fake_boolean(context, "node.gpus_as_slurm", NULL));
 	ck_assert_str_eq(fake_string(context, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
 }
-END_TEST
 
-START_TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
+TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
 {
 	start_by_srun();
 	context->ctx.env.rank = context->ctx.env.local_rank = 0;
@@ -102,18 +101,16 @@ START_TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
 	ck_assert_double_eq(fake_number(context, "rank.mpi_size", NULL), 1);
 	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
 }
-END_TEST
 
-START_TEST(ranks_in_another_order_than_slurms_are_a_difference)
+TEST(ranks_in_another_order_than_slurms_are_a_difference)
 {
 	start_by_srun();
 	setenv("SLURM_LOCALID", "2", 1);
 	measure();
 	ck_assert(!fake_boolean(context, "rank.mpi_as_slurm", NULL));
 }
-END_TEST
 
-START_TEST(a_missing_variable_leaves_the_comparison_open)
+TEST(a_missing_variable_leaves_the_comparison_open)
 {
 	start_by_srun();
 	unsetenv("SLURM_NTASKS");
@@ -123,9 +120,8 @@ START_TEST(a_missing_variable_leaves_the_comparison_open)
 	ck_assert_str_eq(fake_reason(context, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
 	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);
 }
-END_TEST
 
-START_TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
+TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
 {
 	start_by_srun();
 	setenv("SLURM_NTASKS", "32", 1);
@@ -134,7 +130,6 @@ START_TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
 	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
 	ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), 8);
 }
-END_TEST
 
 /* Ways to start that are not srun, as changes to the environment of a rank of srun; NULL removes a variable. */
 static const struct {
@@ -158,7 +153,7 @@ static const struct {
 	{ "a step id that is no number", { { "SLURM_STEP_ID", "batch" } }, "started by mpirun inside a Slurm job" },
 };
 
-START_TEST(slurms_variables_count_only_when_srun_started_the_process)
+TEST_EACH(slurms_variables_count_only_when_srun_started_the_process, other_starts)
 {
 	start_by_srun();
 	for (size_t i = 0; i < 6 && other_starts[_i].changes[i][0]; i++) {
@@ -176,9 +171,8 @@ START_TEST(slurms_variables_count_only_when_srun_started_the_process)
 		ck_assert_msg(strcmp(fake_reason(context, nulls[i], NULL), other_starts[_i].reason) == 0,
 			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(context, nulls[i], NULL));
 }
-END_TEST
 
-START_TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
+TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
 {
 	start_by_srun();
 	setenv("OMPI_COMM_WORLD_SIZE", "16", 1);
@@ -186,7 +180,6 @@ START_TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
 	measure();
 	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
 }
-END_TEST
 
 static const struct {
 	const char *text, *node;
@@ -212,7 +205,7 @@ static const struct {
 	{ "8;4", "1", -1 },
 };
 
-START_TEST(a_list_of_tasks_gives_this_nodes_count)
+TEST_EACH(a_list_of_tasks_gives_this_nodes_count, task_lists)
 {
 	start_by_srun();
 	setenv("SLURM_STEP_TASKS_PER_NODE", task_lists[_i].text, 1);
@@ -224,7 +217,6 @@ START_TEST(a_list_of_tasks_gives_this_nodes_count)
 	else
 		ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
 }
-END_TEST
 
 static const struct {
 	const char *on_node, *per_node;
@@ -244,7 +236,7 @@ static const struct {
 	{ "99999999999999999999", NULL, -1 },
 };
 
-START_TEST(gpus_on_the_node_are_slurms_count)
+TEST_EACH(gpus_on_the_node_are_slurms_count, gpu_counts)
 {
 	if (gpu_counts[_i].on_node)
 		setenv("SLURM_GPUS_ON_NODE", gpu_counts[_i].on_node, 1);
@@ -256,9 +248,8 @@ START_TEST(gpus_on_the_node_are_slurms_count)
 	else
 		ck_assert_double_eq(fake_number(context, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
 }
-END_TEST
 
-START_TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
+TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
 {
 	start_by_srun();
 	context->ctx.env.local_ranks = 7;
@@ -273,7 +264,6 @@ START_TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.ranks_as_slurm", NULL), "not started by Slurm"));
 }
-END_TEST
 
 static const struct {
 	const char *given;
@@ -292,7 +282,7 @@ static const struct {
 	{ "14", 2, "MIG-1", "MIG instances", 4 },
 };
 
-START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
+TEST_EACH(gpus_of_the_node_are_held_against_what_slurm_gave, node_gpus)
 {
 	if (node_gpus[_i].given)
 		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
@@ -311,7 +301,6 @@ START_TEST(gpus_of_the_node_are_held_against_what_slurm_gave)
 	else
 		ck_assert_double_eq(fake_number(context, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
 }
-END_TEST
 
 static const struct {
 	const char *address, *node, *place, *reason;
@@ -330,7 +319,7 @@ static const struct {
 	{ "", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"\"" },
 };
 
-START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
+TEST_EACH(the_switches_of_the_node_are_its_address_without_its_name, addresses)
 {
 	if (addresses[_i].address)
 		setenv("SLURM_TOPOLOGY_ADDR", addresses[_i].address, 1);
@@ -343,9 +332,8 @@ START_TEST(the_switches_of_the_node_are_its_address_without_its_name)
 	else
 		ck_assert_str_eq(fake_reason(context, "node.slurm_topology", NULL), addresses[_i].reason);
 }
-END_TEST
 
-START_TEST(node_facts_are_the_leaders_to_tell)
+TEST(node_facts_are_the_leaders_to_tell)
 {
 	context->ctx.env.leader = false;
 	measure();
@@ -355,9 +343,8 @@ START_TEST(node_facts_are_the_leaders_to_tell)
 	ck_assert_uint_eq(fake_count(context, "node.slurm_topology"), 0);
 	ck_assert_uint_eq(fake_count(context, "rank.mpi_size"), 1);
 }
-END_TEST
 
-START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
+TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
 {
 	fake_gpu(context, "0001:00:00.0", "MIG-a");
 	context->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
@@ -371,9 +358,8 @@ START_TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
 	ck_assert_str_eq(fake_string(context, "rank.gpu_choice", NULL), "only-visible");
 	ck_assert_double_eq(fake_number(context, "rank.visible_gpus", NULL), 1);
 }
-END_TEST
 
-START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
+TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
 {
 	fake_gpu(context, "0001:00:00.0", "GPU-a");
 	context->ctx.env.peer_count = 0;
@@ -381,9 +367,8 @@ START_TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
 	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", "0001:00:00.0"),
 		"unknown which GPUs the ranks of the node use");
 }
-END_TEST
 
-START_TEST(without_a_gpu_the_reason_is_the_workers)
+TEST(without_a_gpu_the_reason_is_the_workers)
 {
 	context->gpu.visible = -1;
 	measure();
@@ -392,27 +377,5 @@ START_TEST(without_a_gpu_the_reason_is_the_workers)
 	ck_assert_str_eq(
 		fake_reason(context, "rank.gpu_choice", NULL), fake_reason(context, "rank.visible_gpus", NULL));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("launch");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_rank_of_srun_agrees_with_mpi);
-	tcase_add_test(tcase, sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen);
-	tcase_add_test(tcase, ranks_in_another_order_than_slurms_are_a_difference);
-	tcase_add_test(tcase, a_missing_variable_leaves_the_comparison_open);
-	tcase_add_test(tcase, the_steps_number_of_tasks_counts_and_not_the_jobs);
-	tcase_add_loop_test(tcase, slurms_variables_count_only_when_srun_started_the_process, 0, LENGTH(other_starts));
-	tcase_add_test(tcase, ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such);
-	tcase_add_loop_test(tcase, a_list_of_tasks_gives_this_nodes_count, 0, LENGTH(task_lists));
-	tcase_add_loop_test(tcase, gpus_on_the_node_are_slurms_count, 0, LENGTH(gpu_counts));
-	tcase_add_test(tcase, fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference);
-	tcase_add_loop_test(tcase, gpus_of_the_node_are_held_against_what_slurm_gave, 0, LENGTH(node_gpus));
-	tcase_add_loop_test(tcase, the_switches_of_the_node_are_its_address_without_its_name, 0, LENGTH(addresses));
-	tcase_add_test(tcase, node_facts_are_the_leaders_to_tell);
-	tcase_add_test(tcase, ranks_that_took_the_same_gpu_are_counted_by_uuid);
-	tcase_add_test(tcase, a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu);
-	tcase_add_test(tcase, without_a_gpu_the_reason_is_the_workers);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

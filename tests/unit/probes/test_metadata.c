@@ -43,7 +43,7 @@ static void measure(void)
 	fake_complete(context, NULL);
 }
 
-START_TEST(each_metric_is_its_own_key_of_compute)
+TEST(each_metric_is_its_own_key_of_compute)
 {
 	answer = "{\"compute\":{\"vmSize\":\"S\",\"placementGroupId\":\"P\",\"location\":\"L\",\"vmId\":\"V\"},"
 		 "\"vmSize\":\"not this\"}";
@@ -60,7 +60,6 @@ START_TEST(each_metric_is_its_own_key_of_compute)
 	ck_assert_msg(
 		strncmp(context->steps, "GET ", 4) == 0 && strstr(context->steps, asked.url), "%s", context->steps);
 }
-END_TEST
 
 static const struct {
 	const char *answer, *why; /* of node.vm_size */
@@ -81,16 +80,15 @@ static const struct {
 		"metadata service: vmSize contains characters other than printable ASCII" },
 };
 
-START_TEST(what_is_not_a_plain_text_is_null_with_the_reason)
+TEST_EACH(what_is_not_a_plain_text_is_null_with_the_reason, refused)
 {
 	answer = refused[_i].answer;
 	measure();
 	const char *why = fake_reason(context, "node.vm_size", NULL);
 	ck_assert_msg(strncmp(why, refused[_i].why, strlen(refused[_i].why)) == 0, "%s", why);
 }
-END_TEST
 
-START_TEST(a_text_has_at_most_255_bytes)
+TEST(a_text_has_at_most_255_bytes)
 {
 	char name[257], text[512];
 	for (int length = 255; length <= 256; length++) {
@@ -107,9 +105,8 @@ START_TEST(a_text_has_at_most_255_bytes)
 		fake_forget(context);
 	}
 }
-END_TEST
 
-START_TEST(the_url_can_be_another_or_none)
+TEST(the_url_can_be_another_or_none)
 {
 	answer = "{\"compute\":{\"vmSize\":\"S\"}}";
 	setenv("MUSTER_METADATA_URL", "http://other/", 1);
@@ -122,15 +119,5 @@ START_TEST(the_url_can_be_another_or_none)
 	ck_assert_str_eq(asked.url, "");
 	ck_assert_str_eq(fake_reason(context, "node.vm_id", NULL), "no request: MUSTER_METADATA_URL is empty");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("metadata");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, each_metric_is_its_own_key_of_compute);
-	tcase_add_loop_test(tcase, what_is_not_a_plain_text_is_null_with_the_reason, 0, LENGTH(refused));
-	tcase_add_test(tcase, a_text_has_at_most_255_bytes);
-	tcase_add_test(tcase, the_url_can_be_another_or_none);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -148,7 +148,7 @@ static int play(int ranks, int rank, int timeout_ms)
 	return ring(&context->ctx, &dealt, &err);
 }
 
-START_TEST(right_sums_are_checked_and_timed_on_every_rank)
+TEST_LOOP(right_sums_are_checked_and_timed_on_every_rank, 0, 16)
 {
 	the_comm.pending_each = 3;
 	ck_assert_msg(play(16, _i, 60000) == 0, "%s", err.text);
@@ -160,9 +160,8 @@ START_TEST(right_sums_are_checked_and_timed_on_every_rank)
 	ck_assert_int_eq(the_comm.aborted, 0);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(the_rings_first_rank_gives_the_jobs_figures)
+TEST(the_rings_first_rank_gives_the_jobs_figures)
 {
 	ck_assert_int_eq(play(16, 0, 60000), 0);
 	const struct muster_sample *sample = of_size("nccl.allreduce_us", 1 << 20);
@@ -175,9 +174,8 @@ START_TEST(the_rings_first_rank_gives_the_jobs_figures)
 	ck_assert_double_eq(number_of("nccl.ring_ranks", 0), 16);
 	ck_assert_double_eq(number_of("nccl.ring_nodes", 0), 2);
 }
-END_TEST
 
-START_TEST(the_slowest_ranks_time_counts)
+TEST(the_slowest_ranks_time_counts)
 {
 	nccl.others[0] = 400; /* microseconds of the second size, on another rank */
 	nccl.agreements = 5;
@@ -185,17 +183,15 @@ START_TEST(the_slowest_ranks_time_counts)
 	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
 	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 2 << 20), 400, 0.1);
 }
-END_TEST
 
-START_TEST(other_ranks_leave_the_jobs_figures_alone)
+TEST(other_ranks_leave_the_jobs_figures_alone)
 {
 	ck_assert_int_eq(play(4, 3, 60000), 0);
 	for (size_t i = 0; i < context->samples.count; i++)
 		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
-END_TEST
 
-START_TEST(a_wrong_value_anywhere_is_counted)
+TEST_LOOP(a_wrong_value_anywhere_is_counted, 0, 3)
 {
 	static const size_t places[] = { 0, TILE_VALUES, (1 << 18) - 1 };
 	nccl.wrong_at = places[_i];
@@ -203,9 +199,8 @@ START_TEST(a_wrong_value_anywhere_is_counted)
 	ck_assert_int_eq(play(4, 1, 60000), 0);
 	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
 }
-END_TEST
 
-START_TEST(the_first_wrong_value_is_kept)
+TEST(the_first_wrong_value_is_kept)
 {
 	static float expected[TILE_VALUES], got[3 * TILE_VALUES];
 	struct muster_nccl_mismatch wrong = { 0 };
@@ -223,26 +218,23 @@ START_TEST(the_first_wrong_value_is_kept)
 	ck_assert_float_eq(wrong.got, -1);
 	ck_assert_float_eq(wrong.expected, expected[7]);
 }
-END_TEST
 
-START_TEST(one_rank_has_a_time_but_no_bandwidth)
+TEST(one_rank_has_a_time_but_no_bandwidth)
 {
 	ck_assert_int_eq(play(1, 0, 60000), 0);
 	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
 	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "an all-reduce of one rank moves no data");
 }
-END_TEST
 
-START_TEST(the_first_rank_leaves_no_metric_out)
+TEST(the_first_rank_leaves_no_metric_out)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	static const char *const derived[] = { "nccl.allreduce_limit_gbps", "node.imex_state",
 		NULL }; /* from what all ranks say */
 	fake_complete(context, derived);
 }
-END_TEST
 
-START_TEST(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason)
+TEST_LOOP(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2)
 {
 	if (_i == 0)
 		fake.free_bytes = (size_t)3 << 20; /* half of it stays free */
@@ -253,9 +245,8 @@ START_TEST(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason)
 	ck_assert_ptr_nonnull(strstr(
 		reason_of("nccl.allreduce_busbw_gbps", 2 << 20), _i == 0 ? "3 of 3 MiB are free" : "another rank"));
 }
-END_TEST
 
-START_TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
+TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
 {
 	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank after the first size */
 	nccl.agreements = 3;
@@ -263,7 +254,6 @@ START_TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
 	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
 	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 2 << 20), "no time left"));
 }
-END_TEST
 
 /* How many all-reduces a rank with so much time makes, when another one has so much. The largest size needs 35 s, the
  * one before 18 s. */
@@ -277,7 +267,7 @@ static size_t sums_of(int timeout_ms, int others_ms)
 	return nccl.sums;
 }
 
-START_TEST(ranks_with_different_time_outs_make_the_same_calls)
+TEST(ranks_with_different_time_outs_make_the_same_calls)
 {
 	size_t of_both = sums_of(60000, 60000);
 	ck_assert_double_gt(number_of("nccl.allreduce_us", 4 * MIB), 0);
@@ -292,9 +282,8 @@ START_TEST(ranks_with_different_time_outs_make_the_same_calls)
 	ck_assert_uint_eq(of_long, of_short);
 	ck_assert_uint_lt(of_short, of_both);
 }
-END_TEST
 
-START_TEST(a_fast_size_is_repeated_more_often_than_a_slow_one)
+TEST_LOOP(a_fast_size_is_repeated_more_often_than_a_slow_one, 0, 3)
 {
 	static const struct {
 		double us_per_mib;
@@ -305,9 +294,8 @@ START_TEST(a_fast_size_is_repeated_more_often_than_a_slow_one)
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_uint_eq(nccl.sums, cases[_i].sums);
 }
-END_TEST
 
-START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
+TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
 {
 	nccl.never_connects = true;
 	fake_log("w", AT "hello\ngpu-1:1:2 [0] socket.cc:1 NCCL WARN peer refused\n");
@@ -319,9 +307,8 @@ START_TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
 	ck_assert_int_eq(the_comm.aborted, 1);
 	muster_nccl_resources_release();
 }
-END_TEST
 
-START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
+TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 {
 	the_comm.broken = ncclRemoteError;
 	the_comm.pending_each = 1;
@@ -330,9 +317,8 @@ START_TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
 	ck_assert_int_eq(the_comm.aborted, 1);
 	muster_nccl_resources_release();
 }
-END_TEST
 
-START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
+TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 {
 	fake.stuck = true;
 	ck_assert_int_eq(play(4, 0, 50), -1);
@@ -340,9 +326,8 @@ START_TEST(a_stream_that_never_ends_is_left_at_the_deadline)
 	ck_assert_int_eq(the_comm.aborted, 1);
 	muster_nccl_resources_release();
 }
-END_TEST
 
-START_TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
+TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
 {
 	ck_assert(!muster_nccl_is_stalled(0, 9999));
 	ck_assert(muster_nccl_is_stalled(0, 10000));
@@ -350,9 +335,8 @@ START_TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
 	ck_assert(!muster_nccl_is_stalled(8 * GIB, 200000));
 	ck_assert(muster_nccl_is_stalled(8 * GIB, 300000));
 }
-END_TEST
 
-START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
+TEST_LOOP(a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2)
 {
 	context->cancelled = "rank 2's worker crashed";
 	if (_i == 0)
@@ -366,16 +350,14 @@ START_TEST(a_ring_that_is_called_off_ends_at_once_and_says_why)
 	ck_assert_int_eq(context->given_up, 1);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(a_ring_that_works_is_not_given_up)
+TEST(a_ring_that_works_is_not_given_up)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_int_eq(context->given_up, 0);
 }
-END_TEST
 
-START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
+TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_int_eq(the_comm.aborted, 0);
@@ -384,10 +366,9 @@ START_TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 	ck_assert_int_eq(the_comm.aborted, 1);
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
 /* For probes with traffic of their own. */
-START_TEST(a_good_rings_communicator_stands_unless_the_profile_is_quick)
+TEST_LOOP(a_good_rings_communicator_stands_unless_the_profile_is_quick, 0, 3)
 {
 	static const enum muster_profile profiles[] = { MUSTER_QUICK, MUSTER_STANDARD, MUSTER_FULL };
 	struct muster_nccl_session s;
@@ -414,9 +395,8 @@ START_TEST(a_good_rings_communicator_stands_unless_the_profile_is_quick)
 	muster_nccl_resources_release();
 	ck_assert_int_eq(fake.held, 0);
 }
-END_TEST
 
-START_TEST(nothing_stands_after_a_failure)
+TEST(nothing_stands_after_a_failure)
 {
 	struct muster_nccl_session s;
 	context->ctx.env.profile = MUSTER_STANDARD;
@@ -433,9 +413,8 @@ START_TEST(nothing_stands_after_a_failure)
 	ck_assert_msg(play(3, 1, 60000) == 0, "%s", err.text); /* another ring is possible, and has nothing to end */
 	ck_assert_int_eq(the_comm.aborted, 1);
 }
-END_TEST
 
-START_TEST(the_second_rings_transport_is_not_the_firsts)
+TEST(the_second_rings_transport_is_not_the_firsts)
 {
 	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
 			 "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
@@ -449,9 +428,8 @@ START_TEST(the_second_rings_transport_is_not_the_firsts)
 	ck_assert_str_eq(fake_string(context, "rank.nccl_transport", NULL), "P2P/CUMEM");
 	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
 }
-END_TEST
 
-START_TEST(a_trial_is_one_modest_size)
+TEST(a_trial_is_one_modest_size)
 {
 	trial = true;
 	context->ctx.env.max_bytes = (uint64_t)128 << 20;
@@ -460,10 +438,9 @@ START_TEST(a_trial_is_one_modest_size)
 	ck_assert_double_gt(number_of("nccl.allreduce_busbw_gbps", 64 << 20), 0);
 	ck_assert_uint_eq(fake_count(context, "nccl.allreduce_busbw_gbps"), 1);
 }
-END_TEST
 
 /* The load before the ring tests the memory that is free: 8 GiB of it must not be muster's own. */
-START_TEST(large_buffers_wait_for_the_ring)
+TEST(large_buffers_wait_for_the_ring)
 {
 	context->ctx.env.max_bytes = (uint64_t)512 << 20;
 	ck_assert_uint_ne(muster_nccl_resources_make(&context->ctx, &err)->data, 0);
@@ -475,18 +452,16 @@ START_TEST(large_buffers_wait_for_the_ring)
 	ck_assert_uint_ne(made->data, 0);
 	muster_nccl_resources_release();
 }
-END_TEST
 
-START_TEST(a_wrong_sum_fails_a_trial)
+TEST(a_wrong_sum_fails_a_trial)
 {
 	trial = true;
 	nccl.wrong_at = 5;
 	ck_assert_int_eq(play(4, 1, 60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "1 wrong values in this rank's copy"));
 }
-END_TEST
 
-START_TEST(every_rank_says_which_nccl_it_has)
+TEST(every_rank_says_which_nccl_it_has)
 {
 	ck_assert_int_eq(play(4, 2, 60000), 0);
 	ck_assert_str_eq(fake_string(context, "rank.nccl_version", NULL), "2.28.9");
@@ -495,9 +470,8 @@ START_TEST(every_rank_says_which_nccl_it_has)
 	ck_assert_int_eq(play(4, 2, 60000), 0);
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
 }
-END_TEST
 
-START_TEST(nccls_log_names_the_transport)
+TEST(nccls_log_names_the_transport)
 {
 	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
 			 "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
@@ -507,9 +481,8 @@ START_TEST(nccls_log_names_the_transport)
 	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
 	ck_assert(fake_boolean(context, "rank.nccl_gdr", NULL));
 }
-END_TEST
 
-START_TEST(nccls_log_names_plugin_nvls_and_algorithms)
+TEST(nccls_log_names_plugin_nvls_and_algorithms)
 {
 	fake_log("w",
 		AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT "NET/Plugin: Loaded collnet plugin SHARP (v8)\n" AT
@@ -525,10 +498,9 @@ START_TEST(nccls_log_names_plugin_nvls_and_algorithms)
 	ck_assert_double_eq(fake_number(context, "rank.nccl_nvls", NULL), 16);
 	ck_assert_str_eq(fake_string(context, "rank.nccl_algo", NULL), "2048:RING/LL128 4096:NVLS/SIMPLE");
 }
-END_TEST
 
 /* A later ring's log says nothing of what was loaded before it, and the first ring's CollNet is not its own. */
-START_TEST(the_second_rings_plugin_is_the_process_s)
+TEST(the_second_rings_plugin_is_the_process_s)
 {
 	fake_log("w", AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT "Using network IBext_v8\n" AT
 			 "rank 0 Connected CollNet\n" AT "8 nvls channels\n");
@@ -546,18 +518,16 @@ START_TEST(the_second_rings_plugin_is_the_process_s)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_nvls", NULL), "no number of NVLS channels"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_algo", NULL), "NCCL before 2.20"));
 }
-END_TEST
 
-START_TEST(nccls_own_network_is_no_plugin)
+TEST(nccls_own_network_is_no_plugin)
 {
 	fake_log("w", AT "Plugin name set by env to libnccl-net-x.so\n" AT "Using network IB\n");
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "none");
 	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "none");
 }
-END_TEST
 
-START_TEST(an_empty_log_is_null_with_the_reason)
+TEST(an_empty_log_is_null_with_the_reason)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_plugin", NULL), "NCCL's log names no network");
@@ -565,7 +535,6 @@ START_TEST(an_empty_log_is_null_with_the_reason)
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names no channel");
 	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names no channel");
 }
-END_TEST
 
 static const struct {
 	enum muster_profile profile;
@@ -584,7 +553,7 @@ static const struct {
 	{ MUSTER_QUICK, 0, 4, "4" },
 };
 
-START_TEST(profile_and_bounds_make_the_ladder)
+TEST_EACH(profile_and_bounds_make_the_ladder, ladders)
 {
 	uint64_t sizes[SIZES_MAX];
 	char text[256] = "";
@@ -598,9 +567,8 @@ START_TEST(profile_and_bounds_make_the_ladder)
 	}
 	ck_assert_str_eq(text, ladders[_i].mib);
 }
-END_TEST
 
-START_TEST(the_ladder_is_bounded_and_of_whole_values)
+TEST(the_ladder_is_bounded_and_of_whole_values)
 {
 	uint64_t sizes[SIZES_MAX];
 	struct muster_probe_env env = { .min_bytes = 1, .max_bytes = UINT64_MAX };
@@ -610,9 +578,8 @@ START_TEST(the_ladder_is_bounded_and_of_whole_values)
 		ck_assert_uint_eq(sizes[i] % sizeof(float), 0);
 	ck_assert_uint_eq(sizes[0], sizeof(float));
 }
-END_TEST
 
-START_TEST(the_expected_sum_is_exact_for_many_ranks)
+TEST_LOOP(the_expected_sum_is_exact_for_many_ranks, 0, 4)
 {
 	static float tile[TILE_VALUES];
 	static const int ranks[] = { 1, 61, 3661, 131072 };
@@ -625,7 +592,6 @@ START_TEST(the_expected_sum_is_exact_for_many_ranks)
 		ck_assert_double_eq((double)tile[place], (double)sum);
 	}
 }
-END_TEST
 
 /* The places whose sum is that of the place so many values further on, of all that a tile has. */
 static double share_alike(const float *tile, size_t shift)
@@ -637,7 +603,7 @@ static double share_alike(const float *tile, size_t shift)
 }
 
 /* However many ranks there are and whatever chunks a library makes, a chunk at another's place is seen. */
-START_TEST(a_chunk_at_the_wrong_place_has_wrong_sums)
+TEST_LOOP(a_chunk_at_the_wrong_place_has_wrong_sums, 0, 11)
 {
 	static const int ranks[] = { 2, 8, 16, 60, 61, 122, 488, 976, 3660, 4096, 14884 };
 	static float tile[TILE_VALUES];
@@ -651,10 +617,9 @@ START_TEST(a_chunk_at_the_wrong_place_has_wrong_sums)
 			share_alike(tile, chunk));
 	}
 }
-END_TEST
 
 /* A rank whose data is taken twice, and another's not at all. */
-START_TEST(no_two_ranks_have_the_same_data)
+TEST(no_two_ranks_have_the_same_data)
 {
 	static const int ranks[] = { 0, 1, 7, 60, 61, 122, 3659, 3660, 3661, 7320, 100000 };
 	for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
@@ -667,9 +632,8 @@ START_TEST(no_two_ranks_have_the_same_data)
 				ck_assert_msg(differ > 48, "ranks %d and %d: %d", ranks[i], ranks[i] + step, differ);
 		}
 }
-END_TEST
 
-START_TEST(each_step_of_a_ring_is_named)
+TEST(each_step_of_a_ring_is_named)
 {
 	ck_assert_int_eq(play(4, 1, 60000), 0);
 	ck_assert_str_eq(context->steps,
@@ -678,9 +642,8 @@ START_TEST(each_step_of_a_ring_is_named)
 		"checked all-reduce of 1 MiB\n20 timed all-reduces of 1 MiB\nchecked all-reduce of 2 MiB\n"
 		"20 timed all-reduces of 2 MiB\n");
 }
-END_TEST
 
-START_TEST(each_step_after_a_failure_is_named)
+TEST(each_step_after_a_failure_is_named)
 {
 	ck_assert_int_eq(play(4, 0, 60000), 0);
 	fake_forget(context);
@@ -692,50 +655,5 @@ START_TEST(each_step_after_a_failure_is_named)
 	ck_assert_int_eq(the_comm.aborted, 2);
 	free(end);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nccl_allreduce");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, right_sums_are_checked_and_timed_on_every_rank, 0, 16);
-	tcase_add_test(tests, the_rings_first_rank_gives_the_jobs_figures);
-	tcase_add_test(tests, the_slowest_ranks_time_counts);
-	tcase_add_test(tests, other_ranks_leave_the_jobs_figures_alone);
-	tcase_add_loop_test(tests, a_wrong_value_anywhere_is_counted, 0, 3);
-	tcase_add_test(tests, the_first_wrong_value_is_kept);
-	tcase_add_test(tests, the_first_rank_leaves_no_metric_out);
-	tcase_add_test(tests, one_rank_has_a_time_but_no_bandwidth);
-	tcase_add_loop_test(tests, a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2);
-	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null_on_all_ranks);
-	tcase_add_test(tests, ranks_with_different_time_outs_make_the_same_calls);
-	tcase_add_loop_test(tests, a_fast_size_is_repeated_more_often_than_a_slow_one, 0, 3);
-	tcase_add_test(tests, ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words);
-	tcase_add_test(tests, a_communicator_that_breaks_while_waited_for_ends_at_once);
-	tcase_add_test(tests, a_stream_that_never_ends_is_left_at_the_deadline);
-	tcase_add_test(tests, a_long_wait_is_a_stall_if_the_slowest_network_is_faster);
-	tcase_add_loop_test(tests, a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2);
-	tcase_add_test(tests, a_ring_that_works_is_not_given_up);
-	tcase_add_test(tests, a_second_ring_in_the_same_process_ends_the_first_ones_communicator);
-	tcase_add_loop_test(tests, a_good_rings_communicator_stands_unless_the_profile_is_quick, 0, 3);
-	tcase_add_test(tests, nothing_stands_after_a_failure);
-	tcase_add_test(tests, the_second_rings_transport_is_not_the_firsts);
-	tcase_add_test(tests, a_trial_is_one_modest_size);
-	tcase_add_test(tests, large_buffers_wait_for_the_ring);
-	tcase_add_test(tests, a_wrong_sum_fails_a_trial);
-	tcase_add_test(tests, every_rank_says_which_nccl_it_has);
-	tcase_add_test(tests, nccls_log_names_the_transport);
-	tcase_add_test(tests, nccls_log_names_plugin_nvls_and_algorithms);
-	tcase_add_test(tests, the_second_rings_plugin_is_the_process_s);
-	tcase_add_test(tests, nccls_own_network_is_no_plugin);
-	tcase_add_test(tests, an_empty_log_is_null_with_the_reason);
-	tcase_add_loop_test(tests, profile_and_bounds_make_the_ladder, 0, LENGTH(ladders));
-	tcase_add_test(tests, the_ladder_is_bounded_and_of_whole_values);
-	tcase_add_loop_test(tests, the_expected_sum_is_exact_for_many_ranks, 0, 4);
-	tcase_add_loop_test(tests, a_chunk_at_the_wrong_place_has_wrong_sums, 0, 11);
-	tcase_add_test(tests, no_two_ranks_have_the_same_data);
-	tcase_add_test(tests, each_step_of_a_ring_is_named);
-	tcase_add_test(tests, each_step_after_a_failure_is_named);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

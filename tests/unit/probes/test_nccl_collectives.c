@@ -279,7 +279,7 @@ static const char *job_reason(const char *metric)
 	return sample->reason;
 }
 
-START_TEST(bus_bandwidth_is_that_of_nccl_tests)
+TEST(bus_bandwidth_is_that_of_nccl_tests)
 {
 	ck_assert_msg(play(0, 4, 60000) == 0, "%s", err.text);
 	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
@@ -293,9 +293,8 @@ START_TEST(bus_bandwidth_is_that_of_nccl_tests)
 	fake_complete(context, others); /* only after a failure; derived */
 	ck_assert_int_eq(the_comm.aborted, 0);
 }
-END_TEST
 
-START_TEST(every_rank_checks_all_values_of_three_rounds)
+TEST_LOOP(every_rank_checks_all_values_of_three_rounds, 0, 5)
 {
 	ck_assert_msg(play(_i, 5, 60000) == 0, "%s", err.text);
 	ck_assert_double_eq(job_number("rank.allgather_wrong"), 0);
@@ -304,9 +303,8 @@ START_TEST(every_rank_checks_all_values_of_three_rounds)
 	for (size_t i = 0; i < context->samples.count && _i > 0; i++)
 		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
-END_TEST
 
-START_TEST(wrong_values_are_counted_in_each_round)
+TEST_LOOP(wrong_values_are_counted_in_each_round, 0, MUSTER_COLLECTIVES *ROUNDS)
 {
 	static const char *const wrongs[] = { "rank.allgather_wrong", "rank.reducescatter_wrong",
 		"rank.alltoall_wrong" };
@@ -316,17 +314,15 @@ START_TEST(wrong_values_are_counted_in_each_round)
 	for (int i = 0; i < MUSTER_COLLECTIVES; i++)
 		ck_assert_double_eq(job_number(wrongs[i]), i == _i / ROUNDS ? 2 : 0);
 }
-END_TEST
 
-START_TEST(an_all_to_all_that_moves_nothing_is_wrong_everywhere)
+TEST(an_all_to_all_that_moves_nothing_is_wrong_everywhere)
 {
 	nccl.forgets = true;
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_double_eq(job_number("rank.alltoall_wrong"), 3.0 * MIB / 4);
 }
-END_TEST
 
-START_TEST(the_slowest_ranks_time_counts)
+TEST(the_slowest_ranks_time_counts)
 {
 	nccl.other[0].number =
 		7; /* limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed */
@@ -341,9 +337,8 @@ START_TEST(the_slowest_ranks_time_counts)
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_uint_eq(nccl.calls[MUSTER_ALLGATHER], ROUNDS + 4);
 }
-END_TEST
 
-START_TEST(all_ranks_take_a_size_that_each_has_room_for)
+TEST(all_ranks_take_a_size_that_each_has_room_for)
 {
 	nccl.other[0].number = 1;
 	nccl.other[0].value = -18; /* 256 KiB on another rank */
@@ -353,9 +348,8 @@ START_TEST(all_ranks_take_a_size_that_each_has_room_for)
 	ck_assert_double_eq(
 		fake_sample(context, "nccl.allreduce_p50_us", NULL, NULL)->labels[0].value.number, 256 * 1024);
 }
-END_TEST
 
-START_TEST(sizes_that_no_time_is_left_for_are_null)
+TEST(sizes_that_no_time_is_left_for_are_null)
 {
 	nccl.other[0].number = 5;
 	nccl.other[0].value = 1; /* its time is over */
@@ -364,9 +358,8 @@ START_TEST(sizes_that_no_time_is_left_for_are_null)
 	ck_assert_str_eq(job_reason("rank.allgather_wrong"), "no time left for this size");
 	ck_assert_double_gt(job_number("nccl.reducescatter_busbw_gbps"), 0);
 }
-END_TEST
 
-START_TEST(one_rank_exchanges_nothing)
+TEST(one_rank_exchanges_nothing)
 {
 	ck_assert_int_eq(play(0, 1, 60000), 0);
 	ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "no other rank"));
@@ -374,9 +367,8 @@ START_TEST(one_rank_exchanges_nothing)
 	fake_complete(context, others); /* only after a failure; derived */
 	ck_assert_uint_eq(nccl.agreements, 0);
 }
-END_TEST
 
-START_TEST(many_ranks_make_an_all_to_all_in_the_profile_full_alone)
+TEST_LOOP(many_ranks_make_an_all_to_all_in_the_profile_full_alone, 0, 2)
 {
 	context->ctx.env.profile = _i ? MUSTER_FULL : MUSTER_STANDARD;
 	context->ctx.env.min_bytes = context->ctx.env.max_bytes = 32 * 1024;
@@ -387,18 +379,16 @@ START_TEST(many_ranks_make_an_all_to_all_in_the_profile_full_alone)
 		ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "more than 512 ranks"));
 	ck_assert(nccl.met[1] == (_i > 0));
 }
-END_TEST
 
-START_TEST(every_rank_is_met_once_and_both_ways)
+TEST_LOOP(every_rank_is_met_once_and_both_ways, 0, 6)
 {
 	static const int ranks[] = { 2, 3, 9, 16, 17, 40 };
 	ck_assert_msg(play(1, ranks[_i], 60000) == 0, "%s", err.text);
 	for (int i = 0; i < ranks[_i]; i++)
 		ck_assert_msg(nccl.met[i] == (i != 1), "%d", i);
 }
-END_TEST
 
-START_TEST(ranks_that_do_not_connect_are_named)
+TEST_LOOP(ranks_that_do_not_connect_are_named, 0, 4)
 {
 	static const struct {
 		int distance;
@@ -414,9 +404,8 @@ START_TEST(ranks_that_do_not_connect_are_named)
 	ck_assert_double_eq(job_number("rank.allgather_wrong"), 0); /* what was measured before stays */
 	ck_assert_str_eq(list, rows[_i].list);
 }
-END_TEST
 
-START_TEST(a_cancelled_round_names_no_one)
+TEST(a_cancelled_round_names_no_one)
 {
 	context->cancelled = "rank 2's worker crashed";
 	nccl.silent_distance = 1;
@@ -424,7 +413,6 @@ START_TEST(a_cancelled_round_names_no_one)
 	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
 	ck_assert_uint_eq(fake_count(context, "rank.alltoall_unreached"), 0);
 }
-END_TEST
 
 static size_t filled; /* bytes */
 
@@ -441,7 +429,7 @@ static const struct {
 	double per_us;
 } memories[] = { { 6144, 3201, 4.917e6 }, { 8192, 3996, 8.184e6 }, { 8192, 0, 8e6 }, { 0, 3996, 8e6 } };
 
-START_TEST(a_head_start_fills_what_the_memory_can_take_in_its_time)
+TEST_EACH(a_head_start_fills_what_the_memory_can_take_in_its_time, memories)
 {
 	fake.memory_bits = memories[_i].bits;
 	fake.memory_mhz = memories[_i].mhz;
@@ -452,9 +440,8 @@ START_TEST(a_head_start_fills_what_the_memory_can_take_in_its_time)
 	ck_assert_double_ge((double)filled, 20 * memories[_i].per_us);
 	ck_assert_double_lt((double)filled, 20 * memories[_i].per_us + (double)MIB + 20e3);
 }
-END_TEST
 
-START_TEST(all_reduces_are_timed_one_by_one)
+TEST(all_reduces_are_timed_one_by_one)
 {
 	nccl.odd_us = 500; /* one of ten */
 	ck_assert_int_eq(play(0, 4, 60000), 0);
@@ -463,19 +450,17 @@ START_TEST(all_reduces_are_timed_one_by_one)
 	ck_assert_double_eq_tol(job_number("nccl.allreduce_outliers"), 0.1, 1e-6);
 	ck_assert_double_eq_tol(job_number("rank.allreduce_p99_us"), 500, 0.1);
 }
-END_TEST
 
 /* A host that launches slowly at first: its times are not those of the all-reduces. */
-START_TEST(all_reduces_of_a_slow_host_are_timed_again)
+TEST(all_reduces_of_a_slow_host_are_timed_again)
 {
 	nccl.late = 80;
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_int_eq(nccl.late, 0);
 	ck_assert_double_eq_tol(job_number("nccl.allreduce_p99_us"), 50, 0.1);
 }
-END_TEST
 
-START_TEST(all_reduces_of_a_slow_host_have_no_times)
+TEST(all_reduces_of_a_slow_host_have_no_times)
 {
 	nccl.fill_us = 0; /* the start never lasts long enough */
 	nccl.late = INT_MAX;
@@ -483,18 +468,16 @@ START_TEST(all_reduces_of_a_slow_host_have_no_times)
 	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p99_us"), "us to launch an all-reduce: the GPU waits"));
 	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "the host of a rank takes"));
 }
-END_TEST
 
-START_TEST(too_slow_all_reduces_are_not_timed_one_by_one)
+TEST(too_slow_all_reduces_are_not_timed_one_by_one)
 {
 	nccl.reduce_us = 30000;
 	ck_assert_int_eq(play(0, 4, 60000), 0);
 	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p50_us"), "longer than 2 s"));
 	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "longer than 2 s"));
 }
-END_TEST
 
-START_TEST(percentiles_of_times_in_any_order)
+TEST(percentiles_of_times_in_any_order)
 {
 	double times[] = { 4, 1, 3, 2 }, many[200];
 	double p50, p99, outliers;
@@ -509,7 +492,6 @@ START_TEST(percentiles_of_times_in_any_order)
 	ck_assert_double_eq(p99, 198);
 	ck_assert_double_eq(outliers, 0.25);
 }
-END_TEST
 
 static const struct {
 	enum muster_profile profile;
@@ -524,7 +506,7 @@ static const struct {
 	{ MUSTER_FULL, 4, "4" },
 };
 
-START_TEST(profile_and_room_make_the_sizes)
+TEST_EACH(profile_and_room_make_the_sizes, ladders)
 {
 	uint64_t sizes[4];
 	char text[64] = "";
@@ -536,31 +518,5 @@ START_TEST(profile_and_room_make_the_sizes)
 	}
 	ck_assert_str_eq(text, ladders[_i].mib);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nccl_collectives");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, bus_bandwidth_is_that_of_nccl_tests);
-	tcase_add_loop_test(tests, every_rank_checks_all_values_of_three_rounds, 0, 5);
-	tcase_add_loop_test(tests, wrong_values_are_counted_in_each_round, 0, MUSTER_COLLECTIVES * ROUNDS);
-	tcase_add_test(tests, an_all_to_all_that_moves_nothing_is_wrong_everywhere);
-	tcase_add_test(tests, the_slowest_ranks_time_counts);
-	tcase_add_test(tests, all_ranks_take_a_size_that_each_has_room_for);
-	tcase_add_test(tests, sizes_that_no_time_is_left_for_are_null);
-	tcase_add_test(tests, one_rank_exchanges_nothing);
-	tcase_add_loop_test(tests, many_ranks_make_an_all_to_all_in_the_profile_full_alone, 0, 2);
-	tcase_add_loop_test(tests, every_rank_is_met_once_and_both_ways, 0, 6);
-	tcase_add_loop_test(tests, ranks_that_do_not_connect_are_named, 0, 4);
-	tcase_add_test(tests, a_cancelled_round_names_no_one);
-	tcase_add_loop_test(tests, a_head_start_fills_what_the_memory_can_take_in_its_time, 0, LENGTH(memories));
-	tcase_add_test(tests, all_reduces_are_timed_one_by_one);
-	tcase_add_test(tests, all_reduces_of_a_slow_host_are_timed_again);
-	tcase_add_test(tests, all_reduces_of_a_slow_host_have_no_times);
-	tcase_add_test(tests, too_slow_all_reduces_are_not_timed_one_by_one);
-	tcase_add_test(tests, percentiles_of_times_in_any_order);
-	tcase_add_loop_test(tests, profile_and_room_make_the_sizes, 0, LENGTH(ladders));
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

@@ -154,7 +154,7 @@ static int play(int timeout_ms)
 	return traffic(&context->ctx, &round, &err);
 }
 
-START_TEST(every_value_is_checked_and_both_sizes_are_timed)
+TEST(every_value_is_checked_and_both_sizes_are_timed)
 {
 	the_comm.pending_each = 2;
 	ck_assert_msg(play(60000) == 0, "%s", err.text);
@@ -172,9 +172,8 @@ START_TEST(every_value_is_checked_and_both_sizes_are_timed)
 	nccl.agreements = 0;
 	ck_assert_int_eq(play(60000), 0); /* the communicator stands for the next round */
 }
-END_TEST
 
-START_TEST(labels_say_who_the_other_is_and_how_the_data_goes)
+TEST(labels_say_who_the_other_is_and_how_the_data_goes)
 {
 	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
 			 "Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n");
@@ -185,9 +184,8 @@ START_TEST(labels_say_who_the_other_is_and_how_the_data_goes)
 	ck_assert_str_eq(sample->labels[3].value.string, "mlx5_ib1:1");
 	ck_assert_str_eq(sample->labels[4].value.string, "NET/IB/GDRDMA");
 }
-END_TEST
 
-START_TEST(wrong_values_are_counted_in_each_checked_exchange)
+TEST_LOOP(wrong_values_are_counted_in_each_checked_exchange, 0, 4)
 {
 	nccl.wrong_round = _i;
 	nccl.wrong = 3;
@@ -195,19 +193,17 @@ START_TEST(wrong_values_are_counted_in_each_checked_exchange)
 	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 3);
 	ck_assert_double_gt(fake_number(context, "pair.exchange_gbps", "rail"), 0);
 }
-END_TEST
 
 /* More than a kernel keeps. */
-START_TEST(many_wrong_values_are_all_counted)
+TEST(many_wrong_values_are_all_counted)
 {
 	nccl.wrong_round = 2;
 	nccl.wrong = 1000;
 	ck_assert_int_eq(play(60000), 0);
 	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 1000);
 }
-END_TEST
 
-START_TEST(both_ranks_take_the_size_that_the_slower_one_can)
+TEST_LOOP(both_ranks_take_the_size_that_the_slower_one_can, 0, 5)
 {
 	static const struct {
 		uint64_t room; /* of the other rank */
@@ -224,9 +220,8 @@ START_TEST(both_ranks_take_the_size_that_the_slower_one_can)
 	double bytes = fake_number(context, "pair.exchange_bytes", "rail");
 	ck_assert_double_eq_tol(bytes / (double)MIB, rows[_i].mib, 0.01);
 }
-END_TEST
 
-START_TEST(a_slow_exchange_is_timed_less_often)
+TEST_LOOP(a_slow_exchange_is_timed_less_often, 0, 5)
 {
 	static const struct {
 		double us;
@@ -236,18 +231,16 @@ START_TEST(a_slow_exchange_is_timed_less_often)
 	ck_assert_int_eq(play(60000), 0);
 	ck_assert_int_eq(nccl.timed, rows[_i].timed + 3 * 13);
 }
-END_TEST
 
-START_TEST(the_best_repeat_counts)
+TEST(the_best_repeat_counts)
 {
 	nccl.slow_repeat = 5; /* the first one's */
 	ck_assert_int_eq(play(60000), 0);
 	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_gbps", "rail"), 4 * 1048576 / 210e3, 1e-3);
 }
-END_TEST
 
 /* The size does not depend on --max-bytes: the rate is held against what the link can do. */
-START_TEST(the_size_is_the_same_beside_small_all_reduces)
+TEST(the_size_is_the_same_beside_small_all_reduces)
 {
 	tear_down();
 	set_up();
@@ -257,9 +250,8 @@ START_TEST(the_size_is_the_same_beside_small_all_reduces)
 	ck_assert_msg(play(60000) == 0, "%s", err.text);
 	ck_assert_double_eq(fake_number(context, "pair.exchange_bytes", "rail"), 4 * MIB);
 }
-END_TEST
 
-START_TEST(one_wrong_copy_of_the_first_message_is_outvoted)
+TEST_LOOP(one_wrong_copy_of_the_first_message_is_outvoted, 0, 3)
 {
 	nccl.wrong_copies = _i;
 	if (_i < 2) {
@@ -271,9 +263,8 @@ START_TEST(one_wrong_copy_of_the_first_message_is_outvoted)
 	ck_assert_int_eq(play(60000), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "its first message came wrong"));
 }
-END_TEST
 
-START_TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
+TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
 {
 	struct muster_nccl_session s;
 	fake.stuck = true;
@@ -289,9 +280,8 @@ START_TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_int_eq(the_comm.aborted, 1);
 }
-END_TEST
 
-START_TEST(a_call_that_nccl_refuses_leaves_no_group_open)
+TEST(a_call_that_nccl_refuses_leaves_no_group_open)
 {
 	nccl.refuses = true;
 	ck_assert_int_eq(play(60000), -1);
@@ -299,9 +289,8 @@ START_TEST(a_call_that_nccl_refuses_leaves_no_group_open)
 	ck_assert_int_eq(the_comm.depth, 0);
 	ck_assert_int_eq(the_comm.aborted, 1);
 }
-END_TEST
 
-START_TEST(a_round_that_is_cancelled_ends_at_once)
+TEST(a_round_that_is_cancelled_ends_at_once)
 {
 	context->cancelled = "rank 12's worker crashed";
 	fake.stuck = true;
@@ -309,9 +298,8 @@ START_TEST(a_round_that_is_cancelled_ends_at_once)
 	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
 	ck_assert_int_eq(the_comm.aborted, 1);
 }
-END_TEST
 
-START_TEST(each_step_names_the_peer)
+TEST(each_step_names_the_peer)
 {
 	ck_assert_int_eq(play(60000), 0);
 	ck_assert_ptr_nonnull(strstr(context->steps, "first message to and from number 7 of the ring\n"
@@ -320,25 +308,5 @@ START_TEST(each_step_names_the_peer)
 						     "3 times 12 timed exchanges of 4 MiB with rank 12 on gpu-4\n"
 						     "3 times 12 timed exchanges of 8 B with rank 12 on gpu-4\n"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nccl_pairs");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, every_value_is_checked_and_both_sizes_are_timed);
-	tcase_add_test(tests, labels_say_who_the_other_is_and_how_the_data_goes);
-	tcase_add_loop_test(tests, wrong_values_are_counted_in_each_checked_exchange, 0, 4);
-	tcase_add_test(tests, many_wrong_values_are_all_counted);
-	tcase_add_loop_test(tests, both_ranks_take_the_size_that_the_slower_one_can, 0, 5);
-	tcase_add_loop_test(tests, a_slow_exchange_is_timed_less_often, 0, 5);
-	tcase_add_test(tests, the_best_repeat_counts);
-	tcase_add_test(tests, the_size_is_the_same_beside_small_all_reduces);
-	tcase_add_loop_test(tests, one_wrong_copy_of_the_first_message_is_outvoted, 0, 3);
-	tcase_add_test(tests, a_peer_that_never_comes_costs_the_deadline_and_the_communicator);
-	tcase_add_test(tests, a_call_that_nccl_refuses_leaves_no_group_open);
-	tcase_add_test(tests, a_round_that_is_cancelled_ends_at_once);
-	tcase_add_test(tests, each_step_names_the_peer);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

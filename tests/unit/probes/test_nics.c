@@ -84,7 +84,7 @@ static void check_nic(const char *nic, double ports, double up, double share)
 }
 
 /* An adapter with 8 ports, each of which may be down; beside it another of the model that is whole. */
-START_TEST(ports_of_one_device_are_one_adapter)
+TEST_LOOP(ports_of_one_device_are_one_adapter, 0, 9)
 {
 	static const char *const devices[] = { "mlx5_0", "mlx5_1" };
 	for (int d = 0; d < 2; d++) {
@@ -100,7 +100,6 @@ START_TEST(ports_of_one_device_are_one_adapter)
 		muster_sample_label(fake_sample(context, "node.nic_share", "mlx5_0", NULL), "link_layer")->string,
 		"Ethernet");
 }
-END_TEST
 
 static const struct {
 	const char *guid[2], *pci[2], *name; /* NULL: two adapters */
@@ -113,7 +112,7 @@ static const struct {
 	{ { NULL, NULL }, { NULL, NULL }, NULL },
 };
 
-START_TEST(devices_of_one_board_are_one_adapter)
+TEST_EACH(devices_of_one_board_are_one_adapter, groups)
 {
 	add_device("mlx5_0", "BOARD1\n", groups[_i].guid[0], groups[_i].pci[0]);
 	add_device("mlx5_1", "BOARD1\n", groups[_i].guid[1], groups[_i].pci[1]);
@@ -130,11 +129,10 @@ START_TEST(devices_of_one_board_are_one_adapter)
 	ck_assert_str_eq(fake_reason(context, "node.nic_share", "none"), "each network adapter has one port");
 	ck_assert_str_eq(fake_reason(context, "node.nic_ports_up", "none"), "each network adapter has one port");
 }
-END_TEST
 
 /* Adapters with a second port that has no cable, as storage networks have them: a loss only where another adapter of
  * the model has more. */
-START_TEST(a_port_that_no_adapter_of_the_model_uses_is_no_loss)
+TEST_LOOP(a_port_that_no_adapter_of_the_model_uses_is_no_loss, 0, 2)
 {
 	add_device("mlx5_0", "BOARD1\n", "a:1\n", NULL);
 	add_port("mlx5_0", 1, "Ethernet\n", UP, FAST);
@@ -146,9 +144,8 @@ START_TEST(a_port_that_no_adapter_of_the_model_uses_is_no_loss)
 	check_nic("mlx5_0", 2, 1, _i == 0 ? 1 : 0.5);
 	check_nic("mlx5_1", 2, 2, 1);
 }
-END_TEST
 
-START_TEST(a_slow_port_counts_with_its_rate)
+TEST(a_slow_port_counts_with_its_rate)
 {
 	add_device("mlx5_0", "BOARD1\n", "a:1\n", NULL);
 	add_port("mlx5_0", 1, "InfiniBand\n", UP, FAST);
@@ -156,9 +153,8 @@ START_TEST(a_slow_port_counts_with_its_rate)
 	measure();
 	check_nic("mlx5_0", 2, 2, 0.75);
 }
-END_TEST
 
-START_TEST(an_adapter_without_any_link_has_no_share)
+TEST(an_adapter_without_any_link_has_no_share)
 {
 	add_device("mlx5_0", "BOARD1\n", "a:1\n", NULL);
 	add_port("mlx5_0", 1, "Ethernet\n", DOWN, SLOW);
@@ -167,10 +163,9 @@ START_TEST(an_adapter_without_any_link_has_no_share)
 	ck_assert_double_eq(fake_number(context, "node.nic_ports_up", "mlx5_0"), 0);
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nic_share", "mlx5_0"), "ACTIVE"));
 }
-END_TEST
 
 /* Ports of one card, one for InfiniBand and one for Ethernet, do not replace each other. */
-START_TEST(link_layers_are_apart)
+TEST(link_layers_are_apart)
 {
 	add_device("mlx5_0", "BOARD1\n", "a:1\n", NULL);
 	add_port("mlx5_0", 1, "InfiniBand\n", UP, FAST);
@@ -180,7 +175,6 @@ START_TEST(link_layers_are_apart)
 	ck_assert_uint_eq(fake_count(context, "node.nic_share"), 1);
 	ck_assert_str_eq(fake_reason(context, "node.nic_share", "none"), "each network adapter has one port");
 }
-END_TEST
 
 #define LOCAL "fe80:0000:0000:0000:0015:5dff:fe33:ff00\n"
 #define ROUTED "2001:0db8:0000:0000:0015:5dff:fe33:ff00\n"
@@ -212,7 +206,7 @@ static const struct {
 	{ "Ethernet\n", UP, { "RoCE v2\n" }, { LOCAL }, 0, 1, NULL, "1: CA\n" },
 };
 
-START_TEST(the_roce_v2_gid_is_the_one_that_is_reached_best)
+TEST_EACH(the_roce_v2_gid_is_the_one_that_is_reached_best, tables)
 {
 	add_device("mlx5_0", "BOARD1\n", "a:1\n", NULL);
 	add_port("mlx5_0", 1, tables[_i].layer, tables[_i].state, FAST);
@@ -235,18 +229,5 @@ START_TEST(the_roce_v2_gid_is_the_one_that_is_reached_best)
 	else
 		fake_reason(context, "port.roce_v2", "mlx5_0/1");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nics");
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, ports_of_one_device_are_one_adapter, 0, 9);
-	tcase_add_loop_test(tests, devices_of_one_board_are_one_adapter, 0, LENGTH(groups));
-	tcase_add_loop_test(tests, a_port_that_no_adapter_of_the_model_uses_is_no_loss, 0, 2);
-	tcase_add_test(tests, a_slow_port_counts_with_its_rate);
-	tcase_add_test(tests, an_adapter_without_any_link_has_no_share);
-	tcase_add_test(tests, link_layers_are_apart);
-	tcase_add_loop_test(tests, the_roce_v2_gid_is_the_one_that_is_reached_best, 0, LENGTH(tables));
-	return check_main(tests);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -61,14 +61,13 @@ static const char *hash_of(const char *path)
 	return text;
 }
 
-START_TEST(without_paths_there_are_no_samples)
+TEST(without_paths_there_are_no_samples)
 {
 	measure(0);
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
-START_TEST(a_file_is_hashed_by_its_bytes)
+TEST(a_file_is_hashed_by_its_bytes)
 {
 	fake_file(context, "/data/abc", "abc");
 	fake_file(context, "/data/empty", "");
@@ -79,9 +78,8 @@ START_TEST(a_file_is_hashed_by_its_bytes)
 	ck_assert_ptr_nonnull(strstr(context->steps, "read /data/abc\n"));
 	ck_assert_str_eq(hash_of("/data/empty"), "ef46db3751d8e999, 0 bytes");
 }
-END_TEST
 
-START_TEST(a_large_file_is_hashed_at_both_ends)
+TEST(a_large_file_is_hashed_at_both_ends)
 {
 	const off_t size = (off_t)1 << 30;
 	char first[160], other[160];
@@ -95,9 +93,8 @@ START_TEST(a_large_file_is_hashed_at_both_ends)
 	snprintf(other, sizeof other, "%s", hash_of("/big"));
 	ck_assert_str_ne(first, other);
 }
-END_TEST
 
-START_TEST(a_folder_is_hashed_by_names_types_and_sizes)
+TEST(a_folder_is_hashed_by_names_types_and_sizes)
 {
 	char first[160];
 	fake_file(context, "/apps/bin/python", "1234");
@@ -120,10 +117,9 @@ START_TEST(a_folder_is_hashed_by_names_types_and_sizes)
 	fake_file(context, "/apps/bin/a", "");
 	ck_assert_str_ne(hash_of("/apps"), first);
 }
-END_TEST
 
 /* The same names in other folders. */
-START_TEST(where_an_entry_lies_counts)
+TEST(where_an_entry_lies_counts)
 {
 	char first[160];
 	fake_file(context, "/one/a/b", NULL);
@@ -136,9 +132,8 @@ START_TEST(where_an_entry_lies_counts)
 	ck_assert_str_ne(hash_of("/three"), first);
 	ck_assert_ptr_nonnull(strstr(first, "3 entries"));
 }
-END_TEST
 
-START_TEST(with_content_the_bytes_of_files_count)
+TEST(with_content_the_bytes_of_files_count)
 {
 	char first[160];
 	fake_file(context, "/apps/bin/python", "1234");
@@ -150,7 +145,6 @@ START_TEST(with_content_the_bytes_of_files_count)
 	fake_file(context, "/apps/VERSION", "2.9");
 	ck_assert_str_eq(hash_of("content:/apps"), first);
 }
-END_TEST
 
 static const char *type_of(const char *path)
 {
@@ -161,7 +155,7 @@ static const char *type_of(const char *path)
 }
 
 /* None of them is opened, so a FIFO without a writer does not stop anything. */
-START_TEST(what_is_neither_file_nor_folder_is_named)
+TEST(what_is_neither_file_nor_folder_is_named)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	ck_assert_int_eq(mkfifo(whole("/fifo"), 0600), 0);
@@ -180,9 +174,8 @@ START_TEST(what_is_neither_file_nor_folder_is_named)
 	ck_assert_int_eq(symlink("loop", whole("/loop")), 0);
 	ck_assert_str_eq(type_of("/loop"), "unreadable: Too many levels of symbolic links");
 }
-END_TEST
 
-START_TEST(special_files_in_a_folder_are_listed_and_not_opened)
+TEST(special_files_in_a_folder_are_listed_and_not_opened)
 {
 	fake_file(context, "/apps/file", "");
 	char first[160];
@@ -191,9 +184,8 @@ START_TEST(special_files_in_a_folder_are_listed_and_not_opened)
 	ck_assert_str_ne(hash_of("content:/apps"), first);
 	ck_assert_double_eq(fake_number(context, "node.path_entries", "/apps"), 2);
 }
-END_TEST
 
-START_TEST(a_link_to_a_folder_is_the_folder)
+TEST(a_link_to_a_folder_is_the_folder)
 {
 	char first[160];
 	fake_file(context, "/store/env-1/file", "abc");
@@ -202,9 +194,8 @@ START_TEST(a_link_to_a_folder_is_the_folder)
 	ck_assert_str_eq(hash_of("/env"), first);
 	ck_assert_str_eq(fake_string(context, "node.path_type", "/env"), "folder");
 }
-END_TEST
 
-START_TEST(what_may_not_be_read_is_not_missing)
+TEST(what_may_not_be_read_is_not_missing)
 {
 	fake_file(context, "/closed/file", "abc");
 	ck_assert_int_eq(chmod(whole("/closed/file"), 0), 0);
@@ -216,9 +207,8 @@ START_TEST(what_may_not_be_read_is_not_missing)
 	ck_assert_str_eq(type_of("/closed"), "unreadable: Permission denied");
 	ck_assert_int_eq(chmod(whole("/closed"), 0700), 0);
 }
-END_TEST
 
-START_TEST(each_path_has_its_samples)
+TEST(each_path_has_its_samples)
 {
 	char longest[PATH_MAX + 10];
 	memset(longest, 'x', sizeof longest - 1);
@@ -234,9 +224,8 @@ START_TEST(each_path_has_its_samples)
 	ck_assert_str_eq(fake_string(context, "node.path_hash", "/a"), fake_string(context, "node.path_hash", "/b"));
 	ck_assert_str_eq(fake_string(context, "node.path_type", longest), "unreadable: File name too long");
 }
-END_TEST
 
-START_TEST(a_path_that_takes_too_long_has_no_hash)
+TEST(a_path_that_takes_too_long_has_no_hash)
 {
 	struct muster_path_content content;
 	fake_file(context, "/apps/a", "abc");
@@ -247,10 +236,9 @@ START_TEST(a_path_that_takes_too_long_has_no_hash)
 	muster_path_content_read(whole("/apps/a"), false, muster_now_ms() - 1, &content);
 	ck_assert_str_eq(content.why, "not read within 0.0 s: 0 of 3 bytes so far");
 }
-END_TEST
 
 /* Stopped by a count, two nodes stop at the same entry. */
-START_TEST(only_the_first_entries_of_a_large_folder_count)
+TEST(only_the_first_entries_of_a_large_folder_count)
 {
 	char path[64], first[160];
 	for (int i = 0; i < MUSTER_PATH_ENTRIES; i++) {
@@ -265,25 +253,5 @@ START_TEST(only_the_first_entries_of_a_large_folder_count)
 	fake_file(context, "/apps/099/999", "behind the last one");
 	ck_assert_str_eq(hash_of("/apps"), first);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("paths");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, without_paths_there_are_no_samples);
-	tcase_add_test(tcase, a_file_is_hashed_by_its_bytes);
-	tcase_add_test(tcase, a_large_file_is_hashed_at_both_ends);
-	tcase_add_test(tcase, a_folder_is_hashed_by_names_types_and_sizes);
-	tcase_add_test(tcase, where_an_entry_lies_counts);
-	tcase_add_test(tcase, with_content_the_bytes_of_files_count);
-	tcase_add_test(tcase, what_is_neither_file_nor_folder_is_named);
-	tcase_add_test(tcase, special_files_in_a_folder_are_listed_and_not_opened);
-	tcase_add_test(tcase, a_link_to_a_folder_is_the_folder);
-	tcase_add_test(tcase, what_may_not_be_read_is_not_missing);
-	tcase_add_test(tcase, each_path_has_its_samples);
-	tcase_add_test(tcase, a_path_that_takes_too_long_has_no_hash);
-	tcase_add_test(tcase, only_the_first_entries_of_a_large_folder_count);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

@@ -145,7 +145,7 @@ static void measure(void)
 		"NVML: list the GPUs\nread /sys/bus/pci/devices\nCUDA: list the GPUs\nlist the processes\n");
 }
 
-START_TEST(a_healthy_node_lacks_nothing)
+TEST(a_healthy_node_lacks_nothing)
 {
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.gpus_on_pci", NULL), 2);
@@ -153,9 +153,8 @@ START_TEST(a_healthy_node_lacks_nothing)
 	ck_assert_str_eq(fake_string(context, "node.gpus_missing", NULL), "none");
 	ck_assert_str_eq(fake_string(context, "node.gpus_not_in_cuda", NULL), "none");
 }
-END_TEST
 
-START_TEST(a_gpu_of_the_bus_that_nvml_lacks_is_named)
+TEST(a_gpu_of_the_bus_that_nvml_lacks_is_named)
 {
 	put_gpu("0009:00:00.0", "0x2335\n", 2);
 	put_gpu("000a:00:00.0", "0x2335\n", -1);
@@ -165,9 +164,8 @@ START_TEST(a_gpu_of_the_bus_that_nvml_lacks_is_named)
 		"0009:00:00.0 is on the bus and not in NVML; 000a:00:00.0 is on the bus and not in NVML: no driver is "
 		"bound");
 }
-END_TEST
 
-START_TEST(a_gpu_that_nvml_counts_and_lost_is_named_by_its_place_on_the_bus)
+TEST(a_gpu_that_nvml_counts_and_lost_is_named_by_its_place_on_the_bus)
 {
 	script.results[0] = NVML_ERROR_GPU_IS_LOST;
 	measure();
@@ -175,9 +173,8 @@ START_TEST(a_gpu_that_nvml_counts_and_lost_is_named_by_its_place_on_the_bus)
 		"0001:00:00.0 is on the bus and not in NVML: GPU 0 in NVML's order: nvmlDeviceGetHandleByIndex_v2: "
 		"result 15");
 }
-END_TEST
 
-START_TEST(a_lost_gpu_that_has_left_the_bus_too_is_named_by_its_number)
+TEST(a_lost_gpu_that_has_left_the_bus_too_is_named_by_its_number)
 {
 	script.bus_ids[2] = "0000000a:00:00.0";
 	script.results[2] = NVML_ERROR_GPU_IS_LOST;
@@ -186,9 +183,8 @@ START_TEST(a_lost_gpu_that_has_left_the_bus_too_is_named_by_its_number)
 	ck_assert_str_eq(fake_string(context, "node.gpus_missing", NULL),
 		"GPU 2 in NVML's order: nvmlDeviceGetHandleByIndex_v2: result 15");
 }
-END_TEST
 
-START_TEST(a_hidden_gpu_is_counted_and_not_missing)
+TEST(a_hidden_gpu_is_counted_and_not_missing)
 {
 	put_gpu("0009:00:00.0", "0x2335\n", 2);
 	remove_file("/dev/nvidia2");
@@ -197,9 +193,8 @@ START_TEST(a_hidden_gpu_is_counted_and_not_missing)
 	ck_assert_double_eq(fake_number(context, "node.gpus_hidden", NULL), 1);
 	ck_assert_str_eq(fake_string(context, "node.gpus_missing", NULL), "none");
 }
-END_TEST
 
-START_TEST(on_a_shared_node_nobody_knows_whose_gpu_is_missing)
+TEST(on_a_shared_node_nobody_knows_whose_gpu_is_missing)
 {
 	put_gpu("0009:00:00.0", "0x2335\n", 2);
 	remove_file("/dev/nvidia2");
@@ -210,9 +205,8 @@ START_TEST(on_a_shared_node_nobody_knows_whose_gpu_is_missing)
 		"and "
 		"not in NVML: no driver is bound");
 }
-END_TEST
 
-START_TEST(a_display_of_another_model_needs_no_driver)
+TEST(a_display_of_another_model_needs_no_driver)
 {
 	put_gpu("0009:00:00.0", "0x13ba\n", -1);
 	measure();
@@ -222,9 +216,8 @@ START_TEST(a_display_of_another_model_needs_no_driver)
 	ck_assert_str_eq(fake_string(context, "node.gpus_missing", NULL),
 		"0009:00:00.0 is on the bus and not in NVML: no driver is bound");
 }
-END_TEST
 
-START_TEST(a_bus_without_gpus_has_nothing_to_compare)
+TEST(a_bus_without_gpus_has_nothing_to_compare)
 {
 	char bus[512], away[512];
 	snprintf(bus, sizeof bus, "%s/sys/bus", context->root);
@@ -235,9 +228,8 @@ START_TEST(a_bus_without_gpus_has_nothing_to_compare)
 	ck_assert_str_eq(fake_reason(context, "node.gpus_missing", NULL),
 		"/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows 2");
 }
-END_TEST
 
-START_TEST(without_nvml_nothing_is_missing_and_nothing_is_known)
+TEST(without_nvml_nothing_is_missing_and_nothing_is_known)
 {
 	nvml_missing = true;
 	measure();
@@ -245,33 +237,29 @@ START_TEST(without_nvml_nothing_is_missing_and_nothing_is_known)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpus_missing", NULL), "libnvidia-ml.so.1"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpus_not_in_cuda", NULL), "libnvidia-ml.so.1"));
 }
-END_TEST
 
-START_TEST(a_gpu_that_cuda_lacks_is_named)
+TEST(a_gpu_that_cuda_lacks_is_named)
 {
 	script.cuda_count = 1;
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.gpus_not_in_cuda", NULL), "0001:00:00.0");
 }
-END_TEST
 
-START_TEST(a_gpu_that_nvml_lost_is_not_asked_of_cuda)
+TEST(a_gpu_that_nvml_lost_is_not_asked_of_cuda)
 {
 	script.results[0] = NVML_ERROR_GPU_IS_LOST;
 	script.cuda_count = 1;
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.gpus_not_in_cuda", NULL), "none");
 }
-END_TEST
 
-START_TEST(a_rank_without_a_gpu_does_not_ask_cuda)
+TEST(a_rank_without_a_gpu_does_not_ask_cuda)
 {
 	context->gpu.cuda_device = -1;
 	cuda_missing = true;
 	measure();
 	ck_assert_str_eq(fake_reason(context, "node.gpus_not_in_cuda", NULL), "CUDA gave the rank no GPU");
 }
-END_TEST
 
 static const struct {
 	const char *variable, *file, *why;
@@ -285,7 +273,7 @@ static const struct {
 	{ NULL, NULL, "cuDeviceGetCount: result 3", 0, CUDA_ERROR_NOT_INITIALIZED },
 };
 
-START_TEST(where_cuda_may_show_fewer_gpus_nothing_is_compared)
+TEST_EACH(where_cuda_may_show_fewer_gpus_nothing_is_compared, restrictions)
 {
 	script.cuda_count = 1;
 	script.mig = restrictions[_i].mig;
@@ -297,9 +285,8 @@ START_TEST(where_cuda_may_show_fewer_gpus_nothing_is_compared)
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpus_not_in_cuda", NULL), restrictions[_i].why));
 }
-END_TEST
 
-START_TEST(services_run_or_do_not)
+TEST(services_run_or_do_not)
 {
 	fake_file(context, "/proc/900/comm", "nv-fabricmanage\n");
 	fake_file(context, "/proc/901/comm", "nvidia-imex\n");
@@ -311,9 +298,8 @@ START_TEST(services_run_or_do_not)
 	measure();
 	ck_assert(fake_boolean(context, "node.persistenced", NULL));
 }
-END_TEST
 
-START_TEST(in_a_container_services_and_jobs_are_not_known)
+TEST(in_a_container_services_and_jobs_are_not_known)
 {
 	static const char *const names[] = { "node.fabric_manager", "node.persistenced", "node.imex_service",
 		"node.other_jobs" };
@@ -323,9 +309,8 @@ START_TEST(in_a_container_services_and_jobs_are_not_known)
 		ck_assert_ptr_nonnull(
 			strstr(fake_reason(context, names[i], NULL), "/proc does not show all processes"));
 }
-END_TEST
 
-START_TEST(a_service_may_run_outside_the_container_that_sees_all_processes)
+TEST(a_service_may_run_outside_the_container_that_sees_all_processes)
 {
 	fake_file(context, "/.dockerenv", "");
 	fake_file(context, "/proc/901/comm", "nvidia-imex\n");
@@ -335,9 +320,8 @@ START_TEST(a_service_may_run_outside_the_container_that_sees_all_processes)
 	ck_assert(fake_boolean(context, "node.imex_service", NULL));
 	ck_assert_str_eq(fake_string(context, "node.other_jobs", NULL), "none");
 }
-END_TEST
 
-START_TEST(steps_of_other_jobs_are_named_once)
+TEST(steps_of_other_jobs_are_named_once)
 {
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.other_jobs", NULL), "none");
@@ -358,28 +342,5 @@ START_TEST(steps_of_other_jobs_are_named_once)
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.other_jobs", NULL), "77");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("presence");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_healthy_node_lacks_nothing);
-	tcase_add_test(tcase, a_gpu_of_the_bus_that_nvml_lacks_is_named);
-	tcase_add_test(tcase, a_gpu_that_nvml_counts_and_lost_is_named_by_its_place_on_the_bus);
-	tcase_add_test(tcase, a_lost_gpu_that_has_left_the_bus_too_is_named_by_its_number);
-	tcase_add_test(tcase, a_hidden_gpu_is_counted_and_not_missing);
-	tcase_add_test(tcase, on_a_shared_node_nobody_knows_whose_gpu_is_missing);
-	tcase_add_test(tcase, a_display_of_another_model_needs_no_driver);
-	tcase_add_test(tcase, a_bus_without_gpus_has_nothing_to_compare);
-	tcase_add_test(tcase, without_nvml_nothing_is_missing_and_nothing_is_known);
-	tcase_add_test(tcase, a_gpu_that_cuda_lacks_is_named);
-	tcase_add_test(tcase, a_gpu_that_nvml_lost_is_not_asked_of_cuda);
-	tcase_add_loop_test(tcase, where_cuda_may_show_fewer_gpus_nothing_is_compared, 0, LENGTH(restrictions));
-	tcase_add_test(tcase, a_rank_without_a_gpu_does_not_ask_cuda);
-	tcase_add_test(tcase, services_run_or_do_not);
-	tcase_add_test(tcase, in_a_container_services_and_jobs_are_not_known);
-	tcase_add_test(tcase, a_service_may_run_outside_the_container_that_sees_all_processes);
-	tcase_add_test(tcase, steps_of_other_jobs_are_named_once);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

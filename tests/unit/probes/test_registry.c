@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-START_TEST(probes_come_in_their_order_and_end)
+TEST(probes_come_in_their_order_and_end)
 {
 	size_t count = muster_probe_count();
 	ck_assert_uint_gt(count, 10);
@@ -17,27 +17,24 @@ START_TEST(probes_come_in_their_order_and_end)
 	ck_assert_ptr_null(muster_probe_at(count));
 	ck_assert_ptr_null(muster_probe_at(SIZE_MAX));
 }
-END_TEST
 
-START_TEST(a_probe_is_found_by_its_name_alone)
+TEST(a_probe_is_found_by_its_name_alone)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
 		ck_assert_ptr_eq(muster_probe_find(muster_probe_at(i)->name), muster_probe_at(i));
 	ck_assert_ptr_null(muster_probe_find("gpu_cop"));
 	ck_assert_ptr_null(muster_probe_find(""));
 }
-END_TEST
 
-START_TEST(metrics_are_sorted_each_once_and_end)
+TEST(metrics_are_sorted_each_once_and_end)
 {
 	size_t count = muster_metric_count();
 	for (size_t i = 1; i < count; i++)
 		ck_assert_str_lt(muster_metric_at(i - 1)->name, muster_metric_at(i)->name);
 	ck_assert_ptr_null(muster_metric_at(count));
 }
-END_TEST
 
-START_TEST(every_metric_of_every_probe_is_found_with_its_probe)
+TEST(every_metric_of_every_probe_is_found_with_its_probe)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
@@ -51,10 +48,9 @@ START_TEST(every_metric_of_every_probe_is_found_with_its_probe)
 	ck_assert_ptr_null(muster_metric_find("gpu.h2d_gbp"));
 	ck_assert_str_eq(muster_metric_probe(&(const struct muster_metric){ .name = "gpu.h2d_gbp" }), "");
 }
-END_TEST
 
 /* A unit is part of a metric's name, so that nobody reads GB/s as Gb/s. */
-START_TEST(a_unit_stands_in_the_name_too)
+TEST(a_unit_stands_in_the_name_too)
 {
 	static const char *const endings[][2] = { { "GB/s", "_gbps" }, { "Gb/s", "_gbps" }, { "MiB", "_mib" },
 		{ "GB", "_gb" }, { "MHz", "_mhz" }, { "W", "_watts" }, { "°C", "_celsius" }, { "us", "_us" },
@@ -70,15 +66,5 @@ START_TEST(a_unit_stands_in_the_name_too)
 			*metric->meaning && (metric->type == MUSTER_NUMBER || !*metric->unit), "%s", metric->name);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("registry");
-	tcase_add_test(tcase, probes_come_in_their_order_and_end);
-	tcase_add_test(tcase, a_probe_is_found_by_its_name_alone);
-	tcase_add_test(tcase, metrics_are_sorted_each_once_and_end);
-	tcase_add_test(tcase, every_metric_of_every_probe_is_found_with_its_probe);
-	tcase_add_test(tcase, a_unit_stands_in_the_name_too);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -117,16 +117,15 @@ static void measure(void)
 	fake_complete(context, NULL);
 }
 
-START_TEST(nothing_is_written_unless_the_run_asks_for_it)
+TEST(nothing_is_written_unless_the_run_asks_for_it)
 {
 	context->ctx.env.storage = false;
 	ck_assert_int_eq(muster_probe_scratch.run(&context->ctx, &err), 0);
 	ck_assert_uint_eq(context->samples.count, 0);
 	ck_assert_int_eq(writes, 0);
 }
-END_TEST
 
-START_TEST(a_good_disk_has_rates_and_no_wrong_word)
+TEST(a_good_disk_has_rates_and_no_wrong_word)
 {
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.scratch_wrong", NULL), 0);
@@ -140,9 +139,8 @@ START_TEST(a_good_disk_has_rates_and_no_wrong_word)
 	const char *layout = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->labels[0].value.string;
 	ck_assert_msg(strncmp(layout, "tmpfs", 5) == 0, "%s", layout);
 }
-END_TEST
 
-START_TEST(a_flipped_bit_is_one_wrong_word_of_each_round)
+TEST(a_flipped_bit_is_one_wrong_word_of_each_round)
 {
 	flipped = 5 * MIB + 4242;
 	measure();
@@ -150,22 +148,20 @@ START_TEST(a_flipped_bit_is_one_wrong_word_of_each_round)
 	ck_assert_double_ge(wrong, 2); /* more where small reads met the byte */
 	ck_assert_double_gt(fake_number(context, "node.scratch_read_gbps", NULL), 0);
 }
-END_TEST
 
-START_TEST(what_an_earlier_round_left_is_wrong)
+TEST(what_an_earlier_round_left_is_wrong)
 {
 	stale = true;
 	measure();
 	ck_assert_double_ge(fake_number(context, "node.scratch_wrong", NULL), 16.0 * MIB / 8);
 }
-END_TEST
 
 static const struct {
 	int error;
 	double failed; /* negative: null */
 } errors[] = { { EIO, 1 }, { ETIMEDOUT, 1 }, { ENOSPC, -1 }, { EDQUOT, -1 }, { EROFS, -1 } };
 
-START_TEST(a_request_that_the_disk_refuses_has_failed_and_a_full_disk_has_not)
+TEST_EACH(a_request_that_the_disk_refuses_has_failed_and_a_full_disk_has_not, errors)
 {
 	write_error = errors[_i].error;
 	/* of a folder that was asked for, what is no fault of the disk is an error */
@@ -181,16 +177,14 @@ START_TEST(a_request_that_the_disk_refuses_has_failed_and_a_full_disk_has_not)
 	ck_assert_ptr_nonnull(
 		strstr(fake_reason(context, "node.scratch_write_gbps", NULL), strerror(errors[_i].error)));
 }
-END_TEST
 
-START_TEST(a_disk_that_cannot_be_read_has_failed)
+TEST(a_disk_that_cannot_be_read_has_failed)
 {
 	read_error = EIO;
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.scratch_failed", NULL), 1);
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_read_gbps", NULL), "read of 1 MiB at "));
 }
-END_TEST
 
 /* A local disk of its own, mounted at /data. */
 static void put_scratch(const char *way)
@@ -206,7 +200,7 @@ static void put_scratch(const char *way)
 	context->ctx.env.storage_path = NULL;
 }
 
-START_TEST(the_scratch_that_is_found_is_tested)
+TEST(the_scratch_that_is_found_is_tested)
 {
 	put_scratch("rw");
 	measure();
@@ -215,7 +209,6 @@ START_TEST(the_scratch_that_is_found_is_tested)
 	const char *layout = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->labels[0].value.string;
 	ck_assert_msg(strncmp(layout, "1 NVMe disk", 11) == 0, "%s", layout);
 }
-END_TEST
 
 static const struct {
 	double free_bytes, tested_mib; /* 0: nothing */
@@ -228,7 +221,7 @@ static const struct {
 	{ 500.0 * MIB, 64, NULL },
 };
 
-START_TEST(the_file_takes_at_most_half_of_what_is_free)
+TEST_EACH(the_file_takes_at_most_half_of_what_is_free, spaces)
 {
 	put_scratch("rw");
 	context->ctx.env.storage_bytes = 64 * MIB;
@@ -241,9 +234,8 @@ START_TEST(the_file_takes_at_most_half_of_what_is_free)
 	if (spaces[_i].why)
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_read_gbps", NULL), spaces[_i].why));
 }
-END_TEST
 
-START_TEST(a_node_without_scratch_has_nothing_to_test)
+TEST(a_node_without_scratch_has_nothing_to_test)
 {
 	fake_file(context, "/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
 	context->ctx.env.storage_path = NULL;
@@ -252,32 +244,13 @@ START_TEST(a_node_without_scratch_has_nothing_to_test)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_failed", NULL), "no scratch: "));
 	ck_assert_int_eq(writes, 0);
 }
-END_TEST
 
-START_TEST(a_given_folder_that_is_not_there_is_an_error)
+TEST(a_given_folder_that_is_not_there_is_an_error)
 {
 	context->ctx.env.storage_path = "/data/missing";
 	ck_assert_int_eq(muster_probe_scratch.run(&context->ctx, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "/data/missing: No such file or directory"));
 	ck_assert_int_eq(writes, 0);
 }
-END_TEST
 
-int main(void)
-{
-	check_needs_root_folder();
-	TCase *tcase = tcase_create("scratch");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, nothing_is_written_unless_the_run_asks_for_it);
-	tcase_add_test(tcase, a_good_disk_has_rates_and_no_wrong_word);
-	tcase_add_test(tcase, a_flipped_bit_is_one_wrong_word_of_each_round);
-	tcase_add_test(tcase, what_an_earlier_round_left_is_wrong);
-	tcase_add_loop_test(
-		tcase, a_request_that_the_disk_refuses_has_failed_and_a_full_disk_has_not, 0, LENGTH(errors));
-	tcase_add_test(tcase, a_disk_that_cannot_be_read_has_failed);
-	tcase_add_test(tcase, the_scratch_that_is_found_is_tested);
-	tcase_add_loop_test(tcase, the_file_takes_at_most_half_of_what_is_free, 0, LENGTH(spaces));
-	tcase_add_test(tcase, a_node_without_scratch_has_nothing_to_test);
-	tcase_add_test(tcase, a_given_folder_that_is_not_there_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)

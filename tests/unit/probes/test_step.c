@@ -306,7 +306,7 @@ static double number(const char *metric)
 }
 
 /* Fast all-reduces are hidden; of slow ones, the last ends after the last product. */
-START_TEST(parts_that_overlap_take_as_long_as_the_longest)
+TEST_LOOP(parts_that_overlap_take_as_long_as_the_longest, 0, 2)
 {
 	static const double gbps[] = { 300, 200 };
 	nccl.gbps = gbps[_i];
@@ -330,9 +330,8 @@ START_TEST(parts_that_overlap_take_as_long_as_the_longest)
 	static const char *const derived[] = { "job.step_spread", NULL };
 	fake_complete(context, derived);
 }
-END_TEST
 
-START_TEST(other_ranks_leave_the_jobs_figures_alone)
+TEST(other_ranks_leave_the_jobs_figures_alone)
 {
 	ring.rank = 3;
 	ck_assert_int_eq(play(), 0);
@@ -340,9 +339,8 @@ START_TEST(other_ranks_leave_the_jobs_figures_alone)
 	for (size_t i = 0; i < context->samples.count; i++)
 		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
-END_TEST
 
-START_TEST(long_steps_take_20_ms)
+TEST(long_steps_take_20_ms)
 {
 	context->ctx.env.long_steps = true;
 	context->ctx.env.steps = 3;
@@ -350,47 +348,42 @@ START_TEST(long_steps_take_20_ms)
 	ck_assert_double_eq(number("job.step_tokens"), 8192); /* 17.9 ms */
 	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(8192), 1e-3);
 }
-END_TEST
 
 /* The second agreement is about the time of 2048 tokens: 4.5 ms here. */
-START_TEST(the_slowest_rank_decides_how_many_tokens_all_take)
+TEST(the_slowest_rank_decides_how_many_tokens_all_take)
 {
 	nccl.others[1][0] = 18;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_eq(number("job.step_tokens"), 512);
 	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(512), 1e-3);
 }
-END_TEST
 
-START_TEST(a_rank_with_little_memory_decides_too)
+TEST(a_rank_with_little_memory_decides_too)
 {
 	nccl.others[0][0] = 0;
 	nccl.others[0][1] = -512;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_eq(number("job.step_tokens"), 512);
 }
-END_TEST
 
 /* The fourth agreement is about 32 MiB: 0.11 ms here. */
-START_TEST(gradients_are_fewer_where_all_reduces_are_slow)
+TEST(gradients_are_fewer_where_all_reduces_are_slow)
 {
 	nccl.others[3][1] = 2;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_eq(number("job.step_gradient_mib"), 26);
 }
-END_TEST
 
 /* The sixth agreement is about the median of the steps. */
-START_TEST(the_jobs_step_is_that_of_the_slowest_rank)
+TEST(the_jobs_step_is_that_of_the_slowest_rank)
 {
 	nccl.others[4][0] = 6;
 	nccl.others[5][0] = 12;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_eq_tol(number("job.overlap"), 0.5, 1e-6);
 }
-END_TEST
 
-START_TEST(one_rank_alone_reduces_nothing)
+TEST(one_rank_alone_reduces_nothing)
 {
 	ring.ranks = 1;
 	ck_assert_int_eq(play(), 0);
@@ -399,18 +392,16 @@ START_TEST(one_rank_alone_reduces_nothing)
 	ck_assert_double_eq_tol(number("rank.step_p50_ms"), products_ms(2048), 0.2);
 	ck_assert_double_ge(number("job.overlap"), 0.95);
 }
-END_TEST
 
-START_TEST(a_host_that_is_slow_to_launch_shows_alone_and_in_steps)
+TEST(a_host_that_is_slow_to_launch_shows_alone_and_in_steps)
 {
 	blas.host_ms = 2;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_ge(number("rank.compute_ms"), 24);
 	ck_assert_double_ge(number("rank.step_compute_ms"), 24);
 }
-END_TEST
 
-START_TEST(a_step_that_takes_long_is_the_99th_percentile)
+TEST(a_step_that_takes_long_is_the_99th_percentile)
 {
 	blas.slow_from = (size_t)MUSTER_STEP_PRODUCTS * (2 + ROUNDS + 1 + 19);
 	ck_assert_int_eq(play(), 0);
@@ -418,7 +409,6 @@ START_TEST(a_step_that_takes_long_is_the_99th_percentile)
 	ck_assert_double_le(number("rank.step_p50_ms"), 1.2 * products_ms(2048));
 	ck_assert_double_eq_tol(number("rank.step_compute_ms"), products_ms(2048), 1e-3);
 }
-END_TEST
 
 /* Null with the reason on this rank, and an agreement, so that no other rank waits for it. */
 static const struct {
@@ -432,7 +422,7 @@ static const struct {
 	{ false, false, true, 9, "another rank cannot multiply the matrices of a step" },
 };
 
-START_TEST(where_a_rank_cannot_take_part_all_is_null_with_the_reason)
+TEST_EACH(where_a_rank_cannot_take_part_all_is_null_with_the_reason, unable)
 {
 	blas.library_missing = unable[_i].library_missing;
 	blas.major = unable[_i].major;
@@ -447,9 +437,8 @@ START_TEST(where_a_rank_cannot_take_part_all_is_null_with_the_reason)
 	static const char *const derived[] = { "job.step_spread", NULL };
 	fake_complete(context, derived);
 }
-END_TEST
 
-START_TEST(a_small_gpu_takes_fewer_tokens)
+TEST_LOOP(a_small_gpu_takes_fewer_tokens, 0, 3)
 {
 	static const struct {
 		size_t mib;
@@ -461,7 +450,6 @@ START_TEST(a_small_gpu_takes_fewer_tokens)
 	ck_assert_msg(play() == 0, "%s", err.text);
 	ck_assert_double_eq(number("job.step_tokens"), gpus[_i].tokens);
 }
-END_TEST
 
 /* From some step on, the run is cancelled. */
 static CUresult cancelling_d2h(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
@@ -471,7 +459,7 @@ static CUresult cancelling_d2h(void *to, CUdeviceptr from, size_t bytes, CUstrea
 	return vast_d2h(to, from, bytes, stream);
 }
 
-START_TEST(steps_that_were_taken_stay_when_the_run_is_ended_early)
+TEST(steps_that_were_taken_stay_when_the_run_is_ended_early)
 {
 	scripted_cuda.cuMemcpyDtoHAsync_v2 = cancelling_d2h;
 	context->ctx.env.steps = 100000;
@@ -482,9 +470,8 @@ START_TEST(steps_that_were_taken_stay_when_the_run_is_ended_early)
 	ck_assert_double_ge(number("job.overlap"), 0.9);
 	ck_assert_double_gt(fake_number(context, "gpu.d2h_loaded_gbps", BUS_ID), 0);
 }
-END_TEST
 
-START_TEST(without_a_communicator_there_are_no_steps)
+TEST(without_a_communicator_there_are_no_steps)
 {
 	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = 60000 };
 	standing.comm = NULL;
@@ -494,9 +481,8 @@ START_TEST(without_a_communicator_there_are_no_steps)
 	ck_assert_int_eq(traffic(&context->ctx, &round, &err), 0);
 	ck_assert_uint_eq(context->samples.count, 0);
 }
-END_TEST
 
-START_TEST(a_product_that_fails_is_an_error_and_ends_the_communicator)
+TEST(a_product_that_fails_is_an_error_and_ends_the_communicator)
 {
 	blas.no_algorithm = true;
 	ck_assert_int_eq(play(), -1);
@@ -504,27 +490,5 @@ START_TEST(a_product_that_fails_is_an_error_and_ends_the_communicator)
 	ck_assert_int_eq(context->given_up, 1);
 	ck_assert_ptr_null(standing.comm);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("step");
-	tcase_add_checked_fixture(tests, set_up, tear_down);
-	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, parts_that_overlap_take_as_long_as_the_longest, 0, 2);
-	tcase_add_test(tests, other_ranks_leave_the_jobs_figures_alone);
-	tcase_add_test(tests, long_steps_take_20_ms);
-	tcase_add_test(tests, the_slowest_rank_decides_how_many_tokens_all_take);
-	tcase_add_test(tests, a_rank_with_little_memory_decides_too);
-	tcase_add_test(tests, gradients_are_fewer_where_all_reduces_are_slow);
-	tcase_add_test(tests, the_jobs_step_is_that_of_the_slowest_rank);
-	tcase_add_test(tests, one_rank_alone_reduces_nothing);
-	tcase_add_test(tests, a_host_that_is_slow_to_launch_shows_alone_and_in_steps);
-	tcase_add_test(tests, a_step_that_takes_long_is_the_99th_percentile);
-	tcase_add_loop_test(tests, where_a_rank_cannot_take_part_all_is_null_with_the_reason, 0, LENGTH(unable));
-	tcase_add_loop_test(tests, a_small_gpu_takes_fewer_tokens, 0, 3);
-	tcase_add_test(tests, steps_that_were_taken_stay_when_the_run_is_ended_early);
-	tcase_add_test(tests, without_a_communicator_there_are_no_steps);
-	tcase_add_test(tests, a_product_that_fails_is_an_error_and_ends_the_communicator);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

@@ -2,7 +2,7 @@
 #include "probes/step/plan.h"
 #include "check_main.h"
 
-START_TEST(a_step_has_each_weight_three_times_and_backward_from_the_last)
+TEST(a_step_has_each_weight_three_times_and_backward_from_the_last)
 {
 	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
 	double operations = 0;
@@ -23,9 +23,8 @@ START_TEST(a_step_has_each_weight_three_times_and_backward_from_the_last)
 	ck_assert_double_eq_tol(operations, 6 * 218103808.0 * 2048, 1e6);
 	ck_assert_uint_eq(muster_step_gradients(0), 2 * 218103808u);
 }
-END_TEST
 
-START_TEST(every_matrix_has_room)
+TEST(every_matrix_has_room)
 {
 	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
 	for (size_t tokens = MUSTER_STEP_TOKENS_LEAST; tokens <= MUSTER_STEP_TOKENS_MOST; tokens *= 2) {
@@ -40,7 +39,6 @@ START_TEST(every_matrix_has_room)
 	ck_assert_uint_eq(muster_step_room(256, 2, 4).d, (size_t)14336 * 4096 * 4);
 	ck_assert_uint_eq(muster_step_room(8192, 2, 4).d, (size_t)14336 * 8192 * 4);
 }
-END_TEST
 
 /* 1024 tokens take ms; 5 ms are wanted. */
 static const struct {
@@ -59,14 +57,13 @@ static const struct {
 	{ 0.1, 256, 256 },
 };
 
-START_TEST(tokens_are_the_power_of_two_that_is_nearest)
+TEST(tokens_are_the_power_of_two_that_is_nearest)
 {
 	for (size_t i = 0; i < LENGTH(lengths); i++)
 		ck_assert_uint_eq(muster_step_tokens(1024, lengths[i].ms, 5, lengths[i].most), lengths[i].tokens);
 }
-END_TEST
 
-START_TEST(gradients_are_halved_until_they_fit_beside_the_products)
+TEST(gradients_are_halved_until_they_fit_beside_the_products)
 {
 	double all = (double)muster_step_gradients(0);
 	ck_assert_int_eq(muster_step_halvings(all, 5, 5), 0);
@@ -77,9 +74,8 @@ START_TEST(gradients_are_halved_until_they_fit_beside_the_products)
 		for (int weight = 0; weight < MUSTER_STEP_WEIGHTS; weight++)
 			ck_assert_uint_eq(muster_step_gradient(weight, halvings) % 4, 0);
 }
-END_TEST
 
-START_TEST(copies_fill_the_time_of_the_products)
+TEST(copies_fill_the_time_of_the_products)
 {
 	ck_assert_uint_eq(muster_step_copies(0.34, 5, 256), 15);
 	ck_assert_uint_eq(muster_step_copies(8, 5, 256), 1);
@@ -87,15 +83,5 @@ START_TEST(copies_fill_the_time_of_the_products)
 	ck_assert_uint_eq(muster_step_copies(0.001, 5, 256), 256);
 	ck_assert_uint_eq(muster_step_copies(0, 5, 256), 1);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("step_plan");
-	tcase_add_test(tests, a_step_has_each_weight_three_times_and_backward_from_the_last);
-	tcase_add_test(tests, every_matrix_has_room);
-	tcase_add_test(tests, tokens_are_the_power_of_two_that_is_nearest);
-	tcase_add_test(tests, gradients_are_halved_until_they_fit_beside_the_products);
-	tcase_add_test(tests, copies_fill_the_time_of_the_products);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

@@ -59,7 +59,7 @@ static void measure(void)
 	fake_complete(context, NULL);
 }
 
-START_TEST(a_node_without_nvme_has_none)
+TEST(a_node_without_nvme_has_none)
 {
 	put_disk("sda", "2048\n", "Virtual Disk\n", NULL);
 	measure();
@@ -68,9 +68,8 @@ START_TEST(a_node_without_nvme_has_none)
 	ck_assert_str_eq(fake_reason(context, "node.temp_disk_gb", NULL),
 		"there is no link /dev/disk/azure/resource or /dev/disk/cloud/azure_resource");
 }
-END_TEST
 
-START_TEST(local_disks_are_counted_and_remote_ones_are_not)
+TEST(local_disks_are_counted_and_remote_ones_are_not)
 {
 	put_disk("nvme0n1", "62500000\n", "MSFT NVMe Accelerator v1.0              \n", "pcie\n");
 	put_disk("nvme1n1", "1875000000\n", LOCAL, "pcie\n");
@@ -81,9 +80,8 @@ START_TEST(local_disks_are_counted_and_remote_ones_are_not)
 	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
 	ck_assert_double_eq(fake_number(context, "node.nvme_gb", NULL), 1920);
 }
-END_TEST
 
-START_TEST(partitions_and_paths_are_no_disks)
+TEST(partitions_and_paths_are_no_disks)
 {
 	static const char *const names[] = { "nvme0n1p1", "nvme0c0n1", "nvme0", "nvmen1", "nvme0n", "nvme-n1", "nvm0n1",
 		"nvme0n1x" };
@@ -94,9 +92,8 @@ START_TEST(partitions_and_paths_are_no_disks)
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
 }
-END_TEST
 
-START_TEST(a_disk_without_a_model_leaves_the_count_open)
+TEST(a_disk_without_a_model_leaves_the_count_open)
 {
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_disk("nvme1n1", "1875000000\n", NULL, NULL);
@@ -104,9 +101,8 @@ START_TEST(a_disk_without_a_model_leaves_the_count_open)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_disks", NULL), "/sys/block/nvme1n1/device/model"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme1n1/device/model"));
 }
-END_TEST
 
-START_TEST(a_disk_without_a_size_leaves_the_total_open)
+TEST(a_disk_without_a_size_leaves_the_total_open)
 {
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_disk("nvme1n1", "-8\n", LOCAL, NULL);
@@ -114,9 +110,8 @@ START_TEST(a_disk_without_a_size_leaves_the_total_open)
 	ck_assert_double_eq(fake_number(context, "node.nvme_disks", NULL), 2);
 	ck_assert_str_eq(fake_reason(context, "node.nvme_gb", NULL), "size of nvme1n1: not a count of sectors: \"-8\"");
 }
-END_TEST
 
-START_TEST(a_node_that_does_not_show_its_disks_is_not_one_without_any)
+TEST(a_node_that_does_not_show_its_disks_is_not_one_without_any)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/sys/block", context->root);
@@ -125,9 +120,8 @@ START_TEST(a_node_that_does_not_show_its_disks_is_not_one_without_any)
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_disks", NULL), "/sys/block: No such file"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block: No such file"));
 }
-END_TEST
 
-START_TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
+TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
 {
 	char outside[] = "/tmp/muster-outside-XXXXXX", path[512];
 	put_disk("../devices/pci/nvme0n1", "1875000000\n", LOCAL, NULL);
@@ -148,7 +142,6 @@ START_TEST(links_inside_the_root_are_followed_and_links_out_of_it_are_not)
 		strstr(fake_reason(context, "node.nvme_gb", NULL), "/sys/block/nvme0n1/size points outside the root"));
 	ck_assert_int_eq(remove(outside), 0);
 }
-END_TEST
 
 static const struct {
 	const char *link, *target, *why; /* why NULL: it is found */
@@ -161,7 +154,7 @@ static const struct {
 	{ "/dev/disk/azure/resource", "../../", "which is not a disk" },
 };
 
-START_TEST(the_temporary_disk_is_where_the_link_leads)
+TEST_EACH(the_temporary_disk_is_where_the_link_leads, links)
 {
 	put_disk("sdb", "5871093750\n", "Virtual Disk\n", NULL);
 	put_link(links[_i].link, links[_i].target);
@@ -171,7 +164,6 @@ START_TEST(the_temporary_disk_is_where_the_link_leads)
 	else
 		ck_assert_double_eq(fake_number(context, "node.temp_disk_gb", NULL), 3006);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -192,7 +184,7 @@ static const struct {
 	{ "0x10", -1 },
 };
 
-START_TEST(a_size_is_a_count_of_sectors_and_nothing_else)
+TEST_EACH(a_size_is_a_count_of_sectors_and_nothing_else, sizes)
 {
 	struct muster_error err;
 	double gb = -1;
@@ -204,9 +196,8 @@ START_TEST(a_size_is_a_count_of_sectors_and_nothing_else)
 	ck_assert_int_eq(result, sizes[_i].gb < 0 ? -1 : 0);
 	ck_assert_double_eq_tol(gb, sizes[_i].gb, 1e-6);
 }
-END_TEST
 
-START_TEST(each_step_is_named)
+TEST(each_step_is_named)
 {
 	char *steps = muster_asprintf(
 		"list %s/sys/block\nlook for the temporary disk\nlook for the scratch\n", context->root);
@@ -214,10 +205,9 @@ START_TEST(each_step_is_named)
 	ck_assert_str_eq(context->steps, steps);
 	free(steps);
 }
-END_TEST
 
 /* Its size and what is free are those of the machine that the test runs on. */
-START_TEST(the_scratch_is_described)
+TEST(the_scratch_is_described)
 {
 	put_disk("nvme0n1", "1875000000\n", LOCAL, NULL);
 	put_link("/sys/dev/block/259:3", "../../block/nvme0n1");
@@ -236,18 +226,16 @@ START_TEST(the_scratch_is_described)
 	ck_assert_double_le(left, size);
 	ck_assert_double_eq_tol(fake_number(context, "node.scratch_free_share", NULL), left / size, 1e-9);
 }
-END_TEST
 
-START_TEST(a_node_without_scratch_says_what_was_looked_for)
+TEST(a_node_without_scratch_says_what_was_looked_for)
 {
 	fake_file(context, "/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_path", NULL), "no scratch: "));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_free_share", NULL), "no scratch: "));
 }
-END_TEST
 
-START_TEST(a_given_folder_takes_the_place_of_the_scratch)
+TEST(a_given_folder_takes_the_place_of_the_scratch)
 {
 	context->ctx.env.storage_path = "/shared/me";
 	fake_file(context, "/proc/self/mountinfo", "31 22 0:44 / /shared rw - nfs4 server:/export rw\n");
@@ -257,9 +245,8 @@ START_TEST(a_given_folder_takes_the_place_of_the_scratch)
 	ck_assert_str_eq(fake_reason(context, "node.scratch_raid", NULL), "nfs4 is on no disk of this node");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_size_gb", NULL), "No such file"));
 }
-END_TEST
 
-START_TEST(a_link_to_a_neighbour_of_the_root_is_not_followed)
+TEST(a_link_to_a_neighbour_of_the_root_is_not_followed)
 {
 	char *outside = muster_asprintf("%s-beside", context->root), *path;
 	ck_assert_int_eq(mkdir(outside, 0700), 0);
@@ -274,9 +261,8 @@ START_TEST(a_link_to_a_neighbour_of_the_root_is_not_followed)
 	free(path);
 	free(outside);
 }
-END_TEST
 
-START_TEST(of_two_links_to_a_temporary_disk_the_first_counts)
+TEST(of_two_links_to_a_temporary_disk_the_first_counts)
 {
 	put_disk("sdb", "5871093750\n", "Virtual Disk\n", NULL);
 	put_disk("sdc", "1953125\n", "Virtual Disk\n", NULL);
@@ -285,9 +271,8 @@ START_TEST(of_two_links_to_a_temporary_disk_the_first_counts)
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.temp_disk_gb", NULL), 1);
 }
-END_TEST
 
-START_TEST(the_name_of_a_disk_has_at_most_63_bytes)
+TEST_LOOP(the_name_of_a_disk_has_at_most_63_bytes, 0, 2)
 {
 	char name[65], *target;
 	memset(name, 'a', sizeof name);
@@ -302,27 +287,5 @@ START_TEST(the_name_of_a_disk_has_at_most_63_bytes)
 	else
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.temp_disk_gb", NULL), "which is not a disk"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("storage");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_node_without_nvme_has_none);
-	tcase_add_test(tcase, local_disks_are_counted_and_remote_ones_are_not);
-	tcase_add_test(tcase, partitions_and_paths_are_no_disks);
-	tcase_add_test(tcase, a_disk_without_a_model_leaves_the_count_open);
-	tcase_add_test(tcase, a_disk_without_a_size_leaves_the_total_open);
-	tcase_add_test(tcase, a_node_that_does_not_show_its_disks_is_not_one_without_any);
-	tcase_add_test(tcase, links_inside_the_root_are_followed_and_links_out_of_it_are_not);
-	tcase_add_loop_test(tcase, the_temporary_disk_is_where_the_link_leads, 0, LENGTH(links));
-	tcase_add_loop_test(tcase, a_size_is_a_count_of_sectors_and_nothing_else, 0, LENGTH(sizes));
-	tcase_add_test(tcase, each_step_is_named);
-	tcase_add_test(tcase, the_scratch_is_described);
-	tcase_add_test(tcase, a_node_without_scratch_says_what_was_looked_for);
-	tcase_add_test(tcase, a_given_folder_takes_the_place_of_the_scratch);
-	tcase_add_test(tcase, a_link_to_a_neighbour_of_the_root_is_not_followed);
-	tcase_add_test(tcase, of_two_links_to_a_temporary_disk_the_first_counts);
-	tcase_add_loop_test(tcase, the_name_of_a_disk_has_at_most_63_bytes, 0, 2);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

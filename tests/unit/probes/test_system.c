@@ -79,7 +79,7 @@ static void measure(void)
 		"open libnccl.so.2\nopen libibverbs.so.1\n");
 }
 
-START_TEST(the_root_tells_what_the_node_is)
+TEST(the_root_tells_what_the_node_is)
 {
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Ubuntu 22.04.5 LTS");
@@ -91,7 +91,6 @@ START_TEST(the_root_tells_what_the_node_is)
 	ck_assert_double_eq(fake_number(context, "node.sockets", NULL), 2);
 	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 2);
 }
-END_TEST
 
 /* "0/0: 0-1, 1/1: 2-3": NUMA node / package: CPUs */
 static const char *numa_text(void)
@@ -108,12 +107,11 @@ static const char *numa_text(void)
 	return text;
 }
 
-START_TEST(each_numa_node_has_its_cpus_and_its_package)
+TEST(each_numa_node_has_its_cpus_and_its_package)
 {
 	measure();
 	ck_assert_str_eq(numa_text(), "0/0: 0-1, 1/1: 2-3");
 }
-END_TEST
 
 static const struct {
 	const char *file, *text, *metric, *expected; /* expected: the value, or the end of the reason */
@@ -137,7 +135,7 @@ static const struct {
 	{ "/proc/meminfo", "MemTotalFree: 12 kB\n", "node.memory_mib", "/proc/meminfo has no line \"MemTotal\"", true },
 };
 
-START_TEST(odd_files_are_read_right_or_not_at_all)
+TEST_EACH(odd_files_are_read_right_or_not_at_all, odd_files)
 {
 	fake_file(context, odd_files[_i].file, odd_files[_i].text);
 	measure();
@@ -148,17 +146,15 @@ START_TEST(odd_files_are_read_right_or_not_at_all)
 		odd_files[_i].metric, found);
 	ck_assert_msg(odd_files[_i].null || length == wanted, "%s: \"%s\"", odd_files[_i].metric, found);
 }
-END_TEST
 
-START_TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
+TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
 {
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.coherent_memory_mode", NULL), "No such file"));
 	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 0);
 }
-END_TEST
 
-START_TEST(imex_channels_are_counted_and_nothing_beside_them)
+TEST(imex_channels_are_counted_and_nothing_beside_them)
 {
 	fake_file(context, "/dev/nvidia-caps-imex-channels/channel0", "");
 	fake_file(context, "/dev/nvidia-caps-imex-channels/channel11", "");
@@ -166,17 +162,15 @@ START_TEST(imex_channels_are_counted_and_nothing_beside_them)
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 2);
 }
-END_TEST
 
-START_TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
+TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
 {
 	fake_file(context, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
 	measure();
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
 }
-END_TEST
 
-START_TEST(os_release_may_lie_in_usr_lib)
+TEST(os_release_may_lie_in_usr_lib)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/etc/os-release", context->root);
@@ -185,17 +179,15 @@ START_TEST(os_release_may_lie_in_usr_lib)
 	measure();
 	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Elsewhere");
 }
-END_TEST
 
-START_TEST(what_hwloc_does_not_say_is_null)
+TEST(what_hwloc_does_not_say_is_null)
 {
 	write_topology("");
 	measure();
 	ck_assert_str_eq(fake_reason(context, "node.architecture", NULL), "hwloc gives no Architecture");
 }
-END_TEST
 
-START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
+TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 {
 	measure();
 	ck_assert_uint_eq(fake_count(context, "node.library_path"), MUSTER_LIBRARY_COUNT);
@@ -215,7 +207,6 @@ START_TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
 	for (size_t i = 0; !muster_nvml_library.handle && i < LENGTH(of_nvml); i++)
 		ck_assert_ptr_nonnull(strstr(fake_reason(context, of_nvml[i], NULL), "libnvidia-ml.so.1"));
 }
-END_TEST
 
 /* Stand-ins are loaded before the probe asks for their sonames; each test is a process of its own. */
 static void put_driver(const char *fault)
@@ -238,7 +229,7 @@ static void put_driver(const char *fault)
 	}
 }
 
-START_TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
+TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
 {
 	put_driver(NULL);
 	measure();
@@ -256,18 +247,16 @@ START_TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
 	ck_assert_str_eq(fake_string(context, "node.library_version", "libibverbs.so.1"), "1");
 	ck_assert(muster_library_any_standin());
 }
-END_TEST
 
-START_TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
+TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
 {
 	put_driver("gpu-missing@node1/gpu7");
 	measure();
 	ck_assert_double_eq(fake_number(context, "node.gpu_count", NULL), 7);
 	ck_assert_uint_eq(strlen(fake_string(context, "node.gpu_bus_ids", NULL)), 7 * strlen("0001:00:00.0 ") - 1);
 }
-END_TEST
 
-START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
+TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 {
 	measure();
 	const struct muster_sample *version = fake_sample(context, "node.library_version", "libibverbs.so.1", NULL);
@@ -280,9 +269,8 @@ START_TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 	const char *path = fake_string(context, "node.library_path", "libibverbs.so.1");
 	ck_assert_msg(strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0, "%s", path);
 }
-END_TEST
 
-START_TEST(without_a_topology_the_reason_is_hwlocs_own)
+TEST(without_a_topology_the_reason_is_hwlocs_own)
 {
 	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture",
 		"node.numa_cpu_list" };
@@ -294,9 +282,8 @@ START_TEST(without_a_topology_the_reason_is_hwlocs_own)
 			"%s is null: %s", of_hwloc[i], fake_reason(context, of_hwloc[i], NULL));
 	ck_assert_str_eq(fake_string(context, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
 }
-END_TEST
 
-START_TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
+TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
 {
 	char path[512];
 	write_xml("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
@@ -316,9 +303,8 @@ START_TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
 	ck_assert_str_eq(fake_reason(context, "node.sockets", NULL), "hwloc shows no package");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.cpu_model", NULL), "/proc/cpuinfo: No such file"));
 }
-END_TEST
 
-START_TEST(a_kernel_without_a_release_is_null_and_names_the_file)
+TEST(a_kernel_without_a_release_is_null_and_names_the_file)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/proc/sys/kernel/osrelease", context->root);
@@ -327,7 +313,6 @@ START_TEST(a_kernel_without_a_release_is_null_and_names_the_file)
 	ck_assert_ptr_nonnull(
 		strstr(fake_reason(context, "node.kernel", NULL), "/proc/sys/kernel/osrelease: No such file"));
 }
-END_TEST
 
 static const struct {
 	const char *path, *version, *why; /* why: of the version when there is none */
@@ -339,7 +324,7 @@ static const struct {
 	{ "", NULL, "the name of  contains no version" },
 };
 
-START_TEST(the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_path)
+TEST_EACH(the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_path, verbs_files)
 {
 	put_driver(NULL);
 	measure();
@@ -357,28 +342,5 @@ START_TEST(the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_
 		ck_assert_str_eq(
 			fake_reason(context, "node.library_path", "libibverbs.so.1"), "dlinfo does not know its file");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("system");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, the_root_tells_what_the_node_is);
-	tcase_add_test(tcase, each_numa_node_has_its_cpus_and_its_package);
-	tcase_add_loop_test(tcase, odd_files_are_read_right_or_not_at_all, 0, LENGTH(odd_files));
-	tcase_add_test(tcase, without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel);
-	tcase_add_test(tcase, imex_channels_are_counted_and_nothing_beside_them);
-	tcase_add_test(tcase, imex_channels_that_cannot_be_listed_are_unknown_and_not_none);
-	tcase_add_test(tcase, os_release_may_lie_in_usr_lib);
-	tcase_add_test(tcase, what_hwloc_does_not_say_is_null);
-	tcase_add_test(tcase, every_vendor_library_has_a_path_and_a_version_or_the_loaders_words);
-	tcase_add_test(tcase, the_driver_tells_its_versions_and_every_gpu_in_its_order);
-	tcase_add_test(tcase, a_gpu_that_the_driver_does_not_see_is_not_counted);
-	tcase_add_test(tcase, the_version_of_libibverbs_is_the_one_of_its_file);
-	tcase_add_test(tcase, without_a_topology_the_reason_is_hwlocs_own);
-	tcase_add_test(tcase, a_machine_of_one_cpu_and_no_package_is_told_as_it_is);
-	tcase_add_test(tcase, a_kernel_without_a_release_is_null_and_names_the_file);
-	tcase_add_loop_test(tcase, the_version_of_libibverbs_is_what_follows_so_in_the_last_part_of_its_path, 0,
-		LENGTH(verbs_files));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

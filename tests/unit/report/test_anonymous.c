@@ -59,24 +59,22 @@ static const struct {
 	{ "", NULL },
 };
 
-START_TEST(a_text_keeps_all_but_names)
+TEST_EACH(a_text_keeps_all_but_names, texts)
 {
 	const char *wanted = texts[_i].replaced ? texts[_i].replaced : texts[_i].text;
 	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_NODE, texts[_i].text), wanted);
 	/* and again the same */
 	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_NODE, texts[_i].text), wanted);
 }
-END_TEST
 
-START_TEST(names_of_another_kind_are_replaced_only_where_they_are_meant)
+TEST(names_of_another_kind_are_replaced_only_where_they_are_meant)
 {
 	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_GROUP, "blue on gpu-07; red on gpu-08"),
 		"placement-group-1 on node-1; red on node-2");
 	ck_assert_ptr_null(muster_anonymous_text(names, MUSTER_NAME_NODE, NULL));
 }
-END_TEST
 
-START_TEST(a_key_keeps_how_the_port_is_a_member)
+TEST(a_key_keeps_how_the_port_is_a_member)
 {
 	ck_assert_str_eq(muster_anonymous_pkeys(names, "0x8abc 0x7fff 0x0abc 0x8012 0xffff"),
 		"0x8001 0x7fff 0x0001 0x8002 0xffff");
@@ -87,9 +85,8 @@ START_TEST(a_key_keeps_how_the_port_is_a_member)
 	ck_assert_str_eq(muster_anonymous_switches(names, "spine0.leaf3"), "switch-1.switch-2");
 	ck_assert_str_eq(muster_anonymous_switches(names, "spine0.leaf4"), "switch-1.switch-3");
 }
-END_TEST
 
-START_TEST(processes_lose_their_names_and_users)
+TEST(processes_lose_their_names_and_users)
 {
 	ck_assert_str_eq(
 		muster_anonymous_processes(names,
@@ -99,9 +96,8 @@ START_TEST(processes_lose_their_names_and_users)
 	ck_assert_str_eq(muster_anonymous_text(names, MUSTER_NAME_PROCESS, "used by 13 secret_model on gpu-07"),
 		"used by 13 process-3 on node-1");
 }
-END_TEST
 
-START_TEST(many_names_keep_their_replacements)
+TEST(many_names_keep_their_replacements)
 {
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 5000; i++) {
@@ -112,7 +108,6 @@ START_TEST(many_names_keep_their_replacements)
 		}
 	}
 }
-END_TEST
 
 /* Texts that say nothing of a person, a machine or a site. A new metric belongs here, or into the table. */
 static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capability", "gpu.cufile_path",
@@ -132,7 +127,7 @@ static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capabilit
 	"rank.slurm_cpu_bind", "node.scratch_io", "rank.checkpoint_file", "node.broadcast_hash", "rank.broadcast_hash",
 	"job.broadcast_transport" };
 
-START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
+TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 {
 	size_t seen = 0;
 	for (size_t p = 0; p < muster_probe_count(); p++) {
@@ -149,7 +144,6 @@ START_TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
 	}
 	ck_assert_uint_eq(seen, sizeof harmless / sizeof *harmless);
 }
-END_TEST
 
 /* Lines of a kernel's log: without processes, users and nodes, and with what tells of the fault. */
 static const struct {
@@ -177,15 +171,14 @@ static const struct {
 	{ "", NULL },
 };
 
-START_TEST(a_line_of_the_log_keeps_all_but_processes_users_and_nodes)
+TEST_EACH(a_line_of_the_log_keeps_all_but_processes_users_and_nodes, lines)
 {
 	const char *wanted = lines[_i].replaced ? lines[_i].replaced : lines[_i].line;
 	ck_assert_str_eq(muster_anonymous_line(names, lines[_i].line), wanted);
 	ck_assert_ptr_null(muster_anonymous_line(names, NULL));
 }
-END_TEST
 
-START_TEST(the_node_of_a_pair_is_replaced_as_the_node_itself)
+TEST(the_node_of_a_pair_is_replaced_as_the_node_itself)
 {
 	struct muster_run run;
 	muster_run_init(&run);
@@ -206,19 +199,5 @@ START_TEST(the_node_of_a_pair_is_replaced_as_the_node_itself)
 	ck_assert_str_eq(labels[1].value.string, "hidden-2");
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("anonymous");
-	tcase_add_checked_fixture(tc, setup, teardown);
-	tcase_add_loop_test(tc, a_text_keeps_all_but_names, 0, (int)(sizeof texts / sizeof *texts));
-	tcase_add_loop_test(tc, a_line_of_the_log_keeps_all_but_processes_users_and_nodes, 0, LENGTH(lines));
-	tcase_add_test(tc, names_of_another_kind_are_replaced_only_where_they_are_meant);
-	tcase_add_test(tc, a_key_keeps_how_the_port_is_a_member);
-	tcase_add_test(tc, processes_lose_their_names_and_users);
-	tcase_add_test(tc, many_names_keep_their_replacements);
-	tcase_add_test(tc, the_node_of_a_pair_is_replaced_as_the_node_itself);
-	tcase_add_test(tc, each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless);
-	return check_main(tc);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -5,6 +5,7 @@
  *   ! blocks CHECK                                 the finding before this one blocks the check
  *   profile NAME, sku NAME, strict, simulated
  */
+#include "check_main.h"
 #include "report/compare.h"
 
 #include "run_text.h"
@@ -357,7 +358,7 @@ static char *text_of(const struct side *before, const struct side *after)
 	return text;
 }
 
-START_TEST(two_runs_differ_in_what_differs)
+TEST_EACH(two_runs_differ_in_what_differs, cases)
 {
 	struct side before, after;
 	make(&before, cases[_i].before);
@@ -370,10 +371,9 @@ START_TEST(two_runs_differ_in_what_differs)
 	muster_run_done(&before.run);
 	muster_run_done(&after.run);
 }
-END_TEST
 
 /* Sixty lines and what was left out, for each kind. */
-START_TEST(a_kind_has_sixty_lines_at_most)
+TEST(a_kind_has_sixty_lines_at_most)
 {
 	struct side before, after;
 	char names[2][64 * 32] = { "", "" };
@@ -394,7 +394,6 @@ START_TEST(a_kind_has_sixty_lines_at_most)
 	muster_run_done(&before.run);
 	muster_run_done(&after.run);
 }
-END_TEST
 
 /* ---- what differs, for scripts ---- */
 
@@ -433,7 +432,7 @@ static const char changes_json[] =
 	"  ]\n"
 	"}\n\n";
 
-START_TEST(scripts_read_every_change_with_its_place)
+TEST(scripts_read_every_change_with_its_place)
 {
 	struct side before, after;
 	struct muster_comparison comparison;
@@ -455,10 +454,9 @@ START_TEST(scripts_read_every_change_with_its_place)
 	muster_run_done(&before.run);
 	muster_run_done(&after.run);
 }
-END_TEST
 
 /* One event: during a run, and before the next one. */
-START_TEST(an_event_that_came_during_the_run_before_is_no_new_one)
+TEST(an_event_that_came_during_the_run_before_is_no_new_one)
 {
 	static const char *const whens[] = { "during", "before" };
 	struct side sides[2];
@@ -485,20 +483,5 @@ START_TEST(an_event_that_came_during_the_run_before_is_no_new_one)
 	for (size_t i = 0; i < 2; i++)
 		muster_run_done(&sides[i].run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report/compare");
-	TCase *tcase = tcase_create("differences");
-	tcase_add_test(tcase, an_event_that_came_during_the_run_before_is_no_new_one);
-	tcase_add_loop_test(tcase, two_runs_differ_in_what_differs, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, a_kind_has_sixty_lines_at_most);
-	tcase_add_test(tcase, scripts_read_every_change_with_its_place);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN(.setup = NULL)

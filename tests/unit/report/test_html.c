@@ -36,7 +36,7 @@ static const struct {
 	{ "\xef\xbf\xbe\xef\xb7\x90", "\\ufffe\\ufdd0" },
 };
 
-START_TEST(every_text_from_outside_is_content)
+TEST_EACH(every_text_from_outside_is_content, texts)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -46,9 +46,8 @@ START_TEST(every_text_from_outside_is_content)
 	ck_assert_str_eq(text, texts[_i].wanted);
 	free(text);
 }
-END_TEST
 
-START_TEST(a_page_loads_nothing_and_runs_nothing)
+TEST(a_page_loads_nothing_and_runs_nothing)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -64,14 +63,13 @@ START_TEST(a_page_loads_nothing_and_runs_nothing)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Findings of one check: in full, as rows, only counted. */
 static const struct {
 	size_t findings, whole, rows, counted;
 } amounts[] = { { 1, 1, 0, 0 }, { 8, 8, 0, 0 }, { 12, 8, 4, 0 }, { 1008, 8, 1000, 0 }, { 1010, 8, 1000, 2 } };
 
-START_TEST(a_frequent_finding_is_shown_in_full_in_rows_or_counted)
+TEST_EACH(a_frequent_finding_is_shown_in_full_in_rows_or_counted, amounts)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -93,7 +91,6 @@ START_TEST(a_frequent_finding_is_shown_in_full_in_rows_or_counted)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void set_text(struct muster_node *node, const char *metric, const char *text)
 {
@@ -111,7 +108,7 @@ static void forget_fabric(struct muster_node *node)
 }
 
 /* Nodes are in NVLink domains, or below switches, or there is nothing to say. */
-START_TEST(the_map_has_domains_or_switches_or_nodes_alone)
+TEST_LOOP(the_map_has_domains_or_switches_or_nodes_alone, 0, 3)
 {
 	static const char *const wanted[] = { "<h3>NVLink domain 1 ", "<h3>switch ", NULL };
 	struct muster_run run;
@@ -138,9 +135,8 @@ START_TEST(the_map_has_domains_or_switches_or_nodes_alone)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(the_map_shows_findings_at_their_gpu_and_port_and_what_was_not_measured)
+TEST(the_map_shows_findings_at_their_gpu_and_port_and_what_was_not_measured)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -159,7 +155,6 @@ START_TEST(the_map_shows_findings_at_their_gpu_and_port_and_what_was_not_measure
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const char *const reasons[] = {
 	"<th scope='row'>rank.missing on sim-2 and 1 more finding</th><td><code>copy.d2h</code></td>",
@@ -170,7 +165,7 @@ static const char *const reasons[] = {
 	"<code>probe.gpu_copy</code></th><td>crashed: signal 11 in cuMemcpyHtoDAsync_v2</td>",
 };
 
-START_TEST(what_was_not_evaluated_has_its_reason)
+TEST_EACH(what_was_not_evaluated_has_its_reason, reasons)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -182,9 +177,8 @@ START_TEST(what_was_not_evaluated_has_its_reason)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_file_is_written_whole_or_not_at_all)
+TEST(a_file_is_written_whole_or_not_at_all)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -207,17 +201,5 @@ START_TEST(a_file_is_written_whole_or_not_at_all)
 	free(path);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("page");
-	tcase_add_loop_test(tcase, every_text_from_outside_is_content, 0, LENGTH(texts));
-	tcase_add_test(tcase, a_page_loads_nothing_and_runs_nothing);
-	tcase_add_loop_test(tcase, a_frequent_finding_is_shown_in_full_in_rows_or_counted, 0, LENGTH(amounts));
-	tcase_add_loop_test(tcase, the_map_has_domains_or_switches_or_nodes_alone, 0, 3);
-	tcase_add_test(tcase, the_map_shows_findings_at_their_gpu_and_port_and_what_was_not_measured);
-	tcase_add_loop_test(tcase, what_was_not_evaluated_has_its_reason, 0, LENGTH(reasons));
-	tcase_add_test(tcase, a_file_is_written_whole_or_not_at_all);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -55,7 +55,7 @@ static const char two_numas[] =
 	"a port.numa_node port=m0/1 link_layer=InfiniBand pci=x 1\n" RANK("a", "0", "1:0", "0", "0-3", "2:0")
 		RANK("a", "1", "2:0", "1", "0-3", "1:0") RANK("a", "2", "3:0", "1", "4,6", "none");
 
-START_TEST(a_picture_has_the_parts_of_the_node)
+TEST(a_picture_has_the_parts_of_the_node)
 {
 	run_text(&run, two_numas);
 	print(muster_html_machines, NULL, 0);
@@ -76,9 +76,8 @@ START_TEST(a_picture_has_the_parts_of_the_node)
 	ck_assert_uint_eq(count_of("class='nvlink'"), 3); /* two GPUs, and the line that joins them */
 	done();
 }
-END_TEST
 
-START_TEST(parts_with_findings_are_marked)
+TEST(parts_with_findings_are_marked)
 {
 	struct muster_finding findings[] = {
 		{ .check = "x", .status = MUSTER_FAIL, .node = "a", .rank = 1, .gpu = "2:0", .unit = "" },
@@ -92,9 +91,8 @@ START_TEST(parts_with_findings_are_marked)
 	ck_assert_uint_eq(count_of("class='sign'"), 2);
 	done();
 }
-END_TEST
 
-START_TEST(what_is_not_known_is_said)
+TEST(what_is_not_known_is_said)
 {
 	run_text(&run, "a/0 = 1:0 U\na/0 rank.gpu_numa_node -\na/0 rank.cpu_list '0-3\nb node");
 	print(muster_html_machines, NULL, 0);
@@ -103,9 +101,8 @@ START_TEST(what_is_not_known_is_said)
 	ck_assert_uint_eq(count_of("class='package'"), 0);
 	done();
 }
-END_TEST
 
-START_TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
+TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
 {
 	struct muster_finding findings[40];
 	synthetic_run(&run, 8 * 64);
@@ -121,12 +118,11 @@ START_TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
 	ck_assert_ptr_null(strstr(text, "<figure id='m1'>"));
 	done();
 }
-END_TEST
 
 static void (*const sections[])(
 	const struct muster_html *page) = { muster_html_machines, muster_html_matrix, muster_html_inventory };
 
-START_TEST(no_name_is_markup)
+TEST_EACH(no_name_is_markup, sections)
 {
 	static const char evil[] = "<script>'\"&]]>\x1b";
 	fixture_run(&run);
@@ -152,7 +148,6 @@ START_TEST(no_name_is_markup)
 	ck_assert_ptr_nonnull(strstr(text, "&lt;"));
 	done();
 }
-END_TEST
 
 /* Two nodes of three GPUs; the exchange between the first two of b is slow. */
 static const char exchanges[] =
@@ -166,7 +161,7 @@ static const char exchanges[] =
 	"a/1 pair.exchange_gbps kind=rail peer_node=b peer_gpu=2:0 nic=m1 transport=NET -\n"
 	"b/2 pair.exchange_gbps kind=rail peer_node=a peer_gpu=1:0 nic=m0 transport=NET 24";
 
-START_TEST(a_cell_is_the_slower_direction_and_says_how_slow)
+TEST(a_cell_is_the_slower_direction_and_says_how_slow)
 {
 	struct muster_finding finding = { .check = "pairs",
 		.status = MUSTER_WARN,
@@ -187,9 +182,8 @@ START_TEST(a_cell_is_the_slower_direction_and_says_how_slow)
 	ck_assert_uint_eq(count_of("aria-label='warn'"), 1);
 	done();
 }
-END_TEST
 
-START_TEST(a_thousand_nodes_with_one_slow_exchange_are_two_rows)
+TEST(a_thousand_nodes_with_one_slow_exchange_are_two_rows)
 {
 	fixture_run(&run);
 	for (int n = 0; n < 1024; n++) {
@@ -207,9 +201,8 @@ START_TEST(a_thousand_nodes_with_one_slow_exchange_are_two_rows)
 	ck_assert_uint_eq(count_of("<tr>"), 4);
 	done();
 }
-END_TEST
 
-START_TEST(the_inventory_marks_differences)
+TEST(the_inventory_marks_differences)
 {
 	run_text(&run, "n1 node.kernel 'A\nn2 node.kernel 'B\nn3 node.kernel 'A\nn1 node.vm_size -\n"
 		       "n2 node.vm_size 'X\nn3 node.vm_size 'Y");
@@ -219,19 +212,5 @@ START_TEST(the_inventory_marks_differences)
 	check_has("unknown</mark> <span class='note'>differs</span> <span class='note'>not supported here</span>");
 	done();
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("sections");
-	tcase_set_timeout(tcase, 60); /* runs of thousands of ranks, on a machine that may be busy */
-	tcase_add_test(tcase, a_picture_has_the_parts_of_the_node);
-	tcase_add_test(tcase, parts_with_findings_are_marked);
-	tcase_add_test(tcase, what_is_not_known_is_said);
-	tcase_add_test(tcase, healthy_nodes_have_one_picture_and_bad_ones_a_few);
-	tcase_add_loop_test(tcase, no_name_is_markup, 0, LENGTH(sections));
-	tcase_add_test(tcase, a_cell_is_the_slower_direction_and_says_how_slow);
-	tcase_add_test(tcase, a_thousand_nodes_with_one_slow_exchange_are_two_rows);
-	tcase_add_test(tcase, the_inventory_marks_differences);
-	return check_main(tcase);
-}
+TEST_MAIN(.timeout = 60)

@@ -59,7 +59,7 @@ static size_t outliers_of(const struct muster_strip *strip)
 	return count;
 }
 
-START_TEST(a_speed_of_all_gpus_is_one_strip_in_ascending_order)
+TEST(a_speed_of_all_gpus_is_one_strip_in_ascending_order)
 {
 	sample_of(3, "gpu.h2d_gbps")->value = muster_null();
 	make();
@@ -74,16 +74,14 @@ START_TEST(a_speed_of_all_gpus_is_one_strip_in_ascending_order)
 	ck_assert_str_eq(strip->limit_of, "PCIe 4.0 x16");
 	ck_assert_uint_eq(outliers_of(strip), 0);
 }
-END_TEST
 
-START_TEST(speeds_come_first_in_the_order_of_the_summary)
+TEST(speeds_come_first_in_the_order_of_the_summary)
 {
 	make();
 	for (size_t i = 1; i < strips.count; i++)
 		ck_assert_uint_le(strips.items[i - 1].order, strips.items[i].order);
 	ck_assert_str_eq(strips.items[0].metric->name, "gpu.gemm_bf16_tflops");
 }
-END_TEST
 
 /* Limits of a check, and what is drawn of them: a share is of the limit, and only of the limit that is drawn. */
 static const struct {
@@ -97,7 +95,7 @@ static const struct {
 	{ { .has_least = true, .least = 21, .skipped = "only for profile full" }, NAN, NAN },
 };
 
-START_TEST(a_threshold_is_drawn_where_its_check_applies)
+TEST_EACH(a_threshold_is_drawn_where_its_check_applies, bounds)
 {
 	struct muster_tally tally = bounds[_i].tally;
 	tally.check = "x";
@@ -112,9 +110,8 @@ START_TEST(a_threshold_is_drawn_where_its_check_applies)
 		ck_assert_msg(
 			isnan(wanted[i]) ? isnan(found[i]) : fabs(found[i] - wanted[i]) < 1e-9, "%zu: %g", i, found[i]);
 }
-END_TEST
 
-START_TEST(the_highest_of_several_lower_thresholds_counts)
+TEST(the_highest_of_several_lower_thresholds_counts)
 {
 	struct muster_tally tallies[2] = {
 		{ .check = "a", .metric = "gpu.h2d_gbps", .has_warn_below = true, .warn_below = 24 },
@@ -126,9 +123,8 @@ START_TEST(the_highest_of_several_lower_thresholds_counts)
 	make();
 	ck_assert_double_eq(strip_of("gpu.h2d_gbps")->bounds[MUSTER_STRIP_WARN_BELOW], 24);
 }
-END_TEST
 
-START_TEST(a_slow_gpu_is_an_outlier_and_a_fast_one_is_not)
+TEST_LOOP(a_slow_gpu_is_an_outlier_and_a_fast_one_is_not, 0, 2)
 {
 	sample_of(5, "gpu.h2d_gbps")->value.number = _i ? 40 : 11.2;
 	make();
@@ -137,9 +133,8 @@ START_TEST(a_slow_gpu_is_an_outlier_and_a_fast_one_is_not)
 	ck_assert_int_eq(strip->values[0].outlier, !_i);
 	ck_assert_int_eq(strip->values[0].status, MUSTER_PASS);
 }
-END_TEST
 
-START_TEST(a_value_with_a_finding_has_its_status_and_no_other_value_has)
+TEST(a_value_with_a_finding_has_its_status_and_no_other_value_has)
 {
 	struct muster_finding finding = fixture_findings[1]; /* copy.h2d on rank 4 */
 	finding.label_count = 0;
@@ -154,10 +149,9 @@ START_TEST(a_value_with_a_finding_has_its_status_and_no_other_value_has)
 	ck_assert_int_eq(strip_of("gpu.d2h_gbps")->values[0].status, MUSTER_PASS);
 	ck_assert_uint_eq(outliers_of(strip), 1);
 }
-END_TEST
 
 /* Exchanges over the network are not compared with those over NVLink. */
-START_TEST(values_of_another_transport_are_another_strip)
+TEST(values_of_another_transport_are_another_strip)
 {
 	struct muster_label labels[] = { { "kind", muster_string("rail") },
 		{ "transport", muster_string("P2P/MNNVL") } };
@@ -179,10 +173,9 @@ START_TEST(values_of_another_transport_are_another_strip)
 		}
 	ck_assert_uint_eq(count, 2);
 }
-END_TEST
 
 /* What streams from the disk, and beside products, is not compared with what streams from the host alone. */
-START_TEST(streams_of_another_source_or_load_are_another_strip)
+TEST(streams_of_another_source_or_load_are_another_strip)
 {
 	static const struct {
 		const char *source, *load, *title;
@@ -211,10 +204,9 @@ START_TEST(streams_of_another_source_or_load_are_another_strip)
 		}
 	ck_assert_uint_eq(count, LENGTH(kinds));
 }
-END_TEST
 
 /* A temperature is drawn where a check reads it and it differs. */
-START_TEST(what_is_no_speed_is_drawn_where_values_differ)
+TEST_LOOP(what_is_no_speed_is_drawn_where_values_differ, 0, 3)
 {
 	struct muster_tally tally = { .check = "x", .metric = "gpu.temperature_celsius" };
 	report.tallies = &tally;
@@ -224,20 +216,5 @@ START_TEST(what_is_no_speed_is_drawn_where_values_differ)
 	make();
 	ck_assert_int_eq(strip_of("gpu.temperature_celsius") != NULL, _i == 2);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("strips");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_speed_of_all_gpus_is_one_strip_in_ascending_order);
-	tcase_add_test(tcase, speeds_come_first_in_the_order_of_the_summary);
-	tcase_add_loop_test(tcase, a_threshold_is_drawn_where_its_check_applies, 0, LENGTH(bounds));
-	tcase_add_test(tcase, the_highest_of_several_lower_thresholds_counts);
-	tcase_add_loop_test(tcase, a_slow_gpu_is_an_outlier_and_a_fast_one_is_not, 0, 2);
-	tcase_add_test(tcase, a_value_with_a_finding_has_its_status_and_no_other_value_has);
-	tcase_add_test(tcase, values_of_another_transport_are_another_strip);
-	tcase_add_test(tcase, streams_of_another_source_or_load_are_another_strip);
-	tcase_add_loop_test(tcase, what_is_no_speed_is_drawn_where_values_differ, 0, 3);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

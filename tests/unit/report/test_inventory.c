@@ -95,15 +95,14 @@ static const struct {
 	{ "a node.ib_ports 0", "firmware", "no RDMA port @ a\n" },
 };
 
-START_TEST(a_property_has_its_values_and_their_nodes)
+TEST_EACH(a_property_has_its_values_and_their_nodes, properties)
 {
 	make(properties[_i].run);
 	ck_assert_str_eq(property(properties[_i].title), properties[_i].wanted);
 	done();
 }
-END_TEST
 
-START_TEST(equal_nodes_are_one_block_of_ranks)
+TEST(equal_nodes_are_one_block_of_ranks)
 {
 	make("n1/0 = 1:0 U\nn1/0 rank.cpu_list '0-3\nn1/1 = 2:0 V\nn1/1 rank.cpu_list '4-7\n"
 	     "n2/2 = 1:0 W\nn2/2 rank.cpu_list '0-3\nn2/3 = 2:0 X\nn2/3 rank.cpu_list '4-7\n"
@@ -124,9 +123,8 @@ START_TEST(equal_nodes_are_one_block_of_ranks)
 	ck_assert_uint_eq(inventory.differing, 1);
 	done();
 }
-END_TEST
 
-START_TEST(a_rank_that_sent_nothing_says_why)
+TEST(a_rank_that_sent_nothing_says_why)
 {
 	make("a/0 = 1:0 U\na/0 rank.cpu_list '0-3\na/1 missing");
 	for (size_t i = 1; i < inventory.tables[MUSTER_INVENTORY_RANKS].column_count; i++) {
@@ -135,13 +133,12 @@ START_TEST(a_rank_that_sent_nothing_says_why)
 	}
 	done();
 }
-END_TEST
 
 #define PORT(node, name, state, guid)                                                                                  \
 	node " port.state port=" name " link_layer=InfiniBand " state "\n" node " port.guid port=" name                \
 	     " link_layer=InfiniBand '" guid "\n"
 
-START_TEST(a_port_that_other_nodes_have_is_absent)
+TEST(a_port_that_other_nodes_have_is_absent)
 {
 	make(PORT("n1", "m0/1", "ACTIVE", "1") PORT("n1", "m1/1", "ACTIVE", "2") PORT("n2", "m0/1", "ACTIVE", "3")
 			PORT("n2", "m1/1", "DOWN", "4") PORT("n3", "m0/1", "ACTIVE", "5"));
@@ -156,9 +153,8 @@ START_TEST(a_port_that_other_nodes_have_is_absent)
 	ck_assert_str_eq(cell(MUSTER_INVENTORY_PORTS, 1, 1, 1)->usual, "");
 	done();
 }
-END_TEST
 
-START_TEST(errors_of_a_port_are_summed_and_named)
+TEST(errors_of_a_port_are_summed_and_named)
 {
 	make("a port.state port=m0/1 link_layer=InfiniBand ACTIVE\n"
 	     "a port.counter port=m0/1 link_layer=InfiniBand counter=symbol_error 7\n"
@@ -170,9 +166,8 @@ START_TEST(errors_of_a_port_are_summed_and_named)
 	ck_assert_str_eq(cell(MUSTER_INVENTORY_PORTS, 0, 0, 9)->text, "9");
 	done();
 }
-END_TEST
 
-START_TEST(a_node_without_ports_says_so)
+TEST(a_node_without_ports_says_so)
 {
 	make("a node.ib_ports 0\nb/0 probe ib_link hung - no~answer");
 	const struct muster_inventory_table *table = &inventory.tables[MUSTER_INVENTORY_PORTS];
@@ -181,9 +176,8 @@ START_TEST(a_node_without_ports_says_so)
 	ck_assert_str_eq(table->blocks[1].empty, "unknown: probe ib_link: hung: no~answer");
 	done();
 }
-END_TEST
 
-START_TEST(a_thousand_nodes_are_one_block)
+TEST(a_thousand_nodes_are_one_block)
 {
 	synthetic_run(&run, 8192);
 	muster_inventory_make(&run, &inventory);
@@ -196,9 +190,8 @@ START_TEST(a_thousand_nodes_are_one_block)
 	ck_assert_str_eq(property("NVIDIA driver"), "580.126.16 @ all\n");
 	done();
 }
-END_TEST
 
-START_TEST(a_thousand_nodes_that_all_differ_stay_a_short_table)
+TEST(a_thousand_nodes_that_all_differ_stay_a_short_table)
 {
 	fixture_run(&run);
 	for (int i = 0; i < 1000; i++) {
@@ -215,7 +208,6 @@ START_TEST(a_thousand_nodes_that_all_differ_stay_a_short_table)
 	ck_assert_ptr_nonnull(strstr(property("kernel"), "\n992 more values @ 992 nodes !\n"));
 	done();
 }
-END_TEST
 
 /* ---- as text and as Markdown ---- */
 
@@ -243,7 +235,7 @@ static void check_has(const char *text, const char *wanted)
 #define LONG                                                                                                           \
 	"0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46,48,50,52,54,56,58,60,62,64,66,68,70,72,74"
 
-START_TEST(text_fits_a_terminal_and_obeys_no_machine)
+TEST(text_fits_a_terminal_and_obeys_no_machine)
 {
 	fixture_run(&run);
 	struct muster_node *node = fixture_node(&run, "\x1b[2Jevil\n|*host*<b>", 1);
@@ -278,9 +270,8 @@ START_TEST(text_fits_a_terminal_and_obeys_no_machine)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(differences_are_marked_in_every_form)
+TEST(differences_are_marked_in_every_form)
 {
 	run_text(&run, "n1 node.kernel 'A\nn2 node.kernel 'B\nn3 node.kernel 'A");
 	char *text = printed(false);
@@ -295,21 +286,5 @@ START_TEST(differences_are_marked_in_every_form)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("inventory");
-	tcase_set_timeout(tcase, 60); /* runs of thousands of ranks, on a machine that may be busy */
-	tcase_add_loop_test(tcase, a_property_has_its_values_and_their_nodes, 0, LENGTH(properties));
-	tcase_add_test(tcase, equal_nodes_are_one_block_of_ranks);
-	tcase_add_test(tcase, a_rank_that_sent_nothing_says_why);
-	tcase_add_test(tcase, a_port_that_other_nodes_have_is_absent);
-	tcase_add_test(tcase, errors_of_a_port_are_summed_and_named);
-	tcase_add_test(tcase, a_node_without_ports_says_so);
-	tcase_add_test(tcase, a_thousand_nodes_are_one_block);
-	tcase_add_test(tcase, a_thousand_nodes_that_all_differ_stay_a_short_table);
-	tcase_add_test(tcase, text_fits_a_terminal_and_obeys_no_machine);
-	tcase_add_test(tcase, differences_are_marked_in_every_form);
-	return check_main(tcase);
-}
+TEST_MAIN(.timeout = 60)

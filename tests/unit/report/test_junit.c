@@ -3,7 +3,7 @@
 
 #include "muster/probe.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,7 +285,7 @@ static const char second_half[] =
 	"  </testsuite>\n"
 	"</testsuites>\n";
 
-START_TEST(each_place_has_a_case_for_each_probe_and_check)
+TEST(each_place_has_a_case_for_each_probe_and_check)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -297,9 +297,8 @@ START_TEST(each_place_has_a_case_for_each_probe_and_check)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(warnings_fail_where_they_are_judged_strictly)
+TEST(warnings_fail_where_they_are_judged_strictly)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -315,7 +314,6 @@ START_TEST(warnings_fail_where_they_are_judged_strictly)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const char properties[] = "    <properties>\n"
 				 "      <property name=\"muster\" value=\"" MUSTER_VERSION "\"/>\n"
@@ -327,7 +325,7 @@ static const char properties[] = "    <properties>\n"
 				 "      <property name=\"job\" value=\"4711\"/>\n"
 				 "    </properties>\n";
 
-START_TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
+TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -347,19 +345,5 @@ START_TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report/junit");
-	TCase *tcase = tcase_create("cases");
-	tcase_add_test(tcase, each_place_has_a_case_for_each_probe_and_check);
-	tcase_add_test(tcase, warnings_fail_where_they_are_judged_strictly);
-	tcase_add_test(tcase, every_suite_says_what_was_measured_and_how_it_was_judged);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN(.setup = NULL)

@@ -5,7 +5,7 @@
 #include "muster/report.h"
 #include "muster/probe.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -220,7 +220,7 @@ static int read_text(const char *text, size_t length, struct muster_error *err)
 	return -1;
 }
 
-START_TEST(a_malformed_report_is_refused_with_its_place)
+TEST_EACH(a_malformed_report_is_refused_with_its_place, cases)
 {
 	struct muster_error err = { 0 };
 	char *text = quoted(cases[_i].text);
@@ -228,18 +228,16 @@ START_TEST(a_malformed_report_is_refused_with_its_place)
 	ck_assert_str_eq(err.text, cases[_i].wanted);
 	free(text);
 }
-END_TEST
 
-START_TEST(the_frame_of_these_cases_is_accepted)
+TEST(the_frame_of_these_cases_is_accepted)
 {
 	struct muster_error err = { 0 };
 	char *text = quoted(IN_RANK("{'metric': 'rank.allreduce_us', 'labels': {'bytes': 8}, 'value': 1.5}"));
 	ck_assert_msg(read_text(text, strlen(text), &err) == 0, "%s", err.text);
 	free(text);
 }
-END_TEST
 
-START_TEST(every_shorter_text_is_refused)
+TEST(every_shorter_text_is_refused)
 {
 	struct muster_error err = { 0 };
 	char *text = quoted(IN_RANK("{'metric': 'rank.cpu_list', 'value': null, 'reason': 'no'}"));
@@ -247,7 +245,6 @@ START_TEST(every_shorter_text_is_refused)
 		ck_assert_msg(read_text(text, length, &err) < 0, "accepted: %.*s", (int)length, text);
 	free(text);
 }
-END_TEST
 
 /* A report whose one reason has that many bytes. */
 static char *long_reason(size_t length)
@@ -261,7 +258,7 @@ static char *long_reason(size_t length)
 	return text;
 }
 
-START_TEST(strings_are_at_most_4096_bytes)
+TEST(strings_are_at_most_4096_bytes)
 {
 	struct muster_error err = { 0 };
 	char *fits = long_reason(4096), *too_long = long_reason(4097);
@@ -271,9 +268,8 @@ START_TEST(strings_are_at_most_4096_bytes)
 	free(fits);
 	free(too_long);
 }
-END_TEST
 
-START_TEST(bytes_that_are_not_utf8_are_refused)
+TEST(bytes_that_are_not_utf8_are_refused)
 {
 	struct muster_error err = { 0 };
 	char *text = quoted(IN_RANK("{'metric': 'rank.cpu_list', 'value': '\xff'}"));
@@ -281,21 +277,5 @@ START_TEST(bytes_that_are_not_utf8_are_refused)
 	ck_assert_msg(strstr(err.text, FIRST_NODE) && strstr(err.text, "byte 0xff is not UTF-8"), "%s", err.text);
 	free(text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report_malformed");
-	TCase *tcase = tcase_create("report_malformed");
-	tcase_add_loop_test(tcase, a_malformed_report_is_refused_with_its_place, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, the_frame_of_these_cases_is_accepted);
-	tcase_add_test(tcase, every_shorter_text_is_refused);
-	tcase_add_test(tcase, strings_are_at_most_4096_bytes);
-	tcase_add_test(tcase, bytes_that_are_not_utf8_are_refused);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -3,7 +3,7 @@
 
 #include "report_fixture.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 
 static char *text_of(const struct muster_report *report)
@@ -45,7 +45,7 @@ static const char whole[] =
 	"| copy.h2d | 11.2 | 26.1 | GB/s | 36 to 83 % of PCIe 4.0 x16 | at least 21 GB/s |\n"
 	"| copy.d2h | 25.06 | 25.1 | GB/s |  | at least 21.34 GB/s \\(85 % of the median of this run, 25.1 GB/s\\) |\n";
 
-START_TEST(the_worst_comes_first_and_figures_last)
+TEST(the_worst_comes_first_and_figures_last)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -56,9 +56,8 @@ START_TEST(the_worst_comes_first_and_figures_last)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_is_not_known_is_left_out_and_strictness_is_said)
+TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -77,9 +76,8 @@ START_TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
+TEST(fifty_rows_at_most_and_how_many_more_there_are)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -105,9 +103,8 @@ START_TEST(fifty_rows_at_most_and_how_many_more_there_are)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(what_a_machine_gave_is_text_and_nothing_more)
+TEST(what_a_machine_gave_is_text_and_nothing_more)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -127,20 +124,5 @@ START_TEST(what_a_machine_gave_is_text_and_nothing_more)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report/markdown");
-	TCase *tcase = tcase_create("summary");
-	tcase_add_test(tcase, the_worst_comes_first_and_figures_last);
-	tcase_add_test(tcase, what_is_not_known_is_left_out_and_strictness_is_said);
-	tcase_add_test(tcase, fifty_rows_at_most_and_how_many_more_there_are);
-	tcase_add_test(tcase, what_a_machine_gave_is_text_and_nothing_more);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN(.setup = NULL)

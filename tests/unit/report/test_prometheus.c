@@ -66,7 +66,7 @@ static const struct named {
 	{ "gpu.ecc", "muster_gpu_ecc", 1 },
 };
 
-START_TEST(a_name_has_a_base_unit)
+TEST_EACH(a_name_has_a_base_unit, named)
 {
 	const struct named *wanted = &named[_i];
 	const struct muster_metric *metric = muster_metric_find(wanted->metric);
@@ -75,9 +75,8 @@ START_TEST(a_name_has_a_base_unit)
 	ck_assert_str_eq(name.text, wanted->name);
 	ck_assert_double_eq(name.factor, wanted->factor);
 }
-END_TEST
 
-START_TEST(every_metric_has_a_name_of_its_own)
+TEST(every_metric_has_a_name_of_its_own)
 {
 	static const char *const reserved[] = { "_total", "_count", "_sum", "_bucket", "_info" };
 	regex_t rule;
@@ -102,7 +101,6 @@ START_TEST(every_metric_has_a_name_of_its_own)
 	}
 	regfree(&rule);
 }
-END_TEST
 
 /* ---- what is written ---- */
 
@@ -133,14 +131,13 @@ static const char *const lines[] = {
 	"\nmuster_port_rate_bytes_per_second{node=\"sim-1\",port=\"mlx5_ib3/1\",link_layer=\"",
 };
 
-START_TEST(the_report_is_there)
+TEST_EACH(the_report_is_there, lines)
 {
 	text = text_of(&report);
 	ck_assert_msg(strstr(text, lines[_i]), "%s", lines[_i]);
 }
-END_TEST
 
-START_TEST(every_series_is_there_once_and_after_its_type)
+TEST(every_series_is_there_once_and_after_its_type)
 {
 	text = text_of(&report);
 	char name[128] = "", *lines_of[8192];
@@ -160,7 +157,6 @@ START_TEST(every_series_is_there_once_and_after_its_type)
 		ck_assert_str_ne(lines_of[i - 1], lines_of[i]);
 	ck_assert_uint_gt(count, 500);
 }
-END_TEST
 
 static long unavailable(void)
 {
@@ -170,7 +166,7 @@ static long unavailable(void)
 	return strtol(line + strlen(start), NULL, 10);
 }
 
-START_TEST(what_is_not_known_has_no_series)
+TEST(what_is_not_known_has_no_series)
 {
 	text = text_of(&report);
 	long before = unavailable();
@@ -188,9 +184,8 @@ START_TEST(what_is_not_known_has_no_series)
 	ck_assert_int_eq(unavailable(), before + 1);
 	ck_assert_ptr_null(strstr(text, "muster_run_timestamp_seconds"));
 }
-END_TEST
 
-START_TEST(a_name_of_a_node_ends_nothing)
+TEST(a_name_of_a_node_ends_nothing)
 {
 	run.nodes[0].name = "a\"} 1\nmuster_run_simulated 0 # \\ \xff\x1b[31m";
 	text = text_of(&report);
@@ -200,7 +195,6 @@ START_TEST(a_name_of_a_node_ends_nothing)
 	ck_assert_ptr_null(strchr(text, '\x1b'));
 	ck_assert_ptr_null(strchr(text, '\xff'));
 }
-END_TEST
 
 /* ---- how many series ---- */
 
@@ -213,7 +207,7 @@ static void add(struct muster_samples *samples, const char *metric, double numbe
 					    .label_count = count });
 }
 
-START_TEST(peers_are_folded_into_the_worst)
+TEST(peers_are_folded_into_the_worst)
 {
 	static const struct muster_label to[2][3] = {
 		{ { "kind", { .type = MUSTER_STRING, .string = "odd" } },
@@ -238,9 +232,8 @@ START_TEST(peers_are_folded_into_the_worst)
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_pair_exchange_seconds" PLACE "3e-05\n"));
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_pair_exchange_wrong" PLACE "2\n"));
 }
-END_TEST
 
-START_TEST(ranks_that_share_a_gpu_are_told_apart)
+TEST(ranks_that_share_a_gpu_are_told_apart)
 {
 	run.nodes[0].ranks[1].gpu = run.nodes[0].ranks[0].gpu;
 	text = text_of(&report);
@@ -248,9 +241,8 @@ START_TEST(ranks_that_share_a_gpu_are_told_apart)
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_gpu_ecc{node=\"sim-1\",rank=\"1\",gpu=\""));
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_gpu_ecc{node=\"sim-1\",gpu=\""));
 }
-END_TEST
 
-START_TEST(error_counters_that_are_0_and_facts_about_ranks_are_only_counted)
+TEST(error_counters_that_are_0_and_facts_about_ranks_are_only_counted)
 {
 	text = text_of(&report);
 	ck_assert_ptr_null(strstr(text, "muster_port_errors"));
@@ -266,9 +258,8 @@ START_TEST(error_counters_that_are_0_and_facts_about_ranks_are_only_counted)
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_port_errors_increase{node=\"sim-2\",port=\""));
 	ck_assert_ptr_null(strstr(text, "\nmuster_port_errors_increase{node=\"sim-1\""));
 }
-END_TEST
 
-START_TEST(of_many_nodes_only_values_of_the_job)
+TEST(of_many_nodes_only_values_of_the_job)
 {
 	for (int nodes = 16; nodes <= 17; nodes++) {
 		struct muster_run many;
@@ -282,9 +273,8 @@ START_TEST(of_many_nodes_only_values_of_the_job)
 		muster_run_done(&many);
 	}
 }
-END_TEST
 
-START_TEST(of_very_many_findings_the_worst)
+TEST(of_very_many_findings_the_worst)
 {
 	enum { MANY = 2100 };
 	static struct muster_finding findings[MANY];
@@ -302,11 +292,10 @@ START_TEST(of_very_many_findings_the_worst)
 	ck_assert_ptr_null(strstr(text, "status=\"warn\"} 1\n# HELP"));
 	ck_assert_ptr_nonnull(strstr(text, "\nmuster_findings_not_exported 100\n"));
 }
-END_TEST
 
 /* ---- the file ---- */
 
-START_TEST(the_file_is_whole_and_readable_for_all)
+TEST(the_file_is_whole_and_readable_for_all)
 {
 	char directory[] = "/tmp/muster-test-XXXXXX", path[64];
 	struct muster_error err;
@@ -329,23 +318,5 @@ START_TEST(the_file_is_whole_and_readable_for_all)
 	ck_assert_int_eq(muster_report_write_textfile(&report, directory, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, directory));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("prometheus");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_name_has_a_base_unit, 0, sizeof named / sizeof *named);
-	tcase_add_test(tcase, every_metric_has_a_name_of_its_own);
-	tcase_add_loop_test(tcase, the_report_is_there, 0, sizeof lines / sizeof *lines);
-	tcase_add_test(tcase, every_series_is_there_once_and_after_its_type);
-	tcase_add_test(tcase, what_is_not_known_has_no_series);
-	tcase_add_test(tcase, a_name_of_a_node_ends_nothing);
-	tcase_add_test(tcase, peers_are_folded_into_the_worst);
-	tcase_add_test(tcase, ranks_that_share_a_gpu_are_told_apart);
-	tcase_add_test(tcase, error_counters_that_are_0_and_facts_about_ranks_are_only_counted);
-	tcase_add_test(tcase, of_many_nodes_only_values_of_the_job);
-	tcase_add_test(tcase, of_very_many_findings_the_worst);
-	tcase_add_test(tcase, the_file_is_whole_and_readable_for_all);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

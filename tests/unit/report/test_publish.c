@@ -67,7 +67,7 @@ static void teardown(void)
 
 static const char last[] = "MUSTER PASS sku=test nodes=1 ranks=1 failed=0 warned=0 report=r.json\n";
 
-START_TEST(the_summary_ends_with_the_last_line)
+TEST(the_summary_ends_with_the_last_line)
 {
 	ck_assert_int_eq(publish(&report, NULL, false), MUSTER_EXIT_PASS);
 	ck_assert_uint_gt(strlen(out_text), strlen(last));
@@ -75,17 +75,15 @@ START_TEST(the_summary_ends_with_the_last_line)
 	ck_assert_str_eq(log_text, "");
 	ck_assert_int_eq(report.verdict, MUSTER_PASS);
 }
-END_TEST
 
-START_TEST(a_summary_that_nobody_can_read_is_no_pass)
+TEST_LOOP(a_summary_that_nobody_can_read_is_no_pass, 0, 2)
 {
 	report.verdict = _i ? MUSTER_FAIL : MUSTER_PASS;
 	ck_assert_int_eq(publish(&report, NULL, true), _i ? MUSTER_EXIT_FAIL : MUSTER_EXIT_INCONCLUSIVE);
 	ck_assert_msg(strstr(log_text, "the summary could not be printed: No space left on device"), "%s", log_text);
 }
-END_TEST
 
-START_TEST(a_report_that_cannot_be_written_is_no_pass)
+TEST_LOOP(a_report_that_cannot_be_written_is_no_pass, 0, 2)
 {
 	report.verdict = _i ? MUSTER_FAIL : MUSTER_PASS;
 	ck_assert_int_eq(
@@ -95,19 +93,17 @@ START_TEST(a_report_that_cannot_be_written_is_no_pass)
 	ck_assert_msg(strstr(out_text, _i ? "MUSTER FAIL " : "MUSTER INCONCLUSIVE "), "%s", out_text);
 	ck_assert_msg(strstr(out_text, " report=none\n"), "%s", out_text);
 }
-END_TEST
 
 /* Standard output is the report's alone then. */
-START_TEST(a_report_on_standard_output_leaves_the_summary_to_standard_error)
+TEST(a_report_on_standard_output_leaves_the_summary_to_standard_error)
 {
 	ck_assert_int_eq(publish(&report, "-", false), MUSTER_EXIT_PASS);
 	ck_assert_int_eq(*out_text, '{');
 	ck_assert_ptr_null(strstr(out_text, "MUSTER PASS"));
 	ck_assert_str_eq(log_text + strlen(log_text) - strlen(last), last);
 }
-END_TEST
 
-START_TEST(a_log_of_json_lines_has_the_last_line_and_no_summary)
+TEST_LOOP(a_log_of_json_lines_has_the_last_line_and_no_summary, 0, 2)
 {
 	muster_log_as_json(true);
 	ck_assert_int_eq(publish(&report, _i ? "-" : NULL, false), MUSTER_EXIT_PASS);
@@ -116,16 +112,5 @@ START_TEST(a_log_of_json_lines_has_the_last_line_and_no_summary)
 	ck_assert_ptr_eq(strchr(log_text, '\n'), log_text + strlen(log_text) - 1);
 	ck_assert_int_eq(strstr(out_text, last) != NULL, _i == 0);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("publish");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, the_summary_ends_with_the_last_line);
-	tcase_add_loop_test(tcase, a_summary_that_nobody_can_read_is_no_pass, 0, 2);
-	tcase_add_loop_test(tcase, a_report_that_cannot_be_written_is_no_pass, 0, 2);
-	tcase_add_test(tcase, a_report_on_standard_output_leaves_the_summary_to_standard_error);
-	tcase_add_loop_test(tcase, a_log_of_json_lines_has_the_last_line_and_no_summary, 0, 2);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

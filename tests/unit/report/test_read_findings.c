@@ -3,7 +3,7 @@
 
 #include "report_fixture.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ static char *fixture_text(enum muster_status verdict, bool strict)
 }
 
 /* fixture_run puts texts into a report that the writer escapes: what is read back is escaped once and for all. */
-START_TEST(a_report_that_was_read_is_written_again_to_the_last_byte)
+TEST_LOOP(a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3)
 {
 	static const enum muster_status verdicts[] = { MUSTER_PASS, MUSTER_FAIL, MUSTER_INCONCLUSIVE };
 	struct muster_report report;
@@ -61,7 +61,6 @@ START_TEST(a_report_that_was_read_is_written_again_to_the_last_byte)
 	free(text);
 	free(again);
 }
-END_TEST
 
 /* What to put in the place of what, and what the message then says. */
 static const struct {
@@ -85,7 +84,7 @@ static const struct {
 	{ "\"verdict\": \"fail\",", "", "the key \"verdict\" is missing: this run has not been evaluated yet" },
 };
 
-START_TEST(what_is_no_judgement_is_refused_with_its_place)
+TEST_EACH(what_is_no_judgement_is_refused_with_its_place, broken)
 {
 	struct muster_report report;
 	struct muster_run run;
@@ -102,10 +101,9 @@ START_TEST(what_is_no_judgement_is_refused_with_its_place)
 	free(changed);
 	free(text);
 }
-END_TEST
 
 /* "blocked" had another name, and was not counted; there was no "slowest". */
-START_TEST(a_report_of_an_earlier_version_is_read)
+TEST(a_report_of_an_earlier_version_is_read)
 {
 	struct muster_report report;
 	struct muster_run run;
@@ -133,20 +131,5 @@ START_TEST(a_report_of_an_earlier_version_is_read)
 	free(text);
 	free(again);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report_judged");
-	TCase *tcase = tcase_create("judged");
-	tcase_add_test(tcase, a_report_of_an_earlier_version_is_read);
-	tcase_add_loop_test(tcase, a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3);
-	tcase_add_loop_test(
-		tcase, what_is_no_judgement_is_refused_with_its_place, 0, (int)(sizeof broken / sizeof *broken));
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

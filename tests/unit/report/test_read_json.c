@@ -6,7 +6,7 @@
 #include "json/json.h"
 #include "report_fixture.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static void write_fixture(void)
 	muster_run_done(&run);
 }
 
-START_TEST(the_run_comes_back_as_it_was)
+TEST(the_run_comes_back_as_it_was)
 {
 	struct muster_run run, back;
 	struct muster_error err;
@@ -171,9 +171,8 @@ START_TEST(the_run_comes_back_as_it_was)
 	free(second);
 	muster_run_done(&back);
 }
-END_TEST
 
-START_TEST(every_sample_stands_on_its_own_line)
+TEST(every_sample_stands_on_its_own_line)
 {
 	struct muster_run run;
 	fixture_run(&run);
@@ -200,9 +199,8 @@ START_TEST(every_sample_stands_on_its_own_line)
 	free(text);
 	ck_assert_uint_eq(lines, samples);
 }
-END_TEST
 
-START_TEST(samples_go_where_their_scope_belongs)
+TEST(samples_go_where_their_scope_belongs)
 {
 	static const char text[] =
 		"{\"schema_version\": 1, \"run\": {\"job\": {\"elapsed_s\": 1, \"profile\": \"quick\", \"ranks\": 1, "
@@ -227,9 +225,8 @@ START_TEST(samples_go_where_their_scope_belongs)
 	ck_assert_str_eq(run.nodes[0].ranks[0].samples.items[0].metric->name, "rank.cpus");
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(equal_label_sets_are_stored_once)
+TEST(equal_label_sets_are_stored_once)
 {
 	struct muster_run run;
 	struct muster_error err;
@@ -246,10 +243,9 @@ START_TEST(equal_label_sets_are_stored_once)
 	ck_assert_ptr_eq(found[0], found[1]);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Two ranks with the same 300 label sets, more than the first table of them has room for. */
-START_TEST(many_label_sets_are_stored_once_each)
+TEST(many_label_sets_are_stored_once_each)
 {
 	enum { SETS = 300 };
 	struct muster_run run, back;
@@ -283,7 +279,6 @@ START_TEST(many_label_sets_are_stored_once_each)
 	muster_run_done(&run);
 	muster_run_done(&back);
 }
-END_TEST
 
 static char *report_text(const struct muster_report *report)
 {
@@ -296,7 +291,9 @@ static char *report_text(const struct muster_report *report)
 	return text;
 }
 
-START_TEST(every_status_has_its_name_in_the_report)
+static const struct test_fixture bare = { 0 };
+
+TEST_WITH(every_status_has_its_name_in_the_report, .end = MUSTER_STATUS_COUNT, .fixture = &bare)
 {
 	enum muster_status status = (enum muster_status)_i;
 	struct muster_run run;
@@ -319,10 +316,9 @@ START_TEST(every_status_has_its_name_in_the_report)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Each once; neither nodes that only warn, nor those whose name nobody knows. */
-START_TEST(failed_nodes_are_those_that_failed)
+TEST_WITH(failed_nodes_are_those_that_failed, .end = 1, .fixture = &bare)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -349,9 +345,8 @@ START_TEST(failed_nodes_are_those_that_failed)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(findings_and_checks_keep_all_their_parts)
+TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)
 {
 	static const char *const parts[] = {
 		"\"verdict\": \"fail\"",
@@ -397,9 +392,8 @@ START_TEST(findings_and_checks_keep_all_their_parts)
 		ck_assert_msg(strstr(text, parts[i]) != NULL, "not in the report: %s", parts[i]);
 	free(text);
 }
-END_TEST
 
-START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
+TEST(bytes_that_are_not_utf8_become_replacement_characters)
 {
 	struct muster_run run, back;
 	struct muster_error err;
@@ -411,9 +405,8 @@ START_TEST(bytes_that_are_not_utf8_become_replacement_characters)
 	muster_run_done(&run);
 	muster_run_done(&back);
 }
-END_TEST
 
-START_TEST(a_number_that_is_none_is_null_with_a_reason)
+TEST(a_number_that_is_none_is_null_with_a_reason)
 {
 	struct muster_run run, back;
 	struct muster_error err;
@@ -434,9 +427,8 @@ START_TEST(a_number_that_is_none_is_null_with_a_reason)
 	muster_run_done(&run);
 	muster_run_done(&back);
 }
-END_TEST
 
-START_TEST(only_a_clear_verdict_exits_zero_or_one)
+TEST_WITH(only_a_clear_verdict_exits_zero_or_one, .end = MUSTER_STATUS_COUNT, .fixture = &bare)
 {
 	static const enum muster_exit wanted[] = {
 		[MUSTER_PASS] = MUSTER_EXIT_PASS,
@@ -449,7 +441,6 @@ START_TEST(only_a_clear_verdict_exits_zero_or_one)
 	struct muster_report report = { .verdict = (enum muster_status)_i };
 	ck_assert_int_eq(muster_report_exit(&report), wanted[_i]);
 }
-END_TEST
 
 /* Try to write a report in a child, so that it may give up root. Its status: 0 written, 1 refused as it should be. */
 static int write_in_child(int (*prepare)(void), const char *where, const char *wanted)
@@ -479,7 +470,7 @@ static int become_nobody(void)
 	return geteuid() != 0 ? 0 : setresgid(65534, 65534, 65534) < 0 ? -1 : setresuid(65534, 65534, 65534);
 }
 
-START_TEST(a_read_only_directory_leaves_the_old_report_whole)
+TEST(a_read_only_directory_leaves_the_old_report_whole)
 {
 	write_fixture();
 	char *before = file_text();
@@ -492,9 +483,8 @@ START_TEST(a_read_only_directory_leaves_the_old_report_whole)
 	free(before);
 	free(after);
 }
-END_TEST
 
-START_TEST(a_directory_in_its_place_is_an_error_and_stays)
+TEST(a_directory_in_its_place_is_an_error_and_stays)
 {
 	struct stat status;
 	ck_assert_int_eq(mkdir(path, 0755), 0);
@@ -502,15 +492,13 @@ START_TEST(a_directory_in_its_place_is_an_error_and_stays)
 	ck_assert_int_eq(stat(path, &status), 0);
 	ck_assert(S_ISDIR(status.st_mode));
 }
-END_TEST
 
-START_TEST(a_missing_directory_is_an_error)
+TEST(a_missing_directory_is_an_error)
 {
 	char nowhere[160];
 	snprintf(nowhere, sizeof nowhere, "%s/nowhere/report.json", directory);
 	ck_assert_int_eq(write_in_child(NULL, nowhere, "No such file or directory"), 1);
 }
-END_TEST
 
 /* A file system of 64 KiB, in a mount namespace of our own, with an old report on it. */
 static int mount_small(void)
@@ -522,7 +510,7 @@ static int mount_small(void)
 	return fd >= 0 && write(fd, "old", 3) == 3 && close(fd) == 0 ? 0 : -1;
 }
 
-START_TEST(a_full_disk_leaves_the_old_report_whole)
+TEST(a_full_disk_leaves_the_old_report_whole)
 {
 	pid_t child = fork();
 	if (child == 0) {
@@ -543,44 +531,13 @@ START_TEST(a_full_disk_leaves_the_old_report_whole)
 	else
 		ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
-END_TEST
 
-START_TEST(a_file_that_cannot_be_read_is_an_error)
+TEST(a_file_that_cannot_be_read_is_an_error)
 {
 	struct muster_run run;
 	struct muster_error err;
 	ck_assert_int_eq(muster_report_read(path, &run, &err), -1);
 	ck_assert_msg(strstr(err.text, "report.json: No such file") != NULL, "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report_json");
-	TCase *plain = tcase_create("text");
-	tcase_add_loop_test(plain, every_status_has_its_name_in_the_report, 0, MUSTER_STATUS_COUNT);
-	tcase_add_test(plain, failed_nodes_are_those_that_failed);
-	tcase_add_test(plain, findings_and_checks_keep_all_their_parts);
-	tcase_add_loop_test(plain, only_a_clear_verdict_exits_zero_or_one, 0, MUSTER_STATUS_COUNT);
-	suite_add_tcase(suite, plain);
-	TCase *files = tcase_create("files");
-	tcase_add_checked_fixture(files, make_directory, remove_directory);
-	tcase_add_test(files, the_run_comes_back_as_it_was);
-	tcase_add_test(files, every_sample_stands_on_its_own_line);
-	tcase_add_test(files, equal_label_sets_are_stored_once);
-	tcase_add_test(files, many_label_sets_are_stored_once_each);
-	tcase_add_test(files, a_read_only_directory_leaves_the_old_report_whole);
-	tcase_add_test(files, a_directory_in_its_place_is_an_error_and_stays);
-	tcase_add_test(files, a_missing_directory_is_an_error);
-	tcase_add_test(files, a_full_disk_leaves_the_old_report_whole);
-	tcase_add_test(files, samples_go_where_their_scope_belongs);
-	tcase_add_test(files, bytes_that_are_not_utf8_become_replacement_characters);
-	tcase_add_test(files, a_number_that_is_none_is_null_with_a_reason);
-	tcase_add_test(files, a_file_that_cannot_be_read_is_an_error);
-	suite_add_tcase(suite, files);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = make_directory, .teardown = remove_directory)

@@ -30,7 +30,7 @@ static const struct {
 		"\nslowest ranks\n  exchange within the node, GB/s: 90 rank 0 (a), fastest 100\n" },
 };
 
-START_TEST(the_slowest_ranks_are_named_where_ranks_differ)
+TEST_EACH(the_slowest_ranks_are_named_where_ranks_differ, cases)
 {
 	struct muster_run run;
 	char *text = NULL;
@@ -45,10 +45,9 @@ START_TEST(the_slowest_ranks_are_named_where_ranks_differ)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Beside the summary, for other programs; nothing where no two ranks have a value. */
-START_TEST(the_json_report_has_the_slowest_ranks)
+TEST_LOOP(the_json_report_has_the_slowest_ranks, 0, 2)
 {
 	static const char runs[2][256] = {
 		"a/0 = g u\n" EX("0", "rail", "20") EX("1", "rail", "10") MS("1", "8") MS("0", "8"),
@@ -78,9 +77,8 @@ START_TEST(the_json_report_has_the_slowest_ranks)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(markdown_has_a_row_for_each_figure_in_which_ranks_differ)
+TEST(markdown_has_a_row_for_each_figure_in_which_ranks_differ)
 {
 	struct muster_run run;
 	char *text = NULL;
@@ -97,13 +95,5 @@ START_TEST(markdown_has_a_row_for_each_figure_in_which_ranks_differ)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tc = tcase_create("slowest");
-	tcase_add_loop_test(tc, the_slowest_ranks_are_named_where_ranks_differ, 0, LENGTH(cases));
-	tcase_add_loop_test(tc, the_json_report_has_the_slowest_ranks, 0, 2);
-	tcase_add_test(tc, markdown_has_a_row_for_each_figure_in_which_ranks_differ);
-	return check_main(tc);
-}
+TEST_MAIN(.setup = NULL)

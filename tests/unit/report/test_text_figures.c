@@ -1,4 +1,5 @@
 /* test_text_figures.c - the table of bandwidths: what was measured, what is required, and what came of it */
+#include "check_main.h"
 #include "run_text.h"
 
 #define RING "a/0 rank.local_rank 0\na/1 rank.local_rank 1\n"
@@ -154,7 +155,7 @@ static const char *text_of(const struct muster_report *report)
 
 #define HEADING "\nbandwidth, GB/s lowest highest required warning share of the limit result\n"
 
-START_TEST(bandwidths_are_shown_with_their_limits_and_results)
+TEST_EACH(bandwidths_are_shown_with_their_limits_and_results, cases)
 {
 	struct muster_run run;
 	struct muster_tally tallies[2];
@@ -170,9 +171,8 @@ START_TEST(bandwidths_are_shown_with_their_limits_and_results)
 	ck_assert_msg(strncmp(table, cases[_i].lines, length) == 0 && table[length] == '\n', "%s", text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(each_unit_has_a_table_of_its_own)
+TEST(each_unit_has_a_table_of_its_own)
 {
 	static const char figures[] =
 		"a/0 gpu.h2d_gbps gpu=g 27\na/0 gpu.gemm_bf16_tflops gpu=g 688\n"
@@ -191,9 +191,8 @@ START_TEST(each_unit_has_a_table_of_its_own)
 	ck_assert_msg(strstr(text, tables) != NULL, "%s", text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(without_bandwidths_there_is_no_table)
+TEST(without_bandwidths_there_is_no_table)
 {
 	struct muster_run run;
 	struct muster_report report = { .run = &run, .sku = "test" };
@@ -202,7 +201,6 @@ START_TEST(without_bandwidths_there_is_no_table)
 	ck_assert_msg(!strstr(text, "\nbandwidth"), "%s", text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *run, *line; /* NULL: none */
@@ -215,7 +213,7 @@ static const struct {
 	{ "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms -\njob job.overlap -\n", "\ntraining steps: median 5 ms\n" },
 };
 
-START_TEST(training_steps_have_a_line)
+TEST_EACH(training_steps_have_a_line, steps)
 {
 	struct muster_run run;
 	struct muster_report report = { .run = &run, .sku = "test" };
@@ -227,20 +225,5 @@ START_TEST(training_steps_have_a_line)
 		ck_assert_msg(!line, "%s", text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report/text_figures");
-	TCase *tcase = tcase_create("figures");
-	tcase_add_loop_test(tcase, bandwidths_are_shown_with_their_limits_and_results, 0, sizeof cases / sizeof *cases);
-	tcase_add_loop_test(tcase, training_steps_have_a_line, 0, sizeof steps / sizeof *steps);
-	tcase_add_test(tcase, each_unit_has_a_table_of_its_own);
-	tcase_add_test(tcase, without_bandwidths_there_is_no_table);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -1,7 +1,7 @@
 /* test_text_lines.c - long texts on lines that fit a terminal */
 #include "report/text_lines.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static char *lines_of(const char *text, size_t used, size_t indent)
 	return printed;
 }
 
-START_TEST(lines_are_broken_at_blanks)
+TEST_EACH(lines_are_broken_at_blanks, cases)
 {
 	char wanted[512];
 	size_t at = 0;
@@ -53,9 +53,8 @@ START_TEST(lines_are_broken_at_blanks)
 	ck_assert_str_eq(text, wanted);
 	free(text);
 }
-END_TEST
 
-START_TEST(a_word_without_end_is_broken_too)
+TEST(a_word_without_end_is_broken_too)
 {
 	char word[301];
 	memset(word, 'w', sizeof word - 1);
@@ -69,18 +68,5 @@ START_TEST(a_word_without_end_is_broken_too)
 	ck_assert_uint_eq(strlen(text), strlen("short\n"));
 	free(text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report/text_lines");
-	TCase *tcase = tcase_create("lines");
-	tcase_add_loop_test(tcase, lines_are_broken_at_blanks, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, a_word_without_end_is_broken_too);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

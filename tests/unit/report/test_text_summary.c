@@ -4,7 +4,7 @@
 #include "report/print_escaped.h"
 #include "report_fixture.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 
 static char *text_of(const struct muster_report *report, bool colour)
@@ -122,7 +122,7 @@ static const char figures[] =
 	"applicable\n"
 	"\n";
 
-START_TEST(the_summary_reads_from_the_worst_to_the_figures)
+TEST(the_summary_reads_from_the_worst_to_the_figures)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -140,9 +140,8 @@ START_TEST(the_summary_reads_from_the_worst_to_the_figures)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_pass_is_a_few_calm_lines)
+TEST(a_pass_is_a_few_calm_lines)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -166,9 +165,8 @@ START_TEST(a_pass_is_a_few_calm_lines)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(with_many_nodes_only_those_with_findings_have_rows)
+TEST(with_many_nodes_only_those_with_findings_have_rows)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -180,9 +178,8 @@ START_TEST(with_many_nodes_only_those_with_findings_have_rows)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_fault_of_all_nodes_does_not_hide_another)
+TEST(a_fault_of_all_nodes_does_not_hide_another)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -215,9 +212,8 @@ START_TEST(a_fault_of_all_nodes_does_not_hide_another)
 	free(findings);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(of_many_blocked_checks_the_first_dozen_is_named)
+TEST(of_many_blocked_checks_the_first_dozen_is_named)
 {
 	static const char *ids[] = { "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13" };
 	struct muster_run run;
@@ -239,7 +235,6 @@ START_TEST(of_many_blocked_checks_the_first_dozen_is_named)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* ---- the first line ---- */
 
@@ -283,7 +278,7 @@ static void first_report(
 							       : MUSTER_PASS;
 }
 
-START_TEST(the_first_line_says_what_to_do)
+TEST_EACH(the_first_line_says_what_to_do, first_lines)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -294,9 +289,8 @@ START_TEST(the_first_line_says_what_to_do)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_warning_that_fails_the_run_is_said)
+TEST(a_warning_that_fails_the_run_is_said)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -310,10 +304,9 @@ START_TEST(a_warning_that_fails_the_run_is_said)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* A list of nodes that is longer than a line, or that no shell could take, is asked for. */
-START_TEST(a_list_that_does_not_fit_is_asked_for)
+TEST(a_list_that_does_not_fit_is_asked_for)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -338,9 +331,8 @@ START_TEST(a_list_that_does_not_fit_is_asked_for)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(no_line_is_wider_than_a_terminal)
+TEST(no_line_is_wider_than_a_terminal)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -375,10 +367,9 @@ START_TEST(no_line_is_wider_than_a_terminal)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 /* Of ports on their node, of the whole job once, and nothing where something is worse or does not apply. */
-START_TEST(the_table_shows_what_is_blocked)
+TEST(the_table_shows_what_is_blocked)
 {
 	static const char *rings[] = { "ib.rate", "ring.gdr", "ring.busbw", "no.such" }, *more[] = { "ring.busbw" };
 	struct muster_run run;
@@ -428,9 +419,8 @@ START_TEST(the_table_shows_what_is_blocked)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(colours_come_only_when_asked_for)
+TEST(colours_come_only_when_asked_for)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -453,9 +443,8 @@ START_TEST(colours_come_only_when_asked_for)
 	free(coloured);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(names_from_machines_cannot_drive_the_terminal)
+TEST(names_from_machines_cannot_drive_the_terminal)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -490,7 +479,6 @@ START_TEST(names_from_machines_cannot_drive_the_terminal)
 	free(line);
 	muster_run_done(&run);
 }
-END_TEST
 
 static const struct {
 	const char *text, *wanted;
@@ -515,7 +503,7 @@ static const struct {
 	{ NULL, "-" },
 };
 
-START_TEST(only_plain_text_is_printed)
+TEST_EACH(only_plain_text_is_printed, safe_cases)
 {
 	char *text = NULL;
 	size_t length = 0, points = 0;
@@ -529,9 +517,8 @@ START_TEST(only_plain_text_is_printed)
 	ck_assert_uint_eq(columns, muster_print_escaped(NULL, safe_cases[_i].text));
 	free(text);
 }
-END_TEST
 
-START_TEST(what_is_formatted_is_escaped_as_well)
+TEST(what_is_formatted_is_escaped_as_well)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -544,9 +531,8 @@ START_TEST(what_is_formatted_is_escaped_as_well)
 	ck_assert_str_eq(text, "a\\nb");
 	free(text);
 }
-END_TEST
 
-START_TEST(the_last_line_is_stable)
+TEST(the_last_line_is_stable)
 {
 	static const char *const wanted[MUSTER_STATUS_COUNT] = {
 		[MUSTER_PASS] = "MUSTER PASS sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
@@ -571,9 +557,8 @@ START_TEST(the_last_line_is_stable)
 	}
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(values_of_the_last_line_have_no_blanks)
+TEST(values_of_the_last_line_have_no_blanks)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -584,9 +569,8 @@ START_TEST(values_of_the_last_line_have_no_blanks)
 	free(line);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
+TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -606,9 +590,8 @@ START_TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(ranks_without_a_node_are_no_node)
+TEST(ranks_without_a_node_are_no_node)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -622,7 +605,6 @@ START_TEST(ranks_without_a_node_are_no_node)
 	free(line);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void set_sample(struct muster_samples *samples, const char *metric, struct muster_value value)
 {
@@ -644,7 +626,7 @@ static const struct {
 		"\n\nalso on the nodes\n  sim-1, GPU 0001:00:00.0, shared (mps): 1 a\\x1b[2J\n\n" },
 };
 
-START_TEST(others_on_the_nodes_are_shown_where_they_are_no_finding)
+TEST_EACH(others_on_the_nodes_are_shown_where_they_are_no_finding, others)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -664,7 +646,6 @@ START_TEST(others_on_the_nodes_are_shown_where_they_are_no_finding)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void place_node(struct muster_node *node, const char *place)
 {
@@ -677,7 +658,7 @@ static void place_node(struct muster_node *node, const char *place)
 	}
 }
 
-START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
+TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -701,7 +682,6 @@ START_TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
 static void add_event(struct muster_run *run, size_t node, const char *gpu, const char *code, double count)
 {
@@ -719,7 +699,7 @@ static void add_event(struct muster_run *run, size_t node, const char *gpu, cons
 }
 
 /* An event with a finding is told there; the others are counted over all nodes. */
-START_TEST(events_of_the_log_without_a_finding_are_listed)
+TEST(events_of_the_log_without_a_finding_are_listed)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -767,9 +747,8 @@ START_TEST(events_of_the_log_without_a_finding_are_listed)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(without_a_topology_nothing_is_said_of_places)
+TEST(without_a_topology_nothing_is_said_of_places)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -785,9 +764,8 @@ START_TEST(without_a_topology_nothing_is_said_of_places)
 	run.node_count = 2;
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(of_many_switches_the_first_are_shown)
+TEST(of_many_switches_the_first_are_shown)
 {
 	struct muster_run run;
 	struct muster_report report;
@@ -801,40 +779,5 @@ START_TEST(of_many_switches_the_first_are_shown)
 	free(text);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("report_text");
-	TCase *tcase = tcase_create("report_text");
-	tcase_add_test(tcase, the_summary_reads_from_the_worst_to_the_figures);
-	tcase_add_test(tcase, a_pass_is_a_few_calm_lines);
-	tcase_add_test(tcase, with_many_nodes_only_those_with_findings_have_rows);
-	tcase_add_test(tcase, a_fault_of_all_nodes_does_not_hide_another);
-	tcase_add_test(tcase, of_many_blocked_checks_the_first_dozen_is_named);
-	tcase_add_loop_test(tcase, the_first_line_says_what_to_do, 0, sizeof first_lines / sizeof *first_lines);
-	tcase_add_test(tcase, a_warning_that_fails_the_run_is_said);
-	tcase_add_test(tcase, a_list_that_does_not_fit_is_asked_for);
-	tcase_add_test(tcase, no_line_is_wider_than_a_terminal);
-	tcase_add_test(tcase, the_table_shows_what_is_blocked);
-	tcase_add_test(tcase, colours_come_only_when_asked_for);
-	tcase_add_test(tcase, names_from_machines_cannot_drive_the_terminal);
-	tcase_add_loop_test(tcase, only_plain_text_is_printed, 0, sizeof safe_cases / sizeof *safe_cases);
-	tcase_add_test(tcase, what_is_formatted_is_escaped_as_well);
-	tcase_add_test(tcase, the_last_line_is_stable);
-	tcase_add_test(tcase, values_of_the_last_line_have_no_blanks);
-	tcase_add_test(tcase, a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so);
-	tcase_add_test(tcase, ranks_without_a_node_are_no_node);
-	tcase_add_loop_test(tcase, others_on_the_nodes_are_shown_where_they_are_no_finding, 0,
-		(int)(sizeof others / sizeof *others));
-	tcase_add_test(tcase, nodes_stand_under_the_switch_that_slurm_has_them_in);
-	tcase_add_test(tcase, events_of_the_log_without_a_finding_are_listed);
-	tcase_add_test(tcase, without_a_topology_nothing_is_said_of_places);
-	tcase_add_test(tcase, of_many_switches_the_first_are_shown);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -3,7 +3,7 @@
 #include "util/file.h"
 #include "sim/cluster.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,7 +143,7 @@ static void write_example(void)
 	ck_assert_msg(muster_sim_cluster_write(&example, path, &err) == 0, "%s", err.text);
 }
 
-START_TEST(what_was_written_is_read)
+TEST(what_was_written_is_read)
 {
 	struct muster_sim_cluster read;
 	struct muster_error err;
@@ -182,7 +182,6 @@ START_TEST(what_was_written_is_read)
 	muster_sim_cluster_done(&read);
 	ck_assert_ptr_null(read.nodes);
 }
-END_TEST
 
 /* Replace the first `from` behind `after` by `to` in the example's text, and give what reading says; "" for success. */
 static void read_edited(const char *after, const char *from, const char *to, char *said, size_t size)
@@ -237,7 +236,7 @@ static const struct {
 	{ "\"bandwidths\"", "[", "7, \"x\": [", "$" },
 };
 
-START_TEST(what_is_unknown_missing_or_wrong_is_named_by_its_path)
+TEST_EACH(what_is_unknown_missing_or_wrong_is_named_by_its_path, edits)
 {
 	char said[MUSTER_ERROR_TEXT_MAX];
 	read_edited(edits[_i].after, edits[_i].from, edits[_i].to, said, sizeof said);
@@ -246,9 +245,8 @@ START_TEST(what_is_unknown_missing_or_wrong_is_named_by_its_path)
 	else
 		ck_assert_str_eq(said, "");
 }
-END_TEST
 
-START_TEST(a_text_without_a_value_is_not_written)
+TEST(a_text_without_a_value_is_not_written)
 {
 	struct muster_sim_cluster broken = example;
 	struct muster_error err;
@@ -256,21 +254,5 @@ START_TEST(a_text_without_a_value_is_not_written)
 	ck_assert_int_eq(muster_sim_cluster_write(&broken, path, &err), -1);
 	ck_assert_msg(strstr(err.text, "\"sku\" has no value") != NULL, "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim_cluster");
-	TCase *tests = tcase_create("cluster");
-	tcase_add_checked_fixture(tests, start, end);
-	tcase_add_test(tests, what_was_written_is_read);
-	tcase_add_loop_test(
-		tests, what_is_unknown_missing_or_wrong_is_named_by_its_path, 0, (int)(sizeof edits / sizeof *edits));
-	tcase_add_test(tests, a_text_without_a_value_is_not_written);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start, .teardown = end)

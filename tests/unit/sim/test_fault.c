@@ -1,4 +1,5 @@
 /* test_fault.c - each fault changes what it says, and nothing else */
+#include "check_main.h"
 #include "sim_fixture.h"
 
 #include "sim/fault_kinds.h"
@@ -289,7 +290,7 @@ static const struct {
 	{ SIM_SKU_VGPU, "unlicensed@node2/gpu0", "sim-2/0001:00:00.0.vgpu_licensed" },
 };
 
-START_TEST(a_fault_changes_just_this)
+TEST_EACH(a_fault_changes_just_this, table)
 {
 	struct muster_sim_cluster healthy, broken;
 	struct differences d = { muster_arena_new(), "" };
@@ -302,9 +303,8 @@ START_TEST(a_fault_changes_just_this)
 	muster_sim_cluster_done(&broken);
 	muster_arena_free(d.arena);
 }
-END_TEST
 
-START_TEST(every_fault_of_the_table_is_tested)
+TEST(every_fault_of_the_table_is_tested)
 {
 	for (size_t k = 0; k < muster_fault_kind_count; k++) {
 		const char *name = muster_fault_kinds[k].name;
@@ -315,9 +315,8 @@ START_TEST(every_fault_of_the_table_is_tested)
 		ck_assert_msg(found, "no test for %s", name);
 	}
 }
-END_TEST
 
-START_TEST(values_are_what_was_asked_for)
+TEST(values_are_what_was_asked_for)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -377,9 +376,8 @@ START_TEST(values_are_what_was_asked_for)
 	muster_sim_cluster_done(&c);
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
-START_TEST(places_count_in_the_healthy_cluster_and_indices_close_up)
+TEST(places_count_in_the_healthy_cluster_and_indices_close_up)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -402,9 +400,8 @@ START_TEST(places_count_in_the_healthy_cluster_and_indices_close_up)
 	muster_sim_cluster_done(&c);
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
-START_TEST(lines_of_the_kernels_log_have_their_age_and_text)
+TEST(lines_of_the_kernels_log_have_their_age_and_text)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -429,9 +426,8 @@ START_TEST(lines_of_the_kernels_log_have_their_age_and_text)
 	muster_sim_cluster_done(&c);
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
-START_TEST(a_gpu_that_is_gone_already_has_no_more_lines)
+TEST_LOOP(a_gpu_that_is_gone_already_has_no_more_lines, 0, 2)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -446,7 +442,6 @@ START_TEST(a_gpu_that_is_gone_already_has_no_more_lines)
 	ck_assert_ptr_nonnull(strstr(err.text, "must come before gpu-missing"));
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
 static const struct {
 	const char *sku, *fault, *said;
@@ -573,7 +568,7 @@ static const struct {
 	{ SIM_SKU_VGPU, "mig@node1/gpu0", "MIG is on in the healthy GPU" },
 };
 
-START_TEST(a_wrong_fault_is_a_usage_error_that_names_it)
+TEST_EACH(a_wrong_fault_is_a_usage_error_that_names_it, wrong)
 {
 	struct muster_sim_cluster c;
 	struct muster_error err;
@@ -583,23 +578,5 @@ START_TEST(a_wrong_fault_is_a_usage_error_that_names_it)
 	ck_assert_msg(strstr(err.text, wrong[_i].fault), "%s", err.text);
 	ck_assert_ptr_null(strchr(err.text, '\n'));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim_fault");
-	TCase *tcase = tcase_create("fault");
-	tcase_add_loop_test(tcase, a_fault_changes_just_this, 0, sizeof table / sizeof *table);
-	tcase_add_test(tcase, every_fault_of_the_table_is_tested);
-	tcase_add_test(tcase, values_are_what_was_asked_for);
-	tcase_add_test(tcase, lines_of_the_kernels_log_have_their_age_and_text);
-	tcase_add_loop_test(tcase, a_gpu_that_is_gone_already_has_no_more_lines, 0, 2);
-	tcase_add_test(tcase, places_count_in_the_healthy_cluster_and_indices_close_up);
-	tcase_add_loop_test(tcase, a_wrong_fault_is_a_usage_error_that_names_it, 0, sizeof wrong / sizeof *wrong);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+TEST_MAIN(.setup = NULL)

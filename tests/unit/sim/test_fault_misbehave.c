@@ -1,7 +1,7 @@
 /* test_fault_misbehave.c - the words that say how a worker misbehaves */
 #include "sim/fault_misbehave.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static const struct {
 	{ "cuInit#:segv", "CALL: a whole number from 1" },
 };
 
-START_TEST(function_call_and_how_are_read)
+TEST_EACH(function_call_and_how_are_read, good)
 {
 	struct muster_sim_misbehaviour death;
 	struct muster_error err = { 0 };
@@ -41,9 +41,8 @@ START_TEST(function_call_and_how_are_read)
 	ck_assert_int_eq(death.call, good[_i].call);
 	ck_assert_int_eq(death.how, good[_i].how);
 }
-END_TEST
 
-START_TEST(what_cannot_be_meant_is_refused)
+TEST_EACH(what_cannot_be_meant_is_refused, bad)
 {
 	struct muster_sim_misbehaviour death;
 	struct muster_error err = { 0 };
@@ -51,9 +50,8 @@ START_TEST(what_cannot_be_meant_is_refused)
 	ck_assert_msg(strstr(err.text, bad[_i].says) != NULL, "%s", err.text);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 }
-END_TEST
 
-START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
+TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
 {
 	static const char *const files[] = { "libcuda.so.1", "libcublasLt.so.13", "libcufile.so.0", "libnvidia-ml.so.1",
 		"libnccl.so.2", "libibverbs.so.1", "libmuster-preload.so" };
@@ -75,19 +73,5 @@ START_TEST(every_function_that_can_be_named_is_exported_by_a_stand_in)
 		ck_assert_msg(found, "no stand-in has %s", name);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim_death");
-	TCase *tests = tcase_create("death");
-	tcase_add_loop_test(tests, function_call_and_how_are_read, 0, (int)(sizeof good / sizeof *good));
-	tcase_add_loop_test(tests, what_cannot_be_meant_is_refused, 0, (int)(sizeof bad / sizeof *bad));
-	tcase_add_test(tests, every_function_that_can_be_named_is_exported_by_a_stand_in);
-	suite_add_tcase(suite, tests);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -119,7 +119,7 @@ static const struct {
 	{ "sim-2/proc/uptime", "432000.00 432000.00\n" },
 };
 
-START_TEST(a_file_reads_as_the_kernel_would_print_it)
+TEST_EACH(a_file_reads_as_the_kernel_would_print_it, files)
 {
 	struct muster_error err;
 	char *text = NULL;
@@ -128,9 +128,8 @@ START_TEST(a_file_reads_as_the_kernel_would_print_it)
 	ck_assert_str_eq(text, files[_i].text);
 	free(text);
 }
-END_TEST
 
-START_TEST(cpuinfo_lists_every_cpu_once)
+TEST(cpuinfo_lists_every_cpu_once)
 {
 	struct muster_error err;
 	char *text = NULL;
@@ -142,9 +141,8 @@ START_TEST(cpuinfo_lists_every_cpu_once)
 	ck_assert_ptr_nonnull(strstr(text, "model name\t: AMD EPYC 7V12 64-Core Processor\n"));
 	free(text);
 }
-END_TEST
 
-START_TEST(what_is_missing_is_missing_everywhere)
+TEST(what_is_missing_is_missing_everywhere)
 {
 	ck_assert_int_eq(access(path_of("sim-1/sys/class/infiniband/mlx5_ib4"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/sys/class/infiniband/mlx5_ib4"), F_OK), 0);
@@ -158,9 +156,8 @@ START_TEST(what_is_missing_is_missing_everywhere)
 	ck_assert_int_ne(access(path_of("sim-2/dev/kmsg"), F_OK), 0);
 	ck_assert_int_ne(access(path_of("sim-2/dev/nvidia-caps-imex-channels/channel3"), F_OK), 0);
 }
-END_TEST
 
-START_TEST(the_kernels_log_is_in_order_of_time_and_has_its_faults)
+TEST(the_kernels_log_is_in_order_of_time_and_has_its_faults)
 {
 	struct muster_error err;
 	char *text, *rest, *line;
@@ -185,19 +182,17 @@ START_TEST(the_kernels_log_is_in_order_of_time_and_has_its_faults)
 	ck_assert_uint_eq(xids, 1); /* the other one comes later */
 	free(text);
 }
-END_TEST
 
-START_TEST(the_link_to_the_temporary_disk_stays_in_the_root)
+TEST(the_link_to_the_temporary_disk_stays_in_the_root)
 {
 	char target[64] = "";
 	ck_assert_int_eq(readlink(path_of("sim-1/dev/disk/azure/resource"), target, sizeof target - 1), 9);
 	ck_assert_str_eq(target, "../../sdb");
 	ck_assert_int_eq(access(path_of("sim-1/dev/disk/azure/resource"), F_OK), 0);
 }
-END_TEST
 
 /* What leads from a mounted file system to its disks. */
-START_TEST(a_file_system_leads_to_its_disks)
+TEST(a_file_system_leads_to_its_disks)
 {
 	ck_assert_int_eq(access(path_of("sim-1/mnt/resource_nvme"), W_OK), 0);
 	ck_assert_int_eq(access(path_of("sim-1/sys/dev/block/9:127/slaves/nvme7n1/size"), F_OK), 0);
@@ -206,10 +201,9 @@ START_TEST(a_file_system_leads_to_its_disks)
 	ck_assert_int_eq(access(path_of("sim-2/sys/dev/block/9:127/slaves/nvme4n1"), F_OK), 0);
 	ck_assert_int_eq(access(path_of("sim-1/sys/dev/block/8:17/../queue/rotational"), F_OK), 0);
 }
-END_TEST
 
 /* Each node's topology file places CPUs and GPUs where they are, but for what a stale one has swapped. */
-START_TEST(the_topology_file_says_what_is_true_or_what_an_old_copy_says)
+TEST_WITH(the_topology_file_says_what_is_true_or_what_an_old_copy_says, .end = 2, .skip = !WITH_EXPAT)
 {
 	static struct muster_nccl_topo topo;
 	const struct muster_sim_node *node = &cluster.nodes[_i];
@@ -238,9 +232,8 @@ START_TEST(the_topology_file_says_what_is_true_or_what_an_old_copy_says)
 		ck_assert_int_eq(topo.gpus[i].numa_node, node->topo_file_swapped && right < 2 ? 1 - right : right);
 	}
 }
-END_TEST
 
-START_TEST(the_cluster_reads_back_as_it_was_written)
+TEST(the_cluster_reads_back_as_it_was_written)
 {
 	struct muster_sim_cluster read;
 	struct muster_error err;
@@ -254,16 +247,14 @@ START_TEST(the_cluster_reads_back_as_it_was_written)
 	ck_assert_uint_eq(read.bandwidth_count, cluster.bandwidth_count);
 	muster_sim_cluster_done(&read);
 }
-END_TEST
 
-START_TEST(writing_twice_into_a_directory_is_an_error)
+TEST(writing_twice_into_a_directory_is_an_error)
 {
 	struct muster_error err;
 	ck_assert_int_eq(muster_sim_generate(&cluster, &hardware, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_ptr_nonnull(strstr(err.text, "sim-1"));
 }
-END_TEST
 
 static hwloc_topology_t load(const char *file)
 {
@@ -288,7 +279,7 @@ static char *near_mask(hwloc_topology_t topology, const char *bus_id)
 	return list;
 }
 
-START_TEST(hwloc_sees_packages_numa_nodes_and_cpus)
+TEST(hwloc_sees_packages_numa_nodes_and_cpus)
 {
 	hwloc_topology_t t = load("sim-1/topology.xml");
 	ck_assert_int_eq(hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE), 2);
@@ -302,9 +293,8 @@ START_TEST(hwloc_sees_packages_numa_nodes_and_cpus)
 	}
 	hwloc_topology_destroy(t);
 }
-END_TEST
 
-START_TEST(threads_of_a_core_are_neighbours)
+TEST(threads_of_a_core_are_neighbours)
 {
 	struct muster_sim_scenario scenario;
 	struct muster_sim_hardware its_hardware;
@@ -338,9 +328,8 @@ START_TEST(threads_of_a_core_are_neighbours)
 	muster_sim_cluster_done(&two_threads);
 	muster_sim_scenario_done(&scenario);
 }
-END_TEST
 
-START_TEST(hwloc_sees_every_device_on_its_numa_node)
+TEST(hwloc_sees_every_device_on_its_numa_node)
 {
 	hwloc_topology_t t = load("sim-1/topology.xml");
 	const struct muster_sim_node *node = &cluster.nodes[0];
@@ -356,9 +345,8 @@ START_TEST(hwloc_sees_every_device_on_its_numa_node)
 	}
 	hwloc_topology_destroy(t);
 }
-END_TEST
 
-START_TEST(hwloc_sees_the_rdma_devices_by_name_and_no_two_devices_behind_one_bridge)
+TEST(hwloc_sees_the_rdma_devices_by_name_and_no_two_devices_behind_one_bridge)
 {
 	hwloc_topology_t t = load("sim-2/topology.xml");
 	int rdma = 0;
@@ -374,31 +362,5 @@ START_TEST(hwloc_sees_the_rdma_devices_by_name_and_no_two_devices_behind_one_bri
 	ck_assert_ptr_null(hwloc_get_pcidev_by_busidstring(t, "0001:00:00.0"));
 	hwloc_topology_destroy(t);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim_generate");
-	TCase *tcase = tcase_create("generate");
-	tcase_add_unchecked_fixture(tcase, generate, clean);
-	tcase_add_loop_test(tcase, a_file_reads_as_the_kernel_would_print_it, 0, sizeof files / sizeof *files);
-	tcase_add_test(tcase, cpuinfo_lists_every_cpu_once);
-	tcase_add_test(tcase, what_is_missing_is_missing_everywhere);
-	tcase_add_test(tcase, the_kernels_log_is_in_order_of_time_and_has_its_faults);
-	tcase_add_test(tcase, the_link_to_the_temporary_disk_stays_in_the_root);
-	tcase_add_test(tcase, a_file_system_leads_to_its_disks);
-	if (WITH_EXPAT)
-		tcase_add_loop_test(tcase, the_topology_file_says_what_is_true_or_what_an_old_copy_says, 0, 2);
-	tcase_add_test(tcase, the_cluster_reads_back_as_it_was_written);
-	tcase_add_test(tcase, writing_twice_into_a_directory_is_an_error);
-	tcase_add_test(tcase, hwloc_sees_packages_numa_nodes_and_cpus);
-	tcase_add_test(tcase, threads_of_a_core_are_neighbours);
-	tcase_add_test(tcase, hwloc_sees_every_device_on_its_numa_node);
-	tcase_add_test(tcase, hwloc_sees_the_rdma_devices_by_name_and_no_two_devices_behind_one_bridge);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+TEST_MAIN(.setup = generate, .teardown = clean, .once = true)

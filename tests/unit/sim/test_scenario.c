@@ -1,4 +1,5 @@
 /* test_scenario.c - scenario files, hardware descriptions, and the cluster made of both */
+#include "check_main.h"
 #include "sim_fixture.h"
 
 #include "vendor/nvml_abi.h"
@@ -42,7 +43,9 @@ static const char *write_file(const char *name, const char *text)
 	return path;
 }
 
-START_TEST(a_scenario_file_is_taken_over)
+static const struct test_fixture other_fixture = { .setup = make_directory, .teardown = remove_directory };
+
+TEST_WITH(a_scenario_file_is_taken_over, .end = 1, .fixture = &other_fixture)
 {
 	struct muster_sim_scenario s;
 	struct muster_error err;
@@ -58,7 +61,6 @@ START_TEST(a_scenario_file_is_taken_over)
 	ck_assert_str_eq(s.faults[1], "nccl-slow@rank2=3");
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
 static const struct {
 	const char *text, *said;
@@ -74,7 +76,8 @@ static const struct {
 	{ "{", "line 1" },
 };
 
-START_TEST(a_bad_scenario_file_is_a_usage_error_that_names_the_place)
+TEST_WITH(
+	a_bad_scenario_file_is_a_usage_error_that_names_the_place, .end = LENGTH(bad_files), .fixture = &other_fixture)
 {
 	struct muster_sim_scenario s;
 	struct muster_error err;
@@ -86,9 +89,8 @@ START_TEST(a_bad_scenario_file_is_a_usage_error_that_names_the_place)
 	ck_assert_msg(strstr(err.text, "scenario.json"), "%s", err.text);
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
-START_TEST(a_missing_scenario_file_is_a_usage_error)
+TEST_WITH(a_missing_scenario_file_is_a_usage_error, .end = 1, .fixture = &other_fixture)
 {
 	struct muster_sim_scenario s;
 	struct muster_error err;
@@ -97,9 +99,8 @@ START_TEST(a_missing_scenario_file_is_a_usage_error)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	muster_sim_scenario_done(&s);
 }
-END_TEST
 
-START_TEST(an_unknown_sku_is_a_usage_error_that_says_where_to_look)
+TEST_WITH(an_unknown_sku_is_a_usage_error_that_says_where_to_look, .end = 1, .fixture = &other_fixture)
 {
 	static const char *const unknown[] = { "Standard_HB120", "", "../hardware/Standard_ND96asr_v4", "." };
 	struct muster_arena *arena = muster_arena_new();
@@ -112,7 +113,6 @@ START_TEST(an_unknown_sku_is_a_usage_error_that_says_where_to_look)
 	}
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* Each row changes the first place where `from` stands in the true description to `to`. */
 static const struct {
@@ -139,7 +139,8 @@ static const struct {
 	{ "\"rack_nodes\": 0", "\"rack_nodes\": -1", "$.rack_nodes: a whole number from 0 is needed, found -1" },
 };
 
-START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
+TEST_WITH(a_bad_hardware_description_is_a_usage_error_that_names_the_place, .end = LENGTH(bad_hardware),
+	.fixture = &other_fixture)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
@@ -159,7 +160,6 @@ START_TEST(a_bad_hardware_description_is_a_usage_error_that_names_the_place)
 	free(text);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* Copy the true description into the directory, for others to extend. */
 static void write_parent(void)
@@ -172,7 +172,7 @@ static void write_parent(void)
 	free(text);
 }
 
-START_TEST(a_description_that_extends_another_says_only_what_differs)
+TEST_WITH(a_description_that_extends_another_says_only_what_differs, .end = 1, .fixture = &other_fixture)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
@@ -194,7 +194,6 @@ START_TEST(a_description_that_extends_another_says_only_what_differs)
 	ck_assert_uint_eq(hw.node.numa_count, 4);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* What reading grandchild.json says, with child.json beside it. */
 static const struct {
@@ -215,7 +214,7 @@ static const struct {
 	{ "{}", "[]", "$: an object is needed, found an array" },
 };
 
-START_TEST(what_a_description_extends_must_be_whole)
+TEST_WITH(what_a_description_extends_must_be_whole, .end = LENGTH(bad_parents), .fixture = &other_fixture)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_sim_hardware hw;
@@ -229,7 +228,6 @@ START_TEST(what_a_description_extends_must_be_whole)
 	ck_assert_msg(strstr(err.text, "grandchild"), "%s", err.text);
 	muster_arena_free(arena);
 }
-END_TEST
 
 static void check_devices_differ(const struct muster_sim_node *node)
 {
@@ -275,7 +273,7 @@ static void check_cpus_run_on(const struct muster_sim_node *node)
 	}
 }
 
-START_TEST(every_description_makes_a_cluster)
+TEST(every_description_makes_a_cluster)
 {
 	struct muster_arena *names = muster_arena_new();
 	const char *list = muster_hardware_list(SIM_HARDWARE_DIR, names);
@@ -297,9 +295,8 @@ START_TEST(every_description_makes_a_cluster)
 	ck_assert_uint_ge(count, 22);
 	muster_arena_free(names);
 }
-END_TEST
 
-START_TEST(nodes_of_one_rack_have_one_fabric_and_others_have_none)
+TEST(nodes_of_one_rack_have_one_fabric_and_others_have_none)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -319,9 +316,8 @@ START_TEST(nodes_of_one_rack_have_one_fabric_and_others_have_none)
 	ck_assert_str_eq(c.nodes[0].gpus[0].fabric_cluster, "00000000-0000-0000-0000-000000000000");
 	muster_sim_cluster_done(&c);
 }
-END_TEST
 
-START_TEST(a_healthy_node_has_the_hardware_of_nd96asr_v4)
+TEST(a_healthy_node_has_the_hardware_of_nd96asr_v4)
 {
 	static const char *const bus_ids[] = { "0001:00:00.0", "0002:00:00.0", "0003:00:00.0", "0004:00:00.0",
 		"000b:00:00.0", "000c:00:00.0", "000d:00:00.0", "000e:00:00.0" };
@@ -350,9 +346,8 @@ START_TEST(a_healthy_node_has_the_hardware_of_nd96asr_v4)
 	ck_assert_str_eq(c.nodes[1].directory, "/nowhere/sim-2");
 	muster_sim_cluster_done(&c);
 }
-END_TEST
 
-START_TEST(no_two_devices_of_a_cluster_share_an_identity)
+TEST(no_two_devices_of_a_cluster_share_an_identity)
 {
 	struct muster_sim_cluster c;
 	struct muster_error err;
@@ -375,9 +370,8 @@ START_TEST(no_two_devices_of_a_cluster_share_an_identity)
 	ck_assert_uint_eq(strlen(c.nodes[0].gpus[0].uuid), 40);
 	muster_sim_cluster_done(&c);
 }
-END_TEST
 
-START_TEST(the_same_scenario_gives_the_same_identities)
+TEST(the_same_scenario_gives_the_same_identities)
 {
 	struct muster_sim_cluster a, b;
 	struct muster_error err;
@@ -388,13 +382,12 @@ START_TEST(the_same_scenario_gives_the_same_identities)
 	muster_sim_cluster_done(&a);
 	muster_sim_cluster_done(&b);
 }
-END_TEST
 
 /* The list for srun that is right for this machine type. */
 static const char *const right_masks[] = { "ffffff000000", "ffffff000000", "ffffff", "ffffff",
 	"ffffff000000000000000000", "ffffff000000000000000000", "ffffff000000000000", "ffffff000000000000" };
 
-START_TEST(without_masks_each_rank_gets_the_cpus_of_its_gpus_numa_node)
+TEST(without_masks_each_rank_gets_the_cpus_of_its_gpus_numa_node)
 {
 	struct muster_sim_cluster c;
 	struct muster_error err;
@@ -408,9 +401,8 @@ START_TEST(without_masks_each_rank_gets_the_cpus_of_its_gpus_numa_node)
 	}
 	muster_sim_cluster_done(&c);
 }
-END_TEST
 
-START_TEST(given_masks_go_to_the_local_ranks_of_every_node_and_start_again_when_too_few)
+TEST(given_masks_go_to_the_local_ranks_of_every_node_and_start_again_when_too_few)
 {
 	struct muster_sim_cluster c;
 	struct muster_error err;
@@ -421,7 +413,6 @@ START_TEST(given_masks_go_to_the_local_ranks_of_every_node_and_start_again_when_
 	}
 	muster_sim_cluster_done(&c);
 }
-END_TEST
 
 static const struct {
 	const char *masks, *said;
@@ -434,7 +425,7 @@ static const struct {
 	{ "1000000000000000000000000", "CPUs that the node does not have: 96" },
 };
 
-START_TEST(masks_that_cannot_be_are_a_usage_error)
+TEST_EACH(masks_that_cannot_be_are_a_usage_error, bad_masks)
 {
 	struct muster_sim_cluster c;
 	struct muster_error err;
@@ -442,36 +433,5 @@ START_TEST(masks_that_cannot_be_are_a_usage_error)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, bad_masks[_i].said), "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("sim_scenario");
-	TCase *files = tcase_create("files"), *cluster = tcase_create("cluster");
-	tcase_add_checked_fixture(files, make_directory, remove_directory);
-	tcase_add_test(files, a_scenario_file_is_taken_over);
-	tcase_add_loop_test(files, a_bad_scenario_file_is_a_usage_error_that_names_the_place, 0,
-		sizeof bad_files / sizeof *bad_files);
-	tcase_add_test(files, a_missing_scenario_file_is_a_usage_error);
-	tcase_add_test(files, an_unknown_sku_is_a_usage_error_that_says_where_to_look);
-	tcase_add_loop_test(files, a_bad_hardware_description_is_a_usage_error_that_names_the_place, 0,
-		sizeof bad_hardware / sizeof *bad_hardware);
-	tcase_add_test(files, a_description_that_extends_another_says_only_what_differs);
-	tcase_add_loop_test(
-		files, what_a_description_extends_must_be_whole, 0, sizeof bad_parents / sizeof *bad_parents);
-	tcase_add_test(cluster, every_description_makes_a_cluster);
-	tcase_add_test(cluster, nodes_of_one_rack_have_one_fabric_and_others_have_none);
-	tcase_add_test(cluster, a_healthy_node_has_the_hardware_of_nd96asr_v4);
-	tcase_add_test(cluster, no_two_devices_of_a_cluster_share_an_identity);
-	tcase_add_test(cluster, the_same_scenario_gives_the_same_identities);
-	tcase_add_test(cluster, without_masks_each_rank_gets_the_cpus_of_its_gpus_numa_node);
-	tcase_add_test(cluster, given_masks_go_to_the_local_ranks_of_every_node_and_start_again_when_too_few);
-	tcase_add_loop_test(cluster, masks_that_cannot_be_are_a_usage_error, 0, sizeof bad_masks / sizeof *bad_masks);
-	suite_add_tcase(suite, files);
-	suite_add_tcase(suite, cluster);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+TEST_MAIN(.setup = NULL)

@@ -26,7 +26,7 @@ static const struct {
 	{ "00000000000000000000001", false, false, 0 },
 };
 
-START_TEST(a_limit_is_a_number_or_a_share)
+TEST_EACH(a_limit_is_a_number_or_a_share, limits)
 {
 	struct muster_drained_most most = { .number = -7 };
 	struct muster_error err;
@@ -41,7 +41,6 @@ START_TEST(a_limit_is_a_number_or_a_share)
 	ck_assert(most.is_share == limits[_i].is_share);
 	ck_assert_int_eq(most.number, limits[_i].number);
 }
-END_TEST
 
 #define OURS "muster(health): copy.h2d: slow"
 
@@ -77,7 +76,7 @@ static const struct {
 	{ "other lines", "sinfo says this\nn1|p\nn1|p|idle|none", "1", MUSTER_OK },
 };
 
-START_TEST(a_node_is_drained_when_few_others_are)
+TEST_EACH(a_node_is_drained_when_few_others_are, cases)
 {
 	struct muster_drained_most most;
 	struct muster_error err = { .code = MUSTER_OK };
@@ -86,9 +85,8 @@ START_TEST(a_node_is_drained_when_few_others_are)
 	ck_assert_msg(rc == (cases[_i].code == MUSTER_OK ? 0 : -1), "%s: %d", cases[_i].name, rc);
 	ck_assert_msg(rc == 0 || err.code == cases[_i].code, "%s: %s", cases[_i].name, err.text);
 }
-END_TEST
 
-START_TEST(the_refusal_names_the_partition)
+TEST(the_refusal_names_the_partition)
 {
 	struct muster_drained_most most;
 	struct muster_error err;
@@ -103,13 +101,5 @@ START_TEST(the_refusal_names_the_partition)
 		-1);
 	ck_assert_ptr_nonnull(strstr(err.text, "; undrained again"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("drained nodes");
-	tcase_add_loop_test(tcase, a_limit_is_a_number_or_a_share, 0, LENGTH(limits));
-	tcase_add_loop_test(tcase, a_node_is_drained_when_few_others_are, 0, LENGTH(cases));
-	tcase_add_test(tcase, the_refusal_names_the_partition);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

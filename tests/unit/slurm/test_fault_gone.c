@@ -91,7 +91,7 @@ static void make_run(struct muster_run *run, int nodes)
 	}
 }
 
-START_TEST(a_fault_is_gone_when_its_check_passed_where_it_was)
+TEST_EACH(a_fault_is_gone_when_its_check_passed_where_it_was, cases)
 {
 	struct muster_run run;
 	struct muster_error err = { .code = MUSTER_OK };
@@ -124,9 +124,8 @@ START_TEST(a_fault_is_gone_when_its_check_passed_where_it_was)
 	ck_assert_msg(gone == (err.code == MUSTER_OK), "%s: an error with its sentence, or none", cases[_i].name);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_node_that_is_not_in_the_report_is_not_proved_good)
+TEST(a_node_that_is_not_in_the_report_is_not_proved_good)
 {
 	struct muster_run run;
 	struct muster_error err;
@@ -137,9 +136,8 @@ START_TEST(a_node_that_is_not_in_the_report_is_not_proved_good)
 	ck_assert_str_eq(err.text, "the report does not show that rank.missing passes on this node");
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_probe_that_ended_badly_on_one_rank_has_not_ended_well)
+TEST(a_probe_that_ended_badly_on_one_rank_has_not_ended_well)
 {
 	struct muster_run run;
 	struct muster_error err;
@@ -151,7 +149,6 @@ START_TEST(a_probe_that_ended_badly_on_one_rank_has_not_ended_well)
 	ck_assert(!muster_fault_is_gone(&report, "n1", &reason, &err));
 	muster_run_done(&run);
 }
-END_TEST
 
 /* What n1 was drained for, an event that its log still has or not, and whether the fault is gone. */
 static const struct {
@@ -185,7 +182,7 @@ static const struct {
 	{ "muster: events: kernel event read-only, once", KERNEL("oom", "none"), 30, true },
 };
 
-START_TEST(an_event_that_is_only_old_is_not_gone)
+TEST_EACH(an_event_that_is_only_old_is_not_gone, events)
 {
 	struct muster_run run;
 	struct muster_error err = { .code = MUSTER_OK };
@@ -210,14 +207,5 @@ START_TEST(an_event_that_is_only_old_is_not_gone)
 			"the event is still in the kernel's log, 30.0 h old: reset the GPU or reboot the node");
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("fault gone");
-	tcase_add_loop_test(tcase, a_fault_is_gone_when_its_check_passed_where_it_was, 0, LENGTH(cases));
-	tcase_add_loop_test(tcase, an_event_that_is_only_old_is_not_gone, 0, LENGTH(events));
-	tcase_add_test(tcase, a_node_that_is_not_in_the_report_is_not_proved_good);
-	tcase_add_test(tcase, a_probe_that_ended_badly_on_one_rank_has_not_ended_well);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

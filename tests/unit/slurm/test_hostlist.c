@@ -31,7 +31,7 @@ static const struct {
 	{ "gpu-[999999999999999998-999999999999999999]", "gpu-999999999999999998 gpu-999999999999999999" },
 };
 
-START_TEST(a_list_stands_for_these_names)
+TEST_EACH(a_list_stands_for_these_names, expansions)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
@@ -44,7 +44,6 @@ START_TEST(a_list_stands_for_these_names)
 	ck_assert_str_eq(text, expansions[_i].names);
 	muster_arena_free(arena);
 }
-END_TEST
 
 static const struct {
 	const char *list, *why;
@@ -70,7 +69,7 @@ static const struct {
 	{ "a[1-9][1-9][1-9][1-9][1-9][1-9][1-9][1-9][1-9][1-9]", "more than 8 brackets" },
 };
 
-START_TEST(what_is_no_list_is_refused_with_the_reason)
+TEST_EACH(what_is_no_list_is_refused_with_the_reason, refusals)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
@@ -83,9 +82,8 @@ START_TEST(what_is_no_list_is_refused_with_the_reason)
 	ck_assert_uint_eq(count, 7);
 	muster_arena_free(arena);
 }
-END_TEST
 
-START_TEST(a_name_has_at_most_255_characters)
+TEST(a_name_has_at_most_255_characters)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
@@ -103,7 +101,6 @@ START_TEST(a_name_has_at_most_255_characters)
 	ck_assert_ptr_nonnull(strstr(err.text, "more than 255 characters"));
 	muster_arena_free(arena);
 }
-END_TEST
 
 static const struct {
 	const char *names, *list;
@@ -128,7 +125,7 @@ static const struct {
 	{ "x12345678901234567890", "x12345678901234567890" },
 };
 
-START_TEST(these_names_make_this_list)
+TEST_EACH(these_names_make_this_list, compressions)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
@@ -141,10 +138,9 @@ START_TEST(these_names_make_this_list)
 	free(list);
 	muster_arena_free(arena);
 }
-END_TEST
 
 /* Names with every width and gap: what a list stands for is what it was made of. */
-START_TEST(a_compressed_list_expands_to_the_same_names)
+TEST(a_compressed_list_expands_to_the_same_names)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_error err;
@@ -164,15 +160,5 @@ START_TEST(a_compressed_list_expands_to_the_same_names)
 	free(twice);
 	muster_arena_free(arena);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("hostlist");
-	tcase_add_loop_test(tests, a_list_stands_for_these_names, 0, LENGTH(expansions));
-	tcase_add_loop_test(tests, what_is_no_list_is_refused_with_the_reason, 0, LENGTH(refusals));
-	tcase_add_test(tests, a_name_has_at_most_255_characters);
-	tcase_add_loop_test(tests, these_names_make_this_list, 0, LENGTH(compressions));
-	tcase_add_test(tests, a_compressed_list_expands_to_the_same_names);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

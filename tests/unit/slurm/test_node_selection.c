@@ -139,7 +139,7 @@ static void make_run(struct muster_run *run, const char *nodes)
 						  .node_count = strlen(nodes) - 1 });
 }
 
-START_TEST(nodes_are_what_the_findings_say)
+TEST_EACH(nodes_are_what_the_findings_say, cases)
 {
 	struct muster_run run;
 	struct muster_node_selection roster;
@@ -165,9 +165,8 @@ START_TEST(nodes_are_what_the_findings_say)
 	muster_node_selection_done(&roster);
 	muster_run_done(&run);
 }
-END_TEST
 
-START_TEST(a_reason_says_what_failed)
+TEST(a_reason_says_what_failed)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1];
 	const struct muster_finding finding = {
@@ -188,9 +187,8 @@ START_TEST(a_reason_says_what_failed)
 	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &port, 1, reason);
 	ck_assert_str_eq(reason, "muster: ib.state port mlx5_ib3/1: DOWN");
 }
-END_TEST
 
-START_TEST(a_reason_is_read_as_it_was_written)
+TEST(a_reason_is_read_as_it_was_written)
 {
 	static const char *const gpus[] = { "000b:00:00.0", NULL };
 	static const char *const begins[] = { "muster: x.y", "muster(health): x.y", "muster(prolog): x.y",
@@ -210,9 +208,8 @@ START_TEST(a_reason_is_read_as_it_was_written)
 			ck_assert_str_eq(reason.part, gpus[i] ? gpus[i] : "");
 		}
 }
-END_TEST
 
-START_TEST(a_reason_of_someone_else_is_none_of_muster)
+TEST(a_reason_of_someone_else_is_none_of_muster)
 {
 	struct muster_drain_reason reason;
 	static const char *const others[] = { "", "muster", "muster fan", "Muster: x", "a muster: x", "muster(x): y",
@@ -224,9 +221,8 @@ START_TEST(a_reason_of_someone_else_is_none_of_muster)
 	ck_assert(muster_drain_reason_read("muster: ib.state port mlx5_ib3/1: DOWN", &reason));
 	ck_assert_str_eq(reason.part, "mlx5_ib3/1");
 }
-END_TEST
 
-START_TEST(a_reason_holds_nothing_that_acts)
+TEST(a_reason_holds_nothing_that_acts)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1];
 	const struct muster_finding finding = {
@@ -237,9 +233,8 @@ START_TEST(a_reason_holds_nothing_that_acts)
 	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
 	ck_assert_str_eq(reason, "muster: x: abcd(e)f g?[2J ? ? h");
 }
-END_TEST
 
-START_TEST(a_long_reason_is_cut_at_a_word)
+TEST(a_long_reason_is_cut_at_a_word)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1], words[2000], word[600];
 	for (size_t i = 0; i + 1 < sizeof words; i++)
@@ -260,7 +255,6 @@ START_TEST(a_long_reason_is_cut_at_a_word)
 	ck_assert_uint_eq(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + MUSTER_DRAIN_REASON_MAX - 4, "x...");
 }
-END_TEST
 
 static const struct {
 	const char *text, *state, *reason;
@@ -283,7 +277,7 @@ static const struct {
 	{ "", NULL, NULL, false },
 };
 
-START_TEST(what_scontrol_prints_is_understood)
+TEST_EACH(what_scontrol_prints_is_understood, lines)
 {
 	struct muster_slurm_node node;
 	struct muster_error err;
@@ -295,27 +289,13 @@ START_TEST(what_scontrol_prints_is_understood)
 	ck_assert_str_eq(node.reason, lines[_i].reason);
 	ck_assert(node.drained == lines[_i].drained);
 }
-END_TEST
 
-START_TEST(a_node_s_name_is_no_option_and_no_list)
+TEST(a_node_s_name_is_no_option_and_no_list)
 {
 	ck_assert(muster_slurm_name_is_plain("gpu-1.site_a"));
 	static const char *const bad[] = { "", "-h", "ALL", "all", "a,b", "a[1-2]", "a b", "a\n", "a=b", "\xc3\xa4" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		ck_assert_msg(!muster_slurm_name_is_plain(bad[i]), "%s", bad[i]);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("roster");
-	tcase_add_loop_test(tcase, nodes_are_what_the_findings_say, 0, LENGTH(cases));
-	tcase_add_test(tcase, a_reason_says_what_failed);
-	tcase_add_test(tcase, a_reason_is_read_as_it_was_written);
-	tcase_add_test(tcase, a_reason_of_someone_else_is_none_of_muster);
-	tcase_add_test(tcase, a_reason_holds_nothing_that_acts);
-	tcase_add_test(tcase, a_long_reason_is_cut_at_a_word);
-	tcase_add_loop_test(tcase, what_scontrol_prints_is_understood, 0, LENGTH(lines));
-	tcase_add_test(tcase, a_node_s_name_is_no_option_and_no_list);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -17,7 +17,7 @@ static const struct {
 	{ 1, { NULL }, "" },
 };
 
-START_TEST(nodes_are_listed_by_place)
+TEST_EACH(nodes_are_listed_by_place, rows)
 {
 	struct muster_run run;
 	struct muster_placement placement;
@@ -42,11 +42,5 @@ START_TEST(nodes_are_listed_by_place)
 	ck_assert_uint_eq(placement.count, 0);
 	muster_run_done(&run);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("placement");
-	tcase_add_loop_test(tcase, nodes_are_listed_by_place, 0, LENGTH(rows));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

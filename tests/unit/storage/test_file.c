@@ -93,7 +93,7 @@ static void refused(const char *folder, uint64_t bytes, enum muster_code code, c
 	ck_assert_msg(err.code == code && strstr(err.text, part), "%s (%s)", err.text, muster_code_name(err.code));
 }
 
-START_TEST(a_file_has_its_bytes_in_whole_blocks_and_no_name)
+TEST(a_file_has_its_bytes_in_whole_blocks_and_no_name)
 {
 	struct stat status;
 	open_file((1 << 20) + 1);
@@ -109,10 +109,9 @@ START_TEST(a_file_has_its_bytes_in_whole_blocks_and_no_name)
 	ck_assert_int_eq(!file.direct, file.why_buffered[0] != '\0');
 	ck_assert_int_eq(!(fcntl(file.fd, F_GETFL) & O_DIRECT), !file.direct);
 }
-END_TEST
 
 static const int without_tmpfile[] = { EOPNOTSUPP, EISDIR, ENOENT, EINVAL };
-START_TEST(without_o_tmpfile_the_name_is_gone_before_the_first_byte)
+TEST_EACH(without_o_tmpfile_the_name_is_gone_before_the_first_byte, without_tmpfile)
 {
 	no_tmpfile = without_tmpfile[_i];
 	open_file(1 << 20);
@@ -121,9 +120,8 @@ START_TEST(without_o_tmpfile_the_name_is_gone_before_the_first_byte)
 	ck_assert_int_eq(entries(), 0);
 	ck_assert_uint_eq(file.bytes, 1 << 20);
 }
-END_TEST
 
-START_TEST(a_folder_that_may_not_be_written_to_gets_no_second_try)
+TEST(a_folder_that_may_not_be_written_to_gets_no_second_try)
 {
 	no_tmpfile = EACCES;
 	refused(root, 1 << 20, MUSTER_ENOPERMISSION, "Permission denied");
@@ -131,9 +129,8 @@ START_TEST(a_folder_that_may_not_be_written_to_gets_no_second_try)
 	refused(root, 1 << 20, MUSTER_ENOTSUPPORTED, "Read-only file system");
 	ck_assert_int_eq(had_name, 0);
 }
-END_TEST
 
-START_TEST(a_file_system_that_reserves_nothing_is_written_to_as_it_is)
+TEST(a_file_system_that_reserves_nothing_is_written_to_as_it_is)
 {
 	no_fallocate = EOPNOTSUPP;
 	open_file(1 << 20);
@@ -141,18 +138,16 @@ START_TEST(a_file_system_that_reserves_nothing_is_written_to_as_it_is)
 	ck_assert_int_eq(fstat(file.fd, &status), 0);
 	ck_assert_int_eq(status.st_size, 1 << 20);
 }
-END_TEST
 
-START_TEST(space_that_is_not_there_is_an_error)
+TEST(space_that_is_not_there_is_an_error)
 {
 	no_fallocate = ENOSPC;
 	refused(root, 1 << 20, MUSTER_ENOTSUPPORTED, "space for the file: No space left on device");
 	no_fallocate = EDQUOT;
 	refused(root, 1 << 20, MUSTER_ENOTSUPPORTED, "Disk quota exceeded");
 }
-END_TEST
 
-START_TEST(a_file_takes_at_most_half_of_what_is_free)
+TEST(a_file_takes_at_most_half_of_what_is_free)
 {
 	struct statvfs space;
 	ck_assert_int_eq(statvfs(root, &space), 0);
@@ -160,10 +155,9 @@ START_TEST(a_file_takes_at_most_half_of_what_is_free)
 	refused(root, bytes / 4 * 3, MUSTER_ENOTSUPPORTED, "would take more than half of that");
 	ck_assert_int_eq(had_name, 0);
 }
-END_TEST
 
 static const int without_direct[] = { EINVAL, EOPNOTSUPP };
-START_TEST(a_file_system_that_refuses_direct_access_gives_a_buffered_file)
+TEST_EACH(a_file_system_that_refuses_direct_access_gives_a_buffered_file, without_direct)
 {
 	no_direct = without_direct[_i];
 	open_file(1 << 20);
@@ -173,9 +167,8 @@ START_TEST(a_file_system_that_refuses_direct_access_gives_a_buffered_file)
 	ck_assert_int_eq(pwrite(file.fd, "odd", 3, 5), 3);
 	ck_assert_int_eq(muster_storage_file_settle(&file, &err), 0);
 }
-END_TEST
 
-START_TEST(a_disk_that_fails_at_once_is_an_error)
+TEST(a_disk_that_fails_at_once_is_an_error)
 {
 	no_direct = EIO;
 	muster_storage_file_open(root, 1 << 20, &file, &err);
@@ -183,17 +176,15 @@ START_TEST(a_disk_that_fails_at_once_is_an_error)
 		return;
 	ck_assert_msg(strstr(err.text, "first direct write: Input/output error") != NULL, "%s", err.text);
 }
-END_TEST
 
-START_TEST(sizes_that_cannot_be_are_refused)
+TEST(sizes_that_cannot_be_are_refused)
 {
 	refused(root, 0, MUSTER_EUSAGE, "0 bytes");
 	refused(root, UINT64_MAX, MUSTER_EUSAGE, "cannot be");
 	refused("missing", 1, MUSTER_EUSAGE, "absolute");
 }
-END_TEST
 
-START_TEST(an_existing_file_is_read_and_only_a_regular_one)
+TEST(an_existing_file_is_read_and_only_a_regular_one)
 {
 	snprintf(path, sizeof path, "%s/data", root);
 	FILE *out = fopen(path, "we");
@@ -217,9 +208,8 @@ START_TEST(an_existing_file_is_read_and_only_a_regular_one)
 	ck_assert_int_eq(unlink(path), 0);
 	ck_assert_int_eq(file.fd, -1);
 }
-END_TEST
 
-START_TEST(closing_twice_and_closing_nothing_is_harmless)
+TEST(closing_twice_and_closing_nothing_is_harmless)
 {
 	struct muster_storage_file zeros = { 0 };
 	muster_storage_file_close(&zeros);
@@ -228,25 +218,5 @@ START_TEST(closing_twice_and_closing_nothing_is_harmless)
 	muster_storage_file_close(&file);
 	muster_storage_file_close(&file);
 }
-END_TEST
 
-int main(void)
-{
-	check_needs_root_folder();
-	TCase *tcase = tcase_create("file");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_file_has_its_bytes_in_whole_blocks_and_no_name);
-	tcase_add_loop_test(
-		tcase, without_o_tmpfile_the_name_is_gone_before_the_first_byte, 0, LENGTH(without_tmpfile));
-	tcase_add_test(tcase, a_folder_that_may_not_be_written_to_gets_no_second_try);
-	tcase_add_test(tcase, a_file_system_that_reserves_nothing_is_written_to_as_it_is);
-	tcase_add_test(tcase, space_that_is_not_there_is_an_error);
-	tcase_add_test(tcase, a_file_takes_at_most_half_of_what_is_free);
-	tcase_add_loop_test(
-		tcase, a_file_system_that_refuses_direct_access_gives_a_buffered_file, 0, LENGTH(without_direct));
-	tcase_add_test(tcase, a_disk_that_fails_at_once_is_an_error);
-	tcase_add_test(tcase, sizes_that_cannot_be_are_refused);
-	tcase_add_test(tcase, an_existing_file_is_read_and_only_a_regular_one);
-	tcase_add_test(tcase, closing_twice_and_closing_nothing_is_harmless);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)

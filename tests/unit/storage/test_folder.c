@@ -54,7 +54,7 @@ static void refused(const char *folder_path, enum muster_code code, const char *
 	ck_assert_msg(strstr(err.text, part) != NULL, "%s", err.text);
 }
 
-START_TEST(a_folder_of_this_user_is_accepted_with_any_slashes)
+TEST(a_folder_of_this_user_is_accepted_with_any_slashes)
 {
 	folder("a", 0700, geteuid());
 	folder("a/b", 0700, geteuid());
@@ -66,9 +66,8 @@ START_TEST(a_folder_of_this_user_is_accepted_with_any_slashes)
 	close(at);
 	ck_assert_int_eq(muster_storage_folder_check("/", &err), geteuid() == 0 ? 0 : -1);
 }
-END_TEST
 
-START_TEST(what_is_no_folder_is_refused)
+TEST(what_is_no_folder_is_refused)
 {
 	refused("relative/path", MUSTER_EUSAGE, "an absolute path is needed");
 	refused("", MUSTER_EUSAGE, "an absolute path is needed");
@@ -79,9 +78,8 @@ START_TEST(what_is_no_folder_is_refused)
 	refused(in_root("file"), MUSTER_EUSAGE, "Not a directory");
 	refused(in_root("file/below"), MUSTER_EUSAGE, "Not a directory");
 }
-END_TEST
 
-START_TEST(root_follows_no_link_wherever_it_is)
+TEST(root_follows_no_link_wherever_it_is)
 {
 	if (geteuid() != 0)
 		return;
@@ -94,9 +92,8 @@ START_TEST(root_follows_no_link_wherever_it_is)
 	refused(in_root("real/last"), MUSTER_EUSAGE, "\"last\" is a symbolic link");
 	refused(in_root("real/last/"), MUSTER_EUSAGE, "\"last\" is a symbolic link");
 }
-END_TEST
 
-START_TEST(a_user_follows_links_to_folders_that_muster_may_write_to)
+TEST(a_user_follows_links_to_folders_that_muster_may_write_to)
 {
 	if (geteuid() != 0)
 		return;
@@ -109,9 +106,8 @@ START_TEST(a_user_follows_links_to_folders_that_muster_may_write_to)
 	refused(in_root("away"), MUSTER_ENOPERMISSION, "belongs to another user");
 	become_root();
 }
-END_TEST
 
-START_TEST(the_folder_of_another_user_is_refused)
+TEST(the_folder_of_another_user_is_refused)
 {
 	if (geteuid() != 0)
 		return;
@@ -125,9 +121,8 @@ START_TEST(the_folder_of_another_user_is_refused)
 	refused(in_root("closed"), MUSTER_ENOPERMISSION, "is not writable: Permission denied");
 	become_root();
 }
-END_TEST
 
-START_TEST(a_folder_that_may_be_entered_and_not_read_is_accepted)
+TEST(a_folder_that_may_be_entered_and_not_read_is_accepted)
 {
 	if (geteuid() != 0)
 		return;
@@ -136,18 +131,5 @@ START_TEST(a_folder_that_may_be_entered_and_not_read_is_accepted)
 	ck_assert_msg(muster_storage_folder_check(in_root("blind"), &err) == 0, "%s", err.text);
 	become_root();
 }
-END_TEST
 
-int main(void)
-{
-	check_needs_root_folder();
-	TCase *tcase = tcase_create("folder");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_folder_of_this_user_is_accepted_with_any_slashes);
-	tcase_add_test(tcase, what_is_no_folder_is_refused);
-	tcase_add_test(tcase, root_follows_no_link_wherever_it_is);
-	tcase_add_test(tcase, a_user_follows_links_to_folders_that_muster_may_write_to);
-	tcase_add_test(tcase, the_folder_of_another_user_is_refused);
-	tcase_add_test(tcase, a_folder_that_may_be_entered_and_not_read_is_accepted);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)

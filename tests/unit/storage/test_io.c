@@ -111,7 +111,7 @@ static uint64_t all_blocks(enum muster_io_way way)
 	return wrong;
 }
 
-START_TEST(what_is_written_is_read_back)
+TEST_LOOP(what_is_written_is_read_back, 0, 2)
 {
 	make(_i, DEPTH);
 	all_blocks(MUSTER_IO_WRITE);
@@ -121,9 +121,8 @@ START_TEST(what_is_written_is_read_back)
 	ck_assert_int_eq(pwrite(file.fd, memory, file.block, 5 * MIB), (ssize_t)file.block);
 	ck_assert_uint_eq(all_blocks(MUSTER_IO_READ), file.block / 8);
 }
-END_TEST
 
-START_TEST(more_requests_than_the_depth_are_refused)
+TEST_LOOP(more_requests_than_the_depth_are_refused, 0, 2)
 {
 	size_t tag;
 	make(_i, 2);
@@ -134,9 +133,8 @@ START_TEST(more_requests_than_the_depth_are_refused)
 	ck_assert_int_eq(muster_io_wait(io, 20000, &tag, &err), 0);
 	start(MUSTER_IO_WRITE, 2, 2);
 }
-END_TEST
 
-START_TEST(a_read_ends_with_the_file)
+TEST_LOOP(a_read_ends_with_the_file, 0, 2)
 {
 	char path[128];
 	size_t tag;
@@ -160,9 +158,8 @@ START_TEST(a_read_ends_with_the_file)
 	ck_assert_int_eq(muster_io_start(io, MUSTER_IO_READ, &file, memory, MIB, 16384, 5, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "the file has 10001"));
 }
-END_TEST
 
-START_TEST(a_file_that_became_shorter_is_an_error_with_its_place)
+TEST_LOOP(a_file_that_became_shorter_is_an_error_with_its_place, 0, 2)
 {
 	size_t tag = 99;
 	make(_i, 2);
@@ -173,9 +170,8 @@ START_TEST(a_file_that_became_shorter_is_an_error_with_its_place)
 	ck_assert_uint_eq(tag, 3 * DEPTH);
 	ck_assert_uint_eq(muster_io_running(io), 0);
 }
-END_TEST
 
-START_TEST(a_full_disk_is_an_error_with_its_reason)
+TEST_LOOP(a_full_disk_is_an_error_with_its_reason, 0, 2)
 {
 	struct muster_storage_file full = { .fd = open("/dev/full", O_RDWR | O_CLOEXEC), .block = 4096, .bytes = MIB };
 	size_t tag;
@@ -186,9 +182,8 @@ START_TEST(a_full_disk_is_an_error_with_its_reason)
 	ck_assert_uint_eq(tag, 7);
 	close(full.fd);
 }
-END_TEST
 
-START_TEST(what_is_not_aligned_is_refused_before_the_kernel_does)
+TEST_LOOP(what_is_not_aligned_is_refused_before_the_kernel_does, 0, 2)
 {
 	make(_i, 2);
 	if (!file.direct)
@@ -199,10 +194,9 @@ START_TEST(what_is_not_aligned_is_refused_before_the_kernel_does)
 	ck_assert_ptr_nonnull(strstr(err.text, "direct access needs multiples of"));
 	ck_assert_uint_eq(muster_io_running(io), 0);
 }
-END_TEST
 
 /* A FIFO without a writer stands for a file system that never answers; threads hang in this program's pread. */
-START_TEST(what_does_not_end_costs_its_time_and_no_more)
+TEST_LOOP(what_does_not_end_costs_its_time_and_no_more, 0, 2)
 {
 	char path[128];
 	size_t tag = 99;
@@ -223,18 +217,16 @@ START_TEST(what_does_not_end_costs_its_time_and_no_more)
 	ck_assert_double_lt(muster_now_ms() - began, 5000);
 	close(never.fd);
 }
-END_TEST
 
-START_TEST(nothing_to_wait_for_is_an_error)
+TEST_LOOP(nothing_to_wait_for_is_an_error, 0, 2)
 {
 	size_t tag;
 	make(_i, 2);
 	ck_assert_int_eq(muster_io_wait(io, 20000, &tag, &err), -1);
 	ck_assert_str_eq(err.text, "no request runs");
 }
-END_TEST
 
-START_TEST(threads_ask_for_the_rest_of_what_was_done_in_part)
+TEST(threads_ask_for_the_rest_of_what_was_done_in_part)
 {
 	make(1, DEPTH);
 	all_blocks(MUSTER_IO_WRITE);
@@ -248,9 +240,8 @@ START_TEST(threads_ask_for_the_rest_of_what_was_done_in_part)
 	start(MUSTER_IO_READ, 0, 0);
 	ck_assert_int_eq(muster_io_wait(io, 20000, &tag, &err), -1);
 }
-END_TEST
 
-START_TEST(where_io_uring_is_refused_there_are_threads_and_the_reason)
+TEST(where_io_uring_is_refused_there_are_threads_and_the_reason)
 {
 #ifdef MUSTER_HAVE_LIBURING
 	refuse_uring = EPERM;
@@ -263,9 +254,8 @@ START_TEST(where_io_uring_is_refused_there_are_threads_and_the_reason)
 	ck_assert_str_eq(muster_io_method(io), "threads: this muster was built without liburing");
 #endif
 }
-END_TEST
 
-START_TEST(a_depth_that_cannot_be_is_refused)
+TEST(a_depth_that_cannot_be_is_refused)
 {
 	ck_assert_ptr_null(muster_io_new(0, &err));
 	ck_assert_ptr_null(muster_io_new(MUSTER_IO_DEPTH_MAX + 1, &err));
@@ -274,23 +264,5 @@ START_TEST(a_depth_that_cannot_be_is_refused)
 	muster_io_free(io);
 	make(1, MUSTER_IO_DEPTH_MAX);
 }
-END_TEST
 
-int main(void)
-{
-	check_needs_root_folder();
-	TCase *tcase = tcase_create("io");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, what_is_written_is_read_back, 0, 2);
-	tcase_add_loop_test(tcase, more_requests_than_the_depth_are_refused, 0, 2);
-	tcase_add_loop_test(tcase, a_read_ends_with_the_file, 0, 2);
-	tcase_add_loop_test(tcase, a_file_that_became_shorter_is_an_error_with_its_place, 0, 2);
-	tcase_add_loop_test(tcase, a_full_disk_is_an_error_with_its_reason, 0, 2);
-	tcase_add_loop_test(tcase, what_is_not_aligned_is_refused_before_the_kernel_does, 0, 2);
-	tcase_add_loop_test(tcase, what_does_not_end_costs_its_time_and_no_more, 0, 2);
-	tcase_add_loop_test(tcase, nothing_to_wait_for_is_an_error, 0, 2);
-	tcase_add_test(tcase, threads_ask_for_the_rest_of_what_was_done_in_part);
-	tcase_add_test(tcase, where_io_uring_is_refused_there_are_threads_and_the_reason);
-	tcase_add_test(tcase, a_depth_that_cannot_be_is_refused);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)

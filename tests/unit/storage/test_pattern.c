@@ -9,7 +9,7 @@ enum { WORDS = 4096 };
 
 static uint64_t block[WORDS], other[WORDS];
 
-START_TEST(what_was_filled_has_no_wrong_word)
+TEST(what_was_filled_has_no_wrong_word)
 {
 	static const size_t counts[] = { 0, 1, 511, 512, 513, WORDS };
 	for (int i = 0; i < LENGTH(counts); i++) {
@@ -17,9 +17,8 @@ START_TEST(what_was_filled_has_no_wrong_word)
 		ck_assert_uint_eq(muster_storage_wrong(block, counts[i] * 8, 1 << 20, 77), 0);
 	}
 }
-END_TEST
 
-START_TEST(each_changed_word_is_counted_once)
+TEST(each_changed_word_is_counted_once)
 {
 	muster_storage_fill(block, sizeof block, 0, 5);
 	block[0] ^= 1;
@@ -29,9 +28,8 @@ START_TEST(each_changed_word_is_counted_once)
 	ck_assert_uint_eq(muster_storage_wrong(block, sizeof block, 0, 5), 4);
 	ck_assert_uint_eq(muster_storage_wrong(block + 1, 8 * 510, 8, 5), 0);
 }
-END_TEST
 
-START_TEST(a_block_of_another_place_or_of_another_run_is_wrong_in_every_word)
+TEST(a_block_of_another_place_or_of_another_run_is_wrong_in_every_word)
 {
 	muster_storage_fill(block, sizeof block, 1 << 20, 5);
 	ck_assert_uint_eq(muster_storage_wrong(block, sizeof block, 0, 5), WORDS);
@@ -40,10 +38,9 @@ START_TEST(a_block_of_another_place_or_of_another_run_is_wrong_in_every_word)
 	memset(block, 0, sizeof block);
 	ck_assert_uint_eq(muster_storage_wrong(block, sizeof block, 1 << 20, 5), WORDS);
 }
-END_TEST
 
 /* What the kernels for the GPU verify of a piece of a file. */
-START_TEST(a_piece_is_the_pattern_with_the_seed_moved_on)
+TEST(a_piece_is_the_pattern_with_the_seed_moved_on)
 {
 	const uint64_t offset = 3 << 20, seed = UINT64_MAX - 1000;
 	const struct muster_pattern piece = muster_storage_pattern(seed + offset / 8);
@@ -53,10 +50,9 @@ START_TEST(a_piece_is_the_pattern_with_the_seed_moved_on)
 	muster_storage_fill(other, sizeof other, 0, seed + offset / 8);
 	ck_assert_mem_eq(block, other, sizeof block);
 }
-END_TEST
 
 /* Compressors look for 4 bytes that were there before. Of 32,768 random pairs of halves a few are equal by chance. */
-START_TEST(the_data_has_next_to_no_repeats)
+TEST(the_data_has_next_to_no_repeats)
 {
 	uint32_t halves[2 * WORDS];
 	size_t equal = 0, ones = 0;
@@ -71,23 +67,11 @@ START_TEST(the_data_has_next_to_no_repeats)
 	ck_assert_uint_ge(ones, (size_t)(0.49 * 64 * WORDS));
 	ck_assert_uint_le(ones, (size_t)(0.51 * 64 * WORDS));
 }
-END_TEST
 
-START_TEST(no_two_seeds_are_equal)
+TEST(no_two_seeds_are_equal)
 {
 	uint64_t first = muster_storage_seed();
 	ck_assert_uint_ne(first, muster_storage_seed());
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("pattern");
-	tcase_add_test(tcase, what_was_filled_has_no_wrong_word);
-	tcase_add_test(tcase, each_changed_word_is_counted_once);
-	tcase_add_test(tcase, a_block_of_another_place_or_of_another_run_is_wrong_in_every_word);
-	tcase_add_test(tcase, a_piece_is_the_pattern_with_the_seed_moved_on);
-	tcase_add_test(tcase, the_data_has_next_to_no_repeats);
-	tcase_add_test(tcase, no_two_seeds_are_equal);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

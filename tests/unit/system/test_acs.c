@@ -81,7 +81,7 @@ static const struct {
 	{ { 0 }, { 0 }, 256, 0 },
 };
 
-START_TEST(a_bridge_of_a_switch_redirects_or_does_not)
+TEST_EACH(a_bridge_of_a_switch_redirects_or_does_not, rows)
 {
 	struct muster_error err;
 	put(SWITCH_UP, WHOLE, nothing, NULL);
@@ -92,9 +92,8 @@ START_TEST(a_bridge_of_a_switch_redirects_or_does_not)
 	if (bridges.count)
 		ck_assert_str_eq(bridges.items[0], "0000:02:08.0");
 }
-END_TEST
 
-START_TEST(a_root_port_is_no_bridge_of_a_switch)
+TEST(a_root_port_is_no_bridge_of_a_switch)
 {
 	struct muster_error err;
 	put(ROOT_PORT, WHOLE, rows[0].first, NULL);
@@ -105,9 +104,8 @@ START_TEST(a_root_port_is_no_bridge_of_a_switch)
 	/* and on its root port a device needs no switch to be read */
 	ck_assert_int_eq(muster_acs_add(SWITCH_UP, &bridges, &err), 0);
 }
-END_TEST
 
-START_TEST(without_root_the_registers_are_not_known)
+TEST(without_root_the_registers_are_not_known)
 {
 	struct muster_error err = { 0 };
 	put(SWITCH_UP, 64, nothing, NULL);
@@ -115,9 +113,8 @@ START_TEST(without_root_the_registers_are_not_known)
 	ck_assert_int_eq(err.code, MUSTER_ENOPERMISSION);
 	ck_assert_str_eq(err.text, "only root can read the ACS registers of PCI bridges: 64 bytes of 0000:01:00.0");
 }
-END_TEST
 
-START_TEST(a_bridge_without_a_configuration_space_and_no_device_are_errors)
+TEST(a_bridge_without_a_configuration_space_and_no_device_are_errors)
 {
 	struct muster_error err = { 0 };
 	ck_assert_int_eq(muster_acs_add("gpu", &bridges, &err), -1);
@@ -125,15 +122,5 @@ START_TEST(a_bridge_without_a_configuration_space_and_no_device_are_errors)
 	ck_assert_int_eq(muster_acs_add("other", &bridges, &err), -1);
 	ck_assert_str_eq(err.text, "other: No such file or directory");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("acs");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_bridge_of_a_switch_redirects_or_does_not, 0, LENGTH(rows));
-	tcase_add_test(tcase, a_root_port_is_no_bridge_of_a_switch);
-	tcase_add_test(tcase, without_root_the_registers_are_not_known);
-	tcase_add_test(tcase, a_bridge_without_a_configuration_space_and_no_device_are_errors);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

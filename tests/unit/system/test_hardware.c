@@ -1,7 +1,7 @@
 /* test_hardware.c - the part of a hardware description that places GPUs */
 #include "system/hardware.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void teardown(void)
 	muster_arena_free(arena);
 }
 
-START_TEST(a_description_is_read_with_the_one_that_it_extends)
+TEST(a_description_is_read_with_the_one_that_it_extends)
 {
 	struct muster_hardware hardware;
 	struct muster_error err;
@@ -58,7 +58,6 @@ START_TEST(a_description_is_read_with_the_one_that_it_extends)
 	ck_assert_str_eq(hardware.gpus[0].bus_id, "0001:00:00.0");
 	ck_assert_int_eq(hardware.gpus[0].numa_node, 2);
 }
-END_TEST
 
 static const struct {
 	const char *sku, *said;
@@ -73,7 +72,7 @@ static const struct {
 	{ "cut", "/cut.json: line 1" },
 };
 
-START_TEST(a_bad_description_is_named_with_the_place)
+TEST_EACH(a_bad_description_is_named_with_the_place, bad)
 {
 	struct muster_hardware hardware;
 	struct muster_error err;
@@ -81,27 +80,11 @@ START_TEST(a_bad_description_is_named_with_the_place)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, bad[_i].said), "%s", err.text);
 }
-END_TEST
 
-START_TEST(the_list_has_every_name_once)
+TEST(the_list_has_every_name_once)
 {
 	ck_assert_str_eq(muster_hardware_list(root, arena), "a\nb\nchain\ncut\ngpu\norphan\nthreads\n");
 	ck_assert_str_eq(muster_hardware_list("/nowhere", arena), "");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("hardware");
-	TCase *tcase = tcase_create("all");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_description_is_read_with_the_one_that_it_extends);
-	tcase_add_loop_test(tcase, a_bad_description_is_named_with_the_place, 0, sizeof bad / sizeof *bad);
-	tcase_add_test(tcase, the_list_has_every_name_once);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

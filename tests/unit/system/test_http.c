@@ -62,7 +62,7 @@ static void stop_server(void)
 	close(server.listener);
 }
 
-START_TEST(an_answer_comes_whole_with_a_nul_behind_it)
+TEST(an_answer_comes_whole_with_a_nul_behind_it)
 {
 	setenv("http_proxy", "http://127.0.0.1:1", 1); /* nobody is there: proxies are not asked */
 	start_server("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde");
@@ -74,7 +74,6 @@ START_TEST(an_answer_comes_whole_with_a_nul_behind_it)
 	ck_assert_ptr_nonnull(strstr(server.heard, "\r\nMetadata: true\r\n"));
 	free(text);
 }
-END_TEST
 
 static const struct {
 	const char *answer;
@@ -87,7 +86,7 @@ static const struct {
 	{ "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", NULL },
 };
 
-START_TEST(what_is_no_whole_answer_is_an_error)
+TEST_EACH(what_is_no_whole_answer_is_an_error, refusals)
 {
 	start_server(refusals[_i].answer);
 	ck_assert_int_eq(get(server.url, 5), -1);
@@ -96,9 +95,8 @@ START_TEST(what_is_no_whole_answer_is_an_error)
 	if (refusals[_i].why)
 		ck_assert_str_eq(err.text, refusals[_i].why);
 }
-END_TEST
 
-START_TEST(a_silent_server_is_given_up_in_time)
+TEST(a_silent_server_is_given_up_in_time)
 {
 	start_server(NULL);
 	const struct muster_http_request request = {
@@ -108,9 +106,8 @@ START_TEST(a_silent_server_is_given_up_in_time)
 	stop_server();
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 }
-END_TEST
 
-START_TEST(a_file_is_an_answer_and_other_protocols_are_not_spoken)
+TEST(a_file_is_an_answer_and_other_protocols_are_not_spoken)
 {
 	char path[] = "/tmp/muster-http-XXXXXX", url[64];
 	int fd = mkstemp(path);
@@ -131,19 +128,16 @@ START_TEST(a_file_is_an_answer_and_other_protocols_are_not_spoken)
 	ck_assert_int_eq(get("http://127.0.0.1:1/", 5), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 }
-END_TEST
 
-int main(void)
+static void begin(int argc, char **argv)
 {
-	TCase *tcase = tcase_create("http");
+	(void)argc;
+	(void)argv;
 	if (get("file:///dev/null", 1) < 0 && err.code == MUSTER_ELIB) {
 		printf("%s\n", err.text);
-		return 77;
+		exit(77);
 	}
 	free(text);
-	tcase_add_test(tcase, an_answer_comes_whole_with_a_nul_behind_it);
-	tcase_add_loop_test(tcase, what_is_no_whole_answer_is_an_error, 0, LENGTH(refusals));
-	tcase_add_test(tcase, a_silent_server_is_given_up_in_time);
-	tcase_add_test(tcase, a_file_is_an_answer_and_other_protocols_are_not_spoken);
-	return check_main(tcase);
 }
+
+TEST_MAIN(.begin = begin)

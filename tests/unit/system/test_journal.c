@@ -121,7 +121,7 @@ static const struct entry entries[] = {
 	{ BOOT, 7100, "kernel", "last", 0 },
 };
 
-START_TEST(this_boots_kernel_messages_are_read_from_the_newest_on)
+TEST_LOOP(this_boots_kernel_messages_are_read_from_the_newest_on, 0, 2)
 {
 	write_journal(_i ? "run/log/journal" : "var/log/journal", "system.journal", entries, 6);
 	ck_assert_msg(read_log() == 0, "%s", err.text);
@@ -134,9 +134,8 @@ START_TEST(this_boots_kernel_messages_are_read_from_the_newest_on)
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "");
 }
-END_TEST
 
-START_TEST(full_files_are_read_after_the_present_one_and_those_of_users_are_not)
+TEST(full_files_are_read_after_the_present_one_and_those_of_users_are_not)
 {
 	char old[256];
 	write_journal("var/log/journal", "system@0001-2.journal", entries + 2, 1);
@@ -150,9 +149,8 @@ START_TEST(full_files_are_read_after_the_present_one_and_those_of_users_are_not)
 	ck_assert_double_eq(reach.oldest_s, 4200);
 	ck_assert_str_eq(reach.limit, "the journal has no older records of this boot");
 }
-END_TEST
 
-START_TEST(what_was_overwritten_in_kmsg_is_read_from_the_journal)
+TEST_LOOP(what_was_overwritten_in_kmsg_is_read_from_the_journal, 0, 2)
 {
 	put("dev/kmsg", _i ? "6,50,3000000000,-;newer\n6,51,7100000000,-;last\n" : "");
 	write_journal("var/log/journal", "system.journal", entries, 6);
@@ -166,9 +164,8 @@ START_TEST(what_was_overwritten_in_kmsg_is_read_from_the_journal)
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "");
 }
-END_TEST
 
-START_TEST(a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it)
+TEST(a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it)
 {
 	static const struct entry late[] = { { BOOT, 3600, "kernel", "text\n_SOURCE", 0 } };
 	source_us = 1000000;
@@ -176,17 +173,15 @@ START_TEST(a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it)
 	ck_assert_msg(read_log() == 0, "%s", err.text);
 	ck_assert_str_eq(taken, "7199 text _SOURCE|");
 }
-END_TEST
 
-START_TEST(a_file_that_is_no_journal_is_an_error_that_names_it)
+TEST(a_file_that_is_no_journal_is_an_error_that_names_it)
 {
 	put("var/log/journal/" MACHINE "/system.journal", "this is no journal");
 	ck_assert_int_eq(read_log(), -1);
 	ck_assert_msg(strstr(err.text, "/dev/kmsg: ") && strstr(err.text, "/system.journal: "), "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_file_that_is_no_journal_does_not_hide_the_others)
+TEST(a_file_that_is_no_journal_does_not_hide_the_others)
 {
 	write_journal("var/log/journal", "system@0001-2.journal", entries + 5, 1);
 	put("var/log/journal/" MACHINE "/system.journal", "this is no journal");
@@ -194,32 +189,23 @@ START_TEST(a_file_that_is_no_journal_does_not_hide_the_others)
 	ck_assert_msg(read_log() == 0, "%s", err.text);
 	ck_assert_str_eq(taken, "100 last|");
 }
-END_TEST
 
-START_TEST(a_journal_without_a_message_of_this_boot_is_empty)
+TEST(a_journal_without_a_message_of_this_boot_is_empty)
 {
 	write_journal("var/log/journal", "system.journal", entries, 1);
 	ck_assert_msg(read_log() == 0, "%s", err.text);
 	ck_assert_str_eq(taken, "");
 	ck_assert_double_eq(reach.oldest_s, 0);
 }
-END_TEST
 
-int main(void)
+static void begin(int argc, char **argv)
 {
+	(void)argc;
+	(void)argv;
 	if (access(WRITER, X_OK) != 0) {
 		puts("skipped: no " WRITER "; Debian's package systemd-journal-remote has it");
-		return 77;
+		exit(77);
 	}
-	TCase *tcase = tcase_create("journal");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, this_boots_kernel_messages_are_read_from_the_newest_on, 0, 2);
-	tcase_add_test(tcase, full_files_are_read_after_the_present_one_and_those_of_users_are_not);
-	tcase_add_loop_test(tcase, what_was_overwritten_in_kmsg_is_read_from_the_journal, 0, 2);
-	tcase_add_test(tcase, a_record_has_the_kernels_stamp_and_not_when_the_journal_took_it);
-	tcase_add_test(tcase, a_file_that_is_no_journal_is_an_error_that_names_it);
-	tcase_add_test(tcase, a_file_that_is_no_journal_does_not_hide_the_others);
-	tcase_add_test(tcase, a_journal_without_a_message_of_this_boot_is_empty);
-	return check_main(tcase);
 }
+
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60, .begin = begin)

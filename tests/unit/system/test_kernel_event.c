@@ -144,7 +144,7 @@ static const struct {
 		"", false },
 };
 
-START_TEST(a_line_of_a_fault_is_its_event)
+TEST_EACH(a_line_of_a_fault_is_its_event, events)
 {
 	struct muster_kernel_event event;
 	const char *text = events[_i].text;
@@ -154,7 +154,6 @@ START_TEST(a_line_of_a_fault_is_its_event)
 	ck_assert_str_eq(event.code, events[_i].code);
 	ck_assert_msg(event.follows == events[_i].follows, "%s", text);
 }
-END_TEST
 
 static const char *const others[] = {
 	"",
@@ -210,16 +209,15 @@ static const char *const others[] = {
 	"usb 1-1: Product: NVRM: Xid (PCI:0000:09:00): 79",
 };
 
-START_TEST(any_other_line_is_no_event)
+TEST_EACH(any_other_line_is_no_event, others)
 {
 	struct muster_kernel_event event = { .code = "untouched" };
 	ck_assert_msg(!muster_kernel_event_parse(others[_i], &event), "%s: %s", others[_i],
 		muster_kernel_event_names[event.kind]);
 	ck_assert_str_eq(event.code, "untouched");
 }
-END_TEST
 
-START_TEST(no_line_that_is_cut_off_is_read_beyond_its_end)
+TEST_EACH(no_line_that_is_cut_off_is_read_beyond_its_end, events)
 {
 	struct muster_kernel_event event;
 	for (size_t length = strlen(events[_i].text); length-- > 0;) {
@@ -229,9 +227,8 @@ START_TEST(no_line_that_is_cut_off_is_read_beyond_its_end)
 		free(cut);
 	}
 }
-END_TEST
 
-START_TEST(every_kind_has_a_name_of_its_own)
+TEST(every_kind_has_a_name_of_its_own)
 {
 	for (int i = 0; i < MUSTER_KERNEL_EVENT_COUNT; i++) {
 		ck_assert_ptr_nonnull(muster_kernel_event_names[i]);
@@ -239,14 +236,5 @@ START_TEST(every_kind_has_a_name_of_its_own)
 			ck_assert_str_ne(muster_kernel_event_names[i], muster_kernel_event_names[j]);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("kernel_event");
-	tcase_add_loop_test(tcase, a_line_of_a_fault_is_its_event, 0, LENGTH(events));
-	tcase_add_loop_test(tcase, any_other_line_is_no_event, 0, LENGTH(others));
-	tcase_add_loop_test(tcase, no_line_that_is_cut_off_is_read_beyond_its_end, 0, LENGTH(events));
-	tcase_add_test(tcase, every_kind_has_a_name_of_its_own);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -86,7 +86,7 @@ static const struct {
 	{ "6,7,12345678901234567890,-;text", NULL, 0, 0 },
 };
 
-START_TEST(a_record_is_read_as_the_kernel_writes_it)
+TEST_EACH(a_record_is_read_as_the_kernel_writes_it, records)
 {
 	char text[MUSTER_KERNEL_TEXT_MAX + 1];
 	uint64_t sequence;
@@ -103,9 +103,8 @@ START_TEST(a_record_is_read_as_the_kernel_writes_it)
 	ck_assert_double_eq((double)sequence, records[_i].sequence);
 	ck_assert_double_eq_tol(seconds, records[_i].seconds, 1e-9);
 }
-END_TEST
 
-START_TEST(a_long_text_is_cut)
+TEST(a_long_text_is_cut)
 {
 	char line[3 * MUSTER_KERNEL_TEXT_MAX], text[MUSTER_KERNEL_TEXT_MAX + 1];
 	uint64_t sequence;
@@ -115,9 +114,8 @@ START_TEST(a_long_text_is_cut)
 	ck_assert(muster_kernel_record_parse(line, sizeof line, &sequence, &seconds, text));
 	ck_assert_uint_eq(strlen(text), MUSTER_KERNEL_TEXT_MAX);
 }
-END_TEST
 
-START_TEST(a_file_is_read_from_its_newest_record)
+TEST(a_file_is_read_from_its_newest_record)
 {
 	put("dev/kmsg",
 		"6,0,0,-;first\n6,1,7000000000,-;second\n SUBSYSTEM=pci\n DEVICE=+pci:0\n12,2,1,-;program\n"
@@ -131,9 +129,8 @@ START_TEST(a_file_is_read_from_its_newest_record)
 	ck_assert_str_eq(reach.limit, "");
 	ck_assert_int_eq(reader.source, MUSTER_KERNEL_LOG_KMSG);
 }
-END_TEST
 
-START_TEST(the_next_read_gives_what_was_added)
+TEST(the_next_read_gives_what_was_added)
 {
 	put("dev/kmsg", "6,0,0,-;first\n6,1,1000000,-;sec", "w");
 	ck_assert_int_eq(read_log(), 0);
@@ -149,9 +146,8 @@ START_TEST(the_next_read_gives_what_was_added)
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "7199 anew|");
 }
-END_TEST
 
-START_TEST(lines_are_read_across_the_parts_of_a_file)
+TEST(lines_are_read_across_the_parts_of_a_file)
 {
 	enum { LINES = 2000, LONG = 1500, WIDTH = 1500 }; /* three parts of a MiB and more */
 	char path[128], text[128];
@@ -175,18 +171,16 @@ START_TEST(lines_are_read_across_the_parts_of_a_file)
 	ck_assert_str_eq(reach.limit, "");
 	ck_assert_uint_eq(reach.records, LINES);
 }
-END_TEST
 
-START_TEST(a_log_that_lacks_its_beginning_says_so)
+TEST(a_log_that_lacks_its_beginning_says_so)
 {
 	put("dev/kmsg", "6,50,3600000000,-;text\n", "w");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_double_eq(reach.oldest_s, 3600);
 	ck_assert_str_eq(reach.limit, "older records of this boot were overwritten");
 }
-END_TEST
 
-START_TEST(an_empty_log_is_a_log)
+TEST(an_empty_log_is_a_log)
 {
 	put("dev/kmsg", "", "w");
 	ck_assert_int_eq(read_log(), 0);
@@ -194,9 +188,8 @@ START_TEST(an_empty_log_is_a_log)
 	ck_assert_double_eq(reach.oldest_s, 0);
 	ck_assert_str_ne(reach.limit, "");
 }
-END_TEST
 
-START_TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
+TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
 {
 	char path[128], text[128];
 	snprintf(path, sizeof path, "%s/dev/kmsg", root);
@@ -217,9 +210,8 @@ START_TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
 	ck_assert_uint_ge(reach.records, 64);
 	ck_assert_msg(strstr(reach.limit, "newest records") || strstr(reach.limit, "64 MiB"), "%s", reach.limit);
 }
-END_TEST
 
-START_TEST(a_machine_without_a_log_has_both_reasons)
+TEST(a_machine_without_a_log_has_both_reasons)
 {
 	char expected[512];
 	ck_assert_int_eq(read_log(), -1);
@@ -232,9 +224,8 @@ START_TEST(a_machine_without_a_log_has_both_reasons)
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_int_eq(reader.source, MUSTER_KERNEL_LOG_NONE);
 }
-END_TEST
 
-START_TEST(what_is_not_the_kernels_log_is_left_alone)
+TEST_LOOP(what_is_not_the_kernels_log_is_left_alone, 0, 3)
 {
 	char path[128];
 	snprintf(path, sizeof path, "%s/dev", root);
@@ -249,18 +240,16 @@ START_TEST(what_is_not_the_kernels_log_is_left_alone)
 	ck_assert_int_eq(read_log(), -1);
 	ck_assert_msg(strstr(err.text, "/dev/kmsg is not the kernel's log; "), "%s", err.text);
 }
-END_TEST
 
-START_TEST(a_machine_without_a_clock_has_no_ages)
+TEST_LOOP(a_machine_without_a_clock_has_no_ages, 0, 2)
 {
 	put("dev/kmsg", "6,0,0,-;first\n", "w");
 	put("proc/uptime", _i == 0 ? "soon\n" : "-5 1\n", "w");
 	ck_assert_int_eq(read_log(), -1);
 	ck_assert_msg(strstr(err.text, "/proc/uptime: no time"), "%s", err.text);
 }
-END_TEST
 
-START_TEST(the_machines_own_log_can_be_read_or_says_why_not)
+TEST(the_machines_own_log_can_be_read_or_says_why_not)
 {
 	if (muster_kernel_log_read(&reader, "", take_some, taken, &reach, &err) < 0) {
 		ck_assert_msg(strstr(err.text, "/dev/kmsg"), "%s", err.text);
@@ -270,24 +259,5 @@ START_TEST(the_machines_own_log_can_be_read_or_says_why_not)
 	ck_assert_double_le(reach.oldest_s, reach.uptime_s + 1);
 	ck_assert_double_ge(muster_kernel_log_slack_s(""), 2);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("kernel_log");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_set_timeout(tcase, 60);
-	tcase_add_loop_test(tcase, a_record_is_read_as_the_kernel_writes_it, 0, LENGTH(records));
-	tcase_add_test(tcase, a_long_text_is_cut);
-	tcase_add_test(tcase, a_file_is_read_from_its_newest_record);
-	tcase_add_test(tcase, the_next_read_gives_what_was_added);
-	tcase_add_test(tcase, lines_are_read_across_the_parts_of_a_file);
-	tcase_add_test(tcase, a_log_that_lacks_its_beginning_says_so);
-	tcase_add_test(tcase, an_empty_log_is_a_log);
-	tcase_add_test(tcase, a_log_of_gigabytes_is_read_from_its_end_in_a_moment);
-	tcase_add_test(tcase, a_machine_without_a_log_has_both_reasons);
-	tcase_add_loop_test(tcase, what_is_not_the_kernels_log_is_left_alone, 0, 3);
-	tcase_add_loop_test(tcase, a_machine_without_a_clock_has_no_ages, 0, 2);
-	tcase_add_test(tcase, the_machines_own_log_can_be_read_or_says_why_not);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)

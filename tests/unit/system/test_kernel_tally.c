@@ -87,7 +87,7 @@ static const struct {
 		"link-flap 0000:5e:00.0 1 86404 mlx5_core 0000:5e:00.0: Port m;" },
 };
 
-START_TEST(lines_are_counted_by_what_they_tell)
+TEST_EACH(lines_are_counted_by_what_they_tell, cases)
 {
 	size_t count = 0;
 	char text[1024];
@@ -97,9 +97,8 @@ START_TEST(lines_are_counted_by_what_they_tell)
 	print(text, sizeof text);
 	ck_assert_str_eq(text, cases[_i].seen);
 }
-END_TEST
 
-START_TEST(and_from_the_newest_line_backwards_as_well)
+TEST_EACH(and_from_the_newest_line_backwards_as_well, cases)
 {
 	size_t count = 0;
 	char forwards[1024], backwards[1024];
@@ -118,9 +117,8 @@ START_TEST(and_from_the_newest_line_backwards_as_well)
 		ck_assert_str_eq(backwards, forwards);
 	}
 }
-END_TEST
 
-START_TEST(halves_of_flaps_that_were_read_in_different_orders_do_not_belong_together)
+TEST(halves_of_flaps_that_were_read_in_different_orders_do_not_belong_together)
 {
 	muster_kernel_tally_add(&tally, DOWN, DAY + 60, false, false);
 	muster_kernel_tally_add(&tally, DOWN, DAY, false, true);
@@ -129,9 +127,8 @@ START_TEST(halves_of_flaps_that_were_read_in_different_orders_do_not_belong_toge
 	muster_kernel_tally_add(&tally, DOWN, DAY - 2, false, true);
 	ck_assert_uint_eq(tally.count[MUSTER_KERNEL_OTHERS], 1);
 }
-END_TEST
 
-START_TEST(of_one_events_lines_the_one_that_tells_it_is_kept)
+TEST(of_one_events_lines_the_one_that_tells_it_is_kept)
 {
 	static const struct line lines[] = { { DAY, NVSWITCH "Data {0x1}" }, { DAY, NVSWITCH "Non-fatal, Link 4" },
 		{ DAY, NVSWITCH "Severity 0" } };
@@ -141,16 +138,14 @@ START_TEST(of_one_events_lines_the_one_that_tells_it_is_kept)
 		ck_assert_str_eq(tally.seen[MUSTER_KERNEL_SXIDS][0].line, NVSWITCH "Non-fatal, Link 4");
 	}
 }
-END_TEST
 
-START_TEST(what_came_during_the_run_is_apart)
+TEST(what_came_during_the_run_is_apart)
 {
 	muster_kernel_tally_add(&tally, XID, DAY, false, false);
 	muster_kernel_tally_add(&tally, XID, DAY + 60, true, false);
 	ck_assert_uint_eq(tally.count[MUSTER_KERNEL_XIDS], 2);
 	ck_assert(!tally.seen[MUSTER_KERNEL_XIDS][0].during && tally.seen[MUSTER_KERNEL_XIDS][1].during);
 }
-END_TEST
 
 static void add_aer(unsigned int device, double seconds, bool backwards)
 {
@@ -160,7 +155,7 @@ static void add_aer(unsigned int device, double seconds, bool backwards)
 	muster_kernel_tally_add(&tally, text, seconds, false, backwards);
 }
 
-START_TEST(a_flood_of_one_kind_leaves_room_for_the_others)
+TEST_LOOP(a_flood_of_one_kind_leaves_room_for_the_others, 0, 2)
 {
 	bool backwards = _i;
 	muster_kernel_tally_add(&tally, OOM, backwards ? 1e6 : 1, false, backwards);
@@ -182,9 +177,8 @@ START_TEST(a_flood_of_one_kind_leaves_room_for_the_others)
 	ck_assert_uint_eq(tally.left_out, 5000 - corrected);
 	ck_assert_double_ge(oldest, backwards ? 1e6 - 64 : 10.0 + 5000 - 64); /* the newest are kept */
 }
-END_TEST
 
-START_TEST(a_line_is_kept_as_far_as_it_is_plain_text)
+TEST(a_line_is_kept_as_far_as_it_is_plain_text)
 {
 	char text[2048], *end = stpcpy(text, "NVRM: Xid (PCI:0000:3b:00): 13, name=\x1b[31m\xff\xc3\xa9, ");
 	memset(end, 'x', 1000);
@@ -200,9 +194,8 @@ START_TEST(a_line_is_kept_as_far_as_it_is_plain_text)
 	muster_kernel_tally_add(&tally, text, DAY, false, false);
 	ck_assert_uint_eq(strlen(line), MUSTER_KERNEL_LINE_MAX - 1);
 }
-END_TEST
 
-START_TEST(links_beyond_the_table_are_no_flaps)
+TEST(links_beyond_the_table_are_no_flaps)
 {
 	for (unsigned int i = 0; i < 2 * MUSTER_KERNEL_LINKS_MAX; i++) {
 		char down[80], up[80];
@@ -213,19 +206,5 @@ START_TEST(links_beyond_the_table_are_no_flaps)
 	}
 	ck_assert_uint_eq(tally.count[MUSTER_KERNEL_OTHERS], MUSTER_KERNEL_LINKS_MAX);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("kernel_tally");
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_loop_test(tcase, lines_are_counted_by_what_they_tell, 0, LENGTH(cases));
-	tcase_add_loop_test(tcase, and_from_the_newest_line_backwards_as_well, 0, LENGTH(cases));
-	tcase_add_test(tcase, halves_of_flaps_that_were_read_in_different_orders_do_not_belong_together);
-	tcase_add_test(tcase, of_one_events_lines_the_one_that_tells_it_is_kept);
-	tcase_add_test(tcase, what_came_during_the_run_is_apart);
-	tcase_add_loop_test(tcase, a_flood_of_one_kind_leaves_room_for_the_others, 0, 2);
-	tcase_add_test(tcase, a_line_is_kept_as_far_as_it_is_plain_text);
-	tcase_add_test(tcase, links_beyond_the_table_are_no_flaps);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup)

@@ -35,7 +35,7 @@ static uint64_t left(void)
 	return bytes;
 }
 
-START_TEST(without_a_limit_all_that_is_available_is_left)
+TEST(without_a_limit_all_that_is_available_is_left)
 {
 	put("/proc/meminfo", "MemTotal:  4096 kB\nMemAvailable:  2048 kB\n");
 	ck_assert_uint_eq(left(), 2048 * 1024);
@@ -45,9 +45,8 @@ START_TEST(without_a_limit_all_that_is_available_is_left)
 	put("/sys/fs/cgroup/job/memory.current", "1000\n");
 	ck_assert_uint_eq(left(), 2048 * 1024);
 }
-END_TEST
 
-START_TEST(the_least_of_all_cgroups_above_counts)
+TEST(the_least_of_all_cgroups_above_counts)
 {
 	put("/proc/meminfo", "MemAvailable:  2048 kB\n");
 	put("/proc/self/cgroup", "0::/slurm/job/step\n");
@@ -63,9 +62,8 @@ START_TEST(the_least_of_all_cgroups_above_counts)
 	put("/sys/fs/cgroup/memory.current", "10\n");
 	ck_assert_uint_eq(left(), 0);
 }
-END_TEST
 
-START_TEST(version_1_has_limits_too)
+TEST(version_1_has_limits_too)
 {
 	put("/proc/meminfo", "MemAvailable:  2048 kB\n");
 	put("/proc/self/cgroup", "4:memory:/slurm\n3:cpu:/elsewhere\n");
@@ -76,9 +74,8 @@ START_TEST(version_1_has_limits_too)
 	put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "200000\n");
 	ck_assert_uint_eq(left(), 350000);
 }
-END_TEST
 
-START_TEST(a_numa_node_has_its_own)
+TEST(a_numa_node_has_its_own)
 {
 	struct muster_error err;
 	uint64_t bytes = 0;
@@ -92,15 +89,5 @@ START_TEST(a_numa_node_has_its_own)
 	ck_assert_int_eq(muster_memory_left(root, &bytes, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "MemAvailable is no number: \"much\""));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("memory_left");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, without_a_limit_all_that_is_available_is_left);
-	tcase_add_test(tcase, the_least_of_all_cgroups_above_counts);
-	tcase_add_test(tcase, version_1_has_limits_too);
-	tcase_add_test(tcase, a_numa_node_has_its_own);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

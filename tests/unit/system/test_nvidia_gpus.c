@@ -91,15 +91,14 @@ static const struct {
 	{ "nvidia\n", "0x030200\n", false },
 };
 
-START_TEST(a_gpu_is_a_display_controller_of_nvidia)
+TEST_EACH(a_gpu_is_a_display_controller_of_nvidia, devices)
 {
 	put_device(BUS_ID, devices[_i].vendor, devices[_i].class_code);
 	list();
 	ck_assert_uint_eq(gpus.count, devices[_i].gpu);
 }
-END_TEST
 
-START_TEST(a_virtual_function_is_no_gpu_of_its_own)
+TEST(a_virtual_function_is_no_gpu_of_its_own)
 {
 	put_device("0000:41:00.0", "0x10de\n", "0x030200\n");
 	put_device("0000:41:00.4", "0x10de\n", "0x030200\n");
@@ -108,24 +107,21 @@ START_TEST(a_virtual_function_is_no_gpu_of_its_own)
 	ck_assert_uint_eq(gpus.count, 1);
 	ck_assert_str_eq(gpus.items[0].bus_id, "0000:41:00.0");
 }
-END_TEST
 
-START_TEST(a_node_without_a_pci_bus_has_none)
+TEST(a_node_without_a_pci_bus_has_none)
 {
 	list();
 	ck_assert_uint_eq(gpus.count, 0);
 	ck_assert_ptr_null(muster_nvidia_gpus_find(&gpus, BUS_ID));
 }
-END_TEST
 
-START_TEST(a_directory_that_cannot_be_read_is_an_error)
+TEST(a_directory_that_cannot_be_read_is_an_error)
 {
 	struct muster_error err;
 	put("/sys/bus/pci/devices", "no directory");
 	ck_assert_int_eq(muster_nvidia_gpus_list(root, &gpus, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "/sys/bus/pci/devices: "));
 }
-END_TEST
 
 /* What the kernel shows of a GPU, and what follows. NULL: there is no such file. */
 static const struct {
@@ -156,7 +152,7 @@ static const struct {
 	{ "pci-stub", NULL, NULL, MUSTER_NVIDIA_SET_ASIDE, -1, "driver pci-stub holds it for a virtual machine" },
 };
 
-START_TEST(driver_and_device_node_say_whether_a_process_may_use_a_gpu)
+TEST_EACH(driver_and_device_node_say_whether_a_process_may_use_a_gpu, rows)
 {
 	put_device(BUS_ID, "0x10de\n", "0x030200\n");
 	if (rows[_i].driver)
@@ -176,9 +172,8 @@ START_TEST(driver_and_device_node_say_whether_a_process_may_use_a_gpu)
 	else
 		ck_assert_str_eq(gpu->why, rows[_i].why);
 }
-END_TEST
 
-START_TEST(a_node_that_may_not_be_opened_hides_a_gpu)
+TEST(a_node_that_may_not_be_opened_hides_a_gpu)
 {
 	char path[256];
 	put_device(BUS_ID, "0x10de\n", "0x030200\n");
@@ -197,9 +192,8 @@ START_TEST(a_node_that_may_not_be_opened_hides_a_gpu)
 	ck_assert_int_eq(gpus.items[0].access, MUSTER_NVIDIA_HIDDEN);
 	ck_assert_str_eq(gpus.items[0].why, "/dev/nvidia0: Permission denied");
 }
-END_TEST
 
-START_TEST(gpus_are_in_order_of_their_bus_ids)
+TEST(gpus_are_in_order_of_their_bus_ids)
 {
 	put_device("0000:9a:00.0", "0x10de\n", "0x030200\n");
 	put_device("0000:1a:00.0", "0x10de\n", "0x030200\n");
@@ -210,18 +204,5 @@ START_TEST(gpus_are_in_order_of_their_bus_ids)
 	ck_assert_str_eq(gpus.items[1].bus_id, "0000:9a:00.0");
 	ck_assert_str_eq(gpus.items[2].bus_id, "10000:01:00.0");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("nvidia_gpus");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_gpu_is_a_display_controller_of_nvidia, 0, LENGTH(devices));
-	tcase_add_test(tcase, a_virtual_function_is_no_gpu_of_its_own);
-	tcase_add_test(tcase, a_node_without_a_pci_bus_has_none);
-	tcase_add_test(tcase, a_directory_that_cannot_be_read_is_an_error);
-	tcase_add_loop_test(tcase, driver_and_device_node_say_whether_a_process_may_use_a_gpu, 0, LENGTH(rows));
-	tcase_add_test(tcase, a_node_that_may_not_be_opened_hides_a_gpu);
-	tcase_add_test(tcase, gpus_are_in_order_of_their_bus_ids);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -41,7 +41,7 @@ static void put(const char *pid, const char *text)
 	ck_assert_int_eq(fclose(out), 0);
 }
 
-START_TEST(processes_come_by_pid_and_have_their_names)
+TEST(processes_come_by_pid_and_have_their_names)
 {
 	struct muster_error err;
 	put("1", "systemd\n");
@@ -61,9 +61,8 @@ START_TEST(processes_come_by_pid_and_have_their_names)
 	ck_assert_ptr_null(muster_processes_find(&processes, "system"));
 	ck_assert_ptr_null(muster_processes_find(&processes, "nvidia-imex"));
 }
-END_TEST
 
-START_TEST(threads_of_the_kernel_are_left_out)
+TEST(threads_of_the_kernel_are_left_out)
 {
 	struct muster_error err;
 	put("2", "kthreadd\n");
@@ -80,9 +79,8 @@ START_TEST(threads_of_the_kernel_are_left_out)
 	ck_assert_uint_eq(processes.count, 2);
 	ck_assert_int_eq(muster_processes_find(&processes, "nvidia-imex")->pid, 40);
 }
-END_TEST
 
-START_TEST(the_time_bounds_the_list)
+TEST(the_time_bounds_the_list)
 {
 	struct muster_error err;
 	put("2", "kthreadd\n");
@@ -92,7 +90,6 @@ START_TEST(the_time_bounds_the_list)
 	ck_assert(!processes.complete);
 	ck_assert_uint_lt(processes.count, 3);
 }
-END_TEST
 
 static const struct {
 	const char *pid, *name;
@@ -103,7 +100,7 @@ static const struct {
 	{ "2", "kthreadder\n" }, /* not the kernel's */
 };
 
-START_TEST(a_part_of_the_processes_is_no_list)
+TEST_EACH(a_part_of_the_processes_is_no_list, views)
 {
 	struct muster_error err = { 0 };
 	put(views[_i].pid, views[_i].name);
@@ -111,25 +108,13 @@ START_TEST(a_part_of_the_processes_is_no_list)
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(err.text, "/proc does not show all processes"));
 }
-END_TEST
 
-START_TEST(without_proc_there_is_no_list)
+TEST(without_proc_there_is_no_list)
 {
 	struct muster_error err = { 0 };
 	ck_assert_int_eq(rmdir("proc"), 0);
 	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "/proc: No such file or directory"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("processes");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, processes_come_by_pid_and_have_their_names);
-	tcase_add_test(tcase, threads_of_the_kernel_are_left_out);
-	tcase_add_test(tcase, the_time_bounds_the_list);
-	tcase_add_loop_test(tcase, a_part_of_the_processes_is_no_list, 0, LENGTH(views));
-	tcase_add_test(tcase, without_proc_there_is_no_list);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -112,7 +112,7 @@ static void find_none(const char *mounts, const char *part)
 	ck_assert_msg(err.code == MUSTER_ENOTSUPPORTED && strstr(err.text, part), "%s", err.text);
 }
 
-START_TEST(an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted)
+TEST(an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted)
 {
 	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
 	temporary_disk();
@@ -126,9 +126,8 @@ START_TEST(an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted)
 	ck_assert_uint_eq(scratch.missing, 0);
 	ck_assert(!scratch.read_only);
 }
-END_TEST
 
-START_TEST(most_disks_come_before_size_and_size_before_order)
+TEST(most_disks_come_before_size_and_size_before_order)
 {
 	md("md0", "9:0", "raid0\n", 0, 1, "2\n");
 	device("nvme3n1/nvme3n1p1", "259:30", "99999999999\n");
@@ -141,9 +140,8 @@ START_TEST(most_disks_come_before_size_and_size_before_order)
 	ck_assert_str_eq(scratch.raid, "none");
 	ck_assert_uint_eq(scratch.members, 1);
 }
-END_TEST
 
-START_TEST(the_temporary_disk_is_the_scratch_of_a_node_without_others)
+TEST(the_temporary_disk_is_the_scratch_of_a_node_without_others)
 {
 	temporary_disk();
 	find("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n");
@@ -151,9 +149,8 @@ START_TEST(the_temporary_disk_is_the_scratch_of_a_node_without_others)
 	ck_assert_str_eq(scratch.layout, "temporary disk");
 	ck_assert_uint_eq(scratch.members, 1);
 }
-END_TEST
 
-START_TEST(a_disk_that_an_array_lost_is_counted)
+TEST(a_disk_that_an_array_lost_is_counted)
 {
 	md("md127", "9:127", "raid0\n", 1, 7, "8\n");
 	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
@@ -164,10 +161,9 @@ START_TEST(a_disk_that_an_array_lost_is_counted)
 	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
 	ck_assert_uint_eq(scratch.missing, 2);
 }
-END_TEST
 
 /* mdadm makes an array of level 5 by rebuilding its last disk. */
-START_TEST(an_array_that_is_being_built_has_lost_nothing)
+TEST(an_array_that_is_being_built_has_lost_nothing)
 {
 	md("md127", "9:127", "raid5\n", 0, 7, "8\n");
 	put("/sys/block/md127/md/degraded", "1\n");
@@ -180,7 +176,6 @@ START_TEST(an_array_that_is_being_built_has_lost_nothing)
 	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
 	ck_assert_uint_eq(scratch.missing, 1);
 }
-END_TEST
 
 static const struct {
 	const char *least, *best, *raid;
@@ -190,7 +185,7 @@ static const struct {
 	{ "4096\n", "4096\n", "linear" },
 };
 
-START_TEST(a_volume_of_lvm_is_striped_or_not)
+TEST_EACH(a_volume_of_lvm_is_striped_or_not, stripes)
 {
 	device("dm-0", "253:0", "15000000000\n");
 	put("/sys/block/dm-0/dm/uuid", "LVM-Zk3mVQ6s0YhUeN1rjBqXtW8d2LwGf5aC\n");
@@ -202,9 +197,8 @@ START_TEST(a_volume_of_lvm_is_striped_or_not)
 	ck_assert_str_eq(scratch.raid, stripes[_i].raid);
 	ck_assert_uint_eq(scratch.members, 2);
 }
-END_TEST
 
-START_TEST(encryption_is_in_the_layout)
+TEST(encryption_is_in_the_layout)
 {
 	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
 	device("dm-0", "253:0", "15000000000\n");
@@ -213,9 +207,8 @@ START_TEST(encryption_is_in_the_layout)
 	find("31 22 253:0 / /scratch rw - ext4 /dev/mapper/scratch rw\n");
 	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks, encrypted");
 }
-END_TEST
 
-START_TEST(devices_of_btrfs_are_an_array)
+TEST(devices_of_btrfs_are_an_array)
 {
 	for (int i = 0; i < 4; i++) {
 		char path[128], target[64];
@@ -234,9 +227,8 @@ START_TEST(devices_of_btrfs_are_an_array)
 	ck_assert_uint_eq(scratch.missing, 1);
 	ck_assert_uint_eq(scratch.members, 4);
 }
-END_TEST
 
-START_TEST(a_read_only_file_system_is_the_scratch_and_said_to_be_one)
+TEST(a_read_only_file_system_is_the_scratch_and_said_to_be_one)
 {
 	find("31 22 259:3 / /scratch ro - xfs /dev/nvme3n1 ro,attr2\n");
 	ck_assert(scratch.read_only);
@@ -246,7 +238,6 @@ START_TEST(a_read_only_file_system_is_the_scratch_and_said_to_be_one)
 	find("31 22 259:3 / /scratch rw - ext4 /dev/nvme3n1 rw,errors=remount-ro\n");
 	ck_assert(!scratch.read_only);
 }
-END_TEST
 
 static const char *const no_scratch[] = {
 	"",
@@ -266,24 +257,22 @@ static const char *const no_scratch[] = {
 	"a line of another kind\n",
 };
 
-START_TEST(what_is_no_scratch_is_not_found)
+TEST_EACH(what_is_no_scratch_is_not_found, no_scratch)
 {
 	nvme(99, "MSFT NVMe Accelerator v1.0");
 	device("nvme4n1/nvme4n1p1", "259:40", "1000\n");
 	put("/host/etc/passwd", "root:x:0:0::/root:/bin/sh\n");
 	find_none(no_scratch[_i], "no scratch: no xfs, ext4 or btrfs on local NVMe disks");
 }
-END_TEST
 
-START_TEST(an_array_with_one_disk_of_the_network_is_no_scratch)
+TEST(an_array_with_one_disk_of_the_network_is_no_scratch)
 {
 	nvme(8, "MSFT NVMe Accelerator v1.0");
 	md("md127", "9:127", "raid0\n", 7, 8, "2\n");
 	find_none("31 22 9:127 / /data rw - xfs /dev/md127 rw\n", "no scratch");
 }
-END_TEST
 
-START_TEST(what_sysfs_does_not_say_is_in_the_reason)
+TEST(what_sysfs_does_not_say_is_in_the_reason)
 {
 	find_none("31 22 259:77 / /data rw - xfs /dev/nvme77n1 rw\n", "; /data: /sys/dev/block/259:77");
 	link_to("/sys/dev/block/259:78", "../../block/../../../etc/x y");
@@ -292,14 +281,12 @@ START_TEST(what_sysfs_does_not_say_is_in_the_reason)
 	link_to("/sys/block/md1/slaves/md1", "../../md1");
 	find_none("31 22 9:1 / /data rw - xfs /dev/md1 rw\n", "devices on devices without end");
 }
-END_TEST
 
-START_TEST(blanks_in_a_mount_point_are_read)
+TEST(blanks_in_a_mount_point_are_read)
 {
 	find("31 22 259:3 / /fast\\040disk rw - xfs /dev/nvme3n1 rw\n");
 	ck_assert_str_eq(scratch.path, "/fast disk");
 }
-END_TEST
 
 static const struct {
 	const char *folder, *layout, *filesystem;
@@ -312,7 +299,7 @@ static const struct {
 	{ "/home/user", "other disks", "ext4", 1 },
 };
 
-START_TEST(a_given_folder_has_the_facts_of_its_file_system)
+TEST_EACH(a_given_folder_has_the_facts_of_its_file_system, given)
 {
 	put("/proc/self/mountinfo", ROOT_MOUNT "31 22 259:3 / /mnt/nvme rw - xfs /dev/nvme3n1 rw\n"
 					       "32 22 0:44 / /shared rw - nfs4 server:/export rw\n");
@@ -323,34 +310,12 @@ START_TEST(a_given_folder_has_the_facts_of_its_file_system)
 	ck_assert_uint_eq(scratch.members, given[_i].members);
 	ck_assert_int_eq(scratch.why_no_members[0] != '\0', given[_i].members == 0);
 }
-END_TEST
 
-START_TEST(a_node_that_does_not_show_its_mounts_is_an_error)
+TEST(a_node_that_does_not_show_its_mounts_is_an_error)
 {
 	ck_assert_int_eq(muster_scratch_find(root, &scratch, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_int_eq(muster_scratch_at(root, "/x", &scratch, &err), -1);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("scratch");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted);
-	tcase_add_test(tcase, most_disks_come_before_size_and_size_before_order);
-	tcase_add_test(tcase, the_temporary_disk_is_the_scratch_of_a_node_without_others);
-	tcase_add_test(tcase, a_disk_that_an_array_lost_is_counted);
-	tcase_add_test(tcase, an_array_that_is_being_built_has_lost_nothing);
-	tcase_add_loop_test(tcase, a_volume_of_lvm_is_striped_or_not, 0, LENGTH(stripes));
-	tcase_add_test(tcase, encryption_is_in_the_layout);
-	tcase_add_test(tcase, devices_of_btrfs_are_an_array);
-	tcase_add_test(tcase, a_read_only_file_system_is_the_scratch_and_said_to_be_one);
-	tcase_add_loop_test(tcase, what_is_no_scratch_is_not_found, 0, LENGTH(no_scratch));
-	tcase_add_test(tcase, an_array_with_one_disk_of_the_network_is_no_scratch);
-	tcase_add_test(tcase, what_sysfs_does_not_say_is_in_the_reason);
-	tcase_add_test(tcase, blanks_in_a_mount_point_are_read);
-	tcase_add_loop_test(tcase, a_given_folder_has_the_facts_of_its_file_system, 0, LENGTH(given));
-	tcase_add_test(tcase, a_node_that_does_not_show_its_mounts_is_an_error);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -43,7 +43,7 @@ static void add_file(const char *text, size_t length, const char *from)
 	free(copy);
 }
 
-START_TEST(what_nobody_sets_is_listed_without_a_value)
+TEST(what_nobody_sets_is_listed_without_a_value)
 {
 	ck_assert_uint_eq(settings.count, MUSTER_SETTINGS_NAMED);
 	for (size_t i = 0; i < settings.count; i++) {
@@ -52,9 +52,8 @@ START_TEST(what_nobody_sets_is_listed_without_a_value)
 		ck_assert(muster_setting_counts(settings.items[i].name, strlen(settings.items[i].name)));
 	}
 }
-END_TEST
 
-START_TEST(an_environment_sets_what_counts_and_the_first_of_two_wins)
+TEST(an_environment_sets_what_counts_and_the_first_of_two_wins)
 {
 	static const char block[] = "PATH=/bin\0NCCL_DEBUG=WARN\0NCCL_DEBUG=INFO\0NCCL_NEW_THING=a=b\0UCX_TLS=\0"
 				    "UCX_OTHER=1\0NCCL_NO_VALUE\0=odd\0CUDA_DEVICE_ORDER=PCI_BUS_ID";
@@ -66,7 +65,6 @@ START_TEST(an_environment_sets_what_counts_and_the_first_of_two_wins)
 	ck_assert_str_eq(muster_settings_find(&settings, "UCX_TLS")->from, "environment");
 	ck_assert_uint_eq(settings.count, MUSTER_SETTINGS_NAMED + 1);
 }
-END_TEST
 
 /* Lines of a file, and what they make of NCCL_DEBUG and NCCL_X; NULL: not set. */
 static const struct {
@@ -98,7 +96,7 @@ static void check_text(const char *found, const char *wanted)
 		ck_assert_ptr_null(found);
 }
 
-START_TEST(a_file_means_what_it_means_to_nccl)
+TEST_EACH(a_file_means_what_it_means_to_nccl, files)
 {
 	add_file(files[_i].text, strlen(files[_i].text), "/etc/nccl.conf");
 	check_text(value_of("NCCL_DEBUG"), files[_i].debug);
@@ -106,9 +104,8 @@ START_TEST(a_file_means_what_it_means_to_nccl)
 	ck_assert_uint_eq(settings.count, MUSTER_SETTINGS_NAMED + (files[_i].x != NULL));
 	ck_assert_ptr_null(value_of("UCX_TLS"));
 }
-END_TEST
 
-START_TEST(a_nul_ends_a_line_as_it_does_for_nccl)
+TEST(a_nul_ends_a_line_as_it_does_for_nccl)
 {
 	static const char text[] = "NCCL_X=a\0b\nNCCL_DEBUG\0=c\nNCCL_NET=IB";
 	add_file(text, sizeof text - 1, "/etc/nccl.conf");
@@ -116,9 +113,8 @@ START_TEST(a_nul_ends_a_line_as_it_does_for_nccl)
 	ck_assert_ptr_null(value_of("NCCL_DEBUG"));
 	ck_assert_str_eq(value_of("NCCL_NET"), "IB");
 }
-END_TEST
 
-START_TEST(the_environment_goes_before_the_files_and_the_first_file_before_the_second)
+TEST(the_environment_goes_before_the_files_and_the_first_file_before_the_second)
 {
 	static const char block[] = "NCCL_DEBUG=WARN\0NCCL_ALGO=\0";
 	static const char first[] = "NCCL_DEBUG=INFO\nNCCL_NET=IB\nNCCL_ALGO=Ring\n";
@@ -133,9 +129,8 @@ START_TEST(the_environment_goes_before_the_files_and_the_first_file_before_the_s
 	ck_assert_str_eq(muster_settings_find(&settings, "NCCL_NET")->from, "/home/me/.nccl.conf");
 	ck_assert_str_eq(muster_settings_find(&settings, "NCCL_PROTO")->from, "/etc/nccl.conf");
 }
-END_TEST
 
-START_TEST(what_finds_no_room_is_counted_and_long_texts_are_cut)
+TEST(what_finds_no_room_is_counted_and_long_texts_are_cut)
 {
 	char line[2 * MUSTER_SETTING_VALUE_MAX];
 	for (int i = 0; i < MUSTER_SETTINGS_OTHERS_MAX + 3; i++) {
@@ -154,9 +149,8 @@ START_TEST(what_finds_no_room_is_counted_and_long_texts_are_cut)
 	ck_assert(!muster_setting_counts(line, MUSTER_SETTING_NAME_MAX + 1));
 	ck_assert(muster_setting_counts(line, MUSTER_SETTING_NAME_MAX));
 }
-END_TEST
 
-START_TEST(the_environment_that_counts_is_the_one_at_the_start_of_the_process)
+TEST(the_environment_that_counts_is_the_one_at_the_start_of_the_process)
 {
 	struct muster_error err;
 	char *block, *again;
@@ -171,18 +165,5 @@ START_TEST(the_environment_that_counts_is_the_one_at_the_start_of_the_process)
 	free(block);
 	free(again);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("settings");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, what_nobody_sets_is_listed_without_a_value);
-	tcase_add_test(tcase, an_environment_sets_what_counts_and_the_first_of_two_wins);
-	tcase_add_loop_test(tcase, a_file_means_what_it_means_to_nccl, 0, LENGTH(files));
-	tcase_add_test(tcase, a_nul_ends_a_line_as_it_does_for_nccl);
-	tcase_add_test(tcase, the_environment_goes_before_the_files_and_the_first_file_before_the_second);
-	tcase_add_test(tcase, what_finds_no_room_is_counted_and_long_texts_are_cut);
-	tcase_add_test(tcase, the_environment_that_counts_is_the_one_at_the_start_of_the_process);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

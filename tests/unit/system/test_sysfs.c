@@ -50,7 +50,7 @@ static const struct {
 	{ "99999999999999999999\n", -1, 0 },
 };
 
-START_TEST(a_number_is_the_whole_first_line)
+TEST_EACH(a_number_is_the_whole_first_line, lines)
 {
 	struct muster_error err;
 	long number = 0;
@@ -60,9 +60,8 @@ START_TEST(a_number_is_the_whole_first_line)
 	if (lines[_i].result < 0)
 		ck_assert_ptr_nonnull(strstr(err.text, "file"));
 }
-END_TEST
 
-START_TEST(a_negative_number_stands_for_what_is_not_known)
+TEST(a_negative_number_stands_for_what_is_not_known)
 {
 	struct muster_error err = { 0 };
 	long number = 7;
@@ -77,7 +76,6 @@ START_TEST(a_negative_number_stands_for_what_is_not_known)
 	ck_assert_int_eq(muster_sysfs_natural("absent", &number, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 }
-END_TEST
 
 static const struct {
 	const char *text, *value; /* value NULL: there is no such line */
@@ -91,7 +89,7 @@ static const struct {
 	{ "", NULL },
 };
 
-START_TEST(a_line_is_found_by_its_whole_key)
+TEST_EACH(a_line_is_found_by_its_whole_key, keyed)
 {
 	struct muster_error err = { 0 };
 	char value[16] = "untouched";
@@ -104,9 +102,8 @@ START_TEST(a_line_is_found_by_its_whole_key)
 	ck_assert_str_eq(err.text, "absent: No such file or directory");
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 }
-END_TEST
 
-START_TEST(names_come_in_natural_order)
+TEST(names_come_in_natural_order)
 {
 	static const char *const expected[] = { "mlx5_an0", "mlx5_ib0", "mlx5_ib2", "mlx5_ib10" };
 	struct muster_names names;
@@ -124,9 +121,8 @@ START_TEST(names_come_in_natural_order)
 	muster_names_done(&names);
 	ck_assert_uint_eq(names.count, 0);
 }
-END_TEST
 
-START_TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
+TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
 {
 	struct muster_names names;
 	struct muster_error err;
@@ -137,7 +133,6 @@ START_TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
 	ck_assert_int_eq(muster_sysfs_names("file", &names, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "file: Not a directory"));
 }
-END_TEST
 
 static const struct {
 	const char *from, *to; /* NULL: no bus id */
@@ -168,7 +163,7 @@ static const struct {
 	{ "000g:00:00.0", NULL },
 };
 
-START_TEST(bus_ids_become_as_sysfs_spells_them)
+TEST_EACH(bus_ids_become_as_sysfs_spells_them, bus_ids)
 {
 	struct muster_error err = { 0 };
 	char text[32] = "untouched";
@@ -180,9 +175,8 @@ START_TEST(bus_ids_become_as_sysfs_spells_them)
 		ck_assert_ptr_nonnull(strstr(err.text, "is no PCI bus id"));
 	}
 }
-END_TEST
 
-START_TEST(a_bus_id_is_never_cut)
+TEST(a_bus_id_is_never_cut)
 {
 	struct muster_error err = { 0 };
 	char text[13] = "untouched";
@@ -191,7 +185,6 @@ START_TEST(a_bus_id_is_never_cut)
 	ck_assert_int_eq(muster_bus_id_normalise("00000001:00:00.0", text, sizeof text, &err), 0);
 	ck_assert_str_eq(text, "0001:00:00.0");
 }
-END_TEST
 
 /* `device` of a class, as a link to somewhere, or a directory with a uevent. */
 static const struct {
@@ -208,7 +201,7 @@ static const struct {
 	{ NULL, "PCI_SLOT_NAME=elsewhere\n", NULL },
 };
 
-START_TEST(a_pci_address_comes_from_the_link_or_from_uevent)
+TEST_EACH(a_pci_address_comes_from_the_link_or_from_uevent, devices)
 {
 	struct muster_error err;
 	char address[32];
@@ -226,19 +219,5 @@ START_TEST(a_pci_address_comes_from_the_link_or_from_uevent)
 	else
 		ck_assert_str_eq(err.text, "device is not the link to a PCI device");
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("sysfs");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, a_number_is_the_whole_first_line, 0, LENGTH(lines));
-	tcase_add_test(tcase, a_negative_number_stands_for_what_is_not_known);
-	tcase_add_loop_test(tcase, a_line_is_found_by_its_whole_key, 0, LENGTH(keyed));
-	tcase_add_test(tcase, names_come_in_natural_order);
-	tcase_add_test(tcase, a_missing_directory_has_no_names_and_a_file_is_an_error);
-	tcase_add_loop_test(tcase, a_pci_address_comes_from_the_link_or_from_uevent, 0, LENGTH(devices));
-	tcase_add_loop_test(tcase, bus_ids_become_as_sysfs_spells_them, 0, LENGTH(bus_ids));
-	tcase_add_test(tcase, a_bus_id_is_never_cut);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

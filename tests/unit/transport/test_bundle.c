@@ -47,7 +47,7 @@ static void teardown(void)
 	ck_assert_int_eq(temporary_root_remove(directory), 0);
 }
 
-START_TEST(a_path_is_below_the_folder_and_a_word_is_kept)
+TEST(a_path_is_below_the_folder_and_a_word_is_kept)
 {
 	make("own");
 	put("own/environment", "# of a test\nTEST_PREFIX=./\n\nTEST_WORD=ob1,./x\n", 0644);
@@ -58,9 +58,8 @@ START_TEST(a_path_is_below_the_folder_and_a_word_is_kept)
 	ck_assert_str_eq(getenv("TEST_WORD"), "ob1,./x");
 	free(folder);
 }
-END_TEST
 
-START_TEST(the_last_line_needs_no_newline)
+TEST(the_last_line_needs_no_newline)
 {
 	make("own");
 	put("own/environment", "TEST_WORD=a\nTEST_PREFIX=./lib", 0644);
@@ -69,9 +68,8 @@ START_TEST(the_last_line_needs_no_newline)
 	ck_assert_str_eq(getenv("TEST_PREFIX"), lib);
 	free(lib);
 }
-END_TEST
 
-START_TEST(a_module_without_a_folder_changes_nothing)
+TEST(a_module_without_a_folder_changes_nothing)
 {
 	make("own");
 	put("own/environment", "TEST_WORD=a\n", 0644);
@@ -79,9 +77,8 @@ START_TEST(a_module_without_a_folder_changes_nothing)
 	ck_assert_int_eq(muster_mpi_bundle_enter("/nowhere", "own", &err), 0);
 	ck_assert_ptr_null(getenv("TEST_WORD"));
 }
-END_TEST
 
-START_TEST(a_line_that_sets_nothing_is_an_error_that_names_the_file)
+TEST(a_line_that_sets_nothing_is_an_error_that_names_the_file)
 {
 	make("own");
 	put("own/environment", "TEST_WORD=a\nno variable\n", 0644);
@@ -90,9 +87,8 @@ START_TEST(a_line_that_sets_nothing_is_an_error_that_names_the_file)
 	put("own/environment", "=a\n", 0644);
 	ck_assert_int_eq(muster_mpi_bundle_enter(directory, "own", &err), -1);
 }
-END_TEST
 
-START_TEST(the_programs_are_those_of_the_first_module_that_has_an_mpirun)
+TEST(the_programs_are_those_of_the_first_module_that_has_an_mpirun)
 {
 	put("a.so", "", 0644);
 	put("b.so", "", 0644);
@@ -120,16 +116,5 @@ START_TEST(the_programs_are_those_of_the_first_module_that_has_an_mpirun)
 	ck_assert_ptr_null(muster_mpi_bundle_programs(directory));
 	ck_assert_ptr_null(muster_mpi_bundle_programs("/nowhere"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("bundle");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_path_is_below_the_folder_and_a_word_is_kept);
-	tcase_add_test(tcase, the_last_line_needs_no_newline);
-	tcase_add_test(tcase, a_module_without_a_folder_changes_nothing);
-	tcase_add_test(tcase, a_line_that_sets_nothing_is_an_error_that_names_the_file);
-	tcase_add_test(tcase, the_programs_are_those_of_the_first_module_that_has_an_mpirun);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

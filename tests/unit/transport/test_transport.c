@@ -2,7 +2,7 @@
 #include "transport/transport_loop.h"
 #include "muster/arena.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static double now(int rank)
 
 /* ---- what all transports share ---- */
 
-START_TEST(a_message_that_is_too_large_names_both_ranks)
+TEST(a_message_that_is_too_large_names_both_ranks)
 {
 	char bytes[11] = "";
 	start();
@@ -62,9 +62,8 @@ START_TEST(a_message_that_is_too_large_names_both_ranks)
 			"%s", err.text);
 	}
 }
-END_TEST
 
-START_TEST(there_is_no_rank_beyond_the_job)
+TEST(there_is_no_rank_beyond_the_job)
 {
 	static const int none[] = { -1, RANKS, RANKS + 1 };
 	start();
@@ -77,9 +76,8 @@ START_TEST(there_is_no_rank_beyond_the_job)
 	}
 	ck_assert_uint_eq(muster_loop_messages(loop), 0);
 }
-END_TEST
 
-START_TEST(messages_to_oneself_come_in_their_order)
+TEST(messages_to_oneself_come_in_their_order)
 {
 	struct muster_message message;
 	char text[8];
@@ -108,15 +106,13 @@ START_TEST(messages_to_oneself_come_in_their_order)
 	muster_transport_close(endpoint(3), 0); /* frees it */
 	ck_assert_ptr_null(endpoint(3)->own);
 }
-END_TEST
 
-START_TEST(who_has_a_message_to_itself_does_not_sleep)
+TEST(who_has_a_message_to_itself_does_not_sleep)
 {
 	start();
 	send_text(3, 3, "a");
 	muster_transport_wait(endpoint(3), -1, 1e9); /* outside of muster_loop_run, a sleep would crash */
 }
-END_TEST
 
 /* ---- the loop ---- */
 
@@ -169,7 +165,7 @@ static void order_main(void *arg, int rank)
 	ck_assert(rank > 0 || changes > RANKS); /* the senders' messages are mixed */
 }
 
-START_TEST(messages_of_one_rank_keep_their_order_whatever_each_takes)
+TEST_LOOP(messages_of_one_rank_keep_their_order_whatever_each_takes, 0, 5)
 {
 	int count = 0;
 	random_state = (uint32_t)_i;
@@ -181,7 +177,6 @@ START_TEST(messages_of_one_rank_keep_their_order_whatever_each_takes)
 	ck_assert(end_ms > 900 && end_ms < 1001);
 	ck_assert_double_eq(end_ms, muster_loop_now(loop));
 }
-END_TEST
 
 enum { MANY = 40 };
 
@@ -211,7 +206,7 @@ static void mesh_main(void *arg, int rank)
 	}
 }
 
-START_TEST(every_pair_of_many_ranks_keeps_its_order)
+TEST(every_pair_of_many_ranks_keeps_its_order)
 {
 	int received = 0;
 	hooks.send = shrinking_delay;
@@ -219,7 +214,6 @@ START_TEST(every_pair_of_many_ranks_keeps_its_order)
 	muster_loop_run(loop, NULL, mesh_main, &received);
 	ck_assert_int_eq(received, 3 * MANY * (MANY - 1));
 }
-END_TEST
 
 static double fixed_delay(void *arg, int from, int to, int tag, size_t length, int *copies)
 {
@@ -251,7 +245,7 @@ static void copies_main(void *arg, int rank)
 	ck_assert_double_eq_tol(now(0), 1000, 1e-9);
 }
 
-START_TEST(a_message_comes_as_often_as_the_hook_says)
+TEST_LOOP(a_message_comes_as_often_as_the_hook_says, 0, 4)
 {
 	hooks.send = fixed_delay;
 	hooks.arg = &_i;
@@ -259,7 +253,6 @@ START_TEST(a_message_comes_as_often_as_the_hook_says)
 	muster_loop_run(loop, NULL, copies_main, &_i);
 	ck_assert_uint_eq(muster_loop_messages(loop), 1);
 }
-END_TEST
 
 /* Rank 2 dies at 100 ms by rank 1's hand, after it has sent one message; later ones do not count. */
 static void kill_main(void *arg, int rank)
@@ -297,7 +290,7 @@ static void kill_main(void *arg, int rank)
 }
 
 /* _i: whether the transport tells of deaths */
-START_TEST(nothing_comes_from_a_rank_that_died)
+TEST_LOOP(nothing_comes_from_a_rank_that_died, 0, 2)
 {
 	int ends = 0;
 	hooks.tells_of_deaths = _i;
@@ -306,7 +299,6 @@ START_TEST(nothing_comes_from_a_rank_that_died)
 	ck_assert_int_eq(ends, RANKS); /* the dead one's function too */
 	ck_assert_double_eq_tol(end_ms, 1000, 1e-9);
 }
-END_TEST
 
 static void orphans_main(void *arg, int rank)
 {
@@ -322,7 +314,7 @@ static void orphans_main(void *arg, int rank)
 }
 
 /* _i: whether the transport tells of deaths */
-START_TEST(ranks_that_rank_0_started_do_not_outlive_it)
+TEST_LOOP(ranks_that_rank_0_started_do_not_outlive_it, 0, 2)
 {
 	int outlived = 0;
 	hooks.tells_of_deaths = _i;
@@ -331,7 +323,6 @@ START_TEST(ranks_that_rank_0_started_do_not_outlive_it)
 	ck_assert_int_eq(outlived, _i ? 0 : RANKS - 1);
 	ck_assert_double_eq_tol(end_ms, _i ? 50 : 1000, 1e-9);
 }
-END_TEST
 
 static double stand_still(void *arg, int rank)
 {
@@ -356,7 +347,7 @@ static void turns_main(void *arg, int rank)
 		muster_message_done(&message);
 }
 
-START_TEST(a_rank_stands_still_or_dies_at_a_turn)
+TEST(a_rank_stands_still_or_dies_at_a_turn)
 {
 	int turns[RANKS] = { 0 };
 	double woke_ms[RANKS];
@@ -371,7 +362,6 @@ START_TEST(a_rank_stands_still_or_dies_at_a_turn)
 	ck_assert_uint_eq(muster_loop_turns(loop), 8);
 	ck_assert(!muster_loop_is_dead(loop, 1) && !muster_loop_is_dead(loop, 3));
 }
-END_TEST
 
 static void wake_main(void *arg, int rank)
 {
@@ -390,7 +380,7 @@ static void wake_main(void *arg, int rank)
 	woke_ms[rank] = now(rank);
 }
 
-START_TEST(a_wait_ends_at_the_earliest_of_its_moments)
+TEST(a_wait_ends_at_the_earliest_of_its_moments)
 {
 	static const double starts[RANKS] = { 3, 0, 0, 7 };
 	double woke_ms[RANKS];
@@ -402,7 +392,6 @@ START_TEST(a_wait_ends_at_the_earliest_of_its_moments)
 	ck_assert_double_eq_tol(woke_ms[3], 7, 1e-9);
 	ck_assert_double_eq_tol(end_ms, 90, 1e-9);
 }
-END_TEST
 
 /* Rank 2 is dead from 10 ms on; rank 1 leaves a message unread. */
 static void no_sleep_main(void *arg, int rank)
@@ -428,14 +417,13 @@ static void no_sleep_main(void *arg, int rank)
 	++*ends;
 }
 
-START_TEST(who_has_a_message_or_is_dead_does_not_sleep)
+TEST(who_has_a_message_or_is_dead_does_not_sleep)
 {
 	int ends = 0;
 	start();
 	ck_assert_double_lt(muster_loop_run(loop, NULL, no_sleep_main, &ends), 11);
 	ck_assert_int_eq(ends, RANKS);
 }
-END_TEST
 
 static void left_main(void *arg, int rank)
 {
@@ -445,39 +433,11 @@ static void left_main(void *arg, int rank)
 	send_text(rank, rank, "nor this");
 }
 
-START_TEST(what_nobody_received_is_freed)
+TEST(what_nobody_received_is_freed)
 {
 	start();
 	muster_loop_run(loop, NULL, left_main, NULL); /* a leak checker sees what is not */
 	ck_assert_uint_eq(muster_loop_messages(loop), RANKS - 1);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("transport");
-	TCase *tcase = tcase_create("shared");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, a_message_that_is_too_large_names_both_ranks);
-	tcase_add_test(tcase, there_is_no_rank_beyond_the_job);
-	tcase_add_test(tcase, messages_to_oneself_come_in_their_order);
-	tcase_add_test(tcase, who_has_a_message_to_itself_does_not_sleep);
-	suite_add_tcase(suite, tcase);
-	tcase = tcase_create("loop");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_loop_test(tcase, messages_of_one_rank_keep_their_order_whatever_each_takes, 0, 5);
-	tcase_add_test(tcase, every_pair_of_many_ranks_keeps_its_order);
-	tcase_add_loop_test(tcase, a_message_comes_as_often_as_the_hook_says, 0, 4);
-	tcase_add_loop_test(tcase, nothing_comes_from_a_rank_that_died, 0, 2);
-	tcase_add_loop_test(tcase, ranks_that_rank_0_started_do_not_outlive_it, 0, 2);
-	tcase_add_test(tcase, a_rank_stands_still_or_dies_at_a_turn);
-	tcase_add_test(tcase, a_wait_ends_at_the_earliest_of_its_moments);
-	tcase_add_test(tcase, who_has_a_message_or_is_dead_does_not_sleep);
-	tcase_add_test(tcase, what_nobody_received_is_freed);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -4,7 +4,7 @@
 #include "coord/message.h"
 #include "transport/transport_socket.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static struct muster_message await(struct muster_transport *t)
 	return message;
 }
 
-START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
+TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 {
 	struct muster_error err;
 	struct muster_transport *t;
@@ -61,10 +61,9 @@ START_TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 	muster_message_done(&message);
 	muster_transport_close(t, 0);
 }
-END_TEST
 
 /* More than a socket holds, both ways at once: neither end waits for the other. */
-START_TEST(large_messages_come_whole_and_in_their_order)
+TEST(large_messages_come_whole_and_in_their_order)
 {
 	enum { LARGE = 3000000, TIMES = 3 };
 	struct muster_error err;
@@ -90,7 +89,6 @@ START_TEST(large_messages_come_whole_and_in_their_order)
 	if (rank == 1)
 		_exit(0);
 }
-END_TEST
 
 /* The socket of this process to rank 0. */
 static int socket_of_this_process(void)
@@ -103,7 +101,7 @@ static int socket_of_this_process(void)
 	return -1;
 }
 
-START_TEST(a_rank_that_sends_no_messages_counts_as_dead)
+TEST_LOOP(a_rank_that_sends_no_messages_counts_as_dead, 0, 2)
 {
 	const uint32_t headers[][2] = { { MUSTER_TAG_HELLO, MUSTER_MESSAGE_BYTES_MAX + 1 }, { 0, 0xffffffff } };
 	struct muster_error err;
@@ -121,9 +119,8 @@ START_TEST(a_rank_that_sends_no_messages_counts_as_dead)
 	ck_assert_int_eq(muster_transport_send(t, 1, MUSTER_TAG_CANCEL, "", 0, &err), 0);
 	muster_transport_close(t, 0);
 }
-END_TEST
 
-START_TEST(ranks_other_than_0_reach_only_rank_0)
+TEST(ranks_other_than_0_reach_only_rank_0)
 {
 	struct muster_error err;
 	struct muster_transport *t;
@@ -145,7 +142,6 @@ START_TEST(ranks_other_than_0_reach_only_rank_0)
 	}
 	muster_transport_close(t, PATIENCE_MS);
 }
-END_TEST
 
 static int open_descriptors(void)
 {
@@ -156,7 +152,7 @@ static int open_descriptors(void)
 }
 
 /* A rank that held the end of another one's socket would keep that rank from seeing its death. */
-START_TEST(a_rank_has_no_socket_but_its_own)
+TEST(a_rank_has_no_socket_but_its_own)
 {
 	struct muster_error err;
 	struct muster_transport *t;
@@ -181,9 +177,8 @@ START_TEST(a_rank_has_no_socket_but_its_own)
 	}
 	muster_transport_close(t, PATIENCE_MS);
 }
-END_TEST
 
-START_TEST(ranks_that_do_not_end_are_killed_at_the_close)
+TEST(ranks_that_do_not_end_are_killed_at_the_close)
 {
 	struct muster_error err;
 	struct muster_transport *t;
@@ -211,23 +206,5 @@ START_TEST(ranks_that_do_not_end_are_killed_at_the_close)
 	for (int i = 0; i < 2; i++)
 		ck_assert_int_ne(kill(pids[i], 0), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("transport_socket");
-	TCase *tcase = tcase_create("ranks");
-	tcase_set_timeout(tcase, 60);
-	tcase_add_test(tcase, a_rank_has_no_socket_but_its_own);
-	tcase_add_test(tcase, ranks_that_do_not_end_are_killed_at_the_close);
-	tcase_add_test(tcase, a_rank_that_dies_is_the_last_that_is_heard_of_it);
-	tcase_add_test(tcase, large_messages_come_whole_and_in_their_order);
-	tcase_add_loop_test(tcase, a_rank_that_sends_no_messages_counts_as_dead, 0, 2);
-	tcase_add_test(tcase, ranks_other_than_0_reach_only_rank_0);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.timeout = 60)

@@ -2,7 +2,7 @@
 #include "util/child.h"
 #include "util/text.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static const struct {
 	{ "echo here; sleep 150 & exit 3", "here\n", "", 3 }, /* who inherits the pipe is not waited for */
 };
 
-START_TEST(what_a_program_prints_and_how_it_ends_are_told)
+TEST_EACH(what_a_program_prints_and_how_it_ends_are_told, cases)
 {
 	struct muster_child_output output;
 	struct muster_error err;
@@ -36,10 +36,9 @@ START_TEST(what_a_program_prints_and_how_it_ends_are_told)
 	ck_assert_int_eq(output.exit_code, cases[_i].exit_code);
 	muster_child_output_done(&output);
 }
-END_TEST
 
 /* The end may be seen before the last output or after it: often enough for both. */
-START_TEST(no_end_is_missed)
+TEST(no_end_is_missed)
 {
 	for (int i = 0; i < 200; i++) {
 		struct muster_child_output output;
@@ -50,9 +49,8 @@ START_TEST(no_end_is_missed)
 		muster_child_output_done(&output);
 	}
 }
-END_TEST
 
-START_TEST(a_program_past_its_deadline_is_killed_with_its_children)
+TEST(a_program_past_its_deadline_is_killed_with_its_children)
 {
 	struct muster_child_output output;
 	struct muster_error err;
@@ -60,9 +58,8 @@ START_TEST(a_program_past_its_deadline_is_killed_with_its_children)
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_str_eq(err.text, "/bin/sh gave no answer within 0.2 s");
 }
-END_TEST
 
-START_TEST(a_flood_is_cut)
+TEST(a_flood_is_cut)
 {
 	struct muster_child_output output;
 	struct muster_error err;
@@ -70,9 +67,8 @@ START_TEST(a_flood_is_cut)
 	ck_assert_uint_eq(strlen(output.out), MUSTER_CHILD_OUTPUT_MAX);
 	muster_child_output_done(&output);
 }
-END_TEST
 
-START_TEST(a_program_that_is_not_there_is_named)
+TEST(a_program_that_is_not_there_is_named)
 {
 	struct muster_child_output output;
 	struct muster_error err;
@@ -81,10 +77,9 @@ START_TEST(a_program_that_is_not_there_is_named)
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_str_eq(err.text, "muster-has-no-such-program is not in PATH");
 }
-END_TEST
 
 /* As after muster has lost a race: the kernel forgets a child at once. */
-START_TEST(one_that_somebody_else_reaped_is_gone)
+TEST(one_that_somebody_else_reaped_is_gone)
 {
 	int status = 0;
 	struct muster_error err;
@@ -97,9 +92,8 @@ START_TEST(one_that_somebody_else_reaped_is_gone)
 	ck_assert_int_eq(status, MUSTER_CHILD_STATUS_UNKNOWN);
 	ck_assert_int_eq(muster_child_exit_code(status), 255);
 }
-END_TEST
 
-START_TEST(one_that_ended_before_it_is_killed_keeps_its_status)
+TEST(one_that_ended_before_it_is_killed_keeps_its_status)
 {
 	int status = 0;
 	struct muster_error err;
@@ -112,9 +106,8 @@ START_TEST(one_that_ended_before_it_is_killed_keeps_its_status)
 	ck_assert(muster_child_kill(pid, 60000, &status));
 	ck_assert_int_eq(muster_child_exit_code(status), 3);
 }
-END_TEST
 
-START_TEST(the_end_is_seen_when_whoever_started_us_ignores_sigchld)
+TEST(the_end_is_seen_when_whoever_started_us_ignores_sigchld)
 {
 	struct muster_child_output output;
 	struct muster_error err;
@@ -123,9 +116,8 @@ START_TEST(the_end_is_seen_when_whoever_started_us_ignores_sigchld)
 	ck_assert_int_eq(output.exit_code, 137);
 	muster_child_output_done(&output);
 }
-END_TEST
 
-START_TEST(a_program_gets_the_descriptors_named_and_no_other)
+TEST(a_program_gets_the_descriptors_named_and_no_other)
 {
 	int ends[2], status = -1;
 	char text[256] = "";
@@ -146,9 +138,8 @@ START_TEST(a_program_gets_the_descriptors_named_and_no_other)
 	/* the shell's own descriptor of the folder is 4 or none */
 	ck_assert_msg(strcmp(text, "0 1 2 3\nempty\n") == 0 || strcmp(text, "0 1 2 3 4\nempty\n") == 0, "%s", text);
 }
-END_TEST
 
-START_TEST(a_bound_program_does_not_outlive_its_starter)
+TEST(a_bound_program_does_not_outlive_its_starter)
 {
 	int ends[2];
 	char byte;
@@ -167,28 +158,5 @@ START_TEST(a_bound_program_does_not_outlive_its_starter)
 	ck_assert(muster_child_ended(pid, 60000, &status));
 	ck_assert_int_eq(status, 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util_child");
-	TCase *tcase = tcase_create("child");
-	tcase_set_timeout(tcase, 100);
-	tcase_add_loop_test(
-		tcase, what_a_program_prints_and_how_it_ends_are_told, 0, (int)(sizeof cases / sizeof *cases));
-	tcase_add_test(tcase, no_end_is_missed);
-	tcase_add_test(tcase, a_program_past_its_deadline_is_killed_with_its_children);
-	tcase_add_test(tcase, a_flood_is_cut);
-	tcase_add_test(tcase, a_program_that_is_not_there_is_named);
-	tcase_add_test(tcase, one_that_somebody_else_reaped_is_gone);
-	tcase_add_test(tcase, one_that_ended_before_it_is_killed_keeps_its_status);
-	tcase_add_test(tcase, the_end_is_seen_when_whoever_started_us_ignores_sigchld);
-	tcase_add_test(tcase, a_program_gets_the_descriptors_named_and_no_other);
-	tcase_add_test(tcase, a_bound_program_does_not_outlive_its_starter);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_NORMAL);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.timeout = 100)

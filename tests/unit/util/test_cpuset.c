@@ -1,7 +1,7 @@
 /* test_cpuset.c - the texts of CPU sets: what is taken, what is not, and how a set is printed */
 #include "util/cpuset.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const struct {
 	{ muster_cpuset_parse_words, "000000001", NULL, NULL }, /* a digit too many in a word */
 };
 
-START_TEST(a_text_is_taken_whole_or_not_at_all)
+TEST_EACH(a_text_is_taken_whole_or_not_at_all, texts)
 {
 	struct muster_error err = { 0 };
 	hwloc_bitmap_t set = texts[_i].parse(texts[_i].text, &err);
@@ -60,9 +60,8 @@ START_TEST(a_text_is_taken_whole_or_not_at_all)
 	free(mask);
 	hwloc_bitmap_free(set);
 }
-END_TEST
 
-START_TEST(a_mask_is_as_long_as_there_may_be_cpus)
+TEST(a_mask_is_as_long_as_there_may_be_cpus)
 {
 	char text[MUSTER_CPUS_MAX / 4 + 2];
 	memset(text, 'f', sizeof text);
@@ -73,9 +72,8 @@ START_TEST(a_mask_is_as_long_as_there_may_be_cpus)
 	ck_assert_int_eq(hwloc_bitmap_weight(set), MUSTER_CPUS_MAX);
 	hwloc_bitmap_free(set);
 }
-END_TEST
 
-START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
+TEST(a_mask_has_no_more_words_than_there_are_cpus)
 {
 	char text[2 * MUSTER_CPUS_MAX / 32 + 2] = "";
 	for (int i = 0; i < MUSTER_CPUS_MAX / 32; i++)
@@ -86,9 +84,8 @@ START_TEST(a_mask_has_no_more_words_than_there_are_cpus)
 	snprintf(text + strlen(text), sizeof text - strlen(text), ",1");
 	ck_assert_ptr_null(muster_cpuset_parse_words(text, NULL));
 }
-END_TEST
 
-START_TEST(a_set_without_end_is_an_error)
+TEST(a_set_without_end_is_an_error)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc_full();
 	struct muster_error err;
@@ -102,20 +99,5 @@ START_TEST(a_set_without_end_is_an_error)
 	ck_assert_int_eq(muster_cpuset_check(set, NULL), 0);
 	hwloc_bitmap_free(set);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util_cpuset");
-	TCase *tcase = tcase_create("cpuset");
-	tcase_add_loop_test(tcase, a_text_is_taken_whole_or_not_at_all, 0, (int)(sizeof texts / sizeof *texts));
-	tcase_add_test(tcase, a_mask_is_as_long_as_there_may_be_cpus);
-	tcase_add_test(tcase, a_mask_has_no_more_words_than_there_are_cpus);
-	tcase_add_test(tcase, a_set_without_end_is_an_error);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -2,7 +2,7 @@
 #include "util/file.h"
 #include "util/env.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static char *environment_section(void)
 	return text;
 }
 
-START_TEST(a_variable_is_in_the_manual_page_when_it_is_public_and_only_then)
+TEST_LOOP(a_variable_is_in_the_manual_page_when_it_is_public_and_only_then, 0, MUSTER_ENV_COUNT)
 {
 	const struct muster_env_variable *variable = &muster_env_variables[_i];
 	char *section = environment_section(), line[128];
@@ -33,9 +33,8 @@ START_TEST(a_variable_is_in_the_manual_page_when_it_is_public_and_only_then)
 	ck_assert_ptr_nonnull(variable->what);
 	free(section);
 }
-END_TEST
 
-START_TEST(the_manual_page_has_no_variable_that_is_not_read)
+TEST(the_manual_page_has_no_variable_that_is_not_read)
 {
 	char *section = environment_section();
 	size_t found = 0, public = 0;
@@ -46,9 +45,8 @@ START_TEST(the_manual_page_has_no_variable_that_is_not_read)
 	ck_assert_uint_eq(found, public);
 	free(section);
 }
-END_TEST
 
-START_TEST(a_variable_is_set_unless_the_users_value_is_kept)
+TEST(a_variable_is_set_unless_the_users_value_is_kept)
 {
 	unsetenv("MUSTER_ROOT");
 	ck_assert_ptr_null(muster_env(MUSTER_ENV_ROOT));
@@ -59,14 +57,13 @@ START_TEST(a_variable_is_set_unless_the_users_value_is_kept)
 	muster_env_set(MUSTER_ENV_ROOT, "/other", false);
 	ck_assert_str_eq(getenv("MUSTER_ROOT"), "/other");
 }
-END_TEST
 
 static bool is_short(const char *entry, size_t name_length)
 {
 	return name_length == 4 && strncmp(entry, "MUT", 3) == 0;
 }
 
-START_TEST(what_is_chosen_is_unset_and_nothing_else)
+TEST(what_is_chosen_is_unset_and_nothing_else)
 {
 	setenv("MUT1", "MUT2=x", 1);
 	setenv("MUT2", "", 1);
@@ -76,9 +73,8 @@ START_TEST(what_is_chosen_is_unset_and_nothing_else)
 	ck_assert_ptr_null(getenv("MUT2"));
 	ck_assert_str_eq(getenv("MUT34"), "y");
 }
-END_TEST
 
-START_TEST(what_a_launcher_sets_for_a_job_is_told_from_what_users_set)
+TEST(what_a_launcher_sets_for_a_job_is_told_from_what_users_set)
 {
 	static const char *const of_job[] = { "SLURM_JOB_ID=1", "PMI_RANK=0", "PMIX_NAMESPACE=slurm.pmix.1.0" };
 	static const char *const of_user[] = { "OMPI_MCA_btl=self", "MYSLURM_=1", "PMIX=1", "PMI=1", "SLURM=1",
@@ -88,22 +84,5 @@ START_TEST(what_a_launcher_sets_for_a_job_is_told_from_what_users_set)
 	for (size_t i = 0; i < sizeof of_user / sizeof *of_user; i++)
 		ck_assert(!muster_env_is_of_job(of_user[i], strcspn(of_user[i], "=")));
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util_env");
-	TCase *tcase = tcase_create("env");
-	tcase_add_loop_test(
-		tcase, a_variable_is_in_the_manual_page_when_it_is_public_and_only_then, 0, MUSTER_ENV_COUNT);
-	tcase_add_test(tcase, the_manual_page_has_no_variable_that_is_not_read);
-	tcase_add_test(tcase, a_variable_is_set_unless_the_users_value_is_kept);
-	tcase_add_test(tcase, what_is_chosen_is_unset_and_nothing_else);
-	tcase_add_test(tcase, what_a_launcher_sets_for_a_job_is_told_from_what_users_set);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

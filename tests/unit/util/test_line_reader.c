@@ -1,7 +1,7 @@
 /* test_line_reader.c - lines of a pipe and of a file, whole, cut or too long */
 #include "util/line_reader.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void expect_end(void)
 	writer = dup(0);
 }
 
-START_TEST(lines_come_one_by_one)
+TEST(lines_come_one_by_one)
 {
 	say("one\n\n\ntwo\nthr");
 	expect("one");
@@ -73,9 +73,8 @@ START_TEST(lines_come_one_by_one)
 	expect_nothing_yet();
 	expect_end();
 }
-END_TEST
 
-START_TEST(the_end_may_cut_a_line)
+TEST(the_end_may_cut_a_line)
 {
 	say("one\ntw");
 	expect("one");
@@ -84,10 +83,9 @@ START_TEST(the_end_may_cut_a_line)
 	ck_assert(lines.cut);
 	writer = dup(0);
 }
-END_TEST
 
 /* Read in several pieces, and never kept whole. */
-START_TEST(a_line_that_is_too_long_is_left_out_and_counted)
+TEST(a_line_that_is_too_long_is_left_out_and_counted)
 {
 	static char large[60001];
 	memset(large, 'x', sizeof large - 1);
@@ -104,9 +102,8 @@ START_TEST(a_line_that_is_too_long_is_left_out_and_counted)
 	ck_assert_uint_eq(lines.too_long, 1);
 	expect_end();
 }
-END_TEST
 
-START_TEST(only_a_regular_file_is_opened)
+TEST(only_a_regular_file_is_opened)
 {
 	struct muster_line_reader file;
 	struct muster_error err;
@@ -138,21 +135,5 @@ START_TEST(only_a_regular_file_is_opened)
 	ck_assert_int_eq(before, after);
 	unlink(path);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util/line_reader");
-	TCase *tcase = tcase_create("lines");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, lines_come_one_by_one);
-	tcase_add_test(tcase, the_end_may_cut_a_line);
-	tcase_add_test(tcase, a_line_that_is_too_long_is_left_out_and_counted);
-	tcase_add_test(tcase, only_a_regular_file_is_opened);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -27,14 +27,13 @@ static void setup(void)
 	unsetenv("SLURMD_NODENAME");
 }
 
-START_TEST(a_line_of_text_has_no_fields)
+TEST(a_line_of_text_has_no_fields)
 {
 	muster_log(MUSTER_LOG_ERROR, &place, "text %d", 1);
 	ck_assert_str_eq(printed(), "muster: rank 3 node gpu-1: text 1\n");
 }
-END_TEST
 
-START_TEST(fields_with_a_value_stand_before_the_message)
+TEST(fields_with_a_value_stand_before_the_message)
 {
 	muster_log_as_json(true);
 	muster_log(MUSTER_LOG_ERROR, &place, "text");
@@ -45,9 +44,8 @@ START_TEST(fields_with_a_value_stand_before_the_message)
 		"\\\"h2d\\\"\\u000a\", \"value\": 11.25, \"simulated\": true, \"message\": \"text\"}\n");
 	muster_log_as_json(false);
 }
-END_TEST
 
-START_TEST(a_line_without_a_place_is_of_this_process)
+TEST(a_line_without_a_place_is_of_this_process)
 {
 	muster_log_as_json(true);
 	muster_log_who("gpu-2", 5);
@@ -60,14 +58,5 @@ START_TEST(a_line_without_a_place_is_of_this_process)
 	muster_log_who(NULL, -1);
 	muster_log_as_json(false);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("log");
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, a_line_of_text_has_no_fields);
-	tcase_add_test(tcase, fields_with_a_value_stand_before_the_message);
-	tcase_add_test(tcase, a_line_without_a_place_is_of_this_process);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup)

@@ -3,7 +3,7 @@
 #include "util/array.h"
 #include "util/sort.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-START_TEST(an_array_keeps_what_was_added_while_it_grows)
+TEST(an_array_keeps_what_was_added_while_it_grows)
 {
 	struct thing {
 		int a, b;
@@ -30,7 +30,6 @@ START_TEST(an_array_keeps_what_was_added_while_it_grows)
 	ck_assert_uint_eq(moves, 8); /* 8, 16, ..., 1024 */
 	free(things);
 }
-END_TEST
 
 static const struct {
 	double values[4];
@@ -44,7 +43,7 @@ static const struct {
 	{ { 1e308, 1.5e308 }, 2, 1.25e308 },
 };
 
-START_TEST(the_median_is_in_the_middle)
+TEST_EACH(the_median_is_in_the_middle, medians)
 {
 	double values[4];
 	memcpy(values, medians[_i].values, sizeof values);
@@ -52,9 +51,8 @@ START_TEST(the_median_is_in_the_middle)
 	for (size_t i = 1; i < medians[_i].count; i++)
 		ck_assert_double_le(values[i - 1], values[i]);
 }
-END_TEST
 
-START_TEST(a_percentile_is_one_of_the_values)
+TEST(a_percentile_is_one_of_the_values)
 {
 	double values[] = { 1, 2, 3, 4, 5 }, one[] = { 7 }, many[200];
 	for (size_t i = 0; i < 200; i++)
@@ -67,9 +65,8 @@ START_TEST(a_percentile_is_one_of_the_values)
 	ck_assert_double_eq(muster_percentile_of(many, 200, 0.99), 198);
 	ck_assert_double_eq(muster_percentile_of(many, 200, 0.5), 100);
 }
-END_TEST
 
-START_TEST(comparisons_order_numbers_and_texts)
+TEST(comparisons_order_numbers_and_texts)
 {
 	int numbers[] = { 5, -2000000000, 2000000000 };
 	const char *texts[] = { "mlx5_10", "b", "mlx5_2" };
@@ -84,9 +81,8 @@ START_TEST(comparisons_order_numbers_and_texts)
 	ck_assert_int_gt(muster_text_order("", NULL), 0);
 	ck_assert_int_lt(muster_text_order("a", "b"), 0);
 }
-END_TEST
 
-START_TEST(the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked_for)
+TEST(the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked_for)
 {
 	static const char *const files[] = { "b10.json", "b9.json", ".hidden.json", ".json", "b1.txt", "json" };
 	char folder[] = "/tmp/muster-names-XXXXXX";
@@ -113,21 +109,5 @@ START_TEST(the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_msg(strncmp(err.text, folder, strlen(folder)) == 0, "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util_sort");
-	TCase *tcase = tcase_create("sort");
-	tcase_add_test(tcase, an_array_keeps_what_was_added_while_it_grows);
-	tcase_add_loop_test(tcase, the_median_is_in_the_middle, 0, (int)(sizeof medians / sizeof *medians));
-	tcase_add_test(tcase, a_percentile_is_one_of_the_values);
-	tcase_add_test(tcase, comparisons_order_numbers_and_texts);
-	tcase_add_test(tcase, the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked_for);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

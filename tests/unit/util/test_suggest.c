@@ -1,7 +1,7 @@
 /* test_suggest.c - what somebody who mistyped a name may have meant */
 #include "util/suggest.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static const struct {
 		"\"H101\", \"NC40_H100_v5\" or \"ND96_H100_v5\"" },
 };
 
-START_TEST(the_nearest_names_are_offered)
+TEST_EACH(the_nearest_names_are_offered, cases)
 {
 	char out[256];
 	size_t count = 0;
@@ -43,9 +43,8 @@ START_TEST(the_nearest_names_are_offered)
 		muster_suggest(cases[_i].name, count, name_at, cases[_i].names, cases[_i].most, out, sizeof out),
 		cases[_i].found);
 }
-END_TEST
 
-START_TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
+TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
 {
 	char out[8], longer[200];
 	const char *names[] = { "abcdefgh", longer };
@@ -54,18 +53,5 @@ START_TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
 	ck_assert_str_eq(muster_suggest("abcdefgh", 2, name_at, names, 3, out, sizeof out), "\"abcdef");
 	ck_assert_str_eq(muster_suggest(longer, 2, name_at, names, 3, out, sizeof out), "");
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("util/suggest");
-	TCase *tcase = tcase_create("names");
-	tcase_add_loop_test(tcase, the_nearest_names_are_offered, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tcase, what_does_not_fit_is_cut_and_long_names_are_left_out);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+TEST_MAIN(.setup = NULL)

@@ -3,7 +3,7 @@
 #include "util/utf8.h"
 #include "muster/error.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static const struct {
 		0, 0, false },
 };
 
-START_TEST(a_character_has_its_bytes_and_its_code_point)
+TEST_EACH(a_character_has_its_bytes_and_its_code_point, characters)
 {
 	unsigned long point = 0;
 	size_t left = strlen(characters[_i].bytes);
@@ -50,7 +50,6 @@ START_TEST(a_character_has_its_bytes_and_its_code_point)
 	for (size_t less = 0; less < characters[_i].length; less++)
 		ck_assert_uint_eq(muster_utf8_next(characters[_i].bytes, less, &point), 0);
 }
-END_TEST
 
 static const struct {
 	const char *told, *shown;
@@ -66,7 +65,7 @@ static const struct {
 	{ "cut \xe2\x82", "cut ??" },
 };
 
-START_TEST(an_error_is_one_plain_line_whatever_is_put_into_it)
+TEST_EACH(an_error_is_one_plain_line_whatever_is_put_into_it, errors)
 {
 	struct muster_error err;
 	ck_assert_int_eq(muster_fail(&err, MUSTER_EIO, "%s", errors[_i].told), -1);
@@ -75,9 +74,8 @@ START_TEST(an_error_is_one_plain_line_whatever_is_put_into_it)
 	muster_wrap(&err, "%s", "x\x1b");
 	ck_assert_str_eq(err.text, "x?: inner");
 }
-END_TEST
 
-START_TEST(a_long_error_is_cut_between_characters)
+TEST(a_long_error_is_cut_between_characters)
 {
 	char text[MUSTER_ERROR_TEXT_MAX + 100];
 	for (size_t shift = 0; shift < 4; shift++) {
@@ -98,9 +96,8 @@ START_TEST(a_long_error_is_cut_between_characters)
 		}
 	}
 }
-END_TEST
 
-START_TEST(a_name_is_found_by_its_place_or_all_are_named)
+TEST(a_name_is_found_by_its_place_or_all_are_named)
 {
 	static const char *const names[] = { "hang", "error", "slow" };
 	struct muster_error err;
@@ -114,9 +111,8 @@ START_TEST(a_name_is_found_by_its_place_or_all_are_named)
 	ck_assert_int_eq(muster_parse_name("", names, 1, "--x", &err), -1);
 	ck_assert_str_eq(err.text, "--x: hang is needed, found \"\"");
 }
-END_TEST
 
-START_TEST(a_stream_into_memory_is_complete_when_it_is_closed)
+TEST(a_stream_into_memory_is_complete_when_it_is_closed)
 {
 	char *text;
 	size_t length;
@@ -127,9 +123,8 @@ START_TEST(a_stream_into_memory_is_complete_when_it_is_closed)
 	ck_assert_uint_eq(length, 9);
 	free(text);
 }
-END_TEST
 
-START_TEST(a_word_is_whole_in_a_list)
+TEST(a_word_is_whole_in_a_list)
 {
 	ck_assert(muster_text_has_word("g1 g10 g2", "g1"));
 	ck_assert(muster_text_has_word("g1 g10 g2", "g10"));
@@ -137,24 +132,5 @@ START_TEST(a_word_is_whole_in_a_list)
 	ck_assert(!muster_text_has_word("g10 ag1", "g1"));
 	ck_assert(!muster_text_has_word("", "g1"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("text");
-	tcase_add_loop_test(
-		tcase, a_character_has_its_bytes_and_its_code_point, 0, sizeof characters / sizeof *characters);
-	tcase_add_loop_test(
-		tcase, an_error_is_one_plain_line_whatever_is_put_into_it, 0, sizeof errors / sizeof *errors);
-	tcase_add_test(tcase, a_long_error_is_cut_between_characters);
-	tcase_add_test(tcase, a_name_is_found_by_its_place_or_all_are_named);
-	tcase_add_test(tcase, a_word_is_whole_in_a_list);
-	tcase_add_test(tcase, a_stream_into_memory_is_complete_when_it_is_closed);
-	Suite *suite = suite_create("text");
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed != 0;
-}
+TEST_MAIN(.setup = NULL)

@@ -23,13 +23,12 @@ static const struct {
 	{ "Nobody inspects the spammish repetition", UINT64_C(0xfbcea83c8a378bf1) },
 };
 
-START_TEST(values_are_those_of_xxhsum)
+TEST_EACH(values_are_those_of_xxhsum, known)
 {
 	ck_assert_uint_eq(hash_of(known[_i].text, strlen(known[_i].text)), known[_i].value);
 }
-END_TEST
 
-START_TEST(pieces_have_the_hash_of_the_whole)
+TEST(pieces_have_the_hash_of_the_whole)
 {
 	unsigned char data[200];
 	for (size_t i = 0; i < sizeof data; i++)
@@ -46,9 +45,8 @@ START_TEST(pieces_have_the_hash_of_the_whole)
 		}
 	}
 }
-END_TEST
 
-START_TEST(one_other_bit_is_another_hash)
+TEST(one_other_bit_is_another_hash)
 {
 	unsigned char data[100] = { 0 };
 	uint64_t before = hash_of(data, sizeof data);
@@ -58,13 +56,5 @@ START_TEST(one_other_bit_is_another_hash)
 		data[bit / 8] ^= (unsigned char)(1u << bit % 8);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("xxh64");
-	tcase_add_loop_test(tcase, values_are_those_of_xxhsum, 0, LENGTH(known));
-	tcase_add_test(tcase, pieces_have_the_hash_of_the_whole);
-	tcase_add_test(tcase, one_other_bit_is_another_hash);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

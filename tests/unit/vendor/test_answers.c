@@ -26,7 +26,7 @@ static const struct {
 	{ NVML_ERROR_UNKNOWN, MUSTER_EVENDOR, "nvmlCall: an error that NVML has no text for (999)" },
 };
 
-START_TEST(nvml_answers_are_told_apart)
+TEST_EACH(nvml_answers_are_told_apart, nvml_checks)
 {
 	const struct muster_nvml nvml = { .nvmlErrorString = nvml_text };
 	struct muster_error err = { 0 };
@@ -36,7 +36,6 @@ START_TEST(nvml_answers_are_told_apart)
 	ck_assert_int_eq((int)err.code, nvml_checks[_i].code);
 	ck_assert_str_eq(err.text, nvml_checks[_i].text);
 }
-END_TEST
 
 static const struct {
 	int number;
@@ -51,12 +50,11 @@ static const struct {
 	{ 30000, "3.0.0" },
 };
 
-START_TEST(nccl_versions_read_as_people_write_them)
+TEST_EACH(nccl_versions_read_as_people_write_them, versions)
 {
 	char text[32];
 	ck_assert_str_eq(muster_nccl_version_text(versions[_i].number, text, sizeof text), versions[_i].text);
 }
-END_TEST
 
 static const char *nccl_text(ncclResult_t result)
 {
@@ -68,7 +66,7 @@ static const char *nccl_last(ncclComm_t comm)
 	return comm ? "" : "Call to connect failed\n  Connection refused\n";
 }
 
-START_TEST(nccl_answers_carry_the_last_error_in_one_line)
+TEST(nccl_answers_carry_the_last_error_in_one_line)
 {
 	struct muster_nccl nccl = { .ncclGetErrorString = nccl_text, .ncclGetLastError = nccl_last };
 	ncclComm_t comm = (ncclComm_t)(void *)&nccl; /* any pointer: only passed on */
@@ -88,7 +86,6 @@ START_TEST(nccl_answers_carry_the_last_error_in_one_line)
 	ck_assert_str_eq(err.text, "ncclCall: an error without a text in NCCL (6)");
 	ck_assert_int_eq(err.code, MUSTER_EREMOTE); /* where it began is another process */
 }
-END_TEST
 
 /* Both ways to ask for a port; each fails the test when attr was not zeroed before. */
 static const char *asked;
@@ -122,7 +119,7 @@ static const struct {
 	{ false, true, true, "compat" },
 };
 
-START_TEST(a_port_is_asked_for_all_its_fields_where_the_context_can)
+TEST_EACH(a_port_is_asked_for_all_its_fields_where_the_context_can, ports)
 {
 	const struct muster_verbs verbs = { .query_port_compat = compat_query };
 	struct verbs_context context = { 0 };
@@ -136,14 +133,5 @@ START_TEST(a_port_is_asked_for_all_its_fields_where_the_context_can)
 		ck_assert_str_eq(asked, ports[_i].asked);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("vendor");
-	tcase_add_loop_test(tcase, nvml_answers_are_told_apart, 0, LENGTH(nvml_checks));
-	tcase_add_loop_test(tcase, nccl_versions_read_as_people_write_them, 0, LENGTH(versions));
-	tcase_add_test(tcase, nccl_answers_carry_the_last_error_in_one_line);
-	tcase_add_loop_test(tcase, a_port_is_asked_for_all_its_fields_where_the_context_can, 0, LENGTH(ports));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -71,24 +71,22 @@ static const struct {
 	{ CUDA_ERROR_UNKNOWN, MUSTER_EVENDOR, "cuCall: error 999, without a name in this driver" },
 };
 
-START_TEST(a_failed_call_is_told_with_its_name_number_and_text)
+TEST_EACH(a_failed_call_is_told_with_its_name_number_and_text, checks)
 {
 	struct muster_error err = { 0 };
 	ck_assert_int_eq(muster_cuda_check(&driver, checks[_i].result, &err, "cuCall"), -1);
 	ck_assert_int_eq((int)err.code, checks[_i].code);
 	ck_assert_str_eq(err.text, checks[_i].text);
 }
-END_TEST
 
-START_TEST(success_leaves_the_error_alone)
+TEST(success_leaves_the_error_alone)
 {
 	struct muster_error err = { .text = "as before" };
 	ck_assert_int_eq(muster_cuda_check(&driver, CUDA_SUCCESS, &err, "cuCall"), 0);
 	ck_assert_str_eq(err.text, "as before");
 }
-END_TEST
 
-START_TEST(the_bus_id_is_as_sysfs_spells_it)
+TEST(the_bus_id_is_as_sysfs_spells_it)
 {
 	struct muster_error err = { 0 };
 	char text[32] = "untouched";
@@ -101,7 +99,6 @@ START_TEST(the_bus_id_is_as_sysfs_spells_it)
 	ck_assert_int_eq(muster_cuda_bus_id(&driver, 3, text, sizeof text, &err), -1);
 	ck_assert_str_eq(text, "0001:0a:00.0");
 }
-END_TEST
 
 static const struct {
 	const char *bytes, *text;
@@ -114,7 +111,7 @@ static const struct {
 		"GPU-ffffffff-ffff-ffff-ffff-ffffffffffff" },
 };
 
-START_TEST(the_uuid_is_as_nvml_spells_it)
+TEST_EACH(the_uuid_is_as_nvml_spells_it, uuids)
 {
 	struct muster_error err = { 0 };
 	char text[48];
@@ -123,9 +120,8 @@ START_TEST(the_uuid_is_as_nvml_spells_it)
 	ck_assert_str_eq(text, uuids[_i].text);
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 3, text, 41, &err), 0);
 }
-END_TEST
 
-START_TEST(a_uuid_is_never_cut)
+TEST(a_uuid_is_never_cut)
 {
 	struct muster_error err = { 0 };
 	char text[40] = "untouched";
@@ -135,9 +131,8 @@ START_TEST(a_uuid_is_never_cut)
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 4, text, sizeof text, &err), -1);
 	ck_assert_str_eq(err.text, "cuDeviceGetUuid_v2: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure");
 }
-END_TEST
 
-START_TEST(waiting_goes_on_until_the_stream_is_done)
+TEST(waiting_goes_on_until_the_stream_is_done)
 {
 	struct muster_error err = { 0 };
 	busy = 5;
@@ -145,9 +140,8 @@ START_TEST(waiting_goes_on_until_the_stream_is_done)
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 60000, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(busy, -1);
 }
-END_TEST
 
-START_TEST(waiting_ends_with_the_streams_error)
+TEST(waiting_ends_with_the_streams_error)
 {
 	struct muster_error err = { 0 };
 	busy = 2;
@@ -156,9 +150,8 @@ START_TEST(waiting_ends_with_the_streams_error)
 	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
 	ck_assert_str_eq(err.text, "cuStreamQuery: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure");
 }
-END_TEST
 
-START_TEST(waiting_ends_when_the_time_is_over)
+TEST(waiting_ends_when_the_time_is_over)
 {
 	struct muster_error err = { 0 };
 	busy = 1000000000;
@@ -166,28 +159,13 @@ START_TEST(waiting_ends_when_the_time_is_over)
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_str_eq(err.text, "the GPU's stream was still busy after 5 ms");
 }
-END_TEST
 
-START_TEST(a_stream_that_is_done_needs_no_time)
+TEST(a_stream_that_is_done_needs_no_time)
 {
 	struct muster_error err = { 0 };
 	busy = 0;
 	stream_answer = CUDA_SUCCESS;
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 0, &err) == 0, "%s", err.text);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("cuda");
-	tcase_add_loop_test(tcase, a_failed_call_is_told_with_its_name_number_and_text, 0, LENGTH(checks));
-	tcase_add_test(tcase, success_leaves_the_error_alone);
-	tcase_add_test(tcase, the_bus_id_is_as_sysfs_spells_it);
-	tcase_add_loop_test(tcase, the_uuid_is_as_nvml_spells_it, 0, LENGTH(uuids));
-	tcase_add_test(tcase, a_uuid_is_never_cut);
-	tcase_add_test(tcase, waiting_goes_on_until_the_stream_is_done);
-	tcase_add_test(tcase, waiting_ends_with_the_streams_error);
-	tcase_add_test(tcase, waiting_ends_when_the_time_is_over);
-	tcase_add_test(tcase, a_stream_that_is_done_needs_no_time);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

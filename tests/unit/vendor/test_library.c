@@ -9,7 +9,7 @@
 #include "vendor/nvml.h"
 #include "vendor/verbs.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void put_in_place(const char *file_name)
 	ck_assert_msg(dlopen(path, RTLD_NOW | RTLD_LOCAL) != NULL, "%s", dlerror());
 }
 
-START_TEST(a_missing_library_is_named_with_the_loaders_words_and_stays_missing)
+TEST(a_missing_library_is_named_with_the_loaders_words_and_stays_missing)
 {
 	struct muster_library library = { .title = "A thing", .soname = "libmuster-none.so.7", .oldest = "thing 2" };
 	struct muster_error err = { 0 }, again = { 0 };
@@ -49,9 +49,8 @@ START_TEST(a_missing_library_is_named_with_the_loaders_words_and_stays_missing)
 	ck_assert_str_eq(again.text, err.text);
 	ck_assert_int_eq(muster_library_open(&library, NULL), -1);
 }
-END_TEST
 
-START_TEST(a_missing_function_is_named_with_the_file_and_what_would_have_it)
+TEST(a_missing_function_is_named_with_the_file_and_what_would_have_it)
 {
 	char *path = real_path(FAKES "libcuda.so.1"), expected[8192];
 	struct muster_error err = { 0 }, again = { 0 };
@@ -68,9 +67,8 @@ START_TEST(a_missing_function_is_named_with_the_file_and_what_would_have_it)
 	ck_assert(!muster_cuda_library.standin);
 	free(path);
 }
-END_TEST
 
-START_TEST(a_function_in_another_symbol_version_does_not_count)
+TEST(a_function_in_another_symbol_version_does_not_count)
 {
 	char *path = real_path(FAKES "libibverbs.so.1"), expected[8192];
 	struct muster_error err = { 0 };
@@ -81,9 +79,8 @@ START_TEST(a_function_in_another_symbol_version_does_not_count)
 	ck_assert_str_eq(err.text, expected);
 	free(path);
 }
-END_TEST
 
-START_TEST(a_library_that_refuses_to_start_is_asked_once)
+TEST(a_library_that_refuses_to_start_is_asked_once)
 {
 	struct muster_error err = { 0 }, again = { 0 };
 	put_in_place("libnvidia-ml.so.1");
@@ -94,9 +91,8 @@ START_TEST(a_library_that_refuses_to_start_is_asked_once)
 	ck_assert_str_eq(again.text, err.text);
 	ck_assert_ptr_nonnull(muster_nvml_library.handle);
 }
-END_TEST
 
-START_TEST(a_function_that_nvml_lacks_answers_that_it_is_not_there)
+TEST(a_function_that_nvml_lacks_answers_that_it_is_not_there)
 {
 	nvmlGpuFabricInfo_t fabric;
 	nvmlGpuFabricInfoV_t newer;
@@ -115,9 +111,8 @@ START_TEST(a_function_that_nvml_lacks_answers_that_it_is_not_there)
 	ck_assert_int_eq(nvml->nvmlDeviceGetGridLicensableFeatures_v4(NULL, &licences), NVML_ERROR_FUNCTION_NOT_FOUND);
 	ck_assert_int_eq(nvml->nvmlDeviceGetIndex(NULL, &mhz), NVML_SUCCESS);
 }
-END_TEST
 
-START_TEST(an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mark)
+TEST(an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mark)
 {
 	char *path = real_path(FAKES "libnccl.so.2");
 	const struct muster_nccl *nccl;
@@ -134,9 +129,8 @@ START_TEST(an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mar
 	ck_assert(muster_library_any_standin());
 	free(path);
 }
-END_TEST
 
-START_TEST(the_packaged_libibverbs_has_every_function_in_its_version)
+TEST(the_packaged_libibverbs_has_every_function_in_its_version)
 {
 	const struct muster_verbs *verbs;
 	struct muster_error err = { 0 };
@@ -152,9 +146,8 @@ START_TEST(the_packaged_libibverbs_has_every_function_in_its_version)
 		verbs->free_device_list(list);
 	}
 }
-END_TEST
 
-START_TEST(the_four_libraries_are_listed_in_order)
+TEST(the_four_libraries_are_listed_in_order)
 {
 	static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
@@ -162,26 +155,5 @@ START_TEST(the_four_libraries_are_listed_in_order)
 		ck_assert(!muster_libraries[i]->tried);
 	}
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("bind_library");
-	TCase *tcase = tcase_create("library");
-	SRunner *runner = srunner_create(suite);
-	int failed;
-	tcase_add_test(tcase, a_missing_library_is_named_with_the_loaders_words_and_stays_missing);
-	tcase_add_test(tcase, a_missing_function_is_named_with_the_file_and_what_would_have_it);
-	tcase_add_test(tcase, a_function_in_another_symbol_version_does_not_count);
-	tcase_add_test(tcase, a_library_that_refuses_to_start_is_asked_once);
-	tcase_add_test(tcase, a_function_that_nvml_lacks_answers_that_it_is_not_there);
-	tcase_add_test(tcase, an_optional_function_may_be_missing_and_a_standin_is_known_by_its_mark);
-	tcase_add_test(tcase, the_packaged_libibverbs_has_every_function_in_its_version);
-	tcase_add_test(tcase, the_four_libraries_are_listed_in_order);
-	suite_add_tcase(suite, tcase);
-	srunner_set_fork_status(runner, CK_FORK); /* each test opens libraries of its own, whatever CK_FORK says */
-	srunner_run_all(runner, CK_NORMAL);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+TEST_MAIN(.setup = NULL)

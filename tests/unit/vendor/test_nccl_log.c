@@ -129,7 +129,7 @@ static const struct {
 		"unknown", "unknown" },
 };
 
-START_TEST(a_log_names_the_way_between_two_ranks)
+TEST_EACH(a_log_names_the_way_between_two_ranks, ways)
 {
 	struct muster_nccl_way way;
 	char text[1024];
@@ -140,9 +140,8 @@ START_TEST(a_log_names_the_way_between_two_ranks)
 	muster_nccl_log_parse_way(text, strlen(text), strlen(ways[_i].before), 12, 3, &way);
 	ck_assert_str_eq(way.nic, ways[_i].nic);
 }
-END_TEST
 
-START_TEST(a_log_names_transports_devices_and_gdr)
+TEST_EACH(a_log_names_transports_devices_and_gdr, parse_cases)
 {
 	const struct parse_case *it = &parse_cases[_i];
 	struct muster_nccl_log log;
@@ -156,9 +155,8 @@ START_TEST(a_log_names_transports_devices_and_gdr)
 	ck_assert_uint_eq(log.network_channels, it->network);
 	ck_assert_uint_eq(log.gdr_channels, it->gdr);
 }
-END_TEST
 
-START_TEST(every_cut_of_a_log_is_read_without_harm)
+TEST(every_cut_of_a_log_is_read_without_harm)
 {
 	for (size_t i = 0; i < sizeof parse_cases / sizeof *parse_cases; i++) {
 		size_t length = strlen(parse_cases[i].log);
@@ -172,9 +170,8 @@ START_TEST(every_cut_of_a_log_is_read_without_harm)
 		}
 	}
 }
-END_TEST
 
-START_TEST(noise_is_read_without_harm)
+TEST(noise_is_read_without_harm)
 {
 	static const char *const pieces[] = { AT, "Channel ", "CollNet ", " via ", "NET/", " : Using ", "[0]", "[", "]",
 		"P2P/", "SHM/", "COLLNET/", "/GDRDMA", "\n", "\r\n", " nvls channels", "9", "x", "{", "\377", WARN,
@@ -202,9 +199,8 @@ START_TEST(noise_is_read_without_harm)
 			ck_assert(*at >= ' ' && *at < 127);
 	}
 }
-END_TEST
 
-START_TEST(many_devices_are_cut_at_a_whole_name)
+TEST(many_devices_are_cut_at_a_whole_name)
 {
 	char text[8192] = AT "NET/IB : Using ";
 	for (int i = 0; i < 300; i++) {
@@ -217,7 +213,6 @@ START_TEST(many_devices_are_cut_at_a_whole_name)
 	ck_assert_ptr_nonnull(last);
 	ck_assert_uint_eq(strlen(last), strlen(" mlx5_100:1"));
 }
-END_TEST
 
 static const struct {
 	const char *log;
@@ -242,13 +237,12 @@ static const struct {
 	{ WARN "caf\303\251\001\n", 64, "caf???" },
 };
 
-START_TEST(the_tail_is_one_printable_line_that_fits)
+TEST_EACH(the_tail_is_one_printable_line_that_fits, tail_cases)
 {
 	char out[64];
 	muster_nccl_log_tail(tail_cases[_i].log, strlen(tail_cases[_i].log), out, tail_cases[_i].size);
 	ck_assert_str_eq(out, tail_cases[_i].tail);
 }
-END_TEST
 
 static void clear_environment(void)
 {
@@ -276,7 +270,7 @@ static void read_back(const char *expected)
 	ck_assert_uint_eq(length, strlen(expected));
 }
 
-START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
+TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 {
 	struct muster_error err;
 	clear_environment();
@@ -289,10 +283,9 @@ START_TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	read_back(AT "hello\n");
 }
-END_TEST
 
 /* Had the second call read all of the log, it would have seen the change at its beginning. */
-START_TEST(what_was_read_is_not_read_again)
+TEST(what_was_read_is_not_read_again)
 {
 	struct muster_error err;
 	clear_environment();
@@ -308,9 +301,8 @@ START_TEST(what_was_read_is_not_read_again)
 	read_back(AT "hello\nhalf of a line\n");
 	read_back(AT "hello\nhalf of a line\n");
 }
-END_TEST
 
-START_TEST(a_log_that_begins_anew_is_read_anew)
+TEST(a_log_that_begins_anew_is_read_anew)
 {
 	struct muster_error err;
 	clear_environment();
@@ -320,9 +312,8 @@ START_TEST(a_log_that_begins_anew_is_read_anew)
 	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "bye\n");
 	read_back(AT "bye\n");
 }
-END_TEST
 
-START_TEST(of_a_log_without_end_the_first_16_mib_are_read)
+TEST(of_a_log_without_end_the_first_16_mib_are_read)
 {
 	enum { MIB = 1 << 20 };
 	struct muster_error err;
@@ -346,9 +337,8 @@ START_TEST(of_a_log_without_end_the_first_16_mib_are_read)
 	ck_assert_uint_eq(length, 16 * MIB);
 	free(block);
 }
-END_TEST
 
-START_TEST(the_users_own_debug_file_is_kept_and_read)
+TEST(the_users_own_debug_file_is_kept_and_read)
 {
 	struct muster_error err;
 	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[128];
@@ -370,10 +360,9 @@ START_TEST(the_users_own_debug_file_is_kept_and_read)
 	unlink(path);
 	rmdir(pattern);
 }
-END_TEST
 
 /* NCCL puts in the host's name up to its first dot; of another letter, and of a sign at the end, it makes nothing. */
-START_TEST(the_hosts_name_in_the_file_name_is_the_short_one)
+TEST(the_hosts_name_in_the_file_name_is_the_short_one)
 {
 	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[512], host[256] = "";
 	struct muster_error err;
@@ -389,13 +378,12 @@ START_TEST(the_hosts_name_in_the_file_name_is_the_short_one)
 	unlink(path);
 	rmdir(pattern);
 }
-END_TEST
 
 static const struct {
 	const char *user, *effective;
 } levels[] = { { "WARN", "INFO" }, { "VERSION", "INFO" }, { "info", "info" }, { "TRACE", "TRACE" } };
 
-START_TEST(the_debug_level_is_raised_and_never_lowered)
+TEST_EACH(the_debug_level_is_raised_and_never_lowered, levels)
 {
 	struct muster_error err;
 	clear_environment();
@@ -403,9 +391,8 @@ START_TEST(the_debug_level_is_raised_and_never_lowered)
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	ck_assert_str_eq(getenv("NCCL_DEBUG"), levels[_i].effective);
 }
-END_TEST
 
-START_TEST(a_log_may_be_the_first_file_that_is_open)
+TEST(a_log_may_be_the_first_file_that_is_open)
 {
 	struct muster_error err;
 	clear_environment();
@@ -415,10 +402,9 @@ START_TEST(a_log_may_be_the_first_file_that_is_open)
 	write_as_nccl(getenv("NCCL_DEBUG_FILE"), AT "hello\n");
 	read_back(AT "hello\n");
 }
-END_TEST
 
 /* Each test is a process of its own: the log starts once. */
-START_TEST(a_users_parts_are_kept_and_init_is_one_of_them)
+TEST_LOOP(a_users_parts_are_kept_and_init_is_one_of_them, 0, 11)
 {
 	static const struct {
 		const char *users, *parts;
@@ -441,25 +427,5 @@ START_TEST(a_users_parts_are_kept_and_init_is_one_of_them)
 	ck_assert_int_eq(muster_nccl_log_start(&err), 0);
 	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), lists[_i].parts);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nccl_log");
-	tcase_add_loop_test(tests, a_log_names_the_way_between_two_ranks, 0, LENGTH(ways));
-	tcase_add_loop_test(tests, a_log_names_transports_devices_and_gdr, 0, LENGTH(parse_cases));
-	tcase_add_test(tests, every_cut_of_a_log_is_read_without_harm);
-	tcase_add_test(tests, noise_is_read_without_harm);
-	tcase_add_test(tests, many_devices_are_cut_at_a_whole_name);
-	tcase_add_loop_test(tests, the_tail_is_one_printable_line_that_fits, 0, LENGTH(tail_cases));
-	tcase_add_test(tests, what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs);
-	tcase_add_test(tests, what_was_read_is_not_read_again);
-	tcase_add_test(tests, a_log_that_begins_anew_is_read_anew);
-	tcase_add_test(tests, of_a_log_without_end_the_first_16_mib_are_read);
-	tcase_add_test(tests, the_users_own_debug_file_is_kept_and_read);
-	tcase_add_test(tests, the_hosts_name_in_the_file_name_is_the_short_one);
-	tcase_add_loop_test(tests, the_debug_level_is_raised_and_never_lowered, 0, LENGTH(levels));
-	tcase_add_loop_test(tests, a_users_parts_are_kept_and_init_is_one_of_them, 0, 11);
-	tcase_add_test(tests, a_log_may_be_the_first_file_that_is_open);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

@@ -89,7 +89,7 @@ static void join(const struct muster_nccl_setup *setup, char *text, size_t size)
 			setup->algorithms[i].bytes, setup->algorithms[i].name);
 }
 
-START_TEST(a_log_names_plugin_nvls_and_algorithms)
+TEST_EACH(a_log_names_plugin_nvls_and_algorithms, logs)
 {
 	struct muster_nccl_setup setup;
 	char text[1024];
@@ -101,9 +101,8 @@ START_TEST(a_log_names_plugin_nvls_and_algorithms)
 	ck_assert_int_eq(setup.nvls_channels, logs[_i].nvls);
 	ck_assert_str_eq(text, logs[_i].algorithms);
 }
-END_TEST
 
-START_TEST(every_cut_of_a_log_is_read_without_harm)
+TEST_EACH(every_cut_of_a_log_is_read_without_harm, logs)
 {
 	for (size_t cut = 0, length = strlen(logs[_i].log); cut <= length; cut++) {
 		struct muster_nccl_setup setup;
@@ -114,9 +113,8 @@ START_TEST(every_cut_of_a_log_is_read_without_harm)
 		free(exact);
 	}
 }
-END_TEST
 
-START_TEST(of_many_sizes_the_first_are_kept)
+TEST(of_many_sizes_the_first_are_kept)
 {
 	char text[64 * 100] = "";
 	struct muster_nccl_setup setup;
@@ -129,13 +127,5 @@ START_TEST(of_many_sizes_the_first_are_kept)
 	ck_assert_uint_eq(setup.algorithms[0].bytes, 1);
 	ck_assert_uint_eq(setup.algorithms[MUSTER_NCCL_ALGORITHMS - 1].bytes, MUSTER_NCCL_ALGORITHMS);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tests = tcase_create("nccl_setup");
-	tcase_add_loop_test(tests, a_log_names_plugin_nvls_and_algorithms, 0, LENGTH(logs));
-	tcase_add_loop_test(tests, every_cut_of_a_log_is_read_without_harm, 0, LENGTH(logs));
-	tcase_add_test(tests, of_many_sizes_the_first_are_kept);
-	return check_main(tests);
-}
+TEST_MAIN(.setup = NULL)

@@ -28,7 +28,7 @@ static int parse(const char *text, size_t length, struct muster_error *err)
 	return result;
 }
 
-START_TEST(a_file_places_gpus_and_cpus)
+TEST(a_file_places_gpus_and_cpus)
 {
 	static const struct {
 		const char *bus_id;
@@ -47,7 +47,6 @@ START_TEST(a_file_places_gpus_and_cpus)
 		ck_assert_int_eq(topo.gpus[i].numa_node, gpus[i].numa_node);
 	}
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -65,7 +64,7 @@ static const struct {
 	{ "<system><cpu numaid=\"3\"/>" GPU("0001:00:00.0") "</system>", 3, 1, -1 },
 };
 
-START_TEST(a_gpu_has_the_node_of_the_cpu_around_it)
+TEST_EACH(a_gpu_has_the_node_of_the_cpu_around_it, places)
 {
 	struct muster_error err = { 0 };
 	int result = parse(places[_i].text, strlen(places[_i].text), &err);
@@ -81,9 +80,8 @@ START_TEST(a_gpu_has_the_node_of_the_cpu_around_it)
 		ck_assert_int_eq(topo.gpus[0].numa_node, places[_i].gpu_node);
 	}
 }
-END_TEST
 
-START_TEST(a_file_cut_off_anywhere_is_an_error)
+TEST(a_file_cut_off_anywhere_is_an_error)
 {
 	struct muster_error err;
 	size_t end = strlen(WHOLE) - 1; /* the last newline may be missing */
@@ -92,7 +90,6 @@ START_TEST(a_file_cut_off_anywhere_is_an_error)
 		ck_assert_msg(parse(WHOLE, length, &err) == -1, "%zu bytes are enough", length);
 	ck_assert_uint_eq(topo.gpu_count, 4711);
 }
-END_TEST
 
 static const struct {
 	const char *text, *why; /* why: a part of the error */
@@ -113,7 +110,7 @@ static const struct {
 	{ "<system \xff=\"1\"/>", "line 1: not well-formed" },
 };
 
-START_TEST(what_is_no_topology_is_said_with_its_line)
+TEST_EACH(what_is_no_topology_is_said_with_its_line, wrong)
 {
 	struct muster_error err;
 	ck_assert_int_eq(parse(wrong[_i].text, strlen(wrong[_i].text), &err), -1);
@@ -121,7 +118,6 @@ START_TEST(what_is_no_topology_is_said_with_its_line)
 	ck_assert_msg(strstr(err.text, wrong[_i].why) != NULL, "%s", err.text);
 	ck_assert_int_eq(muster_nccl_topo_parse(wrong[_i].text, strlen(wrong[_i].text), &topo, NULL), -1);
 }
-END_TEST
 
 /* <system>, so many times `more`, and an end tag for each. */
 static int parse_many(int count, const char *more, const char *end, struct muster_error *err)
@@ -152,7 +148,7 @@ static const struct {
 	{ "<a/>", "", (MUSTER_NCCL_TOPO_BYTES_MAX - (int)sizeof "<system></system>" + 1) / 4, "bytes, at most" },
 };
 
-START_TEST(everything_has_a_limit)
+TEST_EACH(everything_has_a_limit, limits)
 {
 	struct muster_error err;
 	ck_assert_msg(parse_many(limits[_i].most, limits[_i].more, limits[_i].end, &err) == 0, "%s", err.text);
@@ -160,17 +156,13 @@ START_TEST(everything_has_a_limit)
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, limits[_i].why) != NULL, "%s", err.text);
 }
-END_TEST
 
-int main(void)
+static void begin(int argc, char **argv)
 {
+	(void)argc;
+	(void)argv;
 	if (!WITH_EXPAT)
-		return 77; /* ctest: skipped */
-	TCase *tcase = tcase_create("nccl_topo");
-	tcase_add_test(tcase, a_file_places_gpus_and_cpus);
-	tcase_add_loop_test(tcase, a_gpu_has_the_node_of_the_cpu_around_it, 0, LENGTH(places));
-	tcase_add_test(tcase, a_file_cut_off_anywhere_is_an_error);
-	tcase_add_loop_test(tcase, what_is_no_topology_is_said_with_its_line, 0, LENGTH(wrong));
-	tcase_add_loop_test(tcase, everything_has_a_limit, 0, LENGTH(limits));
-	return check_main(tcase);
+		exit(77); /* ctest: skipped */
 }
+
+TEST_MAIN(.begin = begin)

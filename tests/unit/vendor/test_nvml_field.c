@@ -45,7 +45,7 @@ static const struct {
 	{ NVML_VALUE_TYPE_SIGNED_LONG_LONG, { .sllVal = -8 }, -8 },
 };
 
-START_TEST(a_value_is_read_as_its_type_says)
+TEST_EACH(a_value_is_read_as_its_type_says, types)
 {
 	struct muster_error err = { 0 };
 	double number = -1;
@@ -55,9 +55,8 @@ START_TEST(a_value_is_read_as_its_type_says)
 	ck_assert_uint_eq(asked_field, 91);
 	ck_assert_uint_eq(asked_scope, 3);
 }
-END_TEST
 
-START_TEST(a_type_of_a_later_driver_is_no_number)
+TEST(a_type_of_a_later_driver_is_no_number)
 {
 	struct muster_error err;
 	double number = -1;
@@ -67,9 +66,8 @@ START_TEST(a_type_of_a_later_driver_is_no_number)
 	ck_assert_str_eq(err.text, "NVML_FI_TEST: a value of unknown type 5");
 	ck_assert_double_eq(number, -1);
 }
-END_TEST
 
-START_TEST(a_field_that_is_refused_is_told_from_a_call_that_is)
+TEST(a_field_that_is_refused_is_told_from_a_call_that_is)
 {
 	struct muster_error err;
 	double number = -1;
@@ -83,13 +81,5 @@ START_TEST(a_field_that_is_refused_is_told_from_a_call_that_is)
 	ck_assert_msg(strncmp(err.text, "nvmlDeviceGetFieldValues: ", 26) == 0, "%s", err.text);
 	ck_assert_double_eq(number, -1);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("types");
-	tcase_add_loop_test(tcase, a_value_is_read_as_its_type_says, 0, LENGTH(types));
-	tcase_add_test(tcase, a_type_of_a_later_driver_is_no_number);
-	tcase_add_test(tcase, a_field_that_is_refused_is_told_from_a_call_that_is);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -51,7 +51,7 @@ static const struct {
 	{ 7, "" },
 };
 
-START_TEST(a_lost_gpu_does_not_hide_the_others)
+TEST_EACH(a_lost_gpu_does_not_hide_the_others, rows)
 {
 	struct muster_nvml_gpus gpus;
 	struct muster_error err;
@@ -70,9 +70,8 @@ START_TEST(a_lost_gpu_does_not_hide_the_others)
 	free(text);
 	muster_nvml_gpus_done(&gpus);
 }
-END_TEST
 
-START_TEST(without_a_count_there_is_no_list)
+TEST(without_a_count_there_is_no_list)
 {
 	struct muster_nvml_gpus gpus;
 	struct muster_error err;
@@ -83,13 +82,5 @@ START_TEST(without_a_count_there_is_no_list)
 	ck_assert_int_eq(muster_nvml_gpus_list(&gpus, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("nvml_gpus");
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_loop_test(tcase, a_lost_gpu_does_not_hide_the_others, 0, LENGTH(rows));
-	tcase_add_test(tcase, without_a_count_there_is_no_list);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup)

@@ -108,7 +108,7 @@ static void teardown(void)
 	fake_free(context);
 }
 
-START_TEST(memory_on_the_gpus_node_is_zeroed_and_given_back_once)
+TEST(memory_on_the_gpus_node_is_zeroed_and_given_back_once)
 {
 	struct muster_pinned pinned;
 	struct muster_error err = { 0 };
@@ -127,9 +127,8 @@ START_TEST(memory_on_the_gpus_node_is_zeroed_and_given_back_once)
 	muster_pinned_free(&cuda, &pinned);
 	ck_assert_int_eq(unregistered, 1);
 }
-END_TEST
 
-START_TEST(memory_of_a_gpu_without_a_place_is_given_with_the_reason)
+TEST(memory_of_a_gpu_without_a_place_is_given_with_the_reason)
 {
 	struct muster_pinned pinned;
 	struct muster_error err = { 0 };
@@ -141,9 +140,8 @@ START_TEST(memory_of_a_gpu_without_a_place_is_given_with_the_reason)
 	muster_pinned_free(&cuda, &pinned);
 	ck_assert_int_eq(unregistered, 1);
 }
-END_TEST
 
-START_TEST(memory_that_the_driver_refuses_is_not_kept)
+TEST(memory_that_the_driver_refuses_is_not_kept)
 {
 	struct muster_pinned pinned = { .numa_node = 7 };
 	struct muster_error err = { 0 };
@@ -155,7 +153,6 @@ START_TEST(memory_that_the_driver_refuses_is_not_kept)
 	ck_assert_ptr_eq(freed, bound);
 	ck_assert_int_eq(pinned.numa_node, 7); /* what is given is written on success alone */
 }
-END_TEST
 
 static const struct {
 	int error;
@@ -165,7 +162,7 @@ static const struct {
 	{ ENOSYS, "memory cannot be bound to NUMA node 0: Function not implemented" },
 };
 
-START_TEST(memory_that_cannot_be_bound_is_given_with_the_reason)
+TEST_EACH(memory_that_cannot_be_bound_is_given_with_the_reason, refusals)
 {
 	struct muster_pinned pinned;
 	struct muster_error err = { 0 };
@@ -178,9 +175,8 @@ START_TEST(memory_that_cannot_be_bound_is_given_with_the_reason)
 	ck_assert_ptr_null(freed);
 	ck_assert_int_eq(unregistered, 1);
 }
-END_TEST
 
-START_TEST(more_memory_than_there_is_is_an_error_with_its_size)
+TEST(more_memory_than_there_is_is_an_error_with_its_size)
 {
 	struct muster_pinned pinned = { .numa_node = 7 };
 	struct muster_error err = { 0 };
@@ -191,16 +187,5 @@ START_TEST(more_memory_than_there_is_is_an_error_with_its_size)
 	ck_assert_int_eq(pinned.numa_node, 7);
 	ck_assert_ptr_null(pinned.data);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("pinned");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, memory_on_the_gpus_node_is_zeroed_and_given_back_once);
-	tcase_add_test(tcase, memory_of_a_gpu_without_a_place_is_given_with_the_reason);
-	tcase_add_test(tcase, memory_that_the_driver_refuses_is_not_kept);
-	tcase_add_loop_test(tcase, memory_that_cannot_be_bound_is_given_with_the_reason, 0, LENGTH(refusals));
-	tcase_add_test(tcase, more_memory_than_there_is_is_an_error_with_its_size);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)

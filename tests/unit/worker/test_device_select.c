@@ -23,7 +23,7 @@ static nvmlReturn_t whole_uuid(nvmlDevice_t device, char *uuid, unsigned int len
 	return script.uuid_result;
 }
 
-START_TEST(the_uuid_says_whether_it_is_an_instance)
+TEST_LOOP(the_uuid_says_whether_it_is_an_instance, 0, 5)
 {
 	static const struct {
 		unsigned int mode;
@@ -46,11 +46,5 @@ START_TEST(the_uuid_says_whether_it_is_an_instance)
 	mark_mig(&nvml, &gpu);
 	ck_assert_str_eq(gpu.uuid, cases[_i].uuid);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("device select");
-	tcase_add_loop_test(tcase, the_uuid_says_whether_it_is_an_instance, 0, 5);
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -56,7 +56,7 @@ static const struct {
 	{ "-1", 0, 0 },
 };
 
-START_TEST(a_list_hides_all_gpus_when_it_starts_with_none_or_names_one_twice)
+TEST_EACH(a_list_hides_all_gpus_when_it_starts_with_none_or_names_one_twice, cases)
 {
 	nvml_missing = false;
 	scripted_nvml = (struct muster_nvml){ .nvmlDeviceGetCount_v2 = count_gpus,
@@ -71,11 +71,5 @@ START_TEST(a_list_hides_all_gpus_when_it_starts_with_none_or_names_one_twice)
 	nvml_missing = true;
 	ck_assert_uint_eq(muster_gpus_hidden(), 0);
 }
-END_TEST
 
-int main(void)
-{
-	TCase *tcase = tcase_create("hidden_gpus");
-	tcase_add_loop_test(tcase, a_list_hides_all_gpus_when_it_starts_with_none_or_names_one_twice, 0, LENGTH(cases));
-	return check_main(tcase);
-}
+TEST_MAIN(.setup = NULL)

@@ -1,7 +1,7 @@
 /* test_main.c - a worker sees that its command is called off, however the words come in */
 #include "worker/main.c"
 
-#include <check.h>
+#include "check_main.h"
 
 static struct worker worker;
 static int commands; /* the supervisor's end */
@@ -44,7 +44,7 @@ static void expect_called_off(const char *why)
 
 #define ABORT "{\"do\": \"abort\", \"why\": \"rank 2's worker crashed\"}\n"
 
-START_TEST(it_may_come_later)
+TEST(it_may_come_later)
 {
 	say("{\"do\": \"ring\"}\n");
 	expect_command("{\"do\": \"ring\"}");
@@ -55,18 +55,16 @@ START_TEST(it_may_come_later)
 	say("{\"do\": \"next\"}\n");
 	expect_command("{\"do\": \"next\"}");
 }
-END_TEST
 
-START_TEST(it_may_come_with_the_command)
+TEST(it_may_come_with_the_command)
 {
 	say("{\"do\": \"ring\"}\n" ABORT "{\"do\": \"next\"}\n");
 	expect_command("{\"do\": \"ring\"}");
 	expect_called_off("cancelled: rank 2's worker crashed");
 	expect_command("{\"do\": \"next\"}");
 }
-END_TEST
 
-START_TEST(it_may_come_in_pieces)
+TEST(it_may_come_in_pieces)
 {
 	say("{\"do\": \"ring\"}\n{\"do\": \"ab");
 	expect_command("{\"do\": \"ring\"}");
@@ -76,9 +74,8 @@ START_TEST(it_may_come_in_pieces)
 	say("\n");
 	expect_called_off("cancelled: x");
 }
-END_TEST
 
-START_TEST(it_may_come_too_late)
+TEST(it_may_come_too_late)
 {
 	const char *text;
 	size_t length;
@@ -88,9 +85,8 @@ START_TEST(it_may_come_too_late)
 	ck_assert_int_eq(next_command(&worker, -1, &text, &length), 1);
 	ck_assert(!obey(&worker, text, length));
 }
-END_TEST
 
-START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
+TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
 {
 	say("{\"do\": \"ring\"}\n");
 	expect_command("{\"do\": \"ring\"}");
@@ -100,9 +96,8 @@ START_TEST(a_supervisor_that_is_gone_needs_nothing_any_more)
 	size_t length;
 	ck_assert_int_eq(next_command(&worker, -1, &text, &length), -1);
 }
-END_TEST
 
-START_TEST(a_command_longer_than_what_is_read_at_once_is_whole)
+TEST(a_command_longer_than_what_is_read_at_once_is_whole)
 {
 	static char text[60000];
 	const char *got;
@@ -113,23 +108,5 @@ START_TEST(a_command_longer_than_what_is_read_at_once_is_whole)
 	ck_assert_int_eq(next_command(&worker, -1, &got, &length), 1);
 	ck_assert_uint_eq(length, sizeof text - 2);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("run_worker_inbox");
-	TCase *tcase = tcase_create("inbox");
-	tcase_add_checked_fixture(tcase, start, NULL);
-	tcase_add_test(tcase, it_may_come_later);
-	tcase_add_test(tcase, it_may_come_with_the_command);
-	tcase_add_test(tcase, it_may_come_in_pieces);
-	tcase_add_test(tcase, it_may_come_too_late);
-	tcase_add_test(tcase, a_supervisor_that_is_gone_needs_nothing_any_more);
-	tcase_add_test(tcase, a_command_longer_than_what_is_read_at_once_is_whole);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = start)

@@ -3,7 +3,7 @@
 
 #include "json/object.h"
 
-#include <check.h>
+#include "check_main.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,7 @@ static int read_answer(const char *text, struct muster_worker_answer *ret)
 	return rc;
 }
 
-START_TEST(an_answer_is_read_as_it_was_written)
+TEST(an_answer_is_read_as_it_was_written)
 {
 	struct muster_ring_figure figures[] = { { 8388608, 231.25 }, { (uint64_t)1 << 40, 0.5 } };
 	const struct muster_worker_answer answer = {
@@ -75,10 +75,9 @@ START_TEST(an_answer_is_read_as_it_was_written)
 	ck_assert_uint_eq(back.figures[1].bytes, (uint64_t)1 << 40);
 	ck_assert_double_eq(back.figures[0].rate, 231.25);
 }
-END_TEST
 
 /* A supervisor keeps what an earlier answer said; a node without GPUs is an answer. */
-START_TEST(what_an_answer_does_not_have_stays)
+TEST(what_an_answer_does_not_have_stays)
 {
 	struct muster_worker_answer answer = { .code = "ok", .gpus = -1 }, back = { .gpu = "g", .gpus = 4 };
 	char *text = written(&answer);
@@ -93,7 +92,6 @@ START_TEST(what_an_answer_does_not_have_stays)
 	ck_assert_int_eq(back.gpus, 0);
 	free(text);
 }
-END_TEST
 
 static const char *const refused[] = {
 	"[]",
@@ -103,25 +101,10 @@ static const char *const refused[] = {
 	"{\"figures\": [{\"bytes\": 8}]}",
 };
 
-START_TEST(a_malformed_answer_is_refused)
+TEST_EACH(a_malformed_answer_is_refused, refused)
 {
 	struct muster_worker_answer back = { .gpus = -1 };
 	ck_assert_int_eq(read_answer(refused[_i], &back), -1);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("worker/protocol");
-	TCase *tcase = tcase_create("answer");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, an_answer_is_read_as_it_was_written);
-	tcase_add_test(tcase, what_an_answer_does_not_have_stays);
-	tcase_add_loop_test(tcase, a_malformed_answer_is_refused, 0, sizeof refused / sizeof *refused);
-	suite_add_tcase(suite, tcase);
-	SRunner *runner = srunner_create(suite);
-	srunner_run_all(runner, CK_ENV);
-	int failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? 1 : 0;
-}
+TEST_MAIN(.setup = setup, .teardown = teardown)
