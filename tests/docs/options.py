@@ -100,6 +100,12 @@ class Options(unittest.TestCase):
                         wrong.append(f"{page}:{number}: a command outside of a block ```sh")
         self.assertEqual(wrong, [])
 
+    def test_the_readme_has_both_commands_of_setup_and_ci_runs_the_tests_with_the_same_line(self):
+        blocks = [block.splitlines() for block in code(read("README.md"))]
+        self.assertEqual(["sh src/setup.sh run", "sh src/setup.sh test"],
+                         [line.strip() for block in blocks for line in block if line.startswith("sh src/setup.sh")])
+        self.assertIn("job sh src/setup.sh test", read(".ci/run").splitlines())
+
     def test_the_readme_has_at_most_120_lines_and_names_each_probe(self):
         self.assertLessEqual(len(read("README.md").splitlines()), 120)
         probes = set(re.findall(r"^\S+ +\S+ +\S+ +\S+ +([a-z_]+) ", subprocess.run(
