@@ -266,7 +266,7 @@ static void block_others(const struct muster_exchange_set *s, const struct repor
 	}
 }
 
-void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_parts *parts)
+void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_slow_parts *parts)
 {
 	struct report *reports = muster_calloc(parts->count + 1, sizeof *reports);
 	for (size_t i = 0; i < parts->count; i++)

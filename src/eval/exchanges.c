@@ -178,7 +178,7 @@ void muster_exchanges_judge(struct muster_eval *eval, const struct muster_metric
 	find_halves(&s);
 	find_pairs(&s);
 	for (int warnings = 0; warnings < 2; warnings++) {
-		struct muster_parts parts;
+		struct muster_slow_parts parts;
 		if (warnings)
 			keep_doubtful(&s);
 		muster_slow_pairs_name(s.pairs, s.pair_count, s.node_of, eval->rank_count, &parts);

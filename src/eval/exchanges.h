@@ -65,7 +65,7 @@ bool muster_exchange_note_worse(
 
 /* exchange_findings.c: a finding for each part of the set's pairs. The part decides what to do: the check's own advice
  * is for an exchange whose other rank is unknown. */
-void muster_exchanges_report(struct muster_exchange_set *set, const struct muster_parts *parts);
+void muster_exchanges_report(struct muster_exchange_set *set, const struct muster_slow_parts *parts);
 
 /* Findings about the whole job that are slow get an advice that leads to the slow part. After all checks. */
 void muster_exchanges_explain(struct muster_eval *eval);

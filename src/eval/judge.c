@@ -100,7 +100,7 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_operator *operator= check->operands[i].operator;
 		question.operand = &check->operands[i];
-		enum muster_answer answer = operator->judge ? operator->judge(&question) : MUSTER_ANSWER_GOOD;
+		enum muster_operator_answer answer = operator->judge ? operator->judge(&question) : MUSTER_ANSWER_GOOD;
 		if (answer == MUSTER_ANSWER_GOOD)
 			continue;
 		if (verdict.status != MUSTER_FAIL)

@@ -98,18 +98,18 @@ static double worse_by(const struct muster_question *q)
 	return muster_metric_worse(q->check->metric) == MUSTER_WORSE_ABOVE ? above : -above;
 }
 
-enum muster_answer muster_baseline_min_judge(const struct muster_question *q)
+enum muster_operator_answer muster_baseline_min_judge(const struct muster_question *q)
 {
 	return worse_by(q) > allowed(q->check, q->operand) ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
-enum muster_answer muster_baseline_warn_judge(const struct muster_question *q)
+enum muster_operator_answer muster_baseline_warn_judge(const struct muster_question *q)
 {
 	return worse_by(q) > allowed(q->check, q->operand) ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_GOOD;
 }
 
 /* Beside a share, max_mad is part of what the share allows. */
-enum muster_answer muster_baseline_mad_judge(const struct muster_question *q)
+enum muster_operator_answer muster_baseline_mad_judge(const struct muster_question *q)
 {
 	if (find(q->check, "min_of_baseline") || find(q->check, "warn_of_baseline"))
 		return MUSTER_ANSWER_GOOD;

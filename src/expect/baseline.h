@@ -14,9 +14,9 @@ extern const struct muster_object_type muster_baseline_type; /* struct muster_ba
 muster_field_read_fn muster_baseline_share_parse, muster_baseline_mad_parse, muster_baseline_warn_lint;
 int muster_baseline_beside(
 	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand);
-enum muster_answer muster_baseline_min_judge(const struct muster_question *q);
-enum muster_answer muster_baseline_warn_judge(const struct muster_question *q);
-enum muster_answer muster_baseline_mad_judge(const struct muster_question *q);
+enum muster_operator_answer muster_baseline_min_judge(const struct muster_question *q);
+enum muster_operator_answer muster_baseline_warn_judge(const struct muster_question *q);
+enum muster_operator_answer muster_baseline_mad_judge(const struct muster_question *q);
 const char *muster_baseline_stand(const struct muster_question *q);
 const char *muster_baseline_describe(const struct muster_question *q);
 

@@ -225,9 +225,9 @@ static double hours_of(const struct muster_operand *operand, const struct muster
 	return event && event->hours > 0 ? event->hours : operand->value.number;
 }
 
-enum muster_answer muster_no_event_judge(const struct muster_question *q)
+enum muster_operator_answer muster_no_event_judge(const struct muster_question *q)
 {
-	static const enum muster_answer answers[] = {
+	static const enum muster_operator_answer answers[] = {
 		[MUSTER_EVENT_NOTE] = MUSTER_ANSWER_GOOD,
 		[MUSTER_EVENT_WARN] = MUSTER_ANSWER_WARN,
 		[MUSTER_EVENT_FAIL] = MUSTER_ANSWER_BAD,

@@ -36,22 +36,22 @@ static double measured(const struct muster_question *q)
 	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
 }
 
-enum muster_answer muster_limit_min_judge(const struct muster_question *q)
+enum muster_operator_answer muster_limit_min_judge(const struct muster_question *q)
 {
 	return measured(q) < q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
-enum muster_answer muster_limit_max_judge(const struct muster_question *q)
+enum muster_operator_answer muster_limit_max_judge(const struct muster_question *q)
 {
 	return measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
-enum muster_answer muster_limit_warn_below_judge(const struct muster_question *q)
+enum muster_operator_answer muster_limit_warn_below_judge(const struct muster_question *q)
 {
 	return muster_limit_min_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
 }
 
-enum muster_answer muster_limit_warn_above_judge(const struct muster_question *q)
+enum muster_operator_answer muster_limit_warn_above_judge(const struct muster_question *q)
 {
 	return muster_limit_max_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
 }
@@ -195,7 +195,7 @@ int muster_median_max_parse(struct muster_json_reader *r, void *operand, const s
 }
 
 /* Of two values that differ it is unknown which one is wrong. */
-static enum muster_answer median_answer(const struct muster_question *q, bool refused)
+static enum muster_operator_answer median_answer(const struct muster_question *q, bool refused)
 {
 	if (q->median->why_none || !refused)
 		return MUSTER_ANSWER_GOOD;
@@ -208,12 +208,12 @@ static double compared(const struct muster_question *q)
 	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
 }
 
-enum muster_answer muster_median_min_judge(const struct muster_question *q)
+enum muster_operator_answer muster_median_min_judge(const struct muster_question *q)
 {
 	return median_answer(q, compared(q) < q->operand->value.number * q->median->value);
 }
 
-enum muster_answer muster_median_max_judge(const struct muster_question *q)
+enum muster_operator_answer muster_median_max_judge(const struct muster_question *q)
 {
 	double other = q->median->of_two ? q->median->lower : q->median->value;
 	return median_answer(q, compared(q) > q->operand->value.number * other);

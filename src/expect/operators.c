@@ -21,7 +21,7 @@
 
 #define PATTERN_BYTES_MAX 256 /* matching takes a time that grows with the pattern and the value */
 
-static enum muster_answer answer(bool good)
+static enum muster_operator_answer answer(bool good)
 {
 	return good ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_BAD;
 }
@@ -77,7 +77,7 @@ static bool is_value(const struct muster_question *q, struct muster_value expect
 	return muster_value_equal(q->sample->value, expected);
 }
 
-static enum muster_answer equals_judge(const struct muster_question *q)
+static enum muster_operator_answer equals_judge(const struct muster_question *q)
 {
 	return answer(is_value(q, q->operand->value));
 }
@@ -112,7 +112,7 @@ static int one_of_parse(struct muster_json_reader *r, void *into, const struct m
 }
 
 /* Texts may be patterns, and each also stands for itself. */
-static enum muster_answer one_of_judge(const struct muster_question *q)
+static enum muster_operator_answer one_of_judge(const struct muster_question *q)
 {
 	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
 	for (size_t i = 0; i < q->operand->list_count; i++) {
@@ -157,7 +157,7 @@ static int matches_parse(struct muster_json_reader *r, void *into, const struct 
 	return operand->regex ? 0 : muster_json_reader_fail(r, "\"%.80s\" is %s", operand->value.string, why);
 }
 
-static enum muster_answer matches_judge(const struct muster_question *q)
+static enum muster_operator_answer matches_judge(const struct muster_question *q)
 {
 	return answer(regexec(q->operand->regex, q->sample->value.string, 0, NULL, 0) == 0);
 }
@@ -180,7 +180,7 @@ static int min_version_parse(struct muster_json_reader *r, void *into, const str
 				 operand->value.string);
 }
 
-static enum muster_answer min_version_judge(const struct muster_question *q)
+static enum muster_operator_answer min_version_judge(const struct muster_question *q)
 {
 	return answer(muster_version_reaches(q->sample->value.string, q->operand->value.string));
 }
@@ -230,7 +230,7 @@ static const struct muster_listed *find_by_label(const struct muster_question *q
 	return NULL;
 }
 
-static enum muster_answer equals_by_judge(const struct muster_question *q)
+static enum muster_operator_answer equals_by_judge(const struct muster_question *q)
 {
 	const struct muster_listed *by = find_by_label(q);
 	return answer(by && is_value(q, by->value));

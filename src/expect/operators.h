@@ -25,7 +25,7 @@ enum muster_operator_kind {
 };
 
 /* What an operator says of a value. */
-enum muster_answer {
+enum muster_operator_answer {
 	MUSTER_ANSWER_GOOD = 0, /* as it should be */
 	MUSTER_ANSWER_WARN,     /* a warning, whatever the check's severity */
 	MUSTER_ANSWER_BAD,      /* what the check's severity says */
@@ -84,7 +84,7 @@ struct muster_operator {
 	 * matters. */
 	int (*lint)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: what to make of the value. Called for each sample: no allocation. */
-	enum muster_answer (*judge)(const struct muster_question *question);
+	enum muster_operator_answer (*judge)(const struct muster_question *question);
 	/* Optional: where a value stands that is not good, in words; the value itself, without its unit, is last. */
 	const char *(*stand)(const struct muster_question *question);
 	/* What is expected, in words; "" when another operator says it. Operators of one check that share this

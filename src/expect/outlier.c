@@ -64,7 +64,7 @@ static bool are_group(const struct muster_others *others, double share)
 	return (double)others->low > share * (double)others->count;
 }
 
-enum muster_answer muster_outlier_judge(const struct muster_question *q)
+enum muster_operator_answer muster_outlier_judge(const struct muster_question *q)
 {
 	const struct muster_others *others = q->others, *like = q->like;
 	size_t needed = q->check->at_least ? (size_t)q->check->at_least : MUSTER_OUTLIER_PEERS;

@@ -9,7 +9,7 @@
 
 /* {"z": 3.5, "share": 0.08} */
 muster_field_read_fn muster_outlier_parse;
-enum muster_answer muster_outlier_judge(const struct muster_question *q);
+enum muster_operator_answer muster_outlier_judge(const struct muster_question *q);
 const char *muster_outlier_stand(const struct muster_question *q);
 const char *muster_outlier_describe(const struct muster_question *q);
 

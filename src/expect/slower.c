@@ -45,7 +45,7 @@ static double allowed(const struct muster_operand *operand, const struct muster_
 	return fmax(share * others->median, operand->mad * others->deviation);
 }
 
-enum muster_answer muster_slower_judge(const struct muster_question *q)
+enum muster_operator_answer muster_slower_judge(const struct muster_question *q)
 {
 	const struct muster_others *others = q->others;
 	double value = q->sample->value.number;

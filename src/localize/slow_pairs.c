@@ -33,7 +33,7 @@ struct search {
 	size_t count;
 	const size_t *nodes;
 	size_t rank_count;
-	struct muster_parts *parts;
+	struct muster_slow_parts *parts;
 	struct view *views, *rails; /* of each rank: in the medium at hand, and through NICs */
 	struct fold *nics, *nodes_of_nics;
 	size_t *named_as; /* for each rank: 1 + its part */
@@ -286,9 +286,9 @@ static void name_left(struct search *s, bool network)
 }
 
 void muster_slow_pairs_name(
-	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_parts *ret)
+	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_slow_parts *ret)
 {
-	struct muster_parts parts = { 0 };
+	struct muster_slow_parts parts = { 0 };
 	struct search s = { .pairs = pairs, .count = count, .nodes = nodes, .rank_count = rank_count, .parts = &parts };
 	s.views = muster_calloc(rank_count + 1, sizeof *s.views);
 	s.rails = muster_calloc(rank_count + 1, sizeof *s.rails);

@@ -32,7 +32,7 @@ struct muster_part {
 	size_t ends[2];             /* ranks (GPU), numbers of NICs, or nodes */
 };
 
-struct muster_parts {
+struct muster_slow_parts {
 	struct muster_part *items; /* malloc'd; the caller frees */
 	size_t count, room;
 };
@@ -44,6 +44,6 @@ struct muster_parts {
  * not slow. The ranks that share a NIC become the NIC, all NICs of a node (two at least) become the node. What is left
  * are links; when that is more than half of all exchanges, no part is named. O(n log n). */
 void muster_slow_pairs_name(
-	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_parts *ret);
+	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_slow_parts *ret);
 
 #endif

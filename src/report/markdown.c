@@ -149,7 +149,7 @@ static void put_placement(FILE *out, const struct muster_report *report)
 	if (placement.count > 0)
 		fputs("\n| placed by Slurm | nodes |\n|---|---|\n", out);
 	for (size_t i = 0; i < placement.count && i < ROWS_MAX; i++) {
-		const struct muster_block *place = &placement.places[i];
+		const struct muster_node_block *place = &placement.places[i];
 		const char *const cells[] = { place->name ? place->name : "unknown", place->nodes };
 		put_row(out, cells, sizeof cells / sizeof *cells);
 	}

@@ -186,7 +186,7 @@ static void print_placement(const struct muster_text_page *page)
 	if (placement.count > 0)
 		fputs("\nplaced by Slurm\n", page->out);
 	for (size_t i = 0; i < placement.count && i < PLACES_MAX; i++) {
-		const struct muster_block *place = &placement.places[i];
+		const struct muster_node_block *place = &placement.places[i];
 		char *line = muster_asprintf("%s: %s", place->name ? place->name : "unknown", place->nodes);
 		fputs("  ", page->out);
 		muster_text_lines(page->out, line, 2, 4);

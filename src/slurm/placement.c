@@ -45,7 +45,7 @@ void muster_placement_make(const struct muster_run *run, struct muster_placement
 	for (size_t first = 0, end; ret->places && first < count; first = end) {
 		for (end = first; end < count && by_place(&all[first], &all[end]) == 0; end++)
 			names[end - first] = all[end].node;
-		ret->places[ret->count++] = (struct muster_block){
+		ret->places[ret->count++] = (struct muster_node_block){
 			.name = all[first].place,
 			.nodes = muster_hostlist_compress(names, end - first),
 		};

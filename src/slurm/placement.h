@@ -4,13 +4,13 @@
 
 #include "muster/run.h"
 
-struct muster_block {
+struct muster_node_block {
 	const char *name; /* "s0.s1", the run's; NULL: of these nodes it is not known */
 	char *nodes;      /* a host list */
 };
 
 struct muster_placement {
-	struct muster_block *places; /* by name, that without one last; none when no node's place is known */
+	struct muster_node_block *places; /* by name, that without one last; none when no node's place is known */
 	size_t count;
 };
 

@@ -99,7 +99,7 @@ static void apply(struct cluster *c, const char *fault)
 	}
 }
 
-static const char *named(struct cluster *c, struct muster_parts *parts)
+static const char *named(struct cluster *c, struct muster_slow_parts *parts)
 {
 	static const char *const kinds[] = { "gpu", "nic", "node", "all" };
 	static char text[2048];
@@ -205,7 +205,7 @@ static const struct {
 TEST_EACH(slow_exchanges_name_their_part, cases)
 {
 	static struct cluster c;
-	struct muster_parts parts;
+	struct muster_slow_parts parts;
 	char faults[256], *rest = faults;
 	c = (struct cluster){
 		.nodes = cases[_i].nodes, .gpus = cases[_i].gpus, .share = cases[_i].share, .rack = cases[_i].rack
@@ -233,7 +233,7 @@ TEST(one_fault_names_one_part)
 	static struct cluster c;
 	srand(14);
 	for (int round = 0; round < 3000; round++) {
-		struct muster_parts parts;
+		struct muster_slow_parts parts;
 		char fault[64], expected[64];
 		size_t share = 1 + (size_t)rand() % 2;
 		c = (struct cluster){

@@ -33,7 +33,7 @@ TEST_EACH(nodes_are_listed_by_place, rows)
 	}
 	muster_placement_make(&run, &placement);
 	for (size_t i = 0; i < placement.count; i++) {
-		const struct muster_block *block = &placement.places[i];
+		const struct muster_node_block *block = &placement.places[i];
 		snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s=%s", i ? " " : "",
 			block->name ? block->name : "(unknown)", block->nodes);
 	}
