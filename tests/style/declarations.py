@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""No blank line between the declarations at the head of a block and its first statement.
+"""No blank line between the declarations at the head of a block and its first statement; no tag in two headers.
 
 usage: declarations.py FOLDER [--mend]     (with src/, include/, tests/ and slurm/ in it)
 
-A blank line that separates is one before a comment, or between statements. --mend takes the others out.
+A blank line that separates is one before a comment, or between statements. --mend takes the others out. A file that
+needs two headers with the same tag of a struct, an enum or a union cannot be compiled.
 """
 
 import os
@@ -51,25 +52,40 @@ def needless(lines):
         yield here
 
 
-def main(root, mend):
-    found = 0
-    for top in ("src", "include", "tests", "slurm"):
+def sources(root, *tops, ends):
+    """Each path below these folders with its lines."""
+    for top in tops:
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for name in sorted(names):
-                if not name.endswith((".c", ".h")):
-                    continue
-                path = os.path.join(folder, name)
-                with open(path, encoding="utf-8") as file:
-                    lines = file.readlines()
-                blank = list(needless(lines))
-                found += len(blank)
-                if mend and blank:
-                    with open(path, "w", encoding="utf-8") as file:
-                        file.writelines(line for at, line in enumerate(lines) if at not in blank)
-                elif not mend:
-                    for at in blank:
-                        print(f"{os.path.relpath(path, root)}:{at + 1}: a blank line behind the declarations")
-    return 1 if found and not mend else 0
+                if name.endswith(ends):
+                    path = os.path.join(folder, name)
+                    with open(path, encoding="utf-8") as file:
+                        yield path, file.readlines()
+
+
+def shared_tags(root):
+    """Tags that two headers declare, with these headers. Each set of headers of tests is for one program alone."""
+    headers = {}
+    for path, lines in sources(root, "include", "src", ends=".h"):
+        text = re.sub(r"/\*.*?\*/", "", "".join(lines), flags=re.S)
+        for tag in re.findall(r"\b(?:struct|enum|union) (\w+) \{", text):
+            headers.setdefault(tag, []).append(os.path.relpath(path, root))
+    for tag, paths in headers.items():
+        if len(paths) > 1:
+            yield f"{tag}: {' '.join(paths)}"
+
+
+def main(root, mend):
+    found = [f"two headers declare the tag {line}" for line in shared_tags(root)]
+    for path, lines in sources(root, "src", "include", "tests", "slurm", ends=(".c", ".h")):
+        blank = list(needless(lines))
+        if mend and blank:
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(line for at, line in enumerate(lines) if at not in blank)
+        elif not mend:
+            found += [f"{os.path.relpath(path, root)}:{at + 1}: a blank line behind the declarations" for at in blank]
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -18,5 +18,10 @@ if(Python3_FOUND)
 	add_test(NAME style.arrows_find_faults COMMAND Python3::Interpreter -B ${STYLE}/arrows_find_faults.py
 		${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR} ${CMAKE_NM} ${CMAKE_C_COMPILER})
 	add_test(NAME style.declarations COMMAND Python3::Interpreter -B ${STYLE}/declarations.py ${CMAKE_SOURCE_DIR})
-	set_tests_properties(style.arrows style.arrows_find_faults style.declarations PROPERTIES TIMEOUT 600 LABELS style)
+	# Lines of each feature, and its budget.
+	add_custom_target(lines COMMAND Python3::Interpreter -B ${STYLE}/lines.py ${CMAKE_SOURCE_DIR} USES_TERMINAL)
+	add_test(NAME style.lines COMMAND Python3::Interpreter -B ${STYLE}/lines.py ${CMAKE_SOURCE_DIR})
+	add_test(NAME style.finds_faults COMMAND Python3::Interpreter -B ${STYLE}/finds_faults.py)
+	set_tests_properties(style.arrows style.arrows_find_faults style.declarations style.lines style.finds_faults PROPERTIES
+		TIMEOUT 600 LABELS style)
 endif()
