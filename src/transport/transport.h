@@ -2,7 +2,7 @@
  *
  * Point to point only, and nothing blocks: no message comes from a dead rank. A message is a tag, a sender and bytes.
  * There are three transports: MPI (a module of its own, module.h), the sockets of `muster node` (transport_socket.h),
- * and one inside a single process with a virtual clock, for tests (transport_loop.h).
+ * and the tests' own, inside a single process with a virtual clock (tests/coord/transport_loop.h).
  */
 #ifndef MUSTER_TRANSPORT_TRANSPORT_H
 #define MUSTER_TRANSPORT_TRANSPORT_H

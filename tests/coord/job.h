@@ -7,7 +7,7 @@
 #define MUSTER_TESTS_COORD_JOB_H
 
 #include "coord/supervisor.h"
-#include "transport/transport_loop.h"
+#include "transport_loop.h"
 
 #include <stdint.h>
 

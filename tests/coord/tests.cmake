@@ -1,5 +1,6 @@
 # The protocol of a whole job in one process, on a virtual clock. `ninja schedules` plays many more.
-add_library(coord_job STATIC ${CMAKE_CURRENT_LIST_DIR}/job.c ${CMAKE_CURRENT_LIST_DIR}/worker_script.c)
+add_library(coord_job STATIC ${CMAKE_CURRENT_LIST_DIR}/job.c ${CMAKE_CURRENT_LIST_DIR}/transport_loop.c
+	${CMAKE_CURRENT_LIST_DIR}/worker_script.c)
 target_include_directories(coord_job PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(coord_job PUBLIC muster_all)
 add_executable(coord_schedules ${CMAKE_CURRENT_LIST_DIR}/schedules.c)

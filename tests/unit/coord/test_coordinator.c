@@ -2,7 +2,7 @@
 #include "coord/coordinator.h"
 #include "caught_stderr.h"
 #include "recorder.h"
-#include "transport/transport_loop.h"
+#include "coord/transport_loop.h"
 
 #include "check_main.h"
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* test_transport.c - what all transports share, and the one in a single process with a virtual clock */
-#include "transport/transport_loop.h"
+#include "coord/transport_loop.h"
 #include "muster/arena.h"
 
 #include "check_main.h"

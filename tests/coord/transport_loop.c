@@ -1,5 +1,5 @@
 /* transport_loop.c - a whole job inside one process, with a virtual clock */
-#include "transport/transport_loop.h"
+#include "transport_loop.h"
 
 #include "util/array.h"
 #include "muster/arena.h"

@@ -1,12 +1,12 @@
-/* transport_loop.h - a whole job inside one process, with a virtual clock, for tests
+/* transport_loop.h - a whole job inside one process, with a virtual clock
  *
  * Each rank is a function with a stack of its own, and another rank runs only while it waits. Time does not advance
  * while a rank runs, and then jumps to the next event: a run with deadlines of minutes takes milliseconds, and the same
  * inputs always give the same run. Hooks decide how long each message takes, whether it comes twice, and which rank
  * dies or pauses when.
  */
-#ifndef MUSTER_TRANSPORT_TRANSPORT_LOOP_H
-#define MUSTER_TRANSPORT_TRANSPORT_LOOP_H
+#ifndef MUSTER_TESTS_COORD_TRANSPORT_LOOP_H
+#define MUSTER_TESTS_COORD_TRANSPORT_LOOP_H
 
 #include "transport/transport.h"
 
