@@ -137,8 +137,7 @@ static int publish(const struct muster_lesson *lesson, struct muster_error *err)
 		if (many && !is_plain(at))
 			return muster_fail(err, MUSTER_EUSAGE,
 				"the machine type \"%.80s\" is no name of a file: choose it with --sku, and give a "
-				"file "
-				"as --output",
+				"file as --output",
 				at);
 		if (many)
 			path = muster_arena_printf(lesson->arena, "%s/%s.json", output, at);
@@ -236,13 +235,11 @@ int muster_cmd_baseline(int argc, char **argv)
 		.usage = "muster baseline REPORT... --output FILE [options]\n       muster baseline --db FILE --output "
 			 "FILE [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Writes an overlay with the median of each speed, by machine type and profile, and how far "
-			    "values are "
-			    "from it (MAD):\nfor muster run, muster check and muster diff AFTER --baseline. Values of "
-			    "nodes that "
-			    "failed do not count. A metric needs\n20 values.\nExit codes: 0 all metrics were learned, "
-			    "2 usage, no "
-			    "readable report, or nothing was learned, 3 some metrics were not.\n",
+		.epilogue = "Writes an overlay with the median of each speed, by machine type and profile, and how "
+			    "far values are from it (MAD):\nfor muster run, muster check and muster diff AFTER "
+			    "--baseline. Values of nodes that failed do not count. A metric needs\n20 values.\nExit "
+			    "codes: 0 all metrics were learned, 2 usage, no readable report, or nothing was learned, "
+			    "3 some metrics were not.\n",
 		.operands = paths,
 		.operands_most = (size_t)argc,
 		.words = muster_words_files,

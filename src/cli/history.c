@@ -63,15 +63,12 @@ static int add(int argc, char **argv)
 		.usage = "muster history add REPORT... [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Adds saved reports to a database; makes the database if there is none. A run that is "
-			    "there already "
-			    "is not added\nagain; if it was evaluated again (muster check), its verdicts are replaced. "
-			    "Several "
-			    "processes may add at once.\nDefault: $XDG_STATE_HOME/muster/history.db or "
-			    "~/.local/state/muster/history.db; for root /var/lib/muster/history.db.\nExit codes: 0 all "
-			    "reports "
-			    "are in the database, 2 usage, a report that cannot be read (the others are added),\nor a "
-			    "file that "
-			    "is no history, 3 the database cannot be written.\n",
+			    "there already is not added\nagain; if it was evaluated again (muster check), its "
+			    "verdicts are replaced. Several processes may add at once.\nDefault: "
+			    "$XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; for root "
+			    "/var/lib/muster/history.db.\nExit codes: 0 all reports are in the database, 2 usage, a "
+			    "report that cannot be read (the others are added),\nor a file that is no history, 3 the "
+			    "database cannot be written.\n",
 		.operands = inputs,
 		.operands_least = 1,
 		.operands_most = ADDED_MOST,
@@ -204,19 +201,17 @@ static const struct {
 		muster_ask_nodes },
 	[TOPIC_FLAPPING] = { "muster history flapping [options]",
 		"Lists nodes that failed some of their last runs and passed others. Defaults: 2 of 10. A check that "
-		"fails by "
-		"chance in\n1 % of the runs of a good node does so twice in 10 runs for 4 nodes of 1,000.\n" EXITS,
+		"fails by chance in\n1 % of the runs of a good node does so twice in 10 runs for 4 nodes of "
+		"1,000.\n" EXITS,
 		muster_ask_flapping },
 	[TOPIC_WORST] = { "muster history worst [options]",
 		"Lists the parts (GPUs, ports) that are slowest among those of their machine type, by the median of "
-		"each "
-		"part. Without\n--metric: all measured speeds. Without --since: the last 7 days.\n" EXITS,
+		"each part. Without\n--metric: all measured speeds. Without --since: the last 7 days.\n" EXITS,
 		muster_ask_worst },
 	[TOPIC_DIFF] = { "muster history diff --since DATE [options]",
-		"Compares medians before and after a date, for each part of each node. A speed counts as changed if it "
-		"differs by more\nthan 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % of "
-		"the "
-		"values before.\n" EXITS,
+		"Compares medians before and after a date, for each part of each node. A speed counts as changed if "
+		"it differs by more\nthan 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % "
+		"of the values before.\n" EXITS,
 		muster_ask_diff },
 };
 

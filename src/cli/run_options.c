@@ -252,9 +252,8 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			"standard 20 of 5 ms, full 200)",
 			.number = &options->steps, .low = 1, .high = STEPS_MOST },
 		{ "--storage", "[DIR]",
-			"measure the path from the disk to the GPU, with a file in DIR (default: the node's "
-			"local scratch; "
-			"in full always)",
+			"measure the path from the disk to the GPU, with a file in DIR (default: the node's local "
+			"scratch; in full always)",
 			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path },
 		{ "--storage-bytes", "SIZE", "size of that file on each node (default 4G)",
 			.bytes = &options->storage_bytes },

@@ -53,8 +53,7 @@ static const char *unknown_advice(const struct muster_event_table *table, const 
 {
 	return muster_arena_printf(arena,
 		"this code is not in the expectation file (events.%s): look up %s %s in the documentation of the "
-		"driver, and "
-		"enter it in an overlay",
+		"driver, and enter it in an overlay",
 		table->key, table->title, code);
 }
 

@@ -109,8 +109,7 @@ int muster_processes_list(const char *root, double most_ms, struct muster_proces
 	if (!read_name(dirfd(proc), "2", &second) || strcmp(second.name, "kthreadd") != 0)
 		result = muster_fail(err, MUSTER_ENOTSUPPORTED,
 			"/proc does not show all processes of the node: process 2 is not kthreadd, as in a container "
-			"or "
-			"where /proc is mounted with hidepid");
+			"or where /proc is mounted with hidepid");
 	else
 		read_all(proc, end_ms, ret);
 	closedir(proc);

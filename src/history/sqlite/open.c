@@ -101,8 +101,8 @@ int muster_history_measure(struct muster_history *h, struct muster_history_size 
 		{ "SELECT count(*) FROM reports", offsetof(struct muster_history_size, reports), 0 },
 		{ "SELECT count(*) FROM reports WHERE flags & 1", offsetof(struct muster_history_size, simulated), 0 },
 		{ "WITH RECURSIVE each(node) AS (SELECT min(node) FROM verdicts UNION ALL SELECT (SELECT min(node) "
-		  "FROM "
-		  "verdicts WHERE node > each.node) FROM each WHERE node IS NOT NULL) SELECT count(node) FROM each",
+		  "FROM verdicts WHERE node > each.node) FROM each WHERE node IS NOT NULL) SELECT count(node) FROM "
+		  "each",
 			offsetof(struct muster_history_size, nodes), 0 },
 		{ "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 			offsetof(struct muster_history_size, bytes), 0 },

@@ -182,8 +182,7 @@ int muster_history_each_value(struct muster_history *h, const struct muster_hist
 		next = muster_history_statement(h, "SELECT min(key) FROM samples WHERE key > ?1", err);
 		rows = next ? muster_history_statement(h,
 				      "SELECT report, node, parts, packed FROM samples WHERE key = ?1 AND report "
-				      "BETWEEN "
-				      "?2 AND ?3",
+				      "BETWEEN ?2 AND ?3",
 				      err)
 			    : NULL;
 		rc = rows ? visit_keys(&v, next, rows) : -1;

@@ -89,9 +89,8 @@ void muster_html_machines(const struct muster_html *page)
 	if (!any)
 		return;
 	fputs("<p>RDMA ports are on the left, CPUs in the middle, GPUs on the right. The line on the far right joins "
-	      "GPUs "
-	      "that reach each other over NVLink. The bars in the box of a NUMA node are its CPUs and, below, the CPUs "
-	      "that each rank may use; a dashed bar is a rank whose GPU is on another NUMA node.</p>\n",
+	      "GPUs that reach each other over NVLink. The bars in the box of a NUMA node are its CPUs and, below, "
+	      "the CPUs that each rank may use; a dashed bar is a rank whose GPU is on another NUMA node.</p>\n",
 		page->out);
 	size_t bad = print_nodes(page, true);
 	if (bad > DRAWN_MAX)

@@ -309,8 +309,7 @@ static void draw_packages(const struct drawing *d)
 		if (begins_package(m, first))
 			fprintf(d->page->out,
 				"<rect class='package' x='%d' y='%d' width='%d' height='%d' rx='5'/><text "
-				"class='small' "
-				"x='%d' y='%d'>CPU package %d</text>\n",
+				"class='small' x='%d' y='%d'>CPU package %d</text>\n",
 				d->cpu_x - 6, y, CPU_WIDTH + 12, bottom - y, d->cpu_x, y + 15, m->numas[first].package);
 	}
 }
@@ -363,8 +362,7 @@ void muster_machine_draw(const struct muster_machine *m, const struct muster_htm
 	d.height = top_of(m, m->numa_count) + MARGIN;
 	fprintf(page->out,
 		"<svg class='machine' viewBox='0 0 %d %d' width='%d' height='%d' role='img' "
-		"aria-labelledby='m%zu-title "
-		"m%zu-text'><title id='m%zu-title'>",
+		"aria-labelledby='m%zu-title m%zu-text'><title id='m%zu-title'>",
 		d.width, d.height, d.width, d.height, index, index, index);
 	muster_html_print(page, "Picture of %s", m->node->name);
 	fprintf(page->out, "</title><desc id='m%zu-text'>", index);

@@ -340,8 +340,7 @@ static void print_rows(struct matrix *m)
 	if (low > shown)
 		fprintf(m->page->out,
 			"<tfoot><tr><td colspan='%zu'>%zu more nodes with slow exchanges are in the JSON "
-			"report.</td></tr>"
-			"</tfoot>\n",
+			"report.</td></tr></tfoot>\n",
 			m->column_count + 1, low - shown);
 }
 
@@ -376,11 +375,8 @@ void muster_html_matrix(const struct muster_html *page)
 	muster_html_rings(page);
 	if (print_matrix(page, false) + print_matrix(page, true) > 0)
 		fputs("<p class='shades'>The darker a cell, the lower is its share of the limit, compared with the "
-		      "median of "
-		      "its table: <span class='shade1'>below 97&nbsp;%</span> <span class='shade2'>below "
-		      "90&nbsp;%</span> "
-		      "<span class='shade3'>below 70&nbsp;%</span>. A percentage in a cell is its share of the median. "
-		      "A "
-		      "cell has the slower of the two directions.</p>\n",
+		      "median of its table: <span class='shade1'>below 97&nbsp;%</span> <span class='shade2'>below "
+		      "90&nbsp;%</span> <span class='shade3'>below 70&nbsp;%</span>. A percentage in a cell is its "
+		      "share of the median. A cell has the slower of the two directions.</p>\n",
 			page->out);
 }
