@@ -5,18 +5,142 @@
  * of muster's own are no strangers.
  */
 #include "probes/gpu/device.h"
-#include "probes/gpu_users/processes.h"
+#include "probes/metrics.h"
+#include "system/sysfs.h"
+#include "util/text.h"
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
-#include "system/sysfs.h"
-#include "probes/metrics.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
+
+/* ---- the processes that NVML lists on a GPU, and what /proc says of each ---- */
+
+#define PROCESSES_MAX 256 /* more on one GPU are an error */
+
+struct process {
+	unsigned int pid; /* in the PID namespace of this process, or of another one */
+	double mib;       /* of the GPU's memory; -1: not known */
+	bool ours;        /* this process, or another of the same executable file */
+	bool gone;        /* /proc has no such process, although it would show every process */
+	long uid;         /* of its user; -1: not known */
+	char name[32];    /* what the kernel calls it, without spaces; "?" when not known */
+};
+
+struct processes {
+	struct process items[PROCESSES_MAX];
+	size_t count;
+	bool lists_us; /* this process is among them */
+};
+
+#define DISPLAY_MIB 256 /* what a display server without users has at most */
+
+typedef nvmlReturn_t list_function(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes);
+
+/* With hidepid=2, /proc shows a user no process of others; the first process is one of others, except to root. */
+static bool proc_shows_all(const char *proc)
+{
+	char path[PATH_MAX];
+	struct stat state;
+	snprintf(path, sizeof path, "%s/1", proc);
+	return stat(path, &state) == 0;
+}
+
+/* Whether the process runs the executable file that this process runs. */
+static bool runs_our_file(const char *proc, unsigned int pid)
+{
+	char path[PATH_MAX];
+	struct stat ours, other;
+	snprintf(path, sizeof path, "%s/%u/exe", proc, pid);
+	return stat("/proc/self/exe", &ours) == 0 && stat(path, &other) == 0 && ours.st_dev == other.st_dev &&
+	       ours.st_ino == other.st_ino;
+}
+
+static void describe(const char *proc, struct process *process)
+{
+	char path[PATH_MAX];
+	struct muster_error why;
+	struct stat state;
+	process->ours = process->pid == (unsigned int)getpid() || runs_our_file(proc, process->pid);
+	process->uid = -1;
+	snprintf(process->name, sizeof process->name, "?");
+	snprintf(path, sizeof path, "%s/%u", proc, process->pid);
+	if (stat(path, &state) == 0)
+		process->uid = (long)state.st_uid;
+	else
+		process->gone = proc_shows_all(proc);
+	snprintf(path, sizeof path, "%s/%u/comm", proc, process->pid);
+	if (muster_read_line(path, process->name, sizeof process->name, &why) < 0)
+		snprintf(process->name, sizeof process->name, "?");
+	for (char *at = process->name; *at; at++)
+		if (!isgraph((unsigned char)*at))
+			*at = '_';
+}
+
+static bool is_listed(const struct processes *list, unsigned int pid)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].pid == pid)
+			return true;
+	return false;
+}
+
+/* Add those of one list of NVML that are not there yet and have as much memory. */
+static nvmlReturn_t add(
+	list_function *function, nvmlDevice_t device, const char *proc, double least_mib, struct processes *list)
+{
+	nvmlProcessInfo_v2_t found[PROCESSES_MAX];
+	unsigned int count = PROCESSES_MAX;
+	memset(found, 0, sizeof found);
+	nvmlReturn_t result = function(device, &count, found);
+	for (unsigned int i = 0; result == NVML_SUCCESS && i < count; i++) {
+		struct process process = { .pid = found[i].pid, .mib = -1 };
+		if (found[i].usedGpuMemory != ~0ull)
+			process.mib = (double)found[i].usedGpuMemory / (1 << 20);
+		if (is_listed(list, process.pid) || list->count == PROCESSES_MAX || process.mib < least_mib)
+			continue;
+		describe(proc, &process);
+		list->lists_us = list->lists_us || process.pid == (unsigned int)getpid();
+		list->items[list->count++] = process;
+	}
+	return result;
+}
+
+/* The processes that compute on the device, through MPS too, and the processes that draw on it with more than 256 MiB
+ * (a display server has less). proc is the folder /proc, under the root prefix. 0, or -1 with err. */
+static int read_processes(const struct muster_nvml *nvml, nvmlDevice_t device, const char *proc, struct processes *ret,
+	struct muster_error *err)
+{
+	ret->count = 0;
+	ret->lists_us = false;
+	nvmlReturn_t result = add(nvml->nvmlDeviceGetComputeRunningProcesses_v2, device, proc, -1, ret);
+	if (muster_nvml_check(nvml, result, err, "nvmlDeviceGetComputeRunningProcesses_v2") < 0)
+		return -1;
+	/* not every device has these two lists */
+	add(nvml->nvmlDeviceGetMPSComputeRunningProcesses_v2, device, proc, -1, ret);
+	add(nvml->nvmlDeviceGetGraphicsRunningProcesses_v2, device, proc, DISPLAY_MIB, ret);
+	return 0;
+}
+
+/* The process in words: "4242 python3 (uid1001) 20480 MiB". Returns out. */
+static const char *process_text(const struct process *process, char *out, size_t size)
+{
+	char user[32] = "", memory[48] = "memory not known";
+	if (process->uid >= 0)
+		snprintf(user, sizeof user, " (uid%ld)", process->uid);
+	if (process->mib >= 0)
+		snprintf(memory, sizeof memory, "%.0f MiB", process->mib);
+	snprintf(out, size, "%u %s%s %s", process->pid, process->name, user, memory);
+	return out;
+}
 
 static const struct muster_metric metrics[] = {
 	RANK_METRIC("rank.gpu_sharing", MUSTER_STRING, "",
@@ -47,7 +171,7 @@ static const struct muster_metric metrics[] = {
 struct reading {
 	bool taken;
 	int processes_result, memory_result, busy_result;
-	struct muster_gpu_processes processes;
+	struct processes processes;
 	double used_mib, busy_share;
 	struct muster_error no_processes, no_memory, no_busy;
 };
@@ -100,7 +224,7 @@ static void take_reading(struct muster_probe_ctx *ctx, const struct muster_nvml 
 	nvmlUtilization_t rates = { 0 };
 	nvmlDevice_t device = device_of(nvml, muster_probe_env(ctx)->gpu);
 	muster_root_path(ctx, proc, sizeof proc, "/proc");
-	ret->processes_result = muster_gpu_processes_read(nvml, device, proc, &ret->processes, &ret->no_processes);
+	ret->processes_result = read_processes(nvml, device, proc, &ret->processes, &ret->no_processes);
 	ret->memory_result = read_used(nvml, device, &ret->used_mib, &ret->no_memory);
 	ret->busy_result = MUSTER_NVML(nvml, &ret->no_busy, nvmlDeviceGetUtilizationRates, device, &rates);
 	ret->busy_share = rates.gpu / 100.0;
@@ -170,7 +294,7 @@ static bool has_mps_pipe(struct muster_probe_ctx *ctx)
 	return stat(path, &state) == 0;
 }
 
-static bool has_mps_server(const struct muster_gpu_processes *processes)
+static bool has_mps_server(const struct processes *processes)
 {
 	for (size_t i = 0; i < processes->count; i++)
 		if (strncmp(processes->items[i].name, MPS_SERVER, strlen(MPS_SERVER)) == 0)
@@ -202,16 +326,16 @@ static bool is_known(unsigned int pid)
 
 /* The strangers of a reading. The last reading omits the strangers of the first. When NVML lists us, PIDs are of our
  * own namespace, and a PID without a process was a worker that has just ended. */
-static size_t name_processes(const struct muster_gpu_processes *processes, bool last, char *ret_names, size_t size)
+static size_t name_processes(const struct processes *processes, bool last, char *ret_names, size_t size)
 {
 	size_t count = 0, used = 0;
 	snprintf(ret_names, size, "none");
 	for (size_t i = 0; i < processes->count; i++) {
-		const struct muster_gpu_process *process = &processes->items[i];
+		const struct process *process = &processes->items[i];
 		char text[128];
 		if (process->ours || (last && (process->gone || is_known(process->pid))))
 			continue;
-		muster_gpu_process_text(process, text, sizeof text);
+		process_text(process, text, sizeof text);
 		if (++count <= PROCESSES_TOLD && used < size)
 			used += (size_t)snprintf(ret_names + used, size - used, "%s%s", used ? "; " : "", text);
 	}
@@ -277,7 +401,7 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!nvml)
 		return -1;
 	muster_step(ctx, "NVML: who uses GPU %s at the end", muster_probe_env(ctx)->gpu->bus_id);
-	last.processes_result = muster_gpu_processes_read(nvml, device_of(nvml, muster_probe_env(ctx)->gpu),
+	last.processes_result = read_processes(nvml, device_of(nvml, muster_probe_env(ctx)->gpu),
 		muster_root_path(ctx, proc, sizeof proc, "/proc"), &last.processes, &last.no_processes);
 	if (last.processes_result == 0 && !last.processes.lists_us)
 		last.processes_result = muster_fail(&last.no_processes, MUSTER_ENOTSUPPORTED,

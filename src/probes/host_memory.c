@@ -3,17 +3,320 @@
  * The leader of the node measures before any rank copies to its GPU: ranks wait for each other before the first copy.
  * The memory of a GPU that the kernel shows as a NUMA node has no CPUs, and stays out of this.
  */
-#include "probes/host_memory/triad.h"
-
-#include "muster/arena.h"
 #include "probes/metrics.h"
 #include "system/cgroup.h"
 #include "system/memory_left.h"
 #include "system/topology.h"
+#include "util/clock.h"
 #include "util/text.h"
+#include "muster/arena.h"
+#include "muster/error.h"
 
+#include <errno.h>
+#include <hwloc.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- a[i] = b[i] + s * c[i], one thread on each core, arrays on the NUMA node of the core ---- */
+
+/* The rules are those of STREAM (J. D. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance
+ * Computers", 1995, and stream.c 5.10): 8-byte elements, arrays several times larger than the caches, 24 bytes counted
+ * for each element (two reads and a write; what a cache reads of a line before it is written is not counted), first
+ * touch by the thread that works on it, the first round not counted, the best of the others. A round takes from the
+ * first thread's start to the last one's end. Stores are the compiler's own, so an x86 CPU reads each line of a[]
+ * before it is written, as with STREAM without options for streaming stores. */
+
+/* A NUMA node that has CPUs and memory. */
+struct part {
+	hwloc_obj_t node;
+	size_t cores;         /* of the NUMA node, whether this process may use them or not */
+	uint64_t array_bytes; /* of each of the three arrays */
+	double gbps;          /* result: best round; of no meaning where why is not "" */
+	char why[256];        /* why there is no result */
+};
+
+struct triad {
+	hwloc_topology_t topology;
+	struct part *parts;
+	size_t part_count;
+	double gbps; /* result: of all parts together, best round; where no part has a why */
+};
+
+#define ROUNDS_MIN 3 /* with the first one */
+#define ROUNDS_MAX 11
+#define ROUNDS_MS 400.0 /* no further round after so much time */
+#define BUSY_MS 1500.0  /* on a node that others use: after so much time, one round beside the first is enough */
+#define STACK_BYTES ((size_t)512 << 10)
+#define APART                                                                                                          \
+	1344 /* bytes between the arrays, which are whole pages: else equal places of all three share cache sets */
+
+/* Four lanes, so that compilers use vectors at any level of optimisation. */
+typedef double lanes __attribute__((vector_size(32)));
+
+struct rounds {
+	struct triad *triad;
+	struct thread *threads;
+	size_t thread_count;
+	size_t started;        /* threads that meet: the first of `threads` */
+	pthread_mutex_t start; /* held until `started` is known */
+	atomic_size_t arrived;
+	atomic_uint meetings;
+	bool last; /* written by the first thread between two meetings */
+};
+
+struct thread {
+	struct rounds *rounds;
+	struct part *part;
+	hwloc_const_cpuset_t cpus; /* of its core */
+	pthread_t id;
+	bool barred; /* this process may not use the core */
+	char why[192];
+	unsigned char *memory; /* NULL: the thread only meets the others */
+	size_t mapped;
+	bool bound;
+	size_t count; /* lanes of each array */
+	double start_ms, end_ms;
+};
+
+/* ---- threads meet ---- */
+
+/* The last one to arrive lets all go on. None of them sleeps: to wake a hundred
+ * threads up takes as long as a part of a round. */
+static void meet(struct rounds *r)
+{
+	unsigned int before = atomic_load(&r->meetings);
+	if (atomic_fetch_add(&r->arrived, 1) + 1 == r->started) {
+		atomic_store(&r->arrived, 0);
+		atomic_fetch_add(&r->meetings, 1);
+		return;
+	}
+	while (atomic_load(&r->meetings) == before)
+		sched_yield();
+}
+
+/* ---- a thread's memory ---- */
+
+static lanes *array_of(const struct thread *t, size_t index)
+{
+	return (lanes *)(void *)(t->memory + index * (t->count * sizeof(lanes) + APART));
+}
+
+static int map_bound(struct thread *t)
+{
+	const struct triad *triad = t->rounds->triad;
+	hwloc_obj_t node = t->part->node;
+	t->memory = hwloc_alloc_membind(triad->topology, t->mapped, node->nodeset, HWLOC_MEMBIND_BIND,
+		HWLOC_MEMBIND_STRICT | HWLOC_MEMBIND_BYNODESET);
+	t->bound = t->memory != NULL;
+	if (t->bound)
+		return 0;
+	int failed = errno;
+	if (hwloc_get_nbobjs_by_type(triad->topology, HWLOC_OBJ_NUMANODE) > 1) {
+		snprintf(t->why, sizeof t->why, "memory cannot be bound to NUMA node %u: %s", node->os_index,
+			strerror(failed));
+		return -1;
+	}
+	/* with a single NUMA node there is no other place */
+	t->memory = mmap(NULL, t->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (t->memory != MAP_FAILED)
+		return 0;
+	t->memory = NULL;
+	snprintf(t->why, sizeof t->why, "mmap of %zu bytes: %s", t->mapped, strerror(errno));
+	return -1;
+}
+
+static void prepare(struct thread *t)
+{
+	const struct triad *triad = t->rounds->triad;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	hwloc_bitmap_t now = hwloc_bitmap_alloc();
+	/* the kernel takes away what a cgroup forbids; without any CPU that is left, it refuses */
+	t->barred = hwloc_set_cpubind(triad->topology, t->cpus, HWLOC_CPUBIND_THREAD) < 0 ||
+		    hwloc_get_cpubind(triad->topology, now, HWLOC_CPUBIND_THREAD) < 0 ||
+		    !hwloc_bitmap_intersects(now, t->cpus);
+	hwloc_bitmap_free(now);
+	size_t bytes = (size_t)(t->part->array_bytes / t->part->cores) / page * page;
+	t->count = bytes / sizeof(lanes);
+	t->mapped = 3 * (bytes + APART);
+	if (t->barred || t->count == 0 || map_bound(t) < 0)
+		return;
+	/* huge pages, where the kernel gives them on request; without them it works as well */
+	madvise(t->memory, t->mapped, MADV_HUGEPAGE);
+	for (size_t i = 0; i < t->count; i++) {
+		array_of(t, 0)[i] = (lanes){ 1, 1, 1, 1 };
+		array_of(t, 1)[i] = (lanes){ 2, 2, 2, 2 };
+		array_of(t, 2)[i] = (lanes){ 0, 0, 0, 0 };
+	}
+}
+
+static void release(struct thread *t)
+{
+	if (t->bound)
+		hwloc_free(t->rounds->triad->topology, t->memory, t->mapped);
+	else if (t->memory)
+		munmap(t->memory, t->mapped);
+}
+
+/* ---- rounds ---- */
+
+__attribute__((noinline)) static void triad(
+	lanes *restrict a, const lanes *restrict b, const lanes *restrict c, double scalar, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		a[i] = b[i] + scalar * c[i];
+}
+
+/* Bytes by the time from the first start to the last end of the threads of a part, or of all. */
+static double rate(const struct rounds *r, const struct part *part)
+{
+	double start_ms = 0, end_ms = 0, bytes = 0;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		const struct thread *t = &r->threads[i];
+		if (!t->memory || (part && t->part != part))
+			continue;
+		start_ms = bytes == 0 || t->start_ms < start_ms ? t->start_ms : start_ms;
+		end_ms = bytes == 0 || t->end_ms > end_ms ? t->end_ms : end_ms;
+		bytes += 3.0 * (double)(t->count * sizeof(lanes));
+	}
+	return end_ms > start_ms ? bytes / (end_ms - start_ms) / 1e6 : 0;
+}
+
+static void keep_best(double *best, double value)
+{
+	*best = value > *best ? value : *best;
+}
+
+/* By the first thread, while the others wait. */
+static void take_round(struct rounds *r, int round, double start_ms)
+{
+	struct triad *triad = r->triad;
+	for (size_t p = 0; p < triad->part_count && round > 0; p++)
+		keep_best(&triad->parts[p].gbps, rate(r, &triad->parts[p]));
+	if (round > 0)
+		keep_best(&triad->gbps, rate(r, NULL));
+	double since_ms = muster_now_ms() - start_ms;
+	r->last = round + 1 >= ROUNDS_MAX || (round > 0 && since_ms > BUSY_MS) ||
+		  (round + 1 >= ROUNDS_MIN && since_ms > ROUNDS_MS);
+}
+
+static void *work(void *arg)
+{
+	struct thread *t = arg;
+	struct rounds *r = t->rounds;
+	pthread_mutex_lock(&r->start);
+	pthread_mutex_unlock(&r->start);
+	prepare(t);
+	meet(r);
+	double start_ms = muster_now_ms();
+	for (int round = 0; !r->last; round++) {
+		meet(r);
+		t->start_ms = muster_clock_now(&muster_clock_raw);
+		if (t->memory)
+			triad(array_of(t, 0), array_of(t, 1), array_of(t, 2), 3, t->count);
+		t->end_ms = muster_clock_now(&muster_clock_raw);
+		meet(r);
+		if (t == r->threads)
+			take_round(r, round, start_ms);
+		meet(r);
+	}
+	release(t);
+	return NULL;
+}
+
+/* ---- all threads ---- */
+
+/* One thread for each core of the NUMA node; a machine may show CPUs without cores. Returns how many; into may be NULL.
+ */
+static size_t list_cores(const struct triad *triad, struct part *part, struct rounds *r, struct thread *into)
+{
+	hwloc_const_cpuset_t cpus = part->node->cpuset;
+	bool has_cores = hwloc_get_nbobjs_inside_cpuset_by_type(triad->topology, cpus, HWLOC_OBJ_CORE) > 0;
+	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+	hwloc_obj_t core = NULL;
+	size_t count = 0;
+	while ((core = hwloc_get_next_obj_inside_cpuset_by_type(triad->topology, cpus, type, core)) != NULL) {
+		if (into)
+			into[count] = (struct thread){ .rounds = r, .part = part, .cpus = core->cpuset };
+		count++;
+	}
+	return count;
+}
+
+/* No signal of the process is handled by these threads. */
+static void start_all(struct rounds *r)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int failed = 0;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	pthread_mutex_lock(&r->start);
+	while (!failed && r->started < r->thread_count) {
+		failed = pthread_create(&r->threads[r->started].id, &attributes, work, &r->threads[r->started]);
+		r->started += failed == 0;
+	}
+	for (size_t i = r->started; i < r->thread_count; i++)
+		snprintf(r->threads[i].why, sizeof r->threads[i].why, "pthread_create: %s", strerror(failed));
+	pthread_mutex_unlock(&r->start);
+	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void explain(const struct rounds *r, struct part *part)
+{
+	size_t barred = 0;
+	for (size_t i = 0; i < r->thread_count; i++) {
+		const struct thread *t = &r->threads[i];
+		if (t->part != part)
+			continue;
+		barred += t->barred;
+		if (*t->why && !*part->why)
+			snprintf(part->why, sizeof part->why, "%s", t->why);
+	}
+	if (barred > 0)
+		snprintf(part->why, sizeof part->why, "this process may use %zu of the %zu cores of NUMA node %u",
+			part->cores - barred, part->cores, part->node->os_index);
+	else if (!*part->why && part->gbps <= 0)
+		snprintf(part->why, sizeof part->why, "the clock did not go on");
+}
+
+/* How many threads a NUMA node gets: one for each core. */
+static size_t cores_of(hwloc_topology_t topology, hwloc_obj_t node)
+{
+	return list_cores(&(struct triad){ .topology = topology }, &(struct part){ .node = node }, NULL, NULL);
+}
+
+/* Measure with arrays of array_bytes on each part whose why is ""; takes about half a second. A part that fails gets a
+ * why, and the others go on. */
+static void measure_triad(struct triad *triad)
+{
+	struct rounds r = { .triad = triad, .start = PTHREAD_MUTEX_INITIALIZER };
+	size_t cores = 0;
+	for (size_t p = 0; p < triad->part_count; p++)
+		cores += triad->parts[p].cores;
+	r.threads = muster_calloc(cores + 1, sizeof *r.threads);
+	for (size_t p = 0; p < triad->part_count; p++)
+		if (!*triad->parts[p].why)
+			r.thread_count += list_cores(triad, &triad->parts[p], &r, &r.threads[r.thread_count]);
+	start_all(&r);
+	for (size_t i = 0; i < r.started; i++)
+		pthread_join(r.threads[i].id, NULL);
+	for (size_t p = 0; p < triad->part_count; p++)
+		explain(&r, &triad->parts[p]);
+	pthread_mutex_destroy(&r.start);
+	free(r.threads);
+}
 
 #define MIB ((uint64_t)1 << 20)
 #define ARRAY_MAX (1024 * MIB)    /* of a NUMA node, each of three */
@@ -45,8 +348,7 @@ static uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_t node)
 }
 
 /* At most what the caches ask for, and what is left allows; 0 with the reason in the part. */
-static uint64_t array_bytes(
-	struct muster_probe_ctx *ctx, hwloc_topology_t topology, struct muster_triad_part *part, uint64_t left)
+static uint64_t array_bytes(struct muster_probe_ctx *ctx, hwloc_topology_t topology, struct part *part, uint64_t left)
 {
 	const char *root = muster_probe_env(ctx)->root;
 	uint64_t caches = cache_bytes(topology, part->node), left_here = left;
@@ -73,30 +375,29 @@ static uint64_t array_bytes(
 }
 
 /* The NUMA nodes that have CPUs and memory. */
-static size_t list_parts(hwloc_topology_t topology, struct muster_triad_part **ret)
+static size_t list_parts(hwloc_topology_t topology, struct part **ret)
 {
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	hwloc_obj_t node = NULL;
 	size_t count = 0;
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
-	struct muster_triad_part *parts = muster_calloc((size_t)hwloc_bitmap_weight(homes) + 1, sizeof *parts);
+	struct part *parts = muster_calloc((size_t)hwloc_bitmap_weight(homes) + 1, sizeof *parts);
 	while ((node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node)) != NULL)
 		if (hwloc_bitmap_isset(homes, node->os_index) && node->attr->numanode.local_memory > 0)
-			parts[count++] =
-				(struct muster_triad_part){ .node = node, .cores = muster_triad_cores(topology, node) };
+			parts[count++] = (struct part){ .node = node, .cores = cores_of(topology, node) };
 	hwloc_bitmap_free(homes);
 	*ret = parts;
 	return count;
 }
 
-static void emit(struct muster_probe_ctx *ctx, const struct muster_triad *triad)
+static void emit(struct muster_probe_ctx *ctx, const struct triad *triad)
 {
-	const struct muster_triad_part *missing = NULL;
+	const struct part *missing = NULL;
 	size_t most = 0;
 	for (size_t i = 0; i < triad->part_count; i++)
 		most = triad->parts[i].cores > most ? triad->parts[i].cores : most;
 	for (size_t i = 0; i < triad->part_count; i++) {
-		const struct muster_triad_part *part = &triad->parts[i];
+		const struct part *part = &triad->parts[i];
 		struct muster_value label = muster_number(part->node->os_index);
 		missing = !missing && *part->why ? part : missing;
 		if (*part->why)
@@ -115,7 +416,7 @@ static void emit(struct muster_probe_ctx *ctx, const struct muster_triad *triad)
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct muster_triad triad = { 0 };
+	struct triad triad = { 0 };
 	uint64_t left = 0;
 	double cores = 0;
 	if (!env->storage)
@@ -129,7 +430,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	for (size_t i = 0; i < triad.part_count; i++)
 		cores += (double)triad.parts[i].cores;
 	for (size_t i = 0; i < triad.part_count; i++) {
-		struct muster_triad_part *part = &triad.parts[i];
+		struct part *part = &triad.parts[i];
 		if (cpus > 0 && cpus < cores)
 			snprintf(part->why, sizeof part->why,
 				"the cgroup of this process has the CPU time of %.3g of %.0f cores", cpus, cores);
@@ -139,7 +440,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 			part->array_bytes = array_bytes(ctx, triad.topology, part, left / triad.part_count);
 	}
 	muster_step(ctx, "triad on %zu NUMA nodes", triad.part_count);
-	muster_triad_measure(&triad);
+	measure_triad(&triad);
 	emit(ctx, &triad);
 	free(triad.parts);
 	return 0;

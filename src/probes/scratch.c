@@ -4,20 +4,82 @@
  * what is free, and goes with the process. Two rounds, each with data of its own, so that what an earlier round left is
  * no right answer to a later one. Interference can only make a disk slower, so the better round counts.
  */
-#include "probes/scratch/latency.h"
+#include "probes/metrics.h"
 #include "probes/scratch/passes.h"
+#include "storage/file.h"
 #include "storage/folder.h"
+#include "storage/io.h"
 #include "storage/pattern.h"
 #include "system/scratch.h"
+#include "util/clock.h"
+#include "util/sort.h"
 #include "util/text.h"
-#include "probes/metrics.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+/* ---- how long one small read takes ---- */
+
+struct latency {
+	double median_us, p99_us;
+	uint64_t wrong; /* 8-byte words */
+};
+
+enum { READS = 2000, WARM_UP = 20, LEAST = 100, WAIT_MS = 20000 };
+
+static int read_one(struct muster_io *io, const struct muster_storage_file *file, void *data, uint64_t offset,
+	double *ret_us, struct muster_error *err)
+{
+	size_t tag;
+	double began = muster_clock_now(&muster_clock_raw);
+	if (muster_io_start(io, MUSTER_IO_READ, file, data, file->block, offset, 0, err) < 0 ||
+		muster_io_wait(io, WAIT_MS, &tag, err) < 0)
+		return -1;
+	*ret_us = (muster_clock_now(&muster_clock_raw) - began) * 1e3;
+	return 0;
+}
+
+/* Random reads of one block, 4 KiB on most disks, one after the other, of the first `bytes` bytes of a direct file that
+ * has the content that belongs to seed: for at most limit_ms. */
+static int measure_latency(const struct muster_storage_file *file, uint64_t bytes, uint64_t seed, double limit_ms,
+	struct latency *ret, struct muster_error *err)
+{
+	struct latency latency = { 0 };
+	double *us = calloc(READS, sizeof *us), until = muster_now_ms() + limit_ms, ignored;
+	void *data = aligned_alloc(file->block, file->block);
+	struct muster_io *io = us && data ? muster_io_new(1, err) : NULL;
+	size_t count = 0, result = 0;
+	if (!us || !data)
+		muster_fail(err, MUSTER_ENOMEM, "memory for reads: %s", strerror(errno));
+	for (int i = 0; io && i < WARM_UP + READS && (count < LEAST || muster_now_ms() < until); i++) {
+		/* a place of the pattern is as good as a random number, and the same in each run */
+		const struct muster_pattern places = muster_storage_pattern(0);
+		uint64_t offset = muster_pattern_word(&places, (uint64_t)i + 1) % (bytes / file->block) * file->block;
+		if (read_one(io, file, data, offset, i < WARM_UP ? &ignored : &us[count], err) < 0) {
+			result = 1;
+			break;
+		}
+		count += i >= WARM_UP;
+		latency.wrong += muster_storage_wrong(data, file->block, offset, seed);
+	}
+	bool stays = io && muster_io_running(io) > 0;
+	bool done = io && result == 0 && count > 0;
+	if (done) {
+		latency.median_us = muster_median_of(us, count);
+		latency.p99_us = muster_percentile_of(us, count, 0.99);
+		*ret = latency;
+	}
+	muster_io_free(io);
+	if (!stays) /* what a request may still write to */
+		free(data);
+	free(us);
+	return done ? 0 : -1;
+}
 
 static const struct muster_metric metrics[] = {
 	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.scratch_write_gbps", MUSTER_NUMBER, "GB/s",
@@ -53,7 +115,7 @@ struct test {
 	struct muster_passes *passes;
 	char layout[128];
 	double write_gbps, read_gbps; /* 0: none */
-	struct muster_latency latency;
+	struct latency latency;
 	bool has_latency;
 	uint64_t blocks, wrong;
 };
@@ -85,8 +147,7 @@ static int write_and_read(struct test *test, uint64_t blocks, int round, struct 
 	if (round + 1 < ROUNDS || !test->file.direct)
 		return 0;
 	muster_step(test->ctx, "small reads of a file in %s", test->scratch.path);
-	if (muster_latency_measure(
-		    &test->file, written.blocks * MUSTER_PASS_BLOCK, seed, LATENCY_MS, &test->latency, err) < 0)
+	if (measure_latency(&test->file, written.blocks * MUSTER_PASS_BLOCK, seed, LATENCY_MS, &test->latency, err) < 0)
 		return -1;
 	test->wrong += test->latency.wrong;
 	test->has_latency = true;

@@ -1,24 +1,255 @@
 /* read.c - walks over verdicts, findings and values */
-#include "history/sqlite/walk.h"
-
 #include "history/pack.h"
+#include "history/sqlite/history.h"
+#include "history/thin.h"
 #include "util/array.h"
+#include "util/sort.h"
+#include "muster/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- which reports and nodes a walk over verdicts, findings or values takes ---- */
+
+/* All reports are in memory during a walk (some 100 bytes each), so that rows are joined with them by their number. */
+struct entry {
+	int64_t id;
+	bool wanted;
+	struct muster_history_report report;
+};
+
+/* Ids of wanted reports, and perhaps others between. */
+struct range {
+	int64_t first, last;
+};
+
+struct walk {
+	struct muster_history *h;
+	const struct muster_history_filter *filter;
+	struct muster_error *err;
+	struct entry *entries; /* by id */
+	size_t entry_count, entry_room;
+	const struct entry *last; /* found last: rows of one report follow each other, or are of the next one */
+	struct range *ranges;
+	size_t range_count, range_room;
+	struct muster_arena *arena;
+	int64_t *nodes; /* wanted ids, ascending; NULL: all */
+	size_t node_count;
+};
+
+/* So many reports in a row that are not wanted are passed over; fewer are read and dropped. */
+enum { GAP_LEAST = 200 };
+
+/* ---- reports ---- */
+
+/* The text of an id, NULL of 0. -1 with err. */
+static int name_of(struct walk *w, int64_t id, const char **ret)
+{
+	*ret = id ? muster_history_name(w->h, id, w->err) : NULL;
+	return id && !*ret ? -1 : 0;
+}
+
+static bool is_wanted(const struct muster_history_filter *f, const struct muster_history_report *r)
+{
+	return r->simulated == f->simulated && (!f->since || r->started >= f->since) &&
+	       (!f->until || r->started < f->until) &&
+	       (!f->machine_type || muster_text_order(f->machine_type, r->machine_type) == 0) &&
+	       (!f->profile || muster_text_order(f->profile, r->profile) == 0);
+}
+
+static int read_entry(struct walk *w, sqlite3_stmt *row)
+{
+	const struct muster_sqlite *sql = w->h->sql;
+	struct entry entry = { .id = sql->column_int64(row, 0) };
+	struct muster_history_report *r = &entry.report;
+	int64_t verdict = sql->column_int64(row, 6), flags = sql->column_int64(row, 7),
+		nodes = sql->column_int64(row, 8);
+	r->started = sql->column_int64(row, 1);
+	r->simulated = flags & MUSTER_HISTORY_SIMULATED;
+	r->beside_jobs = flags & MUSTER_HISTORY_BESIDE_JOBS;
+	if (entry.id <= 0 || verdict < 0 || verdict >= MUSTER_STATUS_COUNT || nodes < 0 || r->started < 0)
+		return muster_history_damaged(w->h, "a report has a number that cannot be", w->err);
+	r->verdict = (enum muster_status)verdict;
+	r->nodes = (size_t)nodes;
+	if (name_of(w, sql->column_int64(row, 3), &r->machine_type) < 0 ||
+		name_of(w, sql->column_int64(row, 4), &r->profile) < 0 ||
+		name_of(w, sql->column_int64(row, 5), &r->version) < 0)
+		return -1;
+	if (!r->profile)
+		return muster_history_damaged(w->h, "a report has no profile", w->err);
+	if (sql->column_type(row, 2) == SQLITE_TEXT)
+		r->job = muster_arena_string(w->arena, (const char *)sql->column_text(row, 2));
+	entry.wanted = is_wanted(w->filter, r);
+	MUSTER_ARRAY_PUSH(w->entries, w->entry_count, w->entry_room, entry);
+	return 0;
+}
+
+static int read_reports(struct walk *w)
+{
+	int rc;
+	sqlite3_stmt *row = muster_history_statement(w->h,
+		"SELECT id, started, job, type, profile, version, verdict, flags, nodes FROM reports ORDER BY id",
+		w->err);
+	if (!row)
+		return -1;
+	while ((rc = muster_history_step(w->h, row, w->err)) > 0 && (rc = read_entry(w, row)) == 0)
+		;
+	w->h->sql->finalize(row);
+	return rc;
+}
+
+/* Values are asked of fewer reports than there are. */
+static void thin(struct walk *w)
+{
+	const struct muster_history_filter *filter = w->filter;
+	struct muster_thin_item *items = muster_calloc(w->entry_count + 1, sizeof *items);
+	struct muster_history_use use = { 0 };
+	for (size_t i = 0; i < w->entry_count; i++) {
+		items[i] = (struct muster_thin_item){ .wanted = w->entries[i].wanted,
+			.second = w->entries[i].report.started >= filter->split };
+		use.of += items[i].wanted;
+	}
+	use.reports = filter->reports_most ? muster_thin(items, w->entry_count, filter->reports_most) : use.of;
+	for (size_t i = 0; i < w->entry_count; i++)
+		w->entries[i].wanted = items[i].wanted;
+	if (filter->use)
+		*filter->use = use;
+	free(items);
+}
+
+static void find_ranges(struct walk *w)
+{
+	size_t unwanted = 0;
+	for (size_t i = 0; i < w->entry_count; i++) {
+		int64_t id = w->entries[i].id;
+		if (!w->entries[i].wanted) {
+			unwanted++;
+			continue;
+		}
+		if (w->range_count == 0 || unwanted >= GAP_LEAST)
+			MUSTER_ARRAY_PUSH(w->ranges, w->range_count, w->range_room, ((struct range){ .first = id }));
+		w->ranges[w->range_count - 1].last = id;
+		unwanted = 0;
+	}
+}
+
+static int by_id(const void *key, const void *item)
+{
+	int64_t a = *(const int64_t *)key, b = ((const struct entry *)item)->id;
+	return a < b ? -1 : a > b;
+}
+
+/* NULL with err when a row is of no report. */
+static const struct entry *report_of(struct walk *w, int64_t id)
+{
+	const struct entry *end = w->entries + w->entry_count;
+	if (w->last && w->last->id != id && w->last + 1 < end)
+		w->last++;
+	if (!w->last || w->last->id != id)
+		w->last = w->entry_count ? bsearch(&id, w->entries, w->entry_count, sizeof *w->entries, by_id) : NULL;
+	if (!w->last)
+		(void)muster_history_damaged(w->h, "a row belongs to a report that is not there", w->err);
+	return w->last;
+}
+
+/* ---- the walk ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+static int find_nodes(struct walk *w)
+{
+	if (!w->filter->nodes)
+		return 0;
+	w->nodes = muster_calloc(w->filter->node_count + 1, sizeof *w->nodes);
+	for (size_t i = 0; i < w->filter->node_count; i++) {
+		int64_t id;
+		if (muster_history_name_id(w->h, w->filter->nodes[i], false, &id, w->err) < 0)
+			return -1;
+		if (id)
+			w->nodes[w->node_count++] = id;
+	}
+	qsort(w->nodes, w->node_count, sizeof *w->nodes, compare_ids);
+	return 0;
+}
+
+/* Reports without any of the wanted nodes are not wanted. */
+static int keep_reports_of_nodes(struct walk *w)
+{
+	const struct muster_sqlite *sql = w->h->sql;
+	bool *has = muster_calloc(w->entry_count + 1, sizeof *has);
+	sqlite3_stmt *row = muster_history_statement(w->h, "SELECT report FROM verdicts WHERE node = ?1", w->err);
+	int rc = row ? 0 : -1;
+	for (size_t i = 0; i < w->node_count && rc == 0; i++) {
+		sql->bind_int64(row, 1, w->nodes[i]);
+		while ((rc = muster_history_step(w->h, row, w->err)) > 0) {
+			const struct entry *entry = report_of(w, sql->column_int64(row, 0));
+			if (!entry)
+				break;
+			has[entry - w->entries] = true;
+		}
+		rc = rc > 0 ? -1 : rc;
+		sql->reset(row);
+	}
+	sql->finalize(row);
+	for (size_t i = 0; i < w->entry_count; i++)
+		w->entries[i].wanted = w->entries[i].wanted && has[i];
+	free(has);
+	return rc;
+}
+
+static bool wants_node(const struct walk *w, int64_t node)
+{
+	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, compare_ids);
+}
+
+/* Begin a transaction, read all reports, and find those and the nodes that the filter wants. The caller sets h, filter
+ * and err, and calls the end in any case: that gives rc back. -1 with err. */
+static int begin_walk(struct walk *w)
+{
+	if (muster_history_exec(w->h, "BEGIN", w->err) < 0)
+		return -1;
+	w->arena = muster_arena_new();
+	return read_reports(w) < 0 ? -1 : find_nodes(w);
+}
+
+static int end_walk(struct walk *w, int rc)
+{
+	struct muster_error ignored;
+	if (!w->h->sql->get_autocommit(w->h->db))
+		(void)muster_history_exec(w->h, "ROLLBACK", &ignored); /* nothing was written */
+	muster_arena_free(w->arena);
+	free(w->entries);
+	free(w->ranges);
+	free(w->nodes);
+	return rc;
+}
+
+/* Of the wanted reports keep those of the wanted nodes, and at most filter->reports_most; find their ranges. */
+static int choose_reports(struct walk *w)
+{
+	if (w->nodes && keep_reports_of_nodes(w) < 0)
+		return -1;
+	thin(w);
+	find_ranges(w);
+	return 0;
+}
+
 /* ---- verdicts and findings ---- */
 
 /* The report of a row {node, report, ..., status}, and its status. 1: to be visited, 0: not, -1. */
-static int read_row(struct muster_history_walk *w, sqlite3_stmt *row, int status_column,
-	const struct muster_history_entry **ret_entry, const char **ret_node, enum muster_status *ret_status)
+static int read_row(struct walk *w, sqlite3_stmt *row, int status_column, const struct entry **ret_entry,
+	const char **ret_node, enum muster_status *ret_status)
 {
 	const struct muster_sqlite *sql = w->h->sql;
 	int64_t node = sql->column_int64(row, 0), status = sql->column_int64(row, status_column);
-	if (!muster_history_walk_wants(w, node))
+	if (!wants_node(w, node))
 		return 0;
-	*ret_entry = muster_history_walk_report(w, sql->column_int64(row, 1));
+	*ret_entry = report_of(w, sql->column_int64(row, 1));
 	if (!*ret_entry || !(*ret_entry)->wanted)
 		return *ret_entry ? 0 : -1;
 	if (status < 0 || status >= MUSTER_STATUS_COUNT)
@@ -31,15 +262,15 @@ static int read_row(struct muster_history_walk *w, sqlite3_stmt *row, int status
 int muster_history_each_verdict(struct muster_history *h, const struct muster_history_filter *filter,
 	muster_history_verdict_fn *visit, void *arg, struct muster_error *err)
 {
-	struct muster_history_walk w = { .h = h, .filter = filter, .err = err };
-	int rc = muster_history_walk_begin(&w);
+	struct walk w = { .h = h, .filter = filter, .err = err };
+	int rc = begin_walk(&w);
 	sqlite3_stmt *row = rc < 0 ? NULL
 				   : muster_history_statement(
 					     h, "SELECT node, report, status FROM verdicts ORDER BY node, report", err);
 	rc = row ? rc : -1;
 	while (rc >= 0 && (rc = muster_history_step(h, row, err)) > 0) {
 		struct muster_history_verdict verdict;
-		const struct muster_history_entry *entry;
+		const struct entry *entry;
 		rc = read_row(&w, row, 2, &entry, &verdict.node, &verdict.status);
 		if (rc <= 0)
 			continue;
@@ -48,14 +279,14 @@ int muster_history_each_verdict(struct muster_history *h, const struct muster_hi
 		rc = visit(arg, &verdict, err);
 	}
 	h->sql->finalize(row);
-	return muster_history_walk_end(&w, rc);
+	return end_walk(&w, rc);
 }
 
 int muster_history_each_finding(struct muster_history *h, const struct muster_history_filter *filter,
 	muster_history_finding_fn *visit, void *arg, struct muster_error *err)
 {
-	struct muster_history_walk w = { .h = h, .filter = filter, .err = err };
-	int rc = muster_history_walk_begin(&w);
+	struct walk w = { .h = h, .filter = filter, .err = err };
+	int rc = begin_walk(&w);
 	sqlite3_stmt *row =
 		rc < 0 ? NULL
 		       : muster_history_statement(
@@ -63,25 +294,25 @@ int muster_history_each_finding(struct muster_history *h, const struct muster_hi
 	rc = row ? rc : -1;
 	while (rc >= 0 && (rc = muster_history_step(h, row, err)) > 0) {
 		struct muster_history_finding finding;
-		const struct muster_history_entry *entry;
+		const struct entry *entry;
 		rc = read_row(&w, row, 4, &entry, &finding.node, &finding.status);
 		if (rc <= 0)
 			continue;
 		finding.report = &entry->report;
 		finding.report_id = entry->id;
 		finding.check = muster_history_name(h, h->sql->column_int64(row, 2), err);
-		rc = !finding.check ? -1 : muster_history_walk_name(&w, h->sql->column_int64(row, 3), &finding.part);
+		rc = !finding.check ? -1 : name_of(&w, h->sql->column_int64(row, 3), &finding.part);
 		if (rc == 0)
 			rc = visit(arg, &finding, err);
 	}
 	h->sql->finalize(row);
-	return muster_history_walk_end(&w, rc);
+	return end_walk(&w, rc);
 }
 
 /* ---- values ---- */
 
 struct values {
-	struct muster_history_walk w;
+	struct walk w;
 	muster_history_visit_fn *visit;
 	void *arg;
 	struct muster_history_value value;
@@ -91,16 +322,16 @@ struct values {
 
 static int visit_row(struct values *v, sqlite3_stmt *row)
 {
-	struct muster_history_walk *w = &v->w;
+	struct walk *w = &v->w;
 	const struct muster_sqlite *sql = w->h->sql;
 	const char *const *parts;
 	size_t count;
 	int64_t node = sql->column_int64(row, 1);
-	const struct muster_history_entry *entry = muster_history_walk_report(w, sql->column_int64(row, 0));
-	if (!entry || !entry->wanted || !muster_history_walk_wants(w, node))
+	const struct entry *entry = report_of(w, sql->column_int64(row, 0));
+	if (!entry || !entry->wanted || !wants_node(w, node))
 		return entry ? 0 : -1;
 	v->value.report = &entry->report;
-	if (muster_history_walk_name(w, node, &v->value.node) < 0 ||
+	if (name_of(w, node, &v->value.node) < 0 ||
 		muster_history_parts(w->h, sql->column_int64(row, 2), &parts, &count, w->err) < 0)
 		return -1;
 	MUSTER_ARRAY_RESERVE(v->numbers, 0, v->room, count);
@@ -132,7 +363,7 @@ static bool wants_key(struct values *v, const char *key)
 	       (!f->wanted || f->wanted(v->value.metric));
 }
 
-static int visit_range(struct values *v, sqlite3_stmt *rows, int64_t key, const struct muster_history_range *range)
+static int visit_range(struct values *v, sqlite3_stmt *rows, int64_t key, const struct range *range)
 {
 	struct muster_history *h = v->w.h;
 	const int64_t bound[] = { key, range->first, range->last };
@@ -175,9 +406,9 @@ int muster_history_each_value(struct muster_history *h, const struct muster_hist
 {
 	struct values v = { .w = { .h = h, .filter = filter, .err = err }, .visit = visit, .arg = arg };
 	sqlite3_stmt *next = NULL, *rows = NULL;
-	int rc = muster_history_walk_begin(&v.w);
+	int rc = begin_walk(&v.w);
 	if (rc == 0)
-		rc = muster_history_walk_choose(&v.w);
+		rc = choose_reports(&v.w);
 	if (rc == 0 && v.w.range_count > 0) {
 		next = muster_history_statement(h, "SELECT min(key) FROM samples WHERE key > ?1", err);
 		rows = next ? muster_history_statement(h,
@@ -190,5 +421,5 @@ int muster_history_each_value(struct muster_history *h, const struct muster_hist
 	h->sql->finalize(next);
 	h->sql->finalize(rows);
 	free(v.numbers);
-	return muster_history_walk_end(&v.w, rc);
+	return end_walk(&v.w, rc);
 }
