@@ -19,7 +19,7 @@ static const struct muster_command commands[] = {
 	{ "lint", "find mistakes in expectation files", muster_cmd_lint },
 	{ "bind", "print CPU masks, GPU order and gres.conf lines that place ranks next to their GPUs",
 		muster_cmd_bind },
-	{ "report", "print a saved report as text, JSON, JUnit XML or Markdown", muster_cmd_report },
+	{ "report", "print a saved report as text, JSON, JUnit XML, Markdown, HTML or for Prometheus", muster_cmd_report },
 	{ "baseline", "learn from saved reports what machines of a type usually measure", muster_cmd_baseline },
 	{ "diff", "compare two saved reports: worse, better, changed", muster_cmd_diff },
 	{ "history", "keep reports in a database; nodes, values and changes over time", muster_cmd_history },

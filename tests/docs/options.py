@@ -2,10 +2,12 @@
 
 Usage: options.py MUSTER SOURCE
 """
+import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 MUSTER, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
@@ -37,6 +39,24 @@ def commands():
     """{command: its options}. Two commands are only for muster itself, and have no help."""
     listed = re.findall(r"^  ([a-z]+) +\S", help_of(), re.M)
     return dict({name: options_of(help_of(name)) for name in listed}, **{"sim-worker": set(), "sim-rank": set()})
+
+
+def operators():
+    """The names of all operators: muster lists those that fit the metric of a check that has none."""
+    found = set()
+    for metric in "node.gpu_count", "node.driver_version":
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            file.write('{"schema_version": 1, "name": "t", "checks": {"a": {"metric": "%s", "source": "s"}}}' % metric)
+            file.flush()
+            said = subprocess.run([MUSTER, "lint", file.name], capture_output=True, text=True, timeout=60, check=False)
+        found |= set(re.search("give one of (.*)", said.stdout + said.stderr)[1].split(", "))
+    return found
+
+
+def formats():
+    """The formats of `muster report`: muster lists them when it is asked for another one."""
+    said = subprocess.run([MUSTER, "report", "x", "--format", "none"], capture_output=True, text=True, timeout=60, check=False)
+    return set(re.findall(r"[a-z]+", re.search("--format: (.*) is needed", said.stderr)[1])) - {"or"}
 
 
 def code(text):
@@ -99,6 +119,18 @@ class Options(unittest.TestCase):
                     if re.match(r"    (?:\$ )?(?:muster|srun|sbatch|scontrol|mpirun|sh) ", line):
                         wrong.append(f"{page}:{number}: a command outside of a block ```sh")
         self.assertEqual(wrong, [])
+
+    def test_each_operator_is_in_the_schema_and_on_its_page(self):
+        self.assertGreater(len(operators()), 18)
+        schema = json.loads(read("docs/expectations.schema.json"))["$defs"]["check"]["properties"]
+        self.assertEqual({name for name in operators() if name not in schema}, set())
+        self.assertEqual({name for name in operators() if f"`{name}`" not in read("docs/expectations.md")}, set())
+
+    def test_each_format_is_in_the_helps_and_in_the_manual(self):
+        self.assertIn("prometheus", formats())
+        line = re.search("^  report .*", help_of(), re.M)[0].lower()
+        manual = re.search(r"^\\fB\\-\\-format text.*junit.*", read("docs/man/muster.1"), re.M)[0]
+        self.assertEqual({name for name in formats() if not all(name in text for text in (line, help_of("report"), manual))}, set())
 
     def test_the_readme_has_both_commands_of_setup_and_ci_runs_the_tests_with_the_same_line(self):
         blocks = [block.splitlines() for block in code(read("README.md"))]
