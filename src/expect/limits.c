@@ -30,20 +30,19 @@ int muster_limit_parse(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_number_read(r, &operand->value.number, json);
 }
 
-/* What the limits are about: the value, or its share. */
-static double measured(const struct muster_question *q)
+double muster_question_measured(const struct muster_question *q)
 {
 	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
 }
 
 enum muster_operator_answer muster_limit_min_judge(const struct muster_question *q)
 {
-	return measured(q) < q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
+	return muster_question_measured(q) < q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
 enum muster_operator_answer muster_limit_max_judge(const struct muster_question *q)
 {
-	return measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
+	return muster_question_measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
 enum muster_operator_answer muster_limit_warn_below_judge(const struct muster_question *q)
@@ -202,21 +201,15 @@ static enum muster_operator_answer median_answer(const struct muster_question *q
 	return q->median->of_two ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_BAD;
 }
 
-/* What the median is of: the values, or with share_of their shares. */
-static double compared(const struct muster_question *q)
-{
-	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
-}
-
 enum muster_operator_answer muster_median_min_judge(const struct muster_question *q)
 {
-	return median_answer(q, compared(q) < q->operand->value.number * q->median->value);
+	return median_answer(q, muster_question_measured(q) < q->operand->value.number * q->median->value);
 }
 
 enum muster_operator_answer muster_median_max_judge(const struct muster_question *q)
 {
 	double other = q->median->of_two ? q->median->lower : q->median->value;
-	return median_answer(q, compared(q) > q->operand->value.number * other);
+	return median_answer(q, muster_question_measured(q) > q->operand->value.number * other);
 }
 
 /* Both as "A to B", or the one that there is: times these factors. */

@@ -9,9 +9,7 @@
 #include "expect/describe.h"
 #include "expect/events.h"
 #include "expect/limits.h"
-#include "expect/outlier.h"
 #include "expect/regex_limits.h"
-#include "expect/slower.h"
 #include "expect/version.h"
 
 #include <fnmatch.h>

@@ -9,7 +9,7 @@
  * So a value is no outlier when the same GPU of most other nodes, or a group among them, is as low, or when many of all
  * others are.
  */
-#include "expect/outlier.h"
+#include "expect/limits.h"
 
 #include "expect/describe.h"
 #include "expect/parse.h"
@@ -44,18 +44,13 @@ int muster_outlier_parse(struct muster_json_reader *r, void *into, const struct 
 	return muster_object_read(r, json, &type, into);
 }
 
-static double compared(const struct muster_question *q)
-{
-	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
-}
-
 /* -INFINITY when all others are equal. */
 static double score(const struct muster_question *q)
 {
 	const struct muster_others *others = q->others;
 	double spread = others->deviation > 0 ? others->deviation / MAD_OF_NORMAL
 					      : others->mean_deviation * MEAN_DEVIATION_OF_NORMAL;
-	return spread > 0 ? (compared(q) - others->median) / spread : -INFINITY;
+	return spread > 0 ? (muster_question_measured(q) - others->median) / spread : -INFINITY;
 }
 
 /* Whether more than this share of them is low. */
@@ -70,11 +65,11 @@ enum muster_operator_answer muster_outlier_judge(const struct muster_question *q
 	size_t needed = q->check->at_least ? (size_t)q->check->at_least : MUSTER_OUTLIER_PEERS;
 	double part = 1 - q->operand->warn;
 	bool has_like = !like->why_none;
-	if (others->why_none || others->count < needed || compared(q) >= part * others->median)
+	if (others->why_none || others->count < needed || muster_question_measured(q) >= part * others->median)
 		return MUSTER_ANSWER_GOOD;
 	if (are_group(others, has_like ? GROUP_OF_ALL : GROUP_OF_LIKE))
 		return MUSTER_ANSWER_GOOD;
-	if (has_like && (compared(q) >= part * like->median || are_group(like, GROUP_OF_LIKE)))
+	if (has_like && (muster_question_measured(q) >= part * like->median || are_group(like, GROUP_OF_LIKE)))
 		return MUSTER_ANSWER_GOOD;
 	return score(q) < -q->operand->value.number ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_GOOD;
 }
@@ -92,8 +87,9 @@ const char *muster_outlier_stand(const struct muster_question *q)
 					     others->count + 1);
 	const char *distance = isfinite(z) ? muster_arena_printf(q->arena, "z %.1f", z) : "the others are all equal";
 	return muster_arena_printf(q->arena, "%s, %.3g %% below the median of the others, %.4g%s%s (%s): %s", rank,
-		100 * (1 - compared(q) / others->median), others->median * (whole ? 100 : 1), whole ? " % of " : "",
-		whole ? whole->name : "", distance, muster_describe_value(q->sample->value, q->arena));
+		100 * (1 - muster_question_measured(q) / others->median), others->median * (whole ? 100 : 1),
+		whole ? " % of " : "", whole ? whole->name : "", distance,
+		muster_describe_value(q->sample->value, q->arena));
 }
 
 const char *muster_outlier_describe(const struct muster_question *q)

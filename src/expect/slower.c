@@ -3,7 +3,7 @@
  * The rule is that of Megatron-LM's gpu_sniff_test.py: an outlier is worse than the median by a share and by the usual
  * distance from the median, whichever is more.
  */
-#include "expect/slower.h"
+#include "expect/limits.h"
 
 #include "expect/describe.h"
 #include "expect/parse.h"
