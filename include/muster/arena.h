@@ -8,6 +8,7 @@
 #define MUSTER_ARENA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct muster_arena;
 
@@ -20,6 +21,9 @@ void *muster_arena_alloc(struct muster_arena *arena, size_t size);
 /* The arena's only copy of a string; equal strings give equal pointers. NULL stays NULL. */
 const char *muster_arena_string(struct muster_arena *arena, const char *text);
 const char *muster_arena_string_n(struct muster_arena *arena, const char *text, size_t length);
+
+/* The hash of text by which arenas find strings: FNV-1a, 64 bit. */
+uint64_t muster_hash(const char *text, size_t length);
 
 /* A formatted string, interned. */
 const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)

@@ -1,6 +1,7 @@
 /* barrier.c - a barrier with payloads and a deadline */
 #include "coord/barrier.h"
 
+#include "util/sort.h"
 #include "muster/arena.h"
 
 #include <math.h>
@@ -45,15 +46,8 @@ void muster_barrier_set_done(struct muster_barrier_set *set)
 
 int muster_barrier_member(const struct muster_barrier_set *set, int rank)
 {
-	size_t low = 0, high = set->count;
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (set->members[middle] < rank)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < set->count && set->members[low] == rank ? (int)low : -1;
+	const int *found = set->count ? bsearch(&rank, set->members, set->count, sizeof rank, muster_by_int) : NULL;
+	return found ? (int)(found - set->members) : -1;
 }
 
 void muster_barrier_heartbeat(struct muster_barrier_set *set, int rank, double now_ms)

@@ -57,10 +57,7 @@ struct muster_anonymous_names *muster_anonymous_names_new(struct muster_arena *a
 
 static size_t hash_of(enum muster_name_kind kind, const char *text, size_t length)
 {
-	uint64_t hash = 1469598103934665603u ^ (uint64_t)kind;
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-	return (size_t)hash;
+	return (size_t)(muster_hash(text, length) ^ (uint64_t)kind);
 }
 
 static void grow(struct muster_anonymous_names *names)

@@ -126,8 +126,8 @@ void *muster_arena_alloc(struct muster_arena *arena, size_t size)
 	return memset(memory, 0, size);
 }
 
-/* FNV-1a, 64 bit (Fowler, Noll, Vo; offset basis and prime as published by them). */
-static uint64_t hash_of(const char *text, size_t length)
+/* Fowler, Noll, Vo; offset basis and prime as published by them. */
+uint64_t muster_hash(const char *text, size_t length)
 {
 	uint64_t hash = 14695981039346656037u;
 	for (size_t i = 0; i < length; i++)
@@ -156,7 +156,7 @@ const char *muster_arena_string_n(struct muster_arena *arena, const char *text, 
 {
 	if (arena->string_count >= arena->slot_count / 4 * 3)
 		grow_slots(arena);
-	uint64_t hash = hash_of(text, length);
+	uint64_t hash = muster_hash(text, length);
 	size_t at = hash & (arena->slot_count - 1);
 	for (; arena->slots[at].string; at = (at + 1) & (arena->slot_count - 1)) {
 		const struct slot *slot = &arena->slots[at];

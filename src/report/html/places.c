@@ -4,6 +4,7 @@
 #include "muster/probe.h"
 #include "report/html/html.h"
 #include "util/array.h"
+#include "util/sort.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -141,43 +142,20 @@ static void add_findings(struct muster_html_places *places, const struct muster_
 
 /* ---- by name ---- */
 
-struct name {
-	const char *text;
-	size_t index;
-};
-
-static int by_text(const void *a, const void *b)
-{
-	const struct name *x = a, *y = b;
-	return strcmp(x->text, y->text);
-}
-
 static void sort_names(struct muster_html_places *places)
 {
-	struct name *names = muster_calloc(places->count + 1, sizeof *names);
-	for (size_t i = 0; i < places->count; i++)
-		names[i] = (struct name){ places->nodes[i].node->name, i };
-	qsort(names, places->count, sizeof *names, by_text);
 	places->by_name = muster_calloc(places->count + 1, sizeof *places->by_name);
 	for (size_t i = 0; i < places->count; i++)
-		places->by_name[i] = names[i].index;
-	free(names);
+		places->by_name[i] = (struct muster_html_name){ places->nodes[i].node->name, i };
+	qsort(places->by_name, places->count, sizeof *places->by_name, muster_by_text);
 }
 
 size_t muster_html_place_of(const struct muster_html_places *places, const char *node)
 {
-	size_t low = 0, high = node ? places->count : 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(node, places->nodes[places->by_name[middle]].node->name);
-		if (order == 0)
-			return places->by_name[middle];
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return SIZE_MAX;
+	const struct muster_html_name key = { .text = node }, *found = NULL;
+	if (node)
+		found = bsearch(&key, places->by_name, places->count, sizeof key, muster_by_text);
+	return found ? found->index : SIZE_MAX;
 }
 
 void muster_html_places_make(const struct muster_report *report, struct muster_html_places *ret)

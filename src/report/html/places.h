@@ -24,12 +24,17 @@ struct muster_html_node {
 	size_t finding_count;
 };
 
+struct muster_html_name {
+	const char *text;
+	size_t index;
+};
+
 struct muster_html_places {
 	struct muster_arena *arena;
 	struct muster_html_node *nodes; /* as run->nodes */
 	size_t count;
-	size_t *by_name;  /* indices, in the order of the names */
-	size_t *findings; /* of all nodes */
+	struct muster_html_name *by_name; /* of the nodes */
+	size_t *findings;                 /* of all nodes */
 };
 
 /* The places borrow names from the report. */
