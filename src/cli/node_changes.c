@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "muster/report.h"
 #include "report/print_escaped.h"
-#include "slurm/job_nodes.h"
+#include "slurm/command.h"
 #include "util/file.h"
 #include "util/log.h"
 

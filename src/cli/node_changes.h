@@ -10,7 +10,7 @@
 #include "slurm/drain_reason.h"
 #include "slurm/drained_nodes.h"
 #include "slurm/node_selection.h"
-#include "slurm/scontrol.h"
+#include "slurm/command.h"
 
 enum { MUSTER_BY_UNSET = -1 };
 

@@ -5,7 +5,7 @@
  */
 #include "cli/cli.h"
 #include "slurm/hostlist.h"
-#include "slurm/scontrol.h"
+#include "slurm/command.h"
 #include "slurm/node_selection.h"
 #include "report/print_escaped.h"
 #include "muster/report.h"

@@ -6,7 +6,6 @@
 
 #include "storage/file.h"
 #include "storage/folder.h"
-#include "storage/space.h"
 #include "util/child.h"
 
 #include <fcntl.h>

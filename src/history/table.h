@@ -51,7 +51,4 @@ void muster_table_print(const struct muster_table *table, enum muster_table_form
 /* Values from the lowest to the highest as eight heights of a bar; all the same is half a height. Interned. */
 const char *muster_table_sparkline(struct muster_arena *arena, const double *values, size_t count);
 
-/* table_html.c */
-void muster_table_print_html(const struct muster_table *table, FILE *out);
-
 #endif

@@ -5,7 +5,6 @@
  */
 #include "journal/read.h"
 
-#include "journal/process.h"
 #include "journal/write.h"
 #include "json/json.h"
 #include "model/limits.h"

@@ -3,7 +3,6 @@
 
 #include "model/trend.h"
 #include "muster/arena.h"
-#include "journal/process.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,15 +4,17 @@
  * itself for every level. A scan before and a walk after it make up for that.
  */
 #include "json/json.h"
-#include "json/path.h"
-#include "json/scan.h"
 
-#include "muster/arena.h"
+#include "json/scan.h"
 #include "util/file.h"
 #include "util/sort.h"
+#include "muster/arena.h"
 
 #include <cjson/cJSON.h>
+#include <ctype.h>
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,4 +263,31 @@ struct muster_json *muster_json_merge(struct muster_json *target, const struct m
 	arena_end();
 	merged->string = (char *)arena;
 	return (struct muster_json *)merged;
+}
+
+/* ---- where a value stands in its text, as a message shows it ---- */
+
+static bool is_plain_key(const char *key)
+{
+	if (!isalpha((unsigned char)*key) && *key != '_')
+		return false;
+	while (isalnum((unsigned char)*key) || *key == '_')
+		key++;
+	return *key == '\0';
+}
+
+const char *muster_json_path_text(const struct muster_json_path *at, char out[MUSTER_JSON_PATH_MAX])
+{
+	if (!at) {
+		snprintf(out, MUSTER_JSON_PATH_MAX, "$");
+		return out;
+	}
+	size_t used = strlen(muster_json_path_text(at->up, out));
+	if (!at->key)
+		snprintf(out + used, MUSTER_JSON_PATH_MAX - used, "[%zu]", at->index);
+	else if (is_plain_key(at->key))
+		snprintf(out + used, MUSTER_JSON_PATH_MAX - used, ".%.100s", at->key);
+	else
+		snprintf(out + used, MUSTER_JSON_PATH_MAX - used, "[\"%.100s\"]", at->key);
+	return out;
 }

@@ -63,4 +63,16 @@ int muster_json_split_object(
 int muster_json_split_array(
 	const char *text, size_t length, muster_json_part_fn *element, void *arg, struct muster_error *err);
 
+/* A path is a chain of steps on the stack of what walks a tree, and is spelled out only for a message. */
+struct muster_json_path {
+	const struct muster_json_path *up; /* NULL: directly in the root */
+	const char *key;                   /* of an object's member; NULL: an element of an array */
+	size_t index;                      /* of an element */
+};
+
+enum { MUSTER_JSON_PATH_MAX = 256 };
+
+/* "$.run.nodes[3].ranks[0]", "$.checks[\"gpu.count\"]"; NULL is the root. A longer path is cut. Returns out. */
+const char *muster_json_path_text(const struct muster_json_path *at, char out[MUSTER_JSON_PATH_MAX]);
+
 #endif

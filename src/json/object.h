@@ -7,7 +7,6 @@
 #define MUSTER_JSON_OBJECT_H
 
 #include "json/json.h"
-#include "json/path.h"
 #include "json/writer.h"
 #include "muster/arena.h"
 #include "muster/value.h"

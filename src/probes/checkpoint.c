@@ -8,7 +8,7 @@
 #include "storage/file.h"
 #include "storage/io.h"
 #include "storage/pattern.h"
-#include "storage/space.h"
+#include "storage/folder.h"
 #include "util/clock.h"
 #include "util/text.h"
 #include "vendor/cuda.h"

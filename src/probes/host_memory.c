@@ -4,7 +4,6 @@
  * The memory of a GPU that the kernel shows as a NUMA node has no CPUs, and stays out of this.
  */
 #include "probes/metrics.h"
-#include "system/cgroup.h"
 #include "system/memory_left.h"
 #include "system/topology.h"
 #include "util/clock.h"

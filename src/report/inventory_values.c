@@ -3,7 +3,7 @@
 
 #include "muster/probe.h"
 #include "slurm/hostlist.h"
-#include "slurm/scontrol.h"
+#include "slurm/command.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "report/text_summary.h"
 #include "slurm/hostlist.h"
 #include "slurm/node_selection.h"
-#include "slurm/scontrol.h"
+#include "slurm/command.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* folder.c - may muster write into a folder?
+/* folder.c - may muster write into a folder, and is there room for its files?
  *
  * As root, each part of the path is opened from the one before it, so that no other user can put a link into the way
  * between the check and the use.
@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A folder that may be entered need not be readable. */
@@ -98,4 +99,20 @@ int muster_storage_folder_check(const char *folder, struct muster_error *err)
 		return -1;
 	close(at);
 	return 0;
+}
+
+/* ---- is there room for the files of all ranks? ---- */
+
+int muster_storage_space_check(const char *folder, int ranks, uint64_t bytes, struct muster_error *err)
+{
+	struct statvfs space;
+	double all = (double)ranks * (double)bytes;
+	if (statvfs(folder, &space) < 0)
+		return 0;
+	double free_bytes = (double)space.f_bavail * (double)space.f_frsize;
+	if (all <= free_bytes / 2)
+		return 0;
+	return muster_fail(err, MUSTER_ENOTSUPPORTED,
+		"%s has %.1f GB free, and %d ranks write %.1f GB: muster takes at most half of what is free", folder,
+		free_bytes / 1e9, ranks, all / 1e9);
 }

@@ -1,4 +1,4 @@
-/* memory_left.h - how much memory a process may still use
+/* memory_left.h - how much memory, and the time of how many CPUs, a process may still use
  *
  * Memory that only holds parts of files counts as free: the kernel takes it back when it is needed.
  */
@@ -15,5 +15,8 @@ int muster_memory_left(const char *root, uint64_t *ret_bytes, struct muster_erro
 
 /* Of one NUMA node. */
 int muster_memory_left_on(const char *root, unsigned int numa_node, uint64_t *ret_bytes, struct muster_error *err);
+
+/* The time of how many CPUs the control groups leave to this process at once; 0: they do not limit it. */
+double muster_cgroup_cpus(const char *root);
 
 #endif

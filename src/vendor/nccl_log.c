@@ -8,7 +8,7 @@
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
  */
 #include "vendor/nccl_log.h"
-#include "vendor/nccl_lines.h"
+
 #include "muster/arena.h"
 
 #include <ctype.h>
@@ -408,4 +408,35 @@ const char *muster_nccl_log_tail(const char *text, size_t length, char *out, siz
 	free(joined);
 	free(copy);
 	return out;
+}
+
+/* ---- the lines of NCCL's log ---- */
+
+char *muster_nccl_lines_copy(const char *text, size_t length)
+{
+	char *copy = muster_calloc(length + 1, 1);
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)text[i];
+		copy[i] = byte == '\n' || (byte < 128 && isprint(byte)) ? (char)byte : isspace(byte) ? ' ' : '?';
+	}
+	return copy;
+}
+
+char *muster_nccl_line_next(char **rest)
+{
+	char *line = strsep(rest, "\n");
+	for (size_t length = line ? strlen(line) : 0; length > 0 && line[length - 1] == ' '; length--)
+		line[length - 1] = '\0';
+	return line;
+}
+
+char *muster_nccl_after(char *text, const char *what)
+{
+	char *found = strstr(text, what);
+	return found ? found + strlen(what) : NULL;
+}
+
+bool muster_nccl_starts(const char *text, const char *what)
+{
+	return strncmp(text, what, strlen(what)) == 0;
 }

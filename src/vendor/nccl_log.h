@@ -8,6 +8,7 @@
 
 #include "muster/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct muster_nccl_log {
@@ -50,5 +51,13 @@ void muster_nccl_log_parse_way(
 /* The end of the log on one line, for an error: NCCL's last ten warnings, or its last ten lines when it gave none,
  * joined by " | ". What does not fit is cut from the front. Bytes that do not print become '?'. Returns out. */
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size);
+
+/* A copy of the log as a string in which all but the newlines prints; the caller frees. */
+char *muster_nccl_lines_copy(const char *text, size_t length);
+/* Take the next line off rest, without blanks at its end; NULL at the end. */
+char *muster_nccl_line_next(char **rest);
+/* What follows the first `what` in text; NULL when it does not occur. */
+char *muster_nccl_after(char *text, const char *what);
+bool muster_nccl_starts(const char *text, const char *what);
 
 #endif

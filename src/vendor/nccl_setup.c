@@ -15,7 +15,7 @@
  * The number of collnet channels is that of all channels since 2.21: it says nothing.
  */
 #include "vendor/nccl_setup.h"
-#include "vendor/nccl_lines.h"
+#include "vendor/nccl_log.h"
 
 #include <ctype.h>
 #include <stdio.h>

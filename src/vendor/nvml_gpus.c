@@ -2,9 +2,12 @@
 #include "vendor/nvml_gpus.h"
 
 #include "system/sysfs.h"
+#include "vendor/nvml.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 static int describe(const struct muster_nvml *nvml, unsigned int index, struct muster_nvml_gpu *gpu)
 {
@@ -46,4 +49,51 @@ char *muster_nvml_gpus_text(const struct muster_nvml_gpus *gpus)
 		list = longer;
 	}
 	return list;
+}
+
+/* ---- a field value of NVML as a number, whatever its type ---- */
+
+int muster_nvml_field_number(const struct muster_nvml *nvml, struct muster_error *err, const nvmlFieldValue_t *value,
+	const char *name, double *ret)
+{
+	if (muster_nvml_check(nvml, value->nvmlReturn, err, name) < 0)
+		return -1;
+	switch (value->valueType) {
+	case NVML_VALUE_TYPE_DOUBLE: *ret = value->value.dVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_INT: *ret = value->value.uiVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG: *ret = (double)value->value.ulVal; return 0;
+	case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: *ret = (double)value->value.ullVal; return 0;
+	case NVML_VALUE_TYPE_SIGNED_LONG_LONG: *ret = (double)value->value.sllVal; return 0;
+	}
+	return muster_fail(err, MUSTER_EVENDOR, "%s: a value of unknown type %d", name, (int)value->valueType);
+}
+
+int muster_nvml_field(const struct muster_nvml *nvml, struct muster_error *err, nvmlDevice_t device, unsigned int field,
+	const char *name, unsigned int scope, double *ret)
+{
+	nvmlFieldValue_t value = { .fieldId = field, .scopeId = scope };
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetFieldValues, device, 1, &value) < 0)
+		return -1;
+	return muster_nvml_field_number(nvml, err, &value, name, ret);
+}
+
+/* ---- the device of a MIG instance ---- */
+
+int muster_nvml_mig_instance(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid, nvmlDevice_t *ret,
+	struct muster_error *err)
+{
+	unsigned int most = 0;
+	char found[96];
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetMaxMigDeviceCount, device, &most) < 0)
+		return -1;
+	for (unsigned int i = 0; i < most; i++) {
+		nvmlDevice_t instance;
+		if (nvml->nvmlDeviceGetMigDeviceHandleByIndex(device, i, &instance) != NVML_SUCCESS ||
+			nvml->nvmlDeviceGetUUID(instance, found, sizeof found) != NVML_SUCCESS ||
+			strcasecmp(found, uuid) != 0)
+			continue;
+		*ret = instance;
+		return 0;
+	}
+	return muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML lists no MIG instance %s on the GPU", uuid);
 }

@@ -7,7 +7,47 @@
 #define MUSTER_HISTORY_SQLITE_HISTORY_H
 
 #include "history/db.h"
-#include "history/sqlite/calls.h"
+
+#include <sqlite3.h>
+
+/* SQLite, opened at run time: no process but that of `muster history` loads it. Functions of SQLite 3.34 (2020) and
+ * later; the types are those of sqlite3.h. */
+#define MUSTER_SQLITE_FUNCTIONS(X)                                                                                     \
+	X(bind_blob)                                                                                                   \
+	X(bind_double)                                                                                                 \
+	X(bind_int64)                                                                                                  \
+	X(bind_null)                                                                                                   \
+	X(bind_text)                                                                                                   \
+	X(busy_timeout)                                                                                                \
+	X(close)                                                                                                       \
+	X(column_blob)                                                                                                 \
+	X(column_bytes)                                                                                                \
+	X(column_double)                                                                                               \
+	X(column_int64)                                                                                                \
+	X(column_text)                                                                                                 \
+	X(column_type)                                                                                                 \
+	X(db_config)                                                                                                   \
+	X(errmsg)                                                                                                      \
+	X(exec)                                                                                                        \
+	X(extended_result_codes)                                                                                       \
+	X(finalize)                                                                                                    \
+	X(get_autocommit)                                                                                              \
+	X(last_insert_rowid)                                                                                           \
+	X(limit)                                                                                                       \
+	X(open_v2)                                                                                                     \
+	X(prepare_v2)                                                                                                  \
+	X(reset)                                                                                                       \
+	X(step)                                                                                                        \
+	X(system_errno)
+
+struct muster_sqlite {
+#define X(name) __typeof__(sqlite3_##name) *name;
+	MUSTER_SQLITE_FUNCTIONS(X)
+#undef X
+};
+
+/* The functions; NULL with err when the library is not on this machine. */
+const struct muster_sqlite *muster_sqlite(struct muster_error *err);
 
 /* Bits of the column flags of a report. */
 enum { MUSTER_HISTORY_SIMULATED = 1, MUSTER_HISTORY_BESIDE_JOBS = 2 };
@@ -41,11 +81,6 @@ enum { MUSTER_HISTORY_SCHEMA = 1 };              /* the number of steps */
  * In one transaction. */
 int muster_history_prepare(
 	struct muster_history *h, bool write, const char *const *steps, int target, struct muster_error *err);
-
-/* ---- path.c ---- */
-
-/* The path to give to SQLite, malloc'd: of a file that is or can become a history, see muster_history_open. */
-char *muster_history_safe_path(const char *path, bool write, struct muster_error *err);
 
 /* ---- statement.c ---- */
 

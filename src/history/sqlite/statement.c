@@ -1,8 +1,31 @@
-/* statement.c - calls of SQLite with errors as values */
+/* statement.c - SQLite, opened at run time, and its calls with errors as values */
 #include "history/sqlite/history.h"
+
+#include "vendor/library.h"
 
 #include <errno.h>
 #include <string.h>
+
+static struct muster_sqlite functions;
+
+static const struct muster_symbol symbols[] = {
+#define X(function) { .name = "sqlite3_" #function, .address = &functions.function },
+	MUSTER_SQLITE_FUNCTIONS(X)
+#undef X
+};
+
+static struct muster_library library = {
+	.title = "SQLite",
+	.soname = "libsqlite3.so.0",
+	.oldest = "SQLite 3.34",
+	.symbols = symbols,
+	.symbol_count = sizeof symbols / sizeof *symbols,
+};
+
+const struct muster_sqlite *muster_sqlite(struct muster_error *err)
+{
+	return muster_library_open(&library, err) < 0 ? NULL : &functions;
+}
 
 int muster_history_damaged(const struct muster_history *h, const char *what, struct muster_error *err)
 {

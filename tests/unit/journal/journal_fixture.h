@@ -6,7 +6,6 @@
 #define MUSTER_TESTS_JOURNAL_FIXTURE_H
 
 #include "journal/read.h"
-#include "journal/process.h"
 #include "journal/write.h"
 #include "muster/arena.h"
 

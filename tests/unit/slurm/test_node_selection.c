@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "slurm/node_selection.h"
 
-#include "slurm/scontrol.h"
+#include "slurm/command.h"
 #include "slurm/drain_reason.h"
 
 #include <stdlib.h>
