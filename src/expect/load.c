@@ -101,18 +101,10 @@ static int check_layer(struct muster_json_reader *r, const struct muster_layer *
 
 int muster_layer_read(const char *path, struct muster_json **ret, struct muster_error *err)
 {
-	char *text;
-	size_t length;
-	int result = muster_file_read(path, MUSTER_EXPECT_BYTES_MAX, &text, &length, err);
-	if (result == 0) {
-		result = muster_json_parse(text, length, ret, err);
-		free(text);
-		if (result < 0)
-			muster_wrap(err, "%s", path);
-	}
-	if (result < 0)
-		err->code = MUSTER_EUSAGE;
-	return result;
+	if (muster_json_parse_file(path, MUSTER_EXPECT_BYTES_MAX, ret, err) == 0)
+		return 0;
+	err->code = MUSTER_EUSAGE;
+	return -1;
 }
 
 /* Read one file and put it on the stack. */
