@@ -9,8 +9,6 @@
 #include "system/sysfs.h"
 #include "probes/metrics.h"
 #include "probes/gpu/device.h"
-#include "probes/gpu/limits.h"
-#include "probes/gpu/mig.h"
 
 #include <limits.h>
 #include <stdio.h>

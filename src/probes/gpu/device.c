@@ -1,5 +1,10 @@
-/* device.c - NVML for the rank's own GPU */
+/* device.c - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance */
 #include "probes/gpu/device.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct muster_error *err)
 {
@@ -10,4 +15,75 @@ const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct m
 		muster_fail(
 			err, MUSTER_EVENDOR, "NVML does not show GPU %s, which CUDA gave to this rank", gpu->bus_id);
 	return NULL;
+}
+
+/* ---- what a GPU's parts can do at most, by published figures ---- */
+
+double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes)
+{
+	/* Transfers a second on each lane, and the share of the bits that is left after encoding: PCI Express Base
+	 * Specification 6.0 (8b/10b, 128b/130b; 242 of the 256 bytes of a FLIT). */
+	static const struct {
+		double gigatransfers, left;
+	} generations[] = {
+		[1] = { 2.5, 8.0 / 10 },
+		[2] = { 5, 8.0 / 10 },
+		[3] = { 8, 128.0 / 130 },
+		[4] = { 16, 128.0 / 130 },
+		[5] = { 32, 128.0 / 130 },
+		[6] = { 64, 242.0 / 256 },
+	};
+	if (generation >= sizeof generations / sizeof *generations)
+		return 0;
+	return generations[generation].gigatransfers * generations[generation].left * lanes / 8;
+}
+
+double muster_gpu_memory_gbps(int bus_bits, unsigned int clock_mhz)
+{
+	return bus_bits / 8.0 * clock_mhz * 2 / 1e3;
+}
+
+double muster_gpu_matmul_bf16_tflops(int major, int minor, int multiprocessors, unsigned int clock_mhz)
+{
+	/* Dense operations for each multiprocessor and clock; a multiply-add is two. Sources: NVIDIA A100 Tensor Core
+	 * GPU Architecture (1,024 multiply-adds), NVIDIA H100 Tensor Core GPU Architecture (twice the A100). */
+	static const struct {
+		int major, minor;
+		double operations;
+	} published[] = {
+		{ 8, 0, 2048 },
+		{ 9, 0, 4096 },
+	};
+	for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+		if (published[i].major == major && published[i].minor == minor)
+			return published[i].operations * multiprocessors * clock_mhz / 1e6;
+	return 0;
+}
+
+/* ---- the MIG instance that a rank has ---- */
+
+int muster_gpu_instance_find(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid,
+	struct muster_gpu_instance *ret, struct muster_error *err)
+{
+	nvmlDevice_t instance;
+	nvmlDeviceAttributes_t attributes = { 0 };
+	nvmlMemory_t memory = { 0 };
+	char name[128] = "";
+	if (muster_nvml_mig_instance(nvml, device, uuid, &instance, err) < 0 ||
+		MUSTER_NVML(nvml, err, nvmlDeviceGetName, instance, name, sizeof name) < 0 ||
+		MUSTER_NVML(nvml, err, nvmlDeviceGetAttributes_v2, instance, &attributes) < 0 ||
+		MUSTER_NVML(nvml, err, nvmlDeviceGetMemoryInfo, device, &memory) < 0)
+		return -1;
+	const char *mark = strstr(name, "MIG "); /* "NVIDIA A100-SXM4-40GB MIG 3g.20gb" */
+	double whole_mib = (double)memory.total / (1 << 20);
+	*ret = (struct muster_gpu_instance){ .memory_mib = (double)attributes.memorySizeMB,
+		.slices = attributes.computeInstanceSliceCount };
+	if (!mark || ret->slices < 1 || ret->slices > 7 || !(ret->memory_mib > 0 && ret->memory_mib <= whole_mib))
+		return muster_fail(err, MUSTER_EVENDOR,
+			"NVML describes the MIG instance %s as \"%s\", %u slices, %g MiB", uuid, name, ret->slices,
+			ret->memory_mib);
+	snprintf(ret->profile, sizeof ret->profile, "%s", mark + strlen("MIG "));
+	/* an instance has a little less than its slices of the memory */
+	ret->memory_slices = (unsigned int)fmax(1, round(ret->memory_mib * 8 / whole_mib));
+	return 0;
 }

@@ -1,12 +1,32 @@
-/* device.h - NVML for the rank's own GPU */
+/* device.h - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance */
 #ifndef MUSTER_PROBES_GPU_DEVICE_H
 #define MUSTER_PROBES_GPU_DEVICE_H
 
-#include "muster/probe.h"
 #include "vendor/nvml.h"
+#include "muster/probe.h"
 
 /* NVML's functions, when it shows the rank's GPU, whose handle is gpu->nvml_device. NULL with err when it cannot be
  * opened, or does not show the GPU that CUDA gave to the rank. */
 const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct muster_error *err);
+
+/* GB/s that a PCIe link carries in one direction after encoding; 0 for a generation that is not known. */
+double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes);
+
+/* GB/s of memory that moves data on both edges of its clock (HBM, GDDR), as NVML gives the clock. */
+double muster_gpu_memory_gbps(int bus_bits, unsigned int clock_mhz);
+
+/* TFLOP/s of dense BF16 matrix products; 0 where no figure is published for the compute capability. */
+double muster_gpu_matmul_bf16_tflops(int major, int minor, int multiprocessors, unsigned int clock_mhz);
+
+struct muster_gpu_instance {
+	char profile[32];           /* "3g.20gb" */
+	double memory_mib;          /* of the instance */
+	unsigned int slices;        /* of the GPU's seven compute slices */
+	unsigned int memory_slices; /* of the GPU's eight memory slices */
+};
+
+/* The instance of the GPU `device` that has this UUID ("MIG-..."). 0, or -1 with err. */
+int muster_gpu_instance_find(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid,
+	struct muster_gpu_instance *ret, struct muster_error *err);
 
 #endif

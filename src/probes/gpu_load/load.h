@@ -58,7 +58,7 @@ void muster_wrong_note(struct muster_wrong *wrong, const char *text);
 /* What a report has of a range, whose first byte is at offset `base` of what was looked at. */
 void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report, uint64_t base);
 
-/* ---- memory.c ---- */
+/* ---- the memory ---- */
 
 struct muster_memory_figures {
 	struct muster_series write_gbps, read_gbps; /* one value for each pattern */

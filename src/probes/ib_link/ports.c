@@ -1,4 +1,4 @@
-/* ports.c - the RDMA ports of the node: which there are, and the small files of each */
+/* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate */
 #include "probes/ib_link/ports.h"
 
 #include "system/sysfs.h"
@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,4 +131,106 @@ void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rd
 			nanosleep(&pause, NULL);
 		}
 	}
+}
+
+/* ---- a port's error counters: their values, and what was added to them ---- */
+
+static const char *const counter_files[MUSTER_RDMA_COUNTERS] = { "counters/link_downed", "counters/link_error_recovery",
+	"counters/symbol_error", "counters/port_rcv_errors", "counters/port_rcv_remote_physical_errors",
+	"counters/port_xmit_discards", "counters/local_link_integrity_errors",
+	"counters/excessive_buffer_overrun_errors", "counters/VL15_dropped", "hw_counters/out_of_sequence",
+	"hw_counters/packet_seq_err", "hw_counters/local_ack_timeout_err", "hw_counters/rnr_nak_retry_err",
+	"hw_counters/implied_nak_seq_err" };
+
+void muster_rdma_counters_measure(
+	struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, bool again, long start[MUSTER_RDMA_COUNTERS])
+{
+	const char *metric = again ? "port.counter_increase" : "port.counter";
+	size_t present = 0;
+	bool unknown = again && !start;
+	for (size_t i = 0; i < MUSTER_RDMA_COUNTERS; i++) {
+		char path[PATH_MAX];
+		struct muster_error why;
+		long now = -1;
+		const char *counter = strrchr(counter_files[i], '/') + 1;
+		if (!again)
+			start[i] = -1;
+		if (access(muster_rdma_path(ctx, port, true, counter_files[i], path, sizeof path), F_OK) != 0)
+			continue;
+		present++;
+		int result = unknown ? muster_fail(&why, MUSTER_EIO,
+					       "the worker that read %s at the start was replaced", counter)
+				     : muster_sysfs_number(path, &now, &why);
+		if (!again)
+			start[i] = now;
+		else if (result == 0 && start[i] < 0)
+			result = muster_fail(&why, MUSTER_EIO, "%s could not be read at the start", path);
+		else if (result == 0 && now < start[i])
+			result = muster_fail(&why, MUSTER_EIO, "%s was reset: from %ld to %ld", path, start[i], now);
+		struct muster_value value = muster_number((double)(again && result == 0 ? now - start[i] : now));
+		muster_rdma_emit_with(ctx, port, metric, counter, result, value, why.text);
+	}
+	if (present == 0)
+		muster_rdma_emit_with(
+			ctx, port, metric, "none", -1, muster_null(), "the port has no error counters in sysfs");
+}
+
+/* ---- a port's rate as sysfs has it, and what the link can carry of it ---- */
+
+/* The rate that begins sysfs' words: "200 Gb/sec (4X HDR)". */
+static int parse_rate(const char *text, double *ret, struct muster_error *err)
+{
+	char *end;
+	double rate = strtod(text, &end);
+	if (*text < '0' || *text > '9' || !isfinite(rate) || strncmp(end, " Gb/sec", 7) != 0 ||
+		(end[7] && end[7] != ' '))
+		return muster_fail(err, MUSTER_EIO, "the rate in sysfs is not in Gb/sec: \"%s\"", text);
+	*ret = rate;
+	return 0;
+}
+
+/* The share of the bits of the rate in sysfs that are data. SDR, DDR and QDR of InfiniBand are rates before 8b/10b; FDR
+ * is 14.0625 before 64b/66b, of which sysfs says 14. The later ones, and all rates of Ethernet, are those of the data.
+ */
+static double data_share(const struct muster_rdma_port *port, const char *rate)
+{
+	static const struct {
+		const char *name;
+		double share;
+	} encoded[] = { { " SDR)", 0.8 }, { " DDR)", 0.8 }, { " QDR)", 0.8 }, { " FDR)", 14.0625 / 14 * 64 / 66 } };
+	for (size_t i = 0; strcmp(port->link_layer, "InfiniBand") == 0 && i < sizeof encoded / sizeof *encoded; i++)
+		if (strstr(rate, encoded[i].name))
+			return encoded[i].share;
+	return 1;
+}
+
+/* text: the rate in sysfs' words. A link that is down has the rate of its next attempt. */
+static void measure_limit(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *text,
+	int result, double rate, struct muster_error *why)
+{
+	char state[128] = "";
+	if (result == 0)
+		result = muster_rdma_line(ctx, port, true, "state", state, sizeof state, why);
+	if (result == 0 && strcmp(muster_rdma_after_colon(state), "ACTIVE") != 0)
+		result = muster_fail(why, MUSTER_ENOTSUPPORTED, "the port is %s", muster_rdma_after_colon(state));
+	muster_rdma_emit(
+		ctx, port, "port.limit_gbps", result, muster_number(rate / 8 * data_share(port, text)), why->text);
+}
+
+int muster_rdma_rate_read(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, char text[128],
+	double *ret, struct muster_error *err)
+{
+	*text = '\0';
+	*ret = 0;
+	return muster_rdma_line(ctx, port, true, "rate", text, 128, err) < 0 ? -1 : parse_rate(text, ret, err);
+}
+
+void muster_rdma_rate_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
+{
+	char text[128];
+	double rate;
+	struct muster_error why;
+	int result = muster_rdma_rate_read(ctx, port, text, &rate, &why);
+	muster_rdma_emit(ctx, port, "port.rate_gbps", result, muster_number(rate), why.text);
+	measure_limit(ctx, port, text, result, rate, &why);
 }

@@ -3,7 +3,6 @@
 
 #include "probes/gpu/device.h"
 #include "probes/gpu/kernels.h"
-#include "probes/gpu/limits.h"
 #include "vendor/nccl_log.h"
 
 #include <stdio.h>

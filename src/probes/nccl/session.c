@@ -1,7 +1,8 @@
-/* session.c - the communicator that stands, from one ring and one probe to the next */
+/* session.c - the communicator that stands, from one ring and one probe to the next; its log, and message sizes */
 #include "probes/nccl/session.h"
 
 #include "util/text.h"
+#include "vendor/nccl_log.h"
 
 static struct muster_nccl_session standing; /* comm NULL: none does */
 
@@ -69,4 +70,61 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 	muster_nccl_resources_release();
 	muster_nccl_log_end_ring();
 	return -1;
+}
+
+/* ---- which part of NCCL's log is about the present ring, and how it ends ---- */
+
+static size_t ring_at; /* where the log of this ring begins */
+
+size_t muster_nccl_log_of_ring(size_t length)
+{
+	return ring_at < length ? ring_at : 0;
+}
+
+void muster_nccl_log_tell_tail(struct muster_probe_ctx *ctx)
+{
+	char tail[MUSTER_ERROR_TEXT_MAX * 5 / 8];
+	size_t length;
+	const char *text = muster_nccl_log_read(&length, NULL);
+	if (!text)
+		return;
+	size_t from = muster_nccl_log_of_ring(length);
+	if (muster_nccl_log_tail(text + from, length - from, tail, sizeof tail)[0])
+		muster_evidence(ctx, "NCCL's log ends: %s", tail);
+}
+
+void muster_nccl_log_end_ring(void)
+{
+	muster_nccl_log_read(&ring_at, NULL);
+}
+
+/* ---- the message sizes that a profile and its bounds make ---- */
+
+size_t muster_nccl_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
+{
+	static const uint64_t all[] = { 8 * MIB, 64 * MIB, 256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB, 8 * GIB };
+	static const struct {
+		size_t first, count;
+	} profiles[MUSTER_PROFILE_COUNT] = {
+		[MUSTER_QUICK] = { 1, 1 },
+		[MUSTER_STANDARD] = { 0, 4 },
+		[MUSTER_FULL] = { 0, 8 },
+	};
+	uint64_t low = env->min_bytes, high = env->max_bytes;
+	size_t count = 0;
+	if (low && high) {
+		for (uint64_t size = low; size && size <= high && count < SIZES_MAX; size *= 2)
+			sizes[count++] = size;
+	} else {
+		for (size_t i = 0; i < profiles[env->profile].count; i++) {
+			uint64_t size = all[profiles[env->profile].first + i];
+			if (size >= low && (!high || size <= high))
+				sizes[count++] = size;
+		}
+		if (count == 0)
+			sizes[count++] = low ? low : high;
+	}
+	for (size_t i = 0; i < count; i++) /* whole values only */
+		sizes[i] = sizes[i] < sizeof(float) ? sizeof(float) : sizes[i] - sizes[i] % sizeof(float);
+	return count;
 }

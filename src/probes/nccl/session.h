@@ -171,7 +171,7 @@ int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, 
 void muster_nccl_data_compare(
 	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong);
 
-/* ---- pattern.c: data that is only moved is written and checked on the GPU ---- */
+/* ---- data that is only moved: written and checked on the GPU ---- */
 
 /* Write the range: a multiple of 16 bytes, in which each 8-byte word is another one. Ranges with different seeds have
  * no word in common, as long as the seeds differ by more than the ranges have words; a seed that is n larger is the
@@ -182,7 +182,7 @@ int muster_nccl_pattern_fill(
 int muster_nccl_pattern_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, uint64_t seed,
 	uint64_t *ret_wrong, struct muster_error *err);
 
-/* ---- log.c ---- */
+/* ---- the log ---- */
 
 /* Where in NCCL's log of the process the lines of the present ring begin. */
 size_t muster_nccl_log_of_ring(size_t length);
