@@ -57,6 +57,39 @@ static inline void fixture_run(struct muster_run *run)
 	run->job.version = "test";
 }
 
+/* The runs and reports of one test, which fixture_done() frees: TEST_MAIN(.teardown = fixture_done). */
+static struct {
+	struct muster_run *runs[8];
+	struct muster_report *reports[8];
+	int run_count, report_count;
+} fixture_owned;
+
+static inline struct muster_run *fixture_new_run(void)
+{
+	ck_assert_int_lt(fixture_owned.run_count, 8);
+	struct muster_run *run = muster_calloc(1, sizeof *run);
+	fixture_run(run);
+	return fixture_owned.runs[fixture_owned.run_count++] = run;
+}
+
+static inline struct muster_report *fixture_new_report(void)
+{
+	ck_assert_int_lt(fixture_owned.report_count, 8);
+	return fixture_owned.reports[fixture_owned.report_count++] = muster_calloc(1, sizeof(struct muster_report));
+}
+
+static inline void fixture_done(void)
+{
+	while (fixture_owned.report_count > 0) {
+		muster_report_done(fixture_owned.reports[--fixture_owned.report_count]);
+		free(fixture_owned.reports[fixture_owned.report_count]);
+	}
+	while (fixture_owned.run_count > 0) {
+		muster_run_done(fixture_owned.runs[--fixture_owned.run_count]);
+		free(fixture_owned.runs[fixture_owned.run_count]);
+	}
+}
+
 /* A node with ranks that follow those before it. Pointers to nodes do not outlive the next call. */
 static inline struct muster_node *fixture_node(struct muster_run *run, const char *name, int ranks)
 {
@@ -104,19 +137,26 @@ static inline void fixture_outcome(struct muster_rank *rank, const char *probe, 
 
 /* ---- judging ---- */
 
-/* `checks` is what stands inside "checks": { }; quotes may be written as apostrophes. */
-static inline void fixture_load(const char *checks, struct muster_expect *ret)
+/* Quotes may be written as apostrophes. */
+static inline void fixture_load_file(const char *file, struct muster_expect *ret)
 {
 	char text[8192];
 	struct muster_error err;
-	snprintf(text, sizeof text, "{\"schema_version\":1,\"name\":\"test\",\"checks\":{%s}}", checks);
-	for (char *at = text; *at; at++)
-		if (*at == '\'')
-			*at = '"';
+	snprintf(text, sizeof text, "%s", file);
+	for (char *at = text; (at = strchr(at, '\''));)
+		*at = '"';
 	fixture_open();
 	int result = muster_expect_load(fixture_dir, fixture_write("test.json", text), NULL, ret, &err);
 	fixture_close();
 	ck_assert_msg(result == 0, "%s", err.text);
+}
+
+/* `checks` is what stands inside "checks": { }. */
+static inline void fixture_load(const char *checks, struct muster_expect *ret)
+{
+	char text[8192];
+	snprintf(text, sizeof text, "{'schema_version':1,'name':'test','checks':{%s}}", checks);
+	fixture_load_file(text, ret);
 }
 
 static inline void fixture_keep_problem(void *arg, const char *problem)
@@ -147,6 +187,24 @@ static inline void fixture_judge(
 	muster_expect_done(&expect); /* the report must not need it any more */
 }
 
+/* By a whole expectation file. */
+static inline struct muster_report *fixture_report_file(const struct muster_run *run, const char *file)
+{
+	struct muster_expect expect;
+	struct muster_report *report = fixture_new_report();
+	fixture_load_file(file, &expect);
+	muster_evaluate(run, &expect, false, report);
+	muster_expect_done(&expect);
+	return report;
+}
+
+static inline struct muster_report *fixture_report(const struct muster_run *run, const char *checks, bool strict)
+{
+	struct muster_report *report = fixture_new_report();
+	fixture_judge(run, checks, strict, report);
+	return report;
+}
+
 /* All findings, one a line: "fail gpu.count sim-1 rank=3 gpu=... port=...: expected | observed". */
 static inline const char *fixture_findings(const struct muster_report *report)
 {
@@ -165,6 +223,11 @@ static inline const char *fixture_findings(const struct muster_report *report)
 			f->expected, f->observed);
 	}
 	return text;
+}
+
+static inline const char *fixture_found(const struct muster_run *run, const char *checks)
+{
+	return fixture_findings(fixture_report(run, checks, false));
 }
 
 #endif

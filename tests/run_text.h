@@ -147,4 +147,11 @@ static inline void run_text(struct muster_run *run, const char *text)
 	run_text_each(run, text, run_text_line, NULL);
 }
 
+static inline struct muster_run *run_text_new(const char *text)
+{
+	struct muster_run *run = fixture_new_run();
+	run_text_each(run, text, run_text_line, NULL);
+	return run;
+}
+
 #endif

@@ -2,12 +2,13 @@
 #include "check_main.h"
 #include "eval_fixture.h"
 
-static void make(struct muster_run *run, const char *metric, double value)
+static struct muster_run *make(const char *metric, double value)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	struct muster_node *node = fixture_node(run, "n1", 1);
 	fixture_sample(run, &node->ranks[0].samples, metric, strncmp(metric, "gpu.", 4) == 0 ? "gpu=g" : "bytes=8",
 		muster_number(value));
+	return run;
 }
 
 #define BOTH "'baseline':{'median':20,'mad':0.5,'n':480},'min_of_baseline':0.75,'warn_of_baseline':0.875,'max_mad':4"
@@ -66,16 +67,12 @@ static const struct {
 
 TEST_EACH(a_value_is_worse_by_more_than_the_share_and_the_mad, table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[512];
-	make(&run, table[_i].metric, table[_i].value);
+	struct muster_run *run = make(table[_i].metric, table[_i].value);
 	snprintf(checks, sizeof checks, "'c':{'metric':'%s','source':'s',%s}", table[_i].metric, table[_i].check);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	ck_assert(!report.tallies[0].uncalibrated);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
+	ck_assert(!report->tallies[0].uncalibrated);
 }
 
 static const struct {
@@ -149,18 +146,14 @@ static const struct {
 
 TEST_EACH(one_cause_has_one_finding, places)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char found[256] = "";
-	make(&run, "gpu.h2d_gbps", places[_i].alone);
-	fixture_sample(&run, &run.nodes[0].ranks[0].samples, "gpu.h2d_together_gbps", "gpu=g",
+	struct muster_run *run = make("gpu.h2d_gbps", places[_i].alone);
+	fixture_sample(run, &run->nodes[0].ranks[0].samples, "gpu.h2d_together_gbps", "gpu=g",
 		muster_number(places[_i].together));
-	fixture_judge(&run, places[_i].checks, false, &report);
-	for (size_t i = 0; i < report.finding_count; i++)
-		snprintf(found + strlen(found), sizeof found - strlen(found), "%s ", report.findings[i].check);
+	struct muster_report *report = fixture_report(run, places[_i].checks, false);
+	for (size_t i = 0; i < report->finding_count; i++)
+		snprintf(found + strlen(found), sizeof found - strlen(found), "%s ", report->findings[i].check);
 	ck_assert_str_eq(found, places[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -105,58 +105,47 @@ static const char *result_of(const struct muster_report *report, const char *che
 	return found;
 }
 
-static void judge(
-	const char *sku, const char *text, bool beside_jobs, struct muster_run *run, struct muster_report *report)
+static struct muster_report *judge(const char *sku, const char *text, bool beside_jobs)
 {
 	struct muster_expect expect;
 	struct muster_error err;
-	run_text(run, text);
+	struct muster_run *run = run_text_new(text);
+	struct muster_report *report = fixture_new_report();
 	run->job.beside_jobs = beside_jobs;
 	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", sku, NULL, &expect, &err) == 0, "%s", err.text);
 	muster_evaluate(run, &expect, false, report);
 	muster_expect_done(&expect);
+	return report;
 }
 
 TEST_EACH(collectives_of_a_job_are_judged, rows)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(rows[_i].sku, rows[_i].run, false, &run, &report);
-	ck_assert_msg(strcmp(result_of(&report, rows[_i].check), rows[_i].judged) == 0, "%s: %s", rows[_i].title,
-		result_of(&report, rows[_i].check));
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = judge(rows[_i].sku, rows[_i].run, false);
+	ck_assert_msg(strcmp(result_of(report, rows[_i].check), rows[_i].judged) == 0, "%s: %s", rows[_i].title,
+		result_of(report, rows[_i].check));
 }
 
 TEST(beside_other_jobs_a_late_all_reduce_says_nothing)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge("generic-nvidia", TWO_RANKS TIMES("1", "350", "1400"), true, &run, &report);
-	ck_assert_str_eq(result_of(&report, "collectives.jitter"), "inconclusive");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = judge("generic-nvidia", TWO_RANKS TIMES("1", "350", "1400"), true);
+	ck_assert_str_eq(result_of(report, "collectives.jitter"), "inconclusive");
 }
 
 /* Exchanges that are well say nothing of a rank that is late now and then. */
 TEST(no_part_is_excused_by_exchanges)
 {
-	struct muster_run run;
-	struct muster_report report;
 	const char *advice = NULL;
-	judge("generic-nvidia",
+	struct muster_report *report = judge("generic-nvidia",
 		TWO_RANKS TIMES("1", "350", "1400") "a/0 pair.exchange_gbps kind=edge peer_node=a "
 						    "peer_gpu=0002:00:00.0 nic=none transport=P2P 300\n"
 						    "a/1 pair.exchange_gbps kind=edge peer_node=a "
 						    "peer_gpu=0001:00:00.0 nic=none transport=P2P 300\n",
-		false, &run, &report);
-	for (size_t i = 0; i < report.finding_count; i++)
-		if (strcmp(report.findings[i].check, "collectives.jitter") == 0)
-			advice = report.findings[i].advice;
+		false);
+	for (size_t i = 0; i < report->finding_count; i++)
+		if (strcmp(report->findings[i].check, "collectives.jitter") == 0)
+			advice = report->findings[i].advice;
 	ck_assert_ptr_nonnull(advice);
 	ck_assert_msg(strncmp(advice, "some all-reduces", strlen("some all-reduces")) == 0, "%s", advice);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

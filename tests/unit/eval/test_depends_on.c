@@ -193,58 +193,47 @@ static const char *blocked_text(const struct muster_report *report)
 
 TEST_EACH(a_failure_blocks_every_result_and_a_warning_only_warnings, cases)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, cases[_i].run);
-	fixture_judge(&run, cases[_i].checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
-	ck_assert_str_eq(blocked_text(&report), cases[_i].blocked);
-	ck_assert_int_eq(report.verdict, cases[_i].verdict);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(cases[_i].run);
+	struct muster_report *report = fixture_report(run, cases[_i].checks, false);
+	ck_assert_str_eq(fixture_findings(report), cases[_i].found);
+	ck_assert_str_eq(blocked_text(report), cases[_i].blocked);
+	ck_assert_int_eq(report->verdict, cases[_i].verdict);
 }
 
 /* A value that a failure blocks is no part of the median; one beside a warning is. */
 TEST_LOOP(the_median_is_of_values_that_no_failure_blocks, 0, 2)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[256];
-	run_text(&run, "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.d2h_gbps gpu=g0 10\na/1 gpu.h2d_gbps gpu=g1 9\n"
-		       "a/1 gpu.d2h_gbps gpu=g1 20\na/2 gpu.h2d_gbps gpu=g2 9\na/2 gpu.d2h_gbps gpu=g2 30\n"
-		       "a/3 gpu.h2d_gbps gpu=g3 9\na/3 gpu.d2h_gbps gpu=g3 40");
+	struct muster_run *run =
+		run_text_new("a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.d2h_gbps gpu=g0 10\na/1 gpu.h2d_gbps gpu=g1 9\n"
+			     "a/1 gpu.d2h_gbps gpu=g1 20\na/2 gpu.h2d_gbps gpu=g2 9\na/2 gpu.d2h_gbps gpu=g2 30\n"
+			     "a/3 gpu.h2d_gbps gpu=g3 9\na/3 gpu.d2h_gbps gpu=g3 40");
 	snprintf(checks, sizeof checks,
 		"'first':{'metric':'gpu.h2d_gbps','min':2,'source':'s','severity':'%s'},"
 		"'median':{'metric':'gpu.d2h_gbps','min_of_median':0.1,'source':'s','after':'first'}",
 		_i ? "warn" : "fail");
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(report.tallies[1].expected, _i ? "at least 2.5 GB/s (10 % of the median of this run, 25 GB/s)"
-							: "at least 3 GB/s (10 % of the median of this run, 30 GB/s)");
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(report->tallies[1].expected, _i ? "at least 2.5 GB/s (10 % of the median of this run, 25 GB/s)"
+							 : "at least 3 GB/s (10 % of the median of this run, 30 GB/s)");
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 4);
 }
 
 /* A finding lists each check once, however often it blocks it. */
 TEST(a_cause_lists_each_check_that_it_blocks_once)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a node.cpus 1\na/0 gpu.numa_node gpu=g0 7\na/0 gpu.h2d_gbps gpu=g0 7\n"
-		       "a/1 gpu.numa_node gpu=g1 7\na/1 gpu.h2d_gbps gpu=g1 7");
-	fixture_judge(&run,
+	struct muster_run *run = run_text_new("a node.cpus 1\na/0 gpu.numa_node gpu=g0 7\na/0 gpu.h2d_gbps gpu=g0 7\n"
+					      "a/1 gpu.numa_node gpu=g1 7\na/1 gpu.h2d_gbps gpu=g1 7");
+	struct muster_report *report = fixture_report(run,
 		"'first':{'metric':'node.cpus','min':2,'source':'s'},"
 		"'numa':{'metric':'gpu.numa_node','equals':1," AFTER(
 			"") "},"
 			    "'h2d':{'metric':'gpu.h2d_gbps','min':9,'source':'s','after':'numa'}",
-		false, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
-	ck_assert_str_eq(report.findings[0].blocked[0], "numa");
-	ck_assert_str_eq(report.findings[0].blocked[1], "h2d");
-	ck_assert(!report.tallies[1].has_numbers && !report.tallies[2].has_numbers);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_uint_eq(report->finding_count, 1);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 2);
+	ck_assert_str_eq(report->findings[0].blocked[0], "numa");
+	ck_assert_str_eq(report->findings[0].blocked[1], "h2d");
+	ck_assert(!report->tallies[1].has_numbers && !report->tallies[2].has_numbers);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -111,13 +111,12 @@ static const struct {
 
 TEST_EACH(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, rings)
 {
-	struct muster_run run;
 	const struct muster_sample *limit = NULL;
-	run_text(&run, rings[_i].run);
-	muster_run_derive(&run);
-	for (size_t i = 0; i < run.job.samples.count; i++)
-		if (strcmp(run.job.samples.items[i].metric->name, "nccl.allreduce_limit_gbps") == 0)
-			limit = &run.job.samples.items[i];
+	struct muster_run *run = run_text_new(rings[_i].run);
+	muster_run_derive(run);
+	for (size_t i = 0; i < run->job.samples.count; i++)
+		if (strcmp(run->job.samples.items[i].metric->name, "nccl.allreduce_limit_gbps") == 0)
+			limit = &run->job.samples.items[i];
 	ck_assert_msg(limit != NULL, "%s", rings[_i].title);
 	ck_assert_msg(strcmp(muster_sample_label(limit, "path")->string, rings[_i].path) == 0, "%s: %s",
 		rings[_i].title, muster_sample_label(limit, "path")->string);
@@ -129,7 +128,6 @@ TEST_EACH(a_ring_is_as_fast_as_the_slowest_link_that_it_must_take, rings)
 		ck_assert_msg(limit->value.type == MUSTER_NULL, "%s", rings[_i].title);
 		ck_assert_str_eq(limit->reason, rings[_i].link);
 	}
-	muster_run_done(&run);
 }
 
 #define ALLTOALL(nodes, ranks) "job nccl.alltoall_busbw_gbps bytes=64 nodes=" nodes " ranks=" ranks " 100\n"
@@ -182,12 +180,11 @@ static const struct {
 
 TEST_EACH(an_all_to_all_uses_the_network_for_other_nodes_only, alltoalls)
 {
-	struct muster_run run;
-	run_text(&run, alltoalls[_i].run);
-	muster_run_derive(&run);
-	muster_run_derive(&run); /* what a saved report has is not derived again */
-	ck_assert_uint_eq(run.job.samples.count, 2);
-	const struct muster_sample *limit = &run.job.samples.items[1];
+	struct muster_run *run = run_text_new(alltoalls[_i].run);
+	muster_run_derive(run);
+	muster_run_derive(run); /* what a saved report has is not derived again */
+	ck_assert_uint_eq(run->job.samples.count, 2);
+	const struct muster_sample *limit = &run->job.samples.items[1];
 	ck_assert_str_eq(limit->metric->name, "nccl.alltoall_limit_gbps");
 	ck_assert_msg(strcmp(muster_sample_label(limit, "path")->string, alltoalls[_i].path) == 0, "%s: %s",
 		alltoalls[_i].title, muster_sample_label(limit, "path")->string);
@@ -199,35 +196,29 @@ TEST_EACH(an_all_to_all_uses_the_network_for_other_nodes_only, alltoalls)
 		ck_assert_msg(limit->value.type == MUSTER_NULL, "%s", alltoalls[_i].title);
 		ck_assert_str_eq(limit->reason, alltoalls[_i].link);
 	}
-	muster_run_done(&run);
 }
 
 /* A report of before has the limit of the ring alone. */
 TEST(a_report_with_one_limit_gets_the_other)
 {
-	struct muster_run run;
-	run_text(&run, RING("1", "2") ALLTOALL("1", "2") NODE("a", "0", "1",
-			       "300") "job nccl.allreduce_limit_gbps nodes=1 ranks=2 path=NVLink link=NVLink 299\n");
-	muster_run_derive(&run);
-	ck_assert_uint_eq(run.job.samples.count, 4);
-	ck_assert_str_eq(run.job.samples.items[3].metric->name, "nccl.alltoall_limit_gbps");
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(RING("1", "2") ALLTOALL("1", "2") NODE(
+		"a", "0", "1", "300") "job nccl.allreduce_limit_gbps nodes=1 ranks=2 path=NVLink link=NVLink 299\n");
+	muster_run_derive(run);
+	ck_assert_uint_eq(run->job.samples.count, 4);
+	ck_assert_str_eq(run->job.samples.items[3].metric->name, "nccl.alltoall_limit_gbps");
 }
 
 /* Sizes share a limit, rings do not; and what a saved report has is not derived again. */
 TEST(each_ring_has_one_limit)
 {
-	struct muster_run run;
-	run_text(&run, RING("1", "2") RING("1", "2") RING("1", "1") NODE("a", "0", "1", "300"));
-	muster_run_derive(&run);
-	ck_assert_uint_eq(run.job.samples.count, 5);
-	muster_run_derive(&run);
-	ck_assert_uint_eq(run.job.samples.count, 5);
-	muster_run_done(&run);
-	run_text(&run, NODE("a", "0", "1", "300"));
-	muster_run_derive(&run); /* no ring, no limit */
-	ck_assert_uint_eq(run.job.samples.count, 0);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(RING("1", "2") RING("1", "2") RING("1", "1") NODE("a", "0", "1", "300"));
+	muster_run_derive(run);
+	ck_assert_uint_eq(run->job.samples.count, 5);
+	muster_run_derive(run);
+	ck_assert_uint_eq(run->job.samples.count, 5);
+	run = run_text_new(NODE("a", "0", "1", "300"));
+	muster_run_derive(run); /* no ring, no limit */
+	ck_assert_uint_eq(run->job.samples.count, 0);
 }
 
 /* "nodes ranks path gbps; " of each limit of the run; 0: null */
@@ -250,13 +241,11 @@ static const char *limits_of(const struct muster_run *run)
 
 TEST(trials_are_held_against_the_limit_of_one_node)
 {
-	struct muster_run run;
-	run_text(&run, RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "275")
-			       PORT("a", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_0", "InfiniBand", "25"));
-	muster_run_add_trial(&run, (struct muster_trial){ .probe = "nccl_allreduce" });
-	muster_run_derive(&run);
-	ck_assert_str_eq(limits_of(&run), "2 4 network 25; 1 2 NVLink 275; ");
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "275")
+			PORT("a", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_0", "InfiniBand", "25"));
+	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce" });
+	muster_run_derive(run);
+	ck_assert_str_eq(limits_of(run), "2 4 network 25; 1 2 NVLink 275; ");
 }
 
 static const struct {
@@ -277,15 +266,14 @@ static const struct {
 
 TEST_EACH(imex_works_by_a_channel_or_by_what_the_ring_did, channels)
 {
-	struct muster_run run;
 	const struct muster_sample *imex = NULL;
 	size_t count = 0;
-	run_text(&run, channels[_i].run);
-	muster_run_derive(&run);
-	muster_run_derive(&run); /* what a saved report has is not derived again */
-	for (size_t i = 0; i < run.nodes[0].samples.count; i++)
-		if (strcmp(run.nodes[0].samples.items[i].metric->name, "node.imex_state") == 0) {
-			imex = &run.nodes[0].samples.items[i];
+	struct muster_run *run = run_text_new(channels[_i].run);
+	muster_run_derive(run);
+	muster_run_derive(run); /* what a saved report has is not derived again */
+	for (size_t i = 0; i < run->nodes[0].samples.count; i++)
+		if (strcmp(run->nodes[0].samples.items[i].metric->name, "node.imex_state") == 0) {
+			imex = &run->nodes[0].samples.items[i];
 			count++;
 		}
 	ck_assert_uint_eq(count, channels[_i].imex != NULL);
@@ -293,7 +281,6 @@ TEST_EACH(imex_works_by_a_channel_or_by_what_the_ring_did, channels)
 		ck_assert_str_eq(imex->reason, channels[_i].imex);
 	else if (imex)
 		ck_assert_str_eq(imex->value.string, channels[_i].imex);
-	muster_run_done(&run);
 }
 
 /* Rank 0's own samples, before there are any of the others. */
@@ -309,16 +296,14 @@ TEST_LOOP(rank_0_stands_for_all, 0, 3)
 		{ PORT("a", "mlx5_0", "InfiniBand", "25"), 1, "2 4 NVLink 300; " },
 		{ "", 2, "2 4 network 0; " },
 	};
-	struct muster_run run;
 	char text[1024];
 	snprintf(text, sizeof text, "a node.gpu_count 2\n%sa/1 = - -\nb/2 = - -\nb/3 = - -\n%s",
 		"a/0 gpu.nvlinks gpu=g 12\na/0 gpu.nvlink_limit_gbps gpu=g link=NVLink 300\n"
 		"a/0 gpu.nvlink_peers gpu=g 1\n",
 		cases[_i].more);
-	run_text(&run, text);
-	muster_run_derive_by_example(&run, cases[_i].domains);
-	ck_assert_str_eq(limits_of(&run), cases[_i].limits);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(text);
+	muster_run_derive_by_example(run, cases[_i].domains);
+	ck_assert_str_eq(limits_of(run), cases[_i].limits);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

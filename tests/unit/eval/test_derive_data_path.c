@@ -55,20 +55,18 @@ static const struct {
 
 TEST_EACH(the_job_follows_from_its_ranks, cases)
 {
-	struct muster_run run;
 	char text[1024] = "";
 	size_t used = 0;
-	run_text(&run, cases[_i].run);
-	muster_run_derive_data_path(&run);
-	for (size_t i = 0; i < run.job.samples.count; i++) {
-		const struct muster_sample *sample = &run.job.samples.items[i];
+	struct muster_run *run = run_text_new(cases[_i].run);
+	muster_run_derive_data_path(run);
+	for (size_t i = 0; i < run->job.samples.count; i++) {
+		const struct muster_sample *sample = &run->job.samples.items[i];
 		char value[256];
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s %s%s%s\n", sample->metric->name,
 			muster_value_text(sample->value, value, sizeof value), sample->reason ? ": " : "",
 			sample->reason ? sample->reason : "");
 	}
 	ck_assert_str_eq(text, cases[_i].job);
-	muster_run_done(&run);
 }
 
 static const char *text_of(const struct muster_samples *samples, const char *metric)
@@ -79,20 +77,18 @@ static const char *text_of(const struct muster_samples *samples, const char *met
 
 TEST(nodes_with_the_same_data_have_the_same_hash)
 {
-	struct muster_run run;
-	run_text(&run, SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3") GOT("b/3", "1", "y", "3")
-			       GOT("c/4", "0", "x", "3") GOT("c/5", "1", "z", "3"));
-	muster_run_derive_data_path(&run);
-	const char *sent = text_of(&run.nodes[0].samples, "node.broadcast_hash");
+	struct muster_run *run = run_text_new(SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3")
+			GOT("b/3", "1", "y", "3") GOT("c/4", "0", "x", "3") GOT("c/5", "1", "z", "3"));
+	muster_run_derive_data_path(run);
+	const char *sent = text_of(&run->nodes[0].samples, "node.broadcast_hash");
 	ck_assert_uint_eq(strlen(sent), 16);
-	ck_assert_str_eq(sent, text_of(&run.nodes[1].samples, "node.broadcast_hash"));
-	ck_assert_str_ne(sent, text_of(&run.nodes[2].samples, "node.broadcast_hash"));
+	ck_assert_str_eq(sent, text_of(&run->nodes[1].samples, "node.broadcast_hash"));
+	ck_assert_str_ne(sent, text_of(&run->nodes[2].samples, "node.broadcast_hash"));
 	const struct muster_metric *wrong = muster_metric_find("rank.broadcast_wrong");
-	for (size_t n = 0; n < run.node_count; n++)
+	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < 2; r++)
-			ck_assert(muster_samples_find(&run.nodes[n].ranks[r].samples, wrong)->value.number ==
+			ck_assert(muster_samples_find(&run->nodes[n].ranks[r].samples, wrong)->value.number ==
 				  (n == 2 && r == 1));
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -30,24 +30,22 @@ static const struct {
 
 TEST_EACH(ranks_of_a_node_are_added_up, cases)
 {
-	struct muster_run run;
 	char text[256] = "";
 	size_t used = 0;
-	run_text(&run, cases[_i].run);
-	muster_run_derive_disk(&run);
-	for (size_t i = 0; i < run.node_count; i++)
-		for (size_t k = 0; k < run.nodes[i].samples.count; k++) {
-			const struct muster_sample *sample = &run.nodes[i].samples.items[k];
+	struct muster_run *run = run_text_new(cases[_i].run);
+	muster_run_derive_disk(run);
+	for (size_t i = 0; i < run->node_count; i++)
+		for (size_t k = 0; k < run->nodes[i].samples.count; k++) {
+			const struct muster_sample *sample = &run->nodes[i].samples.items[k];
 			char value[64];
 			if (strcmp(sample->metric->name, "node.disk_to_gpu_gbps") != 0)
 				continue;
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s%s%s\n", run.nodes[i].name,
+			used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %s%s%s\n", run->nodes[i].name,
 				muster_label_string(sample->labels, sample->label_count, "layout"),
 				muster_value_text(sample->value, value, sizeof value), sample->reason ? ": " : "",
 				sample->reason ? sample->reason : "");
 		}
 	ck_assert_str_eq(text, cases[_i].nodes);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -47,13 +47,12 @@ static const struct {
 
 TEST_EACH(racks_are_found, cases)
 {
-	struct muster_run run;
 	char text[1024] = "";
 	size_t used = 0;
-	run_text(&run, cases[_i].run);
-	muster_run_derive_racks(&run);
-	for (size_t i = 0; i < run.job.samples.count; i++) {
-		const struct muster_sample *sample = &run.job.samples.items[i];
+	struct muster_run *run = run_text_new(cases[_i].run);
+	muster_run_derive_racks(run);
+	for (size_t i = 0; i < run->job.samples.count; i++) {
+		const struct muster_sample *sample = &run->job.samples.items[i];
 		char value[256];
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s", sample->metric->name);
 		for (size_t k = 0; k < sample->label_count; k++)
@@ -64,7 +63,6 @@ TEST_EACH(racks_are_found, cases)
 			sample->reason ? sample->reason : "");
 	}
 	ck_assert_str_eq(text, cases[_i].job);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

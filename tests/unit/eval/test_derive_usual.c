@@ -58,4 +58,4 @@ TEST_EACH(exchanges_that_are_alike_have_a_median, cases)
 	derived_text_check(cases[_i].run, "pair.exchange_usual_gbps", 7, cases[_i].usual);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -393,53 +393,41 @@ static const struct {
 
 TEST_EACH(a_run_has_the_findings_that_it_earns, cases)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, cases[_i].run);
-	fixture_judge(&run, cases[_i].checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
-	ck_assert_int_eq(report.verdict, cases[_i].verdict);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(cases[_i].run);
+	struct muster_report *report = fixture_report(run, cases[_i].checks, false);
+	ck_assert_str_eq(fixture_findings(report), cases[_i].found);
+	ck_assert_int_eq(report->verdict, cases[_i].verdict);
 }
 
 /* A metric's value in an advice is that of the finding's own GPU, else of its node, else of the job. */
 TEST(advice_takes_values_from_the_nearest_place)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "job nccl.ring_ranks 2\na node.cpus 4\nb node.cpus 8\na/0 gpu.numa_node gpu=g0 1\n"
-		       "a/0 gpu.numa_node gpu=g1 2\na/0 gpu.h2d_gbps gpu=g0 30\na/0 gpu.h2d_gbps gpu=g1 3\n"
-		       "b/1 gpu.numa_node gpu=g1 -\nb/1 gpu.h2d_gbps gpu=g1 3");
-	fixture_judge(&run,
+	struct muster_run *run =
+		run_text_new("job nccl.ring_ranks 2\na node.cpus 4\nb node.cpus 8\na/0 gpu.numa_node gpu=g0 1\n"
+			     "a/0 gpu.numa_node gpu=g1 2\na/0 gpu.h2d_gbps gpu=g0 30\na/0 gpu.h2d_gbps gpu=g1 3\n"
+			     "b/1 gpu.numa_node gpu=g1 -\nb/1 gpu.h2d_gbps gpu=g1 3");
+	struct muster_report *report = fixture_report(run,
 		"'c':{'metric':'gpu.h2d_gbps','min':9,'source':'s','advice':'${gpu} ${node} ${rank} ${gpu.numa_node} "
 		"${node.cpus} ${nccl.ring_ranks} ${node.kernel} ${port}'}",
-		false, &report);
-	ck_assert_uint_eq(report.finding_count, 2);
-	ck_assert_str_eq(report.findings[0].advice, "g1 a 0 2 4 2 ? ?");
-	ck_assert_str_eq(report.findings[1].advice, "g1 b 1 ? 8 2 ? ?");
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_uint_eq(report->finding_count, 2);
+	ck_assert_str_eq(report->findings[0].advice, "g1 a 0 2 4 2 ? ?");
+	ck_assert_str_eq(report->findings[1].advice, "g1 b 1 ? 8 2 ? ?");
 }
 
 TEST(advice_names_the_port_and_the_one_rank)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a port.state port=p0/1 link_layer=InfiniBand INIT\na/0 rank.local_rank 0");
-	fixture_judge(&run,
+	struct muster_run *run =
+		run_text_new("a port.state port=p0/1 link_layer=InfiniBand INIT\na/0 rank.local_rank 0");
+	struct muster_report *report = fixture_report(run,
 		"'c':{'metric':'port.state','equals':'ACTIVE','source':'s','advice':'see ${port} of ${node}, ${rank}'}",
-		false, &report);
-	ck_assert_str_eq(report.findings[0].advice, "see p0/1 of a, ?");
-	muster_report_done(&report);
-	muster_run_done(&run);
-	run_text(&run, "a/5 rank.local_rank 5");
-	fixture_judge(&run,
-		"'c':{'metric':'rank.local_rank','equals':0,'source':'s','advice':'rank ${rank}, ${node.cpus}'}", false,
-		&report);
-	ck_assert_str_eq(report.findings[1].advice, "rank 5, ?");
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(report->findings[0].advice, "see p0/1 of a, ?");
+	run = run_text_new("a/5 rank.local_rank 5");
+	report = fixture_report(run,
+		"'c':{'metric':'rank.local_rank','equals':0,'source':'s','advice':'rank ${rank}, ${node.cpus}'}",
+		false);
+	ck_assert_str_eq(report->findings[1].advice, "rank 5, ?");
 }
 
 static const struct {
@@ -456,82 +444,67 @@ static const struct {
 
 TEST_EACH(a_probe_that_did_not_end_well_comes_with_what_to_do, ends)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, ends[_i].outcome);
-	fixture_judge(&run, "'c':{'metric':'gpu.name','equals':'x','source':'s'}", false, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert_msg(report.findings[0].advice && strstr(report.findings[0].advice, ends[_i].advice), "%s",
-		report.findings[0].advice);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(ends[_i].outcome);
+	struct muster_report *report =
+		fixture_report(run, "'c':{'metric':'gpu.name','equals':'x','source':'s'}", false);
+	ck_assert_uint_eq(report->finding_count, 1);
+	ck_assert_msg(report->findings[0].advice && strstr(report->findings[0].advice, ends[_i].advice), "%s",
+		report->findings[0].advice);
 }
 
 /* A report says of each check which samples it chose: figures are shown with their message size. */
 TEST(a_tally_keeps_the_labels_that_choose_its_samples)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a port.rate_gbps port=p0/1 link_layer=InfiniBand 200\na/0 rank.local_rank 0\n"
-		       "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5");
-	fixture_judge(&run,
+	struct muster_run *run =
+		run_text_new("a port.rate_gbps port=p0/1 link_layer=InfiniBand 200\na/0 rank.local_rank 0\n"
+			     "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 5");
+	struct muster_report *report = fixture_report(run,
 		"'rate':{'metric':'port.rate_gbps','where':{'link_layer':'InfiniBand'},'min':200,'source':'s'},"
 		"'busbw':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':1,'source':'s'}",
-		false, &report);
-	ck_assert_uint_eq(report.tallies[0].where_count, 1);
-	ck_assert_str_eq(report.tallies[0].where[0].key, "link_layer");
-	ck_assert_str_eq(report.tallies[0].where[0].value.string, "InfiniBand");
-	ck_assert_str_eq(report.tallies[1].where[0].key, "bytes");
-	ck_assert_double_eq(report.tallies[1].where[0].value.number, 64);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_uint_eq(report->tallies[0].where_count, 1);
+	ck_assert_str_eq(report->tallies[0].where[0].key, "link_layer");
+	ck_assert_str_eq(report->tallies[0].where[0].value.string, "InfiniBand");
+	ck_assert_str_eq(report->tallies[1].where[0].key, "bytes");
+	ck_assert_double_eq(report->tallies[1].where[0].value.number, 64);
 }
 
 /* A finding that stands for several GPUs has the labels of none of them. */
 TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a/0 gpu.h2d_gbps gpu=g0 -\na/1 gpu.h2d_gbps gpu=g1 -");
-	fixture_judge(&run, "'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "skip c a: at least 1 GB/s | null: not supported here (2 GPUs)\n");
-	ck_assert_ptr_null(report.findings[0].labels);
-	ck_assert_uint_eq(report.findings[0].label_count, 0);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new("a/0 gpu.h2d_gbps gpu=g0 -\na/1 gpu.h2d_gbps gpu=g1 -");
+	struct muster_report *report =
+		fixture_report(run, "'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}", false);
+	ck_assert_str_eq(fixture_findings(report), "skip c a: at least 1 GB/s | null: not supported here (2 GPUs)\n");
+	ck_assert_ptr_null(report->findings[0].labels);
+	ck_assert_uint_eq(report->findings[0].label_count, 0);
 }
 
 /* As many reasons, each on a node of its own, and the first one again: after 64 others it is not found. */
 TEST_LOOP(a_reason_is_looked_for_among_the_last_64, 64, 66)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int i = 0; i <= _i; i++) {
-		struct muster_node *node = fixture_node(&run, muster_arena_printf(run.arena, "n%03d", i), 1);
-		fixture_sample(&run, &node->samples, "node.cpus", NULL, muster_null())->reason =
-			muster_arena_printf(run.arena, "reason %d", i % _i);
+		struct muster_node *node = fixture_node(run, muster_arena_printf(run->arena, "n%03d", i), 1);
+		fixture_sample(run, &node->samples, "node.cpus", NULL, muster_null())->reason =
+			muster_arena_printf(run->arena, "reason %d", i % _i);
 	}
-	fixture_judge(&run, "'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}", false, &report);
-	ck_assert_uint_eq(report.finding_count, _i == 64 ? 64 : 66);
-	ck_assert_uint_eq(report.count[MUSTER_SKIP], report.finding_count);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report =
+		fixture_report(run, "'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}", false);
+	ck_assert_uint_eq(report->finding_count, _i == 64 ? 64 : 66);
+	ck_assert_uint_eq(report->count[MUSTER_SKIP], report->finding_count);
 }
 
 /* Whether there is a port is not known where the probe failed: that is no pass. */
 TEST(what_should_be_absent_passes_only_where_its_probe_ran)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a/0 probe ib_link error lib missing\nb/1 probe ib_link ok");
-	fixture_judge(&run, "'c':{'metric':'port.lid','present':false,'source':'s'}", false, &report);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 1);
-	ck_assert_uint_eq(report.count[MUSTER_PASS], 1);
-	ck_assert_str_eq(fixture_findings(&report), "fail probe.ib_link a rank=0: probe ib_link finishes | missing\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new("a/0 probe ib_link error lib missing\nb/1 probe ib_link ok");
+	struct muster_report *report =
+		fixture_report(run, "'c':{'metric':'port.lid','present':false,'source':'s'}", false);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 1);
+	ck_assert_uint_eq(report->count[MUSTER_PASS], 1);
+	ck_assert_str_eq(fixture_findings(report), "fail probe.ib_link a rank=0: probe ib_link finishes | missing\n");
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 /* The report outlives the expectations, and the value that all have is shown beside the check. */
@@ -544,31 +517,25 @@ TEST_LOOP(a_tally_has_the_value_that_all_have, 0, 3)
 		{ "a node.kernel x\nb node.kernel y\nc node.kernel x\na/0 = - -\nb/1 = - -\nc/2 = - -", NULL },
 		{ "a node.kernel -\nb node.kernel y\na/0 = - -\nb/1 = - -", "y" },
 	};
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, runs[_i].run);
-	fixture_judge(&run, "'c':{'metric':'node.kernel','matches':'.','source':'s'}", false, &report);
-	ck_assert_pstr_eq(report.tallies[0].value, runs[_i].value);
-	ck_assert(!report.tallies[0].has_numbers);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = run_text_new(runs[_i].run);
+	struct muster_report *report =
+		fixture_report(run, "'c':{'metric':'node.kernel','matches':'.','source':'s'}", false);
+	ck_assert_pstr_eq(report->tallies[0].value, runs[_i].value);
+	ck_assert(!report->tallies[0].has_numbers);
 }
 
 /* Probes that share no ring failed by themselves, though the run was ended early. */
 TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, "a/0 probe gpu error vendor broken\na/0 probe gpu_copy not_run - unable\n"
-		       "a/0 probe nccl_allreduce error vendor gone\na/1 probe nccl_allreduce crashed - segfault\n"
-		       "b/2 probe gpu error interrupted ended");
-	run.job.interrupted = "SIGTERM";
-	fixture_judge(&run,
-		"'c':{'metric':'gpu.numa_node','min':0,'source':'s'},'d':{'metric':'gpu.h2d_gbps','min':0,'source':'s'}"
-		","
-		"'e':{'metric':'nccl.ring_ranks','min':0,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run =
+		run_text_new("a/0 probe gpu error vendor broken\na/0 probe gpu_copy not_run - unable\n"
+			     "a/0 probe nccl_allreduce error vendor gone\na/1 probe nccl_allreduce crashed - segfault\n"
+			     "b/2 probe gpu error interrupted ended");
+	run->job.interrupted = "SIGTERM";
+	ck_assert_str_eq(fixture_found(run, "'c':{'metric':'gpu.numa_node','min':0,'source':'s'},'d':{'metric':'gpu."
+					    "h2d_gbps','min':0,'source':'s'}"
+					    ","
+					    "'e':{'metric':'nccl.ring_ranks','min':0,'source':'s'}"),
 		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
 		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | segfault\n"
 		"inconclusive run.interrupted: the run finishes | SIGTERM\n"
@@ -578,162 +545,131 @@ TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | unable\n"
 		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | gone\n"
 		"skip probe.gpu b rank=2: probe gpu finishes | ended\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* ---- which expectations a run is judged by ---- */
 
-static void selected(const char *name, const char *overlay, struct muster_report *ret, struct muster_run *run)
+#define FILE_OF(name, rest)                                                                                            \
+	{                                                                                                              \
+		name ".json", "{'schema_version':1,'name':'" name "'," rest "}"                                        \
+	}
+#define COMMON FILE_OF("common", "'checks':{'ranks':{'metric':'rank.local_rank','min':0,'source':'s'}}")
+#define SMALL FILE_OF("small", "'checks':{'cpus':{'metric':'node.cpus','equals':4,'source':'s'}}")
+#define VM FILE_OF("vm", "'identify':{'vm_size':['VM']},'checks':{'c':{'metric':'node.cpus','min':1,'source':'s'}}")
+#define OTHER                                                                                                          \
+	FILE_OF("other", "'identify':{'vm_size':['OTHER']},'checks':{'o':{'metric':'node.cpus','min':1,'source':'s'}"  \
+			 "}")
+#define EIGHT_CPUS                                                                                                     \
+	{                                                                                                              \
+		"site.json", "{'checks':{'cpus':{'equals':8,'source':'site'}}}"                                        \
+	}
+#define UNKNOWN                                                                                                        \
+	"inconclusive sku.unknown: one machine type with an expectation file | no expectation file fits this machine " \
+	"(neither the metadata service nor the GPUs identify it)\n"
+
+static const struct {
+	const char *run; /* besides 4 CPUs */
+	const char *files[3][2], *name;
+	const char *found, *part, *sku, *origin; /* part, origin: of the text */
+	const char *error;                       /* part of it; nothing is judged then */
+	enum muster_status verdict;
+} selections[] = {
+	/* a machine type that is named is what the run is judged by */
+	{ .files = { COMMON, SMALL }, .name = "small", .found = "", .sku = "small", .verdict = MUSTER_PASS },
+	{ .files = { COMMON, SMALL, EIGHT_CPUS },
+		.name = "small",
+		.found = "fail cpus a: 8 | 4\n",
+		.sku = "small",
+		.verdict = MUSTER_FAIL },
+	/* a machine type that nobody knows never passes */
+	{ .files = { COMMON, SMALL },
+		.name = "auto",
+		.found = UNKNOWN,
+		.sku = "unknown",
+		.verdict = MUSTER_INCONCLUSIVE },
+	/* an overlay names what machines differ in; where no file tells of any, it can fit none, and that is no
+	 * mistake */
+	{ .files = { COMMON, SMALL, EIGHT_CPUS },
+		.name = "auto",
+		.found = UNKNOWN,
+		.sku = "unknown",
+		.verdict = MUSTER_INCONCLUSIVE },
+	/* it stands behind what failed and before what is only a warning */
+	{ .files = { FILE_OF("common", "'checks':{'cpus':{'metric':'node.cpus','min':8,'source':'s'},"
+				       "'ranks':{'metric':'rank.local_rank','warn_below':1,'source':'s'}}") },
+		.name = "auto",
+		.found = "fail cpus a: at least 8 | 4\n" UNKNOWN "warn ranks a rank=0: warning below 1 | 0\n",
+		.sku = "unknown",
+		.verdict = MUSTER_FAIL },
+	/* a machine type that is recognised is told with how */
+	{ .run = "a node.vm_size VM\n",
+		.files = { VM, OTHER },
+		.name = "auto",
+		.found = "",
+		.sku = "vm",
+		.origin = "vm.json (detected by ",
+		.verdict = MUSTER_PASS },
+	/* an overlay that fits the other one alone */
+	{ .run = "a node.vm_size VM\n",
+		.files = { VM, OTHER, { "site.json", "{'checks':{'o':{'min':2}}}" } },
+		.name = "auto",
+		.part = "detected as vm by vmSize VM of the metadata service, but the overlay does not fit this "
+			"machine type",
+		.sku = "unknown",
+		.verdict = MUSTER_INCONCLUSIVE },
+	/* an overlay that is none is an error whatever the machine */
+	{ .files = { COMMON, { "site.json", "{" } }, .name = "auto", .error = "site.json" },
+	{ .files = { COMMON, { "site.json", "{" } }, .name = "huge", .error = "site.json" },
+	{ .files = { COMMON, { "site.json", "[]" } }, .name = "auto", .error = "site.json" },
+	{ .files = { COMMON, { "site.json", "[]" } }, .name = "huge", .error = "site.json" },
+	/* so is a file of a machine type that is bad, and it is named */
+	{ .files = { { "small.json", "{'schema_version':1,'name':'small'," } }, .name = "auto", .error = "small.json" },
+	{ .files = { { "small.json", "{'schema_version':1,'name':'small'," } },
+		.name = "small",
+		.error = "small.json" },
+	{ .files = { { "common.json", "{'schema_version':1,'name':'small'," } },
+		.name = "auto",
+		.error = "common.json" },
+};
+
+TEST_EACH(a_run_is_judged_by_the_expectations_of_its_machine_type, selections)
 {
 	struct muster_selection selection;
-	struct muster_error err;
-	run_text(run, "a node.cpus 4\na/0 rank.local_rank 0");
-	fixture_open();
-	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
-				     "\"rank.local_rank\",\"min\":0,\"source\":\"s\"}}}");
-	fixture_write("small.json",
-		"{\"schema_version\":1,\"name\":\"small\",\"checks\":{\"cpus\":{\"metric\":\"node.cpus\",\"equals\":4,"
-		"\"source\":\"s\"}}}");
-	if (overlay)
-		overlay = fixture_write("site.json", overlay);
-	ck_assert_msg(muster_selection_load(fixture_dir, name, overlay, &selection, &err) == 0, "%s", err.text);
-	fixture_close();
-	muster_selection_evaluate(&selection, run, false, ret);
-	muster_selection_done(&selection);
-}
-
-TEST(a_machine_type_that_is_named_is_what_the_run_is_judged_by)
-{
-	struct muster_run run;
-	struct muster_report report;
-	selected("small", NULL, &report, &run);
-	ck_assert_str_eq(fixture_findings(&report), "");
-	ck_assert_str_eq(report.sku, "small");
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
-	selected("small", "{\"checks\":{\"cpus\":{\"equals\":8,\"source\":\"site\"}}}", &report, &run);
-	ck_assert_str_eq(fixture_findings(&report), "fail cpus a: 8 | 4\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
-}
-
-TEST(a_machine_type_that_nobody_knows_never_passes)
-{
-	struct muster_run run;
-	struct muster_report report;
-	selected("auto", NULL, &report, &run);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
-	ck_assert_str_eq(report.sku, "unknown");
-	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	muster_report_done(&report);
-	muster_run_done(&run);
-}
-
-/* Behind what failed and before what is only a warning. */
-TEST(an_unknown_machine_type_can_fail_and_says_so_after_what_failed)
-{
-	struct muster_selection selection;
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_error err;
-	run_text(&run, "a node.cpus 4\na/0 rank.local_rank 0");
-	fixture_open();
-	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"cpus\":{\"metric\":"
-				     "\"node.cpus\",\"min\":8,\"source\":\"s\"},\"ranks\":{\"metric\":\"rank."
-				     "local_rank\",\"warn_below\":1,\"source\":\"s\"}}}");
-	ck_assert_msg(muster_selection_load(fixture_dir, "auto", NULL, &selection, &err) == 0, "%s", err.text);
-	fixture_close();
-	muster_selection_evaluate(&selection, &run, false, &report);
-	muster_selection_done(&selection);
-	ck_assert_uint_eq(report.finding_count, 3);
-	ck_assert_str_eq(report.findings[0].check, "cpus");
-	ck_assert_str_eq(report.findings[1].check, "sku.unknown");
-	ck_assert_int_eq(report.findings[1].rank, -1);
-	ck_assert_str_eq(report.findings[2].check, "ranks");
-	ck_assert_uint_eq(report.count[MUSTER_INCONCLUSIVE], 1);
-	ck_assert_str_eq(report.sku, "unknown");
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	muster_report_done(&report);
-	muster_run_done(&run);
-}
-
-TEST_LOOP(a_machine_type_that_is_recognised_is_told_with_how, 0, 2)
-{
-	struct muster_selection selection;
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_error err;
 	const char *overlay = NULL;
-	run_text(&run, "a node.vm_size VM\na node.cpus 4\na/0 rank.local_rank 0");
 	fixture_open();
-	fixture_write("vm.json", "{\"schema_version\":1,\"name\":\"vm\",\"identify\":{\"vm_size\":[\"VM\"]},"
-				 "\"checks\":{\"c\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
-	fixture_write("other.json", "{\"schema_version\":1,\"name\":\"other\",\"identify\":{\"vm_size\":[\"OTHER\"]},"
-				    "\"checks\":{\"o\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
-	if (_i == 1) /* fits the other one alone */
-		overlay = fixture_write("site.json", "{\"checks\":{\"o\":{\"min\":2}}}");
-	ck_assert_msg(muster_selection_load(fixture_dir, "auto", overlay, &selection, &err) == 0, "%s", err.text);
-	fixture_close();
-	muster_selection_evaluate(&selection, &run, false, &report);
-	muster_selection_done(&selection);
-	if (_i == 0) {
-		ck_assert_str_eq(report.sku, "vm");
-		ck_assert_msg(strstr(report.sku_origin, "vm.json (detected by ") != NULL, "%s", report.sku_origin);
-		ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	} else {
-		ck_assert_str_eq(report.findings[0].check, "sku.unknown");
-		ck_assert_msg(strstr(report.findings[0].observed, "detected as vm by ") &&
-				      strstr(report.findings[0].observed, "does not fit this machine type"),
-			"%s", report.findings[0].observed);
-		ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
+	for (size_t i = 0; i < 3 && selections[_i].files[i][0]; i++) {
+		char text[512];
+		snprintf(text, sizeof text, "%s", selections[_i].files[i][1]);
+		for (char *at = text; (at = strchr(at, '\''));)
+			*at = '"';
+		const char *path = fixture_write(selections[_i].files[i][0], text);
+		overlay = strcmp(selections[_i].files[i][0], "site.json") == 0 ? path : overlay;
 	}
-	muster_report_done(&report);
-	muster_run_done(&run);
-}
-
-/* An overlay names what machines differ in; where no file tells of any, it can fit none, and that is no mistake. */
-TEST(an_overlay_where_no_machine_is_known_keeps_nothing_from_being_judged)
-{
-	struct muster_run run;
-	struct muster_report report;
-	selected("auto", "{\"checks\":{\"cpus\":{\"equals\":8,\"source\":\"site\"}}}", &report, &run);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert_str_eq(report.findings[0].check, "sku.unknown");
-	muster_report_done(&report);
-	muster_run_done(&run);
-}
-
-static const char *const bad_overlays[] = { "{", "[]" };
-
-TEST_EACH(an_overlay_that_is_none_is_an_error_whatever_the_machine, bad_overlays)
-{
-	struct muster_selection selection;
-	struct muster_error err;
-	fixture_open();
-	fixture_write("common.json", "{\"schema_version\":1,\"name\":\"common\",\"checks\":{\"ranks\":{\"metric\":"
-				     "\"rank.local_rank\",\"min\":0,\"source\":\"s\"}}}");
-	const char *overlay = fixture_write("site.json", bad_overlays[_i]);
-	ck_assert_int_eq(muster_selection_load(fixture_dir, "auto", overlay, &selection, &err), -1);
-	ck_assert_msg(strstr(err.text, "site.json") != NULL, "%s", err.text);
-	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
-	ck_assert_int_eq(muster_selection_load(fixture_dir, "huge", overlay, &selection, &err), -1);
-	ck_assert_msg(strstr(err.text, "site.json") != NULL, "%s", err.text);
+	int loaded = muster_selection_load(fixture_dir, selections[_i].name, overlay, &selection, &err);
 	fixture_close();
+	if (selections[_i].error) {
+		ck_assert_int_eq(loaded, -1);
+		ck_assert_msg(strstr(err.text, selections[_i].error) != NULL, "%s", err.text);
+		ck_assert(!overlay || err.code == MUSTER_EUSAGE);
+		return;
+	}
+	ck_assert_msg(loaded == 0, "%s", err.text);
+	struct muster_run *run = run_text_new("a node.cpus 4\na/0 rank.local_rank 0");
+	run_text_each(run, selections[_i].run ? selections[_i].run : "", run_text_line, NULL);
+	struct muster_report *report = fixture_new_report();
+	muster_selection_evaluate(&selection, run, false, report);
+	muster_selection_done(&selection);
+	const char *found = fixture_findings(report);
+	if (selections[_i].part)
+		ck_assert_ptr_nonnull(strstr(found, selections[_i].part));
+	else
+		ck_assert_str_eq(found, selections[_i].found);
+	ck_assert_uint_eq(report->count[MUSTER_INCONCLUSIVE], strstr(found, "inconclusive ") ? 1 : 0);
+	ck_assert_str_eq(report->sku, selections[_i].sku);
+	ck_assert_msg(
+		!selections[_i].origin || strstr(report->sku_origin, selections[_i].origin), "%s", report->sku_origin);
+	ck_assert_int_eq(report->verdict, selections[_i].verdict);
 }
 
-TEST_LOOP(a_machine_type_whose_file_is_bad_is_an_error_that_names_the_file, 0, 3)
-{
-	struct muster_selection selection;
-	struct muster_error err;
-	static const char *const names[] = { "auto", "small", "auto" };
-	fixture_open();
-	fixture_write(_i == 2 ? "common.json" : "small.json", "{\"schema_version\":1,\"name\":\"small\",");
-	ck_assert_int_eq(muster_selection_load(fixture_dir, names[_i], NULL, &selection, &err), -1);
-	ck_assert_msg(strstr(err.text, _i == 2 ? "common.json" : "small.json") != NULL, "%s", err.text);
-	fixture_close();
-}
-
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

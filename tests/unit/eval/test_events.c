@@ -25,21 +25,11 @@ static const char file[] =
 #define OPTIONAL ",'optional':true"
 
 /* Judge with this text inside the last check. */
-static void judge(const struct muster_run *run, const char *more, struct muster_report *ret)
+static struct muster_report *judge(const struct muster_run *run, const char *more)
 {
-	struct muster_expect expect;
-	struct muster_error err;
 	char text[4096];
 	snprintf(text, sizeof text, file, more);
-	for (char *at = text; *at; at++)
-		if (*at == '\'')
-			*at = '"';
-	fixture_open();
-	int result = muster_expect_load(fixture_dir, fixture_write("t.json", text), NULL, &expect, &err);
-	fixture_close();
-	ck_assert_msg(result == 0, "%s", err.text);
-	muster_evaluate(run, &expect, false, ret);
-	muster_expect_done(&expect);
+	return fixture_report_file(run, text);
 }
 
 static void add(struct muster_run *run, struct muster_node *node, const char *metric, const char *const *labels,
@@ -119,29 +109,25 @@ static const struct {
 
 TEST_EACH(an_event_is_what_its_entry_says_while_it_is_young, cases)
 {
-	struct muster_run run;
-	struct muster_report report;
-	add_xid(&run, begin(&run, 1), GPU, &cases[_i].event);
-	judge(&run, OPTIONAL, &report);
-	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
-	const struct muster_tally *tally = muster_report_tally(&report, "xid");
+	struct muster_run *run = fixture_new_run();
+	add_xid(run, begin(run, 1), GPU, &cases[_i].event);
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_str_eq(fixture_findings(report), cases[_i].found);
+	const struct muster_tally *tally = muster_report_tally(report, "xid");
 	bool found = strstr(cases[_i].found, " xid ") != NULL;
 	ck_assert_uint_eq(tally->count[MUSTER_PASS], !found);
-	ck_assert_int_eq(report.verdict, strncmp(cases[_i].found, "fail", 4) == 0 ? MUSTER_FAIL : MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_int_eq(report->verdict, strncmp(cases[_i].found, "fail", 4) == 0 ? MUSTER_FAIL : MUSTER_PASS);
 }
 
 TEST(a_finding_has_the_line_and_what_to_do)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "before", 1, 1, "NVRM: Xid (PCI:0001:00:00): 79" });
-	add_xid(&run, node, "0002:00:00.0", &(struct event){ "999", "job", "before", 1, 1, NULL });
-	judge(&run, OPTIONAL, &report);
-	ck_assert_uint_eq(report.finding_count, 2);
-	const struct muster_finding *known = &report.findings[0], *unknown = &report.findings[1];
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "before", 1, 1, "NVRM: Xid (PCI:0001:00:00): 79" });
+	add_xid(run, node, "0002:00:00.0", &(struct event){ "999", "job", "before", 1, 1, NULL });
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_uint_eq(report->finding_count, 2);
+	const struct muster_finding *known = &report->findings[0], *unknown = &report->findings[1];
 	ck_assert_str_eq(known->evidence, "NVRM: Xid (PCI:0001:00:00): 79");
 	ck_assert_str_eq(known->advice, "power sim-1 off and on: " GPU);
 	ck_assert_str_eq(known->unit, "");
@@ -150,85 +136,71 @@ TEST(a_finding_has_the_line_and_what_to_do)
 	ck_assert_str_eq(unknown->advice, "this code is not in the expectation file (events.xid): look up Xid 999 in "
 					  "the documentation of the driver, "
 					  "and enter it in an overlay");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* The entry's advice is for that event; a check may have one for all. */
 TEST(a_check_with_an_advice_of_its_own_gives_that)
 {
-	struct muster_run run;
-	struct muster_report report;
-	add_kernel(&run, begin(&run, 1), "aer-fatal", "0003:00:00.0", 1, 2);
-	judge(&run, OPTIONAL ",'advice':'call us about ${node}'", &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail kernel sim-1: no kernel event aer-fatal within 24 h | kernel "
-						    "event aer-fatal of 0003:00:00.0, PCIe "
-						    "error, 2 times, last 1.0 h ago\n");
-	ck_assert_str_eq(report.findings[0].advice, "call us about sim-1");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = fixture_new_run();
+	add_kernel(run, begin(run, 1), "aer-fatal", "0003:00:00.0", 1, 2);
+	struct muster_report *report = judge(run, OPTIONAL ",'advice':'call us about ${node}'");
+	ck_assert_str_eq(fixture_findings(report), "fail kernel sim-1: no kernel event aer-fatal within 24 h | kernel "
+						   "event aer-fatal of 0003:00:00.0, PCIe "
+						   "error, 2 times, last 1.0 h ago\n");
+	ck_assert_str_eq(report->findings[0].advice, "call us about sim-1");
 }
 
 /* Two lines about one GPU are two events, each with its own line and its own action. */
 TEST(events_of_one_place_are_findings_of_their_own)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "before", 2, 1, "one" });
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "two" });
-	add_kernel(&run, node, "link-flap", "none", 5, 1);
-	add_kernel(&run, node, "link-flap", "mlx5_1", 7, 1);
-	judge(&run, OPTIONAL, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail xid sim-1 gpu=" GPU ": " XID79 ", once, 2.0 h ago\n"
-						    "fail xid sim-1 gpu=" GPU ": " XID79 ", once, during this run\n"
-						    "warn kernel sim-1: no kernel event link-flap within 6 h | kernel "
-						    "event link-flap, link down, once, "
-						    "5.0 h ago\n");
-	ck_assert_str_eq(report.findings[0].evidence, "one");
-	ck_assert_str_eq(report.findings[1].evidence, "two");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "before", 2, 1, "one" });
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "two" });
+	add_kernel(run, node, "link-flap", "none", 5, 1);
+	add_kernel(run, node, "link-flap", "mlx5_1", 7, 1);
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_str_eq(fixture_findings(report), "fail xid sim-1 gpu=" GPU ": " XID79 ", once, 2.0 h ago\n"
+						   "fail xid sim-1 gpu=" GPU ": " XID79 ", once, during this run\n"
+						   "warn kernel sim-1: no kernel event link-flap within 6 h | kernel "
+						   "event link-flap, link down, once, "
+						   "5.0 h ago\n");
+	ck_assert_str_eq(report->findings[0].evidence, "one");
+	ck_assert_str_eq(report->findings[1].evidence, "two");
 }
 
 TEST(a_log_without_events_passes_where_it_was_read)
 {
-	struct muster_run run;
-	struct muster_report report;
-	begin(&run, 1);
-	judge(&run, OPTIONAL, &report);
-	ck_assert_str_eq(fixture_findings(&report), "");
-	for (size_t i = 0; i < report.tally_count; i++)
-		ck_assert_uint_eq(report.tallies[i].count[MUSTER_PASS], 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = fixture_new_run();
+	begin(run, 1);
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_str_eq(fixture_findings(report), "");
+	for (size_t i = 0; i < report->tally_count; i++)
+		ck_assert_uint_eq(report->tallies[i].count[MUSTER_PASS], 1);
 }
 
 /* Of a log that nobody could read, nothing is known. */
 TEST(a_log_that_was_not_read_is_no_pass)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
 	node->samples.items[0].value = muster_null();
 	node->samples.items[0].reason = "/dev/kmsg: Operation not permitted";
-	judge(&run, OPTIONAL, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_str_eq(fixture_findings(report),
 		"skip xid sim-1: no Xid within 24 h, notes apart | /dev/kmsg: Operation not permitted\n"
 		"skip other sim-1: no Xid within 24 h, notes apart | /dev/kmsg: Operation not permitted\n"
 		"skip kernel sim-1: no kernel event within 24 h, notes apart | /dev/kmsg: Operation not permitted\n");
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	judge(&run, "", &report);
-	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	ck_assert_str_eq(report.findings[0].check, "kernel");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
+	report = judge(run, "");
+	ck_assert_int_eq(report->verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_str_eq(report->findings[0].check, "kernel");
 }
 
 /* Where younger lines have pushed older ones out of the kernel's memory, an event may be among those. */
 TEST_LOOP(a_log_that_does_not_reach_back_far_enough_is_no_pass, 0, 3)
 {
+	struct muster_run *run = fixture_new_run();
 	static const struct {
 		const char *start;
 		double hours;
@@ -238,33 +210,25 @@ TEST_LOOP(a_log_that_does_not_reach_back_far_enough_is_no_pass, 0, 3)
 		{ "older lines are lost", 24, true },
 		{ "older lines are lost", 23.5, false },
 	};
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
-	fixture_sample(&run, &node->samples, "node.kernel_log_start", NULL, muster_string(logs[_i].start));
-	fixture_sample(&run, &node->samples, "node.kernel_log_hours", NULL, muster_number(logs[_i].hours));
-	judge(&run, OPTIONAL, &report);
-	ck_assert_uint_eq(report.count[MUSTER_PASS], logs[_i].passes ? 3 : 0);
+	struct muster_node *node = begin(run, 1);
+	fixture_sample(run, &node->samples, "node.kernel_log_start", NULL, muster_string(logs[_i].start));
+	fixture_sample(run, &node->samples, "node.kernel_log_hours", NULL, muster_number(logs[_i].hours));
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_uint_eq(report->count[MUSTER_PASS], logs[_i].passes ? 3 : 0);
 	if (!logs[_i].passes)
-		ck_assert_str_eq(report.findings[0].observed,
+		ck_assert_str_eq(report->findings[0].observed,
 			"only 23.5 h of the kernel's log could be read: older lines are lost");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(a_report_without_the_probe_is_no_pass_and_no_failure)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	struct muster_node *node = fixture_node(&run, "sim-1", 1);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = fixture_node(run, "sim-1", 1);
 	fixture_outcome(&node->ranks[0], "gpu", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
-	judge(&run, OPTIONAL, &report);
-	ck_assert_uint_eq(report.count[MUSTER_SKIP], 3);
-	ck_assert_uint_eq(report.count[MUSTER_PASS], 0);
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_uint_eq(report->count[MUSTER_SKIP], 3);
+	ck_assert_uint_eq(report->count[MUSTER_PASS], 0);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 
 /* ---- while a probe failed ---- */
@@ -276,107 +240,89 @@ static void crash(struct muster_rank *rank, enum muster_outcome_status status, c
 	rank->outcomes.items[rank->outcomes.count - 1].evidence = evidence;
 }
 
-static void judge_copies(const struct muster_run *run, struct muster_report *ret)
+static struct muster_report *judge_copies(const struct muster_run *run)
 {
-	struct muster_expect expect;
-	fixture_load("'h2d':{'metric':'gpu.h2d_gbps','min':1,'source':'s'}", &expect);
-	muster_evaluate(run, &expect, false, ret);
-	muster_expect_done(&expect);
+	return fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':1,'source':'s'}", false);
 }
 
 TEST_LOOP(a_probe_that_failed_comes_with_the_xid_that_was_logged_meanwhile, 0, 3)
 {
+	struct muster_run *run = fixture_new_run();
 	static const enum muster_outcome_status ends[] = { MUSTER_OUTCOME_CRASHED, MUSTER_OUTCOME_HUNG,
 		MUSTER_OUTCOME_ERROR };
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
+	struct muster_node *node = begin(run, 1);
 	node->ranks[0].gpu = GPU;
 	crash(&node->ranks[0], ends[_i], "the end of a log");
 	/* the node's other GPU, an older one, and one of this GPU */
-	add_xid(&run, node, "0002:00:00.0", &(struct event){ "79", "job", "during", 0, 1, "other" });
-	add_xid(&run, node, GPU, &(struct event){ "48", "job", "before", 1, 1, "before" });
-	add_xid(&run, node, GPU, &(struct event){ "31", "job", "during", 0, 1, "NVRM: Xid 31" });
-	judge_copies(&run, &report);
-	ck_assert_str_eq(report.findings[0].check, "probe.gpu_copy");
-	ck_assert_str_eq(report.findings[0].observed, "it failed; the kernel logged Xid 31");
-	ck_assert_str_eq(report.findings[0].evidence, "NVRM: Xid 31; the end of a log");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	add_xid(run, node, "0002:00:00.0", &(struct event){ "79", "job", "during", 0, 1, "other" });
+	add_xid(run, node, GPU, &(struct event){ "48", "job", "before", 1, 1, "before" });
+	add_xid(run, node, GPU, &(struct event){ "31", "job", "during", 0, 1, "NVRM: Xid 31" });
+	struct muster_report *report = judge_copies(run);
+	ck_assert_str_eq(report->findings[0].check, "probe.gpu_copy");
+	ck_assert_str_eq(report->findings[0].observed, "it failed; the kernel logged Xid 31");
+	ck_assert_str_eq(report->findings[0].evidence, "NVRM: Xid 31; the end of a log");
 }
 
 /* All ranks of a node see the one GPU that has gone: one finding, and which GPU it was. */
 TEST(an_xid_of_another_gpu_of_the_node_is_told_with_the_gpu)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 3);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 3);
 	for (int r = 0; r < 3; r++) {
 		node->ranks[r].gpu = r == 2 ? GPU : "0009:00:00.0";
 		crash(&node->ranks[r], MUSTER_OUTCOME_HUNG, NULL);
 	}
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "NVRM: Xid 79" });
-	judge_copies(&run, &report);
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 1);
-	ck_assert_str_eq(report.findings[0].observed, "ranks 0-1: it failed; the kernel logged Xid 79 of GPU " GPU
-						      "; rank 2: it failed; the kernel logged Xid 79");
-	ck_assert_str_eq(report.findings[0].evidence, "rank 0, one of 3: NVRM: Xid 79");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "NVRM: Xid 79" });
+	struct muster_report *report = judge_copies(run);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 1);
+	ck_assert_str_eq(report->findings[0].observed, "ranks 0-1: it failed; the kernel logged Xid 79 of GPU " GPU
+						       "; rank 2: it failed; the kernel logged Xid 79");
+	ck_assert_str_eq(report->findings[0].evidence, "rank 0, one of 3: NVRM: Xid 79");
 }
 
 /* With the table, the Xid has its name, and the worst of one GPU is told. */
 TEST(of_several_xids_the_worst_is_told)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
 	node->ranks[0].gpu = GPU;
 	crash(&node->ranks[0], MUSTER_OUTCOME_CRASHED, "the end of a log");
-	add_xid(&run, node, GPU, &(struct event){ "31", "job", "during", 0, 1, "one" });
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, NULL });
-	add_xid(&run, node, GPU, &(struct event){ "63", "job", "during", 0, 1, "three" });
-	judge(&run, OPTIONAL "},'h2d':{'metric':'gpu.h2d_gbps','min':1,'source':'s'", &report);
-	const struct muster_finding *found = report.findings;
+	add_xid(run, node, GPU, &(struct event){ "31", "job", "during", 0, 1, "one" });
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, NULL });
+	add_xid(run, node, GPU, &(struct event){ "63", "job", "during", 0, 1, "three" });
+	struct muster_report *report = judge(run, OPTIONAL "},'h2d':{'metric':'gpu.h2d_gbps','min':1,'source':'s'");
+	const struct muster_finding *found = report->findings;
 	while (strcmp(found->check, "probe.gpu_copy") != 0)
 		found++;
 	ck_assert_str_eq(found->observed, "it failed; the kernel logged Xid 79, GPU has fallen off the bus");
 	ck_assert_str_eq(found->evidence, "the end of a log");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* The other ranks of the node have read its log. */
 TEST(a_rank_that_is_missing_comes_with_the_xid_too)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 2);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 2);
 	node->ranks[1].missing = "no message";
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "NVRM: Xid 79" });
-	judge_copies(&run, &report);
-	const struct muster_finding *found = report.findings;
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "NVRM: Xid 79" });
+	struct muster_report *report = judge_copies(run);
+	const struct muster_finding *found = report->findings;
 	while (strcmp(found->check, "rank.missing") != 0)
 		found++;
 	ck_assert_str_eq(found->observed, "no message; the kernel logged Xid 79 of GPU " GPU);
 	ck_assert_str_eq(found->evidence, "NVRM: Xid 79");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(a_probe_that_did_not_run_has_no_xid)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_node *node = begin(&run, 1);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
 	node->ranks[0].gpu = GPU;
 	fixture_outcome(&node->ranks[0], "gpu_copy", MUSTER_OUTCOME_NOT_RUN, "time", "no time left", NULL);
-	add_xid(&run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "a line" });
-	judge_copies(&run, &report);
-	ck_assert_str_eq(report.findings[0].observed, "no time left");
-	ck_assert_ptr_null(report.findings[0].evidence);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	add_xid(run, node, GPU, &(struct event){ "79", "job", "during", 0, 1, "a line" });
+	struct muster_report *report = judge_copies(run);
+	ck_assert_str_eq(report->findings[0].observed, "no time left");
+	ck_assert_ptr_null(report->findings[0].evidence);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

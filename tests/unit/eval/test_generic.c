@@ -47,10 +47,10 @@ static void ring_samples(struct muster_run *run, int row, double factor)
 	fixture_sample(run, &run->job.samples, "nccl.allreduce_limit_gbps", labels, muster_number(machines[row].limit));
 }
 
-static void machine_make(struct muster_run *run, int row, double ring, double copy)
+static struct muster_run *machine_make(int row, double ring, double copy)
 {
 	int nodes = (int)machines[row].nodes, each = (int)machines[row].ranks / nodes;
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	run->job.profile = "full";
 	for (int n = 0; n < nodes; n++) {
 		struct muster_node *node = fixture_node(run, muster_arena_printf(run->arena, "n%d", n), each);
@@ -63,6 +63,7 @@ static void machine_make(struct muster_run *run, int row, double ring, double co
 		}
 	}
 	ring_samples(run, row, ring);
+	return run;
 }
 
 /* Findings of checks that compare with a limit: whether one has this status. */
@@ -76,70 +77,54 @@ static bool has(const struct muster_report *report, enum muster_status status, c
 	return false;
 }
 
-static void judge(int row, double ring, double copy, struct muster_run *run, struct muster_report *report)
+static struct muster_report *judge(int row, double ring, double copy)
 {
 	struct muster_expect expect;
 	struct muster_error err;
-	machine_make(run, row, ring, copy);
+	struct muster_run *run = machine_make(row, ring, copy);
+	struct muster_report *report = fixture_new_report();
 	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", "generic-nvidia", NULL, &expect, &err) == 0,
 		"%s", err.text);
 	muster_evaluate(run, &expect, false, report);
 	muster_expect_done(&expect);
-}
-
-static void end(struct muster_run *run, struct muster_report *report)
-{
-	muster_report_done(report);
-	muster_run_done(run);
+	return report;
 }
 
 TEST_EACH(what_was_measured_on_healthy_machines_passes_without_a_warning, machines)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(_i, 1, 1, &run, &report);
+	struct muster_report *report = judge(_i, 1, 1);
 	for (size_t status = 0; status < MUSTER_STATUS_COUNT; status++)
 		if (status == MUSTER_FAIL || status == MUSTER_WARN || status == MUSTER_BLOCKED)
-			ck_assert_msg(!has(&report, (enum muster_status)status, "ring.") &&
-					      !has(&report, (enum muster_status)status, "copy."),
-				"%s: %s", machines[_i].machine, fixture_findings(&report));
+			ck_assert_msg(!has(report, (enum muster_status)status, "ring.") &&
+					      !has(report, (enum muster_status)status, "copy."),
+				"%s: %s", machines[_i].machine, fixture_findings(report));
 	size_t evaluated = 0;
-	for (size_t i = 0; i < report.tally_count; i++)
-		if (strncmp(report.tallies[i].check, "ring.n", 6) == 0 || strstr(report.tallies[i].check, "_pcie"))
-			evaluated += report.tallies[i].count[MUSTER_PASS];
+	for (size_t i = 0; i < report->tally_count; i++)
+		if (strncmp(report->tallies[i].check, "ring.n", 6) == 0 || strstr(report->tallies[i].check, "_pcie"))
+			evaluated += report->tallies[i].count[MUSTER_PASS];
 	ck_assert_uint_gt(evaluated, 1);
-	end(&run, &report);
 }
 
 TEST_EACH(an_all_reduce_at_a_third_fails_except_through_pcie, machines)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(_i, 1.0 / 3, 1, &run, &report);
-	ck_assert_msg(has(&report, MUSTER_FAIL, "ring.") == (strcmp(machines[_i].path, "PCIe") != 0), "%s: %s",
-		machines[_i].machine, fixture_findings(&report));
-	end(&run, &report);
+	struct muster_report *report = judge(_i, 1.0 / 3, 1);
+	ck_assert_msg(has(report, MUSTER_FAIL, "ring.") == (strcmp(machines[_i].path, "PCIe") != 0), "%s: %s",
+		machines[_i].machine, fixture_findings(report));
 }
 
 /* Half the lanes, or the next lower generation; a copy over C2C says nothing of PCIe. */
 TEST_EACH(a_copy_at_half_the_speed_of_the_link_fails, machines)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(_i, 1, 0.5, &run, &report);
-	ck_assert_msg(has(&report, MUSTER_FAIL, "copy.h2d_pcie") == (machines[_i].h2d < machines[_i].pcie), "%s",
+	struct muster_report *report = judge(_i, 1, 0.5);
+	ck_assert_msg(has(report, MUSTER_FAIL, "copy.h2d_pcie") == (machines[_i].h2d < machines[_i].pcie), "%s",
 		machines[_i].machine);
-	end(&run, &report);
 }
 
 /* Measured: another program multiplied matrices on one of two H200. */
 TEST(a_stranger_on_a_gpu_is_noticed)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(0, 162.0 / 311.6, 1, &run, &report);
-	ck_assert(has(&report, MUSTER_FAIL, "ring.nvlink"));
-	end(&run, &report);
+	struct muster_report *report = judge(0, 162.0 / 311.6, 1);
+	ck_assert(has(report, MUSTER_FAIL, "ring.nvlink"));
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

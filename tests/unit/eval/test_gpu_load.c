@@ -160,9 +160,9 @@ static const char *label_of(const struct case_of *test, const struct figure *fig
 	return figure->label;
 }
 
-static void make(struct muster_run *run, const struct case_of *test, size_t figures)
+static struct muster_run *make(const struct case_of *test, size_t figures)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	struct muster_node *node = fixture_node(run, "n", test->ranks);
 	for (int rank = 0; rank < test->ranks; rank++)
 		for (size_t i = 0; i < figures; i++) {
@@ -171,15 +171,18 @@ static void make(struct muster_run *run, const struct case_of *test, size_t figu
 			fixture_sample(run, &node->ranks[rank].samples, healthy[i].metric, labels,
 				value_of(test, &healthy[i], rank));
 		}
+	return run;
 }
 
-static void judge(const struct muster_run *run, const char *sku, struct muster_report *ret)
+static struct muster_report *judge(const struct muster_run *run, const char *sku)
 {
 	struct muster_expect expect;
 	struct muster_error err;
 	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", sku, NULL, &expect, &err) == 0, "%s", err.text);
-	muster_evaluate(run, &expect, false, ret);
+	struct muster_report *report = fixture_new_report();
+	muster_evaluate(run, &expect, false, report);
 	muster_expect_done(&expect);
+	return report;
 }
 
 static const char *found_in(const struct muster_report *report)
@@ -198,53 +201,41 @@ static const char *found_in(const struct muster_report *report)
 
 TEST_EACH(each_fault_is_one_finding_where_it_is, cases)
 {
-	struct muster_run run;
-	struct muster_report report;
-	make(&run, &cases[_i], LENGTH(healthy));
-	judge(&run, cases[_i].sku, &report);
-	ck_assert_str_eq(found_in(&report), cases[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = make(&cases[_i], LENGTH(healthy));
+	struct muster_report *report = judge(run, cases[_i].sku);
+	ck_assert_str_eq(found_in(report), cases[_i].found);
 }
 
 TEST(the_advice_says_which_word_and_bit_was_wrong)
 {
 	static const struct case_of wrong = { "generic-nvidia", 1, { { 0, "gpu.memory_wrong", "", 1, NULL } }, NULL };
-	struct muster_run run;
-	struct muster_report report;
-	make(&run, &wrong, LENGTH(healthy));
-	fixture_sample(&run, &run.nodes[0].ranks[0].samples, "gpu.memory_wrong_at", "gpu=g0",
+	struct muster_run *run = make(&wrong, LENGTH(healthy));
+	fixture_sample(run, &run->nodes[0].ranks[0].samples, "gpu.memory_wrong_at", "gpu=g0",
 		muster_string("offset 0x1f00: expected 0x0, read 0x4, bit 2"));
-	judge(&run, wrong.sku, &report);
-	const struct muster_finding *found = &report.findings[0];
+	struct muster_report *report = judge(run, wrong.sku);
+	const struct muster_finding *found = &report->findings[0];
 	while (strcmp(found->check, "load.memory_wrong") != 0)
-		ck_assert_ptr_ne(found++, &report.findings[report.finding_count]);
+		ck_assert_ptr_ne(found++, &report->findings[report->finding_count]);
 	ck_assert_msg(strstr(found->advice, "(gpu.memory_wrong_at: offset 0x1f00: expected 0x0, read 0x4, bit 2)"),
 		"%s", found->advice);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* The quick profile puts no load on the GPUs: none of its checks is inconclusive then. */
 TEST(without_a_load_nothing_is_asked)
 {
 	static const struct case_of none = { "Standard_ND96isr_H100_v5", 8, { { 0 } }, NULL };
-	struct muster_run run;
-	struct muster_report report;
-	make(&run, &none, 0);
-	run.job.profile = "quick";
-	judge(&run, none.sku, &report);
+	struct muster_run *run = make(&none, 0);
+	run->job.profile = "quick";
+	struct muster_report *report = judge(run, none.sku);
 	size_t checks = 0;
-	for (size_t i = 0; i < report.tally_count; i++) {
-		if (strncmp(report.tallies[i].check, "load.", 5) != 0)
+	for (size_t i = 0; i < report->tally_count; i++) {
+		if (strncmp(report->tallies[i].check, "load.", 5) != 0)
 			continue;
-		ck_assert_msg(report.tallies[i].skipped != NULL, "%s", report.tallies[i].check);
+		ck_assert_msg(report->tallies[i].skipped != NULL, "%s", report->tallies[i].check);
 		checks++;
 	}
 	ck_assert_uint_gt(checks, 15);
-	ck_assert_str_eq(found_in(&report), "");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(found_in(report), "");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -128,27 +128,23 @@ static const struct {
 
 TEST_EACH(a_value_is_held_against_the_operators, table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[512];
 	bool boolean = table[_i].string && strcmp(table[_i].string, "true") == 0;
 	struct muster_value value = table[_i].type == MUSTER_NUMBER    ? muster_number(table[_i].number)
 				    : table[_i].type == MUSTER_STRING  ? muster_string(table[_i].string)
 				    : table[_i].type == MUSTER_BOOLEAN ? muster_boolean(boolean)
 								       : muster_null();
-	fixture_run(&run);
-	struct muster_node *node = fixture_node(&run, "sim-1", 1);
-	fixture_sample(&run, &node->samples, table[_i].metric, table[_i].labels, value);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = fixture_node(run, "sim-1", 1);
+	fixture_sample(run, &node->samples, table[_i].metric, table[_i].labels, value);
 	snprintf(checks, sizeof checks, "'c':{'metric':'%s','source':'s',%s}", table[_i].metric, table[_i].check);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	ck_assert_uint_eq(report.tally_count, 1);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
+	ck_assert_uint_eq(report->tally_count, 1);
 	size_t judged = 0;
 	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++)
-		judged += report.count[i];
+		judged += report->count[i];
 	ck_assert_uint_eq(judged, strstr(table[_i].check, "where") ? 0 : 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* ---- two nodes of two ranks, with a GPU each ---- */
@@ -156,9 +152,9 @@ TEST_EACH(a_value_is_held_against_the_operators, table)
 static const char *const gpus[] = { "0001:00:00.0", "0002:00:00.0" };
 static const char *const gpu_labels[] = { "gpu=0001:00:00.0", "gpu=0002:00:00.0" };
 
-static void two_nodes(struct muster_run *run)
+static struct muster_run *two_nodes(void)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t n = 0; n < 2; n++) {
 		struct muster_node *node = fixture_node(run, n ? "sim-2" : "sim-1", 2);
 
@@ -175,6 +171,7 @@ static void two_nodes(struct muster_run *run)
 			fixture_outcome(rank, "gpu", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
 		}
 	}
+	return run;
 }
 
 #define H2D "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}"
@@ -222,41 +219,34 @@ static void set_value(struct muster_samples *samples, const char *metric, struct
 
 TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	fixture_judge(
-		&run, H2D "," NUMA ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "");
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	ck_assert_uint_eq(report.count[MUSTER_PASS], 10);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 4);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
-	ck_assert_uint_eq(report.tallies[2].count[MUSTER_PASS], 2);
-	ck_assert(report.tallies[0].has_numbers);
-	ck_assert_double_eq(report.tallies[1].lowest, 0);
-	ck_assert_double_eq(report.tallies[1].highest, 1);
-	ck_assert_str_eq(report.tallies[0].probe, "gpu_copy");
-	ck_assert_str_eq(report.tallies[0].expected, "at least 21 GB/s");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	struct muster_report *report =
+		fixture_report(run, H2D "," NUMA ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report), "");
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
+	ck_assert_uint_eq(report->count[MUSTER_PASS], 10);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 4);
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 4);
+	ck_assert_uint_eq(report->tallies[2].count[MUSTER_PASS], 2);
+	ck_assert(report->tallies[0].has_numbers);
+	ck_assert_double_eq(report->tallies[1].lowest, 0);
+	ck_assert_double_eq(report->tallies[1].highest, 1);
+	ck_assert_str_eq(report->tallies[0].probe, "gpu_copy");
+	ck_assert_str_eq(report->tallies[0].expected, "at least 21 GB/s");
 }
 
 TEST(a_finding_says_all_that_is_known)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
-	fixture_judge(&run,
+	struct muster_run *run = two_nodes();
+	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
+	struct muster_report *report = fixture_report(run,
 		"'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'somewhere','certainty':'measured','advice':"
 		"'${node} rank ${rank} gpu ${gpu} port ${port} on ${gpu.numa_node}/${rank.local_rank}, "
 		"${node.gpu_count} GPUs, "
 		"${gpu.d2h_gbps} ${nccl.ring_ranks}.'}",
-		false, &report);
-	ck_assert_str_eq(
-		fixture_findings(&report), "fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11.2\n");
-	const struct muster_finding *f = &report.findings[0];
+		false);
+	ck_assert_str_eq(fixture_findings(report), "fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11.2\n");
+	const struct muster_finding *f = &report->findings[0];
 	ck_assert_str_eq(f->metric, "gpu.h2d_gbps");
 	ck_assert_str_eq(f->unit, "GB/s");
 	ck_assert_double_eq(f->value.number, 11.2);
@@ -264,60 +254,48 @@ TEST(a_finding_says_all_that_is_known)
 	ck_assert_str_eq(f->certainty, "measured");
 	ck_assert_uint_eq(f->label_count, 1);
 	ck_assert_str_eq(f->advice, "sim-2 rank 3 gpu 0002:00:00.0 port ? on 1/1, 2 GPUs, ? ?.");
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	ck_assert_int_eq(muster_report_exit(&report), MUSTER_EXIT_FAIL);
-	ck_assert_uint_eq(report.count[MUSTER_PASS], 3);
-	ck_assert_double_eq(report.tallies[0].lowest, 11.2);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
+	ck_assert_int_eq(muster_report_exit(report), MUSTER_EXIT_FAIL);
+	ck_assert_uint_eq(report->count[MUSTER_PASS], 3);
+	ck_assert_double_eq(report->tallies[0].lowest, 11.2);
 }
 
 TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	run.job.beside_jobs = true;
-	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
+	struct muster_run *run = two_nodes();
+	run->job.beside_jobs = true;
+	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(11.2));
 	static const char checks[] = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','advice':'open a ticket'},"
 				     "'d2h':{'metric':'gpu.d2h_gbps','warn_below':1000,'source':'s'}";
-	fixture_judge(&run, checks, true, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	ck_assert_uint_eq(report.count[MUSTER_FAIL] + report.count[MUSTER_WARN], 0);
-	ck_assert_ptr_nonnull(strstr(fixture_findings(&report),
+	struct muster_report *report = fixture_report(run, checks, true);
+	ck_assert_int_eq(report->verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL] + report->count[MUSTER_WARN], 0);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(report),
 		"inconclusive h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s, without other jobs on the node | "
 		"11.2\n"));
-	for (size_t i = 0; i < report.finding_count; i++)
-		ck_assert_ptr_null(report.findings[i].advice);
-	muster_report_done(&report);
-	fixture_judge(&run, "'count':{'metric':'node.gpu_count','equals':99,'source':'s'}", false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL); /* what other jobs cannot change */
-	muster_report_done(&report);
-	fixture_sample(&run, &rank_of(&run, 3)->samples, "gpu.memory_write_gbps", "gpu=0002:00:00.0", muster_number(9));
-	fixture_judge(
-		&run, "'hbm':{'metric':'gpu.memory_write_gbps','min':21,'source':'s','optional':true}", false, &report);
-	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail hbm sim-2 rank=3")); /* its own memory */
-	muster_report_done(&report);
-	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(25));
-	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}", false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_PASS); /* fast enough all the same */
-	muster_report_done(&report);
-	muster_run_done(&run);
+	for (size_t i = 0; i < report->finding_count; i++)
+		ck_assert_ptr_null(report->findings[i].advice);
+	report = fixture_report(run, "'count':{'metric':'node.gpu_count','equals':99,'source':'s'}", false);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL); /* what other jobs cannot change */
+	fixture_sample(run, &rank_of(run, 3)->samples, "gpu.memory_write_gbps", "gpu=0002:00:00.0", muster_number(9));
+	report = fixture_report(
+		run, "'hbm':{'metric':'gpu.memory_write_gbps','min':21,'source':'s','optional':true}", false);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(report), "fail hbm sim-2 rank=3")); /* its own memory */
+	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(25));
+	report = fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s'}", false);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS); /* fast enough all the same */
 }
 
 TEST(warnings_pass_unless_strict)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int strict = 0; strict <= 1; strict++) {
-		fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'}", strict, &report);
-		ck_assert_uint_eq(report.count[MUSTER_WARN], 4);
-		ck_assert_int_eq(report.verdict, strict ? MUSTER_FAIL : MUSTER_PASS);
-		ck_assert_int_eq(report.strict, strict);
-		muster_report_done(&report);
+		struct muster_report *report =
+			fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'}", strict);
+		ck_assert_uint_eq(report->count[MUSTER_WARN], 4);
+		ck_assert_int_eq(report->verdict, strict ? MUSTER_FAIL : MUSTER_PASS);
+		ck_assert_int_eq(report->strict, strict);
 	}
-	muster_run_done(&run);
 }
 
 /* How a probe ends, and what is made of it when a check needs the probe. */
@@ -351,19 +329,15 @@ static const struct {
 
 TEST_EACH(a_probe_that_did_not_end_well_takes_the_checks_without_samples, ends)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	break_probe(&run, 1, "gpu_copy", ends[_i].status, ends[_i].code, ends[_i].detail, ends[_i].step);
-	fixture_judge(&run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':1,'source':'s','when':{'profile':'full'}}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), ends[_i].found);
-	ck_assert_int_eq(report.verdict, ends[_i].verdict);
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	ck_assert_str_eq(report.findings[0].blocked[0], "h2d");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	break_probe(run, 1, "gpu_copy", ends[_i].status, ends[_i].code, ends[_i].detail, ends[_i].step);
+	struct muster_report *report = fixture_report(
+		run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':1,'source':'s','when':{'profile':'full'}}", false);
+	ck_assert_str_eq(fixture_findings(report), ends[_i].found);
+	ck_assert_int_eq(report->verdict, ends[_i].verdict);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
+	ck_assert_str_eq(report->findings[0].blocked[0], "h2d");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 3);
 }
 
 TEST(a_probe_that_no_check_needs_is_skipped)
@@ -373,87 +347,72 @@ TEST(a_probe_that_no_check_needs_is_skipped)
 		"'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','when':{'nodes':3}},"
 		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'}",
 	};
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
+	struct muster_run *run = two_nodes();
+	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
 	for (size_t i = 0; i < 2; i++) {
-		fixture_judge(&run, checks[i], false, &report);
-		ck_assert_str_eq(fixture_findings(&report),
+		struct muster_report *report = fixture_report(run, checks[i], false);
+		ck_assert_str_eq(fixture_findings(report),
 			"skip probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed by signal "
 			"11 (no check of this run "
 			"needs it)\n");
-		ck_assert_int_eq(report.verdict, MUSTER_PASS);
-		muster_report_done(&report);
+		ck_assert_int_eq(report->verdict, MUSTER_PASS);
 	}
-	muster_run_done(&run);
 }
 
 TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
 {
-	struct muster_run run;
-	struct muster_report report;
 	const char *optional = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}";
-	two_nodes(&run);
-	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL);
-	fixture_judge(&run, optional, false, &report);
-	ck_assert_int_eq(report.findings[0].status, MUSTER_SKIP);
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
-	fixture_judge(&run, optional, false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL);
+	struct muster_report *report = fixture_report(run, optional, false);
+	ck_assert_int_eq(report->findings[0].status, MUSTER_SKIP);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
+	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
+	report = fixture_report(run, optional, false);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
 }
 
 TEST(what_a_broken_probe_did_measure_is_judged)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	break_probe(&run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "vendor", "d2h failed", NULL);
-	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.h2d_gbps", gpu_labels[1], muster_number(5));
-	fixture_judge(&run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':21,'source':'s'}", false, &report);
-	ck_assert_msg(strstr(fixture_findings(&report),
+	struct muster_run *run = two_nodes();
+	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "vendor", "d2h failed", NULL);
+	fixture_sample(run, &rank_of(run, 1)->samples, "gpu.h2d_gbps", gpu_labels[1], muster_number(5));
+	struct muster_report *report =
+		fixture_report(run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':21,'source':'s'}", false);
+	ck_assert_msg(strstr(fixture_findings(report),
 			      "fail h2d sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n") != NULL,
-		"%s", fixture_findings(&report));
-	ck_assert_msg(strstr(fixture_findings(&report), "fail probe.gpu_copy sim-1 rank=1") != NULL, "%s",
-		fixture_findings(&report));
-	muster_report_done(&report);
-	muster_run_done(&run);
+		"%s", fixture_findings(report));
+	ck_assert_msg(strstr(fixture_findings(report), "fail probe.gpu_copy sim-1 rank=1") != NULL, "%s",
+		fixture_findings(report));
 }
 
 TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int r = 0; r < 4; r++)
-		break_probe(&run, r, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", r == 3 ? "other" : "libx.so: not found",
-			NULL);
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+		break_probe(
+			run, r, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", r == 3 ? "other" : "libx.so: not found", NULL);
+	struct muster_report *report = fixture_report(run, H2D, false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail probe.gpu_copy sim-1: probe gpu_copy finishes | ranks 0-1: libx.so: not found\n"
 		"fail probe.gpu_copy sim-2: probe gpu_copy finishes | rank 2: libx.so: not found; rank 3: other\n");
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 2);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 2);
 	for (size_t i = 0; i < 2; i++) {
-		ck_assert_uint_eq(report.findings[i].blocked_count, 1);
-		ck_assert_ptr_nonnull(report.findings[i].advice);
+		ck_assert_uint_eq(report->findings[i].blocked_count, 1);
+		ck_assert_ptr_nonnull(report->findings[i].advice);
 	}
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 /* A node of eight ranks with a GPU each, whose copies ended as the caller says. */
-static void eight_ranks(struct muster_run *run, struct muster_outcome (*end)(struct muster_run *run, int rank))
+static struct muster_run *eight_ranks(struct muster_outcome (*end)(struct muster_run *run, int rank))
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	struct muster_node *node = fixture_node(run, "sim-1", 8);
 	for (int r = 0; r < 8; r++) {
 		node->ranks[r].gpu = muster_arena_printf(run->arena, "000%d:00:00.0", r);
 		muster_outcomes_add(&node->ranks[r].outcomes, end(run, r));
 	}
+	return run;
 }
 
 static struct muster_outcome timed_out(struct muster_run *run, int rank)
@@ -469,16 +428,13 @@ static struct muster_outcome timed_out(struct muster_run *run, int rank)
 
 TEST(evidence_that_differs_does_not_divide_a_cause)
 {
-	struct muster_run run;
-	struct muster_report report;
-	eight_ranks(&run, timed_out);
-	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = eight_ranks(timed_out);
+	struct muster_report *report =
+		fixture_report(run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report),
 		"inconclusive probe.nccl_allreduce sim-1: probe nccl_allreduce finishes | "
 		"ranks 0-7: agreement of the ranks did not finish within 2000 ms\n");
-	ck_assert_str_eq(report.findings[0].evidence, "rank 1, one of 8: NCCL's log ends: comm 0x55e1 rank 1");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(report->findings[0].evidence, "rank 1, one of 8: NCCL's log ends: comm 0x55e1 rank 1");
 }
 
 static struct muster_outcome stalled(struct muster_run *run, int rank)
@@ -492,20 +448,17 @@ static struct muster_outcome stalled(struct muster_run *run, int rank)
 /* An all-reduce of one node that does not end; of several nodes nobody knows which one it is. */
 TEST_LOOP(an_all_reduce_that_does_not_end_fails_the_only_node, 0, 2)
 {
-	struct muster_run run;
-	struct muster_report report;
-	eight_ranks(&run, stalled);
+	struct muster_run *run = eight_ranks(stalled);
 	if (_i == 1)
-		fixture_node(&run, "sim-2", 0);
-	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false, &report);
-	const char *text = fixture_findings(&report);
+		fixture_node(run, "sim-2", 0);
+	struct muster_report *report =
+		fixture_report(run, "'r':{'metric':'nccl.ring_ranks','equals':8,'source':'s'}", false);
+	const char *text = fixture_findings(report);
 	ck_assert_msg(strstr(text, _i == 0 ? "fail probe.nccl_allreduce sim-1: probe nccl_allreduce finishes | ranks "
 					     "0-7: agreement of the ranks did not finish within 2000 ms\n"
 					   : "inconclusive probe.nccl_allreduce sim-1: ") != NULL,
 		"%s", text);
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 1); /* of the second node nothing is known */
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 1); /* of the second node nothing is known */
 }
 
 static struct muster_outcome crashed(struct muster_run *run, int rank)
@@ -518,153 +471,125 @@ static struct muster_outcome crashed(struct muster_run *run, int rank)
 
 TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 {
-	struct muster_run run;
-	struct muster_report report;
-	eight_ranks(&run, crashed);
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = eight_ranks(crashed);
+	struct muster_report *report = fixture_report(run, H2D, false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail probe.gpu_copy sim-1: probe gpu_copy finishes | ranks 0-1,4: signal 11; rank 2: exit status 2; "
 		"rank 3: exit status 3; rank 5: exit status 5; and 1 more rank\n"
 		"fail probe.gpu_copy sim-1 rank=7 gpu=0007:00:00.0: probe gpu_copy finishes | exit status 7\n");
-	ck_assert_str_eq(report.findings[0].evidence, "rank 0, one of 7: last words: bus error");
-	ck_assert_str_eq(report.findings[1].evidence, "last words: bus error");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(report->findings[0].evidence, "rank 0, one of 7: last words: bus error");
+	ck_assert_str_eq(report->findings[1].evidence, "last words: bus error");
 }
 
 TEST(ranks_that_share_a_fault_are_one_finding)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int r = 0; r < 2; r++)
-		fixture_sample(&run, &rank_of(&run, r)->samples, "rank.gpu_sharers", gpu_labels[0], muster_number(2));
+		fixture_sample(run, &rank_of(run, r)->samples, "rank.gpu_sharers", gpu_labels[0], muster_number(2));
 	for (int r = 2; r < 4; r++)
-		fixture_sample(
-			&run, &rank_of(&run, r)->samples, "rank.gpu_sharers", gpu_labels[r - 2], muster_number(1));
-	fixture_judge(
-		&run, "'own':{'metric':'rank.gpu_sharers','equals':1,'source':'s','advice':'${node}'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail own sim-1 gpu=0001:00:00.0: 1 | ranks 0-1: 2\n");
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 1);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 1);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		fixture_sample(run, &rank_of(run, r)->samples, "rank.gpu_sharers", gpu_labels[r - 2], muster_number(1));
+	struct muster_report *report = fixture_report(
+		run, "'own':{'metric':'rank.gpu_sharers','equals':1,'source':'s','advice':'${node}'}", false);
+	ck_assert_str_eq(fixture_findings(report), "fail own sim-1 gpu=0001:00:00.0: 1 | ranks 0-1: 2\n");
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 2);
 }
 
 TEST(one_rank_with_several_bad_sizes_is_one_finding)
 {
 	static const char *const sizes[] = { "bytes=8", "bytes=64", "bytes=256", "bytes=512", "bytes=1024",
 		"bytes=2048" };
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int r = 0; r < 4; r++)
 		for (size_t i = 0; i < 6; i++) {
 			/* rank 0: two sizes, rank 1: all, rank 2 and 3: one */
 			bool wrong = r == 1 || (r == 0 && i < 2) || (r > 1 && i == 5);
 
-			fixture_sample(&run, &rank_of(&run, r)->samples, "rank.allreduce_wrong", sizes[i],
+			fixture_sample(run, &rank_of(run, r)->samples, "rank.allreduce_wrong", sizes[i],
 				muster_number(wrong ? (double)i + 1 : 0));
 		}
-	fixture_judge(&run, "'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
-						    "fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 "
-						    "with bytes 256; 4 with bytes 512; and 2 more\n"
-						    "fail sum sim-2: 0 | ranks 2-3: 6\n");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 3);
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 3);
-	ck_assert_double_eq(report.findings[0].value.number, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report =
+		fixture_report(run, "'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report), "fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
+						   "fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 "
+						   "with bytes 256; 4 with bytes 512; and 2 more\n"
+						   "fail sum sim-2: 0 | ranks 2-3: 6\n");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_FAIL], 3);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 3);
+	ck_assert_double_eq(report->findings[0].value.number, 1);
 }
 
 TEST(what_does_not_apply_anywhere_is_said_once)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int r = 0; r < 4; r++)
-		set_value(&rank_of(&run, r)->samples, "gpu.h2d_gbps", muster_null());
-	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n");
-	ck_assert_uint_eq(report.count[MUSTER_SKIP], 1);
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		set_value(&rank_of(run, r)->samples, "gpu.h2d_gbps", muster_null());
+	struct muster_report *report =
+		fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
+	ck_assert_str_eq(fixture_findings(report), "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n");
+	ck_assert_uint_eq(report->count[MUSTER_SKIP], 1);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 
 TEST(what_does_not_apply_beside_what_does_is_only_counted)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
-	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_SKIP], 1);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
-	muster_report_done(&report);
-	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_null());
-	fixture_judge(&run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false, &report);
+	struct muster_run *run = two_nodes();
+	set_value(&rank_of(run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	struct muster_report *report =
+		fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
+	ck_assert_str_eq(fixture_findings(report), "");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_SKIP], 1);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 3);
+	set_value(&rank_of(run, 0)->samples, "gpu.h2d_gbps", muster_null());
+	report = fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
 	ck_assert_str_eq(
-		fixture_findings(&report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
+		fixture_findings(report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
 }
 
 TEST(a_missing_rank_takes_what_it_would_have_measured)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	rank_of(&run, 2)->missing = rank_of(&run, 3)->missing = "no word within 30 s";
-	drop_samples(&run.nodes[1].samples, "node.gpu_count");
-	fixture_judge(&run, H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = two_nodes();
+	rank_of(run, 2)->missing = rank_of(run, 3)->missing = "no word within 30 s";
+	drop_samples(&run->nodes[1].samples, "node.gpu_count");
+	struct muster_report *report =
+		fixture_report(run, H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail rank.missing sim-2: a result from every rank | ranks 2-3: no word within 30 s\n");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 2);
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 1);
 }
 
 /* What it measured is judged, and what it did not get to is laid at its door, ended well or not. */
 TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	rank_of(&run, 3)->unfinished = "the rank did not finish";
-	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
-	drop_samples(&rank_of(&run, 3)->samples, "gpu.numa_node");
-	fixture_judge(&run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = two_nodes();
+	rank_of(run, 3)->unfinished = "the rank did not finish";
+	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
+	drop_samples(&rank_of(run, 3)->samples, "gpu.numa_node");
+	struct muster_report *report =
+		fixture_report(run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail rank.missing sim-2 rank=3: a result from every rank | the rank did not finish\n"
 		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 TEST(a_run_that_was_ended_early_blames_nobody)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	run.job.interrupted = "SIGTERM came to rank 0 after 5.0 s";
-	run.job.ranks = 5;
-	rank_of(&run, 2)->missing = "no word within 30 s";
-	muster_node_add_rank(muster_run_add_node(&run, "sim-9"), 4)->missing = "no word within 30 s";
-	muster_run_add_node(&run, "sim-7");
-	fixture_outcome(rank_of(&run, 0), "gpu_copy", MUSTER_OUTCOME_ERROR, "interrupted", "the run was ended", NULL);
-	fixture_outcome(
-		rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_ERROR, "vendor", "ncclRemoteError (6)", NULL);
-	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	ck_assert_uint_eq(report.count[MUSTER_FAIL], 0);
-	const char *found = fixture_findings(&report);
+	struct muster_run *run = two_nodes();
+	run->job.interrupted = "SIGTERM came to rank 0 after 5.0 s";
+	run->job.ranks = 5;
+	rank_of(run, 2)->missing = "no word within 30 s";
+	muster_node_add_rank(muster_run_add_node(run, "sim-9"), 4)->missing = "no word within 30 s";
+	muster_run_add_node(run, "sim-7");
+	fixture_outcome(rank_of(run, 0), "gpu_copy", MUSTER_OUTCOME_ERROR, "interrupted", "the run was ended", NULL);
+	fixture_outcome(rank_of(run, 1), "nccl_allreduce", MUSTER_OUTCOME_ERROR, "vendor", "ncclRemoteError (6)", NULL);
+	drop_samples(&rank_of(run, 0)->samples, "gpu.h2d_gbps");
+	struct muster_report *report = fixture_report(run, H2D, false);
+	ck_assert_int_eq(report->verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 0);
+	const char *found = fixture_findings(report);
 	static const char *const parts[] = {
 		"inconclusive run.interrupted: the run finishes | SIGTERM came to rank 0 after 5.0 s\n",
 		"inconclusive rank.missing sim-2 rank=2: ",
@@ -675,136 +600,107 @@ TEST(a_run_that_was_ended_early_blames_nobody)
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		ck_assert_msg(strstr(found, parts[i]) != NULL, "%s not in: %s", parts[i], found);
-	muster_report_done(&report);
-	run.job.interrupted = NULL;
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "fail node.missing sim-7: "));
-	muster_report_done(&report);
-	muster_run_done(&run);
+	run->job.interrupted = NULL;
+	report = fixture_report(run, H2D, false);
+	ck_assert_ptr_nonnull(strstr(fixture_findings(report), "fail node.missing sim-7: "));
 }
 
 TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	rank_of(&run, 2)->missing = "no word within 30 s";
-	drop_samples(&run.nodes[1].samples, "node.gpu_count");
+	struct muster_run *run = two_nodes();
+	rank_of(run, 2)->missing = "no word within 30 s";
+	drop_samples(&run->nodes[1].samples, "node.gpu_count");
 	/* a probe that every rank runs: the next one did, and the node's facts were not its to tell */
-	fixture_sample(&run, &run.nodes[0].samples, "node.ranks_per_gpu", NULL, muster_number(1));
-	fixture_outcome(rank_of(&run, 3), "launch", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
-	fixture_judge(&run,
+	fixture_sample(run, &run->nodes[0].samples, "node.ranks_per_gpu", NULL, muster_number(1));
+	fixture_outcome(rank_of(run, 3), "launch", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	struct muster_report *report = fixture_report(run,
 		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'},"
 		"'ranks':{'metric':'node.ranks_per_gpu','equals':1,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+		false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 2);
 }
 
 /* The environment probe runs on every rank and speaks for the node on the leader alone. */
 TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
 {
 	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int r = 0; r < 4; r++)
-		fixture_outcome(rank_of(&run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
-	fixture_sample(&run, &run.nodes[0].samples, "node.topo_file_agrees", NULL, muster_boolean(true));
-	fixture_judge(&run, check, false, &report); /* the leader lives, and kept silent */
-	ck_assert_str_eq(fixture_findings(&report), "inconclusive agrees sim-2: true | not measured\n");
-	muster_report_done(&report);
+		fixture_outcome(rank_of(run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
+	fixture_sample(run, &run->nodes[0].samples, "node.topo_file_agrees", NULL, muster_boolean(true));
+	struct muster_report *report = fixture_report(run, check, false); /* the leader lives, and kept silent */
+	ck_assert_str_eq(fixture_findings(report), "inconclusive agrees sim-2: true | not measured\n");
 
-	rank_of(&run, 2)->missing = "no word within 30 s";
-	fixture_judge(&run, check, false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	rank_of(run, 2)->missing = "no word within 30 s";
+	report = fixture_report(run, check, false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 TEST(a_rank_that_the_run_does_not_mention_is_missing)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	run.job.ranks = 9;
-	run.nodes[0].ranks[1].rank = 6;
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = two_nodes();
+	run->job.ranks = 9;
+	run->nodes[0].ranks[1].rank = 6;
+	ck_assert_str_eq(fixture_found(run, H2D),
 		"fail rank.missing: a result from each of 9 ranks | the run does not contain ranks 1,4-5,7-8\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(an_empty_run_never_passes)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+	struct muster_run *run = fixture_new_run();
+	struct muster_report *report = fixture_report(run, H2D, false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail rank.missing: a result from each of 0 ranks | the run contains no rank\n");
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
 }
 
 TEST(a_missing_sample_is_never_a_pass)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	drop_samples(&rank_of(&run, 0)->samples, "gpu.h2d_gbps");
-	drop_samples(&run.nodes[1].samples, "node.gpu_count");
-	fixture_judge(&run,
+	struct muster_run *run = two_nodes();
+	drop_samples(&rank_of(run, 0)->samples, "gpu.h2d_gbps");
+	drop_samples(&run->nodes[1].samples, "node.gpu_count");
+	struct muster_report *report = fixture_report(run,
 		H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s','advice':'not for this'},"
 		    "'busbw':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':1,'source':'s'},"
 		    "'there':{'metric':'node.kernel','present':true,'source':'s'},"
 		    "'port':{'metric':'port.state','where':{'port':'p0/1'},'equals':'ACTIVE','source':'s'},"
 		    "'ports':{'metric':'port.state','equals':'ACTIVE','source':'s'},"
 		    "'none':{'metric':'port.lid','present':false,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail there sim-1: present | not measured\n"
-						    "fail there sim-2: present | not measured\n"
-						    "inconclusive busbw: at least 1 GB/s | not measured\n"
-						    "inconclusive port sim-1: ACTIVE | not measured\n"
-						    "inconclusive h2d sim-1 rank=0: at least 21 GB/s | not measured\n"
-						    "inconclusive count sim-2: 2 | not measured\n"
-						    "inconclusive port sim-2: ACTIVE | not measured\n");
-	for (size_t i = 0; i < report.finding_count; i++)
-		ck_assert_ptr_null(report.findings[i].advice);
-	ck_assert_uint_eq(report.tallies[6].count[MUSTER_PASS], 2);
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(fixture_findings(report), "fail there sim-1: present | not measured\n"
+						   "fail there sim-2: present | not measured\n"
+						   "inconclusive busbw: at least 1 GB/s | not measured\n"
+						   "inconclusive port sim-1: ACTIVE | not measured\n"
+						   "inconclusive h2d sim-1 rank=0: at least 21 GB/s | not measured\n"
+						   "inconclusive count sim-2: 2 | not measured\n"
+						   "inconclusive port sim-2: ACTIVE | not measured\n");
+	for (size_t i = 0; i < report->finding_count; i++)
+		ck_assert_ptr_null(report->findings[i].advice);
+	ck_assert_uint_eq(report->tallies[6].count[MUSTER_PASS], 2);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
 }
 
 TEST(where_chooses_samples_by_their_labels)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_samples *job;
-	two_nodes(&run);
-	job = &run.job.samples;
-	fixture_sample(&run, job, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=2 ranks=4", muster_number(5));
-	fixture_sample(&run, job, "nccl.allreduce_busbw_gbps", "bytes=128 nodes=2 ranks=4", muster_number(9));
-	fixture_judge(&run,
+	struct muster_run *run = two_nodes();
+	job = &run->job.samples;
+	fixture_sample(run, job, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=2 ranks=4", muster_number(5));
+	fixture_sample(run, job, "nccl.allreduce_busbw_gbps", "bytes=128 nodes=2 ranks=4", muster_number(9));
+	struct muster_report *report = fixture_report(run,
 		"'big':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128,'nodes':2},'min':9,'source':'s'},"
 		"'small':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':6,'source':'s'},"
 		"'both':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail small: at least 6 GB/s | 5\n");
-	ck_assert_uint_eq(report.findings[0].label_count, 3);
-	ck_assert_uint_eq(report.tallies[2].count[MUSTER_PASS], 2);
-	ck_assert_double_eq(report.tallies[2].lowest, 5);
-	ck_assert_double_eq(report.tallies[2].highest, 9);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(fixture_findings(report), "fail small: at least 6 GB/s | 5\n");
+	ck_assert_uint_eq(report->findings[0].label_count, 3);
+	ck_assert_uint_eq(report->tallies[2].count[MUSTER_PASS], 2);
+	ck_assert_double_eq(report->tallies[2].lowest, 5);
+	ck_assert_double_eq(report->tallies[2].highest, 9);
 }
 
 /* `when`, and why the check does not apply to a standard run of two nodes and four ranks; NULL: it does. */
@@ -824,184 +720,149 @@ static const struct {
 
 TEST_EACH(when_says_which_runs_a_check_is_for, whens)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[256];
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	snprintf(
 		checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','min':27,'source':'s','when':%s}", whens[_i].when);
-	fixture_judge(&run, checks, false, &report);
+	struct muster_report *report = fixture_report(run, checks, false);
 	if (whens[_i].skipped) {
-		ck_assert_str_eq(report.tallies[0].skipped, whens[_i].skipped);
-		ck_assert_uint_eq(report.finding_count, 0);
-		ck_assert_int_eq(report.verdict, MUSTER_PASS);
+		ck_assert_str_eq(report->tallies[0].skipped, whens[_i].skipped);
+		ck_assert_uint_eq(report->finding_count, 0);
+		ck_assert_int_eq(report->verdict, MUSTER_PASS);
 	} else {
-		ck_assert_ptr_null(report.tallies[0].skipped);
-		ck_assert_uint_eq(report.finding_count, 4);
+		ck_assert_ptr_null(report->tallies[0].skipped);
+		ck_assert_uint_eq(report->finding_count, 4);
 	}
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(equals_by_misses_what_is_listed_and_not_there)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	drop_samples(&rank_of(&run, 1)->samples, "gpu.numa_node");
-	fixture_sample(&run, &rank_of(&run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
-	set_value(&rank_of(&run, 3)->samples, "gpu.numa_node", muster_number(3));
-	fixture_judge(&run, NUMA, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail numa sim-1 gpu=0002:00:00.0: 1 | not found\n"
-						    "fail numa sim-1 rank=1 gpu=0009:00:00.0: not allowed here; "
-						    "allowed are 0001:00:00.0, 0002:00:00.0 | 1\n"
-						    "fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	drop_samples(&rank_of(run, 1)->samples, "gpu.numa_node");
+	fixture_sample(run, &rank_of(run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
+	set_value(&rank_of(run, 3)->samples, "gpu.numa_node", muster_number(3));
+	ck_assert_str_eq(fixture_found(run, NUMA), "fail numa sim-1 gpu=0002:00:00.0: 1 | not found\n"
+						   "fail numa sim-1 rank=1 gpu=0009:00:00.0: not allowed here; "
+						   "allowed are 0001:00:00.0, 0002:00:00.0 | 1\n"
+						   "fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n");
 }
 
 TEST(equals_by_misses_nothing_where_the_probe_failed)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	break_probe(&run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
-	fixture_judge(&run, NUMA, false, &report);
+	struct muster_run *run = two_nodes();
+	break_probe(run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
+	struct muster_report *report = fixture_report(run, NUMA, false);
 	ck_assert_str_eq(
-		fixture_findings(&report), "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | no GPU\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		fixture_findings(report), "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | no GPU\n");
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	/* rank 1: its GPU; sim-2: the node */
-	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_number(5));
-	set_value(&run.nodes[1].samples, "node.gpu_count", muster_number(1));
+	set_value(&rank_of(run, 1)->samples, "gpu.h2d_gbps", muster_number(5));
+	set_value(&run->nodes[1].samples, "node.gpu_count", muster_number(1));
 	for (int r = 0; r < 4; r++)
-		set_value(&rank_of(&run, r)->samples, "rank.cpu_locality", muster_string("outside"));
+		set_value(&rank_of(run, r)->samples, "rank.cpu_locality", muster_string("outside"));
 	for (int r = 2; r < 4; r++)
-		set_value(&rank_of(&run, r)->samples, "gpu.h2d_gbps", muster_number(5));
-	fixture_judge(&run,
+		set_value(&rank_of(run, r)->samples, "gpu.h2d_gbps", muster_number(5));
+	struct muster_report *report = fixture_report(run,
 		"'third':{'metric':'rank.cpu_locality','equals':'inside','source':'s','after':'second'},"
 		"'second':{'metric':'gpu.h2d_gbps','min':21,'source':'s','after':'first'},"
 		"'first':{'metric':'node.gpu_count','equals':2,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail third sim-1 rank=0: inside | outside\n"
-						    "fail second sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n"
-						    "fail first sim-2: 2 | 1\n");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_BLOCKED], 3);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_BLOCKED], 2);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 1);
-	ck_assert_uint_eq(report.count[MUSTER_BLOCKED], 5);
-	ck_assert_uint_eq(report.count[MUSTER_SKIP], 0);
-	ck_assert_str_eq(report.tallies[0].blocked_by, "second on sim-1 and 1 more finding");
-	ck_assert_str_eq(report.tallies[1].blocked_by, "first on sim-2");
-	ck_assert_ptr_null(report.tallies[2].blocked_by);
-	ck_assert_uint_eq(report.findings[1].blocked_count, 1);
-	ck_assert_str_eq(report.findings[1].blocked[0], "third");
-	ck_assert_uint_eq(report.findings[2].blocked_count, 2); /* what came after what it blocked, too */
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(fixture_findings(report), "fail third sim-1 rank=0: inside | outside\n"
+						   "fail second sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n"
+						   "fail first sim-2: 2 | 1\n");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_BLOCKED], 3);
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_BLOCKED], 2);
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 1);
+	ck_assert_uint_eq(report->count[MUSTER_BLOCKED], 5);
+	ck_assert_uint_eq(report->count[MUSTER_SKIP], 0);
+	ck_assert_str_eq(report->tallies[0].blocked_by, "second on sim-1 and 1 more finding");
+	ck_assert_str_eq(report->tallies[1].blocked_by, "first on sim-2");
+	ck_assert_ptr_null(report->tallies[2].blocked_by);
+	ck_assert_uint_eq(report->findings[1].blocked_count, 1);
+	ck_assert_str_eq(report->findings[1].blocked[0], "third");
+	ck_assert_uint_eq(report->findings[2].blocked_count, 2); /* what came after what it blocked, too */
 }
 
 TEST(after_does_not_silence_where_the_other_could_not_be_told)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
+	struct muster_run *run = two_nodes();
 	for (int p = 0; p < 2; p++) {
 		const char *labels = p ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand";
 
-		fixture_sample(&run, &run.nodes[0].samples, "port.state", labels, muster_string(p ? "DOWN" : "INIT"));
-		fixture_sample(&run, &run.nodes[0].samples, "port.rate_gbps", labels, muster_number(100));
+		fixture_sample(run, &run->nodes[0].samples, "port.state", labels, muster_string(p ? "DOWN" : "INIT"));
+		fixture_sample(run, &run->nodes[0].samples, "port.rate_gbps", labels, muster_number(100));
 	}
-	fixture_judge(&run,
-		"'state':{'metric':'port.state','equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'source':'s'},"
-		"'rate':{'metric':'port.rate_gbps','equals':200,'source':'s','after':'state'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail state sim-1 port=p1/1: ACTIVE | DOWN\n"
-						    "fail rate sim-1 port=p0/1: 200 Gb/s | 100\n"
-						    "inconclusive state sim-1 port=p0/1: ACTIVE | INIT: wait\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(
+		fixture_found(run, "'state':{'metric':'port.state','equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},"
+				   "'source':'s'},"
+				   "'rate':{'metric':'port.rate_gbps','equals':200,'source':'s','after':'state'}"),
+		"fail state sim-1 port=p1/1: ACTIVE | DOWN\n"
+		"fail rate sim-1 port=p0/1: 200 Gb/s | 100\n"
+		"inconclusive state sim-1 port=p0/1: ACTIVE | INIT: wait\n");
 }
 
 TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	set_value(&rank_of(&run, 0)->samples, "gpu.h2d_gbps", muster_number(22));
-	set_value(&rank_of(&run, 1)->samples, "gpu.h2d_gbps", muster_null());
-	set_value(&rank_of(&run, 3)->samples, "gpu.h2d_gbps", muster_number(1));
-	set_value(&rank_of(&run, 3)->samples, "rank.cpu_locality", muster_string("outside"));
-	set_value(&run.nodes[0].samples, "node.gpu_count", muster_number(1));
-	fixture_judge(&run,
+	struct muster_run *run = two_nodes();
+	set_value(&rank_of(run, 0)->samples, "gpu.h2d_gbps", muster_number(22));
+	set_value(&rank_of(run, 1)->samples, "gpu.h2d_gbps", muster_null());
+	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(1));
+	set_value(&rank_of(run, 3)->samples, "rank.cpu_locality", muster_string("outside"));
+	set_value(&run->nodes[0].samples, "node.gpu_count", muster_number(1));
+	struct muster_report *report = fixture_report(run,
 		"'b':{'metric':'rank.cpu_locality','equals':'inside','source':'s'},"
 		"'a':{'metric':'gpu.h2d_gbps','min':21,'warn_below':24,'source':'s'},"
 		"'c':{'metric':'node.gpu_count','equals':2,'source':'s'}",
-		false, &report);
+		false);
 	static const char *const order[] = { "c", "b", "a", "a", "a" };
-	ck_assert_uint_eq(report.finding_count, 5);
+	ck_assert_uint_eq(report->finding_count, 5);
 	for (size_t i = 0; i < 5; i++)
-		ck_assert_str_eq(report.findings[i].check, order[i]);
-	ck_assert_int_eq(report.findings[3].status, MUSTER_INCONCLUSIVE);
-	ck_assert_int_eq(report.findings[4].status, MUSTER_WARN);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		ck_assert_str_eq(report->findings[i].check, order[i]);
+	ck_assert_int_eq(report->findings[3].status, MUSTER_INCONCLUSIVE);
+	ck_assert_int_eq(report->findings[4].status, MUSTER_WARN);
 }
 
 TEST(without_expectations_only_probes_and_ranks_are_judged)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	muster_evaluate(&run, NULL, false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	ck_assert_int_eq(muster_report_exit(&report), MUSTER_EXIT_INCONCLUSIVE);
-	ck_assert_uint_eq(report.finding_count, 0);
-	muster_report_done(&report);
-	break_probe(&run, 0, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
-	muster_evaluate(&run, NULL, false, &report);
-	ck_assert_int_eq(report.verdict, MUSTER_FAIL);
-	ck_assert_uint_eq(report.finding_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	struct muster_report *report = fixture_new_report();
+	muster_evaluate(run, NULL, false, report);
+	ck_assert_int_eq(report->verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_int_eq(muster_report_exit(report), MUSTER_EXIT_INCONCLUSIVE);
+	ck_assert_uint_eq(report->finding_count, 0);
+	break_probe(run, 0, "gpu_copy", MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", NULL);
+	report = fixture_new_report();
+	muster_evaluate(run, NULL, false, report);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
+	ck_assert_uint_eq(report->finding_count, 1);
 }
 
 TEST(a_probe_of_another_version_is_no_reason_to_fail)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	fixture_outcome(rank_of(&run, 0), "quantum", MUSTER_OUTCOME_ERROR, "lib", "gone", NULL);
-	fixture_judge(&run, H2D, false, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert_int_eq(report.findings[0].status, MUSTER_SKIP);
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	fixture_outcome(rank_of(run, 0), "quantum", MUSTER_OUTCOME_ERROR, "lib", "gone", NULL);
+	struct muster_report *report = fixture_report(run, H2D, false);
+	ck_assert_uint_eq(report->finding_count, 1);
+	ck_assert_int_eq(report->findings[0].status, MUSTER_SKIP);
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 
 TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
 {
-	struct muster_run run;
-	struct muster_report report;
-	two_nodes(&run);
-	fixture_outcome(rank_of(&run, 1), "nccl_allreduce", MUSTER_OUTCOME_NOT_RUN, NULL, "left out", NULL);
-	fixture_outcome(rank_of(&run, 2), "nccl_allreduce", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
-	fixture_judge(&run, "'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}", false, &report);
-	ck_assert_uint_eq(report.finding_count, 2);
-	ck_assert_str_eq(report.findings[0].node, "sim-2");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	ck_assert_uint_eq(report.findings[1].blocked_count, 0);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = two_nodes();
+	fixture_outcome(rank_of(run, 1), "nccl_allreduce", MUSTER_OUTCOME_NOT_RUN, NULL, "left out", NULL);
+	fixture_outcome(rank_of(run, 2), "nccl_allreduce", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
+	struct muster_report *report =
+		fixture_report(run, "'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}", false);
+	ck_assert_uint_eq(report->finding_count, 2);
+	ck_assert_str_eq(report->findings[0].node, "sim-2");
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
+	ck_assert_uint_eq(report->findings[1].blocked_count, 0);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -3,9 +3,9 @@
 #include "eval_fixture.h"
 
 /* One GPU on each of some nodes, with this H2D rate; one below 0 stands for a null. */
-static void rates(struct muster_run *run, const double *values, size_t count)
+static struct muster_run *rates(const double *values, size_t count)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t i = 0; i < count; i++) {
 		char name[16];
 
@@ -15,6 +15,7 @@ static void rates(struct muster_run *run, const double *values, size_t count)
 			values[i] < 0 ? muster_null() : muster_number(values[i]));
 		fixture_sample(run, &node->ranks[0].samples, "gpu.numa_node", "gpu=g", muster_number(-4));
 	}
+	return run;
 }
 
 /* Values up to the first 0; below 0 is a null. */
@@ -117,94 +118,78 @@ static const struct {
 
 TEST_EACH(a_value_is_held_against_its_like, table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[512];
 	size_t count = 0;
 	while (count < 8 && table[_i].values[count] != 0)
 		count++;
-	rates(&run, table[_i].values, count);
+	struct muster_run *run = rates(table[_i].values, count);
 	snprintf(checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','source':'s',%s}", table[_i].check);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	ck_assert_str_eq(report.tallies[0].expected, table[_i].expected);
-	ck_assert_int_eq(report.verdict, table[_i].verdict);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
+	ck_assert_str_eq(report->tallies[0].expected, table[_i].expected);
+	ck_assert_int_eq(report->verdict, table[_i].verdict);
 	bool calibrated = strstr(table[_i].check, "'min':") != NULL && !strstr(table[_i].check, "floor");
-	ck_assert_int_eq(report.tallies[0].uncalibrated, !calibrated);
-	for (size_t i = 0; i < report.finding_count; i++)
+	ck_assert_int_eq(report->tallies[0].uncalibrated, !calibrated);
+	for (size_t i = 0; i < report->finding_count; i++)
 		ck_assert_int_eq(
-			report.findings[i].uncalibrated, !calibrated && strcmp(report.findings[i].check, "c") == 0);
-	muster_report_done(&report);
-	muster_run_done(&run);
+			report->findings[i].uncalibrated, !calibrated && strcmp(report->findings[i].check, "c") == 0);
 }
 
 TEST(a_median_below_zero_condemns_nothing)
 {
 	static const double values[] = { 1, 1, 1 };
-	struct muster_run run;
-	struct muster_report report;
-	rates(&run, values, 3);
-	fixture_judge(&run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false,
-		&report);
-	ck_assert_str_eq(fixture_findings(&report), "");
+	struct muster_run *run = rates(values, 3);
+	struct muster_report *report = fixture_report(
+		run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report), "");
 	ck_assert_str_eq(
-		report.tallies[0].expected, "from 50 to 200 % of the median of this run (not evaluated: below 0)");
-	muster_report_done(&report);
-	muster_run_done(&run);
+		report->tallies[0].expected, "from 50 to 200 % of the median of this run (not evaluated: below 0)");
 }
 
 /* Two message sizes, each with a median of its own; ports and ranks of all nodes count, missing ranks do not. */
 TEST(a_median_is_that_of_the_samples_that_the_check_chooses)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int n = 0; n < 2; n++) {
-		struct muster_node *node = fixture_node(&run, n ? "n2" : "n1", 1);
+		struct muster_node *node = fixture_node(run, n ? "n2" : "n1", 1);
 
 		for (int i = 0; i < 2; i++) {
-			fixture_sample(&run, &node->samples, "port.rate_gbps",
+			fixture_sample(run, &node->samples, "port.rate_gbps",
 				i ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand",
 				muster_number(n && i ? 100 : 400));
-			fixture_sample(&run, &node->samples, "port.rate_gbps",
+			fixture_sample(run, &node->samples, "port.rate_gbps",
 				i ? "port=e1/1 link_layer=Ethernet" : "port=e0/1 link_layer=Ethernet",
 				muster_number(40));
 		}
 	}
-	struct muster_node *gone = fixture_node(&run, "n3", 1);
+	struct muster_node *gone = fixture_node(run, "n3", 1);
 	gone->ranks[0].missing = "no message";
-	fixture_sample(&run, &gone->samples, "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", muster_number(1));
-	fixture_judge(&run,
+	fixture_sample(run, &gone->samples, "port.rate_gbps", "port=p0/1 link_layer=InfiniBand", muster_number(1));
+	struct muster_report *report = fixture_report(run,
 		"'ib':{'metric':'port.rate_gbps','where':{'link_layer':'InfiniBand'},'min_of_median':1,'source':'s'},"
 		"'eth':{'metric':'port.rate_gbps','where':{'link_layer':'Ethernet'},'min_of_median':1,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(report.tallies[0].expected, "at least 400 Gb/s (100 % of the median of this run, 400 Gb/s)");
-	ck_assert_str_eq(report.tallies[1].expected, "at least 40 Gb/s (100 % of the median of this run, 40 Gb/s)");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_FAIL], 1);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 3);
-	ck_assert_uint_eq(report.tallies[1].count[MUSTER_PASS], 4);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(report->tallies[0].expected, "at least 400 Gb/s (100 % of the median of this run, 400 Gb/s)");
+	ck_assert_str_eq(report->tallies[1].expected, "at least 40 Gb/s (100 % of the median of this run, 40 Gb/s)");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 3);
+	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 4);
 }
 
 TEST(what_is_observed_may_be_of_any_type_and_keeps_its_value)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	struct muster_node *node = fixture_node(&run, "n1", 1);
-	fixture_sample(&run, &node->samples, "node.kernel", NULL, muster_string("6.1"));
-	fixture_sample(&run, &node->ranks[0].samples, "gpu.ecc", "gpu=g", muster_boolean(false));
-	fixture_judge(&run,
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = fixture_node(run, "n1", 1);
+	fixture_sample(run, &node->samples, "node.kernel", NULL, muster_string("6.1"));
+	fixture_sample(run, &node->ranks[0].samples, "gpu.ecc", "gpu=g", muster_boolean(false));
+	struct muster_report *report = fixture_report(run,
 		"'os':{'metric':'node.kernel','observe':true,'source':'s'},"
 		"'ecc':{'metric':'gpu.ecc','observe':true,'source':'s'},"
 		"'none':{'metric':'node.os','observe':true,'source':'s'}",
-		false, &report);
-	ck_assert_str_eq(report.tallies[0].value, "6.1");
-	ck_assert_str_eq(report.tallies[1].value, "false");
-	ck_assert_str_eq(fixture_findings(&report), "inconclusive none n1: no threshold | not measured\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(report->tallies[0].value, "6.1");
+	ck_assert_str_eq(report->tallies[1].value, "false");
+	ck_assert_str_eq(fixture_findings(report), "inconclusive none n1: no threshold | not measured\n");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

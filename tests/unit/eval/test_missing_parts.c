@@ -56,23 +56,18 @@ static const struct {
 
 TEST_EACH(a_missing_part_is_named_and_explains_its_ranks, cases)
 {
-	struct muster_run run;
-	struct muster_report report;
-	run_text(&run, cases[_i].run);
-	for (size_t n = 0; n < run.node_count; n++) /* a value of run_text has no blanks */
-		for (size_t i = 0; i < run.nodes[n].samples.count; i++) {
-			struct muster_value *value = &run.nodes[n].samples.items[i].value;
+	struct muster_run *run = run_text_new(cases[_i].run);
+	for (size_t n = 0; n < run->node_count; n++) /* a value of run_text has no blanks */
+		for (size_t i = 0; i < run->nodes[n].samples.count; i++) {
+			struct muster_value *value = &run->nodes[n].samples.items[i].value;
 			char *text = value->type == MUSTER_STRING ? muster_strdup(value->string) : NULL;
 			for (char *at = text; at && (at = strchr(at, '+'));)
 				*at = ' ';
 			if (text)
-				value->string = muster_arena_string(run.arena, text);
+				value->string = muster_arena_string(run->arena, text);
 			free(text);
 		}
-	fixture_judge(&run, cases[_i].checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), cases[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(fixture_found(run, cases[_i].checks), cases[_i].found);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

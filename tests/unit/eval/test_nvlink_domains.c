@@ -54,9 +54,9 @@ static const struct {
 	{ { { "n1", { NULL, NULL }, { 0, 0 }, true } }, 1, 0 },
 };
 
-static void nodes_make(struct muster_run *run, int row)
+static struct muster_run *nodes_make(int row)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t n = 0; n < table[row].count; n++) {
 		struct muster_node *node = fixture_node(run, table[row].nodes[n].name, 2);
 
@@ -78,26 +78,23 @@ static void nodes_make(struct muster_run *run, int row)
 								 value < 0 ? "not supported" : NULL, NULL, 0 });
 		}
 	}
+	return run;
 }
 
 TEST_EACH(gpus_of_one_cluster_and_clique_are_one_domain, table)
 {
-	struct muster_run run;
-	nodes_make(&run, _i);
-	ck_assert_uint_eq(muster_nvlink_domains_count(&run, &clique), table[_i].domains);
-	muster_run_done(&run);
+	struct muster_run *run = nodes_make(_i);
+	ck_assert_uint_eq(muster_nvlink_domains_count(run, &clique), table[_i].domains);
 }
 
 /* Before there was such a metric, every node that reported was a domain. */
 TEST_EACH(without_the_metric_each_node_is_a_domain, table)
 {
-	struct muster_run run;
 	size_t nodes = 0;
-	nodes_make(&run, _i);
+	struct muster_run *run = nodes_make(_i);
 	for (size_t n = 0; n < table[_i].count; n++)
 		nodes += !table[_i].nodes[n].missing;
-	ck_assert_uint_eq(muster_nvlink_domains_count(&run, NULL), nodes);
-	muster_run_done(&run);
+	ck_assert_uint_eq(muster_nvlink_domains_count(run, NULL), nodes);
 }
 
 static const struct {
@@ -117,48 +114,40 @@ static const struct {
 /* On machines whose NVLink ends at the node, domains are nodes; a third one, which sent nothing, does not count. */
 TEST_EACH(a_check_may_be_for_runs_of_so_many_domains, whens)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[256];
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int n = 0; n < 2; n++)
-		fixture_sample(&run, &fixture_node(&run, n ? "n2" : "n1", 1)->samples, "node.gpu_count", NULL,
-			muster_number(8));
-	struct muster_node *unknown = fixture_node(&run, "?", 1);
+		fixture_sample(
+			run, &fixture_node(run, n ? "n2" : "n1", 1)->samples, "node.gpu_count", NULL, muster_number(8));
+	struct muster_node *unknown = fixture_node(run, "?", 1);
 	unknown->ranks[0].missing = "no message";
 	snprintf(checks, sizeof checks, "'c':{'metric':'node.gpu_count','equals':8,'source':'s','when':%s}",
 		whens[_i].when);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_uint_eq(report.domains, 2);
-	ck_assert_pstr_eq(report.tallies[0].skipped, whens[_i].skipped);
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], whens[_i].skipped ? 0 : 2);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_uint_eq(report->domains, 2);
+	ck_assert_pstr_eq(report->tallies[0].skipped, whens[_i].skipped);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], whens[_i].skipped ? 0 : 2);
 }
 
 /* The same from the catalogue's own metric: nodes of one rack, and the clique compared within the rack. */
 TEST(a_run_counts_by_the_fabric_probe)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int n = 0; n < 4; n++) {
 		static const char *const names[] = { "n1", "n2", "n3", "n4" };
-		struct muster_node *node = fixture_node(&run, names[n], 1);
+		struct muster_node *node = fixture_node(run, names[n], 1);
 
-		fixture_sample(&run, &node->ranks[0].samples, "gpu.fabric_clique",
+		fixture_sample(run, &node->ranks[0].samples, "gpu.fabric_clique",
 			n < 3 ? "gpu=g cluster=" RACK_A : "gpu=g cluster=" RACK_B, muster_number(n == 1 ? 8 : 7));
 	}
-	fixture_judge(&run,
+	struct muster_report *report = fixture_report(run,
 		"'same':{'metric':'gpu.fabric_clique','same_across':'nodes','within':'cluster','source':'s'},"
 		"'racks':{'metric':'gpu.fabric_clique','max':7,'source':'s','when':{'domains':2}}",
-		false, &report);
-	ck_assert_uint_eq(report.domains, 3);
-	ck_assert_str_eq(fixture_findings(&report),
+		false);
+	ck_assert_uint_eq(report->domains, 3);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail same n2 rank=1 gpu=g: the same on all nodes within cluster " RACK_A ": 7 (2 of 3) | 8\n");
-	ck_assert_str_eq(report.tallies[1].skipped, "only for runs of 2 NVLink domains (this run has 3)");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(report->tallies[1].skipped, "only for runs of 2 NVLink domains (this run has 3)");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

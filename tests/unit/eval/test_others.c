@@ -12,9 +12,9 @@ struct rank {
 	char model;
 };
 
-static void make(struct muster_run *run, const struct rank *ranks, size_t count, const char *metric)
+static struct muster_run *make(const struct rank *ranks, size_t count, const char *metric)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	struct muster_node *node = fixture_node(run, "n1", (int)count);
 	for (size_t i = 0; i < count; i++) {
 		struct muster_rank *rank = &node->ranks[i];
@@ -30,6 +30,7 @@ static void make(struct muster_run *run, const struct rank *ranks, size_t count,
 		fixture_sample(run, &rank->samples, metric, strncmp(metric, "gpu.", 4) == 0 ? "gpu=g" : "bytes=8",
 			ranks[i].value < 0 ? muster_null() : muster_number(ranks[i].value));
 	}
+	return run;
 }
 
 /* Ranks up to the first 0. */
@@ -93,20 +94,16 @@ static const struct {
 
 TEST_EACH(a_slow_rank_is_found_among_its_like, table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[512];
 	size_t count = 0;
 	while (count < 9 && table[_i].ranks[count].value != 0)
 		count++;
-	make(&run, table[_i].ranks, count, table[_i].metric);
+	struct muster_run *run = make(table[_i].ranks, count, table[_i].metric);
 	snprintf(checks, sizeof checks, "'c':{'metric':'%s','source':'s','optional':true,'slower_than_peers':{%s}}",
 		table[_i].metric, table[_i].check);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	ck_assert(report.tallies[0].uncalibrated);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
+	ck_assert(report->tallies[0].uncalibrated);
 }
 
 /* The rule, as it is written, on the values of all other ranks. */
@@ -127,8 +124,6 @@ TEST(it_is_the_rule_for_any_values)
 {
 	srand(5);
 	for (int round = 0; round < 300; round++) {
-		struct muster_run run;
-		struct muster_report report;
 		struct rank ranks[40];
 		double values[40];
 		size_t count = 2 + (size_t)rand() % 38;
@@ -137,19 +132,18 @@ TEST(it_is_the_rule_for_any_values)
 			values[i] += rand() % 6 == 0 ? rand() % 40 : 0;
 			ranks[i] = (struct rank){ values[i], 'a' };
 		}
-		make(&run, ranks, count, "rank.allreduce_us");
-		fixture_judge(&run,
+		struct muster_run *run = make(ranks, count, "rank.allreduce_us");
+		struct muster_report *report = fixture_report(run,
 			"'c':{'metric':'rank.allreduce_us','source':'s','slower_than_peers':{'fail':0.1,'mad':3}}",
-			false, &report);
+			false);
 		size_t found = 0;
 		for (size_t i = 0; i < count; i++)
 			found += is_slow(values, count, i);
-		ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], count - found);
-		for (size_t i = 0; i < report.finding_count; i++)
-			if (report.findings[i].rank >= 0)
-				ck_assert(is_slow(values, count, (size_t)report.findings[i].rank));
-		muster_report_done(&report);
-		muster_run_done(&run);
+		ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], count - found);
+		for (size_t i = 0; i < report->finding_count; i++)
+			if (report->findings[i].rank >= 0)
+				ck_assert(is_slow(values, count, (size_t)report->findings[i].rank));
+		fixture_done();
 	}
 }
 
@@ -179,4 +173,4 @@ TEST_EACH(what_makes_no_sense_is_refused, refused)
 	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -6,10 +6,10 @@
 
 /* Values by node, with a bar between nodes. In front of the values of a node: "type:" for its VM size. A value may have
  * a model: "26a". Each node has GPUs g0, g1, ... */
-static void make(struct muster_run *run, const char *text)
+static struct muster_run *make(const char *text)
 {
 	char name[8], model[16], gpu[16];
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (int n = 0; *text; n++, text += *text == '|') {
 		const char *colon = strchr(text, ':'), *bar = strchr(text, '|');
 		snprintf(name, sizeof name, "n%d", n);
@@ -34,6 +34,7 @@ static void make(struct muster_run *run, const char *text)
 			text = end + strspn(end, "ab ");
 		}
 	}
+	return run;
 }
 
 /* Findings about the check, with "outlier":{"z":3.5,"share":0.08}. */
@@ -121,17 +122,13 @@ static const char *shortened(const char *findings)
 
 TEST_EACH(a_gpu_far_below_its_peers_is_found_and_no_group, table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[512];
-	make(&run, table[_i].values);
+	struct muster_run *run = make(table[_i].values);
 	snprintf(checks, sizeof checks, "'c':{'metric':'gpu.h2d_gbps','source':'s','outlier':{'z':3.5,'share':0.08}%s}",
 		table[_i].check);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(shortened(fixture_findings(&report)), table[_i].found);
-	ck_assert(report.tallies[0].uncalibrated);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(shortened(fixture_findings(report)), table[_i].found);
+	ck_assert(report->tallies[0].uncalibrated);
 }
 
 /* Values of a normal distribution with a standard deviation of 2 %: none is an outlier, whatever the order. */
@@ -139,8 +136,6 @@ TEST(healthy_fleets_have_no_outlier)
 {
 	srand(11);
 	for (int round = 0; round < 60; round++) {
-		struct muster_run run;
-		struct muster_report report;
 		char values[4096] = "";
 		size_t used = 0;
 		int nodes = 1 + rand() % 16;
@@ -155,12 +150,11 @@ TEST(healthy_fleets_have_no_outlier)
 					: n < nodes - 1 ? "|"
 							: "");
 			}
-		make(&run, values);
-		fixture_judge(&run, "'c':{'metric':'gpu.h2d_gbps','source':'s','outlier':{'z':3.5,'share':0.08}}",
-			false, &report);
-		ck_assert_msg(report.finding_count == 0, "%s: %s", values, fixture_findings(&report));
-		muster_report_done(&report);
-		muster_run_done(&run);
+		struct muster_run *run = make(values);
+		struct muster_report *report = fixture_report(
+			run, "'c':{'metric':'gpu.h2d_gbps','source':'s','outlier':{'z':3.5,'share':0.08}}", false);
+		ck_assert_msg(report->finding_count == 0, "%s: %s", values, fixture_findings(report));
+		fixture_done();
 	}
 }
 
@@ -187,4 +181,4 @@ TEST_EACH(what_makes_no_sense_is_refused, refused)
 	ck_assert_msg(strstr(problem, refused[_i].problem), "%s", problem);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -6,9 +6,9 @@
 	"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','advice':'${node.kernel}'}"
 
 /* Nodes n1, n2, ... with these drivers; NULL is a null value, "-" no sample at all. */
-static void drivers(struct muster_run *run, const char *const *values, size_t count)
+static struct muster_run *drivers(const char *const *values, size_t count)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t i = 0; i < count; i++) {
 		char name[16];
 
@@ -20,6 +20,7 @@ static void drivers(struct muster_run *run, const char *const *values, size_t co
 		fixture_sample(run, &node->samples, "node.driver_version", NULL,
 			values[i] ? muster_string(values[i]) : muster_null());
 	}
+	return run;
 }
 
 static const struct {
@@ -60,55 +61,41 @@ static const struct {
 
 TEST_EACH(the_majority_is_right_and_without_one_all_are_listed, table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	drivers(&run, table[_i].values, table[_i].count);
-	fixture_judge(&run, SAME_DRIVER, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	ck_assert_int_eq(report.verdict, table[_i].verdict);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = drivers(table[_i].values, table[_i].count);
+	struct muster_report *report = fixture_report(run, SAME_DRIVER, false);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
+	ck_assert_int_eq(report->verdict, table[_i].verdict);
 }
 
 TEST(a_common_value_stands_in_the_tally)
 {
 	static const char *const same[] = { "580.1", "580.1" }, *const differ[] = { "580.1", "570" };
-	struct muster_run run;
-	struct muster_report report;
-	drivers(&run, same, 2);
-	fixture_judge(&run, SAME_DRIVER, false, &report);
-	ck_assert_str_eq(report.tallies[0].value, "580.1");
-	ck_assert_uint_eq(report.tallies[0].count[MUSTER_PASS], 2);
-	muster_report_done(&report);
-	muster_run_done(&run);
-	drivers(&run, differ, 2);
-	fixture_judge(&run, SAME_DRIVER, false, &report);
-	ck_assert_ptr_null(report.tallies[0].value);
-	ck_assert_str_eq(report.findings[0].advice, "?");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = drivers(same, 2);
+	struct muster_report *report = fixture_report(run, SAME_DRIVER, false);
+	ck_assert_str_eq(report->tallies[0].value, "580.1");
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 2);
+	run = drivers(differ, 2);
+	report = fixture_report(run, SAME_DRIVER, false);
+	ck_assert_ptr_null(report->tallies[0].value);
+	ck_assert_str_eq(report->findings[0].advice, "?");
 }
 
 TEST(an_optional_value_may_be_absent)
 {
 	static const char *const values[] = { "1", NULL, "1" };
-	struct muster_run run;
-	struct muster_report report;
-	drivers(&run, values, 3);
-	fixture_judge(&run,
+	struct muster_run *run = drivers(values, 3);
+	struct muster_report *report = fixture_report(run,
 		"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','optional':true,'severity':'"
 		"warn'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "skip same n2: the same on all nodes | null: not supported here\n");
-	ck_assert_int_eq(report.verdict, MUSTER_PASS);
-	muster_report_done(&report);
-	muster_run_done(&run);
+		false);
+	ck_assert_str_eq(fixture_findings(report), "skip same n2: the same on all nodes | null: not supported here\n");
+	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 
 /* Ports of each node as "device=firmware ..."; Ethernet ones are called an*. */
-static void ports(struct muster_run *run, const char *const *nodes, size_t count)
+static struct muster_run *ports(const char *const *nodes, size_t count)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t i = 0; i < count; i++) {
 		char name[16], text[256], *at;
 
@@ -127,6 +114,7 @@ static void ports(struct muster_run *run, const char *const *nodes, size_t count
 			at = end ? end + 1 : equals + 1 + strlen(equals + 1);
 		}
 	}
+	return run;
 }
 
 static const struct {
@@ -163,16 +151,11 @@ static const struct {
 
 TEST_EACH(nodes_are_compared_by_the_set_of_their_ports_values, port_table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	ports(&run, port_table[_i].nodes, port_table[_i].count);
-	fixture_judge(&run,
-		"'same':{'metric':'port.firmware','where':{'link_layer':'InfiniBand'},'same_across':'nodes','source':'"
-		"s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), port_table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = ports(port_table[_i].nodes, port_table[_i].count);
+	ck_assert_str_eq(fixture_found(run, "'same':{'metric':'port.firmware','where':{'link_layer':'InfiniBand'},'"
+					    "same_across':'nodes','source':'"
+					    "s'}"),
+		port_table[_i].found);
 }
 
 /* Within a link layer, ports are compared with their like only: each case names the firmware of both. */
@@ -215,15 +198,10 @@ static const struct {
 
 TEST_EACH(uniform_compares_the_ports_of_one_node_too, uniform_table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	ports(&run, uniform_table[_i].nodes, uniform_table[_i].count);
-	fixture_judge(&run,
-		"'same':{'metric':'port.firmware','same_across':'nodes','uniform':true,'severity':'warn','source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), uniform_table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = ports(uniform_table[_i].nodes, uniform_table[_i].count);
+	ck_assert_str_eq(fixture_found(run, "'same':{'metric':'port.firmware','same_across':'nodes','uniform':true,'"
+					    "severity':'warn','source':'s'}"),
+		uniform_table[_i].found);
 }
 
 static const struct {
@@ -245,68 +223,45 @@ static const struct {
 
 TEST_EACH(a_machine_type_has_several_names, size_table)
 {
-	struct muster_expect expect;
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_error err;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t i = 0; i < size_table[_i].count; i++) {
-		struct muster_node *node = fixture_node(&run, muster_arena_printf(run.arena, "n%zu", i + 1), 1);
-		fixture_sample(&run, &node->samples, "node.vm_size", NULL, muster_string(size_table[_i].values[i]));
+		struct muster_node *node = fixture_node(run, muster_arena_printf(run->arena, "n%zu", i + 1), 1);
+		fixture_sample(run, &node->samples, "node.vm_size", NULL, muster_string(size_table[_i].values[i]));
 	}
-	fixture_open();
-	int result = muster_expect_load(fixture_dir,
-		fixture_write("a.json",
-			"{\"schema_version\":1,\"name\":\"a\",\"identify\":{\"vm_size\":[\"Standard_A\",\"Standard_B\"]"
-			"},"
-			"\"checks\":{\"same\":{\"metric\":\"node.vm_size\",\"same_across\":\"nodes\",\"source\":\"s\"},"
-			"\"size\":{\"metric\":\"node.vm_size\",\"one_of\":[\"Standard_A\",\"Standard_B\"],\"ignore_"
-			"case\":true,"
-			"\"severity\":\"warn\",\"after\":\"same\",\"source\":\"s\"}}}"),
-		NULL, &expect, &err);
-	fixture_close();
-	ck_assert_msg(result == 0, "%s", err.text);
-	muster_evaluate(&run, &expect, false, &report);
-	muster_expect_done(&expect);
-	ck_assert_str_eq(fixture_findings(&report), size_table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report_file(run,
+		"{'schema_version':1,'name':'a','identify':{'vm_size':['Standard_A','Standard_B']},'checks':{"
+		"'same':{'metric':'node.vm_size','same_across':'nodes','source':'s'},"
+		"'size':{'metric':'node.vm_size','one_of':['Standard_A','Standard_B'],'ignore_case':true,"
+		"'severity':'warn','after':'same','source':'s'}}}");
+	ck_assert_str_eq(fixture_findings(report), size_table[_i].found);
 }
 
 TEST_EACH(within_a_label_only_its_like_is_compared, within_table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	ports(&run, within_table[_i].nodes, within_table[_i].count);
-	fixture_judge(&run,
-		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false,
-		&report);
-	ck_assert_str_eq(fixture_findings(&report), within_table[_i].found);
-	ck_assert_str_eq(report.tallies[0].expected, "the same on all nodes within each link_layer");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = ports(within_table[_i].nodes, within_table[_i].count);
+	struct muster_report *report = fixture_report(run,
+		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report), within_table[_i].found);
+	ck_assert_str_eq(report->tallies[0].expected, "the same on all nodes within each link_layer");
 }
 
 TEST(a_node_whose_probe_failed_is_not_compared)
 {
 	static const char *const nodes[] = { "ib0=20", "", "ib0=20" };
-	struct muster_run run;
-	struct muster_report report;
-	ports(&run, nodes, 3);
+	struct muster_run *run = ports(nodes, 3);
 	fixture_outcome(
-		&run.nodes[1].ranks[0], "ib_link", MUSTER_OUTCOME_ERROR, "lib", "libibverbs.so.1: not found", NULL);
-	fixture_judge(&run, "'same':{'metric':'port.firmware','same_across':'nodes','source':'s'}", false, &report);
-	ck_assert_str_eq(fixture_findings(&report),
+		&run->nodes[1].ranks[0], "ib_link", MUSTER_OUTCOME_ERROR, "lib", "libibverbs.so.1: not found", NULL);
+	struct muster_report *report =
+		fixture_report(run, "'same':{'metric':'port.firmware','same_across':'nodes','source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report),
 		"fail probe.ib_link n2 rank=1: probe ib_link finishes | libibverbs.so.1: not found\n");
-	ck_assert_uint_eq(report.findings[0].blocked_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 /* GPU names of four ranks on two nodes. */
-static void names(struct muster_run *run, const char *const *values)
+static struct muster_run *names(const char *const *values)
 {
-	fixture_run(run);
+	struct muster_run *run = fixture_new_run();
 	for (size_t n = 0; n < 2; n++) {
 		struct muster_node *node = fixture_node(run, n ? "n2" : "n1", 2);
 
@@ -315,6 +270,7 @@ static void names(struct muster_run *run, const char *const *values)
 				fixture_sample(run, &node->ranks[r].samples, "gpu.name", r ? "gpu=b" : "gpu=a",
 					muster_string(values[2 * n + r]));
 	}
+	return run;
 }
 
 static const struct {
@@ -332,31 +288,21 @@ static const struct {
 
 TEST_EACH(ranks_are_compared_one_by_one_or_by_node, name_table)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char checks[128];
-	names(&run, name_table[_i].values);
+	struct muster_run *run = names(name_table[_i].values);
 	snprintf(checks, sizeof checks, "'same':{'metric':'gpu.name','same_across':'%s','source':'s'}",
 		name_table[_i].across);
-	fixture_judge(&run, checks, false, &report);
-	ck_assert_str_eq(fixture_findings(&report), name_table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(fixture_found(run, checks), name_table[_i].found);
 }
 
 TEST(what_another_check_condemned_is_left_out_of_the_comparison)
 {
 	static const char *const values[] = { "A", "A", "A", "B" };
-	struct muster_run run;
-	struct muster_report report;
-	names(&run, values);
-	fixture_judge(&run,
-		"'same':{'metric':'gpu.name','same_across':'nodes','source':'s','after':'name'},"
-		"'name':{'metric':'gpu.name','equals':'A','source':'s'}",
-		false, &report);
-	ck_assert_str_eq(fixture_findings(&report), "fail name n2 rank=3 gpu=b: A | B\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_run *run = names(values);
+	ck_assert_str_eq(
+		fixture_found(run, "'same':{'metric':'gpu.name','same_across':'nodes','source':'s','after':'name'},"
+				   "'name':{'metric':'gpu.name','equals':'A','source':'s'}"),
+		"fail name n2 rank=3 gpu=b: A | B\n");
 }
 
 /* "VALUE/MADE_BY" of each rank. */
@@ -376,67 +322,55 @@ static const struct {
 
 TEST_EACH(ranks_within_a_label_are_compared_with_their_like, sum_table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	struct muster_node *node = fixture_node(&run, "n1", 4);
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = fixture_node(run, "n1", 4);
 	for (int i = 0; i < 4; i++) {
 		const char *sum = sum_table[_i].sums[i];
 		char labels[64];
 		if (!sum)
 			continue;
 		snprintf(labels, sizeof labels, "gpu=g%d precision=bf16 made_by=%s", i, sum + 2);
-		fixture_sample(&run, &node->ranks[i].samples, "gpu.gemm_checksum", labels,
-			muster_string(muster_arena_string_n(run.arena, sum, 1)));
+		fixture_sample(run, &node->ranks[i].samples, "gpu.gemm_checksum", labels,
+			muster_string(muster_arena_string_n(run->arena, sum, 1)));
 	}
-	fixture_judge(&run,
-		"'same':{'metric':'gpu.gemm_checksum','same_across':'ranks','within':'made_by','source':'s'}", false,
-		&report);
-	ck_assert_str_eq(fixture_findings(&report), sum_table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	ck_assert_str_eq(
+		fixture_found(run,
+			"'same':{'metric':'gpu.gemm_checksum','same_across':'ranks','within':'made_by','source':'s'}"),
+		sum_table[_i].found);
 }
 
 TEST(long_lists_are_cut)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int i = 0; i < 200; i++) {
 		char name[32], value[32];
 
 		snprintf(name, sizeof name, "node%03d", i);
 		snprintf(value, sizeof value, "v%d", i % 2 ? i : 0); /* 100 of 200: no majority */
-		struct muster_node *node = fixture_node(&run, muster_arena_string(run.arena, name), 1);
-		fixture_sample(&run, &node->samples, "node.driver_version", NULL, muster_string(value));
+		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 1);
+		fixture_sample(run, &node->samples, "node.driver_version", NULL, muster_string(value));
 	}
-	fixture_judge(&run, SAME_DRIVER, false, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	const char *seen = report.findings[0].observed;
+	struct muster_report *report = fixture_report(run, SAME_DRIVER, false);
+	ck_assert_uint_eq(report->finding_count, 1);
+	const char *seen = report->findings[0].observed;
 	ck_assert_msg(strncmp(seen, "v0 on node000, node002, node004,", 32) == 0, "%s", seen);
 	ck_assert_ptr_nonnull(strstr(seen, " and 88 more; v1 on node001;"));
 	ck_assert_ptr_nonnull(strstr(seen, "; and 95 more values"));
 	ck_assert_uint_lt(strlen(seen), 400);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(padded_names_make_ranges)
 {
 	static const char *const values[] = { "a", "b", "c", "a", "b", "c", "a" };
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	struct muster_run *run = fixture_new_run();
 	for (int i = 0; i < 7; i++) {
 		static const char *const nodes[] = { "g008", "x1", "y", "g009", "x2", "y2", "g010" };
-		struct muster_node *node = fixture_node(&run, nodes[i], 1);
+		struct muster_node *node = fixture_node(run, nodes[i], 1);
 
-		fixture_sample(&run, &node->samples, "node.driver_version", NULL, muster_string(values[i]));
+		fixture_sample(run, &node->samples, "node.driver_version", NULL, muster_string(values[i]));
 	}
-	fixture_judge(&run, SAME_DRIVER, false, &report);
-	ck_assert_str_eq(report.findings[0].observed, "a on g[008-010]; b on x1, x2; c on y, y2");
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = fixture_report(run, SAME_DRIVER, false);
+	ck_assert_str_eq(report->findings[0].observed, "a on g[008-010]; b on x1, x2; c on y, y2");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)

@@ -77,23 +77,19 @@ static const struct {
 		"of the median of this run, 90 %) | 40\n" },
 };
 
-static void judge(const char *lines, const char *check, struct muster_run *run, struct muster_report *report)
+static struct muster_report *judge(const char *lines, const char *check)
 {
 	char text[1024];
-	run_text(run, lines);
+	struct muster_run *run = run_text_new(lines);
 	run_text_rank(run, "a/0");
 	snprintf(text, sizeof text, "'c':{%s,'source':'s'}", check);
-	fixture_judge(run, text, false, report);
+	return fixture_report(run, text, false);
 }
 
 TEST_EACH(a_speed_is_divided_by_its_limit_at_the_same_place, table)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(table[_i].run, table[_i].check, &run, &report);
-	ck_assert_str_eq(fixture_findings(&report), table[_i].found);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report = judge(table[_i].run, table[_i].check);
+	ck_assert_str_eq(fixture_findings(report), table[_i].found);
 }
 
 /* What every speed is shown with, whatever the check asks. */
@@ -114,10 +110,8 @@ static const struct {
 
 TEST_EACH(a_check_of_a_speed_has_its_share, shown)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(shown[_i].run, shown[_i].check, &run, &report);
-	const struct muster_share *share = &report.tallies[0].share;
+	struct muster_report *report = judge(shown[_i].run, shown[_i].check);
+	const struct muster_share *share = &report->tallies[0].share;
 	ck_assert_int_eq(share->known, shown[_i].limit > 0);
 	if (share->known) {
 		ck_assert_double_eq_tol(share->lowest, shown[_i].lowest, 1e-9);
@@ -125,28 +119,21 @@ TEST_EACH(a_check_of_a_speed_has_its_share, shown)
 		ck_assert_double_eq(share->limit, shown[_i].limit);
 		ck_assert_str_eq(share->of, shown[_i].of);
 	}
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(a_finding_has_the_share_of_its_value_and_one_of_several_values_has_none)
 {
-	struct muster_run run;
-	struct muster_report report;
-	judge(H2D("30") PCIE("60") "b/1 gpu.h2d_gbps gpu=g 54\nb/1 gpu.pcie_limit_gbps gpu=g link=x 60\n",
-		SHARE "'min':0.6", &run, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert(report.findings[0].share.known);
-	ck_assert_double_eq_tol(report.findings[0].share.lowest, 0.5, 1e-9);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	struct muster_report *report =
+		judge(H2D("30") PCIE("60") "b/1 gpu.h2d_gbps gpu=g 54\nb/1 gpu.pcie_limit_gbps gpu=g link=x 60\n",
+			SHARE "'min':0.6");
+	ck_assert_uint_eq(report->finding_count, 1);
+	ck_assert(report->findings[0].share.known);
+	ck_assert_double_eq_tol(report->findings[0].share.lowest, 0.5, 1e-9);
 
-	judge(RING("64", "100") RING("512", "110") LIMIT("1", "2", "NVLink", "300"), BUSBW "'min':0.5", &run, &report);
-	ck_assert_uint_eq(report.finding_count, 1);
-	ck_assert(strstr(report.findings[0].observed, "; 110 with") != NULL);
-	ck_assert(!report.findings[0].share.known);
-	muster_report_done(&report);
-	muster_run_done(&run);
+	report = judge(RING("64", "100") RING("512", "110") LIMIT("1", "2", "NVLink", "300"), BUSBW "'min':0.5");
+	ck_assert_uint_eq(report->finding_count, 1);
+	ck_assert(strstr(report->findings[0].observed, "; 110 with") != NULL);
+	ck_assert(!report->findings[0].share.known);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = fixture_done)
