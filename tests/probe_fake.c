@@ -3,6 +3,8 @@
 #include "temporary_root.h"
 
 #include <check.h>
+#include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +197,243 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
 	const struct muster_sample *sample = fake_sample(fake, metric, label, NULL);
 	ck_assert_msg(sample->value.type == MUSTER_NULL, "%s is not null", metric);
 	return sample->reason;
+}
+
+/* ---- cases as rows ---- */
+
+static char *copy_text(struct probe_fake *fake, const char *text)
+{
+	size_t size = strlen(text) + 1;
+	return memcpy(muster_arena_alloc(fake->arena, size), text, size);
+}
+
+/* Cut the next word off at " | ". */
+static char *next_word(char **rest)
+{
+	char *word = *rest, *bar = word ? strstr(word, " | ") : NULL;
+	*rest = bar ? bar + 3 : NULL;
+	if (bar)
+		*bar = '\0';
+	return word && *word ? word : NULL;
+}
+
+static const struct fake_knob *find_knob(struct probe_fake *fake, const char *name)
+{
+	struct muster_probe_env *env = &fake->ctx.env;
+	const struct fake_knob common[] = { FAKE_KNOB("rank", env->rank), FAKE_KNOB("ranks", env->ranks),
+		FAKE_KNOB("local_rank", env->local_rank), FAKE_KNOB("local_ranks", env->local_ranks),
+		FAKE_KNOB("nodes", env->nodes), FAKE_KNOB("leader", env->leader), FAKE_KNOB("in_job", env->in_job),
+		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible) };
+	static struct fake_knob found;
+	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
+		if (strcmp(knob->name, name) == 0)
+			return knob;
+	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+		if (strcmp(common[i].name, name) == 0)
+			return (found = common[i], &found);
+	ck_abort_msg("no knob is called %s", name);
+}
+
+static void set_knob(struct probe_fake *fake, const char *name, const char *text)
+{
+	const struct fake_knob *knob = find_knob(fake, name);
+	char *end = "";
+	if (knob->type == 's')
+		*(const char **)knob->place = text;
+	else if (knob->type == 'd')
+		*(double *)knob->place = strtod(text, &end);
+	else if (knob->type == 'l')
+		*(unsigned long long *)knob->place = strtoull(text, &end, 0);
+	else if (knob->type == 'b')
+		*(bool *)knob->place = strtol(text, &end, 0) != 0;
+	else
+		*(int *)knob->place = (int)strtol(text, &end, 0);
+	ck_assert_msg(*end == '\0', "%s=%s", name, text);
+}
+
+static double read_knob(const struct fake_knob *knob)
+{
+	return knob->type == 'd'   ? *(double *)knob->place
+	       : knob->type == 'l' ? (double)*(unsigned long long *)knob->place
+	       : knob->type == 'b' ? *(bool *)knob->place
+				   : *(int *)knob->place;
+}
+
+static void give_file(struct probe_fake *fake, char *path)
+{
+	char whole[4096], *arrow = strstr(path, "->"), *equals = strchr(path, '=');
+	if (!arrow && !equals) {
+		path[strlen(path) - 1] = '\0';
+		fake_file(fake, path, NULL);
+	} else if (arrow) {
+		*arrow = '\0';
+		snprintf(whole, sizeof whole, "%s%s", fake->root, path);
+		temporary_root_make_folders(fake->root, whole);
+		ck_assert_int_eq(symlink(arrow + 2, whole), 0);
+	} else {
+		*equals = '\0';
+		fake_file(fake, path, muster_arena_printf(fake->arena, "%s\n", equals + 1));
+	}
+}
+
+void fake_given(struct probe_fake *fake, const char *given)
+{
+	char *rest = copy_text(fake, given ? given : ""), whole[4096];
+	for (char *word; (word = next_word(&rest));) {
+		char *equals = strchr(word, '=');
+		if (*word == '/') {
+			give_file(fake, word);
+		} else if (strncmp(word, "-/", 2) == 0) {
+			snprintf(whole, sizeof whole, "%s%s", fake->root, word + 1);
+			ck_assert_msg(remove(whole) == 0, "%s", word);
+		} else if (*word == '-') {
+			unsetenv(word + 1);
+		} else {
+			ck_assert_msg(equals != NULL, "%s", word);
+			*equals = '\0';
+			if (isupper((unsigned char)*word))
+				setenv(word, equals + 1, 1);
+			else
+				set_knob(fake, word, equals + 1);
+		}
+	}
+}
+
+void fake_run(struct probe_fake *fake)
+{
+	fake->result = fake->ctx.probe->run(&fake->ctx, &fake->error);
+}
+
+static bool matches(const char *text, const char *pattern)
+{
+	for (; *pattern && *pattern != '*'; pattern++, text++)
+		if (*text != *pattern && !(*text && *pattern == '?'))
+			return false;
+	if (!*pattern)
+		return !*text;
+	for (; *text; text++)
+		if (matches(text, pattern + 1))
+			return true;
+	return matches(text, pattern + 1);
+}
+
+static bool number_fits(double number, const char *expected)
+{
+	char *end;
+	bool least = strncmp(expected, ">=", 2) == 0, most = strncmp(expected, "<=", 2) == 0, more = *expected == '>';
+	double limit = strtod(expected + (least || most ? 2 : more ? 1 : 0), &end);
+	double tolerance = *end == '~' ? strtod(end + 1, &end) : 0;
+	ck_assert_msg(*end == '\0', "%s is no number", expected);
+	return least  ? number >= limit
+	       : most ? number <= limit
+	       : more ? number > limit
+		      : fabs(number - limit) <= tolerance;
+}
+
+static bool value_fits(const struct muster_sample *sample, const char *expected)
+{
+	struct muster_value value = sample->value;
+	bool word = strcmp(expected, "true") == 0 || strcmp(expected, "false") == 0;
+	if (*expected == '\'')
+		return value.type == MUSTER_STRING && matches(value.string, expected + 1);
+	if (*expected == '-' && !isdigit((unsigned char)expected[1]))
+		return value.type == MUSTER_NULL && matches(sample->reason ? sample->reason : "", expected + 1);
+	if (word)
+		return value.type == MUSTER_BOOLEAN && value.boolean == (*expected == 't');
+	return value.type == MUSTER_NUMBER && number_fits(value.number, expected);
+}
+
+static bool has_labels(const struct muster_sample *sample, char *const *labels, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		char text[64], key[64];
+		size_t length = strcspn(labels[i], "=");
+		snprintf(key, sizeof key, "%.*s", (int)length, labels[i]);
+		const struct muster_value *value = muster_sample_label(sample, key);
+		if (!value || strcmp(muster_value_text(*value, text, sizeof text), labels[i] + length + 1) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* "METRIC [LABEL=TEXT]... VALUE" */
+static void expect_sample(struct probe_fake *fake, char *word, const char *name)
+{
+	char *labels[MUSTER_LABELS_MAX], *value = strchr(word, ' ');
+	const char *whole = muster_arena_string(fake->arena, word);
+	size_t label_count = 0, count = 0;
+	const struct muster_sample *first = NULL;
+	while (value && (*value++ = '\0', islower((unsigned char)*value)) && value[strcspn(value, " =")] == '=') {
+		labels[label_count++] = value;
+		value = strchr(value, ' ');
+		for (char *gap = labels[label_count - 1]; (gap = strchr(gap, '~')) && (!value || gap < value);)
+			*gap = ' ';
+	}
+	ck_assert_msg(value != NULL, "%s: no value in %s", name, whole);
+	for (size_t i = 0; i < fake->samples.count; i++) {
+		const struct muster_sample *sample = &fake->samples.items[i];
+		if (strcmp(sample->metric->name, word) != 0 || !has_labels(sample, labels, label_count))
+			continue;
+		first = first ? first : sample;
+		count++;
+	}
+	if (*value == '#') {
+		ck_assert_msg(number_fits((double)count, value + 1), "%s: %s: there are %zu", name, whole, count);
+		return;
+	}
+	ck_assert_msg(first != NULL, "%s: no sample of %s", name, whole);
+	char text[64];
+	ck_assert_msg(value_fits(first, value), "%s: %s, not %s %s", name, whole,
+		muster_value_text(first->value, text, sizeof text), first->reason ? first->reason : "");
+}
+
+/* The steps, with "; " between two. */
+static const char *steps_text(struct probe_fake *fake)
+{
+	const char *text = "";
+	char *rest = copy_text(fake, fake->steps);
+	for (char *line; (line = strtok_r(rest, "\n", &rest));)
+		text = muster_arena_printf(fake->arena, "%s%s%s", text, *text ? "; " : "", line);
+	return text;
+}
+
+/* "KNOB VALUE", "steps 'TEXT", "error 'TEXT" */
+static void expect_word(struct probe_fake *fake, char *word, const char *name)
+{
+	char *value = strchr(word, ' ');
+	ck_assert_msg(value != NULL, "%s: no value in %s", name, word);
+	*value++ = '\0';
+	const char *text = strcmp(word, "error") == 0   ? fake->error.text
+			   : strcmp(word, "steps") == 0 ? steps_text(fake)
+							: NULL;
+	const struct fake_knob *knob = text ? NULL : find_knob(fake, word);
+	if (knob && knob->type == 's')
+		text = *(const char **)knob->place;
+	if (text)
+		ck_assert_msg(matches(text, value + 1), "%s: %s is \"%s\", not %s", name, word, text, value);
+	else
+		ck_assert_msg(number_fits(read_knob(knob), value), "%s: %s is %g, not %s", name, word, read_knob(knob),
+			value);
+}
+
+void fake_expect(struct probe_fake *fake, const char *expected, const char *name)
+{
+	char *rest = copy_text(fake, expected);
+	bool fails = strncmp(expected, "error ", 6) == 0 || strstr(expected, " | error ");
+	ck_assert_msg((fake->result < 0) == fails, "%s: the run %s: %s", name, fails ? "succeeded" : "failed",
+		fails ? "" : fake->error.text);
+	for (char *word; (word = next_word(&rest));)
+		if (memchr(word, '.', strcspn(word, " ")))
+			expect_sample(fake, word, name);
+		else
+			expect_word(fake, word, name);
+}
+
+void fake_case(struct probe_fake *fake, const struct fake_row *row)
+{
+	fake_given(fake, row->given);
+	fake_run(fake);
+	fake_expect(fake, row->expected, row->name);
 }
 
 void fake_complete(struct probe_fake *fake, const char *const *except)

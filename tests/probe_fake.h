@@ -20,7 +20,27 @@ struct probe_fake {
 	const char *cancelled; /* why the command is cancelled; NULL: it is not */
 	int given_up;          /* how often the probe said that it fails */
 	char evidence[MUSTER_ERROR_TEXT_MAX];
-	char root[256]; /* a fresh directory */
+	char root[256];                /* a fresh directory */
+	const struct fake_knob *knobs; /* the test's own; the last one has no name */
+	int result;                    /* of fake_run */
+	struct muster_error error;
+};
+
+/* A variable of the test's script that rows set and read by its name: FAKE_KNOB("percent", script.percent). */
+struct fake_knob {
+	const char *name;
+	void *place;
+	char type;
+};
+#define FAKE_KNOB(name, place)                                                                                           \
+	{                                                                                                                \
+		name, &(place), _Generic((place), bool : 'b', int : 'i', unsigned int : 'i', double : 'd',             \
+			unsigned long : 'l', unsigned long long : 'l', const char * : 's') \
+	}
+
+/* A case of a table: what fake_given sets before the run, and what fake_expect finds after it. */
+struct fake_row {
+	const char *name, *given, *expected;
 };
 
 /* A context for probe with an empty directory as root. */
@@ -47,6 +67,27 @@ const char *fake_string(struct probe_fake *fake, const char *metric, const char 
 bool fake_boolean(struct probe_fake *fake, const char *metric, const char *label);
 /* The reason why it is null. */
 const char *fake_reason(struct probe_fake *fake, const char *metric, const char *label);
+
+/* Set what is given, words between " | ":
+ *	NAME=VALUE   a variable of the environment; "-NAME" removes it
+ *	/PATH=TEXT   a file under the root, with a newline at the end; "/PATH/" is a folder, "-/PATH" removes,
+ *	             "/PATH->TARGET" is a link
+ *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
+ *in_job, peers (their number), visible (GPUs) */
+void fake_given(struct probe_fake *fake, const char *given);
+/* Run the probe, whether it succeeds or not. */
+void fake_run(struct probe_fake *fake);
+/* Find what is expected, words between " | ":
+ *	METRIC [LABEL=TEXT]... VALUE   the first sample with these labels ("~" is a blank): a number, true or false,
+ *	                               'TEXT, -REASON when it is null, or #N for the number of such samples
+ *	KNOB VALUE                     as a number, or 'TEXT
+ *	steps 'TEXT   the steps, with "; " between two
+ *	error 'TEXT   why the run failed; without this word it must have succeeded
+ * A number may have a tolerance, "5~0.1", or be a limit, ">=5", "<=5", ">0". In a text, "*" stands for any text, and
+ *"?" for a character. */
+void fake_expect(struct probe_fake *fake, const char *expected, const char *name);
+/* All three. */
+void fake_case(struct probe_fake *fake, const struct fake_row *row);
 
 /* Every metric of the probe's table has a sample: a fact is never left out. `except` ends in NULL, or is NULL. */
 void fake_complete(struct probe_fake *fake, const char *const *except);

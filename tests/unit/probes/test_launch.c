@@ -4,15 +4,12 @@
 
 #include "vendor_fakes.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 extern const struct muster_probe muster_probe_launch;
 
-static const char *const derived[] = { "job.rack_order",
-	NULL }; /* from several nodes together, at the end of the run */
 static struct probe_fake *context;
 static int nvml_gpus; /* -1: there is no NVML; -2: it cannot count */
+static const char *uuid;
+static const struct fake_knob knobs[] = { FAKE_KNOB("nvml", nvml_gpus), FAKE_KNOB("uuid", uuid), { .name = NULL } };
 
 static nvmlReturn_t count_gpus(unsigned int *count)
 {
@@ -23,35 +20,22 @@ static nvmlReturn_t count_gpus(unsigned int *count)
 }
 
 /* What srun sets in rank 9 of 16 on two nodes. */
-static const char *const from_srun[][2] = {
-	{ "SLURM_STEP_ID", "0" },
-	{ "SLURM_PROCID", "9" },
-	{ "SLURM_LOCALID", "1" },
-	{ "SLURM_NODEID", "1" },
-	{ "SLURM_NTASKS", "16" },
-	{ "SLURM_STEP_NUM_TASKS", "16" },
-	{ "SLURM_TASKS_PER_NODE", "8(x2)" },
-	{ "SLURM_STEP_TASKS_PER_NODE", "8(x2)" },
-	{ "SLURM_GPUS_ON_NODE", "8" },
-	{ "SLURM_CPU_BIND", "quiet,mask_cpu:0x1,0x2" },
-};
+#define SRUN                                                                                                           \
+	"SLURM_STEP_ID=0 | SLURM_PROCID=9 | SLURM_LOCALID=1 | SLURM_NODEID=1 | SLURM_NTASKS=16 | "                     \
+	"SLURM_STEP_NUM_TASKS=16 | SLURM_TASKS_PER_NODE=8(x2) | SLURM_STEP_TASKS_PER_NODE=8(x2) | "                    \
+	"SLURM_GPUS_ON_NODE=8 | SLURM_CPU_BIND=quiet,mask_cpu:0x1,0x2 | "
 
 static void setup(void)
 {
-	static const char *const others[] = { "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_SIZE",
-		"CUDA_VISIBLE_DEVICES", "SLURM_GPUS_PER_NODE", "SLURM_TOPOLOGY_ADDR", "SLURMD_NODENAME" };
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		unsetenv(others[i]);
-	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
-		unsetenv(from_srun[i][0]);
 	context = fake_new(&muster_probe_launch);
-	context->ctx.env.rank = 9;
-	context->ctx.env.ranks = 16;
-	context->ctx.env.local_rank = 1;
-	context->ctx.env.local_ranks = 8;
-	context->ctx.env.nodes = 2;
-	nvml_gpus = 8;
-	nvml_missing = false;
+	context->knobs = knobs;
+	fake_given(context,
+		"-SLURM_STEP_ID | -SLURM_PROCID | -SLURM_LOCALID | -SLURM_NODEID | -SLURM_NTASKS | "
+		"-SLURM_STEP_NUM_TASKS | -SLURM_TASKS_PER_NODE | -SLURM_STEP_TASKS_PER_NODE | -SLURM_GPUS_ON_NODE | "
+		"-SLURM_CPU_BIND | -OMPI_COMM_WORLD_SIZE | -OMPI_COMM_WORLD_RANK | -PMI_SIZE | -CUDA_VISIBLE_DEVICES | "
+		"-SLURM_GPUS_PER_NODE | -SLURM_TOPOLOGY_ADDR | -SLURMD_NODENAME | "
+		"rank=9 | ranks=16 | local_rank=1 | local_ranks=8 | nodes=2 | nvml=8");
+	uuid = NULL;
 	scripted_nvml.nvmlDeviceGetCount_v2 = count_gpus;
 }
 
@@ -60,322 +44,150 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void start_by_srun(void)
-{
-	for (size_t i = 0; i < sizeof from_srun / sizeof *from_srun; i++)
-		setenv(from_srun[i][0], from_srun[i][1], 1);
-}
+/* Started by other means, Slurm's variables say nothing of the rank. */
+#define NOT_BY_SRUN(why)                                                                                               \
+	"rank.slurm_ntasks -" why " | rank.slurm_procid -" why " | rank.slurm_localid -" why                           \
+	" | rank.mpi_as_slurm -" why " | node.slurm_tasks_per_node -" why
+#define BY_MPIRUN NOT_BY_SRUN("started by mpirun inside a Slurm job")
+#define TASKS(list, node) SRUN "SLURM_STEP_TASKS_PER_NODE=" list " | SLURM_NODEID=" node
+#define SAME_GPUS(given, nvml, uuid) given "nvml=" nvml " | uuid=" uuid
+#define ADDRESS(address, node) "SLURM_TOPOLOGY_ADDR=" address " | SLURMD_NODENAME=" node
+#define NOT_ABOUT(node, address) "node.slurm_topology -SLURM_TOPOLOGY_ADDR is not about node " node ": \"" address "\""
+#define NO_TASKS "node.slurm_tasks_per_node -*SLURM_STEP_TASKS_PER_NODE*"
+#define NO_GPUS "node.slurm_gpus_on_node -*SLURM_GPUS_*"
 
-static void measure(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_launch.run(&context->ctx, &err) == 0, "%s", err.text);
-}
+static const struct fake_row rows[] = {
+	{ "a rank of srun agrees with MPI", SRUN,
+		"steps 'NVML: count the GPUs | rank.cuda_visible_devices -CUDA_VISIBLE_DEVICES is not set | "
+		"rank.mpi_as_slurm true | rank.slurm_ntasks 16 | rank.slurm_procid 9 | rank.slurm_localid 1 | "
+		"node.slurm_tasks_per_node 8 | node.slurm_gpus_on_node 8 | node.ranks_per_gpu 1 | "
+		"node.ranks_as_slurm true | node.gpus_as_slurm true | rank.slurm_cpu_bind 'quiet,mask_cpu:0x1,0x2" },
+	{ "16 jobs of one rank are not one job of 16", SRUN "rank=0 | local_rank=0 | ranks=1 | local_ranks=1",
+		"rank.mpi_as_slurm false | rank.mpi_size 1 | rank.slurm_ntasks 16" },
+	{ "ranks in another order than Slurm's", SRUN "SLURM_LOCALID=2", "rank.mpi_as_slurm false" },
+	{ "a missing variable leaves the comparison open", SRUN "-SLURM_NTASKS | -SLURM_STEP_NUM_TASKS",
+		"rank.slurm_ntasks -SLURM_NTASKS is not set | rank.mpi_as_slurm -SLURM_NTASKS is not set | "
+		"rank.slurm_procid 9" },
+	{ "the step's number of tasks counts and not the job's", SRUN "SLURM_NTASKS=32 | SLURM_TASKS_PER_NODE=16(x2)",
+		"rank.mpi_as_slurm true | node.slurm_tasks_per_node 8" },
+	{ "ranks of mpirun dressed as ranks of srun are taken for such",
+		SRUN "OMPI_COMM_WORLD_SIZE=16 | OMPI_COMM_WORLD_RANK=9", "rank.mpi_as_slurm true" },
 
-TEST(a_rank_of_srun_agrees_with_mpi)
-{
-	start_by_srun();
-	measure();
-	fake_complete(context, derived);
-	ck_assert_str_eq(context->steps, "NVML: count the GPUs\n");
-	ck_assert_str_eq(fake_reason(context, "rank.cuda_visible_devices", NULL), "CUDA_VISIBLE_DEVICES is not set");
-	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
-	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);
-	ck_assert_double_eq(fake_number(context, "rank.slurm_localid", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), 8);
-	ck_assert_double_eq(fake_number(context, "node.slurm_gpus_on_node", NULL), 8);
-	ck_assert_double_eq(fake_number(context, "node.ranks_per_gpu", NULL), 1);
-	ck_assert(fake_boolean(context, "node.ranks_as_slurm", NULL));
-	ck_assert(fake_boolean(context, "node.gpus_as_slurm", NULL));
-	ck_assert_str_eq(fake_string(context, "rank.slurm_cpu_bind", NULL), "quiet,mask_cpu:0x1,0x2");
-}
-
-TEST(sixteen_jobs_of_one_rank_are_not_one_job_of_sixteen)
-{
-	start_by_srun();
-	context->ctx.env.rank = context->ctx.env.local_rank = 0;
-	context->ctx.env.ranks = context->ctx.env.local_ranks = 1;
-	measure();
-	ck_assert(!fake_boolean(context, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(context, "rank.mpi_size", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "rank.slurm_ntasks", NULL), 16);
-}
-
-TEST(ranks_in_another_order_than_slurms_are_a_difference)
-{
-	start_by_srun();
-	setenv("SLURM_LOCALID", "2", 1);
-	measure();
-	ck_assert(!fake_boolean(context, "rank.mpi_as_slurm", NULL));
-}
-
-TEST(a_missing_variable_leaves_the_comparison_open)
-{
-	start_by_srun();
-	unsetenv("SLURM_NTASKS");
-	unsetenv("SLURM_STEP_NUM_TASKS");
-	measure();
-	ck_assert_str_eq(fake_reason(context, "rank.slurm_ntasks", NULL), "SLURM_NTASKS is not set");
-	ck_assert_str_eq(fake_reason(context, "rank.mpi_as_slurm", NULL), "SLURM_NTASKS is not set");
-	ck_assert_double_eq(fake_number(context, "rank.slurm_procid", NULL), 9);
-}
-
-TEST(the_steps_number_of_tasks_counts_and_not_the_jobs)
-{
-	start_by_srun();
-	setenv("SLURM_NTASKS", "32", 1);
-	setenv("SLURM_TASKS_PER_NODE", "16(x2)", 1);
-	measure();
-	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
-	ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), 8);
-}
-
-/* Ways to start that are not srun, as changes to the environment of a rank of srun; NULL removes a variable. */
-static const struct {
-	const char *what;
-	const char *changes[6][2];
-	const char *reason;
-} other_starts[] = {
-	{ "outside Slurm", { { "SLURM_PROCID", NULL }, { "SLURM_STEP_ID", NULL }, { "SLURM_LOCALID", NULL } },
-		"not started by Slurm: SLURM_PROCID is not set" },
+	{ "outside Slurm", SRUN "-SLURM_PROCID | -SLURM_STEP_ID | -SLURM_LOCALID",
+		NOT_BY_SRUN("not started by Slurm: SLURM_PROCID is not set") },
 	{ "mpirun in a batch script, on its own node",
-		{ { "SLURM_STEP_ID", NULL }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
-			{ "OMPI_COMM_WORLD_SIZE", "16" } },
-		"started by mpirun inside a Slurm job" },
-	{ "mpirun in an interactive step",
-		{ { "SLURM_STEP_ID", "4294967290" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" } },
-		"started by mpirun inside a Slurm job" },
+		SRUN "-SLURM_STEP_ID | SLURM_PROCID=0 | SLURM_LOCALID=0 | OMPI_COMM_WORLD_SIZE=16", BY_MPIRUN },
+	{ "mpirun in an interactive step", SRUN "SLURM_STEP_ID=4294967290 | SLURM_PROCID=0 | SLURM_LOCALID=0",
+		BY_MPIRUN },
 	{ "mpirun in a batch script, on another node: its daemon was started by srun",
-		{ { "SLURM_STEP_ID", "0" }, { "SLURM_PROCID", "0" }, { "SLURM_LOCALID", "0" },
-			{ "SLURM_STEP_NUM_TASKS", "1" }, { "OMPI_COMM_WORLD_SIZE", "16" } },
-		"started by mpirun inside a Slurm job" },
-	{ "a step id that is no number", { { "SLURM_STEP_ID", "batch" } }, "started by mpirun inside a Slurm job" },
+		SRUN "SLURM_STEP_ID=0 | SLURM_PROCID=0 | SLURM_LOCALID=0 | SLURM_STEP_NUM_TASKS=1 | "
+		     "OMPI_COMM_WORLD_SIZE=16",
+		BY_MPIRUN },
+	{ "a step id that is no number", SRUN "SLURM_STEP_ID=batch", BY_MPIRUN },
+
+	{ "this node's count of tasks", TASKS("8", "0"), "node.slurm_tasks_per_node 8" },
+	{ "a node beyond the list", TASKS("8", "1"), NO_TASKS },
+	{ "first of 2", TASKS("8(x2),4", "0"), "node.slurm_tasks_per_node 8" },
+	{ "second of 2", TASKS("8(x2),4", "1"), "node.slurm_tasks_per_node 8" },
+	{ "behind 2", TASKS("8(x2),4", "2"), "node.slurm_tasks_per_node 4" },
+	{ "beyond 2 and 1", TASKS("8(x2),4", "3"), NO_TASKS },
+	{ "last of 3", TASKS("1,2(x3),3", "3"), "node.slurm_tasks_per_node 2" },
+	{ "behind 3", TASKS("1,2(x3),3", "4"), "node.slurm_tasks_per_node 3" },
+	{ "many nodes", TASKS("8(x1024)", "1023"), "node.slurm_tasks_per_node 8" },
+	{ "too many nodes", TASKS("8(x9223372036854775807)", "9223372036854775807"), NO_TASKS },
+	{ "no list", TASKS("", "0"), NO_TASKS },
+	{ "no number", TASKS("x", "0"), NO_TASKS },
+	{ "an open parenthesis", TASKS("8(x2", "0"), NO_TASKS },
+	{ "no number of nodes", TASKS("8(x)", "0"), NO_TASKS },
+	{ "no x", TASKS("8(2)", "0"), NO_TASKS },
+	{ "a negative number", TASKS("-8", "0"), NO_TASKS },
+	{ "nothing behind a comma", TASKS("8,", "1"), NO_TASKS },
+	{ "a semicolon", TASKS("8;4", "1"), NO_TASKS },
+
+	{ "GPUs of the node before GPUs per node", "SLURM_GPUS_ON_NODE=8 | SLURM_GPUS_PER_NODE=4",
+		"node.slurm_gpus_on_node 8" },
+	{ "GPUs per node", "SLURM_GPUS_PER_NODE=8", "node.slurm_gpus_on_node 8" },
+	{ "GPUs of a type", "SLURM_GPUS_PER_NODE=a100:8", "node.slurm_gpus_on_node 8" },
+	{ "GPUs of two types", "SLURM_GPUS_PER_NODE=a100:4,h100:2", "node.slurm_gpus_on_node 6" },
+	{ "GPUs of a type, in full", "SLURM_GPUS_PER_NODE=gpu:a100:4", "node.slurm_gpus_on_node 4" },
+	{ "no GPUs", NULL, NO_GPUS },
+	{ "an empty number of GPUs", "SLURM_GPUS_ON_NODE= | SLURM_GPUS_PER_NODE=8", NO_GPUS },
+	{ "GPUs in words", "SLURM_GPUS_ON_NODE=eight | SLURM_GPUS_PER_NODE=8", NO_GPUS },
+	{ "a comma behind GPUs", "SLURM_GPUS_ON_NODE=8,", NO_GPUS },
+	{ "a type without a number", "SLURM_GPUS_ON_NODE=a100:", NO_GPUS },
+	{ "junk behind a number of GPUs", "SLURM_GPUS_ON_NODE=8x", NO_GPUS },
+	{ "too many GPUs", "SLURM_GPUS_ON_NODE=99999999999999999999", NO_GPUS },
+
+	{ "fewer ranks on the node than Slurm's tasks", SRUN "local_ranks=7", "node.ranks_as_slurm false" },
+	{ "ranks of a node without a number", SRUN "-SLURM_NODEID", "node.ranks_as_slurm -SLURM_NODEID is not set" },
+	{ "ranks of a node outside Slurm", SRUN "-SLURM_NODEID | -SLURM_PROCID",
+		"node.ranks_as_slurm -*not started by Slurm*" },
+
+	{ "as many GPUs as Slurm gave", SAME_GPUS("SLURM_GPUS_ON_NODE=8 | ", "8", "GPU-1"),
+		"node.gpus_as_slurm true | node.ranks_per_gpu 1" },
+	{ "more GPUs than Slurm gave", SAME_GPUS("SLURM_GPUS_ON_NODE=4 | ", "8", "GPU-1"),
+		"node.gpus_as_slurm false | node.ranks_per_gpu 1" },
+	{ "fewer GPUs than Slurm gave", SAME_GPUS("SLURM_GPUS_ON_NODE=8 | ", "1", "GPU-1"),
+		"node.gpus_as_slurm false | node.ranks_per_gpu 8" },
+	{ "no GPU of those that Slurm gave", SAME_GPUS("SLURM_GPUS_ON_NODE=8 | ", "0", "GPU-1"),
+		"node.gpus_as_slurm false | node.ranks_per_gpu -?*" },
+	{ "Slurm gave no GPUs", SAME_GPUS("", "8", "GPU-1"),
+		"node.gpus_as_slurm -*SLURM_GPUS_PER_NODE is not set* | node.ranks_per_gpu 1" },
+	{ "NVML is missing", SAME_GPUS("SLURM_GPUS_ON_NODE=8 | ", "-1", "GPU-1"),
+		"node.gpus_as_slurm -*libnvidia-ml.so.1* | node.ranks_per_gpu -?*" },
+	{ "NVML cannot count", SAME_GPUS("SLURM_GPUS_ON_NODE=8 | ", "-2", "GPU-1"),
+		"node.gpus_as_slurm -*nvmlDeviceGetCount_v2* | node.ranks_per_gpu -?*" },
+	{ "MIG instances are not counted by NVML", SAME_GPUS("SLURM_GPUS_ON_NODE=14 | ", "2", "MIG-1"),
+		"node.gpus_as_slurm -*MIG instances* | node.ranks_per_gpu 4" },
+
+	{ "the switches are the address without the node", ADDRESS("s0.s1.gpu-1", "gpu-1"),
+		"node.slurm_topology 's0.s1" },
+	{ "a block", ADDRESS("block4.gpu-1", "gpu-1"), "node.slurm_topology 'block4" },
+	{ "a list of switches", ADDRESS("core[0-1].leaf-7.gpu-1", "gpu-1"), "node.slurm_topology 'core[0-1].leaf-7" },
+	{ "a node with a domain", ADDRESS("s0.gpu-1.site.org", "gpu-1.site.org"), "node.slurm_topology 's0" },
+	{ "no switches", ADDRESS("gpu-1", "gpu-1"), "node.slurm_topology -Slurm has no topology" },
+	{ "no switches, with a domain", ADDRESS("gpu-1.site.org", "gpu-1.site.org"),
+		"node.slurm_topology -Slurm has no topology" },
+	{ "no address", "SLURMD_NODENAME=gpu-1", "node.slurm_topology -SLURM_TOPOLOGY_ADDR is not set" },
+	{ "no name", "SLURM_TOPOLOGY_ADDR=s0.s1.gpu-1", "node.slurm_topology -SLURMD_NODENAME is not set" },
+	{ "the address of another node", ADDRESS("s0.s1.gpu-2", "gpu-1"), NOT_ABOUT("gpu-1", "s0.s1.gpu-2") },
+	{ "no dot before the name", ADDRESS("s0.s1-gpu-1", "gpu-1"), NOT_ABOUT("gpu-1", "s0.s1-gpu-1") },
+	{ "nothing before the dot", ADDRESS(".gpu-1", "gpu-1"), NOT_ABOUT("gpu-1", ".gpu-1") },
+	{ "an empty address", ADDRESS("", "gpu-1"), NOT_ABOUT("gpu-1", "") },
+
+	{ "a rank that heard of no peers cannot tell who shares its GPU", "uuid=GPU-a | peers=0",
+		"rank.gpu_sharers gpu=0001:00:00.0 -unknown which GPUs the ranks of the node use" },
+	{ "without a GPU the reason is the worker's", "visible=-1",
+		"rank.visible_gpus -CUDA shows no GPU | rank.gpu_sharers -CUDA shows no GPU | "
+		"rank.gpu_choice -CUDA shows no GPU" },
+	/* peers: the same instance, another one of the same GPU, and none */
+	{ "ranks that took the same GPU are counted by UUID", "uuid=MIG-a | peers=4 | CUDA_VISIBLE_DEVICES=3",
+		"rank.gpu_sharers gpu=0001:00:00.0 2 | rank.cuda_visible_devices '3 | "
+		"rank.gpu_choice 'only-visible | rank.visible_gpus 1" },
 };
 
-TEST_EACH(slurms_variables_count_only_when_srun_started_the_process, other_starts)
+TEST_EACH(what_slurm_set_is_held_against_what_there_is, rows)
 {
-	start_by_srun();
-	for (size_t i = 0; i < 6 && other_starts[_i].changes[i][0]; i++) {
-		const char *const *change = other_starts[_i].changes[i];
-		if (change[1])
-			setenv(change[0], change[1], 1);
-		else
-			unsetenv(change[0]);
-	}
-	measure();
-	fake_complete(context, derived);
-	static const char *const nulls[] = { "rank.slurm_ntasks", "rank.slurm_procid", "rank.slurm_localid",
-		"rank.mpi_as_slurm", "node.slurm_tasks_per_node" };
-	for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
-		ck_assert_msg(strcmp(fake_reason(context, nulls[i], NULL), other_starts[_i].reason) == 0,
-			"%s: %s is null: %s", other_starts[_i].what, nulls[i], fake_reason(context, nulls[i], NULL));
-}
-
-TEST(ranks_of_mpirun_dressed_as_ranks_of_srun_are_taken_for_such)
-{
-	start_by_srun();
-	setenv("OMPI_COMM_WORLD_SIZE", "16", 1);
-	setenv("OMPI_COMM_WORLD_RANK", "9", 1);
-	measure();
-	ck_assert(fake_boolean(context, "rank.mpi_as_slurm", NULL));
-}
-
-static const struct {
-	const char *text, *node;
-	double tasks; /* -1: null */
-} task_lists[] = {
-	{ "8", "0", 8 },
-	{ "8", "1", -1 },
-	{ "8(x2),4", "0", 8 },
-	{ "8(x2),4", "1", 8 },
-	{ "8(x2),4", "2", 4 },
-	{ "8(x2),4", "3", -1 },
-	{ "1,2(x3),3", "3", 2 },
-	{ "1,2(x3),3", "4", 3 },
-	{ "8(x1024)", "1023", 8 },
-	{ "8(x9223372036854775807)", "9223372036854775807", -1 },
-	{ "", "0", -1 },
-	{ "x", "0", -1 },
-	{ "8(x2", "0", -1 },
-	{ "8(x)", "0", -1 },
-	{ "8(2)", "0", -1 },
-	{ "-8", "0", -1 },
-	{ "8,", "1", -1 },
-	{ "8;4", "1", -1 },
-};
-
-TEST_EACH(a_list_of_tasks_gives_this_nodes_count, task_lists)
-{
-	start_by_srun();
-	setenv("SLURM_STEP_TASKS_PER_NODE", task_lists[_i].text, 1);
-	setenv("SLURM_NODEID", task_lists[_i].node, 1);
-	measure();
-	if (task_lists[_i].tasks < 0)
-		ck_assert_ptr_nonnull(
-			strstr(fake_reason(context, "node.slurm_tasks_per_node", NULL), "SLURM_STEP_TASKS_PER_NODE"));
-	else
-		ck_assert_double_eq(fake_number(context, "node.slurm_tasks_per_node", NULL), task_lists[_i].tasks);
-}
-
-static const struct {
-	const char *on_node, *per_node;
-	double gpus; /* -1: null */
-} gpu_counts[] = {
-	{ "8", "4", 8 },
-	{ NULL, "8", 8 },
-	{ NULL, "a100:8", 8 },
-	{ NULL, "a100:4,h100:2", 6 },
-	{ NULL, "gpu:a100:4", 4 },
-	{ NULL, NULL, -1 },
-	{ "", "8", -1 },
-	{ "eight", "8", -1 },
-	{ "8,", NULL, -1 },
-	{ "a100:", NULL, -1 },
-	{ "8x", NULL, -1 },
-	{ "99999999999999999999", NULL, -1 },
-};
-
-TEST_EACH(gpus_on_the_node_are_slurms_count, gpu_counts)
-{
-	if (gpu_counts[_i].on_node)
-		setenv("SLURM_GPUS_ON_NODE", gpu_counts[_i].on_node, 1);
-	if (gpu_counts[_i].per_node)
-		setenv("SLURM_GPUS_PER_NODE", gpu_counts[_i].per_node, 1);
-	measure();
-	if (gpu_counts[_i].gpus < 0)
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.slurm_gpus_on_node", NULL), "SLURM_GPUS_"));
-	else
-		ck_assert_double_eq(fake_number(context, "node.slurm_gpus_on_node", NULL), gpu_counts[_i].gpus);
-}
-
-TEST(fewer_ranks_on_the_node_than_slurms_tasks_are_a_difference)
-{
-	start_by_srun();
-	context->ctx.env.local_ranks = 7;
-	measure();
-	ck_assert(!fake_boolean(context, "node.ranks_as_slurm", NULL));
-	fake_forget(context);
-	unsetenv("SLURM_NODEID");
-	measure();
-	ck_assert_str_eq(fake_reason(context, "node.ranks_as_slurm", NULL), "SLURM_NODEID is not set");
-	fake_forget(context);
-	unsetenv("SLURM_PROCID");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.ranks_as_slurm", NULL), "not started by Slurm"));
-}
-
-static const struct {
-	const char *given;
-	int nvml;
-	const char *uuid;
-	const char *same; /* "true", "false", or part of the reason */
-	double ranks_per_gpu;
-} node_gpus[] = {
-	{ "8", 8, "GPU-1", "true", 1 },
-	{ "4", 8, "GPU-1", "false", 1 },
-	{ "8", 1, "GPU-1", "false", 8 },
-	{ "8", 0, "GPU-1", "false", -1 },
-	{ NULL, 8, "GPU-1", "SLURM_GPUS_PER_NODE is not set", 1 },
-	{ "8", -1, "GPU-1", "libnvidia-ml.so.1", -1 },
-	{ "8", -2, "GPU-1", "nvmlDeviceGetCount_v2", -1 },
-	{ "14", 2, "MIG-1", "MIG instances", 4 },
-};
-
-TEST_EACH(gpus_of_the_node_are_held_against_what_slurm_gave, node_gpus)
-{
-	if (node_gpus[_i].given)
-		setenv("SLURM_GPUS_ON_NODE", node_gpus[_i].given, 1);
-	nvml_gpus = node_gpus[_i].nvml;
+	static const char *const derived[] = { "job.rack_order", NULL }; /* at the end of the run */
+	fake_given(context, rows[_i].given);
 	nvml_missing = nvml_gpus == -1;
-	fake_gpu(context, "0001:00:00.0", node_gpus[_i].uuid);
-	measure();
-	fake_complete(context, derived);
-	if (strcmp(node_gpus[_i].same, "true") == 0 || strcmp(node_gpus[_i].same, "false") == 0)
-		ck_assert_int_eq(
-			fake_boolean(context, "node.gpus_as_slurm", NULL), strcmp(node_gpus[_i].same, "true") == 0);
-	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.gpus_as_slurm", NULL), node_gpus[_i].same));
-	if (node_gpus[_i].ranks_per_gpu < 0)
-		ck_assert_str_ne(fake_reason(context, "node.ranks_per_gpu", NULL), "");
-	else
-		ck_assert_double_eq(fake_number(context, "node.ranks_per_gpu", NULL), node_gpus[_i].ranks_per_gpu);
-}
-
-static const struct {
-	const char *address, *node, *place, *reason;
-} addresses[] = {
-	{ "s0.s1.gpu-1", "gpu-1", "s0.s1", NULL },
-	{ "block4.gpu-1", "gpu-1", "block4", NULL },
-	{ "core[0-1].leaf-7.gpu-1", "gpu-1", "core[0-1].leaf-7", NULL },
-	{ "s0.gpu-1.site.org", "gpu-1.site.org", "s0", NULL },
-	{ "gpu-1", "gpu-1", NULL, "Slurm has no topology" },
-	{ "gpu-1.site.org", "gpu-1.site.org", NULL, "Slurm has no topology" },
-	{ NULL, "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not set" },
-	{ "s0.s1.gpu-1", NULL, NULL, "SLURMD_NODENAME is not set" },
-	{ "s0.s1.gpu-2", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1.gpu-2\"" },
-	{ "s0.s1-gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"s0.s1-gpu-1\"" },
-	{ ".gpu-1", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \".gpu-1\"" },
-	{ "", "gpu-1", NULL, "SLURM_TOPOLOGY_ADDR is not about node gpu-1: \"\"" },
-};
-
-TEST_EACH(the_switches_of_the_node_are_its_address_without_its_name, addresses)
-{
-	if (addresses[_i].address)
-		setenv("SLURM_TOPOLOGY_ADDR", addresses[_i].address, 1);
-	if (addresses[_i].node)
-		setenv("SLURMD_NODENAME", addresses[_i].node, 1);
-	measure();
-	fake_complete(context, derived);
-	if (addresses[_i].place)
-		ck_assert_str_eq(fake_string(context, "node.slurm_topology", NULL), addresses[_i].place);
-	else
-		ck_assert_str_eq(fake_reason(context, "node.slurm_topology", NULL), addresses[_i].reason);
-}
-
-TEST(node_facts_are_the_leaders_to_tell)
-{
-	context->ctx.env.leader = false;
-	measure();
-	ck_assert_uint_eq(fake_count(context, "node.ranks"), 0);
-	ck_assert_uint_eq(fake_count(context, "node.slurm_gpus_on_node"), 0);
-	ck_assert_uint_eq(fake_count(context, "node.ranks_as_slurm"), 0);
-	ck_assert_uint_eq(fake_count(context, "node.slurm_topology"), 0);
-	ck_assert_uint_eq(fake_count(context, "rank.mpi_size"), 1);
-}
-
-TEST(ranks_that_took_the_same_gpu_are_counted_by_uuid)
-{
-	fake_gpu(context, "0001:00:00.0", "MIG-a");
+	if (uuid)
+		fake_gpu(context, "0001:00:00.0", uuid);
 	context->peers[1] = (struct muster_peer){ .rank = 10, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-b" };
 	context->peers[2] = (struct muster_peer){ .rank = 11, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "MIG-a" };
 	context->peers[3] = (struct muster_peer){ .rank = 12, .gpu_bus_id = "", .gpu_uuid = "" };
-	context->ctx.env.peer_count = 4;
-	setenv("CUDA_VISIBLE_DEVICES", "3", 1);
-	measure();
-	ck_assert_double_eq(fake_number(context, "rank.gpu_sharers", "0001:00:00.0"), 2);
-	ck_assert_str_eq(fake_string(context, "rank.cuda_visible_devices", NULL), "3");
-	ck_assert_str_eq(fake_string(context, "rank.gpu_choice", NULL), "only-visible");
-	ck_assert_double_eq(fake_number(context, "rank.visible_gpus", NULL), 1);
+	fake_run(context);
+	fake_complete(context, derived);
+	fake_expect(context, rows[_i].expected, rows[_i].name);
 }
 
-TEST(a_rank_that_heard_of_no_peers_cannot_tell_who_shares_its_gpu)
-{
-	fake_gpu(context, "0001:00:00.0", "GPU-a");
-	context->ctx.env.peer_count = 0;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", "0001:00:00.0"),
-		"unknown which GPUs the ranks of the node use");
-}
+static const struct fake_row follower = { "node facts are the leader's to tell", "leader=0",
+	"node.ranks #0 | node.slurm_gpus_on_node #0 | node.ranks_as_slurm #0 | node.slurm_topology #0 | "
+	"rank.mpi_size #1" };
 
-TEST(without_a_gpu_the_reason_is_the_workers)
+TEST(node_facts_are_the_leaders_to_tell)
 {
-	context->gpu.visible = -1;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "rank.visible_gpus", NULL), "CUDA shows no GPU");
-	ck_assert_str_eq(fake_reason(context, "rank.gpu_sharers", NULL), "CUDA shows no GPU");
-	ck_assert_str_eq(
-		fake_reason(context, "rank.gpu_choice", NULL), fake_reason(context, "rank.visible_gpus", NULL));
+	fake_case(context, &follower);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)
