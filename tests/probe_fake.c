@@ -223,7 +223,8 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 	const struct fake_knob common[] = { FAKE_KNOB("rank", env->rank), FAKE_KNOB("ranks", env->ranks),
 		FAKE_KNOB("local_rank", env->local_rank), FAKE_KNOB("local_ranks", env->local_ranks),
 		FAKE_KNOB("nodes", env->nodes), FAKE_KNOB("leader", env->leader), FAKE_KNOB("in_job", env->in_job),
-		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible) };
+		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible),
+		FAKE_KNOB("cuda_device", fake->gpu.cuda_device) };
 	static struct fake_knob found;
 	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
 		if (strcmp(knob->name, name) == 0)
@@ -276,6 +277,28 @@ static void give_file(struct probe_fake *fake, char *path)
 	}
 }
 
+void fake_run(struct probe_fake *fake)
+{
+	fake->result = fake->ctx.probe->run(&fake->ctx, &fake->error);
+	fake->was_run = true;
+}
+
+static void run_phase(struct probe_fake *fake, const char *word)
+{
+	fake->was_run = true;
+	if (strcmp(word, "begin") == 0) {
+		fake->ctx.probe->begin(&fake->ctx);
+	} else if (strcmp(word, "run") == 0) {
+		fake_run(fake);
+	} else if (strcmp(word, "finish") == 0) {
+		ck_assert_msg(fake->result == 0, "%s", fake->error.text);
+		fake->result = fake->ctx.probe->finish(&fake->ctx, &fake->error);
+	} else {
+		ck_assert_str_eq(word, "forget");
+		fake_forget(fake);
+	}
+}
+
 void fake_given(struct probe_fake *fake, const char *given)
 {
 	char *rest = copy_text(fake, given ? given : ""), whole[4096];
@@ -288,8 +311,9 @@ void fake_given(struct probe_fake *fake, const char *given)
 			ck_assert_msg(remove(whole) == 0, "%s", word);
 		} else if (*word == '-') {
 			unsetenv(word + 1);
+		} else if (!equals) {
+			run_phase(fake, word);
 		} else {
-			ck_assert_msg(equals != NULL, "%s", word);
 			*equals = '\0';
 			if (isupper((unsigned char)*word))
 				setenv(word, equals + 1, 1);
@@ -297,11 +321,6 @@ void fake_given(struct probe_fake *fake, const char *given)
 				set_knob(fake, word, equals + 1);
 		}
 	}
-}
-
-void fake_run(struct probe_fake *fake)
-{
-	fake->result = fake->ctx.probe->run(&fake->ctx, &fake->error);
 }
 
 static bool matches(const char *text, const char *pattern)
@@ -432,7 +451,8 @@ void fake_expect(struct probe_fake *fake, const char *expected, const char *name
 void fake_case(struct probe_fake *fake, const struct fake_row *row)
 {
 	fake_given(fake, row->given);
-	fake_run(fake);
+	if (!fake->was_run)
+		fake_run(fake);
 	fake_expect(fake, row->expected, row->name);
 }
 

@@ -22,7 +22,8 @@ struct probe_fake {
 	char evidence[MUSTER_ERROR_TEXT_MAX];
 	char root[256];                /* a fresh directory */
 	const struct fake_knob *knobs; /* the test's own; the last one has no name */
-	int result;                    /* of fake_run */
+	int result;                    /* of the last phase */
+	bool was_run;
 	struct muster_error error;
 };
 
@@ -73,7 +74,9 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
  *	/PATH=TEXT   a file under the root, with a newline at the end; "/PATH/" is a folder, "-/PATH" removes,
  *	             "/PATH->TARGET" is a link
  *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
- *in_job, peers (their number), visible (GPUs) */
+ *in_job, peers (their number), visible (GPUs), cuda_device
+ *	begin, run, finish, forget   these phases of the probe, where the run is not the last thing; forget its samples
+*/
 void fake_given(struct probe_fake *fake, const char *given);
 /* Run the probe, whether it succeeds or not. */
 void fake_run(struct probe_fake *fake);
