@@ -224,7 +224,9 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 		FAKE_KNOB("local_rank", env->local_rank), FAKE_KNOB("local_ranks", env->local_ranks),
 		FAKE_KNOB("nodes", env->nodes), FAKE_KNOB("leader", env->leader), FAKE_KNOB("in_job", env->in_job),
 		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible),
-		FAKE_KNOB("cuda_device", fake->gpu.cuda_device) };
+		FAKE_KNOB("cuda_device", fake->gpu.cuda_device), FAKE_KNOB("has_nvml", fake->gpu.has_nvml),
+		FAKE_KNOB("profile", env->profile), FAKE_KNOB("shared", env->shared),
+		FAKE_KNOB("storage", env->storage) };
 	static struct fake_knob found;
 	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
 		if (strcmp(knob->name, name) == 0)
@@ -237,8 +239,12 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 
 static void set_knob(struct probe_fake *fake, const char *name, const char *text)
 {
-	const struct fake_knob *knob = find_knob(fake, name);
 	char *end = "";
+	if (strcmp(name, "uuid") == 0 && fake->gpu.visible == 1) {
+		snprintf(fake->gpu.uuid, sizeof fake->gpu.uuid, "%s", text);
+		return;
+	}
+	const struct fake_knob *knob = find_knob(fake, name);
 	if (knob->type == 's')
 		*(const char **)knob->place = text;
 	else if (knob->type == 'd')
@@ -362,8 +368,11 @@ static bool value_fits(const struct muster_sample *sample, const char *expected)
 	return value.type == MUSTER_NUMBER && number_fits(value.number, expected);
 }
 
-static bool has_labels(const struct muster_sample *sample, char *const *labels, size_t count)
+static bool has_labels(
+	const struct probe_fake *fake, const struct muster_sample *sample, char *const *labels, size_t count)
 {
+	if (fake->place && count == 0 && sample->label_count > 0 && !is_label(sample, 0, fake->place))
+		return false;
 	for (size_t i = 0; i < count; i++) {
 		char text[64], key[64];
 		size_t length = strcspn(labels[i], "=");
@@ -391,7 +400,7 @@ static void expect_sample(struct probe_fake *fake, char *word, const char *name)
 	ck_assert_msg(value != NULL, "%s: no value in %s", name, whole);
 	for (size_t i = 0; i < fake->samples.count; i++) {
 		const struct muster_sample *sample = &fake->samples.items[i];
-		if (strcmp(sample->metric->name, word) != 0 || !has_labels(sample, labels, label_count))
+		if (strcmp(sample->metric->name, word) != 0 || !has_labels(fake, sample, labels, label_count))
 			continue;
 		first = first ? first : sample;
 		count++;

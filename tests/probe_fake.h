@@ -22,6 +22,7 @@ struct probe_fake {
 	char evidence[MUSTER_ERROR_TEXT_MAX];
 	char root[256];                /* a fresh directory */
 	const struct fake_knob *knobs; /* the test's own; the last one has no name */
+	const char *place;             /* the first label of samples that are expected without labels; NULL: any */
 	int result;                    /* of the last phase */
 	bool was_run;
 	struct muster_error error;
@@ -74,9 +75,10 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
  *	/PATH=TEXT   a file under the root, with a newline at the end; "/PATH/" is a folder, "-/PATH" removes,
  *	             "/PATH->TARGET" is a link
  *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
- *in_job, peers (their number), visible (GPUs), cuda_device
+ *in_job, peers (their number), visible (GPUs), cuda_device,
+ *	             has_nvml, profile, shared, storage, uuid (of the GPU)
  *	begin, run, finish, forget   these phases of the probe, where the run is not the last thing; forget its samples
-*/
+ */
 void fake_given(struct probe_fake *fake, const char *given);
 /* Run the probe, whether it succeeds or not. */
 void fake_run(struct probe_fake *fake);

@@ -19,13 +19,14 @@ static struct probe_fake *context;
 
 /* What NVML answers; the result of every call that is not scripted on its own is `result`. */
 static struct {
-	nvmlReturn_t result, link_result, count_result;
+	nvmlReturn_t result, link_result, count_result, clock_result;
 	unsigned int links, links_up; /* links beyond `links` are invalid arguments */
 	double link_count;
 	nvmlReturn_t speed_result;
 	unsigned int common_mbps, link_mbps; /* link_mbps: of link 3, the others have none */
 	unsigned long long throttle;
 	bool mig;
+	const char *name;
 	const char *instance; /* NVML's name of the rank's MIG instance; NULL: NVML lists none */
 	unsigned int slices;
 	nvmlGpuVirtualizationMode_t mode;
@@ -43,7 +44,7 @@ static char devices[16]; /* their addresses are NVML's handles */
 static nvmlReturn_t give_text(nvmlDevice_t device, char *text, unsigned int length)
 {
 	bool of_instance = device == (nvmlDevice_t)(void *)&devices[15];
-	snprintf(text, length, "%s", of_instance ? script.instance : "a text");
+	snprintf(text, length, "%s", of_instance ? script.instance : script.name);
 	return script.result;
 }
 
@@ -193,13 +194,7 @@ static nvmlReturn_t give_clock_max(nvmlDevice_t device, nvmlClockType_t type, un
 {
 	nvmlReturn_t result = give_clock(device, type, mhz);
 	*mhz += 1;
-	return result;
-}
-
-static nvmlReturn_t refuse_clock(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)
-{
-	(void)device, (void)type, (void)mhz;
-	return NVML_ERROR_NOT_SUPPORTED;
+	return script.clock_result ? script.clock_result : result;
 }
 
 static nvmlReturn_t give_throttle(nvmlDevice_t device, unsigned long long *reasons)
@@ -267,6 +262,18 @@ static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevic
 	return attribute == script.no_attribute ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
 
+#define KNOB(field) FAKE_KNOB(#field, script.field)
+#define FEATURE(field, number, name) FAKE_KNOB(name, script.licences.gridLicensableFeatures[number].field)
+
+static const struct fake_knob knobs[] = { KNOB(result), KNOB(link_result), KNOB(count_result), KNOB(clock_result),
+	KNOB(links), KNOB(links_up), KNOB(link_count), KNOB(speed_result), KNOB(common_mbps), KNOB(link_mbps),
+	KNOB(throttle), KNOB(mig), KNOB(name), KNOB(instance), KNOB(slices), KNOB(mode), KNOB(licence_result),
+	KNOB(no_attribute), KNOB(minor), KNOB(generation_max), KNOB(lanes_max), KNOB(gpus), KNOB(joined),
+	KNOB(p2p_result), KNOB(rows_result), KNOB(pages_result), KNOB(pages_pending),
+	FAKE_KNOB("licences", script.licences.licensableFeaturesCount), FEATURE(featureState, 1, "licensed"),
+	FEATURE(featureEnabled, 0, "other_enabled"), FEATURE(featureEnabled, 1, "enabled"),
+	FAKE_KNOB("nvml_missing", nvml_missing), FAKE_KNOB("cuda_missing", cuda_missing), { .name = NULL } };
+
 static void setup(void)
 {
 	scripted_nvml = (struct muster_nvml){
@@ -311,17 +318,17 @@ static void setup(void)
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	context->gpu.nvml_device = (nvmlDevice_t)(void *)&devices[0];
-	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "1\n");
-	nvml_missing = cuda_missing = false;
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	memset(&script, 0, sizeof script);
-	script.minor = 1;
-	script.generation_max = 5;
-	script.lanes_max = 16;
-	script.gpus = 8;
-	script.joined = 8;
-	script.links = script.links_up = 12;
-	script.common_mbps = 25000;
-	script.mode = NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH;
+	script.licences.isGridLicenseSupported = 1;
+	snprintf(script.licences.gridLicensableFeatures[0].productName, 128, "Not This");
+	script.licences.gridLicensableFeatures[0].featureState = 1;
+	snprintf(script.licences.gridLicensableFeatures[1].productName, 128, "NVIDIA Virtual Compute Server");
+	fake_given(context,
+		"nvml_missing=0 | cuda_missing=0 | minor=1 | generation_max=5 | lanes_max=16 | gpus=8 | joined=8 | "
+		"links=12 | "
+		"links_up=12 | common_mbps=25000 | mode=1 | name=a text | /sys/bus/pci/devices/" BUS_ID "/numa_node=1");
 }
 
 static void teardown(void)
@@ -329,293 +336,212 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void measure(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_gpu.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, NULL);
-	ck_assert_str_eq(context->steps,
-		"CUDA: compute capability, multiprocessors and memory bus of GPU " BUS_ID
-		"\nNVML: open\nNVML: name and memory of GPU " BUS_ID "\n"
-		"NVML: ECC and MIG mode of GPU " BUS_ID "\n"
-		"NVML: MIG instance of GPU " BUS_ID "\n"
-		"NVML: virtualization, licence and persistence mode of GPU " BUS_ID "\nNVML: PCIe link of GPU " BUS_ID
-		"\n"
-		"NVML: clocks of GPU " BUS_ID "\nNVML: temperature and power of GPU " BUS_ID
-		"\nNVML: ECC errors and remapped rows of GPU " BUS_ID "\n"
-		/* last, so that a hang there leaves everything else */
-		"NVML: NVLinks of GPU " BUS_ID "\nNVML: GPUs that GPU " BUS_ID " reaches over NVLink\n");
-}
-
-static const struct {
-	const char *metric;
-	double number;
-} numbers[] = {
-	{ "gpu.nvml_index", 16 },
-	{ "gpu.cuda_index", 0 },
-	{ "gpu.numa_node", 1 },
-	{ "gpu.memory_mib", 40960 },
-	{ "gpu.pcie_gen", 4 },
-	{ "gpu.pcie_gen_max", 5 },
-	{ "gpu.pcie_width", 8 },
-	{ "gpu.pcie_width_max", 16 },
-	{ "gpu.nvlinks", 12 },
-	{ "gpu.nvlink_gbps", 25 },
-	{ "gpu.nvlink_peers", 7 },
-	{ "gpu.nvlink_limit_gbps", 300 },
-	{ "gpu.multiprocessors", 132 },
-	{ "gpu.memory_bus_bits", 5120 },
-	{ "gpu.memory_limit_gbps", 1556.48 },
-	{ "gpu.sm_clock_mhz", 1410 },
-	{ "gpu.sm_clock_app_mhz", 1410 },
-	{ "gpu.sm_clock_max_mhz", 1411 },
-	{ "gpu.mem_clock_mhz", 1215 },
-	{ "gpu.mem_clock_max_mhz", 1216 },
-	{ "gpu.temperature_celsius", 31 },
-	{ "gpu.power_watts", 55.5 },
-	{ "gpu.power_limit_watts", 700 },
-	{ "gpu.ecc_uncorrected_volatile", 110 },
-	{ "gpu.ecc_uncorrected_aggregate", 111 },
-	{ "gpu.ecc_corrected_volatile", 100 },
-	{ "gpu.remapped_correctable", 3 },
-	{ "gpu.remapped_uncorrectable", 1 },
-};
-
-TEST(an_instance_has_its_slices_of_the_limits)
-{
-	script.mig = true;
-	script.instance = "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
-	script.slices = 3;
-	snprintf(context->gpu.uuid, sizeof context->gpu.uuid, "MIG-1");
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.mig_profile", BUS_ID), "3g.20gb");
-	ck_assert_double_eq(fake_number(context, "gpu.mig_memory_mib", BUS_ID), 19968);
-	ck_assert_double_eq(fake_number(context, "gpu.mig_slices", BUS_ID), 3);
-	/* 19,968 of 40,960 MiB are four of eight slices */
-	ck_assert_double_eq_tol(fake_number(context, "gpu.memory_limit_gbps", BUS_ID), 1556.48 / 2, 1e-9);
-	const struct muster_sample *pcie = fake_sample(context, "gpu.pcie_limit_gbps", BUS_ID, NULL);
-	ck_assert_double_eq_tol(pcie->value.number, 63.015 * 3 / 7, 0.01);
-	ck_assert_str_eq(pcie->labels[1].value.string, "PCIe 5.0 x16, 3 of 7 slices");
-}
-
-TEST_LOOP(an_instance_that_nvml_describes_wrongly_has_no_limits, 0, 3)
-{
-	script.mig = true;
-	script.instance = _i == 0 ? "NVIDIA A100-SXM4-40GB" : "NVIDIA A100-SXM4-40GB MIG 3g.20gb";
-	script.slices = _i == 0 ? 3 : 9;
-	snprintf(context->gpu.uuid, sizeof context->gpu.uuid, _i == 2 ? "MIG-2" : "MIG-1");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.mig_profile", BUS_ID), "MIG instance MIG-"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "a part of the memory"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID), "a part of the PCIe link"));
-}
-
-TEST_LOOP(gpus_that_remap_no_rows_retire_pages, 0, 2)
-{
-	script.rows_result = NVML_ERROR_NOT_SUPPORTED;
-	script.pages_pending = _i == 1;
-	measure();
-	ck_assert_int_eq(fake_boolean(context, "gpu.remap_pending", BUS_ID), _i == 1);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.remap_failed", BUS_ID), "nvmlDeviceGetRemappedRows"));
-	fake_forget(context);
-	script.pages_result = NVML_ERROR_NOT_SUPPORTED;
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.remap_pending", BUS_ID), "RetiredPagesPending"));
-}
-
-TEST(the_persistence_mode_of_a_vgpu_is_its_hosts)
-{
-	measure();
-	ck_assert(fake_boolean(context, "gpu.persistence", BUS_ID));
-	fake_forget(context);
-	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.persistence", BUS_ID), "the GPU is a vGPU"));
-}
-
-TEST_EACH(every_number_comes_in_the_unit_of_its_metric, numbers)
-{
-	measure();
-	ck_assert_double_eq_tol(fake_number(context, numbers[_i].metric, BUS_ID), numbers[_i].number, 1e-9);
-}
-
-/* gbps 0: null */
-static const struct {
-	unsigned int generation, lanes;
-	double gbps;
-	const char *link;
-} buses[] = {
-	{ 1, 16, 4, "PCIe 1.0 x16" },
-	{ 2, 16, 8, "PCIe 2.0 x16" },
-	{ 3, 16, 15.754, "PCIe 3.0 x16" },
-	{ 4, 16, 31.508, "PCIe 4.0 x16" },
-	{ 4, 8, 15.754, "PCIe 4.0 x8" },
-	{ 5, 16, 63.015, "PCIe 5.0 x16" },
-	{ 6, 16, 121, "PCIe 6.0 x16" },
-	{ 7, 16, 0, "the speed of PCIe generation 7 with 16 lanes is not known" },
-	{ 0, 16, 0, "the speed of PCIe generation 0 with 16 lanes is not known" },
-	{ 5, 0, 0, "the speed of PCIe generation 5 with 0 lanes is not known" },
-};
-
-TEST_EACH(the_limit_of_pcie_is_what_is_left_after_encoding, buses)
-{
-	script.generation_max = buses[_i].generation;
-	script.lanes_max = buses[_i].lanes;
-	measure();
-	const struct muster_sample *limit = fake_sample(context, "gpu.pcie_limit_gbps", BUS_ID, NULL);
-	if (buses[_i].gbps <= 0) {
-		ck_assert_str_eq(limit->reason, buses[_i].link);
-		return;
+#define FACT "every number comes in the unit of its metric", NULL
+#define INSTANCE "mig=1 | instance=NVIDIA A100-SXM4-40GB MIG 3g.20gb | "
+#define NO_INSTANCE                                                                                                    \
+	"gpu.mig_profile -*MIG instance MIG-* | gpu.memory_limit_gbps -*a part of the memory* | "                      \
+	"gpu.pcie_limit_gbps -*a part of the PCIe link*"
+#define PART_OF_PCIE "gpu.pcie_limit_gbps -MIG mode is enabled: an instance has a part of the PCIe link"
+#define BUS(generation, lanes, gbps)                                                                                   \
+	{ "PCIe " generation, "generation_max=" generation " | lanes_max=" lanes,                                      \
+		"gpu.pcie_limit_gbps gpu=" BUS_ID " link=PCIe~" generation ".0~x" lanes " " gbps "~5e-4" },            \
+	{                                                                                                              \
+		"PCIe of an instance", "generation_max=" generation " | lanes_max=" lanes " | mig=1", PART_OF_PCIE     \
 	}
-	ck_assert_double_eq_tol(limit->value.number, buses[_i].gbps, 5e-4);
-	ck_assert_str_eq(muster_sample_label(limit, "link")->string, buses[_i].link);
-	fake_forget(context);
-	script.mig = true;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.pcie_limit_gbps", BUS_ID),
-		"MIG mode is enabled: an instance has a part of the PCIe link");
+#define NO_BUS(generation, lanes)                                                                                      \
+	{                                                                                                              \
+		"no such PCIe", "generation_max=" generation " | lanes_max=" lanes,                                    \
+			"gpu.pcie_limit_gbps -the speed of PCIe generation " generation " with " lanes                 \
+			" lanes is not known"                                                                          \
+	}
+#define P2P_REFUSED "-GPU 1: nvmlDeviceGetP2PStatus: result 13"
+#define OF_OTHERS "-the GPU is a vGPU, and other machines may use the same GPU"
+#define LINKS(links, up, count) "links=" links " | links_up=" up " | link_count=" count
+#define NO_LINKS "gpu.nvlinks 0 | gpu.nvlink_gbps -no NVLink is up"
+#define THROTTLED(mask, names)                                                                                         \
+	{                                                                                                              \
+		"reasons for lower clocks", "throttle=" mask, "gpu.throttle_reasons '" names                           \
+	}
+#define NO_VGPU(mode, name)                                                                                            \
+	{                                                                                                              \
+		"what is no vGPU has no licence", "mode=" mode " | licences=1 | other_enabled=1",                      \
+			"gpu.virtualization '" name " | gpu.vgpu_product -*" name                                      \
+			"* | gpu.vgpu_licensed -*not a vGPU*"                                                          \
+	}
+#define VGPU "mode=2 | licences=2 | enabled=1 | "
+
+static const struct fake_row rows[] = {
+	{ FACT, "gpu.nvml_index 16" },
+	{ FACT, "gpu.cuda_index 0" },
+	{ FACT, "gpu.numa_node 1" },
+	{ FACT, "gpu.memory_mib 40960" },
+	{ FACT, "gpu.pcie_gen 4" },
+	{ FACT, "gpu.pcie_gen_max 5" },
+	{ FACT, "gpu.pcie_width 8" },
+	{ FACT, "gpu.pcie_width_max 16" },
+	{ FACT, "gpu.nvlinks 12" },
+	{ FACT, "gpu.nvlink_gbps 25~1e-9" },
+	{ FACT, "gpu.nvlink_peers 7" },
+	{ FACT, "gpu.nvlink_limit_gbps 300~1e-9" },
+	{ FACT, "gpu.multiprocessors 132" },
+	{ FACT, "gpu.memory_bus_bits 5120" },
+	{ FACT, "gpu.memory_limit_gbps 1556.48~1e-9" },
+	{ FACT, "gpu.sm_clock_mhz 1410" },
+	{ FACT, "gpu.sm_clock_app_mhz 1410" },
+	{ FACT, "gpu.sm_clock_max_mhz 1411" },
+	{ FACT, "gpu.mem_clock_mhz 1215" },
+	{ FACT, "gpu.mem_clock_max_mhz 1216" },
+	{ FACT, "gpu.temperature_celsius 31" },
+	{ FACT, "gpu.power_watts 55.5~1e-9" },
+	{ FACT, "gpu.power_limit_watts 700~1e-9" },
+	{ FACT, "gpu.ecc_uncorrected_volatile 110" },
+	{ FACT, "gpu.ecc_uncorrected_aggregate 111" },
+	{ FACT, "gpu.ecc_corrected_volatile 100" },
+	{ FACT, "gpu.remapped_correctable 3" },
+	{ FACT, "gpu.remapped_uncorrectable 1" },
+	{ "modes and texts are what NVML says", NULL,
+		"gpu.name 'a text | gpu.compute_capability '9.1 | gpu.ecc true | gpu.mig false | "
+		"gpu.remap_pending true | gpu.remap_failed false" },
+	{ "MIG mode", "mig=1", "gpu.mig true" },
+	{ "NUMA node -1 is unknown and not a node", "/sys/bus/pci/devices/" BUS_ID "/numa_node=-1",
+		"gpu.numa_node -*numa_node is -1*" },
+	{ "half a compute capability is none: major", "no_attribute=75",
+		"gpu.compute_capability -cuDeviceGetAttribute: result 1" },
+	{ "half a compute capability is none: minor", "no_attribute=76",
+		"gpu.compute_capability -cuDeviceGetAttribute: result 1" },
+	{ "no compute capability without CUDA", "cuda_missing=1",
+		"gpu.compute_capability -CUDA driver: libcuda.so.1 cannot be opened" },
+
+	/* 19,968 of 40,960 MiB are four of eight slices */
+	{ "an instance has its slices of the limits", INSTANCE "slices=3 | uuid=MIG-1",
+		"gpu.mig_profile '3g.20gb | gpu.mig_memory_mib 19968 | gpu.mig_slices 3 | "
+		"gpu.memory_limit_gbps 778.24~1e-9 | "
+		"gpu.pcie_limit_gbps gpu=" BUS_ID " link=PCIe~5.0~x16,~3~of~7~slices 27.0064~0.01" },
+	{ "an instance without a profile has no limits",
+		"mig=1 | instance=NVIDIA A100-SXM4-40GB | slices=3 | uuid=MIG-1", NO_INSTANCE },
+	{ "an instance with too many slices has no limits", INSTANCE "slices=9 | uuid=MIG-1", NO_INSTANCE },
+	{ "an instance that NVML does not list has no limits", INSTANCE "slices=9 | uuid=MIG-2", NO_INSTANCE },
+	{ "GPUs that remap no rows retire pages: none pending", "rows_result=3",
+		"gpu.remap_pending false | gpu.remap_failed -*nvmlDeviceGetRemappedRows*" },
+	{ "GPUs that remap no rows retire pages: pending", "rows_result=3 | pages_pending=1",
+		"gpu.remap_pending true | gpu.remap_failed -*nvmlDeviceGetRemappedRows*" },
+	{ "neither rows nor pages", "rows_result=3 | pages_result=3", "gpu.remap_pending -*RetiredPagesPending*" },
+	{ "the persistence mode", NULL, "gpu.persistence true" },
+	{ "the persistence mode of a vGPU is its host's", "mode=2", "gpu.persistence -*the GPU is a vGPU*" },
+
+	BUS("1", "16", "4"),
+	BUS("2", "16", "8"),
+	BUS("3", "16", "15.754"),
+	BUS("4", "16", "31.508"),
+	BUS("4", "8", "15.754"),
+	BUS("5", "16", "63.015"),
+	BUS("6", "16", "121"),
+	NO_BUS("7", "16"),
+	NO_BUS("0", "16"),
+	NO_BUS("5", "0"),
+
+	{ "a link that is down lowers the limit of NVLink", "links_up=11",
+		"gpu.nvlink_limit_gbps gpu=" BUS_ID " link=NVLink~(11~x~25.0) 275~1e-9" },
+	{ "without links there is no limit", "links_up=0", "gpu.nvlink_limit_gbps -no NVLink is up" },
+	{ "a vGPU with a speed and no links has no limit", "links=18 | link_result=3 | count_result=3",
+		"gpu.nvlink_gbps 25 | gpu.nvlink_limit_gbps -how many NVLinks are up is not known" },
+	{ "NVLink reaches one other GPU", "joined=2", "gpu.nvlink_peers 1 | gpu.nvlink_peer_gpus '0002:00:00.0" },
+	{ "NVLink reaches two other GPUs", "joined=3", "gpu.nvlink_peer_gpus '0002:00:00.0 0003:00:00.0" },
+	{ "NVLink reaches no other GPU", "joined=1", "gpu.nvlink_peers 0 | gpu.nvlink_peer_gpus 'none" },
+	{ "NVML does not tell", "joined=1 | p2p_result=13",
+		"gpu.nvlink_peers " P2P_REFUSED " | gpu.nvlink_peer_gpus " P2P_REFUSED },
+	{ "a container that shows one", "joined=1 | p2p_result=13 | gpus=1",
+		"gpu.nvlink_peers -NVML shows only this GPU" },
+
+	{ "no operations are published for 9.1", NULL,
+		"gpu.matmul_bf16_limit_tflops -no operations per multiprocessor and clock are published for compute "
+		"capability 9.1" },
+	{ "an H100's 132 multiprocessors x 4,096 x 1,411 MHz", "minor=0", "gpu.matmul_bf16_limit_tflops 762.888~1e-3" },
+	{ "no number of multiprocessors", "minor=0 | no_attribute=16",
+		"gpu.matmul_bf16_limit_tflops -cuDeviceGetAttribute: result 1" },
+	{ "no width of the memory's bus", "minor=0 | no_attribute=37",
+		"gpu.memory_limit_gbps -cuDeviceGetAttribute: result 1" },
+	{ "no clocks", "minor=0 | clock_result=3",
+		"gpu.memory_limit_gbps -the highest memory clock is not known | "
+		"gpu.matmul_bf16_limit_tflops -the highest SM clock is not known" },
+	{ "a model with fewer matrix units has no limit of them", "minor=0 | name=NVIDIA H20",
+		"gpu.matmul_bf16_limit_tflops -this GPU has fewer matrix units than others of its compute "
+		"capability" },
+	{ "a model with a longer name has", "minor=0 | name=NVIDIA H200", "gpu.matmul_bf16_limit_tflops >0" },
+	{ "an instance has a part of the memory", "minor=0 | mig=1",
+		"gpu.memory_limit_gbps -MIG mode is enabled: an instance has a part of the memory" },
+	{ "of a vGPU others have a part", "minor=0 | mode=2",
+		"gpu.memory_limit_gbps " OF_OTHERS " | gpu.matmul_bf16_limit_tflops " OF_OTHERS },
+
+	{ "all NVLinks up", LINKS("12", "12", "12"), "gpu.nvlinks 12" },
+	{ "as many as NVML can name", LINKS("99", "99", "18"), "gpu.nvlinks 18" },
+	{ "one down", LINKS("12", "11", "12"), "gpu.nvlinks 11" },
+	{ "all down", LINKS("12", "0", "12"), NO_LINKS },
+	{ "a GPU without any", LINKS("18", "0", "0") " | link_result=3", NO_LINKS },
+	{ "a GPU without any, by argument", LINKS("0", "0", "0"), NO_LINKS },
+	{ "links that do not tell", LINKS("18", "0", "12") " | link_result=3", "gpu.nvlinks -?*" },
+	{ "a vGPU that tells nothing", LINKS("18", "0", "0") " | link_result=3 | count_result=3", "gpu.nvlinks -?*" },
+	{ "a lost GPU", LINKS("18", "0", "12") " | link_result=15", "gpu.nvlinks -?*" },
+	{ "the speed of NVLinks is common to all", "common_mbps=25000", "gpu.nvlink_gbps 25~1e-9" },
+	{ "or asked link by link", "speed_result=3 | common_mbps=0 | link_mbps=26562", "gpu.nvlink_gbps 26.562~1e-9" },
+	{ "a common speed of 0 is none", "common_mbps=0 | link_mbps=26562", "gpu.nvlink_gbps 26.562~1e-9" },
+	{ "no speed", "speed_result=3 | common_mbps=0",
+		"gpu.nvlink_gbps -NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: result 3" },
+	{ "a speed of 0", "common_mbps=0", "gpu.nvlink_gbps -NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is 0" },
+
+	THROTTLED("0", "none"),
+	THROTTLED("0x1", "idle"),
+	THROTTLED("0x4", "sw-power-cap"),
+	THROTTLED("0x5", "idle sw-power-cap"),
+	THROTTLED("0x8", "hw-slowdown"),
+	THROTTLED("0x20", "sw-thermal"),
+	THROTTLED("0x40", "hw-thermal"),
+	THROTTLED("0x80", "hw-power-brake"),
+	THROTTLED("0x113", "idle application-clocks sync-boost display-clocks"),
+	THROTTLED("0xe8", "hw-slowdown sw-thermal hw-thermal hw-power-brake"),
+	THROTTLED("0x8000000000000001", "idle 0x8000000000000000"),
+	THROTTLED("0x200", "0x200"),
+
+	NO_VGPU("0", "none"),
+	NO_VGPU("1", "passthrough"),
+	NO_VGPU("3", "host-vgpu"),
+	NO_VGPU("4", "host-vsga"),
+	NO_VGPU("5", "mode 5"),
+	{ "a vGPU's product is the feature that is enabled", VGPU,
+		"gpu.virtualization 'vgpu | gpu.vgpu_product 'NVIDIA Virtual Compute Server | gpu.vgpu_licensed "
+		"false" },
+	{ "a vGPU with a licence", VGPU "licensed=1", "gpu.vgpu_licensed true" },
+	/* more features than there is room for */
+	{ "a vGPU without an enabled feature is not taken for unlicensed", "mode=2 | licences=99",
+		"gpu.vgpu_licensed -*none of them enabled*" },
+	{ "a vGPU whose licence NVML does not tell", "mode=2 | licence_result=13",
+		"gpu.vgpu_product -nvmlDeviceGetGridLicensableFeatures_v4: result 13 | gpu.virtualization 'vgpu" },
+};
+
+static void play(const struct fake_row *row)
+{
+	fake_case(context, row);
+	fake_complete(context, NULL);
+	fake_expect(context,
+		"steps 'CUDA: compute capability, multiprocessors and memory bus of GPU " BUS_ID "; NVML: open; "
+		"NVML: name and memory of GPU " BUS_ID "; NVML: ECC and MIG mode of GPU " BUS_ID "; "
+		"NVML: MIG instance of GPU " BUS_ID "; "
+		"NVML: virtualization, licence and persistence mode of GPU " BUS_ID "; NVML: PCIe link of GPU " BUS_ID
+		"; NVML: clocks of GPU " BUS_ID "; NVML: temperature and power of GPU " BUS_ID "; "
+		"NVML: ECC errors and remapped rows of GPU " BUS_ID "; "
+		/* last, so that a hang there leaves everything else */
+		"NVML: NVLinks of GPU " BUS_ID "; NVML: GPUs that GPU " BUS_ID " reaches over NVLink",
+		row->name);
 }
 
-TEST(a_link_that_is_down_lowers_the_limit_of_nvlink)
+TEST_EACH(facts_of_a_gpu_are_what_its_driver_says, rows)
 {
-	script.links_up = 11;
-	measure();
-	const struct muster_sample *limit = fake_sample(context, "gpu.nvlink_limit_gbps", BUS_ID, NULL);
-	ck_assert_double_eq_tol(limit->value.number, 275, 1e-9);
-	ck_assert_str_eq(muster_sample_label(limit, "link")->string, "NVLink (11 x 25.0)");
-	fake_forget(context);
-	script.links_up = 0;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "no NVLink is up");
-}
-
-TEST(a_vgpu_with_a_speed_and_no_links_has_no_limit)
-{
-	script.links = 18;
-	script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
-	measure();
-	ck_assert_double_eq(fake_number(context, "gpu.nvlink_gbps", BUS_ID), 25);
-	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_limit_gbps", BUS_ID), "how many NVLinks are up is not known");
-}
-
-TEST(nvlink_reaches_some_of_the_other_gpus)
-{
-	script.joined = 2;
-	measure();
-	ck_assert_double_eq(fake_number(context, "gpu.nvlink_peers", BUS_ID), 1);
-	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "0002:00:00.0");
-	fake_forget(context);
-	script.joined = 3;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "0002:00:00.0 0003:00:00.0");
-	fake_forget(context);
-	script.joined = 1;
-	measure();
-	ck_assert_double_eq(fake_number(context, "gpu.nvlink_peers", BUS_ID), 0);
-	ck_assert_str_eq(fake_string(context, "gpu.nvlink_peer_gpus", BUS_ID), "none");
-	fake_forget(context);
-	script.p2p_result = NVML_ERROR_FUNCTION_NOT_FOUND;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "GPU 1: nvmlDeviceGetP2PStatus: result 13");
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.nvlink_peer_gpus", BUS_ID), "GPU 1: nvmlDeviceGetP2PStatus: result 13");
-	fake_forget(context);
-	script.gpus = 1; /* a container that shows one */
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.nvlink_peers", BUS_ID), "NVML shows only this GPU");
-}
-
-TEST(matrix_products_have_a_limit_where_operations_are_published)
-{
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID),
-		"no operations per multiprocessor and clock are published for compute capability 9.1");
-	fake_forget(context);
-	script.minor = 0;
-	measure();
-	/* an H100's 132 multiprocessors x 4,096 x 1,411 MHz */
-	ck_assert_double_eq_tol(fake_number(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), 762.888, 1e-3);
-	fake_forget(context);
-	script.no_attribute = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
-	measure();
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), "cuDeviceGetAttribute: result 1");
-	fake_forget(context);
-	script.no_attribute = CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "cuDeviceGetAttribute: result 1");
-	fake_forget(context);
-	script.no_attribute = 0;
-	scripted_nvml.nvmlDeviceGetMaxClockInfo = refuse_clock;
-	measure();
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), "the highest memory clock is not known");
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), "the highest SM clock is not known");
-}
-
-static nvmlReturn_t give_h20(nvmlDevice_t device, char *name, unsigned int length)
-{
-	(void)device;
-	snprintf(name, length, "NVIDIA H20");
-	return NVML_SUCCESS;
-}
-
-static nvmlReturn_t give_h200(nvmlDevice_t device, char *name, unsigned int length)
-{
-	(void)device;
-	snprintf(name, length, "NVIDIA H200");
-	return NVML_SUCCESS;
-}
-
-TEST(a_model_with_fewer_matrix_units_has_no_limit_of_them)
-{
-	script.minor = 0;
-	scripted_nvml.nvmlDeviceGetName = give_h20;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID),
-		"this GPU has fewer matrix units than others of its compute capability");
-	fake_forget(context);
-	scripted_nvml.nvmlDeviceGetName = give_h200;
-	measure();
-	ck_assert_double_gt(fake_number(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), 0);
-}
-
-TEST(a_gpu_of_which_others_have_a_part_has_no_limits)
-{
-	script.minor = 0;
-	script.mig = true;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID),
-		"MIG mode is enabled: an instance has a part of the memory");
-	fake_forget(context);
-	script.mig = false;
-	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
-	measure();
-	static const char *const why = "the GPU is a vGPU, and other machines may use the same GPU";
-	ck_assert_str_eq(fake_reason(context, "gpu.memory_limit_gbps", BUS_ID), why);
-	ck_assert_str_eq(fake_reason(context, "gpu.matmul_bf16_limit_tflops", BUS_ID), why);
-}
-
-TEST(modes_and_texts_are_what_nvml_says)
-{
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.name", BUS_ID), "a text");
-	ck_assert_str_eq(fake_string(context, "gpu.compute_capability", BUS_ID), "9.1");
-	ck_assert(fake_boolean(context, "gpu.ecc", BUS_ID));
-	ck_assert(!fake_boolean(context, "gpu.mig", BUS_ID));
-	ck_assert(fake_boolean(context, "gpu.remap_pending", BUS_ID));
-	ck_assert(!fake_boolean(context, "gpu.remap_failed", BUS_ID));
-	fake_forget(context);
-	script.mig = true;
-	measure();
-	ck_assert(fake_boolean(context, "gpu.mig", BUS_ID));
+	play(&rows[_i]);
 }
 
 TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 {
-	script.result = script.link_result = script.count_result = NVML_ERROR_NOT_SUPPORTED;
-	measure();
+	play(&(struct fake_row){ "nothing", "result=3 | link_result=3 | count_result=3", "" });
 	size_t nulls = 0;
 	for (size_t i = 0; i < context->samples.count; i++) {
 		const struct muster_sample *sample = &context->samples.items[i];
@@ -626,183 +552,16 @@ TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 10);
 }
 
-static const struct {
-	const char *what;
-	unsigned int links, up;
-	nvmlReturn_t link_result, count_result;
-	double link_count;
-	double expected; /* -1: null */
-} links[] = {
-	{ "all up", 12, 12, NVML_SUCCESS, NVML_SUCCESS, 12, 12 },
-	{ "as many as NVML can name", 99, 99, NVML_SUCCESS, NVML_SUCCESS, 18, 18 },
-	{ "one down", 12, 11, NVML_SUCCESS, NVML_SUCCESS, 12, 11 },
-	{ "all down", 12, 0, NVML_SUCCESS, NVML_SUCCESS, 12, 0 },
-	{ "a GPU without any", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, 0, 0 },
-	{ "a GPU without any, by argument", 0, 0, NVML_SUCCESS, NVML_SUCCESS, 0, 0 },
-	{ "links that do not tell", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, 12, -1 },
-	{ "a vGPU that tells nothing", 18, 0, NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_NOT_SUPPORTED, 0, -1 },
-	{ "a lost GPU", 18, 0, NVML_ERROR_GPU_IS_LOST, NVML_SUCCESS, 12, -1 },
-};
-
-TEST_EACH(nvlinks_that_are_up_are_counted, links)
-{
-	script.links = links[_i].links;
-	script.links_up = links[_i].up;
-	script.link_result = links[_i].link_result;
-	script.count_result = links[_i].count_result;
-	script.link_count = links[_i].link_count;
-	measure();
-	if (links[_i].expected < 0)
-		ck_assert_msg(*fake_reason(context, "gpu.nvlinks", BUS_ID), "%s", links[_i].what);
-	else
-		ck_assert_msg(fake_number(context, "gpu.nvlinks", BUS_ID) == links[_i].expected, "%s", links[_i].what);
-	if (links[_i].expected == 0)
-		ck_assert_str_eq(fake_reason(context, "gpu.nvlink_gbps", BUS_ID), "no NVLink is up");
-}
-
-static const struct {
-	nvmlReturn_t common_result;
-	unsigned int common_mbps, link_mbps;
-	double expected; /* 0: null */
-	const char *reason;
-} speeds[] = {
-	{ NVML_SUCCESS, 25000, 0, 25, NULL },
-	{ NVML_ERROR_NOT_SUPPORTED, 0, 26562, 26.562, NULL },
-	{ NVML_SUCCESS, 0, 26562, 26.562, NULL },
-	{ NVML_ERROR_NOT_SUPPORTED, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: result 3" },
-	{ NVML_SUCCESS, 0, 0, 0, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON is 0" },
-};
-
-TEST_EACH(the_speed_of_nvlinks_is_common_to_all_or_asked_link_by_link, speeds)
-{
-	script.speed_result = speeds[_i].common_result;
-	script.common_mbps = speeds[_i].common_mbps;
-	script.link_mbps = speeds[_i].link_mbps;
-	measure();
-	if (speeds[_i].reason)
-		ck_assert_str_eq(fake_reason(context, "gpu.nvlink_gbps", BUS_ID), speeds[_i].reason);
-	else
-		ck_assert_double_eq_tol(fake_number(context, "gpu.nvlink_gbps", BUS_ID), speeds[_i].expected, 1e-9);
-}
-
-static const struct {
-	unsigned long long mask;
-	const char *names;
-} throttles[] = {
-	{ 0, "none" },
-	{ 0x1, "idle" },
-	{ 0x4, "sw-power-cap" },
-	{ 0x5, "idle sw-power-cap" },
-	{ 0x8, "hw-slowdown" },
-	{ 0x20, "sw-thermal" },
-	{ 0x40, "hw-thermal" },
-	{ 0x80, "hw-power-brake" },
-	{ 0x113, "idle application-clocks sync-boost display-clocks" },
-	{ 0xe8, "hw-slowdown sw-thermal hw-thermal hw-power-brake" },
-	{ 0x8000000000000001, "idle 0x8000000000000000" },
-	{ 0x200, "0x200" },
-};
-
-TEST_EACH(each_reason_for_lower_clocks_has_a_name, throttles)
-{
-	script.throttle = throttles[_i].mask;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.throttle_reasons", BUS_ID), throttles[_i].names);
-}
-
-static const struct {
-	nvmlGpuVirtualizationMode_t mode;
-	const char *name;
-} modes[] = {
-	{ NVML_GPU_VIRTUALIZATION_MODE_NONE, "none" },
-	{ NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH, "passthrough" },
-	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU, "host-vgpu" },
-	{ NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA, "host-vsga" },
-	{ (nvmlGpuVirtualizationMode_t)5, "mode 5" },
-};
-
-TEST_EACH(what_is_no_vgpu_has_no_licence_and_says_why, modes)
-{
-	script.mode = modes[_i].mode;
-	script.licences.licensableFeaturesCount = 1;
-	script.licences.gridLicensableFeatures[0].featureEnabled = 1;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), modes[_i].name);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_product", BUS_ID), modes[_i].name));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "not a vGPU"));
-}
-
-TEST(a_vgpu_is_licensed_by_the_feature_that_is_enabled)
-{
-	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
-	script.licences = (nvmlGridLicensableFeatures_t){ .isGridLicenseSupported = 1,
-		.licensableFeaturesCount = 2,
-		.gridLicensableFeatures = { { .productName = "Not This", .featureState = 1 },
-			{ .productName = "NVIDIA Virtual Compute Server", .featureEnabled = 1 } } };
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), "vgpu");
-	ck_assert_str_eq(fake_string(context, "gpu.vgpu_product", BUS_ID), "NVIDIA Virtual Compute Server");
-	ck_assert(!fake_boolean(context, "gpu.vgpu_licensed", BUS_ID));
-	fake_forget(context);
-	script.licences.gridLicensableFeatures[1].featureState = 1;
-	measure();
-	ck_assert(fake_boolean(context, "gpu.vgpu_licensed", BUS_ID));
-}
-
-TEST(a_vgpu_whose_licence_nvml_does_not_tell_is_not_taken_for_unlicensed)
-{
-	script.mode = NVML_GPU_VIRTUALIZATION_MODE_VGPU;
-	script.licences.licensableFeaturesCount = 99; /* more than there is room for: none of them is enabled */
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.vgpu_licensed", BUS_ID), "none of them enabled"));
-	fake_forget(context);
-	script.licence_result = NVML_ERROR_FUNCTION_NOT_FOUND;
-	measure();
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.vgpu_product", BUS_ID), "nvmlDeviceGetGridLicensableFeatures_v4: result 13");
-	ck_assert_str_eq(fake_string(context, "gpu.virtualization", BUS_ID), "vgpu");
-}
-
-TEST_LOOP(half_a_compute_capability_is_none, 0, 3)
-{
-	static const struct {
-		CUdevice_attribute refused;
-		bool missing;
-		const char *why;
-	} cases[] = {
-		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, false, "cuDeviceGetAttribute: result 1" },
-		{ CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, false, "cuDeviceGetAttribute: result 1" },
-		{ CU_DEVICE_ATTRIBUTE_PCI_BUS_ID, true, "CUDA driver: libcuda.so.1 cannot be opened" },
-	};
-	script.no_attribute = cases[_i].refused;
-	cuda_missing = cases[_i].missing;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.compute_capability", BUS_ID), cases[_i].why);
-}
-
-TEST(numa_node_minus_one_is_unknown_and_not_a_node)
-{
-	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "-1\n");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.numa_node", BUS_ID), "numa_node is -1"));
-}
-
 TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)
 {
-	struct muster_error err;
-	nvml_missing = true;
-	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_ELIB);
-	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
-	ck_assert_double_eq(fake_number(context, "gpu.numa_node", BUS_ID), 1);
+	fake_case(context,
+		&(struct fake_row){ "no NVML", "nvml_missing=1", "error '*libnvidia-ml.so.1* | gpu.numa_node 1" });
+	ck_assert_int_eq(context->error.code, MUSTER_ELIB);
 }
 
 TEST(a_gpu_that_nvml_does_not_show_is_an_error)
 {
-	struct muster_error err;
-	context->gpu.has_nvml = false;
-	ck_assert_int_eq(muster_probe_gpu.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
+	fake_case(context, &(struct fake_row){ "not in NVML", "has_nvml=0", "error '*" BUS_ID "*" });
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)
