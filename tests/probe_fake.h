@@ -85,6 +85,7 @@ void fake_run(struct probe_fake *fake);
 /* Find what is expected, words between " | ":
  *	METRIC [LABEL=TEXT]... VALUE   the first sample with these labels ("~" is a blank): a number, true or false,
  *	                               'TEXT, -REASON when it is null, or #N for the number of such samples
+ *                                  (of all places)
  *	KNOB VALUE                     as a number, or 'TEXT
  *	steps 'TEXT   the steps, with "; " between two
  *	error 'TEXT   why the run failed; without this word it must have succeeded

@@ -27,9 +27,9 @@ static struct {
 	int query_result; /* ibv_query_port's */
 	bool without_ib0; /* it is not listed */
 	size_t opened, closed, listed, freed;
-	struct ibv_port_attr attr; /* of mlx5_ib0 */
 } script;
 
+static unsigned int speed, width, mtu; /* of mlx5_ib0 */
 static struct ibv_device devices[] = { { .name = "mlx5_an0" }, { .name = "mlx5_ib0" } };
 static struct ibv_device *list[] = { &devices[0], &devices[1], NULL };
 
@@ -93,9 +93,9 @@ int muster_verbs_query_port(
 {
 	(void)verbs;
 	ck_assert_uint_eq(port, 1);
-	*attr = script.attr;
-	if (opened->device == &devices[0])
-		attr->active_speed = 4;
+	*attr = (struct ibv_port_attr){ .active_speed = opened->device == &devices[0] ? 4 : (uint8_t)speed,
+		.active_width = (uint8_t)width,
+		.active_mtu = (enum ibv_mtu)mtu };
 	return script.query_result;
 }
 
@@ -156,17 +156,29 @@ static void add_device(const char *directory, const char *pci, const char *layer
 	ck_assert_int_eq(symlink(target, link), 0);
 }
 
+#define KNOB(field) FAKE_KNOB(#field, script.field)
+
+static const struct fake_knob knobs[] = { KNOB(missing), KNOB(list_errno), KNOB(open_errno), KNOB(query_result),
+	KNOB(without_ib0), FAKE_KNOB("speed", speed), FAKE_KNOB("width", width), FAKE_KNOB("mtu", mtu),
+	FAKE_KNOB("active_after", kernel.active_after), FAKE_KNOB("slept_ms", kernel.slept_ms), { .name = NULL } };
+
 static void setup(void)
 {
 	context = fake_new(&muster_probe_ib_link);
+	context->knobs = knobs;
 	memset(&script, 0, sizeof script);
-	script.attr = (struct ibv_port_attr){ .active_speed = 64, .active_width = 2, .active_mtu = IBV_MTU_4096 };
+	speed = 64;
+	width = 2;
+	mtu = IBV_MTU_4096;
+	kernel.active_after = -1;
+	kernel.slept_ms = 0;
 	fake_file(context, "/sys/class", NULL);
 }
 
 static void setup_ports(void)
 {
 	setup();
+	context->place = "mlx5_ib0/1";
 	add_device(IB0, "0101:00:00.0", "InfiniBand\n", "200 Gb/sec (4X HDR)\n");
 	add_device(AN0, "a1b2:00:02.0", "Ethernet\n", "40 Gb/sec (4X QDR)\n");
 }
@@ -178,521 +190,281 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void measure(void)
+#define FACT(fact)                                                                                                     \
+	{                                                                                                              \
+		"every fact of a port is read", NULL, fact " | port.rate_agrees true | port.full_member true"          \
+	}
+#define NO_RATE "port.rate_gbps -?* | "
+#define NO_VERBS_RATE "port.rate_verbs_gbps -?* | "
+#define CANNOT_AGREE "port.rate_agrees -?*"
+#define RATE(rate, speed, width, expected)                                                                             \
+	{                                                                                                              \
+		"the rate of both sides: " rate, PORT0 "/rate=" rate " | speed=" speed " | width=" width, expected     \
+	}
+#define SAME(rate, speed, width, gbps)                                                                                 \
+	RATE(rate, speed, width, "port.rate_gbps " gbps " | port.rate_verbs_gbps " gbps " | port.rate_agrees true")
+#define DIFFER(rate, speed, width, sysfs, verbs)                                                                       \
+	RATE(rate, speed, width, "port.rate_gbps " sysfs " | port.rate_verbs_gbps " verbs " | port.rate_agrees false")
+#define BAD_RATE(rate) RATE(rate, "64", "2", NO_RATE "port.rate_verbs_gbps 200 | " CANNOT_AGREE)
+/* 40 Gb/s of Ethernet, which sysfs calls QDR, are 40 Gb/s of data */
+#define LIMIT(rate, state, expected)                                                                                   \
+	{                                                                                                              \
+		"the limit is what is left after encoding: " rate, PORT0 "/rate=" rate " | " PORT0 "/state=" state,    \
+			"port.limit_gbps " expected " | port.limit_gbps port=mlx5_an0/1 link_layer=Ethernet 5"         \
+	}
+#define NO_MEANING(field, number)                                                                                      \
+	"-ibv_query_port of mlx5_ib0/1: active_" field " is " number ", which has no meaning here"
+#define KEYS(first, second, third, list, member, partitions)                                                           \
+	{                                                                                                              \
+		"keys: " list, PORT0 "/pkeys/0=" first " | " PORT0 "/pkeys/1=" second " | " PORT0 "/pkeys/2=" third,   \
+			"port.pkeys '" list " | port.full_member " member " | port.partitions '" partitions            \
+	}
+#define WAIT(profile, state, active_after, waited, found)                                                              \
+	{                                                                                                              \
+		"a port is given time to become active: " state,                                                       \
+			"profile=" profile " | " PORT0 "/state=" state " | " AN0                                       \
+			"/ports/1/state=2: INIT | active_after=" active_after,                                         \
+			"slept_ms " waited " | port.state '" found                                                     \
+			" | port.state port=mlx5_an0/1 link_layer=Ethernet 'INIT"                                      \
+	}
+/* What only libibverbs tells is null with its reason; the rest stands. */
+#define NO_VERBS(why)                                                                                                  \
+	"port.speed -*" why "* | port.width -*" why "* | port.mtu_bytes -*" why "* | port.rate_verbs_gbps -*" why      \
+	"* | port.rate_agrees -*" why "* | port.rate_gbps 200 | port.state 'ACTIVE"
+#define COUNTER(metric, name) metric " port=mlx5_ib0/1 link_layer=InfiniBand counter=" name " "
+#define INCREASE(name) COUNTER("port.counter_increase", name)
+#define NO_COUNTERS                                                                                                    \
+	"-" PORT0 "/counters/link_downed | -" PORT0 "/counters/symbol_error | -" PORT0 "/hw_counters/out_of_sequence"
+
+static const struct fake_row rows[] = {
+	FACT("port.state 'ACTIVE"),
+	FACT("port.phys_state 'LinkUp"),
+	FACT("port.speed 'HDR"),
+	FACT("port.gid 'fe80:0000:0000:0000:0015:5dff:fe33:ff00"),
+	FACT("port.guid '0015:5dff:fe33:ff00"),
+	FACT("port.firmware '20.31.1014"),
+	FACT("port.board_id 'MSF0000000012"),
+	FACT("port.hca_type 'MT4124"),
+	FACT("port.pci '0101:00:00.0"),
+	FACT("port.pkeys '0x8001 0x7fff"),
+	FACT("port.rate_gbps 200"),
+	FACT("port.rate_verbs_gbps 200"),
+	FACT("port.limit_gbps 25"),
+	FACT("port.width 4"),
+	FACT("port.mtu_bytes 4096"),
+	FACT("port.lid 420"),
+	FACT("port.numa_node 2"),
+	{ "ports are told apart by link layer and not by name", NULL,
+		"node.ib_ports 1 | node.ethernet_ports 1 | port.state port=mlx5_an0/1 link_layer=Ethernet 'ACTIVE | "
+		"port.rate_verbs_gbps port=mlx5_an0/1 link_layer=Ethernet 40" },
+
+	SAME("200 Gb/sec (4X HDR)", "64", "2", "200"),
+	SAME("400 Gb/sec (4X NDR)", "128", "2", "400"),
+	SAME("100 Gb/sec (4X EDR)", "32", "2", "100"),
+	SAME("56 Gb/sec (4X FDR)", "16", "2", "56"),
+	SAME("40 Gb/sec (4X FDR10)", "8", "2", "40"),
+	SAME("2.5 Gb/sec (1X SDR)", "1", "1", "2.5"),
+	SAME("20 Gb/sec (4X DDR)", "2", "2", "20"),
+	SAME("400 Gb/sec (8X HDR)", "64", "4", "400"),
+	SAME("300 Gb/sec (12X EDR)", "32", "8", "300"),
+	SAME("100 Gb/sec (2X HDR)", "64", "16", "100"),
+	/* up to half a per cent apart */
+	RATE("100.4 Gb/sec (4X EDR)", "32", "2",
+		"port.rate_gbps 100.4 | port.rate_verbs_gbps 100 | port.rate_agrees true"),
+	RATE("99.6 Gb/sec (4X EDR)", "32", "2",
+		"port.rate_gbps 99.6 | port.rate_verbs_gbps 100 | port.rate_agrees true"),
+	DIFFER("200 Gb/sec (4X HDR)", "32", "2", "200", "100"),
+	DIFFER("100.9 Gb/sec (4X EDR)", "32", "2", "100.9", "100"),
+	DIFFER("99.5 Gb/sec (4X EDR)", "32", "2", "99.5", "100"),
+	DIFFER("200 Gb/sec (4X HDR)", "64", "16", "200", "100"),
+	DIFFER("0 Gb/sec", "64", "2", "0", "200"),
+	DIFFER("9 Gb/sec", "64", "2", "9", "200"),
+	RATE("800 Gb/sec (4X XDR)", "128", "2", "port.rate_gbps 800 | " NO_VERBS_RATE CANNOT_AGREE),
+	RATE("200 Gb/sec (4X HDR)", "3", "2", "port.rate_gbps 200 | " NO_VERBS_RATE CANNOT_AGREE),
+	RATE("200 Gb/sec (4X HDR)", "64", "7", "port.rate_gbps 200 | " NO_VERBS_RATE CANNOT_AGREE),
+	RATE("200 Gb/sec (4X HDR)", "0", "0", "port.rate_gbps 200 | " NO_VERBS_RATE CANNOT_AGREE),
+	BAD_RATE(":0 Gb/sec"),
+	BAD_RATE("200"),
+	BAD_RATE("200 Mb/sec"),
+	BAD_RATE("Gb/sec"),
+	BAD_RATE("-200 Gb/sec"),
+	BAD_RATE("nan Gb/sec"),
+	BAD_RATE("1e999 Gb/sec"),
+	BAD_RATE("200 Gb/second"),
+	BAD_RATE(""),
+
+	LIMIT("400 Gb/sec (4X NDR)", "4: ACTIVE", "50~5e-4"),
+	LIMIT("800 Gb/sec (4X XDR)", "4: ACTIVE", "100~5e-4"),
+	LIMIT("100 Gb/sec (4X EDR)", "4: ACTIVE", "12.5~5e-4"),
+	LIMIT("56 Gb/sec (4X FDR)", "4: ACTIVE", "6.818~5e-4"),
+	LIMIT("40 Gb/sec (4X FDR10)", "4: ACTIVE", "5~5e-4"),
+	LIMIT("40 Gb/sec (4X QDR)", "4: ACTIVE", "4~5e-4"),
+	LIMIT("20 Gb/sec (4X DDR)", "4: ACTIVE", "2~5e-4"),
+	LIMIT("10 Gb/sec (4X SDR)", "4: ACTIVE", "1~5e-4"),
+	LIMIT("200 Gb/sec (4X HDR)", "1: DOWN", "-the port is DOWN"),
+	LIMIT("200", "4: ACTIVE", "-the rate in sysfs is not in Gb/sec: \"200\""),
+
+	{ "a speed without a meaning", "speed=3", "port.speed " NO_MEANING("speed", "3") },
+	{ "and the rate", "speed=3", "port.rate_verbs_gbps " NO_MEANING("speed", "3") },
+	{ "and the comparison", "speed=3", "port.rate_agrees " NO_MEANING("speed", "3") },
+	{ "two speeds at once", "speed=129", "port.speed " NO_MEANING("speed", "129") },
+	{ "a width without a meaning", "width=7", "port.width " NO_MEANING("width", "7") },
+	{ "two widths at once", "width=17", "port.rate_verbs_gbps " NO_MEANING("width", "17") },
+	{ "no MTU", "mtu=0", "port.mtu_bytes " NO_MEANING("mtu", "0") },
+	{ "an MTU without a meaning", "mtu=6", "port.mtu_bytes " NO_MEANING("mtu", "6") },
+	{ "every MTU is in bytes", "mtu=1", "port.mtu_bytes 256" },
+	{ "every MTU is in bytes", "mtu=2", "port.mtu_bytes 512" },
+	{ "every MTU is in bytes", "mtu=3", "port.mtu_bytes 1024" },
+	{ "every MTU is in bytes", "mtu=4", "port.mtu_bytes 2048" },
+	{ "every MTU is in bytes", "mtu=5", "port.mtu_bytes 4096" },
+
+	KEYS("0x8001", "0xffff", "0x0000", "0x8001 0xffff", "true", "0x0001"),
+	KEYS("0xffff", "0x8001", "0x0000", "0xffff 0x8001", "true", "0x0001"),
+	KEYS("0xffff", "0x0000", "0x0000", "0xffff", "false", "default"),
+	KEYS("0xffff", "0x0001", "0x0000", "0xffff 0x0001", "false", "0x0001"),
+	KEYS("0x7fff", "0x0000", "0x0000", "0x7fff", "false", "default"),
+	KEYS("0x0000", "0x0000", "0x0000", "none", "false", "none"),
+	KEYS("0x0000", "0x0000", "0x8abc", "0x8abc", "true", "0x0abc"),
+	KEYS("0x8012", "0x0012", "0x8002", "0x8012 0x0012 0x8002", "true", "0x0002 0x0012"),
+	{ "keys that cannot be read are null with the file", PORT0 "/pkeys/1=key",
+		"port.pkeys -*" PORT0 "/pkeys/1* | port.full_member -*" PORT0 "/pkeys/1* | port.partitions -*" PORT0
+		"/pkeys/1*" },
+
+	WAIT("0", "2: INIT", "-1", "500", "INIT"),
+	WAIT("1", "2: INIT", "-1", "2000", "INIT"),
+	WAIT("2", "3: ARMED", "-1", "2000", "ARMED"),
+	WAIT("1", "2: INIT", "2", "200", "ACTIVE"),
+	WAIT("1", "3: ARMED", "3", "300", "ACTIVE"),
+	WAIT("1", "1: DOWN", "-1", "0", "DOWN"),
+	WAIT("1", "4: ACTIVE", "-1", "0", "ACTIVE"),
+	{ "a port that is down is told with its physical state",
+		PORT0 "/state=1: DOWN | " PORT0 "/phys_state=2: Polling",
+		"port.state 'DOWN | port.phys_state 'Polling" },
+
+	{ "a device that cannot be opened is null with errno", "open_errno=13",
+		NO_VERBS("ibv_open_device of mlx5_ib0: Permission denied") },
+	{ "a query that fails leaves no half answer", "query_result=5",
+		NO_VERBS("ibv_query_port of mlx5_ib0/1: Input/output error") },
+	{ "a device that libibverbs does not list is named", "without_ib0=1",
+		NO_VERBS("libibverbs does not list mlx5_ib0") " | port.width port=mlx5_an0/1 link_layer=Ethernet 4" },
+	{ "a list that fails is null with errno", "list_errno=1",
+		NO_VERBS("ibv_get_device_list: Operation not permitted") },
+	{ "without the library sysfs still speaks and the error names it", "missing=1",
+		"error '*libibverbs.so.1* | node.ib_ports 1 | " NO_VERBS("libibverbs.so.1 cannot be opened") },
+	{ "an unreadable fact is null and names the file",
+		"-" IB0 "/fw_ver | " IB0 "/board_id= | " PORT0 "/lid=zero | "
+		"/sys/devices/0101:00:00.0/numa_node=-1",
+		"port.firmware -*fw_ver: No such file* | port.board_id -*board_id is empty* | "
+		"port.lid -*not a whole number* | port.numa_node -*numa_node is -1*" },
+	{ "the NUMA node goes with the PCI address", NULL,
+		"port.numa_node port=mlx5_ib0/1 link_layer=InfiniBand pci=0101:00:00.0 2" },
+	{ "a device that is on no PCI bus has a place all the same", "-" IB0 "/device | " IB0 "/device/numa_node=1",
+		"port.pci -*not the link to a PCI device* | "
+		"port.numa_node port=mlx5_ib0/1 link_layer=InfiniBand pci=unknown 1" },
+	{ "ports are numbers",
+		IB0 "/ports/0/link_layer=InfiniBand | " IB0 "/ports/256/link_layer=InfiniBand | " IB0
+		    "/ports/x/link_layer=InfiniBand | " IB0 "/ports/1x/link_layer=InfiniBand",
+		"node.ib_ports 1 | node.ethernet_ports 1 | port.state #2" },
+	{ "the link layer of a port may be unknown", "-" AN0 "/ports/1/link_layer",
+		"node.ib_ports 1 | node.ethernet_ports 0 | port.state port=mlx5_an0/1 link_layer=unknown 'ACTIVE | "
+		"port.state #2" },
+
+	{ "counters since the port came up", NULL,
+		COUNTER("port.counter", "link_downed") "3 | " COUNTER(
+			"port.counter", "out_of_sequence") "7 | port.counter #6" },
+	{ "the increase of a counter is what came since the start",
+		"run | " PORT0 "/counters/link_downed=5 | " PORT0 "/hw_counters/out_of_sequence=1 | " PORT0
+		"/counters/port_rcv_errors=9 | finish",
+		INCREASE("link_downed") "2 | " INCREASE("symbol_error") "0 | " INCREASE(
+			"out_of_sequence") "-*from 7 to 1* | " INCREASE("port_rcv_errors") "-*at the start* | "
+											   "port.counter_increase "
+											   "port=mlx5_an0/1 "
+											   "link_layer=Ethernet "
+											   "counter=link_downed 0" },
+	{ "a counter that starts at zero may increase", "run | " PORT0 "/counters/symbol_error=4 | finish",
+		INCREASE("symbol_error") "4" },
+	{ "a port without counters says so once", NO_COUNTERS " | run | finish",
+		COUNTER("port.counter", "none") "-?* | " INCREASE("none") "-?*" },
+	{ "a counter that cannot be read is null with the file", PORT0 "/counters/link_downed=many | run | finish",
+		COUNTER("port.counter", "link_downed") "-*/counters/link_downed* | " INCREASE(
+			"link_downed") "-*/counters/link_downed* | " INCREASE("out_of_sequence") "0" },
+	{ "steps name their device or port", NULL,
+		"steps 'sysfs: list the RDMA devices; sysfs: read the ports; open libibverbs; ibv_get_device_list; "
+		"ibv_open_device of mlx5_an0; ibv_query_port of mlx5_an0/1; ibv_open_device of mlx5_ib0; "
+		"ibv_query_port of mlx5_ib0/1" },
+	{ "the step of the end", "run | forget | finish", "steps 'sysfs: read the error counters again" },
+	{ "a port that is waited for is one step", PORT0 "/state=2: INIT",
+		"steps 'sysfs: list the RDMA devices; wait for the subnet manager to activate mlx5_ib0/1; "
+		"sysfs: read the ports; open libibverbs; ibv_get_device_list; "
+		"ibv_open_device of mlx5_an0; ibv_query_port of mlx5_an0/1; ibv_open_device of mlx5_ib0; "
+		"ibv_query_port of mlx5_ib0/1" },
+};
+
+TEST_EACH(ports_are_read_from_sysfs_and_libibverbs, rows)
 {
 	static const char *const later[] = { "port.counter_increase", NULL };
-	struct muster_error err;
-	ck_assert_msg(muster_probe_ib_link.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, later);
-}
-
-static const struct {
-	const char *metric, *text;
-	double number;
-} facts[] = {
-	{ "port.state", "ACTIVE", 0 },
-	{ "port.phys_state", "LinkUp", 0 },
-	{ "port.speed", "HDR", 0 },
-	{ "port.gid", "fe80:0000:0000:0000:0015:5dff:fe33:ff00", 0 },
-	{ "port.guid", "0015:5dff:fe33:ff00", 0 },
-	{ "port.firmware", "20.31.1014", 0 },
-	{ "port.board_id", "MSF0000000012", 0 },
-	{ "port.hca_type", "MT4124", 0 },
-	{ "port.pci", "0101:00:00.0", 0 },
-	{ "port.pkeys", "0x8001 0x7fff", 0 },
-	{ "port.rate_gbps", NULL, 200 },
-	{ "port.rate_verbs_gbps", NULL, 200 },
-	{ "port.limit_gbps", NULL, 25 },
-	{ "port.width", NULL, 4 },
-	{ "port.mtu_bytes", NULL, 4096 },
-	{ "port.lid", NULL, 420 },
-	{ "port.numa_node", NULL, 2 },
-};
-
-TEST_EACH(every_fact_of_a_port_is_read, facts)
-{
-	measure();
-	if (facts[_i].text)
-		ck_assert_str_eq(fake_string(context, facts[_i].metric, "mlx5_ib0/1"), facts[_i].text);
-	else
-		ck_assert_double_eq(fake_number(context, facts[_i].metric, "mlx5_ib0/1"), facts[_i].number);
-	ck_assert(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"));
-	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1"));
-}
-
-TEST(ports_are_told_apart_by_link_layer_and_not_by_name)
-{
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 1);
-	const struct muster_sample *sample = fake_sample(context, "port.state", "mlx5_an0/1", NULL);
-	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "Ethernet");
-	ck_assert_double_eq(fake_number(context, "port.rate_verbs_gbps", "mlx5_an0/1"), 40);
-}
-
-static const struct {
-	const char *rate;
-	unsigned int speed, width;
-	double sysfs, verbs; /* -1: null */
-	int agrees;          /* -1: null */
-} rates[] = {
-	{ "200 Gb/sec (4X HDR)", 64, 2, 200, 200, 1 },
-	{ "400 Gb/sec (4X NDR)", 128, 2, 400, 400, 1 },
-	{ "100 Gb/sec (4X EDR)", 32, 2, 100, 100, 1 },
-	{ "56 Gb/sec (4X FDR)", 16, 2, 56, 56, 1 },
-	{ "40 Gb/sec (4X FDR10)", 8, 2, 40, 40, 1 },
-	{ "2.5 Gb/sec (1X SDR)", 1, 1, 2.5, 2.5, 1 },
-	{ "20 Gb/sec (4X DDR)", 2, 2, 20, 20, 1 },
-	{ "400 Gb/sec (8X HDR)", 64, 4, 400, 400, 1 },
-	{ "300 Gb/sec (12X EDR)", 32, 8, 300, 300, 1 },
-	{ "100 Gb/sec (2X HDR)", 64, 16, 100, 100, 1 },
-	{ "200 Gb/sec (4X HDR)", 32, 2, 200, 100, 0 },
-	{ "100.9 Gb/sec (4X EDR)", 32, 2, 100.9, 100, 0 }, /* more than half a per cent apart */
-	{ "100.4 Gb/sec (4X EDR)", 32, 2, 100.4, 100, 1 },
-	{ "200 Gb/sec (4X HDR)", 64, 16, 200, 100, 0 },
-	{ "800 Gb/sec (4X XDR)", 128, 2, 800, -1, -1 },
-	{ "200 Gb/sec (4X HDR)", 3, 2, 200, -1, -1 },
-	{ "200 Gb/sec (4X HDR)", 64, 7, 200, -1, -1 },
-	{ "200 Gb/sec (4X HDR)", 0, 0, 200, -1, -1 },
-	{ "0 Gb/sec", 64, 2, 0, 200, 0 },
-	{ "9 Gb/sec", 64, 2, 9, 200, 0 },
-	{ "99.5 Gb/sec (4X EDR)", 32, 2, 99.5, 100, 0 },
-	{ "99.6 Gb/sec (4X EDR)", 32, 2, 99.6, 100, 1 },
-	{ ":0 Gb/sec", 64, 2, -1, 200, -1 },
-	{ "200", 64, 2, -1, 200, -1 },
-	{ "200 Mb/sec", 64, 2, -1, 200, -1 },
-	{ "Gb/sec", 64, 2, -1, 200, -1 },
-	{ "-200 Gb/sec", 64, 2, -1, 200, -1 },
-	{ "nan Gb/sec", 64, 2, -1, 200, -1 },
-	{ "1e999 Gb/sec", 64, 2, -1, 200, -1 },
-	{ "200 Gb/second", 64, 2, -1, 200, -1 },
-	{ "", 64, 2, -1, 200, -1 },
-};
-
-static const struct {
-	const char *rate, *state;
-	double gbps;     /* of InfiniBand; 0: null */
-	const char *why; /* it is null */
-} limits[] = {
-	{ "400 Gb/sec (4X NDR)", "4: ACTIVE", 50, NULL },
-	{ "800 Gb/sec (4X XDR)", "4: ACTIVE", 100, NULL },
-	{ "100 Gb/sec (4X EDR)", "4: ACTIVE", 12.5, NULL },
-	{ "56 Gb/sec (4X FDR)", "4: ACTIVE", 6.818, NULL },
-	{ "40 Gb/sec (4X FDR10)", "4: ACTIVE", 5, NULL },
-	{ "40 Gb/sec (4X QDR)", "4: ACTIVE", 4, NULL },
-	{ "20 Gb/sec (4X DDR)", "4: ACTIVE", 2, NULL },
-	{ "10 Gb/sec (4X SDR)", "4: ACTIVE", 1, NULL },
-	{ "200 Gb/sec (4X HDR)", "1: DOWN", 0, "the port is DOWN" },
-	{ "200", "4: ACTIVE", 0, "the rate in sysfs is not in Gb/sec: \"200\"" },
-};
-
-TEST_EACH(the_limit_of_a_port_is_what_is_left_after_encoding, limits)
-{
-	fake_file(context, PORT0 "/rate", limits[_i].rate);
-	fake_file(context, PORT0 "/state", limits[_i].state);
-	measure();
-	if (limits[_i].why)
-		ck_assert_str_eq(fake_reason(context, "port.limit_gbps", "mlx5_ib0/1"), limits[_i].why);
-	else
-		ck_assert_double_eq_tol(fake_number(context, "port.limit_gbps", "mlx5_ib0/1"), limits[_i].gbps, 5e-4);
-	/* 40 Gb/s of Ethernet, which sysfs calls QDR, are 40 Gb/s of data */
-	ck_assert_double_eq(fake_number(context, "port.limit_gbps", "mlx5_an0/1"), 5);
-}
-
-static void expect_number(const char *metric, double number)
-{
-	if (number < 0)
-		ck_assert_msg(*fake_reason(context, metric, "mlx5_ib0/1"), "%s", metric);
-	else
-		ck_assert_double_eq(fake_number(context, metric, "mlx5_ib0/1"), number);
-}
-
-static const struct {
-	unsigned int speed, width, mtu;
-	const char *metric, *why;
-} codes[] = {
-	{ 3, 2, 5, "port.speed", "ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
-	{ 3, 2, 5, "port.rate_verbs_gbps",
-		"ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
-	{ 3, 2, 5, "port.rate_agrees", "ibv_query_port of mlx5_ib0/1: active_speed is 3, which has no meaning here" },
-	{ 129, 2, 5, "port.speed", "ibv_query_port of mlx5_ib0/1: active_speed is 129, which has no meaning here" },
-	{ 64, 7, 5, "port.width", "ibv_query_port of mlx5_ib0/1: active_width is 7, which has no meaning here" },
-	{ 64, 17, 5, "port.rate_verbs_gbps",
-		"ibv_query_port of mlx5_ib0/1: active_width is 17, which has no meaning here" },
-	{ 64, 2, 0, "port.mtu_bytes", "ibv_query_port of mlx5_ib0/1: active_mtu is 0, which has no meaning here" },
-	{ 64, 2, 6, "port.mtu_bytes", "ibv_query_port of mlx5_ib0/1: active_mtu is 6, which has no meaning here" },
-};
-
-TEST_EACH(a_code_without_a_meaning_is_named_as_the_reason, codes)
-{
-	script.attr.active_speed = (uint8_t)codes[_i].speed;
-	script.attr.active_width = (uint8_t)codes[_i].width;
-	script.attr.active_mtu = (enum ibv_mtu)codes[_i].mtu;
-	measure();
-	ck_assert_str_eq(fake_reason(context, codes[_i].metric, "mlx5_ib0/1"), codes[_i].why);
-}
-
-TEST_LOOP(every_mtu_is_in_bytes, 0, 5)
-{
-	static const double bytes[] = { 256, 512, 1024, 2048, 4096 };
-	script.attr.active_mtu = (enum ibv_mtu)(IBV_MTU_256 + _i);
-	measure();
-	ck_assert_double_eq(fake_number(context, "port.mtu_bytes", "mlx5_ib0/1"), bytes[_i]);
-}
-
-TEST_EACH(the_rate_comes_from_both_sides_and_is_compared, rates)
-{
-	fake_file(context, PORT0 "/rate", rates[_i].rate);
-	script.attr.active_speed = (uint8_t)rates[_i].speed;
-	script.attr.active_width = (uint8_t)rates[_i].width;
-	measure();
-	expect_number("port.rate_gbps", rates[_i].sysfs);
-	expect_number("port.rate_verbs_gbps", rates[_i].verbs);
-	if (rates[_i].agrees < 0)
-		ck_assert(*fake_reason(context, "port.rate_agrees", "mlx5_ib0/1"));
-	else
-		ck_assert_int_eq(fake_boolean(context, "port.rate_agrees", "mlx5_ib0/1"), rates[_i].agrees);
-}
-
-static const struct {
-	const char *keys[3];
-	const char *list;
-	bool full_member;
-	const char *partitions;
-} pkeys[] = {
-	{ { "0x8001", "0xffff", "0x0000" }, "0x8001 0xffff", true, "0x0001" },
-	{ { "0xffff", "0x8001", "0x0000" }, "0xffff 0x8001", true, "0x0001" },
-	{ { "0xffff", "0x0000", "0x0000" }, "0xffff", false, "default" },
-	{ { "0xffff", "0x0001", "0x0000" }, "0xffff 0x0001", false, "0x0001" },
-	{ { "0x7fff", "0x0000", "0x0000" }, "0x7fff", false, "default" },
-	{ { "0x0000", "0x0000", "0x0000" }, "none", false, "none" },
-	{ { "0x0000", "0x0000", "0x8abc" }, "0x8abc", true, "0x0abc" },
-	{ { "0x8012", "0x0012", "0x8002" }, "0x8012 0x0012 0x8002", true, "0x0002 0x0012" },
-};
-
-TEST_EACH(keys_tell_membership_and_partitions, pkeys)
-{
-	for (int i = 0; i < 3; i++) {
-		char path[256];
-		snprintf(path, sizeof path, PORT0 "/pkeys/%d", i);
-		fake_file(context, path, pkeys[_i].keys[i]);
-	}
-	measure();
-	ck_assert_str_eq(fake_string(context, "port.pkeys", "mlx5_ib0/1"), pkeys[_i].list);
-	ck_assert(fake_boolean(context, "port.full_member", "mlx5_ib0/1") == pkeys[_i].full_member);
-	ck_assert_str_eq(fake_string(context, "port.partitions", "mlx5_ib0/1"), pkeys[_i].partitions);
-}
-
-static double counter_of(const char *metric, const char *port, const char *counter)
-{
-	const struct muster_sample *sample = fake_sample(context, metric, port, counter);
-	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s is null: %s", counter, sample->reason);
-	return sample->value.number;
-}
-
-TEST(the_increase_of_a_counter_is_what_came_since_the_start)
-{
-	struct muster_error err;
-	measure();
-	ck_assert_double_eq(counter_of("port.counter", "mlx5_ib0/1", "link_downed"), 3);
-	ck_assert_double_eq(counter_of("port.counter", "mlx5_ib0/1", "out_of_sequence"), 7);
-	ck_assert_uint_eq(fake_count(context, "port.counter"), 6);
-	fake_file(context, PORT0 "/counters/link_downed", "5\n");
-	fake_file(context, PORT0 "/hw_counters/out_of_sequence", "1\n");
-	fake_file(context, PORT0 "/counters/port_rcv_errors", "9\n");
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "link_downed"), 2);
-	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "symbol_error"), 0);
-	ck_assert_ptr_nonnull(strstr(
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "out_of_sequence")->reason, "from 7 to 1"));
-	ck_assert_ptr_nonnull(
-		strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "port_rcv_errors")->reason,
-			"at the start"));
-	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_an0/1", "link_downed"), 0);
-}
-
-TEST(a_port_without_counters_says_so_once)
-{
-	struct muster_error err;
-	static const char *const files[] = { "counters/link_downed", "counters/symbol_error",
-		"hw_counters/out_of_sequence" };
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		char path[4096];
-		snprintf(path, sizeof path, "%s" PORT0 "/%s", context->root, files[i]);
-		ck_assert_int_eq(unlink(path), 0);
-	}
-	measure();
-	ck_assert_ptr_nonnull(fake_sample(context, "port.counter", "mlx5_ib0/1", "none")->reason);
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_ptr_nonnull(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "none")->reason);
+	fake_case(context, &rows[_i]);
+	if (!strstr(rows[_i].given ? rows[_i].given : "", "forget"))
+		fake_complete(context, later);
+	if (context->result < 0)
+		ck_assert_int_eq(context->error.code, MUSTER_ELIB);
 }
 
 TEST(a_replaced_worker_does_not_invent_an_increase)
 {
-	struct muster_error err = { 0 };
-	ck_assert_msg(muster_probe_ib_link.finish(&context->ctx, &err) == 0, "%s", err.text);
-	ck_assert_uint_gt(context->samples.count, 0);
+	fake_case(context,
+		&(struct fake_row){ "finish alone", "finish",
+			INCREASE("symbol_error") "-the worker that read symbol_error at the start was replaced" });
 	for (size_t i = 0; i < context->samples.count; i++) {
 		const struct muster_sample *sample = &context->samples.items[i];
 		ck_assert_str_eq(sample->metric->name, "port.counter_increase");
 		ck_assert_int_eq(sample->value.type, MUSTER_NULL);
 	}
-	const struct muster_sample *sample =
-		fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "symbol_error");
-	ck_assert_str_eq(sample->reason, "the worker that read symbol_error at the start was replaced");
-}
-
-static const struct {
-	enum muster_profile profile;
-	const char *state; /* of the InfiniBand port; the Ethernet port is in INIT */
-	int active_after;  /* pauses; -1: never */
-	double waited_ms;
-	const char *found;
-} waits[] = {
-	{ MUSTER_QUICK, "2: INIT\n", -1, 500, "INIT" },
-	{ MUSTER_STANDARD, "2: INIT\n", -1, 2000, "INIT" },
-	{ MUSTER_FULL, "3: ARMED\n", -1, 2000, "ARMED" },
-	{ MUSTER_STANDARD, "2: INIT\n", 2, 200, "ACTIVE" },
-	{ MUSTER_STANDARD, "3: ARMED\n", 3, 300, "ACTIVE" },
-	{ MUSTER_STANDARD, "1: DOWN\n", -1, 0, "DOWN" },
-	{ MUSTER_STANDARD, "4: ACTIVE\n", -1, 0, "ACTIVE" },
-};
-
-TEST_EACH(a_port_is_given_time_to_become_active_and_then_told_as_it_is, waits)
-{
-	context->ctx.env.profile = waits[_i].profile;
-	fake_file(context, PORT0 "/state", waits[_i].state);
-	fake_file(context, AN0 "/ports/1/state", "2: INIT\n");
-	kernel.active_after = waits[_i].active_after;
-	kernel.slept_ms = 0;
-	measure();
-	ck_assert_double_eq(kernel.slept_ms, waits[_i].waited_ms);
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), waits[_i].found);
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_an0/1"), "INIT");
-}
-
-TEST(a_port_that_is_down_is_told_with_its_physical_state)
-{
-	fake_file(context, PORT0 "/state", "1: DOWN\n");
-	fake_file(context, PORT0 "/phys_state", "2: Polling\n");
-	measure();
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "DOWN");
-	ck_assert_str_eq(fake_string(context, "port.phys_state", "mlx5_ib0/1"), "Polling");
-}
-
-/* What only libibverbs tells is null with its reason; the rest stands. */
-static void expect_no_verbs(const char *part)
-{
-	static const char *const of_verbs[] = { "port.speed", "port.width", "port.mtu_bytes", "port.rate_verbs_gbps",
-		"port.rate_agrees" };
-	for (size_t i = 0; i < sizeof of_verbs / sizeof *of_verbs; i++)
-		ck_assert_msg(strstr(fake_reason(context, of_verbs[i], "mlx5_ib0/1"), part) != NULL, "%s is null: %s",
-			of_verbs[i], fake_reason(context, of_verbs[i], "mlx5_ib0/1"));
-	ck_assert_double_eq(fake_number(context, "port.rate_gbps", "mlx5_ib0/1"), 200);
-	ck_assert_str_eq(fake_string(context, "port.state", "mlx5_ib0/1"), "ACTIVE");
-}
-
-TEST(a_device_that_cannot_be_opened_is_null_with_errno)
-{
-	script.open_errno = EACCES;
-	measure();
-	expect_no_verbs("ibv_open_device of mlx5_ib0: Permission denied");
-}
-
-TEST(a_query_that_fails_leaves_no_half_answer)
-{
-	script.query_result = EIO;
-	measure();
-	expect_no_verbs("ibv_query_port of mlx5_ib0/1: Input/output error");
-}
-
-TEST(a_device_that_libibverbs_does_not_list_is_named)
-{
-	script.without_ib0 = true;
-	measure();
-	expect_no_verbs("libibverbs does not list mlx5_ib0");
-	ck_assert_double_eq(fake_number(context, "port.width", "mlx5_an0/1"), 4);
-}
-
-TEST(a_list_that_fails_is_null_with_errno)
-{
-	script.list_errno = EPERM;
-	measure();
-	expect_no_verbs("ibv_get_device_list: Operation not permitted");
-}
-
-TEST(without_the_library_sysfs_still_speaks_and_the_error_names_it)
-{
-	struct muster_error err;
-	script.missing = true;
-	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_ELIB);
-	ck_assert_ptr_nonnull(strstr(err.text, "libibverbs.so.1"));
-	expect_no_verbs("libibverbs.so.1 cannot be opened");
-	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
-}
-
-TEST(an_unreadable_fact_is_null_and_names_the_file)
-{
-	char path[4096];
-	snprintf(path, sizeof path, "%s" IB0 "/fw_ver", context->root);
-	ck_assert_int_eq(unlink(path), 0);
-	fake_file(context, IB0 "/board_id", "");
-	fake_file(context, PORT0 "/lid", "zero");
-	fake_file(context, "/sys/devices/0101:00:00.0/numa_node", "-1\n");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.firmware", "mlx5_ib0/1"), "fw_ver: No such file"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.board_id", "mlx5_ib0/1"), "board_id is empty"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.lid", "mlx5_ib0/1"), "not a whole number"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.numa_node", "mlx5_ib0/1"), "numa_node is -1"));
-}
-
-TEST(the_numa_node_goes_with_the_pci_address)
-{
-	char path[4096];
-	measure();
-	ck_assert_double_eq(fake_sample(context, "port.numa_node", "mlx5_ib0/1", "0101:00:00.0")->value.number, 2);
-	/* a device that is on no PCI bus has a place all the same */
-	fake_forget(context);
-	snprintf(path, sizeof path, "%s" IB0 "/device", context->root);
-	ck_assert_int_eq(unlink(path), 0);
-	fake_file(context, IB0 "/device/numa_node", "1\n");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "port.pci", "mlx5_ib0/1"), "not the link to a PCI device"));
-	ck_assert_double_eq(fake_sample(context, "port.numa_node", "mlx5_ib0/1", "unknown")->value.number, 1);
 }
 
 static const struct test_fixture other_fixture = { .setup = setup, .teardown = teardown };
+static const struct fake_row without[] = {
+	{ "a node without RDMA has no ports", "list_errno=38 | run | finish",
+		"node.ib_ports 0 | node.ethernet_ports 0" },
+	{ "and needs no library", "list_errno=38 | missing=1 | run | finish",
+		"node.ib_ports 0 | node.ethernet_ports 0" },
+	{ "an empty folder", "list_errno=38 | missing=1 | /sys/class/infiniband/ | run | finish",
+		"node.ib_ports 0 | node.ethernet_ports 0" },
+	{ "without sysfs nothing is counted", "-/sys/class", "error '*/sys/class*" },
+	{ "a replaced worker of a node without ports misses nothing", "finish", "" },
+};
 
-TEST_WITH(a_node_without_rdma_has_no_ports_and_needs_no_library, .end = 3, .fixture = &other_fixture)
+TEST_WITH(where_there_are_no_ports_there_are_two_counts_at_most, .end = LENGTH(without), .fixture = &other_fixture)
 {
-	static const struct {
-		bool missing, directory;
-	} nodes[] = { { false, false }, { true, false }, { true, true } };
-	struct muster_error err;
-	script.missing = nodes[_i].missing;
-	script.list_errno = ENOSYS;
-	if (nodes[_i].directory)
-		fake_file(context, "/sys/class/infiniband", NULL);
-	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), 0);
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 0);
-	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 0);
-	ck_assert_uint_eq(context->samples.count, 2);
-}
-
-TEST_WITH(without_sysfs_nothing_is_counted, .end = 1, .fixture = &other_fixture)
-{
-	struct muster_error err;
-	char path[512];
-	snprintf(path, sizeof path, "%s/sys/class", context->root);
-	ck_assert_int_eq(rmdir(path), 0);
-	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "/sys/class"));
-	ck_assert_uint_eq(context->samples.count, 0);
-}
-
-TEST(each_step_names_its_device_or_port)
-{
-	struct muster_error err;
-	measure();
-	ck_assert_str_eq(context->steps,
-		"sysfs: list the RDMA devices\nsysfs: read the ports\nopen libibverbs\nibv_get_device_list\n"
-		"ibv_open_device of mlx5_an0\nibv_query_port of mlx5_an0/1\n"
-		"ibv_open_device of mlx5_ib0\nibv_query_port of mlx5_ib0/1\n");
-	fake_forget(context);
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_str_eq(context->steps, "sysfs: read the error counters again\n");
-}
-
-TEST(a_port_that_is_waited_for_is_one_step)
-{
-	fake_file(context, PORT0 "/state", "2: INIT\n");
-	measure();
-	const char *wait = "wait for the subnet manager to activate mlx5_ib0/1\n",
-		   *found = strstr(context->steps, wait);
-	ck_assert_ptr_nonnull(found);
-	ck_assert_ptr_null(strstr(found + 1, wait));
-}
-
-TEST(ports_are_numbers_and_their_layer_may_be_unknown)
-{
-	static const char *const others[] = { "0", "256", "x", "1x" };
-	char path[4096];
-	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-		snprintf(path, sizeof path, IB0 "/ports/%s/link_layer", others[i]);
-		fake_file(context, path, "InfiniBand\n");
-	}
-	snprintf(path, sizeof path, "%s" AN0 "/ports/1/link_layer", context->root);
-	ck_assert_int_eq(unlink(path), 0);
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "node.ethernet_ports", NULL), 0);
-	ck_assert_uint_eq(fake_count(context, "port.state"), 2);
-	const struct muster_sample *sample = fake_sample(context, "port.state", "mlx5_an0/1", NULL);
-	ck_assert_str_eq(muster_sample_label(sample, "link_layer")->string, "unknown");
-}
-
-TEST(pkeys_that_cannot_be_read_are_null_with_the_file)
-{
-	static const char *const both[] = { "port.pkeys", "port.full_member", "port.partitions" };
-	char path[4096];
-	fake_file(context, PORT0 "/pkeys/1", "key\n");
-	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof path, "%s" AN0 "/ports/1/pkeys/%d", context->root, i);
-		ck_assert_int_eq(unlink(path), 0);
-	}
-	measure();
-	for (size_t i = 0; i < LENGTH(both); i++) {
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_ib0/1"), PORT0 "/pkeys/1"));
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], "mlx5_an0/1"), "/pkeys has no entries"));
-	}
-}
-
-TEST(a_counter_that_cannot_be_read_is_null_with_the_file)
-{
-	struct muster_error err;
-	fake_file(context, PORT0 "/counters/link_downed", "many\n");
-	measure();
-	ck_assert_ptr_nonnull(strstr(
-		fake_sample(context, "port.counter", "mlx5_ib0/1", "link_downed")->reason, "/counters/link_downed"));
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_ptr_nonnull(strstr(fake_sample(context, "port.counter_increase", "mlx5_ib0/1", "link_downed")->reason,
-		"/counters/link_downed"));
-	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "out_of_sequence"), 0);
-}
-
-TEST(a_counter_that_starts_at_zero_may_increase)
-{
-	struct muster_error err;
-	measure();
-	fake_file(context, PORT0 "/counters/symbol_error", "4\n");
-	ck_assert_int_eq(muster_probe_ib_link.finish(&context->ctx, &err), 0);
-	ck_assert_double_eq(counter_of("port.counter_increase", "mlx5_ib0/1", "symbol_error"), 4);
-}
-
-TEST_WITH(a_replaced_worker_of_a_node_without_ports_misses_nothing, .end = 1, .fixture = &other_fixture)
-{
-	struct muster_error err = { 0 };
-	ck_assert_msg(muster_probe_ib_link.finish(&context->ctx, &err) == 0, "%s", err.text);
-	ck_assert_uint_eq(context->samples.count, 0);
+	fake_case(context, &without[_i]);
+	ck_assert_uint_eq(context->samples.count, strstr(without[_i].expected, "node.") ? 2 : 0);
 }
 
 /* A host with SR-IOV. In a machine that has only the virtual functions they are its devices. */
 TEST_LOOP(virtual_functions_of_a_device_that_is_there_are_left_out, 0, 2)
 {
 	char path[128];
-	struct muster_error err;
 	for (int i = 0; i < 60; i++) {
-		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/ports/1/link_layer", i);
-		fake_file(context, path, "InfiniBand\n");
-		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/device/physfn/infiniband/%s", i,
+		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/ports/1/link_layer=InfiniBand", i);
+		fake_given(context, path);
+		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%d/device/physfn/infiniband/%s/", i,
 			_i ? "mlx5_ib0" : "mlx5_other");
-		fake_file(context, path, NULL);
+		fake_given(context, path);
 	}
-	ck_assert_int_eq(muster_probe_ib_link.run(&context->ctx, &err), 0);
+	fake_run(context);
+	ck_assert_int_eq(context->result, 0);
 	ck_assert_double_eq(fake_number(context, "node.ib_ports", NULL), _i ? 1 : 61);
 	ck_assert_uint_eq(fake_count(context, "port.state"), _i ? 2 : 62);
+}
+
+/* The folder stays, and nothing is in it. */
+TEST(a_port_without_keys_is_told_with_the_folder)
+{
+	fake_case(context, &(struct fake_row){ "no keys",
+				   "-" AN0 "/ports/1/pkeys/0 | -" AN0 "/ports/1/pkeys/1 | -" AN0 "/ports/1/pkeys/2",
+				   "port.pkeys port=mlx5_an0/1 link_layer=Ethernet -*/pkeys has no entries* | "
+				   "port.full_member port=mlx5_an0/1 link_layer=Ethernet -*/pkeys has no entries* | "
+				   "port.partitions port=mlx5_an0/1 link_layer=Ethernet -*/pkeys has no entries*" });
 }
 
 TEST_MAIN(.setup = setup_ports, .teardown = teardown)
