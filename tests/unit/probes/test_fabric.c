@@ -23,9 +23,10 @@ static struct {
 	unsigned int
 		newest; /* version of the fabric's struct: 3, 2, or 1 when NVML has only the first function, 0: none */
 	nvmlReturn_t fabric_result, status;
-	nvmlGpuFabricState_t state;
-	unsigned int clique, mask;
-	unsigned char summary, uuid[16];
+	unsigned int state;
+	unsigned int clique, mask, summary;
+	unsigned char uuid[16];
+	bool joined; /* else the cluster is 0 */
 	nvmlReturn_t fields_result, count_result, speed_result;
 	nvmlReturn_t last_status;                   /* of asking the last link */
 	unsigned int links, links_up, mbps, slower; /* mbps: of link 1; the others have so much less */
@@ -39,10 +40,12 @@ static nvmlReturn_t give_fabric(nvmlDevice_t device, nvmlGpuFabricInfo_t *info)
 	(void)device;
 	if (script.newest == 0)
 		return NVML_ERROR_FUNCTION_NOT_FOUND;
-	memcpy(info->clusterUuid, script.uuid, sizeof info->clusterUuid);
+	memset(info->clusterUuid, 0, sizeof info->clusterUuid);
+	if (script.joined)
+		memcpy(info->clusterUuid, script.uuid, sizeof info->clusterUuid);
 	info->status = script.status;
 	info->cliqueId = script.clique;
-	info->state = script.state;
+	info->state = (nvmlGpuFabricState_t)script.state;
 	return script.fabric_result;
 }
 
@@ -55,13 +58,15 @@ static nvmlReturn_t give_fabric_version(nvmlDevice_t device, nvmlGpuFabricInfoV_
 	if (version < 2 || version > script.newest)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	ck_assert_uint_eq(info->version & 0xffffff, version == 3 ? 40 : 36);
-	memcpy(info->clusterUuid, script.uuid, sizeof info->clusterUuid);
+	memset(info->clusterUuid, 0, sizeof info->clusterUuid);
+	if (script.joined)
+		memcpy(info->clusterUuid, script.uuid, sizeof info->clusterUuid);
 	info->status = script.status;
 	info->cliqueId = script.clique;
-	info->state = script.state;
+	info->state = (nvmlGpuFabricState_t)script.state;
 	info->healthMask = script.mask;
 	if (version == 3)
-		info->healthSummary = script.summary;
+		info->healthSummary = (unsigned char)script.summary;
 	return script.fabric_result;
 }
 
@@ -111,6 +116,14 @@ static CUresult give_access(int *can, CUdevice device, CUdevice peer)
 	return script.peer_result;
 }
 
+#define KNOB(field) FAKE_KNOB(#field, script.field)
+
+static const struct fake_knob knobs[] = { KNOB(newest), KNOB(fabric_result), KNOB(status), KNOB(state), KNOB(clique),
+	KNOB(mask), KNOB(summary), KNOB(joined), KNOB(fields_result), KNOB(count_result), KNOB(speed_result),
+	KNOB(last_status), KNOB(links), KNOB(links_up), KNOB(mbps), KNOB(slower), KNOB(devices), KNOB(unreachable),
+	KNOB(count_devices_result), KNOB(peer_result), FAKE_KNOB("nvml_missing", nvml_missing),
+	FAKE_KNOB("cuda_missing", cuda_missing), { .name = NULL } };
+
 /* A GPU of a rack, all well. */
 static void setup(void)
 {
@@ -125,17 +138,13 @@ static void setup(void)
 	scripted_cuda = (struct muster_cuda){
 		.cuDeviceGetCount = give_count, .cuDeviceGet = give_device, .cuDeviceCanAccessPeer = give_access
 	};
-	nvml_missing = cuda_missing = false;
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	memset(&script, 0, sizeof script);
 	memcpy(script.uuid, uuid, sizeof uuid);
-	script.newest = 3;
-	script.state = NVML_GPU_FABRIC_STATE_COMPLETED;
-	script.clique = 32766;
-	script.mask = 0x1aa;
-	script.summary = NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY;
-	script.links = script.links_up = 10;
-	script.mbps = 44712;
-	script.devices = 4;
+	fake_given(context,
+		"newest=3 | state=3 | clique=32766 | mask=0x1aa | summary=1 | joined=1 | links=10 | links_up=10 | "
+		"mbps=44712 | devices=4");
 }
 
 static void teardown(void)
@@ -143,241 +152,112 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void measure(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_fabric.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, NULL);
-	ck_assert_str_eq(context->steps, "CUDA: peer access of GPU " BUS_ID "\nNVML: open\n"
-					 "NVML: NVLink fabric of GPU " BUS_ID "\nNVML: C2C links of GPU " BUS_ID "\n");
-}
-
-static const char *cluster_label(void)
-{
-	const struct muster_sample *sample = fake_sample(context, "gpu.fabric_clique", BUS_ID, NULL);
-	ck_assert_uint_eq(sample->label_count, 2);
-	return sample->labels[1].value.string;
-}
-
-TEST_LOOP(a_gpu_of_a_rack_tells_all_whatever_the_age_of_the_driver, 1, 4)
-{
-	script.newest = (unsigned int)_i;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_state", BUS_ID), "completed");
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "success");
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_cluster", BUS_ID), CLUSTER);
-	ck_assert_double_eq(fake_number(context, "gpu.fabric_clique", BUS_ID), 32766);
-	ck_assert_str_eq(cluster_label(), CLUSTER);
-	if (_i >= 2)
-		ck_assert_str_eq(fake_string(context, "gpu.fabric_health", BUS_ID), "healthy");
-	else
-		ck_assert_str_eq(
-			fake_reason(context, "gpu.fabric_health", BUS_ID), "nvmlDeviceGetGpuFabricInfoV: result 13");
-	ck_assert_double_eq(fake_number(context, "gpu.c2c_links", BUS_ID), 10);
-	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
-	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 3);
-	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
-}
-
-static const struct {
-	unsigned int newest;
-	nvmlReturn_t result;
-	const char *reason;
-} silences[] = {
-	{ 0, NVML_SUCCESS, "nvmlDeviceGetGpuFabricInfo: result 13" },
-	{ 1, NVML_ERROR_NOT_SUPPORTED, "nvmlDeviceGetGpuFabricInfo: result 3" },
-	{ 3, NVML_ERROR_NOT_SUPPORTED, "nvmlDeviceGetGpuFabricInfoV: result 3" },
-	{ 3, NVML_ERROR_GPU_IS_LOST, "nvmlDeviceGetGpuFabricInfoV: result 15" },
-};
-
-TEST_EACH(what_nvml_does_not_tell_of_a_fabric_is_null_with_its_reason, silences)
-{
-	static const char *const all[] = { "gpu.fabric_state", "gpu.fabric_status", "gpu.fabric_cluster",
-		"gpu.fabric_clique", "gpu.fabric_health" };
-	script.newest = silences[_i].newest;
-	script.fabric_result = silences[_i].result;
-	measure();
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		ck_assert_str_eq(fake_reason(context, all[i], BUS_ID), silences[_i].reason);
-	ck_assert_double_eq(fake_number(context, "gpu.c2c_links", BUS_ID), 10);
-}
-
-static const struct {
-	nvmlGpuFabricState_t state;
-	const char *name;
-} states[] = {
-	{ NVML_GPU_FABRIC_STATE_NOT_SUPPORTED, "not-supported" },
-	{ NVML_GPU_FABRIC_STATE_NOT_STARTED, "not-started" },
-	{ NVML_GPU_FABRIC_STATE_IN_PROGRESS, "in-progress" },
-	{ 9, "state 9" },
-};
-
-TEST_EACH(before_a_fabric_is_joined_there_is_no_status_and_the_rest_is_as_it_is, states)
-{
-	script.state = states[_i].state;
-	memset(script.uuid, 0, sizeof script.uuid);
-	script.clique = 0;
-	script.mask = script.summary = 0;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_state", BUS_ID), states[_i].name);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.fabric_status", BUS_ID), states[_i].name));
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_cluster", BUS_ID), NO_CLUSTER);
-	ck_assert_str_eq(cluster_label(), NO_CLUSTER);
-	ck_assert_double_eq(fake_number(context, "gpu.fabric_clique", BUS_ID), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.fabric_health", BUS_ID), "are 0"));
-}
-
-TEST(a_fabric_that_was_joined_in_vain_is_told_in_nvmls_words)
-{
-	script.status = NVML_ERROR_UNKNOWN;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "result 999");
-}
-
-static const struct {
-	unsigned int mask;
-	unsigned char summary;
-	const char *health;
-} healths[] = {
-	{ 0xaa, 0, "healthy" },
-	{ 0x1aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY, "healthy" },
-	{ 0x2, 0, "healthy" }, /* an older driver: only the bandwidth */
-	{ 0, NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY, "healthy" },
-	{ 0xa9, NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY, "degraded-bandwidth" },
-	{ 0xa6, 0, "route-recovery" },
-	{ 0x9a, 0, "route-unhealthy" },
-	{ 0x6a, 0, "access-timeout-recovery" },
-	{ 0x55, 0, "degraded-bandwidth route-recovery route-unhealthy access-timeout-recovery" },
-	{ 0x2aa, 0, "incorrect-configuration:incorrect-sysguid" },
-	{ 0x4a9, 0, "degraded-bandwidth incorrect-configuration:no-partition" },
-	{ 0x5aa, 0, "incorrect-configuration:insufficient-nvlinks" },
-	{ 0x8aa, 0, "incorrect-configuration:gpu-state-invalid" },
-	{ 0xfaa, 0, "incorrect-configuration:unknown" },
-	{ 0x3aa, 0, "incorrect-configuration:incorrect-chassis-sn" },
-	{ 0x6aa, 0, "incorrect-configuration:incompatible-gpu-firmware" },
-	{ 0x7aa, 0, "incorrect-configuration:invalid-location" },
-	{ 0x9aa, 0, "incorrect-configuration:unknown" },
-	{ 0x51aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY, "healthy" }, /* fields of newer drivers where 1 is good */
-	{ 0x91aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY, "unhealthy" },
-	{ 0x1aa, NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY, "limited-capacity" },
-};
-
-TEST_EACH(health_is_what_the_fields_of_the_mask_say, healths)
-{
-	script.mask = healths[_i].mask;
-	script.summary = healths[_i].summary;
-	measure();
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_health", BUS_ID), healths[_i].health);
-}
-
-static const struct {
-	const char *what;
-	nvmlReturn_t fields_result, count_result, speed_result;
-	unsigned int links, up, mbps;
-	double expected; /* links; -1: null */
-	const char *no_speed;
-} c2cs[] = {
-	{ "one down", NVML_SUCCESS, NVML_SUCCESS, NVML_SUCCESS, 10, 9, 44712, 9, NULL },
-	{ "all down", NVML_SUCCESS, NVML_SUCCESS, NVML_SUCCESS, 10, 0, 44712, 0, "no C2C link is up" },
-	{ "none there", NVML_SUCCESS, NVML_SUCCESS, NVML_SUCCESS, 0, 0, 0, 0, "no C2C link is up" },
-	{ "none on such a GPU", NVML_SUCCESS, NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, 7, 7, 0, 0, "no C2C link is up" },
-	{ "a driver that has not heard of them", NVML_SUCCESS, NVML_ERROR_INVALID_ARGUMENT, NVML_SUCCESS, 0, 0, 0, -1,
-		"NVML_FI_DEV_C2C_LINK_COUNT: result 2" },
-	{ "no field at all", NVML_ERROR_NOT_SUPPORTED, NVML_SUCCESS, NVML_SUCCESS, 10, 10, 0, -1,
-		"nvmlDeviceGetFieldValues: result 3" },
-	{ "no speed", NVML_SUCCESS, NVML_SUCCESS, NVML_ERROR_NOT_SUPPORTED, 2, 2, 44712, 2,
-		"NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed" },
-	{ "no speed in it", NVML_SUCCESS, NVML_SUCCESS, NVML_SUCCESS, 2, 2, 0, 2,
-		"NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed" },
-};
-
-TEST_EACH(c2c_links_that_are_up_are_counted, c2cs)
-{
-	script.fields_result = c2cs[_i].fields_result;
-	script.count_result = c2cs[_i].count_result;
-	script.speed_result = c2cs[_i].speed_result;
-	script.links = c2cs[_i].links;
-	script.links_up = c2cs[_i].up;
-	script.mbps = c2cs[_i].mbps;
-	measure();
-	if (c2cs[_i].expected < 0)
-		ck_assert_str_eq(fake_reason(context, "gpu.c2c_links", BUS_ID), c2cs[_i].no_speed);
-	else
-		ck_assert_msg(fake_number(context, "gpu.c2c_links", BUS_ID) == c2cs[_i].expected, "%s", c2cs[_i].what);
-	const struct muster_sample *limit = fake_sample(context, "gpu.c2c_limit_gbps", BUS_ID, NULL);
-	if (c2cs[_i].no_speed) {
-		ck_assert_str_eq(fake_reason(context, "gpu.c2c_gbps", BUS_ID), c2cs[_i].no_speed);
-		ck_assert_str_eq(limit->reason, c2cs[_i].no_speed);
-		return;
+#define IN_CLUSTER(cluster) "gpu.fabric_clique gpu=" BUS_ID " cluster=" cluster " "
+#define WELL(health)                                                                                                   \
+	"gpu.fabric_state 'completed | gpu.fabric_status 'success | gpu.fabric_cluster '" CLUSTER                      \
+	" | " IN_CLUSTER(CLUSTER) "32766 | gpu.fabric_health " health                                                  \
+				  " | gpu.c2c_links 10 | gpu.c2c_gbps 44.712~1e-9 | gpu.peers 3 | gpu.p2p_peers 3"
+#define SILENT(newest, result, why)                                                                                    \
+	{                                                                                                              \
+		"what NVML does not tell of a fabric", "newest=" newest " | fabric_result=" result,                    \
+			"gpu.fabric_state -" why " | gpu.fabric_status -" why " | gpu.fabric_cluster -" why            \
+			" | gpu.fabric_clique -" why " | gpu.fabric_health -" why " | gpu.c2c_links 10"                \
 	}
-	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
-	ck_assert_double_eq_tol(limit->value.number, 44.712 * c2cs[_i].expected, 1e-9);
-	ck_assert_str_eq(muster_sample_label(limit, "link")->string, "C2C (9 x 44.7)");
+#define STATE(state, name)                                                                                             \
+	{                                                                                                              \
+		"before a fabric is joined there is no status",                                                        \
+			"state=" state " | joined=0 | clique=0 | mask=0 | summary=0",                                  \
+			"gpu.fabric_state '" name " | gpu.fabric_status -*" name "* | gpu.fabric_cluster '" NO_CLUSTER \
+			" | " IN_CLUSTER(NO_CLUSTER) "0 | gpu.fabric_health -*are 0*"                                  \
+	}
+#define HEALTH(mask, summary, health)                                                                                  \
+	{                                                                                                              \
+		"health is what the fields of the mask say", "mask=" mask " | summary=" summary,                       \
+			"gpu.fabric_health '" health                                                                   \
+	}
+#define SPEED(links, why) "gpu.c2c_links " links " | gpu.c2c_gbps -" why " | gpu.c2c_limit_gbps -" why
+#define NONE_UP SPEED("0", "no C2C link is up")
+#define NO_SPEED SPEED("2", "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed")
+#define LINK_9 "-C2C link 9: NVML_FI_DEV_C2C_LINK_GET_STATUS: result 15"
+
+static const struct fake_row rows[] = {
+	{ "a GPU of a rack, an old driver", "newest=1", WELL("-nvmlDeviceGetGpuFabricInfoV: result 13") },
+	{ "a GPU of a rack, a newer driver", "newest=2", WELL("'healthy") },
+	{ "a GPU of a rack, the newest driver", "newest=3", WELL("'healthy") },
+	SILENT("0", "0", "nvmlDeviceGetGpuFabricInfo: result 13"),
+	SILENT("1", "3", "nvmlDeviceGetGpuFabricInfo: result 3"),
+	SILENT("3", "3", "nvmlDeviceGetGpuFabricInfoV: result 3"),
+	SILENT("3", "15", "nvmlDeviceGetGpuFabricInfoV: result 15"),
+	STATE("0", "not-supported"),
+	STATE("1", "not-started"),
+	STATE("2", "in-progress"),
+	STATE("9", "state 9"),
+	{ "a fabric that was joined in vain is told in NVML's words", "status=999", "gpu.fabric_status 'result 999" },
+
+	/* summary: 1 healthy, 2 unhealthy, 3 limited capacity */
+	HEALTH("0xaa", "0", "healthy"),
+	HEALTH("0x1aa", "1", "healthy"),
+	HEALTH("0x2", "0", "healthy"), /* an older driver: only the bandwidth */
+	HEALTH("0", "1", "healthy"),
+	HEALTH("0xa9", "3", "degraded-bandwidth"),
+	HEALTH("0xa6", "0", "route-recovery"),
+	HEALTH("0x9a", "0", "route-unhealthy"),
+	HEALTH("0x6a", "0", "access-timeout-recovery"),
+	HEALTH("0x55", "0", "degraded-bandwidth route-recovery route-unhealthy access-timeout-recovery"),
+	HEALTH("0x2aa", "0", "incorrect-configuration:incorrect-sysguid"),
+	HEALTH("0x4a9", "0", "degraded-bandwidth incorrect-configuration:no-partition"),
+	HEALTH("0x5aa", "0", "incorrect-configuration:insufficient-nvlinks"),
+	HEALTH("0x8aa", "0", "incorrect-configuration:gpu-state-invalid"),
+	HEALTH("0xfaa", "0", "incorrect-configuration:unknown"),
+	HEALTH("0x3aa", "0", "incorrect-configuration:incorrect-chassis-sn"),
+	HEALTH("0x6aa", "0", "incorrect-configuration:incompatible-gpu-firmware"),
+	HEALTH("0x7aa", "0", "incorrect-configuration:invalid-location"),
+	HEALTH("0x9aa", "0", "incorrect-configuration:unknown"),
+	HEALTH("0x51aa", "1", "healthy"), /* fields of newer drivers where 1 is good */
+	HEALTH("0x91aa", "2", "unhealthy"),
+	HEALTH("0x1aa", "3", "limited-capacity"),
+
+	{ "one C2C link down", "links_up=9",
+		"gpu.c2c_links 9 | gpu.c2c_gbps 44.712~1e-9 | "
+		"gpu.c2c_limit_gbps gpu=" BUS_ID " link=C2C~(9~x~44.7) 402.408~1e-9" },
+	{ "all C2C links down", "links_up=0", NONE_UP },
+	{ "no C2C links there", "links=0 | links_up=0 | mbps=0", NONE_UP },
+	{ "no C2C links on such a GPU", "count_result=3 | links=7 | links_up=7 | mbps=0", NONE_UP },
+	{ "a driver that has not heard of C2C links", "count_result=2 | links=0 | links_up=0 | mbps=0",
+		SPEED("-NVML_FI_DEV_C2C_LINK_COUNT: result 2", "NVML_FI_DEV_C2C_LINK_COUNT: result 2") },
+	{ "no field at all", "fields_result=3 | mbps=0",
+		SPEED("-nvmlDeviceGetFieldValues: result 3", "nvmlDeviceGetFieldValues: result 3") },
+	{ "no speed of C2C links", "speed_result=3 | links=2 | links_up=2", NO_SPEED },
+	{ "a speed of 0", "links=2 | links_up=2 | mbps=0", NO_SPEED },
+	{ "the speed of C2C is that of the fastest link", "slower=10000", "gpu.c2c_gbps 44.712~1e-9" },
+	{ "a C2C link that cannot be asked is not taken for one that is down", "last_status=15",
+		"gpu.c2c_links " LINK_9 " | gpu.c2c_gbps " LINK_9 },
+
+	{ "without CUDA the peers are unknown and the fabric is told", "cuda_missing=1",
+		"gpu.peers -*libcuda.so.1* | gpu.p2p_peers -*libcuda.so.1* | gpu.fabric_status 'success" },
+	{ "a rank that sees only its own GPU cannot tell of peer access", "devices=1",
+		"gpu.peers 0 | gpu.p2p_peers -CUDA shows only this rank's own GPU" },
+	{ "peers that cannot be reached do not count", "unreachable=4", "gpu.peers 3 | gpu.p2p_peers 2" },
+	{ "a peer that cannot be asked", "peer_result=999",
+		"gpu.p2p_peers -CUDA device 1: cuDeviceCanAccessPeer: result 999" },
+	{ "peers that cannot be counted", "count_devices_result=3", "gpu.peers -cuDeviceGetCount: result 3" },
+};
+
+TEST_EACH(what_connects_a_gpu_is_told, rows)
+{
+	fake_case(context, &rows[_i]);
+	fake_complete(context, NULL);
+	fake_expect(context,
+		"steps 'CUDA: peer access of GPU " BUS_ID "; NVML: open; NVML: NVLink fabric of GPU " BUS_ID
+		"; NVML: C2C links of GPU " BUS_ID,
+		rows[_i].name);
 }
 
-TEST(the_speed_of_c2c_is_that_of_the_fastest_link)
+TEST_LOOP(without_nvml_the_peers_are_told_all_the_same, 0, 2)
 {
-	script.slower = 10000;
-	measure();
-	ck_assert_double_eq_tol(fake_number(context, "gpu.c2c_gbps", BUS_ID), 44.712, 1e-9);
-}
-
-TEST(a_c2c_link_that_cannot_be_asked_is_not_taken_for_one_that_is_down)
-{
-	static const char *const both[] = { "gpu.c2c_links", "gpu.c2c_gbps" };
-	script.last_status = NVML_ERROR_GPU_IS_LOST;
-	measure();
-	for (size_t i = 0; i < 2; i++)
-		ck_assert_str_eq(fake_reason(context, both[i], BUS_ID),
-			"C2C link 9: NVML_FI_DEV_C2C_LINK_GET_STATUS: result 15");
-}
-
-TEST(without_cuda_the_peers_are_unknown_and_the_fabric_is_told)
-{
-	static const char *const both[] = { "gpu.peers", "gpu.p2p_peers" };
-	cuda_missing = true;
-	measure();
-	for (size_t i = 0; i < 2; i++)
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, both[i], BUS_ID), "libcuda.so.1"));
-	ck_assert_str_eq(fake_string(context, "gpu.fabric_status", BUS_ID), "success");
-}
-
-TEST(a_rank_that_sees_only_its_own_gpu_cannot_tell_of_peer_access)
-{
-	script.devices = 1;
-	measure();
-	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 0);
-	ck_assert_str_eq(fake_reason(context, "gpu.p2p_peers", BUS_ID), "CUDA shows only this rank's own GPU");
-}
-
-TEST(peers_that_cannot_be_reached_do_not_count)
-{
-	script.unreachable = 1u << 2;
-	measure();
-	ck_assert_double_eq(fake_number(context, "gpu.peers", BUS_ID), 3);
-	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 2);
-	fake_forget(context);
-	script.peer_result = CUDA_ERROR_UNKNOWN;
-	measure();
-	ck_assert_str_eq(
-		fake_reason(context, "gpu.p2p_peers", BUS_ID), "CUDA device 1: cuDeviceCanAccessPeer: result 999");
-	fake_forget(context);
-	script.count_devices_result = CUDA_ERROR_NOT_INITIALIZED;
-	measure();
-	ck_assert_str_eq(fake_reason(context, "gpu.peers", BUS_ID), "cuDeviceGetCount: result 3");
-}
-
-TEST(without_nvml_the_peers_are_told_all_the_same)
-{
-	struct muster_error err;
-	nvml_missing = true;
-	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_ELIB);
-	ck_assert_double_eq(fake_number(context, "gpu.p2p_peers", BUS_ID), 3);
-	fake_forget(context);
-	nvml_missing = context->gpu.has_nvml = false;
-	ck_assert_int_eq(muster_probe_fabric.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, BUS_ID));
+	fake_case(context, &(struct fake_row){ "no NVML", _i ? "has_nvml=0" : "nvml_missing=1",
+				   _i ? "error '*" BUS_ID "*" : "error '?* | gpu.p2p_peers 3" });
+	ck_assert(_i == 1 || context->error.code == MUSTER_ELIB);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)

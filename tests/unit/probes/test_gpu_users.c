@@ -97,6 +97,19 @@ static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevic
 	return CUDA_SUCCESS;
 }
 
+#define KNOB(field) FAKE_KNOB(#field, script.field)
+
+static const struct fake_knob knobs[] = { KNOB(compute_result), KNOB(memory_result), KNOB(busy_result),
+	KNOB(compute_count), KNOB(used_mib), KNOB(freed_mib), KNOB(percent), KNOB(coherent), KNOB(memory_readings),
+	KNOB(busy_readings), { .name = NULL } };
+
+static nvmlReturn_t no_instances(nvmlDevice_t of, unsigned int *count)
+{
+	(void)of;
+	*count = 0;
+	return NVML_SUCCESS;
+}
+
 static void setup(void)
 {
 	scripted_nvml = (struct muster_nvml){
@@ -106,17 +119,18 @@ static void setup(void)
 		.nvmlDeviceGetMemoryInfo_v2 = give_memory,
 		.nvmlDeviceGetMemoryInfo = give_older_memory,
 		.nvmlDeviceGetUtilizationRates = give_rates,
+		.nvmlDeviceGetMaxMigDeviceCount = no_instances,
 	};
 	scripted_cuda = (struct muster_cuda){ .cuDeviceGetAttribute = give_attribute };
 	context = fake_new(&muster_probe_gpu_users);
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	fake_gpu(context, BUS_ID, "GPU-1");
 	context->gpu.has_nvml = true;
 	context->gpu.nvml_device = (nvmlDevice_t)(void *)&device;
-	fake_file(context, "/proc/1/comm", "systemd\n");
 	memset(&script, 0, sizeof script);
-	unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-	unsetenv("CUDA_MPS_PIPE_DIRECTORY");
-	unsetenv("SLURM_SHARDS_ON_NODE");
+	fake_given(context, "/proc/1/comm=systemd | /tmp/mps/control= | -CUDA_MPS_ACTIVE_THREAD_PERCENTAGE | "
+			    "-CUDA_MPS_PIPE_DIRECTORY | -SLURM_SHARDS_ON_NODE");
 }
 
 static void teardown(void)
@@ -124,222 +138,114 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void add(unsigned int pid, unsigned long long mib)
+/* "PID:MIB ..."; a PID of 0 is this process, and a MIB of "?" is not known. */
+static void add(const char *processes)
 {
-	script.compute[script.compute_count++] =
-		(nvmlProcessInfo_v2_t){ .pid = pid, .usedGpuMemory = mib == UNKNOWN ? UNKNOWN : mib * MIB };
-}
-
-static void begin_and_run(void)
-{
-	struct muster_error err;
-	muster_probe_gpu_users.begin(&context->ctx);
-	ck_assert_msg(muster_probe_gpu_users.run(&context->ctx, &err) == 0, "%s", err.text);
-}
-
-static void finish(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_gpu_users.finish(&context->ctx, &err) == 0, "%s", err.text);
-}
-
-/* The sample of the GPU at the time. */
-static const struct muster_sample *at(const char *metric, const char *when)
-{
-	for (size_t i = 0; i < context->samples.count; i++) {
-		const struct muster_sample *sample = &context->samples.items[i];
-		if (strcmp(sample->metric->name, metric) == 0 && strcmp(sample->labels[1].value.string, when) == 0)
-			return sample;
+	while (processes && *processes) {
+		char *end;
+		unsigned int pid = (unsigned int)strtoul(processes, &end, 10);
+		unsigned long long memory = end[1] == '?' ? UNKNOWN : strtoull(end + 1, &end, 10) * MIB;
+		script.compute[script.compute_count++] = (nvmlProcessInfo_v2_t){ .pid = pid, .usedGpuMemory = memory };
+		processes = strchr(end, ' ');
+		processes += processes ? 1 : 0;
 	}
-	ck_abort_msg("no %s at the %s", metric, when);
 }
 
-static double strangers(const char *when)
-{
-	const struct muster_sample *sample = at("gpu.foreign_processes", when);
-	ck_assert_int_eq(sample->value.type, MUSTER_NUMBER);
-	return sample->value.number;
-}
+#define STRANGERS(when, number) "gpu.foreign_processes gpu=" BUS_ID " when=" when " " number " | "
+#define NAMES(when, names) "gpu.foreign_process gpu=" BUS_ID " when=" when " " names
+#define NO_LIST "-*nvmlDeviceGetComputeRunningProcesses_v2*"
+/* Where the GPU is shared on purpose, nobody is a stranger; who is there is told all the same. */
+#define SHARED(how) "rank.gpu_sharing '" how " | " STRANGERS("start", "-?*") "gpu.foreign_memory_mib -*" how "*"
+#define EXCLUSIVE "rank.gpu_sharing 'exclusive | " STRANGERS("start", ">=0")
+#define OF_SYSTEM "gpu.foreign_memory_mib -*the system's*"
+#define MODE(mode) "/proc/driver/nvidia/params=CoherentGPUMemoryMode: \"" mode "\" | "
+#define TWENTY                                                                                                         \
+	"100:10 101:10 102:10 103:10 104:10 105:10 106:10 107:10 108:10 109:10 110:10 111:10 112:10 113:10 114:10 "    \
+	"115:10 116:10 117:10 118:10 119:10"
 
-/* The names at the time, or why there are none. */
-static const char *names(const char *when)
-{
-	const struct muster_sample *sample = at("gpu.foreign_process", when);
-	return sample->value.type == MUSTER_STRING ? sample->value.string : sample->reason;
-}
+static const struct {
+	const char *name, *given, *start, *end; /* end: processes that come before it; NULL: there is no end */
+	const char *expected;
+} rows[] = {
+	/* without waiting: one reading */
+	{ "a GPU without other programs has none", NULL, NULL, "0:518",
+		STRANGERS("start", "0") STRANGERS("end", "0") NAMES("start", "'none | ")
+			NAMES("end", "'none | ") "rank.gpu_sharing 'exclusive | gpu.memory_used_mib 0 | "
+						 "gpu.utilisation_before 0 | memory_readings 1" },
+	{ "a stranger is named with user and memory", "/proc/1253/comm=python3 | used_mib=21072", "1253:21064", NULL,
+		STRANGERS("start", "1") NAMES("start",
+			"'1253 python3 (USER) 21064 MiB | ") "gpu.memory_used_mib 21072 | gpu.foreign_memory_mib 8" },
+	/* of another PID namespace, or hidden by hidepid */
+	{ "a program that cannot be named is a stranger too", "used_mib=30000", "1253:?", NULL,
+		NAMES("start", "'1253 ? memory not known | ") "gpu.foreign_memory_mib 0" },
+	{ "a name is one printable word", "/proc/7/comm=Web \x1b[1m\xc3\xa9", "7:1", NULL,
+		NAMES("start", "'*7 Web__[1m__ *") },
+	{ "of many strangers the first 16 are named", NULL, TWENTY, NULL,
+		STRANGERS("start", "20") NAMES("start", "'100 ? *115 ? 10 MiB; and 4 more") },
+	{ "a stranger that comes later is found at the end", "/proc/5/comm=early | /proc/9/comm=late", "5:100",
+		"0:518 9:1", STRANGERS("start", "1") STRANGERS("end", "1") NAMES("end", "'9 late (USER) 1 MiB") },
+	{ "programs of the same file are no strangers", "/proc/31/exe->/proc/self/exe | /proc/32/exe=another file",
+		"31:500 32:500", NULL, STRANGERS("start", "1") NAMES("start", "'*32 ?*") },
+	/* without an entry in /proc, which shows all processes */
+	{ "a process that has ended does not count at the end", NULL, NULL, "0:518 33:500",
+		STRANGERS("end", "0") "rank.gpu_sharing 'exclusive" },
+	{ "a process that /proc hides counts at the end", "-/proc/1/comm | -/proc/1", NULL, "0:518 33:500",
+		STRANGERS("end", "1") "rank.gpu_sharing 'exclusive" },
+	{ "PIDs of another namespace say nothing at the end", NULL, NULL, "999:518",
+		STRANGERS("end", "-?*") NAMES("end", "-*another PID namespace*") },
+	{ "without lists there are the reasons", "compute_result=3 | memory_result=3 | busy_result=3", NULL, "",
+		NAMES("start", NO_LIST " | ")
+			NAMES("end", NO_LIST " | ") "gpu.memory_used_mib -*nvmlDeviceGetMemoryInfo* | "
+						    "gpu.foreign_memory_mib -*nvmlDeviceGetMemoryInfo* | "
+						    "gpu.utilisation_before -*Utilization*" },
+	{ "an old driver counts no reserve", "memory_result=13", NULL, NULL, "gpu.memory_used_mib 77" },
+	/* half a second is enough */
+	{ "memory that no process has is a stranger's", "used_mib=5000", "5:2000", NULL,
+		"gpu.foreign_memory_mib 3000 | memory_readings <=6" },
+	{ "memory of a job that has just ended is waited for", "used_mib=10000 | freed_mib=3000", NULL, NULL,
+		"gpu.memory_used_mib 1000" },
+	{ "memory that never stops falling is not waited for", "used_mib=80000 | freed_mib=1", NULL, NULL,
+		"memory_readings 20" },
+	{ "a busy GPU is asked again", "percent=90", NULL, NULL, "gpu.utilisation_before 0.9 | busy_readings 12" },
 
-TEST(a_gpu_without_other_programs_has_none)
-{
-	begin_and_run();
-	add(US, 518);
-	finish();
-	ck_assert_double_eq(strangers("start"), 0);
-	ck_assert_double_eq(strangers("end"), 0);
-	ck_assert_str_eq(names("start"), "none");
-	ck_assert_str_eq(names("end"), "none");
-	ck_assert_str_eq(fake_string(context, "rank.gpu_sharing", NULL), "exclusive");
-	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 0);
-	ck_assert_double_eq(fake_number(context, "gpu.utilisation_before", BUS_ID), 0);
-	ck_assert_int_eq(script.memory_readings, 1); /* without waiting */
-	fake_complete(context, NULL);
-}
+	{ "nobody shares", NULL, NULL, NULL, EXCLUSIVE },
+	{ "the run was asked to share", "shared=1 | uuid=MIG-1", NULL, NULL, SHARED("asked") },
+	{ "an instance", "uuid=MIG-1", NULL, NULL, SHARED("mig") },
+	{ "MPS by a share", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50", NULL, NULL, SHARED("mps") },
+	{ "no share", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=", NULL, NULL, EXCLUSIVE },
+	{ "MPS without its daemon", "CUDA_MPS_PIPE_DIRECTORY=/tmp/no-daemon", NULL, NULL, EXCLUSIVE },
+	{ "MPS by its folder", "CUDA_MPS_PIPE_DIRECTORY=/tmp/mps", NULL, NULL, SHARED("mps") },
+	{ "MPS by its server", "/proc/50/comm=nvidia-cuda-mps", "50:30", NULL,
+		SHARED("mps") " | " NAMES("start", "'*nvidia-cuda-mps*") },
+	{ "another program", "/proc/50/comm=python3", "50:30", NULL, EXCLUSIVE NAMES("start", "'*python3*") },
+	{ "a shard", "SLURM_SHARDS_ON_NODE=4", NULL, NULL, SHARED("shard") },
 
-TEST(a_stranger_is_named_with_user_and_memory)
-{
-	char expected[128];
-	fake_file(context, "/proc/1253/comm", "python3\n");
-	add(1253, 21064);
-	script.used_mib = 21072;
-	begin_and_run();
-	snprintf(expected, sizeof expected, "1253 python3 (uid%ld) 21064 MiB", (long)getuid());
-	ck_assert_str_eq(names("start"), expected);
-	ck_assert_double_eq(strangers("start"), 1);
-	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 21072);
-	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 8);
-}
+	{ "memory of the GPU alone", "used_mib=500", NULL, NULL, "gpu.foreign_memory_mib 500" },
+	{ "memory of the system, by mode", MODE("numa") "used_mib=500", NULL, NULL, OF_SYSTEM },
+	{ "memory of the system", "coherent=1 | used_mib=500", NULL, NULL, OF_SYSTEM },
+	{ "memory of the system, with an empty mode", MODE("") "coherent=1 | used_mib=500", NULL, NULL, OF_SYSTEM },
+	{ "memory of the driver", MODE("driver") "coherent=1 | used_mib=500", NULL, NULL,
+		"gpu.foreign_memory_mib 500" },
+};
 
-TEST(a_program_that_cannot_be_named_is_a_stranger_too)
+TEST_EACH(who_else_is_on_the_gpu_is_told, rows)
 {
-	add(1253, UNKNOWN); /* of another PID namespace, or hidden by hidepid */
-	script.used_mib = 30000;
-	begin_and_run();
-	ck_assert_str_eq(names("start"), "1253 ? memory not known");
-	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 0);
-}
-
-TEST(a_name_is_one_printable_word)
-{
-	fake_file(context, "/proc/7/comm", "Web \x1b[1m\xc3\xa9\n");
-	add(7, 1);
-	begin_and_run();
-	ck_assert_ptr_nonnull(strstr(names("start"), "7 Web__[1m__ "));
-}
-
-TEST(of_many_strangers_the_first_sixteen_are_named)
-{
-	for (unsigned int i = 0; i < 20; i++)
-		add(100 + i, 10);
-	begin_and_run();
-	ck_assert_double_eq(strangers("start"), 20);
-	ck_assert_ptr_nonnull(strstr(names("start"), "115 ? 10 MiB; and 4 more"));
-	ck_assert_ptr_null(strstr(names("start"), "116 ?"));
-}
-
-TEST(a_stranger_that_comes_later_is_found_at_the_end)
-{
-	fake_file(context, "/proc/5/comm", "early\n");
-	fake_file(context, "/proc/9/comm", "late\n");
-	add(5, 100);
-	begin_and_run();
-	add(US, 518);
-	add(9, 1);
-	finish();
-	ck_assert_double_eq(strangers("start"), 1);
-	ck_assert_double_eq(strangers("end"), 1);
-	ck_assert_ptr_nonnull(strstr(names("end"), "9 late "));
-	ck_assert_ptr_null(strstr(names("end"), "early"));
-}
-
-TEST(programs_of_the_same_file_are_no_strangers)
-{
-	char path[PATH_MAX];
-	fake_file(context, "/proc/31", NULL);
-	snprintf(path, sizeof path, "%s/proc/31/exe", context->root);
-	ck_assert_int_eq(symlink("/proc/self/exe", path), 0);
-	fake_file(context, "/proc/32/exe", "another file");
-	add(31, 500);
-	add(32, 500);
-	begin_and_run();
-	ck_assert_double_eq(strangers("start"), 1);
-	ck_assert_ptr_nonnull(strstr(names("start"), "32 ?"));
-}
-
-TEST(a_process_that_has_ended_does_not_count_at_the_end)
-{
-	begin_and_run();
-	add(US, 518);
-	add(33, 500); /* without an entry in /proc, which shows all processes */
-	finish();
-	ck_assert_double_eq(strangers("end"), 0);
-}
-
-TEST(a_process_that_proc_hides_counts_at_the_end)
-{
-	char path[PATH_MAX];
-	snprintf(path, sizeof path, "%s/proc/1/comm", context->root);
-	ck_assert_int_eq(unlink(path), 0);
-	snprintf(path, sizeof path, "%s/proc/1", context->root);
-	ck_assert_int_eq(rmdir(path), 0);
-	begin_and_run();
-	add(US, 518);
-	add(33, 500);
-	finish();
-	ck_assert_double_eq(strangers("end"), 1);
-}
-
-TEST(pids_of_another_namespace_say_nothing_at_the_end)
-{
-	begin_and_run();
-	add(999, 518);
-	finish();
-	ck_assert_int_eq(at("gpu.foreign_processes", "end")->value.type, MUSTER_NULL);
-	ck_assert_ptr_nonnull(strstr(names("end"), "another PID namespace"));
-}
-
-TEST(without_lists_there_are_the_reasons)
-{
-	script.compute_result = NVML_ERROR_NOT_SUPPORTED;
-	script.memory_result = NVML_ERROR_NOT_SUPPORTED;
-	script.busy_result = NVML_ERROR_NOT_SUPPORTED;
-	begin_and_run();
-	finish();
-	ck_assert_ptr_nonnull(strstr(names("start"), "nvmlDeviceGetComputeRunningProcesses_v2"));
-	ck_assert_ptr_nonnull(strstr(names("end"), "nvmlDeviceGetComputeRunningProcesses_v2"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.memory_used_mib", BUS_ID), "nvmlDeviceGetMemoryInfo"));
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "gpu.foreign_memory_mib", BUS_ID), "nvmlDeviceGetMemoryInfo"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.utilisation_before", BUS_ID), "Utilization"));
-	fake_complete(context, NULL);
-}
-
-TEST(an_old_driver_counts_no_reserve)
-{
-	script.memory_result = NVML_ERROR_FUNCTION_NOT_FOUND;
-	begin_and_run();
-	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 77);
-}
-
-TEST(memory_that_no_process_has_is_a_strangers)
-{
-	add(5, 2000);
-	script.used_mib = 5000;
-	begin_and_run();
-	ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 3000);
-	ck_assert_int_le(script.memory_readings, 6); /* it stays: half a second is enough */
-}
-
-TEST(memory_of_a_job_that_has_just_ended_is_waited_for)
-{
-	script.used_mib = 10000;
-	script.freed_mib = 3000;
-	begin_and_run();
-	ck_assert_double_eq(fake_number(context, "gpu.memory_used_mib", BUS_ID), 1000);
-}
-
-TEST(memory_that_never_stops_falling_is_not_waited_for)
-{
-	script.used_mib = 80000;
-	script.freed_mib = 1;
-	begin_and_run();
-	ck_assert_int_eq(script.memory_readings, 20);
-}
-
-TEST(a_busy_gpu_is_asked_again)
-{
-	script.percent = 90;
-	begin_and_run();
-	ck_assert_double_eq(fake_number(context, "gpu.utilisation_before", BUS_ID), 0.9);
-	ck_assert_int_eq(script.busy_readings, 12);
+	char expected[1024], *user;
+	snprintf(expected, sizeof expected, "%s", rows[_i].expected);
+	if ((user = strstr(expected, "USER"))) {
+		char rest[512];
+		snprintf(rest, sizeof rest, "%s", user + 4);
+		snprintf(user, sizeof expected - (size_t)(user - expected), "uid%ld%s", (long)getuid(), rest);
+	}
+	fake_given(context, rows[_i].given);
+	add(rows[_i].start);
+	fake_given(context, "begin | run");
+	add(rows[_i].end);
+	if (rows[_i].end) {
+		fake_given(context, "finish");
+		fake_complete(context, NULL);
+	}
+	fake_expect(context, expected, rows[_i].name);
 }
 
 TEST(a_display_server_is_no_stranger)
@@ -349,94 +255,16 @@ TEST(a_display_server_is_no_stranger)
 	script.graphics_count = 2;
 	script.mps[0] = (nvmlProcessInfo_v2_t){ .pid = 42, .usedGpuMemory = MIB };
 	script.mps_count = 1;
-	add(42, 1); /* listed twice */
-	begin_and_run();
-	ck_assert_double_eq(strangers("start"), 2);
+	add("42:1"); /* listed twice */
+	fake_given(context, "begin | run");
+	fake_expect(context, STRANGERS("start", "2") "rank.gpu_sharing 'exclusive", "a display server");
 }
 
-static const struct {
-	const char *variable, *value, *uuid, *process, *sharing;
-	bool asked;
-} sharings[] = {
-	{ .sharing = "exclusive" },
-	{ .sharing = "asked", .asked = true, .uuid = "MIG-1" },
-	{ .sharing = "mig", .uuid = "MIG-1" },
-	{ .sharing = "mps", .variable = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", .value = "50" },
-	{ .sharing = "exclusive", .variable = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", .value = "" },
-	{ .sharing = "exclusive", .variable = "CUDA_MPS_PIPE_DIRECTORY", .value = "/tmp/no-daemon" },
-	{ .sharing = "mps", .variable = "CUDA_MPS_PIPE_DIRECTORY", .value = "/tmp/mps" },
-	{ .sharing = "mps", .process = "nvidia-cuda-mps" },
-	{ .sharing = "exclusive", .process = "python3" },
-	{ .sharing = "shard", .variable = "SLURM_SHARDS_ON_NODE", .value = "4" },
-};
-
-static nvmlReturn_t no_instances(nvmlDevice_t of, unsigned int *count)
+TEST_LOOP(a_gpu_that_nvml_does_not_show_is_an_error, 0, 2)
 {
-	(void)of;
-	*count = 0;
-	return NVML_SUCCESS;
-}
-
-TEST_EACH(sharing_is_found, sharings)
-{
-	scripted_nvml.nvmlDeviceGetMaxMigDeviceCount = no_instances;
-	fake_file(context, "/tmp/mps/control", "");
-	context->ctx.env.shared = sharings[_i].asked;
-	if (sharings[_i].variable)
-		setenv(sharings[_i].variable, sharings[_i].value, 1);
-	if (sharings[_i].uuid)
-		snprintf(context->gpu.uuid, sizeof context->gpu.uuid, "%s", sharings[_i].uuid);
-	if (sharings[_i].process) {
-		fake_file(context, "/proc/50/comm", sharings[_i].process);
-		add(50, 30);
-	}
-	begin_and_run();
-	ck_assert_str_eq(fake_string(context, "rank.gpu_sharing", NULL), sharings[_i].sharing);
-	bool exclusive = strcmp(sharings[_i].sharing, "exclusive") == 0;
-	ck_assert_int_eq(at("gpu.foreign_processes", "start")->value.type, exclusive ? MUSTER_NUMBER : MUSTER_NULL);
-	if (!exclusive)
-		ck_assert_ptr_nonnull(
-			strstr(fake_reason(context, "gpu.foreign_memory_mib", BUS_ID), sharings[_i].sharing));
-	/* who is there is told in any case */
-	if (sharings[_i].process)
-		ck_assert_ptr_nonnull(strstr(names("start"), sharings[_i].process));
-}
-
-static const struct {
-	int coherent;
-	const char *mode;
-	bool known;
-} memories[] = {
-	{ 0, NULL, true },
-	{ 0, "CoherentGPUMemoryMode: \"numa\"\n", false },
-	{ 1, NULL, false },
-	{ 1, "CoherentGPUMemoryMode: \"\"\n", false },
-	{ 1, "CoherentGPUMemoryMode: \"driver\"\n", true },
-};
-
-TEST_EACH(memory_of_the_system_says_nothing, memories)
-{
-	script.coherent = memories[_i].coherent;
-	script.used_mib = 500;
-	if (memories[_i].mode)
-		fake_file(context, "/proc/driver/nvidia/params", memories[_i].mode);
-	begin_and_run();
-	if (memories[_i].known)
-		ck_assert_double_eq(fake_number(context, "gpu.foreign_memory_mib", BUS_ID), 500);
-	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.foreign_memory_mib", BUS_ID), "the system's"));
-}
-
-TEST(a_gpu_that_nvml_does_not_show_is_an_error)
-{
-	struct muster_error err;
-	context->gpu.has_nvml = false;
-	muster_probe_gpu_users.begin(&context->ctx);
-	ck_assert_int_eq(muster_probe_gpu_users.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "NVML does not show GPU " BUS_ID));
-	nvml_missing = true;
-	ck_assert_int_eq(muster_probe_gpu_users.finish(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "libnvidia-ml.so.1"));
+	nvml_missing = _i == 1;
+	fake_case(context, &(struct fake_row){ "no NVML", _i ? "begin | finish" : "has_nvml=0 | begin | run",
+				   _i ? "error '*libnvidia-ml.so.1*" : "error '*NVML does not show GPU " BUS_ID "*" });
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 20)
