@@ -227,7 +227,7 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible),
 		FAKE_KNOB("cuda_device", fake->gpu.cuda_device), FAKE_KNOB("has_nvml", fake->gpu.has_nvml),
 		FAKE_KNOB("profile", env->profile), FAKE_KNOB("shared", env->shared),
-		FAKE_KNOB("storage", env->storage) };
+		FAKE_KNOB("storage", env->storage), FAKE_KNOB("storage_path", env->storage_path) };
 	static struct fake_knob found;
 	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
 		if (strcmp(knob->name, name) == 0)

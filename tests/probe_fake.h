@@ -76,7 +76,7 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
  *	             "/PATH->TARGET" is a link
  *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
  *in_job, peers (their number), visible (GPUs), cuda_device,
- *	             has_nvml, profile, shared, storage, uuid (of the GPU)
+ *	             has_nvml, profile, shared, storage, storage_path, uuid (of the GPU)
  *	begin, run, finish, forget   these phases of the probe, where the run is not the last thing; forget its samples
  */
 void fake_given(struct probe_fake *fake, const char *given);

@@ -47,16 +47,6 @@ static const char topology[] =
 	"</object>\n</topology>\n";
 /* clang-format on */
 
-static void put_pci(const char *bus_id, const char *vendor, const char *class_code, const char *numa_node)
-{
-	char path[256];
-	const char *const files[][2] = { { "vendor", vendor }, { "class", class_code }, { "numa_node", numa_node } };
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/%s", bus_id, files[i][0]);
-		fake_file(context, path, files[i][1]);
-	}
-}
-
 static void put_machine(const char *xml)
 {
 	char path[512];
@@ -66,15 +56,21 @@ static void put_machine(const char *xml)
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 }
 
+static const struct fake_knob knobs[] = { FAKE_KNOB("started_with", environment_block), { .name = NULL } };
+
+#define DEVICE(bus_id, vendor, class_code, numa_node)                                                                  \
+	"/sys/bus/pci/devices/" bus_id "/vendor=" vendor " | /sys/bus/pci/devices/" bus_id "/class=" class_code        \
+	" | /sys/bus/pci/devices/" bus_id "/numa_node=" numa_node " | "
+
 static void setup(void)
 {
 	context = fake_new(&muster_probe_environment);
+	context->knobs = knobs;
 	put_machine(topology);
-	put_pci("0001:00:00.0", "0x10de\n", "0x030200\n", "0\n");
-	put_pci("000b:00:00.0", "0x10de\n", "0x030000\n", "1\n");
-	put_pci("0002:00:00.0", "0x1414\n", "0x030000\n", "1\n"); /* the console of a virtual machine */
-	put_pci("0101:00:00.0", "0x15b3\n", "0x020700\n", "1\n");
-	environment_block = "";
+	fake_given(context,
+		DEVICE("0001:00:00.0", "0x10de", "0x030200", "0") DEVICE("000b:00:00.0", "0x10de", "0x030000", "1")
+			DEVICE("0002:00:00.0", "0x1414", "0x030000", "1") /* the console of a virtual machine */
+		DEVICE("0101:00:00.0", "0x15b3", "0x020700", "1") "started_with=");
 }
 
 static void teardown(void)
@@ -82,217 +78,179 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void measure(void)
+/* "HOME" stands for the user's home, and "LONG" for a line that is as long as a file of NCCL's settings may be. */
+static const char *at_home(const char *text)
 {
-	static const char *const only_when_set[] = { "rank.setting_from", NULL };
-	struct muster_error err;
-	ck_assert_msg(muster_probe_environment.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, only_when_set);
-}
-
-TEST(what_nobody_sets_is_not_set_and_that_is_a_fact)
-{
-	measure();
-	ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
-	ck_assert_str_eq(fake_string(context, "rank.setting", "CUDA_DEVICE_ORDER"), "not set");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_uint_eq(fake_count(context, "rank.setting_from"), 0);
-	ck_assert_double_eq(fake_number(context, "rank.settings_left_out", NULL), 0);
-	ck_assert_str_eq(fake_reason(context, "node.topo_file", NULL), "NCCL_TOPO_FILE is not set");
-	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL), "NCCL_TOPO_FILE is not set");
-	ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "NCCL_TOPO_FILE is not set");
-}
-
-TEST(without_a_job_only_nccls_files_could_have_set_it)
-{
-	context->ctx.env.in_job = false;
-	environment_block = "UCX_TLS=tcp";
-	measure();
-	ck_assert_str_eq(fake_reason(context, "rank.setting", "CUDA_DEVICE_ORDER"),
-		"only a job's environment sets this variable, and this is not a job");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "tcp");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_TOPO_FILE"), "not set");
-}
-
-TEST(the_process_own_changes_do_not_count)
-{
-	setenv("NCCL_DEBUG", "INFO", 1);
-	setenv("UCX_TLS", "tcp,self", 1);
-	setenv("OMPI_MCA_coll_hcoll_enable", "0", 1);
-	measure();
-	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_DEBUG"), "not set");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "OMPI_MCA_coll_hcoll_enable"), "not set");
-}
-
-static void check_setting(const char *name, const char *value, const char *from)
-{
-	ck_assert_str_eq(fake_string(context, "rank.setting", name), value);
-	ck_assert_str_eq(fake_string(context, "rank.setting_from", name), from);
-}
-
-static void put_home_conf(const char *text)
-{
-	char path[512];
-	const struct passwd *user = getpwuid(getuid());
-	ck_assert_ptr_nonnull(user);
-	snprintf(path, sizeof path, "%s/.nccl.conf", user->pw_dir);
-	fake_file(context, path, text);
-}
-
-TEST(the_environment_goes_before_the_users_file_and_that_before_the_systems)
-{
-	char home_conf[512];
-	snprintf(home_conf, sizeof home_conf, "%s/.nccl.conf", getpwuid(getuid())->pw_dir);
-	environment_block = "NCCL_DEBUG=WARN|OMPI_MCA_coll_hcoll_enable=0|NCCL_MIN_NCHANNELS=32";
-	put_home_conf("NCCL_DEBUG=INFO\nNCCL_NET=IB\n");
-	fake_file(context, "/etc/nccl.conf", "NCCL_DEBUG=TRACE\nNCCL_NET=Socket\nNCCL_ALGO=Ring\n");
-	measure();
-	check_setting("NCCL_DEBUG", "WARN", "environment");
-	check_setting("OMPI_MCA_coll_hcoll_enable", "0", "environment");
-	check_setting("NCCL_MIN_NCHANNELS", "32", "environment");
-	check_setting("NCCL_NET", "IB", home_conf);
-	check_setting("NCCL_ALGO", "Ring", "/etc/nccl.conf");
-	ck_assert_uint_eq(fake_count(context, "rank.setting_from"), 5);
-}
-
-TEST(a_named_file_takes_the_place_of_the_users_own)
-{
-	environment_block = "NCCL_CONF_FILE=/opt/nccl.conf";
-	put_home_conf("NCCL_DEBUG=INFO\nNCCL_PROTO=LL\n");
-	fake_file(context, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
-	fake_file(context, "/etc/nccl.conf", "NCCL_ALGO=Ring\n");
-	measure();
-	check_setting("NCCL_DEBUG", "VERSION", "/opt/nccl.conf");
-	check_setting("NCCL_ALGO", "Ring", "/etc/nccl.conf");
-	check_setting("NCCL_CONF_FILE", "/opt/nccl.conf", "environment");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_PROTO"), "not set");
-}
-
-TEST(a_file_that_is_too_long_leaves_unknown_what_it_may_set)
-{
-	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
-	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
-	fake_file(context, "/etc/nccl.conf", text);
-	free(text);
-	environment_block = "NCCL_DEBUG=WARN";
-	measure();
-	check_setting("NCCL_DEBUG", "WARN", "environment");
-	ck_assert_str_eq(fake_string(context, "rank.setting", "UCX_TLS"), "not set");
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "/etc/nccl.conf: has 65537 bytes"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file", NULL), "/etc/nccl.conf: has 65537 bytes"));
-}
-
-TEST(without_an_environment_there_is_nothing_to_tell)
-{
-	struct muster_error err;
-	environment_block = NULL;
-	ck_assert_int_eq(muster_probe_environment.run(&context->ctx, &err), -1);
-	ck_assert_str_eq(err.text, "/proc/self/environ: not here");
-}
-
-TEST(only_the_leader_speaks_for_the_node)
-{
-	struct muster_error err;
-	context->ctx.env.leader = false;
-	environment_block = "NCCL_TOPO_FILE=/topo.xml";
-	ck_assert_int_eq(muster_probe_environment.run(&context->ctx, &err), 0);
-	ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
-	ck_assert_uint_eq(fake_count(context, "node.topo_file"), 0);
-	ck_assert_uint_eq(fake_count(context, "node.topo_file_agrees"), 0);
+	static char longest[MUSTER_SETTINGS_FILE_MAX + 1];
+	memset(longest, '#', MUSTER_SETTINGS_FILE_MAX);
+	for (const char *at; text && (at = strpbrk(text, "HL")); text = at) {
+		at = strstr(text, "HOME") ? strstr(text, "HOME") : strstr(text, "LONG");
+		if (!at)
+			break;
+		at = muster_arena_printf(context->arena, "%.*s%s%s", (int)(at - text), text,
+			*at == 'H' ? getpwuid(getuid())->pw_dir : longest, at + 4);
+	}
+	return text;
 }
 
 #define CPU(numa, mask, gpu) "<cpu numaid=\"" numa "\" affinity=\"" mask "\">" gpu "</cpu>"
 #define GPU(id) "<pci busid=\"ffff:ff:01.0\" class=\"0x060400\"><pci busid=\"" id "\" class=\"0x030200\"/></pci>"
 #define GPU_0 GPU("0001:00:00.0")
 #define GPU_1 GPU("000B:00:00.0")
+#define RIGHT CPU("0", "3", GPU_0) CPU("1", "c", GPU_1)
+#define TOPO(content)                                                                                                  \
+	"/opt/topo.xml=<system version=\"1\">" content "</system> | started_with=NCCL_TOPO_FILE=/opt/topo.xml | "
+#define AGREES(content)                                                                                                \
+	{                                                                                                              \
+		"a topology file agrees with the kernel", TOPO(content),                                               \
+			"node.topo_file '/opt/topo.xml | node.topo_file_differs -the file agrees | "                   \
+			"node.topo_file_agrees true"                                                                   \
+	}
+#define DIFFERS(content, how)                                                                                          \
+	{                                                                                                              \
+		"a topology file says where it does not agree", TOPO(content),                                         \
+			"node.topo_file '/opt/topo.xml | node.topo_file_differs '" how                                 \
+			" | node.topo_file_agrees false"                                                               \
+	}
+#define EMPTY_CPU(numa) "<cpu numaid=\"" numa "\"/>"
+#define TWO_TO_SEVEN EMPTY_CPU("2") EMPTY_CPU("3") EMPTY_CPU("4") EMPTY_CPU("5") EMPTY_CPU("6") EMPTY_CPU("7")
+#define UP_TO_TWELVE EMPTY_CPU("8") EMPTY_CPU("9") EMPTY_CPU("10") EMPTY_CPU("11") EMPTY_CPU("12")
+#define NODE_OF_FILE(number) "NUMA node " number " is in the file but not in the kernel; "
+#define NO_PLACE DEVICE("000c:00:00.0", "0x10de", "0x030200", "-1")
+#define ADDED(vendor, class_code, agrees)                                                                              \
+	{                                                                                                              \
+		"a GPU of NVIDIA is known by vendor and class",                                                        \
+			DEVICE("000d:00:00.0", vendor, class_code, "0") TOPO(RIGHT), "node.topo_file_agrees " agrees   \
+	}
 
-static const struct {
-	const char *text, *differs; /* differs NULL: it agrees */
-} files[] = {
-	{ CPU("0", "00000003", GPU_0) CPU("1", "0000000c", GPU_1), NULL },
-	{ CPU("1", "c", GPU_1) CPU("0", "00000000,00000003", GPU_0 GPU("0009:00:00.0")), NULL },
-	{ CPU("-1", "f", "") CPU("1", "c", GPU_1) CPU("0", "3", GPU_0), NULL },
-	{ "<cpu numaid=\"0\">" GPU_0 "</cpu><cpu numaid=\"1\">" GPU_1 "</cpu>", NULL },
-	{ CPU("0", "3", GPU_1) CPU("1", "c", GPU_0), "GPU 0001:00:00.0: NUMA node 1 in the file, 0 in the kernel; "
-						     "GPU 000b:00:00.0: NUMA node 0 in the file, 1 in the kernel" },
-	{ CPU("0", "c", GPU_0) CPU("1", "3", GPU_1), "NUMA node 0: CPUs 2-3 in the file, 0-1 in the kernel; "
-						     "NUMA node 1: CPUs 0-1 in the file, 2-3 in the kernel" },
-	{ CPU("0", "3,3", GPU_0) CPU("1", "0", GPU_1), "NUMA node 0: CPUs 0-1,32-33 in the file, 0-1 in the kernel; "
-						       "NUMA node 1: CPUs none in the file, 2-3 in the kernel" },
-	{ CPU("0", "3", GPU_0) CPU("1", "c", ""), "GPU 000b:00:00.0 is not in the file" },
-	{ CPU("0", "3", GPU_0) CPU("1", "c", GPU_1) CPU("2", "f", ""),
-		"NUMA node 2 is in the file but not in the kernel" },
-	{ CPU("0", "3", GPU_0) CPU("1", "c", "") GPU_1, "GPU 000b:00:00.0: no NUMA node in the file, 1 in the kernel" },
-	{ "</system><system>", "it cannot be read: line 1: junk after document element" },
+/* Rows that read a topology file, which needs expat. */
+static const struct fake_row topology_rows[] = {
+	AGREES(CPU("0", "00000003", GPU_0) CPU("1", "0000000c", GPU_1)),
+	AGREES(CPU("1", "c", GPU_1) CPU("0", "00000000,00000003", GPU_0 GPU("0009:00:00.0"))),
+	AGREES(CPU("-1", "f", "") CPU("1", "c", GPU_1) CPU("0", "3", GPU_0)),
+	AGREES("<cpu numaid=\"0\">" GPU_0 "</cpu><cpu numaid=\"1\">" GPU_1 "</cpu>"),
+	DIFFERS(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0),
+		"GPU 0001:00:00.0: NUMA node 1 in the file, 0 in the kernel; "
+		"GPU 000b:00:00.0: NUMA node 0 in the file, 1 in the kernel"),
+	DIFFERS(CPU("0", "c", GPU_0) CPU("1", "3", GPU_1), "NUMA node 0: CPUs 2-3 in the file, 0-1 in the kernel; "
+							   "NUMA node 1: CPUs 0-1 in the file, 2-3 in the kernel"),
+	DIFFERS(CPU("0", "3,3", GPU_0) CPU("1", "0", GPU_1),
+		"NUMA node 0: CPUs 0-1,32-33 in the file, 0-1 in the kernel; "
+		"NUMA node 1: CPUs none in the file, 2-3 in the kernel"),
+	DIFFERS(CPU("0", "3", GPU_0) CPU("1", "c", ""), "GPU 000b:00:00.0 is not in the file"),
+	DIFFERS(RIGHT CPU("2", "f", ""), "NUMA node 2 is in the file but not in the kernel"),
+	DIFFERS(CPU("0", "3", GPU_0) CPU("1", "c", "") GPU_1,
+		"GPU 000b:00:00.0: no NUMA node in the file, 1 in the kernel"),
+	DIFFERS("</system><system>", "it cannot be read: line 1: junk after document element"),
+	DIFFERS(TWO_TO_SEVEN UP_TO_TWELVE,
+		NODE_OF_FILE("2") NODE_OF_FILE("3") NODE_OF_FILE("4") NODE_OF_FILE("5") NODE_OF_FILE("6")
+			NODE_OF_FILE("7") NODE_OF_FILE("8") NODE_OF_FILE("9") "and 5 more"),
+	DIFFERS(TWO_TO_SEVEN, "*; GPU 0001:00:00.0 is not in the file; GPU 000b:00:00.0 is not in the file"),
+	{ "a GPU whose node nobody knows leaves it open",
+		NO_PLACE TOPO(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1 GPU("000c:00:00.0"))),
+		"node.topo_file_agrees -*GPU 000c:00:00.0: * | node.topo_file_differs -*GPU 000c:00:00.0: * | "
+		"node.topo_file '/opt/topo.xml" },
+	{ "unless something else differs", NO_PLACE TOPO(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0 GPU("000c:00:00.0"))),
+		"node.topo_file_agrees false" },
+	ADDED("0x10de", "0x030200", "false"),
+	ADDED("0x10de", "0x030000", "false"),
+	ADDED("0x10de", "0x030100", "true"),
+	ADDED("0x10de", "0x068000", "true"), /* an NVSwitch */
+	ADDED("0x1002", "0x030200", "true"),
+	ADDED("0x10de", "display", "true"),
+	ADDED("nvidia", "0x030200", "true"),
 };
 
-static void put_topo(const char *text)
+static void play(const struct fake_row *row)
 {
-	char *whole = muster_asprintf("<system version=\"1\">%s</system>", text);
-	fake_file(context, "/opt/topo.xml", whole);
-	free(whole);
-	environment_block = "NCCL_TOPO_FILE=/opt/topo.xml";
+	static const char *const only_when_set[] = { "rank.setting_from", NULL };
+	fake_given(context, at_home(row->given));
+	fake_run(context);
+	if (context->result == 0 && context->ctx.env.leader)
+		fake_complete(context, only_when_set);
+	fake_expect(context, at_home(row->expected), row->name);
 }
 
-TEST_WITH(a_topology_file_agrees_with_the_kernel_or_says_where_it_does_not, .end = LENGTH(files), .skip = !WITH_EXPAT)
+TEST_WITH(a_topology_file_is_compared_with_the_kernel, .end = LENGTH(topology_rows), .skip = !WITH_EXPAT)
 {
-	put_topo(files[_i].text);
-	measure();
-	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
-	if (files[_i].differs)
-		ck_assert_str_eq(fake_string(context, "node.topo_file_differs", NULL), files[_i].differs);
-	else
-		ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL), "the file agrees");
-	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !files[_i].differs);
+	play(&topology_rows[_i]);
 }
 
-TEST_WITH(of_many_differences_the_first_eight_are_told, .end = 1, .skip = !WITH_EXPAT)
-{
-	char text[1024] = "";
-	for (int i = 2; i < 13; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "<cpu numaid=\"%d\"/>", i);
-	put_topo(text);
-	measure();
-	const char *differs = fake_string(context, "node.topo_file_differs", NULL);
-	ck_assert_ptr_nonnull(strstr(differs, "NUMA node 9 is in the file but not in the kernel; and 5 more"));
-	ck_assert_ptr_null(strstr(differs, "NUMA node 10"));
-}
+#define IS(name, value) "rank.setting name=" name " '" value " | "
+#define SETTING(name, value, from) IS(name, value) "rank.setting_from name=" name " '" from " | "
+#define NO_FILE(path, why)                                                                                             \
+	{                                                                                                              \
+		"a file that cannot be read is no file", TOPO("") "started_with=NCCL_TOPO_FILE=" path,                 \
+			SETTING("NCCL_TOPO_FILE", path, "environment") "node.topo_file -*" why                         \
+								       "* | node.topo_file_agrees -*" why "*"          \
+	}
+#ifdef MUSTER_HAVE_EXPAT
+#define LOADS "; hwloc: load the topology"
+#else
+#define LOADS
+#endif
+#define TOO_LONG "nccl.conf: has 65537 bytes"
 
-TEST_WITH(a_gpu_whose_node_nobody_knows_leaves_it_open_unless_something_else_differs, .end = 1, .skip = !WITH_EXPAT)
-{
-	put_pci("000c:00:00.0", "0x10de\n", "0x030200\n", "-1\n");
-	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1 GPU("000c:00:00.0")));
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "GPU 000c:00:00.0: "));
-	ck_assert_str_eq(fake_reason(context, "node.topo_file_differs", NULL),
-		fake_reason(context, "node.topo_file_agrees", NULL));
-	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
-	fake_forget(context);
-	put_topo(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0 GPU("000c:00:00.0")));
-	measure();
-	ck_assert(!fake_boolean(context, "node.topo_file_agrees", NULL));
-}
-
-static const struct {
-	const char *value, *why;
-} paths[] = {
-	{ "", "NCCL_TOPO_FILE is empty (environment)" },
-	{ "/opt/absent.xml", "/opt/absent.xml: No such file or directory" },
-	{ "/opt", "/opt: is not a regular file" },
+static const struct fake_row rows[] = {
+	{ "what nobody sets is not set, and that is a fact", NULL,
+		IS("CUDA_DEVICE_ORDER", "not set")
+			IS("UCX_TLS", "not set") "rank.setting_from #0 | rank.settings_left_out 0 | node.topo_file "
+						 "-NCCL_TOPO_FILE is not set | "
+						 "node.topo_file_agrees -NCCL_TOPO_FILE is not set | "
+						 "node.topo_file_differs -NCCL_TOPO_FILE is not set" },
+	{ "without a job only NCCL's files could have set it", "in_job=0 | started_with=UCX_TLS=tcp",
+		"rank.setting name=CUDA_DEVICE_ORDER -only a job's environment sets this variable, and this is not a "
+		"job | " IS("UCX_TLS", "tcp") IS("NCCL_TOPO_FILE", "not set") },
+	{ "the process' own changes do not count", "NCCL_DEBUG=INFO | UCX_TLS=tcp,self | OMPI_MCA_coll_hcoll_enable=0",
+		IS("NCCL_DEBUG", "not set") IS("UCX_TLS", "not set") IS("OMPI_MCA_coll_hcoll_enable", "not set") },
+	{ "the environment goes before the user's file, and that before the system's",
+		"started_with=NCCL_DEBUG=WARN|OMPI_MCA_coll_hcoll_enable=0|NCCL_MIN_NCHANNELS=32 | "
+		"/HOME/.nccl.conf=NCCL_DEBUG=INFO\nNCCL_NET=IB | "
+		"/etc/nccl.conf=NCCL_DEBUG=TRACE\nNCCL_NET=Socket\nNCCL_ALGO=Ring",
+		SETTING("NCCL_DEBUG", "WARN", "environment") SETTING("OMPI_MCA_coll_hcoll_enable", "0", "environment")
+			SETTING("NCCL_MIN_NCHANNELS", "32", "environment") SETTING("NCCL_NET", "IB", "HOME/.nccl.conf")
+				SETTING("NCCL_ALGO", "Ring", "/etc/nccl.conf") "rank.setting_from #5" },
+	{ "a named file takes the place of the user's own",
+		"started_with=NCCL_CONF_FILE=/opt/nccl.conf | /HOME/.nccl.conf=NCCL_DEBUG=INFO\nNCCL_PROTO=LL | "
+		"/opt/nccl.conf=NCCL_DEBUG=VERSION | /etc/nccl.conf=NCCL_ALGO=Ring",
+		SETTING("NCCL_DEBUG", "VERSION", "/opt/nccl.conf") SETTING("NCCL_ALGO", "Ring", "/etc/nccl.conf")
+			SETTING("NCCL_CONF_FILE", "/opt/nccl.conf", "environment") IS("NCCL_PROTO", "not set") },
+	{ "a relative name counts from the root",
+		"started_with=NCCL_CONF_FILE=opt/nccl.conf | /opt/nccl.conf=NCCL_DEBUG=VERSION",
+		SETTING("NCCL_DEBUG", "VERSION", "opt/nccl.conf") },
+	{ "an empty name of a file is no name", "started_with=NCCL_CONF_FILE= | /HOME/.nccl.conf=NCCL_DEBUG=INFO",
+		IS("NCCL_DEBUG", "INFO") },
+	{ "a file that is too long leaves unknown what it may set",
+		"started_with=NCCL_DEBUG=WARN | /etc/nccl.conf=LONG",
+		SETTING("NCCL_DEBUG", "WARN", "environment")
+			IS("UCX_TLS", "not set") "rank.setting name=NCCL_NET -*/etc/" TOO_LONG
+						 "* | node.topo_file -*/etc/" TOO_LONG "*" },
+	{ "a named file that is too long", "started_with=NCCL_CONF_FILE=/opt/nccl.conf | /opt/nccl.conf=LONG",
+		"rank.setting name=NCCL_NET -*" TOO_LONG "*" },
+	{ "a user's file that is too long", "/HOME/.nccl.conf=LONG", "rank.setting name=NCCL_NET -*" TOO_LONG "*" },
+	{ "only the leader speaks for the node", "leader=0 | started_with=NCCL_TOPO_FILE=/topo.xml",
+		"node.topo_file #0 | node.topo_file_agrees #0" },
+	NO_FILE("", "NCCL_TOPO_FILE is empty (environment)"),
+	NO_FILE("/opt/absent.xml", "/opt/absent.xml: No such file or directory"),
+	NO_FILE("/opt", "/opt: is not a regular file"),
+	{ "each file that is read is a step", NULL,
+		"steps 'getpwuid: look up the home directory; read HOME/.nccl.conf; read /etc/nccl.conf" },
+	{ "each file of a name that is read is a step",
+		TOPO(RIGHT) "started_with=NCCL_CONF_FILE=/opt/nccl.conf|NCCL_TOPO_FILE=/opt/topo.xml",
+		"steps 'read /opt/nccl.conf; read /etc/nccl.conf; read /opt/topo.xml" LOADS },
 };
 
-TEST_EACH(a_file_that_cannot_be_read_is_no_file, paths)
+TEST_EACH(the_environment_and_nccls_files_are_told, rows)
 {
-	char block[128];
-	snprintf(block, sizeof block, "NCCL_TOPO_FILE=%s", paths[_i].value);
-	put_topo("");
-	environment_block = block;
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file", NULL), paths[_i].why));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), paths[_i].why));
-	check_setting("NCCL_TOPO_FILE", paths[_i].value, "environment");
+	play(&rows[_i]);
+	if (_i == 0 || !context->ctx.env.leader)
+		ck_assert_uint_eq(fake_count(context, "rank.setting"), MUSTER_SETTINGS_NAMED);
+}
+
+TEST(without_an_environment_there_is_nothing_to_tell)
+{
+	environment_block = NULL;
+	play(&(struct fake_row){ "no environment", NULL, "error '/proc/self/environ: not here" });
 }
 
 TEST(a_file_that_is_too_long_is_there_but_not_judged)
@@ -301,79 +259,17 @@ TEST(a_file_that_is_too_long_is_there_but_not_judged)
 	memset(text, ' ', (1 << 20) + 1);
 	fake_file(context, "/opt/topo.xml", text);
 	free(text);
-	environment_block = "NCCL_TOPO_FILE=opt/topo.xml"; /* as seen from the root */
-	measure();
-	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "opt/topo.xml");
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.topo_file_agrees", NULL), "has 1048577 bytes"));
+	/* as seen from the root */
+	play(&(struct fake_row){ "too long", "started_with=NCCL_TOPO_FILE=opt/topo.xml",
+		"node.topo_file 'opt/topo.xml | node.topo_file_agrees -*has 1048577 bytes*" });
 }
 
 TEST_WITH(without_gpus_there_is_nothing_to_agree_with, .end = 1, .skip = !WITH_EXPAT)
 {
-	put_topo(CPU("0", "3", GPU_0));
 	ck_assert_int_eq(chdir(context->root), 0);
 	ck_assert_int_eq(rename("sys/bus/pci", "pci"), 0);
-	measure();
-	ck_assert_str_eq(fake_reason(context, "node.topo_file_agrees", NULL),
-		"the kernel shows no NVIDIA GPU to compare with the file");
-}
-
-TEST(each_file_that_is_read_is_a_step)
-{
-	char *steps = muster_asprintf("getpwuid: look up the home directory\nread %s/.nccl.conf\nread /etc/nccl.conf\n",
-		getpwuid(getuid())->pw_dir);
-	measure();
-	ck_assert_str_eq(context->steps, steps);
-	free(steps);
-	fake_forget(context);
-	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1));
-	environment_block = "NCCL_CONF_FILE=/opt/nccl.conf|NCCL_TOPO_FILE=/opt/topo.xml";
-	measure();
-	ck_assert_str_eq(context->steps,
-		WITH_EXPAT ? "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\nhwloc: load the topology\n"
-			   : "read /opt/nccl.conf\nread /etc/nccl.conf\nread /opt/topo.xml\n");
-}
-
-TEST(an_empty_name_of_a_file_is_no_name)
-{
-	environment_block = "NCCL_CONF_FILE=";
-	put_home_conf("NCCL_DEBUG=INFO\n");
-	measure();
-	ck_assert_str_eq(fake_string(context, "rank.setting", "NCCL_DEBUG"), "INFO");
-}
-
-TEST_LOOP(a_named_file_that_is_too_long_leaves_unknown_what_it_may_set, 0, 2)
-{
-	char *text = muster_calloc(MUSTER_SETTINGS_FILE_MAX + 2, 1);
-	memset(text, '#', MUSTER_SETTINGS_FILE_MAX + 1);
-	if (_i == 0) {
-		fake_file(context, "/opt/nccl.conf", text);
-		environment_block = "NCCL_CONF_FILE=/opt/nccl.conf";
-	} else {
-		put_home_conf(text);
-	}
-	free(text);
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.setting", "NCCL_NET"), "nccl.conf: has 65537 bytes"));
-}
-
-TEST(a_relative_name_counts_from_the_root)
-{
-	environment_block = "NCCL_CONF_FILE=opt/nccl.conf";
-	fake_file(context, "/opt/nccl.conf", "NCCL_DEBUG=VERSION\n");
-	measure();
-	check_setting("NCCL_DEBUG", "VERSION", "opt/nccl.conf");
-}
-
-TEST_WITH(of_exactly_eight_differences_all_are_told, .end = 1, .skip = !WITH_EXPAT)
-{
-	char text[1024] = "";
-	for (int i = 2; i < 8; i++)
-		snprintf(text + strlen(text), sizeof text - strlen(text), "<cpu numaid=\"%d\"/>", i);
-	put_topo(text);
-	measure();
-	const char *differs = fake_string(context, "node.topo_file_differs", NULL);
-	ck_assert_ptr_nonnull(strstr(differs, "; GPU 000b:00:00.0 is not in the file"));
-	ck_assert_ptr_null(strstr(differs, "more"));
+	play(&(struct fake_row){ "no GPUs", TOPO(CPU("0", "3", GPU_0)),
+		"node.topo_file_agrees -the kernel shows no NVIDIA GPU to compare with the file" });
 }
 
 /* One NUMA node with one CPU, which is the first of those that muster does not know. */
@@ -394,32 +290,8 @@ TEST_WITH(a_node_with_too_many_cpus_cannot_be_compared, .end = 1, .skip = !WITH_
 		words, words, words, words, MUSTER_CPUS_MAX, words, words);
 	put_machine(xml);
 	free(xml);
-	put_topo(CPU("0", "3", GPU_0 GPU_1));
-	measure();
-	ck_assert_str_eq(
-		fake_reason(context, "node.topo_file_agrees", NULL), "a CPU set of hwloc goes beyond 4096 CPUs");
-	ck_assert_str_eq(fake_string(context, "node.topo_file", NULL), "/opt/topo.xml");
-}
-
-static const struct {
-	const char *vendor, *class_code;
-	bool gpu;
-} devices[] = {
-	{ "0x10de\n", "0x030200\n", true },
-	{ "0x10de\n", "0x030000\n", true },
-	{ "0x10de\n", "0x030100\n", false },
-	{ "0x10de\n", "0x068000\n", false }, /* an NVSwitch */
-	{ "0x1002\n", "0x030200\n", false },
-	{ "0x10de\n", "display\n", false },
-	{ "nvidia\n", "0x030200\n", false },
-};
-
-TEST_WITH(a_gpu_of_nvidia_is_known_by_vendor_and_class, .end = LENGTH(devices), .skip = !WITH_EXPAT)
-{
-	put_pci("000d:00:00.0", devices[_i].vendor, devices[_i].class_code, "0\n");
-	put_topo(CPU("0", "3", GPU_0) CPU("1", "c", GPU_1));
-	measure();
-	ck_assert(fake_boolean(context, "node.topo_file_agrees", NULL) == !devices[_i].gpu);
+	play(&(struct fake_row){ "too many CPUs", TOPO(CPU("0", "3", GPU_0 GPU_1)),
+		"node.topo_file_agrees -a CPU set of hwloc goes beyond 4096 CPUs | node.topo_file '/opt/topo.xml" });
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)
