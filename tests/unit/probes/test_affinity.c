@@ -210,12 +210,21 @@ static void write_machine(const struct machine *m)
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 }
 
-/* Standard_ND96asr_v4 as far as CPUs go. */
-static const struct machine nd = { .nodes = 4, .cpus = 24 };
+/* Standard_ND96asr_v4 as far as CPUs go, unless a row changes it. */
+static struct machine machine;
+
+#define MACHINE(field) FAKE_KNOB(#field, machine.field)
+
+static const struct fake_knob knobs[] = { FAKE_KNOB("hwloc_nodes", machine.nodes), MACHINE(cpus), MACHINE(hbm),
+	MACHINE(at_root), MACHINE(wrong), FAKE_KNOB("mask", scripted_mask), FAKE_KNOB("policy", scripted_memory.policy),
+	FAKE_KNOB("policy_nodes", scripted_memory.nodes), FAKE_KNOB("named_policy", scripted_policy),
+	FAKE_KNOB("cpus_answer", scripted_cpus), { .name = NULL } };
 
 static void setup(void)
 {
 	context = fake_new(&muster_probe_affinity);
+	context->knobs = knobs;
+	machine = (struct machine){ .nodes = 4, .cpus = 24 };
 	scripted_mask = "1";
 	scripted_memory.policy = POLICY_DEFAULT;
 	scripted_memory.nodes = 0;
@@ -228,296 +237,140 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void place_gpu(const char *bus_id, const char *numa_node)
-{
-	char path[256], text[32];
-	fake_gpu(context, bus_id, "GPU-1");
-	snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", bus_id);
-	snprintf(text, sizeof text, "%s\n", numa_node);
-	fake_file(context, path, text);
-}
-
-static void measure(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_affinity.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, NULL);
-	ck_assert_str_eq(context->steps, "hwloc: load the topology\nhwloc: CPUs and memory policy of this thread\n");
-}
-
-/* The masks of srun's mask_cpu for the eight tasks of a node, and where each task's GPU is. */
-static const struct {
-	const char *mask, *gpu, *numa_node, *locality, *list;
-	double cpus, nodes;
-} tasks[] = {
-	{ "ffffff000000", "0002:00:00.0", "1", "inside", "24-47", 24, 1 },
-	{ "ffffff", "0001:00:00.0", "0", "inside", "0-23", 24, 1 },
-	{ "0xffffff000000000000000000", "0004:00:00.0", "3", "inside", "72-95", 24, 1 },
-	{ "ffffff000000000000", "0003:00:00.0", "2", "inside", "48-71", 24, 1 },
-	/* the widely copied mask that lost a zero */
-	{ "ffffff00000000000", "0003:00:00.0", "2", "overlaps", "44-67", 24, 2 },
-	/* GPU and mask of different sockets */
-	{ "ffffff", "0004:00:00.0", "3", "outside", "0-23", 24, 1 },
-	/* no binding at all */
-	{ "ffffffffffffffffffffffff", "0001:00:00.0", "0", "covers", "0-95", 96, 4 },
-	{ "1000000", "0002:00:00.0", "1", "inside", "24", 1, 1 },
-};
-
-TEST_EACH(the_mask_is_compared_with_the_gpus_node_as_a_set, tasks)
-{
-	write_machine(&nd);
-	scripted_mask = tasks[_i].mask;
-	place_gpu(tasks[_i].gpu, tasks[_i].numa_node);
-	measure();
-	const char *plain = strncmp(tasks[_i].mask, "0x", 2) == 0 ? tasks[_i].mask + 2 : tasks[_i].mask;
-	ck_assert_str_eq(fake_string(context, "rank.cpu_mask", NULL), plain);
-	ck_assert_str_eq(fake_string(context, "rank.cpu_list", NULL), tasks[_i].list);
-	ck_assert_double_eq(fake_number(context, "rank.cpus", NULL), tasks[_i].cpus);
-	ck_assert_double_eq(fake_number(context, "rank.cpu_numa_nodes", NULL), tasks[_i].nodes);
-	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), tasks[_i].locality);
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), strtod(tasks[_i].numa_node, NULL));
-}
-
-TEST(the_right_mask_is_told_as_srun_takes_it)
-{
-	write_machine(&nd);
-	scripted_mask = "ffffff00000000000";
-	place_gpu("0003:00:00.0", "2");
-	measure();
-	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "ffffff000000000000");
-	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
-}
-
-static void expect_unknown(const char *part)
-{
-	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
-		"rank.cpu_locality", "rank.near_nics" };
-	for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-		ck_assert_msg(strstr(fake_reason(context, of_gpu[i], NULL), part) != NULL, "%s is null: %s", of_gpu[i],
-			fake_reason(context, of_gpu[i], NULL));
-	ck_assert_str_eq(fake_string(context, "rank.cpu_mask", NULL), "1");
-}
-
-TEST(without_a_gpu_the_cpus_are_still_told)
-{
-	write_machine(&nd);
-	measure();
-	expect_unknown("CUDA shows no GPU");
-	fake_forget(context);
-	context->gpu.why_none[0] = '\0';
-	measure();
-	expect_unknown("the rank has no GPU");
-}
-
-TEST(an_unknown_node_is_taken_from_where_hwloc_places_the_gpu)
-{
-	write_machine(&nd);
-	place_gpu("0003:00:00.0", "-1");
-	measure();
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
-}
-
-TEST(a_gpu_that_nobody_can_place_is_inside_of_nothing)
-{
-	struct machine m = nd;
-	m.at_root = true;
-	write_machine(&m);
-	place_gpu("0003:00:00.0", "-1");
-	measure();
-	expect_unknown("numa_node is -1, and hwloc places it near 4 NUMA nodes");
-}
-
-TEST(on_a_machine_of_one_node_every_gpu_is_at_it)
-{
-	struct machine m = { .nodes = 1, .cpus = 4, .at_root = true };
-	write_machine(&m);
-	fake_gpu(context, "0009:00:00.0", "GPU-1"); /* neither sysfs nor hwloc knows it */
-	measure();
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 0);
-	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_mask", NULL), "f");
-	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
-}
-
-TEST(kernel_and_hwloc_in_contradiction_leave_it_open)
-{
-	struct machine m = nd;
-	m.wrong = true;
-	write_machine(&m);
-	place_gpu("0003:00:00.0", "2");
-	measure();
-	expect_unknown("numa_node is 2, but hwloc places 0003:00:00.0 near other CPUs");
-}
-
-TEST(a_node_that_hwloc_does_not_have_leaves_it_open)
-{
-	write_machine(&nd);
-	place_gpu("0003:00:00.0", "7");
-	measure();
-	expect_unknown("numa_node is 7, and hwloc knows no such NUMA node");
-}
-
-TEST(memory_without_cpus_leads_to_the_node_beside_it)
-{
-	struct machine m = nd;
-	m.hbm = HBM_BESIDE_1;
-	write_machine(&m);
-	place_gpu("0002:00:00.0", "4");
-	scripted_mask = "ffffff000000";
-	measure();
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 1);
-	ck_assert_str_eq(fake_string(context, "rank.cpu_locality", NULL), "inside");
-	ck_assert_double_eq(fake_number(context, "rank.cpu_numa_nodes", NULL), 1);
-}
-
-TEST(memory_without_cpus_leads_to_the_nearest_node_by_distance)
-{
-	struct machine m = nd;
-	m.hbm = HBM_NEAR_2;
-	write_machine(&m);
-	place_gpu("0003:00:00.0", "4");
-	measure();
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 2);
-	ck_assert_str_eq(fake_string(context, "rank.gpu_cpu_list", NULL), "48-71");
-}
-
-TEST(memory_as_far_from_every_node_leads_nowhere)
-{
-	struct machine m = nd;
-	m.hbm = HBM_NEAR_NONE;
-	write_machine(&m);
-	place_gpu("0004:00:00.0", "4");
-	measure();
-	expect_unknown("which has no CPUs");
-}
-
-TEST(near_nics_are_found_by_numa_node_and_not_by_name)
-{
-	/* the order in which a kernel really found them once: 3 3 2 0 2 1 0 1 */
-	static const char *const nodes[] = { "3", "3", "2", "0", "2", "1", "0", "1" };
-	write_machine(&nd);
-	place_gpu("0001:00:00.0", "0");
-	for (size_t i = 0; i < 8; i++) {
-		char path[256];
-		snprintf(path, sizeof path, "/sys/class/infiniband/mlx5_%zu/device/numa_node", i);
-		fake_file(context, path, nodes[i]);
+#define NODE_OF(gpu, node) "/sys/bus/pci/devices/000" gpu ":00:00.0/numa_node=" node
+#define TASK(mask, gpu, node, locality, list, cpus, nodes)                                                             \
+	{                                                                                                              \
+		"the mask is compared with the GPU's node as a set: " locality, gpu,                                   \
+			"mask=" mask " | " NODE_OF(gpu, node),                                                         \
+			"rank.cpu_mask '" mask " | rank.cpu_list '" list " | rank.cpus " cpus                          \
+			" | rank.cpu_numa_nodes " nodes " | rank.cpu_locality '" locality                              \
+			" | rank.gpu_numa_node " node                                                                  \
 	}
-	fake_file(context, "/sys/class/infiniband/mlx5_10/device/numa_node", "0\n");
-	fake_file(context, "/sys/class/infiniband/mlx5_11/device/numa_node", "-1\n");
-	measure();
-	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "mlx5_3 mlx5_6 mlx5_10");
-}
-
-TEST(no_nic_nearby_is_a_fact)
-{
-	write_machine(&nd);
-	place_gpu("0001:00:00.0", "0");
-	measure();
-	ck_assert_str_eq(fake_string(context, "rank.near_nics", NULL), "none");
-}
-
-static const struct {
-	int policy;
-	unsigned long nodes;
-	const char *numa_node; /* of the GPU; NULL: there is no GPU */
-	const char *text, *locality;
-} policies[] = {
-	{ POLICY_DEFAULT, 0, "1", "default", "any" },
-	{ POLICY_DEFAULT, 0, NULL, "default", "any" },
-	{ POLICY_BIND, 1 << 1, "1", "bind:1", "inside" },
-	{ POLICY_BIND, 1 << 0, "1", "bind:0", "outside" },
-	{ POLICY_BIND, 1 << 1 | 1 << 2, "1", "bind:1-2", "covers" },
-	{ POLICY_INTERLEAVE, 0xf, "1", "interleave:0-3", "covers" },
-	{ POLICY_INTERLEAVE, 0xc, "1", "interleave:2-3", "outside" },
-	{ POLICY_BIND, 1 << 1, NULL, "bind:1", NULL },
-	{ -1, 0, "1", NULL, NULL },
-};
-
-TEST_EACH(the_memory_policy_is_compared_with_the_gpus_node, policies)
-{
-	write_machine(&nd);
-	scripted_memory.policy = policies[_i].policy;
-	scripted_memory.nodes = policies[_i].nodes;
-	if (policies[_i].numa_node)
-		place_gpu("0002:00:00.0", policies[_i].numa_node);
-	measure();
-	if (policies[_i].text)
-		ck_assert_str_eq(fake_string(context, "rank.memory_policy", NULL), policies[_i].text);
-	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_policy", NULL), "hwloc_get_membind"));
-	if (policies[_i].locality)
-		ck_assert_str_eq(fake_string(context, "rank.memory_locality", NULL), policies[_i].locality);
-	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_locality", NULL),
-			policies[_i].text ? "CUDA shows no GPU" : "hwloc_get_membind"));
-}
+#define UNKNOWN(why)                                                                                                   \
+	"rank.gpu_numa_node -*" why "* | rank.gpu_cpu_mask -*" why "* | rank.gpu_cpu_list -*" why                      \
+	"* | rank.cpu_locality -*" why "* | rank.near_nics -*" why "* | rank.cpu_mask '1"
+#define NIC(name, node) "/sys/class/infiniband/" name "/device/numa_node=" node " | "
+#define POLICY(policy, nodes, gpu, text, locality)                                                                     \
+	{                                                                                                              \
+		"the memory policy is compared with the GPU's node", gpu,                                              \
+			"policy=" policy " | policy_nodes=" nodes " | " NODE_OF("2", "1"),                             \
+			"rank.memory_policy " text " | rank.memory_locality " locality                                 \
+	}
+#define NAMED(policy, text)                                                                                            \
+	{                                                                                                              \
+		"each policy of hwloc has its name or is null", "2", "named_policy=" policy " | " NODE_OF("2", "1"),   \
+			"rank.memory_policy " text                                                                     \
+	}
 
 static const struct {
-	int policy;
-	const char *text; /* NULL: it has no name */
-} named[] = {
-	{ HWLOC_MEMBIND_DEFAULT, "default" },
-	{ HWLOC_MEMBIND_FIRSTTOUCH, "default" },
-	{ HWLOC_MEMBIND_NEXTTOUCH, "next-touch:1" },
-	{ HWLOC_MEMBIND_NEXTTOUCH + 1, NULL },
-	{ HWLOC_MEMBIND_MIXED, NULL },
+	const char *name, *gpu, *given, *expected; /* gpu: the digit of its PCI domain; NULL: there is none */
+} rows[] = {
+	/* the masks of srun's mask_cpu for the eight tasks of a node, and where each task's GPU is */
+	TASK("ffffff000000", "2", "1", "inside", "24-47", "24", "1"),
+	TASK("ffffff", "1", "0", "inside", "0-23", "24", "1"),
+	TASK("ffffff000000000000000000", "4", "3", "inside", "72-95", "24", "1"),
+	TASK("ffffff000000000000", "3", "2", "inside", "48-71", "24", "1"),
+	/* the widely copied mask that lost a zero */
+	TASK("ffffff00000000000", "3", "2", "overlaps", "44-67", "24", "2"),
+	/* GPU and mask of different sockets */
+	TASK("ffffff", "4", "3", "outside", "0-23", "24", "1"),
+	/* no binding at all */
+	TASK("ffffffffffffffffffffffff", "1", "0", "covers", "0-95", "96", "4"),
+	TASK("1000000", "2", "1", "inside", "24", "1", "1"),
+	{ "the right mask is told as srun takes it", "3", "mask=ffffff00000000000 | " NODE_OF("3", "2"),
+		"rank.gpu_cpu_mask 'ffffff000000000000 | rank.gpu_cpu_list '48-71" },
+	{ "without a GPU the CPUs are still told", NULL, NULL, UNKNOWN("CUDA shows no GPU") },
+	{ "an unknown node is taken from where hwloc places the GPU", "3", NODE_OF("3", "-1"), "rank.gpu_numa_node 2" },
+	{ "a GPU that nobody can place is inside of nothing", "3", "at_root=1 | " NODE_OF("3", "-1"),
+		UNKNOWN("numa_node is -1, and hwloc places it near 4 NUMA nodes") },
+	/* neither sysfs nor hwloc knows it */
+	{ "on a machine of one node every GPU is at it", "9", "hwloc_nodes=1 | cpus=4 | at_root=1",
+		"rank.gpu_numa_node 0 | rank.gpu_cpu_mask 'f | rank.cpu_locality 'inside" },
+	{ "kernel and hwloc in contradiction leave it open", "3", "wrong=1 | " NODE_OF("3", "2"),
+		UNKNOWN("numa_node is 2, but hwloc places 0003:00:00.0 near other CPUs") },
+	{ "a node that hwloc does not have leaves it open", "3", NODE_OF("3", "7"),
+		UNKNOWN("numa_node is 7, and hwloc knows no such NUMA node") },
+	{ "a GPU's node with too many CPUs is unknown", "1", "hwloc_nodes=1 | cpus=4097 | " NODE_OF("1", "0"),
+		UNKNOWN("a CPU set of hwloc goes beyond 4096 CPUs") },
+	/* hbm: 1 beside node 1, 2 near node 2, 3 near none */
+	{ "memory without CPUs leads to the node beside it", "2", "hbm=1 | mask=ffffff000000 | " NODE_OF("2", "4"),
+		"rank.gpu_numa_node 1 | rank.cpu_locality 'inside | rank.cpu_numa_nodes 1" },
+	{ "memory without CPUs leads to the nearest node by distance", "3", "hbm=2 | " NODE_OF("3", "4"),
+		"rank.gpu_numa_node 2 | rank.gpu_cpu_list '48-71" },
+	{ "memory as far from every node leads nowhere", "4", "hbm=3 | " NODE_OF("4", "4"),
+		UNKNOWN("which has no CPUs") },
+	/* the order in which a kernel really found them once: 3 3 2 0 2 1 0 1 */
+	{ "near NICs are found by NUMA node and not by name", "1",
+		NIC("mlx5_0", "3") NIC("mlx5_1", "3") NIC("mlx5_2", "2") NIC("mlx5_3", "0") NIC("mlx5_4", "2")
+			NIC("mlx5_5", "1") NIC("mlx5_6", "0") NIC("mlx5_7", "1") NIC("mlx5_10", "0")
+				NIC("mlx5_11", "-1") NODE_OF("1", "0"),
+		"rank.near_nics 'mlx5_3 mlx5_6 mlx5_10" },
+	{ "no NIC nearby is a fact", "1", NODE_OF("1", "0"), "rank.near_nics 'none" },
+	{ "NICs that cannot be listed are unknown and the rest is told", "1",
+		"/sys/class/infiniband=a file where the folder should be | " NODE_OF("1", "0"),
+		"rank.near_nics -*/sys/class/infiniband: * | rank.gpu_numa_node 0" },
+
+	/* of linux/mempolicy.h: 0 default, 2 bind, 3 interleave */
+	POLICY("0", "0", "2", "'default", "'any"),
+	POLICY("0", "0", NULL, "'default", "'any"),
+	POLICY("2", "0x2", "2", "'bind:1", "'inside"),
+	POLICY("2", "0x1", "2", "'bind:0", "'outside"),
+	POLICY("2", "0x6", "2", "'bind:1-2", "'covers"),
+	POLICY("3", "0xf", "2", "'interleave:0-3", "'covers"),
+	POLICY("3", "0xc", "2", "'interleave:2-3", "'outside"),
+	POLICY("2", "0x2", NULL, "'bind:1", "-*CUDA shows no GPU*"),
+	POLICY("-1", "0", "2", "-*hwloc_get_membind*", "-*hwloc_get_membind*"),
+	/* of hwloc: 0 default, 1 first touch, 4 next touch, -1 mixed */
+	NAMED("0", "'default"),
+	NAMED("1", "'default"),
+	NAMED("4", "'next-touch:1"),
+	NAMED("5", "-*has no name*"),
+	NAMED("-1", "-*has no name*"),
 };
 
-TEST_EACH(each_policy_of_hwloc_has_its_name_or_is_null, named)
+TEST_EACH(a_rank_is_placed_beside_its_gpu_or_not, rows)
 {
-	write_machine(&nd);
-	place_gpu("0002:00:00.0", "1");
-	scripted_policy = named[_i].policy;
-	measure();
-	if (named[_i].text)
-		ck_assert_str_eq(fake_string(context, "rank.memory_policy", NULL), named[_i].text);
-	else
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.memory_policy", NULL), "has no name"));
+	char bus_id[] = "000N:00:00.0";
+	if (rows[_i].gpu) {
+		bus_id[3] = *rows[_i].gpu;
+		fake_gpu(context, bus_id, "GPU-1");
+	}
+	fake_given(context, rows[_i].given);
+	write_machine(&machine);
+	fake_run(context);
+	fake_complete(context, NULL);
+	fake_expect(context, rows[_i].expected, rows[_i].name);
+	fake_expect(context, "steps 'hwloc: load the topology; hwloc: CPUs and memory policy of this thread",
+		rows[_i].name);
 }
 
-TEST(nics_that_cannot_be_listed_are_unknown_and_the_rest_is_told)
+TEST(a_rank_without_a_gpu_may_have_no_reason)
 {
-	write_machine(&nd);
-	place_gpu("0001:00:00.0", "0");
-	fake_file(context, "/sys/class/infiniband", "a file where the folder should be");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.near_nics", NULL), "/sys/class/infiniband: "));
-	ck_assert_double_eq(fake_number(context, "rank.gpu_numa_node", NULL), 0);
+	context->gpu.why_none[0] = '\0';
+	write_machine(&machine);
+	fake_case(context, &(struct fake_row){ "no reason", NULL, UNKNOWN("the rank has no GPU") });
 }
 
-static const struct {
-	enum cpus_answer cpus;
-	const char *why;
-} no_cpus[] = {
-	{ CPUS_REFUSED, "hwloc_get_cpubind: Operation not permitted" },
-	{ CPUS_BEYOND, "a CPU set of hwloc goes beyond 4096 CPUs" },
+/* As srun writes it. */
+TEST(a_mask_may_begin_with_0x)
+{
+	write_machine(&machine);
+	fake_case(context, &(struct fake_row){ "0x", "mask=0xffffff000000000000000000",
+				   "rank.cpu_mask 'ffffff000000000000000000" });
+}
+
+static const struct fake_row errors[] = {
+	{ "CPUs that may not be asked", "cpus_answer=1", "error 'hwloc_get_cpubind: Operation not permitted" },
+	{ "CPUs beyond the last", "cpus_answer=2", "error 'a CPU set of hwloc goes beyond 4096 CPUs" },
+	{ "without a topology the error is hwloc's own",
+		"HWLOC_XMLFILE=/nowhere/topology.xml | HWLOC_COMPONENTS=xml,stop", "error 'hwloc_topology_load: *" },
 };
 
-TEST_EACH(cpus_that_are_not_known_are_an_error, no_cpus)
+TEST_EACH(without_cpus_there_is_an_error_and_no_sample, errors)
 {
-	struct muster_error err;
-	write_machine(&nd);
-	scripted_cpus = no_cpus[_i].cpus;
-	ck_assert_int_eq(muster_probe_affinity.run(&context->ctx, &err), -1);
-	ck_assert_str_eq(err.text, no_cpus[_i].why);
+	write_machine(&machine);
+	fake_case(context, &errors[_i]);
 	ck_assert_uint_eq(context->samples.count, 0);
-}
-
-TEST(without_a_topology_the_error_is_hwlocs_own)
-{
-	struct muster_error err;
-	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
-	setenv("HWLOC_COMPONENTS", "xml,stop", 1);
-	ck_assert_int_eq(muster_probe_affinity.run(&context->ctx, &err), -1);
-	ck_assert_msg(strncmp(err.text, "hwloc_topology_load: ", 21) == 0, "%s", err.text);
-}
-
-TEST(a_gpus_node_with_too_many_cpus_is_unknown)
-{
-	struct machine m = { .nodes = 1, .cpus = MUSTER_CPUS_MAX + 1 };
-	write_machine(&m);
-	place_gpu("0001:00:00.0", "0");
-	measure();
-	expect_unknown("a CPU set of hwloc goes beyond 4096 CPUs");
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -1,5 +1,4 @@
 /* test_gpu_errors.c - what the driver remembers of a GPU's errors, against a scripted NVML */
-#include "probes/gpu_errors/counters.h"
 #include "check_main.h"
 #include "probe_fake.h"
 
@@ -80,6 +79,20 @@ static nvmlReturn_t give_replays(nvmlDevice_t of, unsigned int *replays)
 	return script.replay_result;
 }
 
+#define KNOB(field) FAKE_KNOB(#field, script.field)
+#define FIELD(name, field, link) FAKE_KNOB(name, script.fields[field][link])
+#define LINK(name, kind, link) FAKE_KNOB(name, script.counters[kind][link])
+
+static const struct fake_knob knobs[] = { KNOB(major), KNOB(links), KNOB(links_result), KNOB(counter_result),
+	KNOB(fields_result), KNOB(sram_result), KNOB(replay_result), KNOB(action), KNOB(action_result), KNOB(sram),
+	KNOB(replays), KNOB(counter_calls), FIELD("to_recovery", NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER, 0),
+	FIELD("fatal", NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR, 0),
+	FIELD("symbol_5", NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS, 5),
+	FIELD("recovery_5", NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, 5),
+	LINK("crc_data_0", NVML_NVLINK_ERROR_DL_CRC_DATA, 0), LINK("crc_data_2", NVML_NVLINK_ERROR_DL_CRC_DATA, 2),
+	LINK("crc_data_17", NVML_NVLINK_ERROR_DL_CRC_DATA, 17), LINK("recovery_4", NVML_NVLINK_ERROR_DL_RECOVERY, 4),
+	FAKE_KNOB("nvml_missing", nvml_missing), { .name = NULL } };
+
 static void setup(void)
 {
 	scripted_nvml = (struct muster_nvml){
@@ -94,9 +107,10 @@ static void setup(void)
 	context->gpu.has_nvml = true;
 	context->gpu.nvml_device = (nvmlDevice_t)(void *)&device;
 	context->ctx.env.profile = MUSTER_FULL;
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	memset(&script, 0, sizeof script);
-	script.major = 9;
-	script.links = 18;
+	fake_given(context, "profile=2 | major=9 | links=18");
 }
 
 static void teardown(void)
@@ -104,179 +118,82 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void begin_and_run(void)
-{
-	struct muster_error err;
-	muster_probe_gpu_errors.begin(&context->ctx);
-	ck_assert_msg(muster_probe_gpu_errors.run(&context->ctx, &err) == 0, "%s", err.text);
-}
-
-static void finish(void)
-{
-	struct muster_error err;
-	ck_assert_msg(muster_probe_gpu_errors.finish(&context->ctx, &err) == 0, "%s", err.text);
-}
-
-/* The sample of the kind; NULL when there is none. */
-static const struct muster_sample *of_kind(const char *metric, const char *kind)
-{
-	for (size_t i = 0; i < context->samples.count; i++) {
-		const struct muster_sample *sample = &context->samples.items[i];
-		if (strcmp(sample->metric->name, metric) == 0 && strcmp(sample->labels[1].value.string, kind) == 0)
-			return sample;
+#define OF(metric, kind) metric " gpu=" BUS_ID " kind=" kind " "
+#define NVLINK(kind) OF("gpu.nvlink_errors", kind)
+#define NVLINK_MORE(kind) OF("gpu.nvlink_errors_increase", kind)
+#define PCIE(kind) OF("gpu.pcie_errors", kind)
+#define PCIE_MORE(kind) OF("gpu.pcie_errors_increase", kind)
+#define NOT_READ "-not read in this profile | "
+#define ACTION(number, sram, words, exceeded)                                                                          \
+	{                                                                                                              \
+		"the recovery action is told in NVIDIA's words", "action=" number " | sram=" sram " | begin | run",    \
+			"gpu.recovery_action '" words " | gpu.sram_threshold_exceeded " exceeded                       \
 	}
-	return NULL;
-}
 
-static double number(const char *metric, const char *kind)
+static const struct fake_row
+	rows[] = {
+		{ "counters of a life are recorded",
+			"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run",
+			NVLINK("crc-data") "28 | " NVLINK("recovery") "0 | " PCIE("l0-to-recovery") "188 | " PCIE(
+				"replay") "7" },
+		{ "and their increase is told",
+			"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run | recovery_4=1 | "
+			"crc_data_17=24 | crc_data_2=2 | replays=100 | fatal=1 | finish",
+			NVLINK_MORE("recovery") "1 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+				"crc-data") "7 | "
+					    "gpu.nvlink_errors_at 'recovery: 1 on link 4; crc-data: 5 on link 17 "
+					    "| " PCIE_MORE("replay") "93 | " PCIE_MORE("fatal") "1 | " PCIE_MORE(
+						    "l0-to-recovery") "0" },
+		{ "a quick run reads no NVLink errors", "profile=0 | begin | run | finish",
+			"counter_calls 0 | " NVLINK_MORE("recovery") NOT_READ NVLINK_MORE("replay")
+				NOT_READ NVLINK_MORE("crc-flit")
+					NOT_READ NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
+		/* of each of 18 links, at the start and at the end */
+		{ "a standard run reads three kinds", "profile=1 | begin | run | finish",
+			"counter_calls 108 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+				"crc-flit") "0 | " NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
+		{ "a full run reads all kinds at its start", "begin | run", "counter_calls 90" },
+		{ "a full run reads all kinds", "begin | run | finish",
+			"counter_calls 180 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+				"crc-flit") "0 | " NVLINK_MORE("crc-data") "0 | " NVLINK_MORE("ecc-data") "0" },
+		{ "NVLink 5 has its counters as fields",
+			"major=10 | symbol_5=1000 | begin | run | recovery_5=2 | finish",
+			"counter_calls 0 | " NVLINK("symbol") "1000 | " NVLINK_MORE("recovery") "2 | " NVLINK_MORE(
+				"symbol") "0 | " NVLINK_MORE("replay") "-*no such counter* | " NVLINK("crc-data") "#"
+														  "0" },
+		{ "a GPU without NVLinks has none of their errors", "links=0 | begin | run | finish",
+			NVLINK_MORE("recovery") "0 | gpu.nvlink_errors_at 'none" },
+		{ "what NVML does not tell is null with the reason",
+			"links_result=3 | fields_result=3 | sram_result=3 | replay_result=3 | action_result=3 | begin "
+			"| run | finish",
+			"gpu.recovery_action -*RECOVERY_ACTION* | gpu.sram_threshold_exceeded -*nvmlDeviceGetSram* "
+			"| " NVLINK_MORE("recovery") "-*NVLINK_LINK_COUNT* | " PCIE_MORE(
+				"replay") "-*nvmlDeviceGetPcieReplayCounter* | " PCIE_MORE("fatal") "-*PCIe*" },
+		{ "a link that cannot be asked makes its kind unknown", "counter_result=15 | begin | run",
+			NVLINK("recovery") "-*NVLink 0: nvmlDeviceGetNvLinkErrorCounter*" },
+		{ "a counter that went backwards is no increase", "replays=7 | begin | run | replays=3 | finish",
+			PCIE_MORE("replay") "-*backwards*" },
+		ACTION("0", "0", "none", "false"),
+		ACTION("1", "0", "gpu-reset", "false"),
+		ACTION("2", "1", "node-reboot", "true"),
+		ACTION("3", "0", "drain-p2p", "false"),
+		ACTION("4", "0", "drain-and-reset", "false"),
+		ACTION("5", "0", "action 5", "false"),
+		/* the other one has run */
+		{ "a worker that replaced another has its own start", "begin | finish", NVLINK_MORE("recovery") "0" },
+		{ "without NVML there is an error", "nvml_missing=1 | begin | run", "error '?*" },
+		{ "without a start there is no increase", "nvml_missing=1 | begin | nvml_missing=0 | finish",
+			"error '*were not read*" },
+		{ "a GPU that NVML does not show", "has_nvml=0 | begin | run",
+			"error '*NVML does not show GPU " BUS_ID "*" },
+	};
+
+TEST_EACH(errors_are_what_the_driver_remembers, rows)
 {
-	const struct muster_sample *sample = of_kind(metric, kind);
-	ck_assert_msg(sample && sample->value.type == MUSTER_NUMBER, "%s %s", metric, kind);
-	return sample->value.number;
-}
-
-static const char *reason(const char *metric, const char *kind)
-{
-	const struct muster_sample *sample = of_kind(metric, kind);
-	ck_assert_msg(sample && sample->value.type == MUSTER_NULL, "%s %s", metric, kind);
-	return sample->reason;
-}
-
-TEST(counters_of_a_life_are_recorded_and_their_increase_is_told)
-{
-	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][0] = 9;
-	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][17] = 19;
-	script.fields[NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER][0] = 188;
-	script.replays = 7;
-	begin_and_run();
-	ck_assert_double_eq(number("gpu.nvlink_errors", "crc-data"), 28);
-	ck_assert_double_eq(number("gpu.nvlink_errors", "recovery"), 0);
-	ck_assert_double_eq(number("gpu.pcie_errors", "l0-to-recovery"), 188);
-	ck_assert_double_eq(number("gpu.pcie_errors", "replay"), 7);
-	script.counters[NVML_NVLINK_ERROR_DL_RECOVERY][4] = 1;
-	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][17] = 24;
-	script.counters[NVML_NVLINK_ERROR_DL_CRC_DATA][2] = 2;
-	script.replays = 100;
-	script.fields[NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR][0] = 1;
-	finish();
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 1);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "replay"), 0);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "crc-data"), 7);
-	ck_assert_str_eq(
-		fake_string(context, "gpu.nvlink_errors_at", BUS_ID), "recovery: 1 on link 4; crc-data: 5 on link 17");
-	ck_assert_double_eq(number("gpu.pcie_errors_increase", "replay"), 93);
-	ck_assert_double_eq(number("gpu.pcie_errors_increase", "fatal"), 1);
-	ck_assert_double_eq(number("gpu.pcie_errors_increase", "l0-to-recovery"), 0);
-	fake_complete(context, NULL);
-}
-
-static const struct {
-	enum muster_profile profile;
-	unsigned int kinds;
-} profiles[] = { { MUSTER_QUICK, 0 }, { MUSTER_STANDARD, 3 }, { MUSTER_FULL, 5 } };
-
-TEST_EACH(a_profile_has_the_kinds_of_nvlink_errors_that_it_has_time_for, profiles)
-{
-	static const char *const kinds[] = { "recovery", "replay", "crc-flit", "crc-data", "ecc-data" };
-	context->ctx.env.profile = profiles[_i].profile;
-	begin_and_run();
-	ck_assert_uint_eq(script.counter_calls, profiles[_i].kinds * 18);
-	finish();
-	ck_assert_uint_eq(script.counter_calls, 2 * profiles[_i].kinds * 18);
-	for (unsigned int i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (i < profiles[_i].kinds)
-			ck_assert_double_eq(number("gpu.nvlink_errors_increase", kinds[i]), 0);
-		else if (i < MUSTER_NVLINK_JUDGED)
-			ck_assert_str_eq(reason("gpu.nvlink_errors_increase", kinds[i]), "not read in this profile");
-		else
-			ck_assert_ptr_null(of_kind("gpu.nvlink_errors_increase", kinds[i]));
-}
-
-TEST(nvlink_5_has_its_counters_as_fields)
-{
-	script.major = 10;
-	script.fields[NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS][5] = 1000;
-	begin_and_run();
-	script.fields[NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS][5] = 2;
-	finish();
-	ck_assert_uint_eq(script.counter_calls, 0);
-	ck_assert_double_eq(number("gpu.nvlink_errors", "symbol"), 1000);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 2);
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "symbol"), 0);
-	ck_assert_ptr_nonnull(strstr(reason("gpu.nvlink_errors_increase", "replay"), "no such counter"));
-	ck_assert_ptr_null(of_kind("gpu.nvlink_errors", "crc-data"));
-}
-
-TEST(a_gpu_without_nvlinks_has_none_of_their_errors)
-{
-	script.links = 0;
-	begin_and_run();
-	finish();
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 0);
-	ck_assert_str_eq(fake_string(context, "gpu.nvlink_errors_at", BUS_ID), "none");
-}
-
-TEST(what_nvml_does_not_tell_is_null_with_the_reason)
-{
-	script.links_result = script.fields_result = script.sram_result = script.replay_result = script.action_result =
-		NVML_ERROR_NOT_SUPPORTED;
-	begin_and_run();
-	finish();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.recovery_action", BUS_ID), "RECOVERY_ACTION"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.sram_threshold_exceeded", BUS_ID), "nvmlDeviceGetSram"));
-	ck_assert_ptr_nonnull(strstr(reason("gpu.nvlink_errors_increase", "recovery"), "NVLINK_LINK_COUNT"));
-	ck_assert_ptr_nonnull(strstr(reason("gpu.pcie_errors_increase", "replay"), "nvmlDeviceGetPcieReplayCounter"));
-	ck_assert_ptr_nonnull(strstr(reason("gpu.pcie_errors_increase", "fatal"), "PCIe"));
-	fake_complete(context, NULL);
-}
-
-TEST(a_link_that_cannot_be_asked_makes_its_kind_unknown)
-{
-	script.counter_result = NVML_ERROR_GPU_IS_LOST;
-	begin_and_run();
-	ck_assert_ptr_nonnull(
-		strstr(reason("gpu.nvlink_errors", "recovery"), "NVLink 0: nvmlDeviceGetNvLinkErrorCounter"));
-}
-
-TEST(a_counter_that_went_backwards_is_no_increase)
-{
-	script.replays = 7;
-	begin_and_run();
-	script.replays = 3;
-	finish();
-	ck_assert_ptr_nonnull(strstr(reason("gpu.pcie_errors_increase", "replay"), "backwards"));
-}
-
-static const char *const words[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset", "action 5" };
-
-TEST_EACH(the_recovery_action_is_told_in_nvidias_words, words)
-{
-	script.action = _i;
-	script.sram = _i == 2;
-	begin_and_run();
-	ck_assert_str_eq(fake_string(context, "gpu.recovery_action", BUS_ID), words[_i]);
-	ck_assert_int_eq(fake_boolean(context, "gpu.sram_threshold_exceeded", BUS_ID), _i == 2);
-}
-
-TEST(a_worker_that_replaced_another_has_its_own_start)
-{
-	muster_probe_gpu_errors.begin(&context->ctx); /* the other one has run */
-	finish();
-	ck_assert_double_eq(number("gpu.nvlink_errors_increase", "recovery"), 0);
-}
-
-TEST(without_nvml_there_is_an_error)
-{
-	struct muster_error err;
-	nvml_missing = true;
-	muster_probe_gpu_errors.begin(&context->ctx);
-	ck_assert_int_eq(muster_probe_gpu_errors.run(&context->ctx, &err), -1);
-	nvml_missing = false;
-	ck_assert_int_eq(muster_probe_gpu_errors.finish(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "were not read"));
-	context->gpu.has_nvml = false;
-	ck_assert_int_eq(muster_probe_gpu_errors.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "NVML does not show GPU " BUS_ID));
+	fake_case(context, &rows[_i]);
+	if (context->result == 0 && strstr(rows[_i].given, "run | ") && strstr(rows[_i].given, "finish") &&
+		context->ctx.env.profile == MUSTER_FULL)
+		fake_complete(context, NULL);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)

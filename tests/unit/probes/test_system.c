@@ -57,10 +57,10 @@ static void write_topology(const char *information)
 static void setup(void)
 {
 	context = fake_new(&muster_probe_system);
-	fake_file(context, "/etc/os-release", "NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu\n");
-	fake_file(context, "/proc/sys/kernel/osrelease", "5.15.0-1089-azure\n");
-	fake_file(context, "/proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor\n");
-	fake_file(context, "/proc/meminfo", "MemTotal:       928858112 kB\nMemFree:        1 kB\n");
+	fake_given(context, "/etc/os-release=NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu | "
+			    "/proc/sys/kernel/osrelease=5.15.0-1089-azure | "
+			    "/proc/cpuinfo=processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor | "
+			    "/proc/meminfo=MemTotal:       928858112 kB\nMemFree:        1 kB");
 	write_topology("<info name=\"Architecture\" value=\"x86_64\"/>");
 }
 
@@ -69,122 +69,96 @@ static void teardown(void)
 	fake_free(context);
 }
 
+static void play(const struct fake_row *row)
+{
+	fake_given(context, row->given);
+	fake_run(context);
+	fake_complete(context, NULL);
+	fake_expect(context, row->expected, row->name);
+	fake_expect(context,
+		"steps 'hwloc: load the topology; NVML: count and list the GPUs; open libcuda.so.1; "
+		"open libnvidia-ml.so.1; open libnccl.so.2; open libibverbs.so.1",
+		row->name);
+}
+
 static void measure(void)
 {
-	struct muster_error err;
-	ck_assert_msg(muster_probe_system.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, NULL);
-	ck_assert_str_eq(context->steps,
-		"hwloc: load the topology\nNVML: count and list the GPUs\nopen libcuda.so.1\nopen libnvidia-ml.so.1\n"
-		"open libnccl.so.2\nopen libibverbs.so.1\n");
+	play(&(struct fake_row){ "any", NULL, "" });
 }
 
-TEST(the_root_tells_what_the_node_is)
-{
-	measure();
-	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Ubuntu 22.04.5 LTS");
-	ck_assert_str_eq(fake_string(context, "node.kernel", NULL), "5.15.0-1089-azure");
-	ck_assert_str_eq(fake_string(context, "node.architecture", NULL), "x86_64");
-	ck_assert_str_eq(fake_string(context, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
-	ck_assert_double_eq(fake_number(context, "node.memory_mib", NULL), 907088);
-	ck_assert_double_eq(fake_number(context, "node.cpus", NULL), 4);
-	ck_assert_double_eq(fake_number(context, "node.sockets", NULL), 2);
-	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 2);
-}
-
-/* "0/0: 0-1, 1/1: 2-3": NUMA node / package: CPUs */
-static const char *numa_text(void)
-{
-	static char text[256];
-	size_t used = 0;
-	*text = '\0';
-	for (size_t i = 0; i < context->samples.count; i++) {
-		const struct muster_sample *sample = &context->samples.items[i];
-		if (strcmp(sample->metric->name, "node.numa_cpu_list") == 0)
-			used += (size_t)snprintf(text + used, sizeof text - used, "%s%g/%g: %s", used ? ", " : "",
-				sample->labels[0].value.number, sample->labels[1].value.number, sample->value.string);
+#define OS "/etc/os-release="
+#define MODE "/proc/driver/nvidia/params="
+#define MEMORY(total)                                                                                                  \
+	{                                                                                                              \
+		"memory in kB alone", "/proc/meminfo=MemTotal: " total,                                                \
+			"node.memory_mib -*is not in kB: \"" total "\""                                                \
 	}
-	return text;
-}
+#define CHANNELS "/dev/nvidia-caps-imex-channels"
+#define NUMA(node, package, cpus) "node.numa_cpu_list numa_node=" node " package=" package " '" cpus " | "
+#define ONE_CPU "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "
+#define NO_TOPOLOGY "-hwloc_topology_load: *"
+#define MEASURED_OS(text) "node.os '" text
 
-TEST(each_numa_node_has_its_cpus_and_its_package)
-{
-	measure();
-	ck_assert_str_eq(numa_text(), "0/0: 0-1, 1/1: 2-3");
-}
-
-static const struct {
-	const char *file, *text, *metric, *expected; /* expected: the value, or the end of the reason */
-	bool null;
-} odd_files[] = {
-	{ "/etc/os-release", "PRETTY_NAME='Alma \"9\"'\n", "node.os", "Alma \"9\"", false },
-	{ "/etc/os-release", "PRETTY_NAME=Plain\n", "node.os", "Plain", false },
-	{ "/etc/os-release", "PRETTY_NAME=\"a \\\"b\\\" \\$c\"", "node.os", "a \"b\" $c", false },
-	{ "/etc/os-release", "XPRETTY_NAME=no\n", "node.os", "/etc/os-release has no line \"PRETTY_NAME\"", true },
-	{ "/proc/cpuinfo", "processor : 0\nCPU part : 0xd4f\n", "node.cpu_model", "Model of hwloc", false },
-	{ "/proc/driver/nvidia/params", "EnableMSI: 1\nCoherentGPUMemoryMode: \"driver\"\nRmMsg: \"\"\n",
-		"node.coherent_memory_mode", "driver", false },
-	{ "/proc/driver/nvidia/params", "CoherentGPUMemoryMode: \"\"\n", "node.coherent_memory_mode", "", false },
-	{ "/proc/driver/nvidia/params", "EnableMSI: 1\n", "node.coherent_memory_mode",
-		"/proc/driver/nvidia/params has no line \"CoherentGPUMemoryMode\"", true },
-	{ "/proc/meminfo", "MemTotal: 12 MB\n", "node.memory_mib", "is not in kB: \"12 MB\"", true },
-	{ "/proc/meminfo", "MemTotal: kB\n", "node.memory_mib", "is not in kB: \"kB\"", true },
-	{ "/proc/meminfo", "MemTotal: -5 kB\n", "node.memory_mib", "is not in kB: \"-5 kB\"", true },
-	{ "/proc/meminfo", "MemTotal: nan kB\n", "node.memory_mib", "is not in kB: \"nan kB\"", true },
-	{ "/proc/meminfo", "MemTotal: 1e999 kB\n", "node.memory_mib", "is not in kB: \"1e999 kB\"", true },
-	{ "/proc/meminfo", "MemTotalFree: 12 kB\n", "node.memory_mib", "/proc/meminfo has no line \"MemTotal\"", true },
+static const struct fake_row rows[] = {
+	{ "the root tells what the node is", NULL,
+		"node.os 'Ubuntu 22.04.5 LTS | node.kernel '5.15.0-1089-azure | node.architecture 'x86_64 | "
+		"node.cpu_model 'AMD EPYC 7V12 64-Core Processor | node.memory_mib 907088 | node.cpus 4 | "
+		"node.sockets 2 | node.numa_nodes 2" },
+	{ "each NUMA node has its CPUs and its package", NULL,
+		NUMA("0", "0", "0-1") NUMA("1", "1", "2-3") "node.numa_cpu_list #2" },
+	{ "a name in single quotes", OS "PRETTY_NAME='Alma \"9\"'", MEASURED_OS("Alma \"9\"") },
+	{ "a name without quotes", OS "PRETTY_NAME=Plain", MEASURED_OS("Plain") },
+	{ "a name with escapes", OS "PRETTY_NAME=\"a \\\"b\\\" \\$c\"", MEASURED_OS("a \"b\" $c") },
+	{ "another name", OS "XPRETTY_NAME=no", "node.os -*/etc/os-release has no line \"PRETTY_NAME\"" },
+	{ "os-release may lie in /usr/lib", "-/etc/os-release | /usr/lib/os-release=PRETTY_NAME=\"Elsewhere\"",
+		MEASURED_OS("Elsewhere") },
+	{ "a processor without a name has hwloc's", "/proc/cpuinfo=processor : 0\nCPU part : 0xd4f",
+		"node.cpu_model 'Model of hwloc" },
+	{ "the memory mode of a driver", MODE "EnableMSI: 1\nCoherentGPUMemoryMode: \"driver\"\nRmMsg: \"\"",
+		"node.coherent_memory_mode 'driver" },
+	{ "an empty memory mode", MODE "CoherentGPUMemoryMode: \"\"", "node.coherent_memory_mode '" },
+	{ "a driver without a memory mode", MODE "EnableMSI: 1",
+		"node.coherent_memory_mode -*/proc/driver/nvidia/params has no line \"CoherentGPUMemoryMode\"" },
+	MEMORY("12 MB"),
+	MEMORY("kB"),
+	MEMORY("-5 kB"),
+	MEMORY("nan kB"),
+	MEMORY("1e999 kB"),
+	{ "another line of the memory", "/proc/meminfo=MemTotalFree: 12 kB",
+		"node.memory_mib -*/proc/meminfo has no line \"MemTotal\"" },
+	{ "without an NVIDIA driver there is no memory mode and no IMEX channel", NULL,
+		"node.coherent_memory_mode -*No such file* | node.imex_channels 0" },
+	{ "IMEX channels are counted and nothing beside them",
+		CHANNELS "/channel0= | " CHANNELS "/channel11= | " CHANNELS "/other=", "node.imex_channels 2" },
+	{ "IMEX channels that cannot be listed are unknown and not none", CHANNELS "=a file where the folder should be",
+		"node.imex_channels -*nvidia-caps-imex-channels*" },
+	{ "without a topology the reason is hwloc's own",
+		"HWLOC_XMLFILE=/nowhere/topology.xml | HWLOC_COMPONENTS=xml,stop",
+		"node.cpus " NO_TOPOLOGY " | node.sockets " NO_TOPOLOGY " | node.numa_nodes " NO_TOPOLOGY
+		" | node.architecture " NO_TOPOLOGY " | node.numa_cpu_list " NO_TOPOLOGY
+		" | node.cpu_model 'AMD EPYC 7V12 64-Core Processor" },
+	{ "a machine of one CPU and no package is told as it is",
+		"-/proc/cpuinfo | /topology.xml=<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">"
+		"<object type=\"Machine\" os_index=\"0\" " ONE_CPU "gp_index=\"1\">"
+		"<object type=\"NUMANode\" os_index=\"0\" " ONE_CPU "gp_index=\"2\" local_memory=\"1073741824\"/>"
+		"<object type=\"PU\" os_index=\"0\" " ONE_CPU "gp_index=\"3\"/></object></topology>",
+		"node.cpus 1 | node.numa_nodes 1 | node.numa_cpu_list numa_node=0 package=0 '0 | "
+		"node.numa_cpu_list #1 | node.sockets -hwloc shows no package | "
+		"node.cpu_model -*/proc/cpuinfo: No such file*" },
+	{ "a kernel without a release is null and names the file", "-/proc/sys/kernel/osrelease",
+		"node.kernel -*/proc/sys/kernel/osrelease: No such file*" },
 };
 
-TEST_EACH(odd_files_are_read_right_or_not_at_all, odd_files)
+TEST_EACH(a_node_is_what_its_root_says, rows)
 {
-	fake_file(context, odd_files[_i].file, odd_files[_i].text);
-	measure();
-	const char *found = odd_files[_i].null ? fake_reason(context, odd_files[_i].metric, NULL)
-					       : fake_string(context, odd_files[_i].metric, NULL);
-	size_t length = strlen(found), wanted = strlen(odd_files[_i].expected);
-	ck_assert_msg(length >= wanted && strcmp(found + length - wanted, odd_files[_i].expected) == 0, "%s: \"%s\"",
-		odd_files[_i].metric, found);
-	ck_assert_msg(odd_files[_i].null || length == wanted, "%s: \"%s\"", odd_files[_i].metric, found);
-}
-
-TEST(without_an_nvidia_driver_its_memory_mode_is_unknown_and_there_is_no_imex_channel)
-{
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.coherent_memory_mode", NULL), "No such file"));
-	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 0);
-}
-
-TEST(imex_channels_are_counted_and_nothing_beside_them)
-{
-	fake_file(context, "/dev/nvidia-caps-imex-channels/channel0", "");
-	fake_file(context, "/dev/nvidia-caps-imex-channels/channel11", "");
-	fake_file(context, "/dev/nvidia-caps-imex-channels/other", "");
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.imex_channels", NULL), 2);
-}
-
-TEST(imex_channels_that_cannot_be_listed_are_unknown_and_not_none)
-{
-	fake_file(context, "/dev/nvidia-caps-imex-channels", "a file where the folder should be");
-	measure();
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.imex_channels", NULL), "nvidia-caps-imex-channels"));
-}
-
-TEST(os_release_may_lie_in_usr_lib)
-{
-	char path[512];
-	snprintf(path, sizeof path, "%s/etc/os-release", context->root);
-	ck_assert_int_eq(remove(path), 0);
-	fake_file(context, "/usr/lib/os-release", "PRETTY_NAME=\"Elsewhere\"\n");
-	measure();
-	ck_assert_str_eq(fake_string(context, "node.os", NULL), "Elsewhere");
+	play(&rows[_i]);
 }
 
 TEST(what_hwloc_does_not_say_is_null)
 {
 	write_topology("");
-	measure();
-	ck_assert_str_eq(fake_reason(context, "node.architecture", NULL), "hwloc gives no Architecture");
+	play(&(struct fake_row){ "no architecture", NULL, "node.architecture -hwloc gives no Architecture" });
 }
 
 TEST(every_vendor_library_has_a_path_and_a_version_or_the_loaders_words)
@@ -229,30 +203,24 @@ static void put_driver(const char *fault)
 	}
 }
 
+#define VERSION(soname, version) "node.library_version library=" soname " '" version " | "
+
 TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
 {
 	put_driver(NULL);
-	measure();
-	ck_assert_uint_eq(fake_count(context, "node.gpu_count"), 1);
-	ck_assert_double_eq(fake_number(context, "node.gpu_count", NULL), 8);
-	ck_assert_str_eq(fake_string(context, "node.gpu_bus_ids", NULL),
-		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
-		"000e:00:00.0");
-	ck_assert_str_eq(fake_string(context, "node.driver_version", NULL), "580.126.16");
-	ck_assert_str_eq(fake_string(context, "node.cuda_driver_api", NULL), "12.8");
-	ck_assert_str_eq(fake_string(context, "node.nccl_version", NULL), "2.28.9");
-	ck_assert_str_eq(fake_string(context, "node.library_version", "libnccl.so.2"), "2.28.9");
-	ck_assert_str_eq(fake_string(context, "node.library_version", "libcuda.so.1"), "12.8");
-	ck_assert_str_eq(fake_string(context, "node.library_version", "libnvidia-ml.so.1"), "13.580.126.16");
-	ck_assert_str_eq(fake_string(context, "node.library_version", "libibverbs.so.1"), "1");
+	play(&(struct fake_row){ "a driver", NULL,
+		"node.gpu_count #1 | node.gpu_count 8 | "
+		"node.gpu_bus_ids '0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 "
+		"000d:00:00.0 000e:00:00.0 | node.driver_version '580.126.16 | node.cuda_driver_api '12.8 | "
+		"node.nccl_version '2.28.9 | " VERSION("libnccl.so.2", "2.28.9") VERSION("libcuda.so.1", "12.8")
+			VERSION("libnvidia-ml.so.1", "13.580.126.16") VERSION("libibverbs.so.1", "1") });
 	ck_assert(muster_library_any_standin());
 }
 
 TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
 {
 	put_driver("gpu-missing@node1/gpu7");
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.gpu_count", NULL), 7);
+	play(&(struct fake_row){ "seven GPUs", NULL, "node.gpu_count 7" });
 	ck_assert_uint_eq(strlen(fake_string(context, "node.gpu_bus_ids", NULL)), 7 * strlen("0001:00:00.0 ") - 1);
 }
 
@@ -268,50 +236,6 @@ TEST(the_version_of_libibverbs_is_the_one_of_its_file)
 	snprintf(end, sizeof end, "/libibverbs.so.%s", version->value.string);
 	const char *path = fake_string(context, "node.library_path", "libibverbs.so.1");
 	ck_assert_msg(strlen(path) > strlen(end) && strcmp(path + strlen(path) - strlen(end), end) == 0, "%s", path);
-}
-
-TEST(without_a_topology_the_reason_is_hwlocs_own)
-{
-	static const char *const of_hwloc[] = { "node.cpus", "node.sockets", "node.numa_nodes", "node.architecture",
-		"node.numa_cpu_list" };
-	setenv("HWLOC_XMLFILE", "/nowhere/topology.xml", 1);
-	setenv("HWLOC_COMPONENTS", "xml,stop", 1);
-	measure();
-	for (size_t i = 0; i < LENGTH(of_hwloc); i++)
-		ck_assert_msg(strncmp(fake_reason(context, of_hwloc[i], NULL), "hwloc_topology_load: ", 21) == 0,
-			"%s is null: %s", of_hwloc[i], fake_reason(context, of_hwloc[i], NULL));
-	ck_assert_str_eq(fake_string(context, "node.cpu_model", NULL), "AMD EPYC 7V12 64-Core Processor");
-}
-
-TEST(a_machine_of_one_cpu_and_no_package_is_told_as_it_is)
-{
-	char path[512];
-	write_xml("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
-		  "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" "
-		  "complete_cpuset=\"0x1\" "
-		  "nodeset=\"0x1\" complete_nodeset=\"0x1\" gp_index=\"1\">"
-		  "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
-		  "complete_nodeset=\"0x1\" gp_index=\"2\" local_memory=\"1073741824\"/>"
-		  "<object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
-		  "complete_nodeset=\"0x1\" gp_index=\"3\"/></object></topology>\n");
-	snprintf(path, sizeof path, "%s/proc/cpuinfo", context->root);
-	ck_assert_int_eq(remove(path), 0);
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.cpus", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "node.numa_nodes", NULL), 1);
-	ck_assert_str_eq(numa_text(), "0/0: 0");
-	ck_assert_str_eq(fake_reason(context, "node.sockets", NULL), "hwloc shows no package");
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.cpu_model", NULL), "/proc/cpuinfo: No such file"));
-}
-
-TEST(a_kernel_without_a_release_is_null_and_names_the_file)
-{
-	char path[512];
-	snprintf(path, sizeof path, "%s/proc/sys/kernel/osrelease", context->root);
-	ck_assert_int_eq(remove(path), 0);
-	measure();
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "node.kernel", NULL), "/proc/sys/kernel/osrelease: No such file"));
 }
 
 static const struct {
