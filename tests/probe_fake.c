@@ -227,7 +227,11 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 		FAKE_KNOB("peers", env->peer_count), FAKE_KNOB("visible", fake->gpu.visible),
 		FAKE_KNOB("cuda_device", fake->gpu.cuda_device), FAKE_KNOB("has_nvml", fake->gpu.has_nvml),
 		FAKE_KNOB("profile", env->profile), FAKE_KNOB("shared", env->shared),
-		FAKE_KNOB("storage", env->storage), FAKE_KNOB("storage_path", env->storage_path) };
+		FAKE_KNOB("storage", env->storage), FAKE_KNOB("storage_path", env->storage_path),
+		FAKE_KNOB("min_bytes", env->min_bytes), FAKE_KNOB("max_bytes", env->max_bytes),
+		FAKE_KNOB("storage_bytes", env->storage_bytes), FAKE_KNOB("cancelled", fake->cancelled),
+		FAKE_KNOB("given_up", fake->given_up), FAKE_KNOB("steps_wanted", env->steps),
+		FAKE_KNOB("long_steps", env->long_steps), FAKE_KNOB("repeats", env->repeats) };
 	static struct fake_knob found;
 	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
 		if (strcmp(knob->name, name) == 0)
@@ -433,9 +437,11 @@ static void expect_word(struct probe_fake *fake, char *word, const char *name)
 	char *value = strchr(word, ' ');
 	ck_assert_msg(value != NULL, "%s: no value in %s", name, word);
 	*value++ = '\0';
-	const char *text = strcmp(word, "error") == 0   ? fake->error.text
-			   : strcmp(word, "steps") == 0 ? steps_text(fake)
-							: NULL;
+	const char *text = strcmp(word, "error") == 0      ? fake->error.text
+			   : strcmp(word, "code") == 0     ? muster_code_name(fake->error.code)
+			   : strcmp(word, "evidence") == 0 ? fake->evidence
+			   : strcmp(word, "steps") == 0    ? steps_text(fake)
+							   : NULL;
 	const struct fake_knob *knob = text ? NULL : find_knob(fake, word);
 	if (knob && knob->type == 's')
 		text = *(const char **)knob->place;

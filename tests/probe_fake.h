@@ -76,7 +76,8 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
  *	             "/PATH->TARGET" is a link
  *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
  *in_job, peers (their number), visible (GPUs), cuda_device,
- *	             has_nvml, profile, shared, storage, storage_path, uuid (of the GPU)
+ *	             has_nvml, profile, shared, storage, storage_path, min_bytes, max_bytes, storage_bytes,
+ *	             steps_wanted, long_steps, repeats, uuid (of the GPU), cancelled (why)
  *	begin, run, finish, forget   these phases of the probe, where the run is not the last thing; forget its samples
  */
 void fake_given(struct probe_fake *fake, const char *given);
@@ -87,6 +88,9 @@ void fake_run(struct probe_fake *fake);
  *	                               'TEXT, -REASON when it is null, or #N for the number of such samples
  *                                  (of all places)
  *	KNOB VALUE                     as a number, or 'TEXT
+ *	code 'TEXT    the name of the error's code
+ *	given_up N    how often the probe said that it fails
+ *	evidence 'TEXT
  *	steps 'TEXT   the steps, with "; " between two
  *	error 'TEXT   why the run failed; without this word it must have succeeded
  * A number may have a tolerance, "5~0.1", or be a limit, ">=5", "<=5", ">0". In a text, "*" stands for any text, and

@@ -10,7 +10,7 @@
 static struct {
 	int ranks, rank;             /* of the ring */
 	double us_per_mib, fixed_us; /* of one all-reduce */
-	float others[AGREED_MAX];    /* what the other ranks bring to an agreement, by its place in turn */
+	double others[AGREED_MAX];   /* what the other ranks bring to an agreement, by its place in turn */
 	size_t agreements;           /* which agreement the values are for; 0: all */
 	size_t agreed;
 	size_t wrong_at; /* a value of the sum that is wrong; SIZE_MAX: none */
@@ -20,7 +20,19 @@ static struct {
 } nccl;
 static struct muster_error err;
 static struct probe_fake *context;
+static int of, number, ring_ms; /* the ring's ranks, this one, and its time */
 static bool trial;
+static const char *log_text;
+
+#define KNOB(field) FAKE_KNOB(#field, nccl.field)
+
+static const struct fake_knob knobs[] = { KNOB(us_per_mib), KNOB(agreements), KNOB(wrong_at), KNOB(sums),
+	KNOB(never_connects), KNOB(version), FAKE_KNOB("other0", nccl.others[0]), FAKE_KNOB("other1", nccl.others[1]),
+	FAKE_KNOB("pending_each", the_comm.pending_each), FAKE_KNOB("broken", the_comm.broken),
+	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("stuck", fake.stuck),
+	FAKE_KNOB("free_bytes", fake.free_bytes), FAKE_KNOB("held", fake.held), FAKE_KNOB("of", of),
+	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), FAKE_KNOB("trial", trial),
+	FAKE_KNOB("log", log_text), { .name = NULL } };
 
 static ncclResult_t fake_init(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
@@ -49,7 +61,7 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 		queued.to = NULL;
 		nccl.agreed++;
 		for (size_t i = 0; i < count && (!nccl.agreements || nccl.agreements == nccl.agreed); i++)
-			data[i] = data[i] > nccl.others[i] ? data[i] : nccl.others[i];
+			data[i] = fmaxf(data[i], (float)nccl.others[i]);
 		return fake_take();
 	}
 	ck_assert_int_eq(op, ncclSum);
@@ -89,7 +101,11 @@ static ncclResult_t fake_id(ncclUniqueId *id)
 
 static void set_up(void)
 {
+	of = 4;
+	number = 0;
+	ring_ms = 60000;
 	trial = false;
+	log_text = NULL;
 	standing.comm = NULL;
 	fake_gpu_reset();
 	fake_nccl_reset();
@@ -98,6 +114,7 @@ static void set_up(void)
 	scripted_nccl.ncclCommInitRankConfig = fake_init;
 	scripted_nccl.ncclAllReduce = fake_reduce;
 	context = fake_gpu_new(&muster_probe_nccl_allreduce);
+	context->knobs = knobs;
 	memset(&nccl, 0, sizeof nccl);
 	nccl.wrong_at = SIZE_MAX;
 	for (size_t i = 0; i < AGREED_MAX; i++)
@@ -111,6 +128,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+	muster_nccl_resources_release();
 	fake_free(context);
 }
 
@@ -138,11 +156,9 @@ static const char *reason_of(const char *metric, double bytes)
 	return sample->reason;
 }
 
-static int play(int ranks, int rank, int timeout_ms)
+static int play(int ranks, int rank, int ms)
 {
-	struct muster_ring dealt = {
-		.rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = timeout_ms, .trial = trial
-	};
+	struct muster_ring dealt = { .rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = ms, .trial = trial };
 	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(ring_id(&context->ctx, dealt.id, &err), 0);
 	return ring(&context->ctx, &dealt, &err);
@@ -161,27 +177,95 @@ TEST_LOOP(right_sums_are_checked_and_timed_on_every_rank, 0, 16)
 	ck_assert_int_eq(fake.held, 0);
 }
 
-TEST(the_rings_first_rank_gives_the_jobs_figures)
-{
-	ck_assert_int_eq(play(16, 0, 60000), 0);
-	const struct muster_sample *sample = of_size("nccl.allreduce_us", 1 << 20);
-	ck_assert_double_eq_tol(sample->value.number, 100, 0.1);
-	ck_assert_double_eq(sample->labels[1].value.number, 2);
-	ck_assert_double_eq(sample->labels[2].value.number, 16);
-	double algbw = 1048576 / 100e3;
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_algbw_gbps", 1 << 20), algbw, 0.01);
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_busbw_gbps", 1 << 20), algbw * 30 / 16, 0.02);
-	ck_assert_double_eq(number_of("nccl.ring_ranks", 0), 16);
-	ck_assert_double_eq(number_of("nccl.ring_nodes", 0), 2);
-}
+#define ONE " bytes=1048576 "
+#define TWO " bytes=2097152 "
+#define UP_TO_ONE "max_bytes=1048576 | "
+#define GOOD_NIC "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n"
 
-TEST(the_slowest_ranks_time_counts)
+static const struct fake_row rows[] = {
+	{ "the ring's first rank gives the job's figures", "of=16",
+		"nccl.allreduce_us bytes=1048576 nodes=2 ranks=16 100~0.1 | nccl.allreduce_algbw_gbps" ONE
+		"10.48576~0.01 | nccl.allreduce_busbw_gbps" ONE
+		"19.6608~0.02 | nccl.ring_ranks 16 | nccl.ring_nodes 2" },
+	/* microseconds of the second size, on another rank */
+	{ "the slowest rank's time counts", "other0=400 | agreements=5",
+		"rank.allreduce_us" TWO "200~0.1 | nccl.allreduce_us" TWO "400~0.1" },
+	{ "one rank has a time but no bandwidth", "of=1",
+		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_busbw_gbps" ONE
+		"-an all-reduce of one rank moves no data" },
+	/* half of it stays free */
+	{ "a size that has no room here is null with the reason", "free_bytes=3145728",
+		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_busbw_gbps" TWO "-*3 of 3 MiB are free*" },
+	{ "a size that has no room elsewhere is null with the reason", "other0=1 | agreements=1",
+		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_busbw_gbps" TWO "-*another rank*" },
+	/* milliseconds that had passed on another rank after the first size */
+	{ "sizes that no time is left for are null on all ranks", "other1=59999.5 | agreements=3",
+		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_us" TWO "-*no time left*" },
+	/* checked, warm-up, timed */
+	{ "a fast size is repeated often", UP_TO_ONE "us_per_mib=10", "sums 22" },
+	{ "a slower size is repeated less often", UP_TO_ONE "us_per_mib=3000", "sums 12" },
+	{ "a slow size is repeated least", UP_TO_ONE "us_per_mib=100000", "sums 4" },
+	{ "a ring that works is not given up", NULL, "given_up 0 | aborted 0" },
+	{ "ranks that never connect end at the deadline with NCCL's own words",
+		"never_connects=1 | timeout_ms=50 | log=" AT
+		"hello\ngpu-1:1:2 [0] socket.cc:1 NCCL WARN peer refused\n",
+		"error 'ncclCommInitRankConfig did not finish within 50 ms | code 'time | "
+		"evidence 'NCCL's log ends: peer refused | aborted 1" },
+	{ "a communicator that breaks while waited for ends at once", "broken=6 | pending_each=1",
+		"error '*result 6* | aborted 1" },
+	{ "a stream that never ends is left at the deadline", "stuck=1 | timeout_ms=50",
+		"error '?* | code 'time | aborted 1" },
+	{ "a ring that is cancelled while it connects ends at once and says why",
+		"cancelled=rank 2's worker crashed | never_connects=1",
+		"error '*cancelled: rank 2's worker crashed* | code 'called_off | aborted 1 | given_up 1 | held 0" },
+	{ "a ring that is cancelled while it works ends at once and says why",
+		"cancelled=rank 2's worker crashed | stuck=1",
+		"error '*cancelled: rank 2's worker crashed* | code 'called_off | aborted 1 | given_up 1 | held 0" },
+	/* a few all-reduces will do */
+	{ "a trial is one modest size", "trial=1 | max_bytes=134217728 | us_per_mib=100000",
+		"nccl.allreduce_busbw_gbps bytes=67108864 >0 | nccl.allreduce_busbw_gbps #1" },
+	{ "a wrong sum fails a trial", "trial=1 | wrong_at=5 | number=1",
+		"error '*1 wrong values in this rank's copy*" },
+	{ "every rank says which NCCL it has", "number=2", "rank.nccl_version '2.28.9" },
+	{ "or why it does not know", "number=2 | version=0", "rank.nccl_version -ncclGetVersion: result 3" },
+	{ "NCCL's log names the transport",
+		"log=" AT GOOD_NIC AT "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
+		"Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n",
+		"rank.nccl_transport 'P2P/CUMEM NET/IB/GDRDMA | rank.nccl_hcas 'mlx5_ib0:1 | rank.nccl_gdr true" },
+	/* lines of the log hold no " | " */
+	{ "NCCL's log names plugin, NVLS and algorithms",
+		"min_bytes=1024 | max_bytes=4096 | log=" AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT
+		"NET/Plugin: Loaded collnet plugin SHARP (v8)\n" AT "Using network IBext_v8\n" AT
+		"24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p\n" AT
+		"AllReduce: 4096 Bytes -> Algo NVLS proto SIMPLE channel{Lo..Hi}={0..15}\n" AT
+		"AllReduce: 16 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n" AT
+		"AllReduce: 2048 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..23}\n",
+		"rank.nccl_plugin 'IBext_v8 /opt/hpcx/lib/libnccl-net.so | rank.nccl_collnet 'loaded | "
+		"rank.nccl_nvls 16 | rank.nccl_algo '2048:RING/LL128 4096:NVLS/SIMPLE" },
+	{ "NCCL's own network is no plugin",
+		"log=" AT "Plugin name set by env to libnccl-net-x.so\n" AT "Using network IB\n",
+		"rank.nccl_plugin 'none | rank.nccl_collnet 'none" },
+	{ "an empty log is null with the reason", NULL,
+		"rank.nccl_plugin -NCCL's log names no network | rank.nccl_collnet -NCCL's log names no network | "
+		"rank.nccl_transport -NCCL's log names no channel | rank.nccl_gdr -NCCL's log names no channel" },
+	{ "each step of a ring is named", "number=1",
+		"steps 'loading NCCL; cuMemHostRegister_v2 of 2 MiB; cuMemAlloc_v2 of 2097152 bytes; ncclGetUniqueId; "
+		"ncclCommInitRankConfig: 1 of 4; the first all-reduce, which connects the ranks; "
+		"checked all-reduce of 1 MiB; 20 timed all-reduces of 1 MiB; checked all-reduce of 2 MiB; "
+		"20 timed all-reduces of 2 MiB" },
+};
+
+TEST_EACH(a_ring_is_played, rows)
 {
-	nccl.others[0] = 400; /* microseconds of the second size, on another rank */
-	nccl.agreements = 5;
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
-	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 2 << 20), 400, 0.1);
+	static const char *const derived[] = { "nccl.allreduce_limit_gbps", "node.imex_state", NULL };
+	fake_given(context, rows[_i].given);
+	if (log_text)
+		fake_log("w", log_text);
+	context->result = play(of, number, ring_ms);
+	context->error = err;
+	if (context->result == 0 && number == 0)
+		fake_complete(context, derived); /* but what all ranks say together */
+	fake_expect(context, rows[_i].expected, rows[_i].name);
 }
 
 TEST(other_ranks_leave_the_jobs_figures_alone)
@@ -219,49 +303,13 @@ TEST(the_first_wrong_value_is_kept)
 	ck_assert_float_eq(wrong.expected, expected[7]);
 }
 
-TEST(one_rank_has_a_time_but_no_bandwidth)
-{
-	ck_assert_int_eq(play(1, 0, 60000), 0);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
-	ck_assert_str_eq(reason_of("nccl.allreduce_busbw_gbps", 1 << 20), "an all-reduce of one rank moves no data");
-}
-
-TEST(the_first_rank_leaves_no_metric_out)
-{
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	static const char *const derived[] = { "nccl.allreduce_limit_gbps", "node.imex_state",
-		NULL }; /* from what all ranks say */
-	fake_complete(context, derived);
-}
-
-TEST_LOOP(a_size_that_has_no_room_here_or_elsewhere_is_null_with_the_reason, 0, 2)
-{
-	if (_i == 0)
-		fake.free_bytes = (size_t)3 << 20; /* half of it stays free */
-	else
-		nccl.others[0] = 1, nccl.agreements = 1; /* another rank cannot hold the largest size */
-	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
-	ck_assert_ptr_nonnull(strstr(
-		reason_of("nccl.allreduce_busbw_gbps", 2 << 20), _i == 0 ? "3 of 3 MiB are free" : "another rank"));
-}
-
-TEST(sizes_that_no_time_is_left_for_are_null_on_all_ranks)
-{
-	nccl.others[1] = 59999.5f; /* milliseconds that had passed on another rank after the first size */
-	nccl.agreements = 3;
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_double_gt(number_of("nccl.allreduce_us", 1 << 20), 0);
-	ck_assert_ptr_nonnull(strstr(reason_of("nccl.allreduce_us", 2 << 20), "no time left"));
-}
-
 /* How many all-reduces a rank with so much time makes, when another one has so much. The largest size needs 35 s, the
  * one before 18 s. */
 static size_t sums_of(int timeout_ms, int others_ms)
 {
 	context->ctx.env.max_bytes = 4 * MIB;
 	nccl.us_per_mib = 2200000;
-	nccl.others[1] = -(float)others_ms;
+	nccl.others[1] = -others_ms;
 	nccl.agreements = 1;
 	ck_assert_msg(play(4, 0, timeout_ms) == 0, "%s", err.text);
 	return nccl.sums;
@@ -283,50 +331,6 @@ TEST(ranks_with_different_time_outs_make_the_same_calls)
 	ck_assert_uint_lt(of_short, of_both);
 }
 
-TEST_LOOP(a_fast_size_is_repeated_more_often_than_a_slow_one, 0, 3)
-{
-	static const struct {
-		double us_per_mib;
-		size_t sums; /* checked, warm-up, timed */
-	} cases[] = { { 10, 22 }, { 3000, 12 }, { 100000, 4 } };
-	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
-	nccl.us_per_mib = cases[_i].us_per_mib;
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_uint_eq(nccl.sums, cases[_i].sums);
-}
-
-TEST(ranks_that_never_connect_end_at_the_deadline_with_nccls_own_words)
-{
-	nccl.never_connects = true;
-	fake_log("w", AT "hello\ngpu-1:1:2 [0] socket.cc:1 NCCL WARN peer refused\n");
-	ck_assert_int_eq(play(4, 0, 50), -1);
-	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_ptr_nonnull(strstr(err.text, "ncclCommInitRankConfig did not finish within 50 ms"));
-	ck_assert_ptr_null(strstr(err.text, "peer refused"));
-	ck_assert_str_eq(context->evidence, "NCCL's log ends: peer refused");
-	ck_assert_int_eq(the_comm.aborted, 1);
-	muster_nccl_resources_release();
-}
-
-TEST(a_communicator_that_breaks_while_waited_for_ends_at_once)
-{
-	the_comm.broken = ncclRemoteError;
-	the_comm.pending_each = 1;
-	ck_assert_int_eq(play(4, 0, 60000), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "result 6"));
-	ck_assert_int_eq(the_comm.aborted, 1);
-	muster_nccl_resources_release();
-}
-
-TEST(a_stream_that_never_ends_is_left_at_the_deadline)
-{
-	fake.stuck = true;
-	ck_assert_int_eq(play(4, 0, 50), -1);
-	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_int_eq(the_comm.aborted, 1);
-	muster_nccl_resources_release();
-}
-
 TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
 {
 	ck_assert(!muster_nccl_is_stalled(0, 9999));
@@ -334,27 +338,6 @@ TEST(a_long_wait_is_a_stall_if_the_slowest_network_is_faster)
 	ck_assert(muster_nccl_is_stalled(64 * MIB, 10000));
 	ck_assert(!muster_nccl_is_stalled(8 * GIB, 200000));
 	ck_assert(muster_nccl_is_stalled(8 * GIB, 300000));
-}
-
-TEST_LOOP(a_ring_that_is_called_off_ends_at_once_and_says_why, 0, 2)
-{
-	context->cancelled = "rank 2's worker crashed";
-	if (_i == 0)
-		nccl.never_connects = true;
-	else
-		fake.stuck = true;
-	ck_assert_int_eq(play(4, 0, 60000), -1);
-	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
-	ck_assert_ptr_nonnull(strstr(err.text, "cancelled: rank 2's worker crashed"));
-	ck_assert_int_eq(the_comm.aborted, 1);
-	ck_assert_int_eq(context->given_up, 1);
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(a_ring_that_works_is_not_given_up)
-{
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_int_eq(context->given_up, 0);
 }
 
 TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
@@ -429,16 +412,6 @@ TEST(the_second_rings_transport_is_not_the_firsts)
 	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
 }
 
-TEST(a_trial_is_one_modest_size)
-{
-	trial = true;
-	context->ctx.env.max_bytes = (uint64_t)128 << 20;
-	nccl.us_per_mib = 100000; /* a few all-reduces will do */
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_double_gt(number_of("nccl.allreduce_busbw_gbps", 64 << 20), 0);
-	ck_assert_uint_eq(fake_count(context, "nccl.allreduce_busbw_gbps"), 1);
-}
-
 /* The load before the ring tests the memory that is free: 8 GiB of it must not be muster's own. */
 TEST(large_buffers_wait_for_the_ring)
 {
@@ -451,52 +424,6 @@ TEST(large_buffers_wait_for_the_ring)
 	ck_assert_int_eq(muster_nccl_buffer_make(&context->ctx, false, &err), 0);
 	ck_assert_uint_ne(made->data, 0);
 	muster_nccl_resources_release();
-}
-
-TEST(a_wrong_sum_fails_a_trial)
-{
-	trial = true;
-	nccl.wrong_at = 5;
-	ck_assert_int_eq(play(4, 1, 60000), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "1 wrong values in this rank's copy"));
-}
-
-TEST(every_rank_says_which_nccl_it_has)
-{
-	ck_assert_int_eq(play(4, 2, 60000), 0);
-	ck_assert_str_eq(fake_string(context, "rank.nccl_version", NULL), "2.28.9");
-	fake_forget(context);
-	nccl.version = 0;
-	ck_assert_int_eq(play(4, 2, 60000), 0);
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_version", NULL), "ncclGetVersion: result 3");
-}
-
-TEST(nccls_log_names_the_transport)
-{
-	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
-			 "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read\n" AT
-			 "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0/GDRDMA\n");
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_string(context, "rank.nccl_transport", NULL), "P2P/CUMEM NET/IB/GDRDMA");
-	ck_assert_str_eq(fake_string(context, "rank.nccl_hcas", NULL), "mlx5_ib0:1");
-	ck_assert(fake_boolean(context, "rank.nccl_gdr", NULL));
-}
-
-TEST(nccls_log_names_plugin_nvls_and_algorithms)
-{
-	fake_log("w",
-		AT "Plugin Path : /opt/hpcx/lib/libnccl-net.so\n" AT "NET/Plugin: Loaded collnet plugin SHARP (v8)\n" AT
-		   "Using network IBext_v8\n" AT "24 coll channels, 24 collnet channels, 16 nvls channels, 32 p2p\n" AT
-		   "AllReduce: 4096 Bytes -> Algo NVLS proto SIMPLE channel{Lo..Hi}={0..15}\n" AT
-		   "AllReduce: 16 Bytes -> Algo RING proto LL channel{Lo..Hi}={0..0}\n" AT
-		   "AllReduce: 2048 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..23}\n");
-	context->ctx.env.min_bytes = 1024;
-	context->ctx.env.max_bytes = 4096;
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "IBext_v8 /opt/hpcx/lib/libnccl-net.so");
-	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "loaded");
-	ck_assert_double_eq(fake_number(context, "rank.nccl_nvls", NULL), 16);
-	ck_assert_str_eq(fake_string(context, "rank.nccl_algo", NULL), "2048:RING/LL128 4096:NVLS/SIMPLE");
 }
 
 /* A later ring's log says nothing of what was loaded before it, and the first ring's CollNet is not its own. */
@@ -517,23 +444,6 @@ TEST(the_second_rings_plugin_is_the_process_s)
 	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "loaded");
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_nvls", NULL), "no number of NVLS channels"));
 	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.nccl_algo", NULL), "NCCL before 2.20"));
-}
-
-TEST(nccls_own_network_is_no_plugin)
-{
-	fake_log("w", AT "Plugin name set by env to libnccl-net-x.so\n" AT "Using network IB\n");
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_string(context, "rank.nccl_plugin", NULL), "none");
-	ck_assert_str_eq(fake_string(context, "rank.nccl_collnet", NULL), "none");
-}
-
-TEST(an_empty_log_is_null_with_the_reason)
-{
-	ck_assert_int_eq(play(4, 0, 60000), 0);
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_plugin", NULL), "NCCL's log names no network");
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_collnet", NULL), "NCCL's log names no network");
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_transport", NULL), "NCCL's log names no channel");
-	ck_assert_str_eq(fake_reason(context, "rank.nccl_gdr", NULL), "NCCL's log names no channel");
 }
 
 static const struct {
@@ -631,16 +541,6 @@ TEST(no_two_ranks_have_the_same_data)
 			if (ranks[i] + step < 223260)
 				ck_assert_msg(differ > 48, "ranks %d and %d: %d", ranks[i], ranks[i] + step, differ);
 		}
-}
-
-TEST(each_step_of_a_ring_is_named)
-{
-	ck_assert_int_eq(play(4, 1, 60000), 0);
-	ck_assert_str_eq(context->steps,
-		"loading NCCL\ncuMemHostRegister_v2 of 2 MiB\ncuMemAlloc_v2 of 2097152 bytes\nncclGetUniqueId\n"
-		"ncclCommInitRankConfig: 1 of 4\nthe first all-reduce, which connects the ranks\n"
-		"checked all-reduce of 1 MiB\n20 timed all-reduces of 1 MiB\nchecked all-reduce of 2 MiB\n"
-		"20 timed all-reduces of 2 MiB\n");
 }
 
 TEST(each_step_after_a_failure_is_named)
