@@ -28,6 +28,14 @@ static struct {
 	nvmlReturn_t pcie_result;
 } fake;
 
+/* Knobs of a probe's rows (see probe_fake.h). */
+#define FAKE_GPU_KNOBS                                                                                                 \
+	FAKE_KNOB("stuck", fake.stuck), FAKE_KNOB("held", fake.held), FAKE_KNOB("corrupt_at", fake.corrupt_at),        \
+		FAKE_KNOB("register_result", fake.register_result), FAKE_KNOB("alloc_result", fake.alloc_result),      \
+		FAKE_KNOB("pcie_result", fake.pcie_result), FAKE_KNOB("free_bytes", fake.free_bytes),                  \
+		FAKE_KNOB("h2d_done", fake.h2d_done), FAKE_KNOB("d2h_count", fake.d2h_count),                          \
+		FAKE_KNOB("cuda_missing", cuda_missing), FAKE_KNOB("nvml_missing", nvml_missing)
+
 /* The last thing that was queued and not waited for. The same copy again moves no other bytes, and zeroing zeroes
  * changes nothing: these take time on the GPU's clock alone. */
 static struct {

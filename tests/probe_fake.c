@@ -301,6 +301,8 @@ static void run_phase(struct probe_fake *fake, const char *word)
 		fake->ctx.probe->begin(&fake->ctx);
 	} else if (strcmp(word, "run") == 0) {
 		fake_run(fake);
+	} else if (strcmp(word, "together") == 0) {
+		fake->result = fake->ctx.probe->together(&fake->ctx, &fake->error);
 	} else if (strcmp(word, "finish") == 0) {
 		ck_assert_msg(fake->result == 0, "%s", fake->error.text);
 		fake->result = fake->ctx.probe->finish(&fake->ctx, &fake->error);

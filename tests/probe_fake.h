@@ -78,7 +78,8 @@ const char *fake_reason(struct probe_fake *fake, const char *metric, const char 
  *in_job, peers (their number), visible (GPUs), cuda_device,
  *	             has_nvml, profile, shared, storage, storage_path, min_bytes, max_bytes, storage_bytes,
  *	             steps_wanted, long_steps, repeats, uuid (of the GPU), cancelled (why)
- *	begin, run, finish, forget   these phases of the probe, where the run is not the last thing; forget its samples
+ *	begin, run, together, finish, forget   these phases of the probe, where the run is not the last thing; forget
+ *its samples
  */
 void fake_given(struct probe_fake *fake, const char *given);
 /* Run the probe, whether it succeeds or not. */

@@ -9,12 +9,16 @@
 static struct muster_error err;
 static struct probe_fake *context;
 
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, { .name = NULL } };
+
 static void set_up(void)
 {
 	static const double fast[] = { 25.0 };
 	fake_gpu_reset();
 	cuda_missing = nvml_missing = false;
 	context = fake_gpu_new(&muster_probe_gpu_copy);
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	fake.h2d_gbps = fake.d2h_gbps = fast;
 	fake.h2d_count = fake.d2h_count = 1;
 	err = (struct muster_error){ 0 };
@@ -43,67 +47,64 @@ TEST(rates_are_the_median_of_the_repeats_without_the_warm_up)
 	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
 
-TEST_LOOP(the_profile_sets_the_size, 0, 3)
-{
-	static const struct {
-		enum muster_profile profile;
-		double mib;
-	} cases[] = { { MUSTER_QUICK, 32 }, { MUSTER_STANDARD, 64 }, { MUSTER_FULL, 64 } };
-	context->ctx.env.profile = cases[_i].profile;
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_double_eq(fake_number(context, "gpu.copy_mib", BUS_ID), cases[_i].mib);
-}
+#define NUMA_NODE(number) "/sys/bus/pci/devices/" BUS_ID "/numa_node=" number
+#define NO_LINK(why) "gpu.pcie_gen_loaded -*" why "* | gpu.pcie_width_loaded -*" why "* | gpu.h2d_gbps 25~1e-3"
 
-TEST_LOOP(one_wrong_byte_anywhere_is_not_intact, 0, 4)
+static const struct fake_row rows[] = {
+	{ "a quick run copies 32 MiB one way at a time", "profile=0",
+		"gpu.copy_mib 32 | h2d_done 6 | gpu.bidirectional_gbps #0" },
+	{ "a standard run copies 64 MiB", "profile=1", "gpu.copy_mib 64" },
+	{ "a full run copies 64 MiB", "profile=2", "gpu.copy_mib 64" },
+	{ "the first byte is wrong", "corrupt_at=0", "gpu.copy_intact false" },
+	{ "the last byte of a block is wrong", "corrupt_at=65535", "gpu.copy_intact false" },
+	{ "the first byte of a block is wrong", "corrupt_at=65536", "gpu.copy_intact false" },
+	{ "the last byte is wrong", "corrupt_at=33554431", "gpu.copy_intact false" },
+	{ "together works in a worker that never ran alone", "together", "gpu.h2d_together_gbps 25~1e-3 | held 0" },
+	{ "finish releases what run left", "run | finish", "held 0" },
+	{ "memory that cannot be pinned is an error that leaves nothing", "register_result=2",
+		"error '*cuMemHostRegister_v2: result 2* | held 0" },
+	{ "no room on the GPU is an error that leaves nothing", "alloc_result=2",
+		"error '*cuMemAlloc_v2: result 2* | held 0" },
+	{ "a link that NVML cannot read is null with the reason", "pcie_result=3",
+		"gpu.pcie_gen_loaded -*nvmlDeviceGetCurrPcieLinkGeneration* | "
+		"gpu.pcie_width_loaded -*nvmlDeviceGetCurrPcieLinkWidth*" },
+	{ "without NVML the copies are measured and the link is not", "nvml_missing=1",
+		NO_LINK("libnvidia-ml.so.1 cannot be opened") },
+	{ "a GPU that NVML does not show", "has_nvml=0", NO_LINK("NVML does not show this GPU") },
+	{ "a NUMA node that is not there is null with the reason", NUMA_NODE("4000"),
+		"gpu.copy_numa_node -*4000* | gpu.copy_intact true" },
+	{ "without the driver nothing is measured", "cuda_missing=1",
+		"error '*libcuda.so.1 cannot be opened* | gpu.h2d_gbps #0" },
+	{ "without the driver nothing is measured together", "cuda_missing=1 | together",
+		"error '?* | gpu.h2d_together_gbps #0" },
+	{ "a copy that took no time is an error", "d2h_count=0",
+		"error 'device to host: cuEventElapsedTime: a copy of 33554432 bytes took 0 ms | gpu.h2d_gbps "
+		"25~1e-3" },
+	{ "one repeat measures once", "repeats=1 | run | together",
+		"gpu.h2d_gbps #1 | gpu.d2h_together_gbps #1 | gpu.copy_mib #1" },
+	{ "each repeat measures again", "repeats=2 | run | together",
+		"gpu.h2d_gbps #2 | gpu.d2h_together_gbps #2 | gpu.copy_mib #1" },
+	{ "each step says how much is copied", "run | together",
+		"steps 'cuMemHostRegister_v2 of 32 MiB; cuMemAlloc_v2 of 32 MiB; 6 copies host to device; "
+		"6 copies device to host; 23 copies host to device with all GPUs of the node; "
+		"23 copies device to host with all GPUs of the node" },
+};
+
+TEST_EACH(copies_alone_and_together, rows)
 {
-	static const size_t places[] = { 0, 65535, 65536, ((size_t)32 << 20) - 1 };
-	fake.corrupt_at = places[_i];
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert(!fake_boolean(context, "gpu.copy_intact", BUS_ID));
+	fake_case(context, &rows[_i]);
+	ck_assert(!cuda_missing || context->samples.count == 0);
 }
 
 TEST(together_copies_long_enough_to_overlap_and_releases_all)
 {
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
+	fake_case(context, &(struct fake_row){ "alone", NULL, "held >0" });
 	size_t before = fake.h2d_done;
-	ck_assert_int_gt(fake.held, 0);
-	ck_assert_int_eq(together(&context->ctx, &err), 0);
+	fake_given(context, "together");
+	fake_expect(context, "gpu.h2d_together_gbps 25~1e-3 | gpu.d2h_together_gbps 25~1e-3 | held 0", "together");
 	double ms = (double)(fake.h2d_done - before) * (32 << 20) / 1e6 / 25;
 	ck_assert_double_ge(ms, 30);
 	ck_assert_double_le(ms, 35);
-	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
-	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_together_gbps", BUS_ID), 25, 1e-3);
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(together_works_in_a_worker_that_never_ran_alone)
-{
-	ck_assert_int_eq(together(&context->ctx, &err), 0);
-	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_together_gbps", BUS_ID), 25, 1e-3);
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(finish_releases_what_run_left)
-{
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_int_eq(finish(&context->ctx, &err), 0);
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(memory_that_cannot_be_pinned_is_an_error_that_leaves_nothing)
-{
-	fake.register_result = CUDA_ERROR_OUT_OF_MEMORY;
-	ck_assert_int_eq(run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "cuMemHostRegister_v2: result 2"));
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(no_room_on_the_gpu_is_an_error_that_leaves_nothing)
-{
-	fake.alloc_result = CUDA_ERROR_OUT_OF_MEMORY;
-	ck_assert_int_eq(run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "cuMemAlloc_v2: result 2"));
-	ck_assert_int_eq(fake.held, 0);
 }
 
 TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
@@ -115,24 +116,6 @@ TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 	int held = fake.held;
 	ck_assert_int_eq(finish(&context->ctx, &err), 0);
 	ck_assert_int_eq(fake.held, held);
-}
-
-TEST(a_link_that_nvml_cannot_read_is_null_with_the_reason)
-{
-	fake.pcie_result = NVML_ERROR_NOT_SUPPORTED;
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "gpu.pcie_gen_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkGeneration"));
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), "nvmlDeviceGetCurrPcieLinkWidth"));
-}
-
-TEST(a_numa_node_that_is_not_there_is_null_with_the_reason)
-{
-	fake_file(context, "/sys/bus/pci/devices/" BUS_ID "/numa_node", "4000\n");
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.copy_numa_node", BUS_ID), "4000"));
-	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 }
 
 TEST(memory_on_a_node_that_is_there_is_bound_or_says_why_not)
@@ -175,13 +158,6 @@ TEST(each_direction_has_its_own_rate_while_both_copy)
 	ck_assert_double_eq_tol(both("d2h"), 22, 1e-3);
 	ck_assert(fake_boolean(context, "gpu.copy_intact", BUS_ID));
 	ck_assert_ptr_nonnull(strstr(context->steps, "18 copies both ways at once\n"));
-}
-
-TEST(the_quick_profile_copies_one_way_at_a_time)
-{
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_uint_eq(fake.h2d_done, REPEATS + 1);
-	ck_assert_uint_eq(fake_count(context, "gpu.bidirectional_gbps"), 0);
 }
 
 /* MB that take these milliseconds; the rate of the first of the two directions. */
@@ -291,14 +267,6 @@ TEST_EACH(a_call_that_fails_is_named_and_all_is_released, failures)
 	ck_assert_int_eq(fake.held, 0);
 }
 
-TEST(a_copy_that_took_no_time_is_an_error)
-{
-	fake.d2h_count = 0;
-	ck_assert_int_eq(run(&context->ctx, &err), -1);
-	ck_assert_str_eq(err.text, "device to host: cuEventElapsedTime: a copy of 33554432 bytes took 0 ms");
-	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
-}
-
 TEST_LOOP(together_says_where_an_error_came_from, 0, 2)
 {
 	ck_assert_int_eq(run(&context->ctx, &err), 0);
@@ -337,46 +305,6 @@ TEST(together_makes_as_many_copies_as_take_30_ms)
 		ck_assert_uint_eq(together_repeats(H2D), REPEATS);
 	}
 	state.alone_ms[D2H] = 0;
-}
-
-TEST_LOOP(each_repeat_measures_again, 1, 3)
-{
-	context->ctx.env.repeats = _i;
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_int_eq(together(&context->ctx, &err), 0);
-	ck_assert_uint_eq(fake_count(context, "gpu.h2d_gbps"), (size_t)_i);
-	ck_assert_uint_eq(fake_count(context, "gpu.d2h_together_gbps"), (size_t)_i);
-	ck_assert_uint_eq(fake_count(context, "gpu.copy_mib"), 1);
-}
-
-TEST(each_step_says_how_much_is_copied)
-{
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_int_eq(together(&context->ctx, &err), 0);
-	ck_assert_str_eq(context->steps,
-		"cuMemHostRegister_v2 of 32 MiB\ncuMemAlloc_v2 of 32 MiB\n6 copies host to device\n"
-		"6 copies device to host\n23 copies host to device with all GPUs of the node\n"
-		"23 copies device to host with all GPUs of the node\n");
-}
-
-TEST(without_the_driver_nothing_is_measured)
-{
-	cuda_missing = true;
-	ck_assert_int_eq(run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "libcuda.so.1 cannot be opened"));
-	ck_assert_int_eq(together(&context->ctx, &err), -1);
-	ck_assert_uint_eq(context->samples.count, 0);
-}
-
-TEST_LOOP(without_nvml_the_copies_are_measured_and_the_link_is_not, 0, 2)
-{
-	const char *why = _i == 0 ? "libnvidia-ml.so.1 cannot be opened" : "NVML does not show this GPU";
-	nvml_missing = _i == 0;
-	context->gpu.has_nvml = _i == 0;
-	ck_assert_int_eq(run(&context->ctx, &err), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_gen_loaded", BUS_ID), why));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.pcie_width_loaded", BUS_ID), why));
-	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_gbps", BUS_ID), 25, 1e-3);
 }
 
 TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

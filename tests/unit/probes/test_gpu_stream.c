@@ -20,7 +20,8 @@ extern const struct muster_probe muster_probe_gpu_stream;
 static struct probe_fake *context;
 static struct muster_error err;
 static char folder[FOLDER_SIZE];
-static size_t spoil_at; /* the copy to the GPU that changes a bit; 0: none */
+static bool small_memory; /* at most 30 MiB of the GPU's */
+static size_t spoil_at;   /* the copy to the GPU that changes a bit; 0: none */
 
 /* -- cuFile -- */
 
@@ -157,10 +158,9 @@ static CUresult spoiling_h2d(CUdeviceptr to, const void *from, size_t bytes, CUs
 		((unsigned char *)(uintptr_t)to)[bytes / 2] ^= 4;
 	return result;
 }
-/* At most 30 MiB. */
 static CUresult small_alloc(CUdeviceptr *pointer, size_t bytes)
 {
-	return bytes > (size_t)30 << 20 ? CUDA_ERROR_OUT_OF_MEMORY : fake_alloc(pointer, bytes);
+	return small_memory && bytes > (size_t)30 << 20 ? CUDA_ERROR_OUT_OF_MEMORY : fake_alloc(pointer, bytes);
 }
 static CUresult fake_retain(CUcontext *ret, CUdevice device)
 {
@@ -181,20 +181,29 @@ static CUresult fake_current(CUcontext given)
 	return CUDA_SUCCESS;
 }
 
+#define KNOB(field) FAKE_KNOB(#field, cufile.field)
+
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(missing), KNOB(direct), KNOB(no_handle), KNOB(broken),
+	KNOB(spoils), KNOB(open), KNOB(sessions), KNOB(quiet), FAKE_KNOB("spoil_at", spoil_at),
+	FAKE_KNOB("small", small_memory), { .name = NULL } };
+
 static void set_up(void)
 {
 	static const double rate[] = { 25.0 };
 	fake_gpu_reset();
 	fake_kernels_add(&scripted_cuda);
 	scripted_cuda.cuMemcpyHtoDAsync_v2 = spoiling_h2d;
+	scripted_cuda.cuMemAlloc_v2 = small_alloc;
 	scripted_cuda.cuDevicePrimaryCtxRetain = fake_retain;
 	scripted_cuda.cuDevicePrimaryCtxRelease_v2 = fake_release;
 	scripted_cuda.cuCtxSetCurrent = fake_current;
-	cuda_missing = false;
+	cuda_missing = small_memory = false;
 	memset(&cufile, 0, sizeof cufile);
 	spoil_at = 0;
 	err = (struct muster_error){ 0 };
 	context = fake_gpu_new(&muster_probe_gpu_stream);
+	context->knobs = knobs;
+	context->place = BUS_ID;
 	fake.h2d_gbps = rate;
 	fake.h2d_count = 1;
 	fake_file(context, "/scratch", NULL);
@@ -213,25 +222,6 @@ static void tear_down(void)
 	fake_free(context);
 }
 
-/* The value of a metric with the labels gpu, source and load (NULL: it has no such label). */
-static const struct muster_sample *sample_of(const char *metric, const char *source, const char *load)
-{
-	for (size_t i = 0; i < context->samples.count; i++) {
-		const struct muster_sample *sample = &context->samples.items[i];
-		if (strcmp(sample->metric->name, metric) == 0 && strcmp(sample->labels[0].value.string, BUS_ID) == 0 &&
-			strcmp(sample->labels[1].value.string, source) == 0 &&
-			(!load || strcmp(sample->labels[2].value.string, load) == 0))
-			return sample;
-	}
-	ck_abort_msg("no %s %s %s", metric, source, load ? load : "");
-}
-static double number_of(const char *metric, const char *source, const char *load)
-{
-	const struct muster_sample *sample = sample_of(metric, source, load);
-	ck_assert_msg(sample->value.type == MUSTER_NUMBER, "%s", sample->reason);
-	return sample->value.number;
-}
-
 /* Some file systems take no direct I/O, and then nothing is told of the disk. */
 static bool has_direct(void)
 {
@@ -241,121 +231,67 @@ static bool has_direct(void)
 	return direct;
 }
 
-static int run(void)
+#define OF(metric, source) metric " gpu=" BUS_ID " source=" source
+#define RATE(source, load) OF("gpu.stream_gbps", source) " load=" load " "
+#define WRONG(source) OF("gpu.stream_wrong", source) " "
+#define NO_CUFILE(why)                                                                                                 \
+	"gpu.cufile_gbps -" why " | gpu.cufile_path -" why " | gpu.cufile_wrong -" why                                 \
+	" | " RATE("disk", "alone") ">0 | open 0 | held 0"
+#define NO_FOLDER "-*/no/such/folder* | "
+
+static const struct fake_row rows[] = {
+	{ "a run that measures no storage does nothing", "storage=0 | cuda_missing=1 | begin | run | together",
+		"gpu.stream_gbps #0 | gpu.stream_wrong #0 | gpu.cufile_gbps #0 | quiet 0" },
+	{ "buffers stream from the host at the copies' rate", NULL,
+		RATE("host", "alone") "25~1e-3 | " WRONG("host") "0 | " RATE(
+			"host", "products") "-cuBLASLt: libcublasLt.so.13 cannot be opened | held 0" },
+	/* of 68 copies, the last four stay in the GPU's memory */
+	{ "a word that changes on the way from the host is counted", "spoil_at=66", WRONG("host") "1" },
+	{ "without a folder nothing comes from the disk", "storage_path=/no/such/folder | together",
+		RATE("disk", "alone") NO_FOLDER RATE("disk", "products") NO_FOLDER "gpu.cufile_gbps " NO_FOLDER
+										   "held 0" },
+	{ "no room is an error that leaves nothing", "alloc_result=2", "error '*cuMemAlloc_v2: result 2* | held 0" },
+	{ "no room is an error together too", "alloc_result=2 | together", "error '?* | held 0" },
+	{ "no pinned memory is an error that leaves nothing", "register_result=2",
+		"error '*cuMemHostRegister_v2: result 2* | held 0" },
+	{ "no pinned memory is an error together too", "register_result=2 | together", "error '?* | held 0" },
+};
+
+TEST_EACH(data_streams_from_the_host, rows)
 {
-	return muster_probe_gpu_stream.run(&context->ctx, &err);
-}
-static int together(void)
-{
-	return muster_probe_gpu_stream.together(&context->ctx, &err);
+	fake_case(context, &rows[_i]);
+	ck_assert(context->ctx.env.storage || context->samples.count == 0);
 }
 
-TEST(a_run_that_measures_no_storage_does_nothing)
-{
-	context->ctx.env.storage = false;
-	cuda_missing = true;
-	muster_probe_gpu_stream.begin(&context->ctx);
-	ck_assert_int_eq(run(), 0);
-	ck_assert_int_eq(together(), 0);
-	ck_assert_uint_eq(context->samples.count, 0);
-	ck_assert_int_eq(cufile.quiet, 0);
-}
+static const struct fake_row disk_rows[] = {
+	/* each block once */
+	{ "a rank streams its part of the bytes from the disk", "begin | together",
+		"quiet 1 | gpu.stream_tested_mib 40 | " RATE("disk", "alone") ">0 | " WRONG(
+			"disk") "0 | h2d_done 10 | gpu.cufile_gbps >0 | gpu.cufile_path 'compatibility: nvidia-fs is "
+				"not loaded | "
+				"gpu.cufile_wrong 0 | held 0 | open 0" },
+	/* one of each piece */
+	{ "a word that changes on the way from the disk is counted", "spoil_at=7 | spoils=1 | together",
+		WRONG("disk") "1 | gpu.cufile_wrong 3" },
+	{ "the direct path is told", "direct=1 | together", "gpu.cufile_path 'direct: nvidia-fs 2.26 | sessions 1" },
+	{ "without cuFile the reason is told", "missing=1 | together",
+		NO_CUFILE("cuFile: libcufile.so.0 cannot be opened") },
+	{ "a cuFile that takes no file", "no_handle=5027 | together", NO_CUFILE("cuFileHandleRegister: status 5027") },
+	{ "a cuFile that cannot read", "broken=1 | together", NO_CUFILE("cuFileRead: status 5030") },
+	{ "little memory on the GPU takes a smaller file", "small=1 | together",
+		"gpu.stream_tested_mib 20 | " WRONG("disk") "0" },
+};
 
-TEST(buffers_stream_from_the_host_at_the_copies_rate)
-{
-	ck_assert_msg(run() == 0, "%s", err.text);
-	ck_assert_double_eq_tol(number_of("gpu.stream_gbps", "host", "alone"), 25, 1e-3);
-	ck_assert_double_eq(number_of("gpu.stream_wrong", "host", NULL), 0);
-	ck_assert_str_eq(sample_of("gpu.stream_gbps", "host", "products")->reason,
-		"cuBLASLt: libcublasLt.so.13 cannot be opened");
-	ck_assert_int_eq(fake.held, 0);
-}
-
-/* Of 68 copies, the last four stay in the GPU's memory. */
-TEST(a_word_that_changes_on_the_way_from_the_host_is_counted)
-{
-	spoil_at = 66;
-	ck_assert_int_eq(run(), 0);
-	ck_assert_double_eq(number_of("gpu.stream_wrong", "host", NULL), 1);
-}
-
-TEST(a_rank_streams_its_part_of_the_bytes_from_the_disk)
+TEST_EACH(data_streams_from_the_disk, disk_rows)
 {
 	if (!has_direct())
 		return;
-	muster_probe_gpu_stream.begin(&context->ctx);
-	ck_assert_int_eq(cufile.quiet, 1);
-	ck_assert_msg(together() == 0, "%s", err.text);
-	ck_assert_double_eq(fake_number(context, "gpu.stream_tested_mib", BUS_ID), 40);
-	ck_assert_double_gt(number_of("gpu.stream_gbps", "disk", "alone"), 0);
-	ck_assert_double_eq(number_of("gpu.stream_wrong", "disk", NULL), 0);
-	ck_assert_uint_eq(fake.h2d_done, 10); /* each block once */
-	ck_assert_double_gt(fake_number(context, "gpu.cufile_gbps", BUS_ID), 0);
-	ck_assert_str_eq(fake_string(context, "gpu.cufile_path", BUS_ID), "compatibility: nvidia-fs is not loaded");
-	ck_assert_double_eq(fake_number(context, "gpu.cufile_wrong", BUS_ID), 0);
-	ck_assert_int_eq(fake.held, 0);
-	ck_assert(!cufile.open);
-	ck_assert_int_eq(run(), 0);
+	fake_case(context, &disk_rows[_i]);
+	fake_run(context);
+	if (small_memory) /* the buffers of the host's data have no room */
+		return;
+	ck_assert_int_eq(context->result, 0);
 	fake_complete(context, (const char *const[]){ "node.disk_to_gpu_gbps", NULL });
-}
-
-TEST(a_word_that_changes_on_the_way_from_the_disk_is_counted)
-{
-	if (!has_direct())
-		return;
-	spoil_at = 7;
-	cufile.spoils = true;
-	ck_assert_int_eq(together(), 0);
-	ck_assert_double_eq(number_of("gpu.stream_wrong", "disk", NULL), 1);
-	ck_assert_double_eq(fake_number(context, "gpu.cufile_wrong", BUS_ID), 3); /* one of each piece */
-}
-
-TEST(the_direct_path_is_told)
-{
-	if (!has_direct())
-		return;
-	cufile.direct = true;
-	ck_assert_int_eq(together(), 0);
-	ck_assert_str_eq(fake_string(context, "gpu.cufile_path", BUS_ID), "direct: nvidia-fs 2.26");
-	ck_assert_int_eq(cufile.sessions, 1);
-}
-
-TEST_LOOP(a_cufile_that_cannot_do_it_is_null_with_the_reason, 0, 3)
-{
-	static const char *const reasons[] = { "cuFile: libcufile.so.0 cannot be opened",
-		"cuFileHandleRegister: status 5027", "cuFileRead: status 5030" };
-	if (!has_direct())
-		return;
-	cufile.missing = _i == 0;
-	cufile.no_handle = _i == 1 ? CU_FILE_HANDLE_NOT_REGISTERED : CU_FILE_SUCCESS;
-	cufile.broken = _i == 2;
-	ck_assert_int_eq(together(), 0);
-	ck_assert_str_eq(fake_reason(context, "gpu.cufile_gbps", BUS_ID), reasons[_i]);
-	ck_assert_str_eq(fake_reason(context, "gpu.cufile_path", BUS_ID), reasons[_i]);
-	ck_assert_str_eq(fake_reason(context, "gpu.cufile_wrong", BUS_ID), reasons[_i]);
-	ck_assert_double_gt(number_of("gpu.stream_gbps", "disk", "alone"), 0);
-	ck_assert(!cufile.open);
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(without_a_folder_nothing_comes_from_the_disk)
-{
-	context->ctx.env.storage_path = "/no/such/folder";
-	ck_assert_int_eq(together(), 0);
-	ck_assert_ptr_nonnull(strstr(sample_of("gpu.stream_gbps", "disk", "alone")->reason, "/no/such/folder"));
-	ck_assert_ptr_nonnull(strstr(sample_of("gpu.stream_gbps", "disk", "products")->reason, "/no/such/folder"));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "gpu.cufile_gbps", BUS_ID), "/no/such/folder"));
-	ck_assert_int_eq(fake.held, 0);
-}
-
-TEST(little_memory_on_the_gpu_takes_a_smaller_file)
-{
-	if (!has_direct())
-		return;
-	scripted_cuda.cuMemAlloc_v2 = small_alloc;
-	ck_assert_int_eq(together(), 0);
-	ck_assert_double_eq(fake_number(context, "gpu.stream_tested_mib", BUS_ID), 20);
-	ck_assert_double_eq(number_of("gpu.stream_wrong", "disk", NULL), 0);
 }
 
 /* What a copy that never ended still uses stays until the process ends: no leak. */
@@ -364,7 +300,7 @@ static int run_and_leave_buffers(void)
 #ifdef MUSTER_HAS_LSAN
 	__lsan_disable();
 #endif
-	int result = run();
+	int result = muster_probe_gpu_stream.run(&context->ctx, &err);
 #ifdef MUSTER_HAS_LSAN
 	__lsan_enable();
 #endif
@@ -377,16 +313,6 @@ TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 	ck_assert_int_eq(run_and_leave_buffers(), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_int_gt(fake.held, 0);
-}
-
-TEST_LOOP(no_room_or_no_pinned_memory_is_an_error_that_leaves_nothing, 0, 2)
-{
-	fake.alloc_result = _i == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
-	fake.register_result = _i == 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-	ck_assert_int_eq(run(), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, _i == 0 ? "cuMemAlloc_v2: result 2" : "cuMemHostRegister_v2: result 2"));
-	ck_assert_int_eq(together(), -1);
-	ck_assert_int_eq(fake.held, 0);
 }
 
 TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)

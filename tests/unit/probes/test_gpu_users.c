@@ -119,7 +119,6 @@ static void setup(void)
 		.nvmlDeviceGetMemoryInfo_v2 = give_memory,
 		.nvmlDeviceGetMemoryInfo = give_older_memory,
 		.nvmlDeviceGetUtilizationRates = give_rates,
-		.nvmlDeviceGetMaxMigDeviceCount = no_instances,
 	};
 	scripted_cuda = (struct muster_cuda){ .cuDeviceGetAttribute = give_attribute };
 	context = fake_new(&muster_probe_gpu_users);
@@ -238,6 +237,8 @@ TEST_EACH(who_else_is_on_the_gpu_is_told, rows)
 		snprintf(user, sizeof expected - (size_t)(user - expected), "uid%ld%s", (long)getuid(), rest);
 	}
 	fake_given(context, rows[_i].given);
+	if (strncmp(context->gpu.uuid, "MIG-", 4) == 0) /* nobody else's instances are looked for */
+		scripted_nvml.nvmlDeviceGetMaxMigDeviceCount = no_instances;
 	add(rows[_i].start);
 	fake_given(context, "begin | run");
 	add(rows[_i].end);

@@ -21,7 +21,7 @@ static struct {
 	int late;       /* all-reduces of data that the host launches slowly */
 	struct {
 		size_t number; /* of the agreement, from 1 */
-		float value;   /* that another rank brings to its place 0 */
+		double value;  /* that another rank brings to its place 0 */
 	} other[2];
 	size_t agreements, reduces;
 	size_t calls[MUSTER_COLLECTIVES];
@@ -98,8 +98,8 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	if (op == ncclMax) {
 		nccl.agreements++;
 		for (size_t i = 0; i < LENGTH(nccl.other); i++)
-			if (nccl.other[i].number == nccl.agreements && nccl.other[i].value > data[0])
-				data[0] = nccl.other[i].value;
+			if (nccl.other[i].number == nccl.agreements && nccl.other[i].value > (double)data[0])
+				data[0] = (float)nccl.other[i].value;
 		return fake_take();
 	}
 	ck_assert_uint_le(count * sizeof *data, 8 * MIB);
@@ -222,6 +222,16 @@ static void stand(int rank, int ranks)
 		roster[i] = 100 + i;
 }
 
+static int of, number, ring_ms; /* the ring's ranks, this one, and its time */
+
+#define KNOB(field) FAKE_KNOB(#field, nccl.field)
+
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(reduce_us), KNOB(odd_us), KNOB(fill_us), KNOB(late),
+	KNOB(forgets), KNOB(silent_distance), KNOB(agreements), FAKE_KNOB("agreement", nccl.other[0].number),
+	FAKE_KNOB("other", nccl.other[0].value), FAKE_KNOB("gathers", nccl.calls[MUSTER_ALLGATHER]),
+	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("met_1", nccl.met[1]), FAKE_KNOB("of", of),
+	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), { .name = NULL } };
+
 static void set_up(void)
 {
 	fake_gpu_reset();
@@ -235,6 +245,10 @@ static void set_up(void)
 	scripted_nccl.ncclSend = fake_send;
 	scripted_nccl.ncclRecv = fake_receive;
 	context = fake_gpu_new(&muster_probe_nccl_collectives);
+	context->knobs = knobs;
+	of = 4;
+	number = 0;
+	ring_ms = 60000;
 	context->ctx.env.profile = MUSTER_STANDARD;
 	context->ctx.env.min_bytes = context->ctx.env.max_bytes = MIB;
 	memset(&nccl, 0, sizeof nccl);
@@ -272,26 +286,66 @@ static double job_number(const char *metric)
 	return sample->value.number;
 }
 
-static const char *job_reason(const char *metric)
-{
-	const struct muster_sample *sample = fake_sample(context, metric, NULL, NULL);
-	ck_assert_msg(sample->value.type == MUSTER_NULL, "%s is not null", metric);
-	return sample->reason;
-}
+#define NO_TIME "-no time left for this size"
+#define UNREACHED(distance, list)                                                                                      \
+	{                                                                                                              \
+		"ranks that do not connect are named",                                                                 \
+			"of=29 | number=5 | timeout_ms=200 | silent_distance=" distance,                               \
+			"error '*all-to-all: no connection to all of the ranks *" list "* | code 'time | aborted 1 | " \
+			"rank.alltoall_unreached '" list " | rank.allgather_wrong 0"                                   \
+	}
 
-TEST(bus_bandwidth_is_that_of_nccl_tests)
+static const struct fake_row rows[] = {
+	{ "bus bandwidth is that of nccl-tests", NULL,
+		"nccl.allgather_busbw_gbps 7.86432~1e-4 | nccl.reducescatter_busbw_gbps 3.93216~1e-4 | "
+		"nccl.alltoall_busbw_gbps bytes=1048576 nodes=2 ranks=4 1.96608~1e-4 | aborted 0" },
+	{ "an all-to-all that moves nothing is wrong everywhere", "forgets=1", "rank.alltoall_wrong 786432" },
+	/* agreements: limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed
+	 * one; of two repeats the better one counts, and the other rank was slow in the first one alone */
+	{ "the slowest rank's time counts", "agreement=7 | other=1000", "nccl.allgather_busbw_gbps 7.86432~1e-4" },
+	/* a warm-up and one in each of two repeats */
+	{ "a slow one is timed less often", "agreement=6 | other=5000", "gathers 7" },
+	/* 256 KiB on another rank */
+	{ "all ranks take a size that each has room for", "agreement=1 | other=-18",
+		"nccl.allgather_busbw_gbps bytes=262144 #1 | nccl.allgather_busbw_gbps #1 | "
+		"nccl.allreduce_p50_us bytes=262144 #1 | nccl.allreduce_p50_us #1" },
+	{ "sizes that no time is left for are null", "agreement=5 | other=1",
+		"nccl.allgather_busbw_gbps " NO_TIME " | rank.allgather_wrong " NO_TIME
+		" | nccl.reducescatter_busbw_gbps >0" },
+	{ "one rank exchanges nothing", "of=1", "nccl.alltoall_busbw_gbps -*no other rank* | agreements 0" },
+	{ "many ranks make no all-to-all", "of=513 | min_bytes=32768 | max_bytes=32768",
+		"nccl.alltoall_busbw_gbps -*more than 512 ranks* | met_1 0" },
+	{ "many ranks make an all-to-all in the profile full alone",
+		"profile=2 | of=513 | min_bytes=32768 | max_bytes=32768", "nccl.alltoall_busbw_gbps >0 | met_1 1" },
+	UNREACHED("1", "104,106"),
+	UNREACHED("2", "102-103,107-108"),
+	UNREACHED("4", "100-101,109-112,127-128"),
+	UNREACHED("20", "113-126"),
+	{ "a cancelled round names no one", "of=8 | cancelled=rank 2's worker crashed | silent_distance=1",
+		"error '?* | code 'called_off | rank.alltoall_unreached #0" },
+	/* one of ten */
+	{ "all-reduces are timed one by one", "odd_us=500",
+		"nccl.allreduce_p50_us 50~0.1 | nccl.allreduce_p99_us 500~0.1 | nccl.allreduce_outliers 0.1~1e-6 | "
+		"rank.allreduce_p99_us 500~0.1" },
+	/* a host that launches slowly at first: its times are not those of the all-reduces */
+	{ "all-reduces of a slow host are timed again", "late=80", "late 0 | nccl.allreduce_p99_us 50~0.1" },
+	/* the start never lasts long enough */
+	{ "all-reduces of a slow host have no times", "fill_us=0 | late=2147483647",
+		"nccl.allreduce_p99_us -*us to launch an all-reduce: the GPU waits* | "
+		"rank.allreduce_p99_us -*the host of a rank takes*" },
+	{ "too slow all-reduces are not timed one by one", "reduce_us=30000",
+		"nccl.allreduce_p50_us -*longer than 2 s* | rank.allreduce_p99_us -*longer than 2 s*" },
+};
+
+TEST_EACH(all_ranks_exchange_data, rows)
 {
-	ck_assert_msg(play(0, 4, 60000) == 0, "%s", err.text);
-	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
-	ck_assert_double_eq_tol(job_number("nccl.reducescatter_busbw_gbps"), 1048576 / 200e3 * 3 / 4, 1e-4);
-	ck_assert_double_eq_tol(job_number("nccl.alltoall_busbw_gbps"), 1048576 / 400e3 * 3 / 4, 1e-4);
-	const struct muster_sample *sample = fake_sample(context, "nccl.alltoall_busbw_gbps", NULL, NULL);
-	ck_assert_double_eq(sample->labels[0].value.number, MIB);
-	ck_assert_double_eq(sample->labels[1].value.number, 2);
-	ck_assert_double_eq(sample->labels[2].value.number, 4);
 	static const char *const others[] = { "rank.alltoall_unreached", "nccl.alltoall_limit_gbps", NULL };
-	fake_complete(context, others); /* only after a failure; derived */
-	ck_assert_int_eq(the_comm.aborted, 0);
+	fake_given(context, rows[_i].given);
+	context->result = play(number, of, ring_ms);
+	context->error = err;
+	if (context->result == 0)
+		fake_complete(context, others); /* only after a failure; derived */
+	fake_expect(context, rows[_i].expected, rows[_i].name);
 }
 
 TEST_LOOP(every_rank_checks_all_values_of_three_rounds, 0, 5)
@@ -315,103 +369,12 @@ TEST_LOOP(wrong_values_are_counted_in_each_round, 0, MUSTER_COLLECTIVES *ROUNDS)
 		ck_assert_double_eq(job_number(wrongs[i]), i == _i / ROUNDS ? 2 : 0);
 }
 
-TEST(an_all_to_all_that_moves_nothing_is_wrong_everywhere)
-{
-	nccl.forgets = true;
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_double_eq(job_number("rank.alltoall_wrong"), 3.0 * MIB / 4);
-}
-
-TEST(the_slowest_ranks_time_counts)
-{
-	nccl.other[0].number =
-		7; /* limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed */
-	nccl.other[0].value = 1000;
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	/* of two repeats the better one, and the other rank was slow in the first one alone */
-	ck_assert_double_eq_tol(job_number("nccl.allgather_busbw_gbps"), 1048576 / 100e3 * 3 / 4, 1e-4);
-	tear_down();
-	set_up();
-	nccl.other[0].number = 6;
-	nccl.other[0].value = 5000; /* a slow one is timed less often: a warm-up and one in each of two repeats */
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_uint_eq(nccl.calls[MUSTER_ALLGATHER], ROUNDS + 4);
-}
-
-TEST(all_ranks_take_a_size_that_each_has_room_for)
-{
-	nccl.other[0].number = 1;
-	nccl.other[0].value = -18; /* 256 KiB on another rank */
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_double_eq(
-		fake_sample(context, "nccl.allgather_busbw_gbps", NULL, NULL)->labels[0].value.number, 256 * 1024);
-	ck_assert_double_eq(
-		fake_sample(context, "nccl.allreduce_p50_us", NULL, NULL)->labels[0].value.number, 256 * 1024);
-}
-
-TEST(sizes_that_no_time_is_left_for_are_null)
-{
-	nccl.other[0].number = 5;
-	nccl.other[0].value = 1; /* its time is over */
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_str_eq(job_reason("nccl.allgather_busbw_gbps"), "no time left for this size");
-	ck_assert_str_eq(job_reason("rank.allgather_wrong"), "no time left for this size");
-	ck_assert_double_gt(job_number("nccl.reducescatter_busbw_gbps"), 0);
-}
-
-TEST(one_rank_exchanges_nothing)
-{
-	ck_assert_int_eq(play(0, 1, 60000), 0);
-	ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "no other rank"));
-	static const char *const others[] = { "rank.alltoall_unreached", "nccl.alltoall_limit_gbps", NULL };
-	fake_complete(context, others); /* only after a failure; derived */
-	ck_assert_uint_eq(nccl.agreements, 0);
-}
-
-TEST_LOOP(many_ranks_make_an_all_to_all_in_the_profile_full_alone, 0, 2)
-{
-	context->ctx.env.profile = _i ? MUSTER_FULL : MUSTER_STANDARD;
-	context->ctx.env.min_bytes = context->ctx.env.max_bytes = 32 * 1024;
-	ck_assert_msg(play(0, 513, 60000) == 0, "%s", err.text);
-	if (_i)
-		ck_assert_double_gt(job_number("nccl.alltoall_busbw_gbps"), 0);
-	else
-		ck_assert_ptr_nonnull(strstr(job_reason("nccl.alltoall_busbw_gbps"), "more than 512 ranks"));
-	ck_assert(nccl.met[1] == (_i > 0));
-}
-
 TEST_LOOP(every_rank_is_met_once_and_both_ways, 0, 6)
 {
 	static const int ranks[] = { 2, 3, 9, 16, 17, 40 };
 	ck_assert_msg(play(1, ranks[_i], 60000) == 0, "%s", err.text);
 	for (int i = 0; i < ranks[_i]; i++)
 		ck_assert_msg(nccl.met[i] == (i != 1), "%d", i);
-}
-
-TEST_LOOP(ranks_that_do_not_connect_are_named, 0, 4)
-{
-	static const struct {
-		int distance;
-		const char *list;
-	} rows[] = { { 1, "104,106" }, { 2, "102-103,107-108" }, { 4, "100-101,109-112,127-128" }, { 20, "113-126" } };
-	nccl.silent_distance = rows[_i].distance;
-	ck_assert_int_eq(play(5, 29, 200), -1);
-	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_int_eq(the_comm.aborted, 1);
-	const char *list = fake_string(context, "rank.alltoall_unreached", NULL);
-	ck_assert_ptr_nonnull(strstr(err.text, list));
-	ck_assert_ptr_nonnull(strstr(err.text, "all-to-all: no connection to all of the ranks "));
-	ck_assert_double_eq(job_number("rank.allgather_wrong"), 0); /* what was measured before stays */
-	ck_assert_str_eq(list, rows[_i].list);
-}
-
-TEST(a_cancelled_round_names_no_one)
-{
-	context->cancelled = "rank 2's worker crashed";
-	nccl.silent_distance = 1;
-	ck_assert_int_eq(play(0, 8, 60000), -1);
-	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
-	ck_assert_uint_eq(fake_count(context, "rank.alltoall_unreached"), 0);
 }
 
 static size_t filled; /* bytes */
@@ -439,42 +402,6 @@ TEST_EACH(a_head_start_fills_what_the_memory_can_take_in_its_time, memories)
 	ck_assert_int_eq(muster_nccl_head_start(&standing, 20, &err), 0);
 	ck_assert_double_ge((double)filled, 20 * memories[_i].per_us);
 	ck_assert_double_lt((double)filled, 20 * memories[_i].per_us + (double)MIB + 20e3);
-}
-
-TEST(all_reduces_are_timed_one_by_one)
-{
-	nccl.odd_us = 500; /* one of ten */
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_double_eq_tol(job_number("nccl.allreduce_p50_us"), 50, 0.1);
-	ck_assert_double_eq_tol(job_number("nccl.allreduce_p99_us"), 500, 0.1);
-	ck_assert_double_eq_tol(job_number("nccl.allreduce_outliers"), 0.1, 1e-6);
-	ck_assert_double_eq_tol(job_number("rank.allreduce_p99_us"), 500, 0.1);
-}
-
-/* A host that launches slowly at first: its times are not those of the all-reduces. */
-TEST(all_reduces_of_a_slow_host_are_timed_again)
-{
-	nccl.late = 80;
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_int_eq(nccl.late, 0);
-	ck_assert_double_eq_tol(job_number("nccl.allreduce_p99_us"), 50, 0.1);
-}
-
-TEST(all_reduces_of_a_slow_host_have_no_times)
-{
-	nccl.fill_us = 0; /* the start never lasts long enough */
-	nccl.late = INT_MAX;
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p99_us"), "us to launch an all-reduce: the GPU waits"));
-	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "the host of a rank takes"));
-}
-
-TEST(too_slow_all_reduces_are_not_timed_one_by_one)
-{
-	nccl.reduce_us = 30000;
-	ck_assert_int_eq(play(0, 4, 60000), 0);
-	ck_assert_ptr_nonnull(strstr(job_reason("nccl.allreduce_p50_us"), "longer than 2 s"));
-	ck_assert_ptr_nonnull(strstr(job_reason("rank.allreduce_p99_us"), "longer than 2 s"));
 }
 
 TEST(percentiles_of_times_in_any_order)

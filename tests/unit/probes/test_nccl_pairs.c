@@ -119,6 +119,18 @@ static void stand(uint64_t bytes)
 		.comm = &the_comm };
 }
 
+static int round_ms;
+static const char *log_text;
+
+#define KNOB(field) FAKE_KNOB(#field, nccl.field)
+
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(slow_repeat), KNOB(checked), KNOB(timed),
+	KNOB(timed_of_size), KNOB(wrong_round), KNOB(wrong), KNOB(wrong_copies), KNOB(refuses),
+	FAKE_KNOB("room", nccl.other.room), FAKE_KNOB("other_us", nccl.other_us[0]),
+	FAKE_KNOB("other_full_us", nccl.other_us[1]), FAKE_KNOB("pending_each", the_comm.pending_each),
+	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("depth", the_comm.depth), FAKE_KNOB("timeout_ms", round_ms),
+	FAKE_KNOB("log", log_text), { .name = NULL } };
+
 static void set_up(void)
 {
 	muster_nccl_resources_release();
@@ -129,6 +141,9 @@ static void set_up(void)
 	scripted_nccl.ncclSend = fake_send;
 	scripted_nccl.ncclRecv = fake_receive;
 	context = fake_gpu_new(&muster_probe_nccl_pairs);
+	context->knobs = knobs;
+	round_ms = 60000;
+	log_text = NULL;
 	context->ctx.env.rank = OWN_RANK;
 	context->ctx.env.node_name = "gpu-1";
 	context->ctx.env.profile = MUSTER_STANDARD;
@@ -148,95 +163,90 @@ static void tear_down(void)
 	fake_free(context);
 }
 
-static int play(int timeout_ms)
+static void play(const struct fake_row *row)
 {
-	const struct muster_traffic round = { .kind = "rail", .peer = PEER, .rounds = 2, .timeout_ms = timeout_ms };
-	return traffic(&context->ctx, &round, &err);
+	fake_given(context, row->given);
+	if (log_text)
+		fake_log("w", log_text);
+	const struct muster_traffic round = { .kind = "rail", .peer = PEER, .rounds = 2, .timeout_ms = round_ms };
+	context->result = traffic(&context->ctx, &round, &context->error);
+	fake_expect(context, row->expected, row->name);
 }
 
-TEST(every_value_is_checked_and_both_sizes_are_timed)
+#define RATE "pair.exchange_gbps kind=rail 19.9728~1e-3"
+#define WRONG(round, number)                                                                                           \
+	{                                                                                                              \
+		"wrong values are counted in each checked exchange", "wrong_round=" round " | wrong=" number,          \
+			"pair.exchange_wrong kind=rail " number " | pair.exchange_gbps kind=rail >0"                   \
+	}
+/* A tolerance of 1 % of a MiB. */
+#define SIZE(name, given, bytes)                                                                                       \
+	{                                                                                                              \
+		"both ranks take the size that the slower one can: " name, given,                                      \
+			"pair.exchange_bytes kind=rail " bytes "~10486"                                                \
+	}
+/* With a warm-up for each repeat, and 3 x 13 exchanges of 8 bytes. */
+#define TIMED(us, timed)                                                                                               \
+	{                                                                                                              \
+		"a slow exchange is timed less often", "other_full_us=" us, "timed " timed                             \
+	}
+#define EXCHANGE "exchange with number 7 of the ring: "
+#define WITH "with rank 12 on gpu-4"
+
+static const struct fake_row rows[] = {
+	{ "every value is checked and both sizes are timed, the last one 8 bytes", "pending_each=2",
+		"checked 4 | pair.exchange_wrong kind=rail 0 | pair.exchange_bytes kind=rail 4194304 | " RATE
+		" | pair.exchange_us kind=rail 10~1e-3 | timed_of_size 2 | aborted 0" },
+	{ "labels say who the other is and how the data goes",
+		"log=" AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
+		"Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n",
+		"pair.exchange_gbps kind=rail peer_node=gpu-4 peer_gpu=000b:00:00.0 nic=mlx5_ib1:1 "
+		"transport=NET/IB/GDRDMA >0" },
+	WRONG("0", "3"),
+	WRONG("1", "3"),
+	WRONG("2", "3"),
+	WRONG("3", "3"),
+	WRONG("2", "1000"), /* more than a kernel keeps */
+	SIZE("much room", "room=1073741824", "67108864"),
+	SIZE("little room", "room=3145728", "3145728"),
+	SIZE("4 MiB would take 80 ms", "other_us=20000", "2097152"),
+	SIZE("the least", "room=1073741824 | other_us=1e6", "1048576"),
+	SIZE("known too late", "other_full_us=1e6", "4194304"),
+	TIMED("0", "78"),
+	TIMED("1000", "51"),
+	TIMED("2999", "48"),
+	TIMED("5000", "43"),
+	TIMED("59000", "43"),
+	/* the first one's */
+	{ "the best repeat counts", "slow_repeat=5", RATE },
+	{ "the first message", "wrong_copies=0", "pair.exchange_gbps kind=rail peer_node=gpu-4 >0" },
+	{ "one wrong copy of the first message is outvoted", "wrong_copies=1",
+		"pair.exchange_gbps kind=rail peer_node=gpu-4 >0" },
+	{ "two are not", "wrong_copies=2", "error '*its first message came wrong*" },
+	{ "a call that NCCL refuses leaves no group open", "refuses=1",
+		"error '" EXCHANGE "ncclSend: result 5 | depth 0 | aborted 1" },
+	{ "a round that is cancelled ends at once", "cancelled=rank 12's worker crashed | stuck=1",
+		"error '?* | code 'called_off | aborted 1" },
+	{ "each step names the peer", NULL,
+		"steps '*first message to and from number 7 of the ring; 2 checked exchanges of 1048592 B " WITH
+		"; 2 checked exchanges of 4 MiB " WITH "; 3 times 12 timed exchanges of 4 MiB " WITH
+		"; 3 times 12 timed exchanges of 8 B " WITH "*" },
+};
+
+TEST_EACH(two_ranks_exchange_data, rows)
 {
-	the_comm.pending_each = 2;
-	ck_assert_msg(play(60000) == 0, "%s", err.text);
-	ck_assert_int_eq(nccl.checked, 4);
-	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 0);
-	ck_assert_double_eq(fake_number(context, "pair.exchange_bytes", "rail"), 4 * MIB);
-	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_gbps", "rail"), 4 * 1048576 / 210e3, 1e-3);
-	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_us", "rail"), 10, 1e-3);
-	ck_assert_uint_eq(nccl.timed_of_size, 2); /* 8 bytes */
-	ck_assert_int_eq(the_comm.aborted, 0);
+	play(&rows[_i]);
+}
+
+TEST(the_communicator_stands_for_the_next_round)
+{
 	static const char *const derived[] = { "pair.exchange_limit_gbps", "pair.exchange_usual_gbps", NULL };
+	play(&rows[0]);
 	fake_complete(context, derived);
 	fake_forget(context);
 	nccl.checked = 0;
 	nccl.agreements = 0;
-	ck_assert_int_eq(play(60000), 0); /* the communicator stands for the next round */
-}
-
-TEST(labels_say_who_the_other_is_and_how_the_data_goes)
-{
-	fake_log("w", AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
-			 "Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n");
-	ck_assert_int_eq(play(60000), 0);
-	const struct muster_sample *sample = fake_sample(context, "pair.exchange_gbps", "rail", NULL);
-	ck_assert_str_eq(sample->labels[1].value.string, "gpu-4");
-	ck_assert_str_eq(sample->labels[2].value.string, "000b:00:00.0");
-	ck_assert_str_eq(sample->labels[3].value.string, "mlx5_ib1:1");
-	ck_assert_str_eq(sample->labels[4].value.string, "NET/IB/GDRDMA");
-}
-
-TEST_LOOP(wrong_values_are_counted_in_each_checked_exchange, 0, 4)
-{
-	nccl.wrong_round = _i;
-	nccl.wrong = 3;
-	ck_assert_int_eq(play(60000), 0);
-	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 3);
-	ck_assert_double_gt(fake_number(context, "pair.exchange_gbps", "rail"), 0);
-}
-
-/* More than a kernel keeps. */
-TEST(many_wrong_values_are_all_counted)
-{
-	nccl.wrong_round = 2;
-	nccl.wrong = 1000;
-	ck_assert_int_eq(play(60000), 0);
-	ck_assert_double_eq(fake_number(context, "pair.exchange_wrong", "rail"), 1000);
-}
-
-TEST_LOOP(both_ranks_take_the_size_that_the_slower_one_can, 0, 5)
-{
-	static const struct {
-		uint64_t room; /* of the other rank */
-		double us[2];  /* the other's times of a small exchange and of a full one */
-		double mib;
-	} rows[] = {
-		{ GIB, { 0, 0 }, 64 }, { 3 * MIB, { 0, 0 }, 3 },
-		{ 4 * MIB, { 20000, 0 }, 2 },                       /* 4 MiB would take 80 ms */
-		{ GIB, { 1e6, 0 }, 1 }, { 4 * MIB, { 0, 1e6 }, 4 }, /* known too late */
-	};
-	nccl.other.room = rows[_i].room;
-	memcpy(nccl.other_us, rows[_i].us, sizeof nccl.other_us);
-	ck_assert_msg(play(60000) == 0, "%s", err.text);
-	double bytes = fake_number(context, "pair.exchange_bytes", "rail");
-	ck_assert_double_eq_tol(bytes / (double)MIB, rows[_i].mib, 0.01);
-}
-
-TEST_LOOP(a_slow_exchange_is_timed_less_often, 0, 5)
-{
-	static const struct {
-		double us;
-		int timed; /* with a warm-up for each repeat; and the exchanges of 8 bytes */
-	} rows[] = { { 0, 3 * 13 }, { 1000, 3 * 4 }, { 2999, 3 * 3 }, { 5000, 2 * 2 }, { 59000, 2 * 2 } };
-	nccl.other_us[1] = rows[_i].us;
-	ck_assert_int_eq(play(60000), 0);
-	ck_assert_int_eq(nccl.timed, rows[_i].timed + 3 * 13);
-}
-
-TEST(the_best_repeat_counts)
-{
-	nccl.slow_repeat = 5; /* the first one's */
-	ck_assert_int_eq(play(60000), 0);
-	ck_assert_double_eq_tol(fake_number(context, "pair.exchange_gbps", "rail"), 4 * 1048576 / 210e3, 1e-3);
+	play(&rows[0]);
 }
 
 /* The size does not depend on --max-bytes: the rate is held against what the link can do. */
@@ -247,66 +257,18 @@ TEST(the_size_is_the_same_beside_small_all_reduces)
 	standing.comm = NULL;
 	muster_nccl_resources_release();
 	stand(4);
-	ck_assert_msg(play(60000) == 0, "%s", err.text);
-	ck_assert_double_eq(fake_number(context, "pair.exchange_bytes", "rail"), 4 * MIB);
-}
-
-TEST_LOOP(one_wrong_copy_of_the_first_message_is_outvoted, 0, 3)
-{
-	nccl.wrong_copies = _i;
-	if (_i < 2) {
-		ck_assert_msg(play(60000) == 0, "%s", err.text);
-		ck_assert_str_eq(
-			fake_sample(context, "pair.exchange_gbps", "rail", NULL)->labels[1].value.string, "gpu-4");
-		return;
-	}
-	ck_assert_int_eq(play(60000), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "its first message came wrong"));
+	play(&(struct fake_row){ "small all-reduces", NULL, "pair.exchange_bytes kind=rail 4194304" });
 }
 
 TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
 {
 	struct muster_nccl_session s;
-	fake.stuck = true;
-	ck_assert_int_eq(play(50), -1);
-	ck_assert_int_eq(err.code, MUSTER_ETIME);
-	ck_assert_str_eq(err.text, "exchange with number 7 of the ring: the first message, which connects the two did "
-				   "not finish within 50 ms");
-	ck_assert_int_eq(the_comm.aborted, 1);
-	ck_assert_int_eq(context->given_up, 1);
-	ck_assert_int_eq(fake.held, 0);
+	play(&(struct fake_row){ "no peer", "stuck=1 | timeout_ms=50",
+		"error '" EXCHANGE
+		"the first message, which connects the two did not finish within 50 ms | code 'time | "
+		"aborted 1 | given_up 1 | held 0" });
 	ck_assert_int_eq(muster_nccl_session_standing(&context->ctx, 50, &s, &err), -1);
-	ck_assert_int_eq(play(50), -1);
-	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
-	ck_assert_int_eq(the_comm.aborted, 1);
-}
-
-TEST(a_call_that_nccl_refuses_leaves_no_group_open)
-{
-	nccl.refuses = true;
-	ck_assert_int_eq(play(60000), -1);
-	ck_assert_str_eq(err.text, "exchange with number 7 of the ring: ncclSend: result 5");
-	ck_assert_int_eq(the_comm.depth, 0);
-	ck_assert_int_eq(the_comm.aborted, 1);
-}
-
-TEST(a_round_that_is_cancelled_ends_at_once)
-{
-	context->cancelled = "rank 12's worker crashed";
-	fake.stuck = true;
-	ck_assert_int_eq(play(60000), -1);
-	ck_assert_int_eq(err.code, MUSTER_ECALLEDOFF);
-	ck_assert_int_eq(the_comm.aborted, 1);
-}
-
-TEST(each_step_names_the_peer)
-{
-	ck_assert_int_eq(play(60000), 0);
-	ck_assert_ptr_nonnull(strstr(context->steps, "first message to and from number 7 of the ring\n"
-						     "2 checked exchanges of 1048592 B with rank 12 on gpu-4\n"
-						     "2 checked exchanges of 4 MiB with rank 12 on gpu-4\n"
-						     "3 times 12 timed exchanges of 4 MiB with rank 12 on gpu-4\n"
-						     "3 times 12 timed exchanges of 8 B with rank 12 on gpu-4\n"));
+	play(&(struct fake_row){ "no communicator", NULL, "error '?* | code 'notsupported | aborted 1" });
 }
 
 TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
