@@ -1,6 +1,6 @@
 /* test_judge.c - each operator, and each rule of what becomes a finding */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "run_text.h"
 #include "muster/probe.h"
 
 /* ---- one sample against one check ---- */
@@ -217,6 +217,178 @@ static void set_value(struct muster_samples *samples, const char *metric, struct
 			samples->items[i].value = value;
 }
 
+/* ---- what becomes of the two nodes after changes ---- */
+
+/* Of each check, how many results of each kind, as "h2d: 3 pass 1 fail; ". */
+static const char *tallies_text(const struct muster_report *report)
+{
+	static char text[1024];
+	size_t used = 0;
+	*text = '\0';
+	for (size_t i = 0; i < report->tally_count; i++) {
+		used += (size_t)snprintf(
+			text + used, sizeof text - used, "%s%s:", i ? "; " : "", report->tallies[i].check);
+		for (int status = 0; status < MUSTER_STATUS_COUNT; status++)
+			if (report->tallies[i].count[status] > 0)
+				used += (size_t)snprintf(text + used, sizeof text - used, " %zu %s",
+					report->tallies[i].count[status],
+					muster_status_name((enum muster_status)status));
+	}
+	return text;
+}
+
+/* A line of run_text.h, or "PLACE METRIC drop", or "PLACE set METRIC VALUE" for the sample that is there, or
+ * "NODE/RANK break PROBE STATUS [CODE] [DETAIL]" as break_probe does. */
+static void change_line(struct muster_run *run, void *data, char **words, size_t count)
+{
+	(void)data;
+	if (strcmp(words[1], "set") == 0) {
+		set_value(run_text_samples(run, words[0]), words[2], run_text_value(words[3]));
+	} else if (count == 3 && strcmp(words[2], "drop") == 0) {
+		drop_samples(run_text_samples(run, words[0]), words[1]);
+	} else if (strcmp(words[1], "break") == 0) {
+		enum muster_outcome_status status = MUSTER_OUTCOME_OK;
+		while (strcmp(muster_outcome_name(status), words[3]) != 0)
+			ck_assert_int_lt(++status, MUSTER_OUTCOME_COUNT);
+		break_probe(run, run_text_rank(run, words[0])->rank, words[2], status,
+			run_text_or_null(words, count, 4), run_text_or_null(words, count, 5), NULL);
+	} else {
+		run_text_words(run, words, count);
+	}
+}
+
+#define COUNT "'count':{'metric':'node.gpu_count','equals':2,'source':'s'}"
+#define OPTIONAL_H2D "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}"
+#define AGREES "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}"
+#define SHARERS(place, gpu, number) place " rank.gpu_sharers gpu=" gpu " " number "\n"
+#define WRONG(rank, bytes, number) rank " rank.allreduce_wrong bytes=" bytes " " number "\n"
+#define SIZES(rank, a, b, c, d, e, f)                                                                                  \
+	WRONG(rank, "8", a)                                                                                            \
+	WRONG(rank, "64", b) WRONG(rank, "256", c) WRONG(rank, "512", d) WRONG(rank, "1024", e) WRONG(rank, "2048", f)
+#define BUSBW(bytes, number) "job nccl.allreduce_busbw_gbps bytes=" bytes " nodes=2 ranks=4 " number "\n"
+#define PORT(name, state)                                                                                              \
+	"sim-1 port.state port=" name " link_layer=InfiniBand " state "\nsim-1 port.rate_gbps port=" name              \
+	" link_layer=InfiniBand 100\n"
+#define ENVIRONMENT_RAN                                                                                                \
+	"sim-1/0 probe environment ok\nsim-1/1 probe environment ok\nsim-2/2 probe environment ok\n"                   \
+	"sim-2/3 probe environment ok\nsim-1 node.topo_file_agrees true\n"
+
+static const struct {
+	const char *changes, *checks, *found, *tallies;
+	enum muster_status verdict;
+	const char *blocked; /* the number of checks that each finding blocks */
+} changed[] = {
+	/* a probe that only optional checks need may be missing but not crash */
+	{ "sim-1/1 break gpu_copy error lib gone", OPTIONAL_H2D,
+		"skip probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | gone\n", "h2d: 3 pass 1 skip", MUSTER_PASS,
+		"1" },
+	{ "sim-1/1 break gpu_copy hung - silent", OPTIONAL_H2D,
+		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | silent\n",
+		"h2d: 3 pass 1 blocked", MUSTER_FAIL, "1" },
+	/* what a broken probe did measure is judged */
+	{ "sim-1/1 break gpu_copy error vendor failed\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 5",
+		H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':21,'source':'s'}",
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | failed\n"
+		"fail h2d sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n"
+		"inconclusive d2h sim-1 rank=0: at least 21 GB/s | not measured\n"
+		"inconclusive d2h sim-2: at least 21 GB/s | ranks 2-3: not measured\n",
+		"h2d: 3 pass 1 fail; d2h: 2 inconclusive 1 blocked", MUSTER_FAIL, "1 0 0 0" },
+	/* ranks that share a fault are one finding */
+	{ SHARERS("sim-1/0", "0001:00:00.0", "2") SHARERS("sim-1/1", "0001:00:00.0", "2")
+			SHARERS("sim-2/2", "0001:00:00.0", "1") SHARERS("sim-2/3", "0002:00:00.0", "1"),
+		"'own':{'metric':'rank.gpu_sharers','equals':1,'source':'s','advice':'${node}'}",
+		"fail own sim-1 gpu=0001:00:00.0: 1 | ranks 0-1: 2\n", "own: 2 pass 1 fail", MUSTER_FAIL, "0" },
+	/* one rank with several bad sizes is one finding: rank 0 has two, rank 1 all, ranks 2 and 3 one */
+	{ SIZES("sim-1/0", "1", "2", "0", "0", "0", "0") SIZES("sim-1/1", "1", "2", "3", "4", "5", "6")
+			SIZES("sim-2/2", "0", "0", "0", "0", "0", "6") SIZES("sim-2/3", "0", "0", "0", "0", "0", "6"),
+		"'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}",
+		"fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
+		"fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 with bytes 256; 4 with bytes 512; and 2 "
+		"more\n"
+		"fail sum sim-2: 0 | ranks 2-3: 6\n",
+		"sum: 14 pass 3 fail", MUSTER_FAIL, "0 0 0" },
+	/* what does not apply anywhere is said once */
+	{ "sim-1/0 set gpu.h2d_gbps -\nsim-1/1 set gpu.h2d_gbps -\nsim-2/2 set gpu.h2d_gbps -\nsim-2/3 set "
+	  "gpu.h2d_gbps -",
+		OPTIONAL_H2D, "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n", "h2d: 1 skip",
+		MUSTER_PASS, "0" },
+	/* what does not apply beside what does is only counted */
+	{ "sim-1/1 set gpu.h2d_gbps -", OPTIONAL_H2D, "", "h2d: 3 pass 1 skip", MUSTER_PASS, "" },
+	{ "sim-1/0 set gpu.h2d_gbps -\nsim-1/1 set gpu.h2d_gbps -", OPTIONAL_H2D,
+		"skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n", "h2d: 2 pass 1 skip",
+		MUSTER_PASS, "0" },
+	/* a missing rank takes what it would have measured */
+	{ "sim-2/2 missing\nsim-2/3 missing\nsim-2 node.gpu_count drop", H2D "," COUNT,
+		"fail rank.missing sim-2: a result from every rank | ranks 2-3: no message\n",
+		"h2d: 2 pass 2 blocked; count: 1 pass 1 blocked", MUSTER_FAIL, "2" },
+	/* what it measured is judged, and what it did not get to is laid at its door, ended well or not */
+	{ "sim-2/3 unfinished\nsim-2/3 set gpu.h2d_gbps 11\nsim-2/3 gpu.numa_node drop",
+		H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}",
+		"fail rank.missing sim-2 rank=3: a result from every rank | the rank did not finish\n"
+		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n",
+		"h2d: 3 pass 1 fail; numa: 3 pass 1 blocked", MUSTER_FAIL, "1 0" },
+	/* facts that died with the leader are laid at its door; a probe that every rank runs: the next one did, and the
+	 * node's facts were not its to tell */
+	{ "sim-2/2 missing\nsim-2 node.gpu_count drop\nsim-1 node.ranks_per_gpu 1\nsim-2/3 probe launch ok",
+		COUNT ",'ranks':{'metric':'node.ranks_per_gpu','equals':1,'source':'s'}",
+		"fail rank.missing sim-2 rank=2: a result from every rank | no message\n",
+		"count: 1 pass 1 blocked; ranks: 1 pass 1 blocked", MUSTER_FAIL, "2" },
+	/* the environment probe runs on every rank and speaks for the node on the leader alone, which keeps silent */
+	{ ENVIRONMENT_RAN, AGREES, "inconclusive agrees sim-2: true | not measured\n", "agrees: 1 pass 1 inconclusive",
+		MUSTER_INCONCLUSIVE, "0" },
+	{ ENVIRONMENT_RAN "sim-2/2 missing", AGREES,
+		"fail rank.missing sim-2 rank=2: a result from every rank | no message\n", "agrees: 1 pass 1 blocked",
+		MUSTER_FAIL, "1" },
+	/* where chooses samples by their labels */
+	{ BUSBW("64", "5") BUSBW("128", "9"),
+		"'big':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128,'nodes':2},'min':9,'source':'s'},"
+		"'small':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':6,'source':'s'},"
+		"'both':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}",
+		"fail small: at least 6 GB/s | 5\n", "big: 1 pass; small: 1 fail; both: 2 pass", MUSTER_FAIL, "0" },
+	/* equals_by misses what is listed and not there */
+	{ "sim-1/1 gpu.numa_node drop\nsim-1/1 gpu.numa_node gpu=0009:00:00.0 1\nsim-2/3 set gpu.numa_node 3", NUMA,
+		"fail numa sim-1 gpu=0002:00:00.0: 1 | not found\n"
+		"fail numa sim-1 rank=1 gpu=0009:00:00.0: not allowed here; allowed are 0001:00:00.0, 0002:00:00.0 | "
+		"1\n"
+		"fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n",
+		"numa: 2 pass 3 fail", MUSTER_FAIL, "0 0 0" },
+	/* equals_by misses nothing where the probe failed */
+	{ "sim-1/1 break gpu not_run - none", NUMA, "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | none\n",
+		"numa: 3 pass 2 blocked", MUSTER_INCONCLUSIVE, "1" },
+	/* after does not silence where the other could not be told */
+	{ PORT("p0/1", "INIT") PORT("p1/1", "DOWN"),
+		"'state':{'metric':'port.state','equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'source':'s'},"
+		"'rate':{'metric':'port.rate_gbps','equals':200,'source':'s','after':'state'}",
+		"fail state sim-1 port=p1/1: ACTIVE | DOWN\nfail rate sim-1 port=p0/1: 200 Gb/s | 100\n"
+		"inconclusive state sim-1 port=p0/1: ACTIVE | INIT: wait\n",
+		"state: 1 fail 1 inconclusive; rate: 1 fail 1 blocked", MUSTER_FAIL, "1 0 0" },
+	/* a job's check without figures goes to the probe that failed */
+	{ "sim-1/1 probe nccl_allreduce not_run - left\nsim-2/2 probe nccl_allreduce hung - silent",
+		"'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}",
+		"fail probe.nccl_allreduce sim-2 rank=2 gpu=0001:00:00.0: probe nccl_allreduce finishes | silent\n"
+		"inconclusive probe.nccl_allreduce sim-1 rank=1: probe nccl_allreduce finishes | left\n",
+		"r: 1 blocked", MUSTER_FAIL, "1 0" },
+};
+
+TEST_EACH(changes_of_a_run_are_found_and_counted, changed)
+{
+	struct muster_run *run = two_nodes();
+	run_text_each(run, changed[_i].changes, change_line, NULL);
+	struct muster_report *report = fixture_report(run, changed[_i].checks, false);
+	ck_assert_str_eq(fixture_findings(report), changed[_i].found);
+	ck_assert_str_eq(tallies_text(report), changed[_i].tallies);
+	ck_assert_int_eq(report->verdict, changed[_i].verdict);
+	size_t sums[MUSTER_STATUS_COUNT] = { 0 };
+	char blocked[16] = "";
+	for (size_t i = 0; i < report->finding_count; i++) {
+		sums[report->findings[i].status]++;
+		snprintf(blocked + strlen(blocked), sizeof blocked - strlen(blocked), "%s%zu", i ? " " : "",
+			report->findings[i].blocked_count);
+	}
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], sums[MUSTER_FAIL]);
+	ck_assert_str_eq(blocked, changed[_i].blocked);
+}
+
 TEST(a_healthy_run_has_no_finding_and_counts_its_passes)
 {
 	struct muster_run *run = two_nodes();
@@ -359,33 +531,6 @@ TEST(a_probe_that_no_check_needs_is_skipped)
 	}
 }
 
-TEST(a_probe_that_only_optional_checks_need_may_be_missing_but_not_crash)
-{
-	const char *optional = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}";
-	struct muster_run *run = two_nodes();
-	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL);
-	struct muster_report *report = fixture_report(run, optional, false);
-	ck_assert_int_eq(report->findings[0].status, MUSTER_SKIP);
-	ck_assert_int_eq(report->verdict, MUSTER_PASS);
-	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
-	report = fixture_report(run, optional, false);
-	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
-}
-
-TEST(what_a_broken_probe_did_measure_is_judged)
-{
-	struct muster_run *run = two_nodes();
-	break_probe(run, 1, "gpu_copy", MUSTER_OUTCOME_ERROR, "vendor", "d2h failed", NULL);
-	fixture_sample(run, &rank_of(run, 1)->samples, "gpu.h2d_gbps", gpu_labels[1], muster_number(5));
-	struct muster_report *report =
-		fixture_report(run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':21,'source':'s'}", false);
-	ck_assert_msg(strstr(fixture_findings(report),
-			      "fail h2d sim-1 rank=1 gpu=0002:00:00.0: at least 21 GB/s | 5\n") != NULL,
-		"%s", fixture_findings(report));
-	ck_assert_msg(strstr(fixture_findings(report), "fail probe.gpu_copy sim-1 rank=1") != NULL, "%s",
-		fixture_findings(report));
-}
-
 TEST(the_same_end_on_several_ranks_of_a_node_is_one_finding)
 {
 	struct muster_run *run = two_nodes();
@@ -481,100 +626,6 @@ TEST(a_cause_is_told_with_what_differs_on_its_ranks)
 	ck_assert_str_eq(report->findings[1].evidence, "last words: bus error");
 }
 
-TEST(ranks_that_share_a_fault_are_one_finding)
-{
-	struct muster_run *run = two_nodes();
-	for (int r = 0; r < 2; r++)
-		fixture_sample(run, &rank_of(run, r)->samples, "rank.gpu_sharers", gpu_labels[0], muster_number(2));
-	for (int r = 2; r < 4; r++)
-		fixture_sample(run, &rank_of(run, r)->samples, "rank.gpu_sharers", gpu_labels[r - 2], muster_number(1));
-	struct muster_report *report = fixture_report(
-		run, "'own':{'metric':'rank.gpu_sharers','equals':1,'source':'s','advice':'${node}'}", false);
-	ck_assert_str_eq(fixture_findings(report), "fail own sim-1 gpu=0001:00:00.0: 1 | ranks 0-1: 2\n");
-	ck_assert_uint_eq(report->count[MUSTER_FAIL], 1);
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_FAIL], 1);
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 2);
-}
-
-TEST(one_rank_with_several_bad_sizes_is_one_finding)
-{
-	static const char *const sizes[] = { "bytes=8", "bytes=64", "bytes=256", "bytes=512", "bytes=1024",
-		"bytes=2048" };
-	struct muster_run *run = two_nodes();
-	for (int r = 0; r < 4; r++)
-		for (size_t i = 0; i < 6; i++) {
-			/* rank 0: two sizes, rank 1: all, rank 2 and 3: one */
-			bool wrong = r == 1 || (r == 0 && i < 2) || (r > 1 && i == 5);
-
-			fixture_sample(run, &rank_of(run, r)->samples, "rank.allreduce_wrong", sizes[i],
-				muster_number(wrong ? (double)i + 1 : 0));
-		}
-	struct muster_report *report =
-		fixture_report(run, "'sum':{'metric':'rank.allreduce_wrong','equals':0,'source':'s'}", false);
-	ck_assert_str_eq(fixture_findings(report), "fail sum sim-1 rank=0: 0 | 1 with bytes 8; 2 with bytes 64\n"
-						   "fail sum sim-1 rank=1: 0 | 1 with bytes 8; 2 with bytes 64; 3 "
-						   "with bytes 256; 4 with bytes 512; and 2 more\n"
-						   "fail sum sim-2: 0 | ranks 2-3: 6\n");
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_FAIL], 3);
-	ck_assert_uint_eq(report->count[MUSTER_FAIL], 3);
-	ck_assert_double_eq(report->findings[0].value.number, 1);
-}
-
-TEST(what_does_not_apply_anywhere_is_said_once)
-{
-	struct muster_run *run = two_nodes();
-	for (int r = 0; r < 4; r++)
-		set_value(&rank_of(run, r)->samples, "gpu.h2d_gbps", muster_null());
-	struct muster_report *report =
-		fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
-	ck_assert_str_eq(fixture_findings(report), "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n");
-	ck_assert_uint_eq(report->count[MUSTER_SKIP], 1);
-	ck_assert_int_eq(report->verdict, MUSTER_PASS);
-}
-
-TEST(what_does_not_apply_beside_what_does_is_only_counted)
-{
-	struct muster_run *run = two_nodes();
-	set_value(&rank_of(run, 1)->samples, "gpu.h2d_gbps", muster_null());
-	struct muster_report *report =
-		fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
-	ck_assert_str_eq(fixture_findings(report), "");
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_SKIP], 1);
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 3);
-	set_value(&rank_of(run, 0)->samples, "gpu.h2d_gbps", muster_null());
-	report = fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','optional':true}", false);
-	ck_assert_str_eq(
-		fixture_findings(report), "skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n");
-}
-
-TEST(a_missing_rank_takes_what_it_would_have_measured)
-{
-	struct muster_run *run = two_nodes();
-	rank_of(run, 2)->missing = rank_of(run, 3)->missing = "no word within 30 s";
-	drop_samples(&run->nodes[1].samples, "node.gpu_count");
-	struct muster_report *report =
-		fixture_report(run, H2D ",'count':{'metric':'node.gpu_count','equals':2,'source':'s'}", false);
-	ck_assert_str_eq(fixture_findings(report),
-		"fail rank.missing sim-2: a result from every rank | ranks 2-3: no word within 30 s\n");
-	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 2);
-	ck_assert_uint_eq(report->tallies[1].count[MUSTER_PASS], 1);
-}
-
-/* What it measured is judged, and what it did not get to is laid at its door, ended well or not. */
-TEST(a_rank_that_did_not_finish_is_judged_by_what_it_measured)
-{
-	struct muster_run *run = two_nodes();
-	rank_of(run, 3)->unfinished = "the rank did not finish";
-	set_value(&rank_of(run, 3)->samples, "gpu.h2d_gbps", muster_number(11));
-	drop_samples(&rank_of(run, 3)->samples, "gpu.numa_node");
-	struct muster_report *report =
-		fixture_report(run, H2D ",'numa':{'metric':'gpu.numa_node','min':0,'source':'s'}", false);
-	ck_assert_str_eq(fixture_findings(report),
-		"fail rank.missing sim-2 rank=3: a result from every rank | the rank did not finish\n"
-		"fail h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s | 11\n");
-	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
-}
-
 TEST(a_run_that_was_ended_early_blames_nobody)
 {
 	struct muster_run *run = two_nodes();
@@ -603,41 +654,6 @@ TEST(a_run_that_was_ended_early_blames_nobody)
 	run->job.interrupted = NULL;
 	report = fixture_report(run, H2D, false);
 	ck_assert_ptr_nonnull(strstr(fixture_findings(report), "fail node.missing sim-7: "));
-}
-
-TEST(facts_that_died_with_the_leader_are_laid_at_its_door)
-{
-	struct muster_run *run = two_nodes();
-	rank_of(run, 2)->missing = "no word within 30 s";
-	drop_samples(&run->nodes[1].samples, "node.gpu_count");
-	/* a probe that every rank runs: the next one did, and the node's facts were not its to tell */
-	fixture_sample(run, &run->nodes[0].samples, "node.ranks_per_gpu", NULL, muster_number(1));
-	fixture_outcome(rank_of(run, 3), "launch", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
-	struct muster_report *report = fixture_report(run,
-		"'count':{'metric':'node.gpu_count','equals':2,'source':'s'},"
-		"'ranks':{'metric':'node.ranks_per_gpu','equals':1,'source':'s'}",
-		false);
-	ck_assert_str_eq(fixture_findings(report),
-		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report->findings[0].blocked_count, 2);
-}
-
-/* The environment probe runs on every rank and speaks for the node on the leader alone. */
-TEST(what_a_leader_had_to_tell_for_the_node_is_not_asked_of_the_next_rank)
-{
-	static const char check[] = "'agrees':{'metric':'node.topo_file_agrees','equals':true,'source':'s'}";
-	struct muster_run *run = two_nodes();
-	for (int r = 0; r < 4; r++)
-		fixture_outcome(rank_of(run, r), "environment", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
-	fixture_sample(run, &run->nodes[0].samples, "node.topo_file_agrees", NULL, muster_boolean(true));
-	struct muster_report *report = fixture_report(run, check, false); /* the leader lives, and kept silent */
-	ck_assert_str_eq(fixture_findings(report), "inconclusive agrees sim-2: true | not measured\n");
-
-	rank_of(run, 2)->missing = "no word within 30 s";
-	report = fixture_report(run, check, false);
-	ck_assert_str_eq(fixture_findings(report),
-		"fail rank.missing sim-2 rank=2: a result from every rank | no word within 30 s\n");
-	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 }
 
 TEST(a_rank_that_the_run_does_not_mention_is_missing)
@@ -684,25 +700,6 @@ TEST(a_missing_sample_is_never_a_pass)
 	ck_assert_int_eq(report->verdict, MUSTER_FAIL);
 }
 
-TEST(where_chooses_samples_by_their_labels)
-{
-	struct muster_samples *job;
-	struct muster_run *run = two_nodes();
-	job = &run->job.samples;
-	fixture_sample(run, job, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=2 ranks=4", muster_number(5));
-	fixture_sample(run, job, "nccl.allreduce_busbw_gbps", "bytes=128 nodes=2 ranks=4", muster_number(9));
-	struct muster_report *report = fixture_report(run,
-		"'big':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':128,'nodes':2},'min':9,'source':'s'},"
-		"'small':{'metric':'nccl.allreduce_busbw_gbps','where':{'bytes':64},'min':6,'source':'s'},"
-		"'both':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s'}",
-		false);
-	ck_assert_str_eq(fixture_findings(report), "fail small: at least 6 GB/s | 5\n");
-	ck_assert_uint_eq(report->findings[0].label_count, 3);
-	ck_assert_uint_eq(report->tallies[2].count[MUSTER_PASS], 2);
-	ck_assert_double_eq(report->tallies[2].lowest, 5);
-	ck_assert_double_eq(report->tallies[2].highest, 9);
-}
-
 /* `when`, and why the check does not apply to a standard run of two nodes and four ranks; NULL: it does. */
 static const struct {
 	const char *when, *skipped;
@@ -735,28 +732,6 @@ TEST_EACH(when_says_which_runs_a_check_is_for, whens)
 	}
 }
 
-TEST(equals_by_misses_what_is_listed_and_not_there)
-{
-	struct muster_run *run = two_nodes();
-	drop_samples(&rank_of(run, 1)->samples, "gpu.numa_node");
-	fixture_sample(run, &rank_of(run, 1)->samples, "gpu.numa_node", "gpu=0009:00:00.0", muster_number(1));
-	set_value(&rank_of(run, 3)->samples, "gpu.numa_node", muster_number(3));
-	ck_assert_str_eq(fixture_found(run, NUMA), "fail numa sim-1 gpu=0002:00:00.0: 1 | not found\n"
-						   "fail numa sim-1 rank=1 gpu=0009:00:00.0: not allowed here; "
-						   "allowed are 0001:00:00.0, 0002:00:00.0 | 1\n"
-						   "fail numa sim-2 rank=3 gpu=0002:00:00.0: 1 | 3\n");
-}
-
-TEST(equals_by_misses_nothing_where_the_probe_failed)
-{
-	struct muster_run *run = two_nodes();
-	break_probe(run, 1, "gpu", MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL);
-	struct muster_report *report = fixture_report(run, NUMA, false);
-	ck_assert_str_eq(
-		fixture_findings(report), "inconclusive probe.gpu sim-1 rank=1: probe gpu finishes | no GPU\n");
-	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
-}
-
 TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 {
 	struct muster_run *run = two_nodes();
@@ -786,24 +761,6 @@ TEST(a_check_that_comes_after_another_is_silent_where_that_failed)
 	ck_assert_uint_eq(report->findings[1].blocked_count, 1);
 	ck_assert_str_eq(report->findings[1].blocked[0], "third");
 	ck_assert_uint_eq(report->findings[2].blocked_count, 2); /* what came after what it blocked, too */
-}
-
-TEST(after_does_not_silence_where_the_other_could_not_be_told)
-{
-	struct muster_run *run = two_nodes();
-	for (int p = 0; p < 2; p++) {
-		const char *labels = p ? "port=p1/1 link_layer=InfiniBand" : "port=p0/1 link_layer=InfiniBand";
-
-		fixture_sample(run, &run->nodes[0].samples, "port.state", labels, muster_string(p ? "DOWN" : "INIT"));
-		fixture_sample(run, &run->nodes[0].samples, "port.rate_gbps", labels, muster_number(100));
-	}
-	ck_assert_str_eq(
-		fixture_found(run, "'state':{'metric':'port.state','equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},"
-				   "'source':'s'},"
-				   "'rate':{'metric':'port.rate_gbps','equals':200,'source':'s','after':'state'}"),
-		"fail state sim-1 port=p1/1: ACTIVE | DOWN\n"
-		"fail rate sim-1 port=p0/1: 200 Gb/s | 100\n"
-		"inconclusive state sim-1 port=p0/1: ACTIVE | INIT: wait\n");
 }
 
 TEST(the_worst_comes_first_then_nodes_then_ranks_then_checks)
@@ -850,19 +807,6 @@ TEST(a_probe_of_another_version_is_no_reason_to_fail)
 	ck_assert_uint_eq(report->finding_count, 1);
 	ck_assert_int_eq(report->findings[0].status, MUSTER_SKIP);
 	ck_assert_int_eq(report->verdict, MUSTER_PASS);
-}
-
-TEST(a_job_check_without_figures_goes_to_the_probe_that_failed)
-{
-	struct muster_run *run = two_nodes();
-	fixture_outcome(rank_of(run, 1), "nccl_allreduce", MUSTER_OUTCOME_NOT_RUN, NULL, "left out", NULL);
-	fixture_outcome(rank_of(run, 2), "nccl_allreduce", MUSTER_OUTCOME_HUNG, NULL, "hung", NULL);
-	struct muster_report *report =
-		fixture_report(run, "'r':{'metric':'nccl.ring_ranks','equals':4,'source':'s'}", false);
-	ck_assert_uint_eq(report->finding_count, 2);
-	ck_assert_str_eq(report->findings[0].node, "sim-2");
-	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
-	ck_assert_uint_eq(report->findings[1].blocked_count, 0);
 }
 
 TEST_MAIN(.teardown = fixture_done)
