@@ -117,91 +117,80 @@ static struct muster_run *ports(const char *const *nodes, size_t count)
 	return run;
 }
 
+#define WITHIN "'within':'link_layer'"
+#define UNIFORM "'uniform':true,'severity':'warn'"
+#define INFINIBAND "'where':{'link_layer':'InfiniBand'}"
+
 static const struct {
-	const char *nodes[4];
+	const char *how, *nodes[4];
 	size_t count;
 	const char *found;
 } port_table[] = {
-	{ { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
-	{ { "ib0=20 ib1=21", "ib0=21 ib1=20" }, 2, "" },
-	{ { "ib0=20 ib1=20", "ib0=20" }, 2, "" },
-	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2, "" },
-	{ { "", "" }, 2, "" },
-	{ { "ib0=20 ib1=20", "ib0=20 ib1=21" }, 2, "fail same: the same on all nodes | 20 on n1; 20, 21 on n2\n" },
-	{ { "ib0=20", "", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | none\n" },
-	{ { "ib0=20", "ib0=20 ib1=9", "ib0=20" }, 3,
+	/* nodes are compared by the set of their ports' values */
+	{ INFINIBAND, { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
+	{ INFINIBAND, { "ib0=20 ib1=21", "ib0=21 ib1=20" }, 2, "" },
+	{ INFINIBAND, { "ib0=20 ib1=20", "ib0=20" }, 2, "" },
+	{ INFINIBAND, { "ib0=20 an0=1", "ib0=20 an0=2" }, 2, "" },
+	{ INFINIBAND, { "", "" }, 2, "" },
+	{ INFINIBAND, { "ib0=20 ib1=20", "ib0=20 ib1=21" }, 2,
+		"fail same: the same on all nodes | 20 on n1; 20, 21 on n2\n" },
+	{ INFINIBAND, { "ib0=20", "", "ib0=20" }, 3, "fail same n2: the same on all nodes: 20 (2 of 3) | none\n" },
+	{ INFINIBAND, { "ib0=20", "ib0=20 ib1=9", "ib0=20" }, 3,
 		"fail same n2 port=ib1/1: the same on all nodes: 20 (2 of 3) | 9\n" },
 	/* several ports that differ are named, all of them are the node itself */
-	{ { "ib0=20 ib1=20 ib2=20", "ib0=9 ib1=20 ib2=8", "ib0=20 ib1=20 ib2=20" }, 3,
+	{ INFINIBAND, { "ib0=20 ib1=20 ib2=20", "ib0=9 ib1=20 ib2=8", "ib0=20 ib1=20 ib2=20" }, 3,
 		"fail same n2: the same on all nodes: 20 (2 of 3) | 8 on ib2/1, 9 on ib0/1\n" },
-	{ { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
+	{ INFINIBAND, { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
 		"fail same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
 	/* how often a value stands there counts: one port at another rate, and all but one */
-	{ { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20", "ib0=9 ib1=20 ib2=20" }, 3,
+	{ INFINIBAND, { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20", "ib0=9 ib1=20 ib2=20" }, 3,
 		"fail same n2 port=ib1/1: the same on all nodes: 2 x 20, 9 (2 of 3) | 9\n" },
-	{ { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20" }, 2,
+	{ INFINIBAND, { "ib0=9 ib1=20 ib2=20", "ib0=9 ib1=9 ib2=20" }, 2,
 		"fail same: the same on all nodes | 2 x 20, 9 on n1; 20, 2 x 9 on n2\n" },
 	/* one port of two nodes is known by the other ports; a second kind of port that both nodes have is none */
-	{ { "ib0=20 ib1=20 ib2=20", "ib0=20 ib1=20 ib2=9" }, 2,
+	{ INFINIBAND, { "ib0=20 ib1=20 ib2=20", "ib0=20 ib1=20 ib2=9" }, 2,
 		"fail same n2 port=ib2/1: the same on all nodes: 20 (5 of 6 ports) | 9\n" },
-	{ { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=20 ib3=9" }, 2,
+	{ INFINIBAND, { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=20 ib3=9" }, 2,
 		"fail same: the same on all nodes | 2 x 20, 9 on n1; 3 x 20, 9 on n2\n" },
-	{ { "ib0=20 ib1=20 ib2=9" }, 1, "" },
-};
-
-TEST_EACH(nodes_are_compared_by_the_set_of_their_ports_values, port_table)
-{
-	struct muster_run *run = ports(port_table[_i].nodes, port_table[_i].count);
-	ck_assert_str_eq(fixture_found(run, "'same':{'metric':'port.firmware','where':{'link_layer':'InfiniBand'},'"
-					    "same_across':'nodes','source':'"
-					    "s'}"),
-		port_table[_i].found);
-}
-
-/* Within a link layer, ports are compared with their like only: each case names the firmware of both. */
-static const struct {
-	const char *nodes[4];
-	size_t count;
-	const char *found;
-} within_table[] = {
-	{ { "ib0=20 an0=1", "ib0=20 an0=1" }, 2, "" },
-	{ { "ib0=20", "an0=1" }, 2, "" },
-	{ { "ib0=20", "" }, 2, "" },
-	{ { "", "" }, 2, "" },
-	{ { "ib0=20 an0=1" }, 1, "" },
-	{ { "ib0=1 an0=20", "an0=20 ib0=1", "ib0=1" }, 3, "" },
-	{ { "ib0=20 an0=1", "ib0=20 an0=2" }, 2,
+	{ INFINIBAND, { "ib0=20 ib1=20 ib2=9" }, 1, "" },
+	/* within a link layer, ports are compared with their like only: each case names the firmware of both */
+	{ WITHIN, { "ib0=20 an0=1", "ib0=20 an0=1" }, 2, "" },
+	{ WITHIN, { "ib0=20", "an0=1" }, 2, "" },
+	{ WITHIN, { "ib0=20", "" }, 2, "" },
+	{ WITHIN, { "", "" }, 2, "" },
+	{ WITHIN, { "ib0=20 an0=1" }, 1, "" },
+	{ WITHIN, { "ib0=1 an0=20", "an0=20 ib0=1", "ib0=1" }, 3, "" },
+	{ WITHIN, { "ib0=20 an0=1", "ib0=20 an0=2" }, 2,
 		"fail same: the same on all nodes within link_layer Ethernet | 1 on n1; 2 on n2\n" },
-	{ { "ib0=20 an0=1", "ib0=20 an0=2", "ib0=21 an0=1", "ib0=20" }, 4,
+	{ WITHIN, { "ib0=20 an0=1", "ib0=20 an0=2", "ib0=21 an0=1", "ib0=20" }, 4,
 		"fail same n2 port=an0/1: the same on all nodes within link_layer Ethernet: 1 (2 of 3) | 2\n"
 		"fail same n3 port=ib0/1: the same on all nodes within link_layer InfiniBand: 20 (3 of 4) | 21\n" },
-	{ { "ib0=20 ib1=9", "ib0=20 an0=2", "ib0=20 an0=2" }, 3,
+	{ WITHIN, { "ib0=20 ib1=9", "ib0=20 an0=2", "ib0=20 an0=2" }, 3,
 		"fail same n1 port=ib1/1: the same on all nodes within link_layer InfiniBand: 20 (2 of 3) | 9\n" },
-};
-
-static const struct {
-	const char *nodes[4];
-	size_t count;
-	const char *found;
-} uniform_table[] = {
-	{ { "ib0=20 ib1=20 ib2=9 ib3=20" }, 1,
+	/* uniform compares the ports of one node too */
+	{ UNIFORM, { "ib0=20 ib1=20 ib2=9 ib3=20" }, 1,
 		"warn same n1 port=ib2/1: the same on all nodes: 20 (3 of 4 ports) | 9\n" },
-	{ { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=9" }, 2,
+	{ UNIFORM, { "ib0=20 ib1=20 ib2=9", "ib0=20 ib1=20 ib2=9" }, 2,
 		"warn same n1 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n"
 		"warn same n2 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n" },
-	{ { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
-	{ { "ib0=20 ib1=9" }, 1, "" }, /* which of the two is right? */
+	{ UNIFORM, { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
+	{ UNIFORM, { "ib0=20 ib1=9" }, 1, "" }, /* which of the two is right? */
 	/* whole nodes are compared as ever */
-	{ { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
+	{ UNIFORM, { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
 		"warn same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
 };
 
-TEST_EACH(uniform_compares_the_ports_of_one_node_too, uniform_table)
+TEST_EACH(nodes_are_compared_by_their_ports, port_table)
 {
-	struct muster_run *run = ports(uniform_table[_i].nodes, uniform_table[_i].count);
-	ck_assert_str_eq(fixture_found(run, "'same':{'metric':'port.firmware','same_across':'nodes','uniform':true,'"
-					    "severity':'warn','source':'s'}"),
-		uniform_table[_i].found);
+	char checks[256];
+	struct muster_run *run = ports(port_table[_i].nodes, port_table[_i].count);
+	snprintf(checks, sizeof checks, "'same':{'metric':'port.firmware','same_across':'nodes','source':'s',%s}",
+		port_table[_i].how);
+	struct muster_report *report = fixture_report(run, checks, false);
+	ck_assert_str_eq(fixture_findings(report), port_table[_i].found);
+	ck_assert_str_eq(report->tallies[0].expected, strcmp(port_table[_i].how, WITHIN) == 0
+							      ? "the same on all nodes within each link_layer"
+							      : "the same on all nodes");
 }
 
 static const struct {
@@ -234,15 +223,6 @@ TEST_EACH(a_machine_type_has_several_names, size_table)
 		"'size':{'metric':'node.vm_size','one_of':['Standard_A','Standard_B'],'ignore_case':true,"
 		"'severity':'warn','after':'same','source':'s'}}}");
 	ck_assert_str_eq(fixture_findings(report), size_table[_i].found);
-}
-
-TEST_EACH(within_a_label_only_its_like_is_compared, within_table)
-{
-	struct muster_run *run = ports(within_table[_i].nodes, within_table[_i].count);
-	struct muster_report *report = fixture_report(run,
-		"'same':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s'}", false);
-	ck_assert_str_eq(fixture_findings(report), within_table[_i].found);
-	ck_assert_str_eq(report->tallies[0].expected, "the same on all nodes within each link_layer");
 }
 
 TEST(a_node_whose_probe_failed_is_not_compared)

@@ -27,7 +27,7 @@ static struct {
 } blas;
 
 static struct {
-	float others[8][AGREED_MAX]; /* what another rank brings to each agreement */
+	double others[8][AGREED_MAX]; /* what another rank brings to each agreement */
 	size_t agreed, sums;
 	double bytes, gbps;
 	CUstream stream;
@@ -169,7 +169,7 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	if (op == ncclMax) {
 		queued.to = NULL;
 		for (size_t i = 0; i < count; i++)
-			data[i] = data[i] > nccl.others[nccl.agreed][i] ? data[i] : nccl.others[nccl.agreed][i];
+			data[i] = fmaxf(data[i], (float)nccl.others[nccl.agreed][i]);
 		nccl.agreed++;
 		return fake_take();
 	}
@@ -247,6 +247,14 @@ static CUresult fake_launch(CUfunction function, unsigned int grid_x, unsigned i
 	return CUDA_SUCCESS;
 }
 
+#define OTHER(agreement, place) FAKE_KNOB("other_" #agreement "_" #place, nccl.others[agreement][place])
+
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, FAKE_KNOB("library_missing", blas.library_missing),
+	FAKE_KNOB("no_algorithm", blas.no_algorithm), FAKE_KNOB("host_ms", blas.host_ms),
+	FAKE_KNOB("major", blas.major), FAKE_KNOB("slow_from", blas.slow_from), FAKE_KNOB("number", ring.rank),
+	FAKE_KNOB("of", ring.ranks), FAKE_KNOB("agreed", nccl.agreed), FAKE_KNOB("sums", nccl.sums), OTHER(0, 0),
+	OTHER(0, 1), OTHER(1, 0), OTHER(3, 1), OTHER(4, 0), OTHER(5, 0), { .name = NULL } };
+
 static void set_up(void)
 {
 	fake_gpu_reset();
@@ -262,6 +270,7 @@ static void set_up(void)
 	scripted_cuda.cuModuleGetFunction = fake_function;
 	scripted_cuda.cuLaunchKernel = fake_launch;
 	context = fake_gpu_new(&muster_probe_step);
+	context->knobs = knobs;
 	context->ctx.env.profile = MUSTER_STANDARD;
 	context->ctx.env.steps = 20;
 	memset(&blas, 0, sizeof blas);
@@ -340,65 +349,59 @@ TEST(other_ranks_leave_the_jobs_figures_alone)
 		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
 
-TEST(long_steps_take_20_ms)
-{
-	context->ctx.env.long_steps = true;
-	context->ctx.env.steps = 3;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_eq(number("job.step_tokens"), 8192); /* 17.9 ms */
-	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(8192), 1e-3);
-}
+/* Of a step of so many tokens, in milliseconds. */
+#define PRODUCTS_512 "1.11669"
+#define PRODUCTS_2048 "4.46677"
+#define PRODUCTS_8192 "17.86706"
+#define UNABLE(given, why)                                                                                             \
+	{                                                                                                              \
+		"where a rank cannot take part all is null with the reason", given,                                    \
+			"agreed 1 | sums 0 | rank.compute_ms -*" why "* | job.overlap -*" why "*"                      \
+	}
+#define SMALL(mib, tokens)                                                                                             \
+	{                                                                                                              \
+		"a small GPU takes fewer tokens", "long_steps=1 | steps_wanted=1 | free_bytes=" mib,                   \
+			"job.step_tokens " tokens                                                                      \
+	}
 
-/* The second agreement is about the time of 2048 tokens: 4.5 ms here. */
-TEST(the_slowest_rank_decides_how_many_tokens_all_take)
-{
-	nccl.others[1][0] = 18;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_eq(number("job.step_tokens"), 512);
-	ck_assert_double_eq_tol(number("rank.compute_ms"), products_ms(512), 1e-3);
-}
+static const struct fake_row rows[] = {
+	{ "long steps take 20 ms", "long_steps=1 | steps_wanted=3",
+		"job.step_tokens 8192 | rank.compute_ms " PRODUCTS_8192 "~1e-3" },
+	/* the second agreement is about the time of 2048 tokens: 4.5 ms here */
+	{ "the slowest rank decides how many tokens all take", "other_1_0=18",
+		"job.step_tokens 512 | rank.compute_ms " PRODUCTS_512 "~1e-3" },
+	{ "a rank with little memory decides too", "other_0_0=0 | other_0_1=-512", "job.step_tokens 512" },
+	/* the fourth agreement is about 32 MiB: 0.11 ms here */
+	{ "gradients are fewer where all-reduces are slow", "other_3_1=2", "job.step_gradient_mib 26" },
+	/* the sixth agreement is about the median of the steps */
+	{ "the job's step is that of the slowest rank", "other_4_0=6 | other_5_0=12", "job.overlap 0.5~1e-6" },
+	{ "one rank alone reduces nothing", "of=1",
+		"sums 0 | job.step_gradient_mib 0 | rank.step_p50_ms " PRODUCTS_2048 "~0.2 | job.overlap >=0.95" },
+	{ "a host that is slow to launch shows alone and in steps", "host_ms=2",
+		"rank.compute_ms >=24 | rank.step_compute_ms >=24" },
+	UNABLE("library_missing=1", "libcublasLt.so.13 cannot be opened"),
+	UNABLE("free_bytes=1048576000",
+		"1000 of 1000 MiB are free on the GPU, and the matrices of the smallest step need"),
+	UNABLE("major=7", "the GPU has no units for matrix products in bf16"),
+	UNABLE("other_0_0=1", "another rank cannot multiply the matrices of a step"),
+	SMALL("2097152000", "8192"),
+	SMALL("1572864000", "4096"),
+	SMALL("1090519040", "512"),
+	{ "a product that fails is an error and ends the communicator", "no_algorithm=1",
+		"error '*offers no algorithm* | given_up 1" },
+};
 
-TEST(a_rank_with_little_memory_decides_too)
+TEST_EACH(steps_are_taken, rows)
 {
-	nccl.others[0][0] = 0;
-	nccl.others[0][1] = -512;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_eq(number("job.step_tokens"), 512);
-}
-
-/* The fourth agreement is about 32 MiB: 0.11 ms here. */
-TEST(gradients_are_fewer_where_all_reduces_are_slow)
-{
-	nccl.others[3][1] = 2;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_eq(number("job.step_gradient_mib"), 26);
-}
-
-/* The sixth agreement is about the median of the steps. */
-TEST(the_jobs_step_is_that_of_the_slowest_rank)
-{
-	nccl.others[4][0] = 6;
-	nccl.others[5][0] = 12;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_eq_tol(number("job.overlap"), 0.5, 1e-6);
-}
-
-TEST(one_rank_alone_reduces_nothing)
-{
-	ring.ranks = 1;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_uint_eq(nccl.sums, 0);
-	ck_assert_double_eq(number("job.step_gradient_mib"), 0);
-	ck_assert_double_eq_tol(number("rank.step_p50_ms"), products_ms(2048), 0.2);
-	ck_assert_double_ge(number("job.overlap"), 0.95);
-}
-
-TEST(a_host_that_is_slow_to_launch_shows_alone_and_in_steps)
-{
-	blas.host_ms = 2;
-	ck_assert_int_eq(play(), 0);
-	ck_assert_double_ge(number("rank.compute_ms"), 24);
-	ck_assert_double_ge(number("rank.step_compute_ms"), 24);
+	static const char *const derived[] = { "job.step_spread", NULL };
+	fake_given(context, rows[_i].given);
+	context->result = play();
+	context->error = err;
+	if (context->result == 0)
+		fake_complete(context, derived);
+	else
+		ck_assert_ptr_null(standing.comm);
+	fake_expect(context, rows[_i].expected, rows[_i].name);
 }
 
 TEST(a_step_that_takes_long_is_the_99th_percentile)
@@ -408,47 +411,6 @@ TEST(a_step_that_takes_long_is_the_99th_percentile)
 	ck_assert_double_ge(number("rank.step_p99_ms"), 2.5 * products_ms(2048));
 	ck_assert_double_le(number("rank.step_p50_ms"), 1.2 * products_ms(2048));
 	ck_assert_double_eq_tol(number("rank.step_compute_ms"), products_ms(2048), 1e-3);
-}
-
-/* Null with the reason on this rank, and an agreement, so that no other rank waits for it. */
-static const struct {
-	bool library_missing, little_memory, elsewhere;
-	int major;
-	const char *why;
-} unable[] = {
-	{ true, false, false, 9, "libcublasLt.so.13 cannot be opened" },
-	{ false, true, false, 9, "1000 of 1000 MiB are free on the GPU, and the matrices of the smallest step need" },
-	{ false, false, false, 7, "the GPU has no units for matrix products in bf16" },
-	{ false, false, true, 9, "another rank cannot multiply the matrices of a step" },
-};
-
-TEST_EACH(where_a_rank_cannot_take_part_all_is_null_with_the_reason, unable)
-{
-	blas.library_missing = unable[_i].library_missing;
-	blas.major = unable[_i].major;
-	if (unable[_i].little_memory)
-		fake.free_bytes = (size_t)1000 << 20;
-	nccl.others[0][0] = unable[_i].elsewhere ? 1 : 0;
-	ck_assert_msg(play() == 0, "%s", err.text);
-	ck_assert_uint_eq(nccl.agreed, 1);
-	ck_assert_uint_eq(nccl.sums, 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "rank.compute_ms", NULL), unable[_i].why));
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "job.overlap", NULL), unable[_i].why));
-	static const char *const derived[] = { "job.step_spread", NULL };
-	fake_complete(context, derived);
-}
-
-TEST_LOOP(a_small_gpu_takes_fewer_tokens, 0, 3)
-{
-	static const struct {
-		size_t mib;
-		double tokens;
-	} gpus[] = { { 2000, 8192 }, { 1500, 4096 }, { 1040, 512 } };
-	context->ctx.env.long_steps = true;
-	context->ctx.env.steps = 1;
-	fake.free_bytes = gpus[_i].mib << 20;
-	ck_assert_msg(play() == 0, "%s", err.text);
-	ck_assert_double_eq(number("job.step_tokens"), gpus[_i].tokens);
 }
 
 /* From some step on, the run is cancelled. */
@@ -480,15 +442,6 @@ TEST(without_a_communicator_there_are_no_steps)
 	context->ctx.env.steps = 0;
 	ck_assert_int_eq(traffic(&context->ctx, &round, &err), 0);
 	ck_assert_uint_eq(context->samples.count, 0);
-}
-
-TEST(a_product_that_fails_is_an_error_and_ends_the_communicator)
-{
-	blas.no_algorithm = true;
-	ck_assert_int_eq(play(), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "offers no algorithm"));
-	ck_assert_int_eq(context->given_up, 1);
-	ck_assert_ptr_null(standing.comm);
 }
 
 TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
