@@ -34,11 +34,10 @@ struct fake_knob {
 	void *place;
 	char type;
 };
-#define FAKE_KNOB(name, place)                                                                                           \
-	{                                                                                                                \
-		name, &(place), _Generic((place), bool : 'b', int : 'i', unsigned int : 'i', double : 'd',             \
-			unsigned long : 'l', unsigned long long : 'l', const char * : 's') \
-	}
+/* clang-format off */
+#define FAKE_KNOB(name, place) { name, &(place), _Generic((place), bool: 'b', int: 'i', unsigned int: 'i', \
+	long: 'l', unsigned long: 'l', unsigned long long: 'l', double: 'd', const char *: 's') }
+/* clang-format on */
 
 /* A case of a table: what fake_given sets before the run, and what fake_expect finds after it. */
 struct fake_row {
@@ -71,31 +70,26 @@ bool fake_boolean(struct probe_fake *fake, const char *metric, const char *label
 const char *fake_reason(struct probe_fake *fake, const char *metric, const char *label);
 
 /* Set what is given, words between " | ":
- *	NAME=VALUE   a variable of the environment; "-NAME" removes it
- *	/PATH=TEXT   a file under the root, with a newline at the end; "/PATH/" is a folder, "-/PATH" removes,
- *	             "/PATH->TARGET" is a link
- *	name=VALUE   a knob of the test, or one of the context: rank, ranks, local_rank, local_ranks, nodes, leader,
- *in_job, peers (their number), visible (GPUs), cuda_device,
- *	             has_nvml, profile, shared, storage, storage_path, min_bytes, max_bytes, storage_bytes,
- *	             steps_wanted, long_steps, repeats, uuid (of the GPU), cancelled (why)
- *	begin, run, together, finish, forget   these phases of the probe, where the run is not the last thing; forget
- *its samples
- */
+ *	NAME=VALUE     a variable of the environment; "-NAME" removes it
+ *	/PATH=TEXT     a file under the root, with a newline at the end; "/PATH/" is a folder, "-/PATH" removes,
+ *	               "/PATH->TARGET" is a link
+ *	name=VALUE     a knob of the test, or one of all tests: see find_knob
+ *	begin, run, together, finish, forget
+ *	               these phases of the probe, where the run is not the last thing; forget the samples so far */
 void fake_given(struct probe_fake *fake, const char *given);
 /* Run the probe, whether it succeeds or not. */
 void fake_run(struct probe_fake *fake);
-/* Find what is expected, words between " | ":
- *	METRIC [LABEL=TEXT]... VALUE   the first sample with these labels ("~" is a blank): a number, true or false,
- *	                               'TEXT, -REASON when it is null, or #N for the number of such samples
- *                                  (of all places)
- *	KNOB VALUE                     as a number, or 'TEXT
- *	code 'TEXT    the name of the error's code
- *	given_up N    how often the probe said that it fails
+/* Find what is expected, words between " | "; name is that of the row:
+ *	METRIC [LABEL=TEXT]... VALUE
+ *	               the first sample with these labels ("~" is a blank): a number, true or false, 'TEXT, -REASON
+ *	               when it is null, or #N for the number of such samples, of all places
+ *	knob VALUE     a number, or 'TEXT
+ *	error 'TEXT    why the last phase failed; without this word it must have succeeded
+ *	code 'TEXT     the name of the error's code
+ *	steps 'TEXT    the steps, with "; " between two
  *	evidence 'TEXT
- *	steps 'TEXT   the steps, with "; " between two
- *	error 'TEXT   why the run failed; without this word it must have succeeded
  * A number may have a tolerance, "5~0.1", or be a limit, ">=5", "<=5", ">0". In a text, "*" stands for any text, and
- *"?" for a character. */
+ * "?" for one character. */
 void fake_expect(struct probe_fake *fake, const char *expected, const char *name);
 /* All three. */
 void fake_case(struct probe_fake *fake, const struct fake_row *row);

@@ -130,63 +130,59 @@ static void teardown(void)
 			"gpu.recovery_action '" words " | gpu.sram_threshold_exceeded " exceeded                       \
 	}
 
-static const struct fake_row
-	rows[] = {
-		{ "counters of a life are recorded",
-			"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run",
-			NVLINK("crc-data") "28 | " NVLINK("recovery") "0 | " PCIE("l0-to-recovery") "188 | " PCIE(
-				"replay") "7" },
-		{ "and their increase is told",
-			"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run | recovery_4=1 | "
-			"crc_data_17=24 | crc_data_2=2 | replays=100 | fatal=1 | finish",
-			NVLINK_MORE("recovery") "1 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
-				"crc-data") "7 | "
-					    "gpu.nvlink_errors_at 'recovery: 1 on link 4; crc-data: 5 on link 17 "
-					    "| " PCIE_MORE("replay") "93 | " PCIE_MORE("fatal") "1 | " PCIE_MORE(
-						    "l0-to-recovery") "0" },
-		{ "a quick run reads no NVLink errors", "profile=0 | begin | run | finish",
-			"counter_calls 0 | " NVLINK_MORE("recovery") NOT_READ NVLINK_MORE("replay")
-				NOT_READ NVLINK_MORE("crc-flit")
-					NOT_READ NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
-		/* of each of 18 links, at the start and at the end */
-		{ "a standard run reads three kinds", "profile=1 | begin | run | finish",
-			"counter_calls 108 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
-				"crc-flit") "0 | " NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
-		{ "a full run reads all kinds at its start", "begin | run", "counter_calls 90" },
-		{ "a full run reads all kinds", "begin | run | finish",
-			"counter_calls 180 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
-				"crc-flit") "0 | " NVLINK_MORE("crc-data") "0 | " NVLINK_MORE("ecc-data") "0" },
-		{ "NVLink 5 has its counters as fields",
-			"major=10 | symbol_5=1000 | begin | run | recovery_5=2 | finish",
-			"counter_calls 0 | " NVLINK("symbol") "1000 | " NVLINK_MORE("recovery") "2 | " NVLINK_MORE(
-				"symbol") "0 | " NVLINK_MORE("replay") "-*no such counter* | " NVLINK("crc-data") "#"
-														  "0" },
-		{ "a GPU without NVLinks has none of their errors", "links=0 | begin | run | finish",
-			NVLINK_MORE("recovery") "0 | gpu.nvlink_errors_at 'none" },
-		{ "what NVML does not tell is null with the reason",
-			"links_result=3 | fields_result=3 | sram_result=3 | replay_result=3 | action_result=3 | begin "
-			"| run | finish",
-			"gpu.recovery_action -*RECOVERY_ACTION* | gpu.sram_threshold_exceeded -*nvmlDeviceGetSram* "
-			"| " NVLINK_MORE("recovery") "-*NVLINK_LINK_COUNT* | " PCIE_MORE(
-				"replay") "-*nvmlDeviceGetPcieReplayCounter* | " PCIE_MORE("fatal") "-*PCIe*" },
-		{ "a link that cannot be asked makes its kind unknown", "counter_result=15 | begin | run",
-			NVLINK("recovery") "-*NVLink 0: nvmlDeviceGetNvLinkErrorCounter*" },
-		{ "a counter that went backwards is no increase", "replays=7 | begin | run | replays=3 | finish",
-			PCIE_MORE("replay") "-*backwards*" },
-		ACTION("0", "0", "none", "false"),
-		ACTION("1", "0", "gpu-reset", "false"),
-		ACTION("2", "1", "node-reboot", "true"),
-		ACTION("3", "0", "drain-p2p", "false"),
-		ACTION("4", "0", "drain-and-reset", "false"),
-		ACTION("5", "0", "action 5", "false"),
-		/* the other one has run */
-		{ "a worker that replaced another has its own start", "begin | finish", NVLINK_MORE("recovery") "0" },
-		{ "without NVML there is an error", "nvml_missing=1 | begin | run", "error '?*" },
-		{ "without a start there is no increase", "nvml_missing=1 | begin | nvml_missing=0 | finish",
-			"error '*were not read*" },
-		{ "a GPU that NVML does not show", "has_nvml=0 | begin | run",
-			"error '*NVML does not show GPU " BUS_ID "*" },
-	};
+static const struct fake_row rows[] = {
+	{ "counters of a life are recorded",
+		"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run",
+		NVLINK("crc-data") "28 | " NVLINK("recovery") "0 | " PCIE("l0-to-recovery") "188 | " PCIE(
+			"replay") "7" },
+	{ "and their increase is told",
+		"crc_data_0=9 | crc_data_17=19 | to_recovery=188 | replays=7 | begin | run | recovery_4=1 | "
+		"crc_data_17=24 | crc_data_2=2 | replays=100 | fatal=1 | finish",
+		NVLINK_MORE("recovery") "1 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+			"crc-data") "7 | "
+				    "gpu.nvlink_errors_at 'recovery: 1 on link 4; crc-data: 5 on link 17 "
+				    "| " PCIE_MORE("replay") "93 | " PCIE_MORE("fatal") "1 | " PCIE_MORE(
+					    "l0-to-recovery") "0" },
+	{ "a quick run reads no NVLink errors", "profile=0 | begin | run | finish",
+		"counter_calls 0 | " NVLINK_MORE("recovery") NOT_READ NVLINK_MORE("replay") NOT_READ NVLINK_MORE(
+			"crc-flit") NOT_READ NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
+	/* of each of 18 links, at the start and at the end */
+	{ "a standard run reads three kinds", "profile=1 | begin | run | finish",
+		"counter_calls 108 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+			"crc-flit") "0 | " NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
+	{ "a full run reads all kinds at its start", "begin | run", "counter_calls 90" },
+	{ "a full run reads all kinds", "begin | run | finish",
+		"counter_calls 180 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
+			"crc-flit") "0 | " NVLINK_MORE("crc-data") "0 | " NVLINK_MORE("ecc-data") "0" },
+	{ "NVLink 5 has its counters as fields", "major=10 | symbol_5=1000 | begin | run | recovery_5=2 | finish",
+		"counter_calls 0 | " NVLINK("symbol") "1000 | " NVLINK_MORE("recovery") "2 | " NVLINK_MORE(
+			"symbol") "0 | " NVLINK_MORE("replay") "-*no such counter* | " NVLINK("crc-data") "#"
+													  "0" },
+	{ "a GPU without NVLinks has none of their errors", "links=0 | begin | run | finish",
+		NVLINK_MORE("recovery") "0 | gpu.nvlink_errors_at 'none" },
+	{ "what NVML does not tell is null with the reason",
+		"links_result=3 | fields_result=3 | sram_result=3 | replay_result=3 | action_result=3 | begin "
+		"| run | finish",
+		"gpu.recovery_action -*RECOVERY_ACTION* | gpu.sram_threshold_exceeded -*nvmlDeviceGetSram* "
+		"| " NVLINK_MORE("recovery") "-*NVLINK_LINK_COUNT* | " PCIE_MORE(
+			"replay") "-*nvmlDeviceGetPcieReplayCounter* | " PCIE_MORE("fatal") "-*PCIe*" },
+	{ "a link that cannot be asked makes its kind unknown", "counter_result=15 | begin | run",
+		NVLINK("recovery") "-*NVLink 0: nvmlDeviceGetNvLinkErrorCounter*" },
+	{ "a counter that went backwards is no increase", "replays=7 | begin | run | replays=3 | finish",
+		PCIE_MORE("replay") "-*backwards*" },
+	ACTION("0", "0", "none", "false"),
+	ACTION("1", "0", "gpu-reset", "false"),
+	ACTION("2", "1", "node-reboot", "true"),
+	ACTION("3", "0", "drain-p2p", "false"),
+	ACTION("4", "0", "drain-and-reset", "false"),
+	ACTION("5", "0", "action 5", "false"),
+	/* the other one has run */
+	{ "a worker that replaced another has its own start", "begin | finish", NVLINK_MORE("recovery") "0" },
+	{ "without NVML there is an error", "nvml_missing=1 | begin | run", "error '?*" },
+	{ "without a start there is no increase", "nvml_missing=1 | begin | nvml_missing=0 | finish",
+		"error '*were not read*" },
+	{ "a GPU that NVML does not show", "has_nvml=0 | begin | run", "error '*NVML does not show GPU " BUS_ID "*" },
+};
 
 TEST_EACH(errors_are_what_the_driver_remembers, rows)
 {

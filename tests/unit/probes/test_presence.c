@@ -122,8 +122,9 @@ static void teardown(void)
 	STEPD("10", "slurmstepd: [1234.batch]")                                                                        \
 	STEPD("11", "slurmstepd: [1234.0]")                                                                            \
 	STEPD("12", "slurmstepd: [77.extern]")                                                                         \
-	STEPD("13", "/usr/sbin/slurmstepd infinity") "/proc/14/comm=slurmstepd | /proc/15/comm=bash | "                \
-						     "/proc/15/cmdline=bash [99.0] | "
+	STEPD("13", "/usr/sbin/slurmstepd infinity")                                                                   \
+	"/proc/14/comm=slurmstepd | /proc/15/comm=bash | "                                                             \
+	"/proc/15/cmdline=bash [99.0] | "
 
 static const struct fake_row rows[] = {
 	{ "a healthy node lacks nothing", NULL,

@@ -29,13 +29,12 @@ extern const struct muster_probe muster_probe_scratch;
 enum { MIB = 1 << 20 };
 
 static struct probe_fake *context;
-static struct muster_error err;
 static int read_error, write_error; /* errno of requests of 1 MiB; 0: what the kernel says */
 static bool stale;                  /* reads give what the first round wrote */
 static off_t flipped;               /* a bit is wrong in this byte of what is read; -1: in none */
 static double free_bytes;           /* of every file system; negative: what the kernel says */
 static atomic_int writes;
-static char *first_round; /* 16 MiB */
+static char *first_round;
 
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
@@ -86,19 +85,23 @@ int fstatvfs(int fd, struct statvfs *ret)
 	return result;
 }
 
+static int written; /* writes, after the run */
+static const struct fake_knob knobs[] = { FAKE_KNOB("read_error", read_error), FAKE_KNOB("write_error", write_error),
+	FAKE_KNOB("stale", stale), FAKE_KNOB("flipped", flipped), FAKE_KNOB("free", free_bytes),
+	FAKE_KNOB("written", written), { .name = NULL } };
+
+enum { ROUND_MIB = 64 }; /* at most */
+
 static void setup(void)
 {
 	context = fake_new(&muster_probe_scratch);
-	context->ctx.env.storage = true;
-	context->ctx.env.storage_bytes = 16 * MIB;
-	fake_file(context, "/data", NULL);
-	fake_file(context, "/proc/self/mountinfo", "31 22 0:44 / /data rw - tmpfs none rw\n");
-	context->ctx.env.storage_path = "/data";
-	read_error = write_error = 0;
-	stale = false;
-	flipped = -1;
-	free_bytes = -1;
-	first_round = calloc(16, MIB);
+	context->knobs = knobs;
+	fake_given(context,
+		"storage=1 | storage_bytes=16777216 | storage_path=/data | /data/ | read_error=0 | write_error=0 | "
+		"stale=0 | flipped=-1 | free=-1 | "
+		"/proc/self/mountinfo=31 22 0:44 / /data rw - tmpfs none rw");
+	atomic_store(&writes, 0);
+	first_round = calloc(ROUND_MIB, MIB);
 	ck_assert_ptr_nonnull(first_round);
 }
 
@@ -111,146 +114,70 @@ static void teardown(void)
 	fake_free(context);
 }
 
-static void measure(void)
-{
-	ck_assert_msg(muster_probe_scratch.run(&context->ctx, &err) == 0, "%s", err.text);
-	fake_complete(context, NULL);
-}
-
-TEST(nothing_is_written_unless_the_run_asks_for_it)
-{
-	context->ctx.env.storage = false;
-	ck_assert_int_eq(muster_probe_scratch.run(&context->ctx, &err), 0);
-	ck_assert_uint_eq(context->samples.count, 0);
-	ck_assert_int_eq(writes, 0);
-}
-
-TEST(a_good_disk_has_rates_and_no_wrong_word)
-{
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.scratch_wrong", NULL), 0);
-	ck_assert_double_eq(fake_number(context, "node.scratch_failed", NULL), 0);
-	ck_assert_double_eq(fake_number(context, "node.scratch_tested_mib", NULL), 16);
-	ck_assert_double_gt(fake_number(context, "node.scratch_write_gbps", NULL), 0);
-	ck_assert_double_gt(fake_number(context, "node.scratch_read_gbps", NULL), 0);
-	ck_assert_int_eq(writes, 2 * 16);
-	const char *how = fake_string(context, "node.scratch_io", NULL);
-	ck_assert_msg(strncmp(how, "threads: ", 9) == 0, "%s", how);
-	const char *layout = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->labels[0].value.string;
-	ck_assert_msg(strncmp(layout, "tmpfs", 5) == 0, "%s", layout);
-}
-
-TEST(a_flipped_bit_is_one_wrong_word_of_each_round)
-{
-	flipped = 5 * MIB + 4242;
-	measure();
-	double wrong = fake_number(context, "node.scratch_wrong", NULL);
-	ck_assert_double_ge(wrong, 2); /* more where small reads met the byte */
-	ck_assert_double_gt(fake_number(context, "node.scratch_read_gbps", NULL), 0);
-}
-
-TEST(what_an_earlier_round_left_is_wrong)
-{
-	stale = true;
-	measure();
-	ck_assert_double_ge(fake_number(context, "node.scratch_wrong", NULL), 16.0 * MIB / 8);
-}
-
-static const struct {
-	int error;
-	double failed; /* negative: null */
-} errors[] = { { EIO, 1 }, { ETIMEDOUT, 1 }, { ENOSPC, -1 }, { EDQUOT, -1 }, { EROFS, -1 } };
-
-TEST_EACH(a_request_that_the_disk_refuses_has_failed_and_a_full_disk_has_not, errors)
-{
-	write_error = errors[_i].error;
-	/* of a folder that was asked for, what is no fault of the disk is an error */
-	int result = muster_probe_scratch.run(&context->ctx, &err);
-	if (errors[_i].failed < 0) {
-		ck_assert_int_eq(result, -1);
-		ck_assert_ptr_nonnull(strstr(err.text, strerror(errors[_i].error)));
-		return;
-	}
-	ck_assert_int_eq(result, 0);
-	fake_complete(context, NULL);
-	ck_assert_double_eq(fake_number(context, "node.scratch_failed", NULL), errors[_i].failed);
-	ck_assert_ptr_nonnull(
-		strstr(fake_reason(context, "node.scratch_write_gbps", NULL), strerror(errors[_i].error)));
-}
-
-TEST(a_disk_that_cannot_be_read_has_failed)
-{
-	read_error = EIO;
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.scratch_failed", NULL), 1);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_read_gbps", NULL), "read of 1 MiB at "));
-}
-
 /* A local disk of its own, mounted at /data. */
-static void put_scratch(const char *way)
-{
-	char link[512], mounts[128];
-	fake_file(context, "/sys/block/nvme0n1/size", "1875000000\n");
-	fake_file(context, "/sys/block/nvme0n1/device/model", "Microsoft NVMe Direct Disk v2\n");
-	fake_file(context, "/sys/dev/block/x", "");
-	snprintf(link, sizeof link, "%s/sys/dev/block/259:3", context->root);
-	ck_assert_int_eq(symlink("../../block/nvme0n1", link), 0);
-	snprintf(mounts, sizeof mounts, "31 22 259:3 / /data rw - xfs /dev/nvme0n1 %s\n", way);
-	fake_file(context, "/proc/self/mountinfo", mounts);
-	context->ctx.env.storage_path = NULL;
-}
+#define FOUND                                                                                                          \
+	"/sys/block/nvme0n1/size=1875000000 | /sys/block/nvme0n1/device/model=Microsoft NVMe Direct Disk v2 | "        \
+	"/sys/dev/block/259:3->../../block/nvme0n1 | "                                                                 \
+	"/proc/self/mountinfo=31 22 259:3 / /data rw - xfs /dev/nvme0n1 rw | storage_path="
+#define FREE(bytes) FOUND " | storage_bytes=67108864 | free=" bytes
+#define TESTED(mib) "node.scratch_tested_mib " mib
+#define REFUSED(error, why)                                                                                            \
+	{                                                                                                              \
+		"a request that the disk refuses has failed: " why, "write_error=" error,                              \
+			"node.scratch_failed 1 | node.scratch_write_gbps -*" why "*"                                   \
+	}
+/* Of a folder that was asked for, what is no fault of the disk is an error. */
+#define FULL(error, why)                                                                                               \
+	{                                                                                                              \
+		"a full disk has not failed: " why, "write_error=" error, "error '*" why "*"                           \
+	}
 
-TEST(the_scratch_that_is_found_is_tested)
-{
-	put_scratch("rw");
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.scratch_tested_mib", NULL), 16);
-	ck_assert_double_eq(fake_number(context, "node.scratch_wrong", NULL), 0);
-	const char *layout = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->labels[0].value.string;
-	ck_assert_msg(strncmp(layout, "1 NVMe disk", 11) == 0, "%s", layout);
-}
-
-static const struct {
-	double free_bytes, tested_mib; /* 0: nothing */
-	const char *why;
-} spaces[] = {
-	{ 20.0 * MIB, 0, "has 0.02 GB free, which is too little" },
-	{ 0, 0, "has 0.00 GB free" },
-	{ 33.0 * MIB, 16, NULL },
-	{ 50.0 * MIB, 25, NULL },
-	{ 500.0 * MIB, 64, NULL },
+static const struct fake_row rows[] = {
+	{ "nothing is written unless the run asks for it", "storage=0", "node.scratch_tested_mib #0 | written 0" },
+	{ "a good disk has rates and no wrong word", NULL,
+		"node.scratch_wrong 0 | node.scratch_failed 0 | " TESTED(
+			"16") " | node.scratch_write_gbps >0 | "
+			      "node.scratch_read_gbps >0 | written 32 | node.scratch_io 'threads: *" },
+	/* byte 5 MiB and 4242; more where small reads met it */
+	{ "a flipped bit is one wrong word of each round", "flipped=5247122",
+		"node.scratch_wrong >=2 | node.scratch_read_gbps >0" },
+	{ "what an earlier round left is wrong", "stale=1", "node.scratch_wrong >=2097152" },
+	REFUSED("5", "Input/output error"),
+	REFUSED("110", "Connection timed out"),
+	FULL("28", "No space left on device"),
+	FULL("122", "Disk quota exceeded"),
+	FULL("30", "Read-only file system"),
+	{ "a disk that cannot be read has failed", "read_error=5",
+		"node.scratch_failed 1 | node.scratch_read_gbps -*read of 1 MiB at *" },
+	{ "the scratch that is found is tested", FOUND, TESTED("16") " | node.scratch_wrong 0" },
+	{ "20 MiB are too little", FREE("20971520"),
+		TESTED("0") " | node.scratch_read_gbps -*has 0.02 GB free, which is too little*" },
+	{ "nothing is free", FREE("0"), TESTED("0") " | node.scratch_read_gbps -*has 0.00 GB free*" },
+	{ "the file takes at most half of 33 MiB", FREE("34603008"), TESTED("16") },
+	{ "the file takes at most half of 50 MiB", FREE("52428800"), TESTED("25") },
+	{ "the file takes what was asked for", FREE("524288000"), TESTED("64") },
+	{ "a node without scratch has nothing to test",
+		"storage_path= | /proc/self/mountinfo=22 1 8:1 / / rw - ext4 /dev/sda1 rw",
+		TESTED("0") " | node.scratch_failed -*no scratch: * | written 0" },
+	{ "a given folder that is not there is an error", "storage_path=/data/missing",
+		"error '*/data/missing: No such file or directory* | written 0" },
 };
 
-TEST_EACH(the_file_takes_at_most_half_of_what_is_free, spaces)
+TEST_EACH(the_scratch_is_written_and_read, rows)
 {
-	put_scratch("rw");
-	context->ctx.env.storage_bytes = 64 * MIB;
-	free_bytes = spaces[_i].free_bytes;
-	free(first_round);
-	first_round = calloc(64, MIB);
-	ck_assert_ptr_nonnull(first_round);
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.scratch_tested_mib", NULL), spaces[_i].tested_mib);
-	if (spaces[_i].why)
-		ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_read_gbps", NULL), spaces[_i].why));
-}
-
-TEST(a_node_without_scratch_has_nothing_to_test)
-{
-	fake_file(context, "/proc/self/mountinfo", "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
-	context->ctx.env.storage_path = NULL;
-	measure();
-	ck_assert_double_eq(fake_number(context, "node.scratch_tested_mib", NULL), 0);
-	ck_assert_ptr_nonnull(strstr(fake_reason(context, "node.scratch_failed", NULL), "no scratch: "));
-	ck_assert_int_eq(writes, 0);
-}
-
-TEST(a_given_folder_that_is_not_there_is_an_error)
-{
-	context->ctx.env.storage_path = "/data/missing";
-	ck_assert_int_eq(muster_probe_scratch.run(&context->ctx, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "/data/missing: No such file or directory"));
-	ck_assert_int_eq(writes, 0);
+	fake_given(context, rows[_i].given);
+	if (context->ctx.env.storage_path && !*context->ctx.env.storage_path)
+		context->ctx.env.storage_path = NULL; /* none is given: what is found */
+	fake_run(context);
+	written = atomic_load(&writes);
+	fake_expect(context, rows[_i].expected, rows[_i].name);
+	if (context->result < 0 || !context->ctx.env.storage)
+		return;
+	fake_complete(context, NULL);
+	const char *layout = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->labels[0].value.string;
+	const char *expected = context->ctx.env.storage_path ? "tmpfs" : "1 NVMe disk";
+	if (fake_number(context, "node.scratch_tested_mib", NULL) > 0)
+		ck_assert_msg(strncmp(layout, expected, strlen(expected)) == 0, "%s", layout);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)
