@@ -83,12 +83,12 @@ static const char *at_home(const char *text)
 {
 	static char longest[MUSTER_SETTINGS_FILE_MAX + 1];
 	memset(longest, '#', MUSTER_SETTINGS_FILE_MAX);
-	for (const char *at; text && (at = strpbrk(text, "HL")); text = at) {
-		at = strstr(text, "HOME") ? strstr(text, "HOME") : strstr(text, "LONG");
+	while (text) {
+		const char *home = strstr(text, "HOME"), *at = home ? home : strstr(text, "LONG");
 		if (!at)
 			break;
-		at = muster_arena_printf(context->arena, "%.*s%s%s", (int)(at - text), text,
-			*at == 'H' ? getpwuid(getuid())->pw_dir : longest, at + 4);
+		text = muster_arena_printf(context->arena, "%.*s%s%s", (int)(at - text), text,
+			home ? getpwuid(getuid())->pw_dir : longest, at + 4);
 	}
 	return text;
 }

@@ -187,6 +187,7 @@ static const struct fake_row rows[] = {
 TEST_EACH(errors_are_what_the_driver_remembers, rows)
 {
 	fake_case(context, &rows[_i]);
+	/* a full run from its start to its end */
 	if (context->result == 0 && strstr(rows[_i].given, "run | ") && strstr(rows[_i].given, "finish") &&
 		context->ctx.env.profile == MUSTER_FULL)
 		fake_complete(context, NULL);
