@@ -2,21 +2,15 @@
 #include "report/html/html.h"
 
 #include "check_main.h"
-#include "report_fixture.h"
+#include "unit/report/printed_fixture.h"
 
 #include "util/text.h"
 
 #include <unistd.h>
 
-/* Not inlined: gcc 12 then takes the text for a local variable that is gone. */
-static __attribute__((noinline)) char *text_of(const struct muster_report *report)
+static void print(void)
 {
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = muster_memory_open(&text, &length);
-	muster_report_print_html(report, out);
-	muster_memory_close(out);
-	return text;
+	print_with(muster_report_print_html);
 }
 
 static const struct {
@@ -38,30 +32,23 @@ static const struct {
 
 TEST_EACH(every_text_from_outside_is_content, texts)
 {
-	char *text = NULL;
 	size_t length = 0;
 	struct muster_html page = { .out = open_memstream(&text, &length) };
 	muster_html_put(&page, texts[_i].text);
 	fclose(page.out);
 	ck_assert_str_eq(text, texts[_i].wanted);
-	free(text);
 }
 
 TEST(a_page_loads_nothing_and_runs_nothing)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *text = text_of(&report);
-	ck_assert_ptr_nonnull(strstr(text, "content=\"default-src 'none'; style-src 'unsafe-inline'\""));
+	with_everything();
+	print();
+	has("content=\"default-src 'none'; style-src 'unsafe-inline'\"");
 	static const char *const never[] = { "<script", "<link", "<img", "<iframe", "http:", "https:", "url(",
 		"@import", "javascript:", "src=" };
 	for (int i = 0; i < LENGTH(never); i++)
-		ck_assert_msg(!strstr(text, never[i]), "%s", never[i]);
-	ck_assert_ptr_nonnull(strstr(text, "<h1>FAIL: Standard_ND96asr_v4, 2 nodes, job 4711</h1>"));
-	free(text);
-	muster_run_done(&run);
+		lacks(never[i]);
+	has("<h1>FAIL: Standard_ND96asr_v4, 2 nodes, job 4711</h1>");
 }
 
 /* Findings of one check: in full, as rows, only counted. */
@@ -71,32 +58,27 @@ static const struct {
 
 TEST_EACH(a_frequent_finding_is_shown_in_full_in_rows_or_counted, amounts)
 {
-	struct muster_run run;
-	struct muster_report report;
 	static struct muster_finding findings[1010];
 	char rest[64];
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	for (size_t i = 0; i < amounts[_i].findings; i++)
 		findings[i] = (struct muster_finding){
 			.check = "x", .status = MUSTER_FAIL, .node = "sim-1", .rank = -1, .observed = "o", .unit = ""
 		};
 	report.findings = findings;
 	report.finding_count = amounts[_i].findings;
-	char *text = text_of(&report);
-	ck_assert_uint_eq(fixture_count(text, "<article class='finding fail' id='f"), amounts[_i].whole);
-	ck_assert_uint_eq(fixture_count(text, "<tr id='f"), amounts[_i].rows);
+	print();
+	has_count("<article class='finding fail' id='f", amounts[_i].whole);
+	has_count("<tr id='f", amounts[_i].rows);
 	snprintf(rest, sizeof rest, "<p>%zu more findings are only counted", amounts[_i].counted);
 	ck_assert_int_eq(strstr(text, rest) != NULL, amounts[_i].counted > 0);
-	free(text);
-	muster_run_done(&run);
 }
 
-static void set_text(struct muster_node *node, const char *metric, const char *text)
+static void set_text(struct muster_node *node, const char *metric, const char *value)
 {
 	for (size_t i = 0; i < node->samples.count; i++)
 		if (strcmp(node->samples.items[i].metric->name, metric) == 0)
-			node->samples.items[i].value = text ? muster_string(text) : muster_null();
+			node->samples.items[i].value = value ? muster_string(value) : muster_null();
 }
 
 static void forget_fabric(struct muster_node *node)
@@ -111,17 +93,15 @@ static void forget_fabric(struct muster_node *node)
 TEST_LOOP(the_map_has_domains_or_switches_or_nodes_alone, 0, 3)
 {
 	static const char *const wanted[] = { "<h3>NVLink domain 1 ", "<h3>switch ", NULL };
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 16);
-	fixture_report(&report, &run);
+	with_ranks(16);
 	report.finding_count = 0;
 	for (size_t i = 0; i < 2; i++) {
 		set_text(&run.nodes[i], "node.slurm_topology", _i == 1 ? (i ? "s0.s2" : "s0.s10") : NULL);
 		if (_i > 0)
 			forget_fabric(&run.nodes[i]);
 	}
-	char *text = text_of(&report), *map = strstr(text, "<section id='map'");
+	print();
+	char *map = strstr(text, "<section id='map'");
 	ck_assert_ptr_nonnull(map);
 	*strstr(map, "</section>") = '\0';
 	ck_assert_uint_eq(fixture_count(map, "<h3>"), _i == 0 ? 1 : _i == 1 ? 2 : 0);
@@ -132,28 +112,19 @@ TEST_LOOP(the_map_has_domains_or_switches_or_nodes_alone, 0, 3)
 	ck_assert_uint_eq(fixture_count(map, "<rect x="), 16 + 5); /* with those of the legend */
 	ck_assert_uint_eq(fixture_count(map, "<a href='#n1-g7' class='pass'"), 1);
 	ck_assert_uint_eq(fixture_count(map, "<a href='#n1-p8' class='pass'"), 1);
-	free(text);
-	muster_run_done(&run);
 }
 
 TEST(the_map_shows_findings_at_their_gpu_and_port_and_what_was_not_measured)
 {
-	struct muster_run run;
-	struct muster_report report;
 	fixture_run(&run); /* rank 15 is missing */
 	fixture_report(&report, &run);
-	char *text = text_of(&report);
-	ck_assert_ptr_nonnull(
-		strstr(text, "<a href='#n0-g4' class='fail' aria-label='GPU 000b:00:00.0 of sim-1: fail'>"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "<a href='#n0-p3' class='warn' aria-label='port mlx5_ib3/1 of sim-1: warn'>"));
-	ck_assert_ptr_nonnull(strstr(text, "<a href='#n1-g7' class='fail' aria-label='GPU unknown of sim-2: fail'>"));
+	print();
+	has("<a href='#n0-g4' class='fail' aria-label='GPU 000b:00:00.0 of sim-1: fail'>");
+	has("<a href='#n0-p3' class='warn' aria-label='port mlx5_ib3/1 of sim-1: warn'>");
+	has("<a href='#n1-g7' class='fail' aria-label='GPU unknown of sim-2: fail'>");
 	report.finding_count = 0;
-	free(text);
-	text = text_of(&report);
-	ck_assert_ptr_nonnull(strstr(text, "<a href='#n1-g7' class='skip' tabindex='-1'>"));
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("<a href='#n1-g7' class='skip' tabindex='-1'>");
 }
 
 static const char *const reasons[] = {
@@ -167,27 +138,20 @@ static const char *const reasons[] = {
 
 TEST_EACH(what_was_not_evaluated_has_its_reason, reasons)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *text = text_of(&report), *section = strstr(text, "<section id='unevaluated'");
+	with_everything();
+	print();
+	char *section = strstr(text, "<section id='unevaluated'");
 	ck_assert_ptr_nonnull(section);
 	ck_assert_msg(strstr(section, reasons[_i]), "%s", reasons[_i]);
-	free(text);
-	muster_run_done(&run);
 }
 
 TEST(a_file_is_written_whole_or_not_at_all)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_error err;
 	char directory[] = "/tmp/muster-html-XXXXXX", line[32] = "";
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	char *path = muster_asprintf("%s/r.html", directory);
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	ck_assert_int_eq(muster_report_write_html(&report, path, &err), 0);
 	FILE *in = fopen(path, "re");
 	ck_assert_ptr_nonnull(in);
@@ -199,7 +163,6 @@ TEST(a_file_is_written_whole_or_not_at_all)
 	ck_assert_int_lt(muster_report_write_html(&report, path, &err), 0);
 	ck_assert_msg(strstr(err.text, path), "%s", err.text);
 	free(path);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)

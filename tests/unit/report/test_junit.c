@@ -1,11 +1,6 @@
 /* test_junit.c - which test cases a CI server is shown, and what stands in them */
-#include "muster/report.h"
-
-#include "muster/probe.h"
-
 #include "check_main.h"
-#include <stdlib.h>
-#include <string.h>
+#include "unit/report/printed.h"
 
 static const char *const no_copies[] = { "copy.h2d" };
 static const char *const no_cliques[] = { "fabric.clique" };
@@ -132,27 +127,26 @@ static void ran(struct muster_rank *rank, const char *probe, double elapsed_ms)
 	muster_outcomes_add(&rank->outcomes, (struct muster_outcome){ .probe = probe, .elapsed_ms = elapsed_ms });
 }
 
-static void make(struct muster_run *run, struct muster_report *report)
+static void make(void)
 {
 	static const char *const names[] = { "a", "a", "b", "c", "?" };
-	muster_run_init(run);
-	run->job.started = "2025-01-31T12:00:00Z";
-	run->job.profile = "quick";
-	run->job.elapsed_s = 4.25;
+	muster_run_init(&run);
+	run.job.started = "2025-01-31T12:00:00Z";
+	run.job.profile = "quick";
+	run.job.elapsed_s = 4.25;
 	for (int i = 0; i < 5; i++) {
 		bool other = i == 0 || strcmp(names[i], names[i - 1]) != 0;
-		struct muster_node *node =
-			other ? muster_run_add_node(run, names[i]) : &run->nodes[run->node_count - 1];
+		struct muster_node *node = other ? muster_run_add_node(&run, names[i]) : &run.nodes[run.node_count - 1];
 		struct muster_rank *rank = muster_node_add_rank(node, i);
 		rank->missing = i > 2 ? "no message" : NULL;
 	}
-	ran(&run->nodes[0].ranks[0], "gpu", 100);
-	ran(&run->nodes[0].ranks[0], "gpu_copy", 1500);
-	ran(&run->nodes[0].ranks[1], "gpu_copy", 2500);
-	ran(&run->nodes[1].ranks[0], "gpu", 300);
-	run->job.ranks = 5;
-	*report = (struct muster_report){ .arena = run->arena,
-		.run = run,
+	ran(&run.nodes[0].ranks[0], "gpu", 100);
+	ran(&run.nodes[0].ranks[0], "gpu_copy", 1500);
+	ran(&run.nodes[0].ranks[1], "gpu_copy", 2500);
+	ran(&run.nodes[1].ranks[0], "gpu", 300);
+	run.job.ranks = 5;
+	report = (struct muster_report){ .arena = run.arena,
+		.run = &run,
 		.sku = "test",
 		.verdict = MUSTER_FAIL,
 		.findings = findings,
@@ -162,20 +156,16 @@ static void make(struct muster_run *run, struct muster_report *report)
 }
 
 /* Without the properties, which are the same in every suite. */
-static char *cases_of(const struct muster_report *report)
+static void print_cases(void)
 {
-	char *text = NULL, *from, *to;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_junit(report, out);
-	fclose(out);
+	char *from, *to;
+	print_with(muster_report_print_junit);
 	while ((from = strstr(text, "    <properties>\n"))) {
 		to = strstr(from, "    </properties>\n");
 		ck_assert_ptr_nonnull(to);
 		to += strlen("    </properties>\n");
 		memmove(from, to, strlen(to) + 1);
 	}
-	return text;
 }
 
 static const char first_half[] =
@@ -287,32 +277,19 @@ static const char second_half[] =
 
 TEST(each_place_has_a_case_for_each_probe_and_check)
 {
-	struct muster_run run;
-	struct muster_report report;
-	make(&run, &report);
-	char *text = cases_of(&report);
-	size_t half = strlen(first_half);
-	ck_assert_msg(strncmp(text, first_half, half) == 0, "%s", text);
-	ck_assert_str_eq(text + half, second_half);
-	free(text);
-	muster_run_done(&run);
+	make();
+	print_cases();
+	begins(first_half);
+	ck_assert_str_eq(text + strlen(first_half), second_half);
 }
 
 TEST(warnings_fail_where_they_are_judged_strictly)
 {
-	struct muster_run run;
-	struct muster_report report;
-	make(&run, &report);
+	make();
 	report.strict = true;
-	char *text = cases_of(&report);
-	ck_assert_msg(
-		strstr(text, "name=\"gpu.name\" time=\"0.000\">\n      <failure message=\"expected B, observed A\" "
-			     "type=\"warn\">a\n"),
-		"%s", text);
-	ck_assert_msg(
-		strstr(text, "<testsuite name=\"a\" id=\"1\" tests=\"9\" failures=\"3\" errors=\"0\""), "%s", text);
-	free(text);
-	muster_run_done(&run);
+	print_cases();
+	has("name=\"gpu.name\" time=\"0.000\">\n      <failure message=\"expected B, observed A\" type=\"warn\">a\n");
+	has("<testsuite name=\"a\" id=\"1\" tests=\"9\" failures=\"3\" errors=\"0\"");
 }
 
 static const char properties[] = "    <properties>\n"
@@ -327,23 +304,16 @@ static const char properties[] = "    <properties>\n"
 
 TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 {
-	struct muster_run run;
-	struct muster_report report;
-	char *text = NULL, *at;
-	size_t length = 0, suites = 0;
-	FILE *out = open_memstream(&text, &length);
-	make(&run, &report);
+	size_t suites = 0;
+	make();
 	run.job.simulated = true;
 	run.job.id = "4711";
 	report.strict = true;
-	muster_report_print_junit(&report, out);
-	fclose(out);
-	ck_assert_ptr_nonnull(strstr(text, "<testsuites name=\"muster (simulated)\""));
-	for (at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)
+	print_with(muster_report_print_junit);
+	has("<testsuites name=\"muster (simulated)\"");
+	for (char *at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)
 		ck_assert_msg(strncmp(at, properties, sizeof properties - 1) == 0, "%s", at);
 	ck_assert_uint_eq(suites, 4);
-	free(text);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)

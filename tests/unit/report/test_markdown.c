@@ -1,19 +1,14 @@
 /* test_markdown.c - the summary for a pull request or a ticket */
 #include "muster/report.h"
 
-#include "report_fixture.h"
+#include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
 #include <stdlib.h>
 
-static char *text_of(const struct muster_report *report)
+static void print(void)
 {
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_markdown(report, out);
-	fclose(out);
-	return text;
+	print_with(muster_report_print_markdown);
 }
 
 static const char whole[] =
@@ -47,82 +42,58 @@ static const char whole[] =
 
 TEST(the_worst_comes_first_and_figures_last)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *text = text_of(&report);
+	with_everything();
+	print();
 	ck_assert_str_eq(text, whole);
-	free(text);
-	muster_run_done(&run);
 }
 
 TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 {
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 1);
-	fixture_report(&report, &run);
+	with_ranks(1);
 	run.job.simulated = false;
 	run.job.id = run.job.started = NULL;
 	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = true };
-	char *text = text_of(&report);
+	print();
 	ck_assert_str_eq(text, "### muster: INCONCLUSIVE\n"
 			       "\n"
 			       "unknown, 1 node, 1 rank, profile standard, 4.2 s: 0 failed, 0 inconclusive, 0 warned, "
 			       "0 passed, 0 not applicable.\n"
 			       "\n"
 			       "Strict: warnings fail.\n");
-	free(text);
-	muster_run_done(&run);
 }
 
 TEST(fifty_rows_at_most_and_how_many_more_there_are)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_finding findings[60];
-	synthetic_run(&run, 8);
-	fixture_report(&report, &run);
+	with_ranks(8);
 	for (size_t i = 0; i < 60; i++)
 		findings[i] = (struct muster_finding){
 			.check = "x", .status = i < 5 ? MUSTER_WARN : MUSTER_FAIL, .rank = -1, .observed = "o"
 		};
-	report.findings = findings;
-	report.finding_count = 60;
-	char *text = text_of(&report);
-	ck_assert_uint_eq(fixture_count(text, "\n| fail | x | whole job |"), 50);
-	ck_assert_uint_eq(fixture_count(text, "\n| warn |"), 0);
-	ck_assert_ptr_nonnull(strstr(text, "\nand 10 more, all of them in the JSON report.\n"));
-	free(text);
+	only_findings(findings, 60);
+	print();
+	has_count("\n| fail | x | whole job |", 50);
+	has_count("\n| warn |", 0);
+	has("\nand 10 more, all of them in the JSON report.\n");
 	report.finding_count = 50;
-	text = text_of(&report);
-	ck_assert_uint_eq(fixture_count(text, "\n| fail |"), 45);
-	ck_assert_uint_eq(fixture_count(text, "\n| warn |"), 5);
-	ck_assert_ptr_null(strstr(text, " more, all of them"));
-	free(text);
-	muster_run_done(&run);
+	print();
+	has_count("\n| fail |", 45);
+	has_count("\n| warn |", 5);
+	lacks(" more, all of them");
 }
 
 TEST(what_a_machine_gave_is_text_and_nothing_more)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_finding finding = { .check = "<b>&@all",
 		.status = MUSTER_FAIL,
 		.rank = -1,
 		.observed = "\\`*_{}[]()#!|~\x1b",
 		.unit = "GB/s" };
-	synthetic_run(&run, 8);
-	fixture_report(&report, &run);
-	report.findings = &finding;
-	report.finding_count = 1;
-	char *text = text_of(&report);
-	ck_assert_msg(strstr(text, "\n| fail | &lt;b&gt;&amp;&#64;all | whole job |  | "
-				   "\\\\\\`\\*\\_\\{\\}\\[\\]\\(\\)\\#\\!\\|\\~\\\\x1b |  |\n"),
-		"%s", text);
-	free(text);
-	muster_run_done(&run);
+	with_ranks(8);
+	only_findings(&finding, 1);
+	print();
+	has("\n| fail | &lt;b&gt;&amp;&#64;all | whole job |  | "
+	    "\\\\\\`\\*\\_\\{\\}\\[\\]\\(\\)\\#\\!\\|\\~\\\\x1b |  |\n");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)

@@ -1,10 +1,7 @@
 /* test_read_json.c - a report is written whole, and its run comes back as it was */
-#include "muster/report.h"
-#include "muster/probe.h"
-
 #include "util/file.h"
 #include "json/json.h"
-#include "report_fixture.h"
+#include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
 #include <fcntl.h>
@@ -15,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static struct muster_run back; /* as read from the file that run was written to */
 static char directory[64];
 static char path[128];
 
@@ -27,6 +25,8 @@ static void make_directory(void)
 
 static void remove_directory(void)
 {
+	printed_done();
+	muster_run_done(&back);
 	if (unlink(path) < 0)
 		rmdir(path);
 	ck_assert_msg(rmdir(directory) == 0, "something was left in %s", directory);
@@ -34,11 +34,11 @@ static void remove_directory(void)
 
 static char *file_text(void)
 {
-	char *text = NULL;
+	char *content = NULL;
 	size_t length;
 	struct muster_error err;
-	ck_assert_msg(muster_file_read(path, 1 << 30, &text, &length, &err) == 0, "%s", err.text);
-	return text;
+	ck_assert_msg(muster_file_read(path, 1 << 30, &content, &length, &err) == 0, "%s", err.text);
+	return content;
 }
 
 static void assert_text(const char *a, const char *b, const char *what)
@@ -135,31 +135,32 @@ static void assert_run(const struct muster_run *a, const struct muster_run *b)
 	}
 }
 
-static void write_report(const struct muster_run *run)
+static void write_report(const struct muster_run *of)
 {
-	struct muster_report report;
 	struct muster_error err;
-	fixture_report(&report, run);
+	fixture_report(&report, of);
 	ck_assert_msg(muster_report_write_json(&report, path, &err) == 0, "%s", err.text);
 }
 
 static void write_fixture(void)
 {
-	struct muster_run run;
 	fixture_run(&run);
 	write_report(&run);
-	muster_run_done(&run);
+}
+
+static void read_back(void)
+{
+	struct muster_error err;
+	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
 }
 
 TEST(the_run_comes_back_as_it_was)
 {
-	struct muster_run run, back;
-	struct muster_error err;
 	fixture_run(&run);
 	run.job.beside_jobs = true;
 	run.job.measures = 1 << MUSTER_MEASURE_BROADCAST | 1 << MUSTER_MEASURE_STORAGE;
 	write_report(&run);
-	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	read_back();
 	assert_run(&run, &back);
 	muster_run_done(&run); /* nothing of the run read back may point into the first one */
 
@@ -169,12 +170,10 @@ TEST(the_run_comes_back_as_it_was)
 	ck_assert_str_eq(first, second);
 	free(first);
 	free(second);
-	muster_run_done(&back);
 }
 
 TEST(every_sample_stands_on_its_own_line)
 {
-	struct muster_run run;
 	fixture_run(&run);
 	size_t samples = run.job.samples.count, lines = 0;
 	for (size_t i = 0; i < run.node_count; i++) {
@@ -182,9 +181,8 @@ TEST(every_sample_stands_on_its_own_line)
 		for (size_t j = 0; j < run.nodes[i].rank_count; j++)
 			samples += run.nodes[i].ranks[j].samples.count;
 	}
-	muster_run_done(&run);
-	write_fixture();
-	char *text = file_text();
+	write_report(&run);
+	text = file_text();
 	for (char *line = text, *next; line; line = next) {
 		next = strchr(line, '\n');
 		if (next)
@@ -196,13 +194,12 @@ TEST(every_sample_stands_on_its_own_line)
 		ck_assert_msg(line[length - 1] == '}' && strstr(line, "\"value\": "), "%s", line);
 		lines++;
 	}
-	free(text);
 	ck_assert_uint_eq(lines, samples);
 }
 
 TEST(samples_go_where_their_scope_belongs)
 {
-	static const char text[] =
+	static const char older[] =
 		"{\"schema_version\": 1, \"run\": {\"job\": {\"elapsed_s\": 1, \"profile\": \"quick\", \"ranks\": 1, "
 		"\"simulated\": false, \"samples\": []}, \"nodes\": ["
 		"{\"name\": \"n\", \"simulated\": false, \"samples\": [], \"ranks\": [{\"rank\": 0, \"probes\": [], "
@@ -210,46 +207,38 @@ TEST(samples_go_where_their_scope_belongs)
 		"{\"metric\": \"nccl.ring_ranks\", \"value\": 2}, {\"metric\": \"node.cpus\", \"value\": 96},"
 		"{\"metric\": \"gpu.slowdown\", \"labels\": {\"gpu\": \"a\"}, \"value\": false}," /* of older reports */
 		"{\"metric\": \"rank.cpus\", \"value\": 24}]}]}]}}";
-	struct muster_run run;
-	struct muster_error err;
 	FILE *out = fopen(path, "we");
 	ck_assert_ptr_nonnull(out);
-	ck_assert_uint_eq(fwrite(text, 1, strlen(text), out), strlen(text));
+	ck_assert_uint_eq(fwrite(older, 1, strlen(older), out), strlen(older));
 	ck_assert_int_eq(fclose(out), 0);
-	ck_assert_msg(muster_report_read(path, &run, &err) == 0, "%s", err.text);
-	ck_assert_uint_eq(run.job.samples.count, 1);
-	ck_assert_str_eq(run.job.samples.items[0].metric->name, "nccl.ring_ranks");
-	ck_assert_uint_eq(run.nodes[0].samples.count, 1);
-	ck_assert_str_eq(run.nodes[0].samples.items[0].metric->name, "node.cpus");
-	ck_assert_uint_eq(run.nodes[0].ranks[0].samples.count, 1);
-	ck_assert_str_eq(run.nodes[0].ranks[0].samples.items[0].metric->name, "rank.cpus");
-	muster_run_done(&run);
+	read_back();
+	ck_assert_uint_eq(back.job.samples.count, 1);
+	ck_assert_str_eq(back.job.samples.items[0].metric->name, "nccl.ring_ranks");
+	ck_assert_uint_eq(back.nodes[0].samples.count, 1);
+	ck_assert_str_eq(back.nodes[0].samples.items[0].metric->name, "node.cpus");
+	ck_assert_uint_eq(back.nodes[0].ranks[0].samples.count, 1);
+	ck_assert_str_eq(back.nodes[0].ranks[0].samples.items[0].metric->name, "rank.cpus");
 }
 
 TEST(equal_label_sets_are_stored_once)
 {
-	struct muster_run run;
-	struct muster_error err;
 	write_fixture();
-	ck_assert_msg(muster_report_read(path, &run, &err) == 0, "%s", err.text);
+	read_back();
 	const struct muster_label *found[2] = { NULL, NULL };
 	for (size_t i = 0; i < 2; i++) {
-		const struct muster_samples *samples = &run.nodes[i].ranks[3].samples;
+		const struct muster_samples *samples = &back.nodes[i].ranks[3].samples;
 		for (size_t j = 0; j < samples->count; j++)
 			if (strcmp(samples->items[j].metric->name, i ? "gpu.ecc" : "gpu.mig") == 0)
 				found[i] = samples->items[j].labels;
 	}
 	ck_assert_ptr_nonnull(found[0]);
 	ck_assert_ptr_eq(found[0], found[1]);
-	muster_run_done(&run);
 }
 
 /* Two ranks with the same 300 label sets, more than the first table of them has room for. */
 TEST(many_label_sets_are_stored_once_each)
 {
 	enum { SETS = 300 };
-	struct muster_run run, back;
-	struct muster_error err;
 	muster_run_init(&run);
 	run.job.started = "2026-11-21T10:00:00Z";
 	run.job.profile = "quick";
@@ -269,59 +258,42 @@ TEST(many_label_sets_are_stored_once_each)
 		}
 	}
 	write_report(&run);
-	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	read_back();
 	const struct muster_rank *ranks = back.nodes[0].ranks;
 	ck_assert_uint_eq(ranks[1].samples.count, SETS);
 	for (int i = 0; i < SETS; i++) {
 		assert_number(ranks[1].samples.items[i].labels->value.number, i + 1);
 		ck_assert_ptr_eq(ranks[0].samples.items[i].labels, ranks[1].samples.items[i].labels);
 	}
-	muster_run_done(&run);
-	muster_run_done(&back);
 }
 
-static char *report_text(const struct muster_report *report)
+static void print_json(const struct muster_report *what, FILE *out)
 {
-	char *text = NULL;
-	size_t length = 0;
-	struct muster_error err;
-	FILE *out = open_memstream(&text, &length);
-	ck_assert_msg(muster_report_print_json(report, out, &err) == 0, "%s", err.text);
-	fclose(out);
-	return text;
+	ck_assert_int_eq(muster_report_print_json(what, out, NULL), 0);
 }
 
-static const struct test_fixture bare = { 0 };
+static const struct test_fixture bare = { .teardown = printed_done };
 
 TEST_WITH(every_status_has_its_name_in_the_report, .end = MUSTER_STATUS_COUNT, .fixture = &bare)
 {
 	enum muster_status status = (enum muster_status)_i;
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_json *json = NULL;
-	struct muster_error err;
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	struct muster_finding finding = { .check = "a.b", .status = status, .rank = -1 };
-	report.findings = &finding;
-	report.finding_count = 1;
-	char *text = report_text(&report);
-	ck_assert_msg(muster_json_parse(text, strlen(text), &json, &err) == 0, "%s", err.text);
+	only_findings(&finding, 1);
+	print_with(print_json);
+	ck_assert_msg(muster_json_parse(text, strlen(text), &json, NULL) == 0, "%s", text);
 	const struct muster_json *first = muster_json_first(muster_json_member(json, "findings"));
 	ck_assert_str_eq(muster_json_string(muster_json_member(first, "status")), muster_status_name(status));
 	const struct muster_json *count = muster_json_member(muster_json_member(json, "summary"), "count");
 	assert_number(muster_json_number(muster_json_member(count, muster_status_name(status))),
 		(double)report.count[status]);
 	muster_json_free(json);
-	free(text);
-	muster_run_done(&run);
 }
 
 /* Each once; neither nodes that only warn, nor those whose name nobody knows. */
 TEST_WITH(failed_nodes_are_those_that_failed, .end = 1, .fixture = &bare)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_finding findings[] = {
 		{ .status = MUSTER_FAIL },
 		{ .status = MUSTER_FAIL, .node = "?" },
@@ -332,18 +304,14 @@ TEST_WITH(failed_nodes_are_those_that_failed, .end = 1, .fixture = &bare)
 		{ .status = MUSTER_WARN, .node = "n1" },
 		{ .status = MUSTER_SKIP, .node = "n5" },
 	};
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	for (size_t i = 0; i < sizeof findings / sizeof *findings; i++) {
 		findings[i].check = "a.b";
 		findings[i].rank = -1;
 	}
-	report.findings = findings;
-	report.finding_count = sizeof findings / sizeof *findings;
-	char *text = report_text(&report);
-	ck_assert_msg(strstr(text, "\"failed_nodes\": [\"n2\", \"n3\"]"), "%s", text);
-	free(text);
-	muster_run_done(&run);
+	only_findings(findings, sizeof findings / sizeof *findings);
+	print_with(print_json);
+	has("\"failed_nodes\": [\"n2\", \"n3\"]");
 }
 
 TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)
@@ -382,34 +350,23 @@ TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)
 		"\"status\": \"hung\", \"detail\": \"no answer within 60 s\", \"step\": \"ncclCommInitRankConfig\"",
 		"A\\\"100\\\\ \\u001b[31mred\\u0007 \\u009b \xc2\xb5 \\u000a\\u0009\\u007f end",
 	};
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *text = report_text(&report);
-	muster_run_done(&run);
+	with_everything();
+	print_with(print_json);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		ck_assert_msg(strstr(text, parts[i]) != NULL, "not in the report: %s", parts[i]);
-	free(text);
+		has(parts[i]);
 }
 
 TEST(bytes_that_are_not_utf8_become_replacement_characters)
 {
-	struct muster_run run, back;
-	struct muster_error err;
 	synthetic_run(&run, 1);
 	run.nodes[0].name = "bad\xff\xc0\x80name";
 	write_report(&run);
-	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	read_back();
 	ck_assert_str_eq(back.nodes[0].name, "bad\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdname");
-	muster_run_done(&run);
-	muster_run_done(&back);
 }
 
 TEST(a_number_that_is_none_is_null_with_a_reason)
 {
-	struct muster_run run, back;
-	struct muster_error err;
 	synthetic_run(&run, 1);
 	struct muster_node *node = &run.nodes[0];
 	const size_t before = node->samples.count;
@@ -418,14 +375,12 @@ TEST(a_number_that_is_none_is_null_with_a_reason)
 		muster_samples_add(&node->samples, (struct muster_sample){ .metric = muster_metric_find("node.cpus"),
 							   .value = muster_number(odd[i]) });
 	write_report(&run);
-	ck_assert_msg(muster_report_read(path, &back, &err) == 0, "%s", err.text);
+	read_back();
 	for (size_t i = 0; i < 3; i++) {
 		const struct muster_sample *sample = &back.nodes[0].samples.items[before + i];
 		ck_assert_int_eq(sample->value.type, MUSTER_NULL);
 		ck_assert_str_eq(sample->reason, "the measured value is not a finite number");
 	}
-	muster_run_done(&run);
-	muster_run_done(&back);
 }
 
 TEST_WITH(only_a_clear_verdict_exits_zero_or_one, .end = MUSTER_STATUS_COUNT, .fixture = &bare)
@@ -438,7 +393,7 @@ TEST_WITH(only_a_clear_verdict_exits_zero_or_one, .end = MUSTER_STATUS_COUNT, .f
 		[MUSTER_INCONCLUSIVE] = MUSTER_EXIT_INCONCLUSIVE,
 		[MUSTER_BLOCKED] = MUSTER_EXIT_INCONCLUSIVE,
 	};
-	struct muster_report report = { .verdict = (enum muster_status)_i };
+	report.verdict = (enum muster_status)_i;
 	ck_assert_int_eq(muster_report_exit(&report), wanted[_i]);
 }
 
@@ -447,13 +402,10 @@ static int write_in_child(int (*prepare)(void), const char *where, const char *w
 {
 	pid_t child = fork();
 	if (child == 0) {
-		struct muster_run run;
-		struct muster_report report;
 		struct muster_error err = { 0 };
 		if (prepare && prepare() < 0)
 			_exit(77);
-		synthetic_run(&run, 64);
-		fixture_report(&report, &run);
+		with_ranks(64);
 		int rc = muster_report_write_json(&report, where, &err);
 		if (rc < 0 && (err.code != MUSTER_EIO || !strstr(err.text, wanted)))
 			fprintf(stderr, "unexpected: %s: %s\n", muster_code_name(err.code), err.text);
@@ -517,7 +469,7 @@ TEST(a_full_disk_leaves_the_old_report_whole)
 		if (mount_small() < 0)
 			_exit(77);
 		int rc = write_in_child(NULL, path, "No space left on device");
-		char *text = file_text();
+		text = file_text();
 		_exit(rc == 1 && strcmp(text, "old") == 0 && unlink(path) == 0 && rmdir(directory) < 0 &&
 					umount(directory) == 0
 				? 0
@@ -534,7 +486,6 @@ TEST(a_full_disk_leaves_the_old_report_whole)
 
 TEST(a_file_that_cannot_be_read_is_an_error)
 {
-	struct muster_run run;
 	struct muster_error err;
 	ck_assert_int_eq(muster_report_read(path, &run, &err), -1);
 	ck_assert_msg(strstr(err.text, "report.json: No such file") != NULL, "%s", err.text);

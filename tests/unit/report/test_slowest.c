@@ -2,9 +2,9 @@
 #include "check_main.h"
 #include "run_text.h"
 
-#include "muster/report.h"
 #include "report/slowest.h"
 #include "report/text_summary.h"
+#include "unit/report/printed.h"
 
 #define MS(rank, value) "a/" rank " rank.compute_ms " value "\n"
 #define EX(rank, kind, value)                                                                                          \
@@ -30,20 +30,27 @@ static const struct {
 		"\nslowest ranks\n  exchange within the node, GB/s: 90 rank 0 (a), fastest 100\n" },
 };
 
+static void report_of(const char *lines)
+{
+	run_text(&run, lines);
+	report = (struct muster_report){ .run = &run };
+}
+
+static void print_slowest(const struct muster_report *what, FILE *out)
+{
+	const struct muster_text_page page = { .report = what, .out = out };
+	muster_text_slowest(&page);
+}
+
+static void print_json(const struct muster_report *what, FILE *out)
+{
+	ck_assert_int_eq(muster_report_print_json(what, out, NULL), 0);
+}
+
 TEST_EACH(the_slowest_ranks_are_named_where_ranks_differ, cases)
 {
-	struct muster_run run;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	run_text(&run, cases[_i].run);
-	const struct muster_report report = { .run = &run };
-	const struct muster_text_page page = { .report = &report, .out = out };
-	muster_text_slowest(&page);
-	fclose(out);
-	ck_assert_str_eq(text, cases[_i].text);
-	free(text);
-	muster_run_done(&run);
+	report_of(cases[_i].run);
+	ck_assert_str_eq(print_with(print_slowest), cases[_i].text);
 }
 
 /* Beside the summary, for other programs; nothing where no two ranks have a value. */
@@ -60,40 +67,21 @@ TEST_LOOP(the_json_report_has_the_slowest_ranks, 0, 2)
 				       "    \"rank.compute_ms\": [\n"
 				       "      {\"rank\": 0, \"node\": \"a\", \"gpu\": \"g\", \"value\": 8},\n"
 				       "      {\"rank\": 1, \"node\": \"a\", \"value\": 8}\n    ]\n  },\n";
-	struct muster_run run;
-	struct muster_error err;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	run_text(&run, runs[_i]);
-	const struct muster_report report = { .run = &run };
-	ck_assert_int_eq(muster_report_print_json(&report, out, &err), 0);
-	fclose(out);
-	const char *slowest = strstr(text, "\"slowest\"");
+	report_of(runs[_i]);
+	print_with(print_json);
 	if (_i == 0)
-		ck_assert_msg(slowest && strncmp(slowest, expected, strlen(expected)) == 0, "%s", text);
-	else
-		ck_assert_msg(!slowest, "%s", text);
-	free(text);
-	muster_run_done(&run);
+		has(expected);
+	has_count("\"slowest\"", _i == 0);
 }
 
 TEST(markdown_has_a_row_for_each_figure_in_which_ranks_differ)
 {
-	struct muster_run run;
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-	run_text(&run, MS("0", "10") MS("1", "16") "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms 5\n");
-	const struct muster_report report = { .run = &run };
-	muster_report_print_markdown(&report, out);
-	fclose(out);
+	report_of(MS("0", "10") MS("1", "16") "a/0 rank.step_p50_ms 5\na/1 rank.step_p50_ms 5\n");
+	print_with(muster_report_print_markdown);
 	const char *table = strstr(text, "\n| slowest");
 	ck_assert_msg(table, "%s", text);
 	ck_assert_str_eq(table, "\n| slowest ranks by | unit | slowest first |\n|---|---|---|\n"
 				"| products of a step, alone | ms | 16 rank 1 \\(a\\), fastest 10 |\n");
-	free(text);
-	muster_run_done(&run);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)

@@ -1,6 +1,7 @@
 /* test_text_figures.c - the table of bandwidths: what was measured, what is required, and what came of it */
 #include "check_main.h"
 #include "run_text.h"
+#include "unit/report/printed.h"
 
 #define RING "a/0 rank.local_rank 0\na/1 rank.local_rank 1\n"
 #define BUSBW "job nccl.allreduce_busbw_gbps bytes="
@@ -137,39 +138,40 @@ static const struct case_of {
 		COPY "26.1 26.1 21 - - not evaluated\n" },
 };
 
-/* The summary, with one blank for several. */
-static const char *text_of(const struct muster_report *report)
+static void print_plain(const struct muster_report *what, FILE *out)
 {
-	static char text[16384];
-	size_t at = 0;
-	FILE *out = fmemopen(text, sizeof text, "w");
-	ck_assert_ptr_nonnull(out);
-	muster_report_print_text(report, out, false);
-	fclose(out);
+	muster_report_print_text(what, out, false);
+}
+
+/* The summary of a run, with one blank for several. */
+static void print(const char *lines)
+{
+	run_text(&run, lines);
+	report.run = &run;
+	report.sku = "test";
+	print_with(print_plain);
+	char *to = text;
 	for (const char *from = text; *from; from++)
 		if (*from != ' ' || from[1] != ' ')
-			text[at++] = *from;
-	text[at] = '\0';
-	return text;
+			*to++ = *from;
+	*to = '\0';
 }
 
 #define HEADING "\nbandwidth, GB/s lowest highest required warning share of the limit result\n"
 
 TEST_EACH(bandwidths_are_shown_with_their_limits_and_results, cases)
 {
-	struct muster_run run;
 	struct muster_tally tallies[2];
-	struct muster_report report = { .run = &run, .sku = "test", .tallies = tallies };
+	report.tallies = tallies;
 	memcpy(tallies, cases[_i].tallies, sizeof tallies);
 	while (report.tally_count < 2 && tallies[report.tally_count].check)
 		report.tally_count++;
-	run_text(&run, cases[_i].run);
-	const char *text = text_of(&report), *table = strstr(text, HEADING);
+	print(cases[_i].run);
+	const char *table = strstr(text, HEADING);
 	size_t length = strlen(cases[_i].lines);
 	ck_assert_msg(table != NULL, "%s", text);
 	table += strlen(HEADING);
 	ck_assert_msg(strncmp(table, cases[_i].lines, length) == 0 && table[length] == '\n', "%s", text);
-	muster_run_done(&run);
 }
 
 TEST(each_unit_has_a_table_of_its_own)
@@ -184,22 +186,14 @@ TEST(each_unit_has_a_table_of_its_own)
 		"H2D, one GPU at a time 27 27 - - - no check\n"
 		"GPU memory, written 3170 3170 - - 95 % of the memory's limit no check\n"
 		"GPU memory, read 3073 3073 - - 92 % of the memory's limit no check\n\n";
-	struct muster_run run;
-	struct muster_report report = { .run = &run, .sku = "test" };
-	run_text(&run, figures);
-	const char *text = text_of(&report);
-	ck_assert_msg(strstr(text, tables) != NULL, "%s", text);
-	muster_run_done(&run);
+	print(figures);
+	has(tables);
 }
 
 TEST(without_bandwidths_there_is_no_table)
 {
-	struct muster_run run;
-	struct muster_report report = { .run = &run, .sku = "test" };
-	run_text(&run, "a/0 gpu.h2d_gbps gpu=g -\na/0 rank.local_rank 0");
-	const char *text = text_of(&report);
-	ck_assert_msg(!strstr(text, "\nbandwidth"), "%s", text);
-	muster_run_done(&run);
+	print("a/0 gpu.h2d_gbps gpu=g -\na/0 rank.local_rank 0");
+	lacks("\nbandwidth");
 }
 
 static const struct {
@@ -215,15 +209,10 @@ static const struct {
 
 TEST_EACH(training_steps_have_a_line, steps)
 {
-	struct muster_run run;
-	struct muster_report report = { .run = &run, .sku = "test" };
-	run_text(&run, steps[_i].run);
-	const char *text = text_of(&report), *line = strstr(text, "\ntraining steps");
+	print(steps[_i].run);
 	if (steps[_i].line)
-		ck_assert_msg(line && strncmp(line, steps[_i].line, strlen(steps[_i].line)) == 0, "%s", text);
-	else
-		ck_assert_msg(!line, "%s", text);
-	muster_run_done(&run);
+		has(steps[_i].line);
+	has_count("\ntraining steps", steps[_i].line != NULL);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)

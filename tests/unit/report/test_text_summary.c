@@ -2,29 +2,33 @@
 #include "muster/report.h"
 
 #include "report/print_escaped.h"
-#include "report_fixture.h"
+#include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
 #include <stdlib.h>
 
-static char *text_of(const struct muster_report *report, bool colour)
+static bool coloured;
+static const char *path;
+
+static void print_text(const struct muster_report *what, FILE *out)
 {
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_text(report, out, colour);
-	fclose(out);
-	return text;
+	muster_report_print_text(what, out, coloured);
 }
 
-static char *line_of(const struct muster_report *report, const char *path)
+static void print(void)
 {
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_line(report, path, out);
-	fclose(out);
-	return text;
+	print_with(print_text);
+}
+
+static void print_line(const struct muster_report *what, FILE *out)
+{
+	muster_report_print_line(what, path, out);
+}
+
+static void line_is(const char *at, const char *expected)
+{
+	path = at;
+	ck_assert_str_eq(print_with(print_line), expected);
 }
 
 static const char *const top =
@@ -124,27 +128,20 @@ static const char figures[] =
 
 TEST(the_summary_reads_from_the_worst_to_the_figures)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	struct muster_tally tallies[16];
 	memcpy(tallies, report.tallies, report.tally_count * sizeof *tallies);
 	for (size_t i = 0; i < report.tally_count; i++)
 		if (strcmp(tallies[i].check, "copy.h2d") == 0)
 			tallies[i].title = "copies to the GPU";
 	report.tallies = tallies;
-	char *text = text_of(&report, false);
+	print();
 	ck_assert_int_eq(strncmp(text, top, strlen(top)), 0);
 	ck_assert_str_eq(text + strlen(top), figures);
-	free(text);
-	muster_run_done(&run);
 }
 
 TEST(a_pass_is_a_few_calm_lines)
 {
-	struct muster_run run;
-	struct muster_report report;
 	synthetic_run(&run, 8);
 	run.job.simulated = false;
 	fixture_report(&report, &run);
@@ -153,38 +150,27 @@ TEST(a_pass_is_a_few_calm_lines)
 	memset(report.count, 0, sizeof report.count);
 	report.count[MUSTER_PASS] = 40;
 	report.tally_count = 3; /* those that hold values against a figure */
-	char *text = text_of(&report, false);
-	ck_assert_msg(strncmp(text, "PASS\nStandard_ND96asr_v4, 1 node, 8 ranks, ", 43) == 0, "%s", text);
-	ck_assert_msg(strstr(text, "\n\n40 results: 40 passed\n\n") != NULL, "%s", text);
-	ck_assert_ptr_null(strstr(text, "SIMULATED"));
-	ck_assert_ptr_null(strstr(text, "\nnode "));
-	free(text);
+	print();
+	begins("PASS\nStandard_ND96asr_v4, 1 node, 8 ranks, ");
+	has("\n\n40 results: 40 passed\n\n");
+	lacks("SIMULATED");
+	lacks("\nnode ");
 	report.count[MUSTER_WARN] = 3;
-	text = text_of(&report, false);
-	ck_assert_msg(strncmp(text, "PASS, with 3 warnings\n", 22) == 0, "%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	begins("PASS, with 3 warnings\n");
 }
 
 TEST(with_many_nodes_only_those_with_findings_have_rows)
 {
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 160);
-	fixture_report(&report, &run);
-	char *text = text_of(&report, false);
-	ck_assert_uint_eq(fixture_count(text, "\nsim-"), 2);
-	ck_assert_msg(strstr(text, "\n18 other nodes  pass\n") != NULL, "%s", text);
-	free(text);
-	muster_run_done(&run);
+	with_ranks(160);
+	print();
+	has_count("\nsim-", 2);
+	has("\n18 other nodes  pass\n");
 }
 
 TEST(a_fault_of_all_nodes_does_not_hide_another)
 {
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 800);
-	fixture_report(&report, &run);
+	with_ranks(800);
 	struct muster_finding *findings = muster_calloc(201, sizeof *findings);
 	for (size_t i = 0; i < 200; i++)
 		findings[i] = (struct muster_finding){ .check = "gpu.ecc",
@@ -199,41 +185,29 @@ TEST(a_fault_of_all_nodes_does_not_hide_another)
 		.rank = 799,
 		.metric = "gpu.h2d_gbps",
 		.unit = "" };
-	report.findings = findings;
-	report.finding_count = 201;
-	char *text = text_of(&report, false);
-	ck_assert_uint_eq(fixture_count(text, "\nFAIL sim-"), 9);
-	ck_assert_uint_eq(fixture_count(text, "\nFAIL sim-100, rank 799 [copy.h2d]\n"), 1);
-	ck_assert_msg(
-		strstr(text, "\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n"),
-		"%s", text);
-	ck_assert_msg(strstr(text, "\nand 60 more nodes with findings\n") != NULL, "%s", text);
-	free(text);
+	only_findings(findings, 201);
+	print();
+	has_count("\nFAIL sim-", 9);
+	has_count("\nFAIL sim-100, rank 799 [copy.h2d]\n", 1);
+	has("\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n");
+	has("\nand 60 more nodes with findings\n");
 	free(findings);
-	muster_run_done(&run);
 }
 
 TEST(of_many_blocked_checks_the_first_dozen_is_named)
 {
 	static const char *ids[] = { "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13" };
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_finding finding = {
 		.check = "probe.gpu", .status = MUSTER_FAIL, .rank = -1, .unit = "", .blocked = ids, .blocked_count = 12
 	};
-	synthetic_run(&run, 8);
-	fixture_report(&report, &run);
-	report.findings = &finding;
-	report.finding_count = 1;
-	char *text = text_of(&report, false);
-	ck_assert_ptr_nonnull(strstr(text, "  blocked   12 checks not evaluated because of this: c1, c2, c3, c4, c5, "
-					   "c6, c7, c8, c9, c10, c11, c12\n"));
-	free(text);
+	with_ranks(8);
+	only_findings(&finding, 1);
+	print();
+	has("  blocked   12 checks not evaluated because of this: c1, c2, c3, c4, c5, "
+	    "c6, c7, c8, c9, c10, c11, c12\n");
 	finding.blocked_count = 13;
-	text = text_of(&report, false);
-	ck_assert_ptr_nonnull(strstr(text, ", c11, c12 and 1 more\n"));
-	free(text);
-	muster_run_done(&run);
+	print();
+	has(", c11, c12 and 1 more\n");
 }
 
 /* ---- the first line ---- */
@@ -263,53 +237,40 @@ static const struct {
 	{ 24, { { 0 } }, "PASS\n" },
 };
 
-static void first_report(
-	struct muster_report *report, struct muster_run *run, size_t at, struct muster_finding *findings)
+static void first_report(size_t at)
 {
-	synthetic_run(run, first_lines[at].ranks);
-	*report = (struct muster_report){ .run = run, .sku = "x", .findings = findings };
-	memcpy(findings, first_lines[at].findings, sizeof first_lines[at].findings);
-	while (report->finding_count < 3 && findings[report->finding_count].check) {
-		findings[report->finding_count].rank = -1;
-		report->count[findings[report->finding_count++].status]++;
+	static struct muster_finding findings[3];
+	synthetic_run(&run, first_lines[at].ranks);
+	report = (struct muster_report){ .run = &run, .sku = "x", .findings = findings };
+	memcpy(findings, first_lines[at].findings, sizeof findings);
+	while (report.finding_count < 3 && findings[report.finding_count].check) {
+		findings[report.finding_count].rank = -1;
+		report.count[findings[report.finding_count++].status]++;
 	}
-	report->verdict = report->count[MUSTER_FAIL]           ? MUSTER_FAIL
-			  : report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE
-							       : MUSTER_PASS;
+	report.verdict = report.count[MUSTER_FAIL]           ? MUSTER_FAIL
+			 : report.count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE
+							     : MUSTER_PASS;
 }
 
 TEST_EACH(the_first_line_says_what_to_do, first_lines)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_finding findings[3];
-	first_report(&report, &run, (size_t)_i, findings);
-	char *text = text_of(&report, false);
-	ck_assert_msg(strncmp(text, first_lines[_i].line, strlen(first_lines[_i].line)) == 0, "%s", text);
-	free(text);
-	muster_run_done(&run);
+	first_report((size_t)_i);
+	print();
+	begins(first_lines[_i].line);
 }
 
 TEST(a_warning_that_fails_the_run_is_said)
 {
-	struct muster_run run;
-	struct muster_report report;
-	struct muster_finding findings[3];
-	first_report(&report, &run, 6, findings);
+	first_report(6);
 	report.strict = true;
 	report.verdict = MUSTER_FAIL;
-	char *text = text_of(&report, false);
-	ck_assert_msg(
-		strncmp(text, "FAIL: 1 warning, and with --strict a warning fails the run\n", 59) == 0, "%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	begins("FAIL: 1 warning, and with --strict a warning fails the run\n");
 }
 
 /* A list of nodes that is longer than a line, or that no shell could take, is asked for. */
 TEST(a_list_that_does_not_fit_is_asked_for)
 {
-	struct muster_run run;
-	struct muster_report report;
 	struct muster_finding findings[100];
 	synthetic_run(&run, 1600);
 	report = (struct muster_report){ .run = &run, .sku = "x", .findings = findings, .verdict = MUSTER_FAIL };
@@ -318,32 +279,24 @@ TEST(a_list_that_does_not_fit_is_asked_for)
 			.check = "gpu.count", .status = MUSTER_FAIL, .rank = -1, .node = run.nodes[2 * i].name
 		};
 	report.finding_count = report.count[MUSTER_FAIL] = 100;
-	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "FAIL: 100 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n"),
-		"%s", text);
-	free(text);
+	print();
+	has("FAIL: 100 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n");
 	report.finding_count = report.count[MUSTER_FAIL] = 1;
 	run.nodes[0].name = "$(reboot)";
 	findings[0].node = run.nodes[0].name;
-	text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "FAIL: 1 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n"),
-		"%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("FAIL: 1 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n");
 }
 
 TEST(no_line_is_wider_than_a_terminal)
 {
-	struct muster_run run;
-	struct muster_report report;
 	char name[256], words[1200];
 	memset(name, 'n', sizeof name);
 	name[sizeof name - 1] = '\0';
 	for (size_t i = 0; i < sizeof words - 1; i++)
 		words[i] = i % 7 == 6 ? ' ' : 'w';
 	words[sizeof words - 1] = '\0';
-	synthetic_run(&run, 24);
-	fixture_report(&report, &run);
+	with_ranks(24);
 	struct muster_finding finding = { .check = "gpu.name",
 		.status = MUSTER_FAIL,
 		.rank = 3,
@@ -357,22 +310,18 @@ TEST(no_line_is_wider_than_a_terminal)
 		.source = words };
 	run.nodes[1].name = name;
 	finding.node = name;
-	report.findings = &finding;
-	report.finding_count = 1;
+	only_findings(&finding, 1);
 	report.unwritten = words;
-	char *text = text_of(&report, false);
+	print();
 	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
 		ck_assert_msg(strcspn(at, "\n") <= 120, "%s", at);
-	ck_assert_ptr_nonnull(strstr(text, "\nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...  "));
-	free(text);
-	muster_run_done(&run);
+	has("\nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...  ");
 }
 
 /* Of ports on their node, of the whole job once, and nothing where something is worse or does not apply. */
 TEST(the_table_shows_what_is_blocked)
 {
 	static const char *rings[] = { "ib.rate", "ring.gdr", "ring.busbw", "no.such" }, *more[] = { "ring.busbw" };
-	struct muster_run run;
 	struct muster_finding findings[] = {
 		{ .check = "gpu.name",
 			.metric = "gpu.name",
@@ -398,7 +347,7 @@ TEST(the_table_shows_what_is_blocked)
 		{ .check = "gpu.name", .metric = "gpu.name", .probe = "gpu" },
 		{ .check = "ring.busbw", .metric = "nccl.allreduce_busbw_gbps", .probe = "nccl_allreduce" },
 	};
-	struct muster_report report = {
+	report = (struct muster_report){
 		.run = &run,
 		.sku = "x",
 		.findings = findings,
@@ -408,46 +357,39 @@ TEST(the_table_shows_what_is_blocked)
 		.count = { [MUSTER_FAIL] = 2, [MUSTER_BLOCKED] = 4 },
 	};
 	fixture_run(&run);
-	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\n6 results: 2 failed, 4 blocked\n") != NULL, "%s", text);
-	ck_assert_msg(strstr(text, "\nnode   gpu     ib_link    nccl_allreduce\n"
-				   "sim-1  FAIL 1  blocked 1  blocked 1\n"
-				   "sim-2  FAIL 1  pass       pass\n"
-				   "job    n/a     n/a        blocked 1\n"
-				   "(23 more columns: all pass or n/a)\n"),
-		"%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("\n6 results: 2 failed, 4 blocked\n");
+	has("\nnode   gpu     ib_link    nccl_allreduce\n"
+	    "sim-1  FAIL 1  blocked 1  blocked 1\n"
+	    "sim-2  FAIL 1  pass       pass\n"
+	    "job    n/a     n/a        blocked 1\n"
+	    "(23 more columns: all pass or n/a)\n");
 }
 
 TEST(colours_come_only_when_asked_for)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *plain = text_of(&report, false), *coloured = text_of(&report, true);
-	ck_assert_ptr_null(strchr(plain, '\033'));
-	ck_assert_ptr_nonnull(strstr(coloured, "\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n"));
+	with_everything();
+	print();
+	lacks("\033");
+	char *plain = strdup(text);
+	coloured = true;
+	print();
+	has("\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n");
 	/* without its colours it is the same text */
-	char *to = coloured;
-	for (const char *from = coloured; *from; from++) {
+	char *to = text;
+	for (const char *from = text; *from; from++) {
 		if (*from == '\033')
 			from = strchr(from, 'm');
 		else
 			*to++ = *from;
 	}
 	*to = '\0';
-	ck_assert_str_eq(coloured, plain);
+	ck_assert_str_eq(text, plain);
 	free(plain);
-	free(coloured);
-	muster_run_done(&run);
 }
 
 TEST(names_from_machines_cannot_drive_the_terminal)
 {
-	struct muster_run run;
-	struct muster_report report;
 	synthetic_run(&run, 8);
 	run.nodes[0].name = "evil\033[2J\r\nMUSTER PASS";
 	fixture_report(&report, &run);
@@ -465,19 +407,14 @@ TEST(names_from_machines_cannot_drive_the_terminal)
 		.advice = "\f",
 		.source = "\v",
 		.certainty = "\xc2\x85" };
-	report.findings = &finding;
-	report.finding_count = 1;
+	only_findings(&finding, 1);
 	report.sku = "sku\nMUSTER PASS";
-	char *text = text_of(&report, false), *line = line_of(&report, "\033[2J");
+	print();
 	for (const char *at = text; *at; at++)
 		ck_assert_msg((*at >= 0x20 && *at < 0x7f) || *at == '\n', "byte 0x%02x", (unsigned char)*at);
-	ck_assert_ptr_null(strstr(text, "\nMUSTER PASS"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "FAIL evil\\x1b[2J\\x0d\\nMUSTER PASS, GPU \\xff\\x07, port \\x7f, rank 0 [gpu.name]\n"));
-	ck_assert_str_eq(line, "MUSTER FAIL sku=sku%0AMUSTER%20PASS nodes=1 ranks=8 failed=2 warned=2 report=%1B[2J\n");
-	free(text);
-	free(line);
-	muster_run_done(&run);
+	lacks("\nMUSTER PASS");
+	has("FAIL evil\\x1b[2J\\x0d\\nMUSTER PASS, GPU \\xff\\x07, port \\x7f, rank 0 [gpu.name]\n");
+	line_is("\033[2J", "MUSTER FAIL sku=sku%0AMUSTER%20PASS nodes=1 ranks=8 failed=2 warned=2 report=%1B[2J\n");
 }
 
 static const struct {
@@ -505,7 +442,6 @@ static const struct {
 
 TEST_EACH(only_plain_text_is_printed, safe_cases)
 {
-	char *text = NULL;
 	size_t length = 0, points = 0;
 	FILE *out = open_memstream(&text, &length);
 	size_t columns = muster_print_escaped(out, safe_cases[_i].text);
@@ -515,12 +451,10 @@ TEST_EACH(only_plain_text_is_printed, safe_cases)
 		points += ((unsigned char)*at & 0xc0) != 0x80;
 	ck_assert_uint_eq(columns, points);
 	ck_assert_uint_eq(columns, muster_print_escaped(NULL, safe_cases[_i].text));
-	free(text);
 }
 
 TEST(what_is_formatted_is_escaped_as_well)
 {
-	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 	muster_print_text(out, "%s on %d:\t%s", "a\x1b[1m", 3, "\xc2\xb5\xff");
@@ -529,81 +463,50 @@ TEST(what_is_formatted_is_escaped_as_well)
 	free(text);
 	text = muster_escaped("a\nb");
 	ck_assert_str_eq(text, "a\\nb");
-	free(text);
 }
 
-TEST(the_last_line_is_stable)
-{
-	static const char *const wanted[MUSTER_STATUS_COUNT] = {
-		[MUSTER_PASS] = "MUSTER PASS sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
-				"report=muster-report.json\n",
-		[MUSTER_FAIL] = "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
-				"report=muster-report.json\n",
-		[MUSTER_INCONCLUSIVE] =
-			"MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
-			"report=muster-report.json\n",
-	};
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	for (enum muster_status verdict = MUSTER_PASS; verdict < MUSTER_STATUS_COUNT; verdict++) {
-		report.verdict = verdict;
-		if (!wanted[verdict])
-			continue;
-		char *line = line_of(&report, "muster-report.json");
-		ck_assert_str_eq(line, wanted[verdict]);
-		free(line);
-	}
-	muster_run_done(&run);
-}
+static const struct {
+	enum muster_status verdict;
+	const char *path, *line;
+} last_lines[] = {
+	{ MUSTER_PASS, "muster-report.json",
+		"MUSTER PASS sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 report=muster-report.json\n" },
+	{ MUSTER_FAIL, "muster-report.json",
+		"MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 report=muster-report.json\n" },
+	{ MUSTER_INCONCLUSIVE, "muster-report.json",
+		"MUSTER INCONCLUSIVE sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
+		"report=muster-report.json\n" },
+	/* no value has a blank */
+	{ MUSTER_FAIL, "my reports/100%\t\xc2\xb5.json",
+		"MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=2 warned=2 "
+		"report=my%20reports/100%25%09%C2%B5.json\n" },
+};
 
-TEST(values_of_the_last_line_have_no_blanks)
+TEST_EACH(the_last_line_is_stable, last_lines)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *line = line_of(&report, "my reports/100%\t\xc2\xb5.json");
-	ck_assert_str_eq(strstr(line, " report="), " report=my%20reports/100%25%09%C2%B5.json\n");
-	free(line);
-	muster_run_done(&run);
+	with_everything();
+	report.verdict = last_lines[_i].verdict;
+	line_is(last_lines[_i].path, last_lines[_i].line);
 }
 
 TEST(a_report_that_is_not_written_by_rank_0_or_not_at_all_says_so)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
+	with_everything();
 	run.job.assembled = run.job.beside_jobs = true;
-	fixture_report(&report, &run);
 	report.unwritten = "report.json: No space left on \x1b[2Jdevice";
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_text(&report, out, false);
-	fclose(out);
-	ck_assert_ptr_nonnull(strstr(text, "\nOther jobs used CPUs of the node meanwhile"));
-	ck_assert_ptr_nonnull(strstr(text, "\nBuilt by muster assemble from files on disk"));
-	ck_assert_ptr_nonnull(
-		strstr(text, "\nThe JSON report could not be written: report.json: No space left on \\x1b"));
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("\nOther jobs used CPUs of the node meanwhile");
+	has("\nBuilt by muster assemble from files on disk");
+	has("\nThe JSON report could not be written: report.json: No space left on \\x1b");
 }
 
 TEST(ranks_without_a_node_are_no_node)
 {
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 8);
+	with_ranks(8);
 	run.job.ranks = 9;
 	struct muster_node *unknown = muster_run_add_node(&run, "?");
 	muster_node_add_rank(unknown, 8)->missing = "no message";
-	fixture_report(&report, &run);
-	char *line = line_of(&report, "-");
-	ck_assert_str_eq(line, "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=1 ranks=9 failed=2 warned=2 report=-\n");
-	free(line);
-	muster_run_done(&run);
+	line_is("-", "MUSTER FAIL sku=Standard_ND96asr_v4 nodes=1 ranks=9 failed=2 warned=2 report=-\n");
 }
 
 static void set_sample(struct muster_samples *samples, const char *metric, struct muster_value value)
@@ -628,23 +531,18 @@ static const struct {
 
 TEST_EACH(others_on_the_nodes_are_shown_where_they_are_no_finding, others)
 {
-	struct muster_run run;
-	struct muster_report report;
-	synthetic_run(&run, 1);
-	fixture_report(&report, &run);
+	with_ranks(1);
 	struct muster_samples *node = &run.nodes[0].samples, *rank = &run.nodes[0].ranks[0].samples;
 	set_sample(node, "node.cpus", muster_number(96));
 	set_sample(node, "node.load_average", muster_number(others[_i].load));
 	set_sample(node, "node.other_jobs", muster_string(others[_i].jobs));
 	set_sample(rank, "rank.gpu_sharing", muster_string(others[_i].sharing));
 	set_sample(rank, "gpu.foreign_process", muster_string(others[_i].program));
-	char *text = text_of(&report, false);
+	print();
 	if (others[_i].shown)
-		ck_assert_msg(strstr(text, others[_i].shown) != NULL, "%s", text);
+		has(others[_i].shown);
 	else
-		ck_assert_msg(strstr(text, "also on the nodes") == NULL, "%s", text);
-	free(text);
-	muster_run_done(&run);
+		lacks("also on the nodes");
 }
 
 static void place_node(struct muster_node *node, const char *place)
@@ -660,55 +558,43 @@ static void place_node(struct muster_node *node, const char *place)
 
 TEST(nodes_stand_under_the_switch_that_slurm_has_them_in)
 {
-	struct muster_run run;
-	struct muster_report report;
 	synthetic_run(&run, 56);
 	muster_node_add_rank(muster_run_add_node(&run, "?"), 56)->missing = "no message";
 	for (size_t i = 0; i < 6; i++)
 		place_node(&run.nodes[i], i % 2 ? "s0.s10\x1b[2J" : "s0.s9");
 	fixture_report(&report, &run);
-	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
-				   "  unknown: sim-7\n\nalso in the kernel's log\n"),
-		"%s", text);
-	free(text);
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	muster_report_print_markdown(&report, out);
-	fclose(out);
-	ck_assert_msg(strstr(text, "\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
-				   "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| unknown | sim-7 |\n\n"),
-		"%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("\n\nplaced by Slurm\n  s0.s9: sim-[1,3,5]\n  s0.s10\\x1b[2J: sim-[2,4,6]\n"
+	    "  unknown: sim-7\n\nalso in the kernel's log\n");
+	print_with(muster_report_print_markdown);
+	has("\n\n| placed by Slurm | nodes |\n|---|---|\n| s0.s9 | sim-\\[1,3,5\\] |\n"
+	    "| s0.s10\\\\x1b\\[2J | sim-\\[2,4,6\\] |\n| unknown | sim-7 |\n\n");
 }
 
-static void add_event(struct muster_run *run, size_t node, const char *gpu, const char *code, double count)
+static void add_event(size_t node, const char *gpu, const char *code, double count)
 {
 	const struct muster_metric *metrics[] = { muster_metric_find("node.xid_age_hours"),
 		muster_metric_find("node.xid_count") };
-	struct muster_label *labels = muster_arena_alloc(run->arena, 4 * sizeof *labels);
+	struct muster_label *labels = muster_arena_alloc(run.arena, 4 * sizeof *labels);
 	const char *const values[] = { gpu, code, "job", "before" };
 	for (size_t i = 0; i < 4; i++)
 		labels[i] = (struct muster_label){ metrics[0]->labels[i], muster_string(values[i]) };
 	for (size_t i = 0; i < 2; i++)
-		muster_samples_add(&run->nodes[node].samples, (struct muster_sample){ .metric = metrics[i],
-								      .labels = labels,
-								      .label_count = 4,
-								      .value = muster_number(i == 0 ? 1.5 : count) });
+		muster_samples_add(&run.nodes[node].samples, (struct muster_sample){ .metric = metrics[i],
+								     .labels = labels,
+								     .label_count = 4,
+								     .value = muster_number(i == 0 ? 1.5 : count) });
 }
 
 /* An event with a finding is told there; the others are counted over all nodes. */
 TEST(events_of_the_log_without_a_finding_are_listed)
 {
-	struct muster_run run;
-	struct muster_report report;
 	synthetic_run(&run, 3 * SYNTHETIC_PER_NODE);
-	add_event(&run, 0, "0001:00:00.0", "31", 2);
-	add_event(&run, 1, "0001:00:00.0", "31", 5);
-	add_event(&run, 1, "0002:00:00.0", "31", 1);
-	add_event(&run, 2, "0001:00:00.0", "4\x1b[2J", 1);
-	add_event(&run, 2, "0001:00:00.0", "79", 1);
+	add_event(0, "0001:00:00.0", "31", 2);
+	add_event(1, "0001:00:00.0", "31", 5);
+	add_event(1, "0002:00:00.0", "31", 1);
+	add_event(2, "0001:00:00.0", "4\x1b[2J", 1);
+	add_event(2, "0001:00:00.0", "79", 1);
 	fixture_report(&report, &run);
 	const struct muster_samples *samples = &run.nodes[2].samples;
 	const struct muster_sample *age = &samples->items[samples->count - 2];
@@ -725,59 +611,42 @@ TEST(events_of_the_log_without_a_finding_are_listed)
 		.observed = "Xid 79, GPU has fallen off the bus, once, 1.5 h ago",
 		.unit = "",
 	} };
-	report.findings = found;
-	report.finding_count = 1;
-	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\n  Xid text: 3 times on 3 nodes\n  Xid 31: 8 times on 2 nodes\n"
-				   "  Xid 4\\x1b[2J: once on sim-3\n\n"),
-		"%s", text);
+	only_findings(found, 1);
+	print();
+	has("\n  Xid text: 3 times on 3 nodes\n  Xid 31: 8 times on 2 nodes\n"
+	    "  Xid 4\\x1b[2J: once on sim-3\n\n");
 	/* what was observed names the event: its place is the GPU alone */
-	ck_assert_msg(strstr(text, "\nFAIL sim-3, GPU 0001:00:00.0 [history.xid]\n"), "%s", text);
-	free(text);
+	has("\nFAIL sim-3, GPU 0001:00:00.0 [history.xid]\n");
 	found[0].metric = "node.xid_count";
-	text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\nFAIL sim-3, GPU 0001:00:00.0, code 79, of job, when before [history.xid]\n"),
-		"%s", text);
+	print();
+	has("\nFAIL sim-3, GPU 0001:00:00.0, code 79, of job, when before [history.xid]\n");
 	found[0].metric = "node.xid_age_hours";
-	free(text);
 	for (int i = 0; i < 10; i++)
-		add_event(&run, 0, "0001:00:00.0", muster_arena_printf(run.arena, "%d", 200 + i), 1);
-	text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\n  and 7 more, all of them in the JSON report\n"), "%s", text);
-	free(text);
-	muster_run_done(&run);
+		add_event(0, "0001:00:00.0", muster_arena_printf(run.arena, "%d", 200 + i), 1);
+	print();
+	has("\n  and 7 more, all of them in the JSON report\n");
 }
 
 TEST(without_a_topology_nothing_is_said_of_places)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
-	char *text = text_of(&report, false);
-	ck_assert_ptr_null(strstr(text, "placed"));
-	free(text);
+	with_everything();
+	print();
+	lacks("placed");
 	run.node_count = 0;
-	text = text_of(&report, false);
-	ck_assert_ptr_null(strstr(text, "placed"));
-	free(text);
+	print();
+	lacks("placed");
 	run.node_count = 2;
-	muster_run_done(&run);
 }
 
 TEST(of_many_switches_the_first_are_shown)
 {
-	struct muster_run run;
-	struct muster_report report;
 	synthetic_run(&run, 50 * SYNTHETIC_PER_NODE);
 	for (size_t i = 0; i < run.node_count; i++)
 		place_node(&run.nodes[i], muster_arena_printf(run.arena, "s%zu", i));
 	fixture_report(&report, &run);
-	char *text = text_of(&report, false);
-	ck_assert_msg(strstr(text, "\n  s0: sim-1\n  s1: sim-2\n"), "%s", text);
-	ck_assert_msg(strstr(text, "\n  s39: sim-40\n  and 10 more, all of them in the JSON report\n"), "%s", text);
-	free(text);
-	muster_run_done(&run);
+	print();
+	has("\n  s0: sim-1\n  s1: sim-2\n");
+	has("\n  s39: sim-40\n  and 10 more, all of them in the JSON report\n");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = printed_done)
