@@ -90,6 +90,63 @@ static inline void put_record(const char *name, const char *by, double t, int ra
 		status, detail);
 }
 
+/* The word behind key, which ends with "="; usual: where the line has no such word. */
+static inline const char *word_behind(const char *line, const char *key, const char *usual)
+{
+	static char words[4][32];
+	static int next;
+	const char *at = strstr(line, key);
+	if (!at)
+		return usual;
+	char *word = words[next++ % 4];
+	ck_assert_int_eq(sscanf(at + strlen(key), "%31s", word), 1);
+	return word;
+}
+
+static inline void put_words_of(const char *name, const char *what, const char *words)
+{
+	char by[40], node[32], probe[32], status[16];
+	double t;
+	int rank, gpus, at = 0;
+	if (strcmp(what, "line") == 0) {
+		put(name, "%s\n", words);
+	} else if (strcmp(what, "first") == 0) {
+		ck_assert_int_eq(sscanf(words, "%39s %d %31s", by, &rank, node), 3);
+		put(name,
+			"\n{'by':'%s','spool':%d,'run':'%s','started':'2026-11-21T%sZ','rank':%d,'ranks':%s,"
+			"'node':'%s','sku':'x.json','profile':'quick'}\n",
+			by, MUSTER_SPOOL_VERSION, word_behind(words, "run=", "r1"),
+			word_behind(words, "at=", "10:00:00"), rank, word_behind(words, "of=", "4"), node);
+	} else if (strcmp(what, "record") == 0) {
+		ck_assert_int_eq(
+			sscanf(words, "%39s %lf %d %31s %31s %15s %d", by, &t, &rank, node, probe, status, &gpus), 7);
+		put_record(name, by, t, rank, node, probe, status, gpus);
+	} else {
+		ck_assert_int_eq(sscanf(words, "%39s %lf %n", by, &t, &at), 2);
+		put(name, "{'by':'%s','t':%g,'%s':'%s'}\n", by, t, what, words + at);
+	}
+}
+
+/* Journals as words, a line for each line: FILE, without its ".jsonl", and
+ *
+ *   first BY RANK NODE [run=NAME] [at=HH:MM:SS] [of=RANKS]    the first line of a process
+ *   step|end BY SECONDS TEXT
+ *   record BY SECONDS RANK NODE PROBE STATUS GPUS             as put_record
+ *   line TEXT                                                 the line itself
+ */
+static inline void put_words(const char *text)
+{
+	char *copy = strdup(text), *rest = copy;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		char file[32], what[8], name[64];
+		int at = 0;
+		ck_assert_msg(sscanf(line, "%31s %7s %n", file, what, &at) == 2, "%s", line);
+		snprintf(name, sizeof name, "%s.jsonl", file);
+		put_words_of(name, what, line + at);
+	}
+	free(copy);
+}
+
 static inline struct muster_rank *find_rank(struct muster_run *run, int number, const char **ret_node)
 {
 	for (size_t n = 0; n < run->node_count; n++)

@@ -79,152 +79,159 @@ TEST(the_lowest_rank_speaks_for_the_run)
 	ck_assert_ptr_null(set.header->job);
 }
 
-/* First lines that are none: each alone in the folder, where nothing else is. */
-TEST_LOOP(a_first_line_must_be_whole, 0, 17)
+/* First lines that are none, each alone in the folder: what stands there in place of a part of a good one. */
+static const struct {
+	const char *part, *instead, *why;
+} first_lines[] = {
+	{ "'spool':@", "'spool':99", "another version of muster (format 99, and this one reads format " },
+	{ "'spool':@", "'spool':true", "another version of muster (format -1, and this one reads format " },
+	{ "'by':'a1'", "'by':7", "a malformed first line" },
+	{ "'by':'a1'", "'by':''", "a malformed first line" },
+	{ "'by':'a1'", "'by':'000000000000000000000000000000001'", "a malformed first line" },
+	{ "'run':'r',", "", "a malformed first line" },
+	{ "'run':'r'", "'run':7", "a malformed first line" },
+	{ "'started':'s',", "", "a malformed first line" },
+	{ "'node':'n',", "", "a malformed first line" },
+	{ "'rank':0", "'rank':-1", "a malformed first line" },
+	{ "'rank':0", "'rank':0.5", "a malformed first line" },
+	{ "'ranks':1", "'ranks':0", "a malformed first line" },
+	{ "'rank':0,'ranks':1", "'rank':2,'ranks':2", "a malformed first line: rank 2 of 2 ranks" },
+	{ "'sku':'x',", "", "a malformed first line" },
+	{ "'profile':'quick'", "'profile':'slow'", "a malformed first line" },
+	{ ",'profile':'quick'", "", "a malformed first line" },
+	{ "'by':'a1'", "'by':'a1','by':'a1'", "none of its 1 .jsonl files" },
+};
+
+TEST_EACH(a_first_line_must_be_whole, first_lines)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
-		{ "{'by':'a1','spool':99,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"another version of muster (format 99, and this one reads format " },
-		{ "{'by':'a1','spool':true,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"another version of muster (format -1, and this one reads format " },
-		{ "{'by':7,'spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"a malformed first line" },
-		{ "{'by':'','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'"
-		  "}",
-			"a malformed first line" },
-		{ "{'by':'000000000000000000000000000000001','spool':@,'run':'r','started':'s','rank':0,'ranks':1,"
-		  "'node':'n','sku':'x','profile':'quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':7,'started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'"
-		  "}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','rank':0,'ranks':1,'node':'n','sku':'x','profile':'quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'sku':'x','profile':'quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':-1,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0.5,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':0,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':2,'ranks':2,'node':'n','sku':'x','profile':'"
-		  "quick'}",
-			"a malformed first line: rank 2 of 2 ranks" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','profile':'quick'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x','profile':'"
-		  "slow'}",
-			"a malformed first line" },
-		{ "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x'}",
-			"a malformed first line" },
-		{ "{'by':'a1','by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'x',"
-		  "'profile':'quick'}",
-			"none of its 1 .jsonl files" },
-	};
-	char text[512], *at;
-	snprintf(text, sizeof text, "%s", cases[_i].line);
-	if ((at = strchr(text, '@')) != NULL)
-		*at = (char)('0' + MUSTER_SPOOL_VERSION);
-	put("a.jsonl", "%s\n", text);
-	read_fails(NULL, cases[_i].why);
+	static const char good[] = "{'by':'a1','spool':@,'run':'r','started':'s','rank':0,'ranks':1,'node':'n','sku':'"
+				   "x','profile':'quick'}";
+	const char *part = first_lines[_i].part, *at = strstr(good, part);
+	char line[512], *version;
+	snprintf(line, sizeof line, "%.*s%s%s", (int)(at - good), good, first_lines[_i].instead, at + strlen(part));
+	if ((version = strchr(line, '@')) != NULL)
+		*version = (char)('0' + MUSTER_SPOOL_VERSION);
+	put("a.jsonl", "%s\n", line);
+	read_fails(NULL, first_lines[_i].why);
 	read_fails(NULL, "none of its 1 .jsonl files contains results of a run with --spool");
 }
 
-TEST(of_several_runs_the_last_one_counts)
+/* The run, its ranks with their nodes and what is known of them, and what is counted: "r1 of 4: 0@n1 step=x@2". */
+static const char *set_text(void)
 {
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put_first("a.jsonl", "a2", 1, "n1", "");
-	for (int i = 0; i < 2; i++)
-		put("a.jsonl",
-			"{'by':'b%d','spool':%d,'run':'r2','started':'2026-11-21T11:00:00Z','rank':%d,'ranks':2,"
-			"'node':'n9','sku':'y.json','profile':'quick'}\n",
-			i, MUSTER_SPOOL_VERSION, i);
-	put("a.jsonl",
-		"{'by':'c1','spool':%d,'run':'r3','started':'2026-11-21T09:00:00Z','rank':0,'ranks':2,'node':'n9',"
-		"'sku':'y.json','profile':'quick'}\n",
-		MUSTER_SPOOL_VERSION);
-	read_run(NULL);
-	ck_assert_str_eq(set.header->run, "r2");
-	ck_assert_uint_eq(set.rank_count, 2);
-	ck_assert_uint_eq(set.other_runs, 2);
-	muster_journal_set_done(&set);
-	read_run("r1");
-	ck_assert_str_eq(set.header->run, "r1");
-	ck_assert_uint_eq(set.rank_count, 2);
-	ck_assert_int_eq(set.job_ranks, 4);
-	muster_journal_set_done(&set);
+	static char text[1024];
+	FILE *out = fmemopen(text, sizeof text, "w");
+	fprintf(out, "%s of %d:", set.header->run, set.job_ranks);
+	for (size_t i = 0; i < set.rank_count; i++) {
+		const struct muster_journal_process *rank = &set.ranks[i];
+		fprintf(out, " %d@%s", rank->header.rank, rank->header.node);
+		if (rank->step)
+			fprintf(out, " step=%s@%g", rank->step, rank->step_s);
+		if (rank->end)
+			fprintf(out, " end=%s", rank->end);
+		if (rank->last_s > 0)
+			fprintf(out, " last@%g", rank->last_s);
+	}
+	fprintf(out, " | %g s, files %zu", set.elapsed_s, set.files);
+	if (set.other_runs)
+		fprintf(out, ", other runs %zu", set.other_runs);
+	if (set.bad_lines + set.bad_files)
+		fprintf(out, ", bad lines %zu, bad files %zu", set.bad_lines, set.bad_files);
+	if (set.stray_count)
+		fprintf(out, ", strays %zu: %s", set.stray_count, set.strays[0]);
+	fclose(out);
+	return text;
+}
+
+#define RUNS                                                                                                           \
+	"a first a1 0 n1\na first a2 1 n1\n"                                                                           \
+	"a first b0 0 n9 run=r2 at=11:00:00 of=2\na first b1 1 n9 run=r2 at=11:00:00 of=2\n"                           \
+	"a first c1 0 n9 run=r3 at=09:00:00 of=2"
+
+static const struct {
+	const char *lines, *run, *set;
+} sets[] = {
+	/* of several runs the last one counts, or the one that is asked for */
+	{ RUNS, NULL, "r2 of 2: 0@n9 1@n9 | 0 s, files 1, other runs 2" },
+	{ RUNS, "r1", "r1 of 4: 0@n1 1@n1 | 0 s, files 1, other runs 2" },
+	/* the order on one node counts, and not its clock: that of n2 is an hour ahead. n1 began r1 and then r2, so r2
+	 * is later, though n2 took part only in r1 */
+	{ "n1 first a1 0 n of=2\nn1 first b1 0 n run=r2 at=10:10:00 of=2\nn2 first a2 1 n at=11:00:00 of=2", NULL,
+		"r2 of 2: 0@n | 0 s, files 2, other runs 1" },
+	/* runs of two clusters may share a folder and a second: the first in the files counts */
+	{ "a first a1 0 n1\na first b1 0 n9 run=r2 of=2", NULL, "r1 of 4: 0@n1 | 0 s, files 1, other runs 1" },
+	/* lines that are not ours mean nothing, nor does a copy of one's lines in another file */
+	{ "a first a1 0 n1\na end ffff 2 x\na line {'by':'a1','t':1.5,'later':{'a':[1]}}\na line \na line \nb step a1 "
+	  "9 copy",
+		NULL, "r1 of 4: 0@n1 last@1.5 | 1.5 s, files 2" },
+	/* of two first lines of a process the first one counts, also in another file */
+	{ "a first a1 1 n1\na first a1 2 n1\nb first a1 3 n1\nb first b1 0 n2\nb first b2 2 n2\na step a1 3 mine\n"
+	  "b step a1 4 copy\nb step b2 5 last",
+		NULL, "r1 of 4: 0@n2 1@n1 step=mine@3 last@3 2@n2 step=last@5 last@5 | 5 s, files 2" },
+	/* a place is as MPI counts, which may be otherwise than the launcher; but never once something was measured.
+	 * Rank -1 is a bad line */
+	{ "a first a1 0 n1\na line {'by':'a1','rank':3,'ranks':8}\na line {'by':'a1','rank':8,'ranks':8}\n"
+	  "a line {'by':'a1','rank':-1,'ranks':8}\na record a1 2 3 n1 system ok 8\na line "
+	  "{'by':'a1','rank':5,'ranks':8}",
+		NULL, "r1 of 8: 3@n1 last@2 | 2 s, files 1, bad lines 1, bad files 0" },
+	/* a rank that was started again counts once: of those of the same second, the last in the files */
+	{ "a first a9 2 old at=09:59:59\na end a9 99\na first a1 2 n1\na record a1 2 2 n1 system ok 8\na first a2 2 "
+	  "n2\n"
+	  "a record a2 3 2 n2 system ok 8",
+		NULL, "r1 of 4: 2@n2 last@3 | 3 s, files 1" },
+	{ "a first b 0 first\na first a 0 last", NULL, "r1 of 4: 0@last | 0 s, files 1" },
+	{ "a first b 0 first\nb first a 0 last", NULL, "r1 of 4: 0@last | 0 s, files 2" },
+	/* the later start counts wherever it stands */
+	{ "a first a1 2 n1\nb first a9 2 old at=09:59:59", NULL, "r1 of 4: 2@n1 | 0 s, files 2" },
+	/* a process has a name of 1 to 32 bytes */
+	{ "a first a 0 n1\na step a 2 x", NULL, "r1 of 4: 0@n1 step=x@2 last@2 | 2 s, files 1" },
+	{ "a first 01234567890123456789012345678901 0 n1\na step 01234567890123456789012345678901 2 x", NULL,
+		"r1 of 4: 0@n1 step=x@2 last@2 | 2 s, files 1" },
+	/* a time at 0 counts, and one before 0 does not */
+	{ "a first a1 0 n1\na step a1 5 x\na step a1 -2 y\na first a2 1 n1\na step a2 5 x\na step a2 0 y", NULL,
+		"r1 of 4: 0@n1 step=y@5 last@5 1@n1 step=y@0 | 5 s, files 1" },
+	/* rank 2 of 1: the launcher started many, and MPI made each a job of its own */
+	{ "a first a1 0 n1\na first b1 2 n3 of=1", NULL, "r1 of 4: 0@n1 | 0 s, files 1, strays 1: n3" },
+};
+
+TEST_EACH(of_a_folder_each_rank_of_one_run_counts_once, sets)
+{
+	put_words(sets[_i].lines);
+	read_run(sets[_i].run);
+	ck_assert_str_eq(set_text(), sets[_i].set);
+}
+
+TEST(a_run_that_is_not_there_is_an_error)
+{
+	put_words(RUNS);
 	read_fails("r4", "contains this run");
 }
 
-/* The clock of n2 is an hour ahead. n1 began r1 and then r2, so r2 is later, though n2 took part only in r1. */
-TEST(the_order_on_one_node_counts_and_not_its_clock)
-{
-	static const struct {
-		const char *file, *by, *run, *started;
-	} lines[] = {
-		{ "n1.jsonl", "a1", "r1", "2026-11-21T10:00:00Z" },
-		{ "n1.jsonl", "b1", "r2", "2026-11-21T10:10:00Z" },
-		{ "n2.jsonl", "a2", "r1", "2026-11-21T11:00:00Z" },
-	};
-	for (size_t i = 0; i < 3; i++)
-		put(lines[i].file,
-			"{'by':'%s','spool':%d,'run':'%s','started':'%s','rank':%d,'ranks':2,'node':'n','sku':'x',"
-			"'profile':'quick'}\n",
-			lines[i].by, MUSTER_SPOOL_VERSION, lines[i].run, lines[i].started, i == 2);
-	read_run(NULL);
-	ck_assert_str_eq(set.header->run, "r2");
-	ck_assert_uint_eq(set.other_runs, 1);
-}
+static const struct {
+	const char *line, *why;
+} bad_lines[] = {
+	{ "{'by':'a1','t':2,'st", "" },
+	{ "\xff\xfe", "" },
+	{ "[]", "" },
+	{ "{'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
+	{ "{'by':7,'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
+	{ "{'by':'a1','t':2,'step':'x','step':'y'}", "the key \"step\" occurs twice" },
+	{ "{'by':'a1','t':2,'trial':{}}", "" },
+};
 
-TEST_LOOP(a_line_that_is_none_spoils_only_itself, 0, 7)
+TEST_EACH(a_line_that_is_none_spoils_only_itself, bad_lines)
 {
-	static const struct {
-		const char *line, *why;
-	} cases[] = {
-		{ "{'by':'a1','t':2,'st", "" },
-		{ "\xff\xfe", "" },
-		{ "[]", "" },
-		{ "{'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
-		{ "{'by':7,'t':2,'step':'x'}", "a line without \"by\", the process that wrote it" },
-		{ "{'by':'a1','t':2,'step':'x','step':'y'}", "the key \"step\" occurs twice" },
-		{ "{'by':'a1','t':2,'trial':{}}", "" },
-	};
 	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl", "\n{'by':'a1','t':1,'step':'before'}\n%s\n\n{'by':'a1','t':3,'end':''}\n", cases[_i].line);
+	put("a.jsonl", "\n{'by':'a1','t':1,'step':'before'}\n%s\n\n{'by':'a1','t':3,'end':''}\n", bad_lines[_i].line);
 	read_run(NULL);
 	ck_assert_uint_eq(set.bad_lines, 1);
 	ck_assert_str_eq(set.bad_file, in_folder("a.jsonl"));
-	ck_assert_msg(strstr(set.bad_why, cases[_i].why), "%s", set.bad_why);
+	ck_assert_msg(strstr(set.bad_why, bad_lines[_i].why), "%s", set.bad_why);
 	ck_assert_str_eq(set.ranks[0].step, "before");
 	ck_assert_double_eq(set.ranks[0].step_s, 1);
 	ck_assert_str_eq(set.ranks[0].end, "");
 	ck_assert_double_eq(set.elapsed_s, 3);
 	ck_assert_uint_eq(set.told.trial_count, 0);
-}
-
-TEST(lines_that_are_not_ours_mean_nothing)
-{
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl", "{'by':'ffff','t':2,'end':'x'}\n{'by':'a1','t':1.5,'later':{'a':[1]}}\n\n\n");
-	/* a copy of one's lines in another file */
-	put("b.jsonl", "{'by':'a1','t':9,'step':'copy'}\n");
-	read_run(NULL);
-	ck_assert_uint_eq(set.bad_lines, 0);
-	ck_assert_ptr_null(set.ranks[0].end);
-	ck_assert_ptr_null(set.ranks[0].step);
-	ck_assert_double_eq(set.ranks[0].last_s, 1.5);
-	ck_assert_uint_eq(set.files, 2);
 }
 
 TEST(files_that_are_none_are_counted)
@@ -256,78 +263,6 @@ TEST(no_folder_and_an_empty_one_are_errors)
 	ck_assert_int_eq(rmdir(in_folder("b.jsonl")), 0);
 }
 
-/* The first of two first lines of a process counts, also in another file. */
-TEST(a_process_counts_once)
-{
-	put_first("a.jsonl", "a1", 1, "n1", "");
-	put_first("a.jsonl", "a1", 2, "n1", "");
-	put_first("b.jsonl", "a1", 3, "n1", "");
-	put_first("b.jsonl", "b1", 0, "n2", "");
-	put_first("b.jsonl", "b2", 2, "n2", "");
-	put("a.jsonl", "{'by':'a1','t':3,'step':'mine'}\n");
-	put("b.jsonl", "{'by':'a1','t':4,'step':'copy'}\n{'by':'b2','t':5,'step':'last'}\n");
-	read_run(NULL);
-	ck_assert_uint_eq(set.rank_count, 3);
-	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(set.ranks[i].header.rank, i);
-	ck_assert_str_eq(set.ranks[1].step, "mine");
-	ck_assert_str_eq(set.ranks[2].step, "last");
-	ck_assert_uint_eq(set.bad_lines, 0);
-}
-
-/* As MPI counts, which may be otherwise than the launcher; but never once something was measured. */
-TEST(a_place_replaces_the_launchers)
-{
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl",
-		"{'by':'a1','rank':3,'ranks':8}\n{'by':'a1','rank':8,'ranks':8}\n{'by':'a1','rank':-1,'ranks':8}\n");
-	put_record("a.jsonl", "a1", 2, 3, "n1", "system", "ok", 8);
-	put("a.jsonl", "{'by':'a1','rank':5,'ranks':8}\n");
-	read_run(NULL);
-	ck_assert_int_eq(set.ranks[0].header.rank, 3);
-	ck_assert_int_eq(set.job_ranks, 8);
-	ck_assert_uint_eq(set.bad_lines, 1); /* rank -1 */
-}
-
-TEST(a_rank_that_was_started_again_counts_once)
-{
-	put("a.jsonl",
-		"{'by':'a9','spool':%d,'run':'r1','started':'2026-11-21T09:59:59Z','rank':2,'ranks':4,'node':'old',"
-		"'sku':'x.json','profile':'quick'}\n{'by':'a9','t':99,'end':''}\n",
-		MUSTER_SPOOL_VERSION);
-	put_first("a.jsonl", "a1", 2, "n1", "");
-	put_record("a.jsonl", "a1", 2, 2, "n1", "system", "ok", 8);
-	put_first("a.jsonl", "a2", 2, "n2", "");
-	put_record("a.jsonl", "a2", 3, 2, "n2", "system", "ok", 8);
-	read_run(NULL);
-	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_str_eq(
-		set.ranks[0].header.node, "n2"); /* of those that began in the same second, the last in the files */
-	ck_assert_double_eq(set.elapsed_s, 3);
-}
-
-TEST(the_later_start_counts_wherever_it_stands)
-{
-	put_first("a.jsonl", "a1", 2, "n1", "");
-	put("b.jsonl",
-		"{'by':'a9','spool':%d,'run':'r1','started':'2026-11-21T09:59:59Z','rank':2,'ranks':4,'node':'old',"
-		"'sku':'x.json','profile':'quick'}\n",
-		MUSTER_SPOOL_VERSION);
-	read_run(NULL);
-	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_str_eq(set.ranks[0].header.node, "n1");
-}
-
-/* A first line may hold ids of 1 to 32 bytes. */
-TEST_LOOP(a_name_of_a_process_has_up_to_32_bytes, 0, 2)
-{
-	static const char *const names[] = { "a", "01234567890123456789012345678901" };
-	put_first("a.jsonl", names[_i], 0, "n1", "");
-	put("a.jsonl", "{'by':'%s','t':2,'step':'x'}\n", names[_i]);
-	read_run(NULL);
-	ck_assert_str_eq(set.ranks[0].step, "x");
-}
-
 /* Of several bad lines the first is told, at most so much of it. */
 TEST(the_first_bad_line_is_told_and_all_are_counted)
 {
@@ -344,29 +279,6 @@ TEST(the_first_bad_line_is_told_and_all_are_counted)
 	ck_assert_uint_eq(strlen(set.bad_why), MUSTER_JOURNAL_SHOWN);
 }
 
-/* Two starts of one rank in one second, in one file and in two. */
-TEST_LOOP(of_two_starts_in_one_second_the_last_in_the_files_counts, 0, 2)
-{
-	put_first("a.jsonl", "b", 0, "first", "");
-	put_first(_i ? "b.jsonl" : "a.jsonl", "a", 0, "last", "");
-	read_run(NULL);
-	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_str_eq(set.header->node, "last");
-}
-
-/* Runs of two clusters may share a folder and a second. */
-TEST(of_two_runs_of_one_second_the_first_in_the_files_counts)
-{
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl",
-		"{'by':'b1','spool':%d,'run':'r2','started':'2026-11-21T10:00:00Z','rank':0,'ranks':2,'node':'n9',"
-		"'sku':'y.json','profile':'quick'}\n",
-		MUSTER_SPOOL_VERSION);
-	read_run(NULL);
-	ck_assert_str_eq(set.header->run, "r1");
-	ck_assert_uint_eq(set.other_runs, 1);
-}
-
 /* The memory of a process is a file whose first bytes cannot be read. */
 TEST(a_file_that_fails_while_it_is_read_is_counted_once)
 {
@@ -377,33 +289,6 @@ TEST(a_file_that_fails_while_it_is_read_is_counted_once)
 	ck_assert_uint_eq(set.bad_lines, 0);
 	ck_assert_str_eq(set.bad_file, in_folder("b.jsonl"));
 	ck_assert_str_eq(set.bad_why, "Input/output error");
-}
-
-/* A time at 0 counts, and one before 0 does not. */
-TEST(a_time_before_the_start_is_left_out)
-{
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl", "{'by':'a1','t':5,'step':'x'}\n{'by':'a1','t':-2,'step':'y'}\n");
-	put_first("a.jsonl", "a2", 1, "n1", "");
-	put("a.jsonl", "{'by':'a2','t':5,'step':'x'}\n{'by':'a2','t':0,'step':'y'}\n");
-	read_run(NULL);
-	ck_assert_double_eq(set.ranks[0].step_s, 5);
-	ck_assert_double_eq(set.ranks[1].step_s, 0);
-	ck_assert_double_eq(set.elapsed_s, 5);
-}
-
-/* Rank 2 of 1: the launcher started many, and MPI made each a job of its own. */
-TEST(jobs_of_one_rank_that_were_started_as_one_of_many_are_strays)
-{
-	put_first("a.jsonl", "a1", 0, "n1", "");
-	put("a.jsonl",
-		"{'by':'b1','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':2,'ranks':1,'node':'n3',"
-		"'sku':'x.json','profile':'quick'}\n",
-		MUSTER_SPOOL_VERSION);
-	read_run(NULL);
-	ck_assert_uint_eq(set.rank_count, 1);
-	ck_assert_uint_eq(set.stray_count, 1);
-	ck_assert_str_eq(set.strays[0], "n3");
 }
 
 TEST(trials_are_the_runs)

@@ -25,32 +25,73 @@ static void read_all(void)
 	ck_assert_msg(muster_journal_set_read(folder, NULL, run.arena, &set, &err) == 0, "%s", err.text);
 }
 
-static const struct muster_outcome *outcome_of(int rank)
+static void outcomes_print(FILE *out, const struct muster_rank *rank)
 {
-	const struct muster_rank *found = find_rank(&run, rank, NULL);
-	ck_assert_ptr_nonnull(found);
-	ck_assert_uint_eq(found->outcomes.count, 1);
-	return &found->outcomes.items[0];
+	for (size_t i = 0; i < rank->outcomes.count; i++) {
+		const struct muster_outcome *outcome = &rank->outcomes.items[i];
+		fprintf(out, " %s=%s", outcome->probe, muster_outcome_name(outcome->status));
+		if (outcome->code)
+			fprintf(out, "(%s)", outcome->code);
+	}
+}
+
+/* "until 4 s": the sentence on a rank without any step. */
+static void why_print(FILE *out, const char *why)
+{
+	char usual[128];
+	const char *at = strstr(why, "message, ");
+	long seconds = at ? strtol(at + strlen("message, "), NULL, 10) : 0;
+	snprintf(usual, sizeof usual,
+		"the rank did not finish; its last message, %ld s after its start, came before the first step",
+		seconds);
+	if (strcmp(why, usual) == 0)
+		fprintf(out, " until %ld s", seconds);
+	else
+		fprintf(out, ": %s", why);
+}
+
+/* Why the run ended early ("from outside": no rank finished), then each node with its number of GPUs, its ranks, what
+ * came of their probes, and why they are not whole. */
+static const char *run_text_of(void)
+{
+	static char text[2048];
+	FILE *out = fmemopen(text, sizeof text, "w");
+	const char *interrupted = run.job.interrupted;
+	if (interrupted)
+		fprintf(out, "%s | ",
+			strcmp(interrupted, "no rank finished: the run was ended from outside") == 0 ? "from outside"
+												     : interrupted);
+	for (size_t n = 0; n < run.node_count; n++) {
+		const struct muster_node *node = &run.nodes[n];
+		fprintf(out, "%s%s", n ? "; " : "", node->name);
+		for (size_t i = 0; i < node->samples.count; i++)
+			fprintf(out, " %g GPUs", node->samples.items[i].value.number);
+		for (size_t i = 0; i < node->rank_count; i++) {
+			const struct muster_rank *rank = &node->ranks[i];
+			fprintf(out, "%s %d", i ? "," : ":", rank->rank);
+			outcomes_print(out, rank);
+			if (rank->unfinished)
+				why_print(out, rank->unfinished);
+			if (rank->missing)
+				fprintf(out, " missing");
+		}
+	}
+	fclose(out);
+	ck_assert_uint_eq(run.job.samples.count, 0);
+	return text;
 }
 
 /* Four ranks on two nodes: rank 0 ended, 1 stopped after a step, 2 ended early, 3 left nothing. */
 static void four_ranks(void)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", ",'job':'77'");
-	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
-	put("n1.jsonl", "\n{'by':'a0','t':9,'end':''}\n");
-	put_first("n1.jsonl", "a1", 1, "n1", "");
-	put_record("n1.jsonl", "a1", 2, 1, "n1", "system", "ok", 0);
-	put("n1.jsonl",
-		"\n{'by':'a1','t':3.2,'step':'one'}\n{'by':'a1','t':4.2,'step':'two'}\n{'by':'a1','t':6,'x':1}\n");
-	put_first("n2.jsonl", "b2", 2, "n2", "");
-	put_record("n2.jsonl", "b2", 2, 2, "n2", "system", "ok", 4);
-	put("n2.jsonl", "\n{'by':'b2','t':5,'end':'rank 2 was told to end'}\n");
+	put_words("n1 record a0 2 0 n1 system ok 8\nn1 end a0 9\nn1 first a1 1 n1\nn1 record a1 2 1 n1 system ok 0\n"
+		  "n1 step a1 3.2 one\nn1 step a1 4.2 two\nn1 line {'by':'a1','t':6,'x':1}\n"
+		  "n2 first b2 2 n2\nn2 record b2 2 2 n2 system ok 4\nn2 end b2 5 rank 2 was told to end");
 }
 
 TEST(a_run_is_made_of_what_was_left)
 {
-	const char *node;
 	four_ranks();
 	read_all();
 	muster_journal_set_make(&set, &run);
@@ -63,90 +104,85 @@ TEST(a_run_is_made_of_what_was_left)
 	ck_assert_double_eq(run.job.elapsed_s, 9);
 	ck_assert(run.job.assembled);
 	ck_assert(run.job.simulated);
-	ck_assert_str_eq(run.job.interrupted, "rank 2 was told to end");
-
-	const struct muster_rank *rank = find_rank(&run, 0, &node);
-	ck_assert_str_eq(node, "n1");
-	ck_assert_ptr_null(rank->unfinished);
+	const struct muster_rank *rank = find_rank(&run, 0, NULL);
 	ck_assert_str_eq(rank->gpu, "0001:00:00.0");
 	ck_assert_str_eq(rank->gpu_uuid, "GPU-1");
 	ck_assert_int_eq(rank->local_rank, 0);
-	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
-	rank = find_rank(&run, 1, &node);
-	ck_assert_str_eq(node, "n1");
-	ck_assert_str_eq(rank->unfinished, "the rank did not finish; its last message, 4 s after its start: two");
-	rank = find_rank(&run, 2, &node);
-	ck_assert_str_eq(node, "n2");
-	ck_assert_ptr_null(rank->unfinished); /* it ended, and why it ended early stands with the run */
-	rank = find_rank(&run, 3, &node);
-	ck_assert_str_eq(node, "?");
-	ck_assert_str_eq(rank->missing, "there is no result of this rank on disk");
-
-	ck_assert_uint_eq(run.node_count, 3);
-	for (size_t n = 0; n < run.node_count; n++) {
-		const struct muster_node *one = &run.nodes[n];
-		bool known = strcmp(one->name, "?") != 0;
-		ck_assert(one->simulated == known);
-		ck_assert_uint_eq(one->samples.count, known);
-		if (known)
-			ck_assert_double_eq(one->samples.items[0].value.number, strcmp(one->name, "n1") == 0 ? 8 : 4);
-	}
+	ck_assert_str_eq(find_rank(&run, 3, NULL)->missing, "there is no result of this rank on disk");
+	/* rank 2 ended, and why it ended early stands with the run */
+	ck_assert_str_eq(run_text_of(), "rank 2 was told to end | n1 8 GPUs: 0 system=ok, 1 system=ok: the rank did "
+					"not finish; its last message, 4 s "
+					"after its start: two; n2 4 GPUs: 2 system=ok; ?: 3 missing");
+	for (size_t n = 0; n < run.node_count; n++)
+		ck_assert_int_eq(run.nodes[n].simulated, strcmp(run.nodes[n].name, "?") != 0);
 }
 
-TEST(a_rank_that_measured_nothing_is_unfinished_though_it_ended)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put("n1.jsonl", "{'by':'a0','t':2,'end':''}\n");
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_ptr_null(run.job.interrupted);
-	ck_assert_str_eq(find_rank(&run, 0, NULL)->unfinished,
-		"the rank did not finish; its last message, 2 s after its start, came before the first step");
-}
+/* Rank 1 dies on n2, 10 s after its start. */
+#define ENDED_AS_A_WHOLE(last)                                                                                         \
+	"n1 first a0 0 n1 of=2\nn1 record a0 2 0 n1 system ok 8\n" last                                                \
+	"\nn2 first b1 1 n2 of=2\nn2 record b1 10 1 n2 gpu_copy crashed 8"
 
-TEST(a_run_without_any_end_was_ended_from_outside)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_str_eq(run.job.interrupted, "no rank finished: the run was ended from outside");
-}
+static const struct {
+	const char *lines, *run;
+} runs[] = {
+	/* a rank that measured nothing is unfinished though it ended */
+	{ "n1 first a0 0 n1 of=1\nn1 end a0 2", "n1: 0 until 2 s" },
+	/* a run without any end was ended from outside */
+	{ "n1 first a0 0 n1 of=1\nn1 record a0 2 0 n1 system ok 8", "from outside | n1 8 GPUs: 0 system=ok until 2 s" },
+	/* a worker's death in the last second of a run that was ended as a whole is a part of that */
+	{ ENDED_AS_A_WHOLE("n1 line {'by':'a0','t':10.5,'x':''}"),
+		"from outside | n1 8 GPUs: 0 system=ok until 10 s; n2 8 GPUs: 1 gpu_copy=error(interrupted) until 10 "
+		"s" },
+	{ ENDED_AS_A_WHOLE("n1 line {'by':'a0','t':11,'x':''}"),
+		"from outside | n1 8 GPUs: 0 system=ok until 11 s; n2 8 GPUs: 1 gpu_copy=error(interrupted) until 10 "
+		"s" },
+	{ ENDED_AS_A_WHOLE("n1 line {'by':'a0','t':11.1,'x':''}"),
+		"from outside | n1 8 GPUs: 0 system=ok until 11 s; n2 8 GPUs: 1 gpu_copy=crashed until 10 s" },
+	{ ENDED_AS_A_WHOLE("n1 end a0 10.5"), "n1 8 GPUs: 0 system=ok; n2 8 GPUs: 1 gpu_copy=crashed until 10 s" },
+	/* only the crash at the end is excused */
+	{ "n1 first a0 0 n1 of=1\nn1 record a0 1 0 n1 system crashed 8\nn1 record a0 5 0 n1 gpu_copy crashed 0\n"
+	  "n1 record a0 5 0 n1 ib_link ok 0",
+		"from outside | n1 8 GPUs: 0 system=crashed gpu_copy=error(interrupted) ib_link=ok until 5 s" },
+	/* a crash is not excused whose supervisor said why it ended, nor one long before the last line of its rank */
+	{ "n1 first a0 0 n1 of=2\nn1 record a0 10 0 n1 gpu_copy crashed 0\nn1 end a0 10 the worker died\n"
+	  "n1 first a1 1 n1 of=2\nn1 record a1 8 1 n1 gpu_copy crashed 0\nn1 record a1 10 1 n1 system ok 0",
+		"the worker died | n1: 0 gpu_copy=crashed, 1 gpu_copy=crashed system=ok until 10 s" },
+	/* the last outcome of a probe counts */
+	{ "n1 first a0 0 n1 of=1\nn1 record a0 2 0 n1 gpu_copy ok 0\nn1 record a0 3 0 n1 gpu_copy hung 0",
+		"from outside | n1: 0 gpu_copy=hung until 3 s" },
+	/* what a localisation all-reduce measures is not the node's: rank 0 died before its line of what is kept */
+	{ "n1 first a0 0 n1 of=1\nn1 record a0 2 0 n1 system ok 8\n"
+	  "n1 line {'by':'a0','t':3,'sample':{'metric':'node.gpu_count','value':7}}\n"
+	  "n1 line {'by':'a0','t':4,'sample':{'metric':'nccl.ring_nodes','value':1}}",
+		"from outside | n1 8 GPUs: 0 system=ok until 4 s" },
+	/* ranks of two nodes in turn, of which one has another name in its record */
+	{ "n1 first a0 0 n1\nn1 record a0 1 0 n1 system ok 0\nn1 first a1 1 n2\nn1 record a1 1 1 n2 system ok 0\n"
+	  "n1 first a2 2 n1\nn1 record a2 1 2 n1 system ok 0\nn1 first a3 3 n2\nn1 record a3 1 3 n3 system ok 0",
+		"from outside | n1: 0 system=ok until 1 s, 2 system=ok until 1 s; n2: 1 system=ok until 1 s; n3: 3 "
+		"system=ok until 1 s" },
+	/* ranks in turn over three nodes make three nodes */
+	{ "n1 first a0 0 n1\nn1 first a1 1 n2\nn1 first a2 2 n3\nn1 first a3 3 n2\nn1 line "
+	  "{'by':'a0','rank':0,'ranks':8}\n"
+	  "n1 first a4 4 n2 of=8\nn1 first a5 5 n3 of=8\nn1 first a6 6 n1 of=8\nn1 first a7 7 n2 of=8",
+		"from outside | n1: 0 until 0 s, 6 until 0 s; n2: 1 until 0 s, 3 until 0 s, 4 until 0 s, 7 until 0 s; "
+		"n3: 2 until 0 s, 5 until 0 s" },
+	/* the last messages: a rank that ended early says why, and one of which only steps are known says the last one
+	 */
+	{ "n1 first a0 0 n1 of=1\nn1 step a0 1.6 cuInit\nn1 end a0 9 SIGTERM came",
+		"SIGTERM came | n1: 0: SIGTERM came; its last message, 2 s after its start: cuInit" },
+	/* ranks 1 and 2 ended early: the reason of the lower one stands with the run */
+	{ "n1 first a0 0 n1 of=3\nn1 end a0 1\nn1 first a1 1 n1 of=3\nn1 end a1 1 one\nn1 first a2 2 n1 of=3\nn1 end "
+	  "a2 1 two",
+		"one | n1: 0 until 1 s, 1: one; its last message, 1 s after its start, came before the first step, 2: "
+		"two; its last message, 1 s after its start, came before the first step" },
+};
 
-/* A worker's death in the last second of a run that was ended as a whole is a part of that. */
-TEST_LOOP(the_last_deaths_are_excused, 0, 4)
+TEST_EACH(a_run_is_told_as_it_ended, runs)
 {
-	static const struct {
-		double died, last;
-		bool ended, excused;
-	} cases[] = {
-		{ 10, 10.5, false, true },
-		{ 10, 11, false, true },
-		{ 10, 11.1, false, false },
-		{ 10, 10.5, true, false },
-	};
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
-	put("n1.jsonl", "\n{'by':'a0','t':%g,'%s':''}\n", cases[_i].last, cases[_i].ended ? "end" : "x");
-	put_first("n2.jsonl", "b1", 1, "n2", "");
-	put_record("n2.jsonl", "b1", cases[_i].died, 1, "n2", "gpu_copy", "crashed", 8);
+	put_words(runs[_i].lines);
 	read_all();
 	muster_journal_set_make(&set, &run);
-	const struct muster_outcome *outcome = outcome_of(1);
-	ck_assert_int_eq(outcome->status, cases[_i].excused ? MUSTER_OUTCOME_ERROR : MUSTER_OUTCOME_CRASHED);
-	if (cases[_i].excused)
-		ck_assert_str_eq(outcome->code, muster_code_name(MUSTER_EINTERRUPTED));
-	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_OK);
-}
-
-TEST(the_last_outcome_of_a_probe_counts)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 2, 0, "n1", "gpu_copy", "ok", 0);
-	put_record("n1.jsonl", "a0", 3, 0, "n1", "gpu_copy", "hung", 0);
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_HUNG);
+	ck_assert_str_eq(run_text_of(), runs[_i].run);
 }
 
 /* Rank 0 looks there for ranks that it misses: why they are missing stays their reason. */
@@ -191,55 +227,6 @@ TEST(trials_that_rank_0_knows_are_not_told_twice)
 	ck_assert_str_eq(run.trials[1].nodes[0], "n2");
 }
 
-/* What a localisation all-reduce measures is not the node's: rank 0 died before its line of what is kept. */
-TEST(samples_of_an_unfinished_command_do_not_count)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 2, 0, "n1", "system", "ok", 8);
-	put("n1.jsonl", "\n{'by':'a0','t':3,'sample':{'metric':'node.gpu_count','value':7}}\n"
-			"{'by':'a0','t':4,'sample':{'metric':'nccl.ring_nodes','value':1}}\n");
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_uint_eq(run.job.samples.count, 0);
-	ck_assert_uint_eq(run.nodes[0].samples.count, 1);
-	ck_assert_double_eq(run.nodes[0].samples.items[0].value.number, 8);
-}
-
-TEST(only_the_crash_at_the_end_is_excused)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 1, 0, "n1", "system", "crashed", 8);
-	put_record("n1.jsonl", "a0", 5, 0, "n1", "gpu_copy", "crashed", 0);
-	put_record("n1.jsonl", "a0", 5, 0, "n1", "ib_link", "ok", 0);
-	read_all();
-	muster_journal_set_make(&set, &run);
-	const struct muster_outcomes *outcomes = &find_rank(&run, 0, NULL)->outcomes;
-	ck_assert_uint_eq(outcomes->count, 3);
-	ck_assert_int_eq(outcomes->items[0].status, MUSTER_OUTCOME_CRASHED);
-	ck_assert_int_eq(outcomes->items[1].status, MUSTER_OUTCOME_ERROR);
-	ck_assert_int_eq(outcomes->items[2].status, MUSTER_OUTCOME_OK);
-}
-
-/* Ranks of two nodes in turn, of which one has another name in its record. */
-TEST(each_rank_is_put_on_its_own_node)
-{
-	const char *node;
-	for (int rank = 0; rank < 4; rank++) {
-		char by[8], name[8];
-		snprintf(by, sizeof by, "a%d", rank);
-		snprintf(name, sizeof name, "n%d", 1 + rank % 2);
-		put_first("n1.jsonl", by, rank, name, "");
-		put_record("n1.jsonl", by, 1, rank, rank == 3 ? "n3" : name, "system", "ok", 0);
-	}
-	read_all();
-	muster_journal_set_make(&set, &run);
-	for (int rank = 0; rank < 4; rank++) {
-		find_rank(&run, rank, &node);
-		ck_assert_str_eq(node, rank == 3 ? "n3" : rank % 2 ? "n2" : "n1");
-	}
-	ck_assert_uint_eq(run.node_count, 3);
-}
-
 /* The report may tell of a run with more ranks than the journals know of. */
 TEST(a_rank_beyond_those_of_the_journals_stays)
 {
@@ -275,73 +262,6 @@ TEST_LOOP(repeats_are_one_sample_with_all_their_values, 1, 3)
 	const struct muster_samples *samples = &run.nodes[0].ranks[0].samples;
 	ck_assert_uint_eq(samples->count, _i == 2 ? 1 : 2);
 	ck_assert_uint_eq(samples->items[0].value_count, _i == 2 ? 2 : 0);
-}
-
-/* The last messages: a rank that ended early says why, and a rank of which only steps are known says the last one. */
-TEST(an_early_end_without_results_is_told_with_the_last_message)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put("n1.jsonl", "{'by':'a0','t':1.6,'step':'cuInit'}\n{'by':'a0','t':9,'end':'SIGTERM came'}\n");
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_str_eq(run.job.interrupted, "SIGTERM came");
-	ck_assert_str_eq(
-		find_rank(&run, 0, NULL)->unfinished, "SIGTERM came; its last message, 2 s after its start: cuInit");
-}
-
-/* Ranks 1 and 2 ended early: the reason of the lower one stands with the run. */
-TEST(the_lowest_rank_that_ended_early_tells_why)
-{
-	for (int rank = 0; rank < 3; rank++) {
-		char by[8];
-		snprintf(by, sizeof by, "a%d", rank);
-		put_first("n1.jsonl", by, rank, "n1", "");
-		put("n1.jsonl", "{'by':'%s','t':1,'end':'%s'}\n", by, rank == 0 ? "" : rank == 1 ? "one" : "two");
-	}
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_str_eq(run.job.interrupted, "one");
-}
-
-/* A crash at the end of the run whose supervisor said why it ended, and one long before the last line of its rank. */
-TEST(other_crashes_are_not_excused)
-{
-	put_first("n1.jsonl", "a0", 0, "n1", "");
-	put_record("n1.jsonl", "a0", 10, 0, "n1", "gpu_copy", "crashed", 0);
-	put("n1.jsonl", "\n{'by':'a0','t':10,'end':'the worker died'}\n");
-	put_first("n1.jsonl", "a1", 1, "n1", "");
-	put_record("n1.jsonl", "a1", 8, 1, "n1", "gpu_copy", "crashed", 0);
-	put_record("n1.jsonl", "a1", 10, 1, "n1", "system", "ok", 0);
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_int_eq(outcome_of(0)->status, MUSTER_OUTCOME_CRASHED);
-	ck_assert_int_eq(find_rank(&run, 1, NULL)->outcomes.items[0].status, MUSTER_OUTCOME_CRASHED);
-}
-
-TEST(ranks_in_turn_over_three_nodes_make_three_nodes)
-{
-	for (int rank = 0; rank < 4; rank++) {
-		char by[8], name[8];
-		snprintf(by, sizeof by, "a%d", rank);
-		snprintf(name, sizeof name, "n%d", rank == 3 ? 2 : rank + 1);
-		put_first("n1.jsonl", by, rank, name, "");
-	}
-	put("n1.jsonl", "{'by':'a0','rank':0,'ranks':8}\n");
-	for (int rank = 4; rank < 8; rank++) {
-		char by[8];
-		snprintf(by, sizeof by, "a%d", rank);
-		put("n1.jsonl",
-			"{'by':'%s','spool':%d,'run':'r1','started':'s','rank':%d,'ranks':8,'node':'n%d','sku':'x.json'"
-			","
-			"'profile':'quick'}\n",
-			by, MUSTER_SPOOL_VERSION, rank, rank % 3 + 1);
-	}
-	read_all();
-	muster_journal_set_make(&set, &run);
-	ck_assert_uint_eq(run.node_count, 3);
-	ck_assert_uint_eq(run.nodes[0].rank_count, 2);
-	ck_assert_uint_eq(run.nodes[1].rank_count, 4);
-	ck_assert_uint_eq(run.nodes[2].rank_count, 2);
 }
 
 TEST(a_long_step_is_cut)
