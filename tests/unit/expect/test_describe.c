@@ -1,13 +1,26 @@
 /* test_describe.c - values, expectations, runs and lists as people read them */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 
 #include "expect/describe.h"
 #include "muster/arena.h"
 
+static struct muster_arena *arena;
+
+static void setup(void)
+{
+	fixture_open();
+	arena = muster_arena_new();
+}
+
+static void teardown(void)
+{
+	muster_arena_free(arena);
+	loaded_done();
+}
+
 TEST(a_value_is_shown_with_its_unit)
 {
-	struct muster_arena *arena = muster_arena_new();
 	ck_assert_str_eq(muster_describe_value(muster_number(26.1), arena), "26.1");
 	ck_assert_str_eq(muster_describe_value(muster_boolean(false), arena), "false");
 	ck_assert_str_eq(muster_describe_value(muster_null(), arena), "null");
@@ -15,7 +28,6 @@ TEST(a_value_is_shown_with_its_unit)
 	ck_assert_str_eq(muster_describe_value(muster_string(""), arena), "\"\"");
 	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "GB/s", arena), "21 GB/s");
 	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "", arena), "21");
-	muster_arena_free(arena);
 }
 
 /* ---- what is expected ---- */
@@ -85,51 +97,35 @@ static const struct {
 
 TEST_EACH(a_check_says_what_is_expected, checks)
 {
-	struct muster_arena *arena = muster_arena_new();
-	struct muster_expect expect;
-	char text[512];
-	snprintf(text, sizeof text, "'c':{%s}", checks[_i].check);
-	fixture_load(text, &expect);
+	load_check(checks[_i].check);
 	ck_assert_str_eq(muster_describe_expected(&expect.checks[0], NULL, arena), checks[_i].expected);
 	ck_assert_int_eq(muster_check_calibrated(&expect.checks[0]), checks[_i].calibrated);
-	muster_expect_done(&expect);
-	muster_arena_free(arena);
 }
 
-TEST(a_known_median_gives_the_bound)
+static const struct {
+	const char *check;
+	struct muster_median median;
+	const char *expected;
+} medians[] = {
+	{ SPEED "'min_of_median':0.5", { .value = 26 }, "at least 13 GB/s (50 % of the median of this run, 26 GB/s)" },
+	{ SPEED "'max_of_median':2", { .value = 26 }, "at most 52 GB/s (200 % of the median of this run, 26 GB/s)" },
+	{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26 },
+		"from 13 to 52 GB/s (50 to 200 % of the median of this run, 26 GB/s)" },
+	{ CPUS "'min_of_median':0.5", { .value = 8 }, "at least 4 (50 % of the median of this run, 8)" },
+	{ CPUS "'min_of_median':0.5", { .why_none = "no value" },
+		"at least 50 % of the median of this run (not evaluated: no value)" },
+	{ SPEED "'min_of_median':0.5", { .value = 26, .of_two = true, .lower = 10 },
+		"at least 13 GB/s (50 % of the higher of only two values, 26 GB/s)" },
+	{ SPEED "'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
+		"at most 20 GB/s (200 % of the lower of only two values, 10 GB/s)" },
+	{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
+		"from 13 to 20 GB/s (50 to 200 % of the other one of only two values, 10 GB/s and 26 GB/s)" },
+};
+
+TEST_EACH(a_known_median_gives_the_bound, medians)
 {
-	static const struct {
-		const char *check;
-		struct muster_median median;
-		const char *expected;
-	} medians[] = {
-		{ SPEED "'min_of_median':0.5", { .value = 26 },
-			"at least 13 GB/s (50 % of the median of this run, 26 GB/s)" },
-		{ SPEED "'max_of_median':2", { .value = 26 },
-			"at most 52 GB/s (200 % of the median of this run, 26 GB/s)" },
-		{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26 },
-			"from 13 to 52 GB/s (50 to 200 % of the median of this run, 26 GB/s)" },
-		{ CPUS "'min_of_median':0.5", { .value = 8 }, "at least 4 (50 % of the median of this run, 8)" },
-		{ CPUS "'min_of_median':0.5", { .why_none = "no value" },
-			"at least 50 % of the median of this run (not evaluated: no value)" },
-		{ SPEED "'min_of_median':0.5", { .value = 26, .of_two = true, .lower = 10 },
-			"at least 13 GB/s (50 % of the higher of only two values, 26 GB/s)" },
-		{ SPEED "'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
-			"at most 20 GB/s (200 % of the lower of only two values, 10 GB/s)" },
-		{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
-			"from 13 to 20 GB/s (50 to 200 % of the other one of only two values, 10 GB/s and 26 GB/s)" },
-	};
-	struct muster_arena *arena = muster_arena_new();
-	for (size_t i = 0; i < sizeof medians / sizeof *medians; i++) {
-		struct muster_expect expect;
-		char text[512];
-		snprintf(text, sizeof text, "'c':{%s}", medians[i].check);
-		fixture_load(text, &expect);
-		ck_assert_str_eq(
-			muster_describe_expected(&expect.checks[0], &medians[i].median, arena), medians[i].expected);
-		muster_expect_done(&expect);
-	}
-	muster_arena_free(arena);
+	const struct muster_check *check = load_check(medians[_i].check);
+	ck_assert_str_eq(muster_describe_expected(check, &medians[_i].median, arena), medians[_i].expected);
 }
 
 /* ---- when ---- */
@@ -166,81 +162,72 @@ static const struct {
 TEST_EACH(a_check_says_which_runs_it_is_for, whens)
 {
 	struct muster_run run;
-	struct muster_expect expect;
 	char text[512];
 	fixture_run(&run);
 	fixture_node(&run, "a", 2);
 	fixture_node(&run, "b", 1);
 	run.job.measures = 1 << MUSTER_MEASURE_STORAGE | 1 << MUSTER_MEASURE_BROADCAST;
-	snprintf(text, sizeof text, "'c':{" CPUS "'min':1,'when':{%s}}", whens[_i].when);
-	fixture_load(text, &expect);
+	snprintf(text, sizeof text, CPUS "'min':1,'when':{%s}", whens[_i].when);
+	load_check(text);
 	ck_assert_str_eq(muster_describe_runs(&expect.checks[0], run.arena), whens[_i].runs);
 	ck_assert_pstr_eq(muster_describe_when(&expect.checks[0], &run, 4, run.arena), whens[_i].why);
 	run.job.profile = NULL;
 	if (expect.checks[0].when_profiles)
 		ck_assert_ptr_nonnull(
 			strstr(muster_describe_when(&expect.checks[0], &run, 4, run.arena), "(this run has none)"));
-	muster_expect_done(&expect);
 	muster_run_done(&run);
 }
 
 /* ---- lists ---- */
 
-TEST(ranks_in_a_row_are_a_range)
+static const struct {
+	int ranks[16];
+	size_t count;
+	const char *text;
+} ranks[] = {
+	{ { 0 }, 0, "" },
+	{ { 7 }, 1, "7" },
+	{ { 0, 1 }, 2, "0-1" },
+	{ { 0, 1, 2, 5, 7, 8 }, 6, "0-2,5,7-8" },
+	{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 }, 12, "0,2,4,6,8,10,12,14,16,18,20,22" },
+	{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26 }, 14, "0,2,4,6,8,10,12,14,16,18,20,22 and 2 more" },
+};
+
+TEST_EACH(ranks_in_a_row_are_a_range, ranks)
 {
-	static const struct {
-		int ranks[16];
-		size_t count;
-		const char *text;
-	} lists[] = {
-		{ { 0 }, 0, "" },
-		{ { 7 }, 1, "7" },
-		{ { 0, 1 }, 2, "0-1" },
-		{ { 0, 1, 2, 5, 7, 8 }, 6, "0-2,5,7-8" },
-		{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22 }, 12, "0,2,4,6,8,10,12,14,16,18,20,22" },
-		{ { 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26 }, 14,
-			"0,2,4,6,8,10,12,14,16,18,20,22 and 2 more" },
-	};
-	struct muster_arena *arena = muster_arena_new();
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-		ck_assert_str_eq(muster_describe_ranks(lists[i].ranks, lists[i].count, arena), lists[i].text);
-	muster_arena_free(arena);
+	ck_assert_str_eq(muster_describe_ranks(ranks[_i].ranks, ranks[_i].count, arena), ranks[_i].text);
 }
 
-TEST(nodes_in_a_row_are_a_range_from_three_on)
+static const struct {
+	const char *names[15];
+	const char *text;
+} nodes[] = {
+	{ { NULL }, "" },
+	{ { "a" }, "a" },
+	{ { "n1", "n2" }, "n1, n2" },
+	{ { "n1", "n2", "n3" }, "n[1-3]" },
+	{ { "n1", "n2", "n3", "n5", "n6" }, "n[1-3], n5, n6" },
+	{ { "n8", "n9", "n10" }, "n[8-10]" },
+	{ { "n08", "n09", "n10" }, "n[08-10]" },
+	{ { "n08", "n9", "n10" }, "n08, n9, n10" },
+	{ { "n8", "n09", "n010" }, "n8, n09, n010" },
+	{ { "n0", "n1", "n2" }, "n[0-2]" },
+	{ { "n1", "m2", "n3" }, "n1, m2, n3" },
+	{ { "n1", "nn2", "n3" }, "n1, nn2, n3" },
+	{ { "1", "2", "3" }, "[1-3]" },
+	{ { "n123456788", "n123456789", "n123456790" }, "n[123456788-123456790]" },
+	{ { "n1234567888", "n1234567889", "n1234567890" }, "n1234567888, n1234567889, n1234567890" },
+	{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" }, "a, b, c, d, e, f, g, h, i, j, k, l" },
+	{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n" },
+		"a, b, c, d, e, f, g, h, i, j, k, l and 2 more" },
+};
+
+TEST_EACH(nodes_in_a_row_are_a_range_from_three_on, nodes)
 {
-	static const struct {
-		const char *names[15];
-		const char *text;
-	} lists[] = {
-		{ { NULL }, "" },
-		{ { "a" }, "a" },
-		{ { "n1", "n2" }, "n1, n2" },
-		{ { "n1", "n2", "n3" }, "n[1-3]" },
-		{ { "n1", "n2", "n3", "n5", "n6" }, "n[1-3], n5, n6" },
-		{ { "n8", "n9", "n10" }, "n[8-10]" },
-		{ { "n08", "n09", "n10" }, "n[08-10]" },
-		{ { "n08", "n9", "n10" }, "n08, n9, n10" },
-		{ { "n8", "n09", "n010" }, "n8, n09, n010" },
-		{ { "n0", "n1", "n2" }, "n[0-2]" },
-		{ { "n1", "m2", "n3" }, "n1, m2, n3" },
-		{ { "n1", "nn2", "n3" }, "n1, nn2, n3" },
-		{ { "1", "2", "3" }, "[1-3]" },
-		{ { "n123456788", "n123456789", "n123456790" }, "n[123456788-123456790]" },
-		{ { "n1234567888", "n1234567889", "n1234567890" }, "n1234567888, n1234567889, n1234567890" },
-		{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l" },
-			"a, b, c, d, e, f, g, h, i, j, k, l" },
-		{ { "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n" },
-			"a, b, c, d, e, f, g, h, i, j, k, l and 2 more" },
-	};
-	struct muster_arena *arena = muster_arena_new();
-	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-		size_t count = 0;
-		while (lists[i].names[count])
-			count++;
-		ck_assert_str_eq(muster_describe_nodes(lists[i].names, count, arena), lists[i].text);
-	}
-	muster_arena_free(arena);
+	size_t count = 0;
+	while (nodes[_i].names[count])
+		count++;
+	ck_assert_str_eq(muster_describe_nodes(nodes[_i].names, count, arena), nodes[_i].text);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = setup, .teardown = teardown)

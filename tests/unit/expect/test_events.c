@@ -1,6 +1,6 @@
 /* test_events.c - tables of events: what a file may say, what an overlay changes, and what the shipped table says */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 #include "expect/events.h"
 
 #define EVENT "'name':'n','class':'fail','action':'a'"
@@ -63,49 +63,27 @@ static const struct {
 		"$.checks.c: no_event must be the only operator: give min a check of its own" },
 };
 
-static const char *put(const char *name, const char *text)
-{
-	char *copy = strdup(text);
-	for (char *at = copy; *at; at++)
-		if (*at == '\'')
-			*at = '"';
-	const char *path = fixture_write(name, copy);
-	free(copy);
-	return path;
-}
-
 TEST_EACH(a_file_with_a_wrong_event_is_refused_with_its_place, files)
 {
-	struct muster_expect expect;
-	struct muster_error err = { .text = "" };
-	fixture_open();
 	const char *path = put("t.json", files[_i].text);
-	int result = muster_expect_load(fixture_dir, path, NULL, &expect, &err);
-	if (result == 0)
-		muster_expect_done(&expect);
-	else
+	int result = load_from(fixture_dir, path, NULL);
+	if (result < 0)
 		ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strncmp(err.text, path, result < 0 ? strlen(path) : 0) == 0, "%s", err.text);
 	ck_assert_msg((result < 0) == (*files[_i].said != '\0') && strstr(err.text, files[_i].said), "%s\n%s",
 		files[_i].text, err.text);
-	fixture_close();
 }
 
 /* The sites' way to another class: one member of one event. */
 TEST(an_overlay_changes_one_event_and_leaves_the_others)
 {
-	struct muster_expect expect;
-	struct muster_error err;
-	fixture_open();
-	const char *path = put("t.json",
+	put("t.json",
 		"{'schema_version':1,'name':'t','events':{'xid':{'79':{" EVENT "},'94':{" EVENT "},'31':{" EVENT "}}},"
 		"'checks':{'c':{'metric':'node.xid_age_hours','source':'s'," NO_EVENT(",'hours':24") "}}}");
-	const char *overlay = put("site.json", "{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
-					       "name':'new','class':'warn','action':"
-					       "'b'}}},'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
-	int result = muster_expect_load(fixture_dir, path, overlay, &expect, &err);
-	fixture_close();
-	ck_assert_msg(result == 0, "%s", err.text);
+	put("site.json", "{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
+			 "name':'new','class':'warn','action':"
+			 "'b'}}},'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
+	load("t.json", "site.json");
 	const struct muster_event_table *xids = &expect.events[MUSTER_EVENT_XID];
 	ck_assert_uint_eq(xids->count, 3);
 	ck_assert_int_eq(muster_event_find(xids, "79")->class, MUSTER_EVENT_FAIL);
@@ -118,7 +96,6 @@ TEST(an_overlay_changes_one_event_and_leaves_the_others)
 	ck_assert_ptr_null(muster_event_find(&expect.events[MUSTER_EVENT_SXID], "79"));
 	ck_assert_double_eq(expect.checks[0].operands[0].value.number, 48);
 	ck_assert_ptr_eq(expect.checks[0].operands[0].events, xids);
-	muster_expect_done(&expect);
 }
 
 /* ---- the shipped table ---- */
@@ -142,17 +119,9 @@ static const struct {
 	{ MUSTER_EVENT_KERNEL, MUSTER_EVENT_NOTE, "aer-corrected edac-corrected oom" },
 };
 
-static void load_shipped(const char *name, struct muster_expect *ret)
-{
-	struct muster_error err;
-	int result = muster_expect_load(MUSTER_SOURCE_DIR "/configs", name, NULL, ret, &err);
-	ck_assert_msg(result == 0, "%s", err.text);
-}
-
 TEST_EACH(each_code_has_the_class_that_its_meaning_asks_for, classes)
 {
-	struct muster_expect expect;
-	load_shipped("Standard_ND96isr_H200_v5", &expect);
+	load_shipped("Standard_ND96isr_H200_v5");
 	char *copy = strdup(classes[_i].codes), *rest = copy, *code;
 	while ((code = strsep(&rest, " "))) {
 		const struct muster_event *event = muster_event_find(&expect.events[classes[_i].table], code);
@@ -160,19 +129,16 @@ TEST_EACH(each_code_has_the_class_that_its_meaning_asks_for, classes)
 		ck_assert_msg(event->class == classes[_i].class, "%s is %d", code, (int)event->class);
 	}
 	free(copy);
-	muster_expect_done(&expect);
 }
 
 /* Numbers that no driver has used since Ampere, or that NVIDIA reserves: who logs one is asked to look. */
 TEST(a_code_without_a_meaning_has_no_entry)
 {
 	static const char *const unknown[] = { "0", "5", "10", "14", "49", "87", "90", "91", "177", "999" };
-	struct muster_expect expect;
-	load_shipped("common", &expect);
+	load_shipped("common");
 	for (size_t i = 0; i < LENGTH(unknown); i++)
 		ck_assert_ptr_null(muster_event_find(&expect.events[MUSTER_EVENT_XID], unknown[i]));
 	ck_assert_double_eq(muster_event_find(&expect.events[MUSTER_EVENT_KERNEL], "link-flap")->hours, 6);
-	muster_expect_done(&expect);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = fixture_open, .teardown = loaded_done)

@@ -1,6 +1,6 @@
 /* test_lint.c - all problems of an expectation file, not only the first */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 
 struct heard {
 	char text[8192];
@@ -14,17 +14,6 @@ static void hear(void *arg, const char *problem)
 	ck_assert_msg(strncmp(problem, fixture_dir, strlen(fixture_dir)) == 0, "said: %s", problem);
 	heard->used += (size_t)snprintf(
 		heard->text + heard->used, sizeof heard->text - heard->used, "%s\n", problem + strlen(fixture_dir) + 1);
-}
-
-static const char *put(const char *name, const char *text)
-{
-	char *copy = strdup(text);
-	for (char *at = copy; *at; at++)
-		if (*at == '\'')
-			*at = '"';
-	const char *path = fixture_write(name, copy);
-	free(copy);
-	return path;
 }
 
 #define FILE_OF(checks) "{'schema_version':1,'name':'t','checks':{" checks "}}"
@@ -173,9 +162,7 @@ static bool same(const char *heard, const char *said)
 TEST_EACH(every_problem_of_a_file_is_told_in_its_order, cases)
 {
 	struct heard heard = { .used = 0 };
-	fixture_open();
 	size_t count = muster_expect_lint("/none", put("x.json", cases[_i].text), NULL, hear, &heard);
-	fixture_close();
 	ck_assert_msg(*cases[_i].said ? same(heard.text, cases[_i].said) : !*heard.text, "said: %s", heard.text);
 	size_t lines = 0;
 	for (const char *at = heard.text; (at = strchr(at, '\n')); at++)
@@ -185,13 +172,7 @@ TEST_EACH(every_problem_of_a_file_is_told_in_its_order, cases)
 
 TEST(what_lint_alone_complains_of_can_still_be_judged)
 {
-	struct muster_expect expect;
-	struct muster_error err;
-	fixture_open();
-	const char *path = put("x.json", FILE_OF("'a':{" SPEED_IS "'min':9,'warn_below':8}"));
-	ck_assert_int_eq(muster_expect_load("/none", path, NULL, &expect, &err), 0);
-	muster_expect_done(&expect);
-	fixture_close();
+	load_check(SPEED_IS "'min':9,'warn_below':8");
 }
 
 static void count(void *arg, const char *problem)
@@ -208,47 +189,38 @@ TEST(after_a_hundred_problems_the_reading_ends)
 	for (int i = 0; i < 150; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, ",'unknown%d':1", i);
 	snprintf(text + used, sizeof text - used, "}");
-	fixture_open();
 	ck_assert_uint_eq(muster_expect_lint("/none", put("x.json", text), NULL, count, &lines), 100);
 	ck_assert_uint_eq(lines, 101);
-	fixture_close();
 }
 
 /* The overlay's own problems come with its name; a number changed needs a source, unless the source changed later. */
-TEST(a_change_needs_a_source_of_its_own)
+static const struct {
+	const char *child, *overlay, *said;
+} changes[] = {
+	{ "'a':{'min':7}", "{}", "child.json: $.checks.a.min: changed without a source: the inherited source is" },
+	{ "'a':{'min':7,'source':'t'}", "{}", "" },
+	{ "'a':{'min':7}", "{'checks':{'a':{'source':'t'}}}", "" },
+	{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },
+	{ "'a':{'min':null,'max':7,'source':'t'}", "{'checks':{'a':{'title':'new','severity':'warn'}}}", "" },
+	{ "'a':null", "{'checks':{'a':{" SPEED_IS "'min':3}}}", "" },
+	/* the file that moved a limit past an inherited one, whichever of the two has no effect now */
+	{ "'a':{'warn_below':9,'source':'t'}", "{'checks':{'a':{'min':9.5,'source':'u'}}}",
+		"over.json: $.checks.a.min: the inherited warn_below, 9, has no effect: min is 9.5\n" },
+	{ "'a':{'warn_below':7,'source':'t'}", "{}", "child.json: $.checks.a.warn_below: 7 has no effect: min is 8\n" },
+};
+
+TEST_EACH(a_change_needs_a_source_of_its_own, changes)
 {
-	static const struct {
-		const char *child, *overlay, *said;
-	} changes[] = {
-		{ "'a':{'min':7}", "{}",
-			"child.json: $.checks.a.min: changed without a source: the inherited source is" },
-		{ "'a':{'min':7,'source':'t'}", "{}", "" },
-		{ "'a':{'min':7}", "{'checks':{'a':{'source':'t'}}}", "" },
-		{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },
-		{ "'a':{'min':null,'max':7,'source':'t'}", "{'checks':{'a':{'title':'new','severity':'warn'}}}", "" },
-		{ "'a':null", "{'checks':{'a':{" SPEED_IS "'min':3}}}", "" },
-		/* the file that moved a limit past an inherited one, whichever of the two has no effect now */
-		{ "'a':{'warn_below':9,'source':'t'}", "{'checks':{'a':{'min':9.5,'source':'u'}}}",
-			"over.json: $.checks.a.min: the inherited warn_below, 9, has no effect: min is 9.5\n" },
-		{ "'a':{'warn_below':7,'source':'t'}", "{}",
-			"child.json: $.checks.a.warn_below: 7 has no effect: min is 8\n" },
-	};
-
-	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-		struct heard heard = { .used = 0 };
-		char child[512];
-
-		fixture_open();
-		put("parent.json", FILE_OF("'a':{" SPEED_IS "'min':8},'b':{" SPEED_IS "'min':8}"));
-		snprintf(child, sizeof child, "{'schema_version':1,'name':'c','extends':'parent.json','checks':{%s}}",
-			changes[i].child);
-		const char *path = put("child.json", child);
-		muster_expect_lint("/none", path, put("over.json", changes[i].overlay), hear, &heard);
-		fixture_close();
-		ck_assert_msg(strncmp(heard.text, changes[i].said, strlen(changes[i].said)) == 0 &&
-				      !*heard.text == !*changes[i].said,
-			"case %zu said: %s", i, heard.text);
-	}
+	struct heard heard = { .used = 0 };
+	char child[512];
+	put("parent.json", FILE_OF("'a':{" SPEED_IS "'min':8},'b':{" SPEED_IS "'min':8}"));
+	snprintf(child, sizeof child, "{'schema_version':1,'name':'c','extends':'parent.json','checks':{%s}}",
+		changes[_i].child);
+	const char *path = put("child.json", child);
+	muster_expect_lint("/none", path, put("over.json", changes[_i].overlay), hear, &heard);
+	ck_assert_msg(strncmp(heard.text, changes[_i].said, strlen(changes[_i].said)) == 0 &&
+			      !*heard.text == !*changes[_i].said,
+		"said: %s", heard.text);
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = fixture_open, .teardown = loaded_done)

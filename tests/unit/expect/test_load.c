@@ -1,6 +1,6 @@
 /* test_load.c - expectation files: what is merged, what is refused, and how it says so */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 
 #include "expect/operators.h"
 #include "expect/paths.h"
@@ -14,38 +14,6 @@
 #define NUMBER OF("node.gpu_count")
 #define STRING OF("node.kernel")
 #define LETTERS_64 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
-
-/* What was loaded, for as long as a test runs. */
-static struct muster_expect expect;
-static struct muster_error err;
-
-static const char *with_quotes(const char *text)
-{
-	static char copy[8192];
-	snprintf(copy, sizeof copy, "%s", text);
-	for (char *at = copy; *at; at++)
-		if (*at == '\'')
-			*at = '"';
-	return copy;
-}
-
-static void put(const char *name, const char *text)
-{
-	fixture_write(name, with_quotes(text));
-}
-
-static int load_from(const char *folder, const char *name, const char *overlay)
-{
-	muster_expect_done(&expect);
-	err = (struct muster_error){ 0 };
-	return muster_expect_load(folder, name, overlay ? fixture_path(overlay) : NULL, &expect, &err);
-}
-
-/* A file of the folder by its path. */
-static void load(const char *name, const char *overlay)
-{
-	ck_assert_msg(load_from("/none", fixture_path(name), overlay) == 0, "%s", err.text);
-}
 
 /* A machine type by its name, or what it may be called. */
 static void load_named(const char *name, const char *is)
@@ -824,7 +792,7 @@ TEST(every_shipped_file_can_be_judged_by_and_says_why)
 	for (size_t n = 0; n < count; n++) {
 		ck_assert_uint_eq(
 			muster_expect_lint(MUSTER_SOURCE_DIR "/configs", types[n], NULL, problem_print, NULL), 0);
-		ck_assert_msg(load_from(MUSTER_SOURCE_DIR "/configs", types[n], NULL) == 0, "%s", err.text);
+		load_shipped(types[n]);
 		ck_assert_str_eq(expect.name, types[n]);
 		ck_assert_ptr_nonnull(expect.title);
 		ck_assert(expect.check_count > 10 || strcmp(types[n], "events") == 0);
@@ -839,10 +807,4 @@ TEST(every_shipped_file_can_be_judged_by_and_says_why)
 	muster_arena_free(arena);
 }
 
-static void close_all(void)
-{
-	muster_expect_done(&expect);
-	fixture_close();
-}
-
-TEST_MAIN(.setup = fixture_open, .teardown = close_all)
+TEST_MAIN(.setup = fixture_open, .teardown = loaded_done)

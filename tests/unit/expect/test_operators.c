@@ -1,6 +1,6 @@
 /* test_operators.c - the texts that shipped checks take, and versions */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 
 #include "expect/operators.h"
 #include "expect/version.h"
@@ -74,11 +74,8 @@ static bool takes(const struct muster_check *check, const char *text)
 
 TEST_EACH(shipped_checks_take_the_texts_that_they_are_for, shipped)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
 	const struct muster_check *check = NULL;
-	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", shipped[_i].sku, NULL, &expect, &err) == 0, "%s",
-		err.text);
+	load_shipped(shipped[_i].sku);
 	for (size_t i = 0; i < expect.check_count; i++)
 		if (strcmp(expect.checks[i].id, shipped[_i].check) == 0)
 			check = &expect.checks[i];
@@ -97,7 +94,6 @@ TEST_EACH(shipped_checks_take_the_texts_that_they_are_for, shipped)
 			at += length + 1;
 		}
 	}
-	muster_expect_done(&expect);
 }
 
 #define SPEED "'metric':'gpu.h2d_gbps','source':'s',"
@@ -140,11 +136,7 @@ static struct muster_value value_of(const struct muster_metric *metric, const ch
 
 TEST_EACH(an_operator_takes_its_bound_and_what_is_beyond, bounds)
 {
-	struct muster_expect expect;
-	char text[512];
-	snprintf(text, sizeof text, "'c':{%s}", bounds[_i].check);
-	fixture_load(text, &expect);
-	const struct muster_check *check = &expect.checks[0];
+	const struct muster_check *check = load_check(bounds[_i].check);
 	for (int refused = 0; refused < 2; refused++) {
 		const char *list = refused ? bounds[_i].refused : bounds[_i].taken;
 		if (!*list)
@@ -158,41 +150,32 @@ TEST_EACH(an_operator_takes_its_bound_and_what_is_beyond, bounds)
 		}
 		free(copy);
 	}
-	muster_expect_done(&expect);
 }
 
-TEST(a_share_of_the_median_is_taken_at_its_bound)
+static const struct {
+	const char *check;
+	struct muster_median median;
+	double value;
+	bool taken;
+} shares[] = {
+	{ SPEED "'min_of_median':0.5", { .value = 20 }, 10, true },
+	{ SPEED "'min_of_median':0.5", { .value = 20 }, 9.9, false },
+	{ SPEED "'min_of_median':0.5", { .value = 20, .why_none = "few" }, 9.9, true },
+	{ SPEED "'max_of_median':1.5", { .value = 20 }, 30, true },
+	{ SPEED "'max_of_median':1.5", { .value = 20 }, 30.1, false },
+	{ SPEED "'max_of_median':1.5", { .value = 20, .why_none = "few" }, 30.1, true },
+	{ SPEED "'min_of_median':1", { .value = 20 }, 20, true },
+	{ SPEED "'max_of_median':1", { .value = 20 }, 20, true },
+};
+
+TEST_EACH(a_share_of_the_median_is_taken_at_its_bound, shares)
 {
-	static const struct {
-		const char *check;
-		struct muster_median median;
-		double value;
-		bool taken;
-	} shares[] = {
-		{ SPEED "'min_of_median':0.5", { .value = 20 }, 10, true },
-		{ SPEED "'min_of_median':0.5", { .value = 20 }, 9.9, false },
-		{ SPEED "'min_of_median':0.5", { .value = 20, .why_none = "few" }, 9.9, true },
-		{ SPEED "'max_of_median':1.5", { .value = 20 }, 30, true },
-		{ SPEED "'max_of_median':1.5", { .value = 20 }, 30.1, false },
-		{ SPEED "'max_of_median':1.5", { .value = 20, .why_none = "few" }, 30.1, true },
-		{ SPEED "'min_of_median':1", { .value = 20 }, 20, true },
-		{ SPEED "'max_of_median':1", { .value = 20 }, 20, true },
+	const struct muster_check *check = load_check(shares[_i].check);
+	const struct muster_sample sample = { .metric = check->metric, .value = muster_number(shares[_i].value) };
+	const struct muster_question question = {
+		.check = check, .operand = check->operands, .sample = &sample, .median = &shares[_i].median
 	};
-	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-		struct muster_expect expect;
-		char text[256];
-		snprintf(text, sizeof text, "'c':{%s}", shares[i].check);
-		fixture_load(text, &expect);
-		const struct muster_check *check = &expect.checks[0];
-		const struct muster_sample sample = { .metric = check->metric,
-			.value = muster_number(shares[i].value) };
-		const struct muster_question question = {
-			.check = check, .operand = check->operands, .sample = &sample, .median = &shares[i].median
-		};
-		ck_assert_msg((check->operands->operator->judge(&question) == MUSTER_ANSWER_GOOD) == shares[i].taken,
-			"case %zu", i);
-		muster_expect_done(&expect);
-	}
+	ck_assert_int_eq(check->operands->operator->judge(&question) == MUSTER_ANSWER_GOOD, shares[_i].taken);
 }
 
 /* By the label's value, and nothing for a value that is not listed. */
@@ -211,9 +194,7 @@ TEST(equals_by_takes_what_is_listed_for_the_label)
 		{ NULL, 1, false, "not allowed here; allowed are a, b" },
 	};
 	struct muster_arena *arena = muster_arena_new();
-	struct muster_expect expect;
-	fixture_load("'c':{'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'a':1,'b':2}}}",
-		&expect);
+	load_check("'metric':'gpu.numa_node','source':'s','equals_by':{'label':'gpu','values':{'a':1,'b':2}}");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const struct muster_label label = { "gpu", muster_string(cases[i].gpu ? cases[i].gpu : "") };
 		const struct muster_sample sample = {
@@ -229,16 +210,13 @@ TEST(equals_by_takes_what_is_listed_for_the_label)
 		ck_assert_msg((row->judge(&question) == MUSTER_ANSWER_GOOD) == cases[i].taken, "case %zu", i);
 		ck_assert_str_eq(row->describe(&question), cases[i].expected);
 	}
-	muster_expect_done(&expect);
 	muster_arena_free(arena);
 }
 
 /* In the file's order they are read, and in the table's they are kept: the text of a check has one order. */
 TEST(operands_lie_in_the_order_of_the_table)
 {
-	struct muster_expect expect;
-	fixture_load(
-		"'c':{" SPEED "'max_of_median':2,'warn_above':9,'min':1,'warn_below':2,'max':10,'equals':5}", &expect);
+	load_check(SPEED "'max_of_median':2,'warn_above':9,'min':1,'warn_below':2,'max':10,'equals':5");
 	static const char *const names[] = { "equals", "min", "max", "warn_below", "warn_above", "max_of_median" };
 	ck_assert_uint_eq(expect.checks->operand_count, sizeof names / sizeof *names);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -247,7 +225,6 @@ TEST(operands_lie_in_the_order_of_the_table)
 	ck_assert_ptr_null(muster_check_operand(expect.checks, MUSTER_OF_PEERS));
 	ck_assert_ptr_eq(muster_check_operand_named(expect.checks, "max"), &expect.checks->operands[2]);
 	ck_assert_ptr_null(muster_check_operand_named(expect.checks, "one_of"));
-	muster_expect_done(&expect);
 }
 
 /* The names are what messages, files and the schema use: one row each. */
@@ -293,4 +270,4 @@ TEST(versions_are_compared_number_by_number)
 	ck_assert(!muster_version_reaches("v3", "2"));
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = fixture_open, .teardown = loaded_done)

@@ -1,25 +1,19 @@
 /* test_provenance.c - which file a check, its keys and a bad value come from */
 #include "check_main.h"
-#include "eval_fixture.h"
+#include "unit/expect/loaded.h"
 
 #define CHECK "{'metric':'gpu.h2d_gbps','min':8,'source':'s'}"
-
-static void put(const char *name, const char *start, const char *rest)
-{
-	char text[1024];
-	snprintf(text, sizeof text, "%s%s}", start, rest);
-	for (char *at = text; *at; at++)
-		if (*at == '\'')
-			*at = '"';
-	fixture_write(name, text);
-}
 
 /* A parent, a file that extends it and an overlay, each without its braces. */
 static void put_all(const char *parent, const char *child, const char *overlay)
 {
-	put("parent.json", "{'schema_version':1,'name':'p',", parent);
-	put("child.json", "{'schema_version':1,'name':'c','extends':'parent.json'", child);
-	put("overlay.json", "{", overlay);
+	char text[1024];
+	snprintf(text, sizeof text, "{'schema_version':1,'name':'p',%s}", parent);
+	put("parent.json", text);
+	snprintf(text, sizeof text, "{'schema_version':1,'name':'c','extends':'parent.json'%s}", child);
+	put("child.json", text);
+	snprintf(text, sizeof text, "{%s}", overlay);
+	put("overlay.json", text);
 }
 
 static const char *name_of(const char *path)
@@ -51,14 +45,9 @@ static const struct {
 
 TEST_EACH(a_check_knows_its_file_and_who_changed_it, traces)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
 	char origin[512];
-	fixture_open();
 	put_all(traces[_i].parent, traces[_i].child, traces[_i].overlay);
-	ck_assert_msg(muster_expect_load(
-			      "/none", fixture_path("child.json"), fixture_path("overlay.json"), &expect, &err) == 0,
-		"%s", err.text);
+	load("child.json", "overlay.json");
 	const struct muster_check *check = expect.checks;
 	while (strcmp(check->id, "a") != 0)
 		check++;
@@ -67,51 +56,34 @@ TEST_EACH(a_check_knows_its_file_and_who_changed_it, traces)
 		used += snprintf(origin + used, sizeof origin - (size_t)used, " %s=%s%s", check->changes[i].key,
 			name_of(check->changes[i].file), check->changes[i].removed ? "-" : "");
 	ck_assert_str_eq(origin, traces[_i].origin);
-	muster_expect_done(&expect);
-	fixture_close();
 }
 
 /* Changes of a check that was removed do not belong to the one that came after it. */
 TEST(a_check_that_is_there_again_has_no_old_changes)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
-	fixture_open();
-	put("base.json", "{'schema_version':1,'name':'b',", "'checks':{'a':" CHECK "}");
-	put("parent.json", "{'schema_version':1,'name':'p','extends':'base.json',", "'checks':{'a':{'min':9}}");
-	put("child.json", "{'schema_version':1,'name':'c','extends':'parent.json',", "'checks':{'a':null}");
-	put("overlay.json", "{", "'checks':{'a':" CHECK "}");
-	ck_assert_msg(muster_expect_load(
-			      "/none", fixture_path("child.json"), fixture_path("overlay.json"), &expect, &err) == 0,
-		"%s", err.text);
+	put_all("'extends':'base.json','checks':{'a':{'min':9}}", ",'checks':{'a':null}", "'checks':{'a':" CHECK "}");
+	put("base.json", "{'schema_version':1,'name':'b','checks':{'a':" CHECK "}}");
+	load("child.json", "overlay.json");
 	ck_assert_str_eq(name_of(expect.checks->file), "overlay.json");
 	ck_assert_uint_eq(expect.checks->change_count, 0);
-	muster_expect_done(&expect);
-	fixture_close();
 }
 
 /* The overlay comes first, then the file, then its parents. */
 TEST(the_files_are_named_in_the_order_of_their_say)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
 	char origin[512];
-	fixture_open();
 	put_all("'checks':{'a':" CHECK "}", "", "'name':'o'");
-	const char *child = fixture_path("child.json"), *overlay = fixture_path("overlay.json");
-	ck_assert_int_eq(muster_expect_load("/none", child, overlay, &expect, &err), 0);
-	snprintf(origin, sizeof origin, "%s < %s < %s", overlay, child, fixture_path("parent.json"));
+	load("child.json", "overlay.json");
+	snprintf(origin, sizeof origin, "%s < %s < %s", fixture_path("overlay.json"), fixture_path("child.json"),
+		fixture_path("parent.json"));
 	ck_assert_str_eq(expect.origin, origin);
 	ck_assert_uint_eq(expect.file_count, 3);
 	ck_assert_str_eq(name_of(expect.files[0]), "overlay.json");
 	ck_assert_str_eq(name_of(expect.files[1]), "child.json");
 	ck_assert_str_eq(name_of(expect.files[2]), "parent.json");
-	muster_expect_done(&expect);
-	ck_assert_int_eq(muster_expect_load("/none", fixture_path("parent.json"), NULL, &expect, &err), 0);
+	load("parent.json", NULL);
 	ck_assert_uint_eq(expect.file_count, 1);
 	ck_assert_str_eq(expect.origin, fixture_path("parent.json"));
-	muster_expect_done(&expect);
-	fixture_close();
 }
 
 /* The file that said a bad value last, or came nearest to it. */
@@ -137,17 +109,11 @@ static const struct {
 
 TEST_EACH(a_bad_value_is_told_with_its_file, bad)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
 	char said[512];
-	fixture_open();
 	put_all(bad[_i].parent, bad[_i].child, bad[_i].overlay);
-	ck_assert_int_eq(
-		muster_expect_load("/none", fixture_path("child.json"), fixture_path("overlay.json"), &expect, &err),
-		-1);
+	ck_assert_int_eq(load_from("/none", fixture_path("child.json"), "overlay.json"), -1);
 	snprintf(said, sizeof said, "%s: %s", fixture_path(bad[_i].blamed), bad[_i].said);
 	ck_assert_str_eq(err.text, said);
-	fixture_close();
 }
 
 static void append(void *arg, const char *problem)
@@ -160,10 +126,7 @@ static void append(void *arg, const char *problem)
 /* Each operator that a file changed without a source is a problem of that file; to load it, none is. */
 TEST(each_change_without_a_source_is_told)
 {
-	struct muster_expect expect;
-	struct muster_error err = { 0 };
 	char told[2048] = "";
-	fixture_open();
 	put_all("'checks':{'a':" CHECK "}", ",'checks':{'a':{'min':7,'max':70,'title':'t'}}",
 		"'checks':{'a':{'warn_below':8}}");
 	const char *child = fixture_path("child.json"), *overlay = fixture_path("overlay.json");
@@ -174,13 +137,11 @@ TEST(each_change_without_a_source_is_told)
 	};
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		ck_assert_msg(strstr(told, parts[i]) != NULL, "%s", told);
-	ck_assert_int_eq(muster_expect_load("/none", child, overlay, &expect, &err), 0);
-	muster_expect_done(&expect);
+	load("child.json", "overlay.json");
 	/* what is removed needs no source */
 	put_all("'checks':{'a':{'metric':'gpu.h2d_gbps','min':8,'max':9,'source':'s'}}", ",'checks':{'a':{'max':null}}",
 		"");
 	ck_assert_uint_eq(muster_expect_lint("/none", fixture_path("child.json"), NULL, append, told), 0);
-	fixture_close();
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = fixture_open, .teardown = loaded_done)

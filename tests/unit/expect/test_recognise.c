@@ -4,6 +4,12 @@
 
 #include "eval/select.h"
 
+static struct muster_run run;
+static struct muster_report report;
+static struct muster_selection choice;
+static struct muster_candidates all;
+static struct muster_error err;
+
 /* The known machine types; "alike_1" and "alike_2" cannot be told apart by their GPUs. */
 static const struct {
 	const char *file, *identify;
@@ -17,7 +23,16 @@ static const struct {
 	{ "family", "{\"gpu_count\":8}" },
 };
 
-static void write_files(void)
+static void teardown(void)
+{
+	muster_report_done(&report);
+	muster_run_done(&run);
+	muster_selection_done(&choice);
+	muster_candidates_done(&all);
+	fixture_close();
+}
+
+static void setup(void)
 {
 	fixture_open();
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -49,26 +64,53 @@ struct node {
 	const char *names[2];
 };
 
-static void add_nodes(struct muster_run *run, const struct node *nodes, size_t count)
+static void add_nodes(const struct node *nodes, size_t count)
 {
-	fixture_run(run);
+	muster_run_done(&run);
+	fixture_run(&run);
 	for (size_t i = 0; i < count; i++) {
 		char name[16];
 
 		snprintf(name, sizeof name, "n%zu", i + 1);
-		struct muster_node *node = fixture_node(run, muster_arena_string(run->arena, name), 2);
+		struct muster_node *node = fixture_node(&run, muster_arena_string(run.arena, name), 2);
 
-		fixture_sample(run, &node->samples, "node.vm_size", NULL,
+		fixture_sample(&run, &node->samples, "node.vm_size", NULL,
 			nodes[i].vm_size ? muster_string(nodes[i].vm_size) : muster_null());
-		fixture_sample(run, &node->samples, "node.gpu_count", NULL,
+		fixture_sample(&run, &node->samples, "node.gpu_count", NULL,
 			nodes[i].gpus >= 0 ? muster_number(nodes[i].gpus) : muster_null());
 		for (int r = 0; r < 2; r++) {
 			const char *gpu = nodes[i].names[nodes[i].names[1] ? r : 0];
 
-			fixture_sample(run, &node->ranks[r].samples, "gpu.name", "gpu=0001:00:00.0",
+			fixture_sample(&run, &node->ranks[r].samples, "gpu.name", "gpu=0001:00:00.0",
 				gpu ? muster_string(gpu) : muster_null());
 		}
 	}
+}
+
+static void load_candidates(const char *folder, const char *overlay)
+{
+	muster_candidates_done(&all);
+	ck_assert_msg(muster_candidates_load(folder, overlay, &all, &err) == 0, "%s", err.text);
+}
+
+static void candidates_are_refused(const char *overlay, const char *words)
+{
+	muster_candidates_done(&all);
+	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
+}
+
+/* What comes of these nodes with the expectations of this name. */
+static void judge(const char *name, const char *overlay, const struct node *nodes, size_t count)
+{
+	muster_report_done(&report);
+	muster_selection_done(&choice);
+	ck_assert_msg(muster_selection_load(fixture_dir, name, overlay, &choice, &err) == 0, "%s", err.text);
+	add_nodes(nodes, count);
+	for (size_t i = 0; i < run.node_count; i++)
+		fixture_sample(&run, &run.nodes[i].samples, "node.cpus", NULL, muster_number(8));
+	muster_selection_evaluate(&choice, &run, false, &report);
 }
 
 static const struct {
@@ -124,14 +166,10 @@ static const struct {
 
 TEST_EACH(a_run_is_recognised_or_the_reason_given, table)
 {
-	struct muster_candidates all;
-	struct muster_run run;
-	struct muster_error err;
 	const char *how = NULL;
 	size_t index = 99;
-	write_files();
-	ck_assert_msg(muster_candidates_load(fixture_dir, NULL, &all, &err) == 0, "%s", err.text);
-	add_nodes(&run, table[_i].nodes, table[_i].count);
+	load_candidates(fixture_dir, NULL);
+	add_nodes(table[_i].nodes, table[_i].count);
 	int result = muster_recognise(&run, &all, &index, &how, &err);
 	if (table[_i].found) {
 		ck_assert_msg(result == 0, "%s", err.text);
@@ -144,61 +182,38 @@ TEST_EACH(a_run_is_recognised_or_the_reason_given, table)
 		ck_assert_uint_eq(index, 99);
 		ck_assert_ptr_null(how);
 	}
-	muster_run_done(&run);
-	muster_candidates_done(&all);
-	fixture_close();
 }
 
 TEST(a_run_without_any_node_is_not_recognised)
 {
-	struct muster_candidates all = { 0 };
-	struct muster_run run;
-	struct muster_error err;
 	const char *how;
 	size_t index;
 	fixture_run(&run);
 	ck_assert_int_eq(muster_recognise(&run, &all, &index, &how, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "neither the metadata service nor the GPUs"));
-	muster_run_done(&run);
 }
 
 TEST(only_files_that_identify_a_machine_are_candidates)
 {
 	static const char *const names[] = { "alike_1", "alike_2", "any", "big", "small" };
-	struct muster_candidates all;
-	struct muster_error err;
-	write_files();
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), 0);
+	load_candidates(fixture_dir, NULL);
 	ck_assert_uint_eq(all.count, sizeof names / sizeof *names);
 	for (size_t i = 0; i < all.count; i++)
 		ck_assert_str_eq(all.items[i].expect.name, names[i]);
-	muster_candidates_done(&all);
-	fixture_close();
 }
 
 TEST(a_bad_file_is_an_error_that_names_it)
 {
-	struct muster_candidates all;
-	struct muster_error err;
-	write_files();
 	fixture_write("broken.json", "{\"schema_version\":1,\n\"name\":}");
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
-	ck_assert_ptr_nonnull(strstr(err.text, "broken.json"));
+	candidates_are_refused(NULL, "broken.json");
 	fixture_close();
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, NULL, &all, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
+	candidates_are_refused(NULL, "");
 }
 
 TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 {
-	struct muster_candidates all;
-	struct muster_error err;
-	const char *overlay;
-	write_files();
 	/* removes what only "small" has */
-	overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
-	ck_assert_msg(muster_candidates_load(fixture_dir, overlay, &all, &err) == 0, "%s", err.text);
+	load_candidates(fixture_dir, fixture_write("overlay", "{\"checks\":{\"small.check\":null}}"));
 	for (size_t i = 0; i < all.count; i++) {
 		bool small = strcmp(all.items[i].expect.name, "small") == 0;
 
@@ -206,45 +221,34 @@ TEST(an_overlay_must_fit_one_machine_and_is_laid_over_that)
 		ck_assert_int_eq(all.items[i].misfit.code, small ? MUSTER_OK : MUSTER_EUSAGE);
 		ck_assert(small || strstr(all.items[i].misfit.text, "small.check"));
 	}
-	muster_candidates_done(&all);
-	overlay = fixture_write("overlay", "{\"checks\":{\"nobody.check\":null}}");
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
-	ck_assert_ptr_nonnull(strstr(err.text, "nobody.check"));
-	fixture_close();
+	const char *overlay = fixture_write("overlay", "{\"checks\":{\"nobody.check\":null}}");
+	candidates_are_refused(overlay, "nobody.check");
 	/* the same with one machine, and with none that it could fit */
+	fixture_close();
 	fixture_open();
 	fixture_write("one.json", "{\"schema_version\":1,\"name\":\"one\",\"identify\":{\"gpu_name\":[\"G\"]},"
 				  "\"checks\":{\"a\":{\"metric\":\"node.cpus\",\"min\":1,\"source\":\"s\"}}}");
 	overlay = fixture_write("overlay", "{\"checks\":{\"nobody.check\":null}}");
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "nobody.check"));
+	candidates_are_refused(overlay, "nobody.check");
 	ck_assert_int_eq(unlink(fixture_path("one.json")), 0);
-	ck_assert_int_eq(muster_candidates_load(fixture_dir, overlay, &all, &err), 0);
+	load_candidates(fixture_dir, overlay);
 	ck_assert_uint_eq(all.count, 0);
-	muster_candidates_done(&all);
-	fixture_close();
 }
 
 TEST(every_shipped_machine_is_recognised_by_each_of_its_sizes)
 {
-	struct muster_candidates all;
-	struct muster_error err;
-	ck_assert_msg(muster_candidates_load(MUSTER_SOURCE_DIR "/configs", NULL, &all, &err) == 0, "%s", err.text);
+	load_candidates(MUSTER_SOURCE_DIR "/configs", NULL);
 	ck_assert_uint_ge(all.count, 1);
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t s = 0; s < all.items[i].expect.vm_size_count; s++) {
 			const struct node node = { all.items[i].expect.vm_sizes[s], -1, { NULL } };
-			struct muster_run run;
 			const char *how;
 			size_t index;
 
-			add_nodes(&run, &node, 1);
+			add_nodes(&node, 1);
 			ck_assert_msg(muster_recognise(&run, &all, &index, &how, &err) == 0, "%s", err.text);
 			ck_assert_uint_eq(index, i);
-			muster_run_done(&run);
 		}
-	muster_candidates_done(&all);
 }
 
 /* What comes out when nodes like these are judged: the machine type, the verdict and the findings. */
@@ -284,30 +288,21 @@ static const struct {
 
 TEST_EACH(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail, judged)
 {
-	struct muster_selection choice;
-	struct muster_report report;
-	struct muster_run run;
-	struct muster_error err;
 	const struct muster_finding *unknown = NULL;
-	write_files();
-	ck_assert_msg(muster_selection_load(fixture_dir, judged[_i].name, NULL, &choice, &err) == 0, "%s", err.text);
-	add_nodes(&run, judged[_i].nodes, judged[_i].count);
-	for (size_t i = 0; i < run.node_count; i++)
-		fixture_sample(&run, &run.nodes[i].samples, "node.cpus", NULL, muster_number(8));
-	muster_selection_evaluate(&choice, &run, false, &report);
+	judge(judged[_i].name, NULL, judged[_i].nodes, judged[_i].count);
 	ck_assert_str_eq(report.sku, judged[_i].sku);
 	ck_assert_int_eq(report.verdict, judged[_i].verdict);
 	for (size_t i = 0; i < report.finding_count; i++)
 		if (strcmp(report.findings[i].check, "sku.unknown") == 0)
 			unknown = &report.findings[i];
 	/* all lines but that of sku.unknown must be there as they are */
-	const char *all = fixture_findings(&report);
+	const char *found = fixture_findings(&report);
 	for (const char *line = judged[_i].findings; *line;) {
 		size_t length = strcspn(line, "\n");
 		char one[512];
 
 		snprintf(one, sizeof one, "%.*s", (int)length, line);
-		ck_assert_msg(strstr(all, one) != NULL, "no line \"%s\" in:\n%s", one, all);
+		ck_assert_msg(strstr(found, one) != NULL, "no line \"%s\" in:\n%s", one, found);
 		line += length + (line[length] == '\n');
 	}
 	ck_assert_int_eq(unknown != NULL, judged[_i].verdict != MUSTER_PASS);
@@ -320,65 +315,37 @@ TEST_EACH(a_machine_that_nobody_knows_never_passes_and_nodes_that_differ_fail, j
 	}
 	for (size_t i = 1; i < report.finding_count; i++) /* worst first */
 		ck_assert(report.findings[i].status != MUSTER_FAIL || report.findings[i - 1].status == MUSTER_FAIL);
-	muster_report_done(&report);
-	muster_run_done(&run);
-	muster_selection_done(&choice);
-	fixture_close();
 }
 
 TEST(an_overlay_for_another_machine_does_not_keep_an_unknown_one_from_being_judged)
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
 	const struct node big = { "Standard_Big", 8, { "GPU A" } };
-	struct muster_selection choice;
-	struct muster_report report;
-	struct muster_run run;
-	struct muster_error err;
-	write_files();
 	const char *overlay = fixture_write("overlay", "{\"checks\":{\"small.check\":null}}");
-	ck_assert_msg(muster_selection_load(fixture_dir, "auto", overlay, &choice, &err) == 0, "%s", err.text);
-	add_nodes(&run, &node, 1);
-	muster_selection_evaluate(&choice, &run, false, &report);
+	judge("auto", overlay, &node, 1);
 	ck_assert_uint_eq(report.tally_count, 3);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
-	muster_report_done(&report);
-	muster_run_done(&run);
 	/* recognised, but not with this overlay */
-	add_nodes(&run, &big, 1);
-	muster_selection_evaluate(&choice, &run, false, &report);
+	judge("auto", overlay, &big, 1);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
 	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "detected as big by vmSize Standard_Big"));
 	ck_assert_ptr_nonnull(strstr(fixture_findings(&report), "small.check"));
-	muster_report_done(&report);
-	muster_run_done(&run);
-	muster_selection_done(&choice);
-	fixture_close();
 }
 
 TEST(without_a_common_file_an_unknown_machine_is_still_inconclusive)
 {
 	const struct node node = { "Standard_Other", 8, { "GPU A" } };
-	struct muster_selection choice;
-	struct muster_report report;
-	struct muster_run run;
-	struct muster_error err;
-	write_files();
 	ck_assert_int_eq(unlink(fixture_path("common.json")), 0);
-	ck_assert_msg(muster_selection_load(fixture_dir, "auto", NULL, &choice, &err) == 0, "%s", err.text);
-	add_nodes(&run, &node, 1);
-	muster_selection_evaluate(&choice, &run, false, &report);
+	judge("auto", NULL, &node, 1);
 	ck_assert_int_eq(report.verdict, MUSTER_INCONCLUSIVE);
 	ck_assert_uint_eq(report.finding_count, 1);
-	muster_report_done(&report);
-	muster_run_done(&run);
-	muster_selection_done(&choice);
 	fixture_write("common.json", "{");
+	muster_selection_done(&choice);
 	ck_assert_int_eq(muster_selection_load(fixture_dir, "nobody", NULL, &choice, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_int_eq(muster_selection_load(fixture_dir, "auto", NULL, &choice, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_ptr_nonnull(strstr(err.text, "common.json"));
-	fixture_close();
 }
 
 /* node.vm_size in a report of a muster that had other probes only, and in one of before the metadata probe had it. */
@@ -393,21 +360,15 @@ TEST_LOOP(a_report_older_than_a_probe_or_a_metric_skips_its_optional_checks, 0, 
 		"inconclusive needed n1: x | not measured\n"
 		"skip size n1: x | not measured: this run did not have the metric\n",
 	};
-	struct muster_run run;
-	struct muster_report report;
 	fixture_run(&run);
 	struct muster_node *node = fixture_node(&run, "n1", 1);
 	fixture_outcome(&node->ranks[0], probes[_i], MUSTER_OUTCOME_OK, NULL, NULL, NULL);
 	fixture_judge(&run, checks, false, &report);
 	ck_assert_str_eq(fixture_findings(&report), found[_i]);
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
 TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
 {
-	struct muster_run run;
-	struct muster_report report;
 	fixture_run(&run);
 	for (int i = 0; i < 2; i++) {
 		struct muster_node *node = fixture_node(&run, i ? "n2" : "n1", 1);
@@ -419,10 +380,6 @@ TEST(what_one_node_has_measured_must_not_be_left_out_on_another)
 	fixture_judge(
 		&run, "'size':{'metric':'node.vm_size','equals':'x','optional':true,'source':'s'}", false, &report);
 	ck_assert_str_eq(fixture_findings(&report), "inconclusive size n2: x | not measured\n");
-	muster_report_done(&report);
-	muster_run_done(&run);
 }
 
-#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
-
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = setup, .teardown = teardown)
