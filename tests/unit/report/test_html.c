@@ -62,9 +62,7 @@ TEST_EACH(a_frequent_finding_is_shown_in_full_in_rows_or_counted, amounts)
 	char rest[64];
 	with_everything();
 	for (size_t i = 0; i < amounts[_i].findings; i++)
-		findings[i] = (struct muster_finding){
-			.check = "x", .status = MUSTER_FAIL, .node = "sim-1", .rank = -1, .observed = "o", .unit = ""
-		};
+		findings[i] = (struct muster_finding)FINDING(FAIL, "x", "sim-1", -1, NULL, "o", "");
 	report.findings = findings;
 	report.finding_count = amounts[_i].findings;
 	print();

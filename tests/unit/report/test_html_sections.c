@@ -4,6 +4,7 @@
 
 #include "check_main.h"
 #include "run_text.h"
+#include "report_rows.h"
 #include "synthetic_run.h"
 #include "unit/report/printed.h"
 
@@ -87,9 +88,7 @@ TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
 	struct muster_finding findings[40];
 	synthetic_run(&run, 8 * 64);
 	for (int i = 0; i < LENGTH(findings); i++)
-		findings[i] = (struct muster_finding){
-			.check = "x", .status = MUSTER_FAIL, .node = run.nodes[2 + i].name, .rank = -1, .unit = ""
-		};
+		findings[i] = (struct muster_finding)FINDING(FAIL, "x", run.nodes[2 + i].name, -1, NULL, NULL, "");
 	print(muster_html_machines, findings, LENGTH(findings));
 	has_count("<figure", 13);
 	has("28 more nodes with findings are not drawn.");
@@ -141,12 +140,7 @@ static const char exchanges[] =
 
 TEST(a_cell_is_the_slower_direction_and_says_how_slow)
 {
-	struct muster_finding finding = { .check = "pairs",
-		.status = MUSTER_WARN,
-		.metric = "pair.exchange_gbps",
-		.node = "b",
-		.rank = 2,
-		.unit = "" };
+	struct muster_finding finding = FINDING(WARN, "pairs", "b", 2, NULL, NULL, "", .metric = "pair.exchange_gbps");
 	run_text(&run, exchanges);
 	print(muster_html_matrix, &finding, 1);
 	has("<th scope='col'>GPU 0 - 1</th></tr>");

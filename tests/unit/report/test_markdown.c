@@ -84,11 +84,7 @@ TEST(fifty_rows_at_most_and_how_many_more_there_are)
 
 TEST(what_a_machine_gave_is_text_and_nothing_more)
 {
-	struct muster_finding finding = { .check = "<b>&@all",
-		.status = MUSTER_FAIL,
-		.rank = -1,
-		.observed = "\\`*_{}[]()#!|~\x1b",
-		.unit = "GB/s" };
+	struct muster_finding finding = FINDING(FAIL, "<b>&@all", NULL, -1, NULL, "\\`*_{}[]()#!|~\x1b", "GB/s");
 	with_ranks(8);
 	only_findings(&finding, 1);
 	print();

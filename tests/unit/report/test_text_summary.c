@@ -173,18 +173,10 @@ TEST(a_fault_of_all_nodes_does_not_hide_another)
 	with_ranks(800);
 	struct muster_finding *findings = muster_calloc(201, sizeof *findings);
 	for (size_t i = 0; i < 200; i++)
-		findings[i] = (struct muster_finding){ .check = "gpu.ecc",
-			.status = MUSTER_FAIL,
-			.node = run.nodes[i / 2].name,
-			.rank = -1,
-			.metric = "gpu.ecc",
-			.unit = "" };
-	findings[200] = (struct muster_finding){ .check = "copy.h2d",
-		.status = MUSTER_FAIL,
-		.node = run.nodes[99].name,
-		.rank = 799,
-		.metric = "gpu.h2d_gbps",
-		.unit = "" };
+		findings[i] = (struct muster_finding)FINDING(
+			FAIL, "gpu.ecc", run.nodes[i / 2].name, -1, NULL, NULL, "", .metric = "gpu.ecc");
+	findings[200] = (struct muster_finding)FINDING(
+		FAIL, "copy.h2d", run.nodes[99].name, 799, NULL, NULL, "", .metric = "gpu.h2d_gbps");
 	only_findings(findings, 201);
 	print();
 	has_count("\nFAIL sim-", 9);
@@ -197,9 +189,8 @@ TEST(a_fault_of_all_nodes_does_not_hide_another)
 TEST(of_many_blocked_checks_the_first_dozen_is_named)
 {
 	static const char *ids[] = { "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12", "c13" };
-	struct muster_finding finding = {
-		.check = "probe.gpu", .status = MUSTER_FAIL, .rank = -1, .unit = "", .blocked = ids, .blocked_count = 12
-	};
+	struct muster_finding finding =
+		FINDING(FAIL, "probe.gpu", NULL, -1, NULL, NULL, "", .blocked = ids, .blocked_count = 12);
 	with_ranks(8);
 	only_findings(&finding, 1);
 	print();
@@ -275,9 +266,8 @@ TEST(a_list_that_does_not_fit_is_asked_for)
 	synthetic_run(&run, 1600);
 	report = (struct muster_report){ .run = &run, .sku = "x", .findings = findings, .verdict = MUSTER_FAIL };
 	for (size_t i = 0; i < 100; i++)
-		findings[i] = (struct muster_finding){
-			.check = "gpu.count", .status = MUSTER_FAIL, .rank = -1, .node = run.nodes[2 * i].name
-		};
+		findings[i] =
+			(struct muster_finding)FINDING(FAIL, "gpu.count", run.nodes[2 * i].name, -1, NULL, NULL, NULL);
 	report.finding_count = report.count[MUSTER_FAIL] = 100;
 	print();
 	has("FAIL: 100 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n");
@@ -297,17 +287,8 @@ TEST(no_line_is_wider_than_a_terminal)
 		words[i] = i % 7 == 6 ? ' ' : 'w';
 	words[sizeof words - 1] = '\0';
 	with_ranks(24);
-	struct muster_finding finding = { .check = "gpu.name",
-		.status = MUSTER_FAIL,
-		.rank = 3,
-		.gpu = name,
-		.unit = "",
-		.metric = "gpu.name",
-		.expected = words,
-		.observed = name,
-		.evidence = words,
-		.advice = words,
-		.source = words };
+	struct muster_finding finding = FINDING(FAIL, "gpu.name", NULL, 3, words, name, "", .gpu = name,
+		.metric = "gpu.name", .evidence = words, .advice = words, .source = words);
 	run.nodes[1].name = name;
 	finding.node = name;
 	only_findings(&finding, 1);
@@ -323,23 +304,11 @@ TEST(the_table_shows_what_is_blocked)
 {
 	static const char *rings[] = { "ib.rate", "ring.gdr", "ring.busbw", "no.such" }, *more[] = { "ring.busbw" };
 	struct muster_finding findings[] = {
-		{ .check = "gpu.name",
-			.metric = "gpu.name",
-			.node = "sim-1",
-			.status = MUSTER_FAIL,
-			.blocked = rings,
-			.blocked_count = 4 },
-		{ .check = "gpu.name",
-			.metric = "gpu.name",
-			.node = "sim-2",
-			.status = MUSTER_FAIL,
-			.blocked = more,
-			.blocked_count = 1 },
-		{ .check = "probe.fabric",
-			.node = "sim-2",
-			.status = MUSTER_SKIP,
-			.blocked = rings,
-			.blocked_count = 2 },
+		FINDING(FAIL, "gpu.name", "sim-1", 0, NULL, NULL, NULL, .metric = "gpu.name", .blocked = rings,
+			.blocked_count = 4),
+		FINDING(FAIL, "gpu.name", "sim-2", 0, NULL, NULL, NULL, .metric = "gpu.name", .blocked = more,
+			.blocked_count = 1),
+		FINDING(SKIP, "probe.fabric", "sim-2", 0, NULL, NULL, NULL, .blocked = rings, .blocked_count = 2),
 	};
 	struct muster_tally tallies[] = {
 		{ .check = "ring.gdr", .metric = "rank.nccl_gdr", .probe = "nccl_allreduce" },
@@ -393,20 +362,9 @@ TEST(names_from_machines_cannot_drive_the_terminal)
 	synthetic_run(&run, 8);
 	run.nodes[0].name = "evil\033[2J\r\nMUSTER PASS";
 	fixture_report(&report, &run);
-	struct muster_finding finding = { .check = "gpu.name",
-		.status = MUSTER_FAIL,
-		.node = run.nodes[0].name,
-		.rank = 0,
-		.gpu = "\xff\x07",
-		.port = "\x7f",
-		.metric = "gpu.name",
-		.expected = "\x1b]0;x\x07",
-		.observed = "\xe2\x80\xaetxt",
-		.value = muster_string("x"),
-		.unit = "\b",
-		.advice = "\f",
-		.source = "\v",
-		.certainty = "\xc2\x85" };
+	struct muster_finding finding = FINDING(FAIL, "gpu.name", run.nodes[0].name, 0, "\x1b]0;x\x07",
+		"\xe2\x80\xaetxt", "\b", .gpu = "\xff\x07", .port = "\x7f", .metric = "gpu.name",
+		.value = muster_string("x"), .advice = "\f", .source = "\v", .certainty = "\xc2\x85");
 	only_findings(&finding, 1);
 	report.sku = "sku\nMUSTER PASS";
 	print();
@@ -598,19 +556,9 @@ TEST(events_of_the_log_without_a_finding_are_listed)
 	fixture_report(&report, &run);
 	const struct muster_samples *samples = &run.nodes[2].samples;
 	const struct muster_sample *age = &samples->items[samples->count - 2];
-	struct muster_finding found[] = { {
-		.check = "history.xid",
-		.status = MUSTER_FAIL,
-		.node = "sim-3",
-		.rank = -1,
-		.gpu = "0001:00:00.0",
-		.metric = "node.xid_age_hours",
-		.labels = age->labels,
-		.label_count = 4,
-		.expected = "no Xid 79 within 24 h",
-		.observed = "Xid 79, GPU has fallen off the bus, once, 1.5 h ago",
-		.unit = "",
-	} };
+	struct muster_finding found[] = { FINDING(FAIL, "history.xid", "sim-3", -1, "no Xid 79 within 24 h",
+		"Xid 79, GPU has fallen off the bus, once, 1.5 h ago", "", .gpu = "0001:00:00.0",
+		.metric = "node.xid_age_hours", .labels = age->labels, .label_count = 4) };
 	only_findings(found, 1);
 	print();
 	has("\n  Xid text: 3 times on 3 nodes\n  Xid 31: 8 times on 2 nodes\n"
