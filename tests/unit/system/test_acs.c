@@ -1,6 +1,6 @@
 /* test_acs.c - bridges of a small tree of PCIe devices */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/acs.h"
 #include "muster/arena.h"
 
@@ -18,20 +18,13 @@
 
 enum { WHOLE = 4096 };
 
-static char root[64];
 static struct muster_acs_bridges bridges;
 
 static void setup(void)
 {
-	temporary_root_make(root, sizeof root, "acs");
+	tree_make();
 	ck_assert_int_eq(chdir(root), 0);
-	char path[] = GPU;
-	for (char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		ck_assert_int_eq(mkdir(path, 0777), 0);
-		*slash = '/';
-	}
-	ck_assert_int_eq(mkdir(path, 0777), 0);
+	ck_assert_int_eq(mkdir(in_tree(GPU), 0777), 0);
 	ck_assert_int_eq(symlink(GPU, "gpu"), 0);
 }
 
@@ -39,11 +32,11 @@ static void teardown(void)
 {
 	muster_acs_done(&bridges);
 	ck_assert_int_eq(chdir("/"), 0);
-	temporary_root_remove(root);
+	tree_remove();
 }
 
 /* A configuration space of so many bytes, with these bytes at 0x100 and 0x200. */
-static void put(const char *bridge, size_t length, const unsigned char *first, const unsigned char *second)
+static void put_config(const char *bridge, size_t length, const unsigned char *first, const unsigned char *second)
 {
 	char path[256];
 	unsigned char config[WHOLE] = { 0 };
@@ -84,8 +77,8 @@ static const struct {
 TEST_EACH(a_bridge_of_a_switch_redirects_or_does_not, rows)
 {
 	struct muster_error err;
-	put(SWITCH_UP, WHOLE, nothing, NULL);
-	put(SWITCH_DOWN, rows[_i].length, rows[_i].first, rows[_i].second);
+	put_config(SWITCH_UP, WHOLE, nothing, NULL);
+	put_config(SWITCH_DOWN, rows[_i].length, rows[_i].first, rows[_i].second);
 	ck_assert_msg(muster_acs_add("gpu", &bridges, &err) == 0, "%s", err.text);
 	ck_assert_msg(muster_acs_add("gpu", &bridges, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(bridges.count, rows[_i].count);
@@ -96,9 +89,9 @@ TEST_EACH(a_bridge_of_a_switch_redirects_or_does_not, rows)
 TEST(a_root_port_is_no_bridge_of_a_switch)
 {
 	struct muster_error err;
-	put(ROOT_PORT, WHOLE, rows[0].first, NULL);
-	put(SWITCH_UP, WHOLE, nothing, NULL);
-	put(SWITCH_DOWN, WHOLE, nothing, NULL);
+	put_config(ROOT_PORT, WHOLE, rows[0].first, NULL);
+	put_config(SWITCH_UP, WHOLE, nothing, NULL);
+	put_config(SWITCH_DOWN, WHOLE, nothing, NULL);
 	ck_assert_msg(muster_acs_add("gpu", &bridges, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(bridges.count, 0);
 	/* and on its root port a device needs no switch to be read */
@@ -108,7 +101,7 @@ TEST(a_root_port_is_no_bridge_of_a_switch)
 TEST(without_root_the_registers_are_not_known)
 {
 	struct muster_error err = { 0 };
-	put(SWITCH_UP, 64, nothing, NULL);
+	put_config(SWITCH_UP, 64, nothing, NULL);
 	ck_assert_int_eq(muster_acs_add("gpu", &bridges, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOPERMISSION);
 	ck_assert_str_eq(err.text, "only root can read the ACS registers of PCI bridges: 64 bytes of 0000:01:00.0");

@@ -2,26 +2,18 @@
 #include "system/hardware.h"
 
 #include "check_main.h"
+#include "unit/system/tree.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static char root[] = "/tmp/muster-hardware-XXXXXX";
 static struct muster_arena *arena;
-
-static void put(const char *name, const char *text)
-{
-	FILE *out = fopen(muster_arena_printf(arena, "%s/%s", root, name), "we");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-}
 
 static void setup(void)
 {
 	arena = muster_arena_new();
-	ck_assert_ptr_nonnull(mkdtemp(root));
+	tree_make();
 	put("b.json", "{ \"name\": \"b\", \"host\": { \"threads_per_core\": 2, \"sockets\": 1 },"
 		      "  \"numa_nodes\": [ { \"os_index\": 0, \"cpu_list\": \"0-3\", \"socket\": 0 },"
 		      "                  { \"os_index\": 2, \"cpu_list\": \"4-7\", \"socket\": 0 } ],"
@@ -37,10 +29,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	static const char *const files[] = { "a", "b", "chain", "orphan", "threads", "gpu", "cut" };
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-		unlink(muster_arena_printf(arena, "%s/%s.json", root, files[i]));
-	rmdir(root);
+	tree_remove();
 	muster_arena_free(arena);
 }
 

@@ -1,6 +1,6 @@
 /* test_journal.c - journals of our own making, written by systemd-journal-remote where that is installed */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/kernel_log.h"
 #include "util/child.h"
 
@@ -17,34 +17,16 @@
 #define OTHER_BOOT "22222222222222222222222222222222"
 #define UPTIME_S 7200
 
-static char root[64];
 static struct muster_kernel_log reader;
 static struct muster_kernel_reach reach;
 static struct muster_error err;
 static long long source_us; /* stamps of the kernel; 0: entries have none */
 static char taken[4096];    /* "AGE text|", in the order in which records came */
 
-static FILE *open_file(const char *path)
-{
-	char whole[256];
-	snprintf(whole, sizeof whole, "%s/%s", root, path);
-	temporary_root_make_folders(root, whole);
-	FILE *out = fopen(whole, "we");
-	ck_assert_ptr_nonnull(out);
-	return out;
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *out = open_file(path);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-}
-
 static void setup(void)
 {
 	source_us = 0;
-	temporary_root_make(root, sizeof root, "journal");
+	tree_make();
 	put("proc/uptime", "7200.00 1.00\n");
 	put("proc/sys/kernel/random/boot_id", "11111111-1111-1111-1111-111111111111\n");
 }
@@ -52,7 +34,7 @@ static void setup(void)
 static void teardown(void)
 {
 	muster_kernel_log_done(&reader);
-	temporary_root_remove(root);
+	tree_remove();
 }
 
 struct entry {
@@ -66,7 +48,7 @@ struct entry {
 static void write_journal(const char *base, const char *name, const struct entry *entries, size_t count)
 {
 	char path[256], output[256];
-	FILE *out = open_file("export");
+	FILE *out = fopen(in_tree("export"), "we");
 	for (size_t i = 0; i < count; i++) {
 		const struct entry *e = &entries[i];
 		bool now = strcmp(e->boot, BOOT) == 0;

@@ -1,6 +1,6 @@
 /* test_kernel_log.c - kernel logs of our own making, as files in a root of our own */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/kernel_log.h"
 #include "muster/arena.h"
 #include "util/text.h"
@@ -11,34 +11,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
 static struct muster_kernel_log reader;
 static struct muster_kernel_reach reach;
 static struct muster_error err;
 static char taken[1 << 16]; /* "AGE text|", in the order in which records came */
 
-static void put(const char *path, const char *text, const char *mode)
-{
-	char whole[256];
-	snprintf(whole, sizeof whole, "%s/%s", root, path);
-	temporary_root_make_folders(root, whole);
-	FILE *out = fopen(whole, mode);
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-}
-
 static void setup(void)
 {
-	temporary_root_make(root, sizeof root, "log");
-	put("proc/uptime", "7200.00 1.00\n", "w");
-	put("proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n", "w");
+	tree_make();
+	put("proc/uptime", "7200.00 1.00\n");
+	put("proc/sys/kernel/random/boot_id", "01234567-89ab-cdef-0123-456789abcdef\n");
 }
 
 static void teardown(void)
 {
 	muster_kernel_log_done(&reader);
-	temporary_root_remove(root);
+	tree_remove();
 }
 
 static void take(void *arg, const struct muster_kernel_record *record)
@@ -117,10 +105,8 @@ TEST(a_long_text_is_cut)
 
 TEST(a_file_is_read_from_its_newest_record)
 {
-	put("dev/kmsg",
-		"6,0,0,-;first\n6,1,7000000000,-;second\n SUBSYSTEM=pci\n DEVICE=+pci:0\n12,2,1,-;program\n"
-		"6,3,7199000000,-;third\n6,4,7199000000,-;being wri",
-		"w");
+	put("dev/kmsg", "6,0,0,-;first\n6,1,7000000000,-;second\n SUBSYSTEM=pci\n DEVICE=+pci:0\n12,2,1,-;program\n"
+			"6,3,7199000000,-;third\n6,4,7199000000,-;being wri");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "1 third|200 second|7200 first|");
 	ck_assert_uint_eq(reach.records, 3);
@@ -132,17 +118,17 @@ TEST(a_file_is_read_from_its_newest_record)
 
 TEST(the_next_read_gives_what_was_added)
 {
-	put("dev/kmsg", "6,0,0,-;first\n6,1,1000000,-;sec", "w");
+	put("dev/kmsg", "6,0,0,-;first\n6,1,1000000,-;sec");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "7200 first|");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "");
-	put("dev/kmsg", "ond\n6,2,8000000000,-;third\n", "a");
+	put_as("dev/kmsg", "ond\n6,2,8000000000,-;third\n", "a");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "0 third|7199 second|"); /* a clock that runs ahead makes no negative age */
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "");
-	put("dev/kmsg", "6,9,1000000,-;anew\n", "w");
+	put("dev/kmsg", "6,9,1000000,-;anew\n");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_str_eq(taken, "7199 anew|");
 }
@@ -150,10 +136,9 @@ TEST(the_next_read_gives_what_was_added)
 TEST(lines_are_read_across_the_parts_of_a_file)
 {
 	enum { LINES = 2000, LONG = 1500, WIDTH = 1500 }; /* three parts of a MiB and more */
-	char path[128], text[128];
-	snprintf(path, sizeof path, "%s/dev/kmsg", root);
-	put("dev/kmsg", "6,0,0,-;first\n", "w");
-	FILE *out = fopen(path, "ae");
+	char text[128];
+	put("dev/kmsg", "6,0,0,-;first\n");
+	FILE *out = fopen(in_tree("dev/kmsg"), "ae");
 	ck_assert_ptr_nonnull(out);
 	for (int i = 1; i < LINES; i++) {
 		fprintf(out, "6,%d,%d,-;%*d\n", i, i, WIDTH + i % 100, i);
@@ -174,7 +159,7 @@ TEST(lines_are_read_across_the_parts_of_a_file)
 
 TEST(a_log_that_lacks_its_beginning_says_so)
 {
-	put("dev/kmsg", "6,50,3600000000,-;text\n", "w");
+	put("dev/kmsg", "6,50,3600000000,-;text\n");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_double_eq(reach.oldest_s, 3600);
 	ck_assert_str_eq(reach.limit, "older records of this boot were overwritten");
@@ -182,7 +167,7 @@ TEST(a_log_that_lacks_its_beginning_says_so)
 
 TEST(an_empty_log_is_a_log)
 {
-	put("dev/kmsg", "", "w");
+	put("dev/kmsg", "");
 	ck_assert_int_eq(read_log(), 0);
 	ck_assert_uint_eq(reach.records, 0);
 	ck_assert_double_eq(reach.oldest_s, 0);
@@ -191,11 +176,10 @@ TEST(an_empty_log_is_a_log)
 
 TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
 {
-	char path[128], text[128];
-	snprintf(path, sizeof path, "%s/dev/kmsg", root);
-	put("dev/kmsg", "6,0,0,-;first\n", "w");
-	ck_assert_int_eq(truncate(path, (off_t)1 << 32), 0); /* a hole */
-	FILE *out = fopen(path, "ae");
+	char text[128];
+	put("dev/kmsg", "6,0,0,-;first\n");
+	ck_assert_int_eq(truncate(in_tree("dev/kmsg"), (off_t)1 << 32), 0); /* a hole */
+	FILE *out = fopen(in_tree("dev/kmsg"), "ae");
 	ck_assert_ptr_nonnull(out);
 	fputc('\n', out);
 	for (int i = 1; i < 300000; i++)
@@ -227,10 +211,7 @@ TEST(a_machine_without_a_log_has_both_reasons)
 
 TEST_LOOP(what_is_not_the_kernels_log_is_left_alone, 0, 3)
 {
-	char path[128];
-	snprintf(path, sizeof path, "%s/dev", root);
-	mkdir(path, 0755);
-	snprintf(path, sizeof path, "%s/dev/kmsg", root);
+	const char *path = in_tree("dev/kmsg");
 	if (_i == 0)
 		ck_assert_int_eq(symlink("/dev/null", path), 0);
 	else if (_i == 1)
@@ -243,8 +224,8 @@ TEST_LOOP(what_is_not_the_kernels_log_is_left_alone, 0, 3)
 
 TEST_LOOP(a_machine_without_a_clock_has_no_ages, 0, 2)
 {
-	put("dev/kmsg", "6,0,0,-;first\n", "w");
-	put("proc/uptime", _i == 0 ? "soon\n" : "-5 1\n", "w");
+	put("dev/kmsg", "6,0,0,-;first\n");
+	put("proc/uptime", _i == 0 ? "soon\n" : "-5 1\n");
 	ck_assert_int_eq(read_log(), -1);
 	ck_assert_msg(strstr(err.text, "/proc/uptime: no time"), "%s", err.text);
 }

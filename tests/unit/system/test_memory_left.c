@@ -1,31 +1,8 @@
 /* test_memory_left.c - limits of cgroups, and pages of files that the kernel gives back */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 
 #include "system/memory_left.h"
-
-static char root[256];
-
-static void setup(void)
-{
-	temporary_root_make(root, sizeof root, "memory-left");
-}
-
-static void teardown(void)
-{
-	ck_assert_int_eq(temporary_root_remove(root), 0);
-}
-
-static void put(const char *path, const char *text)
-{
-	char whole[4096];
-	snprintf(whole, sizeof whole, "%s%s", root, path);
-	temporary_root_make_folders(root, whole);
-	FILE *out = fopen(whole, "we");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-}
 
 static uint64_t left(void)
 {
@@ -90,4 +67,4 @@ TEST(a_numa_node_has_its_own)
 	ck_assert_ptr_nonnull(strstr(err.text, "MemAvailable is no number: \"much\""));
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown)
+TEST_MAIN(.setup = tree_make, .teardown = tree_remove)

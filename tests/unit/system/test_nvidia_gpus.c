@@ -1,6 +1,6 @@
 /* test_nvidia_gpus.c - which GPUs the bus of a small tree has, and which of them a process there may use */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/nvidia_gpus.h"
 #include "muster/arena.h"
 
@@ -14,43 +14,12 @@
 
 #define BUS_ID "0001:00:00.0"
 
-static char root[64];
 static struct muster_nvidia_gpus gpus;
-
-static void setup(void)
-{
-	temporary_root_make(root, sizeof root, "nvidia-gpus");
-}
 
 static void teardown(void)
 {
 	muster_nvidia_gpus_done(&gpus);
-	temporary_root_remove(root);
-}
-
-/* The path under the root, with the directories above it. */
-static char *make_path(const char *path)
-{
-	char *whole = muster_asprintf("%s%s", root, path);
-	temporary_root_make_folders(root, whole);
-	return whole;
-}
-
-static void put(const char *path, const char *text)
-{
-	char *whole = make_path(path);
-	FILE *out = fopen(whole, "we");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-	free(whole);
-}
-
-static void put_link(const char *path, const char *to)
-{
-	char *whole = make_path(path);
-	ck_assert_int_eq(symlink(to, whole), 0);
-	free(whole);
+	tree_remove();
 }
 
 static void put_device(const char *bus_id, const char *vendor, const char *class_code)
@@ -205,4 +174,4 @@ TEST(gpus_are_in_order_of_their_bus_ids)
 	ck_assert_str_eq(gpus.items[2].bus_id, "10000:01:00.0");
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown)
+TEST_MAIN(.setup = tree_make, .teardown = teardown)

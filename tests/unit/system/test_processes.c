@@ -1,6 +1,6 @@
 /* test_processes.c - the processes of a small /proc */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/processes.h"
 #include "muster/arena.h"
 
@@ -10,12 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
 static struct muster_processes processes;
 
 static void setup(void)
 {
-	temporary_root_make(root, sizeof root, "processes");
+	tree_make();
 	ck_assert_int_eq(chdir(root), 0);
 	ck_assert_int_eq(mkdir("proc", 0777), 0);
 }
@@ -24,33 +23,29 @@ static void teardown(void)
 {
 	muster_processes_done(&processes);
 	ck_assert_int_eq(chdir("/"), 0);
-	temporary_root_remove(root);
+	tree_remove();
 }
 
 /* A process; text: of its comm file, NULL: without one. */
-static void put(const char *pid, const char *text)
+static void put_process(const char *pid, const char *text)
 {
 	char path[128];
-	snprintf(path, sizeof path, "proc/%s", pid);
-	ck_assert_int_eq(mkdir(path, 0777), 0);
 	snprintf(path, sizeof path, "proc/%s/comm", pid);
-	FILE *out = text ? fopen(path, "we") : NULL;
-	if (!out)
-		return;
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
+	in_tree(path);
+	if (text)
+		put(path, text);
 }
 
 TEST(processes_come_by_pid_and_have_their_names)
 {
 	struct muster_error err;
-	put("1", "systemd\n");
-	put("2", "kthreadd\n");
-	put("900", "nv-fabricmanage\n");
-	put("88", "a b\n");
-	put("self", "muster\n");
-	put("12x", "muster\n");
-	put("77", NULL); /* ended meanwhile */
+	put_process("1", "systemd\n");
+	put_process("2", "kthreadd\n");
+	put_process("900", "nv-fabricmanage\n");
+	put_process("88", "a b\n");
+	put_process("self", "muster\n");
+	put_process("12x", "muster\n");
+	put_process("77", NULL); /* ended meanwhile */
 	ck_assert_msg(muster_processes_list(root, 10000, &processes, &err) == 0, "%s", err.text);
 	ck_assert(processes.complete);
 	ck_assert_uint_eq(processes.count, 4);
@@ -65,10 +60,10 @@ TEST(processes_come_by_pid_and_have_their_names)
 TEST(threads_of_the_kernel_are_left_out)
 {
 	struct muster_error err;
-	put("2", "kthreadd\n");
-	put("3", "nvidia-imex\n");
-	put("40", "nvidia-imex\n");
-	put("4", "kworker\n");
+	put_process("2", "kthreadd\n");
+	put_process("3", "nvidia-imex\n");
+	put_process("40", "nvidia-imex\n");
+	put_process("4", "kworker\n");
 	ck_assert_int_eq(mkdir("proc/2/task", 0777), 0);
 	ck_assert_int_eq(mkdir("proc/2/task/2", 0777), 0);
 	FILE *out = fopen("proc/2/task/2/children", "we");
@@ -83,9 +78,9 @@ TEST(threads_of_the_kernel_are_left_out)
 TEST(the_time_bounds_the_list)
 {
 	struct muster_error err;
-	put("2", "kthreadd\n");
-	put("3", "a\n");
-	put("4", "b\n");
+	put_process("2", "kthreadd\n");
+	put_process("3", "a\n");
+	put_process("4", "b\n");
 	ck_assert_msg(muster_processes_list(root, 0, &processes, &err) == 0, "%s", err.text);
 	ck_assert(!processes.complete);
 	ck_assert_uint_lt(processes.count, 3);
@@ -103,7 +98,7 @@ static const struct {
 TEST_EACH(a_part_of_the_processes_is_no_list, views)
 {
 	struct muster_error err = { 0 };
-	put(views[_i].pid, views[_i].name);
+	put_process(views[_i].pid, views[_i].name);
 	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
 	ck_assert_ptr_nonnull(strstr(err.text, "/proc does not show all processes"));

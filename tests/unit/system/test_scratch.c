@@ -1,6 +1,6 @@
 /* test_scratch.c - which file system of a small node is its scratch, and what it consists of */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/disks.h"
 #include "system/scratch.h"
 
@@ -9,28 +9,8 @@
 #define LOCAL "Microsoft NVMe Direct Disk v2"
 #define ROOT_MOUNT "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
 
-static char root[64];
 static struct muster_scratch scratch;
 static struct muster_error err;
-
-static void put(const char *path, const char *text)
-{
-	char whole[512];
-	snprintf(whole, sizeof whole, "%s%s", root, path);
-	temporary_root_make_folders(root, whole);
-	FILE *out = fopen(whole, "we");
-	ck_assert_msg(out != NULL, "%s", whole);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
-}
-
-static void link_to(const char *path, const char *target)
-{
-	char whole[512];
-	snprintf(whole, sizeof whole, "%s%s", root, path);
-	temporary_root_make_folders(root, whole);
-	ck_assert_msg(symlink(target, whole) == 0, "%s", whole);
-}
 
 /* A device as sysfs shows it: its path below /sys/block, its number, its size. */
 static void device(const char *path, const char *number, const char *sectors)
@@ -44,7 +24,7 @@ static void device(const char *path, const char *number, const char *sectors)
 	}
 	snprintf(file, sizeof file, "/sys/dev/block/%s", number);
 	snprintf(target, sizeof target, "../../block/%s", path);
-	link_to(file, target);
+	put_link(file, target);
 }
 
 static void nvme(int number, const char *model)
@@ -70,7 +50,7 @@ static void md(const char *name, const char *number, const char *level, int firs
 		char target[64];
 		snprintf(path, sizeof path, "/sys/block/%s/slaves/nvme%dn1", name, i);
 		snprintf(target, sizeof target, "../../nvme%dn1", i);
-		link_to(path, target);
+		put_link(path, target);
 	}
 }
 
@@ -78,21 +58,16 @@ static void temporary_disk(void)
 {
 	device("sdb", "8:16", "5872025600\n");
 	device("sdb/sdb1", "8:17", "5872025600\n");
-	link_to("/dev/disk/azure/resource", "../../sdb");
+	put_link("/dev/disk/azure/resource", "../../sdb");
 }
 
 static void setup(void)
 {
-	temporary_root_make_in_memory(root, sizeof root, "scratch");
+	tree_make();
 	device("sda", "8:0", "62500000\n");
 	device("sda/sda1", "8:1", "62500000\n");
 	for (int i = 0; i < 8; i++)
 		nvme(i, LOCAL);
-}
-
-static void teardown(void)
-{
-	temporary_root_remove(root);
 }
 
 static void find(const char *mounts)
@@ -191,8 +166,8 @@ TEST_EACH(a_volume_of_lvm_is_striped_or_not, stripes)
 	put("/sys/block/dm-0/dm/uuid", "LVM-Zk3mVQ6s0YhUeN1rjBqXtW8d2LwGf5aC\n");
 	put("/sys/block/dm-0/queue/minimum_io_size", stripes[_i].least);
 	put("/sys/block/dm-0/queue/optimal_io_size", stripes[_i].best);
-	link_to("/sys/block/dm-0/slaves/nvme0n1", "../../nvme0n1");
-	link_to("/sys/block/dm-0/slaves/nvme1n1", "../../nvme1n1");
+	put_link("/sys/block/dm-0/slaves/nvme0n1", "../../nvme0n1");
+	put_link("/sys/block/dm-0/slaves/nvme1n1", "../../nvme1n1");
 	find("31 22 253:0 / /scratch rw - xfs /dev/mapper/vg-data rw\n");
 	ck_assert_str_eq(scratch.raid, stripes[_i].raid);
 	ck_assert_uint_eq(scratch.members, 2);
@@ -203,7 +178,7 @@ TEST(encryption_is_in_the_layout)
 	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
 	device("dm-0", "253:0", "15000000000\n");
 	put("/sys/block/dm-0/dm/uuid", "CRYPT-LUKS2-0123-scratch\n");
-	link_to("/sys/block/dm-0/slaves/md127", "../../md127");
+	put_link("/sys/block/dm-0/slaves/md127", "../../md127");
 	find("31 22 253:0 / /scratch rw - ext4 /dev/mapper/scratch rw\n");
 	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks, encrypted");
 }
@@ -214,7 +189,7 @@ TEST(devices_of_btrfs_are_an_array)
 		char path[128], target[64];
 		snprintf(path, sizeof path, "/sys/fs/btrfs/1234-abcd/devices/nvme%dn1", i);
 		snprintf(target, sizeof target, "../../../../block/nvme%dn1", i);
-		link_to(path, target);
+		put_link(path, target);
 		snprintf(path, sizeof path, "/sys/fs/btrfs/1234-abcd/devinfo/%d/missing", i + 1);
 		put(path, "0\n");
 	}
@@ -275,10 +250,10 @@ TEST(an_array_with_one_disk_of_the_network_is_no_scratch)
 TEST(what_sysfs_does_not_say_is_in_the_reason)
 {
 	find_none("31 22 259:77 / /data rw - xfs /dev/nvme77n1 rw\n", "; /data: /sys/dev/block/259:77");
-	link_to("/sys/dev/block/259:78", "../../block/../../../etc/x y");
+	put_link("/sys/dev/block/259:78", "../../block/../../../etc/x y");
 	find_none("31 22 259:78 / /data rw - xfs /dev/nvme77n1 rw\n", "which is not a device");
 	device("md1", "9:1", "1000\n");
-	link_to("/sys/block/md1/slaves/md1", "../../md1");
+	put_link("/sys/block/md1/slaves/md1", "../../md1");
 	find_none("31 22 9:1 / /data rw - xfs /dev/md1 rw\n", "devices on devices without end");
 }
 
@@ -318,4 +293,4 @@ TEST(a_node_that_does_not_show_its_mounts_is_an_error)
 	ck_assert_int_eq(muster_scratch_at(root, "/x", &scratch, &err), -1);
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown)
+TEST_MAIN(.setup = setup, .teardown = tree_remove)

@@ -1,6 +1,6 @@
 /* test_sysfs.c - numbers, directories and PCI links of a small tree */
 #include "check_main.h"
-#include "temporary_root.h"
+#include "unit/system/tree.h"
 #include "system/sysfs.h"
 
 #include <stdio.h>
@@ -9,26 +9,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char root[64];
-
 static void setup(void)
 {
-	temporary_root_make(root, sizeof root, "sysfs");
+	tree_make();
 	ck_assert_int_eq(chdir(root), 0);
 }
 
 static void teardown(void)
 {
 	ck_assert_int_eq(chdir("/"), 0);
-	temporary_root_remove(root);
-}
-
-static void put(const char *path, const char *text)
-{
-	FILE *out = fopen(path, "we");
-	ck_assert_ptr_nonnull(out);
-	fputs(text, out);
-	ck_assert_int_eq(fclose(out), 0);
+	tree_remove();
 }
 
 static const struct {
