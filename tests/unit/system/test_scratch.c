@@ -78,6 +78,16 @@ static void find(const char *mounts)
 	ck_assert_msg(muster_scratch_find(root, &scratch, &err) == 0, "%s", err.text);
 }
 
+/* "PATH FILESYSTEM RAID: LAYOUT, N members, N missing[, read-only]" */
+static void found(const char *mounts, const char *expected)
+{
+	char text[512];
+	find(mounts);
+	snprintf(text, sizeof text, "%s %s %s: %s, %zu members, %zu missing%s", scratch.path, scratch.filesystem,
+		scratch.raid, scratch.layout, scratch.members, scratch.missing, scratch.read_only ? ", read-only" : "");
+	ck_assert_str_eq(text, expected);
+}
+
 static void find_none(const char *mounts, const char *part)
 {
 	char text[4096];
@@ -91,15 +101,9 @@ TEST(an_array_of_all_disks_is_the_scratch_wherever_it_is_mounted)
 {
 	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
 	temporary_disk();
-	find("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n"
-	     "31 22 9:127 / /mnt/resource_nvme rw,relatime shared:9 - xfs /dev/md127 rw,attr2,inode64\n");
-	ck_assert_str_eq(scratch.path, "/mnt/resource_nvme");
-	ck_assert_str_eq(scratch.filesystem, "xfs");
-	ck_assert_str_eq(scratch.raid, "raid0");
-	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks");
-	ck_assert_uint_eq(scratch.members, 8);
-	ck_assert_uint_eq(scratch.missing, 0);
-	ck_assert(!scratch.read_only);
+	found("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n"
+	      "31 22 9:127 / /mnt/resource_nvme rw,relatime shared:9 - xfs /dev/md127 rw,attr2,inode64\n",
+		"/mnt/resource_nvme xfs raid0: raid0 of 8 NVMe disks, 8 members, 0 missing");
 }
 
 TEST(most_disks_come_before_size_and_size_before_order)
@@ -107,34 +111,33 @@ TEST(most_disks_come_before_size_and_size_before_order)
 	md("md0", "9:0", "raid0\n", 0, 1, "2\n");
 	device("nvme3n1/nvme3n1p1", "259:30", "99999999999\n");
 	device("nvme4n1/nvme4n1p1", "259:40", "1000\n");
-	find("30 22 259:30 / /data rw - xfs /dev/nvme3n1p1 rw\n31 22 9:0 / /two rw - xfs /dev/md0 rw\n");
-	ck_assert_str_eq(scratch.path, "/two");
-	find("30 22 259:40 / /small rw - xfs /dev/nvme4n1p1 rw\n31 22 259:30 / /large rw - ext4 /dev/nvme3n1p1 rw\n");
-	ck_assert_str_eq(scratch.path, "/large");
-	ck_assert_str_eq(scratch.layout, "1 NVMe disk");
-	ck_assert_str_eq(scratch.raid, "none");
-	ck_assert_uint_eq(scratch.members, 1);
+	found("30 22 259:30 / /data rw - xfs /dev/nvme3n1p1 rw\n31 22 9:0 / /two rw - xfs /dev/md0 rw\n",
+		"/two xfs raid0: raid0 of 2 NVMe disks, 2 members, 0 missing");
+	found("30 22 259:40 / /small rw - xfs /dev/nvme4n1p1 rw\n31 22 259:30 / /large rw - ext4 /dev/nvme3n1p1 rw\n",
+		"/large ext4 none: 1 NVMe disk, 1 members, 0 missing");
 }
 
 TEST(the_temporary_disk_is_the_scratch_of_a_node_without_others)
 {
 	temporary_disk();
-	find("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n");
-	ck_assert_str_eq(scratch.path, "/mnt");
-	ck_assert_str_eq(scratch.layout, "temporary disk");
-	ck_assert_uint_eq(scratch.members, 1);
+	found("30 22 8:17 / /mnt rw,relatime - ext4 /dev/sdb1 rw\n",
+		"/mnt ext4 none: temporary disk, 1 members, 0 missing");
+}
+
+#define ON_MD127 "31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n"
+
+static void missing_are(size_t count)
+{
+	find(ON_MD127);
+	ck_assert_uint_eq(scratch.missing, count);
 }
 
 TEST(a_disk_that_an_array_lost_is_counted)
 {
 	md("md127", "9:127", "raid0\n", 1, 7, "8\n");
-	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
-	ck_assert_uint_eq(scratch.members, 7);
-	ck_assert_uint_eq(scratch.missing, 1);
-	ck_assert_str_eq(scratch.layout, "raid0 of 8 NVMe disks");
+	found(ON_MD127, "/scratch xfs raid0: raid0 of 8 NVMe disks, 7 members, 1 missing");
 	put("/sys/block/md127/md/dev-nvme3n1/state", "faulty\n");
-	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
-	ck_assert_uint_eq(scratch.missing, 2);
+	missing_are(2);
 }
 
 /* mdadm makes an array of level 5 by rebuilding its last disk. */
@@ -142,14 +145,11 @@ TEST(an_array_that_is_being_built_has_lost_nothing)
 {
 	md("md127", "9:127", "raid5\n", 0, 7, "8\n");
 	put("/sys/block/md127/md/degraded", "1\n");
-	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
-	ck_assert_uint_eq(scratch.missing, 1);
+	missing_are(1);
 	put("/sys/block/md127/md/sync_action", "recover\n");
-	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
-	ck_assert_uint_eq(scratch.missing, 0);
+	missing_are(0);
 	put("/sys/block/md127/md/sync_action", "idle\n");
-	find("31 22 9:127 / /scratch rw - xfs /dev/md127 rw\n");
-	ck_assert_uint_eq(scratch.missing, 1);
+	missing_are(1);
 }
 
 static const struct {
@@ -185,6 +185,7 @@ TEST(encryption_is_in_the_layout)
 
 TEST(devices_of_btrfs_are_an_array)
 {
+	static const char btrfs[] = "31 22 0:55 /@data /data rw - btrfs /dev/nvme2n1 rw,subvol=/@data\n";
 	for (int i = 0; i < 4; i++) {
 		char path[128], target[64];
 		snprintf(path, sizeof path, "/sys/fs/btrfs/1234-abcd/devices/nvme%dn1", i);
@@ -195,10 +196,9 @@ TEST(devices_of_btrfs_are_an_array)
 	}
 	put("/sys/fs/btrfs/1234-abcd/allocation/data/raid0/used_bytes", "0\n");
 	put("/sys/fs/btrfs/1234-abcd/allocation/data/flags", "1\n");
-	find("31 22 0:55 /@data /data rw - btrfs /dev/nvme2n1 rw,subvol=/@data\n");
-	ck_assert_str_eq(scratch.layout, "raid0 of 4 NVMe disks, btrfs");
+	found(btrfs, "/data btrfs raid0: raid0 of 4 NVMe disks, btrfs, 4 members, 0 missing");
 	put("/sys/fs/btrfs/1234-abcd/devinfo/5/missing", "1\n");
-	find("31 22 0:55 /@data /data rw - btrfs /dev/nvme2n1 rw,subvol=/@data\n");
+	find(btrfs);
 	ck_assert_uint_eq(scratch.missing, 1);
 	ck_assert_uint_eq(scratch.members, 4);
 }

@@ -10,10 +10,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int sh(const char *script, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
+static struct muster_child_output output;
+static struct muster_error err;
+
+static void teardown(void)
+{
+	muster_child_output_done(&output);
+}
+
+static int sh(const char *script, int deadline_ms)
 {
 	const char *const argv[] = { "/bin/sh", "-c", script, NULL };
-	return muster_child_run(argv, deadline_ms, ret, err);
+	return muster_child_run(argv, deadline_ms, &output, &err);
+}
+
+static void ends(const char *script)
+{
+	ck_assert_msg(sh(script, 60000) == 0, "%s", err.text);
 }
 
 static const struct {
@@ -28,21 +41,16 @@ static const struct {
 
 TEST_EACH(what_a_program_prints_and_how_it_ends_are_told, cases)
 {
-	struct muster_child_output output;
-	struct muster_error err;
-	ck_assert_msg(sh(cases[_i].script, 60000, &output, &err) == 0, "%s", err.text);
+	ends(cases[_i].script);
 	ck_assert_str_eq(output.out, cases[_i].out);
 	ck_assert_str_eq(output.error, cases[_i].error);
 	ck_assert_int_eq(output.exit_code, cases[_i].exit_code);
-	muster_child_output_done(&output);
 }
 
 /* The end may be seen before the last output or after it: often enough for both. */
 TEST(no_end_is_missed)
 {
 	for (int i = 0; i < 200; i++) {
-		struct muster_child_output output;
-		struct muster_error err;
 		const char *const argv[] = { "echo", "x", NULL };
 		ck_assert_msg(muster_child_run(argv, 60000, &output, &err) == 0, "%s", err.text);
 		ck_assert_str_eq(output.out, "x\n");
@@ -52,26 +60,19 @@ TEST(no_end_is_missed)
 
 TEST(a_program_past_its_deadline_is_killed_with_its_children)
 {
-	struct muster_child_output output;
-	struct muster_error err;
-	ck_assert_int_eq(sh("trap '' TERM; sleep 1000 & wait", 200, &output, &err), -1);
+	ck_assert_int_eq(sh("trap '' TERM; sleep 1000 & wait", 200), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
 	ck_assert_str_eq(err.text, "/bin/sh gave no answer within 0.2 s");
 }
 
 TEST(a_flood_is_cut)
 {
-	struct muster_child_output output;
-	struct muster_error err;
-	ck_assert_msg(sh("head -c 5000000 /dev/zero | tr '\\0' x", 60000, &output, &err) == 0, "%s", err.text);
+	ends("head -c 5000000 /dev/zero | tr '\\0' x");
 	ck_assert_uint_eq(strlen(output.out), MUSTER_CHILD_OUTPUT_MAX);
-	muster_child_output_done(&output);
 }
 
 TEST(a_program_that_is_not_there_is_named)
 {
-	struct muster_child_output output;
-	struct muster_error err;
 	const char *const argv[] = { "muster-has-no-such-program", NULL };
 	ck_assert_int_eq(muster_child_run(argv, 1000, &output, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
@@ -82,7 +83,6 @@ TEST(a_program_that_is_not_there_is_named)
 TEST(one_that_somebody_else_reaped_is_gone)
 {
 	int status = 0;
-	struct muster_error err;
 	pid_t pid;
 	ck_assert_int_eq(muster_child_fork(false, &pid, &err), 0);
 	if (pid == 0)
@@ -96,7 +96,6 @@ TEST(one_that_somebody_else_reaped_is_gone)
 TEST(one_that_ended_before_it_is_killed_keeps_its_status)
 {
 	int status = 0;
-	struct muster_error err;
 	siginfo_t info;
 	pid_t pid;
 	ck_assert_int_eq(muster_child_fork(true, &pid, &err), 0);
@@ -109,19 +108,15 @@ TEST(one_that_ended_before_it_is_killed_keeps_its_status)
 
 TEST(the_end_is_seen_when_whoever_started_us_ignores_sigchld)
 {
-	struct muster_child_output output;
-	struct muster_error err;
 	signal(SIGCHLD, SIG_IGN);
-	ck_assert_msg(sh("kill -9 $$", 60000, &output, &err) == 0, "%s", err.text);
+	ends("kill -9 $$");
 	ck_assert_int_eq(output.exit_code, 137);
-	muster_child_output_done(&output);
 }
 
 TEST(a_program_gets_the_descriptors_named_and_no_other)
 {
 	int ends[2], status = -1;
 	char text[256] = "";
-	struct muster_error err;
 	pid_t pid;
 	ck_assert_int_eq(pipe(ends), 0);
 	ck_assert_int_ge(fcntl(ends[0], F_DUPFD, 100), 100);
@@ -143,7 +138,6 @@ TEST(a_bound_program_does_not_outlive_its_starter)
 {
 	int ends[2];
 	char byte;
-	struct muster_error err;
 	pid_t pid, inner;
 	ck_assert_int_eq(pipe(ends), 0);
 	ck_assert_int_eq(muster_child_fork(false, &pid, &err), 0);
@@ -159,4 +153,4 @@ TEST(a_bound_program_does_not_outlive_its_starter)
 	ck_assert_int_eq(status, 0);
 }
 
-TEST_MAIN(.timeout = 100)
+TEST_MAIN(.teardown = teardown, .timeout = 100)
