@@ -5,6 +5,7 @@
 
 #define EVENT "'name':'n','class':'fail','action':'a'"
 #define FILE_OF(events) "{'schema_version':1,'name':'t','events':{" events "}}"
+#define XID_79(members) FILE_OF("'xid':{'79':{" members "}}")
 #define CHECK_OF(metric, operator)                                                                                     \
 	"{'schema_version':1,'name':'t','events':{'xid':{'79':{" EVENT "}}},'checks':{'c':{'metric':'" metric          \
 	"','source':'s',"                                                                                              \
@@ -14,47 +15,43 @@
 static const struct {
 	const char *text, *said; /* the first problem, behind the path of the file; "" for none */
 } files[] = {
-	{ FILE_OF("'xid':{'79':{" EVENT "}},'sxid':{'20034':{" EVENT ",'hours':6}},'kernel':{'oom':{" EVENT "}}"), "" },
-	{ FILE_OF("'xids':{}"), "$.events.xids: unknown key; did you mean \"xid\"? Allowed are xid, sxid, kernel" },
+	{ XID_79(EVENT "}},'sxid':{'20034':{" EVENT ",'hours':6}},'kernel':{'oom':{" EVENT ""), "" },
+	{ FILE_OF("'xids':{}"), "$.events.xids: unknown key; did you mean 'xid'? Allowed are xid, sxid, kernel" },
 	{ FILE_OF("'xid':[]"), "$.events.xid: an object is needed, found an array" },
-	{ FILE_OF("'xid':{'79':'fail'}"), "$.events.xid[\"79\"]: an object is needed, found \"fail\"" },
+	{ FILE_OF("'xid':{'79':'fail'}"), "$.events.xid['79']: an object is needed, found 'fail'" },
 	{ FILE_OF("'xid':{'7x':{" EVENT "}}"),
-		"$.events.xid[\"7x\"]: the number of an error is needed (\"79\"), found \"7x\"" },
+		"$.events.xid['7x']: the number of an error is needed ('79'), found '7x'" },
 	{ FILE_OF("'xid':{'079':{" EVENT "}}"),
-		"$.events.xid[\"079\"]: the number of an error is needed (\"79\"), found \"079\"" },
-	{ FILE_OF("'xid':{'':{" EVENT "}}"),
-		"$.events.xid[\"\"]: the number of an error is needed (\"79\"), found \"\"" },
+		"$.events.xid['079']: the number of an error is needed ('79'), found '079'" },
+	{ FILE_OF("'xid':{'':{" EVENT "}}"), "$.events.xid['']: the number of an error is needed ('79'), found ''" },
 	{ FILE_OF("'sxid':{'-1':{" EVENT "}}"),
-		"$.events.sxid[\"-1\"]: the number of an error is needed (\"79\"), found \"-1\"" },
-	{ FILE_OF("'xid':{'79':{'name':'n','class':'error','action':'a'}}"),
-		"$.events.xid[\"79\"].class: one of note, warn, fail is needed, found \"error\"" },
-	{ FILE_OF("'xid':{'79':{'name':'n','class':'fail','action':''}}"),
-		"$.events.xid[\"79\"].action: must not be empty" },
-	{ FILE_OF("'xid':{'79':{'name':'','class':'fail','action':'a'}}"),
-		"$.events.xid[\"79\"].name: must not be empty" },
-	{ FILE_OF("'xid':{'79':{'name':'n','class':'fail'}}"), "$.events.xid[\"79\"]: the key \"action\" is missing" },
-	{ FILE_OF("'xid':{'79':{'name':'n','class':'fail','action':'${gpus}'}}"),
-		"$.events.xid[\"79\"].action: the placeholder ${gpus} must be node, rank, gpu, port or a metric" },
-	{ FILE_OF("'xid':{'79':{" EVENT ",'hours':0}}"),
-		"$.events.xid[\"79\"].hours: a number of hours above 0 and up to 8760 is needed, found 0" },
-	{ FILE_OF("'xid':{'79':{" EVENT ",'hours':8760}}"), "" },
-	{ FILE_OF("'xid':{'79':{" EVENT ",'hours':8761}}"),
-		"$.events.xid[\"79\"].hours: a number of hours above 0 and up to 8760 is needed, found 8761" },
-	{ FILE_OF("'xid':{'79':{" EVENT ",'hours':'6'}}"),
-		"$.events.xid[\"79\"].hours: a number is needed, found \"6\"" },
+		"$.events.sxid['-1']: the number of an error is needed ('79'), found '-1'" },
+	{ XID_79("'name':'n','class':'error','action':'a'"),
+		"$.events.xid['79'].class: one of note, warn, fail is needed, found 'error'" },
+	{ XID_79("'name':'n','class':'fail','action':''"), "$.events.xid['79'].action: must not be empty" },
+	{ XID_79("'name':'','class':'fail','action':'a'"), "$.events.xid['79'].name: must not be empty" },
+	{ XID_79("'name':'n','class':'fail'"), "$.events.xid['79']: the key 'action' is missing" },
+	{ XID_79("'name':'n','class':'fail','action':'${gpus}'"),
+		"$.events.xid['79'].action: the placeholder ${gpus} must be node, rank, gpu, port or a metric" },
+	{ XID_79(EVENT ",'hours':0"),
+		"$.events.xid['79'].hours: a number of hours above 0 and up to 8760 is needed, found 0" },
+	{ XID_79(EVENT ",'hours':8760"), "" },
+	{ XID_79(EVENT ",'hours':8761"),
+		"$.events.xid['79'].hours: a number of hours above 0 and up to 8760 is needed, found 8761" },
+	{ XID_79(EVENT ",'hours':'6'"), "$.events.xid['79'].hours: a number is needed, found '6'" },
 	{ FILE_OF("'xid':{}"), "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','observe':true,'events':{'xid':{'79':{" EVENT "}}}}",
 		"$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['v']},'events':{'xid':{'79':{" EVENT "}}}}",
 		"$: no checks: every run would pass" },
 	{ CHECK_OF("node.xid_age_hours", NO_EVENT(",'hours':24")), "" },
-	{ CHECK_OF("node.xid_age_hours", NO_EVENT("")), "$.checks.c.no_event: the key \"hours\" is missing" },
+	{ CHECK_OF("node.xid_age_hours", NO_EVENT("")), "$.checks.c.no_event: the key 'hours' is missing" },
 	{ CHECK_OF("node.xid_age_hours", NO_EVENT(",'hours':-1")),
 		"$.checks.c.no_event.hours: a number of hours above 0 and up to 8760 is needed, found -1" },
 	{ CHECK_OF("node.xid_age_hours", "'no_event':{'table':'smi','label':'code','hours':24}"),
-		"$.checks.c.no_event.table: one of xid, sxid, kernel is needed, found \"smi\"" },
+		"$.checks.c.no_event.table: one of xid, sxid, kernel is needed, found 'smi'" },
 	{ CHECK_OF("node.xid_age_hours", "'no_event':{'table':'xid','label':'kind','hours':24}"),
-		"$.checks.c.no_event.label: node.xid_age_hours has no label \"kind\", only gpu, code, of, when" },
+		"$.checks.c.no_event.label: node.xid_age_hours has no label 'kind', only gpu, code, of, when" },
 	{ CHECK_OF("node.xid_count", NO_EVENT(",'hours':24")),
 		"$.checks.c.no_event: does not fit: node.xid_count is no age of an event on a node (*_age_hours)" },
 	{ CHECK_OF("node.xid_line", NO_EVENT(",'hours':24")),
@@ -70,8 +67,8 @@ TEST_EACH(a_file_with_a_wrong_event_is_refused_with_its_place, files)
 	if (result < 0)
 		ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strncmp(err.text, path, result < 0 ? strlen(path) : 0) == 0, "%s", err.text);
-	ck_assert_msg((result < 0) == (*files[_i].said != '\0') && strstr(err.text, files[_i].said), "%s\n%s",
-		files[_i].text, err.text);
+	ck_assert_msg((result < 0) == (*files[_i].said != '\0') && strstr(err.text, with_quotes(files[_i].said)),
+		"%s\n%s", files[_i].text, err.text);
 }
 
 /* The sites' way to another class: one member of one event. */

@@ -9,7 +9,9 @@
 #include "muster/arena.h"
 
 /* A file of one check; quotes are written as apostrophes. */
-#define CHECK(body) "{'schema_version':1,'name':'t','checks':{'a.check':{" body "}}}"
+#define CHECK(body) CHECKS("'a.check':{" body "}")
+#define CHECKS(checks) TOP("'checks':{" checks "}")
+#define TOP(members) "{'schema_version':1,'name':'t'," members "}"
 #define OF(metric) "'metric':'" metric "','source':'s'"
 #define NUMBER OF("node.gpu_count")
 #define STRING OF("node.kernel")
@@ -57,59 +59,48 @@ static const struct {
 	{ "{'schema_version':2,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':'1','name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':1,'checks':{}}", "$.name: missing, each file needs its own name" },
-	{ "{'schema_version':1,'name':'t','paths':['a']}", "$.paths[0]: an absolute path is needed, found \"a\"" },
-	{ "{'schema_version':1,'name':'t','paths':[{'path':'a'}]}", "$.paths[0].path: an absolute path is needed" },
-	{ "{'schema_version':1,'name':'t','paths':[{'content':true}]}", "$.paths[0]: the key \"path\" is missing" },
-	{ "{'schema_version':1,'name':'t','paths':'/a'}", "$.paths: an array is needed, found \"/a\"" },
+	{ TOP("'paths':['a']"), "$.paths[0]: an absolute path is needed, found \"a\"" },
+	{ TOP("'paths':[{'path':'a'}]"), "$.paths[0].path: an absolute path is needed" },
+	{ TOP("'paths':[{'content':true}]"), "$.paths[0]: the key \"path\" is missing" },
+	{ TOP("'paths':'/a'"), "$.paths: an array is needed, found \"/a\"" },
 	{ "{'schema_version':1,'name':7}", "$.name: a string is needed, found 7" },
 	{ "{'schema_version':1,'name':''}", "$.name: must not be empty" },
 	{ "{'schema_version':1,'name':'t'}", "$: no checks: every run would pass" },
-	{ "{'schema_version':1,'name':'t','checks':{}}", "$: no checks: every run would pass" },
-	{ "{'schema_version':1,'name':'t','chekcs':{}}",
+	{ CHECKS(""), "$: no checks: every run would pass" },
+	{ TOP("'chekcs':{}"),
 		"$.chekcs: unknown key; did you mean \"checks\"? Allowed are schema_version, name, title, extends, "
 		"observe, identify, events, paths, checks" },
-	{ "{'schema_version':1,'name':'t','observe':1}", "$.observe: true or false is needed, found 1" },
-	{ "{'schema_version':1,'name':'t','extends':5}", "$.extends: the path of a file is needed" },
-	{ "{'schema_version':1,'name':'t','identify':{'gpus':8}}",
-		"$.identify.gpus: unknown key, allowed are vm_size, gpu_name, gpu_count" },
-	{ "{'schema_version':1,'name':'t','identify':{'gpu_count':0}}",
-		"$.identify.gpu_count: a whole number from 1 is needed, found 0" },
-	{ "{'schema_version':1,'name':'t','identify':{'vm_size':'x'}}",
-		"$.identify.vm_size: an array is needed, found \"x\"" },
-	{ "{'schema_version':1,'name':'t','identify':{'vm_size':['x',2]}}",
-		"$.identify.vm_size[1]: a string is needed, found 2" },
-	{ "{'schema_version':1,'name':'t','checks':[]}", "$.checks: an object is needed, found an array" },
-	{ "{'schema_version':1,'name':'t','checks':{'a.check':3}}",
-		"$.checks[\"a.check\"]: an object is needed, found 3" },
-	{ "{'schema_version':1,'name':'t','checks':{'plain':3}}", "$.checks.plain: an object is needed, found 3" },
-	{ "{'schema_version':1,'name':'t','checks':{'Bad id':{}}}",
+	{ TOP("'observe':1"), "$.observe: true or false is needed, found 1" },
+	{ TOP("'extends':5"), "$.extends: the path of a file is needed" },
+	{ TOP("'identify':{'gpus':8}"), "$.identify.gpus: unknown key, allowed are vm_size, gpu_name, gpu_count" },
+	{ TOP("'identify':{'gpu_count':0}"), "$.identify.gpu_count: a whole number from 1 is needed, found 0" },
+	{ TOP("'identify':{'vm_size':'x'}"), "$.identify.vm_size: an array is needed, found \"x\"" },
+	{ TOP("'identify':{'vm_size':['x',2]}"), "$.identify.vm_size[1]: a string is needed, found 2" },
+	{ TOP("'checks':[]"), "$.checks: an object is needed, found an array" },
+	{ CHECKS("'a.check':3"), "$.checks[\"a.check\"]: an object is needed, found 3" },
+	{ CHECKS("'plain':3"), "$.checks.plain: an object is needed, found 3" },
+	{ CHECKS("'Bad id':{}"),
 		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
-	{ "{'schema_version':1,'name':'t','checks':{'probe.gpu':{}}}",
+	{ CHECKS("'probe.gpu':{}"),
 		"$.checks[\"probe.gpu\"]: this name is reserved for muster's own findings (probes, missing ranks and "
 		"nodes, interrupted runs, unknown machine types)" },
-	{ "{'schema_version':1,'name':'t','checks':{'run.interrupted':{}}}",
-		"$.checks[\"run.interrupted\"]: this name is reserved" },
-	{ "{'schema_version':1,'name':'t','checks':{'node.missing':{}}}",
-		"$.checks[\"node.missing\"]: this name is reserved" },
-	{ "{'schema_version':1,'name':'t','checks':{'sku.unknown':{}}}",
-		"$.checks[\"sku.unknown\"]: this name is reserved" },
-	{ "{'schema_version':1,'name':'t','checks':{'rank.missing':{}}}",
-		"$.checks[\"rank.missing\"]: this name is reserved" },
-	{ "{'schema_version':1,'name':'t','checks':{'a':null}}", "$.checks: cannot remove \"a\": it does not exist" },
+	{ CHECKS("'run.interrupted':{}"), "$.checks[\"run.interrupted\"]: this name is reserved" },
+	{ CHECKS("'node.missing':{}"), "$.checks[\"node.missing\"]: this name is reserved" },
+	{ CHECKS("'sku.unknown':{}"), "$.checks[\"sku.unknown\"]: this name is reserved" },
+	{ CHECKS("'rank.missing':{}"), "$.checks[\"rank.missing\"]: this name is reserved" },
+	{ CHECKS("'a':null"), "$.checks: cannot remove \"a\": it does not exist" },
 	{ "{'schema_version':1.5,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
 	{ "{'schema_version':0,'name':'t'}", "$.schema_version: this muster reads version 1 only" },
-	{ "{'schema_version':1,'name':'t','title':''}", "$.title: must not be empty" },
-	{ "{'schema_version':1,'name':'t','identify':8}", "$.identify: an object is needed, found 8" },
-	{ "{'schema_version':1,'name':'t','identify':{'gpu_name':['']}}", "$.identify.gpu_name[0]: must not be empty" },
-	{ "{'schema_version':1,'name':'t','identify':{'gpu_count':1.5}}",
-		"$.identify.gpu_count: a whole number from 1 is needed, found 1.5" },
-	{ "{'schema_version':1,'name':'t','checks':{'':{}}}",
-		"$.checks[\"\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
+	{ TOP("'title':''"), "$.title: must not be empty" },
+	{ TOP("'identify':8"), "$.identify: an object is needed, found 8" },
+	{ TOP("'identify':{'gpu_name':['']}"), "$.identify.gpu_name[0]: must not be empty" },
+	{ TOP("'identify':{'gpu_count':1.5}"), "$.identify.gpu_count: a whole number from 1 is needed, found 1.5" },
+	{ CHECKS("'':{}"), "$.checks[\"\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
 	{ "{'schema_version':1,'name':'t','checks':{'a" LETTERS_64 "':{}}}",
 		"$.checks.a" LETTERS_64 ": a check's name has 1 to 64 of a to z" },
 	{ "{'schema_version':1,'name':'t','checks':{'" LETTERS_64 "':{}}}",
 		"$.checks." LETTERS_64 ": no metric is given" },
-	{ "{'schema_version':1,'name':'t','checks':{'gpu.probe':{}}}", "$.checks[\"gpu.probe\"]: no metric is given" },
+	{ CHECKS("'gpu.probe':{}"), "$.checks[\"gpu.probe\"]: no metric is given" },
 };
 
 /* What is wrong with the check "a.check", and what muster says: after its place in the file. */
@@ -356,33 +347,34 @@ TEST_EACH(a_bad_check_is_refused_with_its_path_and_what_is_allowed, bad_checks)
 
 #define EIGHT CHECK(NUMBER ",'equals':8")
 #define CHILD "{'schema_version':1,'name':'c'}"
+#define CHILD_WITH(checks) "{'schema_version':1,'name':'c','checks':{" checks "}}"
+#define OVER(members) "{'checks':{'a.check':{" members "}}}"
 
 /* The same, spread over a file, its parent and an overlay: the file that is to blame is named. */
 static const struct {
 	const char *parent, *child, *overlay, *blamed, *said;
 } spread[] = {
-	{ EIGHT, "{'schema_version':1,'name':'c','checks':{'a.check':{'equals':'9'}}}", NULL, "child.json",
+	{ EIGHT, CHILD_WITH("'a.check':{'equals':'9'}"), NULL, "child.json",
 		"$.checks['a.check'].equals: a number is needed for node.gpu_count, found '9'" },
-	{ CHECK(NUMBER ",'equals':'8'"), "{'schema_version':1,'name':'c','checks':{'a.check':{'title':'t'}}}", NULL,
-		"parent.json", "$.checks['a.check'].equals: a number is needed for node.gpu_count, found '8'" },
-	{ EIGHT, CHILD, "{'checks':{'a.check':{'min':'x'}}}", "overlay.json",
-		"$.checks['a.check'].min: a number is needed, found 'x'" },
+	{ CHECK(NUMBER ",'equals':'8'"), CHILD_WITH("'a.check':{'title':'t'}"), NULL, "parent.json",
+		"$.checks['a.check'].equals: a number is needed for node.gpu_count, found '8'" },
+	{ EIGHT, CHILD, OVER("'min':'x'"), "overlay.json", "$.checks['a.check'].min: a number is needed, found 'x'" },
 	{ EIGHT, CHILD, "{'checks':{'a.chekc':{'min':7}}}", "overlay.json",
 		"$.checks['a.chekc']: no metric is given, and no check of this name is inherited; did you mean "
 		"'a.check'" },
 	{ EIGHT, CHILD, "{'checks':{'a.chekc':null}}", "overlay.json",
 		"$.checks: cannot remove 'a.chekc': it does not exist; did you mean 'a.check'" },
-	{ EIGHT, CHILD, "{'checks':{'a.check':{'mni':null}}}", "overlay.json",
+	{ EIGHT, CHILD, OVER("'mni':null"), "overlay.json",
 		"$.checks['a.check']: cannot remove 'mni': it does not exist" },
-	{ CHECK(NUMBER ",'one_of':[8,9]"), CHILD, "{'checks':{'a.check':{'one_of':{'x':null}}}}", "overlay.json",
+	{ CHECK(NUMBER ",'one_of':[8,9]"), CHILD, OVER("'one_of':{'x':null}"), "overlay.json",
 		"$.checks['a.check'].one_of: cannot remove 'x': it does not exist" },
-	{ EIGHT, CHILD, "{'checks':{'a.check':{'equals':{'x':null}}}}", "overlay.json",
+	{ EIGHT, CHILD, OVER("'equals':{'x':null}"), "overlay.json",
 		"$.checks['a.check'].equals: cannot remove 'x': it does not exist" },
-	{ EIGHT, "{'schema_version':1,'name':'c','checks':{'new':{'x':{'y':null}}}}", NULL, "child.json",
+	{ EIGHT, CHILD_WITH("'new':{'x':{'y':null}}"), NULL, "child.json",
 		"$.checks.new.x: cannot remove 'y': it does not exist" },
-	{ EIGHT, "{'schema_version':1,'name':'c','checks':{'a.check':{'mni':{'y':null}}}}", NULL, "child.json",
+	{ EIGHT, CHILD_WITH("'a.check':{'mni':{'y':null}}"), NULL, "child.json",
 		"$.checks['a.check'].mni: cannot remove 'y': it does not exist" },
-	{ EIGHT, CHILD, "{'checks':{'a.check':{'source':null}}}", "overlay.json",
+	{ EIGHT, CHILD, OVER("'source':null"), "overlay.json",
 		"$.checks['a.check']: no source: give the source of the expected value" },
 	{ EIGHT, CHILD, "{'extends':'x.json'}", "overlay.json", "$.extends: not allowed in an overlay" },
 	{ EIGHT, CHILD, "{'schema_version':3}", "overlay.json", "$.schema_version: this muster reads version 1 only" },

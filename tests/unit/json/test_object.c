@@ -9,6 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct muster_error err;
+static struct muster_arena *arena;
+
+static void setup(void)
+{
+	arena = muster_arena_new();
+}
+
+static void teardown(void)
+{
+	muster_arena_free(arena);
+}
+
 enum colour { RED, GREEN };
 static const char *const colours[] = { "red", "green" };
 
@@ -90,7 +103,6 @@ static const struct muster_object_type outer_type = {
 static struct muster_json *parse(const char *text)
 {
 	struct muster_json *json = NULL;
-	struct muster_error err = { 0 };
 	char *quoted = muster_strdup(text);
 	for (char *c = quoted; *c; c++)
 		*c = *c == '\'' ? '"' : *c;
@@ -100,9 +112,8 @@ static struct muster_json *parse(const char *text)
 }
 
 /* What reading the text says; "" when it is read into *ret. */
-static const char *read_outer(const char *text, struct outer *ret, struct muster_arena *arena)
+static const char *read_outer(const char *text, struct outer *ret)
 {
-	struct muster_error err = { 0 };
 	struct muster_json_reader reader = { .arena = arena, .err = &err, .text_max = 10, .note = "source" };
 	struct muster_json *json = parse(text);
 	int rc = muster_object_read(&reader, json, &outer_type, ret);
@@ -114,12 +125,11 @@ static const char *read_outer(const char *text, struct outer *ret, struct muster
 
 TEST(every_field_is_read)
 {
-	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .limit = 9, .maybe = "default", .size = 1 };
 	const char *said = read_outer(WHOLE
 		", 'any': -7, 'word': 9007199254740992, 'maybe': null, 'more': '0123456789012345', 'source': 'x', "
 		"'value': 'v', 'inners': [{'name': 'x', 'weight': 1}, {'name': 'y', 'weight': 2}], 'own': 4}",
-		&o, arena);
+		&o);
 	ck_assert_str_eq(said, "");
 	ck_assert_str_eq(o.base.name, "base");
 	ck_assert_int_eq(o.base.weight, 4);
@@ -141,7 +151,6 @@ TEST(every_field_is_read)
 	ck_assert_uint_eq(o.text_count, 2);
 	ck_assert_str_eq(o.texts[1], "b");
 	ck_assert_int_eq(o.own, 4);
-	muster_arena_free(arena);
 }
 
 static const struct {
@@ -191,10 +200,8 @@ static const struct {
 
 TEST_EACH(what_is_wrong_is_named_with_its_path, bad)
 {
-	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .count = 0 };
-	ck_assert_str_eq(read_outer(bad[_i].text, &o, arena), bad[_i].said);
-	muster_arena_free(arena);
+	ck_assert_str_eq(read_outer(bad[_i].text, &o), bad[_i].said);
 }
 
 TEST(a_path_that_is_too_long_is_cut)
@@ -237,8 +244,6 @@ static const char *the_file(const struct muster_json_reader *r)
 
 TEST(reading_goes_on_behind_what_is_wrong)
 {
-	struct muster_error err = { 0 };
-	struct muster_arena *arena = muster_arena_new();
 	struct collected c = { .reader = { .arena = arena, .err = &err, .file = the_file, .go_on = collect },
 		.left = 9 };
 	struct muster_json *json = parse("{'on': 1, 'colour': 2, 'new': 3, 'count': 3, 'number': 1, 'text': 'a', "
@@ -257,14 +262,11 @@ TEST(reading_goes_on_behind_what_is_wrong)
 	ck_assert_int_eq(muster_object_read(&c.reader, json, &outer_type, &o), -1);
 	ck_assert_str_eq(err.text, "x.json: $.colour: one of red, green is needed, found 2");
 	muster_json_free(json);
-	muster_arena_free(arena);
 }
 
 TEST(an_open_object_has_keys_that_nobody_reads)
 {
-	struct muster_error err = { 0 };
 	struct muster_object_type open_type = inner_type;
-	struct muster_arena *arena = muster_arena_new();
 	struct muster_json_reader reader = { .arena = arena, .err = &err };
 	struct muster_json *json = parse("{'do': 'it', 'name': 'n', 'weight': 2}");
 	struct inner inner;
@@ -273,12 +275,11 @@ TEST(an_open_object_has_keys_that_nobody_reads)
 	ck_assert_int_eq(muster_object_read(&reader, json, &open_type, &inner), 0);
 	ck_assert_int_eq(inner.weight, 2);
 	muster_json_free(json);
-	muster_arena_free(arena);
 }
 
 /* ---- writing ---- */
 
-static const char *written(const struct outer *o, struct muster_arena *arena)
+static const char *written(const struct outer *o)
 {
 	struct muster_json_writer_text text;
 	muster_json_writer_text_begin(&text);
@@ -294,7 +295,6 @@ TEST(what_was_written_is_read)
 {
 	static const char *texts[] = { "a", "b" };
 	struct inner inners[] = { { "x", 1 }, { "y", 2 } };
-	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .base = { "base", 4 },
 		.on = true,
 		.count = 3,
@@ -313,22 +313,19 @@ TEST(what_was_written_is_read)
 		.text_count = 2,
 		.own = 6 };
 	struct outer back = { .count = 0, .limit = NAN };
-	ck_assert_str_eq(read_outer(written(&o, arena), &back, arena), "");
-	ck_assert_str_eq(written(&back, arena), written(&o, arena));
-	muster_arena_free(arena);
+	ck_assert_str_eq(read_outer(written(&o), &back), "");
+	ck_assert_str_eq(written(&back), written(&o));
 }
 
 TEST(an_optional_field_that_says_nothing_is_left_out)
 {
 	static const char *texts[] = { "a" };
-	struct muster_arena *arena = muster_arena_new();
 	struct outer o = { .base = { "base", 4 }, .limit = NAN, .text = "t", .texts = texts, .text_count = 1 };
-	ck_assert_str_eq(written(&o, arena), "{\"name\": \"base\", \"weight\": 4, \"on\": false, \"count\": 0, "
-					     "\"number\": 0, \"text\": \"t\", \"colour\": \"red\", \"value\": null, "
-					     "\"inner\": {\"weight\": 0}, \"texts\": [\"a\"]}");
+	ck_assert_str_eq(written(&o), "{\"name\": \"base\", \"weight\": 4, \"on\": false, \"count\": 0, "
+				      "\"number\": 0, \"text\": \"t\", \"colour\": \"red\", \"value\": null, "
+				      "\"inner\": {\"weight\": 0}, \"texts\": [\"a\"]}");
 	o.text = NULL;
-	ck_assert_str_eq(written(&o, arena), "no text");
-	muster_arena_free(arena);
+	ck_assert_str_eq(written(&o), "no text");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.setup = setup, .teardown = teardown)

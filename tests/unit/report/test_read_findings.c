@@ -1,65 +1,71 @@
 /* test_read_findings.c - how a run was judged comes back from its file as it was written */
 #include "muster/report.h"
 
-#include "report_fixture.h"
+#include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
 #include <stdlib.h>
 #include <unistd.h>
 
-static char *text_of(const struct muster_report *report)
+/* What is read back. */
+static struct muster_run run_back;
+static struct muster_report back;
+
+static void print_json(const struct muster_report *what, FILE *out)
 {
-	char *text = NULL;
-	size_t length;
-	FILE *out = open_memstream(&text, &length);
-	ck_assert_int_eq(muster_report_print_json(report, out, NULL), 0);
-	fclose(out);
-	return text;
+	ck_assert_int_eq(muster_report_print_json(what, out, NULL), 0);
 }
 
 static char path[64];
 
-static void put(const char *text)
+/* What comes of reading this report. */
+static int load(const char *json, struct muster_error *err)
 {
 	snprintf(path, sizeof path, "/tmp/muster-judged-XXXXXX");
 	int fd = mkstemp(path);
 	ck_assert_int_ge(fd, 0);
 	FILE *out = fdopen(fd, "w");
-	fputs(text, out);
+	fputs(json, out);
 	fclose(out);
+	int rc = muster_report_load(path, &run_back, &back, err);
+	unlink(path);
+	return rc;
 }
 
-static char *fixture_text(enum muster_status verdict, bool strict)
+static void print_fixture(enum muster_status verdict, bool strict)
 {
-	struct muster_run run;
-	struct muster_report report;
-	fixture_run(&run);
-	fixture_report(&report, &run);
+	with_everything();
 	report.verdict = verdict;
 	report.strict = strict;
-	char *text = text_of(&report);
-	muster_run_done(&run);
-	return text;
+	print_with(print_json);
+}
+
+/* The same text again, of the report that was read. */
+static void print_back(void)
+{
+	report = back;
+	print_with(print_json);
+}
+
+static void teardown(void)
+{
+	muster_report_done(&back);
+	muster_run_done(&run_back);
+	printed_done();
 }
 
 /* fixture_run puts texts into a report that the writer escapes: what is read back is escaped once and for all. */
 TEST_LOOP(a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3)
 {
 	static const enum muster_status verdicts[] = { MUSTER_PASS, MUSTER_FAIL, MUSTER_INCONCLUSIVE };
-	struct muster_report report;
-	struct muster_run run;
 	struct muster_error err;
-	char *text = fixture_text(verdicts[_i], _i == 1);
-	put(text);
-	ck_assert_msg(muster_report_load(path, &run, &report, &err) == 0, "%s", err.text);
-	unlink(path);
-	char *again = text_of(&report);
-	ck_assert_str_eq(text, again);
-	ck_assert_int_eq(report.verdict, verdicts[_i]);
-	muster_report_done(&report);
-	muster_run_done(&run);
-	free(text);
-	free(again);
+	print_fixture(verdicts[_i], _i == 1);
+	ck_assert_msg(load(text, &err) == 0, "%s", err.text);
+	char *first = strdup(text);
+	print_back();
+	ck_assert_str_eq(text, first);
+	ck_assert_int_eq(back.verdict, verdicts[_i]);
+	free(first);
 }
 
 /* What to put in the place of what, and what the message then says. */
@@ -86,50 +92,38 @@ static const struct {
 
 TEST_EACH(what_is_no_judgement_is_refused_with_its_place, broken)
 {
-	struct muster_report report;
-	struct muster_run run;
 	struct muster_error err = { 0 };
-	char *text = fixture_text(MUSTER_FAIL, false), *at = strstr(text, broken[_i].what);
+	print_fixture(MUSTER_FAIL, false);
+	const char *at = strstr(text, broken[_i].what);
 	ck_assert_msg(at, "the fixture has no %s", broken[_i].what);
 	char *changed =
 		muster_asprintf("%.*s%s%s", (int)(at - text), text, broken[_i].with, at + strlen(broken[_i].what));
-	put(changed);
-	ck_assert_int_eq(muster_report_load(path, &run, &report, &err), -1);
-	unlink(path);
+	ck_assert_int_eq(load(changed, &err), -1);
 	ck_assert_msg(strstr(err.text, broken[_i].said), "%s", err.text);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	free(changed);
-	free(text);
 }
 
 /* "blocked" had another name, and was not counted; there was no "slowest". */
 TEST(a_report_of_an_earlier_version_is_read)
 {
-	struct muster_report report;
-	struct muster_run run;
 	struct muster_error err = { 0 };
-	char *text = fixture_text(MUSTER_FAIL, false), *at;
+	char *at;
+	print_fixture(MUSTER_FAIL, false);
 	while ((at = strstr(text, "\"blocked\": [")))
 		memcpy(at, "\"unjudged\":[", strlen("\"unjudged\":["));
 	while ((at = strstr(text, ", \"blocked\": 2}")))
 		memcpy(at, "}               ", strlen(", \"blocked\": 2}"));
 	at = strstr(text, "\"slowest\": {");
-	char *end = strstr(at, "\"findings\"");
-	memset(at, ' ', (size_t)(end - at));
-	put(text);
-	ck_assert_msg(muster_report_load(path, &run, &report, &err) == 0, "%s", err.text);
-	unlink(path);
-	ck_assert_uint_eq(report.findings[0].blocked_count, 2);
-	ck_assert_str_eq(report.findings[0].blocked[1], "copy.d2h");
-	ck_assert_uint_eq(report.count[MUSTER_BLOCKED], 0);
-	ck_assert_uint_eq(report.tallies[3].count[MUSTER_BLOCKED], 0);
-	char *again = text_of(&report);
-	ck_assert_ptr_null(strstr(again, "unjudged"));
-	ck_assert_ptr_nonnull(strstr(again, "\"slowest\": {"));
-	muster_report_done(&report);
-	muster_run_done(&run);
-	free(text);
-	free(again);
+	memset(at, ' ', (size_t)(strstr(at, "\"findings\"") - at));
+	ck_assert_msg(load(text, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(back.findings[0].blocked_count, 2);
+	ck_assert_str_eq(back.findings[0].blocked[1], "copy.d2h");
+	ck_assert_uint_eq(back.count[MUSTER_BLOCKED], 0);
+	ck_assert_uint_eq(back.tallies[3].count[MUSTER_BLOCKED], 0);
+	print_back();
+	lacks("unjudged");
+	has("\"slowest\": {");
 }
 
-TEST_MAIN(.setup = NULL)
+TEST_MAIN(.teardown = teardown)

@@ -166,26 +166,31 @@ TEST_EACH(nodes_are_what_the_findings_say, cases)
 	muster_run_done(&run);
 }
 
-TEST(a_reason_says_what_failed)
+#define COPY_IS_SLOW                                                                                                   \
+	{                                                                                                              \
+		.check = "copy.h2d", .gpu = "000b:00:00.0", .observed = "11.2", .unit = "GB/s",                        \
+		.value = { .type = MUSTER_NUMBER, .number = 11.2 }, .expected = "at least 21 GB/s"                     \
+	}
+
+static const struct {
+	struct muster_finding finding;
+	size_t count;
+	const char *reason;
+} reasons[] = {
+	{ COPY_IS_SLOW, 1, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s" },
+	{ COPY_IS_SLOW, 3, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more" },
+	{ { .check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = "" }, 1,
+		"muster: ib.state port mlx5_ib3/1: DOWN" },
+	/* nothing in it acts */
+	{ { .check = "x", .observed = "a\"b'c`d$(e)\\f\n\tg\x1b[2J \xc2\xb5 \xff  h", .unit = "" }, 1,
+		"muster: x: abcd(e)f g?[2J ? ? h" },
+};
+
+TEST_EACH(a_reason_says_what_failed, reasons)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1];
-	const struct muster_finding finding = {
-		.check = "copy.h2d",
-		.gpu = "000b:00:00.0",
-		.observed = "11.2",
-		.unit = "GB/s",
-		.value = muster_number(11.2),
-		.expected = "at least 21 GB/s",
-	};
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
-	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s");
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 3, reason);
-	ck_assert_str_eq(reason, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more");
-	const struct muster_finding port = {
-		.check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = ""
-	};
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &port, 1, reason);
-	ck_assert_str_eq(reason, "muster: ib.state port mlx5_ib3/1: DOWN");
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &reasons[_i].finding, reasons[_i].count, reason);
+	ck_assert_str_eq(reason, reasons[_i].reason);
 }
 
 TEST(a_reason_is_read_as_it_was_written)
@@ -220,18 +225,6 @@ TEST(a_reason_of_someone_else_is_none_of_muster)
 	ck_assert_str_eq(reason.check, "");
 	ck_assert(muster_drain_reason_read("muster: ib.state port mlx5_ib3/1: DOWN", &reason));
 	ck_assert_str_eq(reason.part, "mlx5_ib3/1");
-}
-
-TEST(a_reason_holds_nothing_that_acts)
-{
-	char reason[MUSTER_DRAIN_REASON_MAX + 1];
-	const struct muster_finding finding = {
-		.check = "x",
-		.observed = "a\"b'c`d$(e)\\f\n\tg\x1b[2J \xc2\xb5 \xff  h",
-		.unit = "",
-	};
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
-	ck_assert_str_eq(reason, "muster: x: abcd(e)f g?[2J ? ? h");
 }
 
 TEST(a_long_reason_is_cut_at_a_word)

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct muster_error err;
+
 static struct muster_processes processes;
 
 static void setup(void)
@@ -38,7 +40,6 @@ static void put_process(const char *pid, const char *text)
 
 TEST(processes_come_by_pid_and_have_their_names)
 {
-	struct muster_error err;
 	put_process("1", "systemd\n");
 	put_process("2", "kthreadd\n");
 	put_process("900", "nv-fabricmanage\n");
@@ -59,7 +60,6 @@ TEST(processes_come_by_pid_and_have_their_names)
 
 TEST(threads_of_the_kernel_are_left_out)
 {
-	struct muster_error err;
 	put_process("2", "kthreadd\n");
 	put_process("3", "nvidia-imex\n");
 	put_process("40", "nvidia-imex\n");
@@ -77,7 +77,6 @@ TEST(threads_of_the_kernel_are_left_out)
 
 TEST(the_time_bounds_the_list)
 {
-	struct muster_error err;
 	put_process("2", "kthreadd\n");
 	put_process("3", "a\n");
 	put_process("4", "b\n");
@@ -97,7 +96,6 @@ static const struct {
 
 TEST_EACH(a_part_of_the_processes_is_no_list, views)
 {
-	struct muster_error err = { 0 };
 	put_process(views[_i].pid, views[_i].name);
 	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
@@ -106,7 +104,6 @@ TEST_EACH(a_part_of_the_processes_is_no_list, views)
 
 TEST(without_proc_there_is_no_list)
 {
-	struct muster_error err = { 0 };
 	ck_assert_int_eq(rmdir("proc"), 0);
 	ck_assert_int_eq(muster_processes_list(root, 10000, &processes, &err), -1);
 	ck_assert_ptr_nonnull(strstr(err.text, "/proc: No such file or directory"));

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct muster_error err;
+
 static void setup(void)
 {
 	tree_make();
@@ -42,7 +44,6 @@ static const struct {
 
 TEST_EACH(a_number_is_the_whole_first_line, lines)
 {
-	struct muster_error err;
 	long number = 0;
 	put("file", lines[_i].text);
 	ck_assert_int_eq(muster_sysfs_number("file", &number, &err), lines[_i].result);
@@ -53,7 +54,6 @@ TEST_EACH(a_number_is_the_whole_first_line, lines)
 
 TEST(a_negative_number_stands_for_what_is_not_known)
 {
-	struct muster_error err = { 0 };
 	long number = 7;
 	put("file", "-1\n");
 	ck_assert_int_eq(muster_sysfs_natural("file", &number, &err), -1);
@@ -81,7 +81,6 @@ static const struct {
 
 TEST_EACH(a_line_is_found_by_its_whole_key, keyed)
 {
-	struct muster_error err = { 0 };
 	char value[16] = "untouched";
 	put("file", keyed[_i].text);
 	ck_assert_int_eq(muster_sysfs_line("file", "MemTotal", value, sizeof value, &err), keyed[_i].value ? 0 : -1);
@@ -97,7 +96,6 @@ TEST(names_come_in_natural_order)
 {
 	static const char *const expected[] = { "mlx5_an0", "mlx5_ib0", "mlx5_ib2", "mlx5_ib10" };
 	struct muster_names names;
-	struct muster_error err;
 	mkdir("d", 0755);
 	put("d/mlx5_ib10", "");
 	put("d/mlx5_ib2", "");
@@ -115,7 +113,6 @@ TEST(names_come_in_natural_order)
 TEST(a_missing_directory_has_no_names_and_a_file_is_an_error)
 {
 	struct muster_names names;
-	struct muster_error err;
 	ck_assert_int_eq(muster_sysfs_names("absent", &names, &err), 0);
 	ck_assert_uint_eq(names.count, 0);
 	muster_names_done(&names);
@@ -155,7 +152,6 @@ static const struct {
 
 TEST_EACH(bus_ids_become_as_sysfs_spells_them, bus_ids)
 {
-	struct muster_error err = { 0 };
 	char text[32] = "untouched";
 	int result = muster_bus_id_normalise(bus_ids[_i].from, text, sizeof text, &err);
 	ck_assert_int_eq(result, bus_ids[_i].to ? 0 : -1);
@@ -168,7 +164,6 @@ TEST_EACH(bus_ids_become_as_sysfs_spells_them, bus_ids)
 
 TEST(a_bus_id_is_never_cut)
 {
-	struct muster_error err = { 0 };
 	char text[13] = "untouched";
 	ck_assert_int_eq(muster_bus_id_normalise("00010000:00:00.0", text, sizeof text, &err), -1);
 	ck_assert_str_eq(text, "untouched");
@@ -193,7 +188,6 @@ static const struct {
 
 TEST_EACH(a_pci_address_comes_from_the_link_or_from_uevent, devices)
 {
-	struct muster_error err;
 	char address[32];
 	if (devices[_i].target) {
 		ck_assert_int_eq(mkdir(devices[_i].target, 0755), 0);

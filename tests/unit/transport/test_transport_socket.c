@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct muster_error err;
+
 enum { PATIENCE_MS = 20000 };
 
 /* The next message, or a failed test. */
@@ -30,7 +32,6 @@ static struct muster_message await(struct muster_transport *t)
 
 TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 {
-	struct muster_error err;
 	struct muster_transport *t;
 	ck_assert_int_eq(muster_transport_socket_start(3, &muster_clock_monotonic, &t, &err), 0);
 	int rank = t->rank;
@@ -66,7 +67,6 @@ TEST(a_rank_that_dies_is_the_last_that_is_heard_of_it)
 TEST(large_messages_come_whole_and_in_their_order)
 {
 	enum { LARGE = 3000000, TIMES = 3 };
-	struct muster_error err;
 	struct muster_transport *t;
 	char *bytes = muster_calloc(LARGE, 1);
 	ck_assert_int_eq(muster_transport_socket_start(2, &muster_clock_monotonic, &t, &err), 0);
@@ -104,7 +104,6 @@ static int socket_of_this_process(void)
 TEST_LOOP(a_rank_that_sends_no_messages_counts_as_dead, 0, 2)
 {
 	const uint32_t headers[][2] = { { MUSTER_TAG_HELLO, MUSTER_MESSAGE_BYTES_MAX + 1 }, { 0, 0xffffffff } };
-	struct muster_error err;
 	struct muster_transport *t;
 	ck_assert_int_eq(muster_transport_socket_start(2, &muster_clock_monotonic, &t, &err), 0);
 	if (t->rank == 1) {
@@ -122,7 +121,6 @@ TEST_LOOP(a_rank_that_sends_no_messages_counts_as_dead, 0, 2)
 
 TEST(ranks_other_than_0_reach_only_rank_0)
 {
-	struct muster_error err;
 	struct muster_transport *t;
 	ck_assert_int_eq(muster_transport_socket_start(3, &muster_clock_monotonic, &t, &err), 0);
 	if (t->rank > 0) {
@@ -154,7 +152,6 @@ static int open_descriptors(void)
 /* A rank that held the end of another one's socket would keep that rank from seeing its death. */
 TEST(a_rank_has_no_socket_but_its_own)
 {
-	struct muster_error err;
 	struct muster_transport *t;
 	int before = open_descriptors();
 	ck_assert_int_eq(muster_transport_socket_start(4, &muster_clock_monotonic, &t, &err), 0);
@@ -180,7 +177,6 @@ TEST(a_rank_has_no_socket_but_its_own)
 
 TEST(ranks_that_do_not_end_are_killed_at_the_close)
 {
-	struct muster_error err;
 	struct muster_transport *t;
 	ck_assert_int_eq(muster_transport_socket_start(4, &muster_clock_monotonic, &t, &err), 0);
 	if (t->rank > 0) {

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct muster_error err;
+
 static CUresult error_name(CUresult error, const char **name)
 {
 	if (error == CUDA_ERROR_UNKNOWN)
@@ -73,7 +75,6 @@ static const struct {
 
 TEST_EACH(a_failed_call_is_told_with_its_name_number_and_text, checks)
 {
-	struct muster_error err = { 0 };
 	ck_assert_int_eq(muster_cuda_check(&driver, checks[_i].result, &err, "cuCall"), -1);
 	ck_assert_int_eq((int)err.code, checks[_i].code);
 	ck_assert_str_eq(err.text, checks[_i].text);
@@ -81,14 +82,13 @@ TEST_EACH(a_failed_call_is_told_with_its_name_number_and_text, checks)
 
 TEST(success_leaves_the_error_alone)
 {
-	struct muster_error err = { .text = "as before" };
+	err = (struct muster_error){ .text = "as before" };
 	ck_assert_int_eq(muster_cuda_check(&driver, CUDA_SUCCESS, &err, "cuCall"), 0);
 	ck_assert_str_eq(err.text, "as before");
 }
 
 TEST(the_bus_id_is_as_sysfs_spells_it)
 {
-	struct muster_error err = { 0 };
 	char text[32] = "untouched";
 	bus_id_answer = "00000001:0A:00.0";
 	ck_assert_int_eq(muster_cuda_bus_id(&driver, 3, text, sizeof text, &err), 0);
@@ -113,7 +113,6 @@ static const struct {
 
 TEST_EACH(the_uuid_is_as_nvml_spells_it, uuids)
 {
-	struct muster_error err = { 0 };
 	char text[48];
 	uuid_answer = uuids[_i].bytes;
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 3, text, sizeof text, &err), 0);
@@ -123,7 +122,6 @@ TEST_EACH(the_uuid_is_as_nvml_spells_it, uuids)
 
 TEST(a_uuid_is_never_cut)
 {
-	struct muster_error err = { 0 };
 	char text[40] = "untouched";
 	uuid_answer = uuids[0].bytes;
 	ck_assert_int_eq(muster_cuda_uuid(&driver, 3, text, sizeof text, &err), -1);
@@ -134,7 +132,6 @@ TEST(a_uuid_is_never_cut)
 
 TEST(waiting_goes_on_until_the_stream_is_done)
 {
-	struct muster_error err = { 0 };
 	busy = 5;
 	stream_answer = CUDA_SUCCESS;
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 60000, &err) == 0, "%s", err.text);
@@ -143,7 +140,6 @@ TEST(waiting_goes_on_until_the_stream_is_done)
 
 TEST(waiting_ends_with_the_streams_error)
 {
-	struct muster_error err = { 0 };
 	busy = 2;
 	stream_answer = CUDA_ERROR_LAUNCH_FAILED;
 	ck_assert_int_eq(muster_cuda_wait(&driver, NULL, 60000, &err), -1);
@@ -153,7 +149,6 @@ TEST(waiting_ends_with_the_streams_error)
 
 TEST(waiting_ends_when_the_time_is_over)
 {
-	struct muster_error err = { 0 };
 	busy = 1000000000;
 	ck_assert_int_eq(muster_cuda_wait(&driver, NULL, 5, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ETIME);
@@ -162,7 +157,6 @@ TEST(waiting_ends_when_the_time_is_over)
 
 TEST(a_stream_that_is_done_needs_no_time)
 {
-	struct muster_error err = { 0 };
 	busy = 0;
 	stream_answer = CUDA_SUCCESS;
 	ck_assert_msg(muster_cuda_wait(&driver, NULL, 0, &err) == 0, "%s", err.text);
