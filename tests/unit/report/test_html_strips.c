@@ -150,59 +150,49 @@ TEST(a_value_with_a_finding_has_its_status_and_no_other_value_has)
 	ck_assert_uint_eq(outliers_of(strip), 1);
 }
 
+static void set_label(size_t rank, const char *metric, const char *key, const char *value)
+{
+	struct muster_sample *sample = sample_of(rank, metric);
+	struct muster_label *labels = muster_arena_alloc(run.arena, sample->label_count * sizeof *labels);
+	memcpy(labels, sample->labels, sample->label_count * sizeof *labels);
+	for (size_t i = 0; i < sample->label_count; i++)
+		if (strcmp(labels[i].key, key) == 0)
+			labels[i].value = muster_string(value);
+	sample->labels = labels;
+}
+
+/* "COUNT TITLE (VARIANT)" of each strip of the metric, with a semicolon behind it. */
+static void strips_are(const char *metric, const char *expected)
+{
+	char text[512] = "";
+	make();
+	for (size_t i = 0, used = 0; i < strips.count; i++)
+		if (strcmp(strips.items[i].metric->name, metric) == 0)
+			used += (size_t)snprintf(text + used, sizeof text - used, "%zu %s (%s);", strips.items[i].count,
+				strips.items[i].title, strips.items[i].variant);
+	ck_assert_str_eq(text, expected);
+}
+
 /* Exchanges over the network are not compared with those over NVLink. */
 TEST(values_of_another_transport_are_another_strip)
 {
-	struct muster_label labels[] = { { "kind", muster_string("rail") },
-		{ "transport", muster_string("P2P/MNNVL") } };
 	for (size_t i = 0; i < 16; i++) {
-		struct muster_sample *sample = sample_of(i, "pair.exchange_gbps");
-		struct muster_label *kept = muster_arena_alloc(run.arena, sizeof labels);
-		labels[1].value = muster_string(i < 8 ? "P2P/MNNVL" : "NET/IB");
-		memcpy(kept, labels, sizeof labels);
-		sample->labels = kept;
-		sample->label_count = 2;
+		set_label(i, "pair.exchange_gbps", "kind", "rail");
+		set_label(i, "pair.exchange_gbps", "transport", i < 8 ? "P2P/MNNVL" : "NET/IB");
 	}
-	make();
-	size_t count = 0;
-	for (size_t i = 0; i < strips.count; i++)
-		if (strcmp(strips.items[i].metric->name, "pair.exchange_gbps") == 0) {
-			ck_assert_uint_eq(strips.items[i].count, 8);
-			ck_assert_str_eq(strips.items[i].variant, count++ ? "P2P/MNNVL" : "NET/IB");
-			ck_assert_str_eq(strips.items[i].title, "exchange with the next node");
-		}
-	ck_assert_uint_eq(count, 2);
+	strips_are("pair.exchange_gbps",
+		"8 exchange with the next node (NET/IB);8 exchange with the next node (P2P/MNNVL);");
 }
 
 /* What streams from the disk, and beside products, is not compared with what streams from the host alone. */
 TEST(streams_of_another_source_or_load_are_another_strip)
 {
-	static const struct {
-		const char *source, *load, *title;
-	} kinds[] = {
-		{ "host", "alone", "stream, host to GPU" },
-		{ "host", "products", "stream, host to GPU" },
-		{ "disk", "alone", "stream, disk to GPU" },
-		{ "disk", "products", "stream, disk to GPU" },
-	};
 	for (size_t i = 0; i < 16; i++) {
-		struct muster_sample *sample = sample_of(i, "gpu.stream_gbps");
-		struct muster_label *labels = muster_arena_alloc(run.arena, 3 * sizeof *labels);
-		memcpy(labels, sample->labels, 3 * sizeof *labels);
-		labels[1].value = muster_string(kinds[i % LENGTH(kinds)].source);
-		labels[2].value = muster_string(kinds[i % LENGTH(kinds)].load);
-		sample->labels = labels;
+		set_label(i, "gpu.stream_gbps", "source", i % 4 < 2 ? "host" : "disk");
+		set_label(i, "gpu.stream_gbps", "load", i % 2 ? "products" : "alone");
 	}
-	make();
-	size_t count = 0;
-	for (size_t i = 0; i < strips.count; i++)
-		if (strcmp(strips.items[i].metric->name, "gpu.stream_gbps") == 0) {
-			ck_assert_uint_eq(strips.items[i].count, 4);
-			ck_assert_str_eq(strips.items[i].title, kinds[count].title);
-			ck_assert_str_eq(strips.items[i].variant, kinds[count].load);
-			count++;
-		}
-	ck_assert_uint_eq(count, LENGTH(kinds));
+	strips_are("gpu.stream_gbps", "4 stream, host to GPU (alone);4 stream, host to GPU (products);"
+				      "4 stream, disk to GPU (alone);4 stream, disk to GPU (products);");
 }
 
 /* A temperature is drawn where a check reads it and it differs. */
