@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from made_reports import finding, save
@@ -41,8 +42,7 @@ def samples(report):
 
 
 def schema_of(path, part=None):
-    with open(path, encoding="utf-8") as file:
-        whole = json.load(file)
+    whole = json.loads(Path(path).read_text(encoding="utf-8"))
     return {**whole, "$ref": part, "allOf": [], "required": [], "unevaluatedProperties": True} if part else whole
 
 
@@ -54,8 +54,7 @@ class Baseline(unittest.TestCase):
         path = os.path.join(cls.folder, "base")
         done = run("sim", "--sku", SKU, "--nodes", "2", "--report", path, "--", "--profile", "quick")
         assert done.returncode == 0, done.stdout + done.stderr
-        with open(path, encoding="utf-8") as file:
-            cls.base = json.load(file)
+        cls.base = json.loads(Path(path).read_text(encoding="utf-8"))
         cls.reports = [cls.report(f"report-{day:02}", day) for day in range(1, REPORTS + 1)]
         cls.learned = os.path.join(cls.folder, "learned.json")
         cls.done = run("baseline", *cls.reports, "--output", cls.learned)
@@ -90,14 +89,12 @@ class Baseline(unittest.TestCase):
 
     @staticmethod
     def checks(path):
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)["checks"]
+        return json.loads(Path(path).read_text(encoding="utf-8"))["checks"]
 
     def findings(self, report, overlay=None):
         """Of `muster check`: (check, node, rank) of what failed or warned."""
         done = run("check", report, "--overlay", overlay or self.learned, "--report", self.path("checked"))
-        with open(self.path("checked"), encoding="utf-8") as file:
-            found = json.load(file)["findings"]
+        found = json.loads(Path(self.path("checked")).read_text(encoding="utf-8"))["findings"]
         return done.returncode, [(f["status"], f["check"], f["where"].get("node"), f["where"].get("rank"))
                                  for f in found if f["status"] in ("fail", "warn", "inconclusive")]
 
@@ -148,8 +145,7 @@ class Baseline(unittest.TestCase):
             done = run("sim", "--sku", SKU, "--nodes", "2", *fault, "--report", self.path("run"), "--", "--profile", "quick",
                        "--overlay", self.learned)
             self.assertEqual(done.returncode, code, done.stdout)
-            with open(self.path("run"), encoding="utf-8") as file:
-                found = json.load(file)["findings"]
+            found = json.loads(Path(self.path("run")).read_text(encoding="utf-8"))["findings"]
             self.assertEqual([f["check"] for f in found if f["status"] == "fail"], checks)
         self.assertRegex(done.stdout, r"observed +\d+\.\d* % below 54\.\d*, the median of 120 earlier values")
 

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 SKU = "Standard_ND96asr_v4"
 
@@ -27,14 +28,12 @@ def check_table(report, directory):
 
     def overlay(name, value):
         path = os.path.join(directory, name)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(value, file)
+        Path(path).write_text(json.dumps(value), encoding="utf-8")
         return path
 
     def judged(name):
         """The report, had it been judged as this machine type."""
-        with open(report, encoding="utf-8") as file:
-            value = json.load(file)
+        value = json.loads(Path(report).read_text(encoding="utf-8"))
         value["sku"]["name"] = name
         return overlay(f"judged-{abs(hash(str(name)))}.json", value)
 
@@ -75,13 +74,11 @@ def check_table(report, directory):
 
 def judge_relative(path, directory):
     """One GPU at half the rate of the others, which no floor condemns: the run's own median does."""
-    with open(path, encoding="utf-8") as file:
-        report = json.load(file)
+    report = json.loads(Path(path).read_text(encoding="utf-8"))
     slow = next(s for s in report["run"]["nodes"][0]["ranks"][3]["samples"] if s["metric"] == "gpu.h2d_gbps")
     slow["value"] /= 2
     changed, judged = os.path.join(directory, "changed.json"), os.path.join(directory, "judged.json")
-    with open(changed, "w", encoding="utf-8") as file:
-        json.dump(report, file)
+    Path(changed).write_text(json.dumps(report), encoding="utf-8")
     none = {"min": None, "warn_below": None, "source": "s"}
     site = os.path.join(directory, "relative.json")
     with open(site, "w", encoding="utf-8") as file:
@@ -92,8 +89,7 @@ def judge_relative(path, directory):
         return [f"held against the median: exit codes {healthy.returncode} and {done.returncode}: {done.stdout}"]
     if not re.search(r"^D2H, one GPU at a time .*  no threshold$", done.stdout, re.M):
         return [f"the summary does not say what was only observed: {done.stdout}"]
-    with open(judged, encoding="utf-8") as file:
-        report = json.load(file)
+    report = json.loads(Path(judged).read_text(encoding="utf-8"))
     failed = [f for f in report["findings"] if f["status"] == "fail"]
     places = [(f["check"], f["where"]["gpu"], f["calibrated"]) for f in failed]
     if places != [("copy.h2d", slow["labels"]["gpu"], False)]:

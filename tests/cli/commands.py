@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 MUSTER, WRITE_NODE, SOURCE = sys.argv[1:4]
 CONFIGS = os.path.join(SOURCE, "configs")
@@ -39,8 +40,7 @@ class InDirectory(unittest.TestCase):
     def put(self, name, value):
         path = os.path.join(self.directory, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(value if isinstance(value, str) else json.dumps(value))
+        Path(path).write_text(value if isinstance(value, str) else json.dumps(value), encoding="utf-8")
         return path
 
 
@@ -78,8 +78,7 @@ class Skus(InDirectory):
     def test_every_machine_type_and_nothing_else_is_listed(self):
         names = []
         for entry in sorted(os.listdir(CONFIGS)):
-            with open(os.path.join(CONFIGS, entry), encoding="utf-8") as file:
-                text = json.load(file)
+            text = json.loads(Path(CONFIGS, entry).read_text(encoding="utf-8"))
             if "vm_size" in text.get("identify", {}) or text.get("observe"):
                 names.append(text["name"])
         listed = json.loads(muster("skus", "--json").stdout)

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import unittest
+from pathlib import Path
 
 MUSTER, SOURCE = sys.argv[1:3]
 CONFIGS, HARDWARE = os.path.join(SOURCE, "configs"), os.path.join(SOURCE, "src", "sim", "hardware")
@@ -34,8 +35,7 @@ def merge(base, patch):
 
 
 def load(folder, name):
-    with open(os.path.join(folder, name if name.endswith(".json") else name + ".json"), encoding="utf-8") as file:
-        value = json.load(file)
+    value = json.loads(Path(folder, name if name.endswith(".json") else name + ".json").read_text(encoding="utf-8"))
     return merge(load(folder, value["extends"]), value) if "extends" in value else value
 
 
@@ -244,9 +244,7 @@ class Documented(unittest.TestCase):
 if __name__ == "__main__":
     if sys.argv[3:] == ["--write"]:
         for document, name, made in WRITTEN:
-            with open(path_of(document), encoding="utf-8") as file:
-                before, _, after = split(file.read(), name)
-            with open(path_of(document), "w", encoding="utf-8") as file:
-                file.write(before + made() + after)
+            before, _, after = split(Path(path_of(document)).read_text(encoding="utf-8"), name)
+            Path(path_of(document)).write_text(before + made() + after, encoding="utf-8")
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])

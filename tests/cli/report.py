@@ -15,6 +15,7 @@ import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from made_reports import finding, report, save
@@ -217,8 +218,7 @@ class Anonymous(unittest.TestCase):
                         "--fault", "env@node1=NCCL_TOPO_FILE=/home/alice/topology/acme-7.xml",
                         "--fault", "env@node1=NCCL_HOSTID=acme", "--", "--profile", "quick"],
                        capture_output=True, timeout=100, check=False)
-        with open(cls.path, encoding="utf-8") as file:
-            text = file.read()
+        text = Path(cls.path).read_text(encoding="utf-8")
         text = text.replace("sim-[1-2]", "acme-gpu-[01-02]").replace("sim-", "acme-gpu-0")
         text = text.replace('"value": "simulation"', '"value": "westmars"').replace('"id": "1"', '"id": "987654"')
         whole = json.loads(text)
@@ -227,8 +227,7 @@ class Anonymous(unittest.TestCase):
         first["samples"].append({"metric": "port.pkeys", "labels": {"port": "mlx5_0/1", "link_layer": "InfiniBand"},
                                  "value": "0x8abc 0x7fff"})
         first["ranks"][0]["probes"][0]["evidence"] = "acme-login:12:13 [0] NCCL WARN 10.20.30.40<99>: see /acme/alice/log"
-        with open(cls.path, "w", encoding="utf-8") as file:
-            json.dump(whole, file)
+        Path(cls.path).write_text(json.dumps(whole), encoding="utf-8")
         cls.other = os.path.join(cls.folder, "anonymous.json")
         done = show(cls.path, "json", "--anonymous", "--output", cls.other)
         assert done.returncode == 0, done.stderr
@@ -265,8 +264,7 @@ class Anonymous(unittest.TestCase):
         def evaluated(path):
             out = os.path.join(self.folder, "evaluated.json")
             done = subprocess.run([MUSTER, "check", path, "--report", out], capture_output=True, timeout=60, check=False)
-            with open(out, encoding="utf-8") as file:
-                result = json.load(file)
+            result = json.loads(Path(out).read_text(encoding="utf-8"))
             return done.returncode, result["summary"]["count"], \
                 [(f["check"], f["status"], f["where"].get("rank")) for f in result["findings"]]
 

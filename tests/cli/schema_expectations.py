@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 try:
     from jsonschema import Draft202012Validator
@@ -119,8 +120,7 @@ BROKEN_OVERLAYS = {
 
 def main():
     schema_path, configs, muster = sys.argv[1:4]
-    with open(schema_path, encoding="utf-8") as file:
-        schema = json.load(file)
+    schema = json.loads(Path(schema_path).read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     whole = Draft202012Validator(schema)
     overlay = Draft202012Validator({"$ref": "#/$defs/overlay", "$defs": schema["$defs"]})
@@ -140,8 +140,7 @@ def main():
 
         def write(name, value):
             path = os.path.join(directory, name)
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(value, file)
+            Path(path).write_text(json.dumps(value), encoding="utf-8")
             return path
 
         for path in sorted(glob.glob(os.path.join(configs, "**", "*.json"), recursive=True)):

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 from processes import processes_of
@@ -135,8 +136,7 @@ def unfold(finding):
 
 
 def findings_of(path):
-    with open(path, encoding="utf-8") as file:
-        report = json.load(file)
+    report = json.loads(Path(path).read_text(encoding="utf-8"))
     folded = [(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank"), f["observed"])
               for f in report["findings"] if f["status"] != "skip"]
     return [one for finding in folded for one in unfold(finding)]
@@ -163,8 +163,7 @@ def wait_for(spool, text, times=1):
     while time.monotonic() < until:
         found = 0
         for name in os.listdir(spool) if os.path.isdir(spool) else []:
-            with open(os.path.join(spool, name), encoding="utf-8") as file:
-                found += file.read().count(text)
+            found += Path(spool, name).read_text(encoding="utf-8").count(text)
         if found >= times:
             return True
         time.sleep(0.01)
@@ -253,8 +252,7 @@ def assemble(muster, case, folder, spool):
     if done.returncode != case["disk_code"]:
         return [f"assemble: exit code {done.returncode}, not {case['disk_code']}", done.stdout, done.stderr]
     problems = [f"assemble: {problem}" for problem in compare(findings_of(path), case["disk"])]
-    with open(path, encoding="utf-8") as file:
-        report = json.load(file)
+    report = json.loads(Path(path).read_text(encoding="utf-8"))
     ranks = {rank["rank"]: rank for node in report["run"]["nodes"] for rank in node["ranks"]}
     if sorted(ranks) != [0, 1, 2, 3] or not report["run"]["job"].get("assembled"):
         problems.append(f"assemble: ranks {sorted(ranks)}, marked {report['run']['job'].get('assembled')}")

@@ -33,6 +33,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
 
 SKU = "Standard_ND96asr_v4"
 VERDICT = {0: "pass", 1: "fail", 3: "inconclusive"}
@@ -148,8 +149,7 @@ def look_at_wider(case, muster, report, directory):
     done = subprocess.run([muster, "check", path, "--report", judged], capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
         return [f"for {wider['nodes']} nodes: exit code {done.returncode}", done.stdout, done.stderr]
-    with open(judged, encoding="utf-8") as file:
-        report = json.load(file)
+    report = json.loads(Path(judged).read_text(encoding="utf-8"))
     problems = compare({"findings": [], "skips": None, "judged": wider["judged"]}, report)
     narrow = set(case["judged"]) - set(wider["judged"])
     problems += [f"{tally['check']} was judged" for tally in report["checks"]
@@ -192,8 +192,7 @@ def run(muster, case, directory):
     if child.returncode != case["exit"]:
         problems.append(f"exit code {child.returncode}, not {case['exit']}")
     try:
-        with open(os.path.join(directory, "report.json"), encoding="utf-8") as file:
-            report = json.load(file)
+        report = json.loads(Path(directory, "report.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         return problems + [f"no report: {error}", stdout, stderr]
     verdict = VERDICT.get(case["exit"])
@@ -217,8 +216,7 @@ def run(muster, case, directory):
 
 def main():
     muster, table = sys.argv[1:3]
-    with open(table, encoding="utf-8") as file:
-        cases = json.load(file)
+    cases = json.loads(Path(table).read_text(encoding="utf-8"))
     names = sys.argv[3:] or [case["name"] for case in cases]
     failed = 0
     for name in names:

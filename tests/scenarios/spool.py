@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 SIM = ["sim", "--sku", "Standard_NC80adis_H100_v5", "--nodes", "2"]
 problems = []
@@ -21,8 +22,7 @@ def muster(*words, **options):
 
 
 def load(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
+    return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def check(name, good, *evidence):
@@ -74,8 +74,7 @@ def damages(folder, spool):
         os.truncate(first(copy), size - 5)
 
     def foreign(copy):
-        with open(first(copy), encoding="utf-8") as file:
-            lines = file.read()
+        lines = Path(first(copy)).read_text(encoding="utf-8")
         with open(os.path.join(copy, "other.jsonl"), "w", encoding="utf-8") as file:
             file.write(lines.replace('"run": "', '"run": "x').replace('"started": "20', '"started": "19'))
 
@@ -100,10 +99,8 @@ def damages(folder, spool):
 
     def version(copy):
         for name in os.listdir(copy):
-            with open(os.path.join(copy, name), encoding="utf-8") as file:
-                text = file.read()
-            with open(os.path.join(copy, name), "w", encoding="utf-8") as file:
-                file.write(text.replace('"spool": 2,', '"spool": 7,'))
+            text = Path(copy, name).read_text(encoding="utf-8")
+            Path(copy, name).write_text(text.replace('"spool": 2,', '"spool": 7,'), encoding="utf-8")
 
     return [
         ("a truncated last line", cut, 1, "1 line and 0 files ignored"),
@@ -153,8 +150,7 @@ def expected_nodes(folder, spool):
     check("nodes that are not there", places(report, "node.missing") == [("sim-3", None), ("sim-4", None)],
           report["findings"])
     path = os.path.join(folder, "nodes.txt")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("sim-1\nsim-2\n")
+    Path(path).write_text("sim-1\nsim-2\n", encoding="utf-8")
     assemble("a file of nodes", spool, 0, "MUSTER PASS ", "--expect-nodes", path)
     os.unlink(path)
     assemble("a malformed list", spool, 2, "the expected nodes: host list:", "--expect-nodes", "sim-[1-")

@@ -343,6 +343,7 @@ TEST(colours_come_only_when_asked_for)
 	char *plain = strdup(text);
 	coloured = true;
 	print();
+	coloured = false;
 	has("\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n");
 	/* without its colours it is the same text */
 	char *to = text;
