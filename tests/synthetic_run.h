@@ -192,8 +192,8 @@ static inline struct muster_value synthetic_value_of(struct synthetic_place *pla
 		number = 1;
 	if (strcmp(metric->name, "rank.local_rank") == 0)
 		number = place->rank % SYNTHETIC_PER_NODE;
-	bool measured = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0 ||
-			strcmp(metric->unit, "ms") == 0 || strcmp(metric->unit, "W") == 0;
+	bool measured = muster_units[metric->unit].transfer || metric->unit == MUSTER_UNIT_MS ||
+			metric->unit == MUSTER_UNIT_WATTS;
 	if (measured && !strstr(metric->name, "_limit_") && strcmp(metric->name, "gpu.nvlink_gbps") != 0 &&
 		strcmp(metric->name, "gpu.power_limit_watts") != 0)
 		number *= synthetic_wobble(place);

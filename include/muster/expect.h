@@ -36,7 +36,6 @@ struct muster_event {
 	double hours; /* for which it counts; 0: as long as the check says */
 };
 
-enum muster_event_source { MUSTER_EVENT_XID = 0, MUSTER_EVENT_SXID, MUSTER_EVENT_KERNEL, MUSTER_EVENT_TABLE_COUNT };
 struct muster_event_table {
 	const char *key, *title; /* in the file; before a code, "Xid" */
 	struct muster_event *items;

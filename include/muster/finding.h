@@ -54,8 +54,9 @@ struct muster_tally {
 	const char *check, *metric, *probe, *unit;
 	const char *title;                         /* a short description, or NULL */
 	const char *expected, *source, *certainty; /* as in a finding */
-	bool uncalibrated; /* no absolute threshold: a pass means that there is a value, or that it is close to the
-			      others */
+	bool uncalibrated;   /* no absolute threshold: a pass means that there is a value, or that it is close to the
+				others */
+	bool compares_nodes; /* one node alone proves nothing: its values must be the same on all nodes */
 	size_t count[MUSTER_STATUS_COUNT];
 	/* observed values: for numbers min and max; for others one value if all were equal, else NULL */
 	bool has_numbers;

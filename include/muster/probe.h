@@ -200,6 +200,11 @@ const struct muster_probe *muster_probe_find(const char *name);
 size_t muster_metric_count(void);
 const struct muster_metric *muster_metric_at(size_t index);
 const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none */
+size_t muster_metric_index(const struct muster_metric *metric);   /* its place in the catalogue, where it must be */
+
+/* What a row must say and does not: -1 with an error that names the metric. Every process checks all rows when it uses
+ * the catalogue for the first time, and aborts. */
+int muster_registry_check(const struct muster_metric *metric, struct muster_error *err);
 
 /* The name of the probe that yields this metric. */
 const char *muster_metric_probe(const struct muster_metric *metric);

@@ -1,31 +1,12 @@
 /* sample.h - one measured value; implemented by src/model/sample.c
  *
  * A sample is {metric, labels, value}. A value that could not be measured is null with a reason; it is never 0 and
- * never absent. Metrics come from the tables of the probes (probe.h): the only place with units and scopes.
+ * never absent.
  */
 #ifndef MUSTER_SAMPLE_H
 #define MUSTER_SAMPLE_H
 
-#include "muster/value.h"
-
-/* What a metric is a fact about. */
-enum muster_scope {
-	MUSTER_SCOPE_JOB = 0, /* the whole run */
-	MUSTER_SCOPE_NODE,    /* a node */
-	MUSTER_SCOPE_RANK,    /* a rank */
-	MUSTER_SCOPE_GPU,     /* a GPU: label "gpu" is its PCI bus id; belongs to the rank that took it */
-	MUSTER_SCOPE_PORT,    /* an RDMA port: label "port" is "<device>/<port number>"; belongs to the node */
-	MUSTER_SCOPE_COUNT
-};
-
-struct muster_metric {
-	const char *name; /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
-	enum muster_type type;
-	enum muster_scope scope;
-	const char *unit;                      /* "GB/s", "MiB", "" for none */
-	const char *labels[MUSTER_LABELS_MAX]; /* names of the labels that a sample carries; NULL ends them */
-	const char *meaning;                   /* one line */
-};
+#include "muster/metric.h"
 
 struct muster_sample {
 	const struct muster_metric *metric;
@@ -49,17 +30,11 @@ void muster_samples_done(struct muster_samples *samples);
 const struct muster_sample *muster_samples_find(
 	const struct muster_samples *samples, const struct muster_metric *metric);
 
-const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
-
 /* The label's value, or NULL when the sample does not carry it. */
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);
 
 /* What a label says: NULL, or 0, when none of the labels has this key, or its value is of the other type. */
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key);
 double muster_label_number(const struct muster_label *labels, size_t count, const char *key);
-
-/* A metric by its name; NULL when there is none. The catalogue is muster_metric_find (probe.h): who stands above the
- * probes is handed it. */
-typedef const struct muster_metric *muster_metric_find_fn(const char *name);
 
 #endif

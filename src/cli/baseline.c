@@ -5,7 +5,6 @@
 #include "cli/baseline.h"
 
 #include "cli/cli.h"
-#include "model/trend.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -28,7 +27,8 @@ static void print_item(FILE *out, const struct muster_learning *learning, const 
 	snprintf(median, sizeof median, "%.4g", item->median);
 	snprintf(mad, sizeof mad, "%.3g", item->mad);
 	muster_print_text(out, "  %-64s %-9s %7zu  %8s %8s  %s%s%s", item->key, item->profile, item->count, median, mad,
-		item->metric->unit, *item->metric->unit ? ", " : "", muster_learned_source(learning, item));
+		muster_metric_unit(item->metric), *muster_metric_unit(item->metric) ? ", " : "",
+		muster_learned_source(learning, item));
 	fputc('\n', out);
 }
 

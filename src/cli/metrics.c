@@ -79,8 +79,9 @@ static void print_rows(FILE *out, const struct wanted *wanted, int widths[COLUMN
 	for (size_t i = 0; i < muster_metric_count(); i++) {
 		const struct muster_metric *metric = muster_metric_at(i);
 		const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
-			*metric->unit ? metric->unit : "-", muster_scope_name(metric->scope),
-			muster_metric_probe(metric), labels_text(metric, labels, sizeof labels) };
+			*muster_metric_unit(metric) ? muster_metric_unit(metric) : "-",
+			muster_scope_name(metric->scope), muster_metric_probe(metric),
+			labels_text(metric, labels, sizeof labels) };
 		if (is_wanted(wanted, metric))
 			print_row(out, cells, metric->meaning, widths);
 	}
@@ -98,7 +99,7 @@ static void print_json(FILE *out, const struct wanted *wanted)
 		muster_json_writer_object(&w);
 		muster_json_writer_pair(&w, "name", muster_string(metric->name));
 		muster_json_writer_pair(&w, "type", muster_string(muster_type_name(metric->type)));
-		muster_json_writer_pair(&w, "unit", muster_string(metric->unit));
+		muster_json_writer_pair(&w, "unit", muster_string(muster_metric_unit(metric)));
 		muster_json_writer_pair(&w, "scope", muster_string(muster_scope_name(metric->scope)));
 		muster_json_writer_pair(&w, "probe", muster_string(muster_metric_probe(metric)));
 		muster_json_writer_array_of(&w, "labels");

@@ -5,7 +5,7 @@
 #include "eval/derive.h"
 #include "journal/read.h"
 #include "model/share.h"
-#include "model/trend.h"
+#include "model/repeats.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "util/file.h"

@@ -72,7 +72,7 @@ static bool is_transfer(const struct muster_metric *metric)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
 	return probe && (probe->together || probe->ring || probe->traffic) && !probe->soaks &&
-	       (strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "us") == 0);
+	       muster_units[metric->unit].transfer;
 }
 
 /* The memory bandwidth that other jobs use is missing in a transfer: a slow one is no proof of a fault. */
@@ -125,7 +125,7 @@ static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
 	const struct muster_metric *metric = w->check->metric;
 	const struct muster_exchange_notes *notes = w->eval->exchange_notes;
 	if ((verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN) || !notes || !notes->named ||
-		metric->scope != MUSTER_SCOPE_JOB || strcmp(metric->unit, "GB/s") != 0)
+		metric->scope != MUSTER_SCOPE_JOB || metric->unit != MUSTER_UNIT_GB_PER_S)
 		return false;
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
 	if (!probe || !probe->traffic)
@@ -134,23 +134,16 @@ static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
 	return true;
 }
 
-/* Whether the metric counts wrong values of a result that has one correct form. */
-static bool counts_wrong(const struct muster_metric *metric)
-{
-	const char *last = strrchr(metric->name, '_');
-	return last && strcmp(last, "_wrong") == 0;
-}
-
 /* A wrong result that another one explains is no finding of its own, but this finding has the count. */
 static void explain_wrong(struct walk *w, const struct muster_entry *entry, const struct muster_verdict *verdict)
 {
 	struct muster_eval *eval = w->eval;
 	const struct muster_block block = muster_block_find(eval, w->check_at, muster_entry_place(entry));
 	if (verdict->status != MUSTER_FAIL || block.status != MUSTER_FAIL || entry->rank == MUSTER_NOWHERE ||
-		!counts_wrong(w->check->metric))
+		!w->check->metric->counts_wrong)
 		return;
 	size_t cause = eval->drafts[block.draft].check;
-	if (cause != MUSTER_NO_CHECK && counts_wrong(eval->expect->checks[cause].metric))
+	if (cause != MUSTER_NO_CHECK && eval->expect->checks[cause].metric->counts_wrong)
 		muster_finding_draft_explain(eval, block.draft, eval->states[w->check_at].tally->check,
 			eval->run->nodes[entry->node].ranks[entry->rank].rank, verdict->observed);
 }
@@ -258,7 +251,8 @@ static void judge_unseen(struct walk *w, uint32_t node)
 		}
 		muster_result_take(eval, w->check_at, place, NULL,
 			(struct muster_verdict){ .status = muster_check_status(w->check),
-				.expected = muster_describe_with_unit(listed->value, w->check->metric->unit, arena),
+				.expected = muster_describe_with_unit(
+					listed->value, muster_metric_unit(w->check->metric), arena),
 				.observed = "not found" });
 	}
 	memset(w->seen, 0, w->by->list_count * sizeof *w->seen);
@@ -286,7 +280,7 @@ static void judge_samples(struct muster_eval *eval, size_t at)
 		.check_at = at,
 		.check = &eval->expect->checks[at],
 		.cursor = muster_cursor_make(&eval->index, at),
-		.is_exchange = muster_is_exchange(eval->expect->checks[at].metric),
+		.is_exchange = eval->expect->checks[at].metric->is_exchange,
 	};
 	enum muster_scope scope = w.check->metric->scope;
 	size_t nodes = scope == MUSTER_SCOPE_JOB ? 0 : eval->run->node_count;
@@ -371,7 +365,7 @@ static void judge_check(struct muster_eval *eval, size_t at)
 	if (!state->tally->skipped)
 		judge_places(eval, at);
 	state->judged = true;
-	if (muster_is_exchange(check->metric))
+	if (check->metric->is_exchange)
 		judge_pairs(eval, check->metric);
 }
 
@@ -416,17 +410,19 @@ static void make_states(struct muster_eval *eval)
 	eval->states = muster_calloc(expect->check_count + 1, sizeof *eval->states);
 	for (size_t i = 0; i < expect->check_count; i++) {
 		const struct muster_check *check = &expect->checks[i];
+		const struct muster_operand *across = muster_check_operand_named(check, "same_across");
 		struct muster_check_state *state = &eval->states[i];
 		report->tallies[i] = (struct muster_tally){
 			.check = muster_arena_string(arena, check->id),
 			.metric = check->metric->name,
 			.probe = muster_metric_probe(check->metric),
-			.unit = check->metric->unit,
+			.unit = muster_metric_unit(check->metric),
 			.title = check->title ? muster_arena_string(arena, check->title) : NULL,
 			.expected = muster_describe_expected(check, NULL, arena),
 			.source = muster_arena_string(arena, check->source),
 			.certainty = muster_arena_string(arena, check->certainty),
 			.uncalibrated = !muster_check_calibrated(check),
+			.compares_nodes = across && across->peers == MUSTER_SCOPE_NODE,
 			.skipped = muster_describe_when(check, eval->run, report->domains, arena),
 			.where = copy_labels(check->where, check->where_count, arena),
 			.where_count = check->where_count,

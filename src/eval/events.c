@@ -44,7 +44,7 @@ static const char *event_text(const struct muster_node *node, const struct muste
 	const struct muster_event_table *table, const struct muster_event *event, const char *code,
 	struct muster_arena *arena)
 {
-	const struct muster_sample *count = muster_event_beside(&node->samples, age, "_count", MUSTER_NUMBER);
+	const struct muster_sample *count = muster_event_beside(&node->samples, age, MUSTER_EVENT_COUNT);
 	return muster_arena_printf(arena, "%s %s%s%s%s, %s", table->title, code, device_text(age, arena),
 		event ? ", " : "", event ? event->name : "", when_text(age, count, arena));
 }
@@ -68,7 +68,7 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	const struct muster_node *node = &eval->run->nodes[entry->node];
 	const char *code = muster_event_code(operand, age);
 	const struct muster_event *event = muster_event_find(operand->events, code);
-	const struct muster_sample *line = muster_event_beside(&node->samples, age, "_line", MUSTER_STRING);
+	const struct muster_sample *line = muster_event_beside(&node->samples, age, MUSTER_EVENT_LINE);
 	verdict->observed = event_text(node, age, operand->events, event, code, arena);
 	verdict->evidence = line ? muster_arena_string(arena, line->value.string) : NULL;
 	verdict->advice = event ? event->action : unknown_advice(operand->events, code, arena);
@@ -114,7 +114,7 @@ bool muster_event_none(
 
 static bool is_xid_during(const struct muster_sample *sample)
 {
-	return strcmp(sample->metric->name, "node.xid" MUSTER_EVENT_AGE) == 0 &&
+	return sample->metric->event_part == MUSTER_EVENT_AGE && sample->metric->event == MUSTER_EVENT_XID &&
 	       strcmp(text_label(sample, "when"), "during") == 0;
 }
 
@@ -146,7 +146,7 @@ struct muster_event_during muster_event_find_during(
 	}
 	if (!worst)
 		return found;
-	const struct muster_sample *line = muster_event_beside(&node->samples, worst, "_line", MUSTER_STRING);
+	const struct muster_sample *line = muster_event_beside(&node->samples, worst, MUSTER_EVENT_LINE);
 	found.name = muster_arena_printf(arena, "Xid %s%s%s", text_label(worst, "code"), worst_event ? ", " : "",
 		worst_event ? worst_event->name : "");
 	found.gpu = muster_arena_string(arena, text_label(worst, "gpu"));

@@ -95,13 +95,13 @@ static const char *pair_text(const struct muster_exchange_set *s, size_t at)
 	struct muster_arena *arena = s->eval->report->arena;
 	struct muster_share share = { 0 };
 	char of[MUSTER_SHARE_TEXT_MAX];
-	if (!*s->metric->unit)
+	if (s->metric->counts_wrong)
 		return wrong_text(s, pair, note, verdict->observed);
 	muster_share_add(&share, note->sample->value.number, verdict->limit);
-	muster_share_text(&share, s->metric->unit, true, of);
+	muster_share_text(&share, muster_metric_unit(s->metric), true, of);
 	return muster_arena_printf(arena, "%s%s%s between %s and %s",
-		muster_describe_with_unit(note->sample->value, s->metric->unit, arena), *of ? ", " : "", of,
-		end_text(s, pair->ranks[0], pair->network), end_text(s, pair->ranks[1], pair->network));
+		muster_describe_with_unit(note->sample->value, muster_metric_unit(s->metric), arena), *of ? ", " : "",
+		of, end_text(s, pair->ranks[0], pair->network), end_text(s, pair->ranks[1], pair->network));
 }
 
 /* ---- findings ---- */
@@ -185,7 +185,7 @@ static const char *observed_text(const struct muster_exchange_set *s, const stru
 {
 	struct muster_arena *arena = s->eval->report->arena;
 	const struct muster_part *part = report->part;
-	const char *text = muster_arena_printf(arena, "%s %s: ", *s->metric->unit ? "slow" : "wrong values",
+	const char *text = muster_arena_printf(arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow",
 		words[part->link ? 1 + part->undecided : 0][part->kind].observed);
 	for (size_t i = 0; i < report->count && i < SHOWN; i++)
 		text = muster_arena_printf(arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
@@ -219,7 +219,7 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 	muster_finding_draft_check_here(eval); /* no other finding is the same */
 	report->draft = muster_finding_draft_add(eval, finding, report->place, report->check, NULL);
 	tally->count[finding.status]++;
-	if (!*s->metric->unit)
+	if (s->metric->counts_wrong)
 		return; /* wrong values are not slow */
 	if (*named == 0 || (finding.status == MUSTER_FAIL && eval->drafts[*named - 1].finding.status != MUSTER_FAIL))
 		*named = report->draft + 1;
@@ -293,7 +293,7 @@ static bool is_of_job(const struct muster_metric *metric)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
 	return metric->scope == MUSTER_SCOPE_JOB && probe && (probe->ring || probe->traffic) &&
-	       strcmp(metric->unit, "GB/s") == 0;
+	       metric->unit == MUSTER_UNIT_GB_PER_S;
 }
 
 void muster_exchanges_explain(struct muster_eval *eval)

@@ -10,15 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool muster_is_exchange(const struct muster_metric *metric)
-{
-	static const char *const names[] = { "pair.exchange_gbps", "pair.exchange_us", "pair.exchange_wrong" };
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(metric->name, names[i]) == 0)
-			return true;
-	return false;
-}
-
 void muster_exchanges_note(
 	struct muster_eval *eval, size_t check, const struct muster_entry *entry, const struct muster_verdict *verdict)
 {
@@ -64,7 +55,7 @@ bool muster_exchange_note_worse(
 	double x = a->sample->value.number, y = b->sample->value.number;
 	if (weights[a->status] != weights[b->status])
 		return weights[a->status] > weights[b->status];
-	return strcmp(metric->unit, "GB/s") == 0 ? x < y : x > y; /* a rate; else a time, or wrong values */
+	return metric->better == MUSTER_BETTER_MORE ? x < y : x > y;
 }
 
 static void find_nodes(struct muster_exchange_set *s)

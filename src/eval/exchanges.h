@@ -48,9 +48,6 @@ struct muster_exchange_set {
 	size_t pair_count;
 };
 
-/* Whether a metric is a number of an exchange between two ranks: its labels name the peer. */
-bool muster_is_exchange(const struct muster_metric *metric);
-
 /* Remember what a check says of one rank's sample: a pass, a warning or a failure; verdict NULL: it is blocked. */
 void muster_exchanges_note(
 	struct muster_eval *eval, size_t check, const struct muster_entry *entry, const struct muster_verdict *verdict);

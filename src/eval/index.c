@@ -30,7 +30,7 @@ static struct slot *find_slot(const struct slots *slots, const struct muster_met
 /* The limits of a check's metric; NULL for none. */
 static void find_limits(const struct muster_check *check, const struct muster_metric *ret[MUSTER_LIMITS_MOST])
 {
-	const char *const *names = muster_limits_of(check->metric);
+	const char *const *names = check->metric->limits;
 	for (size_t i = 0; i < MUSTER_LIMITS_MOST; i++)
 		ret[i] = NULL;
 	ret[0] = check->share_of;

@@ -54,7 +54,7 @@ static struct muster_verdict without_share(const struct muster_check *check, con
 	struct muster_value observed, struct muster_arena *arena)
 {
 	/* exchanges without a limit are one finding for the whole job, so without the value of one exchange */
-	const char *name = check->share_of->name, *value = check->optional && muster_is_exchange(check->metric)
+	const char *name = check->share_of->name, *value = check->optional && check->metric->is_exchange
 								   ? ""
 								   : muster_arena_printf(arena, ", observed %s",
 									     muster_describe_value(observed, arena));

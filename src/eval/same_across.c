@@ -128,7 +128,7 @@ static void judge_by(struct across *a, struct muster_across_peer *const *sorted,
 	const struct muster_across_peer *usual, const char *why)
 {
 	struct muster_arena *arena = a->eval->report->arena;
-	const char *unit = a->check->metric->unit;
+	const char *unit = muster_metric_unit(a->check->metric);
 	const char *expected = muster_arena_printf(
 		arena, "%s: %s%s%s (%s)", expected_text(a, sorted[0]), usual->value, *unit ? " " : "", unit, why);
 	for (size_t i = 0; i < count; i++) {
@@ -231,7 +231,7 @@ static bool judge_parts(struct across *a, struct muster_across_peer *const *sort
 		[MUSTER_SCOPE_PORT] = "ports", [MUSTER_SCOPE_GPU] = "GPUs"
 	};
 	struct muster_arena *arena = a->eval->report->arena;
-	const char *unit = a->check->metric->unit, *name = parts[a->check->metric->scope], *value = NULL;
+	const char *unit = muster_metric_unit(a->check->metric), *name = parts[a->check->metric->scope], *value = NULL;
 	size_t have, all, odd_count = 0;
 	const char *common = name && !a->of_ranks ? common_key(sorted, count, &have, &all) : NULL;
 	for (size_t i = 0; i < count && common; i++)

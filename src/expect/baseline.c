@@ -7,7 +7,6 @@
 
 #include "expect/describe.h"
 #include "expect/parse.h"
-#include "model/trend.h"
 
 #include <limits.h>
 #include <math.h>
@@ -136,7 +135,7 @@ const char *muster_baseline_describe(const struct muster_question *q)
 	const struct muster_check *check = q->check;
 	const struct muster_baseline *baseline = &check->baseline;
 	const struct muster_operand *min = find(check, "min_of_baseline"), *warn = find(check, "warn_of_baseline");
-	const char *unit = check->metric->unit, *warning = "";
+	const char *unit = muster_metric_unit(check->metric), *warning = "";
 	bool above = muster_metric_worse(check->metric) == MUSTER_WORSE_ABOVE, only_warns = warn && !min;
 	double most = allowed(check, only_warns ? warn : min), sign = above ? 1 : -1;
 	if (warn && min)

@@ -159,29 +159,16 @@ static bool same_labels(const struct muster_sample *a, const struct muster_sampl
 	return true;
 }
 
-/* Length of the metric's name without its end; 0 when it has another end. */
-static size_t stem_of(const struct muster_metric *metric, const char *end)
-{
-	size_t length = strlen(metric->name), tail = strlen(end);
-	return length > tail && strcmp(metric->name + length - tail, end) == 0 ? length - tail : 0;
-}
-
 const struct muster_sample *muster_event_beside(
-	const struct muster_samples *samples, const struct muster_sample *age, const char *end, enum muster_type type)
+	const struct muster_samples *samples, const struct muster_sample *age, enum muster_event_part part)
 {
-	size_t stem = stem_of(age->metric, MUSTER_EVENT_AGE);
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
-		if (sample->value.type == type && stem_of(sample->metric, end) == stem &&
-			strncmp(sample->metric->name, age->metric->name, stem) == 0 && same_labels(sample, age))
+		if (sample->metric->event_part == part && sample->metric->event == age->metric->event &&
+			sample->value.type == sample->metric->type && same_labels(sample, age))
 			return sample;
 	}
 	return NULL;
-}
-
-bool muster_event_is_age(const struct muster_metric *metric)
-{
-	return metric->scope == MUSTER_SCOPE_NODE && stem_of(metric, MUSTER_EVENT_AGE) > 0;
 }
 
 /* ---- no_event ---- */
@@ -213,9 +200,9 @@ int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
 	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
-	if (!muster_event_is_age(metric))
+	if (metric->event_part != MUSTER_EVENT_AGE)
 		return muster_json_reader_fail(
-			r, "does not fit: %s is no age of an event on a node (*" MUSTER_EVENT_AGE ")", metric->name);
+			r, "does not fit: %s is no age of an event on a node (*_age_hours)", metric->name);
 	return muster_object_read(r, json, &type, into);
 }
 

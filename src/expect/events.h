@@ -15,14 +15,9 @@ const struct muster_event *muster_event_find(const struct muster_event_table *ta
 /* The code that the sample's label has, "" without one. */
 const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample);
 
-/* An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line. */
-#define MUSTER_EVENT_AGE "_age_hours"
-/* Whether the metric is the age of events. */
-bool muster_event_is_age(const struct muster_metric *metric);
-/* The sample of the same event, of this type, whose metric's name has this end in place of that of the age ("_line");
- * NULL for none. */
+/* The sample of this part of the same event; NULL for none, or a null. */
 const struct muster_sample *muster_event_beside(
-	const struct muster_samples *samples, const struct muster_sample *age, const char *end, enum muster_type type);
+	const struct muster_samples *samples, const struct muster_sample *age, enum muster_event_part part);
 
 /* no_event */
 muster_field_read_fn muster_no_event_parse;

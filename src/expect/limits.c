@@ -9,7 +9,7 @@
 
 static const char *with_unit(const struct muster_question *q, struct muster_value value)
 {
-	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
+	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
 }
 
 /* The value as a limit's text shows it, a share in per cent; "" for no operand. */
@@ -63,7 +63,8 @@ const char *muster_limits_describe(const struct muster_question *q)
 	const struct muster_operand *below = muster_check_operand_named(q->check, "warn_below");
 	const struct muster_operand *above = muster_check_operand_named(q->check, "warn_above");
 	const struct muster_metric *of = q->check->share_of;
-	const char *unit = of ? muster_arena_printf(q->arena, "%% of %s", of->name) : q->check->metric->unit;
+	const char *unit =
+		of ? muster_arena_printf(q->arena, "%% of %s", of->name) : muster_metric_unit(q->check->metric);
 	const char *blank = *unit ? " " : "", *per_cent = of ? " %" : "";
 	const char *limits = muster_arena_printf(q->arena, "%s%s%s%s%s%s",
 		min && max ? "from "
@@ -235,7 +236,8 @@ const char *muster_medians_describe(const struct muster_question *q)
 	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
 	const struct muster_metric *whole = q->check->share_of;
 	const char *bound = min && max ? "from" : min ? "at least" : "at most";
-	const char *unit = whole ? muster_arena_printf(q->arena, "%% of %s", whole->name) : q->check->metric->unit;
+	const char *unit =
+		whole ? muster_arena_printf(q->arena, "%% of %s", whole->name) : muster_metric_unit(q->check->metric);
 	const double factor = whole ? 100 : 1;
 	const char *shares = shares_text(min, 100, max, 100, q->arena);
 	const struct muster_median *median = q->median;

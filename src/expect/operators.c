@@ -26,7 +26,7 @@ static enum muster_operator_answer answer(bool good)
 
 static const char *with_unit(const struct muster_question *q, struct muster_value value)
 {
-	return muster_describe_with_unit(value, q->check->metric->unit, q->arena);
+	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
 }
 
 /* The first values of the operator's list, with commas. label_values: their labels' values instead. */

@@ -13,7 +13,6 @@
 
 #include "expect/describe.h"
 #include "expect/parse.h"
-#include "model/trend.h"
 
 #include <math.h>
 

@@ -55,11 +55,12 @@ static int read_share_of(struct muster_json_reader *r, void *into, const struct 
 		return 0; /* which is a problem of its own */
 	if (limit == metric)
 		return muster_json_reader_fail(r, "%s is the metric of the check itself", limit->name);
-	if (metric->type != MUSTER_NUMBER || limit->type != MUSTER_NUMBER || strcmp(metric->unit, limit->unit) != 0)
+	if (metric->type != MUSTER_NUMBER || limit->type != MUSTER_NUMBER || metric->unit != limit->unit)
 		return muster_json_reader_fail(r,
 			"%s (%s%s%s) is no share of %s (%s%s%s): numbers in one unit are needed", metric->name,
-			muster_type_name(metric->type), *metric->unit ? ", " : "", metric->unit, limit->name,
-			muster_type_name(limit->type), *limit->unit ? ", " : "", limit->unit);
+			muster_type_name(metric->type), *muster_metric_unit(metric) ? ", " : "",
+			muster_metric_unit(metric), limit->name, muster_type_name(limit->type),
+			*muster_metric_unit(limit) ? ", " : "", muster_metric_unit(limit));
 	if (metric->scope != limit->scope)
 		return muster_json_reader_fail(r, "%s has one value for each %s, and %s one for each %s", metric->name,
 			muster_scope_name(metric->scope), limit->name, muster_scope_name(limit->scope));
@@ -90,20 +91,11 @@ static int read_inconclusive_on(struct muster_json_reader *r, void *into, const 
 	return muster_json_each_read(r, json, read_excuse, check->inconclusive_on, sizeof *check->inconclusive_on);
 }
 
-/* Labels that count something are numbers; all others are names. */
-static bool is_number_label(const char *label)
-{
-	static const char *const numbers[] = { "bytes", "nodes", "ranks" };
-	for (size_t i = 0; i < PARSE_COUNT(numbers); i++)
-		if (strcmp(numbers[i], label) == 0)
-			return true;
-	return false;
-}
-
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_label *label = into;
-	enum muster_json_type type = is_number_label(muster_json_key(json)) ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING;
+	const struct muster_label_row *row = muster_label_find(muster_json_key(json));
+	enum muster_json_type type = row && row->type == MUSTER_NUMBER ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING;
 	if (muster_expect_need_label(r, muster_json_key(json)) < 0 ||
 		muster_json_need(r, json, MUSTER_JSON_BIT(type)) < 0)
 		return -1;

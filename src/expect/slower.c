@@ -7,7 +7,6 @@
 
 #include "expect/describe.h"
 #include "expect/parse.h"
-#include "model/trend.h"
 
 #include <math.h>
 #include <string.h>
@@ -51,7 +50,7 @@ enum muster_operator_answer muster_slower_judge(const struct muster_question *q)
 	double value = q->sample->value.number;
 	if (others->why_none)
 		return MUSTER_ANSWER_GOOD;
-	double behind = muster_metric_is_time(q->check->metric) ? value - others->median : others->median - value;
+	double behind = muster_units[q->check->metric->unit].time ? value - others->median : others->median - value;
 	if (behind > allowed(q->operand, others, q->operand->value.number))
 		return MUSTER_ANSWER_BAD;
 	return q->operand->warn > 0 && behind > allowed(q->operand, others, q->operand->warn) ? MUSTER_ANSWER_WARN
@@ -65,14 +64,14 @@ const char *muster_slower_describe(const struct muster_question *q)
 	const struct muster_operand *operand = q->operand;
 	const struct muster_others *others = q->others;
 	struct muster_arena *arena = q->arena;
-	const char *warning = "", *unit = q->check->metric->unit;
+	const char *warning = "", *unit = muster_metric_unit(q->check->metric);
 	if (operand->warn > 0)
 		warning = muster_arena_printf(arena, "warning above %g %%", operand->warn * 100);
 	if (!q->sample || !others || others->why_none)
 		return muster_arena_printf(arena,
 			"at most %g %% slower than the median of the other ranks with the same GPU model%s%s%s",
 			operand->value.number * 100, *warning ? " (" : "", warning, *warning ? ")" : "");
-	bool more = muster_metric_is_time(q->check->metric);
+	bool more = muster_units[q->check->metric->unit].time;
 	double away = allowed(operand, others, operand->value.number),
 	       bound = more ? others->median + away : others->median - away;
 	return muster_arena_printf(arena, "%s %.4g%s%s (%.3g %% %s than %.4g, the median of the %s with %s%s%s)",

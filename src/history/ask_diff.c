@@ -3,7 +3,6 @@
 #include "history/questions.h"
 #include "history/timeline.h"
 
-#include "model/trend.h"
 #include "report/compare.h"
 #include "util/array.h"
 #include "util/sort.h"
@@ -23,7 +22,7 @@ struct change {
  * three values before, the middle 80 % are noise. */
 static bool compare(const struct muster_timeline *s, int64_t since, struct change *ret)
 {
-	enum muster_trend trend = muster_metric_trend(s->metric);
+	enum muster_better better = s->metric->better;
 	size_t before = 0;
 	while (before < s->count && s->points[before].started < since)
 		before++;
@@ -33,15 +32,15 @@ static bool compare(const struct muster_timeline *s, int64_t since, struct chang
 	ret->before = muster_timeline_median(s, 0, before);
 	ret->after = muster_timeline_median(s, before, s->count - before);
 	double difference = ret->after - ret->before, size = fabs(ret->before);
-	if (muster_is_speed(s->metric) || muster_metric_scatters(s->metric))
-		ret->noise = strstr(s->metric->name, "_together_") ? MUSTER_NOISE_TOGETHER : MUSTER_NOISE_DEFAULT;
+	if (muster_metric_is_speed(s->metric) || muster_metric_scatters(s->metric))
+		ret->noise = muster_metric_noise(s->metric);
 	if (before >= 3 && size > 0)
 		ret->noise = fmax(ret->noise,
 			fabs(muster_timeline_percentile(s, before, difference < 0 ? 0.1 : 0.9) - ret->before) / size);
 	ret->share = size > 0 ? difference / size : 0;
 	if (fabs(difference) <= ret->noise * size)
 		return false;
-	ret->worse = (difference < 0) == (trend == MUSTER_TREND_MORE);
+	ret->worse = (difference < 0) == (better == MUSTER_BETTER_MORE);
 	return true;
 }
 
@@ -57,9 +56,9 @@ static int worse_first(const void *x, const void *y)
 /* Of a job only speeds: how many nodes it had is nothing that became better or worse. */
 static bool has_direction(const struct muster_metric *metric)
 {
-	enum muster_trend trend = muster_metric_trend(metric);
-	return (trend == MUSTER_TREND_MORE || trend == MUSTER_TREND_LESS) &&
-	       (metric->scope != MUSTER_SCOPE_JOB || muster_is_speed(metric));
+	enum muster_better better = metric->better;
+	return (better == MUSTER_BETTER_MORE || better == MUSTER_BETTER_LESS) &&
+	       (metric->scope != MUSTER_SCOPE_JOB || muster_metric_is_speed(metric));
 }
 
 struct diff {
@@ -96,7 +95,7 @@ static void add_change(struct muster_table *table, const struct change *change)
 		muster_number((double)change->before_count),
 		muster_number((double)change->after_count),
 	};
-	muster_table_row(table, cells);
+	muster_table_row(table, cells, change->worse ? MUSTER_FAIL : MUSTER_PASS);
 }
 
 int muster_ask_diff(struct muster_history *history, const struct muster_history_question *question,

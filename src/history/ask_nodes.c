@@ -163,13 +163,14 @@ static void add_row(struct muster_table *table, const struct node *node)
 		muster_string(letters_of(table->arena, node)),
 		text_or_null(node->checks),
 	};
-	muster_table_row(table, cells);
+	muster_table_row(table, cells, last->status);
 }
 
+enum { LAST = 2 }; /* the column of the last verdict */
 static const struct muster_table_column columns[] = {
 	{ "node", "node" },
 	{ "machine_type", "machine type" },
-	{ "last", "last" },
+	[LAST] = { "last", "last" },
 	{ "since", "since" },
 	{ "last_run", "last run" },
 	{ "runs", "runs" },
@@ -213,6 +214,7 @@ int muster_ask_nodes(struct muster_history *history, const struct muster_history
 	*ret = (struct muster_table){ .arena = ret->arena,
 		.title = "Nodes",
 		MUSTER_TABLE_COLUMNS(columns),
+		.status_column = LAST,
 		.empty = "no run of such a node is in the history" };
 	int rc = read_nodes(history, &question->filter, &nodes, err);
 	if (rc == 0 && nodes.count) {
@@ -236,6 +238,7 @@ int muster_ask_flapping(struct muster_history *history, const struct muster_hist
 	*ret = (struct muster_table){ .arena = ret->arena,
 		.title = "Flapping nodes",
 		MUSTER_TABLE_COLUMNS(columns),
+		.status_column = LAST,
 		.empty = "no node failed some of these runs and passed others" };
 	int rc = read_nodes(history, &question->filter, &nodes, err);
 	for (size_t i = 0; i < nodes.count; i++) { /* of the last runs only */

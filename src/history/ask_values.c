@@ -52,7 +52,7 @@ static void print_series(void *arg, struct muster_timeline *series, size_t count
 			muster_cell_rounded(s->points[s->count - 1].value),
 			muster_string(muster_table_sparkline(table->arena, bars, bar_count)),
 		};
-		muster_table_row(table, cells);
+		muster_table_row(table, cells, MUSTER_PASS);
 	}
 }
 

@@ -3,7 +3,6 @@
 #include "history/questions.h"
 #include "history/timeline.h"
 
-#include "model/trend.h"
 #include "util/array.h"
 #include "util/sort.h"
 
@@ -54,7 +53,7 @@ static void score(struct member *members, size_t count)
 		values[i] = fabs(members[i].median - middle);
 	qsort(values, count, sizeof *values, muster_by_double);
 	double deviation = fmax(muster_median_of(values, count), fmax(fabs(middle) * 0.001, 1e-12));
-	bool less = muster_metric_trend(members[0].series.metric) == MUSTER_TREND_LESS;
+	bool less = members[0].series.metric->better == MUSTER_BETTER_LESS;
 	for (size_t i = 0, same = 0; i < count; i++) {
 		struct member *member = &members[less ? count - 1 - i : i];
 		const struct member *before = i ? &members[less ? count - i : i - 1] : NULL;
@@ -114,7 +113,7 @@ static void add_worst(struct muster_table *table, const struct member *member)
 		muster_number((double)member->peers),
 		muster_cell_rounded(member->score),
 	};
-	muster_table_row(table, cells);
+	muster_table_row(table, cells, MUSTER_PASS);
 }
 
 int muster_ask_worst(struct muster_history *history, const struct muster_history_question *question,
@@ -138,7 +137,7 @@ int muster_ask_worst(struct muster_history *history, const struct muster_history
 	struct muster_history_filter filter = question->filter;
 	filter.use = &use;
 	if (!filter.metric)
-		filter.wanted = muster_is_speed;
+		filter.wanted = muster_metric_is_speed;
 	*ret = (struct muster_table){ .arena = ret->arena,
 		.title = "Lowest of their machine type",
 		MUSTER_TABLE_COLUMNS(columns),

@@ -1,7 +1,6 @@
 /* baseline.c - gather the values of earlier runs, and find median and MAD of each key */
 #include "history/baseline.h"
 
-#include "model/trend.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "util/array.h"

@@ -2,19 +2,12 @@
 #include "history/cells.h"
 
 #include "history/questions.h"
-#include "model/trend.h"
 #include "util/text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool muster_is_speed(const struct muster_metric *metric)
-{
-	return muster_metric_trend(metric) == MUSTER_TREND_MORE &&
-	       (muster_metric_scatters(metric) || strcmp(metric->unit, "TFLOP/s") == 0);
-}
 
 int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err)
 {

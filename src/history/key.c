@@ -12,15 +12,11 @@
 #include <string.h>
 #include <time.h>
 
-/* Labels that say where, or with whom; `link` is the name of what a limit was computed from. */
-static const char *const not_in_key[] = { "gpu", "port", "nic", "device", "peer_node", "peer_gpu", "link" };
-
+/* Labels that say where, with whom, or what a limit was computed from, are in no key. */
 static bool is_in_key(const char *label)
 {
-	for (size_t i = 0; i < sizeof not_in_key / sizeof *not_in_key; i++)
-		if (strcmp(label, not_in_key[i]) == 0)
-			return false;
-	return true;
+	enum muster_role role = muster_label_role(label);
+	return role == MUSTER_ROLE_KEY || role == MUSTER_ROLE_OF_PLACE || role == MUSTER_ROLE_ROUTE;
 }
 
 static bool is_bare(const char *text)

@@ -28,7 +28,4 @@ muster_history_ask muster_ask_diff;     /* parts whose values changed at filter.
 /* "2026-11-20", "2026-11-20T12:00:00Z", "36h", "7d" or "4w" before now. -1 with err (MUSTER_EUSAGE). */
 int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err);
 
-/* A speed that muster measures: more is better, and the value scatters. */
-bool muster_is_speed(const struct muster_metric *metric);
-
 #endif

@@ -27,8 +27,9 @@ void muster_table_note(struct muster_table *table, const char *format, ...)
 	free(text);
 }
 
-void muster_table_row(struct muster_table *table, const struct muster_value *cells)
+void muster_table_row(struct muster_table *table, const struct muster_value *cells, enum muster_status status)
 {
+	MUSTER_ARRAY_PUSH(table->statuses, table->row_count, table->row_room, status);
 	MUSTER_ARRAY_RESERVE(table->cells, table->cell_count, table->cell_room, table->column_count);
 	memcpy(table->cells + table->cell_count, cells, table->column_count * sizeof *cells);
 	table->cell_count += table->column_count;
@@ -38,6 +39,7 @@ void muster_table_done(struct muster_table *table)
 {
 	free(table->notes);
 	free(table->cells);
+	free(table->statuses);
 }
 
 const char *muster_table_sparkline(struct muster_arena *arena, const double *values, size_t count)
@@ -202,18 +204,24 @@ static void print_csv(const struct muster_table *table, FILE *out)
 
 /* ---- HTML: one file, no script, no request ---- */
 
+static const char *class_of(const struct muster_table *table, size_t index)
+{
+	enum muster_status status = table->statuses[index / table->column_count];
+	if (table->cells[index].type == MUSTER_NUMBER)
+		return " class='number'";
+	if (index % table->column_count != table->status_column)
+		return "";
+	return status == MUSTER_FAIL           ? " class='fail'"
+	       : status == MUSTER_WARN         ? " class='warn'"
+	       : status == MUSTER_INCONCLUSIVE ? " class='inconclusive'"
+					       : "";
+}
+
 static void print_cell(const struct muster_html *page, const struct muster_table *table, size_t index)
 {
 	struct muster_value value = table->cells[index];
-	const char *class = value.type == MUSTER_NUMBER ? " class='number'" : "";
 	char text[64];
-	if (value.type == MUSTER_STRING && (strcmp(value.string, "fail") == 0 || strcmp(value.string, "worse") == 0))
-		class = " class='fail'";
-	else if (value.type == MUSTER_STRING && strcmp(value.string, "warn") == 0)
-		class = " class='warn'";
-	else if (value.type == MUSTER_STRING && strcmp(value.string, "inconclusive") == 0)
-		class = " class='inconclusive'";
-	fprintf(page->out, "<td%s>", class);
+	fprintf(page->out, "<td%s>", class_of(table, index));
 	muster_html_put(page, value.type == MUSTER_NULL     ? "-"
 			      : value.type == MUSTER_STRING ? value.string
 							    : muster_value_text(value, text, sizeof text));

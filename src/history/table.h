@@ -27,15 +27,18 @@ struct muster_table {
 	size_t group_count;         /* the first columns: as text they are a heading above the rows that share them */
 	struct muster_value *cells; /* row by row */
 	size_t cell_count, cell_room;
-	size_t shown;      /* rows as text and HTML; 0: all */
-	const char *empty; /* the sentence when there is no row */
+	enum muster_status *statuses; /* of each row: that of its cell in status_column */
+	size_t row_count, row_room;
+	size_t status_column; /* the cells that a page shows in the colour of a status; 0: the first */
+	size_t shown;         /* rows as text and HTML; 0: all */
+	const char *empty;    /* the sentence when there is no row */
 };
 
 #define MUSTER_TABLE_COLUMNS(table) .columns = (table), .column_count = sizeof(table) / sizeof *(table)
 
 void muster_table_note(struct muster_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Add a row: as many cells as columns. */
-void muster_table_row(struct muster_table *table, const struct muster_value *cells);
+/* Add a row: as many cells as columns. status: MUSTER_PASS has no colour. */
+void muster_table_row(struct muster_table *table, const struct muster_value *cells, enum muster_status status);
 void muster_table_done(struct muster_table *table);
 
 enum muster_table_format {

@@ -4,7 +4,6 @@
  */
 #include "history/values.h"
 
-#include "model/trend.h"
 #include "muster/arena.h"
 
 #include <math.h>
@@ -21,19 +20,22 @@ struct walk {
 
 /* ---- where ---- */
 
-/* Labels that name a place. */
-static const char *const parts[] = { "gpu", "port", "nic", "device" };
+static const char *label_of(const struct muster_sample *sample, enum muster_role role)
+{
+	for (size_t i = 0; i < sample->label_count; i++)
+		if (muster_label_role(sample->labels[i].key) == role)
+			return sample->labels[i].value.string;
+	return NULL;
+}
 
 /* The adapter of an exchange belongs to its rank, so the rank's GPU comes before other labels. */
 static const char *part_of(const struct walk *w, const struct muster_sample *sample)
 {
-	const char *text = muster_label_string(sample->labels, sample->label_count, parts[0]);
+	const char *text = label_of(sample, MUSTER_ROLE_PLACE);
 	if (!text && w->rank)
 		text = w->rank->gpu ? w->rank->gpu
 				    : muster_arena_printf(w->arena, "local rank %d", w->rank->local_rank);
-	for (size_t i = 1; !text && i < sizeof parts / sizeof *parts; i++)
-		text = muster_label_string(sample->labels, sample->label_count, parts[i]);
-	return text;
+	return text ? text : label_of(sample, MUSTER_ROLE_PART);
 }
 
 static int visit_samples(struct walk *w, const struct muster_samples *samples)
@@ -41,7 +43,7 @@ static int visit_samples(struct walk *w, const struct muster_samples *samples)
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->value.type != MUSTER_NUMBER || !isfinite(sample->value.number) ||
-			muster_metric_trend(sample->metric) == MUSTER_TREND_FACT)
+			sample->metric->better == MUSTER_BETTER_FACT)
 			continue;
 		w->value.metric = sample->metric;
 		w->value.key = muster_history_key(w->arena, sample->metric, sample->labels, sample->label_count);

@@ -1,6 +1,6 @@
 /* values.h - every number of a run that is worth comparing with the same number of other runs
  *
- * A number is worth that when its metric is no mere fact (model/trend.h). Its key says what was measured: the metric
+ * A number is worth that when its metric is no mere fact (muster/metric.h). Its key says what was measured: the metric
  * and those labels that are neither a place nor a peer, as
  * "nccl.allreduce_busbw_gbps{bytes=536870912,nodes=2,ranks=16}" or "gpu.h2d_gbps". Node and part say where.
  */

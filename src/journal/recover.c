@@ -1,7 +1,7 @@
 /* recover.c - journals become a run */
 #include "journal/read.h"
 
-#include "model/trend.h"
+#include "model/repeats.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "json/object.h"
 #include "model/limits.h"
 #include "model/run_json.h"
-#include "model/trend.h"
+#include "model/repeats.h"
 #include "util/array.h"
 #include "util/file.h"
 #include "util/env.h"

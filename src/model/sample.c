@@ -7,20 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const scope_names[] = {
-	[MUSTER_SCOPE_JOB] = "job",
-	[MUSTER_SCOPE_NODE] = "node",
-	[MUSTER_SCOPE_RANK] = "rank",
-	[MUSTER_SCOPE_GPU] = "gpu",
-	[MUSTER_SCOPE_PORT] = "port",
-};
-_Static_assert(sizeof scope_names / sizeof *scope_names == MUSTER_SCOPE_COUNT, "every scope has a name");
-
-const char *muster_scope_name(enum muster_scope scope)
-{
-	return (unsigned int)scope < MUSTER_SCOPE_COUNT ? scope_names[scope] : "unknown";
-}
-
 void muster_samples_add(struct muster_samples *samples, struct muster_sample sample)
 {
 	MUSTER_ARRAY_PUSH(samples->items, samples->count, samples->room, sample);

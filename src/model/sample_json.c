@@ -1,7 +1,7 @@
 /* sample_json.c - samples from their JSON */
 #include "model/sample_json.h"
 
-#include "model/trend.h"
+#include "model/repeats.h"
 #include "muster/arena.h"
 #include "model/limits.h"
 #include "util/array.h"
@@ -94,15 +94,10 @@ static bool has_label(const struct muster_metric *metric, const char *key)
 
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const unsigned int types = MUSTER_JSON_BIT(MUSTER_JSON_STRING) | MUSTER_JSON_BIT(MUSTER_JSON_NUMBER);
-	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
-}
-
-/* Findings name GPUs and ports by these labels, so they are never numbers. */
-static int read_name_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	const unsigned int types = MUSTER_JSON_BIT(MUSTER_JSON_STRING);
-	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
+	const struct muster_label_row *row = muster_label_find(muster_json_key(json));
+	const unsigned int type =
+		MUSTER_JSON_BIT(row && row->type == MUSTER_NUMBER ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING);
+	return muster_json_need(r, json, type) < 0 ? -1 : muster_json_value_read(r, into, json);
 }
 
 /* The labels that the catalogue lists for the metric: each of them, and no other. json: NULL when there are none. */
@@ -115,13 +110,11 @@ static int read_labels(struct muster_json_reader *r, void *into, const struct mu
 	for (; count < MUSTER_LABELS_MAX && metric->labels[count]; count++) {
 		const char *key = metric->labels[count];
 		const struct muster_json *member = json ? muster_json_member(json, key) : NULL;
-		bool name = strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0;
 		if (!member)
 			return muster_json_reader_fail(
 				r, "%s has the label \"%s\", which is missing", metric->name, key);
 		labels[count].key = key;
-		if (muster_json_member_read(
-			    r, key, 0, name ? read_name_label : read_label, &labels[count].value, member) < 0)
+		if (muster_json_member_read(r, key, 0, read_label, &labels[count].value, member) < 0)
 			return -1;
 	}
 	for (json = json ? muster_json_first(json) : NULL; json; json = muster_json_next(json))

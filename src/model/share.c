@@ -6,34 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const *muster_limits_of(const struct muster_metric *metric)
-{
-	static const char *const none[] = { NULL };
-	/* The copies of a GPU with C2C do not go over PCIe. */
-	static const struct {
-		const char *metric;
-		const char *limits[MUSTER_LIMITS_MOST + 1];
-	} shown[] = {
-		{ "gpu.h2d_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
-		{ "gpu.d2h_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
-		{ "gpu.h2d_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
-		{ "gpu.d2h_together_gbps", { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" } },
-		{ "gpu.memory_write_gbps", { "gpu.memory_limit_gbps" } },
-		{ "gpu.memory_read_gbps", { "gpu.memory_limit_gbps" } },
-		{ "gpu.gemm_bf16_tflops", { "gpu.matmul_bf16_limit_tflops" } },
-		{ "gpu.gemm_sustained_tflops", { "gpu.matmul_bf16_limit_tflops" } },
-		{ "nccl.allreduce_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
-		/* A ring takes the same path, whatever it carries. */
-		{ "nccl.allgather_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
-		{ "nccl.reducescatter_busbw_gbps", { "nccl.allreduce_limit_gbps" } },
-		{ "nccl.alltoall_busbw_gbps", { "nccl.alltoall_limit_gbps" } },
-	};
-	for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-		if (strcmp(shown[i].metric, metric->name) == 0)
-			return shown[i].limits;
-	return none;
-}
-
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample)
 {
 	for (size_t i = 0; i < limit->label_count; i++) {
@@ -49,7 +21,7 @@ bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sa
 
 const struct muster_sample *muster_limit_among(const struct muster_samples *samples, const struct muster_sample *sample)
 {
-	const char *const *names = muster_limits_of(sample->metric);
+	const char *const *names = sample->metric->limits;
 	for (; *names; names++)
 		for (size_t i = 0; i < samples->count; i++) {
 			const struct muster_sample *limit = &samples->items[i];
@@ -63,21 +35,9 @@ const struct muster_sample *muster_limit_among(const struct muster_samples *samp
 /* The limit in words: its label, what people call it, or the metric's name. */
 static const char *words_of(const struct muster_sample *limit)
 {
-	static const struct {
-		const char *metric, *words;
-	} called[] = {
-		{ "gpu.memory_limit_gbps", "the memory's limit" },
-		{ "gpu.matmul_bf16_limit_tflops", "the BF16 limit" },
-		{ "gpu.temperature_slowdown_celsius", "the slowdown temperature" },
-		{ "gpu.memory_temperature_limit_celsius", "the memory's highest temperature" },
-	};
 	const char *link = muster_label_string(limit->labels, limit->label_count, "link");
-	if (link)
-		return link;
-	for (size_t i = 0; i < sizeof called / sizeof *called; i++)
-		if (strcmp(called[i].metric, limit->metric->name) == 0)
-			return called[i].words;
-	return limit->metric->name;
+	const char *called = limit->metric->called;
+	return link ? link : called ? called : limit->metric->name;
 }
 
 void muster_share_add(struct muster_share *share, double number, const struct muster_sample *limit)

@@ -8,11 +8,7 @@
 
 #include "muster/finding.h"
 
-#define MUSTER_LIMITS_MOST 2
 #define MUSTER_SHARE_TEXT_MAX 256
-
-/* The limits that a metric is shown with, of which the first one that is known counts; NULL ends them. */
-const char *const *muster_limits_of(const struct muster_metric *metric);
 
 /* Whether a limit at the same place is that of the sample: labels that both have are equal. */
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample);

@@ -16,24 +16,24 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	RANK_METRIC("rank.cpu_mask", MUSTER_STRING, "",
+	RANK_TEXT("rank.cpu_mask", FACT, NOTHING,
 		"CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu"),
-	RANK_METRIC("rank.cpu_list", MUSTER_STRING, "", "these CPUs as a list: \"24-47\""),
-	RANK_METRIC("rank.cpus", MUSTER_NUMBER, "", "number of these CPUs"),
-	RANK_METRIC("rank.cpu_numa_nodes", MUSTER_NUMBER, "", "NUMA nodes of these CPUs"),
-	RANK_METRIC("rank.gpu_numa_node", MUSTER_NUMBER, "",
+	RANK_TEXT("rank.cpu_list", FACT, NOTHING, "these CPUs as a list: \"24-47\""),
+	RANK_NUMBER("rank.cpus", NONE, FACT, "number of these CPUs"),
+	RANK_NUMBER("rank.cpu_numa_nodes", NONE, FACT, "NUMA nodes of these CPUs"),
+	RANK_NUMBER("rank.gpu_numa_node", NONE, FACT,
 		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown"),
-	RANK_METRIC("rank.gpu_cpu_mask", MUSTER_STRING, "", "CPUs of the GPU's NUMA node, as a hex mask"),
-	RANK_METRIC("rank.gpu_cpu_list", MUSTER_STRING, "", "these CPUs as a list"),
-	RANK_METRIC("rank.cpu_locality", MUSTER_STRING, "",
+	RANK_TEXT("rank.gpu_cpu_mask", FACT, NOTHING, "CPUs of the GPU's NUMA node, as a hex mask"),
+	RANK_TEXT("rank.gpu_cpu_list", FACT, NOTHING, "these CPUs as a list"),
+	RANK_TEXT("rank.cpu_locality", FACT, NOTHING,
 		"the rank's CPUs compared with the GPU's: inside, covers (all of these and others), overlaps, outside"),
-	RANK_METRIC("rank.memory_policy", MUSTER_STRING, "",
-		"memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
-	RANK_METRIC("rank.memory_locality", MUSTER_STRING, "",
-		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; "
-		"\"any\" when the policy names none"),
-	RANK_METRIC("rank.near_nics", MUSTER_STRING, "",
-		"RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
+	RANK_TEXT(
+		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
+	RANK_TEXT("rank.memory_locality", FACT, NOTHING,
+		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; \"any\" "
+		"when the policy names none"),
+	RANK_TEXT(
+		"rank.near_nics", FACT, NOTHING, "RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
 };
 
 static void emit_cpus(

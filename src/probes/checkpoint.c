@@ -297,25 +297,23 @@ static int read_work(struct work *work, double most_ms, double *ret_ms, uint64_t
 }
 
 static const struct muster_metric metrics[] = {
-	RANK_METRIC("rank.checkpoint_write_gbps", MUSTER_NUMBER, "GB/s",
+	RANK_NUMBER("rank.checkpoint_write_gbps", GB_PER_S, MORE,
 		"GPU memory to the shared folder while all ranks write, until the file system has it (fsync)"),
-	RANK_METRIC("rank.checkpoint_read_gbps", MUSTER_NUMBER, "GB/s", "read back while all ranks read"),
-	RANK_METRIC("rank.checkpoint_wrong", MUSTER_NUMBER, "", "8-byte words that are not as they were written"),
-	RANK_METRIC("rank.checkpoint_mib", MUSTER_NUMBER, "MiB",
+	RANK_NUMBER("rank.checkpoint_read_gbps", GB_PER_S, MORE, "read back while all ranks read"),
+	RANK_NUMBER("rank.checkpoint_wrong", NONE, LESS, "8-byte words that are not as they were written",
+		.counts_wrong = true),
+	RANK_NUMBER("rank.checkpoint_mib", MEBIBYTES, DRIFTS,
 		"how much was written: less than was asked for where it would have taken too long"),
-	RANK_METRIC("rank.checkpoint_file", MUSTER_STRING, "",
+	RANK_TEXT("rank.checkpoint_file", FACT, NOTHING,
 		"how the file was written and read: \"direct\", or \"buffered\" and why; and what carried the "
 		"requests"),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_write_gbps", MUSTER_NUMBER, "GB/s",
+	NUMBER(JOB, "job.checkpoint_write_gbps", GB_PER_S, MORE,
 		"all ranks at once write to the shared folder: bytes / the slowest rank's time; not measured but "
-		"derived",
-		NULL),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_read_gbps", MUSTER_NUMBER, "GB/s",
+		"derived"),
+	NUMBER(JOB, "job.checkpoint_read_gbps", GB_PER_S, MORE,
 		"all ranks at once read back from the shared folder: bytes / the slowest rank's time; not measured but "
-		"derived",
-		NULL),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.checkpoint_slowest", MUSTER_STRING, "",
-		"the rank that wrote most slowly; not measured but derived", NULL),
+		"derived"),
+	TEXT(JOB, "job.checkpoint_slowest", DRIFTS, TEXT, "the rank that wrote most slowly; not measured but derived"),
 };
 
 /* Of one round; with fsync, and requests that are under way at that moment, still far below the deadline. */

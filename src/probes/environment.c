@@ -22,18 +22,16 @@
 enum { DIFFERENCES_SHOWN = 8 };
 
 static const struct muster_metric metrics[] = {
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.setting", MUSTER_STRING, "",
-		"value in effect of this variable; \"not set\"", "name"),
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.setting_from", MUSTER_STRING, "",
-		"where this variable is set: \"environment\", or the path of NCCL's file; only for "
-		"variables that are set",
-		"name"),
-	RANK_METRIC("rank.settings_left_out", MUSTER_NUMBER, "",
+	TEXT(RANK, "rank.setting", FACT, TEXT, "value in effect of this variable; \"not set\"", .labels = { "name" }),
+	TEXT(RANK, "rank.setting_from", FACT, TEXT,
+		"where this variable is set: \"environment\", or the path of NCCL's file; only for variables that are "
+		"set",
+		.labels = { "name" }),
+	RANK_NUMBER("rank.settings_left_out", NONE, FACT,
 		"NCCL_* variables that are set but not listed, because there are more than 64"),
-	NODE_METRIC("node.topo_file", MUSTER_STRING, "", "NCCL topology file that NCCL_TOPO_FILE names"),
-	NODE_METRIC("node.topo_file_agrees", MUSTER_BOOLEAN, "",
-		"the NCCL topology file has the correct NUMA nodes of GPUs and CPUs"),
-	NODE_METRIC("node.topo_file_differs", MUSTER_STRING, "",
+	NODE_TEXT("node.topo_file", FACT, TEXT, "NCCL topology file that NCCL_TOPO_FILE names"),
+	NODE_FLAG("node.topo_file_agrees", FACT, "the NCCL topology file has the correct NUMA nodes of GPUs and CPUs"),
+	NODE_TEXT("node.topo_file_differs", FACT, TEXT,
 		"difference between the NCCL topology file and the node; null when there is none"),
 };
 

@@ -14,22 +14,23 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	GPU_METRIC("gpu.fabric_state", MUSTER_STRING, "",
+	GPU_TEXT("gpu.fabric_state", FACT, NOTHING,
 		"progress of joining the NVLink fabric: not-supported, not-started, in-progress, completed"),
-	GPU_METRIC("gpu.fabric_status", MUSTER_STRING, "",
+	GPU_TEXT("gpu.fabric_status", FACT, NOTHING,
 		"result of joining the fabric: success, or the NVML error text; null before completion"),
-	GPU_METRIC("gpu.fabric_cluster", MUSTER_STRING, "", "UUID of the fabric; all zeros when it is in none"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.fabric_clique", MUSTER_NUMBER, "",
-		"clique within the fabric: GPUs of one cluster and clique reach each other over NVLink", "gpu",
-		"cluster"),
-	GPU_METRIC("gpu.fabric_health", MUSTER_STRING, "",
+	GPU_TEXT("gpu.fabric_cluster", FACT, TEXT, "UUID of the fabric; all zeros when it is in none"),
+	NUMBER(GPU, "gpu.fabric_clique", NONE, FACT,
+		"clique within the fabric: GPUs of one cluster and clique reach each other over NVLink",
+		.labels = { "gpu", "cluster" }),
+	GPU_TEXT("gpu.fabric_health", FACT, NOTHING,
 		"healthy, or the faults of the GPU in the fabric, separated by spaces"),
-	GPU_METRIC("gpu.c2c_links", MUSTER_NUMBER, "", "C2C links to the CPU that are up; 0 when the GPU has none"),
-	GPU_METRIC("gpu.c2c_gbps", MUSTER_NUMBER, "GB/s", "highest speed of one C2C link"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.c2c_limit_gbps", MUSTER_NUMBER, "GB/s",
-		"C2C links that are up times the highest speed of one, one direction", "gpu", "link"),
-	GPU_METRIC("gpu.peers", MUSTER_NUMBER, "", "other GPUs that CUDA shows to this rank"),
-	GPU_METRIC("gpu.p2p_peers", MUSTER_NUMBER, "", "number of these other GPUs whose memory this GPU may access"),
+	GPU_NUMBER("gpu.c2c_links", NONE, MORE, "C2C links to the CPU that are up; 0 when the GPU has none"),
+	GPU_NUMBER("gpu.c2c_gbps", GB_PER_S, MORE, "highest speed of one C2C link"),
+	NUMBER(GPU, "gpu.c2c_limit_gbps", GB_PER_S, DRIFTS,
+		"C2C links that are up times the highest speed of one, one direction", .labels = { "gpu", "link" },
+		.called = "gpu.pcie_limit_gbps"),
+	GPU_NUMBER("gpu.peers", NONE, MORE, "other GPUs that CUDA shows to this rank"),
+	GPU_NUMBER("gpu.p2p_peers", NONE, MORE, "number of these other GPUs whose memory this GPU may access"),
 };
 
 /* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.

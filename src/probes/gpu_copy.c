@@ -14,22 +14,25 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	GPU_METRIC("gpu.h2d_gbps", MUSTER_NUMBER, "GB/s", "host to device, alone on its path: median of the repeats"),
-	GPU_METRIC("gpu.d2h_gbps", MUSTER_NUMBER, "GB/s", "device to host, alone on its path: median of the repeats"),
-	GPU_METRIC("gpu.h2d_spread", MUSTER_NUMBER, "", "(highest - lowest) / median of the h2d_gbps repeats"),
-	GPU_METRIC("gpu.d2h_spread", MUSTER_NUMBER, "", "(highest - lowest) / median of the d2h_gbps repeats"),
-	GPU_METRIC("gpu.h2d_together_gbps", MUSTER_NUMBER, "GB/s", "host to device with all GPUs of the node at once"),
-	GPU_METRIC("gpu.d2h_together_gbps", MUSTER_NUMBER, "GB/s", "device to host with all GPUs of the node at once"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.bidirectional_gbps", MUSTER_NUMBER, "GB/s",
+	GPU_NUMBER("gpu.h2d_gbps", GB_PER_S, MORE, "host to device, alone on its path: median of the repeats",
+		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }),
+	GPU_NUMBER("gpu.d2h_gbps", GB_PER_S, MORE, "device to host, alone on its path: median of the repeats",
+		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }),
+	GPU_NUMBER("gpu.h2d_spread", RATIO, DRIFTS, "(highest - lowest) / median of the h2d_gbps repeats"),
+	GPU_NUMBER("gpu.d2h_spread", RATIO, DRIFTS, "(highest - lowest) / median of the d2h_gbps repeats"),
+	GPU_NUMBER("gpu.h2d_together_gbps", GB_PER_S, MORE, "host to device with all GPUs of the node at once",
+		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }, .varies = true),
+	GPU_NUMBER("gpu.d2h_together_gbps", GB_PER_S, MORE, "device to host with all GPUs of the node at once",
+		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }, .varies = true),
+	NUMBER(GPU, "gpu.bidirectional_gbps", GB_PER_S, MORE,
 		"host to device (h2d) or device to host (d2h) while both copy at once, alone on its path: median of "
-		"the "
-		"rounds",
-		"gpu", "direction"),
-	GPU_METRIC("gpu.copy_mib", MUSTER_NUMBER, "MiB", "size of one copy"),
-	GPU_METRIC("gpu.copy_numa_node", MUSTER_NUMBER, "", "NUMA node of the pinned memory; null when unknown"),
-	GPU_METRIC("gpu.copy_intact", MUSTER_BOOLEAN, "", "data copied to the GPU and back is unchanged"),
-	GPU_METRIC("gpu.pcie_gen_loaded", MUSTER_NUMBER, "", "PCIe generation while the copies ran"),
-	GPU_METRIC("gpu.pcie_width_loaded", MUSTER_NUMBER, "", "PCIe lanes while the copies ran"),
+		"the rounds",
+		.labels = { "gpu", "direction" }),
+	GPU_NUMBER("gpu.copy_mib", MEBIBYTES, FACT, "size of one copy"),
+	GPU_NUMBER("gpu.copy_numa_node", NONE, FACT, "NUMA node of the pinned memory; null when unknown"),
+	GPU_FLAG("gpu.copy_intact", FACT, "data copied to the GPU and back is unchanged"),
+	GPU_NUMBER("gpu.pcie_gen_loaded", NONE, MORE, "PCIe generation while the copies ran"),
+	GPU_NUMBER("gpu.pcie_width_loaded", NONE, MORE, "PCIe lanes while the copies ran"),
 };
 
 #define MIB ((size_t)1 << 20)

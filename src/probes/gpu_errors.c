@@ -8,19 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
-#define COUNTER_METRIC(name, meaning) MUSTER_METRIC(MUSTER_SCOPE_GPU, name, MUSTER_NUMBER, "", meaning, "gpu", "kind")
+#define COUNTER_METRIC(name, better, ...) NUMBER(GPU, name, NONE, better, __VA_ARGS__, .labels = { "gpu", "kind" })
 
 static const struct muster_metric metrics[] = {
-	GPU_METRIC("gpu.recovery_action", MUSTER_STRING, "",
+	GPU_TEXT("gpu.recovery_action", FACT, NOTHING,
 		"what the driver says the GPU needs: none, gpu-reset, node-reboot, drain-p2p, drain-and-reset"),
-	GPU_METRIC("gpu.sram_threshold_exceeded", MUSTER_BOOLEAN, "",
+	GPU_FLAG("gpu.sram_threshold_exceeded", FACT,
 		"the SRAM has had more uncorrected errors than NVIDIA allows a GPU"),
-	COUNTER_METRIC("gpu.nvlink_errors", "errors of all NVLinks together, in the life of the counters"),
-	COUNTER_METRIC("gpu.nvlink_errors_increase", "errors of all NVLinks together while muster ran"),
-	GPU_METRIC("gpu.nvlink_errors_at", MUSTER_STRING, "",
+	COUNTER_METRIC("gpu.nvlink_errors", DRIFTS, "errors of all NVLinks together, in the life of the counters",
+		.counts_errors = true),
+	COUNTER_METRIC("gpu.nvlink_errors_increase", LESS, "errors of all NVLinks together while muster ran",
+		.counts_errors = true),
+	GPU_TEXT("gpu.nvlink_errors_at", DRIFTS, NOTHING,
 		"for each kind that increased, the link with the most errors; \"none\""),
-	COUNTER_METRIC("gpu.pcie_errors", "errors of the PCIe link, in the life of the counters"),
-	COUNTER_METRIC("gpu.pcie_errors_increase", "errors of the PCIe link while muster ran"),
+	COUNTER_METRIC("gpu.pcie_errors", DRIFTS, "errors of the PCIe link, in the life of the counters",
+		.counts_errors = true),
+	COUNTER_METRIC(
+		"gpu.pcie_errors_increase", LESS, "errors of the PCIe link while muster ran", .counts_errors = true),
 };
 
 /* The counters before muster does anything, read beside the start of CUDA: NVLink's take their time. */

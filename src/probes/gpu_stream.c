@@ -15,23 +15,24 @@
 #include <stdio.h>
 
 static const struct muster_metric metrics[] = {
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.stream_gbps", MUSTER_NUMBER, "GB/s",
+	NUMBER(GPU, "gpu.stream_gbps", GB_PER_S, MORE,
 		"buffers that stream to the GPU, one rank of the node at a time from the host's memory (host), all at "
-		"once "
-		"from the disk (disk), while the GPU has nothing else to do (alone) or multiplies matrices (products)",
-		"gpu", "source", "load"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.stream_wrong", MUSTER_NUMBER, "",
-		"16-byte words that came to the GPU other than they were sent or written", "gpu", "source"),
-	GPU_METRIC(
-		"gpu.stream_tested_mib", MUSTER_NUMBER, "MiB", "data of this rank that streamed from the disk, once"),
-	GPU_METRIC("gpu.cufile_gbps", MUSTER_NUMBER, "GB/s", "the same file to the GPU by cuFile (GPUDirect Storage)"),
-	GPU_METRIC("gpu.cufile_path", MUSTER_STRING, "",
+		"once from the disk (disk), while the GPU has nothing else to do (alone) or multiplies matrices "
+		"(products)",
+		.labels = { "gpu", "source", "load" }),
+	NUMBER(GPU, "gpu.stream_wrong", NONE, LESS,
+		"16-byte words that came to the GPU other than they were sent or written",
+		.labels = { "gpu", "source" }, .counts_wrong = true),
+	GPU_NUMBER("gpu.stream_tested_mib", MEBIBYTES, DRIFTS, "data of this rank that streamed from the disk, once"),
+	GPU_NUMBER("gpu.cufile_gbps", GB_PER_S, MORE, "the same file to the GPU by cuFile (GPUDirect Storage)"),
+	GPU_TEXT("gpu.cufile_path", FACT, NOTHING,
 		"how cuFile moves it: \"direct: ...\", or \"compatibility: ...\" with what stands in the direct way"),
-	GPU_METRIC("gpu.cufile_wrong", MUSTER_NUMBER, "", "16-byte words that cuFile brought other than written"),
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.disk_to_gpu_gbps", MUSTER_NUMBER, "GB/s",
+	GPU_NUMBER("gpu.cufile_wrong", NONE, LESS, "16-byte words that cuFile brought other than written",
+		.counts_wrong = true),
+	NUMBER(NODE, "node.disk_to_gpu_gbps", GB_PER_S, MORE,
 		"sum of gpu.stream_gbps from the disk, alone, over the ranks of the node; layout is that of "
 		"node.scratch_read_gbps; not measured but derived",
-		"layout", NULL),
+		.labels = { "layout" }),
 };
 
 #define MIB ((size_t)1 << 20)

@@ -143,20 +143,21 @@ static const char *process_text(const struct process *process, char *out, size_t
 }
 
 static const struct muster_metric metrics[] = {
-	RANK_METRIC("rank.gpu_sharing", MUSTER_STRING, "",
+	RANK_TEXT("rank.gpu_sharing", FACT, NOTHING,
 		"how the GPU is shared with others: exclusive, asked (--shared), mig, mps, shard"),
-	GPU_METRIC("gpu.memory_used_mib", MUSTER_NUMBER, "MiB",
+	GPU_NUMBER("gpu.memory_used_mib", MEBIBYTES, DRIFTS,
 		"memory in use before muster used the GPU, without the driver's reserve"),
-	GPU_METRIC("gpu.foreign_memory_mib", MUSTER_NUMBER, "MiB",
+	GPU_NUMBER("gpu.foreign_memory_mib", MEBIBYTES, DRIFTS,
 		"the part of it that no listed process has; null on a shared GPU"),
-	GPU_METRIC("gpu.utilisation_before", MUSTER_NUMBER, "",
+	GPU_NUMBER("gpu.utilisation_before", RATIO, FACT,
 		"share of time in which a kernel ran before muster used the GPU; null on a shared GPU"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_processes", MUSTER_NUMBER, "",
+	NUMBER(GPU, "gpu.foreign_processes", NONE, LESS,
 		"programs of others on the GPU: before muster used it (start); at the end of the run the programs that "
 		"came later (end); null on a shared GPU",
-		"gpu", "when"),
-	MUSTER_METRIC(MUSTER_SCOPE_GPU, "gpu.foreign_process", MUSTER_STRING, "",
-		"these programs, on a shared GPU too: PID, name, user and memory of each; \"none\"", "gpu", "when"),
+		.labels = { "gpu", "when" }, .identifies = MUSTER_IDENTIFIES_PROCESSES),
+	TEXT(GPU, "gpu.foreign_process", DRIFTS, PROCESSES,
+		"these programs, on a shared GPU too: PID, name, user and memory of each; \"none\"",
+		.labels = { "gpu", "when" }),
 };
 
 #define NOTABLE_MIB 1024   /* less is what drivers and monitors have */

@@ -17,31 +17,34 @@
 #include <time.h>
 #include <unistd.h>
 
-#define XID_METRIC(name, type, unit, meaning)                                                                          \
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "gpu", "code", "of", "when")
-#define SXID_METRIC(name, type, unit, meaning)                                                                         \
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "device", "code", "when")
-#define EVENT_METRIC(name, type, unit, meaning)                                                                        \
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "kind", "device", "when")
+/* Parts of events, by the tables of expectation files; those of one table have the same labels. */
+#define XID(part)                                                                                                      \
+	.labels = { "gpu", "code", "of", "when" }, .event = MUSTER_EVENT_XID, .event_part = MUSTER_EVENT_##part
+#define SXID(part) .labels = { "device", "code", "when" }, .event = MUSTER_EVENT_SXID, .event_part = MUSTER_EVENT_##part
+#define KERNEL(part)                                                                                                   \
+	.labels = { "kind", "device", "when" }, .event = MUSTER_EVENT_KERNEL, .event_part = MUSTER_EVENT_##part
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC(
-		"node.kernel_log", MUSTER_STRING, "", "where the kernel's messages were read: \"kmsg\", \"journal\""),
-	NODE_METRIC("node.kernel_log_hours", MUSTER_NUMBER, "h", "how far back they were read, at most since boot"),
-	NODE_METRIC("node.kernel_log_start", MUSTER_STRING, "", "\"boot\", or why messages of this boot were not read"),
-	NODE_METRIC("node.kernel_events_left_out", MUSTER_NUMBER, "",
+	NODE_TEXT("node.kernel_log", FACT, NOTHING, "where the kernel's messages were read: \"kmsg\", \"journal\""),
+	NODE_NUMBER("node.kernel_log_hours", HOURS, DRIFTS, "how far back they were read, at most since boot"),
+	NODE_TEXT("node.kernel_log_start", DRIFTS, NOTHING, "\"boot\", or why messages of this boot were not read"),
+	NODE_NUMBER("node.kernel_events_left_out", NONE, LESS,
 		"events before the run that have no sample, because there were too many"),
-	XID_METRIC("node.xid_age_hours", MUSTER_NUMBER, "h", "time since the GPU's newest Xid of this code"),
-	XID_METRIC("node.xid_count", MUSTER_NUMBER, "", "Xids of this code and GPU since the driver was loaded"),
-	XID_METRIC("node.xid_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
-	SXID_METRIC("node.sxid_age_hours", MUSTER_NUMBER, "h", "time since the NVSwitch's newest SXid of this code"),
-	SXID_METRIC(
-		"node.sxid_count", MUSTER_NUMBER, "", "SXids of this code and NVSwitch since the driver was loaded"),
-	SXID_METRIC("node.sxid_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
-	EVENT_METRIC(
-		"node.kernel_event_age_hours", MUSTER_NUMBER, "h", "time since the device's newest event of this kind"),
-	EVENT_METRIC("node.kernel_event_count", MUSTER_NUMBER, "", "events of this kind and device since boot"),
-	EVENT_METRIC("node.kernel_event_line", MUSTER_STRING, "", "the newest of them, as the kernel logged it"),
+	NODE_NUMBER("node.xid_age_hours", HOURS, DRIFTS, "time since the GPU's newest Xid of this code", XID(AGE)),
+	NODE_NUMBER(
+		"node.xid_count", NONE, DRIFTS, "Xids of this code and GPU since the driver was loaded", XID(COUNT)),
+	NODE_TEXT("node.xid_line", DRIFTS, LINE, "the newest of them, as the kernel logged it", XID(LINE)),
+	NODE_NUMBER(
+		"node.sxid_age_hours", HOURS, DRIFTS, "time since the NVSwitch's newest SXid of this code", SXID(AGE)),
+	NODE_NUMBER("node.sxid_count", NONE, DRIFTS, "SXids of this code and NVSwitch since the driver was loaded",
+		SXID(COUNT)),
+	NODE_TEXT("node.sxid_line", DRIFTS, LINE, "the newest of them, as the kernel logged it", SXID(LINE)),
+	/* reports are compared by the findings about events */
+	NODE_NUMBER("node.kernel_event_age_hours", HOURS, DRIFTS, "time since the device's newest event of this kind",
+		KERNEL(AGE)),
+	NODE_NUMBER(
+		"node.kernel_event_count", NONE, DRIFTS, "events of this kind and device since boot", KERNEL(COUNT)),
+	NODE_TEXT("node.kernel_event_line", DRIFTS, LINE, "the newest of them, as the kernel logged it", KERNEL(LINE)),
 };
 
 static struct {

@@ -22,28 +22,28 @@
 enum { WORDS_MAX = 16 };
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.memlock_mib", MUSTER_NUMBER, "MiB",
+	NODE_NUMBER("node.memlock_mib", MEBIBYTES, FACT,
 		"limit on locked memory (RLIMIT_MEMLOCK); the whole memory of the node when there is no limit"),
-	NODE_METRIC("node.shm_mib", MUSTER_NUMBER, "MiB", "size of /dev/shm"),
-	NODE_METRIC("node.hugepages", MUSTER_STRING, "",
-		"huge pages that are reserved, by size: \"2048 kB x 1024\"; \"none\""),
-	NODE_METRIC("node.transparent_hugepages", MUSTER_STRING, "",
+	NODE_NUMBER("node.shm_mib", MEBIBYTES, FACT, "size of /dev/shm"),
+	NODE_TEXT(
+		"node.hugepages", FACT, NOTHING, "huge pages that are reserved, by size: \"2048 kB x 1024\"; \"none\""),
+	NODE_TEXT("node.transparent_hugepages", FACT, NOTHING,
 		"setting of transparent huge pages: \"always\", \"madvise\", \"never\"; \"none\" without them"),
-	NODE_METRIC("node.cpu_governor", MUSTER_STRING, "",
+	NODE_TEXT("node.cpu_governor", FACT, NOTHING,
 		"driver and governors of the CPU frequency: \"acpi-cpufreq: performance\", with the number of CPU "
 		"groups of each where they differ; \"none\" when the kernel controls no frequency"),
-	NODE_METRIC("node.acs_enabled", MUSTER_STRING, "",
+	NODE_TEXT("node.acs_enabled", FACT, NOTHING,
 		"bridges of PCIe switches above GPUs and RDMA adapters whose ACS sends traffic between devices to the "
 		"root complex; \"none\""),
-	NODE_METRIC("node.iommu", MUSTER_STRING, "", "IOMMU of the GPUs: \"off\", \"passthrough\", \"translated\""),
-	NODE_METRIC("node.gdr_path", MUSTER_STRING, "",
+	NODE_TEXT("node.iommu", FACT, NOTHING, "IOMMU of the GPUs: \"off\", \"passthrough\", \"translated\""),
+	NODE_TEXT("node.gdr_path", FACT, NOTHING,
 		"how network adapters can reach GPU memory: \"dma-buf\", \"peermem\", \"dma-buf and peermem\", "
 		"\"none\""),
-	NODE_METRIC("node.ofed_version", MUSTER_STRING, "",
+	NODE_TEXT("node.ofed_version", FACT, NOTHING,
 		"version of the module mlx5_core of MLNX_OFED or DOCA; \"inbox\" for the kernel's own, \"none\" when "
 		"it is not loaded"),
-	NODE_METRIC("node.container", MUSTER_STRING, "", "container that muster runs in: \"docker\"; \"none\""),
-	NODE_METRIC("node.load_average", MUSTER_NUMBER, "", "load average of the last minute, at the start of the run"),
+	NODE_TEXT("node.container", FACT, NOTHING, "container that muster runs in: \"docker\"; \"none\""),
+	NODE_NUMBER("node.load_average", NONE, DRIFTS, "load average of the last minute, at the start of the run"),
 };
 
 /* -- limits -- */

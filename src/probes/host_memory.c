@@ -325,10 +325,10 @@ static void measure_triad(struct triad *triad)
 enum { FREE_PART = 20 };          /* all arrays together: at most this part of the memory that is left */
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.stream_triad_gbps", MUSTER_NUMBER, "GB/s",
+	NODE_NUMBER("node.stream_triad_gbps", GB_PER_S, MORE,
 		"bandwidth of the host's memory on all NUMA nodes at once: STREAM's triad, 24 bytes for each element"),
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.stream_triad_numa_gbps", MUSTER_NUMBER, "GB/s",
-		"the same of one NUMA node, while all of them work", "numa_node"),
+	NUMBER(NODE, "node.stream_triad_numa_gbps", GB_PER_S, MORE, "the same of one NUMA node, while all of them work",
+		.labels = { "numa_node" }),
 };
 
 /* Sizes of the last-level caches that the CPUs of the NUMA node use; 0: the topology shows no cache. */

@@ -22,11 +22,11 @@ enum {
 };
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.vm_size", MUSTER_STRING, "", "VM size from the cloud's instance metadata service"),
-	NODE_METRIC("node.placement_group", MUSTER_STRING, "",
+	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service"),
+	NODE_TEXT("node.placement_group", FACT, GROUP,
 		"placement group: nodes of different groups may have no common fabric"),
-	NODE_METRIC("node.location", MUSTER_STRING, "", "region of the cloud"),
-	NODE_METRIC("node.vm_id", MUSTER_STRING, "", "id of the virtual machine, for a support request"),
+	NODE_TEXT("node.location", FACT, REGION, "region of the cloud"),
+	NODE_TEXT("node.vm_id", FACT, VM, "id of the virtual machine, for a support request"),
 };
 
 /* Of the object "compute", in the order of metrics. */

@@ -6,40 +6,41 @@
 
 #include <math.h>
 
-#define BUSBW_METRIC(name, what)                                                                                       \
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, name, MUSTER_NUMBER, "GB/s",                                                   \
+#define BUSBW_METRIC(name, what, limit)                                                                                \
+	NUMBER(JOB, name, GB_PER_S, MORE,                                                                              \
 		"bus bandwidth of " what                                                                               \
 		": bytes of all ranks' parts by time, times (n-1)/n; the slowest rank's time",                         \
-		"bytes", "nodes", "ranks")
+		.labels = { "bytes", "nodes", "ranks" }, .limits = { limit })
 #define WRONG_METRIC(name, what)                                                                                       \
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, name, MUSTER_NUMBER, "",                                                      \
+	NUMBER(RANK, name, NONE, LESS,                                                                                 \
 		"wrong 4-byte values in this rank's result of " what "; every value of three rounds is checked",       \
-		"bytes")
-#define EVENNESS_METRIC(name, unit, meaning)                                                                           \
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, name, MUSTER_NUMBER, unit, meaning, "bytes", "nodes", "ranks")
+		.labels = { "bytes" }, .counts_wrong = true)
+#define EVENNESS_METRIC(name, unit, better, ...)                                                                       \
+	NUMBER(JOB, name, unit, better, __VA_ARGS__, .labels = { "bytes", "nodes", "ranks" })
 
 static const struct muster_metric metrics[] = {
-	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all"),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "nccl.alltoall_limit_gbps", MUSTER_NUMBER, "GB/s",
+	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all", "nccl.alltoall_limit_gbps"),
+	NUMBER(JOB, "nccl.alltoall_limit_gbps", GB_PER_S, DRIFTS,
 		"what busbw of an all-to-all can be at most; not measured but derived from what nodes and ranks say of "
 		"their links",
-		"nodes", "ranks", "path", "link"),
-	BUSBW_METRIC("nccl.allgather_busbw_gbps", "an all-gather"),
-	BUSBW_METRIC("nccl.reducescatter_busbw_gbps", "a reduce-scatter"),
+		.labels = { "nodes", "ranks", "path", "link" }),
+	BUSBW_METRIC("nccl.allgather_busbw_gbps", "an all-gather", "nccl.allreduce_limit_gbps"),
+	BUSBW_METRIC("nccl.reducescatter_busbw_gbps", "a reduce-scatter", "nccl.allreduce_limit_gbps"),
 	WRONG_METRIC("rank.alltoall_wrong", "an all-to-all"),
 	WRONG_METRIC("rank.allgather_wrong", "an all-gather"),
 	WRONG_METRIC("rank.reducescatter_wrong", "a reduce-scatter"),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "nccl.alltoall_connect_ms", MUSTER_NUMBER, "ms",
+	NUMBER(JOB, "nccl.alltoall_connect_ms", MS, DRIFTS,
 		"time until every rank has exchanged a first message with every other rank; the slowest rank's",
-		"nodes", "ranks"),
-	RANK_METRIC("rank.alltoall_unreached", MUSTER_STRING, "",
+		.labels = { "nodes", "ranks" }),
+	RANK_TEXT("rank.alltoall_unreached", DRIFTS, NOTHING,
 		"ranks of the job that this rank could not connect to before the all-to-all; only when there are any"),
-	EVENNESS_METRIC("nccl.allreduce_p50_us", "us",
+	EVENNESS_METRIC("nccl.allreduce_p50_us", US, DRIFTS,
 		"median time of 100 all-reduces, each timed alone; of each the slowest rank's time"),
-	EVENNESS_METRIC("nccl.allreduce_p99_us", "us", "time that 99 of these 100 all-reduces do not exceed"),
-	EVENNESS_METRIC("nccl.allreduce_outliers", "", "share of these 100 that take more than 1.5 times the median"),
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, "rank.allreduce_p99_us", MUSTER_NUMBER, "us",
-		"time that 99 of the 100 all-reduces do not exceed on this rank", "bytes"),
+	EVENNESS_METRIC("nccl.allreduce_p99_us", US, DRIFTS, "time that 99 of these 100 all-reduces do not exceed"),
+	EVENNESS_METRIC("nccl.allreduce_outliers", RATIO, DRIFTS,
+		"share of these 100 that take more than 1.5 times the median"),
+	NUMBER(RANK, "rank.allreduce_p99_us", US, DRIFTS,
+		"time that 99 of the 100 all-reduces do not exceed on this rank", .labels = { "bytes" }),
 };
 
 #define LARGEST (128 * MIB)

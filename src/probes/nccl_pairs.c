@@ -13,25 +13,26 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAIR_METRIC(name, unit, meaning)                                                                               \
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, name, MUSTER_NUMBER, unit, meaning, "kind", "peer_node", "peer_gpu", "nic",   \
-		"transport")
+#define PAIR_METRIC(name, unit, better, ...)                                                                           \
+	NUMBER(RANK, name, unit, better, __VA_ARGS__, .labels = { "kind", "peer_node", "peer_gpu", "nic", "transport" })
 
 static const struct muster_metric metrics[] = {
-	PAIR_METRIC("pair.exchange_gbps", "GB/s",
-		"what this rank sends to another one while as much comes back: each way; the best of the repeats"),
-	PAIR_METRIC("pair.exchange_bytes", "bytes", "message size of pair.exchange_gbps"),
-	PAIR_METRIC("pair.exchange_us", "us", "time of one exchange of 8 bytes"),
-	PAIR_METRIC("pair.exchange_wrong", "",
-		"4-byte values that came other than they were sent; every value of every checked exchange is checked"),
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, "pair.exchange_limit_gbps", MUSTER_NUMBER, "GB/s",
+	PAIR_METRIC("pair.exchange_gbps", GB_PER_S, MORE,
+		"what this rank sends to another one while as much comes back: each way; the best of the repeats",
+		.is_exchange = true),
+	PAIR_METRIC("pair.exchange_bytes", BYTES, DRIFTS, "message size of pair.exchange_gbps"),
+	PAIR_METRIC("pair.exchange_us", US, DRIFTS, "time of one exchange of 8 bytes", .is_exchange = true),
+	PAIR_METRIC("pair.exchange_wrong", NONE, LESS,
+		"4-byte values that came other than they were sent; every value of every checked exchange is checked",
+		.counts_wrong = true, .is_exchange = true),
+	NUMBER(RANK, "pair.exchange_limit_gbps", GB_PER_S, DRIFTS,
 		"what pair.exchange_gbps can be on the path between the two; not measured but derived from what nodes "
 		"and ranks say of their links",
-		"kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link"),
-	MUSTER_METRIC(MUSTER_SCOPE_RANK, "pair.exchange_usual_gbps", MUSTER_NUMBER, "GB/s",
+		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }),
+	NUMBER(RANK, "pair.exchange_usual_gbps", GB_PER_S, DRIFTS,
 		"median of pair.exchange_gbps over the exchanges of the run that are alike, the best one of each rank; "
 		"not measured but derived",
-		"kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link"),
+		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }),
 };
 
 #define FULL_BYTES (64 * MIB)

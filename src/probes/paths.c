@@ -11,17 +11,18 @@
 #define PATH_MS 10000.0
 #define ALL_MS 15000.0
 
-#define PATH_METRIC(name, type, unit, meaning) MUSTER_METRIC(MUSTER_SCOPE_NODE, name, type, unit, meaning, "path")
-
 static const struct muster_metric metrics[] = {
-	PATH_METRIC("node.path_type", MUSTER_STRING, "",
+	NODE_TEXT("node.path_type", FACT, NOTHING,
 		"what is at an expected path: \"file\", \"folder\", \"missing\", \"unreadable: \" and why, \"a FIFO\", "
-		"\"a socket\", \"a device\""),
-	PATH_METRIC("node.path_hash", MUSTER_STRING, "",
-		"XXH64 of the file, or of the folder's listing (names, types, sizes), and how much it covers"),
-	PATH_METRIC(
-		"node.path_entries", MUSTER_NUMBER, "", "files and folders below an expected folder, at most 100000"),
-	PATH_METRIC("node.path_open_ms", MUSTER_NUMBER, "ms", "time to look at an expected path and open it"),
+		"\"a socket\", \"a device\"",
+		.labels = { "path" }),
+	NODE_TEXT("node.path_hash", FACT, NOTHING,
+		"XXH64 of the file, or of the folder's listing (names, types, sizes), and how much it covers",
+		.labels = { "path" }),
+	NODE_NUMBER("node.path_entries", NONE, FACT, "files and folders below an expected folder, at most 100000",
+		.labels = { "path" }),
+	NODE_NUMBER(
+		"node.path_open_ms", MS, DRIFTS, "time to look at an expected path and open it", .labels = { "path" }),
 };
 
 static void measure(struct muster_probe_ctx *ctx, const char *path, bool with_files, double until_ms)

@@ -20,17 +20,17 @@
 enum { PROCESSES_MS = 40 }; /* a node with 10,000 processes takes about 70 */
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.gpus_on_pci", MUSTER_NUMBER, "", "NVIDIA GPUs on the PCI bus that this process may use"),
-	NODE_METRIC("node.gpus_hidden", MUSTER_NUMBER, "",
+	NODE_NUMBER("node.gpus_on_pci", NONE, MORE, "NVIDIA GPUs on the PCI bus that this process may use"),
+	NODE_NUMBER("node.gpus_hidden", NONE, DRIFTS,
 		"NVIDIA GPUs on the PCI bus that a cgroup, a container or file modes hide from this process"),
-	NODE_METRIC("node.gpus_missing", MUSTER_STRING, "",
+	NODE_TEXT("node.gpus_missing", FACT, NOTHING,
 		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\""),
-	NODE_METRIC("node.gpus_not_in_cuda", MUSTER_STRING, "",
+	NODE_TEXT("node.gpus_not_in_cuda", FACT, NOTHING,
 		"bus ids of GPUs that are in NVML and not in CUDA, where nothing restricts CUDA; \"none\""),
-	NODE_METRIC("node.fabric_manager", MUSTER_BOOLEAN, "", "a process of NVIDIA's Fabric Manager runs"),
-	NODE_METRIC("node.persistenced", MUSTER_BOOLEAN, "", "a process nvidia-persistenced runs"),
-	NODE_METRIC("node.imex_service", MUSTER_BOOLEAN, "", "a process nvidia-imex runs"),
-	NODE_METRIC("node.other_jobs", MUSTER_STRING, "",
+	NODE_FLAG("node.fabric_manager", FACT, "a process of NVIDIA's Fabric Manager runs"),
+	NODE_FLAG("node.persistenced", FACT, "a process nvidia-persistenced runs"),
+	NODE_FLAG("node.imex_service", FACT, "a process nvidia-imex runs"),
+	NODE_TEXT("node.other_jobs", DRIFTS, JOBS,
 		"ids of other Slurm jobs that have a step on the node, separated by spaces; \"none\""),
 };
 

@@ -28,6 +28,36 @@ static int by_order(const void *a, const void *b)
 	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
 }
 
+int muster_registry_check(const struct muster_metric *metric, struct muster_error *err)
+{
+	const struct muster_unit_row *unit = &muster_units[metric->unit];
+	const char *lacks = NULL;
+	size_t length = strlen(metric->name), end = strlen(unit->ending);
+	if (!metric->meaning || !*metric->meaning)
+		lacks = "what it means";
+	else if (metric->better == MUSTER_BETTER_NOT_SAID)
+		lacks = "which values are better (.better)";
+	else if (metric->type == MUSTER_STRING && metric->identifies == MUSTER_IDENTIFIES_NOT_SAID)
+		lacks = "what its text identifies (.identifies)";
+	if (lacks)
+		return muster_fail(err, MUSTER_EUSAGE, "metric %s does not say %s", metric->name, lacks);
+	if (metric->type != MUSTER_NUMBER && metric->unit != MUSTER_UNIT_NONE)
+		return muster_fail(err, MUSTER_EUSAGE, "metric %s has a unit and is no number", metric->name);
+	if (*unit->text && (length < end || strcmp(metric->name + length - end, unit->ending) != 0))
+		return muster_fail(err, MUSTER_EUSAGE, "metric %s is in %s, so that its name must end in %s",
+			metric->name, unit->text, unit->ending);
+	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i]; i++)
+		if (!muster_label_find(metric->labels[i]))
+			return muster_fail(err, MUSTER_EUSAGE,
+				"metric %s has the label %s, which src/model/label.c does not list", metric->name,
+				metric->labels[i]);
+	for (size_t i = 0; metric->limits[i]; i++)
+		if (!muster_metric_find(metric->limits[i]))
+			return muster_fail(err, MUSTER_EUSAGE, "metric %s has the limit %s, which is no metric",
+				metric->name, metric->limits[i]);
+	return 0;
+}
+
 static void release(void)
 {
 	free(entries);
@@ -35,7 +65,7 @@ static void release(void)
 	entry_count = 0;
 }
 
-/* Made on first use, from constant tables: two metrics of one name are a mistake in the source. */
+/* Made on first use, from constant tables: what is refused is a mistake in the source. */
 static void prepare(void)
 {
 	if (entries)
@@ -50,11 +80,14 @@ static void prepare(void)
 		for (size_t j = 0; j < probes[i]->metric_count; j++)
 			entries[at++] = (struct entry){ probes[i]->metrics[j].name, &probes[i]->metrics[j], probes[i] };
 	qsort(entries, entry_count, sizeof *entries, muster_by_text);
-	for (size_t i = 1; i < entry_count; i++) {
-		if (strcmp(entries[i - 1].name, entries[i].name) == 0) {
-			fprintf(stderr, "muster: two probes list the metric %s\n", entries[i].name);
-			abort();
-		}
+	for (size_t i = 0; i < entry_count; i++) {
+		struct muster_error err;
+		if (i > 0 && strcmp(entries[i - 1].name, entries[i].name) == 0)
+			muster_fail(&err, MUSTER_EUSAGE, "two probes list the metric %s", entries[i].name);
+		else if (muster_registry_check(entries[i].metric, &err) == 0)
+			continue;
+		fprintf(stderr, "muster: %s\n", err.text);
+		abort();
 	}
 	atexit(release);
 }
@@ -101,6 +134,11 @@ const struct muster_metric *muster_metric_find(const char *name)
 {
 	const struct entry *entry = find(name);
 	return entry ? entry->metric : NULL;
+}
+
+size_t muster_metric_index(const struct muster_metric *metric)
+{
+	return (size_t)(find(metric->name) - entries);
 }
 
 const char *muster_metric_probe(const struct muster_metric *metric)

@@ -82,20 +82,20 @@ static int measure_latency(const struct muster_storage_file *file, uint64_t byte
 }
 
 static const struct muster_metric metrics[] = {
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.scratch_write_gbps", MUSTER_NUMBER, "GB/s",
+	NUMBER(NODE, "node.scratch_write_gbps", GB_PER_S, MORE,
 		"the scratch, written past the kernel's cache by several threads with requests of 1 MiB: the better of "
 		"two rounds",
-		"layout", NULL),
-	MUSTER_METRIC(
-		MUSTER_SCOPE_NODE, "node.scratch_read_gbps", MUSTER_NUMBER, "GB/s", "the same, read", "layout", NULL),
-	NODE_METRIC("node.scratch_latency_us", MUSTER_NUMBER, "us", "one random read of 4 KiB, alone: median"),
-	NODE_METRIC("node.scratch_latency_p99_us", MUSTER_NUMBER, "us", "the same, 99th percentile"),
-	NODE_METRIC("node.scratch_wrong", MUSTER_NUMBER, "", "words of 8 bytes that were read other than written"),
-	NODE_METRIC("node.scratch_failed", MUSTER_NUMBER, "",
+		.labels = { "layout" }),
+	NUMBER(NODE, "node.scratch_read_gbps", GB_PER_S, MORE, "the same, read", .labels = { "layout" }),
+	NODE_NUMBER("node.scratch_latency_us", US, DRIFTS, "one random read of 4 KiB, alone: median"),
+	NODE_NUMBER("node.scratch_latency_p99_us", US, DRIFTS, "the same, 99th percentile"),
+	NODE_NUMBER("node.scratch_wrong", NONE, LESS, "words of 8 bytes that were read other than written",
+		.counts_wrong = true),
+	NODE_NUMBER("node.scratch_failed", NONE, LESS,
 		"requests that the scratch refused or did not answer; the first one ends the test"),
-	NODE_METRIC("node.scratch_tested_mib", MUSTER_NUMBER, "MiB",
+	NODE_NUMBER("node.scratch_tested_mib", MEBIBYTES, DRIFTS,
 		"size of the file, as far as it was written, read and compared; 0 where there is nothing to test"),
-	NODE_METRIC("node.scratch_io", MUSTER_STRING, "", "how it was done: io_uring or threads, direct or buffered"),
+	NODE_TEXT("node.scratch_io", FACT, NOTHING, "how it was done: io_uring or threads, direct or buffered"),
 };
 
 enum {

@@ -14,23 +14,24 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	RANK_METRIC("rank.compute_ms", MUSTER_NUMBER, "ms",
+	/* for as many tokens as the slowest rank allows */
+	RANK_NUMBER("rank.compute_ms", MS, DRIFTS,
 		"the products of a step in BF16, launched one after the other, without traffic: median of the rounds"),
-	RANK_METRIC("rank.step_p50_ms", MUSTER_NUMBER, "ms", "a training step: median"),
-	RANK_METRIC("rank.step_p99_ms", MUSTER_NUMBER, "ms", "a training step: 99th percentile"),
-	RANK_METRIC("rank.step_compute_ms", MUSTER_NUMBER, "ms",
+	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median"),
+	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile"),
+	RANK_NUMBER("rank.step_compute_ms", MS, DRIFTS,
 		"the products of a step, the rank's own part, while all-reduces and copies go on: median"),
-	GPU_METRIC("gpu.h2d_loaded_gbps", MUSTER_NUMBER, "GB/s", "host to device while steps run: median"),
-	GPU_METRIC("gpu.d2h_loaded_gbps", MUSTER_NUMBER, "GB/s", "device to host while steps run: median"),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.overlap", MUSTER_NUMBER, "",
-		"the longest of products, all-reduces and copies alone / a whole step; 1 is perfect", NULL),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_tokens", MUSTER_NUMBER, "", "tokens of a step, on each rank", NULL),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_gradient_mib", MUSTER_NUMBER, "MiB",
-		"gradients that a step reduces; 416 are all of a layer", NULL),
-	MUSTER_METRIC(MUSTER_SCOPE_JOB, "job.step_spread", MUSTER_NUMBER, "",
+	GPU_NUMBER("gpu.h2d_loaded_gbps", GB_PER_S, MORE, "host to device while steps run: median"),
+	GPU_NUMBER("gpu.d2h_loaded_gbps", GB_PER_S, MORE, "device to host while steps run: median"),
+	NUMBER(JOB, "job.overlap", RATIO, DRIFTS,
+		"the longest of products, all-reduces and copies alone / a whole step; 1 is perfect"),
+	NUMBER(JOB, "job.step_tokens", NONE, DRIFTS, "tokens of a step, on each rank"),
+	NUMBER(JOB, "job.step_gradient_mib", MEBIBYTES, DRIFTS,
+		"gradients that a step reduces; 416 are all of a layer"),
+	NUMBER(JOB, "job.step_spread", RATIO, DRIFTS,
 		"(slowest - fastest) / median of rank.step_compute_ms of GPUs of one model, in a rack or in the whole "
 		"job; not measured but derived",
-		"kind", "among"),
+		.labels = { "kind", "among" }),
 };
 
 #define ROUNDS 3

@@ -16,23 +16,22 @@
 #include <unistd.h>
 
 static const struct muster_metric metrics[] = {
-	NODE_METRIC("node.nvme_disks", MUSTER_NUMBER, "", "local NVMe disks"),
-	NODE_METRIC("node.nvme_gb", MUSTER_NUMBER, "GB", "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
-	NODE_METRIC("node.temp_disk_gb", MUSTER_NUMBER, "GB",
-		"size of the cloud's temporary disk; null when there is none"),
-	NODE_METRIC("node.scratch_path", MUSTER_STRING, "",
+	NODE_NUMBER("node.nvme_disks", NONE, MORE, "local NVMe disks"),
+	NODE_NUMBER("node.nvme_gb", GB, FACT, "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
+	NODE_NUMBER("node.temp_disk_gb", GB, FACT, "size of the cloud's temporary disk; null when there is none"),
+	NODE_TEXT("node.scratch_path", FACT, FOLDER,
 		"folder of the scratch: where a file system on the node's local disks is mounted, or that of "
 		"--storage"),
-	NODE_METRIC("node.scratch_filesystem", MUSTER_STRING, "", "its file system, such as xfs, ext4 or btrfs"),
-	NODE_METRIC("node.scratch_raid", MUSTER_STRING, "",
+	NODE_TEXT("node.scratch_filesystem", FACT, NOTHING, "its file system, such as xfs, ext4 or btrfs"),
+	NODE_TEXT("node.scratch_raid", FACT, NOTHING,
 		"how its disks are joined (raid0, raid10, linear, lvm-striped), or none"),
-	MUSTER_METRIC(MUSTER_SCOPE_NODE, "node.scratch_members", MUSTER_NUMBER, "",
-		"disks of its array that are there; without an array, 1", "raid", NULL),
-	NODE_METRIC("node.scratch_missing_members", MUSTER_NUMBER, "", "disks that its array has lost"),
-	NODE_METRIC("node.scratch_read_only", MUSTER_BOOLEAN, "", "the file system is mounted read-only"),
-	NODE_METRIC("node.scratch_size_gb", MUSTER_NUMBER, "GB", "size of the file system"),
-	NODE_METRIC("node.scratch_free_gb", MUSTER_NUMBER, "GB", "of it, free for users"),
-	NODE_METRIC("node.scratch_free_share", MUSTER_NUMBER, "", "share of the file system that is free for users"),
+	NUMBER(NODE, "node.scratch_members", NONE, MORE, "disks of its array that are there; without an array, 1",
+		.labels = { "raid" }),
+	NODE_NUMBER("node.scratch_missing_members", NONE, LESS, "disks that its array has lost"),
+	NODE_FLAG("node.scratch_read_only", FACT, "the file system is mounted read-only"),
+	NODE_NUMBER("node.scratch_size_gb", GB, FACT, "size of the file system"),
+	NODE_NUMBER("node.scratch_free_gb", GB, DRIFTS, "of it, free for users"),
+	NODE_NUMBER("node.scratch_free_share", RATIO, DRIFTS, "share of the file system that is free for users"),
 };
 
 static void measure_nvme(struct muster_probe_ctx *ctx)

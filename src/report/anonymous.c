@@ -1,79 +1,30 @@
 /* anonymous.c - a report without names of nodes, users, files, addresses and virtual machines
  *
  * Run and report are changed in place, each name to the same replacement everywhere, so that the report is evaluated
- * as before. What each metric of the catalogue holds is in one table; a test demands an entry for each text.
+ * as before. The row of each metric says what its texts identify.
  */
 #include "report/anonymous.h"
 
+#include "muster/probe.h"
 #include "report/anonymous_names.h"
 
 #include <string.h>
 
-/* What the texts of a metric are. Texts of other metrics name no one: a model, a version, a state. */
-enum holds {
-	HOLDS_NOTHING = 0,
-	HOLDS_TEXT,
-	HOLDS_NAME,
-	HOLDS_PKEYS,
-	HOLDS_SWITCHES,
-	HOLDS_PROCESSES,
-	HOLDS_JOBS,
-	HOLDS_LINE,
-	HOLDS_NUMBER
+/* What is replaced as a whole name, and what else is replaced in texts about values of such a metric. */
+static const enum muster_name_kind kinds[MUSTER_IDENTIFIES_COUNT] = {
+	[MUSTER_IDENTIFIES_VM] = MUSTER_NAME_VM,
+	[MUSTER_IDENTIFIES_GROUP] = MUSTER_NAME_GROUP,
+	[MUSTER_IDENTIFIES_REGION] = MUSTER_NAME_REGION,
+	[MUSTER_IDENTIFIES_SERIAL] = MUSTER_NAME_SERIAL,
+	[MUSTER_IDENTIFIES_FOLDER] = MUSTER_NAME_FOLDER,
+	[MUSTER_IDENTIFIES_ADDRESS] = MUSTER_NAME_ADDRESS,
+	[MUSTER_IDENTIFIES_PARTITIONS] = MUSTER_NAME_PARTITION,
+	[MUSTER_IDENTIFIES_SWITCHES] = MUSTER_NAME_SWITCH,
+	[MUSTER_IDENTIFIES_PROCESSES] = MUSTER_NAME_PROCESS,
 };
-
-static const struct {
-	const char *metric;
-	enum holds holds;
-	enum muster_name_kind kind;
-} metrics[] = {
-	{ "gpu.uuid", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "gpu.serial", HOLDS_NAME, MUSTER_NAME_SERIAL },
-	{ "gpu.fabric_cluster", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "gpu.foreign_process", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
-	{ "gpu.foreign_processes", HOLDS_PROCESSES, MUSTER_NAME_PROCESS },
-	{ "job.checkpoint_slowest", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "job.rack_order", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "node.kernel_event_line", HOLDS_LINE, MUSTER_NAME_NODE },
-	{ "node.library_path", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "node.location", HOLDS_NAME, MUSTER_NAME_REGION },
-	{ "node.other_jobs", HOLDS_JOBS, MUSTER_NAME_VALUE },
-	{ "node.placement_group", HOLDS_NAME, MUSTER_NAME_GROUP },
-	{ "node.scratch_path", HOLDS_NAME, MUSTER_NAME_FOLDER },
-	{ "node.slurm_topology", HOLDS_SWITCHES, MUSTER_NAME_SWITCH },
-	{ "node.sxid_line", HOLDS_LINE, MUSTER_NAME_NODE },
-	{ "node.topo_file", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "node.topo_file_differs", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "node.vm_id", HOLDS_NAME, MUSTER_NAME_VM },
-	{ "node.xid_line", HOLDS_LINE, MUSTER_NAME_NODE },
-	{ "port.gid", HOLDS_NAME, MUSTER_NAME_ADDRESS },
-	{ "port.guid", HOLDS_NAME, MUSTER_NAME_ADDRESS },
-	{ "port.lid", HOLDS_NUMBER, MUSTER_NAME_ADDRESS },
-	{ "port.partitions", HOLDS_PKEYS, MUSTER_NAME_PARTITION },
-	{ "port.pkeys", HOLDS_PKEYS, MUSTER_NAME_PARTITION },
-	{ "rank.cuda_visible_devices", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "rank.nccl_plugin", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "rank.setting", HOLDS_TEXT, MUSTER_NAME_NODE },
-	{ "rank.setting_from", HOLDS_TEXT, MUSTER_NAME_NODE },
-};
-enum { METRICS = sizeof metrics / sizeof *metrics };
 
 /* Settings whose value may be anything; the others hold numbers, words of NCCL, paths, devices or addresses. */
 static const char *const free_settings[] = { "NCCL_HOSTID", "NCCL_COMM_ID" };
-
-/* The place of the metric in the table; METRICS when it is not there, or NULL. */
-static size_t place_of(const char *metric)
-{
-	size_t i = 0;
-	while (i < METRICS && (!metric || strcmp(metrics[i].metric, metric) != 0))
-		i++;
-	return i;
-}
-
-bool muster_anonymous_changes(const char *metric)
-{
-	return place_of(metric) < METRICS;
-}
 
 struct walk {
 	struct muster_anonymous_names *names;
@@ -118,46 +69,47 @@ static bool is_free_setting(const struct muster_label *labels, size_t count)
 	return false;
 }
 
-/* A value of the metric. */
-static struct muster_value replace_value(struct walk *w, const char *metric, struct muster_value value,
+/* A value of the metric; NULL: of none. */
+static struct muster_value replace_value(struct walk *w, const struct muster_metric *metric, struct muster_value value,
 	const struct muster_label *labels, size_t label_count)
 {
-	size_t i = place_of(metric);
-	enum holds holds = i < METRICS ? metrics[i].holds : HOLDS_NOTHING;
-	if (holds == HOLDS_NUMBER && value.type == MUSTER_NUMBER)
+	enum muster_identifies what = metric ? metric->identifies : MUSTER_IDENTIFIES_NOTHING;
+	if (what == MUSTER_IDENTIFIES_LID && value.type == MUSTER_NUMBER)
 		value.number = replace_lid(w, value.number);
 	if (value.type != MUSTER_STRING)
 		return value;
-	switch (holds) {
-	case HOLDS_TEXT:
+	switch (what) {
+	case MUSTER_IDENTIFIES_TEXT:
 		if (is_free_setting(labels, label_count) && strcmp(value.string, "not set") != 0)
 			value.string = muster_anonymous_name(w->names, MUSTER_NAME_VALUE, value.string);
 		else
 			change(w, &value.string);
 		break;
-	case HOLDS_JOBS:
-		if (strcmp(value.string, "none") == 0)
-			break;
-		/* fall through */
-	case HOLDS_NAME: value.string = muster_anonymous_name(w->names, metrics[i].kind, value.string); break;
-	case HOLDS_PKEYS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
-	case HOLDS_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;
-	case HOLDS_LINE: value.string = muster_anonymous_line(w->names, value.string); break;
-	case HOLDS_PROCESSES: value.string = muster_anonymous_processes(w->names, value.string); break;
-	case HOLDS_NUMBER:
-	case HOLDS_NOTHING: break;
+	case MUSTER_IDENTIFIES_JOBS:
+		if (strcmp(value.string, "none") != 0)
+			value.string = muster_anonymous_name(w->names, MUSTER_NAME_VALUE, value.string);
+		break;
+	case MUSTER_IDENTIFIES_PARTITIONS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
+	case MUSTER_IDENTIFIES_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;
+	case MUSTER_IDENTIFIES_LINE: change_line(w, &value.string); break;
+	case MUSTER_IDENTIFIES_PROCESSES: value.string = muster_anonymous_processes(w->names, value.string); break;
+	default:
+		if (kinds[what] != MUSTER_NAME_NODE)
+			value.string = muster_anonymous_name(w->names, kinds[what], value.string);
+		break;
 	}
 	return value;
 }
 
 static void change_label(struct walk *w, struct muster_label *label)
 {
+	const struct muster_label_row *row = muster_label_find(label->key);
 	if (label->value.type != MUSTER_STRING)
 		return;
-	if (strcmp(label->key, "cluster") == 0 || strcmp(label->key, "among") == 0 || label->value.string[0] == '/')
-		change(w, &label->value.string);
-	else if (strcmp(label->key, "peer_node") == 0)
+	if (row && row->identifies == MUSTER_IDENTIFIES_NODE)
 		change_node_name(w, &label->value.string);
+	else if ((row && row->identifies == MUSTER_IDENTIFIES_TEXT) || label->value.string[0] == '/')
+		change(w, &label->value.string);
 }
 
 /* Labels are of a few kinds; the fabric's UUID and nodes name a machine. The array may be shared: a copy is changed. */
@@ -176,8 +128,7 @@ static void change_samples(struct walk *w, struct muster_samples *samples, struc
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		struct muster_sample *sample = &samples->items[i];
-		sample->value =
-			replace_value(w, sample->metric->name, sample->value, sample->labels, sample->label_count);
+		sample->value = replace_value(w, sample->metric, sample->value, sample->labels, sample->label_count);
 		sample->labels = replace_labels(w, sample->labels, sample->label_count, arena);
 		change(w, &sample->reason);
 	}
@@ -223,12 +174,14 @@ static void change_run(struct walk *w, struct muster_run *run)
 }
 
 /* A text about values of the metric: they are replaced as the values are. */
-static void change_about(struct walk *w, const char *metric, const char **text)
+static void change_about(struct walk *w, const struct muster_metric *metric, const char **text)
 {
-	size_t i = place_of(metric);
-	bool named = i < METRICS && (metrics[i].holds == HOLDS_NAME || metrics[i].holds == HOLDS_PKEYS ||
-					    metrics[i].holds == HOLDS_SWITCHES || metrics[i].holds == HOLDS_PROCESSES);
-	*text = muster_anonymous_text(w->names, named ? metrics[i].kind : MUSTER_NAME_NODE, *text);
+	*text = muster_anonymous_text(w->names, metric ? kinds[metric->identifies] : MUSTER_NAME_NODE, *text);
+}
+
+static const struct muster_metric *metric_of(const char *name)
+{
+	return name ? muster_metric_find(name) : NULL;
 }
 
 static void change_report(struct walk *w, struct muster_report *report)
@@ -236,20 +189,21 @@ static void change_report(struct walk *w, struct muster_report *report)
 	change(w, &report->sku_origin);
 	for (size_t i = 0; i < report->finding_count; i++) {
 		struct muster_finding *finding = &report->findings[i];
+		const struct muster_metric *metric = metric_of(finding->metric);
 		change_node_name(w, &finding->node);
-		finding->value =
-			replace_value(w, finding->metric, finding->value, finding->labels, finding->label_count);
+		finding->value = replace_value(w, metric, finding->value, finding->labels, finding->label_count);
 		finding->labels = replace_labels(w, finding->labels, finding->label_count, report->arena);
-		change_about(w, finding->metric, &finding->expected);
-		change_about(w, finding->metric, &finding->observed);
-		change_about(w, finding->metric, &finding->advice);
+		change_about(w, metric, &finding->expected);
+		change_about(w, metric, &finding->observed);
+		change_about(w, metric, &finding->advice);
 		change_line(w, &finding->evidence);
 		change(w, &finding->source);
 	}
 	for (size_t i = 0; i < report->tally_count; i++) {
 		struct muster_tally *tally = &report->tallies[i];
-		change_about(w, tally->metric, &tally->expected);
-		change_about(w, tally->metric, &tally->value);
+		const struct muster_metric *metric = metric_of(tally->metric);
+		change_about(w, metric, &tally->expected);
+		change_about(w, metric, &tally->value);
 		change(w, &tally->source);
 		change(w, &tally->skipped);
 		change(w, &tally->blocked_by);

@@ -8,7 +8,4 @@
  * P_Keys, names of virtual machines, regions, placement groups and switches. The strings are then the run's. */
 void muster_report_anonymise(struct muster_run *run, struct muster_report *report);
 
-/* Whether values of the metric are replaced. */
-bool muster_anonymous_changes(const char *metric);
-
 #endif

@@ -1,7 +1,6 @@
 /* compare.c - compare two evaluated runs of the same machines, before and after a change */
 #include "report/compare_match.h"
 
-#include "model/trend.h"
 #include "muster/probe.h"
 #include "util/array.h"
 #include "util/sort.h"
@@ -41,26 +40,10 @@ void muster_match_add(struct muster_match *m, struct muster_change change)
 
 /* ---- samples ---- */
 
-static size_t metric_index(const struct muster_metric *metric)
-{
-	size_t low = 0, high = muster_metric_count();
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		int order = strcmp(muster_metric_at(middle)->name, metric->name);
-		if (order == 0)
-			return middle;
-		if (order < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0; /* every metric is in the catalogue */
-}
-
 static void mark_known(const struct muster_samples *samples, bool *known)
 {
 	for (size_t i = 0; i < samples->count; i++)
-		known[metric_index(samples->items[i].metric)] = true;
+		known[muster_metric_index(samples->items[i].metric)] = true;
 }
 
 static bool *find_known(const struct muster_run *run)
@@ -101,14 +84,13 @@ static double spread_of(const struct muster_sample *sample)
 static double noise_of(
 	const struct muster_sample *before, const struct muster_sample *after, enum muster_noise_from *ret_from)
 {
-	const char *name = before->metric->name;
 	bool repeated = before->value_count > 1 && after->value_count > 1;
 	*ret_from = repeated ? MUSTER_NOISE_FROM_REPEATS : MUSTER_NOISE_FROM_ASSUMPTION;
 	if (!muster_metric_scatters(before->metric))
 		return 0;
 	if (repeated)
 		return fmax(fmax(spread_of(before), spread_of(after)), MUSTER_NOISE_LEAST);
-	return strstr(name, "_together_") ? MUSTER_NOISE_TOGETHER : MUSTER_NOISE_DEFAULT;
+	return muster_metric_noise(before->metric);
 }
 
 static const char *label_text(const struct muster_sample *sample, const char *key)
@@ -124,8 +106,7 @@ static struct muster_change begin(
 	const struct muster_sample *any = after ? after : before;
 	struct muster_change change = {
 		.kind = MUSTER_CHANGE_CHANGED,
-		.about =
-			muster_metric_trend(any->metric) == MUSTER_TREND_FACT ? MUSTER_ABOUT_FACT : MUSTER_ABOUT_FIGURE,
+		.about = any->metric->better == MUSTER_BETTER_FACT ? MUSTER_ABOUT_FACT : MUSTER_ABOUT_FIGURE,
 		.what = any->metric->name,
 		.node = m->node,
 		.rank = m->rank,
@@ -135,7 +116,7 @@ static struct muster_change begin(
 		.label_count = any->label_count,
 		.before = before ? before->value : muster_null(),
 		.after = after ? after->value : muster_null(),
-		.unit = any->metric->unit,
+		.unit = muster_metric_unit(any->metric),
 	};
 	if (change.before.type == MUSTER_NULL)
 		change.before_reason = before ? before->reason : absent;
@@ -146,8 +127,8 @@ static struct muster_change begin(
 
 static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
-	enum muster_trend trend = muster_metric_trend(before->metric);
-	if (trend == MUSTER_TREND_DRIFTS || (m->apart && trend == MUSTER_TREND_FACT))
+	enum muster_better better = before->metric->better;
+	if (better == MUSTER_BETTER_DRIFTS || (m->apart && better == MUSTER_BETTER_FACT))
 		return;
 	struct muster_change change = begin(m, before, after);
 	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
@@ -155,7 +136,7 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 		m->to->same++;
 		return;
 	}
-	if (trend != MUSTER_TREND_FACT && numbers) {
+	if (better != MUSTER_BETTER_FACT && numbers) {
 		double difference = after->value.number - before->value.number;
 		change.noise = noise_of(before, after, &change.noise_from);
 		if (before->value.number != 0)
@@ -165,7 +146,7 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 			return;
 		}
 		change.kind =
-			(difference > 0) == (trend == MUSTER_TREND_MORE) ? MUSTER_CHANGE_BETTER : MUSTER_CHANGE_WORSE;
+			(difference > 0) == (better == MUSTER_BETTER_MORE) ? MUSTER_CHANGE_BETTER : MUSTER_CHANGE_WORSE;
 	}
 	muster_match_add(m, change);
 }
@@ -177,7 +158,7 @@ static void compare_single(
 {
 	const struct muster_metric *metric = before ? before->metric : after->metric;
 	const bool *known = before ? m->known_after : m->known_before;
-	if (m->apart || muster_metric_trend(metric) == MUSTER_TREND_DRIFTS || !known[metric_index(metric)])
+	if (m->apart || metric->better == MUSTER_BETTER_DRIFTS || !known[muster_metric_index(metric)])
 		return;
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "

@@ -53,11 +53,6 @@ struct muster_comparison {
 	const char *note; /* NULL, or what was not compared */
 };
 
-/* Without repeats the variation is unknown. Runs on one machine type differed by at most 1 %
- * (docs/dev/measurements.md); five times that counts as a difference. Copies of all GPUs at once share host memory with
- * other users: 41 to 55 GB/s were seen on the same machine. */
-#define MUSTER_NOISE_DEFAULT 0.05
-#define MUSTER_NOISE_TOGETHER 0.25
 #define MUSTER_NOISE_LEAST 0.01 /* repeats that agree better than that prove no more */
 
 /* All that compare points to must outlive ret. */

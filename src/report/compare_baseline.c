@@ -2,7 +2,6 @@
 #include "report/compare_match.h"
 
 #include "expect/describe.h"
-#include "model/trend.h"
 #include "muster/arena.h"
 
 #include <math.h>
@@ -36,7 +35,7 @@ static void compare_sample(
 		.label_count = sample->label_count,
 		.before = muster_number(median),
 		.after = sample->value,
-		.unit = sample->metric->unit,
+		.unit = muster_metric_unit(sample->metric),
 		.share = difference / median,
 		.noise = fmax(learned->share, learned->mads * learned->baseline.mad / median),
 		.noise_from = MUSTER_NOISE_FROM_BASELINE,

@@ -30,23 +30,14 @@ static const char *const noise_texts[MUSTER_NOISE_FROM_COUNT] = {
 	[MUSTER_NOISE_FROM_BASELINE] = ", of the baseline",
 };
 
-/* Labels that do not name a thing: "bytes", "library", "name". */
-static bool is_place(const char *key)
-{
-	static const char *const places[] = { "gpu", "port", "pci", "link_layer" };
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-		if (strcmp(places[i], key) == 0)
-			return true;
-	return false;
-}
-
 static bool alike(const struct muster_change *a, const struct muster_change *b)
 {
 	if (a->kind != b->kind || a->about != b->about || strcmp(a->what, b->what) != 0 ||
 		a->label_count != b->label_count)
 		return false;
 	for (size_t i = 0; i < a->label_count; i++)
-		if (!is_place(a->labels[i].key) && !muster_value_equal(a->labels[i].value, b->labels[i].value))
+		if (!muster_label_is_of_place(a->labels[i].key) &&
+			!muster_value_equal(a->labels[i].value, b->labels[i].value))
 			return false;
 	if (a->about == MUSTER_ABOUT_FIGURE && a->noise > 0 && b->noise > 0)
 		return true; /* measured values are never exactly equal */
@@ -118,7 +109,7 @@ static void print_bundle(FILE *out, const struct bundle *bundle)
 	const struct muster_change *change = bundle->worst;
 	muster_print_text(out, "  %s", change->what);
 	for (size_t i = 0; i < change->label_count; i++) {
-		if (is_place(change->labels[i].key))
+		if (muster_label_is_of_place(change->labels[i].key))
 			continue;
 		fprintf(out, " %s=", change->labels[i].key);
 		muster_text_label(out, &change->labels[i]);

@@ -7,7 +7,7 @@
 /* About the samples of the metric whose label `key` has this value; NULL: about all. */
 struct muster_figure {
 	const char *metric, *title, *key, *value;
-	const char *limit; /* the metric of its limit, where muster_limits_of does not know one; NULL */
+	const char *limit; /* the metric of its limit, where the metric does not say one; NULL */
 };
 
 enum { MUSTER_FIGURE_COUNT = 20 };

@@ -93,12 +93,13 @@ static const char *text_of(
 		return *value.string ? value.string : "not set";
 	if (value.type == MUSTER_BOOLEAN)
 		return value.boolean ? "yes" : "no";
-	if (!bare && strcmp(metric->unit, "MiB") == 0 && value.number >= 1024) {
+	if (!bare && metric->unit == MUSTER_UNIT_MEBIBYTES && value.number >= 1024) {
 		double gib = value.number / 1024;
 		return muster_arena_printf(arena, "%.*f GiB", gib < 100 && gib != floor(gib) ? 1 : 0, gib);
 	}
 	muster_value_text(value, text, sizeof text);
-	return muster_arena_printf(arena, "%s%s%s", text, !bare && *metric->unit ? " " : "", bare ? "" : metric->unit);
+	return muster_arena_printf(arena, "%s%s%s", text, !bare && *muster_metric_unit(metric) ? " " : "",
+		bare ? "" : muster_metric_unit(metric));
 }
 
 struct muster_inventory_value muster_inventory_read(

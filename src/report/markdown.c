@@ -83,8 +83,7 @@ static void put_figures(FILE *out, const struct muster_report *report)
 		const struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
 		char lowest[64], highest[64], share[MUSTER_SHARE_TEXT_MAX];
-		if (!metric || !tally->has_numbers ||
-			(strcmp(metric->unit, "GB/s") != 0 && strcmp(metric->unit, "TFLOP/s") != 0))
+		if (!metric || !tally->has_numbers || !muster_units[metric->unit].speed)
 			continue;
 		if (first)
 			fputs("\n| check | lowest | highest | unit | share | expected |\n|---|---|---|---|---|---|\n",
@@ -92,8 +91,9 @@ static void put_figures(FILE *out, const struct muster_report *report)
 		first = false;
 		const char *const cells[] = { tally->check,
 			muster_value_text(muster_number(tally->lowest), lowest, sizeof lowest),
-			muster_value_text(muster_number(tally->highest), highest, sizeof highest), metric->unit,
-			muster_share_text(&tally->share, metric->unit, false, share), tally->expected };
+			muster_value_text(muster_number(tally->highest), highest, sizeof highest),
+			muster_metric_unit(metric),
+			muster_share_text(&tally->share, muster_metric_unit(metric), false, share), tally->expected };
 		put_row(out, cells, sizeof cells / sizeof *cells);
 	}
 }

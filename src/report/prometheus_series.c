@@ -1,7 +1,6 @@
 /* prometheus_series.c - the parts of Prometheus's text format: a metric's head, labels, series */
 #include "report/prometheus.h"
 
-#include "model/trend.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
 #include "util/text.h"
@@ -89,8 +88,8 @@ static int by_name_and_labels(const void *a, const void *b)
 /* Of values that share a series, the worst. */
 static double worst(const struct muster_metric *metric, double a, double b)
 {
-	bool lowest = muster_metric_trend(metric) == MUSTER_TREND_MORE || metric->type == MUSTER_BOOLEAN ||
-		      strcmp(metric->unit, "GB/s") == 0;
+	bool lowest = metric->better == MUSTER_BETTER_MORE || metric->type == MUSTER_BOOLEAN ||
+		      metric->unit == MUSTER_UNIT_GB_PER_S;
 	return lowest ? fmin(a, b) : fmax(a, b);
 }
 

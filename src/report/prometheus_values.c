@@ -5,7 +5,6 @@
  */
 #include "report/prometheus.h"
 
-#include "model/trend.h"
 #include "muster/probe.h"
 #include "report/prometheus_name.h"
 
@@ -17,16 +16,12 @@ enum { DETAILED_NODES = 16 }; /* of a larger run, only values of the whole job *
 enum state { STATE_NUMBER, STATE_ZERO, STATE_UNAVAILABLE, STATE_NOT_EXPORTED, STATE_COUNT };
 static const char *const state_names[STATE_COUNT] = { "number", "zero_errors", "unavailable", "not_exported" };
 
-/* Labels that name a peer, and what follows from it: as many series as pairs of GPUs. */
+/* Of a metric that names a peer, labels that would make as many series as there are pairs of GPUs. */
 static bool is_of_peer(const struct muster_metric *metric, const char *key)
 {
-	static const char *const keys[] = { "peer_node", "peer_gpu", "nic", "transport", "path", "link" };
-	bool has_peer = false, is_listed = false;
-	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i]; i++)
-		has_peer = has_peer || strcmp(metric->labels[i], "peer_gpu") == 0;
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		is_listed = is_listed || strcmp(key, keys[i]) == 0;
-	return has_peer && is_listed;
+	enum muster_role role = muster_label_role(key);
+	return muster_metric_has_peer(metric) && (role == MUSTER_ROLE_PEER || role == MUSTER_ROLE_PART ||
+							 role == MUSTER_ROLE_ROUTE || role == MUSTER_ROLE_NOTE);
 }
 
 /* MIG: ranks that share a GPU have values of their own. */
@@ -60,23 +55,17 @@ static const char *labels_of(const struct muster_prometheus *page, const struct 
 	return muster_prometheus_labels_end(&labels, page->arena);
 }
 
-/* Counters by kind of error: hundreds of each node, and 0 on a healthy one. */
-static bool is_error_counter(const struct muster_metric *metric)
-{
-	return strstr(metric->name, "_errors") || strncmp(metric->name, "port.counter", strlen("port.counter")) == 0;
-}
-
 static enum state state_of(
 	const struct muster_prometheus *page, const struct muster_sample *sample, const struct muster_node *node)
 {
 	bool of_launch = sample->metric->scope == MUSTER_SCOPE_RANK &&
-			 muster_metric_trend(sample->metric) == MUSTER_TREND_FACT; /* checks look at these */
+			 sample->metric->better == MUSTER_BETTER_FACT; /* checks look at these */
 	if (of_launch || (node && page->report->run->node_count > DETAILED_NODES))
 		return STATE_NOT_EXPORTED;
 	if (sample->value.type == MUSTER_NULL)
 		return STATE_UNAVAILABLE;
 	bool is_zero = sample->value.type == MUSTER_NUMBER && fpclassify(sample->value.number) == FP_ZERO;
-	return is_zero && is_error_counter(sample->metric) ? STATE_ZERO : STATE_NUMBER;
+	return is_zero && sample->metric->counts_errors ? STATE_ZERO : STATE_NUMBER;
 }
 
 static void take_samples(struct muster_prometheus *page, const struct muster_samples *samples,

@@ -151,6 +151,7 @@ static const struct muster_field tally_fields[] = {
 	{ MUSTER_FIELD(muster_tally, certainty, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(muster_tally, "calibrated", uncalibrated, BOOLEAN), .read = read_calibrated,
 		.write = write_calibrated, .optional = true },
+	{ MUSTER_FIELD(muster_tally, compares_nodes, BOOLEAN), .optional = true },
 };
 const struct muster_object_type muster_tally_type = MUSTER_OBJECT_TYPE(muster_tally, tally_fields);
 

@@ -68,7 +68,7 @@ static void find_figure(const struct muster_run *run, size_t figure, struct must
 	const struct muster_metric *metric = muster_metric_find(figures[figure].metric);
 	double value = 0;
 	*ret = (struct muster_slowest){
-		.title = figures[figure].title, .key = figures[figure].key, .unit = metric->unit
+		.title = figures[figure].title, .key = figures[figure].key, .unit = muster_metric_unit(metric)
 	};
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {

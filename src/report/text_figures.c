@@ -229,7 +229,7 @@ static size_t print_cells(FILE *out, const struct table *table, const char *cons
 
 static const char *heading_of(const struct muster_metric *metric)
 {
-	return strcmp(metric->unit, "GB/s") == 0 ? "bandwidth, GB/s" : "matrix products, TFLOP/s";
+	return metric->unit == MUSTER_UNIT_GB_PER_S ? "bandwidth, GB/s" : "matrix products, TFLOP/s";
 }
 
 /* The headings, where a row has another unit than the one before. */
@@ -237,7 +237,7 @@ static void print_headings(FILE *out, const struct table *table, size_t row)
 {
 	const char *cells[COLUMN_COUNT];
 	const struct muster_metric *metric = table->rows[row].metric;
-	if (row > 0 && strcmp(table->rows[row - 1].metric->unit, metric->unit) == 0)
+	if (row > 0 && table->rows[row - 1].metric->unit == metric->unit)
 		return;
 	memcpy(cells, headings, sizeof cells);
 	cells[TITLE] = heading_of(metric);

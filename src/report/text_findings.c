@@ -26,13 +26,7 @@ enum {
 static bool is_event(const struct muster_finding *finding)
 {
 	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
-	return metric && muster_event_is_age(metric);
-}
-
-/* Labels that a place has besides. */
-static bool is_place(const char *key)
-{
-	return strcmp(key, "gpu") == 0 || strcmp(key, "port") == 0 || strcmp(key, "link_layer") == 0;
+	return metric && metric->event_part == MUSTER_EVENT_AGE;
 }
 
 char *muster_text_where(const struct muster_finding *finding)
@@ -48,7 +42,7 @@ char *muster_text_where(const struct muster_finding *finding)
 	if (finding->rank >= 0)
 		fprintf(out, ", rank %d", finding->rank);
 	for (size_t i = 0; i < finding->label_count && !is_event(finding); i++) {
-		if (is_place(finding->labels[i].key))
+		if (muster_label_is_of_place(finding->labels[i].key))
 			continue;
 		fprintf(out, ", %s ", finding->labels[i].key);
 		muster_text_label(out, &finding->labels[i]);

@@ -53,7 +53,7 @@ struct notes {
 
 static void take(struct notes *notes, const struct muster_node *node, const struct muster_sample *age)
 {
-	const struct muster_sample *count = muster_event_beside(&node->samples, age, "_count", MUSTER_NUMBER);
+	const struct muster_sample *count = muster_event_beside(&node->samples, age, MUSTER_EVENT_COUNT);
 	const char *code = code_of(age);
 	size_t at = 0;
 	if (!code)
@@ -73,10 +73,10 @@ static void take(struct notes *notes, const struct muster_node *node, const stru
 /* "  Xid 31: 7 times on 2 nodes" */
 static void print_note(FILE *out, const struct note *note)
 {
-	const char *title = strncmp(note->metric->name, "node.xid_", 9) == 0     ? "Xid "
-			    : strncmp(note->metric->name, "node.sxid_", 10) == 0 ? "SXid "
-										 : "";
-	muster_print_text(out, "  %s%s: ", title, note->code);
+	static const char *const titles[] = {
+		[MUSTER_EVENT_XID] = "Xid ", [MUSTER_EVENT_SXID] = "SXid ", [MUSTER_EVENT_KERNEL] = ""
+	};
+	muster_print_text(out, "  %s%s: ", titles[note->metric->event], note->code);
 	if (note->count > 1)
 		fprintf(out, "%.0f times", note->count);
 	else
@@ -95,7 +95,7 @@ void muster_text_notes(const struct muster_text_page *page)
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t i = 0; i < run->nodes[n].samples.count; i++) {
 			const struct muster_sample *sample = &run->nodes[n].samples.items[i];
-			if (muster_event_is_age(sample->metric) &&
+			if (sample->metric->event_part == MUSTER_EVENT_AGE &&
 				!has_finding(page->report, run->nodes[n].name, sample))
 				take(&notes, &run->nodes[n], sample);
 		}

@@ -23,9 +23,7 @@ static const struct muster_node *find_node(const struct muster_run *run, const c
 static bool needs_several_nodes(const struct muster_tally *tally)
 {
 	const struct muster_probe *probe = tally->probe ? muster_probe_find(tally->probe) : NULL;
-	const char *compared = "the same on all nodes";
-	return (probe && (probe->ring || probe->traffic)) ||
-	       (tally->expected && strncmp(tally->expected, compared, strlen(compared)) == 0);
+	return tally->compares_nodes || (probe && (probe->ring || probe->traffic));
 }
 
 /* A finding about the node, or about the whole job, that is of the check or says that the check could not be evaluated.
@@ -115,7 +113,7 @@ static int event_logged(const struct muster_node *node, const char *metric, cons
 {
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
-		if (muster_event_is_age(sample->metric) && same(sample->metric->name, metric) &&
+		if (sample->metric->event_part == MUSTER_EVENT_AGE && same(sample->metric->name, metric) &&
 			is_event_of(sample, reason))
 			return muster_fail(err, MUSTER_EUSAGE,
 				"the event is still in the kernel's log, %.1f h old: reset the GPU or reboot the node",

@@ -121,7 +121,7 @@ static bool is_of_suspect(
 		return false;
 	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
 	bool slow = suspects->slow_part && metric && metric->scope == MUSTER_SCOPE_JOB &&
-		    strcmp(metric->unit, muster_metric_find(EXCHANGE_METRIC)->unit) == 0;
+		    metric->unit == MUSTER_UNIT_GB_PER_S;
 	if (!probe->ring)
 		return probe->traffic && slow;
 	size_t rest = nodes_of_rest(report->run, probe);

@@ -6,7 +6,6 @@
  * one, as `muster history add` does.
  */
 #include "history/db.h"
-#include "model/trend.h"
 #include "muster/report.h"
 #include "util/text.h"
 

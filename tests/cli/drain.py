@@ -270,6 +270,7 @@ class Drain(Commands):
     def test_a_report_undrains_a_node_only_if_the_check_of_the_reason_passed(self):
         passed, skipped = tally("copy.h2d", **{"pass": 2}), tally("copy.h2d", skip=2)
         same = tally("same.driver", "node.driver_version", "the same on all nodes", **{"pass": 2})
+        same["compares_nodes"] = True
         ring = tally("ring.busbw", "nccl.allreduce_busbw_gbps", **{"pass": 1})
         ring["probe"] = "nccl_allreduce"
         one, two = ["n1"], ["n1", "n2"]

@@ -22,6 +22,9 @@ if(Python3_FOUND)
 	add_custom_target(lines COMMAND Python3::Interpreter -B ${STYLE}/lines.py ${CMAKE_SOURCE_DIR} USES_TERMINAL)
 	add_test(NAME style.lines COMMAND Python3::Interpreter -B ${STYLE}/lines.py ${CMAKE_SOURCE_DIR})
 	add_test(NAME style.finds_faults COMMAND Python3::Interpreter -B ${STYLE}/finds_faults.py)
-	set_tests_properties(style.arrows style.arrows_find_faults style.declarations style.lines style.finds_faults PROPERTIES
+	add_test(NAME style.metric_names COMMAND Python3::Interpreter -B ${STYLE}/metric_names.py ${CMAKE_SOURCE_DIR} $<TARGET_FILE:muster>)
+	add_test(NAME style.metric_names_find_faults COMMAND Python3::Interpreter -B ${STYLE}/metric_names_find_faults.py)
+		set_tests_properties(style.arrows style.arrows_find_faults style.declarations style.metric_names
+		style.metric_names_find_faults style.lines style.finds_faults PROPERTIES
 		TIMEOUT 600 LABELS style)
 endif()

@@ -1,7 +1,6 @@
 /* strips.c - which values are drawn together, and which of them are outliers */
 #include "report/html/strips.h"
 
-#include "model/trend.h"
 #include "muster/probe.h"
 #include "report/html/places.h"
 #include "report/text_summary.h"
@@ -20,16 +19,10 @@
 #define OUTLIER_SHARE 0.03
 #define SCORE_FACTOR 0.6745
 
-/* Labels that make values comparable only among themselves; all others say which place or partner it is. */
-static const char *const variants[] = { "bytes", "counter", "direction", "kind", "layout", "link_layer", "load",
-	"nodes", "reason", "source", "transport" };
-
 static bool is_variant(const struct muster_label *label)
 {
-	for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
-		if (strcmp(label->key, variants[i]) == 0)
-			return true;
-	return false;
+	const struct muster_label_row *row = muster_label_find(label->key);
+	return row && row->variant;
 }
 
 /* Without the label that the title of the figure has already. */
@@ -62,12 +55,6 @@ static bool same_variant(const struct muster_sample *a, const struct muster_samp
 }
 
 /* ---- which metrics ---- */
-
-static bool is_speed(const struct muster_metric *metric)
-{
-	return muster_metric_trend(metric) == MUSTER_TREND_MORE &&
-	       (strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "TFLOP/s") == 0);
-}
 
 struct wanted {
 	const struct muster_metric **items; /* by address */
@@ -253,7 +240,7 @@ static void find_outliers(struct muster_strip *strip)
 	for (size_t i = 0; i < strip->count; i++)
 		distances[i] = fabs(strip->values[i].value - strip->median);
 	double spread = muster_median_of(distances, strip->count);
-	bool speed = is_speed(strip->metric);
+	bool speed = muster_metric_is_speed(strip->metric);
 	for (size_t i = 0; i < strip->count; i++) {
 		struct muster_strip_value *value = &strip->values[i];
 		double distance = value->value - strip->median;
@@ -273,9 +260,8 @@ static bool is_worth_it(const struct muster_strip *strip)
 	for (size_t i = 0; i < strip->count; i++)
 		finding = finding || muster_html_weight(strip->values[i].status) > 0;
 	bool differ = strip->values[strip->count - 1].value > strip->values[0].value;
-	return finding || is_speed(strip->metric) ||
-	       (differ && strip->metric->scope != MUSTER_SCOPE_JOB &&
-		       muster_metric_trend(strip->metric) != MUSTER_TREND_FACT);
+	return finding || muster_metric_is_speed(strip->metric) ||
+	       (differ && strip->metric->scope != MUSTER_SCOPE_JOB && strip->metric->better != MUSTER_BETTER_FACT);
 }
 
 static int by_order(const void *a, const void *b)
@@ -293,9 +279,9 @@ static void complete(struct muster_strip *strip, const struct muster_report *rep
 	strip->median = median_of(strip->values, strip->count);
 	take_checks(strip, report);
 	find_outliers(strip);
-	strip->order = strip->figure             ? (size_t)(strip->figure - muster_figures)
-		       : is_speed(strip->metric) ? MUSTER_FIGURE_COUNT
-						 : MUSTER_FIGURE_COUNT + 1;
+	strip->order = strip->figure                           ? (size_t)(strip->figure - muster_figures)
+		       : muster_metric_is_speed(strip->metric) ? MUSTER_FIGURE_COUNT
+							       : MUSTER_FIGURE_COUNT + 1;
 	strip->title = strip->figure ? strip->figure->title : strip->metric->meaning;
 }
 

@@ -245,7 +245,7 @@ static const char *noun_of(const struct muster_strip *strip)
 	switch (strip->metric->scope) {
 	case MUSTER_SCOPE_PORT: return "port";
 	case MUSTER_SCOPE_GPU: return "GPU";
-	case MUSTER_SCOPE_RANK: return strncmp(strip->metric->name, "pair.", 5) == 0 ? "exchange" : "rank";
+	case MUSTER_SCOPE_RANK: return muster_metric_has_peer(strip->metric) ? "exchange" : "rank";
 	default: return "value";
 	}
 }
@@ -262,7 +262,7 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 	if (*strip->variant)
 		muster_html_print(page, ", %s", strip->variant);
 	fprintf(out, "</b> <code class='note'>%s</code> <span class='note'>%s%s%s</span></figcaption>\n",
-		strip->metric->name, strip->metric->unit, *strip->metric->unit ? ", " : "",
+		strip->metric->name, muster_metric_unit(strip->metric), *muster_metric_unit(strip->metric) ? ", " : "",
 		muster_text_plural(text, strip->count, noun_of(strip)));
 	fprintf(out, "<svg class='plot' width='100%%' height='%d' aria-hidden='true'>", scale.base + 8);
 	fprintf(out, "<line class='axis' x1='0' x2='100%%' y1='%d' y2='%d'/>", scale.base, scale.base);

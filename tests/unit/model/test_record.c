@@ -11,11 +11,11 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	{ .name = "a.job", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_JOB, .unit = "" },
-	{ .name = "a.node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "" },
-	{ .name = "a.port", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_PORT, .unit = "", .labels = { "port" } },
-	{ .name = "a.rank", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK, .unit = "" },
-	{ .name = "a.gpu", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" } },
+	{ .name = "a.job", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_JOB },
+	{ .name = "a.node", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE },
+	{ .name = "a.port", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_PORT, .labels = { "port" } },
+	{ .name = "a.rank", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK },
+	{ .name = "a.gpu", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .labels = { "gpu" } },
 };
 
 static const struct muster_metric *find(const char *name)

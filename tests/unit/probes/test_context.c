@@ -7,13 +7,12 @@
 #include <string.h>
 
 static const struct muster_metric metrics[] = {
-	{ .name = "t.plain", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE, .unit = "" },
-	{ .name = "t.gpu", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .unit = "", .labels = { "gpu" } },
+	{ .name = "t.plain", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_NODE },
+	{ .name = "t.gpu", .type = MUSTER_STRING, .scope = MUSTER_SCOPE_GPU, .labels = { "gpu" } },
 	{ .name = "t.four",
 		.type = MUSTER_BOOLEAN,
 		.scope = MUSTER_SCOPE_JOB,
-		.unit = "",
-		.labels = { "a", "b", "c", "d" } },
+		.labels = { "kind", "bytes", "path", "nodes" } },
 };
 static const struct muster_probe probe = { .name = "test", .metrics = metrics, .metric_count = 3 };
 
@@ -96,7 +95,7 @@ TEST(labels_keep_the_order_of_the_table)
 	const struct muster_value labels[] = { muster_string("1"), muster_number(2), muster_string("3"),
 		muster_number(4) };
 	muster_emit(&ctx, "t.four", labels, 4, muster_boolean(true));
-	ck_assert_str_eq(words, "t.four a=1 b=2 c=3 d=4: true");
+	ck_assert_str_eq(words, "t.four kind=1 bytes=2 path=3 nodes=4: true");
 }
 
 static const struct {
@@ -115,6 +114,8 @@ static const struct {
 		"probe test yields t.gpu with 1 labels and a number; 1 and a string are listed" },
 	{ "t.gpu", 1, { .type = MUSTER_BOOLEAN }, { .type = MUSTER_STRING, .string = "x" },
 		"probe test yields t.gpu with label gpu as a boolean" },
+	{ "t.gpu", 1, { .type = MUSTER_NUMBER }, { .type = MUSTER_STRING, .string = "x" },
+		"probe test yields t.gpu with label gpu as a number" },
 	{ "t.gpu", 1, { .type = MUSTER_NULL }, { .type = MUSTER_STRING, .string = "x" },
 		"probe test yields t.gpu with label gpu as a null" },
 	{ "t.plain", 0, { .type = MUSTER_NULL }, { .type = MUSTER_NULL },

@@ -1,6 +1,6 @@
 /* test_registry.c - all probes in running order, and all metrics by name */
 #include "check_main.h"
-#include "muster/probe.h"
+#include "probes/metrics.h"
 
 #include <string.h>
 
@@ -49,22 +49,33 @@ TEST(every_metric_of_every_probe_is_found_with_its_probe)
 	ck_assert_str_eq(muster_metric_probe(&(const struct muster_metric){ .name = "gpu.h2d_gbp" }), "");
 }
 
-/* A unit is part of a metric's name, so that nobody reads GB/s as Gb/s. */
-TEST(a_unit_stands_in_the_name_too)
+/* What a row of a probe's table must say. */
+static const struct {
+	struct muster_metric metric;
+	const char *error; /* NULL: the row is complete */
+} rows[] = {
+	{ GPU_NUMBER("a.b_gbps", GB_PER_S, MORE, "m"), NULL },
+	{ NODE_TEXT("a.b", FACT, NOTHING, "m", .labels = { "kind" }), NULL },
+	{ { .name = "a.b", .type = MUSTER_NUMBER, .meaning = "m" },
+		"metric a.b does not say which values are better (.better)" },
+	{ { .name = "a.b", .type = MUSTER_STRING, .better = MUSTER_BETTER_FACT, .meaning = "m" },
+		"metric a.b does not say what its text identifies (.identifies)" },
+	{ NODE_NUMBER("a.b", NONE, FACT, ""), "metric a.b does not say what it means" },
+	{ NODE_NUMBER("a.b_gb", GB_PER_S, MORE, "m"), "metric a.b_gb is in GB/s, so that its name must end in _gbps" },
+	{ NODE_NUMBER("b", CELSIUS, MORE, "m"), "metric b is in \xc2\xb0"
+						"C, so that its name must end in _celsius" },
+	{ NODE_FLAG("a.b_ms", FACT, "m", .unit = MUSTER_UNIT_MS), "metric a.b_ms has a unit and is no number" },
+	{ NODE_NUMBER("a.b", NONE, FACT, "m", .labels = { "gpu", "colour" }),
+		"metric a.b has the label colour, which src/model/label.c does not list" },
+	{ NODE_NUMBER("a.b", NONE, FACT, "m", .limits = { "node.cpus", "a.c" }),
+		"metric a.b has the limit a.c, which is no metric" },
+};
+
+TEST_EACH(a_row_without_an_answer_is_refused, rows)
 {
-	static const char *const endings[][2] = { { "GB/s", "_gbps" }, { "Gb/s", "_gbps" }, { "MiB", "_mib" },
-		{ "GB", "_gb" }, { "MHz", "_mhz" }, { "W", "_watts" }, { "°C", "_celsius" }, { "us", "_us" },
-		{ "ms", "_ms" }, { "s", "_seconds" }, { "h", "_hours" }, { "bytes", "_bytes" }, { "lanes", "width" },
-		{ "bits", "_bits" }, { "TFLOP/s", "_tflops" } };
-	for (size_t i = 0; i < muster_metric_count(); i++) {
-		const struct muster_metric *metric = muster_metric_at(i);
-		bool known = *metric->unit == '\0';
-		for (size_t j = 0; j < sizeof endings / sizeof *endings; j++)
-			known |= strcmp(metric->unit, endings[j][0]) == 0 && strstr(metric->name, endings[j][1]);
-		ck_assert_msg(known, "%s has the unit \"%s\"", metric->name, metric->unit);
-		ck_assert_msg(
-			*metric->meaning && (metric->type == MUSTER_NUMBER || !*metric->unit), "%s", metric->name);
-	}
+	struct muster_error err = { 0 };
+	ck_assert_int_eq(muster_registry_check(&rows[_i].metric, &err), rows[_i].error ? -1 : 0);
+	ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
 }
 
 TEST_MAIN(.setup = NULL)

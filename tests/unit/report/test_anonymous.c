@@ -109,42 +109,6 @@ TEST(many_names_keep_their_replacements)
 	}
 }
 
-/* Texts that say nothing of a person, a machine or a site. A new metric belongs here, or into the table. */
-static const char *const harmless[] = { "gpu.board_part", "gpu.compute_capability", "gpu.cufile_path",
-	"gpu.mig_profile", "gpu.nvlink_errors_at", "gpu.recovery_action", "gpu.fabric_health", "gpu.fabric_state",
-	"gpu.fabric_status", "gpu.gemm_checksum", "gpu.memory_wrong_at", "gpu.name", "gpu.throttle_reasons",
-	"gpu.vbios", "gpu.vgpu_product", "gpu.virtualization", "node.acs_enabled", "node.architecture",
-	"node.coherent_memory_mode", "node.container", "node.cpu_governor", "node.gdr_path", "node.hugepages",
-	"node.cpu_model", "node.numa_cpu_list", "node.cuda_driver_api", "gpu.nvlink_peer_gpus", "node.driver_version",
-	"node.gpu_bus_ids", "node.gpus_missing", "node.gpus_not_in_cuda", "node.imex_state", "node.iommu",
-	"node.kernel", "node.kernel_log", "node.kernel_log_start", "node.library_version", "node.nccl_version",
-	"node.ofed_version", "node.os", "node.path_hash", "node.path_type", "node.scratch_filesystem",
-	"node.scratch_raid", "node.transparent_hugepages", "node.vm_size", "port.board_id", "port.firmware",
-	"port.hca_type", "port.pci", "port.phys_state", "port.speed", "port.state", "rank.alltoall_unreached",
-	"rank.cpu_list", "rank.cpu_locality", "rank.cpu_mask", "rank.gpu_choice", "rank.gpu_cpu_list",
-	"rank.gpu_cpu_mask", "rank.gpu_sharing", "rank.memory_locality", "rank.memory_policy", "rank.nccl_algo",
-	"rank.nccl_collnet", "rank.nccl_hcas", "rank.nccl_transport", "rank.nccl_version", "rank.near_nics",
-	"rank.slurm_cpu_bind", "node.scratch_io", "rank.checkpoint_file", "node.broadcast_hash", "rank.broadcast_hash",
-	"job.broadcast_transport" };
-
-TEST(each_text_of_the_catalogue_is_replaced_or_known_to_be_harmless)
-{
-	size_t seen = 0;
-	for (size_t p = 0; p < muster_probe_count(); p++) {
-		const struct muster_probe *probe = muster_probe_at(p);
-		for (size_t m = 0; m < probe->metric_count; m++) {
-			const struct muster_metric *metric = &probe->metrics[m];
-			bool known = false;
-			for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-				known = known || strcmp(harmless[i], metric->name) == 0;
-			ck_assert_msg(metric->type != MUSTER_STRING || known != muster_anonymous_changes(metric->name),
-				"%s", metric->name);
-			seen += known;
-		}
-	}
-	ck_assert_uint_eq(seen, sizeof harmless / sizeof *harmless);
-}
-
 /* Lines of a kernel's log: without processes, users and nodes, and with what tells of the fault. */
 static const struct {
 	const char *line, *replaced; /* NULL: as before */

@@ -103,6 +103,7 @@ TEST_EACH(a_fault_is_gone_when_its_check_passed_where_it_was, cases)
 		.metric = cases[_i].metric,
 		.probe = cases[_i].probe,
 		.expected = cases[_i].expected,
+		.compares_nodes = strcmp(cases[_i].tally, "same.driver") == 0,
 		.skipped = cases[_i].skipped,
 	};
 	tally.count[MUSTER_PASS] = cases[_i].passes;

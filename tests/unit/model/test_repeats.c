@@ -1,55 +1,11 @@
-/* test_trend.c - every figure has a trend, and repeated measurements become one sample */
-#include "model/trend.h"
+/* test_repeats.c - repeated measurements become one sample */
+#include "model/repeats.h"
 #include "muster/probe.h"
 
 #include "check_main.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-TEST(whatever_is_a_speed_or_a_time_has_a_trend)
-{
-	for (size_t i = 0; i < muster_metric_count(); i++) {
-		const struct muster_metric *metric = muster_metric_at(i);
-		bool speed = strcmp(metric->unit, "GB/s") == 0 || strcmp(metric->unit, "Gb/s") == 0 ||
-			     strcmp(metric->unit, "us") == 0 || strcmp(metric->unit, "ms") == 0;
-		ck_assert_msg(!speed || muster_metric_trend(metric) != MUSTER_TREND_FACT, "%s", metric->name);
-	}
-}
-
-/* A name that is misspelt or out of order would never be found: as many are found as the table has. */
-TEST(every_name_of_the_table_is_a_metric)
-{
-	size_t count[4] = { 0 };
-	for (size_t i = 0; i < muster_metric_count(); i++)
-		count[muster_metric_trend(muster_metric_at(i))]++;
-	ck_assert_uint_eq(count[MUSTER_TREND_MORE], 58);
-	ck_assert_uint_eq(count[MUSTER_TREND_LESS], 29);
-	ck_assert_uint_eq(count[MUSTER_TREND_DRIFTS], 86);
-}
-
-static const struct {
-	const char *metric;
-	enum muster_worse worse;
-} sides[] = {
-	{ "gpu.h2d_gbps", MUSTER_WORSE_BELOW },
-	{ "gpu.gemm_bf16_tflops", MUSTER_WORSE_BELOW },
-	{ "gpu.nvlinks", MUSTER_WORSE_BELOW },
-	{ "nccl.allreduce_p99_us", MUSTER_WORSE_ABOVE },
-	{ "rank.compute_ms", MUSTER_WORSE_ABOVE },
-	{ "gpu.load_seconds", MUSTER_WORSE_ABOVE },
-	{ "gpu.ecc_corrected_increase", MUSTER_WORSE_ABOVE },
-	{ "gpu.temperature_celsius", MUSTER_WORSE_NEITHER },
-	{ "gpu.pcie_limit_gbps", MUSTER_WORSE_NEITHER },
-	{ "node.cpus", MUSTER_WORSE_NEITHER },
-	{ "gpu.copy_intact", MUSTER_WORSE_NEITHER },
-	{ "node.driver_version", MUSTER_WORSE_NEITHER },
-};
-
-TEST_EACH(a_value_is_worse_on_one_side, sides)
-{
-	ck_assert_int_eq(muster_metric_worse(muster_metric_find(sides[_i].metric)), sides[_i].worse);
-}
 
 enum { VALUES_MAX = 4 };
 

@@ -1,0 +1,163 @@
+/* metric.h - what is true of a metric for all its readers; implemented by src/model/metric.c and src/model/label.c
+ *
+ * Each metric is a row of the table of its probe (src/probes/metrics.h), the only place that describes it. No code
+ * decides by the spelling of a metric's name or by the text of a unit.
+ */
+#ifndef MUSTER_METRIC_H
+#define MUSTER_METRIC_H
+
+#include "muster/value.h"
+
+/* What a metric is a fact about. */
+enum muster_scope {
+	MUSTER_SCOPE_JOB = 0, /* the whole run */
+	MUSTER_SCOPE_NODE,    /* a node */
+	MUSTER_SCOPE_RANK,    /* a rank */
+	MUSTER_SCOPE_GPU,     /* a GPU: label "gpu" is its PCI bus id; belongs to the rank that took it */
+	MUSTER_SCOPE_PORT,    /* an RDMA port: label "port" is "<device>/<port number>"; belongs to the node */
+	MUSTER_SCOPE_COUNT
+};
+
+enum muster_unit {
+	MUSTER_UNIT_NONE = 0,
+	MUSTER_UNIT_RATIO, /* of two numbers in one unit; no text */
+	MUSTER_UNIT_GB_PER_S,
+	MUSTER_UNIT_GBIT_PER_S,
+	MUSTER_UNIT_TFLOP_PER_S,
+	MUSTER_UNIT_GB,
+	MUSTER_UNIT_MEBIBYTES,
+	MUSTER_UNIT_BYTES,
+	MUSTER_UNIT_BITS,
+	MUSTER_UNIT_MHZ,
+	MUSTER_UNIT_WATTS,
+	MUSTER_UNIT_CELSIUS,
+	MUSTER_UNIT_HOURS,
+	MUSTER_UNIT_SECONDS,
+	MUSTER_UNIT_MS,
+	MUSTER_UNIT_US,
+	MUSTER_UNIT_LANES,
+	MUSTER_UNIT_COUNT
+};
+
+struct muster_unit_row {
+	const char *text;   /* "GB/s"; "" for none */
+	const char *ending; /* of the name of each metric in a unit that has a text, and of some others: "_gbps" */
+	const char *base;   /* the unit of Prometheus, and by how much a value is multiplied to be in that unit */
+	double factor;
+	bool speed;    /* how fast the machine works: GB/s and TFLOP/s. A link's own rate, in Gb/s, is none */
+	bool transfer; /* how fast data gets from one place to another: a bandwidth, or the time of one message */
+	bool time;     /* so short that less is better */
+};
+
+extern const struct muster_unit_row muster_units[MUSTER_UNIT_COUNT];
+
+/* What a difference from one run to the next means. */
+enum muster_better {
+	MUSTER_BETTER_NOT_SAID = 0, /* an error: muster_registry_check */
+	MUSTER_BETTER_FACT,         /* constant between changes by an administrator: versions, inventory, settings */
+	MUSTER_BETTER_MORE,
+	MUSTER_BETTER_LESS,
+	MUSTER_BETTER_DRIFTS, /* is another one each time and says nothing: temperatures, clocks of the moment, limits
+			       * (which follow from what is compared already) */
+};
+
+/* Whom or what a text identifies: what a report without names must replace. */
+enum muster_identifies {
+	MUSTER_IDENTIFIES_NOT_SAID = 0, /* of a text an error */
+	MUSTER_IDENTIFIES_NOTHING,      /* a model, a version, a state */
+	MUSTER_IDENTIFIES_TEXT,         /* may contain names of nodes, paths, UUIDs, addresses */
+	MUSTER_IDENTIFIES_LINE,         /* the same, of the kernel's log or of a library */
+	MUSTER_IDENTIFIES_NODE,         /* this and the next ones are names as a whole */
+	MUSTER_IDENTIFIES_VM,
+	MUSTER_IDENTIFIES_GROUP,
+	MUSTER_IDENTIFIES_REGION,
+	MUSTER_IDENTIFIES_SERIAL,
+	MUSTER_IDENTIFIES_FOLDER,
+	MUSTER_IDENTIFIES_ADDRESS,
+	MUSTER_IDENTIFIES_LID,        /* a number */
+	MUSTER_IDENTIFIES_PARTITIONS, /* lists of names, each in a form of its own */
+	MUSTER_IDENTIFIES_SWITCHES,
+	MUSTER_IDENTIFIES_PROCESSES,
+	MUSTER_IDENTIFIES_JOBS,
+	MUSTER_IDENTIFIES_COUNT
+};
+
+/* An event of the kernel's log is several samples of one node with the same labels: its age, how often it was logged,
+ * and the newest line. */
+enum muster_event_source { MUSTER_EVENT_XID = 0, MUSTER_EVENT_SXID, MUSTER_EVENT_KERNEL, MUSTER_EVENT_TABLE_COUNT };
+enum muster_event_part { MUSTER_EVENT_NO_PART = 0, MUSTER_EVENT_AGE, MUSTER_EVENT_COUNT, MUSTER_EVENT_LINE };
+
+#define MUSTER_LIMITS_MOST 2
+
+struct muster_metric {
+	const char *name; /* "gpu.h2d_gbps": lower case, unit in the name where there is one */
+	enum muster_type type;
+	enum muster_scope scope;
+	enum muster_unit unit;
+	enum muster_better better;
+	const char *labels[MUSTER_LABELS_MAX];      /* names of the labels that a sample carries; NULL ends them */
+	const char *meaning;                        /* one line */
+	const char *limits[MUSTER_LIMITS_MOST + 1]; /* metrics: the first one that is known is shown beside a value */
+	const char *called;                         /* of a limit: what people call it; NULL: its name */
+	const char *exported_as;                    /* its name for Prometheus, where its rules forbid the own one */
+	enum muster_identifies identifies;          /* its text; of a number, texts about it */
+	bool varies;        /* by far more than other speeds: measured while others use the same memory */
+	bool counts_wrong;  /* values of a result that has one correct form */
+	bool counts_errors; /* events that a healthy part has none of, or few */
+	enum muster_event_part event_part;
+	enum muster_event_source event; /* unless event_part is 0 */
+	bool is_exchange;               /* of two ranks, each of which has a sample of it */
+};
+
+const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */
+
+const char *muster_metric_unit(const struct muster_metric *metric); /* the unit's text */
+
+/* Which side of a usual value is the worse one: below it where more is better, above it where less is better and of
+ * times; of other numbers, and of texts, none is. */
+enum muster_worse { MUSTER_WORSE_NEITHER = 0, MUSTER_WORSE_BELOW, MUSTER_WORSE_ABOVE };
+enum muster_worse muster_metric_worse(const struct muster_metric *metric);
+
+/* Whether its values scatter from one measurement to the next: a speed or a time, not a count. */
+bool muster_metric_scatters(const struct muster_metric *metric);
+
+/* A speed of which more is better: no limit, and not what is only usual. */
+bool muster_metric_is_speed(const struct muster_metric *metric);
+
+/* By how much, as a share, two measurements differ without a cause, where that was not measured. Runs on one machine
+ * type differed by at most 1 % (docs/dev/measurements.md); five times that counts as a difference. Copies of all GPUs
+ * at once share host memory with other users: 41 to 55 GB/s were seen on the same machine. */
+double muster_metric_noise(const struct muster_metric *metric);
+
+/* What a label tells of a sample. */
+enum muster_role {
+	MUSTER_ROLE_KEY = 0,  /* what was measured: a sample with another value is another measurement */
+	MUSTER_ROLE_PLACE,    /* the GPU or the port, which findings name too */
+	MUSTER_ROLE_OF_PLACE, /* a property of that place */
+	MUSTER_ROLE_PART,     /* the device of the node that took part */
+	MUSTER_ROLE_PEER,     /* with whom */
+	MUSTER_ROLE_ROUTE,    /* what the data went over */
+	MUSTER_ROLE_NOTE,     /* tells people more of the value */
+};
+
+struct muster_label_row {
+	const char *name;
+	enum muster_type type;
+	enum muster_role role;
+	enum muster_identifies identifies;
+	bool variant; /* values are comparable only where this label is equal */
+};
+
+/* NULL when no metric has such a label. */
+const struct muster_label_row *muster_label_find(const char *name);
+/* Its role; of an unknown label that of a key. */
+enum muster_role muster_label_role(const char *name);
+/* Whether the place says it already: no writer repeats it. */
+bool muster_label_is_of_place(const char *name);
+bool muster_metric_has_peer(const struct muster_metric *metric);
+
+/* A metric by its name; NULL when there is none. The catalogue is muster_metric_find (probe.h): who stands above the
+ * probes is handed it. */
+typedef const struct muster_metric *muster_metric_find_fn(const char *name);
+
+#endif

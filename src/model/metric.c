@@ -1,0 +1,75 @@
+/* metric.c - units, and what follows from the row of a metric */
+#include "muster/metric.h"
+
+#define BYTE_OF_BIT 0.125
+#define NOISE 0.05
+#define NOISE_OF_VARYING 0.25
+
+const struct muster_unit_row muster_units[MUSTER_UNIT_COUNT] = {
+	[MUSTER_UNIT_NONE] = { "", "_count", "", 1 },
+	[MUSTER_UNIT_RATIO] = { "", "_share", "ratio", 1 },
+	[MUSTER_UNIT_GB_PER_S] = { "GB/s", "_gbps", "bytes_per_second", 1e9, .speed = true, .transfer = true },
+	[MUSTER_UNIT_GBIT_PER_S] = { "Gb/s", "_gbps", "bytes_per_second", 1e9 * BYTE_OF_BIT },
+	[MUSTER_UNIT_TFLOP_PER_S] = { "TFLOP/s", "_tflops", "flops", 1e12, .speed = true },
+	[MUSTER_UNIT_GB] = { "GB", "_gb", "bytes", 1e9 },
+	[MUSTER_UNIT_MEBIBYTES] = { "MiB", "_mib", "bytes", 1048576 },
+	[MUSTER_UNIT_BYTES] = { "bytes", "_bytes", "bytes", 1 },
+	[MUSTER_UNIT_BITS] = { "bits", "_bits", "bytes", BYTE_OF_BIT },
+	[MUSTER_UNIT_MHZ] = { "MHz", "_mhz", "hertz", 1e6 },
+	[MUSTER_UNIT_WATTS] = { "W", "_watts", "watts", 1 },
+	[MUSTER_UNIT_CELSIUS] = { "\xc2\xb0"
+				  "C",
+		"_celsius", "celsius", 1 },
+	[MUSTER_UNIT_HOURS] = { "h", "_hours", "seconds", 3600 },
+	[MUSTER_UNIT_SECONDS] = { "s", "_seconds", "seconds", 1, .time = true },
+	[MUSTER_UNIT_MS] = { "ms", "_ms", "seconds", 1e-3, .time = true },
+	[MUSTER_UNIT_US] = { "us", "_us", "seconds", 1e-6, .transfer = true, .time = true },
+	[MUSTER_UNIT_LANES] = { "lanes", "", "", 1 },
+};
+
+static const char *const scope_names[] = {
+	[MUSTER_SCOPE_JOB] = "job",
+	[MUSTER_SCOPE_NODE] = "node",
+	[MUSTER_SCOPE_RANK] = "rank",
+	[MUSTER_SCOPE_GPU] = "gpu",
+	[MUSTER_SCOPE_PORT] = "port",
+};
+_Static_assert(sizeof scope_names / sizeof *scope_names == MUSTER_SCOPE_COUNT, "every scope has a name");
+
+const char *muster_scope_name(enum muster_scope scope)
+{
+	return (unsigned int)scope < MUSTER_SCOPE_COUNT ? scope_names[scope] : "unknown";
+}
+
+const char *muster_metric_unit(const struct muster_metric *metric)
+{
+	return muster_units[metric->unit].text;
+}
+
+enum muster_worse muster_metric_worse(const struct muster_metric *metric)
+{
+	if (metric->type != MUSTER_NUMBER)
+		return MUSTER_WORSE_NEITHER;
+	if (metric->better == MUSTER_BETTER_MORE)
+		return MUSTER_WORSE_BELOW;
+	return metric->better == MUSTER_BETTER_LESS || muster_units[metric->unit].time ? MUSTER_WORSE_ABOVE
+										       : MUSTER_WORSE_NEITHER;
+}
+
+bool muster_metric_scatters(const struct muster_metric *metric)
+{
+	const struct muster_unit_row *unit = &muster_units[metric->unit];
+	return metric->type == MUSTER_NUMBER &&
+	       (metric->better == MUSTER_BETTER_DRIFTS ||
+		       (metric->better != MUSTER_BETTER_FACT && (unit->speed || unit->transfer)));
+}
+
+bool muster_metric_is_speed(const struct muster_metric *metric)
+{
+	return metric->better == MUSTER_BETTER_MORE && muster_units[metric->unit].speed;
+}
+
+double muster_metric_noise(const struct muster_metric *metric)
+{
+	return metric->varies ? NOISE_OF_VARYING : NOISE;
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/python3
+"""metric_names.py sees each of these faults, and nothing in code that has none."""
+
+import metric_names
+
+NAMES = {"gpu.a_gbps", "gpu.b"}
+CASES = (
+    ("src/eval/x.c", 'find("gpu.b"); /* "gpu.a_gbps" */', 0, 1, 1),
+    ("src/report/figures.c", '{ "gpu.b", "B" }, { "gpu.a_gbps", "A" }', 0, 0, 2),
+    ("src/probes/b.c", 'NUMBER("gpu.b")', 0, 0, 0),
+    ("src/cli/x.c", 'print("gpu.bx"); print("gpu.b", "gpu.b");', 0, 2, 2),
+    ("src/cli/x.c", 'print("gpu.b");' * 101, 1, 101, 101),
+    ("src/report/figures.c", '"gpu.b",' * 271, 1, 0, 271),
+    ("src/model/x.c", '{ "gpu.b" }', 1, 1, 1),
+    ("src/eval/x.c", 'strcmp(metric->unit, "GB/s") == 0', 1, 0, 0),
+    ("src/eval/x.c", 'strcmp(\n\t\tunit, "GB/s")', 1, 0, 0),
+    ("src/cli/x.c", 'strcmp(metric->unit, "GB/s") == 0', 0, 0, 0),
+    ("src/report/x.c", 'strstr(metric->name, "_errors")', 1, 0, 0),
+    ("src/report/x.c", 'strrchr(check->metric->name, \'_\')', 1, 0, 0),
+    ("src/report/x.c", 'strncmp(note->metric->name, "node.xid_", 9)', 1, 0, 0),
+    ("src/slurm/x.c", 'strncmp(tally->expected, "the same on all nodes", 20)', 1, 0, 0),
+    ("src/report/x.c", 'strcmp(a->metric->name, b->metric->name); metric->unit == MUSTER_UNIT_NONE; f("a b c")', 0, 0, 0),
+)
+
+for path, text, faults, elsewhere, outside in CASES:
+    found, *counts = metric_names.faults([(path, text)], NAMES)
+    assert (len(found), *counts) == (faults, elsewhere, outside), (path, text, found, counts)
+print(f"{len(CASES)} cases")
