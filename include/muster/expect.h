@@ -33,7 +33,8 @@ struct muster_event {
 	const char *code; /* "79"; in the table "kernel" the kind of event, "link-flap" */
 	const char *name, *action;
 	enum muster_event_class class;
-	double hours; /* for which it counts; 0: as long as the check says */
+	double hours;                          /* for which it counts; 0: as long as the check says */
+	const char *measured_on, *action_code; /* as of a check */
 };
 
 struct muster_event_table {
@@ -77,6 +78,9 @@ struct muster_origin { /* a key of a check, and the file that said it last; remo
 enum { MUSTER_CERTAINTY_COUNT = 4 };
 extern const char *const muster_certainties[MUSTER_CERTAINTY_COUNT];
 
+#define MUSTER_ACTION_CODE_COUNT 11
+extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT];
+
 struct muster_check {
 	const char *id;
 	const char *file;              /* the first in the chain that has this check */
@@ -114,6 +118,8 @@ struct muster_check {
 				     * that only optional checks want may be missing */
 	enum muster_severity severity;
 	const char *source, *certainty, *advice, *title; /* NULL when absent; advice may hold ${metric} */
+	const char *measured_on;                         /* the machine on which the value was seen; NULL when absent */
+	const char *action_code; /* what to do, for programs: one of muster_action_codes; NULL when absent */
 };
 
 struct muster_expect {

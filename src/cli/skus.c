@@ -173,6 +173,8 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 							       : "fail",
 		check->optional ? "; skipped if it cannot be measured" : "");
 	printf("    source     %s\n", check->source);
+	if (check->measured_on)
+		printf("    seen on    %s\n", check->measured_on);
 	printf("    certainty  %s\n", check->certainty ? check->certainty : "not given");
 	printf("    from       %s\n", origin_text(check, arena));
 }

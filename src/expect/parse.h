@@ -37,8 +37,10 @@ const char *muster_expect_hint(const char *name, size_t count, const char *(*at)
 
 /* The table of a check's keys: those of the operators are taken from their rows. It lives as long as the arena. */
 struct muster_object_type muster_expect_check_type(struct muster_arena *arena);
-muster_field_read_fn muster_expect_check_read;  /* struct muster_check */
-muster_field_read_fn muster_expect_advice_read; /* const char *: a text whose ${...} are places or metrics */
+muster_field_read_fn muster_expect_check_read;       /* struct muster_check */
+muster_field_read_fn muster_expect_advice_read;      /* const char *: a text whose ${...} are places or metrics */
+muster_field_read_fn muster_expect_action_code_read; /* const char *: one of muster_action_codes */
+#define MUSTER_EXPECT_SHORT_TEXT .least = 1, .most = 200, .optional = true
 const char *muster_expect_check_id(const void *checks, size_t index); /* for muster_expect_hint */
 
 /* ---- parse_operators.c: of the check at hand ---- */

@@ -10,6 +10,8 @@
 #include <string.h>
 
 const char *const muster_certainties[MUSTER_CERTAINTY_COUNT] = { "measured", "threshold", "specified", "inferred" };
+const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT] = { "none", "retry", "fix-launch", "fix-settings",
+	"restart-service", "reset-gpu", "reboot", "replace-node", "fix-fabric", "fix-storage", "investigate" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
 static const char *metric_at(const void *arg, size_t index)
@@ -136,14 +138,25 @@ static int read_limit_where(struct muster_json_reader *r, void *into, const stru
 	return muster_json_each_read(r, json, read_limit_label, check->limit_where, sizeof *check->limit_where);
 }
 
+/* One of these words, which stays a text. */
+static int read_word(struct muster_json_reader *r, const char **ret, const struct muster_json *json,
+	const char *const *words, size_t count)
+{
+	int word = muster_json_name_read(r, json, words, count);
+	if (word < 0)
+		return -1;
+	*ret = words[word];
+	return 0;
+}
+
 static int read_certainty(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const char **ret = into;
-	int certainty = muster_json_name_read(r, json, muster_certainties, MUSTER_CERTAINTY_COUNT);
-	if (certainty < 0)
-		return -1;
-	*ret = muster_certainties[certainty];
-	return 0;
+	return read_word(r, into, json, muster_certainties, MUSTER_CERTAINTY_COUNT);
+}
+
+int muster_expect_action_code_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_word(r, into, json, muster_action_codes, MUSTER_ACTION_CODE_COUNT);
 }
 
 static const char *const places[] = { "node", "rank", "gpu", "port" };
@@ -278,6 +291,8 @@ static const struct muster_field key_fields[] = {
 	{ MUSTER_FIELD(muster_check, certainty, TEXT), .read = read_certainty, .optional = true },
 	{ MUSTER_FIELD(muster_check, advice, TEXT), .read = muster_expect_advice_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, title, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD(muster_check, measured_on, TEXT), MUSTER_EXPECT_SHORT_TEXT },
+	{ MUSTER_FIELD(muster_check, action_code, TEXT), .read = muster_expect_action_code_read, .optional = true },
 };
 static const struct muster_object_type keys_type = MUSTER_OBJECT_TYPE(muster_check, key_fields);
 

@@ -24,7 +24,7 @@ if(Python3_FOUND)
 	add_test(NAME style.finds_faults COMMAND Python3::Interpreter -B ${STYLE}/finds_faults.py)
 	add_test(NAME style.metric_names COMMAND Python3::Interpreter -B ${STYLE}/metric_names.py ${CMAKE_SOURCE_DIR} $<TARGET_FILE:muster>)
 	add_test(NAME style.metric_names_find_faults COMMAND Python3::Interpreter -B ${STYLE}/metric_names_find_faults.py)
-		set_tests_properties(style.arrows style.arrows_find_faults style.declarations style.metric_names
+	set_tests_properties(style.arrows style.arrows_find_faults style.declarations style.metric_names
 		style.metric_names_find_faults style.lines style.finds_faults PROPERTIES
 		TIMEOUT 600 LABELS style)
 endif()

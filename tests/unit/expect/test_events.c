@@ -39,6 +39,10 @@ static const struct {
 	{ XID_79(EVENT ",'hours':8761"),
 		"$.events.xid['79'].hours: a number of hours above 0 and up to 8760 is needed, found 8761" },
 	{ XID_79(EVENT ",'hours':'6'"), "$.events.xid['79'].hours: a number is needed, found '6'" },
+	{ XID_79(EVENT ",'measured_on':3"), "$.events.xid['79'].measured_on: a string is needed, found 3" },
+	{ XID_79(EVENT ",'action_code':'drain'"),
+		"$.events.xid['79'].action_code: one of none, retry, fix-launch, fix-settings, restart-service, "
+		"reset-gpu, reboot, replace-node, fix-fabric, fix-storage, investigate is needed, found 'drain'" },
 	{ FILE_OF("'xid':{}"), "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','observe':true,'events':{'xid':{'79':{" EVENT "}}}}",
 		"$: no checks: every run would pass" },
@@ -77,9 +81,10 @@ TEST(an_overlay_changes_one_event_and_leaves_the_others)
 	put("t.json",
 		"{'schema_version':1,'name':'t','events':{'xid':{'79':{" EVENT "},'94':{" EVENT "},'31':{" EVENT "}}},"
 		"'checks':{'c':{'metric':'node.xid_age_hours','source':'s'," NO_EVENT(",'hours':24") "}}}");
-	put("site.json", "{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
-			 "name':'new','class':'warn','action':"
-			 "'b'}}},'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
+	put("site.json",
+		"{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
+		"name':'new','class':'warn','action':"
+		"'b','measured_on':'1 x B','action_code':'reset-gpu'}}},'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
 	load("t.json", "site.json");
 	const struct muster_event_table *xids = &expect.events[MUSTER_EVENT_XID];
 	ck_assert_uint_eq(xids->count, 3);
@@ -89,6 +94,9 @@ TEST(an_overlay_changes_one_event_and_leaves_the_others)
 	ck_assert_double_eq(muster_event_find(xids, "94")->hours, 2);
 	ck_assert_str_eq(muster_event_find(xids, "94")->name, "n");
 	ck_assert_str_eq(muster_event_find(xids, "999")->action, "b");
+	ck_assert_str_eq(muster_event_find(xids, "999")->measured_on, "1 x B");
+	ck_assert_str_eq(muster_event_find(xids, "999")->action_code, "reset-gpu");
+	ck_assert_ptr_null(muster_event_find(xids, "94")->action_code);
 	ck_assert_ptr_null(muster_event_find(xids, "31"));
 	ck_assert_ptr_null(muster_event_find(&expect.events[MUSTER_EVENT_SXID], "79"));
 	ck_assert_double_eq(expect.checks[0].operands[0].value.number, 48);

@@ -119,7 +119,7 @@ static const struct {
 	{ NUMBER ",'zzzzzzzz':8",
 		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, within, uniform, "
 		"baseline, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
-		"source, certainty, advice, title, equals, one_of, matches, min_version, min, max, warn_below, "
+		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, min, max, warn_below, "
 		"warn_above, equals_by, same_across, present, observe, min_of_median, max_of_median" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gpbs'",
 		".share_of: no such metric: 'gpu.pcie_limit_gpbs'; did you mean 'gpu.pcie_limit_gbps'" },
@@ -244,6 +244,10 @@ static const struct {
 	{ NUMBER ",'min':1,'at_least':4", ".at_least: is only allowed with min_of_median, max_of_median or outlier" },
 	{ NUMBER ",'min_of_median':0.9,'at_least':2", ".at_least: " },
 	{ NUMBER ",'equals':8,'severity':'error'", ".severity: one of fail, warn is needed, found 'error'" },
+	{ NUMBER ",'equals':8,'action_code':'drain'",
+		".action_code: one of none, retry, fix-launch, fix-settings, restart-service, reset-gpu, reboot, "
+		"replace-node, fix-fabric, fix-storage, investigate is needed, found 'drain'" },
+	{ NUMBER ",'equals':8,'measured_on':''", ".measured_on: must not be empty" },
 	{ NUMBER ",'equals':8,'certainty':'sure'",
 		".certainty: one of measured, threshold, specified, inferred is needed, found 'sure'" },
 	{ NUMBER ",'equals':8,'optional':'yes'", ".optional: true or false is needed, found 'yes'" },
@@ -470,7 +474,7 @@ TEST(every_key_of_a_check_arrives)
 		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'after':'second','severity':'warn','optional':"
 		"true,"
 		"'when':{'nodes':{'min':2},'ranks':16,'profile':['quick','full']},'source':'s','certainty':'measured',"
-		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t'},"
+		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t','measured_on':'2 x A','action_code':'reboot'},"
 		"'second':{'metric':'gpu.memory_mib','min':1,'max':4,'warn_below':2,'warn_above':3,'source':'s'},"
 		"'third':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'a':1,'b':2}},'source':'s'},"
 		"'fourth':{'metric':'node.kernel','matches':'^5','in_words':'five','source':'s','when':{'nodes':{'max':"
@@ -502,6 +506,10 @@ TEST(every_key_of_a_check_arrives)
 	ck_assert_uint_eq(c->when_profiles, 1u << MUSTER_QUICK | 1u << MUSTER_FULL);
 	ck_assert_str_eq(c->certainty, "measured");
 	ck_assert_str_eq(c->title, "t");
+	ck_assert_str_eq(c->measured_on, "2 x A");
+	ck_assert_str_eq(c->action_code, "reboot");
+	ck_assert_ptr_null(c[1].measured_on);
+	ck_assert_ptr_null(c[1].action_code);
 	operators_are(&c[1], "min max warn_below warn_above ");
 	ck_assert_double_eq(c[1].operands[3].value.number, 3);
 	operators_are(&c[2], "equals_by ");
