@@ -199,8 +199,10 @@ const struct muster_probe *muster_probe_find(const char *name);
 /* The catalogue: every metric of every probe, sorted by name. */
 size_t muster_metric_count(void);
 const struct muster_metric *muster_metric_at(size_t index);
-const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none */
-size_t muster_metric_index(const struct muster_metric *metric);   /* its place in the catalogue, where it must be */
+const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none, or no name */
+/* The first sample of the metric of this name; NULL when there is none. */
+const struct muster_sample *muster_sample_named(const struct muster_samples *samples, const char *metric);
+size_t muster_metric_index(const struct muster_metric *metric); /* its place in the catalogue, where it must be */
 
 /* What a row must say and does not: -1 with an error that names the metric. Every process checks all rows when it uses
  * the catalogue for the first time, and aborts. */

@@ -371,8 +371,8 @@ void muster_run_derive(struct muster_run *run)
 	muster_run_derive_racks(run);
 	muster_run_derive_data_path(run);
 	for (size_t i = 0; i < BOUNDS; i++) {
-		needed[i] = muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].speed)) &&
-			    !muster_samples_find(&run->job.samples, muster_metric_find(bounds[i].limit));
+		needed[i] = muster_sample_named(&run->job.samples, bounds[i].speed) &&
+			    !muster_sample_named(&run->job.samples, bounds[i].limit);
 		any |= needed[i];
 	}
 	if (any)

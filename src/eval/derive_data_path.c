@@ -88,7 +88,7 @@ static struct written sum_ranks(const struct muster_run *run, const struct muste
 static void derive_checkpoint(struct muster_run *run)
 {
 	struct muster_samples *job = &run->job.samples;
-	if (muster_samples_find(job, muster_metric_find("job.checkpoint_write_gbps")))
+	if (muster_sample_named(job, "job.checkpoint_write_gbps"))
 		return;
 	struct written wrote = sum_ranks(run, muster_metric_find("rank.checkpoint_write_gbps"));
 	struct written read = sum_ranks(run, muster_metric_find("rank.checkpoint_read_gbps"));
@@ -242,7 +242,7 @@ static void derive_broadcast(struct muster_run *run)
 	struct muster_samples *job = &run->job.samples;
 	double slowest = -1, wrong, shared = -1;
 	const char *reason = NULL, *hash, *over;
-	if (muster_samples_find(job, muster_metric_find("job.broadcast_gbps")))
+	if (muster_sample_named(job, "job.broadcast_gbps"))
 		return;
 	for (size_t n = 0; n < run->node_count; n++) {
 		struct muster_node *node = &run->nodes[n];

@@ -27,8 +27,7 @@ static const struct muster_sample *find(const struct muster_rank *rank, const st
 static void add_layout(const struct muster_node *node, struct muster_sample *sum)
 {
 	static const struct muster_label unknown = { "layout", { .type = MUSTER_STRING, .string = "unknown" } };
-	const struct muster_sample *scratch =
-		muster_samples_find(&node->samples, muster_metric_find("node.scratch_read_gbps"));
+	const struct muster_sample *scratch = muster_sample_named(&node->samples, "node.scratch_read_gbps");
 	sum->labels = scratch && scratch->label_count == 1 ? scratch->labels : &unknown;
 	sum->label_count = 1;
 }

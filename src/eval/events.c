@@ -75,18 +75,13 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	verdict->in_words = true;
 }
 
-static const struct muster_sample *find_fact(const struct muster_node *node, const char *metric)
-{
-	return muster_samples_find(&node->samples, muster_metric_find(metric));
-}
-
 /* Why the log says too little of the time in which an event counts; NULL when it says enough. */
 static const char *why_short(const struct muster_check *check, const struct muster_node *node,
 	const struct muster_sample *log, struct muster_arena *arena)
 {
 	const struct muster_operand *operand = muster_check_operand(check, MUSTER_OF_EVENT);
-	const struct muster_sample *start = find_fact(node, "node.kernel_log_start");
-	const struct muster_sample *hours = find_fact(node, "node.kernel_log_hours");
+	const struct muster_sample *start = muster_sample_named(&node->samples, "node.kernel_log_start");
+	const struct muster_sample *hours = muster_sample_named(&node->samples, "node.kernel_log_hours");
 	if (log->value.type == MUSTER_NULL)
 		return log->reason ? log->reason : "the kernel's log was not read";
 	if (!start || start->value.type != MUSTER_STRING || strcmp(start->value.string, "boot") == 0 || !hours ||
@@ -99,7 +94,7 @@ static const char *why_short(const struct muster_check *check, const struct must
 bool muster_event_none(
 	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, struct muster_verdict *ret)
 {
-	const struct muster_sample *log = find_fact(&eval->run->nodes[node], "node.kernel_log");
+	const struct muster_sample *log = muster_sample_named(&eval->run->nodes[node].samples, "node.kernel_log");
 	if (!log)
 		return false;
 	const char *why = why_short(check, &eval->run->nodes[node], log, eval->report->arena);

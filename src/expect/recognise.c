@@ -96,7 +96,7 @@ void muster_candidates_done(struct muster_candidates *candidates)
 /* The metric's sample; NULL when there is none or it is null. */
 static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
 {
-	const struct muster_sample *sample = muster_samples_find(samples, muster_metric_find(metric));
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
 	return sample && sample->value.type != MUSTER_NULL ? sample : NULL;
 }
 

@@ -125,7 +125,7 @@ static void print_heading(const struct muster_table *table, const struct muster_
 
 static void print_text(const struct muster_table *table, FILE *out)
 {
-	size_t widths[MUSTER_TABLE_COLUMNS_MAX], rows = table->cell_count / table->column_count;
+	size_t widths[MUSTER_TABLE_COLUMNS_MAX], rows = table->row_count;
 	bool numbers[MUSTER_TABLE_COLUMNS_MAX];
 	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
 	const struct muster_value *before = NULL;
@@ -232,7 +232,7 @@ static void print_html(const struct muster_table *table, FILE *out)
 {
 	const struct muster_html page = { .out = out };
 	const char *titles[MUSTER_TABLE_COLUMNS_MAX];
-	size_t rows = table->cell_count / table->column_count;
+	size_t rows = table->row_count;
 	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
 	muster_html_head(&page, table->title);
 	fputs("<body>\n<header>\n<h1>", out);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* A limit: "link" says of what, in words ("PCIe 5.0 x16"). */
-#define LIMIT_METRIC(name, better, ...) NUMBER(GPU, name, GB_PER_S, better, __VA_ARGS__, .labels = { "gpu", "link" })
+#define LIMIT_METRIC(name, ...) NUMBER(GPU, name, GB_PER_S, DRIFTS, __VA_ARGS__, .labels = { "gpu", "link" })
 
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.name", FACT, NOTHING, "name as NVML gives it"),
@@ -43,13 +43,12 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.pcie_gen_max", NONE, MORE, "PCIe generation that GPU and slot allow"),
 	GPU_NUMBER("gpu.pcie_width", NONE, DRIFTS, "PCIe lanes now"),
 	GPU_NUMBER("gpu.pcie_width_max", NONE, MORE, "PCIe lanes that GPU and slot allow"),
-	LIMIT_METRIC(
-		"gpu.pcie_limit_gbps", DRIFTS, "what the PCIe link that GPU and slot allow can carry in one direction"),
+	LIMIT_METRIC("gpu.pcie_limit_gbps", "what the PCIe link that GPU and slot allow can carry in one direction"),
 	GPU_NUMBER("gpu.nvlinks", NONE, MORE, "NVLinks that are up"),
 	GPU_NUMBER("gpu.nvlink_gbps", GB_PER_S, MORE, "speed of one NVLink, each direction"),
 	GPU_NUMBER("gpu.nvlink_peers", NONE, MORE, "other GPUs of the node that NVML reaches over NVLink"),
 	GPU_TEXT("gpu.nvlink_peer_gpus", DRIFTS, NOTHING, "bus ids of these, separated by spaces; \"none\""),
-	LIMIT_METRIC("gpu.nvlink_limit_gbps", DRIFTS, "NVLinks that are up times their speed, one direction"),
+	LIMIT_METRIC("gpu.nvlink_limit_gbps", "NVLinks that are up times their speed, one direction"),
 	GPU_NUMBER("gpu.sm_clock_mhz", MHZ, DRIFTS, "SM clock now"),
 	GPU_NUMBER("gpu.sm_clock_app_mhz", MHZ, FACT, "application clock of the SMs"),
 	GPU_NUMBER("gpu.sm_clock_max_mhz", MHZ, FACT, "highest SM clock"),

@@ -127,13 +127,18 @@ const struct muster_metric *muster_metric_at(size_t index)
 static const struct entry *find(const char *name)
 {
 	prepare();
-	return bsearch(&name, entries, entry_count, sizeof *entries, muster_by_text);
+	return !name ? NULL : bsearch(&name, entries, entry_count, sizeof *entries, muster_by_text);
 }
 
 const struct muster_metric *muster_metric_find(const char *name)
 {
 	const struct entry *entry = find(name);
 	return entry ? entry->metric : NULL;
+}
+
+const struct muster_sample *muster_sample_named(const struct muster_samples *samples, const char *metric)
+{
+	return muster_samples_find(samples, muster_metric_find(metric));
 }
 
 size_t muster_metric_index(const struct muster_metric *metric)

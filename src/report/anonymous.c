@@ -179,17 +179,12 @@ static void change_about(struct walk *w, const struct muster_metric *metric, con
 	*text = muster_anonymous_text(w->names, metric ? kinds[metric->identifies] : MUSTER_NAME_NODE, *text);
 }
 
-static const struct muster_metric *metric_of(const char *name)
-{
-	return name ? muster_metric_find(name) : NULL;
-}
-
 static void change_report(struct walk *w, struct muster_report *report)
 {
 	change(w, &report->sku_origin);
 	for (size_t i = 0; i < report->finding_count; i++) {
 		struct muster_finding *finding = &report->findings[i];
-		const struct muster_metric *metric = metric_of(finding->metric);
+		const struct muster_metric *metric = muster_metric_find(finding->metric);
 		change_node_name(w, &finding->node);
 		finding->value = replace_value(w, metric, finding->value, finding->labels, finding->label_count);
 		finding->labels = replace_labels(w, finding->labels, finding->label_count, report->arena);
@@ -201,7 +196,7 @@ static void change_report(struct walk *w, struct muster_report *report)
 	}
 	for (size_t i = 0; i < report->tally_count; i++) {
 		struct muster_tally *tally = &report->tallies[i];
-		const struct muster_metric *metric = metric_of(tally->metric);
+		const struct muster_metric *metric = muster_metric_find(tally->metric);
 		change_about(w, metric, &tally->expected);
 		change_about(w, metric, &tally->value);
 		change(w, &tally->source);

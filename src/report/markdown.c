@@ -81,7 +81,7 @@ static void put_figures(FILE *out, const struct muster_report *report)
 	bool first = true;
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const struct muster_tally *tally = &report->tallies[i];
-		const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
+		const struct muster_metric *metric = muster_metric_find(tally->metric);
 		char lowest[64], highest[64], share[MUSTER_SHARE_TEXT_MAX];
 		if (!metric || !tally->has_numbers || !muster_units[metric->unit].speed)
 			continue;

@@ -25,7 +25,7 @@ enum {
 /* Of an event of the kernel's log, what was observed names it and its place. */
 static bool is_event(const struct muster_finding *finding)
 {
-	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	const struct muster_metric *metric = muster_metric_find(finding->metric);
 	return metric && metric->event_part == MUSTER_EVENT_AGE;
 }
 

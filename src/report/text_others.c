@@ -17,14 +17,9 @@ struct others {
 	size_t count;
 };
 
-static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
-{
-	return muster_samples_find(samples, muster_metric_find(metric));
-}
-
 static double number_of(const struct muster_samples *samples, const char *metric)
 {
-	const struct muster_sample *sample = find(samples, metric);
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
 	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
 }
 
@@ -45,7 +40,7 @@ static void print(struct others *others, char *line)
 
 static void take_node(struct others *others, const struct muster_node *node)
 {
-	const struct muster_sample *jobs = find(&node->samples, "node.other_jobs");
+	const struct muster_sample *jobs = muster_sample_named(&node->samples, "node.other_jobs");
 	double load = number_of(&node->samples, "node.load_average"), cpus = number_of(&node->samples, "node.cpus");
 	if (cpus > 0 && load >= BUSY_SHARE * cpus)
 		print(others,
@@ -59,7 +54,7 @@ static void take_node(struct others *others, const struct muster_node *node)
 /* Programs on a GPU that is shared on purpose; on another one they are a finding. */
 static void take_rank(struct others *others, const struct muster_node *node, const struct muster_rank *rank)
 {
-	const struct muster_sample *sharing = find(&rank->samples, "rank.gpu_sharing");
+	const struct muster_sample *sharing = muster_sample_named(&rank->samples, "rank.gpu_sharing");
 	if (!sharing || sharing->value.type != MUSTER_STRING || strcmp(sharing->value.string, "exclusive") == 0)
 		return;
 	for (size_t i = 0; i < rank->samples.count; i++) {

@@ -59,7 +59,7 @@ static bool failed(const struct muster_report *report, const struct muster_findi
 /* The probe whose business the finding is; NULL for ranks that are missing and the like. */
 static const struct muster_probe *probe_of(const struct muster_finding *finding)
 {
-	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	const struct muster_metric *metric = muster_metric_find(finding->metric);
 	if (metric)
 		return muster_probe_find(muster_metric_probe(metric));
 	return strncmp(finding->check, "probe.", 6) == 0 ? muster_probe_find(finding->check + 6) : NULL;
@@ -119,7 +119,7 @@ static bool is_of_suspect(
 	const struct muster_probe *probe = probe_of(finding);
 	if (!probe || muster_is_trial_finding(finding->check))
 		return false;
-	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	const struct muster_metric *metric = muster_metric_find(finding->metric);
 	bool slow = suspects->slow_part && metric && metric->scope == MUSTER_SCOPE_JOB &&
 		    metric->unit == MUSTER_UNIT_GB_PER_S;
 	if (!probe->ring)

@@ -41,18 +41,13 @@ static int by_package(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
-{
-	return muster_samples_find(samples, muster_metric_find(metric));
-}
-
 /* Of reports without the CPUs of each NUMA node: those of the GPUs. */
 static void find_numas_of_gpus(struct muster_machine *m)
 {
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_samples *samples = &m->node->ranks[r].samples;
-		const struct muster_sample *index = find(samples, "rank.gpu_numa_node");
-		const struct muster_sample *list = find(samples, "rank.gpu_cpu_list");
+		const struct muster_sample *index = muster_sample_named(samples, "rank.gpu_numa_node");
+		const struct muster_sample *list = muster_sample_named(samples, "rank.gpu_cpu_list");
 		if (index && list && index->value.type == MUSTER_NUMBER && list->value.type == MUSTER_STRING &&
 			index->value.number >= 0 && index->value.number < MUSTER_CPUS_MAX)
 			add_numa(m, (int)index->value.number, -1, list->value.string);
@@ -120,7 +115,8 @@ static void read_gpu(struct muster_machine *m, const struct muster_run *run, str
 
 static bool reaches(const struct muster_machine_gpu *gpu, const char *bus_id)
 {
-	const struct muster_sample *peers = gpu->rank ? find(&gpu->rank->samples, "gpu.nvlink_peer_gpus") : NULL;
+	const struct muster_sample *peers =
+		gpu->rank ? muster_sample_named(&gpu->rank->samples, "gpu.nvlink_peer_gpus") : NULL;
 	size_t length = strlen(bus_id);
 	const char *at = peers && peers->value.type == MUSTER_STRING ? peers->value.string : "";
 	for (; *at; at += strspn(at, " ")) {
@@ -168,7 +164,8 @@ static void find_gpus(struct muster_machine *m, const struct muster_run *run, co
 		};
 		if (part->rank)
 			read_gpu(m, run, gpu);
-		gpu->numa = place_of(m, part->rank ? find(&part->rank->samples, "rank.gpu_numa_node") : NULL);
+		gpu->numa = place_of(
+			m, part->rank ? muster_sample_named(&part->rank->samples, "rank.gpu_numa_node") : NULL);
 	}
 	find_cliques(m);
 }
@@ -214,8 +211,8 @@ static void find_masks(struct muster_machine *m)
 		m->numas[i].masks = muster_calloc(m->node->rank_count + 1, sizeof *m->numas[i].masks);
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_rank *rank = &m->node->ranks[r];
-		const struct muster_sample *list = find(&rank->samples, "rank.cpu_list");
-		const struct muster_sample *numa = find(&rank->samples, "rank.gpu_numa_node");
+		const struct muster_sample *list = muster_sample_named(&rank->samples, "rank.cpu_list");
+		const struct muster_sample *numa = muster_sample_named(&rank->samples, "rank.gpu_numa_node");
 		hwloc_bitmap_t cpus = list && list->value.type == MUSTER_STRING
 					      ? muster_cpuset_parse_list(list->value.string, NULL)
 					      : NULL;

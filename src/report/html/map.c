@@ -83,8 +83,7 @@ static const char *fabric_of(const struct muster_node *node, struct muster_arena
 
 static const char *switch_of(const struct muster_node *node)
 {
-	const struct muster_sample *place =
-		muster_samples_find(&node->samples, muster_metric_find("node.slurm_topology"));
+	const struct muster_sample *place = muster_sample_named(&node->samples, "node.slurm_topology");
 	return place && place->value.type == MUSTER_STRING ? place->value.string : NULL;
 }
 

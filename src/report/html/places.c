@@ -29,8 +29,7 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 /* GPUs that the node has and no rank took: the words of node.gpu_bus_ids. */
 static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
 {
-	const struct muster_sample *ids =
-		muster_samples_find(&place->node->samples, muster_metric_find("node.gpu_bus_ids"));
+	const struct muster_sample *ids = muster_sample_named(&place->node->samples, "node.gpu_bus_ids");
 	if (!ids || ids->value.type != MUSTER_STRING)
 		return;
 	for (const char *at = ids->value.string; *at;) {
