@@ -28,8 +28,8 @@ static const struct muster_command commands[] = {
 	{ "drain", "drain the failed nodes of a saved report in Slurm", muster_cmd_drain },
 	{ "resume", "undrain nodes that muster drained", muster_cmd_resume },
 	{ "worker", NULL, muster_cmd_worker },
-	{ "sim-rank", NULL, muster_cmd_sim_rank },
-	{ "sim-worker", NULL, muster_cmd_sim_worker },
+	{ "sim-rank", NULL, muster_cmd_sim },
+	{ "sim-worker", NULL, muster_cmd_sim },
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

@@ -18,8 +18,6 @@ struct muster_command {
 int muster_cmd_run(int argc, char **argv);
 int muster_cmd_node(int argc, char **argv);
 int muster_cmd_sim(int argc, char **argv);
-int muster_cmd_sim_rank(int argc, char **argv);
-int muster_cmd_sim_worker(int argc, char **argv);
 int muster_cmd_check(int argc, char **argv);
 int muster_cmd_assemble(int argc, char **argv);
 int muster_cmd_metrics(int argc, char **argv);
@@ -54,13 +52,19 @@ int muster_cli_judge(
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */
 struct muster_paths {
-	const char *program;  /* the muster binary itself */
-	const char *configs;  /* expectation files */
-	const char *standins; /* the stand-in libraries */
-	const char *hardware; /* hardware descriptions for the simulation */
-	const char *mpi;      /* MPI modules */
+	const char *program;   /* the muster binary */
+	const char *simulator; /* muster-sim, which may not be installed */
+	const char *configs;   /* expectation files */
+	const char *standins;  /* the stand-in libraries */
+	const char *hardware;  /* hardware descriptions for the simulation */
+	const char *mpi;       /* MPI modules */
 };
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err);
+
+/* The words that MUSTER_SIM_WRAPPER puts before each program of a simulation, to `to`. Returns how many they are. */
+enum { MUSTER_WRAPPER_WORDS_MAX = 32 };
+struct muster_arena;
+size_t muster_cli_wrapper(struct muster_arena *arena, const char **to);
 
 /* Options of a subcommand are a table. An argument goes where one of the pointers says; of repeated ones the last. */
 struct muster_option {

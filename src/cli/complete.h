@@ -40,7 +40,6 @@ muster_words muster_words_skus_auto; /* the same, and auto */
 muster_words muster_words_simulated; /* machine types with a hardware description */
 muster_words muster_words_sku_check; /* a machine type, then its checks */
 muster_words muster_words_metrics;
-muster_words muster_words_faults; /* sim_faults.c: for `muster sim` */
 
 /* Whether a machine can be of this type: files that only others extend say nothing of how one is recognised. */
 struct muster_expect;

@@ -1,7 +1,8 @@
 /* paths.c - paths of the installed files, relative to the running binary
  *
  * Build tree: <dir>/muster next to <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster, <prefix>/share and
- * <prefix>/<libdir>, which is lib, lib64 or a multiarch directory. No path is compiled in, so a moved prefix works.
+ * <prefix>/<libdir>, which is lib, lib64 or a multiarch directory. In both, muster-sim is below libexec. No absolute
+ * path is compiled in, so a moved prefix works.
  */
 #include "cli/cli.h"
 #include "muster/arena.h"
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define SIMULATOR "/" MUSTER_LIBEXEC "/muster/muster-sim"
 
 static struct muster_paths paths;
 
@@ -43,7 +46,7 @@ static char *library_find(const char *base, const char *name)
 	return found ? found : muster_asprintf("%s/lib/muster/%s", base, name);
 }
 
-/* All below one base; stand-ins, hardware descriptions and MPI modules may be left out of a package. */
+/* All below one base; the simulator, hardware descriptions and MPI modules may be left out of a package. */
 static bool base_try(const char *base)
 {
 	char *configs = directory(muster_asprintf("%s/share/muster/configs", base));
@@ -53,14 +56,25 @@ static bool base_try(const char *base)
 	paths.standins = library_find(base, "sim");
 	paths.mpi = library_find(base, "mpi");
 	paths.hardware = muster_asprintf("%s/share/muster/hardware", base);
+	paths.simulator = muster_asprintf("%s" SIMULATOR, base);
 	return true;
+}
+
+/* Where muster is, for muster-sim, which is below base. */
+static char *program_find(const char *base)
+{
+	char *path = muster_asprintf("%s/muster", base);
+	if (access(path, X_OK) == 0)
+		return path;
+	free(path);
+	return muster_asprintf("%s/bin/muster", base);
 }
 
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
 {
 	char program[PATH_MAX];
 	char *build, *prefix;
-	bool found;
+	bool found, is_simulator;
 	if (!paths.program) {
 		ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
 		if (length < 0)
@@ -68,7 +82,9 @@ int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
 				"cannot find the path of the muster binary: /proc/self/exe: %s", strerror(errno));
 		program[length] = '\0';
 		build = muster_strdup(program);
-		*strrchr(build, '/') = '\0';
+		char *simulator = strstr(build, SIMULATOR);
+		is_simulator = simulator && strcmp(simulator, SIMULATOR) == 0;
+		*(is_simulator ? simulator : strrchr(build, '/')) = '\0';
 		prefix = muster_strdup(build);
 		if (strrchr(prefix, '/'))
 			*strrchr(prefix, '/') = '\0';
@@ -78,11 +94,12 @@ int muster_paths_find(struct muster_paths *ret, struct muster_error *err)
 				"cannot find muster's files: neither %s/share/muster/configs nor "
 				"%s/share/muster/configs exists",
 				build, prefix);
+		else
+			paths.program = is_simulator ? program_find(build) : muster_strdup(program);
 		free(build);
 		free(prefix);
 		if (!found)
 			return -1;
-		paths.program = muster_strdup(program);
 	}
 	*ret = paths;
 	return 0;

@@ -1,6 +1,6 @@
-# packages.cmake - what `cpack -G DEB` and `cpack -G RPM` make: muster, and muster-spank for one version of Slurm
+# packages.cmake - what `cpack -G DEB` and `cpack -G RPM` make: muster, muster-sim, and muster-spank for one version of Slurm
 #
-# Both install below /usr. generator.cmake finds the dependencies of a .deb when cpack starts, stage.cmake adds what only
+# All install below /usr. generator.cmake finds the dependencies of a .deb when cpack starts, stage.cmake adds what only
 # packages have when all files are in their place.
 
 # Settings of the Slurm scripts. They read one file, wherever muster is, so only packages bring it.
@@ -18,14 +18,19 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 	WORLD_READ WORLD_EXECUTE)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/generator.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/stage.cmake)
-set(CPACK_COMPONENTS_ALL muster)
+set(CPACK_COMPONENTS_ALL muster sim)
 set(CPACK_COMPONENT_MUSTER_DESCRIPTION
 	"Muster measures every GPU, its CPU binding, every RDMA port and the NCCL
 all-reduce of the nodes of a job, compares the results with the expected
 values of the machine type, and prints PASS, FAIL or INCONCLUSIVE, the nodes
 to exclude and what to do. CUDA, NVML, NCCL and libibverbs are opened at run
 time.")
+set(CPACK_COMPONENT_SIM_DESCRIPTION
+	"The simulator of muster runs the complete muster on simulated nodes, without
+any GPU, and shows what a report says of a fault: muster sim. With it come
+stand-ins for CUDA, NVML, NCCL and libibverbs, in a folder of their own.")
 set(CPACK_MUSTER_BUILD ${CMAKE_BINARY_DIR})
+set(CPACK_MUSTER_SIMULATOR ${CMAKE_INSTALL_LIBEXECDIR}/muster/muster-sim)
 set(CPACK_MUSTER_SOURCE ${CMAKE_CURRENT_LIST_DIR})
 set(CPACK_MUSTER_SQLITE ${SQLite3_FOUND})
 
@@ -58,9 +63,12 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
+set(CPACK_DEBIAN_MUSTER_PACKAGE_RECOMMENDS muster-sim) # and what generator.cmake finds
 set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "openmpi-bin, muster-spank")
 set(CPACK_DEBIAN_MUSTER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/conffiles ${CMAKE_CURRENT_LIST_DIR}/prerm
 	${CMAKE_CURRENT_LIST_DIR}/postrm)
+set(CPACK_DEBIAN_SIM_PACKAGE_NAME muster-sim)
+set(CPACK_DEBIAN_SIM_PACKAGE_SUGGESTS openmpi-bin)
 set(CPACK_DEBIAN_SPANK_PACKAGE_NAME muster-spank)
 # Debian's own packages of Slurm, and those of its makers. Neither is needed to unpack the plugin.
 set(CPACK_DEBIAN_SPANK_PACKAGE_RECOMMENDS "slurm-client (>= ${slurm}) | slurm-smd-client (>= ${slurm})")
@@ -76,10 +84,15 @@ set(CPACK_RPM_PACKAGE_GROUP System/Benchmark)
 if(SQLite3_FOUND) # opened at run time
 	set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES "libsqlite3.so.0()(64bit)")
 endif()
+# CPack has no setting for what an .rpm recommends: a line of its own behind what is suggested.
+set(CPACK_RPM_MUSTER_PACKAGE_SUGGESTS "muster-spank\nRecommends: muster-sim")
 set(CPACK_RPM_MUSTER_PACKAGE_SUMMARY ${CPACK_PACKAGE_DESCRIPTION_SUMMARY})
 set(CPACK_RPM_MUSTER_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_LIST_DIR}/prerm)
 set(CPACK_PACKAGE_RELOCATABLE OFF)
 set(CPACK_RPM_MUSTER_USER_FILELIST "%config(noreplace) /etc/default/muster")
+set(CPACK_RPM_SIM_PACKAGE_NAME muster-sim)
+set(CPACK_RPM_SIM_PACKAGE_SUMMARY "simulated GPU clusters for muster")
+set(CPACK_RPM_SIM_PACKAGE_REQUIRES "muster = ${PROJECT_VERSION}")
 set(CPACK_RPM_SPANK_PACKAGE_NAME muster-spank)
 set(CPACK_RPM_SPANK_PACKAGE_SUMMARY "option --muster of srun, sbatch and salloc")
 set(CPACK_RPM_SPANK_PACKAGE_REQUIRES "muster = ${PROJECT_VERSION}")
@@ -88,6 +101,6 @@ set(CPACK_RPM_SPANK_PACKAGE_CONFLICTS "slurm < ${slurm}, slurm >= ${major}.${nex
 # and what its package says of it, differs from system to system; `muster node` needs none.
 set(CPACK_RPM_PACKAGE_AUTOPROV no)
 set(CPACK_RPM_SPEC_MORE_DEFINE "%global __requires_exclude ^lib(mpi|open-rte|open-pal|pmix)\\\\.so")
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr/share/man /usr/share/man/man1
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr/libexec /usr/share/man /usr/share/man/man1
 	/usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions)
 include(CPack)

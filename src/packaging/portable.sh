@@ -82,7 +82,7 @@ END
 # ---- libraries ----
 
 binaries() {
-	find "$tree" -type f \( -name '*.so' -o -name '*.so.*' -o -name '*.bin' -o -path '*/bin/muster' \)
+	find "$tree" -type f \( -name '*.so' -o -name '*.so.*' -o -name '*.bin' -o -path '*/bin/muster' -o -name muster-sim \)
 }
 {
 	for file in $(binaries); do

@@ -6,10 +6,10 @@
 #include "sim/launch.h"
 
 #include "util/text.h"
+#include "cli/cli.h"
 #include "muster/arena.h"
 #include "sim/fs.h"
 #include "sim/launcher.h"
-#include "util/env.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -25,11 +25,9 @@
 struct simulation {
 	const struct muster_sim_launch *launch;
 	struct muster_sim_cluster cluster;
-	const char *directory, *program; /* the simulation's own; NULL until they are made */
-	sigset_t signals, mask;          /* those that are waited for; what was blocked before */
+	const char *directory, *program, *simulator; /* the simulation's own; NULL until they are made */
+	sigset_t signals, mask;                      /* those that are waited for; what was blocked before */
 };
-
-enum { WRAPPER_WORDS_MAX = 32 };
 
 /* What a simulation writes is really written, on this machine. Options of the user come later and count. */
 static const char *const small_files[] = { "--storage-bytes", "64M", "--checkpoint-bytes", "16M" };
@@ -75,19 +73,6 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return 0;
 }
 
-/* The words of $MUSTER_SIM_WRAPPER to `to`, which has room for WRAPPER_WORDS_MAX. Returns how many they are. */
-static size_t wrapper_words(struct muster_arena *arena, const char **to)
-{
-	const char *wrapper = muster_env(MUSTER_ENV_SIM_WRAPPER), blanks[] = " \t";
-	size_t count = 0;
-	for (const char *at = wrapper ? wrapper : ""; count < WRAPPER_WORDS_MAX && *(at += strspn(at, blanks));
-		count++) {
-		to[count] = muster_arena_string_n(arena, at, strcspn(at, blanks));
-		at += strlen(to[count]);
-	}
-	return count;
-}
-
 /* A rank of the simulation in each process that the launcher starts. */
 static int run(const struct simulation *s, int *ret_signal, struct muster_error *err)
 {
@@ -102,13 +87,13 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 		.blocked = &s->mask,
 	};
 	const char **argv =
-		muster_arena_alloc(cluster->arena, (2 * WRAPPER_WORDS_MAX + 18 + o->more_count) * sizeof *argv);
-	size_t n = wrapper_words(cluster->arena, argv);
-	argv[n++] = s->program;
+		muster_arena_alloc(cluster->arena, (2 * MUSTER_WRAPPER_WORDS_MAX + 18 + o->more_count) * sizeof *argv);
+	size_t n = muster_cli_wrapper(cluster->arena, argv);
+	argv[n++] = s->simulator;
 	argv[n++] = "sim-rank";
 	argv[n++] = cluster->directory;
 	argv[n++] = "--";
-	n += wrapper_words(cluster->arena, argv + n);
+	n += muster_cli_wrapper(cluster->arena, argv + n);
 	argv[n++] = s->program;
 	argv[n++] = o->alone ? "node" : "run";
 	argv[n++] = "--sku";
@@ -128,8 +113,15 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 	return muster_sim_launcher_run(&launcher, argv, n, ret_signal, err);
 }
 
-/* The files in a directory of their own, and a link to the program: the supervisors find it there, whatever blanks its
- * own path has. */
+/* A link to the program in the simulation's directory: the supervisors find it there, whatever blanks its own path has.
+ */
+static int link_program(const struct simulation *s, const char *program, const char **ret, struct muster_error *err)
+{
+	*ret = muster_arena_printf(s->cluster.arena, "%s/%s", s->directory, strrchr(program, '/') + 1);
+	return symlink(program, *ret) == 0 ? 0 : muster_fail(err, MUSTER_EIO, "link %s: %s", *ret, strerror(errno));
+}
+
+/* The files in a directory of their own, with links to the programs. */
 static int prepare(struct simulation *s, struct muster_error *err)
 {
 	const struct muster_sim_launch *o = s->launch;
@@ -142,10 +134,10 @@ static int prepare(struct simulation *s, struct muster_error *err)
 		muster_sim_scenario_build(o->scenario, &hardware, arena, s->directory, &s->cluster, err) < 0 ||
 		muster_sim_generate(&s->cluster, &hardware, err) < 0)
 		return -1;
-	s->program = muster_arena_printf(arena, "%s/muster", s->directory);
-	if (symlink(o->program, s->program) < 0)
-		return muster_fail(err, MUSTER_EIO, "link %s: %s", s->program, strerror(errno));
-	return 0;
+	return link_program(s, o->program, &s->program, err) < 0 ||
+			       link_program(s, o->simulator, &s->simulator, err) < 0
+		       ? -1
+		       : 0;
 }
 
 int muster_sim_launch(const struct muster_sim_launch *launch, int *ret_signal, struct muster_error *err)

@@ -6,12 +6,13 @@
 
 struct muster_sim_launch {
 	const struct muster_sim_scenario *scenario;
-	const char *program, *hardware; /* the muster binary; the folder of hardware descriptions */
-	const char *report, *html;      /* of `muster run`; NULL for its own choice */
-	const char *prepare;            /* make this directory, write the files into it, and start nothing; NULL */
-	bool alone;                     /* `muster node` in place of mpirun and `muster run` */
-	bool keep;                      /* leave the files, and say where they are */
-	char *const *more;              /* further arguments of `muster run` */
+	const char *program, *simulator; /* the binaries muster and muster-sim */
+	const char *hardware;            /* the folder of hardware descriptions */
+	const char *report, *html;       /* of `muster run`; NULL for its own choice */
+	const char *prepare;             /* make this directory, write the files into it, and start nothing; NULL */
+	bool alone;                      /* `muster node` in place of mpirun and `muster run` */
+	bool keep;                       /* leave the files, and say where they are */
+	char *const *more;               /* further arguments of `muster run` */
 	size_t more_count;
 };
 

@@ -138,8 +138,8 @@ static void set_muster(const struct muster_sim_cluster *cluster, const char *pat
 	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
 	muster_env_set(MUSTER_ENV_ROOT, cluster->nodes[cluster->ranks[rank].node].directory, false);
 	muster_env_set(MUSTER_ENV_WORKER_WRAPPER,
-		muster_arena_printf(cluster->arena, "%s %s/muster sim-worker %s %zu %s", wrapper, directory, directory,
-			rank, wrapper),
+		muster_arena_printf(cluster->arena, "%s %s/muster-sim sim-worker %s %zu %s", wrapper, directory,
+			directory, rank, wrapper),
 		false);
 }
 

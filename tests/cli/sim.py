@@ -229,8 +229,8 @@ class Sim(unittest.TestCase):
         done = self.sim("--sku", SKU, *QUICK, MUSTER_SIM_WRAPPER=f" {wrapper}\tenv  A=1 ")
         self.assertEqual(done.returncode, 0, done)
         with open(log, encoding="utf-8") as file:
-            started = sorted(re.fullmatch(r"env A=1 \S+/muster (\S+)(?: .*)?\n", line).group(1) for line in file)
-        self.assertEqual(started, ["run"] * 8 + ["sim-rank"] * 8 + ["sim-worker"] * 8 + ["worker"] * 8)
+            started = sorted(re.fullmatch(r"env A=1 \S+/muster(?:-sim)? (\S+)(?: .*)?\n", line).group(1) for line in file)
+        self.assertEqual(started, ["run"] * 8 + ["sim"] + ["sim-rank"] * 8 + ["sim-worker"] * 8 + ["worker"] * 8)
 
     def test_a_signal_ends_it_and_cleans_up(self):
         for number in (signal.SIGTERM, signal.SIGINT):

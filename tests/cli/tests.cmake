@@ -59,7 +59,7 @@ endif()
 
 # `muster skus`, `muster lint` and `muster bind`, as those who use them call them.
 add_executable(write_node ${CMAKE_CURRENT_LIST_DIR}/write_node.c)
-target_link_libraries(write_node PRIVATE muster_all)
+target_link_libraries(write_node PRIVATE muster_sim_all)
 if(Python3_FOUND)
 	add_test(NAME cli.commands COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/commands.py
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})

@@ -27,8 +27,10 @@ say "building"
 } >"$log" 2>&1 </dev/null || broken
 version=$(sed -n 's/^project(muster VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 deb=$build/muster_${version}_$(dpkg --print-architecture).deb
+sim=$build/muster-sim_${version}_$(dpkg --print-architecture).deb
 spank=$build/muster-spank_${version}_$(dpkg --print-architecture).deb
 rpm=$build/muster-$version-1.$(uname -m).rpm
+sim_rpm=$build/muster-sim-$version-1.$(uname -m).rpm
 spank_rpm=$build/muster-spank-$version-1.$(uname -m).rpm
 
 # ---- what is in them ----
@@ -37,8 +39,8 @@ spank_rpm=$build/muster-spank-$version-1.$(uname -m).rpm
 nothing_is_lost() {
 	DESTDIR=$scratch/installed cmake --install "$build" --prefix /usr >/dev/null
 	(cd "$scratch/installed" && find . ! -type d) | sed -e 's|^\.||' -e '/\/man1\//s|$|.gz|' | sort >"$scratch/wanted"
-	{ rpm -qlp "$rpm" && rpm -qlp "$spank_rpm"; } | sort >"$scratch/rpm-files"
-	{ dpkg -c "$deb" && dpkg -c "$spank"; } | awk '$1 !~ /^d/ { print $6 }' | sed 's|^\.||' |
+	rpm -qlp "$rpm" "$sim_rpm" "$spank_rpm" | sort >"$scratch/rpm-files"
+	for package in "$deb" "$sim" "$spank"; do dpkg -c "$package"; done | awk '$1 !~ /^d/ { print $6 }' | sed 's|^\.||' |
 		sed -e 's|/vendor-completions/|/site-functions/|' -e '$a /usr/share/doc/muster/LICENSE' | sort >"$scratch/deb-files"
 	test "$(wc -l <"$scratch/wanted")" -gt 60 && test -z "$(comm -23 "$scratch/wanted" "$scratch/rpm-files" | tee /dev/stderr)" &&
 		test -z "$(comm -23 "$scratch/wanted" "$scratch/deb-files" | tee /dev/stderr)"
@@ -54,19 +56,19 @@ dependencies_of_deb() {
 	for library in libc6 libcjson1 libhwloc15; do
 		field "$deb" Depends | grep -q "$library " || return 1
 	done
-	field "$deb" Recommends | grep -q '^libopenmpi' && ! field "$deb" Depends | grep -q mpi &&
+	field "$deb" Recommends | grep -q '^muster-sim, libopenmpi' && field "$sim" Depends | grep -qF "muster (= $version)" && ! field "$deb" Depends | grep -q mpi &&
 		field "$spank" Depends | grep -qF "muster (= $version)" && field "$spank" Recommends | grep -q 'slurm-client (>= [0-9]'
 }
 
 # The stand-ins have the names of the vendors' libraries: no package may be told that they are here.
 claims_of_rpm() {
-	rpm -qp --provides "$rpm" "$spank_rpm" && rpm -qp --requires "$rpm"
-	! rpm -qp --provides "$rpm" "$spank_rpm" | grep -vE '^muster(-spank)?(\([a-z0-9-]+\))? = ' &&
-		! rpm -qp --requires "$rpm" | grep -E 'libmpi|libcuda|libnccl|libnvidia|libibverbs' &&
+	rpm -qp --provides "$rpm" "$sim_rpm" "$spank_rpm" && rpm -qp --requires "$rpm" && rpm -qp --recommends "$rpm" | grep -qx muster-sim
+	! rpm -qp --provides "$rpm" "$sim_rpm" "$spank_rpm" | grep -vE '^muster(-sim|-spank)?(\([a-z0-9-]+\))? = ' &&
+		! rpm -qp --requires "$rpm" "$sim_rpm" | grep -E 'libmpi|libcuda|libnccl|libnvidia|libibverbs' &&
 		rpm -qp --requires "$rpm" | grep -q '^libhwloc\.so' && test "$(rpm -qpc "$rpm")" = /etc/default/muster
 }
 
-check "lintian finds no error" lintian --allow-root --fail-on error --suppress-tags bad-whatis-entry "$deb" "$spank"
+check "lintian finds no error" lintian --allow-root --fail-on error --suppress-tags bad-whatis-entry "$deb" "$sim" "$spank"
 check "every installed file is in a package" nothing_is_lost
 check "dependencies of the .deb" dependencies_of_deb
 check "what the .rpm provides and requires" claims_of_rpm
@@ -122,7 +124,7 @@ settings_survive() {
 	grep -q '^#MUSTER=' "$root/etc/default/muster" || return 1
 	echo 'MUSTER_LOG=/var/log/elsewhere' >>"$root/etc/default/muster"
 	install_in_root install --reinstall "/packages/${deb##*/}" && grep elsewhere "$root/etc/default/muster" &&
-		inside "$root" apt-get -qy remove muster muster-spank && grep elsewhere "$root/etc/default/muster"
+		inside "$root" apt-get -qy remove muster muster-sim muster-spank && grep elsewhere "$root/etc/default/muster"
 }
 # Slurm drains a node for a link that leads nowhere, and for an empty prolog.d.
 prolog_stays_harmless() {
@@ -131,7 +133,7 @@ prolog_stays_harmless() {
 }
 nothing_is_left() {
 	mkdir -p "$root/var/log/muster" && touch "$root/var/log/muster/log"
-	inside "$root" apt-get -qy purge muster muster-spank
+	inside "$root" apt-get -qy purge muster muster-sim muster-spank
 	inside "$root" apt-get -qy purge slurm-client
 	rm -rf "$root/etc/slurm"
 	files_of_root >"$scratch/after"
@@ -156,8 +158,18 @@ cyclecloud_installs_it() {
 		rm "$root/usr/local/bin/jetpack" && cp slurm/muster.default "$root/etc/default/muster"
 }
 
+says_where_the_simulator_is() {
+	code=0
+	inside "$root" muster sim --list-skus >"$scratch/run" 2>&1 || code=$?
+	cat "$scratch/run"
+	[ "$code" -eq 2 ] && [ "$(wc -l <"$scratch/run")" -eq 1 ] && grep -qF '/usr/libexec/muster/muster-sim' "$scratch/run" &&
+		grep -qF 'the package muster-sim' "$scratch/run"
+}
+
 check "CycleCloud's script installs it, without MPI" cyclecloud_installs_it
 check "dpkg finds every file as it was" inside "$root" sh -c 'dpkg -V muster && test -z "$(dpkg -V muster)"'
+check "without the simulator, muster sim says which package has it" says_where_the_simulator_is
+check "the simulator is installed" install_in_root install "/packages/${sim##*/}"
 check "a simulated node passes without MPI" passes muster sim --sku $sku --alone --report /root/report.json
 check "a history keeps its report" inside "$root" muster history add /root/report.json --db /root/history.db
 check "muster run says which MPI is missing" says_which_mpi_is_missing
@@ -178,12 +190,12 @@ check "purged, nothing of it is left" nothing_is_left
 install_in_root install rpm >"$log" 2>&1 || skip "rpm cannot be installed in the root: $(tail -n 1 "$log")"
 files_of_root >"$scratch/before"
 verified_by_rpm() {
-	inside "$root" rpm --nodeps -i "/packages/${rpm##*/}" "/packages/${spank_rpm##*/}"
-	changed=$(inside "$root" rpm -V --nodeps muster muster-spank) && test -z "$changed"
+	inside "$root" rpm --nodeps -i "/packages/${rpm##*/}" "/packages/${sim_rpm##*/}" "/packages/${spank_rpm##*/}"
+	changed=$(inside "$root" rpm -V --nodeps muster muster-sim muster-spank) && test -z "$changed"
 }
 erased_by_rpm() {
 	echo 'MUSTER_LOG=/var/log/elsewhere' >>"$root/etc/default/muster"
-	inside "$root" rpm --nodeps -e muster muster-spank && grep elsewhere "$root/etc/default/muster.rpmsave" &&
+	inside "$root" rpm --nodeps -e muster muster-sim muster-spank && grep elsewhere "$root/etc/default/muster.rpmsave" &&
 		rm "$root/etc/default/muster.rpmsave" && files_of_root >"$scratch/after" &&
 		test -z "$(comm -13 "$scratch/before" "$scratch/after" | grep -i muster | tee /dev/stderr)"
 }

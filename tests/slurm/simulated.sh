@@ -31,7 +31,7 @@ words=("MUSTER_SIM_CPU_MASK=$mask")
 while IFS= read -r line; do
 	words+=("$line")
 done < <(env | grep -E '^(CUDA_|NCCL_|UCX_|OMPI_MCA_coll_hcoll)[A-Za-z0-9_]*=[^[:space:]]+$' || true)
-place=("$simulation/muster" sim-worker "$simulation" "$(((node - 1) * gpus + local_rank % gpus))" env "${words[@]}")
+place=("$simulation/muster-sim" sim-worker "$simulation" "$(((node - 1) * gpus + local_rank % gpus))" env "${words[@]}")
 
 case ${1:-} in
 drain | resume) # here the cluster is a test, and simulated reports count

@@ -2,7 +2,7 @@
 add_library(standin_example STATIC standins/example.c)
 target_compile_definitions(standin_example PRIVATE MUSTER_BUILD_DIR="${CMAKE_BINARY_DIR}")
 target_include_directories(standin_example PUBLIC ${CMAKE_CURRENT_SOURCE_DIR} ${VERBS_INCLUDE})
-target_link_libraries(standin_example PUBLIC muster_all PkgConfig::CHECK)
+target_link_libraries(standin_example PUBLIC muster_sim_all PkgConfig::CHECK)
 
 file(GLOB STANDIN_TESTS CONFIGURE_DEPENDS standins/test_*.c)
 foreach(source IN LISTS STANDIN_TESTS)

@@ -6,7 +6,7 @@ usage: arrows.py SOURCE BUILD NM
 
 The order is the map of src/README.md, which is read from there. A header of include/muster belongs to the folder that
 its first comment names. The stand-in libraries are built apart, with sources of their own folder and of those above.
-The simulation is no part of the product: of cli/, only the files of `muster sim` (sim*.c) use sim/.
+The simulator is a program of its own: nothing of it is in the program muster, as the names in that show.
 """
 
 import glob
@@ -108,23 +108,25 @@ def main(root, build, nm):
     wrong += [f"src/{folder}/ is not in the map of src/README.md" for folder in unknown]
     rank = {folder: place for place, folder in enumerate(order)}
 
-    def is_wrong(path, here, there):
-        if (here, there) == ("cli", "sim"):
-            return not os.path.basename(path).startswith("sim")
+    def is_wrong(here, there):
         return rank.get(here, 99) < rank.get(there, 99)
 
     for path, other in includes(root):
         here, there = owner(root, path), owner(root, other)
-        if is_wrong(path, here, there):
+        if is_wrong(here, there):
             wrong.append(f"{path} includes {other}: {here} must not use {there}")
     defined, needed = symbols(root, build, nm)
     for path, symbol in needed:
         other = defined.get(symbol, path)
         here, there = folder_of(path), folder_of(other)
-        if is_wrong(path, here, there):
+        if is_wrong(here, there):
             wrong.append(f"{path} uses {symbol} of {other}: {here} must not use {there}")
     wrong += [f"{path} defines {symbol}, which does not begin with muster_" for symbol, path in sorted(defined.items())
-              if not symbol.startswith(("muster_", "__")) and path != "src/main.c" and IN_PLACE.get(symbol) != path]
+              if not symbol.startswith(("muster_", "__")) and symbol != "main" and IN_PLACE.get(symbol) != path]
+    program = subprocess.run([nm, os.path.join(build, "muster")], check=True, stdout=subprocess.PIPE, text=True).stdout
+    wrong += [f"muster has a symbol of the simulator: {name}" for name in re.findall(r" (muster_sim_\w+)$", program, re.M)]
+    if " muster_cmd_sim\n" not in program:
+        wrong.append("muster has no names of functions, so this test cannot see whose they are")
     for line in wrong:
         print(line)
     return 1 if wrong else 0

@@ -6,7 +6,7 @@ import os
 def command_in(words):
     """The muster command that this command line runs, behind the words of any wrapper; None when it is another program."""
     for word, following in zip(words, words[1:]):
-        if os.path.basename(word) == "muster":
+        if os.path.basename(word) in ("muster", "muster-sim"):
             return following
     return None
 

@@ -1,5 +1,6 @@
-/* sim_faults.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value */
-#include "cli/cli.h"
+/* complete.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value */
+#include "sim/command.h"
+
 #include "muster/arena.h"
 #include "sim/fault_kinds.h"
 #include "sim/scenario.h"
@@ -42,7 +43,7 @@ static void places_offer(const struct muster_typed *typed, const struct muster_f
 	muster_arena_free(arena);
 }
 
-void muster_words_faults(const struct muster_typed *typed)
+void muster_sim_words_faults(const struct muster_typed *typed)
 {
 	size_t length = strcspn(typed->word, "@");
 	const char *equals = strchr(typed->word, '=');

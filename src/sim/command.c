@@ -1,0 +1,161 @@
+/* command.c - `muster sim`: run muster on a simulated cluster */
+#include "sim/command.h"
+
+#include "muster/arena.h"
+#include "muster/report.h"
+#include "sim/fault.h"
+#include "sim/launch.h"
+#include "system/hardware.h"
+#include "transport/bundle.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct options {
+	struct muster_sim_scenario scenario;
+	const char *sku, *cpu_masks, *scenario_file, *report, *html, *prepare;
+	int nodes; /* 0: not said */
+	bool alone, keep, list_faults, list_skus;
+};
+
+static int add_fault(void *arg, const char *text, struct muster_error *err)
+{
+	(void)err;
+	muster_sim_scenario_add_fault(arg, text);
+	return 0;
+}
+
+/* The file first, then what the command line says instead. */
+static int settle(struct options *o, struct muster_error *err)
+{
+	struct muster_sim_scenario *s = &o->scenario;
+	if (o->scenario_file && muster_sim_scenario_read(s, o->scenario_file, err) < 0)
+		return -1;
+	if (o->nodes > 0)
+		s->nodes = o->nodes;
+	else if (s->nodes == 0)
+		s->nodes = 1;
+	if (o->sku)
+		s->sku = o->sku;
+	if (o->cpu_masks)
+		s->cpu_masks = o->cpu_masks;
+	if (o->alone && s->nodes != 1)
+		return muster_fail(err, MUSTER_EUSAGE, "--alone is only for one node");
+	s->no_job = o->alone;
+	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
+}
+
+/* An mpirun that the installation brings along is the one that fits its MPI module. */
+static void prefer_own_mpirun(const struct muster_paths *paths)
+{
+	const char *path = getenv("PATH");
+	char *programs = muster_mpi_bundle_programs(paths->mpi);
+	char *both = programs ? muster_asprintf("%s%s%s", programs, path ? ":" : "", path ? path : "") : NULL;
+	if (both)
+		setenv("PATH", both, 1);
+	free(both);
+	free(programs);
+}
+
+static int simulate(const struct options *o, const struct muster_paths *paths, char *const *more, size_t more_count,
+	int *ret_signal, struct muster_error *err)
+{
+	const struct muster_sim_launch launch = {
+		.scenario = &o->scenario,
+		.program = paths->program,
+		.simulator = paths->simulator,
+		.hardware = paths->hardware,
+		.report = o->report,
+		.html = o->html,
+		.prepare = o->prepare,
+		.alone = o->alone,
+		.keep = o->keep,
+		.more = more,
+		.more_count = more_count,
+	};
+	prefer_own_mpirun(paths);
+	return muster_sim_launch(&launch, ret_signal, err);
+}
+
+static int list_skus(const struct muster_paths *paths)
+{
+	struct muster_arena *arena = muster_arena_new();
+	fputs(muster_hardware_list(paths->hardware, arena), stdout);
+	muster_arena_free(arena);
+	return MUSTER_EXIT_PASS;
+}
+
+/* The options of `muster run`, for a shell: argv[0] is any word, the others are what muster gets. */
+static int complete_run(int argc, char **argv)
+{
+	static char run[] = "run";
+	struct muster_paths paths;
+	struct muster_error err;
+	(void)argc;
+	argv[0] = run;
+	if (muster_paths_find(&paths, &err) == 0)
+		execv(paths.program, argv - 1); /* argv[-1] is a word of ours */
+	return MUSTER_EXIT_USAGE;
+}
+
+int muster_sim_command(int argc, char **argv)
+{
+	struct options o = { 0 };
+	const struct muster_option options[] = {
+		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.sku,
+			.words = muster_words_simulated },
+		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.nodes, .low = 1,
+			.high = MUSTER_SIM_NODES_MAX },
+		{ "--fault", "KIND@WHERE[=VALUE]", "simulate a fault; may be repeated", .each = add_fault,
+			.arg = &o.scenario, .words = muster_sim_words_faults },
+		{ "--cpu-masks", "LIST",
+			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
+			.text = &o.cpu_masks },
+		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
+		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.report },
+		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.html },
+		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",
+			.flag = &o.alone },
+		{ "--prepare", "DIRECTORY", "create this directory with the files of the simulation, and start nothing",
+			.text = &o.prepare },
+		{ "--keep", NULL, "keep the files of the simulation, and print their path", .flag = &o.keep },
+		{ "--list-faults", NULL, "list the kinds of faults", .flag = &o.list_faults },
+		{ "--list-skus", NULL, "list the machine types that can be simulated", .flag = &o.list_skus },
+	};
+	struct muster_cli cli = {
+		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue = "Simulates ranks on this machine under mpirun, one per GPU, on nodes sim-1, sim-2, "
+			    "...\nThe exit code is that of muster run.",
+		.takes_rest = true,
+		.rest_command = complete_run,
+	};
+	struct muster_paths paths;
+	struct muster_error err = { 0 };
+	int code, stopped_by = 0;
+	muster_sim_scenario_init(&o.scenario);
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		goto out;
+	if (o.list_faults) {
+		muster_sim_fault_kinds_print(stdout);
+	} else if (o.list_skus) {
+		code = list_skus(&paths);
+	} else {
+		code = settle(&o, &err);
+		if (code == 0)
+			code = simulate(&o, &paths, argv + cli.rest, (size_t)(argc - cli.rest), &stopped_by, &err);
+		if (code < 0) {
+			muster_cli_usage(&err);
+			code = err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+		}
+	}
+out:
+	muster_sim_scenario_done(&o.scenario);
+	if (stopped_by) {
+		signal(stopped_by, SIG_DFL);
+		raise(stopped_by);
+	}
+	return code;
+}

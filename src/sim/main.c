@@ -1,0 +1,64 @@
+/* main.c - muster-sim: the program that `muster sim` executes
+ *
+ * Its words are those of muster: `sim` and its options, or what a rank of the simulation is started with.
+ */
+#include "sim/command.h"
+#include "sim/rank.h"
+#include "sim/worker_env.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* sim-rank: be one rank of the simulated job. It ends well whatever the run's exit code is, because mpirun would take
+ * anything else for a broken job. */
+static int be_rank(int argc, char **argv)
+{
+	struct muster_error err = { 0 };
+	int status;
+	if (argc < 4 || strcmp(argv[2], "--") != 0) {
+		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-rank DIRECTORY -- COMMAND...");
+		return muster_cli_usage(&err);
+	}
+	if (muster_sim_rank_run(argv[1], argv + 3, &status, &err) < 0)
+		return muster_cli_usage(&err);
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	return 0;
+}
+
+/* sim-worker: be a worker on its simulated node, started through MUSTER_WORKER_WRAPPER. */
+static int be_worker(int argc, char **argv)
+{
+	struct muster_error err = { 0 };
+	struct muster_paths paths;
+	int command = argc > 3 && strcmp(argv[3], "--") == 0 ? 4 : 3;
+	if (argc <= command) {
+		muster_fail(&err, MUSTER_EUSAGE, "usage: muster sim-worker DIRECTORY RANK COMMAND...");
+	} else if (muster_paths_find(&paths, &err) == 0 &&
+		   muster_sim_worker_enter(argv[1], argv[2], paths.standins, &err) == 0) {
+		execvp(argv[command], argv + command);
+		muster_fail(&err, MUSTER_EIO, "%s: %s", argv[command], strerror(errno));
+	}
+	return muster_cli_usage(&err);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct muster_command commands[] = {
+		{ "sim", NULL, muster_sim_command },
+		{ "sim-rank", NULL, be_rank },
+		{ "sim-worker", NULL, be_worker },
+	};
+	signal(SIGXFSZ, SIG_IGN); /* as in muster */
+	for (size_t i = 0; argc > 1 && i < sizeof commands / sizeof *commands; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].main(argc - 1, argv + 1);
+	struct muster_error err = { 0 };
+	muster_fail(&err, MUSTER_EUSAGE, "muster-sim is started by `muster sim`");
+	return muster_cli_usage(&err);
+}
