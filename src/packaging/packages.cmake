@@ -81,11 +81,12 @@ set(CPACK_RPM_MAIN_COMPONENT muster)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP System/Benchmark)
+set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES /bin/sh)
 if(SQLite3_FOUND) # opened at run time
-	set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES "libsqlite3.so.0()(64bit)")
+	string(APPEND CPACK_RPM_MUSTER_PACKAGE_REQUIRES ", libsqlite3.so.0()(64bit)")
 endif()
-# CPack has no setting for what an .rpm recommends: a line of its own behind what is suggested.
-set(CPACK_RPM_MUSTER_PACKAGE_SUGGESTS "muster-spank\nRecommends: muster-sim")
+# CPack has no setting for what an .rpm recommends: a line of the spec of its own.
+string(APPEND CPACK_RPM_MUSTER_PACKAGE_REQUIRES "\nRecommends: muster-sim")
 set(CPACK_RPM_MUSTER_PACKAGE_SUMMARY ${CPACK_PACKAGE_DESCRIPTION_SUMMARY})
 set(CPACK_RPM_MUSTER_PRE_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_LIST_DIR}/prerm)
 set(CPACK_PACKAGE_RELOCATABLE OFF)
