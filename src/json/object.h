@@ -87,6 +87,7 @@ struct muster_object_type {
 	/* The fields of `base` stand in the same object; its struct is the first member of this one. NULL: none */
 	const struct muster_object_type *base;
 	unsigned int base_part; /* only the fields of base in these parts; 0: all */
+	const void *initial;    /* of an element of an array, before it is read; NULL: zeros */
 	bool open;              /* keys that no field has are ignored; else they are an error */
 };
 

@@ -274,6 +274,14 @@ int muster_field_read(
 	return muster_json_reader_fail(r, "a field of no known type");
 }
 
+static void set_initial(void *to, const struct muster_object_type *type)
+{
+	if (type->base)
+		set_initial(to, type->base);
+	if (type->initial)
+		memcpy(to, type->initial, type->size);
+}
+
 static int read_many(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
@@ -287,6 +295,8 @@ static int read_many(
 	if (field->most && count > field->most)
 		return muster_json_reader_fail(r, "at most %zu elements are allowed, found %zu", field->most, count);
 	char *items = muster_arena_alloc(r->arena, count * size);
+	for (size_t i = 0; field->object && i < count; i++)
+		set_initial(items + i * size, field->object);
 	struct muster_json_path element = { .up = r->at };
 	int rc = 0;
 	for (json = muster_json_first(json); json && rc == 0; json = muster_json_next(json), element.index++) {

@@ -200,9 +200,6 @@ static int add_ports(struct muster_sim_hardware *hw, const struct description *d
 		port->device = device->device;
 		port->pci = device->pci;
 		port->numa_node = device->numa_node;
-		port->port = 1;
-		port->state = "ACTIVE";
-		port->phys_state = "LinkUp";
 		port->counters = counters;
 		port->counter_count = d->counter_count;
 		add_pci(hw, &adapter->pci, port->pci);
@@ -234,7 +231,10 @@ static int read_all(struct muster_arena *arena, const struct muster_json *root, 
 	struct muster_sim_hardware *hw, struct muster_error *err)
 {
 	struct muster_json_reader reader = { .arena = arena, .err = err, .note = "source" };
-	struct description d = { .version = 0 };
+	struct description d = {
+		.hw = { .node = muster_sim_node_default, .scratch = muster_sim_volume_default },
+		.gpus.model = muster_sim_gpu_default,
+	};
 	if (muster_object_read(&reader, root, &description_type, &d) < 0)
 		return -1;
 	if (strcmp(d.hw.sku, sku) != 0)

@@ -124,29 +124,32 @@ static void make_volumes(
 	for (size_t i = 0; i < node->disk_count; i++)
 		last->gb += node->disks[i].gb;
 	last++;
-	if (node->temp_disk_gb > 0)
-		*last++ = (struct muster_sim_volume){ .path = "/mnt",
-			.filesystem = "ext4",
-			.device = "sdb1",
-			.layout = "none",
-			.gb = node->temp_disk_gb,
-			.read_gbps = 0.8,
-			.write_gbps = 0.4,
-			.latency_us = 400 };
-	*last++ = (struct muster_sim_volume){ .path = MUSTER_SIM_SHARED,
-		.filesystem = "nfs4",
-		.device = "nfs.sim:/export",
-		.layout = "none",
-		.gb = 50000,
-		.read_gbps = 20,
-		.write_gbps = 10,
-		.latency_us = 800 };
+	if (node->temp_disk_gb > 0) {
+		*last = muster_sim_volume_default;
+		last->path = "/mnt";
+		last->filesystem = "ext4";
+		last->device = "sdb1";
+		last->layout = "none";
+		last->gb = node->temp_disk_gb;
+		last->read_gbps = 0.8;
+		last->write_gbps = 0.4;
+		last->latency_us = 400;
+		last++;
+	}
+	*last = muster_sim_volume_default;
+	last->path = MUSTER_SIM_SHARED;
+	last->filesystem = "nfs4";
+	last->device = "nfs.sim:/export";
+	last->layout = "none";
+	last->gb = 50000;
+	last->read_gbps = 20;
+	last->write_gbps = 10;
+	last->latency_us = 800;
+	last++;
 	node->volumes = volumes;
 	node->volume_count = (size_t)(last - volumes);
-	for (size_t i = 0; i < node->volume_count; i++) {
+	for (size_t i = 0; i < node->volume_count; i++)
 		volumes[i].free_gb = volumes[i].gb * (1 - used);
-		volumes[i].stalls = "";
-	}
 }
 
 static void make_node(struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_hardware *hw,
@@ -159,7 +162,6 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 	node->ports = muster_sim_copy(arena, hw->node.ports, hw->node.port_count, sizeof *node->ports);
 	make_volumes(node, arena, &hw->scratch);
 	node->vm_size = hw->sku;
-	node->placement_group = "sim";
 	const char *cluster = NO_CLUSTER;
 	if (hw->rack_nodes > 0)
 		cluster = muster_sim_fabric_cluster(arena, hw->sku, index / (size_t)hw->rack_nodes);
@@ -234,14 +236,12 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 		make_node(&cluster.nodes[i], arena, hardware, cluster.directory, i);
 	for (size_t i = 0; scenario->no_job && i < nodes; i++)
 		cluster.nodes[i].environment_count = 0;
-	for (size_t i = 0; i < cluster.rank_count; i++)
-		cluster.ranks[i] = (struct muster_sim_rank){
-			.node = (int)(i / local_ranks),
-			.local_rank = (int)(i % local_ranks),
-			.cpu_mask = masks[i % local_ranks],
-			.nccl_slow = 1,
-			.nccl_hang = "",
-		};
+	for (size_t i = 0; i < cluster.rank_count; i++) {
+		cluster.ranks[i] = muster_sim_rank_default;
+		cluster.ranks[i].node = (int)(i / local_ranks);
+		cluster.ranks[i].local_rank = (int)(i % local_ranks);
+		cluster.ranks[i].cpu_mask = masks[i % local_ranks];
+	}
 	if (muster_sim_faults_apply(&cluster, scenario->faults, scenario->fault_count, err) < 0)
 		return -1;
 	*ret = cluster;

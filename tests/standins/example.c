@@ -48,65 +48,64 @@ static void fill_gpu(int node, int index)
 	snprintf(bus_ids[node][index], sizeof *bus_ids[node], "%04x:0a:00.0", index + 1);
 	snprintf(uuids[node][index], sizeof *uuids[node], "GPU-%08x-0123-4567-89ab-cdef0000%04x",
 		0xabc00000u + (unsigned)index, (unsigned)node);
-	gpus[node][index] = (struct muster_sim_gpu){
-		.bus_id = bus_ids[node][index],
-		.uuid = uuids[node][index],
-		.name = "Example GPU",
-		.vbios = "92.00.45.00.03",
-		.memory_mib = 1024,
-		.compute_major = 8,
-		.numa_node = index / 2 * 3,
-		.cuda_index = EXAMPLE_GPUS - 1 - index,
-		.nvml_index = index,
-		.ecc = true,
-		.persistence = true,
-		.mig_supported = index != 3,
-		.pcie_gen = 3,
-		.pcie_gen_max = 4,
-		.pcie_width = 8,
-		.pcie_width_max = 16,
-		.nvlinks = 12,
-		.nvlinks_active = 11,
-		.nvlink_mbps = 25781,
-		.nvlink_group = 2,
-		.multiprocessors = 108,
-		.memory_bus_bits = 5120,
-		.sm_clock_mhz = 210,
-		.sm_clock_max_mhz = 1410,
-		.mem_clock_mhz = 1215,
-		.mem_clock_max_mhz = 1216,
-		.throttle_reasons = 0x20,
-		.temperature_celsius = 33,
-		.power_watts = 55.25,
-		.power_limit_watts = 400,
-		.ecc_corrected_volatile = 1,
-		.ecc_uncorrected_volatile = 2,
-		.ecc_corrected_aggregate = 3,
-		.ecc_uncorrected_aggregate = 4,
-		.remap_correctable = 5,
-		.remap_uncorrectable = 6,
-		.remap_failed = true,
-		.h2d_gbps = 25,
-		.d2h_gbps = 20,
-		.h2d_together_gbps = 16,
-		.d2h_together_gbps = 10,
-		.sm_clock_app_mhz = 1095,
-		.memory_write_gbps = 1000,
-		.memory_read_gbps = 2000,
-		.gemm_bf16_tflops = 100,
-		.gemm_fp64_tflops = 10,
-		.sm_clock_loaded_mhz = 1300,
-		.temperature_loaded_celsius = 61,
-		.memory_temperature_celsius = 72,
-		.power_loaded_watts = 390.5,
-		.throttle_reasons_loaded = 0x44,
-		.temperature_slowdown_celsius = 89,
-		.memory_temperature_max_celsius = 95,
-		.fabric_cluster = "00000000-0000-0000-0000-000000000000",
-		.p2p = true,
-		.virtualization = "passthrough",
-		.vgpu_product = "",
-	};
+	struct muster_sim_gpu *gpu = &gpus[node][index];
+	*gpu = muster_sim_gpu_default;
+	gpu->bus_id = bus_ids[node][index];
+	gpu->uuid = uuids[node][index];
+	gpu->name = "Example GPU";
+	gpu->vbios = "92.00.45.00.03";
+	gpu->memory_mib = 1024;
+	gpu->compute_major = 8;
+	gpu->numa_node = index / 2 * 3;
+	gpu->cuda_index = EXAMPLE_GPUS - 1 - index;
+	gpu->nvml_index = index;
+	gpu->ecc = true;
+	gpu->persistence = true;
+	gpu->mig_supported = index != 3;
+	gpu->pcie_gen = 3;
+	gpu->pcie_gen_max = 4;
+	gpu->pcie_width = 8;
+	gpu->pcie_width_max = 16;
+	gpu->nvlinks = 12;
+	gpu->nvlinks_active = 11;
+	gpu->nvlink_mbps = 25781;
+	gpu->nvlink_group = 2;
+	gpu->multiprocessors = 108;
+	gpu->memory_bus_bits = 5120;
+	gpu->sm_clock_mhz = 210;
+	gpu->sm_clock_max_mhz = 1410;
+	gpu->mem_clock_mhz = 1215;
+	gpu->mem_clock_max_mhz = 1216;
+	gpu->throttle_reasons = 0x20;
+	gpu->temperature_celsius = 33;
+	gpu->power_watts = 55.25;
+	gpu->power_limit_watts = 400;
+	gpu->ecc_corrected_volatile = 1;
+	gpu->ecc_uncorrected_volatile = 2;
+	gpu->ecc_corrected_aggregate = 3;
+	gpu->ecc_uncorrected_aggregate = 4;
+	gpu->remap_correctable = 5;
+	gpu->remap_uncorrectable = 6;
+	gpu->remap_failed = true;
+	gpu->h2d_gbps = 25;
+	gpu->d2h_gbps = 20;
+	gpu->h2d_together_gbps = 16;
+	gpu->d2h_together_gbps = 10;
+	gpu->sm_clock_app_mhz = 1095;
+	gpu->memory_write_gbps = 1000;
+	gpu->memory_read_gbps = 2000;
+	gpu->gemm_bf16_tflops = 100;
+	gpu->gemm_fp64_tflops = 10;
+	gpu->sm_clock_loaded_mhz = 1300;
+	gpu->temperature_loaded_celsius = 61;
+	gpu->memory_temperature_celsius = 72;
+	gpu->power_loaded_watts = 390.5;
+	gpu->throttle_reasons_loaded = 0x44;
+	gpu->temperature_slowdown_celsius = 89;
+	gpu->memory_temperature_max_celsius = 95;
+	gpu->fabric_cluster = "00000000-0000-0000-0000-000000000000";
+	gpu->p2p = true;
+	gpu->virtualization = "passthrough";
 }
 
 static void fill_node(int node)
@@ -114,70 +113,64 @@ static void fill_node(int node)
 	for (int i = 0; i < EXAMPLE_GPUS; i++)
 		fill_gpu(node, i);
 	for (int i = 0; i < 3; i++) {
-		ports[node][i] = (struct muster_sim_port){
-			.device = i < 2 ? "mlx5_ib0" : "mlx5_an0",
-			.port = i < 2 ? i + 1 : 1,
-			.pci = "0101:00:00.0",
-			.link_layer = i < 2 ? "InfiniBand" : "Ethernet",
-			.state = i == 1 ? "INIT" : "ACTIVE",
-			.phys_state = i == 1 ? "Polling" : "LinkUp",
-			.active_speed = 64,
-			.active_width = 2,
-			.active_mtu = 5,
-			.rate = "200 Gb/sec (4X HDR)",
-			.lid = 17 + i,
-			.sm_lid = 1,
-			.gid = "fe80:0000:0000:0000:0015:5dff:fe33:ff1e",
-			.guid = "0015:5dff:fe33:ff1e",
-			.firmware = "20.31.1014",
-			.board_id = "MT_0000000223",
-			.hca_type = "MT4124",
-			.pkeys = pkeys,
-			.pkey_count = 2,
-			.numa_node = 0,
-			.counters = counters,
-			.counter_count = 1,
-		};
+		struct muster_sim_port *port = &ports[node][i];
+		*port = muster_sim_port_default;
+		port->device = i < 2 ? "mlx5_ib0" : "mlx5_an0";
+		port->port = i < 2 ? i + 1 : 1;
+		port->pci = "0101:00:00.0";
+		port->link_layer = i < 2 ? "InfiniBand" : "Ethernet";
+		port->state = i == 1 ? "INIT" : "ACTIVE";
+		port->phys_state = i == 1 ? "Polling" : "LinkUp";
+		port->active_speed = 64;
+		port->active_width = 2;
+		port->active_mtu = 5;
+		port->rate = "200 Gb/sec (4X HDR)";
+		port->lid = 17 + i;
+		port->sm_lid = 1;
+		port->gid = "fe80:0000:0000:0000:0015:5dff:fe33:ff1e";
+		port->guid = "0015:5dff:fe33:ff1e";
+		port->firmware = "20.31.1014";
+		port->board_id = "MT_0000000223";
+		port->hca_type = "MT4124";
+		port->pkeys = pkeys;
+		port->pkey_count = 2;
+		port->numa_node = 0;
+		port->counters = counters;
+		port->counter_count = 1;
 	}
-	nodes[node] = (struct muster_sim_node){
-		.name = node == 0 ? "sim-1" : "sim-2",
-		.directory = directory,
-		.os_name = "Example OS",
-		.kernel = "5.15.0",
-		.cpu_model = "Example CPU",
-		.architecture = "x86_64",
-		.sockets = 2,
-		.threads_per_core = 1,
-		.vm_size = "example",
-		.placement_group = "sim",
-		.coherent_memory_mode = "",
-		.memlock = "unlimited",
-		.cpu_governor = "",
-		.ofed_version = "",
-		.topo_file = "",
-		.numas = numas,
-		.numa_count = 2,
-		.driver_version = "580.126.16",
-		.cuda_driver = 13000,
-		.nvml_version = "13.580.126.16",
-		.nccl_version = 22809,
-		.gpus = gpus[node],
-		.gpu_count = EXAMPLE_GPUS,
-		.ports = ports[node],
-		.port_count = 3,
-	};
+	struct muster_sim_node *made = &nodes[node];
+	*made = muster_sim_node_default;
+	made->name = node == 0 ? "sim-1" : "sim-2";
+	made->directory = directory;
+	made->os_name = "Example OS";
+	made->kernel = "5.15.0";
+	made->cpu_model = "Example CPU";
+	made->architecture = "x86_64";
+	made->sockets = 2;
+	made->vm_size = "example";
+	made->memlock = "unlimited";
+	made->numas = numas;
+	made->numa_count = 2;
+	made->driver_version = "580.126.16";
+	made->cuda_driver = 13000;
+	made->nvml_version = "13.580.126.16";
+	made->nccl_version = 22809;
+	made->gpus = gpus[node];
+	made->gpu_count = EXAMPLE_GPUS;
+	made->ports = ports[node];
+	made->port_count = 3;
 }
 
 struct muster_sim_cluster *example_cluster(void)
 {
 	for (int i = 0; i < EXAMPLE_NODES; i++)
 		fill_node(i);
-	for (int i = 0; i < EXAMPLE_RANKS; i++)
-		ranks[i] = (struct muster_sim_rank){ .node = i / EXAMPLE_GPUS,
-			.local_rank = i % EXAMPLE_GPUS,
-			.cpu_mask = "f0",
-			.nccl_slow = 1,
-			.nccl_hang = "" };
+	for (int i = 0; i < EXAMPLE_RANKS; i++) {
+		ranks[i] = muster_sim_rank_default;
+		ranks[i].node = i / EXAMPLE_GPUS;
+		ranks[i].local_rank = i % EXAMPLE_GPUS;
+		ranks[i].cpu_mask = "f0";
+	}
 	return &cluster;
 }
 

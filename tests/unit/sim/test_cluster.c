@@ -12,124 +12,87 @@
 static const char *pkeys[] = { "0xffff", "0x8012" };
 static const char *missing[] = { "libnccl.so.2" };
 static struct muster_sim_counter counters[] = { { "hw:out_of_sequence", 7, 0.5 } };
-static struct muster_sim_gpu gpus[] = {
-	{ .bus_id = "0001:00:00.0",
-		.uuid = "GPU-1",
-		.name = "A \"quoted\" name",
-		.vbios = "v",
-		.memory_mib = 40536.5,
-		.cuda_index = 1,
-		.ecc = true,
-		.throttle_reasons = 0x8000000000001,
-		.nvlink_mbps = 25781,
-		.h2d_gbps = 26.1,
-		.fabric_cluster = "c",
-		.fabric_health = 0xaa,
-		.virtualization = "vgpu",
-		.vgpu_product = "p",
-		.unsupported = pkeys,
-		.unsupported_count = 2 },
-	{ .bus_id = "0002:00:00.0",
-		.uuid = "GPU-2",
-		.name = "n",
-		.vbios = "v",
-		.remap_failed = true,
-		.fabric_cluster = "c",
-		.virtualization = "none",
-		.vgpu_product = "" },
-};
-static struct muster_sim_port ports[] = {
-	{ .device = "mlx5_ib0",
-		.port = 1,
-		.pci = "p",
-		.link_layer = "InfiniBand",
-		.state = "ACTIVE",
-		.phys_state = "LinkUp",
-		.rate = "r",
-		.lid = 17,
-		.gid = "g",
-		.guid = "u",
-		.firmware = "f",
-		.board_id = "b",
-		.hca_type = "MT4124",
-		.pkeys = pkeys,
-		.pkey_count = 2,
-		.numa_node = -1,
-		.counters = counters,
-		.counter_count = 1 },
-};
+static struct muster_sim_gpu gpus[2];
+static struct muster_sim_port port;
 static struct muster_sim_numa numas[] = { { 1, "0-23", 1024, 0, 50 } };
 static struct muster_sim_disk disks[] = { { "nvme0n1", "m", 960 } };
-static struct muster_sim_node nodes[] = {
-	{ .name = "sim-1",
-		.directory = "/d/sim-1",
-		.os_name = "o",
-		.kernel = "k",
-		.cpu_model = "c",
-		.architecture = "x86_64",
-		.sockets = 2,
-		.threads_per_core = 2,
-		.vm_size = "s",
-		.placement_group = "g",
-		.coherent_memory_mode = "driver",
-		.memlock = "unlimited",
-		.cpu_governor = "",
-		.ofed_version = "",
-		.disks = disks,
-		.disk_count = 1,
-		.environment = pkeys,
-		.environment_count = 2,
-		.topo_file = "/t",
-		.numas = numas,
-		.numa_count = 1,
-		.driver_version = "580",
-		.cuda_driver = 13000,
-		.nvml_version = "13.580",
-		.nccl_version = 22809,
-		.missing_libraries = missing,
-		.missing_library_count = 1,
-		.gpus = gpus,
-		.gpu_count = 2,
-		.ports = ports,
-		.port_count = 1 },
-};
-static struct muster_sim_rank ranks[] = {
-	{ .cpu_mask = "ff",
-		.nccl_slow = 1.5,
-		.nccl_jitter = 2.5,
-		.exchange_wrong = true,
-		.nccl_wrong_sum = true,
-		.nccl_hang = "init",
-		.nccl_async_error = true },
-	{ .local_rank = 1, .cpu_mask = "0xf", .visible_gpus = "0", .nccl_slow = 1, .nccl_hang = "" },
-};
+static struct muster_sim_node node;
+static struct muster_sim_rank ranks[2];
 static struct muster_sim_bandwidth bandwidths[] = { { 1, 1, 8, 0.1 }, { 2, 2, 1073741824, 170 } };
 static struct muster_sim_partition barriers[] = { { "sim-1 and all others", "hang", "a" } };
 static struct muster_sim_link links[] = { { "a and b", 0, 0, "0001:00:00.0", "0002:00:00.0", 2.5 } };
-static const struct muster_sim_cluster example = {
-	.sku = "example",
-	.directory = "/d",
-	.intra_transport = "P2P/CUMEM",
-	.inter_transport = "",
-	.nodes = nodes,
-	.node_count = 1,
-	.ranks = ranks,
-	.rank_count = 2,
-	.bandwidths = bandwidths,
-	.bandwidth_count = 2,
-	.barriers = barriers,
-	.barrier_count = 1,
-	.links = links,
-	.link_count = 1,
-};
+static struct muster_sim_cluster example;
 
 static char path[] = "/tmp/muster-cluster-XXXXXX";
+
+static void make_node(void)
+{
+	gpus[0] = gpus[1] = muster_sim_gpu_default;
+	gpus[0].uuid = "GPU-1";
+	gpus[0].name = "A \"quoted\" name";
+	gpus[0].memory_mib = 40536.5;
+	gpus[0].cuda_index = 1;
+	gpus[0].ecc = true;
+	gpus[0].throttle_reasons = 0x8000000000001;
+	gpus[0].h2d_gbps = 26.1;
+	gpus[1].uuid = "GPU-2";
+	gpus[1].vbios = "v";
+	gpus[1].remap_failed = true;
+	port = muster_sim_port_default;
+	port.pkeys = pkeys;
+	port.pkey_count = 2;
+	port.numa_node = -1;
+	port.counters = counters;
+	port.counter_count = 1;
+	node = muster_sim_node_default;
+	node.disks = disks;
+	node.disk_count = 1;
+	node.environment = pkeys;
+	node.environment_count = 2;
+	node.numas = numas;
+	node.numa_count = 1;
+	node.nccl_version = 22809;
+	node.missing_libraries = missing;
+	node.missing_library_count = 1;
+	node.gpus = gpus;
+	node.gpu_count = 2;
+	node.ports = &port;
+	node.port_count = 1;
+}
+
+static void make_example(void)
+{
+	make_node();
+	ranks[0] = ranks[1] = muster_sim_rank_default;
+	ranks[0].nccl_slow = 1.5;
+	ranks[0].nccl_jitter = 2.5;
+	ranks[0].exchange_wrong = ranks[0].nccl_wrong_sum = ranks[0].nccl_async_error = true;
+	ranks[0].nccl_hang = "init";
+	ranks[1].visible_gpus = "0";
+	example = (struct muster_sim_cluster){
+		.sku = "example",
+		.directory = "/d",
+		.intra_transport = "P2P/CUMEM",
+		.inter_transport = "",
+		.nodes = &node,
+		.node_count = 1,
+		.ranks = ranks,
+		.rank_count = 2,
+		.bandwidths = bandwidths,
+		.bandwidth_count = 2,
+		.barriers = barriers,
+		.barrier_count = 1,
+		.links = links,
+		.link_count = 1,
+	};
+}
 
 static void start(void)
 {
 	int file = mkstemp(path);
 	ck_assert_int_ge(file, 0);
 	close(file);
+	make_example();
 }
 
 static void end(void)
@@ -152,20 +115,20 @@ TEST(what_was_written_is_read)
 	ck_assert_str_eq(read.sku, "example");
 	ck_assert_str_eq(read.inter_transport, "");
 	ck_assert_uint_eq(read.node_count, 1);
-	const struct muster_sim_node *node = &read.nodes[0];
-	ck_assert_str_eq(node->missing_libraries[0], "libnccl.so.2");
-	ck_assert_int_eq(node->nccl_version, 22809);
-	ck_assert_uint_eq(node->gpu_count, 2);
-	ck_assert_str_eq(node->gpus[0].name, "A \"quoted\" name");
-	ck_assert_double_eq(node->gpus[0].memory_mib, 40536.5);
-	ck_assert_double_eq(node->gpus[0].h2d_gbps, 26.1);
-	ck_assert_uint_eq(node->gpus[0].throttle_reasons, 0x8000000000001);
-	ck_assert(node->gpus[0].ecc && !node->gpus[1].ecc && node->gpus[1].remap_failed);
-	ck_assert_uint_eq(node->ports[0].pkey_count, 2);
-	ck_assert_str_eq(node->ports[0].pkeys[1], "0x8012");
-	ck_assert_int_eq(node->ports[0].numa_node, -1);
-	ck_assert_double_eq(node->ports[0].counters[0].increase, 0.5);
-	ck_assert_str_eq(node->numas[0].cpu_list, "0-23");
+	const struct muster_sim_node *first = &read.nodes[0];
+	ck_assert_str_eq(first->missing_libraries[0], "libnccl.so.2");
+	ck_assert_int_eq(first->nccl_version, 22809);
+	ck_assert_uint_eq(first->gpu_count, 2);
+	ck_assert_str_eq(first->gpus[0].name, "A \"quoted\" name");
+	ck_assert_double_eq(first->gpus[0].memory_mib, 40536.5);
+	ck_assert_double_eq(first->gpus[0].h2d_gbps, 26.1);
+	ck_assert_uint_eq(first->gpus[0].throttle_reasons, 0x8000000000001);
+	ck_assert(first->gpus[0].ecc && !first->gpus[1].ecc && first->gpus[1].remap_failed);
+	ck_assert_uint_eq(first->ports[0].pkey_count, 2);
+	ck_assert_str_eq(first->ports[0].pkeys[1], "0x8012");
+	ck_assert_int_eq(first->ports[0].numa_node, -1);
+	ck_assert_double_eq(first->ports[0].counters[0].increase, 0.5);
+	ck_assert_str_eq(first->numas[0].cpu_list, "0-23");
 	ck_assert_ptr_null(read.ranks[0].visible_gpus);
 	ck_assert_str_eq(read.ranks[1].visible_gpus, "0");
 	ck_assert(read.ranks[0].nccl_wrong_sum && read.ranks[0].nccl_async_error);
