@@ -33,11 +33,12 @@ static void places_offer(const struct muster_typed *typed, const struct muster_f
 			muster_offer(typed, muster_arena_printf(arena, "%s@rank%zu", kind->name, i), NULL);
 	for (long i = 1; i <= nodes && kind->where != MUSTER_SIM_RANK; i++) {
 		const char *node = muster_arena_printf(arena, "%s@node%ld", kind->name, i);
-		if (kind->where == MUSTER_SIM_NODE)
+		bool either = kind->where == MUSTER_SIM_NODE_OR_GPU;
+		if (kind->where == MUSTER_SIM_NODE || either)
 			muster_offer(typed, node, NULL);
 		else if (kind->where == MUSTER_SIM_PORT || kind->where == MUSTER_SIM_NUMA || gpus == 0)
 			muster_offer(typed, muster_arena_printf(arena, "%s/", node), NULL);
-		for (size_t g = 0; g < gpus && kind->where == MUSTER_SIM_GPU; g++)
+		for (size_t g = 0; g < gpus && (kind->where == MUSTER_SIM_GPU || either); g++)
 			muster_offer(typed, muster_arena_printf(arena, "%s/gpu%zu", node, g), NULL);
 	}
 	muster_arena_free(arena);

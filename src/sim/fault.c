@@ -18,6 +18,7 @@ static const char *const where_forms[] = {
 	[MUSTER_SIM_PORT] = "node1/mlx5_ib3",
 	[MUSTER_SIM_RANK] = "rank5",
 	[MUSTER_SIM_NUMA] = "node1/numa0",
+	[MUSTER_SIM_NODE_OR_GPU] = "node1[/gpu4]",
 };
 _Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUNT, "a form for each WHERE");
 
@@ -122,6 +123,8 @@ static int find_rank(struct muster_fault_target *t, const char *text, struct mus
 static int find(struct muster_fault_target *t, enum muster_sim_where form, char *where, struct muster_error *err)
 {
 	char *slash = strchr(where, '/');
+	if (form == MUSTER_SIM_NODE_OR_GPU && (slash || strncmp(where, "rank", 4) != 0))
+		form = slash ? MUSTER_SIM_GPU : MUSTER_SIM_NODE;
 	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT || form == MUSTER_SIM_NUMA;
 	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == MUSTER_SIM_RANK))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a place for this fault: use the form %s", where,

@@ -16,13 +16,14 @@ enum muster_sim_where {
 	MUSTER_SIM_PORT,
 	MUSTER_SIM_RANK,
 	MUSTER_SIM_NUMA,
+	MUSTER_SIM_NODE_OR_GPU,
 	MUSTER_SIM_WHERE_COUNT
 };
 
 struct muster_fault_target {
 	struct muster_sim_cluster *cluster;
 	struct muster_sim_node *node;
-	struct muster_sim_gpu *gpu;   /* WHERE is a GPU */
+	struct muster_sim_gpu *gpu;   /* WHERE is a GPU; else NULL */
 	struct muster_sim_port *port; /* WHERE is a port */
 	struct muster_sim_rank *rank; /* WHERE is a rank */
 	struct muster_sim_numa *numa; /* WHERE is a NUMA node */
@@ -74,7 +75,8 @@ muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_r
 muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_oom,
 	muster_fault_read_only;
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow;
-muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies;
+muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_cuda_error,
+	muster_fault_cuda_slow, muster_fault_nvml_error, muster_fault_nvml_slow;
 muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
 	muster_fault_daemon_dead, muster_fault_memory_channel, muster_fault_path_differs, muster_fault_path_missing;
 int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err);

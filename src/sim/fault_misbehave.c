@@ -6,8 +6,10 @@
 #include "vendor/cufile_abi.h"
 #include "vendor/nccl_abi.h"
 #include "vendor/nvml_abi.h"
+#include "util/suggest.h"
 #include "util/text.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,9 +59,71 @@ bool muster_sim_is_function(const char *name)
 	return false;
 }
 
+bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_of_gpu)
+{
+	static const char *const of_none[] = { "cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
+		"cuDeviceGetCount", "cuCtxSetCurrent", "nvmlInit_v2", "nvmlShutdown", "nvmlSystemGetDriverVersion",
+		"nvmlSystemGetNVMLVersion", "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2",
+		"nvmlDeviceGetHandleByPciBusId_v2" };
+	bool is_cuda =
+		strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]) && strncmp(name, "cuFile", 6) != 0;
+	bool is_nvml = strncmp(name, "nvml", 4) == 0 && strcmp(name, "nvmlErrorString") != 0;
+	*ret_of_gpu = true;
+	for (size_t i = 0; i < sizeof of_none / sizeof *of_none; i++)
+		*ret_of_gpu = *ret_of_gpu && strcmp(of_none[i], name) != 0;
+	return muster_sim_is_function(name) && (strcmp(library, "cuda") == 0 ? is_cuda : is_nvml);
+}
+
+static const char *function_at(const void *arg, size_t index)
+{
+	(void)arg;
+	return muster_sim_misbehaviour_functions[index];
+}
+
+static int unknown_function(const char *name, struct muster_error *err)
+{
+	char near[256];
+	muster_suggest(name, muster_sim_misbehaviour_function_count, function_at, NULL, 3, near, sizeof near);
+	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"%s%s", name,
+		*near ? "; close to it: " : "", near);
+}
+
+/* "803", "40s", or a word. */
+static int parse_how(const char *text, struct muster_sim_misbehaviour *death, struct muster_error *err)
+{
+	size_t length = strlen(text);
+	char number[32];
+	long code = 0;
+	bool of_gpu;
+	if (!isdigit((unsigned char)*text)) {
+		int how = muster_parse_name(text, words, MUSTER_SIM_DIES_COUNT, "HOW", err);
+		death->how = (enum muster_sim_how)how;
+		return how < 0 ? -1 : 0;
+	}
+	if (!muster_sim_is_function_of(death->function, "cuda", &of_gpu) &&
+		!muster_sim_is_function_of(death->function, "nvml", &of_gpu))
+		return muster_fail(err, MUSTER_EUSAGE, "only functions of CUDA and NVML take a code or a time");
+	if (*death->bus_id && !of_gpu)
+		return muster_fail(err, MUSTER_EUSAGE, "%s is not about one GPU: use the form node1", death->function);
+	death->how = text[length - 1] == 's' ? MUSTER_SIM_WAITS : MUSTER_SIM_RETURNS;
+	if (death->how == MUSTER_SIM_RETURNS) {
+		if (muster_parse_int(text, 1, 99999, &code, "CODE", err) < 0)
+			return -1;
+		death->code = (int)code;
+		return 0;
+	}
+	snprintf(number, sizeof number, "%.*s", (int)(length - 1), text);
+	return muster_parse_double(number, &death->seconds, "TIME", err);
+}
+
 int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death = { .call = 1 };
+	const char *at = strchr(text, '@');
+	char before[256];
+	snprintf(death.bus_id, sizeof death.bus_id, "%s", at ? at + 1 : "");
+	snprintf(before, sizeof before, "%.*s", at ? (int)(at - text) : (int)strlen(text), text);
+	text = before;
 	const char *colon = strrchr(text, ':');
 	size_t length = colon ? (size_t)(colon - text) : 0;
 	if (length == 0 || length >= sizeof death.function)
@@ -72,14 +136,13 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	size_t prefix = strlen(MUSTER_SIM_DLOPEN);
 	bool loads = strncmp(death.function, MUSTER_SIM_DLOPEN, prefix) == 0 && death.function[prefix];
 	if (!loads && !muster_sim_is_function(death.function))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"",
-			death.function);
+		return unknown_function(death.function, err);
 	if (count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0)
 		return -1;
-	int how = muster_parse_name(colon + 1, words, MUSTER_SIM_DIES_COUNT, "HOW", err);
-	if (how < 0)
+	if (parse_how(colon + 1, &death, err) < 0)
 		return -1;
-	death.how = (enum muster_sim_how)how;
+	if (!count && death.how >= MUSTER_SIM_DIES_COUNT)
+		death.call = 0;
 	*ret = death;
 	return 0;
 }

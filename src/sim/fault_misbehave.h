@@ -1,7 +1,9 @@
-/* fault_misbehave.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW"
+/* fault_misbehave.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW[@BUS-ID]"
  *
  * FUNCTION is a function of a stand-in, one that the preloaded library answers, or "dlopen:SONAME"; K is the call that
- * counts, the first one when left out. The scenario and the stand-ins read the same words.
+ * counts, the first one when left out. HOW is a word, or for a function of CUDA or NVML a code that it returns, or a
+ * time that it takes: "803", "40s"; without K every call does so. With BUS-ID, only calls about this GPU. The scenario
+ * and the stand-ins read the same words.
  */
 #ifndef MUSTER_SIM_FAULT_MISBEHAVE_H
 #define MUSTER_SIM_FAULT_MISBEHAVE_H
@@ -38,13 +40,18 @@ enum muster_sim_how {
 #define X(name, word, meaning) MUSTER_SIM_DIES_##name,
 	MUSTER_SIM_DEATHS(X)
 #undef X
-		MUSTER_SIM_DIES_COUNT
+		MUSTER_SIM_DIES_COUNT,
+	MUSTER_SIM_RETURNS = MUSTER_SIM_DIES_COUNT,
+	MUSTER_SIM_WAITS
 };
 
 struct muster_sim_misbehaviour {
 	char function[128]; /* or "dlopen:SONAME" */
-	long call;          /* counted from 1 */
+	long call;          /* counted from 1; 0: each */
 	enum muster_sim_how how;
+	int code;        /* of RETURNS; not 0 */
+	double seconds;  /* of WAITS */
+	char bus_id[32]; /* "": calls about any GPU or none */
 };
 
 #define MUSTER_SIM_DLOPEN "dlopen:"
@@ -55,6 +62,8 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 extern const char *const muster_sim_misbehaviour_functions[];
 extern const size_t muster_sim_misbehaviour_function_count;
 bool muster_sim_is_function(const char *name); /* one of them */
+/* Whether the function is one of the library's, "cuda" or "nvml", and then whether its calls are about one GPU. */
+bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_of_gpu);
 
 /* Whether file is the library `soname` under any version: "libnccl.so", "/usr/lib/libnccl.so.2.28.9". */
 bool muster_sim_is_library(const char *file, const char *soname);

@@ -3,8 +3,8 @@
 #
 # usage: text.sh FOLDER     (with src/, include/, tests/ and slurm/ in it)
 #
-# No banned function, a first line that names the file and says what it is, no line over 120 columns; muster's own
-# environment variables are read in env.c alone.
+# No banned function, a first line that names the file and says what it is, no line over 120 columns, no comment whose
+# columns a formatter has joined; muster's own environment variables are read in env.c alone.
 set -u
 
 cd "$1" || exit 1
@@ -51,6 +51,9 @@ fi
 		}
 		END { exit bad }' $files || status=1
 	complain_of "banned function" "(^|[^[:alnum:]_])($banned)[[:space:]]*\(" $files
+	# tables are indented; a usage and what somebody prints have a colon or quotes
+	complain_of "blanks inside a comment: a table that was joined" \
+		'^[[:space:]]*(/\*|\*) [^[:space:]:"][^:"]*[^[:space:]:"] {5,}[^[:space:]*\]' $files
 	own=$(echo "$files" | grep '^src/') || exit $status
 	complain_of "muster_env() reads a variable of muster's" 'getenv\("?MUSTER_' $own
 }

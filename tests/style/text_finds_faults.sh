@@ -41,6 +41,9 @@ done
 try fine.c good '/* fine.c - a variable of another program */' 'x = getenv("HOME");'
 try fine.c bad '/* fine.c - a variable that no table has */' 'x = getenv("MUSTER_X");'
 try fine.c bad '/* fine.c - a variable that no table has */' 'x = getenv(MUSTER_X);'
+try fine.c bad '/* fine.c - a table in a comment that was joined */' '/* a - the first      b      - the second */'
+try fine.c bad '/* fine.c - a table in a comment that was joined */' '/* two lines' ' * a - the first      b      - the second */'
+try fine.c good '/* fine.c - blanks at the ends */' '/*       a' ' *     b' ' * c            */' 'int a = 1;      /* d */' 'a      * b;' ' *   {a}      a table' ' * usage: a b      prints'
 rm -f "$scratch"/src/*
 if sh "$check" "$scratch" >/dev/null; then
 	echo "a folder without any C file was found good"

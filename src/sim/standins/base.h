@@ -61,47 +61,50 @@ struct muster_standin_pattern {
 
 /* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for the other stand-ins. One
  * lock guards all streams and memory; poll and done are called with it held, and it may be taken again by its holder.
- *   lock, unlock    - the lock
- *   current         - false: no context is current
- *   enqueue         - put operation behind what the stream (NULL: the default one) holds; false: no such stream
- *   beside          - whether another stream of that stream's device has work in its queue
- *   progress        - do what can be done now, in every stream
- *   check           - whether bytes from pointer on lie in one allocation
- *   read, write     - copy through the fold; the caller has checked the range
- *   pattern         - whether a kernel has filled the whole range with one pattern
- *   fold            - the real bytes of the range's allocation, *window of them, of which the range begins at *first;
- * NULL: a part of the range lies beside the fold lay             - the range holds the data, again and again: length is
- * bytes, or a window. Beside the fold lay_pattern     - the same, with a pattern; false: it cannot begin there spoil -
- * one bit of a word in the midst of the range, which was laid and is longer than a window, is wrong sum             - a
- * number that says what the range holds, as a kernel reads it: equal for equal contents fill            - the whole
- * range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit loaded          - whether kernels are
- * loaded on the GPU now; *seconds: of its work while they were used            - whether there is a context on the GPU
- * now; *worked: whether work in a stream of it was done
- *   pinned          - whether all of that host memory is pinned
- *   pin             - pin host memory, as the current context can; 0 bytes: no more */
-#define MUSTER_STANDIN_CUDA_FUNCTIONS(X)                                                                               \
-	X(void, muster_standin_cuda_lock, (void))                                                                      \
-	X(void, muster_standin_cuda_unlock, (void))                                                                    \
-	X(bool, muster_standin_cuda_current, (struct muster_standin_device * ret))                                     \
-	X(bool, muster_standin_cuda_enqueue, (CUstream stream, const struct muster_standin_operation *operation))      \
-	X(bool, muster_standin_cuda_beside, (CUstream stream))                                                         \
-	X(void, muster_standin_cuda_progress, (void))                                                                  \
-	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes))                                        \
-	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes))                                  \
-	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes))                           \
-	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern * ret))    \
-	X(const void *, muster_standin_cuda_fold,                                                                      \
-		(CUdeviceptr from, size_t bytes, size_t * ret_window, size_t * ret_first))                             \
-	X(void, muster_standin_cuda_lay, (CUdeviceptr to, size_t bytes, const void *data, size_t length))              \
-	X(bool, muster_standin_cuda_lay_pattern,                                                                       \
-		(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what))                             \
-	X(void, muster_standin_cuda_spoil, (CUdeviceptr to, size_t bytes))                                             \
-	X(unsigned long long, muster_standin_cuda_sum, (CUdeviceptr from, size_t bytes))                               \
-	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong))         \
-	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds))                                     \
-	X(bool, muster_standin_cuda_used, (const char *bus_id, bool *worked))                                          \
-	X(bool, muster_standin_cuda_pinned, (const void *pointer, size_t bytes))                                       \
+ */
+/* clang-format off */
+#define MUSTER_STANDIN_CUDA_FUNCTIONS(X) \
+	X(void, muster_standin_cuda_lock, (void)) \
+	X(void, muster_standin_cuda_unlock, (void)) \
+	/* false: no context is current */ \
+	X(bool, muster_standin_cuda_current, (struct muster_standin_device *ret)) \
+	/* put the operation behind what the stream (NULL: the default one) holds; false: no such stream */ \
+	X(bool, muster_standin_cuda_enqueue, (CUstream stream, const struct muster_standin_operation *operation)) \
+	/* whether another stream of that stream's device has work in its queue */ \
+	X(bool, muster_standin_cuda_beside, (CUstream stream)) \
+	/* do what can be done now, in every stream */ \
+	X(void, muster_standin_cuda_progress, (void)) \
+	/* whether so many bytes from pointer on lie in one allocation */ \
+	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes)) \
+	/* copy through the fold; the caller has checked the range */ \
+	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes)) \
+	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes)) \
+	/* whether a kernel has filled the whole range with one pattern */ \
+	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern *ret)) \
+	/* the real bytes of the range's allocation, *window of them, of which the range begins at *first; NULL: a part \
+	 * of the range lies beside the fold */ \
+	X(const void *, muster_standin_cuda_fold, \
+		(CUdeviceptr from, size_t bytes, size_t *ret_window, size_t *ret_first)) \
+	/* the range holds the data, again and again, beside the fold: length is bytes, or a window */ \
+	X(void, muster_standin_cuda_lay, (CUdeviceptr to, size_t bytes, const void *data, size_t length)) \
+	/* the same with a pattern; false: it cannot begin there */ \
+	X(bool, muster_standin_cuda_lay_pattern, \
+		(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what)) \
+	/* one bit of a word in the midst of the range, which was laid and is longer than a window, is wrong */ \
+	X(void, muster_standin_cuda_spoil, (CUdeviceptr to, size_t bytes)) \
+	/* a number that says what the range holds, as a kernel reads it: equal for equal contents */ \
+	X(unsigned long long, muster_standin_cuda_sum, (CUdeviceptr from, size_t bytes)) \
+	/* the whole range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit */ \
+	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong)) \
+	/* whether kernels are loaded on the GPU now; *seconds: of its work while they were */ \
+	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds)) \
+	/* whether there is a context on the GPU now; *worked: whether work in a stream of it was done */ \
+	X(bool, muster_standin_cuda_used, (const char *bus_id, bool *worked)) \
+	/* whether all of that host memory is pinned */ \
+	X(bool, muster_standin_cuda_pinned, (const void *pointer, size_t bytes)) \
+	/* pin host memory, as the current context can; 0 bytes: no more */ \
 	X(void, muster_standin_cuda_pin, (void *pointer, size_t bytes))
+/* clang-format on */
 
 /* libcuda.so.1's stand-in, loaded when it is not yet. Ends the process when another library has that name: simulated
  * and real hardware never mix. */

@@ -5,6 +5,7 @@
 #include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
+#include "sim/standins/misbehave.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -27,7 +28,10 @@ static _Thread_local struct CUctx_st *current;
 
 CUresult muster_simcuda_enter(void)
 {
+	CUresult answer = (CUresult)muster_standin_answer(NULL);
 	pthread_mutex_lock(&lock);
+	if (answer != CUDA_SUCCESS)
+		return answer;
 	return driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
@@ -41,7 +45,8 @@ CUresult muster_simcuda_enter_context(struct CUctx_st **ret)
 	if (current->retained == 0)
 		return CUDA_ERROR_CONTEXT_IS_DESTROYED_;
 	*ret = current;
-	return current->broken;
+	CUresult answer = (CUresult)muster_standin_answer(current->gpu->bus_id);
+	return answer != CUDA_SUCCESS ? answer : current->broken;
 }
 
 CUresult muster_simcuda_leave(CUresult result)
@@ -179,7 +184,9 @@ CUresult cuInit(unsigned int flags)
 {
 	if (flags != 0)
 		return CUDA_ERROR_INVALID_VALUE;
-	muster_simcuda_enter();
+	CUresult result = muster_simcuda_enter();
+	if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_INITIALIZED)
+		return muster_simcuda_leave(result);
 	if (!driver.devices)
 		find_devices();
 	driver.initialised = driver.count > 0;
@@ -193,7 +200,7 @@ CUresult cuDriverGetVersion(int *version)
 	if (!version)
 		return CUDA_ERROR_INVALID_VALUE;
 	*version = muster_sim_this_node()->cuda_driver;
-	return CUDA_SUCCESS;
+	return (CUresult)muster_standin_answer(NULL);
 }
 
 static const struct {
@@ -222,6 +229,8 @@ static const struct {
 	{ CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure" },
 	{ CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported" },
 	{ CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized" },
+	{ CUDA_ERROR_SYSTEM_DRIVER_MISMATCH_, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH",
+		"system has unsupported display driver / cuda driver combination" },
 	{ CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error" },
 };
 
@@ -234,7 +243,8 @@ static CUresult explain(CUresult error, bool by_name, const char **ret)
 	for (size_t i = 0; i < sizeof errors / sizeof *errors && !*ret; i++)
 		if (errors[i].code == error)
 			*ret = by_name ? errors[i].name : errors[i].text;
-	return *ret ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	CUresult answer = (CUresult)muster_standin_answer(NULL);
+	return answer != CUDA_SUCCESS || *ret ? answer : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorName(CUresult error, const char **name)
@@ -260,7 +270,7 @@ static CUresult enter_device(CUdevice device, bool arguments_ok, struct CUctx_st
 	if (device < 0 || (size_t)device >= driver.count)
 		return CUDA_ERROR_INVALID_DEVICE;
 	*ret = &driver.devices[device];
-	return CUDA_SUCCESS;
+	return (CUresult)muster_standin_answer((*ret)->gpu->bus_id);
 }
 
 CUresult cuDeviceGetCount(int *count)

@@ -7,8 +7,10 @@
 #include "worker/protocol.h"
 #include "sim/fault_misbehave.h"
 #include "sim/standins/base.h"
+#include "sim/standins/host_clock.h"
 #include "sim/standins/kernel_log.h"
 #include "util/env.h"
+#include "util/text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -192,7 +194,8 @@ static void misbehave(enum muster_sim_how how)
 	case MUSTER_SIM_DIES_CHATTER:
 		for (;;)
 			POUR(STDOUT_FILENO, line, MIB);
-	case MUSTER_SIM_DIES_COUNT: break;
+	case MUSTER_SIM_RETURNS:
+	case MUSTER_SIM_WAITS: break;
 	}
 }
 
@@ -233,10 +236,50 @@ static bool has_script(void)
 	return script.count > 0;
 }
 
-static void reach(size_t death)
+/* What the call that a thread is in has to return, and how long it has to take; NULL: nothing special. */
+static _Thread_local const struct muster_sim_misbehaviour *returns, *waits;
+
+static void reach(size_t index)
 {
-	if (atomic_fetch_add(&script.calls[death], 1) + 1 == script.deaths[death].call)
-		misbehave(script.deaths[death].how);
+	const struct muster_sim_misbehaviour *death = &script.deaths[index];
+	if (atomic_fetch_add(&script.calls[index], 1) + 1 != death->call && death->call != 0)
+		return;
+	if (death->how == MUSTER_SIM_RETURNS)
+		returns = death;
+	else if (death->how == MUSTER_SIM_WAITS)
+		waits = death;
+	else
+		misbehave(death->how);
+}
+
+/* It is this call's turn: then *from is empty again. */
+static const struct muster_sim_misbehaviour *take(const struct muster_sim_misbehaviour **from, const char *bus_id)
+{
+	const struct muster_sim_misbehaviour *taken = *from;
+	if (!taken || (*taken->bus_id && !bus_id))
+		return NULL;
+	*from = NULL;
+	return !*taken->bus_id || strcmp(taken->bus_id, bus_id) == 0 ? taken : NULL;
+}
+
+/* On both clocks. Tests shorten the real one as they shorten the deadlines of the supervisor, which waits for it. */
+static void pass(double seconds)
+{
+	const struct muster_standin_host_clock *clock = muster_standin_host_clock();
+	const char *text = muster_env(MUSTER_ENV_TEST_TIME_SCALE);
+	double scale = 1;
+	if (text)
+		muster_parse_double(text, &scale, "", NULL);
+	clock->wait_until(clock->now() + seconds);
+	wait_ms((long)(seconds * scale * 1e3));
+}
+
+int muster_standin_answer(const char *bus_id)
+{
+	const struct muster_sim_misbehaviour *late = take(&waits, bus_id), *code = take(&returns, bus_id);
+	if (late)
+		pass(late->seconds);
+	return code ? code->code : 0;
 }
 
 /* Functions that are not exported have no name here. A name is slow to find: those that mean nothing are remembered. */
@@ -253,6 +296,8 @@ void __cyg_profile_func_enter(void *function, void *caller)
 	for (size_t i = 0; named && i < script.count; i++) {
 		if (strcmp(script.deaths[i].function, info.dli_sname) != 0)
 			continue;
+		if (!wanted)
+			returns = waits = NULL;
 		wanted = true;
 		reach(i);
 	}

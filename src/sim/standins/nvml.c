@@ -6,6 +6,7 @@
 #include "sim/fault_misbehave.h"
 
 #include "muster/arena.h"
+#include "sim/standins/misbehave.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -39,6 +40,9 @@ static void check_unsupported(const struct muster_sim_gpu *gpu)
 nvmlReturn_t nvmlInit_v2(void)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
+	nvmlReturn_t answer = (nvmlReturn_t)muster_standin_answer(NULL);
+	if (answer != NVML_SUCCESS)
+		return answer;
 	pthread_mutex_lock(&library.lock);
 	if (!library.devices) {
 		library.devices = muster_calloc(2 * node->gpu_count + 1, sizeof *library.devices);
@@ -56,19 +60,22 @@ nvmlReturn_t nvmlInit_v2(void)
 	return NVML_SUCCESS;
 }
 
-static bool is_initialised(void)
+/* Whether a call can go on. */
+static nvmlReturn_t enter(void)
 {
+	nvmlReturn_t answer = (nvmlReturn_t)muster_standin_answer(NULL);
 	pthread_mutex_lock(&library.lock);
-	bool yes = library.users > 0;
+	if (answer == NVML_SUCCESS && library.users == 0)
+		answer = NVML_ERROR_UNINITIALIZED;
 	pthread_mutex_unlock(&library.lock);
-	return yes;
+	return answer;
 }
 
 nvmlReturn_t nvmlShutdown(void)
 {
+	nvmlReturn_t result = enter();
 	pthread_mutex_lock(&library.lock);
-	nvmlReturn_t result = library.users > 0 ? NVML_SUCCESS : NVML_ERROR_UNINITIALIZED;
-	if (library.users > 0)
+	if (result == NVML_SUCCESS && library.users > 0)
 		library.users--;
 	pthread_mutex_unlock(&library.lock);
 	return result;
@@ -76,6 +83,8 @@ nvmlReturn_t nvmlShutdown(void)
 
 const char *nvmlErrorString(nvmlReturn_t result)
 {
+	if ((int)result == 18) /* NVML_ERROR_LIB_RM_VERSION_MISMATCH, which muster only prints */
+		return "Driver/library version mismatch";
 	switch (result) {
 	case NVML_SUCCESS: return "The operation was successful";
 	case NVML_ERROR_UNINITIALIZED: return "NVML was not first initialized with nvmlInit()";
@@ -108,12 +117,16 @@ static bool is_for_instances(const char *function)
 nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function)
 {
 	bool known = false;
-	if (!is_initialised())
-		return NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	if (result != NVML_SUCCESS)
+		return result;
 	for (size_t i = 0; i < 2 * library.count; i++)
 		known = known || device == &library.devices[i];
 	if (!known || !arguments_ok)
 		return NVML_ERROR_INVALID_ARGUMENT;
+	result = (nvmlReturn_t)muster_standin_answer(device->gpu->bus_id);
+	if (result != NVML_SUCCESS)
+		return result;
 	if (device->instance && !is_for_instances(function))
 		return NVML_ERROR_NOT_SUPPORTED;
 	for (size_t i = 0; i < device->gpu->unsupported_count; i++)
@@ -121,6 +134,7 @@ nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const 
 			return NVML_ERROR_NOT_SUPPORTED;
 	return NVML_SUCCESS;
 }
+
 nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length)
 {
 	size_t needed = strlen(text) + 1;
@@ -150,22 +164,26 @@ bool muster_simnvml_is_used(nvmlDevice_t device, bool *worked)
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
-	return is_initialised() ? muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, length)
-				: NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	return result == NVML_SUCCESS
+		       ? muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, length)
+		       : result;
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
-	return is_initialised() ? muster_simnvml_copy_text(muster_sim_this_node()->nvml_version, version, length)
-				: NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	return result == NVML_SUCCESS ? muster_simnvml_copy_text(muster_sim_this_node()->nvml_version, version, length)
+				      : result;
 }
 
 /* -- finding devices -- */
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
 {
-	if (!is_initialised())
-		return NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	if (result != NVML_SUCCESS)
+		return result;
 	if (!count)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*count = (unsigned int)library.count;
@@ -174,8 +192,9 @@ nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
-	if (!is_initialised())
-		return NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	if (result != NVML_SUCCESS)
+		return result;
 	if (!device || index >= library.count)
 		return NVML_ERROR_INVALID_ARGUMENT;
 	*device = &library.devices[index];
@@ -185,8 +204,9 @@ nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *dev
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device)
 {
 	struct muster_standin_bus_id wanted, id;
-	if (!is_initialised())
-		return NVML_ERROR_UNINITIALIZED;
+	nvmlReturn_t result = enter();
+	if (result != NVML_SUCCESS)
+		return result;
 	if (!bus_id || !device || !muster_standin_bus_id_parse(bus_id, &wanted))
 		return NVML_ERROR_INVALID_ARGUMENT;
 	for (size_t i = 0; i < library.count; i++) {

@@ -136,6 +136,10 @@ static const struct muster_sim_gpu *gpu_in(const struct muster_sim_node *node, c
 #define SCRATCH(node, field) node "//mnt/resource_nvme." field
 
 /* Sorted by SKU, then as `muster sim --list-faults` has them. */
+#define LAST_8(what)                                                                                                   \
+	"ranks[8]." what " ranks[9]." what " ranks[10]." what " ranks[11]." what " ranks[12]." what " ranks[13]." what \
+	" ranks[14]." what " ranks[15]." what
+
 static const struct {
 	const char *sku, *fault, *changes;
 } table[] = {
@@ -150,6 +154,10 @@ static const struct {
 	{ SIM_SKU, "cut@node1", "+sim-1 and those before it, and those behind it" },
 	{ SIM_SKU, "d2h-slow@node2/gpu7", "sim-2/000e:00:00.0.d2h_gbps sim-2/000e:00:00.0.d2h_together_gbps" },
 	{ SIM_SKU, "dies@rank5=ncclAllReduce#3:segv", "ranks[5].deaths" },
+	{ SIM_SKU, "cuda-error@node2=cuInit:803", LAST_8("deaths") },
+	{ SIM_SKU, "cuda-slow@node2/gpu1=cuMemAlloc_v2#2:40s", LAST_8("deaths") },
+	{ SIM_SKU, "nvml-error@node2/gpu1=nvmlDeviceGetName:15", LAST_8("deaths") },
+	{ SIM_SKU, "nvml-slow@node2=nvmlInit_v2:0.5s", LAST_8("deaths") },
 	{ SIM_SKU, "bit-rot@node2=4097", SCRATCH("sim-2", "flipped_at") },
 	{ SIM_SKU, "broadcast-slow@node2=3", "sim-2.broadcast_gbps" },
 	{ SIM_SKU, "checkpoint-slow@node2=0.5", "sim-2//shared.read_gbps sim-2//shared.write_gbps" },
@@ -489,6 +497,16 @@ static const struct {
 	{ SIM_SKU, "ecc-uncorrected@node1/gpu4=1.5", "whole number" },
 	{ SIM_SKU, "nccl-slow@rank1=0.5", "VALUE must be from 1" },
 	{ SIM_SKU, "cpu-mask@rank1=xyz", "mask" },
+	{ SIM_SKU, "cuda-error@node1=cuInut:803", "close to it: \"cuInit\"" },
+	{ SIM_SKU, "cuda-error@node1=cuInit:40s", "a function and a code: cuInit:803" },
+	{ SIM_SKU, "cuda-slow@node1=cuInit:segv", "a function and a time: cuInit:40s" },
+	{ SIM_SKU, "cuda-slow@node1=nvmlInit_v2:1s", "nvmlInit_v2 is of another library" },
+	{ SIM_SKU, "cuda-error@node1/gpu1=cuInit:1", "cuInit is not about one GPU" },
+	{ SIM_SKU, "cuda-error@rank1=cuInit:1", "use the form node1[/gpu4]" },
+	{ SIM_SKU, "nvml-error@node1", "VALUE must be a function and a code" },
+	{ SIM_SKU, "nvml-error@node1=ncclSend:1", "only functions of CUDA and NVML" },
+	{ SIM_SKU, "nvml-error@node1=nvmlInit_v2:0", "CODE: a whole number from 1" },
+	{ SIM_SKU, "nvml-slow@node1=nvmlInit_v2:-1s", "HOW: segv" },
 	{ SIM_SKU, "cpu-mask@rank1=0", "contains no CPU" },
 	{ SIM_SKU, "cpu-mask@rank1=1000000000000000000000000", "CPUs that the node does not have: 96" },
 	{ SIM_SKU, "duplicate-gpu@rank8", "the first rank of its node" },

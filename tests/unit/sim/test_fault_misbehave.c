@@ -15,6 +15,8 @@ static const struct {
 	{ "ncclAllReduce#3:hang", "ncclAllReduce", 3, MUSTER_SIM_DIES_HANG },
 	{ "dlopen:libcuda.so.1:long-line", "dlopen:libcuda.so.1", 1, MUSTER_SIM_DIES_LONG_LINE },
 	{ "dlopen:libcuda.so.1#2:exit", "dlopen:libcuda.so.1", 2, MUSTER_SIM_DIES_EXIT },
+	{ "cuInit:803", "cuInit", 0, MUSTER_SIM_RETURNS },
+	{ "nvmlDeviceGetName#2:40s@0001:00:00.0", "nvmlDeviceGetName", 2, MUSTER_SIM_WAITS },
 };
 
 static const struct {
