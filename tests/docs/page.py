@@ -62,6 +62,7 @@ NOT_RUN = {
     "docs/dev/fuzzing.md": {"tests/fuzz/run.sh": "needs hours"},
     "docs/dev/simulation.md": {
         "muster sim --sku Standard_ND96asr_v4 --nodes 2 --fault 'dies@rank5=nccl": "waits for a deadline of 30 s",
+        "muster sim --sku Standard_ND96asr_v4 --fault cuda-slow": "waits for a deadline of 30 s",
         "tests/slurm/cluster.sh": "starts a Slurm; the tests in tests/slurm do",
         "export QEMU_LD_PREFIX": "a part of tests/arm64/run.sh",
         "tests/scenarios/valgrind.py": "needs minutes; ctest runs small cases",

@@ -81,8 +81,8 @@ struct muster_standin_pattern {
 	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes)) \
 	/* whether a kernel has filled the whole range with one pattern */ \
 	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern *ret)) \
-	/* the real bytes of the range's allocation, *window of them, of which the range begins at *first; NULL: a part \
-	 * of the range lies beside the fold */ \
+	/* the real bytes of the range's allocation, *window of them, of which the range begins at *first; NULL: a part of \
+	 * the range lies beside the fold */ \
 	X(const void *, muster_standin_cuda_fold, \
 		(CUdeviceptr from, size_t bytes, size_t *ret_window, size_t *ret_first)) \
 	/* the range holds the data, again and again, beside the fold: length is bytes, or a window */ \
