@@ -32,9 +32,8 @@ struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gp
  * process: it is not `what` ("a GID"). */
 void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes);
 
-/* Simulated device memory is folded: an allocation of any size keeps min(size, window) real bytes, and byte x of it
- * lives at x modulo that. Data whose period divides the window survives a trip to the device and back; other data does
- * not. The probes' data repeats after 8191 words of 8 bytes. What kernels write is not folded: see cuda_contents.c. */
+/* Data in simulated device memory that is longer than this is kept as a part of it that repeats: the probes' data
+ * repeats after 8191 words of 8 bytes, a quarter. Data of a file, which does not, is kept as it is. */
 #define MUSTER_STANDIN_WINDOW ((size_t)4 * 8 * 8191)
 
 /* Work in a stream that another library carries out. */
@@ -76,16 +75,12 @@ struct muster_standin_pattern {
 	X(void, muster_standin_cuda_progress, (void)) \
 	/* whether so many bytes from pointer on lie in one allocation */ \
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes)) \
-	/* copy through the fold; the caller has checked the range */ \
+	/* copy; the caller has checked the range */ \
 	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes)) \
 	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes)) \
 	/* whether a kernel has filled the whole range with one pattern */ \
 	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern *ret)) \
-	/* the real bytes of the range's allocation, *window of them, of which the range begins at *first; NULL: a part of \
-	 * the range lies beside the fold */ \
-	X(const void *, muster_standin_cuda_fold, \
-		(CUdeviceptr from, size_t bytes, size_t *ret_window, size_t *ret_first)) \
-	/* the range holds the data, again and again, beside the fold: length is bytes, or a window */ \
+	/* the range holds the data, again and again: length is bytes, or a window */ \
 	X(void, muster_standin_cuda_lay, (CUdeviceptr to, size_t bytes, const void *data, size_t length)) \
 	/* the same with a pattern; false: it cannot begin there */ \
 	X(bool, muster_standin_cuda_lay_pattern, \

@@ -1,10 +1,8 @@
 /* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
  * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams and events, cuda_copies.c
- * the copies,
- * cuda_kernels.c the kernels, cuda_contents.c what memory holds that a kernel or NCCL has written,
- * cuda_recognise.c what comes from a file, cuda_compare.c what kernels find that read it. Every exported function runs
- * between an _enter_ and leave, which hold the one lock.
+ * the copies, cuda_kernels.c the kernels, cuda_contents.c what memory holds, cuda_compare.c what kernels find that read
+ * it. Every exported function runs between an _enter_ and leave, which hold the one lock.
  */
 #ifndef MUSTER_SIM_STANDINS_CUDA_H
 #define MUSTER_SIM_STANDINS_CUDA_H
@@ -42,9 +40,7 @@ struct muster_simcuda_allocation {
 	CUdeviceptr base;
 	size_t bytes;
 	size_t before;                       /* bytes of the other large allocations when a large one was made; 0 */
-	struct muster_simcuda_piece *pieces; /* what kernels have written; elsewhere data holds */
-	size_t window;                       /* bytes of data: min(bytes, MUSTER_STANDIN_WINDOW) */
-	unsigned char data[];
+	struct muster_simcuda_piece *pieces; /* what was written; the rest holds whatever */
 };
 
 /* A place in device memory. */
@@ -94,22 +90,19 @@ struct CUctx_st *muster_simcuda_current(void); /* NULL: none */
 size_t muster_simcuda_free_bytes(const struct CUctx_st *context);
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret);
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes);
-/* The same, where data of a file would not survive the fold. */
-void muster_simcuda_take(struct muster_simcuda_range to, const void *from, size_t bytes);
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes);
 void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words);
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);
 void muster_simcuda_forget_memory(struct CUctx_st *context);
 
-/* -- what kernels and NCCL have written -- */
+/* -- what it holds -- */
 /* The range holds the pattern, whose place 0 is the range's first byte. It begins and ends at whole 8-byte words. */
 void muster_simcuda_fill(struct muster_simcuda_range to, size_t bytes, const struct muster_pattern *pattern);
 /* The range holds the data, again and again: length is bytes, or a window. */
 void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void *data, size_t length);
 void muster_simcuda_flip(struct muster_simcuda_range word); /* the lowest bit of a word that was filled or laid */
-/* It holds what data has from now on. */
+/* It holds whatever from now on. */
 void muster_simcuda_drop(struct muster_simcuda_range to, size_t bytes);
-void muster_simcuda_overlay(struct muster_simcuda_range from, void *to, size_t bytes); /* to: what data has */
 /* What kernels do, as the scenario's GPU does it: see kernels.h. threads: how many there are. */
 void muster_simcuda_verify(struct muster_simcuda_range range, size_t bytes, const struct muster_pattern *pattern,
 	size_t threads, struct muster_kernel_report *report);

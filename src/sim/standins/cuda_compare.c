@@ -1,4 +1,7 @@
 /* cuda_compare.c - libcuda.so.1 for the simulation: the kernels that read memory: verify, compare, sum up
+ *
+ * Of a long stretch a window is compared, and stands for the rest if each of its words is wrong. Words with a wrong bit
+ * are found wherever they are.
  */
 #include "sim/standins/cuda_pieces.h"
 
@@ -20,14 +23,9 @@ static size_t bad_word(const struct muster_simcuda_allocation *allocation)
 
 static uint64_t read_word(const struct muster_simcuda_allocation *allocation, size_t offset)
 {
-	struct muster_simcuda_range place = { (struct muster_simcuda_allocation *)allocation, offset };
-	size_t to;
 	uint64_t word;
-	const struct muster_simcuda_piece *piece = muster_simcuda_piece_find(allocation, offset, offset + WORD, &to);
-	if (piece && to == offset + WORD)
-		word = muster_simcuda_piece_word(piece, offset);
-	else
-		muster_simcuda_get(place, &word, sizeof word);
+	muster_simcuda_get((struct muster_simcuda_range){ (struct muster_simcuda_allocation *)allocation, offset },
+		&word, sizeof word);
 	if (offset == bad_word(allocation))
 		word |= (uint64_t)1 << (allocation->context->gpu->memory_bad_bit - 1);
 	return word;
@@ -75,8 +73,8 @@ static void compare_word(struct comparison *c, size_t at)
 		note(c, at, read, expected);
 }
 
-/* Equal patterns: only words with a wrong bit may differ. */
-static void compare_alike(struct comparison *c, size_t from, size_t to, const size_t odd[4])
+/* The words with a wrong bit that no window has shown. */
+static void compare_odd(struct comparison *c, size_t from, size_t to, const size_t odd[4])
 {
 	size_t seen[4];
 	for (size_t i = 0; i < 4; i++) {
@@ -103,56 +101,36 @@ static bool is_alike(const struct comparison *c, const struct muster_simcuda_pie
 	       (a->and_mask == 0 || a->seed + c->read.offset / WORD == b->seed + c->expected.offset / WORD);
 }
 
-/* Other contents: in a long stretch every word is wrong. */
-static void compare_apart(struct comparison *c, size_t from, size_t to)
+/* A stretch that lies in one piece of each range, or in none. Data that came by a copy is compared to its end: it may
+ * be a file's. */
+static void compare_stretch(struct comparison *c, size_t from, size_t to, const struct muster_simcuda_piece *read,
+	const struct muster_simcuda_piece *expected)
 {
-	size_t words = (to - from) / MUSTER_KERNEL_WORD, first = words;
-	if (to - from > MUSTER_STANDIN_WINDOW)
-		first = MUSTER_DIFFERENCES_MAX;
-	for (size_t i = 0; i < first; i++)
-		compare_word(c, from + i * MUSTER_KERNEL_WORD);
-	count_more(c, words - first);
-}
-
-/* Whether the words repeat after a window. */
-static bool is_periodic(const struct muster_simcuda_piece *piece)
-{
-	return !piece || piece->tile || piece->pattern.and_mask == 0;
-}
-
-/* A window of the range, at most, which lies in one piece or in none. Without the word that has a wrong bit. */
-static void read_window(const struct muster_simcuda_range *range, size_t at, size_t bytes, size_t flipped, void *to)
-{
-	struct muster_simcuda_range from = { range->allocation, range->offset + at };
-	size_t until;
-	if (muster_simcuda_piece_find(from.allocation, from.offset, from.offset + 1, &until))
-		muster_simcuda_overlay(from, to, bytes);
-	else
-		muster_simcuda_get(from, to, bytes);
-	if (flipped >= at && flipped < at + bytes)
-		((unsigned char *)to)[flipped - at] ^= 1;
-}
-
-/* Words that repeat: the first window of them stands for the others, but for words with a wrong bit. */
-static void compare_windows(struct comparison *c, size_t from, size_t to, size_t odd[4])
-{
-	static unsigned char read[MUSTER_STANDIN_WINDOW], expected[MUSTER_STANDIN_WINDOW];
-	size_t bytes = to - from < MUSTER_STANDIN_WINDOW ? to - from : MUSTER_STANDIN_WINDOW;
-	read_window(&c->read, from, bytes, odd[0], read);
-	read_window(&c->expected, from, bytes, odd[1], expected);
-	bool equal = memcmp(read, expected, bytes) == 0;
-	for (size_t at = 0; at < bytes && !equal; at += MUSTER_KERNEL_WORD) {
-		if (memcmp(read + at, expected + at, MUSTER_KERNEL_WORD) == 0)
-			continue;
-		for (size_t i = 0; i < 4; i++)
-			if (odd[i] != NOWHERE && odd[i] >= from &&
-				(odd[i] - from) % MUSTER_STANDIN_WINDOW / MUSTER_KERNEL_WORD == at / MUSTER_KERNEL_WORD)
-				odd[i] = NOWHERE;
-		size_t repeats = (to - from - at - 1) / MUSTER_STANDIN_WINDOW;
-		compare_word(c, from + at);
-		count_more(c, repeats);
+	static unsigned char a[MUSTER_STANDIN_WINDOW], b[MUSTER_STANDIN_WINDOW];
+	const size_t odd[] = { read ? place_in(&c->read, read->flipped) : NOWHERE,
+		expected ? place_in(&c->expected, expected->flipped) : NOWHERE,
+		place_in(&c->read, bad_word(c->read.allocation)),
+		place_in(&c->expected, bad_word(c->expected.allocation)) };
+	bool alike = read && expected && is_alike(c, read, expected);
+	size_t at = from, most = MUSTER_STANDIN_WINDOW, before = c->differences;
+	if (read && read->tile && read->tile->length > most)
+		most = read->tile->length;
+	for (size_t bytes; !alike && at < to && at - from < most; at += bytes) {
+		bytes = to - at < sizeof a ? to - at : sizeof a;
+		muster_simcuda_get((struct muster_simcuda_range){ c->read.allocation, c->read.offset + at }, a, bytes);
+		muster_simcuda_get(
+			(struct muster_simcuda_range){ c->expected.allocation, c->expected.offset + at }, b, bytes);
+		bool equal = memcmp(a, b, bytes) == 0;
+		for (size_t i = 0; i < bytes; i += MUSTER_KERNEL_WORD)
+			if ((!equal && memcmp(a + i, b + i, MUSTER_KERNEL_WORD) != 0) ||
+				odd[2] / MUSTER_KERNEL_WORD == (at + i) / MUSTER_KERNEL_WORD ||
+				odd[3] / MUSTER_KERNEL_WORD == (at + i) / MUSTER_KERNEL_WORD)
+				compare_word(c, at + i);
 	}
-	compare_alike(c, from, to, odd);
+	if (at > from && c->differences - before == (at - from) / MUSTER_KERNEL_WORD)
+		count_more(c, (to - at) / MUSTER_KERNEL_WORD);
+	else
+		compare_odd(c, at, to, odd);
 }
 
 static void compare(struct comparison *c, size_t bytes)
@@ -166,21 +144,12 @@ static void compare(struct comparison *c, size_t bytes)
 		read_to -= c->read.offset;
 		expected_to -= c->expected.offset;
 		to = (read_to < expected_to ? read_to : expected_to) / MUSTER_KERNEL_WORD * MUSTER_KERNEL_WORD;
-		if (to <= at) { /* a word that a copy has changed in part */
-			to = at + MUSTER_KERNEL_WORD;
-			compare_word(c, at);
+		if (to > at) {
+			compare_stretch(c, at, to, read, expected);
 			continue;
 		}
-		size_t odd[] = { read ? place_in(&c->read, read->flipped) : NOWHERE,
-			expected ? place_in(&c->expected, expected->flipped) : NOWHERE,
-			place_in(&c->read, bad_word(c->read.allocation)),
-			place_in(&c->expected, bad_word(c->expected.allocation)) };
-		if (read && expected && is_alike(c, read, expected))
-			compare_alike(c, at, to, odd);
-		else if (is_periodic(read) && is_periodic(expected))
-			compare_windows(c, at, to, odd);
-		else
-			compare_apart(c, at, to);
+		to = at + MUSTER_KERNEL_WORD; /* a word that a copy has changed in part */
+		compare_word(c, at);
 	}
 }
 
@@ -220,13 +189,13 @@ static uint64_t sum_patterns(struct muster_simcuda_range range, size_t bytes)
 			continue;
 		const struct muster_pattern *p = &piece->pattern;
 		for (size_t i = 0; piece->tile && i + WORD <= to - at && i < piece->tile->length; i += WORD)
-			sum = stir(sum, muster_simcuda_piece_word(piece, at + i));
+			sum = stir(sum, read_word(range.allocation, at + i));
 		sum = stir(stir(sum, p->and_mask), p->xor_mask);
 		sum = stir(sum, p->and_mask ? p->seed + range.offset / WORD : 0);
 		if (piece->flipped >= at && piece->flipped < to)
 			sum = stir(sum, piece->flipped - range.offset);
 		if (bad >= at && bad < to)
-			sum = stir(sum, read_word(range.allocation, bad) ^ muster_simcuda_piece_word(piece, bad));
+			sum = stir(sum, read_word(range.allocation, bad));
 	}
 	return sum;
 }

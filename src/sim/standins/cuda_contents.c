@@ -1,11 +1,9 @@
-/* cuda_contents.c - libcuda.so.1 for the simulation: what memory holds that a kernel or NCCL has written
+/* cuda_contents.c - libcuda.so.1 for the simulation: what device memory holds
  *
- * A range that a kernel has filled is kept as the pattern it was filled with, so that the memory of a whole GPU needs
- * none here. A matrix product is a pattern too: one that stands for its factors. Places count from the start of the
- * allocation; seeds are changed accordingly, so that equal contents have equal patterns wherever a fill began.
- *
- * What NCCL has received lies beside the fold as well: a buffer that has other data from each rank, all of them longer
- * than the window, would lose all but the last.
+ * An allocation is a list of pieces, one for each range that was written. A range that a kernel has filled is kept as
+ * the pattern it was filled with, so that the memory of a whole GPU needs none here; a matrix product is a pattern too:
+ * one that stands for its factors. Places count from the start of the allocation; seeds are changed accordingly, so
+ * that equal contents have equal patterns wherever a fill began. Data from elsewhere is a tile: bytes that repeat.
  */
 #include "sim/standins/cuda_pieces.h"
 
@@ -16,6 +14,8 @@
 
 #define WORD sizeof(uint64_t)
 #define NOWHERE MUSTER_SIMCUDA_NOWHERE
+#define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
+#define PERIOD (MUSTER_STANDIN_WINDOW / 4)
 
 /* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. */
 struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *given, size_t offset)
@@ -85,17 +85,16 @@ void muster_simcuda_fill(struct muster_simcuda_range to, size_t bytes, const str
 				   .flipped = NOWHERE });
 }
 
+void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words)
+{
+	uint64_t both = (uint64_t)value << 32 | value;
+	muster_simcuda_fill(to, words * sizeof value, &(struct muster_pattern){ .xor_mask = both });
+}
+
 void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void *data, size_t length)
 {
-	const unsigned char *first = data;
-	if (to.allocation->bytes == to.allocation->window) {
-		muster_simcuda_put(to, data, bytes < length ? bytes : length);
+	if (bytes == 0)
 		return;
-	}
-	/* the probes' data repeats after a quarter of the window */
-	size_t quarter = MUSTER_STANDIN_WINDOW / 4;
-	if (length == MUSTER_STANDIN_WINDOW && memcmp(first, first + quarter, length - quarter) == 0)
-		length = quarter;
 	struct muster_simcuda_tile *tile = muster_calloc(1, sizeof *tile + length);
 	tile->length = length;
 	memcpy(tile->data, data, length);
@@ -105,6 +104,14 @@ void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void
 				   .tile = tile,
 				   .begin = to.offset,
 				   .flipped = NOWHERE });
+}
+
+/* Long data of the probes repeats, and data of a file does not. */
+void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
+{
+	const unsigned char *data = from;
+	bool repeats = bytes > MUSTER_STANDIN_WINDOW && memcmp(data, data + PERIOD, 3 * PERIOD) == 0;
+	muster_simcuda_lay(to, bytes, data, repeats ? PERIOD : bytes);
 }
 
 struct muster_simcuda_piece *muster_simcuda_piece_find(
@@ -129,51 +136,40 @@ void muster_simcuda_flip(struct muster_simcuda_range word)
 }
 
 /* What the tile has for the bytes of the allocation from offset on. */
-static void copy_tile(const struct muster_simcuda_piece *piece, size_t offset, void *to, size_t bytes)
+static void copy_tile(const struct muster_simcuda_piece *piece, size_t offset, unsigned char *to, size_t bytes)
 {
 	const struct muster_simcuda_tile *tile = piece->tile;
-	unsigned char *target = to;
-	for (size_t length; bytes > 0; bytes -= length, offset += length, target += length) {
-		size_t at = (offset - piece->begin) % tile->length, left = tile->length - at;
-		length = bytes < left ? bytes : left;
-		memcpy(target, tile->data + at, length);
+	for (size_t done = 0, length; done < bytes; done += length) {
+		size_t at = (offset + done - piece->begin) % tile->length, left = tile->length - at;
+		length = bytes - done < left ? bytes - done : left;
+		memcpy(to + done, tile->data + at, length);
 	}
-}
-
-uint64_t muster_simcuda_piece_word(const struct muster_simcuda_piece *piece, size_t offset)
-{
-	uint64_t word;
-	if (piece->tile)
-		copy_tile(piece, offset, &word, sizeof word);
-	else
-		word = muster_pattern_word(&piece->pattern, offset / WORD);
-	return word ^ (piece->flipped == offset ? 1 : 0);
 }
 
 /* What the words of a pattern are, by bytes. */
-static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset, void *to, size_t bytes)
+static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset, unsigned char *to, size_t bytes)
 {
-	unsigned char *target = to;
-	for (size_t at = offset, length; at < offset + bytes; at += length, target += length) {
-		uint64_t word = muster_simcuda_piece_word(piece, at / WORD * WORD);
-		size_t left = offset + bytes - at, here = WORD - at % WORD;
+	for (size_t done = 0, length; done < bytes; done += length) {
+		size_t at = offset + done, left = bytes - done, here = WORD - at % WORD;
+		uint64_t word = muster_pattern_word(&piece->pattern, at / WORD);
 		length = left < here ? left : here;
-		memcpy(target, (unsigned char *)&word + at % WORD, length);
+		memcpy(to + done, (unsigned char *)&word + at % WORD, length);
 	}
 }
 
-void muster_simcuda_overlay(struct muster_simcuda_range from, void *to, size_t bytes)
+void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes)
 {
 	size_t end = from.offset + bytes, until;
-	for (size_t at = from.offset; at < end && from.allocation->pieces; at = until) {
+	for (size_t at = from.offset; at < end; at = until) {
 		const struct muster_simcuda_piece *piece = muster_simcuda_piece_find(from.allocation, at, end, &until);
 		unsigned char *target = (unsigned char *)to + (at - from.offset);
-		if (piece && !piece->tile)
+		if (!piece)
+			memset(target, UNWRITTEN, until - at);
+		else if (piece->tile)
+			copy_tile(piece, at, target, until - at);
+		else
 			copy_pattern(piece, at, target, until - at);
-		if (!piece || !piece->tile)
-			continue;
-		copy_tile(piece, at, target, until - at);
-		if (piece->flipped >= at && piece->flipped < until)
+		if (piece && piece->flipped >= at && piece->flipped < until)
 			target[piece->flipped - at] ^= 1;
 	}
 }
@@ -210,19 +206,6 @@ bool muster_standin_cuda_lay_pattern(CUdeviceptr to, size_t bytes, const struct 
 	if (what->flipped != NOWHERE)
 		muster_simcuda_flip((struct muster_simcuda_range){ range.allocation, range.offset + what->flipped });
 	return true;
-}
-
-const void *muster_standin_cuda_fold(CUdeviceptr from, size_t bytes, size_t *ret_window, size_t *ret_first)
-{
-	struct muster_simcuda_range range;
-	size_t to;
-	if (!muster_simcuda_range_find(from, bytes, &range) ||
-		muster_simcuda_piece_find(range.allocation, range.offset, range.offset + bytes, &to) ||
-		to != range.offset + bytes)
-		return NULL;
-	*ret_window = range.allocation->window;
-	*ret_first = range.offset % range.allocation->window;
-	return range.allocation->data;
 }
 
 void muster_standin_cuda_lay(CUdeviceptr to, size_t bytes, const void *data, size_t length)

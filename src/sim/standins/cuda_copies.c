@@ -36,22 +36,19 @@ static bool is_refilled(const struct muster_simcuda_operation *fill)
 	       next->to.allocation == fill->to.allocation && next->to.offset == fill->to.offset;
 }
 
+/* Of more than a window, what lies there repeats. */
 static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
 {
 	static unsigned char between[MUSTER_STANDIN_WINDOW];
-	size_t window = to.allocation->window;
-	size_t skip = bytes > window ? bytes - window : 0;
-	muster_simcuda_drop(to, skip);
-	from.offset += skip;
-	to.offset += skip;
-	muster_simcuda_get(from, between, bytes - skip);
-	muster_simcuda_put(to, between, bytes - skip);
+	size_t length = bytes < sizeof between ? bytes : sizeof between;
+	muster_simcuda_get(from, between, length);
+	muster_simcuda_lay(to, bytes, between, length);
 }
 
 void muster_simcuda_copy(const struct muster_simcuda_operation *operation)
 {
 	switch (operation->kind) {
-	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_take(operation->to, operation->source, operation->bytes); break;
+	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); break;
 	case MUSTER_SIMCUDA_TO_HOST:
 		if (!is_repeated(operation))
 			muster_simcuda_get(operation->from, operation->target, operation->bytes);

@@ -1,4 +1,4 @@
-/* cuda_memory.c - libcuda.so.1 for the simulation: device memory, folded, and pinned host memory
+/* cuda_memory.c - libcuda.so.1 for the simulation: device memory and pinned host memory
  *
  * Device addresses are numbers that point nowhere: a program that reads one dies, as it would on a real machine.
  */
@@ -12,7 +12,6 @@
 
 #define FIRST_ADDRESS 0x7000000000000000u /* no process of x86-64 or aarch64 has user memory there */
 #define GRANULE ((size_t)2 << 20)
-#define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
 
 struct registered {
 	struct registered *next;
@@ -23,7 +22,7 @@ static struct muster_simcuda_allocation *allocations;
 static struct registered *registrations;
 static CUdeviceptr next_address = FIRST_ADDRESS;
 
-/* -- through the fold -- */
+/* -- places -- */
 
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret)
 {
@@ -37,59 +36,6 @@ bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_
 		return true;
 	}
 	return false;
-}
-
-/* What of `bytes` from place on lies in one piece of the window. */
-static unsigned char *piece(struct muster_simcuda_range place, size_t bytes, size_t *ret_length)
-{
-	size_t at = place.offset % place.allocation->window;
-	size_t left = place.allocation->window - at;
-	*ret_length = bytes < left ? bytes : left;
-	return place.allocation->data + at;
-}
-
-void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
-{
-	const unsigned char *source = from;
-	muster_simcuda_drop(to, bytes);
-	size_t skip = bytes > to.allocation->window ? bytes - to.allocation->window : 0; /* would be overwritten */
-	source += skip;
-	to.offset += skip;
-	bytes -= skip;
-	while (bytes) {
-		size_t length;
-		unsigned char *data = piece(to, bytes, &length);
-		memcpy(data, source, length);
-		source += length;
-		to.offset += length;
-		bytes -= length;
-	}
-}
-
-void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes)
-{
-	struct muster_simcuda_range at = from;
-	unsigned char *target = to;
-	for (size_t left = bytes, length; left; left -= length, at.offset += length, target += length) {
-		const unsigned char *data = piece(at, left, &length);
-		memcpy(target, data, length);
-	}
-	muster_simcuda_overlay(from, to, bytes);
-}
-
-void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words)
-{
-	unsigned int block[1024];
-	size_t most = to.allocation->window / sizeof value + 1, room = sizeof block / sizeof *block;
-	muster_simcuda_drop(to, words * sizeof value);
-	if (words > most)
-		words = most;
-	for (size_t i = 0; i < room && i < words; i++)
-		block[i] = value;
-	for (size_t count; words > 0; words -= count, to.offset += count * sizeof value) {
-		count = words < room ? words : room;
-		muster_simcuda_put(to, block, count * sizeof value);
-	}
 }
 
 bool muster_standin_cuda_check(CUdeviceptr pointer, size_t bytes)
@@ -109,7 +55,7 @@ void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
 {
 	struct muster_simcuda_range place;
 	if (muster_simcuda_range_find(to, bytes, &place))
-		muster_simcuda_take(place, from, bytes);
+		muster_simcuda_put(place, from, bytes);
 }
 
 unsigned long long muster_standin_cuda_sum(CUdeviceptr from, size_t bytes)
@@ -154,13 +100,10 @@ static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t byte
 		return CUDA_ERROR_INVALID_VALUE;
 	if (bytes > muster_simcuda_free_bytes(context))
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	size_t window = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
-	struct muster_simcuda_allocation *a = muster_calloc(1, sizeof *a + window);
-	memset(a->data, UNWRITTEN, window);
+	struct muster_simcuda_allocation *a = muster_calloc(1, sizeof *a);
 	a->context = context;
 	a->base = next_address;
 	a->bytes = bytes;
-	a->window = window;
 	a->before = bytes >= LARGE ? large_bytes(context) : 0;
 	a->next = allocations;
 	allocations = a;

@@ -1,4 +1,4 @@
-/* cuda_pieces.h - what an allocation holds beside the fold
+/* cuda_pieces.h - what an allocation holds
  */
 #ifndef MUSTER_SIM_STANDINS_CUDA_PIECES_H
 #define MUSTER_SIM_STANDINS_CUDA_PIECES_H
@@ -28,6 +28,5 @@ struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *give
 /* The piece that holds the byte at `from`, NULL when none does, and how far that goes, `to` at most. */
 struct muster_simcuda_piece *muster_simcuda_piece_find(
 	const struct muster_simcuda_allocation *allocation, size_t from, size_t to, size_t *ret_to);
-uint64_t muster_simcuda_piece_word(const struct muster_simcuda_piece *piece, size_t offset);
 
 #endif

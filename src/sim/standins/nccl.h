@@ -78,7 +78,6 @@ struct muster_simring_part {
 struct muster_simring_exchange {
 	struct muster_simring_part *parts;
 	size_t count;
-	uint64_t serial; /* of this rank's exchanges: 1, 2, ... */
 	bool reduces;
 	ncclRedOp_t op;
 	CUdeviceptr receive;

@@ -35,7 +35,6 @@ bool muster_simring_connect(struct muster_simring *ring, int peer)
 
 void muster_simring_exchange_start(struct muster_simring *ring, struct muster_simring_exchange *exchange)
 {
-	exchange->serial = ++ring->exchanges;
 	for (size_t i = 0; i < exchange->count; i++) {
 		struct muster_simring_part *part = &exchange->parts[i];
 		part->number = part->sends ? ++ring->sent[part->peer] : ++ring->received[part->peer];
@@ -49,59 +48,39 @@ static size_t window_bytes(size_t bytes)
 
 /* -- sending -- */
 
-/* A window of this rank that holds the data already (NULL: any data), or is free; -1: there is none. */
-static int find_window(const struct muster_simring *ring, uint64_t serial, const void *data, bool *ret_filled)
+/* A window of this rank that is free; -1: there is none. */
+static int find_window(const struct muster_simring *ring)
 {
 	struct muster_simring_slot *slot = &ring->shared->slots[ring->rank];
-	int found = -1;
-	*ret_filled = false;
-	for (int i = 0; i < MUSTER_SIMRING_OUT; i++) {
-		if (data && ring->out[i].serial == serial && ring->out[i].data == data) {
-			*ret_filled = true;
-			return i;
-		}
+	for (int i = 0; i < MUSTER_SIMRING_OUT; i++)
 		if (atomic_load(&slot->untaken[i]) == 0)
-			found = i;
-	}
-	return found;
+			return i;
+	return -1;
 }
 
-/* What lies in the fold goes out with all of its allocation, for the exchange's other messages to share. */
-static bool fill_mail(struct muster_simring *ring, const struct muster_simring_exchange *exchange,
-	const struct muster_simring_part *part, struct muster_simring_mail *mail)
+static bool fill_mail(
+	struct muster_simring *ring, const struct muster_simring_part *part, struct muster_simring_mail *mail)
 {
 	const struct muster_standin_cuda *cuda = muster_standin_cuda();
-	size_t window = window_bytes(part->bytes), first = 0;
-	bool filled;
 	mail->bytes = part->bytes;
 	mail->window = -1;
 	if (cuda->muster_standin_cuda_pattern(part->at, part->bytes, &mail->pattern))
 		return true;
-	const void *fold = cuda->muster_standin_cuda_fold(part->at, part->bytes, &window, &first);
-	int index = find_window(ring, exchange->serial, fold, &filled);
+	int index = find_window(ring);
 	if (index < 0)
 		return false;
-	unsigned char *out = out_window(ring, ring->rank, index);
-	if (fold && !filled)
-		memcpy(out, fold, window);
-	else if (!fold)
-		cuda->muster_standin_cuda_read(out, part->at, window);
-	ring->out[index].serial = exchange->serial;
-	ring->out[index].data = fold;
+	cuda->muster_standin_cuda_read(out_window(ring, ring->rank, index), part->at, window_bytes(part->bytes));
 	atomic_fetch_add(&ring->shared->slots[ring->rank].untaken[index], 1);
 	mail->window = index;
-	mail->first = first;
-	mail->length = window;
 	return true;
 }
 
-static int advance_send(
-	struct muster_simring *ring, const struct muster_simring_exchange *exchange, struct muster_simring_part *part)
+static int advance_send(struct muster_simring *ring, struct muster_simring_part *part)
 {
 	struct muster_simring_mail *mail = mail_between(ring, ring->rank, part->peer);
 	if (part->step == BEGINS) {
 		if (atomic_load(&mail->wanted) < part->number || atomic_load(&mail->taken) < part->number - 1 ||
-			!fill_mail(ring, exchange, part, mail))
+			!fill_mail(ring, part, mail))
 			return 0;
 		atomic_store(&mail->sent, part->number);
 		part->step = UNDERWAY;
@@ -129,10 +108,7 @@ static size_t read_mail(const struct muster_simring *ring, int from, const struc
 		}
 		return bytes;
 	}
-	const unsigned char *window = out_window(ring, from, mail->window);
-	size_t ahead = mail->length - mail->first < bytes ? mail->length - mail->first : bytes;
-	memcpy(target, window + mail->first, ahead);
-	memcpy(target + ahead, window, bytes - ahead);
+	memcpy(target, out_window(ring, from, mail->window), bytes);
 	return bytes;
 }
 
@@ -217,8 +193,7 @@ int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_s
 			struct muster_simring_part *part = &exchange->parts[i];
 			int state = 0;
 			if (part->step != DONE)
-				state = part->sends ? advance_send(ring, exchange, part)
-						    : advance_receive(ring, exchange, part);
+				state = part->sends ? advance_send(ring, part) : advance_receive(ring, exchange, part);
 			if (state < 0)
 				return -1;
 			moved = moved || state > 0;

@@ -242,7 +242,7 @@ static bool gather(struct muster_simring *ring, struct muster_simring_work *work
 		size_t at = elements - elements / 3 - 1;
 		own[at > 0 ? at : 1] += 1;
 	}
-	muster_standin_cuda()->muster_standin_cuda_write(work->receive, own, bytes);
+	muster_standin_cuda()->muster_standin_cuda_lay(work->receive, work->count * sizeof(float), own, bytes);
 	free(own);
 	atomic_fetch_add(&shared->gathered, 1);
 	return true;

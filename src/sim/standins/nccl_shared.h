@@ -36,8 +36,7 @@ struct muster_simring_mail {
 	atomic_uint_fast64_t sent, taken; /* what follows is the message `sent` until it is taken */
 	atomic_uint_fast64_t refused;     /* the last one of another length than was wanted */
 	size_t bytes;
-	int window;           /* of the sender; -1: the message is a pattern */
-	size_t first, length; /* the bytes of the window, which begin at `first` and go around */
+	int window; /* of the sender; -1: the message is a pattern */
 	struct muster_standin_pattern pattern;
 };
 
@@ -47,13 +46,7 @@ struct muster_simring {
 	char *path; /* NULL once it is gone */
 	int rank, ranks;
 	uint64_t *sent, *received; /* by peer: messages that have a number */
-	uint64_t exchanges;
 	struct muster_simring_way *ways; /* by rank; NULL until one is asked for */
-	/* by window of this rank: whose data it holds, so that messages of one exchange may share it */
-	struct {
-		uint64_t serial;
-		const void *data;
-	} out[MUSTER_SIMRING_OUT];
 };
 
 /* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */
