@@ -182,6 +182,9 @@ static int set(const struct muster_fault *fault, const struct muster_fault_targe
 	case SET_CLEARED: memset(field, 0, fault->size); return 0;
 	case SET_TRUE: *(bool *)field = true; return 0;
 	case SET_TEXT: *(const char **)field = muster_fault_keep(t, value); return 0;
+	case SET_APPENDED:
+		muster_fault_append(t, field, (size_t *)(void *)(bases[fault->where] + fault->count_offset), value);
+		return 0;
 	case SET_PLACE: *(int *)field = word; return 0;
 	case SET_NUMBER: return muster_fault_number(value, (double)fault->low, (double)fault->high, field, err);
 	case SET_INT:

@@ -8,6 +8,7 @@
 
 #define SETS(type, member, kind_)                                                                                      \
 	.set = SET_##kind_, .offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
+#define APPENDS(type, member, count) SETS(type, member, APPENDED), .count_offset = offsetof(struct type, count)
 #define WORDS(array) .words = (array), .word_count = sizeof(array) / sizeof *(array)
 
 /* By nvmlGpuFabricState_t. */
@@ -156,13 +157,13 @@ const struct muster_fault muster_fault_kinds[] = {
 		"the rank may use only these CPUs (hex; default: a NUMA node that its GPU is not on)",
 		.apply = muster_fault_cpu_mask },
 	{ "cublas-missing", MUSTER_SIM_NODE, NULL, "libcublasLt.so.13", "the node lacks cuBLASLt",
-		.apply = muster_fault_lib_missing },
+		APPENDS(muster_sim_node, missing_libraries, missing_library_count) },
 	{ "cuda-error", MUSTER_SIM_NODE_OR_GPU, "FUNCTION[#CALL]:CODE", NULL, "this function of CUDA returns this code",
 		.apply = muster_fault_cuda_error },
 	{ "cuda-slow", MUSTER_SIM_NODE_OR_GPU, "FUNCTION[#CALL]:TIME", NULL, "this function of CUDA takes this time",
 		.apply = muster_fault_cuda_slow },
 	{ "cufile-missing", MUSTER_SIM_NODE, NULL, "libcufile.so.0", "the node lacks cuFile",
-		.apply = muster_fault_lib_missing },
+		APPENDS(muster_sim_node, missing_libraries, missing_library_count) },
 	{ "cut", MUSTER_SIM_NODE, "hang|error|slow", "hang",
 		"NCCL fails, or is slow, between nodes 1..N and nodes N+1.. (N is this node)",
 		.apply = muster_fault_cut },
@@ -237,7 +238,7 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "io-uring-refused", MUSTER_SIM_NODE, NULL, NULL, "the kernel refuses io_uring, as in a container",
 		SETS(muster_sim_node, io_uring_refused, TRUE) },
 	{ "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library",
-		.apply = muster_fault_lib_missing, WORDS(sonames) },
+		APPENDS(muster_sim_node, missing_libraries, missing_library_count), WORDS(sonames) },
 	{ "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
 		"NCCL fails, or is slow, between this node and node NUMBER", .apply = muster_fault_link_bad },
 	{ "link-slow", MUSTER_SIM_GPU, "PEER:GB/s", NULL,
@@ -297,11 +298,11 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "p2p-off", MUSTER_SIM_GPU, NULL, NULL, "CUDA gives this GPU no access to the node's other GPUs",
 		.needs = needs_peers, SETS(muster_sim_gpu, p2p, CLEARED) },
 	{ "path-differs", MUSTER_SIM_NODE, "PATH", "/shared/apps/pytorch_env",
-		"this file or folder has another content on the node", .apply = muster_fault_path_differs,
-		WORDS(muster_sim_paths) },
+		"this file or folder has another content on the node",
+		APPENDS(muster_sim_node, paths_other, path_other_count), WORDS(muster_sim_paths) },
 	{ "path-missing", MUSTER_SIM_NODE, "PATH", "/shared/apps/pytorch_env",
-		"this file or folder is not there on the node", .apply = muster_fault_path_missing,
-		WORDS(muster_sim_paths) },
+		"this file or folder is not there on the node",
+		APPENDS(muster_sim_node, paths_missing, path_missing_count), WORDS(muster_sim_paths) },
 	{ "pcie-replays", MUSTER_SIM_GPU, "REPLAYS", "500", "the GPU repeats so many PCIe packets while the ranks work",
 		.needs = needs_replays, SETS(muster_sim_gpu, pcie_replays, NUMBER), .low = 1, .high = 1000000000 },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",

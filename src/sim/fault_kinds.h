@@ -43,10 +43,10 @@ struct muster_fault {
 		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
 	muster_fault_apply *apply;
 	/* CLEARED: to false, 0 or NULL, which sweep() takes out; PLACE: an int, the place of VALUE in words */
-	enum { SET_NOTHING, SET_CLEARED, SET_TRUE, SET_TEXT, SET_PLACE, SET_INT, SET_NUMBER } set;
-	size_t offset, size;
-	long low, high;           /* of an INT, and of a NUMBER */
-	const char *const *words; /* VALUE is one of these; NULL: any text */
+	enum { SET_NOTHING, SET_CLEARED, SET_TRUE, SET_TEXT, SET_APPENDED, SET_PLACE, SET_INT, SET_NUMBER } set;
+	size_t offset, size, count_offset; /* count_offset: of APPENDED, to a list of texts */
+	long low, high;                    /* of an INT, and of a NUMBER */
+	const char *const *words;          /* VALUE is one of these; NULL: any text */
 	size_t word_count;
 };
 
@@ -62,8 +62,7 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 
 #define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
-/* fault_gpu.c, fault_load.c, fault_nvlink.c, fault_infiniband.c, fault_partition.c, fault_traffic.c, fault_rank.c,
- * fault_node.c, fault_users.c, fault_log.c, fault_storage.c */
+/* fault_gpu.c, fault_network.c, fault_rank.c, fault_node.c, fault_log.c */
 muster_fault_apply muster_fault_h2d_slow, muster_fault_d2h_slow, muster_fault_ecc_uncorrected, muster_fault_mig;
 muster_fault_apply muster_fault_memory_bad, muster_fault_memory_held, muster_fault_hbm_slow, muster_fault_gemm_slow,
 	muster_fault_hot, muster_fault_power_brake, muster_fault_power_cap, muster_fault_soak_drift;
@@ -77,8 +76,8 @@ muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster
 muster_fault_apply muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow;
 muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_cuda_error,
 	muster_fault_cuda_slow, muster_fault_nvml_error, muster_fault_nvml_slow;
-muster_fault_apply muster_fault_driver_drift, muster_fault_lib_missing, muster_fault_env, muster_fault_disk_missing,
-	muster_fault_daemon_dead, muster_fault_memory_channel, muster_fault_path_differs, muster_fault_path_missing;
+muster_fault_apply muster_fault_driver_drift, muster_fault_env, muster_fault_disk_missing, muster_fault_daemon_dead,
+	muster_fault_memory_channel;
 int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err);
 int muster_fault_needs_shared(const struct muster_fault_target *t, struct muster_error *err);
 muster_fault_apply muster_fault_bit_rot, muster_fault_checkpoint_slow, muster_fault_checkpoint_stall,

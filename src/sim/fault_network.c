@@ -1,11 +1,14 @@
-/* fault_infiniband.c - RDMA devices, their links and their counters */
+/* fault_network.c - adapters, and what nodes and GPUs reach of each other */
 #include "sim/fault_kinds.h"
 
-#include "util/text.h"
 #include "sim/scenario.h"
+#include "util/text.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* -- RDMA devices, their links and their counters -- */
 
 /* Without a subnet manager's word a port has no address; mlx5 then shows the highest LID. */
 static void forget_address(struct muster_sim_port *port)
@@ -182,5 +185,140 @@ int muster_fault_ib_extra(const struct muster_fault_target *t, const char *value
 		&ports[node->port_count], t->cluster->arena, (size_t)(node - t->cluster->nodes), node->port_count);
 	node->ports = ports;
 	node->port_count++;
+	return 0;
+}
+
+/* -- nodes that cannot work in one ring, though each of them is well -- */
+
+/* A new barrier that concerns no node yet: sides are the caller's to fill in. */
+static char *add_barrier(
+	const struct muster_fault_target *t, const char *mode, const char *name, struct muster_error *err)
+{
+	static const char *const modes[] = { "hang", "error", "slow" };
+	struct muster_sim_cluster *cluster = t->cluster;
+	int found = muster_parse_name(mode, modes, 3, "VALUE", err);
+	if (found < 0)
+		return NULL;
+	struct muster_sim_partition *all =
+		muster_sim_copy(cluster->arena, cluster->barriers, cluster->barrier_count, sizeof *all);
+	char *sides = muster_arena_alloc(cluster->arena, cluster->node_count + 1);
+	memset(sides, '-', cluster->node_count);
+	all[cluster->barrier_count++] =
+		(struct muster_sim_partition){ .name = name, .mode = modes[found], .sides = sides };
+	cluster->barriers = all;
+	return sides;
+}
+
+int muster_fault_net_bad(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	char *sides =
+		add_barrier(t, value, muster_arena_printf(t->cluster->arena, "%s and all others", t->node->name), err);
+	if (!sides)
+		return -1;
+	memset(sides, 'b', t->cluster->node_count);
+	sides[t->node - t->cluster->nodes] = 'a';
+	return 0;
+}
+
+/* Between nodes 1 to this one, and the nodes after it. */
+int muster_fault_cut(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	size_t before = (size_t)(t->node - t->cluster->nodes) + 1;
+	if (before == t->cluster->node_count)
+		return muster_fail(err, MUSTER_EUSAGE, "there is no node after the last one");
+	char *sides = add_barrier(t, value,
+		muster_arena_printf(t->cluster->arena, "%s and those before it, and those behind it", t->node->name),
+		err);
+	if (!sides)
+		return -1;
+	memset(sides, 'a', before);
+	memset(sides + before, 'b', t->cluster->node_count - before);
+	return 0;
+}
+
+/* VALUE is NODE or NODE:MODE. */
+int muster_fault_link_bad(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	const struct muster_sim_cluster *cluster = t->cluster;
+	const char *colon = strchr(value, ':');
+	char *number = muster_asprintf("%.*s", colon ? (int)(colon - value) : (int)strlen(value), value);
+	long other = 0;
+	int rc = muster_parse_int(number, 1, (long)cluster->node_count, &other, "NODE", err);
+	free(number);
+	if (rc < 0)
+		return -1;
+	if (&cluster->nodes[other - 1] == t->node)
+		return muster_fail(err, MUSTER_EUSAGE, "a link has two nodes");
+	char *sides = add_barrier(t, colon ? colon + 1 : "hang",
+		muster_arena_printf(cluster->arena, "%s and %s", t->node->name, cluster->nodes[other - 1].name), err);
+	if (!sides)
+		return -1;
+	sides[t->node - cluster->nodes] = 'a';
+	sides[other - 1] = 'b';
+	return 0;
+}
+
+/* -- exchanges of data between GPUs that are slow, though every part of the machine says that it is well -- */
+
+struct peer {
+	const struct muster_sim_node *node;
+	const struct muster_sim_gpu *gpu;
+};
+
+/* "gpu2" of the target's node, "node2" for the GPU with the same number on that node, or "node2/gpu3". */
+static int find_peer(const struct muster_fault_target *t, char *text, struct peer *ret, struct muster_error *err)
+{
+	const struct muster_sim_cluster *cluster = t->cluster;
+	bool has_node = strncmp(text, "node", 4) == 0;
+	char *slash = strchr(text, '/'), *gpu = has_node ? NULL : text;
+	long node = t->node - cluster->nodes + 1, number = t->gpu->cuda_index;
+	if (has_node && slash) {
+		*slash = '\0';
+		gpu = slash + 1;
+	}
+	if (has_node && muster_parse_int(text + 4, 1, (long)cluster->node_count, &node, "node", err) < 0)
+		return -1;
+	struct peer peer = { .node = &cluster->nodes[node - 1] };
+	if (gpu && strncmp(gpu, "gpu", 3) != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a GPU: use gpu2, node2 or node2/gpu3", gpu);
+	if (gpu && muster_parse_int(gpu + 3, 0, (long)peer.node->gpu_count - 1, &number, "gpu", err) < 0)
+		return -1;
+	for (size_t i = 0; i < peer.node->gpu_count; i++)
+		if (peer.node->gpus[i].cuda_index == number)
+			peer.gpu = &peer.node->gpus[i];
+	if (!peer.gpu || peer.gpu == t->gpu)
+		return muster_fail(err, MUSTER_EUSAGE, "a link has two GPUs");
+	*ret = peer;
+	return 0;
+}
+
+/* VALUE is PEER:GB/s. */
+int muster_fault_link_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+{
+	struct muster_sim_cluster *cluster = t->cluster;
+	char *text = value ? muster_strdup(value) : NULL, *colon = text ? strrchr(text, ':') : NULL;
+	struct peer peer = { 0 };
+	double gbps = 0;
+	int rc = -1;
+	if (colon)
+		*colon = '\0';
+	if (!colon)
+		muster_fail(err, MUSTER_EUSAGE, "VALUE must be PEER:GB/s, for example gpu2:40 or node2:5");
+	else if (muster_fault_number(colon + 1, 0.001, 10000, &gbps, err) == 0)
+		rc = find_peer(t, text, &peer, err);
+	free(text);
+	if (rc < 0)
+		return -1;
+	struct muster_sim_link *all = muster_sim_copy(cluster->arena, cluster->links, cluster->link_count, sizeof *all);
+	all[cluster->link_count++] = (struct muster_sim_link){
+		.name = muster_arena_printf(cluster->arena, "%s/%s and %s/%s", t->node->name, t->gpu->bus_id,
+			peer.node->name, peer.gpu->bus_id),
+		.from_node = (int)(t->node - cluster->nodes),
+		.to_node = (int)(peer.node - cluster->nodes),
+		.from_gpu = t->gpu->bus_id,
+		.to_gpu = peer.gpu->bus_id,
+		.gbps = gbps,
+	};
+	cluster->links = all;
 	return 0;
 }
