@@ -45,7 +45,7 @@ struct muster_simring {
 	size_t bytes;
 	char *path; /* NULL once it is gone */
 	int rank, ranks;
-	uint64_t *sent, *received; /* by peer: messages that have a number */
+	uint64_t *sent, *received;       /* by peer: messages that have a number */
 	struct muster_simring_way *ways; /* by rank; NULL until one is asked for */
 };
 
