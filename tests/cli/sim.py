@@ -93,7 +93,7 @@ class Sim(unittest.TestCase):
     def listed_faults(self):
         lines = self.sim("--list-faults").stdout.splitlines()
         for line in lines:
-            self.assertRegex(line, r"\A  [a-z0-9-]+@(node1|node1/gpu4|node1/mlx5_ib3|rank5|node1/numa0)(\[=\S+)? +\S")
+            self.assertRegex(line, r"\A  [a-z0-9-]+@(node1|node1/gpu4|node1\[/gpu4\]|node1/mlx5_ib3|rank5|node1/numa0)(\[=\S+)? +\S")
         return [line.strip().partition("@")[0] for line in lines]
 
     def test_every_fault_stands_in_a_table_of_faults(self):

@@ -188,7 +188,8 @@ static uint64_t sum_patterns(struct muster_simcuda_range range, size_t bytes)
 		if (!piece)
 			continue;
 		const struct muster_pattern *p = &piece->pattern;
-		for (size_t i = 0; piece->tile && i + WORD <= to - at && i < piece->tile->length; i += WORD)
+		size_t most = !piece->tile ? 0 : to - at < MUSTER_STANDIN_WINDOW ? to - at : MUSTER_STANDIN_WINDOW;
+		for (size_t i = 0; i + WORD <= most; i += WORD)
 			sum = stir(sum, read_word(range.allocation, at + i));
 		sum = stir(stir(sum, p->and_mask), p->xor_mask);
 		sum = stir(sum, p->and_mask ? p->seed + range.offset / WORD : 0);

@@ -16,6 +16,7 @@
 #define NOWHERE MUSTER_SIMCUDA_NOWHERE
 #define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
 #define PERIOD (MUSTER_STANDIN_WINDOW / 4)
+#define INVERSE 0xf1de83e19937733du /* of muster_pattern_word's factor, modulo 2^64 */
 
 /* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. */
 struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *given, size_t offset)
@@ -91,10 +92,31 @@ void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size
 	muster_simcuda_fill(to, words * sizeof value, &(struct muster_pattern){ .xor_mask = both });
 }
 
+struct muster_simcuda_piece *muster_simcuda_piece_find(
+	const struct muster_simcuda_allocation *allocation, size_t from, size_t to, size_t *ret_to)
+{
+	struct muster_simcuda_piece *piece = allocation->pieces;
+	while (piece && piece->to <= from)
+		piece = piece->next;
+	bool holds = piece && piece->from <= from;
+	size_t until = !piece ? to : holds ? piece->to : piece->from;
+	*ret_to = until < to ? until : to;
+	return holds ? piece : NULL;
+}
+
 void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void *data, size_t length)
 {
+	size_t until;
+	struct muster_simcuda_piece *same =
+		muster_simcuda_piece_find(to.allocation, to.offset, to.offset + bytes + 1, &until);
 	if (bytes == 0)
 		return;
+	if (same && same->from == to.offset && same->to == to.offset + bytes && same->tile &&
+		same->tile->length == length && same->tile->references == 1 && same->begin == to.offset) {
+		memcpy(same->tile->data, data, length); /* a buffer that is filled again and again */
+		same->flipped = NOWHERE;
+		return;
+	}
 	struct muster_simcuda_tile *tile = muster_calloc(1, sizeof *tile + length);
 	tile->length = length;
 	memcpy(tile->data, data, length);
@@ -106,24 +128,31 @@ void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void
 				   .flipped = NOWHERE });
 }
 
-/* Long data of the probes repeats, and data of a file does not. */
+/* Whether the words are those of a pattern, as the probes write files: each place has another one. */
+static bool find_pattern(const unsigned char *data, size_t words, struct muster_pattern *ret)
+{
+	uint64_t word;
+	memcpy(&word, data, WORD);
+	*ret = (struct muster_pattern){ .seed = (word ^ word >> 32) * INVERSE, .and_mask = UINT64_MAX };
+	for (size_t i = 0; i < words; i++) {
+		memcpy(&word, data + i * WORD, WORD);
+		if (word != muster_pattern_word(ret, i))
+			return false;
+	}
+	return true;
+}
+
+/* Long data that repeats, or that is a pattern, needs little room here. Other data is kept as it is. */
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
 {
 	const unsigned char *data = from;
-	bool repeats = bytes > MUSTER_STANDIN_WINDOW && memcmp(data, data + PERIOD, 3 * PERIOD) == 0;
-	muster_simcuda_lay(to, bytes, data, repeats ? PERIOD : bytes);
-}
-
-struct muster_simcuda_piece *muster_simcuda_piece_find(
-	const struct muster_simcuda_allocation *allocation, size_t from, size_t to, size_t *ret_to)
-{
-	struct muster_simcuda_piece *piece = allocation->pieces;
-	while (piece && piece->to <= from)
-		piece = piece->next;
-	bool holds = piece && piece->from <= from;
-	size_t until = !piece ? to : holds ? piece->to : piece->from;
-	*ret_to = until < to ? until : to;
-	return holds ? piece : NULL;
+	bool is_long = bytes > MUSTER_STANDIN_WINDOW && bytes % WORD == 0 && to.offset % WORD == 0;
+	bool repeats = is_long && memcmp(data, data + PERIOD, 3 * PERIOD) == 0;
+	struct muster_pattern pattern;
+	if (is_long && !repeats && find_pattern(data, bytes / WORD, &pattern))
+		muster_simcuda_fill(to, bytes, &pattern);
+	else
+		muster_simcuda_lay(to, bytes, data, repeats ? PERIOD : bytes);
 }
 
 void muster_simcuda_flip(struct muster_simcuda_range word)
@@ -152,6 +181,10 @@ static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset
 	for (size_t done = 0, length; done < bytes; done += length) {
 		size_t at = offset + done, left = bytes - done, here = WORD - at % WORD;
 		uint64_t word = muster_pattern_word(&piece->pattern, at / WORD);
+		if (here == WORD && left >= WORD) { /* most words: as fast as can be */
+			memcpy(to + done, &word, length = WORD);
+			continue;
+		}
 		length = left < here ? left : here;
 		memcpy(to + done, (unsigned char *)&word + at % WORD, length);
 	}
