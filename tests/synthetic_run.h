@@ -260,11 +260,12 @@ static inline void synthetic_add(
 							      : muster_arena_printf(arena, "mlx5_ib%d/1", place->port))
 			      : strcmp(key, "link_layer") == 0
 				      ? muster_string(place->port == SYNTHETIC_PORTS - 1 ? "Ethernet" : "InfiniBand")
-			      : strcmp(key, "nodes") == 0 ? muster_number(place->nodes)
-			      : strcmp(key, "ranks") == 0 ? muster_number(place->ranks)
-			      : strcmp(key, "path") == 0  ? muster_string("NVLink")
-			      : strcmp(key, "link") == 0  ? muster_string(synthetic_link(metric->name))
-							  : muster_string("text");
+			      : strcmp(key, "nodes") == 0                     ? muster_number(place->nodes)
+			      : strcmp(key, "ranks") == 0                     ? muster_number(place->ranks)
+			      : muster_label_find(key)->type == MUSTER_NUMBER ? muster_number(0)
+			      : strcmp(key, "path") == 0                      ? muster_string("NVLink")
+			      : strcmp(key, "link") == 0 ? muster_string(synthetic_link(metric->name))
+							 : muster_string("text");
 		synthetic_add(place, metric, label + 1, samples);
 	}
 }

@@ -1,7 +1,7 @@
-/* metric.h - what is true of a metric for all its readers; implemented by src/model/metric.c and src/model/label.c
+/* metric.h - what is true of a metric, for all its readers; implemented by src/model/metric.c, labels by label.c
  *
- * Each metric is a row of the table of its probe (src/probes/metrics.h), the only place that describes it. No code
- * decides by the spelling of a metric's name or by the text of a unit.
+ * Each metric is a row of the table of its probe (probes/metrics.h), the only place that describes it. No code decides
+ * by the spelling of a metric's name or by the text of a unit.
  */
 #ifndef MUSTER_METRIC_H
 #define MUSTER_METRIC_H
