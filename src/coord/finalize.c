@@ -219,39 +219,6 @@ int muster_finalize_run(struct muster_supervisor *s)
 	return code;
 }
 
-/* A run with all nodes and ranks of this one, but only with rank 0's own samples. */
-static void own_run(const struct muster_supervisor *s, struct muster_run *run)
-{
-	const struct muster_membership *m = &s->coordinator->members;
-	muster_run_init(run);
-	for (size_t node = 0; node < m->node_count; node++) {
-		size_t count;
-		const int *ranks = muster_membership_ranks(m, node, &count);
-		muster_run_add_node(run, m->names[node]);
-		for (size_t i = 0; i < count; i++)
-			if (ranks[i] != s->rank)
-				muster_node_add_rank(&run->nodes[node], ranks[i]);
-	}
-	muster_record_into_run(&s->record, s->rank, run, (size_t)s->node_index, muster_metric_find);
-	run->job.profile = muster_profile_names[s->options->profile];
-	run->job.measures = s->options->measures;
-	run->job.ranks = s->ranks;
-	if (s->options->repeats > 1)
-		muster_run_fold_repeats(run);
-}
-
-struct muster_ring_floors muster_finalize_floors(
-	struct muster_supervisor *s, const struct muster_probe *probe, size_t domains)
-{
-	const struct muster_finalize *finalize = s->host->arg;
-	struct muster_run run;
-	own_run(s, &run);
-	muster_run_derive_by_example(&run, domains);
-	struct muster_ring_floors floors = muster_selection_floors(&finalize->choice, &run, domains, probe->ring_rate);
-	muster_run_done(&run);
-	return floors;
-}
-
 int muster_finalize_alone(struct muster_supervisor *s)
 {
 	struct muster_run run;

@@ -3,7 +3,7 @@
 #define MUSTER_COORD_FINALIZE_H
 
 #include "coord/supervisor.h"
-#include "eval/floors.h"
+#include "eval/select.h"
 
 struct muster_finalize {
 	struct muster_selection choice; /* what to expect */
@@ -15,8 +15,6 @@ struct muster_finalize {
 
 /* An unknown machine type is measured all the same, and inconclusive; a bad file or no journal cancels the run. */
 int muster_finalize_prepare(struct muster_supervisor *s);
-struct muster_ring_floors muster_finalize_floors(
-	struct muster_supervisor *s, const struct muster_probe *probe, size_t domains);
 /* When all records are there, or overdue. A large report takes time and a disk may hang: a thread does the work, while
  * rank 0 sends heartbeats, and abandons it after its deadline. */
 int muster_finalize_run(struct muster_supervisor *s);

@@ -349,7 +349,6 @@ void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_re
 		return;
 	put_text(p, ready->uuid);
 	put_text(p, ready->agree);
-	put_text(p, ready->fabric);
 	put_text(p, ready->why);
 	put_double(p, ready->seconds);
 	put_u32(p, (uint32_t)ready->figure_count);
@@ -370,7 +369,7 @@ static struct muster_ring_figure get_figure(struct muster_unpacker *u)
 bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret)
 {
 	struct muster_unpacker u = unpacker(bytes, length);
-	*ret = (struct muster_ring_ready){ .uuid = "", .agree = "", .fabric = "", .why = "" };
+	*ret = (struct muster_ring_ready){ .uuid = "", .agree = "", .why = "" };
 	ret->brief = get_int(&u, 0, 1) != 0;
 	ret->can = get_int(&u, 0, 1) != 0;
 	ret->end = (enum muster_ring_end)get_int(&u, 0, MUSTER_RING_END_COUNT - 1);
@@ -379,7 +378,6 @@ bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ri
 		return at_end(&u);
 	ret->uuid = get_text(&u);
 	ret->agree = get_text(&u);
-	ret->fabric = get_text(&u);
 	ret->why = get_text(&u);
 	ret->seconds = get_double(&u);
 	ret->figure_count = (size_t)get_int(&u, 0, MUSTER_RING_FIGURES_MAX);

@@ -145,7 +145,6 @@ struct muster_ring_ready {
 	bool can;
 	const char *uuid;         /* of its GPU, when it can; of a MIG instance the bus id of the whole GPU */
 	const char *agree;        /* its value of the metric that must be equal in a ring; "" */
-	const char *fabric;       /* the NVLink fabric between nodes that its GPU belongs to; "" */
 	const char *why;          /* the reason when it cannot; "" */
 	enum muster_ring_end end; /* of the previous ring */
 	double seconds;

@@ -269,7 +269,6 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 		.signal = received_signal,
 		.limit = limit,
 		.prepare = muster_finalize_prepare,
-		.floors = muster_finalize_floors,
 		.finalize = muster_finalize_run,
 		.in_job = !job->transport,
 	};

@@ -6,7 +6,6 @@
 #include "coord/deadlines.h"
 #include "coord/options.h"
 #include "coord/ring_ready.h"
-#include "localize/floors.h"
 #include "muster/run.h"
 #include "transport/transport.h"
 
@@ -19,10 +18,7 @@ struct muster_ring_context {
 	double limit_ms;        /* of the barriers */
 	enum muster_localise localise;
 	enum muster_profile profile;
-	int steps; /* as in struct muster_probe_env */
-	/* The thresholds of rings, when the ranks of so many NVLink domains have entered. NULL: none. */
-	struct muster_ring_floors (*floors)(void *arg, const struct muster_probe *probe, size_t domains);
-	void *floors_arg;
+	int steps;                                /* as in struct muster_probe_env */
 	void (*say)(void *arg, const char *text); /* print a line about the progress */
 	void *say_arg;
 };

@@ -15,7 +15,6 @@ struct muster_ring_course {
 	bool was_in;         /* in a full ring ... */
 	int ranks;           /* ... of so many ranks */
 	size_t from, to;     /* the samples of the last full ring */
-	const char *fabric;  /* as in struct muster_ring_ready */
 	/* how the last round ended */
 	enum muster_ring_end end;
 	double seconds;

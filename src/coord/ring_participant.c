@@ -2,7 +2,6 @@
 #include "coord/ring_course.h"
 
 #include "coord/send.h"
-#include "eval/nvlink_domains.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,6 @@ static void pack_ready(const struct muster_ring_course *course, struct muster_pa
 		.can = can,
 		.uuid = can ? gpu_of(&s->worker.answer) : "",
 		.agree = can ? s->worker.answer.agree : "",
-		.fabric = course->fabric,
 		.why = can   ? ""
 		       : why ? why
 			     : "",
@@ -294,38 +292,13 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
-/* The NVLink fabric of this rank's GPU, by its own samples. */
-static const char *find_fabric(struct muster_supervisor *s)
-{
-	struct muster_run run;
-	muster_run_init(&run);
-	muster_run_add_node(&run, s->node);
-	const struct muster_rank *rank = muster_record_into_run(&s->record, s->rank, &run, 0, muster_metric_find);
-	const char *fabric = muster_nvlink_fabric(rank, muster_metric_find("gpu.fabric_clique"), run.arena);
-	fabric = muster_arena_string(s->arena, fabric);
-	muster_run_done(&run);
-	return fabric;
-}
-
-static struct muster_ring_floors find_floors(void *arg, const struct muster_probe *probe, size_t domains)
-{
-	struct muster_supervisor *s = arg;
-	return s->host->floors(s, probe, domains);
-}
-
 void muster_ring_participate(struct muster_supervisor *s)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)
 			continue;
-		struct muster_ring_course course = {
-			.s = s, .probe = probe, .index = (int)i, .fabric = find_fabric(s)
-		};
-		if (s->coordinator && s->host->floors) {
-			s->coordinator->rings.floors = find_floors;
-			s->coordinator->rings.floors_arg = s;
-		}
+		struct muster_ring_course course = { .s = s, .probe = probe, .index = (int)i };
 		course.can = muster_probe_may_run(s, probe);
 		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course))
 			course.round++;

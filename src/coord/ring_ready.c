@@ -1,7 +1,6 @@
 /* ring_ready.c - the payloads of a ring barrier, and the ranks that cannot take part */
 #include "coord/ring_ready.h"
 
-#include "eval/nvlink_domains.h"
 #include "muster/arena.h"
 
 #include <stdarg.h>
@@ -18,7 +17,7 @@ static void read_entry(
 	if (!with_ready)
 		return;
 	if (!muster_unpack_ring_ready(payload.bytes, payload.length, &entry->ready)) {
-		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .fabric = "", .detail = "" };
+		entry->ready = (struct muster_ring_ready){ .uuid = "", .agree = "", .detail = "" };
 		entry->why = "the rank did not report that it is ready";
 	} else if (!entry->ready.can) {
 		entry->why = entry->ready.why;
@@ -62,18 +61,6 @@ void muster_ring_entries_done(struct muster_ring_entries *entries)
 	free(entries->items);
 	free(entries->by_rank);
 	*entries = (struct muster_ring_entries){ 0 };
-}
-
-size_t muster_ring_entries_domains(const struct muster_ring_entries *entries)
-{
-	struct muster_nvlink_member *members = muster_calloc(entries->count + 1, sizeof *members);
-	for (size_t i = 0; i < entries->count; i++) {
-		const struct muster_ring_entry *entry = &entries->items[i];
-		members[i] = (struct muster_nvlink_member){ entry->node, entry->ready.fabric };
-	}
-	size_t domains = muster_nvlink_domains_among(members, entries->count);
-	free(members);
-	return domains;
 }
 
 void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ...)

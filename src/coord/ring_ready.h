@@ -27,9 +27,6 @@ void muster_ring_entries_read(struct muster_ring_entries *ret, const struct must
 	const struct muster_barrier *barrier, bool with_ready);
 void muster_ring_entries_done(struct muster_ring_entries *entries);
 
-/* How many NVLink domains the ranks span. A node without a fabric between nodes is a domain of its own. */
-size_t muster_ring_entries_domains(const struct muster_ring_entries *entries);
-
 void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Of ranks with the same GPU only the first can be in a ring. */

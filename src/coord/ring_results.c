@@ -52,16 +52,6 @@ static struct muster_ring_figure figure_of(const struct muster_ring_result *resu
 	return found;
 }
 
-bool muster_ring_is_slow(const struct muster_floors *floors, const struct muster_ring_result *result)
-{
-	for (size_t i = 0; result->first && i < result->first->figure_count; i++) {
-		struct muster_ring_figure figure = muster_ring_figure_at(result->first, i);
-		if (figure.rate < muster_floors_least(floors, (double)figure.bytes))
-			return true;
-	}
-	return false;
-}
-
 char *muster_ring_why(const struct muster_ring_result *result)
 {
 	bool waited = result->end == MUSTER_RING_LATE || result->end == MUSTER_RING_REMOTE;
@@ -71,9 +61,9 @@ char *muster_ring_why(const struct muster_ring_result *result)
 					   : muster_asprintf("rank %d: %s", result->cause, result->detail);
 }
 
-/* Add a ring of these nodes to the report and to the plan. slow: of a full ring, below its floors. */
+/* Add a ring of these nodes to the report and to the plan. */
 static void note_ring(struct muster_ring_scheduler *s, const struct muster_ring_result *result, const size_t *nodes,
-	size_t count, enum muster_trial_kind kind, bool slow)
+	size_t count, enum muster_trial_kind kind)
 {
 	struct muster_run *run = s->context->run;
 	bool rest = kind == MUSTER_TRIAL_REST;
@@ -101,12 +91,7 @@ static void note_ring(struct muster_ring_scheduler *s, const struct muster_ring_
 	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){
 			.status = rest && count > 2 && !result->ok ? MUSTER_TRIAL_FAILED : trial.status,
-			.slow = slow,
 			.seconds = rest ? 0 : seconds, /* it has more messages than a trial */
-			.gbps = figure.rate,
-			.least = count == 1   ? muster_floors_least(&s->floors.node, trial.bytes)
-				 : count == 2 ? muster_floors_least(&s->floors.pair, trial.bytes)
-					      : 0,
 		});
 	if (!rest && figure.bytes > 0)
 		s->trial_bytes = (double)figure.bytes;
@@ -128,27 +113,23 @@ void muster_ring_note_trials(struct muster_ring_scheduler *s, const struct muste
 	for (size_t group = 0; group < s->group_count; group++) {
 		size_t count = first[group + 1] - first[group];
 		note_ring(s, &results[group], nodes + first[group], count,
-			count == 1   ? MUSTER_TRIAL_ALONE
-			: count == 2 ? MUSTER_TRIAL_PAIR
-				     : MUSTER_TRIAL_GROUP,
-			false);
+			count == 1 ? MUSTER_TRIAL_ALONE : MUSTER_TRIAL_PAIR);
 	}
 	free(first);
 	free(nodes);
 	free(results);
 }
 
-void muster_ring_note_full(struct muster_ring_scheduler *s, const struct muster_ring_result *result, bool slow)
+void muster_ring_note_full(struct muster_ring_scheduler *s, const struct muster_ring_result *result)
 {
 	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes), count = 0;
 	for (size_t i = 0; i < s->plan.nodes; i++)
 		if (s->in[s->plan_nodes[i]])
 			nodes[count++] = i;
 	if (s->localised)
-		note_ring(s, result, nodes, count, MUSTER_TRIAL_REST, slow);
+		note_ring(s, result, nodes, count, MUSTER_TRIAL_REST);
 	else if (count > 2) /* one or two have trials of their own */
 		muster_plan_note(&s->plan, nodes, count,
-			(struct muster_plan_result){
-				.status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED, .slow = slow });
+			(struct muster_plan_result){ .status = result->ok ? MUSTER_TRIAL_OK : MUSTER_TRIAL_FAILED });
 	free(nodes);
 }

@@ -19,9 +19,6 @@ struct muster_ring_result {
 struct muster_ring_result *muster_ring_results(
 	const struct muster_ring_scheduler *s, const struct muster_ring_entries *entries);
 
-/* Whether one of the ring's rates is below its floor. */
-bool muster_ring_is_slow(const struct muster_floors *floors, const struct muster_ring_result *result);
-
 /* The rank that failed and how: "rank 3: it broke". Of ranks that only waited for others none is named: "4 ranks:
  * ...". malloc'd. */
 char *muster_ring_why(const struct muster_ring_result *result);
@@ -29,6 +26,6 @@ char *muster_ring_why(const struct muster_ring_result *result);
 /* Add all trials of the last round to the report and to the plan. */
 void muster_ring_note_trials(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries);
 /* A full ring has ended: the one before the trials (for the plan), or the one after them (for the report too). */
-void muster_ring_note_full(struct muster_ring_scheduler *s, const struct muster_ring_result *result, bool slow);
+void muster_ring_note_full(struct muster_ring_scheduler *s, const struct muster_ring_result *result);
 
 #endif

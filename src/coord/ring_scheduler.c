@@ -29,7 +29,6 @@ void muster_ring_scheduler_free(struct muster_ring_scheduler *s)
 		return;
 	muster_plan_done(&s->plan);
 	muster_ring_traffic_done(&s->traffic);
-	muster_ring_floors_done(&s->floors);
 	free(s->plan_nodes);
 	free(s->plan_groups);
 	free(s->group);
@@ -240,13 +239,10 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	size_t nodes = 0;
 	for (size_t i = 0; i < s->context->members->node_count; i++)
 		nodes += s->in[i];
-	bool slow = result.ok && localise != MUSTER_LOCALISE_OFF && muster_ring_is_slow(&s->floors.ring, &result);
-	bool wanted = !result.ok || (localise == MUSTER_LOCALISE_ALWAYS && (slow || !s->localising));
+	bool wanted = !result.ok || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
 	char *why = muster_ring_why(&result);
 	if (!result.ok && s->groups[0].ranks > 0)
 		muster_ring_say(s->context, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks, why);
-	else if (slow)
-		muster_ring_say(s->context, "the all-reduce of %d ranks is slow", s->groups[0].ranks);
 	s->trials_follow = wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1);
 	if (result.ok && !s->traffic.begun && s->context->profile != MUSTER_QUICK)
 		muster_ring_traffic_begin(&s->traffic, s->context, s->group);
@@ -256,20 +252,11 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 		if (s->trials_follow && !s->localising)
 			start_localising(s);
 		if (s->trials_follow || s->localised)
-			muster_ring_note_full(s, &result, slow);
+			muster_ring_note_full(s, &result);
 		schedule_next(s, entries, now_ms);
 	}
 	free(why);
 	free(results);
-}
-
-/* After the ring: what it says of its transport is then known too. */
-static void find_floors(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
-{
-	if (!s->context->floors || s->localising)
-		return;
-	muster_ring_floors_done(&s->floors);
-	s->floors = s->context->floors(s->context->floors_arg, s->probe, muster_ring_entries_domains(entries));
 }
 
 static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
@@ -286,7 +273,6 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 		muster_ring_traffic_note(&s->traffic, s->context, &entries);
 		schedule_next(s, &entries, now_ms);
 	} else if (!s->trial) {
-		find_floors(s, &entries);
 		schedule_after_full(s, &entries, now_ms);
 	} else {
 		muster_ring_note_trials(s, &entries);

@@ -28,8 +28,7 @@ struct muster_ring_scheduler {
 	int round; /* scheduled last; -1 */
 	bool over; /* the round after it was answered with OVER */
 	bool trial;
-	int fulls; /* full rings so far */
-	struct muster_ring_floors floors;
+	int fulls;  /* full rings so far */
 	int *group; /* of each rank in this round; -1: none */
 	bool *in;   /* of each node: it is in the last full ring, or may be in the first */
 	struct muster_ring_group *groups;

@@ -24,10 +24,6 @@ struct muster_supervisor_host {
 	/* Rank 0, before the run: load the expectations, check that the report can be written. 0, or the exit code
 	 * with which the run is cancelled. */
 	int (*prepare)(struct muster_supervisor *s);
-	/* Rank 0, before the rings: the thresholds of rings of this probe, for the machine that its own record shows
-	 * and a job of so many NVLink domains. The items are malloc'd. NULL: none. */
-	struct muster_ring_floors (*floors)(
-		struct muster_supervisor *s, const struct muster_probe *probe, size_t domains);
 	/* Rank 0, with all records: evaluate, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
 	int (*finalize)(struct muster_supervisor *s);
 	bool in_job; /* a job's launcher placed the ranks */

@@ -58,8 +58,6 @@ enum joined { JOINED, APART, UNKNOWN };
 struct derivation {
 	struct muster_arena *arena;
 	const struct muster_metric *facts[FACTS];
-	bool by_example;           /* the ranks that have samples stand for all */
-	size_t members;            /* ranks of a node that took part, at most */
 	enum joined joined;        /* the GPUs of each node that has several in the ring */
 	const char *why_unknown;   /* joined is UNKNOWN */
 	struct limit nvlink, pcie; /* the lowest of all ranks */
@@ -107,8 +105,6 @@ static struct limit limit_of(const struct derivation *d, const struct muster_sam
 
 static bool took_part(const struct derivation *d, const struct muster_rank *rank)
 {
-	if (d->by_example)
-		return rank->samples.count > 0;
 	return !rank->missing && number_of(d, &rank->samples, TOOK_PART) > 0;
 }
 
@@ -202,7 +198,6 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		members += took_part(d, &node->ranks[i]);
 	if (members == 0)
 		return;
-	members = d->by_example ? node->rank_count : members;
 	double gpus = number_of(d, &node->samples, GPU_COUNT);
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
@@ -229,7 +224,6 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		share.words = muster_arena_printf(d->arena, "%s for %zu ranks", share.words, members);
 	lower(&d->network, network);
 	lower(&d->share, share);
-	d->members = members > d->members ? members : d->members;
 }
 
 /* A metric of the job and the metric of its limit. */
@@ -319,13 +313,6 @@ static void add_run(struct derivation *d, const struct muster_run *run, size_t d
 		add_node(d, &run->nodes[n]);
 }
 
-void muster_run_derive_by_example(struct muster_run *run, size_t domains)
-{
-	struct derivation d = { .arena = run->arena, .joined = JOINED, .by_example = true };
-	add_run(&d, run, domains);
-	emit(&d, run, &bounds[0], (double)run->node_count, run->job.ranks);
-}
-
 static void derive_from_exchanges(struct muster_run *run, size_t domains)
 {
 	if (!muster_exchange_is_measured(run, muster_metric_find("pair.exchange_gbps")))
@@ -336,12 +323,11 @@ static void derive_from_exchanges(struct muster_run *run, size_t domains)
 	muster_exchange_peers_done(&peers);
 }
 
-/* A limit for each number of nodes and ranks that was measured; for all-reduces also for the one node of a trial. */
+/* A limit for each number of nodes and ranks that was measured. */
 static void derive_bound(struct derivation *d, struct muster_run *run, const struct bound *bound)
 {
 	const struct muster_metric *speed = muster_metric_find(bound->speed);
 	size_t count = run->job.samples.count;
-	bool one_node = false;
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_sample *sample = &run->job.samples.items[i];
 		double nodes = label_number(sample, "nodes"), ranks = label_number(sample, "ranks");
@@ -354,10 +340,7 @@ static void derive_bound(struct derivation *d, struct muster_run *run, const str
 		if (told)
 			continue;
 		emit(d, run, bound, nodes, ranks);
-		one_node |= nodes <= 1;
 	}
-	if (!bound->to_all && !one_node && run->trial_count > 0)
-		emit(d, run, bound, 1, (double)d->members);
 }
 
 void muster_run_derive(struct muster_run *run)

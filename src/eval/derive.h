@@ -30,13 +30,8 @@ void muster_run_derive_data_path(struct muster_run *run);
 /* Add node.imex_state; what the disks bring to the GPUs; what ranks did with a
  * shared folder and with shared data; what an exchange can reach, and what others like it do; how
  * even the steps of a rack are; and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
- * nccl.alltoall_limit_gbps, and, when trial rings looked for a cause, the limit of a ring of one node: null with a
- * reason where it is not known. The step between the last sample of a run and its judgement; a run that has the metric
- * already stays as it is. No I/O. */
+ * nccl.alltoall_limit_gbps: null with a reason where it is not known. The step between the last sample of a run and its
+ * judgement; a run that has the metric already stays as it is. No I/O. */
 void muster_run_derive(struct muster_run *run);
-
-/* Add the limit of a ring of all ranks of a run in so many NVLink domains, as if all nodes and ranks were like the one
- * rank that has samples: what rank 0 can tell before it has the samples of the others. */
-void muster_run_derive_by_example(struct muster_run *run, size_t domains);
 
 #endif

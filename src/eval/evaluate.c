@@ -4,7 +4,6 @@
  */
 #include "eval/eval.h"
 
-#include "eval/floors.h"
 #include "eval/nvlink_domains.h"
 #include "eval/exchanges.h"
 #include "expect/operators.h"
@@ -465,17 +464,10 @@ static void take_trial_finding(void *arg, size_t probe, struct muster_finding fi
 		eval->ring_cause[probe] = draft + 1;
 }
 
-static struct muster_floors find_node_floors(void *arg, const struct muster_probe *probe)
-{
-	const struct muster_eval *eval = arg;
-	return muster_floors_of_node(eval->expect, eval->run, probe->ring_rate);
-}
-
 static void judge_trials(struct muster_eval *eval)
 {
-	const struct muster_trial_judge judge = { .floors = find_node_floors, .tell = take_trial_finding, .arg = eval };
 	eval->ring_cause = muster_calloc(muster_probe_count() + 1, sizeof *eval->ring_cause);
-	muster_localize_findings(eval->run, eval->report->arena, &judge);
+	muster_localize_findings(eval->run, eval->report->arena, take_trial_finding, eval);
 	muster_finding_draft_check_here(eval);
 }
 

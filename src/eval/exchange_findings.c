@@ -311,13 +311,11 @@ void muster_exchanges_explain(struct muster_eval *eval)
 		if (notes && notes->named)
 			more = muster_arena_printf(arena, "see %s first: this part makes the whole job slow",
 				name_of(&eval->drafts[notes->named - 1].finding, arena));
-		else if (eval->run->trial_count > 0)
-			continue; /* their findings say more */
 		else if (notes && notes->count > 0)
 			more = "all exchanges between pairs of ranks are as fast as expected, so no single part is "
-			       "slow: compare the settings of NCCL, and run muster with --localise always";
+			       "slow: compare the settings of NCCL";
 		else if (eval->run->job.profile && strcmp(eval->run->job.profile, "quick") == 0)
-			more = "to find the slow part, run muster with --profile standard, or with --localise always";
+			more = "to find the slow part, run muster with --profile standard";
 		if (more)
 			finding->advice = own ? muster_arena_printf(arena, "%s; %s", more, own) : more;
 	}

@@ -29,21 +29,27 @@ const char *muster_nvlink_fabric(
 	return "";
 }
 
+struct member {
+	size_t node;        /* of the rank, by index */
+	const char *fabric; /* as of muster_nvlink_fabric */
+};
+
 static int by_fabric(const void *a, const void *b)
 {
-	const struct muster_nvlink_member *x = a, *y = b;
+	const struct member *x = a, *y = b;
 	int order = strcmp(x->fabric, y->fabric);
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
 static int by_node(const void *a, const void *b)
 {
-	const struct muster_nvlink_member *x = a, *y = b;
+	const struct member *x = a, *y = b;
 	int order = (x->node > y->node) - (x->node < y->node);
 	return order ? order : strcmp(x->fabric, y->fabric);
 }
 
-size_t muster_nvlink_domains_among(struct muster_nvlink_member *members, size_t count)
+/* How many domains these ranks span; they are sorted. */
+static size_t count_domains(struct member *members, size_t count)
 {
 	size_t domains = 0;
 	qsort(members, count, sizeof *members, by_fabric);
@@ -60,16 +66,15 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 	size_t count = 0;
 	for (size_t n = 0; n < run->node_count; n++)
 		count += run->nodes[n].rank_count;
-	struct muster_nvlink_member *members = muster_calloc(count + 1, sizeof *members);
+	struct member *members = muster_calloc(count + 1, sizeof *members);
 	count = 0;
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
 			if (!rank->missing)
-				members[count++] = (struct muster_nvlink_member){ n,
-					muster_nvlink_fabric(rank, clique, run->arena) };
+				members[count++] = (struct member){ n, muster_nvlink_fabric(rank, clique, run->arena) };
 		}
-	size_t domains = muster_nvlink_domains_among(members, count);
+	size_t domains = count_domains(members, count);
 	free(members);
 	return domains;
 }

@@ -9,15 +9,7 @@
 const char *muster_nvlink_fabric(
 	const struct muster_rank *rank, const struct muster_metric *clique, struct muster_arena *arena);
 
-struct muster_nvlink_member {
-	size_t node;        /* of the rank, by index */
-	const char *fabric; /* as above */
-};
-
-/* How many domains these ranks span; they are sorted. A node without a fabric is a domain of its own. */
-size_t muster_nvlink_domains_among(struct muster_nvlink_member *members, size_t count);
-
-/* The same for all ranks of a run that are not missing. */
+/* How many domains the ranks of a run span that are not missing. A node without a fabric is a domain of its own. */
 size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique);
 
 #endif

@@ -1,17 +1,18 @@
-/* blame.c - which nodes, links or partitions explain the localisation all-reduces that failed */
-#include "localize/split.h"
+/* blame.c - which nodes, links or partitions explain the localisation all-reduces that failed
+ *
+ * To slow_pairs.c, which names slow parts by the exchanges of pairs, a node here is what a GPU is there, and a pair
+ * that fails is an infinitely slow one. It must not see what may be a switch or a partition between nodes that work
+ * together: the pairs across two parts.
+ */
+#include "localize/blame.h"
 
+#include "localize/slow_pairs.h"
 #include "util/sort.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-bool muster_edge_failed(const struct muster_edge *edge)
-{
-	return edge && edge->result > MUSTER_PASSED;
-}
 
 double muster_late_seconds(double slowest)
 {
@@ -59,6 +60,8 @@ bool muster_suspects_good(const struct muster_suspects *suspects, size_t node)
 	return one->alone <= MUSTER_PASSED && one->passed > 0 && one->blame == MUSTER_BLAME_NONE;
 }
 
+/* ---- the trials ---- */
+
 /* The last trial of each node and of each pair. late_seconds: from so many on a late trial failed. */
 static void take_attempts(
 	const struct muster_attempt *attempts, size_t count, double late_seconds, struct muster_suspects *s)
@@ -68,7 +71,7 @@ static void take_attempts(
 	s->edge_count = s->counted = s->not_tried = 0;
 	for (size_t i = 0; i < count; i++) {
 		size_t a = attempts[i].nodes[0], b = attempts[i].nodes[1];
-		enum muster_result result = attempts[i].status == MUSTER_TRIAL_OK ? MUSTER_PASSED : MUSTER_BROKEN;
+		bool failed = attempts[i].status != MUSTER_TRIAL_OK;
 		if (a >= s->node_count || b >= s->node_count)
 			continue;
 		if (attempts[i].status == MUSTER_TRIAL_LATE && attempts[i].seconds < late_seconds) {
@@ -77,19 +80,11 @@ static void take_attempts(
 		}
 		s->counted++;
 		if (a == b) {
-			s->nodes[a].alone = result;
-			s->nodes[a].alone_gbps = attempts[i].gbps;
-			s->nodes[a].alone_least = attempts[i].least;
+			s->nodes[a].alone = failed ? MUSTER_BROKEN : MUSTER_PASSED;
 			s->nodes[a].trial = i;
 		} else {
-			s->edges[s->edge_count++] = (struct muster_edge){
-				.a = a < b ? a : b,
-				.b = a < b ? b : a,
-				.result = result,
-				.gbps = attempts[i].gbps,
-				.least = attempts[i].least,
-				.trial = i,
-			};
+			s->edges[s->edge_count++] =
+				(struct muster_edge){ a < b ? a : b, a < b ? b : a, failed, .trial = i };
 		}
 	}
 	if (s->edge_count)
@@ -100,14 +95,40 @@ static void take_attempts(
 	s->edge_count = kept;
 }
 
-/* List the edges of each node. */
+static double slowest_passed(const struct muster_attempt *attempts, const struct muster_suspects *s)
+{
+	double slowest = 0;
+	for (size_t i = 0; i < s->node_count; i++)
+		if (s->nodes[i].alone == MUSTER_PASSED)
+			slowest = fmax(slowest, attempts[s->nodes[i].trial].seconds);
+	for (size_t i = 0; i < s->edge_count; i++)
+		if (!s->edges[i].failed)
+			slowest = fmax(slowest, attempts[s->edges[i].trial].seconds);
+	return slowest;
+}
+
+/* How each node and each pair did: what ran out of time is compared with those that passed, so they are found first. */
+static void find_results(const struct muster_attempt *attempts, size_t count, struct muster_suspects *s)
+{
+	take_attempts(attempts, count, INFINITY, s);
+	s->slowest = slowest_passed(attempts, s);
+	if (s->not_tried > 0)
+		take_attempts(attempts, count, muster_late_seconds(s->slowest), s);
+}
+
+/* List the edges of each node, and count its partners. */
 static void list_edges(struct muster_suspects *s)
 {
 	size_t *next = s->first_edge +
 		       1; /* where the next edge of a node goes; in the end that is where the next node's begin */
 	for (size_t i = 0; i < s->edge_count; i++) {
-		next[s->edges[i].a + 1]++;
-		next[s->edges[i].b + 1]++;
+		const struct muster_edge *edge = &s->edges[i];
+		next[edge->a + 1]++;
+		next[edge->b + 1]++;
+		s->nodes[edge->a].failed += edge->failed;
+		s->nodes[edge->b].failed += edge->failed;
+		s->nodes[edge->a].passed += !edge->failed;
+		s->nodes[edge->b].passed += !edge->failed;
 	}
 	for (size_t i = 1; i <= s->node_count; i++)
 		next[i] += next[i - 1];
@@ -117,72 +138,7 @@ static void list_edges(struct muster_suspects *s)
 	}
 }
 
-/* The median of what each node showed at best; 0 when fewer than three showed anything. */
-static double median_of_best(struct muster_suspects *s, const double *best, size_t *ret_count)
-{
-	double *values = muster_arena_alloc(s->arena, s->node_count * sizeof *values);
-	size_t count = 0;
-	for (size_t i = 0; i < s->node_count; i++)
-		if (best[i] > 0)
-			values[count++] = best[i];
-	qsort(values, count, sizeof *values, muster_by_double);
-	*ret_count = count;
-	return count >= 3 ? values[count / 2] : 0;
-}
-
-static void find_slow(struct muster_suspects *s)
-{
-	double *best = muster_arena_alloc(s->arena, s->node_count * sizeof *best);
-	for (size_t i = 0; i < s->node_count; i++)
-		if (s->nodes[i].alone == MUSTER_PASSED)
-			best[i] = s->nodes[i].alone_gbps;
-	s->medians[0] = median_of_best(s, best, &s->compared[0]);
-	memset(best, 0, s->node_count * sizeof *best);
-	for (size_t i = 0; i < s->edge_count; i++) {
-		const struct muster_edge *edge = &s->edges[i];
-		if (edge->result != MUSTER_PASSED)
-			continue;
-		best[edge->a] = edge->gbps > best[edge->a] ? edge->gbps : best[edge->a];
-		best[edge->b] = edge->gbps > best[edge->b] ? edge->gbps : best[edge->b];
-	}
-	s->medians[1] = median_of_best(s, best, &s->compared[1]);
-	for (size_t i = 0; i < s->node_count; i++) {
-		struct muster_suspect *node = &s->nodes[i];
-		double least = fmax(node->alone_least, MUSTER_SLOW_SHARE * s->medians[0]);
-		if (node->alone == MUSTER_PASSED && node->alone_gbps > 0 && node->alone_gbps < least)
-			node->alone = MUSTER_SLOW;
-	}
-	for (size_t i = 0; i < s->edge_count; i++) {
-		struct muster_edge *edge = &s->edges[i];
-		double least = fmax(edge->least, MUSTER_SLOW_SHARE * s->medians[1]);
-		if (edge->result == MUSTER_PASSED && edge->gbps > 0 && edge->gbps < least)
-			edge->result = MUSTER_SLOW;
-	}
-}
-
-static double slowest_passed(const struct muster_attempt *attempts, const struct muster_suspects *s)
-{
-	double slowest = 0;
-	for (size_t i = 0; i < s->node_count; i++)
-		if (s->nodes[i].alone == MUSTER_PASSED && attempts[s->nodes[i].trial].seconds > slowest)
-			slowest = attempts[s->nodes[i].trial].seconds;
-	for (size_t i = 0; i < s->edge_count; i++)
-		if (s->edges[i].result == MUSTER_PASSED && attempts[s->edges[i].trial].seconds > slowest)
-			slowest = attempts[s->edges[i].trial].seconds;
-	return slowest;
-}
-
-/* How each node and each pair did: what ran out of time is compared with those that passed, so they are found first. */
-static void find_results(const struct muster_attempt *attempts, size_t count, struct muster_suspects *s)
-{
-	take_attempts(attempts, count, INFINITY, s);
-	find_slow(s);
-	s->slowest = slowest_passed(attempts, s);
-	if (s->not_tried == 0)
-		return;
-	take_attempts(attempts, count, muster_late_seconds(s->slowest), s);
-	find_slow(s);
-}
+/* ---- parts ---- */
 
 static size_t find_root(struct muster_suspect *nodes, size_t node)
 {
@@ -203,8 +159,7 @@ static void find_parts(struct muster_suspects *s)
 	}
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		if (muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
-			muster_suspects_suspected(s, edge->b))
+		if (edge->failed || muster_suspects_suspected(s, edge->a) || muster_suspects_suspected(s, edge->b))
 			continue;
 		size_t a = find_root(s->nodes, edge->a), b = find_root(s->nodes, edge->b);
 		s->nodes[a > b ? a : b].part = a < b ? a : b;
@@ -214,72 +169,147 @@ static void find_parts(struct muster_suspects *s)
 		sizes[s->nodes[i].part] += !muster_suspects_suspected(s, i);
 	}
 	s->part_count = 0;
-	for (size_t i = 0; i < s->node_count; i++) {
-		s->is_part[i] = sizes[i] > 1;
+	for (size_t i = 0; i < s->node_count; i++)
 		if (sizes[i] > 1)
 			s->parts[s->part_count++] = i;
+}
+
+bool muster_suspects_across(const struct muster_suspects *s, const struct muster_edge *edge)
+{
+	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
+	return a != b && s->part_sizes[a] > 1 && s->part_sizes[b] > 1;
+}
+
+static int by_parts(const void *x, const void *y)
+{
+	const size_t *a = ((const struct muster_gap *)x)->parts, *b = ((const struct muster_gap *)y)->parts;
+	return a[0] != b[0] ? compare(a[0], b[0]) : compare(a[1], b[1]);
+}
+
+static void add_to_gap(struct muster_gap *gap, const struct muster_gap *one)
+{
+	gap->failed++;
+	for (size_t side = 0; side < 2; side++) {
+		if (one->lowest[side] < gap->lowest[side])
+			gap->lowest[side] = one->lowest[side];
+		if (one->highest[side] > gap->highest[side])
+			gap->highest[side] = one->highest[side];
 	}
 }
 
-static void count_partners(struct muster_suspects *s)
+static void find_gaps(struct muster_suspects *s)
 {
+	size_t count = 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		bool failed = muster_edge_failed(edge);
-		s->nodes[edge->a].failed += failed;
-		s->nodes[edge->b].failed += failed;
-		s->nodes[edge->a].passed += !failed;
-		s->nodes[edge->b].passed += !failed;
+		bool swap = s->nodes[edge->a].part > s->nodes[edge->b].part;
+		size_t low = swap ? edge->b : edge->a, high = swap ? edge->a : edge->b;
+		if (edge->failed && muster_suspects_across(s, edge))
+			s->gaps[count++] = (struct muster_gap){
+				.parts = { s->nodes[low].part, s->nodes[high].part },
+				.failed = 1,
+				.lowest = { low, high },
+				.highest = { low, high },
+			};
 	}
+	if (count)
+		qsort(s->gaps, count, sizeof *s->gaps, by_parts);
+	for (size_t i = 0; i < count; i++)
+		if (s->gap_count > 0 && by_parts(&s->gaps[s->gap_count - 1], &s->gaps[i]) == 0)
+			add_to_gap(&s->gaps[s->gap_count - 1], &s->gaps[i]);
+		else
+			s->gaps[s->gap_count++] = s->gaps[i];
 }
 
-/* Of the partners of each node how many work alone, and how many are good. To a node that failed with all of them these
- * are its failures. */
-static void count_working(const struct muster_suspects *s, size_t *all, size_t *good)
+/* Enough pairs failed across the gap, and not all of them with one node: its other nodes may work across. */
+static bool is_sure(const struct muster_suspects *s, const struct muster_gap *gap)
 {
+	size_t pairs = s->part_sizes[gap->parts[0]] * s->part_sizes[gap->parts[1]];
+	bool several = gap->lowest[0] != gap->highest[0] && gap->lowest[1] != gap->highest[1];
+	return gap->failed == pairs || (several && gap->failed >= MUSTER_SPLIT_PAIRS);
+}
+
+/* All gaps are sure. A node that was tried with no other one may connect two parts. */
+static void find_split(struct muster_suspects *s)
+{
+	size_t sure = 0;
+	bool tried = true;
+	for (size_t i = 0; i < s->gap_count; i++)
+		sure += is_sure(s, &s->gaps[i]);
+	for (size_t i = 0; i < s->node_count; i++)
+		tried = tried && (s->nodes[i].passed + s->nodes[i].failed > 0 || muster_suspects_suspected(s, i));
+	s->split = s->part_count > 1 && sure == s->part_count * (s->part_count - 1) / 2 && tried;
+}
+
+/* ---- nodes and links ---- */
+
+/* Give each edge to slow_pairs.c; *ret: what it names. The pairs are the arena's. */
+static struct muster_pair *name_pairs(struct muster_suspects *s, struct muster_slow_parts *ret)
+{
+	struct muster_pair *pairs = muster_arena_alloc(s->arena, (s->edge_count + 1) * sizeof *pairs);
+	size_t *nodes = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *nodes);
+	for (size_t i = 0; i < s->node_count; i++)
+		nodes[i] = i;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		size_t ends[] = { edge->a, edge->b };
-		for (size_t end = 0; end < 2; end++) {
-			size_t node = ends[end], other = ends[1 - end];
-			if (s->nodes[other].blame == MUSTER_BLAME_ALONE)
-				continue; /* which explains the failure */
-			all[node]++;
-			good[node] += muster_suspects_good(s, other);
+		bool explained = muster_suspects_suspected(s, edge->a) || muster_suspects_suspected(s, edge->b);
+		pairs[i] = (struct muster_pair){
+			.ranks = { edge->a, edge->b },
+			.state = explained || muster_suspects_across(s, edge) ? MUSTER_PAIR_UNUSED
+				 : edge->failed                               ? MUSTER_PAIR_SLOW
+									      : MUSTER_PAIR_GOOD,
+		};
+	}
+	muster_slow_pairs_name(pairs, s->edge_count, nodes, s->node_count, ret);
+	return pairs;
+}
+
+/* In how many parts the node failed with a node, and with how many nodes that work with no other one. */
+static void count_failed_with(
+	const struct muster_suspects *s, size_t node, size_t *seen, size_t *ret_parts, size_t *ret_isolated)
+{
+	*ret_parts = *ret_isolated = 0;
+	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
+		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
+		size_t other = muster_edge_other(edge, node), part = s->nodes[other].part;
+		if (!edge->failed || muster_suspects_suspected(s, other))
+			continue;
+		*ret_isolated += s->nodes[other].passed == 0;
+		if (s->part_sizes[part] > 1 && seen[part] != node + 1) {
+			seen[part] = node + 1;
+			++*ret_parts;
 		}
 	}
 }
 
-/* Nodes that work with no other node, and failed with two at least, of which one is good. When they are many they may
- * work with each other, behind a switch of their own: then each must have been tried with all the others of them. */
+/* Nodes that work with no other one. Such a node may still work with the nodes of a part that it was not tried with.
+ * When these nodes are many, they may work with each other, behind a switch of their own. */
 static void blame_isolated(struct muster_suspects *s)
 {
-	size_t isolated = 0, *failed = muster_arena_alloc(s->arena, s->node_count * sizeof *failed);
-	size_t *all = muster_arena_alloc(s->arena, s->node_count * sizeof *all);
-	size_t *good = muster_arena_alloc(s->arena, s->node_count * sizeof *good);
-	count_working(s, all, good);
+	struct muster_slow_parts parts;
+	size_t with_parts, with_isolated;
+	size_t *seen = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *seen);
+	bool *blamed = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *blamed);
+	name_pairs(s, &parts);
 	for (size_t i = 0; i < s->node_count; i++)
-		isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
-	for (size_t i = 0; i < s->edge_count; i++) {
-		const struct muster_edge *edge = &s->edges[i];
-		failed[edge->a] += s->nodes[edge->b].passed == 0 && !muster_suspects_suspected(s, edge->b);
-		failed[edge->b] += s->nodes[edge->a].passed == 0 && !muster_suspects_suspected(s, edge->a);
-	}
-	for (size_t i = 0; i < s->node_count; i++) {
-		struct muster_suspect *one = &s->nodes[i];
-		bool few = isolated * 3 <= s->node_count || failed[i] + 1 >= isolated;
-		if (one->blame == MUSTER_BLAME_NONE && one->passed == 0 && all[i] >= 2 && good[i] > 0 && few)
-			failed[i] = SIZE_MAX; /* all suspects are found before any is marked, because a mark makes its
-						 partners' evidence weaker */
+		s->isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
+	bool few = s->isolated > MUSTER_ISOLATED_FEW && 3 * s->isolated <= s->node_count;
+	for (size_t i = 0; i < parts.count; i++) {
+		const struct muster_part *part = &parts.items[i];
+		if (part->link || part->kind != MUSTER_PART_GPU)
+			continue;
+		count_failed_with(s, part->ends[0], seen, &with_parts, &with_isolated);
+		blamed[part->ends[0]] = with_parts == s->part_count && (few || with_isolated + 1 >= s->isolated);
 	}
 	for (size_t i = 0; i < s->node_count; i++)
-		if (failed[i] == SIZE_MAX)
+		if (blamed[i])
 			s->nodes[i].blame = MUSTER_BLAME_PARTNERS;
+	free(parts.items);
 }
 
 static bool failed_inside(const struct muster_suspects *s, const struct muster_edge *edge)
 {
-	return muster_edge_failed(edge) && s->nodes[edge->a].part == s->nodes[edge->b].part &&
+	return edge->failed && s->nodes[edge->a].part == s->nodes[edge->b].part &&
 	       !muster_suspects_suspected(s, edge->a) && !muster_suspects_suspected(s, edge->b);
 }
 
@@ -312,11 +342,27 @@ static void blame_unsteady(struct muster_suspects *s)
 				blame_for_partners(s, i, all);
 }
 
+/* Links between two nodes of one part: both work with other nodes. */
+static void find_links(struct muster_suspects *s)
+{
+	struct muster_slow_parts parts;
+	const struct muster_pair *pairs = name_pairs(s, &parts);
+	for (size_t i = 0; i < s->edge_count; i++) {
+		const struct muster_part *part = pairs[i].part ? &parts.items[pairs[i].part - 1] : NULL;
+		s->links[i] = part && part->link && !part->undecided;
+		s->link_count += s->links[i];
+		s->unexplained += !muster_suspects_explain(s, i);
+	}
+	free(parts.items);
+}
+
+/* ---- all of it ---- */
+
 bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 {
 	const struct muster_edge *edge = &s->edges[i];
-	return !muster_edge_failed(edge) || muster_suspects_suspected(s, edge->a) ||
-	       muster_suspects_suspected(s, edge->b) || s->links[i] || (s->split && muster_suspects_across(s, edge));
+	return !edge->failed || muster_suspects_suspected(s, edge->a) || muster_suspects_suspected(s, edge->b) ||
+	       s->links[i] || (s->split && muster_suspects_across(s, edge));
 }
 
 bool muster_suspects_explain_ring(const struct muster_suspects *s, const bool *in)
@@ -335,19 +381,8 @@ bool muster_suspects_explain_ring(const struct muster_suspects *s, const bool *i
 	return false;
 }
 
-static void explain_edges(struct muster_suspects *s)
-{
-	for (size_t i = 0; i < s->edge_count; i++) {
-		const struct muster_edge *edge = &s->edges[i];
-		s->links[i] = muster_edge_failed(edge) && s->nodes[edge->a].part == s->nodes[edge->b].part &&
-			      muster_suspects_good(s, edge->a) && muster_suspects_good(s, edge->b);
-		s->link_count += s->links[i];
-		s->unexplained += !muster_suspects_explain(s, i);
-	}
-}
-
-void muster_suspects_find(const struct muster_attempt *attempts, size_t count, size_t nodes, bool rest_failed,
-	struct muster_suspects *ret)
+void muster_suspects_find(
+	const struct muster_attempt *attempts, size_t count, size_t nodes, struct muster_suspects *ret)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_suspects s = {
@@ -360,21 +395,20 @@ void muster_suspects_find(const struct muster_attempt *attempts, size_t count, s
 		.links = muster_arena_alloc(arena, count * sizeof *s.links),
 		.part_sizes = muster_arena_alloc(arena, nodes * sizeof *s.part_sizes),
 		.parts = muster_arena_alloc(arena, nodes * sizeof *s.parts),
-		.is_part = muster_arena_alloc(arena, nodes * sizeof *s.is_part),
 		.gaps = muster_arena_alloc(arena, count * sizeof *s.gaps),
 	};
 	find_results(attempts, count, &s);
 	list_edges(&s);
-	count_partners(&s);
 	for (size_t i = 0; i < nodes; i++)
-		if (s.nodes[i].alone > MUSTER_PASSED)
+		if (s.nodes[i].alone == MUSTER_BROKEN)
 			s.nodes[i].blame = MUSTER_BLAME_ALONE;
-	blame_isolated(&s);
 	find_parts(&s);
+	blame_isolated(&s);
 	blame_unsteady(&s);
 	find_parts(&s);
-	muster_suspects_find_split(&s, rest_failed);
-	explain_edges(&s);
+	find_gaps(&s);
+	find_split(&s);
+	find_links(&s);
 	for (size_t i = 0; i < nodes; i++)
 		s.suspected += muster_suspects_suspected(&s, i);
 	*ret = s;

@@ -1,5 +1,4 @@
-/* findings.c - findings from localisation all-reduces: which node, link or partition breaks or slows the full
- * all-reduce
+/* findings.c - findings from localisation all-reduces: which node, link or partition breaks the full all-reduce
  *
  * blame.c finds the cause; this file reports it with the evidence, the strongest first.
  */
@@ -19,11 +18,11 @@
 struct trial_set {
 	const struct muster_run *run;
 	struct muster_arena *arena;
-	const struct muster_trial_judge *judge;
+	muster_trial_finding_fn *tell;
+	void *arg;     /* of tell */
 	size_t number; /* the probe's */
 	const struct muster_probe *probe;
-	struct muster_floors floors; /* of nodes alone */
-	const char **names;          /* of the nodes that were tried, in the run's order */
+	const char **names; /* of the nodes that were tried, in the run's order */
 	size_t name_count;
 	struct name *nodes; /* all of the run, sorted by name */
 	struct muster_attempt *attempts;
@@ -98,8 +97,6 @@ static void fill_trial_set(struct trial_set *d)
 			.nodes = { first->index, last->index },
 			.status = trial->status,
 			.seconds = seconds,
-			.gbps = trial->busbw_gbps,
-			.least = trial->node_count == 1 ? muster_floors_least(&d->floors, trial->bytes) : 0,
 		};
 	}
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -124,16 +121,9 @@ static const char *gbps_text(const struct trial_set *d, double gbps)
 	return muster_describe_with_unit(muster_number(gbps), "GB/s", d->arena);
 }
 
-/* Why this trial counts as failed. median: of trials of its kind. */
-static const char *why_text(const struct trial_set *d, size_t attempt, double median)
+/* Why this trial failed. */
+static const char *why_text(const struct trial_set *d, const struct muster_trial *trial)
 {
-	const struct muster_trial *trial = d->trials[attempt];
-	if (trial->status == MUSTER_TRIAL_OK && d->attempts[attempt].least > trial->busbw_gbps)
-		return muster_arena_printf(d->arena, "slow: %s, and one node needs at least %s",
-			gbps_text(d, trial->busbw_gbps), gbps_text(d, d->attempts[attempt].least));
-	if (trial->status == MUSTER_TRIAL_OK)
-		return muster_arena_printf(
-			d->arena, "slow: %s, the median is %s", gbps_text(d, trial->busbw_gbps), gbps_text(d, median));
 	return muster_arena_printf(
 		d->arena, "%.*s%s", WHY_SHOWN, trial->why, strlen(trial->why) > WHY_SHOWN ? "..." : "");
 }
@@ -144,9 +134,9 @@ static const char *alone_text(const struct trial_set *d, size_t node)
 	const struct muster_suspect *one = &d->suspects.nodes[node];
 	if (one->alone == MUSTER_UNTRIED)
 		return "single-node all-reduce not tried";
-	return one->alone_gbps > 0
-		       ? muster_arena_printf(d->arena, "single-node all-reduce %s", gbps_text(d, one->alone_gbps))
-		       : "its single-node all-reduce works";
+	double gbps = d->trials[one->trial]->busbw_gbps;
+	return gbps > 0 ? muster_arena_printf(d->arena, "single-node all-reduce %s", gbps_text(d, gbps))
+			: "its single-node all-reduce works";
 }
 
 /* ---- what is reported ---- */
@@ -157,8 +147,7 @@ static const struct {
 	const char *check, *expected, *advice;
 	enum muster_status status;
 } kinds[] = {
-	[NODE_ALONE] = { "ring.suspect",
-		"the all-reduce on this node alone works and is not slower than on other nodes",
+	[NODE_ALONE] = { "ring.suspect", "the all-reduce on this node alone works",
 		"exclude the node (srun --exclude) and run muster on this node only; check its GPUs and their "
 		"connections: NVLink, Xid lines in dmesg, the other findings of the node",
 		MUSTER_FAIL },
@@ -189,7 +178,7 @@ _Static_assert(sizeof kinds / sizeof *kinds == KINDS, "every kind has its words"
 static void report(struct trial_set *d, enum kind kind, const char *node, const char *observed)
 {
 	d->found++;
-	d->judge->tell(d->judge->arg, d->number,
+	d->tell(d->arg, d->number,
 		(struct muster_finding){
 			.check = kinds[kind].check,
 			.status = kinds[kind].status,
@@ -209,8 +198,8 @@ static void report(struct trial_set *d, enum kind kind, const char *node, const 
 static const char *attempt_text(
 	const struct trial_set *d, const char *text, size_t node, const struct muster_edge *edge)
 {
-	return muster_arena_printf(d->arena, "%s%s%s + %s %s", text, *text ? ", " : "all-reduce ", d->names[node],
-		d->names[muster_edge_other(edge, node)], edge->result == MUSTER_SLOW ? "was slow" : "failed");
+	return muster_arena_printf(d->arena, "%s%s%s + %s failed", text, *text ? ", " : "all-reduce ", d->names[node],
+		d->names[muster_edge_other(edge, node)]);
 }
 
 /* The partners with which the node failed, good ones first, and the error of the last attempt with a good one. */
@@ -222,7 +211,7 @@ static void report_by_partners(struct trial_set *d, size_t node)
 	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
 		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
 		size_t other = muster_edge_other(edge, node);
-		if (!muster_edge_failed(edge))
+		if (!edge->failed)
 			continue;
 		if (muster_suspects_good(s, other)) {
 			if (good_count++ < MUSTER_LIST_MOST) {
@@ -230,7 +219,7 @@ static void report_by_partners(struct trial_set *d, size_t node)
 				good = muster_arena_printf(
 					d->arena, "%s%s%s", good, *good ? " and " : "", d->names[other]);
 			}
-			why = why_text(d, edge->trial, s->medians[1]);
+			why = why_text(d, d->trials[edge->trial]);
 		} else if (other_count++ < MUSTER_LIST_MOST) {
 			others = attempt_text(d, others, node, edge);
 		}
@@ -268,7 +257,7 @@ static void report_nodes(struct trial_set *d)
 		if (rated[i].weight == SIZE_MAX)
 			report(d, NODE_ALONE, d->names[node],
 				muster_arena_printf(d->arena, "its single-node all-reduce failed: %s",
-					why_text(d, s->nodes[node].trial, s->medians[0])));
+					why_text(d, d->trials[s->nodes[node].trial])));
 		else
 			report_by_partners(d, node);
 	}
@@ -286,7 +275,7 @@ static void report_links(struct trial_set *d)
 			report(d, LINK, NULL,
 				muster_arena_printf(d->arena,
 					"the all-reduce %s + %s failed, and each of the two works with other nodes: %s",
-					d->names[edge->a], d->names[edge->b], why_text(d, edge->trial, s->medians[1])));
+					d->names[edge->a], d->names[edge->b], why_text(d, d->trials[edge->trial])));
 	}
 }
 
@@ -297,7 +286,7 @@ static void report_split(struct trial_set *d)
 	const char *parts = "";
 	size_t across = 0;
 	for (size_t i = 0; i < s->edge_count; i++)
-		across += muster_edge_failed(&s->edges[i]) && muster_suspects_across(s, &s->edges[i]);
+		across += s->edges[i].failed && muster_suspects_across(s, &s->edges[i]);
 	for (size_t p = 0; p < s->part_count; p++) {
 		size_t count = 0;
 		for (size_t i = 0; i < s->node_count; i++)
@@ -336,7 +325,7 @@ static void report_pairs(struct trial_set *d)
 		muster_arena_printf(d->arena,
 			"all-reduces of two nodes fail (%s), and each of these nodes works alone: the "
 			"localisation could not decide which node or connection is at fault: %s",
-			pairs, why_text(d, s->edges[last].trial, s->medians[1])));
+			pairs, why_text(d, d->trials[s->edges[last].trial])));
 }
 
 /* Whether what is known to be bad is in the last full ring. */
@@ -361,51 +350,81 @@ static void report_rest(struct trial_set *d)
 	if (!rest || rest->status == MUSTER_TRIAL_OK || (!late && rest->node_count <= 2) || rest_is_explained(d))
 		return;
 	report(d, late ? REST_LATE : REST, NULL,
-		muster_arena_printf(d->arena, "the all-reduce of the remaining nodes %s %s: %.*s%s",
+		muster_arena_printf(d->arena, "the all-reduce of the remaining nodes %s %s: %s",
 			muster_describe_nodes(rest->nodes, rest->node_count, d->arena),
 			late ? "ran out of time, so it is unknown whether they work together"
 			     : "failed too, and the localisation could not decide which node or connection is at fault",
-			WHY_SHOWN, rest->why, strlen(rest->why) > WHY_SHOWN ? "..." : ""));
+			why_text(d, rest)));
+}
+
+/* " (from 58 GB/s on a to 231 GB/s on b)": of nodes alone; "" when no rate is known. */
+static const char *rates_text(const struct trial_set *d)
+{
+	const struct muster_trial *slowest = NULL, *fastest = NULL;
+	for (size_t i = 0; i < d->name_count; i++) {
+		const struct muster_suspect *one = &d->suspects.nodes[i];
+		const struct muster_trial *trial = one->alone == MUSTER_PASSED ? d->trials[one->trial] : NULL;
+		if (!trial || trial->busbw_gbps <= 0)
+			continue;
+		if (!slowest || trial->busbw_gbps < slowest->busbw_gbps)
+			slowest = trial;
+		if (!fastest || trial->busbw_gbps > fastest->busbw_gbps)
+			fastest = trial;
+	}
+	return slowest ? muster_arena_printf(d->arena, " (from %s on %s to %s on %s)",
+				 gbps_text(d, slowest->busbw_gbps), slowest->nodes[0],
+				 gbps_text(d, fastest->busbw_gbps), fastest->nodes[0])
+		       : "";
+}
+
+/* Whether the all-reduce of all nodes failed on any rank. */
+static bool full_failed(const struct trial_set *d)
+{
+	for (size_t n = 0; n < d->run->node_count; n++)
+		for (size_t r = 0; r < d->run->nodes[n].rank_count; r++) {
+			const struct muster_outcomes *outcomes = &d->run->nodes[n].ranks[r].outcomes;
+			for (size_t i = 0; i < outcomes->count; i++)
+				if (strcmp(outcomes->items[i].probe, d->probe->name) == 0 &&
+					outcomes->items[i].ring > 0 && outcomes->items[i].status != MUSTER_OUTCOME_OK)
+					return true;
+		}
+	return false;
+}
+
+/* No trial failed. */
+static void report_nothing(struct trial_set *d)
+{
+	const struct muster_suspects *s = &d->suspects;
+	const char *late = "", *more = "";
+	size_t alone = 0;
+	for (size_t i = 0; i < d->name_count; i++)
+		alone += s->nodes[i].alone == MUSTER_PASSED;
+	if (s->not_tried > 0)
+		late = muster_arena_printf(d->arena, "; %zu more ran out of time without a result", s->not_tried);
+	if (d->name_count > 2 && s->edge_count == d->name_count * (d->name_count - 1) / 2 && full_failed(d))
+		more = "; the all-reduce of all nodes fails, and every pair of nodes works: the fault needs more than "
+		       "two nodes";
+	report(d, NOTHING, NULL,
+		muster_arena_printf(d->arena,
+			"no node is suspected: the all-reduces of %zu single node%s%s and %zu pair%s of nodes all "
+			"work%s%s",
+			alone, alone == 1 ? "" : "s", rates_text(d), s->edge_count, s->edge_count == 1 ? "" : "s", late,
+			more));
 }
 
 /* ---- all of it ---- */
 
 static void judge_trial_set(struct trial_set *d)
 {
-	const struct muster_suspect *slowest = NULL, *fastest = NULL;
-	const char *rates = "", *late = "";
-	size_t alone = 0;
-	muster_suspects_find(d->attempts, d->attempt_count, d->name_count,
-		d->rest && d->rest->status != MUSTER_TRIAL_OK, &d->suspects);
+	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);
 	report_nodes(d);
 	if (d->suspects.split)
 		report_split(d);
 	report_links(d);
 	report_pairs(d);
 	report_rest(d);
-	if (d->found > 0 || d->attempt_count == 0)
-		return;
-	for (size_t i = 0; i < d->name_count; i++) {
-		const struct muster_suspect *one = &d->suspects.nodes[i];
-		alone += one->alone == MUSTER_PASSED;
-		if (one->alone_gbps > 0 && (!slowest || one->alone_gbps < slowest->alone_gbps))
-			slowest = one;
-		if (one->alone_gbps > 0 && (!fastest || one->alone_gbps > fastest->alone_gbps))
-			fastest = one;
-	}
-	if (slowest && fastest)
-		rates = muster_arena_printf(d->arena, " (from %s on %s to %s on %s)", gbps_text(d, slowest->alone_gbps),
-			d->names[slowest - d->suspects.nodes], gbps_text(d, fastest->alone_gbps),
-			d->names[fastest - d->suspects.nodes]);
-	if (d->suspects.not_tried > 0)
-		late = muster_arena_printf(
-			d->arena, "; %zu more ran out of time without a result", d->suspects.not_tried);
-	report(d, NOTHING, NULL,
-		muster_arena_printf(d->arena,
-			"no node is suspected: the all-reduces of %zu single node%s%s and %zu pair%s of nodes all "
-			"work%s",
-			alone, alone == 1 ? "" : "s", rates, d->suspects.edge_count,
-			d->suspects.edge_count == 1 ? "" : "s", late));
+	if (d->found == 0 && d->attempt_count > 0)
+		report_nothing(d);
 }
 
 bool muster_is_trial_finding(const char *check)
@@ -417,18 +436,18 @@ bool muster_is_trial_finding(const char *check)
 }
 
 void muster_localize_findings(
-	const struct muster_run *run, struct muster_arena *arena, const struct muster_trial_judge *judge)
+	const struct muster_run *run, struct muster_arena *arena, muster_trial_finding_fn *tell, void *arg)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct trial_set set = { .run = run, .arena = arena, .judge = judge, .number = i, .probe = probe };
+		struct trial_set set = {
+			.run = run, .arena = arena, .tell = tell, .arg = arg, .number = i, .probe = probe
+		};
 		if (!probe->ring || run->trial_count == 0)
 			continue;
-		set.floors = judge->floors(judge->arg, probe);
 		fill_trial_set(&set);
 		judge_trial_set(&set);
 		muster_suspects_done(&set.suspects);
-		free(set.floors.items);
 		free(set.nodes);
 	}
 }

@@ -1,14 +1,14 @@
-/* plan.h - which small rings to try next, to find what breaks or slows the ring of all
+/* plan.h - which small rings to try next, to find what breaks the ring of all
  *
- * Every node alone, all at once; then pairs of nodes, as many at once as there are: suspects with nodes that are known
- * to be good, and nodes of which it is not known yet that they work together. When all of that passes, the ring that
- * failed is halved and crossed until the pair is found that fails. Pure and deterministic: what it has been told
- * decides what it says.
+ * Every node alone, all at once; then pairs of nodes, as many at once as possible, in the rounds of localize/pairs.h:
+ * by and by each node with every other one. It ends when every failure is explained, or when all pairs were tried. Pure
+ * and deterministic: what it has been told decides what it says.
  */
 #ifndef MUSTER_LOCALIZE_PLAN_H
 #define MUSTER_LOCALIZE_PLAN_H
 
 #include "localize/blame.h"
+#include "localize/pairs.h"
 
 #include <stdint.h>
 
@@ -17,17 +17,13 @@
 /* How a ring went. */
 struct muster_plan_result {
 	enum muster_trial_status status;
-	bool slow;            /* it passed, and is slower than it should be; of rings of more than two nodes */
-	double seconds, gbps; /* seconds: as in muster_attempt, 0 of a ring that is no trial; gbps: 0 when not known */
-	double least;         /* as in muster_attempt */
+	double seconds; /* as in muster_attempt, 0 of a ring that is no trial */
 };
 
-/* A ring of more than two nodes. */
+/* A ring of more than two nodes: the full one, and those without suspects. */
 struct muster_plan_group {
 	bool *has; /* for each node */
-	size_t count;
 	struct muster_plan_result result;
-	bool given_up; /* it failed, and no part of it does */
 };
 
 struct muster_plan {
@@ -38,7 +34,9 @@ struct muster_plan {
 	size_t group_count;
 	struct muster_suspects suspects; /* by the attempts, as long as judged says so */
 	bool judged;
-	size_t alone_rounds, pair_rounds, half_rounds, rounds_max; /* rounds_max: of each of them */
+	struct muster_pairs pairs; /* of all nodes */
+	int *peers;                /* of each node in one of their rounds */
+	size_t alone_rounds, pair_rounds;
 };
 
 void muster_plan_init(struct muster_plan *plan, size_t nodes);

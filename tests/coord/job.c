@@ -79,7 +79,6 @@ void job_plan_healthy(struct job_plan *plan, int nodes, int per_node, int sample
 		.profile = MUSTER_STANDARD,
 		.bad_node = -1,
 		.interrupt_rank = -1,
-		.floor_gbps = 50,
 		.samples = samples,
 	};
 	plan->rank = muster_calloc((size_t)plan->ranks, sizeof *plan->rank);
@@ -119,7 +118,6 @@ void job_plan_draw(struct job_plan *plan, uint64_t seed)
 	plan->duplicates = random_chance(&r, 0.3) ? random_between(&r, 0, 0.1) : 0;
 	plan->garbage = random_chance(&r, 0.3) ? random_between(&r, 0, 0.02) : 0;
 	plan->bad_node = random_chance(&r, 0.2) ? random_int(&r, 0, nodes - 1) : -1;
-	plan->floor_gbps = random_chance(&r, 0.1) ? 200 : 50;
 	if (random_chance(&r, 0.1)) {
 		plan->interrupt_ms = random_between(&r, 100, 40000);
 		plan->interrupt_rank = random_int(&r, 0, plan->ranks - 1);
@@ -150,11 +148,11 @@ void job_plan_print(const struct job_plan *plan)
 	static const char *const fates[] = { "lives", "dies", "pauses", "silent" };
 	static const char *const workers[] = { "", "worker crashes", "worker hangs", "worker fails", "rank dies" };
 	printf("seed %llu: %d nodes of %d ranks%s%s, deadline %d s, delay %.2f+%.1f ms, duplicates %.3f, garbage %.3f, "
-	       "localise %d, profile %d, bad node %d, floor %.0f, interrupt at %.0f ms on rank %d\n",
+	       "localise %d, profile %d, bad node %d, interrupt at %.0f ms on rank %d\n",
 		(unsigned long long)plan->seed, plan->nodes, plan->per_node, plan->cyclic ? ", cyclic" : "",
 		plan->tells_of_deaths ? ", deaths are told" : "", plan->deadline_s, plan->delay_ms, plan->jitter_ms,
 		plan->duplicates, plan->garbage, (int)plan->localise, (int)plan->profile, plan->bad_node,
-		plan->floor_gbps, plan->interrupt_ms, plan->interrupt_rank);
+		plan->interrupt_ms, plan->interrupt_rank);
 	for (int rank = 0; rank < plan->ranks; rank++) {
 		const struct rank_plan *one = &plan->rank[rank];
 		if (one->fate == FATE_LIVES && one->worker == WORKER_LIVES && one->in_traffic == WORKER_LIVES &&
@@ -189,17 +187,6 @@ static int prepare(struct muster_supervisor *s)
 {
 	(void)s;
 	return 0;
-}
-
-static struct muster_ring_floors floors(struct muster_supervisor *s, const struct muster_probe *probe, size_t domains)
-{
-	const struct player *p = s->host->arg;
-	struct muster_ring_floors floors = { .ring = { .items = muster_calloc(1, sizeof *floors.ring.items),
-						     .count = 1 } };
-	(void)probe;
-	(void)domains;
-	floors.ring.items[0] = (struct muster_floor){ .bytes = 536870912, .least = p->job->plan->floor_gbps };
-	return floors;
 }
 
 static void add_numbers(struct seen *seen, const struct muster_samples *samples)
@@ -374,7 +361,6 @@ struct job *job_new(const struct job_plan *plan)
 			.arg = p,
 			.signal = signal_of,
 			.prepare = prepare,
-			.floors = floors,
 			.finalize = finalize,
 			.in_job = true,
 			.quiet = !getenv("JOB_TRACE"),

@@ -48,7 +48,6 @@ struct job_plan {
 	double delay_ms, jitter_ms; /* of messages */
 	double duplicates, garbage; /* how often */
 	int bad_node;               /* -1: none */
-	double floor_gbps;          /* what a full ring must reach; a ring reaches 100 */
 	double interrupt_ms;        /* a signal reaches rank interrupt_rank then; 0: none */
 	int interrupt_rank;
 	int samples;            /* of each probe */

@@ -46,7 +46,6 @@ static inline void job_start(int nodes, int per_node, double scale)
 			.can = true,
 			.uuid = muster_arena_printf(run.arena, "GPU-%d", rank),
 			.agree = "2.28.9",
-			.fabric = "",
 			.detail = "",
 		};
 	}

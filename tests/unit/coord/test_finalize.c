@@ -97,44 +97,6 @@ TEST(with_a_machine_type_that_has_no_file_nothing_is_measured)
 	ck_assert_msg(strstr(text, "no machine type \"Standard_Nobody_v1\"") != NULL, "%s", text);
 }
 
-/* ---- before the rings ---- */
-
-static bool has_floor(const struct muster_floors *floors, uint64_t bytes, double least)
-{
-	for (size_t i = 0; i < floors->count; i++)
-		if (floors->items[i].bytes == bytes && floors->items[i].least > least - 1e-9 &&
-			floors->items[i].least < least + 1e-9)
-			return true;
-	return false;
-}
-
-TEST_LOOP(floors_are_those_of_the_size_and_the_profile_of_the_run, 0, 2)
-{
-	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
-	options.profile = _i ? MUSTER_FULL : MUSTER_QUICK;
-	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
-	struct muster_ring_floors floors = muster_finalize_floors(&s, probe, 2);
-	ck_assert_uint_eq(floors.ring.count, _i ? 8 : 1); /* of two nodes */
-	ck_assert(has_floor(&floors.ring, 67108864, 60));
-	ck_assert_uint_eq(floors.node.count, _i ? 8 : 1);
-	ck_assert(has_floor(&floors.node, 67108864, 110));
-	muster_ring_floors_done(&floors);
-	floors = muster_finalize_floors(&s, muster_probe_find("gpu_copy"), 2);
-	ck_assert_uint_eq(floors.ring.count + floors.node.count, 0);
-}
-
-/* Rank 0 knows nothing of the other node but its ranks; whether both are of one rack, it is told. */
-TEST_LOOP(floors_are_those_of_so_many_nvlink_domains, 0, 2)
-{
-	options.sku = "Standard_ND128isr_GB300_v6";
-	options.profile = MUSTER_STANDARD;
-	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
-	struct muster_ring_floors floors = muster_finalize_floors(&s, muster_probe_find("nccl_allreduce"), _i ? 2 : 1);
-	ck_assert(has_floor(&floors.ring, 536870912, 100) == (_i == 1));
-	ck_assert(has_floor(&floors.ring, 536870912, 400) == (_i == 0));
-	muster_ring_floors_done(&floors);
-}
-
 /* ---- the report ---- */
 
 TEST(the_report_names_the_run)

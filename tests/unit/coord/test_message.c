@@ -132,7 +132,6 @@ static void pack_ring_ready(struct muster_packer *p)
 	muster_pack_ring_ready(p, &(struct muster_ring_ready){ .can = true,
 					  .uuid = "GPU-1",
 					  .agree = "2.23",
-					  .fabric = "f/7",
 					  .why = "",
 					  .end = MUSTER_RING_CRASHED,
 					  .seconds = 1.25,
@@ -230,10 +229,10 @@ static const struct {
 		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
 	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
 	{ "peer_entry", pack_peer_entry, unpack_peer_entry, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
-	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 102,
-		{ { 0, 2 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT }, { 62, 0x7ff00000 },
-			{ 62, (int32_t)0xfff00000 }, { 62, 0x7ff80000 }, { 66, 1 }, { 66, 3 },
-			{ 66, MUSTER_RING_FIGURES_MAX + 1 }, { 82, 0x7ff00000 }, { 98, 0x7ff00000 } },
+	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 94,
+		{ { 0, 2 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT }, { 54, 0x7ff00000 },
+			{ 54, (int32_t)0xfff00000 }, { 54, 0x7ff80000 }, { 58, 1 }, { 58, 3 },
+			{ 58, MUSTER_RING_FIGURES_MAX + 1 }, { 74, 0x7ff00000 }, { 90, 0x7ff00000 } },
 		30 },
 	{ "brief ring_ready", pack_brief_ready, unpack_ring_ready, 20,
 		{ { 0, -1 }, { 0, 2 }, { 4, -1 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT } }, 16 },
@@ -443,7 +442,6 @@ TEST(figures_are_read_one_by_one)
 	ck_assert(ready.can);
 	ck_assert_str_eq(ready.uuid, "GPU-1");
 	ck_assert_str_eq(ready.agree, "2.23");
-	ck_assert_str_eq(ready.fabric, "f/7");
 	ck_assert_str_eq(ready.why, "");
 	ck_assert_int_eq(ready.end, MUSTER_RING_CRASHED);
 	ck_assert_double_eq(ready.seconds, 1.25);

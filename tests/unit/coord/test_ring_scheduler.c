@@ -18,38 +18,11 @@ static void say(void *arg, const char *text)
 	snprintf(said, sizeof said, "%s", text);
 }
 
-/* Of the full ring, and of a node alone; the domains that they were asked for. */
-static struct muster_floor ring_floors[2], node_floor;
-static size_t ring_floor_count, asked_domains;
-
-static struct muster_floors floors_copy(const struct muster_floor *items, size_t count)
-{
-	struct muster_floors floors = { .items = calloc(count + 1, sizeof *items), .count = count };
-	ck_assert_ptr_nonnull(floors.items);
-	memcpy(floors.items, items, count * sizeof *items);
-	return floors;
-}
-
-static struct muster_ring_floors find_floors(void *arg, const struct muster_probe *probe, size_t domains)
-{
-	ck_assert_ptr_eq(arg, said);
-	ck_assert(probe->ring);
-	asked_domains = domains;
-	return (struct muster_ring_floors){
-		.ring = floors_copy(ring_floors, ring_floor_count),
-		.node = floors_copy(&node_floor, node_floor.least > 0),
-	};
-}
-
 static void start(int nodes, double scale)
 {
-	ring_floor_count = 0;
-	node_floor = (struct muster_floor){ 0 };
 	*said = '\0';
 	job_start(nodes, 1, scale);
 	context.say = say;
-	context.floors = find_floors;
-	context.floors_arg = said;
 	scheduler_start();
 }
 
@@ -231,48 +204,6 @@ TEST_LOOP(the_last_ring_is_evidence, 0, 2)
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 }
 
-/* One of two nodes is slower than one node may be. */
-TEST_LOOP(a_node_below_its_own_floor_is_not_in_the_last_ring, 0, 2)
-{
-	static const struct muster_ring_figure slow[] = { { 4096, 8 } }, fast[] = { { 4096, 160 } };
-	start(2, 1);
-	context.localise = MUSTER_LOCALISE_ALWAYS;
-	ring_floors[0] = (struct muster_floor){ .least = 40 };
-	ring_floor_count = 1;
-	node_floor = (struct muster_floor){ .bytes = _i ? 2048 : 4096, .least = 125 };
-	play(0);
-	all_ended(MUSTER_RING_OK, 1);
-	ready[0].figures = ready[1].figures = slow;
-	ready[0].figure_count = ready[1].figure_count = 1;
-	play(1000);
-	ck_assert(place.trial);
-	ready[0].figures = fast;
-	play(2000);
-	ck_assert_str_eq(said, _i ? "localisation all-reduces: 1" : "an all-reduce of the remaining 1 nodes");
-}
-
-/* Ranks of one fabric are one domain; a node without a fabric is one of its own. */
-TEST_LOOP(floors_are_asked_for_with_the_nvlink_domains_of_all_ranks, 0, 5)
-{
-	static const struct {
-		const char *fabrics[4];
-		size_t domains;
-	} cases[] = {
-		{ { "", "", "", "" }, 4 },
-		{ { "a/1", "a/1", "a/1", "a/1" }, 1 },
-		{ { "a/1", "a/2", "a/1", "a/2" }, 2 },
-		{ { "a/1", "", "a/1", "" }, 3 },
-		{ { "a/1", "b/1", "", "a/1" }, 3 },
-	};
-	start(4, 1);
-	for (int rank = 0; rank < 4; rank++)
-		ready[rank].fabric = cases[_i].fabrics[rank];
-	play(0);
-	all_ended(MUSTER_RING_OK, 1);
-	play(1000);
-	ck_assert_uint_eq(asked_domains, cases[_i].domains);
-}
-
 TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 {
 	start(4, 1);
@@ -287,36 +218,6 @@ TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 	ck_assert_int_eq(place.ranks, 3);
 	ck_assert_int_eq(place.nodes, 3);
 	ck_assert_str_eq(said, "the all-reduce of 4 ranks failed: rank 3: remote error");
-}
-
-/* The figures of the ring's first rank count, for each floor those of its size. */
-TEST_LOOP(a_full_ring_below_a_floor_is_slow, 0, 6)
-{
-	static const struct {
-		struct muster_floor floors[2];
-		bool slow;
-	} cases[] = {
-		{ { { .least = 39 }, { .bytes = 4096, .least = 79 } }, false },
-		{ { { .least = 41 }, { .bytes = 4096, .least = 79 } }, true },
-		{ { { .bytes = 4096, .least = 79 }, { .least = 41 } }, true },
-		{ { { .bytes = 1024, .least = 41 }, { .bytes = 4096, .least = 79 } }, true },
-		{ { { .bytes = 1024, .least = 40 }, { .bytes = 4096, .least = 81 } }, true },
-		{ { { .bytes = 2048, .least = 100 }, { .bytes = 4096, .least = 80 } }, false },
-	};
-	static const struct muster_ring_figure first[] = { { 1024, 40 }, { 4096, 80 } }, fast[] = { { 4096, 900 } },
-					       slow[] = { { 4096, 1 } };
-	start(4, 1);
-	memcpy(ring_floors, cases[_i].floors, sizeof ring_floors);
-	ring_floor_count = 2;
-	play(0);
-	all_ended(MUSTER_RING_OK, 1);
-	ready[0].figures = first;
-	ready[0].figure_count = 2;
-	ready[1].figures = cases[_i].slow ? fast : slow;
-	ready[1].figure_count = 1;
-	play(1000);
-	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER); /* and no trials */
-	ck_assert_str_eq(said, cases[_i].slow ? "the all-reduce of 4 ranks is slow" : "");
 }
 
 TEST_LOOP(trials_are_reported_with_their_end_and_their_rate, 0, 6)
@@ -514,32 +415,23 @@ TEST(a_trial_that_nobody_is_in_says_so)
 static const struct {
 	enum muster_localise localise;
 	int nodes;
-	bool fails, slow, trials;
+	bool fails, trials;
 	const char *said;
 } wanted[] = {
-	{ MUSTER_LOCALISE_AUTO, 4, false, false, false, "" },
-	{ MUSTER_LOCALISE_AUTO, 4, false, true, false, "the all-reduce of 4 ranks is slow" },
-	{ MUSTER_LOCALISE_AUTO, 4, true, false, true, "localisation all-reduces: 4" },
-	{ MUSTER_LOCALISE_AUTO, 1, true, false, false, "the all-reduce of 1 ranks failed: rank 0: remote error" },
-	{ MUSTER_LOCALISE_AUTO, 1, false, true, false, "the all-reduce of 1 ranks is slow" },
-	{ MUSTER_LOCALISE_AUTO, 2, true, false, true, "localisation all-reduces: 2" },
-	{ MUSTER_LOCALISE_ALWAYS, 4, false, false, true, "localisation all-reduces: 4" },
-	{ MUSTER_LOCALISE_ALWAYS, 4, false, true, true, "localisation all-reduces: 4" },
-	{ MUSTER_LOCALISE_OFF, 4, true, false, false, "the all-reduce of 4 ranks failed: 4 ranks: remote error" },
-	{ MUSTER_LOCALISE_OFF, 4, false, true, false, "" },
+	{ MUSTER_LOCALISE_AUTO, 4, false, false, "" },
+	{ MUSTER_LOCALISE_AUTO, 4, true, true, "localisation all-reduces: 4" },
+	{ MUSTER_LOCALISE_AUTO, 1, true, false, "the all-reduce of 1 ranks failed: rank 0: remote error" },
+	{ MUSTER_LOCALISE_AUTO, 2, true, true, "localisation all-reduces: 2" },
+	{ MUSTER_LOCALISE_ALWAYS, 4, false, true, "localisation all-reduces: 4" },
+	{ MUSTER_LOCALISE_OFF, 4, true, false, "the all-reduce of 4 ranks failed: 4 ranks: remote error" },
 };
 
 TEST_EACH(localisation_is_as_wanted, wanted)
 {
-	static const struct muster_ring_figure figures[] = { { 1024, 40 } };
 	start(wanted[_i].nodes, 1);
 	context.localise = wanted[_i].localise;
-	ring_floors[0] = (struct muster_floor){ .least = wanted[_i].slow ? 41 : 40 };
-	ring_floor_count = 1;
 	play(0);
 	all_ended(wanted[_i].fails ? MUSTER_RING_REMOTE : MUSTER_RING_OK, 1);
-	ready[0].figures = figures;
-	ready[0].figure_count = 1;
 	play(1000);
 	ck_assert_int_eq(place.role, wanted[_i].trials ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
 	ck_assert(place.trial == wanted[_i].trials);

@@ -221,33 +221,6 @@ TEST(each_ring_has_one_limit)
 	ck_assert_uint_eq(run->job.samples.count, 0);
 }
 
-/* "nodes ranks path gbps; " of each limit of the run; 0: null */
-static const char *limits_of(const struct muster_run *run)
-{
-	static char text[512];
-	text[0] = '\0';
-	for (size_t i = 0; i < run->job.samples.count; i++) {
-		const struct muster_sample *s = &run->job.samples.items[i];
-		if (strcmp(s->metric->name, "nccl.allreduce_limit_gbps") != 0)
-			continue;
-		snprintf(text + strlen(text), sizeof text - strlen(text), "%g %g %s %g; ",
-			muster_label_number(s->labels, s->label_count, "nodes"),
-			muster_label_number(s->labels, s->label_count, "ranks"),
-			muster_label_string(s->labels, s->label_count, "path"),
-			s->value.type == MUSTER_NUMBER ? s->value.number : 0);
-	}
-	return text;
-}
-
-TEST(trials_are_held_against_the_limit_of_one_node)
-{
-	struct muster_run *run = run_text_new(RING("2", "4") NODE("a", "0", "1", "300") NODE("b", "2", "3", "275")
-			PORT("a", "mlx5_0", "InfiniBand", "25") PORT("b", "mlx5_0", "InfiniBand", "25"));
-	muster_run_add_trial(run, (struct muster_trial){ .probe = "nccl_allreduce" });
-	muster_run_derive(run);
-	ck_assert_str_eq(limits_of(run), "2 4 network 25; 1 2 NVLink 275; ");
-}
-
 static const struct {
 	const char *run, *imex; /* of node a; NULL: no such sample */
 	bool null;
@@ -281,29 +254,6 @@ TEST_EACH(imex_works_by_a_channel_or_by_what_the_ring_did, channels)
 		ck_assert_str_eq(imex->reason, channels[_i].imex);
 	else if (imex)
 		ck_assert_str_eq(imex->value.string, channels[_i].imex);
-}
-
-/* Rank 0's own samples, before there are any of the others. */
-TEST_LOOP(rank_0_stands_for_all, 0, 3)
-{
-	static const struct {
-		const char *more;
-		size_t domains;
-		const char *limits;
-	} cases[] = {
-		{ PORT("a", "mlx5_0", "InfiniBand", "25") PORT("a", "mlx5_1", "InfiniBand", "25"), 2,
-			"2 4 network 50; " },
-		{ PORT("a", "mlx5_0", "InfiniBand", "25"), 1, "2 4 NVLink 300; " },
-		{ "", 2, "2 4 network 0; " },
-	};
-	char text[1024];
-	snprintf(text, sizeof text, "a node.gpu_count 2\n%sa/1 = - -\nb/2 = - -\nb/3 = - -\n%s",
-		"a/0 gpu.nvlinks gpu=g 12\na/0 gpu.nvlink_limit_gbps gpu=g link=NVLink 300\n"
-		"a/0 gpu.nvlink_peers gpu=g 1\n",
-		cases[_i].more);
-	struct muster_run *run = run_text_new(text);
-	muster_run_derive_by_example(run, cases[_i].domains);
-	ck_assert_str_eq(limits_of(run), cases[_i].limits);
 }
 
 TEST_MAIN(.teardown = fixture_done)

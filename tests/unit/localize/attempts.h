@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "0 ok 230 <250; 1 failed; 0-2 ok 180 1.5s; 1-2 late 9s": nodes by number, GB/s, the least GB/s, seconds. Returns how
- * many there are. */
+/* "0 ok; 1 failed; 0-2 ok 1.5s; 1-2 late 9s": nodes by number, and seconds. Returns how many there are. */
 static inline size_t attempts_of(const char *text, struct muster_attempt *ret, size_t room)
 {
 	static const char *const names[] = { "failed", "ok", "late" };
@@ -24,12 +23,9 @@ static inline size_t attempts_of(const char *text, struct muster_attempt *ret, s
 			strncmp(at, names[one->status], strlen(names[one->status])) != 0)
 			one->status++;
 		at += strcspn(at, " ;");
-		for (at += strspn(at, " "); *at && *at != ';'; at += strspn(at, " ")) {
-			bool least = *at == '<';
-			double number = strtod(at + least, &at);
-			*(least ? &one->least : *at == 's' ? &one->seconds : &one->gbps) = number;
-			at += *at == 's';
-		}
+		if (*at == ' ')
+			one->seconds = strtod(at, &at);
+		at += *at == 's';
 		text = at + strspn(at, "; ");
 	}
 	return count;

@@ -13,24 +13,13 @@
 
 #define NETWORK_NODES_MAX 64
 
-enum network_kind {
-	BAD_NODES,
-	BAD_LINKS,
-	PARTITION,
-	SLOW_NODES,
-	DEAD_NODES,
-	RANDOM_PAIRS,
-	MIXTURE,
-	UNSTEADY,
-	NETWORK_KINDS
-};
+enum network_kind { BAD_NODES, BAD_LINKS, PARTITION, DEAD_NODES, RANDOM_PAIRS, MIXTURE, UNSTEADY, NETWORK_KINDS };
 
 struct network {
 	uint64_t state;
 	size_t nodes;
 	bool bad[NETWORK_NODES_MAX];                     /* fails with every other node */
 	bool dead[NETWORK_NODES_MAX];                    /* fails alone, too */
-	bool slow[NETWORK_NODES_MAX];                    /* a twentieth of the bandwidth with others */
 	bool link[NETWORK_NODES_MAX][NETWORK_NODES_MAX]; /* fails when both are in a ring; [lower][higher] */
 	size_t group[NETWORK_NODES_MAX], groups;         /* nodes of different groups do not reach each other */
 	unsigned int percent_wrong;                      /* of rings, that end otherwise than they should */
@@ -80,8 +69,6 @@ static inline struct network network_new(uint64_t seed, enum network_kind kind, 
 		draw_link(&n);
 	if (kind == PARTITION || kind == MIXTURE)
 		draw_groups(&n, 2 + network_draw(&n, 3));
-	if (kind == SLOW_NODES || kind == UNSTEADY)
-		draw_nodes(&n, n.slow, 1 + n.nodes / 4);
 	if (kind == DEAD_NODES || kind == UNSTEADY)
 		draw_nodes(&n, n.dead, 1 + n.nodes / 8);
 	unsigned int percent = kind == RANDOM_PAIRS ? 1 + (unsigned int)network_draw(&n, 70) : 0;
@@ -93,30 +80,23 @@ static inline struct network network_new(uint64_t seed, enum network_kind kind, 
 }
 
 /* How a ring of these nodes ends, without chance. */
-static inline bool network_works(const struct network *n, const size_t *nodes, size_t count, double *ret_gbps)
+static inline bool network_works(const struct network *n, const size_t *nodes, size_t count)
 {
 	bool ok = true;
-	*ret_gbps = count == 1 ? 230 : 180;
 	for (size_t i = 0; i < count; i++) {
 		ok = ok && !n->dead[nodes[i]] && (count == 1 || !n->bad[nodes[i]]);
 		ok = ok && n->group[nodes[i]] == n->group[nodes[0]];
-		if (count > 1 && n->slow[nodes[i]])
-			*ret_gbps = 9;
 		for (size_t j = i + 1; j < count; j++)
 			ok = ok && !n->link[nodes[i]][nodes[j]];
 	}
 	return ok;
 }
 
-/* The same with chance: some end otherwise, and no two are as fast. */
-static inline bool network_try(struct network *n, const size_t *nodes, size_t count, double *ret_gbps)
+/* The same with chance: some end otherwise. */
+static inline bool network_try(struct network *n, const size_t *nodes, size_t count)
 {
-	bool ok = network_works(n, nodes, count, ret_gbps);
-	if (n->percent_wrong) {
-		*ret_gbps *= 1 + 0.001 * (double)network_draw(n, 400);
-		ok = ok != (network_draw(n, 100) < n->percent_wrong);
-	}
-	return ok;
+	bool ok = network_works(n, nodes, count);
+	return n->percent_wrong ? ok != (network_draw(n, 100) < n->percent_wrong) : ok;
 }
 
 #endif

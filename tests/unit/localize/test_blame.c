@@ -29,8 +29,10 @@ static const struct {
 	{ 4, "1 failed; 0-1 failed; 0-2 failed; 1-3 ok", "node 1 alone", 4, 0 },
 	/* one failure with a good partner is too few, whatever a node that fails alone adds */
 	{ 4, "0 failed; 0-2 failed; 1-2 failed; 1-3 ok", "node 0 alone", 4, 0 },
-	/* outcasts that are more than a third of the nodes must have been tried with each other */
-	{ 6, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-5 ok", "node 0; node 3", 6, 0 },
+	/* nodes that work with no other one and are two or three, or more than a third of all, must have been tried
+	   with each other */
+	{ 6, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok; 5-1 ok; 0-3 failed", "node 0; node 3", 8,
+		0 },
 	{ 5, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok", "unexplained 4", 6, 0 },
 	{ 5, "0-1 failed; 0-2 failed; 3-1 failed; 3-2 failed; 1-2 ok; 4-1 ok; 0-3 failed", "node 0; node 3", 7, 0 },
 	/* one that works with some and fails with two of its own part; the one with most failures explains the others'
@@ -76,23 +78,14 @@ static const struct {
 		0 },
 	{ 5, "0-1 ok; 2-3 ok; 0-2 failed; 1-3 failed; 0-3 failed; 1-2 failed; 4-0 failed; 4-3 failed",
 		"node 4; split 0 2", 8, 0 },
-	/* slow is less than 0.7 of the median, of three nodes at least */
-	{ 3, "0 ok 100; 1 ok 100; 2 ok 69.9", "node 2 alone", 3, 0 },
-	{ 3, "0 ok 100; 1 ok 100; 2 ok 70", "", 3, 0 },
-	{ 4, "0 ok 100; 1 ok 100; 2 ok; 3 ok 20", "node 3 alone", 4, 0 },
-	{ 3, "0 ok 100; 1 ok; 2 ok 20", "", 3, 0 },
-	{ 4, "0 ok 100; 1 failed; 2 ok 20; 3 ok 13.9", "node 1 alone; node 3 alone", 4, 0 },
-	/* a node's best pair counts for the median; rates alone are not compared with those of pairs */
-	{ 4, "0 ok 10; 1 ok 10; 2 ok 10; 3 ok 10; 0-1 ok 100; 2-3 ok 100; 1-2 ok 100; 0-2 ok 60; 0-3 ok 60", "node 0",
-		9, 0 },
-	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 69.9", "link 0-2", 3, 0 },
-	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok 70", "", 3, 0 },
-	{ 3, "0-1 ok 100; 1-2 ok 100; 0-2 ok", "", 3, 0 },
-	/* a node alone must reach its own threshold, too, however many it is compared with */
-	{ 2, "0 ok 125 <125; 1 ok 124.9 <125", "node 1 alone", 2, 0 },
-	{ 3, "0 ok 100 <50; 1 ok 100 <50; 2 ok 60 <50", "node 2 alone", 3, 0 },
-	{ 3, "0 ok 100 <120; 1 ok 100 <120; 2 ok 130 <120", "node 0 alone; node 1 alone", 3, 0 },
-	{ 2, "0 ok <125; 1 ok 200", "", 2, 0 },
+	/* with each part that has more than one node */
+	{ 6, "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed", "unexplained 2", 5, 0 },
+	{ 6, "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed; 3-4 failed", "node 3", 6, 0 },
+	{ 6, "0-1 ok; 4-5 ok; 0-2 ok; 3 failed", "node 3 alone", 4, 0 },
+	{ 12,
+		"0-4 failed; 0-5 failed; 1-4 failed; 1-5 failed; 2-4 failed; 2-5 failed; 3-4 failed; 3-5 failed; "
+		"4-5 ok; 5-6 ok; 6-7 ok; 7-8 ok; 8-9 ok; 9-10 ok; 10-11 ok",
+		"node 0; node 1; node 2; node 3", 15, 0 },
 	/* what ran out of time failed only with three times the time of the slowest that passed */
 	{ 2, "0 ok 2s; 1 late 6s", "node 1 alone", 2, 0 },
 	{ 2, "0 ok 2s; 1 late 5.9s", "", 1, 1 },
@@ -107,9 +100,6 @@ static const struct {
 	/* one that tells nothing does not hide an earlier one */
 	{ 3, "0-1 ok 1s; 1-2 ok 1s; 0-2 failed; 0-2 late 1s; 0 failed; 0 late 1s", "node 0 alone", 4, 2 },
 	{ 3, "0-1 ok 1s; 1-2 ok 1s; 0-2 ok 1s; 0-2 late 3s", "link 0-2", 4, 0 },
-	/* slow ones do not count as the slowest that passed */
-	{ 5, "0-1 ok 100 1s; 1-2 ok 100 1s; 0-2 ok 20 9s; 3-4 late 3s", "link 0-2", 4, 0 },
-	{ 4, "0 ok 100 1s; 1 ok 100 1s; 2 ok 20 9s; 3 late 3s", "node 2 alone; node 3 alone", 4, 0 },
 };
 
 TEST_EACH(trials_blame, cases)
@@ -118,7 +108,7 @@ TEST_EACH(trials_blame, cases)
 	struct muster_suspects s;
 	char found[1024];
 	size_t count = attempts_of(cases[_i].trials, attempts, ROOM);
-	muster_suspects_find(attempts, count, cases[_i].nodes, false, &s);
+	muster_suspects_find(attempts, count, cases[_i].nodes, &s);
 	describe_blame(&s, found, sizeof found);
 	ck_assert_msg(strcmp(found, cases[_i].blame) == 0, "%s: %s, not %s", cases[_i].trials, found, cases[_i].blame);
 	ck_assert_uint_eq(s.counted, cases[_i].counted);
@@ -126,60 +116,14 @@ TEST_EACH(trials_blame, cases)
 	muster_suspects_done(&s);
 }
 
-/* When the others do not work together either, it was perhaps tried with those of one side alone. */
-TEST(nobody_is_suspected_before_it_failed_with_every_part)
-{
-	static const struct {
-		const char *trials, *blame;
-		bool rest_failed;
-	} rows[] = {
-		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed", "node 3", false },
-		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed", "unexplained 2", true },
-		{ "0-1 ok; 4-5 ok; 0-2 ok; 2-3 failed; 1-3 failed; 3-4 failed", "node 3", true },
-		{ "0-1 ok; 4-5 ok; 0-2 ok; 3 failed", "node 3 alone", true },
-	};
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct muster_attempt attempts[ROOM];
-		struct muster_suspects s;
-		char found[1024];
-		size_t count = attempts_of(rows[i].trials, attempts, ROOM);
-		muster_suspects_find(attempts, count, 6, rows[i].rest_failed, &s);
-		describe_blame(&s, found, sizeof found);
-		ck_assert_msg(strcmp(found, rows[i].blame) == 0, "row %zu: %s", i, found);
-		muster_suspects_done(&s);
-	}
-}
-
-/* With as few as three nodes the slow pairs are the median. */
-TEST(a_pair_below_its_own_threshold_is_slow)
+TEST(figures_are_of_all_trials)
 {
 	struct muster_attempt attempts[ROOM];
 	struct muster_suspects s;
-	char found[1024];
-	size_t count = attempts_of("0-1 ok 0.1; 0-2 ok 0.1; 1-2 ok 3", attempts, ROOM);
-	for (size_t i = 0; i < count; i++)
-		attempts[i].least = 1;
-	muster_suspects_find(attempts, count, 3, false, &s);
-	describe_blame(&s, found, sizeof found);
-	ck_assert_str_eq(found, "node 0");
-	muster_suspects_done(&s);
-	muster_suspects_find(attempts, 2, 3, false, &s); /* which is why the third pair is tried */
-	ck_assert_uint_eq(s.unexplained, 2);
-	muster_suspects_done(&s);
-}
-
-TEST(figures_are_of_the_best_and_of_the_slowest)
-{
-	struct muster_attempt attempts[ROOM];
-	struct muster_suspects s;
-	size_t count = attempts_of("0 ok 100 1s; 1 ok 120 2s; 2 ok 110 3s; 3 failed 9s; 0-1 ok 50 1s; 0-2 ok 60 4s; "
-				   "1-2 ok 55 2s; 0-3 failed 30s",
-		attempts, ROOM);
-	muster_suspects_find(attempts, count, 4, false, &s);
-	ck_assert_double_eq(s.medians[0], 110);
-	ck_assert_uint_eq(s.compared[0], 3);
-	ck_assert_double_eq(s.medians[1], 60); /* 60, 55 and 60 */
-	ck_assert_uint_eq(s.compared[1], 3);
+	size_t count =
+		attempts_of("0 ok 1s; 1 ok 2s; 2 ok 3s; 3 failed 9s; 0-1 ok 1s; 0-2 ok 4s; 1-2 ok 2s; 0-3 failed 30s",
+			attempts, ROOM);
+	muster_suspects_find(attempts, count, 4, &s);
 	ck_assert_double_eq(s.slowest, 4);
 	ck_assert_uint_eq(s.suspected, 1);
 	ck_assert_uint_eq(s.nodes[0].passed, 2);
@@ -200,42 +144,12 @@ TEST(edges_that_are_not_explained_are_known_one_by_one)
 	size_t count = attempts_of(
 		"0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed; 1-3 failed; 0-4 failed", attempts, ROOM);
 	const bool explained[] = { true, true, true, false, true, true, true };
-	muster_suspects_find(attempts, count, 5, false, &s);
+	muster_suspects_find(attempts, count, 5, &s);
 	ck_assert_uint_eq(s.edge_count, 7);
 	for (size_t i = 0; i < 7; i++)
 		ck_assert_msg(muster_suspects_explain(&s, i) == explained[i], "edge %zu", i);
 	ck_assert_uint_eq(s.unexplained, 1);
-	ck_assert(muster_suspects_failed_with(&s, 0, 2) && muster_suspects_failed_with(&s, 2, 0));
-	ck_assert(!muster_suspects_failed_with(&s, 1, 0) && !muster_suspects_failed_with(&s, 4, 2));
 	muster_suspects_done(&s);
-}
-
-TEST(a_gap_names_two_pairs_apart_or_the_last_one)
-{
-	static const struct {
-		const char *trials;
-		size_t edges, pairs[2][2];
-	} gaps[] = {
-		{ "0-1 ok; 2-3 ok; 0-2 failed", 1, { { 0, 2 } } },
-		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed", 1, { { 0, 3 } } },
-		{ "0-1 ok; 2-3 ok; 0-3 failed; 1-2 failed; 1-3 failed", 2, { { 0, 3 }, { 1, 2 } } },
-		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed; 1-3 failed", 2, { { 0, 2 }, { 1, 3 } } },
-		{ "0-1 ok; 2-3 ok; 0-2 failed; 0-3 failed; 1-2 failed", 2, { { 0, 3 }, { 1, 2 } } },
-	};
-	for (size_t i = 0; i < sizeof gaps / sizeof *gaps; i++) {
-		struct muster_attempt attempts[ROOM];
-		struct muster_suspects s;
-		muster_suspects_find(attempts, attempts_of(gaps[i].trials, attempts, ROOM), 4, false, &s);
-		const struct muster_gap *gap = muster_suspects_gap(&s, 2, 0);
-		ck_assert_ptr_eq(gap, muster_suspects_gap(&s, 0, 2));
-		ck_assert_uint_eq(gap->edge_count, gaps[i].edges);
-		for (size_t j = 0; j < gaps[i].edges; j++) {
-			ck_assert_uint_eq(s.edges[gap->edges[j]].a, gaps[i].pairs[j][0]);
-			ck_assert_uint_eq(s.edges[gap->edges[j]].b, gaps[i].pairs[j][1]);
-		}
-		ck_assert_ptr_null(muster_suspects_gap(&s, 0, 3));
-		muster_suspects_done(&s);
-	}
 }
 
 TEST_MAIN(.setup = NULL)
