@@ -9,8 +9,11 @@
 
 enum {
 	ALONE_ROUNDS_MAX = 10, /* when all of them have too little time */
-	/* Of 129 nodes or fewer these are all pairs, and more than a run has time for. */
+	/* Rounds of pairs: of 127 nodes or fewer these are all pairs; of more than MANY_NODES rank 0 must not think for
+	   too long. */
 	PAIR_ROUNDS_MAX = 128,
+	MANY_NODES = 1024,
+	MANY_NODES_ROUNDS_MAX = 32,
 	LOOK_AHEAD = 16, /* rounds of pairs that are compared: so many nodes may have very many rounds */
 };
 
@@ -186,8 +189,9 @@ size_t muster_plan_next(struct muster_plan *plan, size_t *teams)
 		plan->alone_rounds++;
 		return plan->nodes;
 	}
+	size_t most = plan->nodes > MANY_NODES ? MANY_NODES_ROUNDS_MAX : PAIR_ROUNDS_MAX;
 	bool has_cause = s->suspected > 0 || s->link_count > 0 || s->split, explained = is_explained(plan, s);
-	if ((has_cause && explained) || plan->pair_rounds >= PAIR_ROUNDS_MAX)
+	if ((has_cause && explained) || plan->pair_rounds >= most)
 		return 0;
 	return next_pairs(plan, s, !explained, teams);
 }
