@@ -140,7 +140,7 @@ static struct muster_outcome make_ring_id(struct muster_ring_course *course, con
 	return outcome;
 }
 
-static struct muster_outcome take_part(struct muster_ring_course *course, const struct muster_ring_place *place,
+static struct muster_outcome send_place(struct muster_ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char *id)
 {
 	struct muster_json_writer_text command;
@@ -157,7 +157,7 @@ static struct muster_outcome take_part(struct muster_ring_course *course, const 
 }
 
 /* Take part in a ring, from the id to the end. */
-static struct muster_outcome play(
+static struct muster_outcome run_allreduce(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
@@ -172,7 +172,7 @@ static struct muster_outcome play(
 		/* already reported */
 	} else if (shared.here && *shared.bytes.bytes) {
 		double before_ms = outcome.elapsed_ms;
-		outcome = take_part(course, place, ring, shared.bytes.bytes);
+		outcome = send_place(course, place, ring, shared.bytes.bytes);
 		outcome.elapsed_ms += before_ms;
 	} else {
 		outcome.status = MUSTER_OUTCOME_NOT_RUN;
@@ -183,7 +183,7 @@ static struct muster_outcome play(
 }
 
 /* This rank could take part, but the full ring runs without it. */
-static void stay_out(struct muster_ring_course *course, const char *why)
+static void skip_allreduce(struct muster_ring_course *course, const char *why)
 {
 	struct muster_outcome outcome = {
 		.probe = course->probe->name,
@@ -196,13 +196,13 @@ static void stay_out(struct muster_ring_course *course, const char *why)
 	muster_probe_replace_outcome(course->s, outcome);
 }
 
-/* Play a ring as one of its ranks. Samples of a trial are not kept. */
-static void share(
+/* Take part in a ring as one of its ranks. Samples of a trial are not kept. */
+static void be_member(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	size_t from = s->record.samples;
-	struct muster_outcome outcome = play(course, place, ring);
+	struct muster_outcome outcome = run_allreduce(course, place, ring);
 	muster_ring_note_end(course, &outcome);
 	course->first = place->rank == 0;
 	course->full = !place->trial;
@@ -231,7 +231,7 @@ static void forget_end(struct muster_ring_course *course)
 }
 
 /* One round. False: it was the last. */
-static bool go_round(struct muster_ring_course *course)
+static bool next_round(struct muster_ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
@@ -254,9 +254,9 @@ static bool go_round(struct muster_ring_course *course)
 	if (!answer.here)
 		s->unanswered = ring;
 	if (over && !answer.here && !course->was_in)
-		stay_out(course, "no member list from rank 0");
+		skip_allreduce(course, "no member list from rank 0");
 	if (place.role == MUSTER_ROLE_EXCLUDED)
-		stay_out(course, place.why);
+		skip_allreduce(course, place.why);
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.trial);
 	if (full && course->was_in) /* only the last full ring counts */
 		drop_samples(s, course->from, course->to, !in);
@@ -268,7 +268,7 @@ static bool go_round(struct muster_ring_course *course)
 	course->traffic = false;
 	forget_end(course);
 	if (in) {
-		share(course, &place, ring);
+		be_member(course, &place, ring);
 		if (!place.trial)
 			course->to = s->record.samples;
 	} else if (!over) {
@@ -300,7 +300,7 @@ void muster_ring_participate(struct muster_supervisor *s)
 			continue;
 		struct muster_ring_course course = { .s = s, .probe = probe, .index = (int)i };
 		course.can = muster_probe_may_run(s, probe);
-		while (course.round < MUSTER_RING_ROUNDS_MAX && go_round(&course))
+		while (course.round < MUSTER_RING_ROUNDS_MAX && next_round(&course))
 			course.round++;
 	}
 }

@@ -1,15 +1,29 @@
 /* ring_scheduler.h - rank 0 assigns ranks to rings, round after round
  *
- * All ranks enter two barriers a round. RING: each rank says whether it can take part and how the last round ended for
- * it; the answer is its place in this round. RING_ID: the first rank of each ring brings the ring's id. The first round
- * is a full ring. When ranks fail in it, another full ring follows without them; when a ring fails and no rank is the
- * known cause, trial rings of few nodes search for the cause. After a full ring that went well come rounds of traffic
- * (ring_traffic.h).
+ * A ring is an all-reduce on a communicator of its own. The first round is a full ring. When ranks fail in it, another
+ * full ring follows without them; when a ring fails and no rank is the known cause, trial rings of one node or two
+ * search for the cause. After a full ring that went well come rounds of traffic (ring_traffic.h). One round:
+ *
+ *   worker         rank               leader of its node            rank 0
+ *     |              |-- ENTER RING ------>|                           |   can it take part, how the last round ended
+ *     |              |  (the node's ranks) |-- REDUCE ---------------->|   when all leaders have entered:
+ *     |              |                     |                           |   note the last round, plan this one
+ *     |              |<-- RELEASE ---------|<-- SCATTER ---------------|   its place: member, idle, excluded, traffic,
+ *     |<- "ring_id" -|  (first of a ring)  |                           |   or over: no further round
+ *     |-- done ----->|                     |                           |
+ *     |              |-- ENTER RING_ID --->|-- REDUCE ---------------->|   a member, or idle; not for traffic
+ *     |              |<-- RELEASE ---------|<-- SCATTER ---------------|   the id that the first rank's worker made
+ *     |<- "ring" ----|                     |                           |   or "traffic", with the place and a deadline
+ *     |      ...     |-- RING_FAILED -------------------------------->|   only when it fails: at once, not at the end
+ *     |<- "cancel" --|<-- CANCEL_RANK -----|<-- CANCEL ----------------|   to the other ranks of this ring
+ *     |-- done ----->|                     |                           |   how it ended is in the next ENTER RING
+ *
+ * A leader that is silent is left out after a time (deadlines.h): its ranks count as lost for their ring.
  */
 #ifndef MUSTER_COORD_RING_SCHEDULER_H
 #define MUSTER_COORD_RING_SCHEDULER_H
 
-#include "coord/ring_answers.h"
+#include "coord/ring_messages.h"
 #include "coord/ring_traffic.h"
 #include "localize/plan.h"
 

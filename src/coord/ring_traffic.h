@@ -8,7 +8,7 @@
 #ifndef MUSTER_COORD_RING_TRAFFIC_H
 #define MUSTER_COORD_RING_TRAFFIC_H
 
-#include "coord/ring_answers.h"
+#include "coord/ring_messages.h"
 
 struct muster_ring_traffic {
 	bool begun, going; /* going: the probes are not all over */

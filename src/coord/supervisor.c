@@ -317,7 +317,21 @@ static bool send_record(struct muster_supervisor *s)
 	}
 }
 
-/* Rank 0: its own record, then all others, then the report, then the goodbye. */
+/* Rank 0: its own record, then all others, then the report, then the goodbye.
+ *
+ * To measure a failed part once more before the verdict, there is room here for one loop, and no other is needed:
+ *   1. With all records gathered, rank 0 evaluates a first time. Of each finding about a GPU, a port, a node or a pair
+ *      it takes the probe, the ranks of this part, and their partners in the exchange that was slow.
+ *   2. It answers the record barrier of these ranks not with the goodbye but with the probe, a deadline and the number
+ *      of the attempt; all other ranks keep waiting. Parts that share a path (run_in_turns) come one after the other.
+ * It begins at least 0.5 s after the first measurement, so that a short disturbance is over.
+ *   3. The rank runs the probe as in run_alone or in a round of traffic, and enters the record barrier again: its
+ * record has both values, each with the number of its attempt. So a leader that dies meanwhile is handled as before.
+ *   4. Rank 0 evaluates again. A value that failed once and passed once is a warning that shows both; the median of the
+ *      profile's repeats is not touched. What is slow for a ring alone is not measured again: the exchanges are.
+ * It needs a round in the record barrier's id, the answer's form, and half of the time from now to record_coordinator
+ * (deadlines.h): with less left, the first evaluation counts. At most one repetition of each part, of at most 64 parts.
+ */
 static int collect(struct muster_supervisor *s)
 {
 	muster_enter(s, record_barrier, MUSTER_PHASE_TRAFFIC, s->record.bytes, s->record.length);

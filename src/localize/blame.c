@@ -119,8 +119,8 @@ static void find_results(const struct muster_attempt *attempts, size_t count, st
 /* List the edges of each node, and count its partners. */
 static void list_edges(struct muster_suspects *s)
 {
-	size_t *next = s->first_edge +
-		       1; /* where the next edge of a node goes; in the end that is where the next node's begin */
+	/* where the next edge of a node goes; in the end that is where the next node's begin */
+	size_t *next = s->first_edge + 1;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
 		next[edge->a + 1]++;

@@ -86,7 +86,7 @@ static void join(int *peers, int a, int b)
 	peers[b] = a;
 }
 
-static void go_round(const struct muster_pairs_groups *groups, int round, int *peers)
+static void join_neighbours(const struct muster_pairs_groups *groups, int round, int *peers)
 {
 	for (size_t g = 0; g < groups->count; g++) {
 		const int *members = groups->order + groups->first[g];
@@ -130,7 +130,7 @@ static bool has_pairs(const struct muster_pairs_groups *nodes, size_t round)
 	return false;
 }
 
-static void play_tournament(const struct muster_pairs_groups *nodes, size_t round, int *peers)
+static void join_tournament(const struct muster_pairs_groups *nodes, size_t round, int *peers)
 {
 	for (size_t g = 0; g < nodes->count; g++) {
 		const int *members = nodes->order + nodes->first[g];
@@ -180,14 +180,14 @@ enum muster_traffic_kind muster_pairs_round(const struct muster_pairs *pairs, in
 	for (size_t i = 0; i < pairs->count; i++)
 		peers[i] = -1;
 	if (round < pairs->edge_rounds) {
-		go_round(&pairs->nodes, round, peers);
+		join_neighbours(&pairs->nodes, round, peers);
 		return MUSTER_TRAFFIC_KIND_EDGE;
 	}
 	round -= pairs->edge_rounds;
 	if (round < pairs->pair_rounds) {
-		play_tournament(&pairs->nodes, (size_t)pairs->tournament[round], peers);
+		join_tournament(&pairs->nodes, (size_t)pairs->tournament[round], peers);
 		return MUSTER_TRAFFIC_KIND_PAIR;
 	}
-	go_round(&pairs->rails, round - pairs->pair_rounds, peers);
+	join_neighbours(&pairs->rails, round - pairs->pair_rounds, peers);
 	return MUSTER_TRAFFIC_KIND_RAIL;
 }
