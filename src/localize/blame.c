@@ -289,7 +289,7 @@ static void blame_isolated(struct muster_suspects *s)
 	struct muster_slow_parts parts;
 	size_t with_parts, with_isolated;
 	size_t *seen = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *seen);
-	bool *blamed = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *blamed);
+	bool *suspected = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *suspected);
 	name_pairs(s, &parts);
 	for (size_t i = 0; i < s->node_count; i++)
 		s->isolated += !muster_suspects_suspected(s, i) && s->nodes[i].passed == 0;
@@ -299,10 +299,10 @@ static void blame_isolated(struct muster_suspects *s)
 		if (part->link || part->kind != MUSTER_PART_GPU)
 			continue;
 		count_failed_with(s, part->ends[0], seen, &with_parts, &with_isolated);
-		blamed[part->ends[0]] = with_parts == s->part_count && (few || with_isolated + 1 >= s->isolated);
+		suspected[part->ends[0]] = with_parts == s->part_count && (few || with_isolated + 1 >= s->isolated);
 	}
 	for (size_t i = 0; i < s->node_count; i++)
-		if (blamed[i])
+		if (suspected[i])
 			s->nodes[i].blame = MUSTER_BLAME_PARTNERS;
 	free(parts.items);
 }
