@@ -13,7 +13,6 @@ static const struct muster_metric clique = {
 	.name = "gpu.fabric_clique",
 	.type = MUSTER_NUMBER,
 	.scope = MUSTER_SCOPE_GPU,
-	.unit = "",
 	.labels = { "gpu", "cluster" },
 	.meaning = "clique",
 };
