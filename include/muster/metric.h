@@ -150,6 +150,8 @@ struct muster_label_row {
 
 /* NULL when no metric has such a label. */
 const struct muster_label_row *muster_label_find(const char *name);
+/* A number that could not be had is a text: "unknown". */
+bool muster_label_fits(const struct muster_label_row *row, enum muster_type type);
 /* Its role; of an unknown label that of a key. */
 enum muster_role muster_label_role(const char *name);
 /* Whether the place says it already: no writer repeats it. */

@@ -51,6 +51,11 @@ const struct muster_label_row *muster_label_find(const char *name)
 	return NULL;
 }
 
+bool muster_label_fits(const struct muster_label_row *row, enum muster_type type)
+{
+	return type == row->type || (type == MUSTER_STRING && row->type == MUSTER_NUMBER);
+}
+
 enum muster_role muster_label_role(const char *name)
 {
 	const struct muster_label_row *row = muster_label_find(name);

@@ -95,9 +95,10 @@ static bool has_label(const struct muster_metric *metric, const char *key)
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_label_row *row = muster_label_find(muster_json_key(json));
-	const unsigned int type =
-		MUSTER_JSON_BIT(row && row->type == MUSTER_NUMBER ? MUSTER_JSON_NUMBER : MUSTER_JSON_STRING);
-	return muster_json_need(r, json, type) < 0 ? -1 : muster_json_value_read(r, into, json);
+	unsigned int types = MUSTER_JSON_BIT(MUSTER_JSON_STRING);
+	if (row && muster_label_fits(row, MUSTER_NUMBER))
+		types |= MUSTER_JSON_BIT(MUSTER_JSON_NUMBER);
+	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
 }
 
 /* The labels that the catalogue lists for the metric: each of them, and no other. json: NULL when there are none. */

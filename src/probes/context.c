@@ -91,7 +91,7 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 	struct muster_label labels[MUSTER_LABELS_MAX];
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_label_row *row = muster_label_find(metric->labels[i]);
-		if (!row || values[i].type != row->type)
+		if (!row || !muster_label_fits(row, values[i].type))
 			broken(ctx, "probe %s yields %s with label %s as a %s", ctx->probe->name, name,
 				metric->labels[i], muster_type_name(values[i].type));
 		labels[i] = (struct muster_label){ .key = metric->labels[i], .value = values[i] };

@@ -52,7 +52,7 @@ static void add_sample(struct worker_script *w, double at_ms, const struct muste
 	char labels[256] = "", value[64];
 	size_t used = 0;
 	for (size_t i = 0; i < MUSTER_LABELS_MAX && metric->labels[i]; i++) {
-		bool name = strcmp(metric->labels[i], "gpu") == 0 || strcmp(metric->labels[i], "port") == 0;
+		bool name = muster_label_find(metric->labels[i])->type == MUSTER_STRING;
 		used += (size_t)snprintf(labels + used, sizeof labels - used,
 			name ? "%s\"%s\":\"x%d/1\"" : "%s\"%s\":%d", i ? "," : "", metric->labels[i],
 			name ? w->rank : (int)bytes + (int)i);
