@@ -81,10 +81,10 @@ TEST(an_overlay_changes_one_event_and_leaves_the_others)
 	put("t.json",
 		"{'schema_version':1,'name':'t','events':{'xid':{'79':{" EVENT "},'94':{" EVENT "},'31':{" EVENT "}}},"
 		"'checks':{'c':{'metric':'node.xid_age_hours','source':'s'," NO_EVENT(",'hours':24") "}}}");
-	put("site.json",
-		"{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
-		"name':'new','class':'warn','action':"
-		"'b','measured_on':'1 x B','action_code':'reset-gpu'}}},'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
+	put("site.json", "{'events':{'xid':{'94':{'class':'note','hours':2},'31':null,'999':{'"
+			 "name':'new','class':'warn','action':"
+			 "'b','measured_on':'1 x B','action_code':'reset-gpu'}}},"
+			 "'checks':{'c':{'no_event':{'hours':48},'source':'site'}}}");
 	load("t.json", "site.json");
 	const struct muster_event_table *xids = &expect.events[MUSTER_EVENT_XID];
 	ck_assert_uint_eq(xids->count, 3);

@@ -119,8 +119,8 @@ static const struct {
 	{ NUMBER ",'zzzzzzzz':8",
 		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, within, uniform, "
 		"baseline, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
-		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, min, max, warn_below, "
-		"warn_above, equals_by, same_across, present, observe, min_of_median, max_of_median" },
+		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, min, "
+		"max, warn_below, warn_above, equals_by, same_across, present, observe, min_of_median, max_of_median" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gpbs'",
 		".share_of: no such metric: 'gpu.pcie_limit_gpbs'; did you mean 'gpu.pcie_limit_gbps'" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.h2d_gbps'",
@@ -474,7 +474,8 @@ TEST(every_key_of_a_check_arrives)
 		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait'},'after':'second','severity':'warn','optional':"
 		"true,"
 		"'when':{'nodes':{'min':2},'ranks':16,'profile':['quick','full']},'source':'s','certainty':'measured',"
-		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t','measured_on':'2 x A','action_code':'reboot'},"
+		"'advice':'${port} on ${node} ${port.rate_gbps}','title':'t',"
+		"'measured_on':'2 x A','action_code':'reboot'},"
 		"'second':{'metric':'gpu.memory_mib','min':1,'max':4,'warn_below':2,'warn_above':3,'source':'s'},"
 		"'third':{'metric':'gpu.numa_node','equals_by':{'label':'gpu','values':{'a':1,'b':2}},'source':'s'},"
 		"'fourth':{'metric':'node.kernel','matches':'^5','in_words':'five','source':'s','when':{'nodes':{'max':"
