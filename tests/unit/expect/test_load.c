@@ -120,7 +120,8 @@ static const struct {
 		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, within, uniform, "
 		"baseline, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
 		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, "
-		"min, max, warn_below, warn_above, equals_by, same_across, present, observe, min_of_median, max_of_median" },
+		"min, max, warn_below, warn_above, equals_by, same_across, present, observe, min_of_median, "
+		"max_of_median" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gpbs'",
 		".share_of: no such metric: 'gpu.pcie_limit_gpbs'; did you mean 'gpu.pcie_limit_gbps'" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.h2d_gbps'",
