@@ -6,25 +6,26 @@
 #define NOISE_OF_VARYING 0.25
 
 const struct muster_unit_row muster_units[MUSTER_UNIT_COUNT] = {
-	[MUSTER_UNIT_NONE] = { "", "_count", "", 1 },
-	[MUSTER_UNIT_RATIO] = { "", "_share", "ratio", 1 },
-	[MUSTER_UNIT_GB_PER_S] = { "GB/s", "_gbps", "bytes_per_second", 1e9, .speed = true, .transfer = true },
-	[MUSTER_UNIT_GBIT_PER_S] = { "Gb/s", "_gbps", "bytes_per_second", 1e9 * BYTE_OF_BIT },
-	[MUSTER_UNIT_TFLOP_PER_S] = { "TFLOP/s", "_tflops", "flops", 1e12, .speed = true },
-	[MUSTER_UNIT_GB] = { "GB", "_gb", "bytes", 1e9 },
-	[MUSTER_UNIT_MEBIBYTES] = { "MiB", "_mib", "bytes", 1048576 },
-	[MUSTER_UNIT_BYTES] = { "bytes", "_bytes", "bytes", 1 },
-	[MUSTER_UNIT_BITS] = { "bits", "_bits", "bytes", BYTE_OF_BIT },
-	[MUSTER_UNIT_MHZ] = { "MHz", "_mhz", "hertz", 1e6 },
-	[MUSTER_UNIT_WATTS] = { "W", "_watts", "watts", 1 },
+	[MUSTER_UNIT_NONE] = { "", "_count", "", .factor = 1 },
+	[MUSTER_UNIT_RATIO] = { "", "_share", "ratio", .factor = 1 },
+	[MUSTER_UNIT_GB_PER_S] = { "GB/s", "_gbps", "bytes_per_second", .factor = 1e9, .speed = true,
+		.transfer = true },
+	[MUSTER_UNIT_GBIT_PER_S] = { "Gb/s", "_gbps", "bytes_per_second", .factor = 1e9 * BYTE_OF_BIT },
+	[MUSTER_UNIT_TFLOP_PER_S] = { "TFLOP/s", "_tflops", "flops", .factor = 1e12, .speed = true },
+	[MUSTER_UNIT_GB] = { "GB", "_gb", "bytes", .factor = 1e9 },
+	[MUSTER_UNIT_MEBIBYTES] = { "MiB", "_mib", "bytes", .factor = 1048576 },
+	[MUSTER_UNIT_BYTES] = { "bytes", "_bytes", "bytes", .factor = 1 },
+	[MUSTER_UNIT_BITS] = { "bits", "_bits", "bytes", .factor = BYTE_OF_BIT },
+	[MUSTER_UNIT_MHZ] = { "MHz", "_mhz", "hertz", .factor = 1e6 },
+	[MUSTER_UNIT_WATTS] = { "W", "_watts", "watts", .factor = 1 },
 	[MUSTER_UNIT_CELSIUS] = { "\xc2\xb0"
 				  "C",
-		"_celsius", "celsius", 1 },
-	[MUSTER_UNIT_HOURS] = { "h", "_hours", "seconds", 3600 },
-	[MUSTER_UNIT_SECONDS] = { "s", "_seconds", "seconds", 1, .time = true },
+		"_celsius", "celsius", .factor = 1 },
+	[MUSTER_UNIT_HOURS] = { "h", "_hours", "seconds", .factor = 3600 },
+	[MUSTER_UNIT_SECONDS] = { "s", "_seconds", "seconds", .factor = 1, .time = true },
 	[MUSTER_UNIT_MS] = { "ms", "_ms", "seconds", 1e-3, .time = true },
 	[MUSTER_UNIT_US] = { "us", "_us", "seconds", 1e-6, .transfer = true, .time = true },
-	[MUSTER_UNIT_LANES] = { "lanes", "", "", 1 },
+	[MUSTER_UNIT_LANES] = { "lanes", "", "", .factor = 1 },
 };
 
 static const char *const scope_names[] = {
