@@ -23,8 +23,8 @@ const struct muster_unit_row muster_units[MUSTER_UNIT_COUNT] = {
 		"_celsius", "celsius", .factor = 1 },
 	[MUSTER_UNIT_HOURS] = { "h", "_hours", "seconds", .factor = 3600 },
 	[MUSTER_UNIT_SECONDS] = { "s", "_seconds", "seconds", .factor = 1, .time = true },
-	[MUSTER_UNIT_MS] = { "ms", "_ms", "seconds", 1e-3, .time = true },
-	[MUSTER_UNIT_US] = { "us", "_us", "seconds", 1e-6, .transfer = true, .time = true },
+	[MUSTER_UNIT_MS] = { "ms", "_ms", "seconds", .factor = 1e-3, .time = true },
+	[MUSTER_UNIT_US] = { "us", "_us", "seconds", .factor = 1e-6, .transfer = true, .time = true },
 	[MUSTER_UNIT_LANES] = { "lanes", "", "", .factor = 1 },
 };
 

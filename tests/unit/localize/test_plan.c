@@ -403,7 +403,7 @@ TEST(what_had_too_little_time_is_tried_again)
 	muster_plan_done(&plan);
 }
 
-/* A ring that needs more than two nodes to fail: each node is tried with each other one, and nobody is suspected. */
+/* A ring that needs more than two nodes to fail: every pair of nodes is tried, and no node is a suspect. */
 TEST(every_pair_is_tried_before_the_search_ends)
 {
 	const struct world world = { .nodes = 9, .bad = { -1 }, .dead_alone = { -1 }, .links = { -1 } };
