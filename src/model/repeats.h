@@ -6,9 +6,9 @@
 
 enum { MUSTER_REPEATS_MAX = 20 };
 
-/* Make one sample of those that differ in nothing but their value: of what scatters the median, of what counts the
- * worst. All the numbers are kept beside it. What could not be had in one repeat and could in another is had; texts and
- * booleans that differ stay, each for itself. */
+/* Fold samples that differ in their value alone into one sample. Its value is the median where values scatter
+ * (muster_metric_scatters), else the worst value of all repeats; all numbers are kept beside the value. A null gives way
+ * to a value of another repeat. Texts and booleans that differ stay samples of their own. */
 void muster_run_fold_repeats(struct muster_run *run);
 
 #endif

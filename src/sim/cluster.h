@@ -258,7 +258,7 @@ enum {
 #define MUSTER_SIM_FIELDS_partition(X) \
 	X(TEXT, name, NONE, "") /* "sim-3 and sim-5" */ \
 	X(TEXT, mode, NONE, "") /* "hang": they never connect; "error": they fail; "slow": they are slow */ \
-	X(TEXT, sides, NONE, "") /* a letter for each node: 'a', 'b', or '-' for nodes that the cut does not concern */
+	X(TEXT, sides, NONE, "") /* a letter for each node: 'a', 'b', or '-' for nodes on neither side */
 
 /* Two GPUs, by their bus ids, whose exchanges are slow, in both directions. */
 #define MUSTER_SIM_FIELDS_link(X) \
