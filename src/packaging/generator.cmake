@@ -33,8 +33,12 @@ function(muster_fields component)
 endfunction()
 
 muster_fields(MUSTER -dRecommends ${mpi} -dDepends ${program})
-if(CPACK_MUSTER_SQLITE) # opened at run time, so dpkg-shlibdeps does not find it
+# These two are opened at run time, so dpkg-shlibdeps does not find them.
+if(CPACK_MUSTER_SQLITE)
 	string(APPEND CPACK_DEBIAN_MUSTER_PACKAGE_DEPENDS ", libsqlite3-0 (>= 3.34)")
+endif()
+if(CPACK_MUSTER_CURL)
+	string(APPEND CPACK_DEBIAN_MUSTER_PACKAGE_DEPENDS ", libcurl4 (>= 7.68)")
 endif()
 muster_fields(SIM ${simulator})
 string(PREPEND CPACK_DEBIAN_SIM_PACKAGE_DEPENDS "muster (= ${CPACK_PACKAGE_VERSION}), ")

@@ -33,6 +33,7 @@ set(CPACK_MUSTER_BUILD ${CMAKE_BINARY_DIR})
 set(CPACK_MUSTER_SIMULATOR ${CMAKE_INSTALL_LIBEXECDIR}/muster/muster-sim)
 set(CPACK_MUSTER_SOURCE ${CMAKE_CURRENT_LIST_DIR})
 set(CPACK_MUSTER_SQLITE ${SQLite3_FOUND})
+set(CPACK_MUSTER_CURL ${CURL_FOUND})
 
 # Slurm loads only plugins that were built for its own release, 22.05.* for example.
 if(TARGET spank_muster AND EXISTS ${SLURM_INCLUDE}/slurm/slurm_version.h)
@@ -82,8 +83,12 @@ set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP System/Benchmark)
 set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES /bin/sh)
-if(SQLite3_FOUND) # opened at run time
+# These two are opened at run time.
+if(SQLite3_FOUND)
 	string(APPEND CPACK_RPM_MUSTER_PACKAGE_REQUIRES ", libsqlite3.so.0()(64bit)")
+endif()
+if(CURL_FOUND)
+	string(APPEND CPACK_RPM_MUSTER_PACKAGE_REQUIRES ", libcurl.so.4()(64bit)")
 endif()
 # CPack has no setting for what an .rpm recommends: a line of the spec of its own.
 string(APPEND CPACK_RPM_MUSTER_PACKAGE_REQUIRES "\nRecommends: muster-sim")

@@ -11,8 +11,8 @@
 # In the folder are the tree that cmake installs, the libraries in lib/muster/lib, and Open MPI with PMIx in
 # lib/muster/mpi/openmpi (src/transport/bundle.h). Every file finds the libraries relative to itself (RPATH), so that
 # nothing has to be set, and no library of the host comes between. Left out: Open MPI's plugins for fabrics, because
-# muster's own messages use TCP and shared memory, and libcurl, which would bring some thirty libraries: the machine type
-# is recognised by its GPUs, or said with --sku.
+# muster's own messages use TCP and shared memory, and libcurl, which would bring some thirty libraries: muster opens the
+# host's where there is one.
 set -eu
 
 glibc=2.34
@@ -30,7 +30,7 @@ for tool in cmake ninja patchelf objcopy ompi_info mpirun cc; do
 	command -v "$tool" >/dev/null || fail "there is no $tool: apt-get install patchelf, and the packages of src/setup.sh"
 done
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DMUSTER_TESTS=OFF -DCMAKE_INSTALL_LIBDIR=lib \
-	-DCMAKE_DISABLE_FIND_PACKAGE_CURL=ON >/dev/null
+	>/dev/null
 ninja -C "$build" >/dev/null
 [ -e "$build/lib/muster/mpi/openmpi.so" ] || fail "no MPI module was built: is libopenmpi-dev installed?"
 

@@ -3,7 +3,7 @@
  * Most sites have no such service: that is no error, and costs at most a second on the leader alone. What does not
  * answer is null with the reason.
  */
-#include "system/http.h"
+#include "vendor/http.h"
 #include "json/json.h"
 #include "probes/metrics.h"
 #include "util/env.h"

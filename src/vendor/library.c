@@ -35,8 +35,10 @@ static void find_path(struct muster_library *library, void *handle)
 static int fill_symbol(const struct muster_library *library, void *handle, const struct muster_symbol *symbol,
 	struct muster_error *err)
 {
-	void *function = symbol->version ? dlvsym(handle, symbol->name, symbol->version) : dlsym(handle, symbol->name);
-
+	void *function = library->preloaded_first ? dlsym(RTLD_DEFAULT, symbol->name) : NULL;
+	if (!function)
+		function =
+			symbol->version ? dlvsym(handle, symbol->name, symbol->version) : dlsym(handle, symbol->name);
 	if (!function && !symbol->optional)
 		return muster_fail(err, MUSTER_ELIB, "%s: %s has no function %s%s%s; %s or later is needed",
 			library->title, library->path, symbol->name, symbol->version ? "@" : "",

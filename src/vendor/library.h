@@ -25,6 +25,7 @@ struct muster_library {
 	const char *oldest; /* what has all the functions, for the message when one is missing: "driver R470" */
 	const struct muster_symbol *symbols;
 	size_t symbol_count;
+	bool preloaded_first;      /* a preloaded library's functions come first, as in a program that is linked */
 	void *handle;              /* NULL until opened */
 	char path[4096];           /* the file that was loaded, symbolic links resolved; "" when none was */
 	bool standin;              /* it carries the mark of muster's own stand-ins (symbol muster_standin_mark) */

@@ -1,6 +1,6 @@
 /* built_without.c - muster as it is built where libcurl, expat and liburing are missing: what needs them says so */
 #include "storage/io.h"
-#include "system/http.h"
+#include "vendor/http.h"
 #include "vendor/nccl_topo.h"
 #include "probe_fake.h"
 

@@ -47,7 +47,7 @@ target_link_options(fake_verbs PRIVATE -Wl,--version-script,${CMAKE_CURRENT_LIST
 
 # The same sources as on a machine where libcurl, expat and liburing are not to be had. What these files define comes
 # before the library's.
-add_executable(test_built_without ${CMAKE_CURRENT_LIST_DIR}/built_without.c ${CMAKE_SOURCE_DIR}/src/system/http.c
+add_executable(test_built_without ${CMAKE_CURRENT_LIST_DIR}/built_without.c ${CMAKE_SOURCE_DIR}/src/vendor/http.c
 	${CMAKE_SOURCE_DIR}/src/storage/io.c ${CMAKE_SOURCE_DIR}/src/vendor/nccl_topo.c ${CMAKE_SOURCE_DIR}/tests/probe_fake.c)
 target_include_directories(test_built_without PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_options(test_built_without PRIVATE -UMUSTER_HAVE_CURL -UMUSTER_HAVE_EXPAT -UMUSTER_HAVE_LIBURING)

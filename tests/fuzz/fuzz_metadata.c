@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "system/http.h"
+#include "vendor/http.h"
 #include "muster/arena.h"
 #include "probe_context.h"
 

@@ -183,8 +183,13 @@ ssize_t readlink(const char *path, char *text, size_t size)
 
 int curl_easy_perform(void *easy)
 {
+	/* muster has opened it, for itself alone */
+	void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_NOLOAD);
+	void *function = library ? dlsym(library, "curl_easy_perform") : NULL;
 	int (*perform)(void *easy);
-	find("curl_easy_perform", &perform, sizeof perform);
+	if (!function)
+		muster_standin_end("libcurl is not there");
+	memcpy(&perform, &function, sizeof perform);
 	return perform(easy);
 }
 

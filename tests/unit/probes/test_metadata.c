@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "probe_fake.h"
 
-#include "system/http.h"
+#include "vendor/http.h"
 
 #include <stdio.h>
 #include <string.h>

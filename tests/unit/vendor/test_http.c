@@ -1,6 +1,6 @@
 /* test_http.c - one GET, of a file and of a server that answers well, badly or never */
 #include "check_main.h"
-#include "system/http.h"
+#include "vendor/http.h"
 
 #include <arpa/inet.h>
 #include <pthread.h>
