@@ -1,8 +1,8 @@
 """A cluster of cluster.sh for a test, jobs on it, and what they must have left behind.
 
 A file with tests holds functions test_NAME(cluster), and ends with main(globals()). One of them is run by
-`FILE MUSTER NAME`. The file may say NODES and SKU of its clusters, the commands of muster that it NEEDS, and
-options(muster) for cluster.sh up. Every wait has a deadline.
+`FILE MUSTER NAME`. The file may say NODES and SKU of its clusters (nodes with two GPUs unless it does), the commands of muster
+that it NEEDS, and options(muster) for cluster.sh up. Every wait has a deadline.
 
 The tests of a file share a cluster (shared.py), whoever runs them. A test that cannot leave it as it was, for it loses a
 node or ends a daemon, is marked @fresh and has one to itself.
@@ -210,7 +210,7 @@ class Cluster:
         """A preflight that has come to this step; the number of its job."""
         number = self.submit("-N", str(self.nodes), *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words,
                              **more)
-        self.wait_for(f"the log says {step!r}", lambda: step in self.log(number), 30)
+        self.wait_for(f"the log says {step!r}", lambda: step in self.log(number), 90)
         return number
 
     def log(self, number):
@@ -256,7 +256,7 @@ def main(tests):
     _, muster, name = sys.argv
     need_commands(muster, tests.get("NEEDS", ()))
     resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
-    test, nodes, sku = tests["test_" + name], tests.get("NODES", 2), tests.get("SKU", "Standard_ND96asr_v4")
+    test, nodes, sku = tests["test_" + name], tests.get("NODES", 2), tests.get("SKU", "Standard_NC80adis_H100_v5")
     muster, options = os.path.realpath(muster), tests["options"](muster) if "options" in tests else ()
     home = None if hasattr(test, "fresh") else shared.home_of(muster, sys.argv[0], nodes, sku, options)
     cluster = Cluster(muster, nodes, sku, home)

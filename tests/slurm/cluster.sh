@@ -308,10 +308,11 @@ slurmd_of() {
 # End every process in a node's network.
 lose() {
 	local there process
-	there=$(readlink "/proc/$(slurmd_of "$1")/ns/net")
+	exec {there}<"/proc/$(slurmd_of "$1")/ns/net" # which stays when slurmd has gone
 	for process in /proc/[0-9]*; do
-		[[ $(readlink "$process/ns/net" 2>/dev/null) != "$there" ]] || kill -KILL "${process#/proc/}" 2>/dev/null || true
+		[[ ! $process/ns/net -ef /dev/fd/$there ]] || kill -KILL "${process#/proc/}" 2>/dev/null || true
 	done
+	exec {there}<&-
 }
 
 all_idle() {

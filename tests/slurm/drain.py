@@ -14,7 +14,6 @@ import made_reports
 from cluster import check, check_equal, main
 
 NODES = 3
-SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("nodes", "drain", "resume")
 BAD = "h2d-slow@node2/gpu1=11.2"
 AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "rack01-node10", "rack2n1x", "n3", "n0100",

@@ -9,7 +9,6 @@ import re
 
 from cluster import SCRIPTS, check, check_equal, fresh, main
 
-SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("node", "drain", "resume")
 BAD = "h2d-slow@node2/gpu1=11.2"
 

@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from cluster import HERE, SCRIPTS, check, check_equal, main
-from node_scripts import BAD, NEEDS, SKU, WHOLE, add_setting, check_drained, checked, health_check, notes, options
+from node_scripts import BAD, NEEDS, WHOLE, add_setting, check_drained, checked, health_check, notes, options
 
 
 def test_good_nodes_run_the_job(cluster):

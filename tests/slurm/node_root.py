@@ -12,7 +12,7 @@ import shutil
 import subprocess
 
 from cluster import HERE, SCRIPTS, check, check_equal, main
-from node_scripts import BAD, NEEDS, SKU, add_setting, check_drained, health_check, notes, options
+from node_scripts import BAD, NEEDS, add_setting, check_drained, health_check, notes, options
 
 BOTH_BAD = (BAD, "h2d-slow@node1/gpu1=11.2")
 PROLOG = os.path.join(SCRIPTS, "prolog.d/50-muster")

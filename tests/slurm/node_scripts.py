@@ -4,7 +4,6 @@ import os
 
 from cluster import SCRIPTS, check, check_equal
 
-SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("node", "drain", "resume")
 BAD = "h2d-slow@node2/gpu1=11.2"
 WHOLE = ("--exclusive", "--gpus-per-node=2")

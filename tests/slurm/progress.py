@@ -13,7 +13,6 @@ import time
 
 from cluster import HERE, check, check_equal, main, skip
 
-SKU = "Standard_NC80adis_H100_v5"
 NODES = 2
 
 

@@ -12,7 +12,6 @@ import subprocess
 
 from cluster import SCRIPTS, check, check_equal, main, skip
 
-SKU = "Standard_NC80adis_H100_v5"
 JOB = ("-N2", "--exclusive", "--ntasks-per-node=2", "--gpus-per-node=2")
 TOUCH = ("sh", "-c", "touch started.$SLURM_PROCID")
 REFUSED = "did not pass (exit code 1); nothing was started"
@@ -64,7 +63,7 @@ def test_without_the_option_nothing_is_mustered(cluster):
 def test_srun_starts_on_nodes_that_pass(cluster):
     code, text = cluster.run("srun", *JOB, "--muster", *TOUCH)
     check_equal((code, started(cluster)), (0, [f"started.{rank}" for rank in range(4)]), "srun")
-    check(f"MUSTER PASS sku={SKU} nodes=2 ranks=4" in text and text.count("\n") == 1, "one line, the verdict", text)
+    check(f"MUSTER PASS sku={cluster.sku} nodes=2 ranks=4" in text and text.count("\n") == 1, "one line, the verdict", text)
 
 
 def is_refused(text):

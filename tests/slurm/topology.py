@@ -15,9 +15,9 @@ def options(_):
 
 
 def test_each_node_stands_under_its_switch(cluster):
-    code, text = cluster.run("srun", "-N2", "--exclusive", "--ntasks-per-node=1", "--gpus-per-node=8", "muster", "run",
+    code, text = cluster.run("srun", "-N2", "--exclusive", "--ntasks-per-node=1", "--gpus-per-node=2", "muster", "run",
                              "--profile", "quick")
-    check_equal(code, 1, "the exit code: one rank for eight GPUs")
+    check_equal(code, 1, "the exit code: one rank for two GPUs")
     check("\nplaced by Slurm\n  core.leaf-1: gpu-1\n  core.leaf-2: gpu-2\n\n" in text, "the summary", text)
     with open(os.path.join(cluster.folder, "muster-report.json"), encoding="utf-8") as file:
         nodes = json.load(file)["run"]["nodes"]

@@ -9,7 +9,6 @@ import os
 from cluster import SCRIPTS, check, check_equal, fresh, main
 
 NODES = 3
-SKU = "Standard_NC80adis_H100_v5"
 NEEDS = ("nodes",)
 SCRIPT = os.path.join(SCRIPTS, "train-with-preflight.sbatch")
 # What each task of the training command says of itself, into a file that it makes: that it was started at all counts.
