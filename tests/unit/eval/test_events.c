@@ -71,7 +71,6 @@ static void add_kernel(struct muster_run *run, struct muster_node *node, const c
 /* A node whose log was read. */
 static struct muster_node *begin(struct muster_run *run, int ranks)
 {
-	fixture_run(run);
 	struct muster_node *node = fixture_node(run, "sim-1", ranks);
 	for (int r = 0; r < ranks; r++)
 		fixture_outcome(&node->ranks[r], "history", MUSTER_OUTCOME_OK, NULL, NULL, NULL);
