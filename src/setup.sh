@@ -172,7 +172,7 @@ run() {
 
 # begin: what every kind of test needs
 begin() {
-	at_once=$((2 * $(nproc) + 1)) # of the tests that start other programs: they wait more than they compute
+	at_once=$(($(nproc) + 2)) # of the tests that start other programs: they wait, too
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)

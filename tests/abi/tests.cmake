@@ -15,19 +15,19 @@ foreach(library cuda cublaslt cufile nccl nvml pmix)
 		${PMIX_INCLUDE_DIRS} NO_DEFAULT_PATH CMAKE_FIND_ROOT_PATH_BOTH)
 	add_test(NAME abi.${library} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/compare.sh ${CMAKE_C_COMPILER} ${library}
 		${CMAKE_BINARY_DIR}/abi-${library} ${MUSTER_VENDOR_${library}} ${MUSTER_VENDOR_cuda})
-	set_tests_properties(abi.${library} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
+	set_tests_properties(abi.${library} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS abi)
 endforeach()
 
 add_test(NAME abi.journal COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/journal.sh ${CMAKE_C_COMPILER} ${CMAKE_BINARY_DIR}/abi-journal)
-set_tests_properties(abi.journal PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
+set_tests_properties(abi.journal PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS abi)
 
 set(MUSTER_PTXAS "" CACHE FILEPATH "ptxas, when it is neither in PATH nor in /usr/local/cuda*/bin")
 add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh
 	${CMAKE_SOURCE_DIR}/src/probes/gpu/kernels.ptx ${MUSTER_PTXAS})
-set_tests_properties(abi.ptx PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS abi)
+set_tests_properties(abi.ptx PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS abi)
 
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)
-set_tests_properties(abi.needed PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS abi)
+set_tests_properties(abi.needed PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS abi)
 
 # Broken libraries for tests/unit/vendor/test_library.c.
 function(fake_library library file_name)
@@ -53,4 +53,4 @@ target_include_directories(test_built_without PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_compile_options(test_built_without PRIVATE -UMUSTER_HAVE_CURL -UMUSTER_HAVE_EXPAT -UMUSTER_HAVE_LIBURING)
 target_link_libraries(test_built_without PRIVATE muster_all PkgConfig::CHECK)
 add_test(NAME abi.built_without COMMAND test_built_without)
-set_tests_properties(abi.built_without PROPERTIES TIMEOUT 60 LABELS "unit;abi")
+set_tests_properties(abi.built_without PROPERTIES TIMEOUT 300 LABELS "unit;abi")

@@ -22,7 +22,7 @@ if(CMAKE_CROSSCOMPILING_EMULATOR)
 		${CMAKE_SOURCE_DIR}/tests/gpu/recorded)
 	add_test(NAME arm64.usage COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cli/usage.sh ${EMULATED})
 	list(APPEND EMULATED_TESTS arm64.recorded arm64.usage)
-	set_tests_properties(${EMULATED_TESTS} PROPERTIES TIMEOUT 300 LABELS arm64)
+	set_tests_properties(${EMULATED_TESTS} PROPERTIES TIMEOUT 600 LABELS arm64)
 
 	# An emulated test takes several times as long.
 	set_tests_properties(${UNIT_TESTS} PROPERTIES TIMEOUT 600)

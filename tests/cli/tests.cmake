@@ -4,13 +4,13 @@ if(Python3_FOUND)
 	foreach(name check sim node log html paths checkpoint broadcast)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py
 			$<TARGET_FILE:muster>)
-		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
+		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 900 LABELS integration)
 	endforeach()
 endif()
 if(Python3_FOUND)
 	add_test(NAME cli.prolog_storage COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/prolog_storage.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.prolog_storage PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
+	set_tests_properties(cli.prolog_storage PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
 # A file system without O_TMPFILE, where libfuse is there to make one.
 pkg_check_modules(FUSE3 QUIET IMPORTED_TARGET fuse3)
@@ -27,11 +27,11 @@ endif()
 if(Python3_FOUND)
 	add_test(NAME cli.completion COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/completion.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.completion PROPERTIES TIMEOUT 120 LABELS integration)
+	set_tests_properties(cli.completion PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
 foreach(name usage writing)
 	add_test(NAME cli.${name} COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/${name}.sh $<TARGET_FILE:muster>)
-	set_tests_properties(cli.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+	set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
 endforeach()
 
 # Expectation files and reports against their schemas, by an independent validator: Debian's own Python has it.
@@ -50,11 +50,11 @@ add_test(NAME cli.schema_report.of_a_run COMMAND /usr/bin/python3 ${CMAKE_CURREN
 add_test(NAME cli.junit_reader COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/junit_reader.py
 	$<TARGET_FILE:muster> $<TARGET_FILE:write_reports>)
 set_tests_properties(cli.schema_expectations cli.schema_report cli.schema_report.of_a_run cli.junit_reader PROPERTIES
-	TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS integration)
+	TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration)
 if(Python3_FOUND)
 	add_test(NAME cli.report COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/report.py
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_reports>)
-	set_tests_properties(cli.report PROPERTIES TIMEOUT 120 LABELS integration)
+	set_tests_properties(cli.report PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
 
 # `muster skus`, `muster lint` and `muster bind`, as those who use them call them.
@@ -63,46 +63,46 @@ target_link_libraries(write_node PRIVATE muster_sim_all)
 if(Python3_FOUND)
 	add_test(NAME cli.commands COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/commands.py
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.commands PROPERTIES TIMEOUT 120 LABELS integration)
+	set_tests_properties(cli.commands PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
 # The shipped expectation files: their floors against the simulated hardware, their certainties against the documentation.
 if(Python3_FOUND)
 	add_test(NAME cli.configs COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/configs.py $<TARGET_FILE:muster>
 		${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.configs PROPERTIES TIMEOUT 120 LABELS integration)
+	set_tests_properties(cli.configs PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
 # `muster nodes`, `muster drain`, `muster resume` and `muster history`, on reports put together by hand.
 if(Python3_FOUND)
 	foreach(name nodes drain history)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py $<TARGET_FILE:muster>)
-		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 120 LABELS integration)
+		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
 	endforeach()
 endif()
 # `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
 add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
-set_tests_properties(cli.diff PROPERTIES TIMEOUT 300 LABELS integration)
+set_tests_properties(cli.diff PROPERTIES TIMEOUT 600 LABELS integration)
 add_test(NAME cli.baseline COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/baseline.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
-set_tests_properties(cli.baseline PROPERTIES TIMEOUT 200 LABELS integration)
+set_tests_properties(cli.baseline PROPERTIES TIMEOUT 600 LABELS integration)
 # The examples of docs/golden-image.md. Debian's own Python has a reader of YAML.
 add_test(NAME cli.golden_image COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/golden_image.py
 	$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR}/docs/golden-image.md)
-set_tests_properties(cli.golden_image PROPERTIES TIMEOUT 200 LABELS integration)
+set_tests_properties(cli.golden_image PROPERTIES TIMEOUT 600 LABELS integration)
 # What Prometheus reads: promtool, and a real Prometheus with node_exporter.
 if(Python3_FOUND)
 	add_test(NAME cli.prometheus COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/prometheus.py
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_reports> ${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.prometheus PROPERTIES TIMEOUT 180 SKIP_RETURN_CODE 77 LABELS integration)
+	set_tests_properties(cli.prometheus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
 # What log stores find in the log: the fields, rules and queries of docs/logs.md.
 if(Python3_FOUND)
 	add_test(NAME cli.log_stores COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/log_stores.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
-	set_tests_properties(cli.log_stores PROPERTIES TIMEOUT 240 LABELS integration)
+	set_tests_properties(cli.log_stores PROPERTIES TIMEOUT 600 LABELS integration)
 endif()
 # The progress on a real pseudo-terminal, under mpirun.
 if(Python3_FOUND)
 	add_test(NAME cli.progress COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/progress.py $<TARGET_FILE:muster>)
-	set_tests_properties(cli.progress PROPERTIES TIMEOUT 300 LABELS integration)
+	set_tests_properties(cli.progress PROPERTIES TIMEOUT 600 LABELS integration)
 endif()

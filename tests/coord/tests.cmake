@@ -10,11 +10,11 @@ if(MUSTER_SANITIZE OR CMAKE_CROSSCOMPILING) # many times slower, and the same se
 	set(COORD_SCHEDULES 100)
 endif()
 add_test(NAME coord.schedules COMMAND coord_schedules 1 ${COORD_SCHEDULES})
-set_tests_properties(coord.schedules PROPERTIES TIMEOUT 300 LABELS "unit;coord")
+set_tests_properties(coord.schedules PROPERTIES TIMEOUT 600 LABELS "unit;coord")
 add_custom_target(schedules COMMAND coord_schedules 1 200000 DEPENDS coord_schedules USES_TERMINAL
 	COMMENT "200,000 schedules of the protocol")
 add_executable(coord_traffic ${CMAKE_CURRENT_LIST_DIR}/traffic.c)
 target_include_directories(coord_traffic PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(coord_traffic PRIVATE coord_job PkgConfig::CHECK)
 add_test(NAME coord.traffic COMMAND coord_traffic)
-set_tests_properties(coord.traffic PROPERTIES TIMEOUT 120 LABELS "unit;coord")
+set_tests_properties(coord.traffic PROPERTIES TIMEOUT 400 LABELS "unit;coord")

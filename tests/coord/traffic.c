@@ -183,4 +183,4 @@ TEST_EACH(only_the_partner_pays, cases)
 	}
 }
 
-TEST_MAIN(.timeout = 60)
+TEST_MAIN(.timeout = 200)

@@ -12,14 +12,14 @@ if(Python3_FOUND)
 		${CMAKE_SOURCE_DIR})
 	# Debian's own Python has a browser's driver.
 	add_test(NAME docs.picture COMMAND /usr/bin/python3 -B ${DOCS_TESTS}/picture.py ${CMAKE_SOURCE_DIR})
-	set_tests_properties(docs.links docs.picture docs.examples ${DOCS_QUICK} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS integration)
+	set_tests_properties(docs.links docs.picture docs.examples ${DOCS_QUICK} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
 # What starts ranks: the cluster of the examples, and one test for each page with commands.
 if(Python3_FOUND AND TARGET muster_mpi)
 	add_test(NAME docs.examples.simulated COMMAND Python3::Interpreter -B ${DOCS_TESTS}/examples.py $<TARGET_FILE:muster>
 		${CMAKE_SOURCE_DIR} --simulate)
 	# 64 ranks at once: beside other tests, probes would reach their deadlines.
-	set_tests_properties(docs.examples.simulated PROPERTIES TIMEOUT 300 RUN_SERIAL TRUE LABELS integration)
+	set_tests_properties(docs.examples.simulated PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE LABELS integration)
 	file(GLOB_RECURSE DOCS_PAGES CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/docs/*.md)
 	foreach(page IN LISTS DOCS_PAGES ITEMS README.md)
 		file(STRINGS ${CMAKE_SOURCE_DIR}/${page} commands REGEX "^ *```sh$")
@@ -28,7 +28,7 @@ if(Python3_FOUND AND TARGET muster_mpi)
 			string(REPLACE "/" "." name ${name})
 			add_test(NAME docs.page.${name} COMMAND Python3::Interpreter -B ${DOCS_TESTS}/page.py $<TARGET_FILE:muster>
 				${CMAKE_SOURCE_DIR} ${page})
-			set_tests_properties(docs.page.${name} PROPERTIES TIMEOUT 300 PROCESSORS 2 LABELS integration)
+			set_tests_properties(docs.page.${name} PROPERTIES TIMEOUT 600 PROCESSORS 2 LABELS integration)
 		endif()
 	endforeach()
 endif()

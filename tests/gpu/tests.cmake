@@ -2,12 +2,12 @@
 find_program(MUSTER_PYTHON NAMES python3)
 if(MUSTER_PYTHON)
 	add_test(NAME gpu.scripts COMMAND ${MUSTER_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/test_scripts.py)
-	set_tests_properties(gpu.scripts PROPERTIES TIMEOUT 60 LABELS gpu)
+	set_tests_properties(gpu.scripts PROPERTIES TIMEOUT 300 LABELS gpu)
 endif()
 # Reports that were recorded on real GPUs (names and UUIDs replaced) are judged here as they were there.
 add_test(NAME gpu.recorded COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/recorded.sh $<TARGET_FILE:muster>
 	${CMAKE_CURRENT_LIST_DIR}/recorded)
-set_tests_properties(gpu.recorded PROPERTIES TIMEOUT 60 LABELS gpu)
+set_tests_properties(gpu.recorded PROPERTIES TIMEOUT 300 LABELS gpu)
 
 # For a GPU host (run.sh): the parts of the probe gpu_load, and a bit flipped under them. Needs nothing but libc there.
 add_executable(gpu_load_faults ${CMAKE_CURRENT_LIST_DIR}/load_faults.c)

@@ -10,7 +10,7 @@ function(muster_fault_tests table script)
 		string(JSON name GET "${cases}" ${index} name)
 		add_test(NAME scenarios.${table}.${name} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/${script} $<TARGET_FILE:muster> ${path} ${name})
-		set_tests_properties(scenarios.${table}.${name} PROPERTIES TIMEOUT 240 LABELS integration)
+		set_tests_properties(scenarios.${table}.${name} PROPERTIES TIMEOUT 600 LABELS integration)
 		if(table MATCHES "rings|workers") # they wait for deadlines: begin early, and let others compute meanwhile
 			set_tests_properties(scenarios.${table}.${name} PROPERTIES COST 900)
 		endif()
@@ -37,7 +37,7 @@ if(Python3_FOUND)
 	foreach(case worker_in_the_ring worker_while_it_copies supervisor leader leader_while_rank_0_receives_its_records)
 		add_test(NAME scenarios.deaths.${case} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/deaths.py $<TARGET_FILE:muster> ${case})
-		set_tests_properties(scenarios.deaths.${case} PROPERTIES TIMEOUT 240 LABELS integration)
+		set_tests_properties(scenarios.deaths.${case} PROPERTIES TIMEOUT 600 LABELS integration)
 	endforeach()
 	if(MUSTER_SANITIZE) # leaks are looked for by the one, bad reads and writes by the other
 		add_test(NAME scenarios.leaks COMMAND Python3::Interpreter
@@ -56,22 +56,22 @@ if(Python3_FOUND)
 			sigterm_in_mpi_init)
 		add_test(NAME scenarios.ends.${case} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/ends.py $<TARGET_FILE:muster> ${case})
-		set_tests_properties(scenarios.ends.${case} PROPERTIES TIMEOUT 300 LABELS integration
+		set_tests_properties(scenarios.ends.${case} PROPERTIES TIMEOUT 600 LABELS integration
 			ENVIRONMENT MUSTER_STUCK_MPI=$<TARGET_FILE:stuck_mpi>)
 	endforeach()
 	add_test(NAME scenarios.spool COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/scenarios/spool.py $<TARGET_FILE:muster>)
-	set_tests_properties(scenarios.spool PROPERTIES TIMEOUT 300 LABELS integration)
+	set_tests_properties(scenarios.spool PROPERTIES TIMEOUT 600 LABELS integration)
 	add_test(NAME scenarios.ring_deaths COMMAND Python3::Interpreter
 		${CMAKE_SOURCE_DIR}/tests/scenarios/ring_deaths.py $<TARGET_FILE:muster>)
-	set_tests_properties(scenarios.ring_deaths PROPERTIES TIMEOUT 400 LABELS integration)
+	set_tests_properties(scenarios.ring_deaths PROPERTIES TIMEOUT 900 LABELS integration)
 else()
 	message(STATUS "No Python 3: the tests on simulated clusters are left out")
 endif()
 add_test(NAME scenarios.worlds COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/worlds.sh $<TARGET_FILE:muster>)
-set_tests_properties(scenarios.worlds PROPERTIES TIMEOUT 240 LABELS integration)
+set_tests_properties(scenarios.worlds PROPERTIES TIMEOUT 600 LABELS integration)
 add_test(NAME scenarios.same_hostname COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/same_hostname.sh $<TARGET_FILE:muster>)
-set_tests_properties(scenarios.same_hostname PROPERTIES TIMEOUT 120 LABELS integration)
+set_tests_properties(scenarios.same_hostname PROPERTIES TIMEOUT 400 LABELS integration)
 # How `muster run` learns what machine it is on: metadata services good and bad on the loopback, and simulated nodes; and
 # whose settings it records.
 if(Python3_FOUND)

@@ -102,7 +102,7 @@ class Cluster:
         for name in [name for name in self.environment if name.startswith(("SLURM_", "SBATCH_", "PMI"))]:
             del self.environment[name]
 
-    def script(self, *words, seconds=60, **more):
+    def script(self, *words, seconds=180, **more):
         """cluster.sh; its words and exit code."""
         done = subprocess.run([os.path.join(HERE, "cluster.sh"), *words], env=dict(self.environment, **more),
                               cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -142,7 +142,7 @@ class Cluster:
             shutil.rmtree(self.home, ignore_errors=True)
         os.close(self.lock)
 
-    def run(self, *words, seconds=90, **more):
+    def run(self, *words, seconds=240, **more):
         """A command on the login node, in the submit directory: its exit code, and its words."""
         return self.script("run", *words, seconds=seconds, **more)
 
@@ -160,7 +160,7 @@ class Cluster:
         check(code == 0 and text.strip().isdigit(), f"sbatch {' '.join(words)}", text)
         return int(text)
 
-    def wait(self, number, seconds=90):
+    def wait(self, number, seconds=240):
         """The job, when it has ended and its nodes have given up on it."""
         try:
             code, text = self.run("sh", "-c", WAIT, "wait", str(number), seconds=seconds)
@@ -169,7 +169,7 @@ class Cluster:
         check(code == 0, f"scontrol show job {number} exits with {code}", text)
         return Job(self.folder, number, text)
 
-    def wait_for(self, what, condition, seconds=60):
+    def wait_for(self, what, condition, seconds=180):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             seen = condition()
@@ -220,7 +220,7 @@ class Cluster:
         except FileNotFoundError:
             return ""
 
-    def preflight(self, *words, options=(), seconds=90, **more):
+    def preflight(self, *words, options=(), seconds=240, **more):
         nodes = () if options else ("-N", str(self.nodes))
         return self.wait(self.submit(*nodes, *options, os.path.join(SCRIPTS, "preflight.sbatch"), *words, **more), seconds)
 

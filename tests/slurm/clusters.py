@@ -63,8 +63,8 @@ def test_cluster_that_nobody_holds_ends_by_itself(cluster):
     other.up()
     other.submit("--wrap", "sleep 100")
     os.close(other.lock)
-    cluster.wait_for("the other cluster is gone", lambda: not os.path.exists(other.home), 30)
-    cluster.wait_for("its processes too", lambda: traces(other) == (False, [], []), 30)
+    cluster.wait_for("the other cluster is gone", lambda: not os.path.exists(other.home), 120)
+    cluster.wait_for("its processes too", lambda: traces(other) == (False, [], []), 120)
 
 
 def test_next_test_would_see_what_this_one_leaves(cluster):

@@ -13,7 +13,7 @@ from cluster import SCRIPTS, check, check_equal, fresh, main
 
 COPIES = "host and device copies"
 # Copies that take their time, so that the run is not over before it is ended.
-LONG, PATIENT = "cuda-slow@node1=cuStreamQuery#1:60s", ("--probe-deadline", "200")
+LONG, PATIENT = "cuda-slow@node1=cuStreamQuery#1:300s", ("--probe-deadline", "400", "--deadline", "500")
 
 
 def files(cluster):
@@ -53,8 +53,8 @@ def test_killed_supervisor(cluster):
 
 def test_killed_supervisor_under_mpirun(cluster):
     cluster.rank_variable = "OMPI_COMM_WORLD_RANK"
-    cluster.fault(LONG.replace("60s", "8s"))
-    number = cluster.preflight_at(COPIES, "--deadline", "200", *PATIENT, MUSTER_LAUNCHER="mpirun")
+    cluster.fault(LONG.replace("300s", "8s"))
+    number = cluster.preflight_at(COPIES, *PATIENT, MUSTER_LAUNCHER="mpirun")
     cluster.signal(3, signal.SIGKILL)
     job = cluster.wait(number, 240)
     check_equal((job.state, job.exit_code), ("FAILED", 1), "the job's end")
@@ -77,7 +77,7 @@ def test_signal_to_the_script_alone(cluster):
     for launcher in ("srun", "mpirun"):
         number = cluster.preflight_at(COPIES, *PATIENT, MUSTER_LAUNCHER=launcher)
         cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
-        job = cluster.wait(number, 30)
+        job = cluster.wait(number, 120)
         check_equal((job.state, job.exit_code), ("FAILED", 3), "the job's end under " + launcher)
         check("preflight: received SIGTERM" in job.read("log"), "the log", job.read("log"))
         seen = observed(job, "run.interrupted")

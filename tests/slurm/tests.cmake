@@ -28,7 +28,7 @@ if(Python3_FOUND)
 			add_test(NAME slurm.${area}.${name} COMMAND Python3::Interpreter ${file} $<TARGET_FILE:muster> ${name})
 			# They begin early, and with one file's cluster in use all the time: a cluster that nobody uses ends.
 			# Python would leave its compiled files in the source folder.
-			set_tests_properties(slurm.${area}.${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS slurm COST 1000
+			set_tests_properties(slurm.${area}.${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slurm COST 1000
 				ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;MUSTER_LATE_FENCE=$<TARGET_FILE:late_fence>;MUSTER_IMAGE_PLUGIN=${IMAGE_PLUGIN}")
 			if(NOT is_fresh)
 				set_tests_properties(slurm.${area}.${name} PROPERTIES RESOURCE_LOCK slurm.${area})

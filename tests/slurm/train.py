@@ -102,9 +102,9 @@ def test_heterogeneous_job_starts_nothing(cluster):
 def test_signal_during_the_check_starts_nothing(cluster):
     cluster.fault("h2d-slow@node2/gpu1=11.2")
     number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--repeat 20")
-    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 120)
     cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
-    job = cluster.wait(number, 30)
+    job = cluster.wait(number, 120)
     check_equal((job.state, job.exit_code, trained(cluster)), ("FAILED", 3, []), "the job's end")
     last = log_of(cluster, job).splitlines()[-1]
     check_equal(last, "train-with-preflight: the command was not started: this script received SIGTERM", "the last line")
@@ -121,7 +121,7 @@ def test_signals_reach_the_command(cluster):
     for rounds, name in enumerate(("USR1", "USR2", "TERM"), 1):
         cluster.ask("scancel", "--batch", f"--signal={name}", str(number))
         cluster.wait_for(f"both tasks got {name}", lambda: got(cluster).count("\n") == 2 * rounds, 20)
-    job = cluster.wait(number, 30)
+    job = cluster.wait(number, 120)
     check_equal((job.state, job.exit_code), ("FAILED", 5), "the job's end")
     check_equal(got(cluster), "USR1\nUSR2\nTERM\n" * 2, "what the tasks got")
 
@@ -187,7 +187,7 @@ def test_second_job_never_starts_after_a_fail(cluster):
 @fresh
 def test_lost_node_is_left_out(cluster):
     number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30 --repeat 5")
-    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 30)
+    cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 120)
     check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
     job = cluster.wait(number, 150)
     check_equal(trained(cluster), on_nodes("gpu-1", "gpu-2", "gpu-[1-2]"), "what the tasks see")

@@ -1395,4 +1395,4 @@ TEST(the_log_names_the_version_the_devices_and_the_transports)
 	ck_assert_int_eq(rmdir(log_directory), 0);
 }
 
-TEST_MAIN(.setup = start, .teardown = example_end, .timeout = 60)
+TEST_MAIN(.setup = start, .teardown = example_end, .timeout = 200)

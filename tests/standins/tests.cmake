@@ -12,9 +12,9 @@ foreach(source IN LISTS STANDIN_TESTS)
 	target_link_libraries(standin_${name} PRIVATE standin_example)
 	add_dependencies(standin_${name} standin_cuda standin_cublaslt standin_cufile standin_nvml standin_nccl standin_verbs standin_preload)
 	add_test(NAME standins.${name} COMMAND standin_${name})
-	set_tests_properties(standins.${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77 LABELS standins
-		ENVIRONMENT CK_DEFAULT_TIMEOUT=60)
+	set_tests_properties(standins.${name} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS standins
+		ENVIRONMENT CK_DEFAULT_TIMEOUT=200)
 endforeach()
 
 add_test(NAME standins.abi COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/abi.sh ${CMAKE_SOURCE_DIR} ${STANDIN_DIR})
-set_tests_properties(standins.abi PROPERTIES TIMEOUT 60 LABELS standins)
+set_tests_properties(standins.abi PROPERTIES TIMEOUT 300 LABELS standins)

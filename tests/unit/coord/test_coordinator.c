@@ -616,7 +616,7 @@ static double merge_us(int nodes)
 #define SLOWED 0
 #endif
 
-static const struct test_fixture long_timeout = { .timeout = 60 };
+static const struct test_fixture long_timeout = { .timeout = 200 };
 
 TEST_WITH(a_record_costs_the_same_in_a_large_job, .end = 1, .fixture = &long_timeout, .skip = SLOWED)
 {

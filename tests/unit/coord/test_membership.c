@@ -209,4 +209,4 @@ TEST_LOOP(many_nodes_are_numbered_quickly, 0, 2)
 	ck_assert_msg(took_ms < 2000, "%.0f ms", took_ms);
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

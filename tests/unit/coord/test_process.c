@@ -463,4 +463,4 @@ TEST(an_mpi_that_does_not_start_is_reported_after_a_third_of_the_time)
 	check_has(options.report, "\"interrupted\": \"MPI_Init did not return within ");
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

@@ -110,4 +110,4 @@ TEST(a_call_that_returns_in_time_is_not_late)
 	ck_assert_int_eq(muster_signals_received(NULL), SIGTERM);
 }
 
-TEST_MAIN(.timeout = 30)
+TEST_MAIN(.timeout = 200)

@@ -360,4 +360,4 @@ TEST(a_worker_that_is_stopped_is_ended_and_takes_no_command)
 	muster_arena_free(arena);
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

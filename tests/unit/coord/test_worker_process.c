@@ -341,4 +341,4 @@ static void act_as_worker(int argc, char **argv)
 		exit(be_worker());
 }
 
-TEST_MAIN(.timeout = 60, .begin = act_as_worker)
+TEST_MAIN(.timeout = 200, .begin = act_as_worker)

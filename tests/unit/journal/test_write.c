@@ -613,4 +613,4 @@ static void setup(void)
 	longest_quiet_ms = 0;
 }
 
-TEST_MAIN(.setup = setup, .teardown = folder_teardown, .timeout = 30)
+TEST_MAIN(.setup = setup, .teardown = folder_teardown, .timeout = 200)

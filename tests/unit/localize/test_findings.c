@@ -282,4 +282,4 @@ TEST_EACH(a_broken_ring_is_the_culprits_alone, endings)
 	muster_run_done(&run);
 }
 
-TEST_MAIN(.timeout = 60)
+TEST_MAIN(.timeout = 200)

@@ -211,4 +211,4 @@ TEST(nothing_is_planned_for_an_empty_ring)
 	muster_pairs_done(&pairs);
 }
 
-TEST_MAIN(.timeout = 60)
+TEST_MAIN(.timeout = 200)

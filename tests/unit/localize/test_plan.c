@@ -129,7 +129,7 @@ static void describe(const struct muster_plan *plan, char *out, size_t size)
 	muster_suspects_done(&s);
 }
 
-static const struct test_fixture long_timeout = { .timeout = 60 };
+static const struct test_fixture long_timeout = { .timeout = 200 };
 
 TEST_WITH(the_cause_is_named, .end = LENGTH(worlds), .fixture = &long_timeout)
 {

@@ -437,4 +437,4 @@ TEST(a_probe_that_went_wrong_keeps_its_own_words)
 	ck_assert_str_eq(outcome->detail, "signal 11");
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

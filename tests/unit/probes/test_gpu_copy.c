@@ -307,4 +307,4 @@ TEST(together_makes_as_many_copies_as_take_30_ms)
 	state.alone_ms[D2H] = 0;
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

@@ -315,4 +315,4 @@ TEST(a_copy_that_never_ends_is_an_error_and_its_buffers_are_left_alone)
 	ck_assert_int_gt(fake.held, 0);
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

@@ -556,4 +556,4 @@ TEST(each_step_after_a_failure_is_named)
 	free(end);
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

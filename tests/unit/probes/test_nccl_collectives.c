@@ -446,4 +446,4 @@ TEST_EACH(profile_and_room_make_the_sizes, ladders)
 	ck_assert_str_eq(text, ladders[_i].mib);
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

@@ -271,4 +271,4 @@ TEST(a_peer_that_never_comes_costs_the_deadline_and_the_communicator)
 	play(&(struct fake_row){ "no communicator", NULL, "error '?* | code 'notsupported | aborted 1" });
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

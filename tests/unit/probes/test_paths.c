@@ -254,4 +254,4 @@ TEST(only_the_first_entries_of_a_large_folder_count)
 	ck_assert_str_eq(hash_of("/apps"), first);
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

@@ -444,4 +444,4 @@ TEST(without_a_communicator_there_are_no_steps)
 	ck_assert_uint_eq(context->samples.count, 0);
 }
 
-TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 60)
+TEST_MAIN(.setup = set_up, .teardown = tear_down, .timeout = 200)

@@ -182,4 +182,4 @@ TEST(the_inventory_marks_differences)
 	has("unknown</mark> <span class='note'>differs</span> <span class='note'>not supported here</span>");
 }
 
-TEST_MAIN(.teardown = done, .timeout = 60)
+TEST_MAIN(.teardown = done, .timeout = 200)

@@ -264,4 +264,4 @@ TEST(differences_are_marked_in_every_form)
 	has("\n| kernel | A | n\\[1,3\\] |\n| kernel | B, **differs** | n2 |\n");
 }
 
-TEST_MAIN(.teardown = done, .timeout = 60)
+TEST_MAIN(.teardown = done, .timeout = 200)

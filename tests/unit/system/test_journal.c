@@ -190,4 +190,4 @@ static void begin(int argc, char **argv)
 	}
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60, .begin = begin)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200, .begin = begin)

@@ -241,4 +241,4 @@ TEST(the_machines_own_log_can_be_read_or_says_why_not)
 	ck_assert_double_ge(muster_kernel_log_slack_s(""), 2);
 }
 
-TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 60)
+TEST_MAIN(.setup = setup, .teardown = teardown, .timeout = 200)

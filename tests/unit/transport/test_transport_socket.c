@@ -203,4 +203,4 @@ TEST(ranks_that_do_not_end_are_killed_at_the_close)
 		ck_assert_int_ne(kill(pids[i], 0), 0);
 }
 
-TEST_MAIN(.timeout = 60)
+TEST_MAIN(.timeout = 200)

@@ -153,4 +153,4 @@ TEST(a_bound_program_does_not_outlive_its_starter)
 	ck_assert_int_eq(status, 0);
 }
 
-TEST_MAIN(.teardown = teardown, .timeout = 100)
+TEST_MAIN(.teardown = teardown, .timeout = 200)
