@@ -3,13 +3,210 @@
  * When more than half agree, each other node is a finding, which names the port or the GPU that differs; without a
  * majority, one finding lists all values. With `uniform`, the values on one node are compared with each other too.
  */
-#include "eval/peers.h"
-
+#include "eval/eval.h"
 #include "muster/arena.h"
+#include "util/array.h"
 #include "util/sort.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+/* The nodes or ranks that a check with same_across compares with each other, and their values.
+ *
+ * Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with
+ * the same value of that label.
+ */
+
+/* A value seen at one peer, within a label's value. Texts are the arena's: equal ones are equal pointers. */
+struct seen_value {
+	const char *within;      /* NULL when all are compared */
+	const char *value, *key; /* as it is shown, and as it is compared */
+	struct muster_place place;
+	const struct muster_sample *sample;
+};
+
+/* A node or a rank that is compared with the others. */
+struct across_peer {
+	uint32_t node, rank; /* rank is MUSTER_NOWHERE when nodes are compared */
+	const char *within, *value, *key;
+	const struct seen_value *seen; /* the arena's */
+	size_t seen_count;
+	struct muster_block block; /* of a warning about one of its values */
+};
+
+struct search {
+	struct muster_eval *eval;
+	size_t check_at;
+	const struct muster_check *check;
+	bool of_ranks; /* ranks are compared; else nodes */
+	struct muster_cursor cursor;
+	struct across_peer *peers;
+	size_t peer_count, peer_room;
+	struct seen_value *seen; /* at the place at hand */
+	size_t seen_count, seen_room;
+	struct muster_block block; /* at the place at hand, unless it blocks more than warnings */
+};
+
+/* Order of two texts of the arena, either of which may be NULL. */
+static int by_text(const void *a, const void *b)
+{
+	const struct seen_value *x = a, *y = b;
+	int order = muster_text_order(x->within, y->within);
+	return order ? order : muster_text_order(x->key, y->key);
+}
+
+/* What a value is compared by: a VM size is the same in upper and lower case, and by each name that the file of the
+ * machine type lists. */
+static const char *key_of(const struct search *s, const char *value)
+{
+	const struct muster_expect *expect = s->eval->expect;
+	struct muster_arena *arena = s->eval->report->arena;
+	if (strcmp(s->check->metric->name, "node.vm_size") != 0)
+		return value;
+	for (size_t i = 0; i < expect->vm_size_count; i++)
+		if (strcasecmp(expect->vm_sizes[i], value) == 0)
+			return muster_arena_string(arena, expect->vm_sizes[0]);
+	char *lower = muster_arena_alloc(arena, strlen(value) + 1);
+	for (size_t i = 0; i == 0 || value[i - 1]; i++)
+		lower[i] = (char)tolower((unsigned char)value[i]);
+	return muster_arena_string(arena, lower);
+}
+
+/* The value of the label within which samples are compared; NULL for all of them. */
+static const char *within_of(const struct search *s, const struct muster_sample *sample)
+{
+	const struct muster_value *label = s->check->within ? muster_sample_label(sample, s->check->within) : NULL;
+	return label ? muster_describe_value(*label, s->eval->report->arena) : NULL;
+}
+
+/* See the values at a place. Returns how many samples there are, null ones included. */
+static size_t take_values(struct search *s, uint32_t node, uint32_t rank)
+{
+	struct muster_arena *arena = s->eval->report->arena;
+	const struct muster_entry *entry;
+	size_t samples = 0;
+	for (; (entry = muster_cursor_next(&s->cursor, s->check, node, rank)); samples++) {
+		struct muster_place place = muster_entry_place(entry);
+		if (muster_result_blocked(s->eval, s->check_at, place, MUSTER_INCONCLUSIVE))
+			continue;
+		if (s->block.status == MUSTER_PASS)
+			s->block = muster_block_find(s->eval, s->check_at, place);
+		if (entry->sample->value.type == MUSTER_NULL) {
+			muster_result_take(s->eval, s->check_at, place, entry->sample,
+				muster_judge_sample(
+					s->check, &s->eval->states[s->check_at], entry->sample, NULL, arena));
+			continue;
+		}
+		muster_result_value(s->eval, s->check_at, entry->sample, NULL);
+		const char *value = muster_describe_value(entry->sample->value, arena);
+		MUSTER_ARRAY_PUSH(s->seen, s->seen_count, s->seen_room,
+			((struct seen_value){
+				within_of(s, entry->sample), value, key_of(s, value), place, entry->sample }));
+	}
+	return samples;
+}
+
+/* "100, 7 x 200"; of one value how often it stands there says nothing of the node. */
+static void set_value(const struct search *s, struct across_peer *peer)
+{
+	struct muster_arena *arena = s->eval->report->arena;
+	const struct seen_value *seen = peer->seen;
+	bool several = seen[0].key != seen[peer->seen_count - 1].key;
+	peer->value = peer->key = "";
+	for (size_t i = 0, next; i < peer->seen_count; i = next) {
+		for (next = i + 1; next < peer->seen_count && seen[next].key == seen[i].key;)
+			next++;
+		const char *joint = i ? ", " : "";
+		const char *times = several && next > i + 1 ? muster_arena_printf(arena, "%zu x ", next - i) : "";
+		peer->value = muster_arena_printf(arena, "%s%s%s%s", peer->value, joint, times, seen[i].value);
+		peer->key = muster_arena_printf(arena, "%s%s%s%s", peer->key, joint, times, seen[i].key);
+	}
+}
+
+/* One peer, or one for each of the label's values seen there. */
+static void add_peers(struct search *s, uint32_t node, uint32_t rank)
+{
+	struct muster_arena *arena = s->eval->report->arena;
+	struct seen_value *seen = s->seen_count ? muster_arena_alloc(arena, s->seen_count * sizeof *seen) : NULL;
+	if (s->seen_count) {
+		qsort(s->seen, s->seen_count, sizeof *s->seen, by_text);
+		memcpy(seen, s->seen, s->seen_count * sizeof *seen);
+	}
+	for (size_t i = 0, next; i < s->seen_count; i = next) {
+		for (next = i + 1; next < s->seen_count && seen[next].within == seen[i].within;)
+			next++;
+		struct across_peer peer = {
+			.node = node,
+			.rank = rank,
+			.within = seen[i].within,
+			.seen = &seen[i],
+			.seen_count = next - i,
+			.block = s->block,
+		};
+		set_value(s, &peer);
+		MUSTER_ARRAY_PUSH(s->peers, s->peer_count, s->peer_room, peer);
+	}
+	s->seen_count = 0;
+	s->block = (struct muster_block){ .status = MUSTER_PASS };
+}
+
+/* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
+static void collect_node(struct search *s, uint32_t n)
+{
+	if (take_values(s, n, MUSTER_NOWHERE) > 0) {
+		add_peers(s, n, MUSTER_NOWHERE);
+	} else if (s->check->metric->scope == MUSTER_SCOPE_NODE) {
+		muster_result_missing(s->eval, s->check_at, n, MUSTER_NOWHERE);
+	} else if (!muster_result_explained(s->eval, s->check_at, n, MUSTER_NOWHERE) && !s->check->within) {
+		const char *none = muster_arena_string(s->eval->report->arena, "none");
+		MUSTER_ARRAY_PUSH(s->peers, s->peer_count, s->peer_room,
+			((struct across_peer){ .node = n, .rank = MUSTER_NOWHERE, .value = none, .key = none }));
+	}
+}
+
+static void collect_ranks(struct search *s, uint32_t n)
+{
+	const struct muster_node *node = &s->eval->run->nodes[n];
+	for (uint32_t r = 0; r < node->rank_count; r++) {
+		if (take_values(s, n, r) == 0)
+			muster_result_missing(s->eval, s->check_at, n, r);
+		if (s->of_ranks)
+			add_peers(s, n, r);
+	}
+	if (!s->of_ranks)
+		add_peers(s, n, MUSTER_NOWHERE);
+}
+
+/* The peers of a check, in order of node and rank; the caller frees them. of_ranks: ranks are compared, else nodes.
+ * Values that prove nothing, or are missing or blocked, are taken in as results of the check here. */
+static struct across_peer *find_peers(struct muster_eval *eval, size_t check_at, bool of_ranks, size_t *ret_count)
+{
+	struct search s = {
+		.eval = eval,
+		.check_at = check_at,
+		.check = &eval->expect->checks[check_at],
+		.of_ranks = of_ranks,
+		.cursor = muster_cursor_make(&eval->index, check_at),
+	};
+	enum muster_scope scope = s.check->metric->scope;
+	for (uint32_t n = 0; n < eval->run->node_count; n++) {
+		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE) {
+			muster_result_node_missing(eval, check_at, n);
+			continue;
+		}
+		muster_finding_draft_fold_here(eval);
+		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
+			collect_node(&s, n);
+		else
+			collect_ranks(&s, n);
+	}
+	muster_finding_draft_fold_here(eval);
+	free(s.seen);
+	*ret_count = s.peer_count;
+	return s.peers;
+}
 
 #define GROUPS_SHOWN 6
 
@@ -22,8 +219,7 @@ struct across {
 
 static int by_value(const void *a, const void *b)
 {
-	const struct muster_across_peer *x = *(const struct muster_across_peer *const *)a,
-					*y = *(const struct muster_across_peer *const *)b;
+	const struct across_peer *x = *(const struct across_peer *const *)a, *y = *(const struct across_peer *const *)b;
 	int order = muster_text_order(x->within, y->within);
 	if (!order)
 		order = muster_text_order(x->key, y->key);
@@ -46,14 +242,14 @@ static int by_size(const void *a, const void *b)
 }
 
 /* "sim-[1-3]" or "ranks 0-7" */
-static const char *group_text(const struct across *a, struct muster_across_peer *const *sorted, struct group group)
+static const char *group_text(const struct across *a, struct across_peer *const *sorted, struct group group)
 {
 	const struct muster_node *nodes = a->eval->run->nodes;
 	struct muster_arena *arena = a->eval->report->arena;
 	const char **names = muster_calloc(group.count, sizeof *names), *text;
 	int *ranks = muster_calloc(group.count, sizeof *ranks);
 	for (size_t i = 0; i < group.count; i++) {
-		const struct muster_across_peer *peer = sorted[group.start + i];
+		const struct across_peer *peer = sorted[group.start + i];
 		names[i] = nodes[peer->node].name;
 		ranks[i] = a->of_ranks ? nodes[peer->node].ranks[peer->rank].rank : -1;
 	}
@@ -68,7 +264,7 @@ static const char *group_text(const struct across *a, struct muster_across_peer 
 }
 
 /* What is expected of peers that are compared with each other, but for the value. */
-static const char *expected_text(const struct across *a, const struct muster_across_peer *peer)
+static const char *expected_text(const struct across *a, const struct across_peer *peer)
 {
 	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
@@ -78,8 +274,8 @@ static const char *expected_text(const struct across *a, const struct muster_acr
 }
 
 /* One peer's result: a pass, or a finding that names its parts that are odd, unless those are all of them. */
-static void take_peer(struct across *a, const struct muster_across_peer *peer, const char *expected,
-	const struct muster_seen *const *odd, size_t odd_count)
+static void take_peer(struct across *a, const struct across_peer *peer, const char *expected,
+	const struct seen_value *const *odd, size_t odd_count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place place = { .node = peer->node, .rank = peer->rank };
@@ -110,7 +306,7 @@ static void take_peer(struct across *a, const struct muster_across_peer *peer, c
 
 /* Whether the value is another one than that of the same port or GPU of a usual node, or, where that has none of this
  * name, one that the usual node has not. */
-static bool is_odd(const struct muster_seen *seen, const struct muster_across_peer *usual)
+static bool is_odd(const struct seen_value *seen, const struct across_peer *usual)
 {
 	bool known = false;
 	for (size_t i = 0; i < usual->seen_count; i++) {
@@ -124,16 +320,16 @@ static bool is_odd(const struct muster_seen *seen, const struct muster_across_pe
 
 /* usual has the value that all should have, and why says how that is known. Each peer with another value is a finding.
  */
-static void judge_by(struct across *a, struct muster_across_peer *const *sorted, size_t count,
-	const struct muster_across_peer *usual, const char *why)
+static void judge_by(struct across *a, struct across_peer *const *sorted, size_t count, const struct across_peer *usual,
+	const char *why)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	const char *unit = muster_metric_unit(a->check->metric);
 	const char *expected = muster_arena_printf(
 		arena, "%s: %s%s%s (%s)", expected_text(a, sorted[0]), usual->value, *unit ? " " : "", unit, why);
 	for (size_t i = 0; i < count; i++) {
-		const struct muster_across_peer *peer = sorted[i];
-		const struct muster_seen **odd = muster_calloc(peer->seen_count + 1, sizeof(*odd));
+		const struct across_peer *peer = sorted[i];
+		const struct seen_value **odd = muster_calloc(peer->seen_count + 1, sizeof(*odd));
 		size_t odd_count = 0;
 		for (size_t j = 0; j < peer->seen_count && peer->key != usual->key; j++)
 			if (is_odd(&peer->seen[j], usual))
@@ -144,7 +340,7 @@ static void judge_by(struct across *a, struct muster_across_peer *const *sorted,
 }
 
 /* Without a majority, a check that knows which value is right tells it: the group that passes it alone, or NULL. */
-static const struct group *known_group(const struct across *a, struct muster_across_peer *const *sorted,
+static const struct group *known_group(const struct across *a, struct across_peer *const *sorted,
 	const struct group *groups, size_t count, const char **ret_check)
 {
 	const struct muster_expect *expect = a->eval->expect;
@@ -157,7 +353,7 @@ static const struct group *known_group(const struct across *a, struct muster_acr
 			muster_check_operand(check, MUSTER_OF_PEERS))
 			continue;
 		for (size_t g = 0; g < count; g++) {
-			const struct muster_across_peer *peer = sorted[groups[g].start];
+			const struct across_peer *peer = sorted[groups[g].start];
 			bool pass = peer->seen_count > 0;
 			for (size_t j = 0; j < peer->seen_count && pass; j++)
 				pass = muster_sample_chosen(check, peer->seen[j].sample) &&
@@ -181,7 +377,7 @@ static int by_pointer(const void *a, const void *b)
 }
 
 /* The key that more than half of all ports or GPUs have, and how many have; NULL when none does. */
-static const char *common_key(struct muster_across_peer *const *sorted, size_t count, size_t *ret_have, size_t *ret_all)
+static const char *common_key(struct across_peer *const *sorted, size_t count, size_t *ret_have, size_t *ret_all)
 {
 	size_t all = 0, best = 0;
 	const char *common = NULL;
@@ -206,7 +402,7 @@ static const char *common_key(struct muster_across_peer *const *sorted, size_t c
 	return best > all / 2 ? common : NULL;
 }
 
-static size_t count_of(const struct muster_across_peer *peer, const char *key)
+static size_t count_of(const struct across_peer *peer, const char *key)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < peer->seen_count; i++)
@@ -215,7 +411,7 @@ static size_t count_of(const struct muster_across_peer *peer, const char *key)
 }
 
 /* The value is on each of the peers: another kind of part, that all have. */
-static bool all_have(struct muster_across_peer *const *sorted, size_t count, const char *key)
+static bool all_have(struct across_peer *const *sorted, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (count_of(sorted[i], key) == 0)
@@ -225,7 +421,7 @@ static bool all_have(struct muster_across_peer *const *sorted, size_t count, con
 
 /* Single ports or GPUs that differ from most others, on nodes most of whose parts have the common value. False when
  * there is no such picture: then nodes are compared as a whole. */
-static bool judge_parts(struct across *a, struct muster_across_peer *const *sorted, size_t count)
+static bool judge_parts(struct across *a, struct across_peer *const *sorted, size_t count)
 {
 	static const char *const parts[MUSTER_SCOPE_COUNT] = {
 		[MUSTER_SCOPE_PORT] = "ports", [MUSTER_SCOPE_GPU] = "GPUs"
@@ -239,11 +435,11 @@ static bool judge_parts(struct across *a, struct muster_across_peer *const *sort
 			common = NULL;
 	if (!common)
 		return false;
-	const struct muster_seen **odd = muster_calloc(all + 1, sizeof(*odd));
+	const struct seen_value **odd = muster_calloc(all + 1, sizeof(*odd));
 	size_t *ends = muster_calloc(count + 1, sizeof *ends);
 	for (size_t i = 0; i < count; i++) {
 		for (size_t j = 0; j < sorted[i]->seen_count; j++) {
-			const struct muster_seen *seen = &sorted[i]->seen[j];
+			const struct seen_value *seen = &sorted[i]->seen[j];
 			if (seen->key == common)
 				value = seen->value;
 			else if (a->check->uniform || !all_have(sorted, count, seen->key))
@@ -261,8 +457,8 @@ static bool judge_parts(struct across *a, struct muster_across_peer *const *sort
 }
 
 /* No majority: one finding for the job. A warning is blocked if another one warned about one of the peers before. */
-static void judge_split(struct across *a, struct muster_across_peer *const *sorted, size_t peers,
-	const struct group *groups, size_t count)
+static void judge_split(
+	struct across *a, struct across_peer *const *sorted, size_t peers, const struct group *groups, size_t count)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	struct muster_place everywhere = { .node = MUSTER_NOWHERE, .rank = MUSTER_NOWHERE };
@@ -286,7 +482,7 @@ static void judge_split(struct across *a, struct muster_across_peer *const *sort
 }
 
 /* Peers that are compared with each other, sorted by value. There is room for as many groups as peers. */
-static void judge_peers(struct across *a, struct muster_across_peer *const *sorted, size_t count, struct group *groups)
+static void judge_peers(struct across *a, struct across_peer *const *sorted, size_t count, struct group *groups)
 {
 	struct muster_arena *arena = a->eval->report->arena;
 	const struct group *known;
@@ -310,9 +506,9 @@ static void judge_peers(struct across *a, struct muster_across_peer *const *sort
 		judge_split(a, sorted, count, groups, groups_count);
 }
 
-static void judge_all(struct across *a, struct muster_across_peer *peers, size_t count)
+static void judge_all(struct across *a, struct across_peer *peers, size_t count)
 {
-	struct muster_across_peer **sorted = muster_calloc(count + 1, sizeof *sorted);
+	struct across_peer **sorted = muster_calloc(count + 1, sizeof *sorted);
 	struct group *groups = muster_calloc(count + 1, sizeof *groups);
 	for (size_t i = 0; i < count; i++)
 		sorted[i] = &peers[i];
@@ -333,7 +529,7 @@ void muster_judge_across(struct muster_eval *eval, size_t check_at)
 	bool of_ranks = muster_check_operand(check, MUSTER_OF_PEERS)->peers == MUSTER_SCOPE_RANK;
 	struct across a = { .eval = eval, .check_at = check_at, .check = check, .of_ranks = of_ranks };
 	size_t count;
-	struct muster_across_peer *peers = muster_peers_find(eval, check_at, of_ranks, &count);
+	struct across_peer *peers = find_peers(eval, check_at, of_ranks, &count);
 	judge_all(&a, peers, count);
 	free(peers);
 }

@@ -49,6 +49,20 @@ void muster_prometheus_add(struct muster_prometheus *page, struct muster_prometh
 /* Sort what is kept; values of one metric with the same labels become the worst of them, counts their sum. */
 void muster_prometheus_fold(struct muster_prometheus *page);
 
+/* What a metric of the catalogue is called in Prometheus, and in which unit.
+ *
+ * Prometheus wants base units in the names (https://prometheus.io/docs/practices/naming/), so "gpu.h2d_gbps" in GB/s
+ * becomes muster_gpu_h2d_bytes_per_second, and a value of 26 becomes 26e9. One rule makes all names: dots become
+ * underlines, the unit at the end of the name becomes the base unit. Names do not change from version to version.
+ */
+struct muster_prometheus_name {
+	char text[96];
+	const char *unit; /* the end of the name: "bytes_per_second"; "" for none */
+	double factor;    /* from the metric's unit */
+};
+/* metric: a number or a boolean, which is 1 or 0. */
+struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metric *metric);
+
 /* prometheus_values.c: the values of the run. */
 void muster_prometheus_values(struct muster_prometheus *page);
 

@@ -3,7 +3,7 @@
 
 #include "check_main.h"
 #include "muster/probe.h"
-#include "report/prometheus_name.h"
+#include "report/prometheus.h"
 #include "report_fixture.h"
 #include "util/sort.h"
 
