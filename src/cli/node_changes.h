@@ -7,8 +7,7 @@
 #ifndef MUSTER_CLI_NODE_CHANGES_H
 #define MUSTER_CLI_NODE_CHANGES_H
 
-#include "slurm/drain_reason.h"
-#include "slurm/drained_nodes.h"
+#include "slurm/drain.h"
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
 

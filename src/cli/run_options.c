@@ -2,7 +2,7 @@
 #include "cli/run_options.h"
 
 #include "cli/cli.h"
-#include "expect/paths.h"
+#include "expect/load.h"
 #include "util/env.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -1,12 +1,35 @@
-/* ring_participant.c - a rank's side of the rings: each round has two barriers (place, id) and then the ring itself */
-#include "coord/ring_course.h"
-
+/* ring_participant.c - a rank's side of the rings and of the rounds of traffic after them
+ *
+ * Each round of a ring has two barriers (place, id) and then the ring itself.
+ */
 #include "coord/send.h"
+#include "coord/supervisor.h"
+#include "muster/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { STEP_MS = 20, STEPS_SAID = 1000 }; /* of a long step, about; as many steps as need lines of progress */
+
+/* The rings of one probe and the traffic after them, as one rank sees them. */
+struct ring_course {
+	struct muster_supervisor *s;
+	const struct muster_probe *probe; /* of the rings */
+	int index, round;
+	bool can;            /* at the first ring, and no worker has crashed or hung since */
+	const char *why_not; /* how a worker crashed or hung */
+	bool was_in;         /* in a full ring ... */
+	int ranks;           /* ... of so many ranks */
+	size_t from, to;     /* the samples of the last full ring */
+	/* how the last round ended */
+	enum muster_ring_end end;
+	double seconds;
+	const char *detail;
+	bool first;                   /* this rank was the ring's first: the worker's figures are the ring's */
+	bool full;                    /* it was a full ring */
+	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
+	bool traffic;                 /* the last round was one of traffic */
+};
 
 /* What no other rank of a ring may have: NCCL takes one MIG instance of a GPU. */
 static const char *gpu_of(const struct muster_worker_answer *answer)
@@ -14,7 +37,7 @@ static const char *gpu_of(const struct muster_worker_answer *answer)
 	return strncmp(answer->uuid, "MIG-", strlen("MIG-")) == 0 ? answer->gpu : answer->uuid;
 }
 
-static void pack_ready(const struct muster_ring_course *course, struct muster_packer *p)
+static void pack_ready(const struct ring_course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
@@ -83,7 +106,9 @@ static void report_failure(
 	free(why);
 }
 
-struct muster_outcome muster_ring_command(struct muster_ring_course *course, const struct muster_probe *probe,
+/* Send the worker a command of this round for a probe and wait for the outcome. A worker that does not answer is
+ * replaced; a failure is reported to rank 0 at once. ranks: how many share the round. */
+static struct muster_outcome run_command(struct ring_course *course, const struct muster_probe *probe,
 	struct muster_json_writer_text *command, int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
@@ -108,13 +133,15 @@ struct muster_outcome muster_ring_command(struct muster_ring_course *course, con
 	return outcome;
 }
 
-int muster_ring_worker_ms(const struct muster_ring_course *course, int deadline_ms)
+/* The time that the worker has of the deadline. */
+static int worker_ms(const struct ring_course *course, int deadline_ms)
 {
 	double margin = course->s->deadlines.worker_margin;
 	return (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0);
 }
 
-void muster_ring_note_end(struct muster_ring_course *course, const struct muster_outcome *outcome)
+/* Remember how the round ended. */
+static void note_end(struct ring_course *course, const struct muster_outcome *outcome)
 {
 	course->end = end_of(outcome);
 	course->seconds = outcome->elapsed_ms / 1e3;
@@ -128,19 +155,19 @@ void muster_ring_note_end(struct muster_ring_course *course, const struct muster
 }
 
 /* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
-static struct muster_outcome make_ring_id(struct muster_ring_course *course, const struct muster_ring_place *place,
+static struct muster_outcome make_ring_id(struct ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char **ret)
 {
 	struct muster_json_writer_text command;
 	muster_command_begin(&command, "ring_id");
 	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
-	struct muster_outcome outcome = muster_ring_command(course, course->probe, &command,
+	struct muster_outcome outcome = run_command(course, course->probe, &command,
 		muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ranks);
 	*ret = outcome.status == MUSTER_OUTCOME_OK ? course->s->worker.answer.ring_id : NULL;
 	return outcome;
 }
 
-static struct muster_outcome send_place(struct muster_ring_course *course, const struct muster_ring_place *place,
+static struct muster_outcome send_place(struct ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char *id)
 {
 	struct muster_json_writer_text command;
@@ -152,13 +179,13 @@ static struct muster_outcome send_place(struct muster_ring_course *course, const
 	muster_json_writer_pair(&command.w, "ring_ranks", muster_number(place->ranks));
 	muster_json_writer_pair(&command.w, "ring_nodes", muster_number(place->nodes));
 	muster_json_writer_pair(&command.w, "ring_trial", muster_number(place->trial));
-	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(muster_ring_worker_ms(course, deadline_ms)));
-	return muster_ring_command(course, course->probe, &command, deadline_ms, ring, place->ranks);
+	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(worker_ms(course, deadline_ms)));
+	return run_command(course, course->probe, &command, deadline_ms, ring, place->ranks);
 }
 
 /* Take part in a ring, from the id to the end. */
 static struct muster_outcome run_allreduce(
-	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+	struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round };
@@ -183,7 +210,7 @@ static struct muster_outcome run_allreduce(
 }
 
 /* This rank could take part, but the full ring runs without it. */
-static void skip_allreduce(struct muster_ring_course *course, const char *why)
+static void skip_allreduce(struct ring_course *course, const char *why)
 {
 	struct muster_outcome outcome = {
 		.probe = course->probe->name,
@@ -197,13 +224,12 @@ static void skip_allreduce(struct muster_ring_course *course, const char *why)
 }
 
 /* Take part in a ring as one of its ranks. Samples of a trial are not kept. */
-static void be_member(
-	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+static void be_member(struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	size_t from = s->record.samples;
 	struct muster_outcome outcome = run_allreduce(course, place, ring);
-	muster_ring_note_end(course, &outcome);
+	note_end(course, &outcome);
 	course->first = place->rank == 0;
 	course->full = !place->trial;
 	if (place->trial)
@@ -211,6 +237,110 @@ static void be_member(
 	else
 		muster_probe_replace_outcome(s, outcome);
 }
+
+/* ---- the rounds of traffic that follow the full ring ---- */
+
+/* The probe of the place; NULL when it has no traffic. */
+static const struct muster_probe *probe_of(const struct muster_ring_place *place)
+{
+	const struct muster_probe *probe =
+		(size_t)place->probe < muster_probe_count() ? muster_probe_at((size_t)place->probe) : NULL;
+	return probe && probe->traffic ? probe : NULL;
+}
+
+/* Whether the place is one of a round of traffic, or comes while such rounds last. */
+static bool is_traffic(const struct ring_course *course, const struct muster_ring_place *place)
+{
+	return place->role == MUSTER_ROLE_TRAFFIC || place->role == MUSTER_ROLE_WAITS ||
+	       place->role == MUSTER_ROLE_NO_TRAFFIC ||
+	       (course->traffic && place->role == MUSTER_ROLE_EXCLUDED); /* the rank was too late */
+}
+
+/* One line in the record for all rounds of a probe: rank 0 reads the lines of all ranks. */
+static void end_rounds(struct ring_course *course)
+{
+	if (course->rounds.probe)
+		muster_probe_add_outcome(course->s, course->rounds);
+	course->rounds = (struct muster_outcome){ 0 };
+}
+
+static void add_round(struct ring_course *course, struct muster_outcome outcome)
+{
+	if (course->rounds.probe && strcmp(course->rounds.probe, outcome.probe) != 0)
+		end_rounds(course);
+	outcome.elapsed_ms += course->rounds.elapsed_ms;
+	course->rounds = outcome;
+	if (outcome.status != MUSTER_OUTCOME_OK)
+		end_rounds(course);
+}
+
+/* How many ranks share a round that has no pairs; 0: each is by itself. */
+static int ranks_of(const struct ring_course *course, const struct muster_probe *probe)
+{
+	return probe->traffic_shape == MUSTER_TRAFFIC_EACH ? 0 : course->ranks;
+}
+
+static void exchange(struct ring_course *course, const struct muster_probe *probe,
+	const struct muster_ring_place *place, struct muster_barrier_id ring)
+{
+	struct muster_json_writer_text command;
+	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
+	muster_command_begin(&command, "traffic");
+	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
+	muster_json_writer_pair(&command.w, "kind", muster_string(muster_traffic_kind_names[place->kind]));
+	muster_json_writer_pair(&command.w, "peer", muster_number(place->peer));
+	muster_json_writer_pair(&command.w, "round", muster_number(place->round));
+	muster_json_writer_pair(&command.w, "rounds", muster_number(place->rounds));
+	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(worker_ms(course, deadline_ms)));
+	struct muster_outcome outcome =
+		run_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : ranks_of(course, probe));
+	outcome.partner = place->peer_rank + 1;
+	add_round(course, outcome);
+	note_end(course, &outcome);
+}
+
+static void not_run(struct ring_course *course, const struct muster_probe *probe, const char *why)
+{
+	end_rounds(course);
+	muster_probe_add_outcome(course->s, (struct muster_outcome){
+						    .probe = probe->name,
+						    .status = MUSTER_OUTCOME_NOT_RUN,
+						    .detail = muster_arena_string(course->s->arena, why),
+						    .ring = ranks_of(course, probe),
+					    });
+}
+
+static void take_part_in_traffic(
+	struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+{
+	const struct muster_probe *probe = probe_of(place);
+	course->traffic = true;
+	if (place->role == MUSTER_ROLE_TRAFFIC && probe)
+		exchange(course, probe, place, ring);
+	else if (place->role == MUSTER_ROLE_NO_TRAFFIC && probe)
+		not_run(course, probe, place->why);
+}
+
+/* The rounds are over: an outcome for each probe with traffic that has none yet. A rank that was in the rings and had
+ * nothing to do, such as one without any partner, is OK. why: as in struct muster_ring_place. */
+static void end_traffic(struct ring_course *course, const char *why)
+{
+	struct muster_supervisor *s = course->s;
+	end_rounds(course);
+	const struct muster_outcome *ring = muster_probe_outcome(s, course->probe->name);
+	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
+	for (size_t i = 0; s->options->profile != MUSTER_QUICK && i < muster_probe_count(); i++) {
+		const struct muster_probe *probe = muster_probe_at(i);
+		if (!probe->traffic || muster_probe_outcome(s, probe->name))
+			continue;
+		if (of_ring || *why)
+			not_run(course, probe, of_ring ? of_ring : why);
+		else if (muster_probe_may_run(s, probe))
+			muster_probe_add_outcome(s, (struct muster_outcome){ .probe = probe->name });
+	}
+}
+
+/* ---- the rounds ---- */
 
 /* This rank's place in the round; OVER without an answer. */
 static struct muster_ring_place place_of(const struct muster_answer *answer)
@@ -222,7 +352,7 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 }
 
 /* Before a round, in which this rank may take no part. */
-static void forget_end(struct muster_ring_course *course)
+static void forget_end(struct ring_course *course)
 {
 	course->end = MUSTER_RING_NONE;
 	course->seconds = 0;
@@ -231,7 +361,7 @@ static void forget_end(struct muster_ring_course *course)
 }
 
 /* One round. False: it was the last. */
-static bool next_round(struct muster_ring_course *course)
+static bool next_round(struct ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
@@ -244,9 +374,9 @@ static bool next_round(struct muster_ring_course *course)
 	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
-	if (muster_traffic_is_place(course, &place)) {
+	if (is_traffic(course, &place)) {
 		forget_end(course);
-		muster_traffic_take_part(course, &place, ring);
+		take_part_in_traffic(course, &place, ring);
 		muster_answer_done(&answer);
 		return true;
 	}
@@ -276,7 +406,7 @@ static bool next_round(struct muster_ring_course *course)
 		muster_answer_done(&id);
 	}
 	if (over)
-		muster_traffic_end(course, answer.here ? place.why : "no answer from rank 0");
+		end_traffic(course, answer.here ? place.why : "no answer from rank 0");
 	muster_answer_done(&answer);
 	return !over;
 }
@@ -298,7 +428,7 @@ void muster_ring_participate(struct muster_supervisor *s)
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->ring)
 			continue;
-		struct muster_ring_course course = { .s = s, .probe = probe, .index = (int)i };
+		struct ring_course course = { .s = s, .probe = probe, .index = (int)i };
 		course.can = muster_probe_may_run(s, probe);
 		while (course.round < MUSTER_RING_ROUNDS_MAX && next_round(&course))
 			course.round++;

@@ -1,8 +1,8 @@
 /* eval.h - what the files of src/eval share
  *
  * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
- * and ranks with each other (peers.c finds their values), median.c finds the value in the middle, others.c that of the
- * other ranks, results.c takes in what came out, depends_on.c blocks checks that come after others, causes.c turns
+ * and ranks with each other, median.c finds the value in the middle, others.c that of the other ranks,
+ * results.c takes in what came out, depends_on.c blocks checks that come after others, causes.c turns
  * probes' ends (outcomes.c says what one means), missing ranks and what trial rings say into findings, unreached.c
  * finds the rank that an all-to-all could not connect, cause_find.c the finding that explains a missing sample,
  * finding_builder.c collects findings, index.c finds samples, missing_parts.c names the GPUs and ports that a node

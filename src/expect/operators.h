@@ -8,6 +8,8 @@
 
 #include "muster/expect.h"
 
+#include <stdbool.h>
+
 struct muster_json;
 struct muster_json_reader;
 
@@ -105,5 +107,15 @@ const struct muster_operand *muster_check_operand_named(const struct muster_chec
 bool muster_check_calibrated(const struct muster_check *check);
 /* Free what operands own beside the arena. */
 void muster_check_done(struct muster_check *check);
+
+/* ---- versions of numbers with dots between them: "2.9.9" ---- */
+
+/* Whether the text is nothing but numbers with dots between them. */
+bool muster_version_valid(const char *text);
+
+/* Whether a version is `least` or later, which must be valid. Numbers are compared as numbers, and one that is left out
+ * is 0: 2.10 reaches 2.9.9 and 2.10.0. What follows the version's numbers ("-1040-azure", "+cuda12.4") is ignored; a
+ * text that does not begin with a digit is no version and reaches nothing. */
+bool muster_version_reaches(const char *version, const char *least);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "expect/parse.h"
 #include "expect/events.h"
-#include "expect/paths.h"
+#include "expect/load.h"
 #include "util/suggest.h"
 
 #include <stdio.h>

@@ -9,7 +9,7 @@
 # Linux of the same processor with glibc 2.34 or later.
 #
 # In the folder are the tree that cmake installs, the libraries in lib/muster/lib, and Open MPI with PMIx in
-# lib/muster/mpi/openmpi (src/transport/bundle.h). Every file finds the libraries relative to itself (RPATH), so that
+# lib/muster/mpi/openmpi (src/transport/module.h). Every file finds the libraries relative to itself (RPATH), so that
 # nothing has to be set, and no library of the host comes between. Left out: Open MPI's plugins for fabrics, because
 # muster's own messages use TCP and shared memory, and libcurl, which would bring some thirty libraries: muster opens the
 # host's where there is one.

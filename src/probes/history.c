@@ -4,7 +4,7 @@
  * device, with the age of its newest line.
  */
 #include "system/kernel_log.h"
-#include "system/kernel_tally.h"
+#include "system/kernel_event.h"
 #include "system/nvidia_gpus.h"
 #include "util/text.h"
 #include "probes/metrics.h"

@@ -3,7 +3,6 @@
  * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.
  */
 #include "system/acs.h"
-#include "system/container.h"
 #include "system/mounts.h"
 #include "system/nvidia_gpus.h"
 #include "system/sysfs.h"

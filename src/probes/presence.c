@@ -2,7 +2,7 @@
  *
  * A GPU that NVML does not show may have been kept from this job: then it is hidden, and not missing.
  */
-#include "system/container.h"
+#include "system/mounts.h"
 #include "system/nvidia_gpus.h"
 #include "system/processes.h"
 #include "vendor/cuda.h"

@@ -1,6 +1,6 @@
 /* anonymous_line.c - lines of the kernel's log without processes: their names and numbers stand at known places
  */
-#include "report/anonymous_names.h"
+#include "report/anonymous.h"
 
 #include "util/text.h"
 

@@ -5,7 +5,6 @@
 #include "muster/report.h"
 #include "report/inventory.h"
 #include "report/print_escaped.h"
-#include "report/text_lines.h"
 #include "report/text_summary.h"
 #include "util/array.h"
 #include "util/utf8.h"

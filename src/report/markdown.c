@@ -3,10 +3,10 @@
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
  */
 #include "muster/report.h"
-#include "report/markdown.h"
 #include "model/share.h"
 #include "muster/probe.h"
 
+#include "report/inventory.h"
 #include "report/slowest.h"
 #include "report/text_summary.h"
 #include "slurm/placement.h"
@@ -18,7 +18,8 @@
 
 enum { ROWS_MAX = 50 };
 
-void muster_markdown_put(FILE *out, const char *text)
+/* One line of text, for a table's cell too: printable, and nothing in it is Markdown or HTML. NULL writes nothing. */
+static void put_text(FILE *out, const char *text)
 {
 	char *safe = muster_escaped(text ? text : "");
 	for (const char *at = safe; *at; at++) {
@@ -40,7 +41,7 @@ static void put_row(FILE *out, const char *const *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		fputs(i ? " | " : "| ", out);
-		muster_markdown_put(out, cells[i]);
+		put_text(out, cells[i]);
 	}
 	fputs(" |\n", out);
 }
@@ -131,12 +132,12 @@ static void put_blocked(FILE *out, const struct muster_report *report)
 		fputs(first ? "\n| blocked by | checks |\n|---|---|\n" : "", out);
 		first = false;
 		fputs("| ", out);
-		muster_markdown_put(out, tallies[i].blocked_by);
+		put_text(out, tallies[i].blocked_by);
 		for (size_t j = i; j < report->tally_count; j++) {
 			if (!tallies[j].blocked_by || strcmp(tallies[j].blocked_by, tallies[i].blocked_by) != 0)
 				continue;
 			fputs(j == i ? " | " : ", ", out);
-			muster_markdown_put(out, tallies[j].check);
+			put_text(out, tallies[j].check);
 		}
 		fputs(" |\n", out);
 	}
@@ -158,7 +159,8 @@ static void put_placement(FILE *out, const struct muster_report *report)
 	muster_placement_done(&placement);
 }
 
-void muster_markdown_head(const struct muster_report *report, FILE *out)
+/* The heading with the verdict, and what was looked at. */
+static void print_head(const struct muster_report *report, FILE *out)
 {
 	const struct muster_job *job = &report->run->job;
 	char nodes[64], ranks[64];
@@ -166,17 +168,17 @@ void muster_markdown_head(const struct muster_report *report, FILE *out)
 	for (const char *at = muster_status_name(report->verdict); *at; at++)
 		fputc(toupper((unsigned char)*at), out);
 	fputs("\n\n", out);
-	muster_markdown_put(out, report->sku ? report->sku : "unknown");
+	put_text(out, report->sku ? report->sku : "unknown");
 	fprintf(out, ", %s, %s, profile %s, %.1f s",
 		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"),
 		muster_text_plural(ranks, (size_t)job->ranks, "rank"), job->profile, job->elapsed_s);
 	if (job->started) {
 		fputs(", ", out);
-		muster_markdown_put(out, job->started);
+		put_text(out, job->started);
 	}
 	if (job->id) {
 		fputs(", job ", out);
-		muster_markdown_put(out, job->id);
+		put_text(out, job->id);
 	}
 	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, ", report->count[MUSTER_FAIL],
 		report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN], report->count[MUSTER_PASS]);
@@ -191,10 +193,73 @@ void muster_markdown_head(const struct muster_report *report, FILE *out)
 
 void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 {
-	muster_markdown_head(report, out);
+	print_head(report, out);
 	put_findings(out, report);
 	put_blocked(out, report);
 	put_placement(out, report);
 	put_figures(out, report);
 	put_slowest(out, report);
+}
+
+/* ---- the inventory ---- */
+
+/* "580.105.08, **differs**", "unknown: why" */
+static void put_cell(FILE *out, const struct muster_inventory_cell *cell)
+{
+	put_text(out, cell->text);
+	if (cell->why) {
+		fputs(": ", out);
+		put_text(out, cell->why);
+	}
+	if (cell->usual)
+		fputs(", **differs**", out);
+}
+
+static void put_heading(FILE *out, const struct muster_inventory_table *table, size_t columns)
+{
+	for (size_t i = 0; i < columns; i++)
+		fprintf(out, "%s%s", i ? " | " : "| ", table->columns[i]);
+	fputs(" |\n|", out);
+	for (size_t i = 0; i < columns; i++)
+		fputs("---|", out);
+	fputc('\n', out);
+}
+
+static void put_block(FILE *out, const struct muster_inventory_table *table, const struct muster_inventory_block *block,
+	size_t columns)
+{
+	fputs("\n**", out);
+	put_text(out, block->title);
+	fputs("**\n\n", out);
+	if (block->row_count == 0) {
+		put_text(out, block->empty ? block->empty : "nothing");
+		fputc('\n', out);
+		return;
+	}
+	put_heading(out, table, columns);
+	for (size_t row = 0; row < block->row_count; row++) {
+		for (size_t i = 0; i < columns; i++) {
+			fputs(i ? " | " : "| ", out);
+			put_cell(out, &block->cells[row * table->column_count + i]);
+		}
+		fputs(" |\n", out);
+	}
+}
+
+void muster_report_print_inventory_markdown(const struct muster_report *report, FILE *out)
+{
+	struct muster_inventory inventory;
+	muster_inventory_make(report->run, &inventory);
+	print_head(report, out);
+	for (size_t i = 0; i < MUSTER_INVENTORY_COUNT; i++) {
+		const struct muster_inventory_table *table = &inventory.tables[i];
+		/* of one node, the column that says which nodes says nothing */
+		bool alone = i == MUSTER_INVENTORY_NODES && report->run->node_count == 1;
+		fprintf(out, "\n#### %s\n", table->title);
+		for (size_t b = 0; b < table->block_count; b++)
+			put_block(out, table, &table->blocks[b], table->column_count - alone);
+		if (table->cut > 0)
+			fprintf(out, "\nand %zu more nodes that differ, all of them in the JSON report.\n", table->cut);
+	}
+	muster_inventory_done(&inventory);
 }

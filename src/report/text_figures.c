@@ -9,7 +9,6 @@
 #include "muster/probe.h"
 #include "report/figures.h"
 #include "report/print_escaped.h"
-#include "report/text_lines.h"
 #include "util/array.h"
 #include "util/text.h"
 

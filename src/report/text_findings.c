@@ -5,7 +5,6 @@
 #include "model/share.h"
 #include "muster/probe.h"
 #include "report/print_escaped.h"
-#include "report/text_lines.h"
 #include "report/verdict.h"
 #include "util/text.h"
 

@@ -3,7 +3,6 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
-#include "report/text_lines.h"
 #include "report/print_escaped.h"
 
 #include <stdlib.h>

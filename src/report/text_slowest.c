@@ -1,7 +1,6 @@
 /* text_slowest.c - the slowest ranks in the summary, where ranks differ
  */
 #include "report/slowest.h"
-#include "report/text_lines.h"
 #include "report/text_summary.h"
 
 #include "muster/arena.h"

@@ -3,17 +3,16 @@
  * Read from the top: the verdict and which nodes to exclude, what was looked at, what is wrong with it and what to do,
  * where, and how fast it was. Everything that a machine gave goes through muster_print_escaped.
  */
-#include "muster/report.h"
-
-#include "util/text.h"
-#include "model/limits.h"
-#include "report/text_lines.h"
 #include "report/text_summary.h"
+#include "model/limits.h"
+#include "muster/report.h"
+#include "report/print_escaped.h"
 #include "report/verdict.h"
 #include "slurm/placement.h"
-#include "report/print_escaped.h"
+#include "util/text.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -217,4 +216,65 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 	muster_text_slowest(&page);
 	print_counts(&page);
 	fputc('\n', out);
+}
+
+/* ---- lines that fit a terminal ---- */
+
+/* The bytes of the character at text, which is UTF-8. */
+static size_t character(const char *text)
+{
+	size_t bytes = 1;
+	while (((unsigned char)text[bytes] & 0xc0) == 0x80)
+		bytes++;
+	return bytes;
+}
+
+/* The columns of the word at text, and its bytes. */
+static size_t word_columns(const char *text, size_t *ret_bytes)
+{
+	size_t columns = 0, bytes = 0;
+	for (; text[bytes] && text[bytes] != ' '; bytes += character(text + bytes))
+		columns++;
+	*ret_bytes = bytes;
+	return columns;
+}
+
+static void begin_line(FILE *out, size_t indent)
+{
+	fprintf(out, "\n%*s", (int)indent, "");
+}
+
+void muster_text_lines(FILE *out, const char *text, size_t used, size_t indent)
+{
+	char *escaped = muster_escaped(text);
+	size_t column = used, bytes;
+	bool first = true; /* on its line */
+	for (const char *at = escaped; *at;) {
+		if (*at == ' ') {
+			at++;
+			continue;
+		}
+		size_t columns = word_columns(at, &bytes);
+		if (!first && column + 1 + columns > MUSTER_TEXT_WIDTH) {
+			begin_line(out, indent);
+			column = indent;
+			first = true;
+		}
+		if (!first) {
+			fputc(' ', out);
+			column++;
+		}
+		for (const char *end = at + bytes; at < end; column++) {
+			size_t step = character(at);
+			if (column == MUSTER_TEXT_WIDTH) {
+				begin_line(out, indent);
+				column = indent;
+			}
+			fwrite(at, 1, step, out);
+			at += step;
+		}
+		first = false;
+	}
+	fputc('\n', out);
+	free(escaped);
 }

@@ -4,6 +4,9 @@
 
 #include "muster/report.h"
 
+#include <stddef.h>
+#include <stdio.h>
+
 struct muster_text_page {
 	const struct muster_report *report;
 	FILE *out;
@@ -44,5 +47,14 @@ void muster_text_others(const struct muster_text_page *page);   /* who else used
 void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
 void muster_text_steps(const struct muster_text_page *page);    /* the training steps */
 void muster_text_slowest(const struct muster_text_page *page);  /* the slowest ranks */
+
+/* ---- lines that fit a terminal ---- */
+
+enum { MUSTER_TEXT_WIDTH = 120 }; /* columns of the summary */
+
+/* Print text, escaped, and a newline, with breaks at blanks so that no line has more than MUSTER_TEXT_WIDTH columns; a
+ * word that is longer than a line is broken too. used: columns that the first line has already; further lines begin
+ * with indent blanks. */
+void muster_text_lines(FILE *out, const char *text, size_t used, size_t indent);
 
 #endif

@@ -7,7 +7,6 @@
 
 #include "muster/probe.h"
 #include "report/print_escaped.h"
-#include "report/text_lines.h"
 #include "util/sort.h"
 
 #include <stdlib.h>

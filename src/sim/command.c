@@ -6,7 +6,7 @@
 #include "sim/fault.h"
 #include "sim/launch.h"
 #include "system/hardware.h"
-#include "transport/bundle.h"
+#include "transport/module.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef MUSTER_SLURM_FAULT_GONE_H
 #define MUSTER_SLURM_FAULT_GONE_H
 
-#include "slurm/drain_reason.h"
+#include "slurm/drain.h"
 
 /* True when the check that the reason names was evaluated on the node and passed there. False with a sentence in err
  * when the check failed, or when this run could not or did not evaluate it: a fault that only several nodes together

@@ -4,6 +4,8 @@
 
 #include "muster/error.h"
 
+#include <stddef.h>
+
 struct muster_mount {
 	char type[32];     /* "tmpfs" */
 	char source[1024]; /* the directory of the file system that is mounted */
@@ -17,5 +19,12 @@ int muster_mount_find(const char *root, const char *mount_point, struct muster_m
 /* The size in MiB of the tmpfs by its options: the kernel leaves the default, half of the memory, out.
  * -1 with err (MUSTER_EIO) for a size that is no number. */
 int muster_mount_tmpfs_mib(const struct muster_mount *mount, double memory_mib, double *ret, struct muster_error *err);
+
+/* ---- the kind of container that this process runs in ---- */
+
+/* "docker", "podman", "apptainer", "enroot", "kubernetes", or what /run/systemd/container says; "none" when nothing is
+ * known of a container. By the files and variables that each kind leaves for the programs in it; root is the prefix of
+ * the files, and the variables count where it is "". Returns ret. */
+const char *muster_container_name(const char *root, char *ret, size_t size);
 
 #endif

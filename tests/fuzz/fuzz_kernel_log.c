@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "system/kernel_log.h"
-#include "system/kernel_tally.h"
+#include "system/kernel_event.h"
 #include "probe_context.h"
 
 #include <errno.h>

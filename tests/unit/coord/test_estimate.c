@@ -1,5 +1,5 @@
 /* test_estimate.c - how long the rest of a run takes: never negative, and only as sure as it can be */
-#include "coord/estimate.h"
+#include "coord/progress.h"
 
 #include "check_main.h"
 

@@ -1,5 +1,5 @@
 /* test_terminal.c - the terminal of mpirun: how it is found is tests/cli/progress.py's */
-#include "coord/terminal.h"
+#include "coord/progress.h"
 
 #include "check_main.h"
 

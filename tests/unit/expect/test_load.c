@@ -3,7 +3,7 @@
 #include "unit/expect/loaded.h"
 
 #include "expect/operators.h"
-#include "expect/paths.h"
+#include "expect/load.h"
 
 #include "eval/eval.h"
 #include "muster/arena.h"

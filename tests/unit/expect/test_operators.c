@@ -3,7 +3,6 @@
 #include "unit/expect/loaded.h"
 
 #include "expect/operators.h"
-#include "expect/version.h"
 #include "muster/arena.h"
 
 /* Texts with a bar between them. */

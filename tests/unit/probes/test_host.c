@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "probe_fake.h"
 
-#include "system/container.h"
+#include "system/mounts.h"
 #include "vendor_fakes.h"
 
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* test_anonymous.c - names in texts, and that each metric of the catalogue was looked at */
 #include "report/anonymous.h"
-#include "report/anonymous_names.h"
 
 #include "check_main.h"
 #include "muster/probe.h"

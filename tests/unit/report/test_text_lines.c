@@ -1,5 +1,5 @@
 /* test_text_lines.c - long texts on lines that fit a terminal */
-#include "report/text_lines.h"
+#include "report/text_summary.h"
 
 #include "check_main.h"
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* test_drained_nodes.c - how many nodes of a partition muster has drained, and whether these are too many */
 #include "check_main.h"
-#include "slurm/drained_nodes.h"
+#include "slurm/drain.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "slurm/node_selection.h"
 
 #include "slurm/command.h"
-#include "slurm/drain_reason.h"
+#include "slurm/drain.h"
 
 #include <stdlib.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* test_kernel_tally.c - lines in either order of time become the same counts */
 #include "check_main.h"
-#include "system/kernel_tally.h"
+#include "system/kernel_event.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* test_bundle.c - an MPI that an installation brings along */
-#include "transport/bundle.h"
+#include "transport/module.h"
 
 #include "check_main.h"
 #include "temporary_root.h"

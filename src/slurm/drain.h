@@ -1,12 +1,16 @@
-/* drain_reason.h - why a node is drained, as Slurm keeps it
+/* drain.h - why a node is drained, as Slurm keeps it
  *
  * "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that drains nodes has
  * a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
  */
-#ifndef MUSTER_SLURM_DRAIN_REASON_H
-#define MUSTER_SLURM_DRAIN_REASON_H
+#ifndef MUSTER_SLURM_DRAIN_H
+#define MUSTER_SLURM_DRAIN_H
 
+#include "muster/error.h"
 #include "muster/evaluate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 enum muster_drained_by { /* who drained a node with muster */
 	MUSTER_DRAINED_BY_PERSON = 0,
@@ -36,5 +40,25 @@ struct muster_drain_reason {
 
 /* False when muster did not write it. */
 bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *ret);
+
+/* ---- how many nodes of a partition muster has drained, and whether these are too many ---- */
+
+/* "8", or "10%" of each partition that the node is in, but at least one node. */
+struct muster_drained_most {
+	bool is_set, is_share;
+	int number;
+};
+
+int muster_drained_most_parse(const char *text, struct muster_drained_most *ret, struct muster_error *err);
+
+/* Whether one node more may be drained (already: the node is one of them now, and may stay). 0, or -1 with err: code
+ * MUSTER_EUSAGE when there are too many, in any partition of the node; another code when text tells nothing of the
+ * node. text: a line for each node in each partition, "NODE|PARTITION|STATE|REASON". */
+int muster_drained_nodes_check(const char *text, const char *node, bool already, const struct muster_drained_most *most,
+	struct muster_error *err);
+
+/* The same; the text is that of sinfo. */
+int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_most *most,
+	int deadline_ms, struct muster_error *err);
 
 #endif
