@@ -68,8 +68,11 @@ static void add_finding(struct muster_report *report, struct muster_finding find
 	report->count[finding.status]++;
 }
 
-const struct muster_expect *muster_selection_find(const struct muster_selection *choice, const struct muster_run *run,
-	const char **ret_how, struct muster_error *err)
+/* The expectations of the run's machine type: the one that was named, or the one that is recognised. *ret_how is then a
+ * phrase of the run's arena, else NULL. NULL with a sentence in err when it is not known, or the overlay does not fit
+ * it. No I/O. */
+static const struct muster_expect *find_expectations(const struct muster_selection *choice,
+	const struct muster_run *run, const char **ret_how, struct muster_error *err)
 {
 	size_t index = 0;
 	*ret_how = NULL;
@@ -109,7 +112,7 @@ void muster_selection_evaluate(
 {
 	struct muster_error err;
 	const char *how;
-	const struct muster_expect *expect = muster_selection_find(choice, run, &how, &err);
+	const struct muster_expect *expect = find_expectations(choice, run, &how, &err);
 	if (!expect) {
 		evaluate_unknown(choice, run, strict, err.text, ret);
 		return;

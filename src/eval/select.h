@@ -22,12 +22,6 @@ int muster_selection_load(const char *config_dir, const char *name, const char *
 	struct muster_error *err);
 void muster_selection_done(struct muster_selection *choice);
 
-/* The expectations of the run's machine type: the one that was named, or the one that is recognised. *ret_how is then a
- * phrase of the run's arena, else NULL. NULL with a sentence in err when it is not known, or the overlay does not fit
- * it. No I/O. */
-const struct muster_expect *muster_selection_find(const struct muster_selection *choice, const struct muster_run *run,
-	const char **ret_how, struct muster_error *err);
-
 /* Judge the run. No I/O. When its machine type is not known, or its nodes are of several, one more finding says why and
  * what to do ("sku.unknown"), and the verdict is never a pass. The report borrows run. */
 void muster_selection_evaluate(

@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-double muster_late_seconds(double slowest)
+/* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none
+ */
+static double late_from(double slowest)
 {
 	return slowest > 0 ? MUSTER_LATE_FACTOR * slowest : MUSTER_LATE_FULL_SECONDS;
 }
@@ -113,7 +115,7 @@ static void find_results(const struct muster_attempt *attempts, size_t count, st
 	take_attempts(attempts, count, INFINITY, s);
 	s->slowest = slowest_passed(attempts, s);
 	if (s->not_tried > 0)
-		take_attempts(attempts, count, muster_late_seconds(s->slowest), s);
+		take_attempts(attempts, count, late_from(s->slowest), s);
 }
 
 /* List the edges of each node, and count its partners. */

@@ -100,9 +100,6 @@ size_t muster_edge_other(const struct muster_edge *edge, size_t node);
 bool muster_suspects_across(const struct muster_suspects *suspects, const struct muster_edge *edge);
 /* Whether this edge, by index, passed, or failed by what is known: a suspected node or link, or a split. */
 bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);
-/* The seconds that a late trial must have had to count as failed. slowest: seconds of the slowest that passed; 0: none
- */
-double muster_late_seconds(double slowest);
 /* Whether a suspected node, a bad link or two sides of the split are in a ring of these nodes (for each node: whether
  * it is in): then its failure is explained. */
 bool muster_suspects_explain_ring(const struct muster_suspects *suspects, const bool *in);

@@ -84,18 +84,14 @@ double muster_plan_round_ms(struct muster_plan *plan, double wanted_ms, double l
 	return ms <= left_ms ? ms : 0;
 }
 
-static bool is_explained(const struct muster_plan *plan, const struct muster_suspects *s)
+bool muster_plan_explained(struct muster_plan *plan)
 {
+	const struct muster_suspects *s = suspects_of(plan);
 	for (size_t i = 0; i < plan->group_count; i++)
 		if (plan->groups[i].result.status != MUSTER_TRIAL_OK &&
 			!muster_suspects_explain_ring(s, plan->groups[i].has))
 			return false;
 	return s->unexplained == 0;
-}
-
-bool muster_plan_explained(struct muster_plan *plan)
-{
-	return is_explained(plan, suspects_of(plan));
 }
 
 /* ---- rounds ---- */
@@ -190,7 +186,7 @@ size_t muster_plan_next(struct muster_plan *plan, size_t *teams)
 		return plan->nodes;
 	}
 	size_t most = plan->nodes > MANY_NODES ? MANY_NODES_ROUNDS_MAX : PAIR_ROUNDS_MAX;
-	bool has_cause = s->suspected > 0 || s->link_count > 0 || s->split, explained = is_explained(plan, s);
+	bool has_cause = s->suspected > 0 || s->link_count > 0 || s->split, explained = muster_plan_explained(plan);
 	if ((has_cause && explained) || plan->pair_rounds >= most)
 		return 0;
 	return next_pairs(plan, s, !explained, teams);

@@ -294,16 +294,3 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 	*parts = (struct muster_record_parts){ 0 };
 	return rank;
 }
-
-struct muster_rank *muster_record_into_run(
-	const struct muster_record *record, int rank, struct muster_run *run, size_t node, muster_metric_find_fn *find)
-{
-	struct muster_record_parts parts;
-	struct muster_record_reader *reader = muster_record_reader_new(run->arena, find);
-	muster_record_parts_init(&parts, rank);
-	muster_record_read(reader, record->bytes, record->length, &parts);
-	struct muster_rank *merged = muster_record_merge(run, node, &parts);
-	muster_record_parts_done(&parts);
-	muster_record_reader_free(reader);
-	return merged;
-}

@@ -71,8 +71,4 @@ void muster_record_read(
  * decision are dropped. A probe that is spoiled by a malformed line has not gone well: its outcome becomes an error. */
 struct muster_rank *muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
 
-/* All of it for one record: its rank becomes one of this node of the run. */
-struct muster_rank *muster_record_into_run(
-	const struct muster_record *record, int rank, struct muster_run *run, size_t node, muster_metric_find_fn *find);
-
 #endif

@@ -294,7 +294,8 @@ static const char *make(struct muster_arena *arena, enum muster_name_kind kind, 
 	return muster_arena_printf(arena, "%s-%zu", words[kind], number);
 }
 
-const char *muster_anonymous_name_known(
+/* As above, and true only when the name has been replaced before; else NULL. */
+static const char *name_known(
 	const struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
 	const struct name *name = names->slots[hash_of(kind, text, length) % names->slot_count];
@@ -306,7 +307,7 @@ const char *muster_anonymous_name_known(
 static const char *replace(
 	struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
-	const char *known = muster_anonymous_name_known(names, kind, text, length);
+	const char *known = name_known(names, kind, text, length);
 	if (known)
 		return known;
 	if (names->count >= names->slot_count)
@@ -471,7 +472,7 @@ static const char *replace_list(struct muster_anonymous_names *names, const char
 		return NULL;
 	const char **news = muster_arena_alloc(names->arena, (count + 1) * sizeof *news);
 	for (size_t i = 0; i < count; i++)
-		if (!(news[i] = muster_anonymous_name_known(names, MUSTER_NAME_NODE, hosts[i], strlen(hosts[i]))))
+		if (!(news[i] = name_known(names, MUSTER_NAME_NODE, hosts[i], strlen(hosts[i]))))
 			return NULL;
 	char *list = muster_hostlist_compress(news, count);
 	const char *kept = muster_arena_string(names->arena, list);
@@ -495,16 +496,16 @@ static bool is_log_prefix(const char *text)
 static const char *replace_word(
 	struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
-	const char *to = muster_anonymous_name_known(names, MUSTER_NAME_NODE, text, length);
+	const char *to = name_known(names, MUSTER_NAME_NODE, text, length);
 	const char *dot = memchr(text, '.', length);
 	if (!to && dot) /* with its domain */
-		to = muster_anonymous_name_known(names, MUSTER_NAME_NODE, text, (size_t)(dot - text));
+		to = name_known(names, MUSTER_NAME_NODE, text, (size_t)(dot - text));
 	if (!to && memchr(text, '[', length))
 		to = replace_list(names, text, length);
 	if (!to && kind == MUSTER_NAME_PARTITION && length == 6 && strncmp(text, "0x", 2) == 0)
 		to = muster_anonymous_pkeys(names, muster_arena_string_n(names->arena, text, length));
 	else if (!to && kind != MUSTER_NAME_NODE)
-		to = muster_anonymous_name_known(names, kind, text, length);
+		to = name_known(names, kind, text, length);
 	if (!to && is_log_prefix(text + length))
 		to = replace(names, MUSTER_NAME_HOST, text, length);
 	if (!to && text[length] == '@')

@@ -40,10 +40,6 @@ struct muster_anonymous_names *muster_anonymous_names_new(struct muster_arena *a
 /* The replacement of a whole name: "node-1". */
 const char *muster_anonymous_name(struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text);
 
-/* As above, and true only when the name has been replaced before; else NULL. */
-const char *muster_anonymous_name_known(
-	const struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length);
-
 /* A text for people, or of a library: its paths, UUIDs, addresses, user@, and the names of nodes (lists in brackets
  * too) and of `kind` (MUSTER_NAME_NODE: nothing else) are replaced. NULL stays NULL. */
 const char *muster_anonymous_text(struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text);

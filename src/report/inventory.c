@@ -37,7 +37,7 @@ static struct muster_inventory_value rank_value(
 	return muster_inventory_read_fact(arena, place, &rank_facts[column]);
 }
 
-void muster_inventory_ranks(const struct muster_run *run, struct muster_inventory *inventory)
+static void add_ranks(const struct muster_run *run, struct muster_inventory *inventory)
 {
 	struct muster_arena *arena = inventory->arena;
 	struct muster_inventory_rows *all = muster_calloc(run->node_count + 1, sizeof *all);
@@ -167,7 +167,7 @@ static const char *why_no_port(struct muster_arena *arena, const struct muster_r
 			 : muster_arena_string(arena, "no RDMA port");
 }
 
-void muster_inventory_ports(const struct muster_run *run, struct muster_inventory *inventory)
+static void add_ports(const struct muster_run *run, struct muster_inventory *inventory)
 {
 	struct muster_arena *arena = inventory->arena;
 	struct muster_inventory_rows *all = muster_calloc(run->node_count + 1, sizeof *all);
@@ -217,9 +217,9 @@ void muster_inventory_make(const struct muster_run *run, struct muster_inventory
 	*ret = (struct muster_inventory){ .arena = muster_arena_new() };
 	begin_table(ret, MUSTER_INVENTORY_RANKS, "Topology by rank", rank_facts, RANK_COLUMNS);
 	begin_table(ret, MUSTER_INVENTORY_PORTS, "Fabric by port", port_facts, PORT_COLUMNS);
-	muster_inventory_ranks(run, ret);
+	add_ranks(run, ret);
 	muster_inventory_nodes(run, ret);
-	muster_inventory_ports(run, ret);
+	add_ports(run, ret);
 	for (size_t t = 0; t < MUSTER_INVENTORY_COUNT; t++) {
 		const struct muster_inventory_table *table = &ret->tables[t];
 		for (size_t b = 0; b < table->block_count; b++)

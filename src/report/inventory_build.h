@@ -62,8 +62,6 @@ void muster_inventory_fold(const struct muster_run *run, const struct muster_inv
 
 /* ---- the three tables ---- */
 
-void muster_inventory_ranks(const struct muster_run *run, struct muster_inventory *inventory);
 void muster_inventory_nodes(const struct muster_run *run, struct muster_inventory *inventory);
-void muster_inventory_ports(const struct muster_run *run, struct muster_inventory *inventory);
 
 #endif

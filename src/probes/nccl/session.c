@@ -5,6 +5,13 @@
 #include "vendor/nccl_log.h"
 
 static struct muster_nccl_session standing; /* comm NULL: none does */
+static size_t ring_at;                      /* where the log of this ring begins */
+
+/* What comes from here on is about another ring of the same process. */
+static void end_ring(void)
+{
+	muster_nccl_log_read(&ring_at, NULL);
+}
 
 /* Make a second ring in the same process possible. */
 static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_nccl *nccl)
@@ -14,7 +21,7 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	muster_step(ctx, "ncclCommAbort of the previous communicator");
 	nccl->ncclCommAbort(standing.comm);
 	standing.comm = NULL;
-	muster_nccl_log_end_ring();
+	end_ring();
 }
 
 int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
@@ -68,13 +75,11 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 	}
 	muster_step(s->ctx, "freeing the buffers of NCCL's traffic");
 	muster_nccl_resources_release();
-	muster_nccl_log_end_ring();
+	end_ring();
 	return -1;
 }
 
 /* ---- which part of NCCL's log is about the present ring, and how it ends ---- */
-
-static size_t ring_at; /* where the log of this ring begins */
 
 size_t muster_nccl_log_of_ring(size_t length)
 {
@@ -91,11 +96,6 @@ void muster_nccl_log_tell_tail(struct muster_probe_ctx *ctx)
 	size_t from = muster_nccl_log_of_ring(length);
 	if (muster_nccl_log_tail(text + from, length - from, tail, sizeof tail)[0])
 		muster_evidence(ctx, "NCCL's log ends: %s", tail);
-}
-
-void muster_nccl_log_end_ring(void)
-{
-	muster_nccl_log_read(&ring_at, NULL);
 }
 
 /* ---- the message sizes that a profile and its bounds make ---- */

@@ -188,7 +188,5 @@ int muster_nccl_pattern_check(const struct muster_nccl_session *s, CUdeviceptr a
 size_t muster_nccl_log_of_ring(size_t length);
 /* The log's end, as evidence of an error: what NCCL returns is seldom the cause. */
 void muster_nccl_log_tell_tail(struct muster_probe_ctx *ctx);
-/* What comes from here on is about another ring of the same process. */
-void muster_nccl_log_end_ring(void);
 
 #endif

@@ -9,12 +9,6 @@ struct muster_allreduce_timing {
 	double slowest_us, elapsed_ms;
 };
 
-/* Check and time one size. */
-int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
-	struct muster_allreduce_timing *ret, struct muster_error *err);
-/* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
-double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us);
-
 /* Every size that all ranks have room and time for. */
 int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err);
 

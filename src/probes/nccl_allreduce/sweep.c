@@ -41,56 +41,6 @@ static void emit_job(const struct muster_nccl_session *s, uint64_t bytes, double
 	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
 }
 
-int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err)
-{
-	const struct muster_nccl_resources *resources = s->resources;
-	static float expected[TILE_VALUES];
-	uint64_t sizes[SIZES_MAX];
-	size_t count = muster_nccl_sizes(muster_probe_env(s->ctx), sizes);
-	if (s->ring.trial)
-		count = trial_size(sizes, count);
-	muster_nccl_data_expect(0, s->ring.ranks, expected);
-
-	size_t absent = 0;
-	while (absent < count && sizes[count - 1 - absent] > resources->room)
-		absent++;
-	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
-	/* What all ranks go by, so that they make the same calls: how many of the largest sizes some rank cannot hold,
-	 * and the time that the rank with the least has, as a maximum. */
-	float agreed[] = { (float)absent, -(float)s->ring.timeout_ms };
-	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
-		return -1;
-	absent = (size_t)agreed[0];
-	double least_ms = -(double)agreed[1];
-
-	const char *reason = NULL;
-	char text[256];
-	struct muster_allreduce_timing timing = { 0 };
-	int wanted = s->ring.trial ? 1 : muster_probe_env(s->ctx)->repeats;
-	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
-	for (size_t turn = 0; turn < repeats * count; turn++) {
-		size_t i = turn % count;
-		reason = i == 0 ? NULL : reason;
-		if (!reason && i + absent >= count) {
-			snprintf(text, sizeof text, "no room on the GPU%s%s",
-				resources->small[0] ? ": " : " of another rank", resources->small);
-			reason = text;
-		}
-		double next_ms = i ? muster_allreduce_projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
-		if (!reason && timing.elapsed_ms + next_ms > least_ms) {
-			snprintf(text, sizeof text,
-				"no time left: %.0f of %.0f ms had passed, and this size may take %.0f ms",
-				timing.elapsed_ms, least_ms, next_ms);
-			reason = text;
-		}
-		s->bytes = sizes[i];
-		if (!reason && muster_allreduce_time(s, sizes[i], expected, &timing, err) < 0)
-			return -1;
-		emit_job(s, sizes[i], timing.slowest_us, reason);
-	}
-	return 0;
-}
-
 /* ---- how long the all-reduces of one size take ---- */
 
 #define TIMED_MS 30.0 /* of all-reduces for each size, within these counts */
@@ -115,13 +65,15 @@ static int iterations(double once_us)
 	return muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
 }
 
-double muster_allreduce_projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us)
+/* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
+static double projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us)
 {
 	double once_us = smaller_us * (double)bytes / (double)smaller;
 	return once_us * (iterations(once_us) + 2) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
-int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
+/* Check and time one size. */
+static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
 	struct muster_allreduce_timing *ret, struct muster_error *err)
 {
 	struct muster_probe_ctx *ctx = s->ctx;
@@ -158,5 +110,55 @@ int muster_allreduce_time(const struct muster_nccl_session *s, uint64_t bytes, c
 	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
 	*ret = (struct muster_allreduce_timing){ (double)agreed[0], (double)agreed[1] };
+	return 0;
+}
+
+int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	static float expected[TILE_VALUES];
+	uint64_t sizes[SIZES_MAX];
+	size_t count = muster_nccl_sizes(muster_probe_env(s->ctx), sizes);
+	if (s->ring.trial)
+		count = trial_size(sizes, count);
+	muster_nccl_data_expect(0, s->ring.ranks, expected);
+
+	size_t absent = 0;
+	while (absent < count && sizes[count - 1 - absent] > resources->room)
+		absent++;
+	muster_step(s->ctx, "the first all-reduce, which connects the ranks");
+	/* What all ranks go by, so that they make the same calls: how many of the largest sizes some rank cannot hold,
+	 * and the time that the rank with the least has, as a maximum. */
+	float agreed[] = { (float)absent, -(float)s->ring.timeout_ms };
+	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
+		return -1;
+	absent = (size_t)agreed[0];
+	double least_ms = -(double)agreed[1];
+
+	const char *reason = NULL;
+	char text[256];
+	struct muster_allreduce_timing timing = { 0 };
+	int wanted = s->ring.trial ? 1 : muster_probe_env(s->ctx)->repeats;
+	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
+	for (size_t turn = 0; turn < repeats * count; turn++) {
+		size_t i = turn % count;
+		reason = i == 0 ? NULL : reason;
+		if (!reason && i + absent >= count) {
+			snprintf(text, sizeof text, "no room on the GPU%s%s",
+				resources->small[0] ? ": " : " of another rank", resources->small);
+			reason = text;
+		}
+		double next_ms = i ? projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
+		if (!reason && timing.elapsed_ms + next_ms > least_ms) {
+			snprintf(text, sizeof text,
+				"no time left: %.0f of %.0f ms had passed, and this size may take %.0f ms",
+				timing.elapsed_ms, least_ms, next_ms);
+			reason = text;
+		}
+		s->bytes = sizes[i];
+		if (!reason && time_size(s, sizes[i], expected, &timing, err) < 0)
+			return -1;
+		emit_job(s, sizes[i], timing.slowest_us, reason);
+	}
 	return 0;
 }
