@@ -34,11 +34,6 @@ static void put_u32(struct muster_packer *p, uint32_t number)
 		at[i] = (char)(number >> 8 * i);
 }
 
-static void put_int(struct muster_packer *p, int number)
-{
-	put_u32(p, (uint32_t)number);
-}
-
 static void put_u64(struct muster_packer *p, uint64_t number)
 {
 	put_u32(p, (uint32_t)number);
@@ -59,11 +54,6 @@ static void put_bytes(struct muster_packer *p, const char *bytes, size_t length)
 	if (length > 0)
 		memcpy(at, bytes, length);
 	at[length] = '\0';
-}
-
-static void put_text(struct muster_packer *p, const char *text)
-{
-	put_bytes(p, text ? text : "", text ? strlen(text) : 0);
 }
 
 static struct muster_unpacker unpacker(const char *bytes, size_t length)
@@ -136,6 +126,63 @@ static bool at_end(const struct muster_unpacker *u)
 	return !u->bad && u->at == u->end;
 }
 
+/* ---- one description for both directions ---- */
+
+/* Bytes that are written, or with `to` NULL read. Each message has one function that goes through its fields: it gives
+ * a field's value and gets that of the message, which is the same where the bytes are written. */
+struct wire {
+	struct muster_packer *to;
+	struct muster_unpacker from;
+};
+
+static int number(struct wire *w, int value, int low, int high)
+{
+	if (!w->to)
+		return get_int(&w->from, low, high);
+	put_u32(w->to, (uint32_t)value);
+	return value;
+}
+
+static double real(struct wire *w, double value)
+{
+	if (!w->to)
+		return get_double(&w->from);
+	put_double(w->to, value);
+	return value;
+}
+
+static struct muster_bytes bytes_of(struct wire *w, struct muster_bytes value)
+{
+	if (!w->to)
+		return get_bytes(&w->from);
+	put_bytes(w->to, value.bytes, value.length);
+	return value;
+}
+
+static const char *text(struct wire *w, const char *value)
+{
+	if (!w->to)
+		return get_text(&w->from);
+	put_bytes(w->to, value ? value : "", value ? strlen(value) : 0);
+	return value;
+}
+
+/* The two functions of a message, whose go_through_NAME returns whether its values fit each other. The rest: what an
+ * unpacked struct holds in fields that the message does not have. */
+#define MESSAGE(name, type, ...)                                                                                       \
+	void muster_pack_##name(struct muster_packer *p, const struct type *message)                                   \
+	{                                                                                                              \
+		struct type copy = *message;                                                                           \
+		(void)go_through_##name(&(struct wire){ .to = p }, &copy);                                             \
+	}                                                                                                              \
+	bool muster_unpack_##name(const char *bytes, size_t length, struct type *ret)                                  \
+	{                                                                                                              \
+		struct wire w = { .from = unpacker(bytes, length) };                                                   \
+		*ret = (struct type){ __VA_ARGS__ };                                                                   \
+		bool fits = go_through_##name(&w, ret);                                                                \
+		return fits && at_end(&w.from);                                                                        \
+	}
+
 /* ---- barriers ---- */
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b)
@@ -162,67 +209,42 @@ bool muster_barrier_is_of_job(struct muster_barrier_id id)
 	return is_ring(id) || id.kind == MUSTER_BARRIER_RECORD;
 }
 
-static void put_barrier(struct muster_packer *p, struct muster_barrier_id id)
+static struct muster_barrier_id barrier(struct wire *w, struct muster_barrier_id id)
 {
-	put_int(p, (int)id.kind);
-	put_int(p, id.probe);
-	put_int(p, id.round);
-}
-
-static struct muster_barrier_id get_barrier(struct muster_unpacker *u)
-{
-	struct muster_barrier_id id;
-	id.kind = (enum muster_barrier_kind)get_int(u, MUSTER_BARRIER_PEERS, MUSTER_BARRIER_KIND_COUNT - 1);
-	id.probe = get_int(u, 0, INT_MAX);
-	id.round = get_int(u, 0, INT_MAX);
+	id.kind =
+		(enum muster_barrier_kind)number(w, (int)id.kind, MUSTER_BARRIER_PEERS, MUSTER_BARRIER_KIND_COUNT - 1);
+	id.probe = number(w, id.probe, 0, INT_MAX);
+	id.round = number(w, id.round, 0, INT_MAX);
 	return id;
 }
 
 /* ---- messages ---- */
 
-void muster_pack_hello(struct muster_packer *p, const struct muster_hello *hello)
+static bool go_through_hello(struct wire *w, struct muster_hello *m)
 {
-	put_text(p, hello->host);
-	put_text(p, hello->node);
+	m->host = text(w, m->host);
+	m->node = text(w, m->node);
+	return *m->node;
 }
+MESSAGE(hello, muster_hello, 0)
 
-bool muster_unpack_hello(const char *bytes, size_t length, struct muster_hello *ret)
+static bool go_through_membership(struct wire *w, struct muster_membership_news *m)
 {
-	struct muster_unpacker u = unpacker(bytes, length);
-	ret->host = get_text(&u);
-	ret->node = get_text(&u);
-	return at_end(&u) && *ret->node;
-}
-
-void muster_pack_membership(struct muster_packer *p, const struct muster_membership_news *news)
-{
-	put_int(p, news->exit_code);
-	put_int(p, news->node_index);
-	put_int(p, news->nodes);
-	put_int(p, news->left_ms);
-	put_text(p, news->node);
-	put_u32(p, (uint32_t)news->member_count);
-	for (size_t i = 0; i < news->member_count; i++)
-		put_int(p, news->members[i]);
-}
-
-bool muster_unpack_membership(const char *bytes, size_t length, struct muster_membership_news *ret)
-{
-	struct muster_unpacker u = unpacker(bytes, length);
-	ret->exit_code = get_int(&u, 0, 255);
-	ret->node_index = get_int(&u, 0, INT_MAX);
-	ret->nodes = get_int(&u, 0, INT_MAX);
-	ret->left_ms = get_int(&u, 0, INT_MAX);
-	ret->node = get_text(&u);
-	ret->member_count = get_u32(&u);
-	ret->packed_members = u.at;
-	for (size_t i = 0, least = 0; !u.bad && i < ret->member_count; i++) {
-		size_t member = (size_t)get_int(&u, 0, INT_MAX);
-		u.bad = u.bad || member < least;
+	m->exit_code = number(w, m->exit_code, 0, 255);
+	m->node_index = number(w, m->node_index, 0, INT_MAX);
+	m->nodes = number(w, m->nodes, 0, INT_MAX);
+	m->left_ms = number(w, m->left_ms, 0, INT_MAX);
+	m->node = text(w, m->node);
+	m->member_count = (size_t)number(w, (int)m->member_count, 0, INT_MAX);
+	m->packed_members = w->from.at;
+	for (size_t i = 0, least = 0; !w->from.bad && i < m->member_count; i++) {
+		size_t member = (size_t)number(w, w->to ? m->members[i] : 0, 0, INT_MAX);
+		w->from.bad = w->from.bad || member < least;
 		least = member + 1;
 	}
-	return at_end(&u);
+	return true;
 }
+MESSAGE(membership, muster_membership_news, 0)
 
 int muster_member_at(const struct muster_membership_news *news, size_t index)
 {
@@ -230,55 +252,35 @@ int muster_member_at(const struct muster_membership_news *news, size_t index)
 	return get_int(&u, 0, INT_MAX);
 }
 
-void muster_pack_enter(struct muster_packer *p, const struct muster_enter *enter)
+static bool go_through_enter(struct wire *w, struct muster_enter *m)
 {
-	put_barrier(p, enter->barrier);
-	put_int(p, (int)enter->ended);
-	put_bytes(p, enter->payload.bytes, enter->payload.length);
+	m->barrier = barrier(w, m->barrier);
+	m->ended = (enum muster_phase)number(w, (int)m->ended, MUSTER_PHASE_NONE, MUSTER_PHASE_COUNT - 1);
+	m->payload = bytes_of(w, m->payload);
+	return true;
 }
+MESSAGE(enter, muster_enter, 0)
 
-bool muster_unpack_enter(const char *bytes, size_t length, struct muster_enter *ret)
-{
-	struct muster_unpacker u = unpacker(bytes, length);
-	ret->barrier = get_barrier(&u);
-	ret->ended = (enum muster_phase)get_int(&u, MUSTER_PHASE_NONE, MUSTER_PHASE_COUNT - 1);
-	ret->payload = get_bytes(&u);
-	return at_end(&u);
-}
-
-void muster_pack_progress(struct muster_packer *p, const struct muster_progress_news *news)
+static bool go_through_progress(struct wire *w, struct muster_progress_news *m)
 {
 	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
-		put_int(p, news->done[phase]);
+		m->done[phase] = number(w, m->done[phase], 0, INT_MAX);
+	return true;
 }
+MESSAGE(progress, muster_progress_news, 0)
 
-bool muster_unpack_progress(const char *bytes, size_t length, struct muster_progress_news *ret)
+static bool go_through_ring_failed(struct wire *w, struct muster_ring_failed *m)
 {
-	struct muster_unpacker u = unpacker(bytes, length);
-	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
-		ret->done[phase] = get_int(&u, 0, INT_MAX);
-	return at_end(&u);
+	m->ring = barrier(w, m->ring);
+	m->rank = number(w, m->rank, 0, INT_MAX);
+	m->why = text(w, m->why);
+	return m->ring.kind == MUSTER_BARRIER_RING;
 }
+MESSAGE(ring_failed, muster_ring_failed, 0)
 
-void muster_pack_ring_failed(struct muster_packer *p, const struct muster_ring_failed *failed)
+void muster_pack_text(struct muster_packer *p, const char *string)
 {
-	put_barrier(p, failed->ring);
-	put_int(p, failed->rank);
-	put_text(p, failed->why);
-}
-
-bool muster_unpack_ring_failed(const char *bytes, size_t length, struct muster_ring_failed *ret)
-{
-	struct muster_unpacker u = unpacker(bytes, length);
-	ret->ring = get_barrier(&u);
-	ret->rank = get_int(&u, 0, INT_MAX);
-	ret->why = get_text(&u);
-	return at_end(&u) && ret->ring.kind == MUSTER_BARRIER_RING;
-}
-
-void muster_pack_text(struct muster_packer *p, const char *text)
-{
-	put_text(p, text);
+	(void)text(&(struct wire){ .to = p }, string);
 }
 
 bool muster_unpack_text(const char *bytes, size_t length, const char **ret)
@@ -290,21 +292,22 @@ bool muster_unpack_text(const char *bytes, size_t length, const char **ret)
 
 /* ---- parts ---- */
 
-void muster_pack_parts(struct muster_packer *p, struct muster_barrier_id barrier)
+void muster_pack_parts(struct muster_packer *p, struct muster_barrier_id id)
 {
-	put_barrier(p, barrier);
+	(void)barrier(&(struct wire){ .to = p }, id);
 }
 
 void muster_pack_part(struct muster_packer *p, int rank, const char *bytes, size_t length)
 {
-	put_int(p, rank);
+	put_u32(p, (uint32_t)rank);
 	put_bytes(p, bytes, length);
 }
 
 bool muster_unpack_parts(const char *bytes, size_t length, struct muster_parts *ret)
 {
-	ret->rest = unpacker(bytes, length);
-	ret->barrier = get_barrier(&ret->rest);
+	struct wire w = { .from = unpacker(bytes, length) };
+	ret->barrier = barrier(&w, (struct muster_barrier_id){ 0 });
+	ret->rest = w.from;
 	return !ret->rest.bad;
 }
 
@@ -317,141 +320,81 @@ bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster
 	return !parts->rest.bad;
 }
 
-/* ---- the GPUs of a node's ranks ---- */
+/* ---- payloads of barriers ---- */
 
-void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry)
+static bool go_through_peer_entry(struct wire *w, struct muster_peer_entry *m)
 {
-	put_int(p, entry->local_rank);
-	put_text(p, entry->gpu);
-	put_text(p, entry->uuid);
-	put_text(p, entry->path);
+	m->local_rank = number(w, m->local_rank, 0, INT_MAX);
+	m->gpu = text(w, m->gpu);
+	m->uuid = text(w, m->uuid);
+	m->path = text(w, m->path);
+	return true;
+}
+MESSAGE(peer_entry, muster_peer_entry, 0)
+
+static struct muster_ring_figure figure(struct wire *w, struct muster_ring_figure value)
+{
+	if (w->to)
+		put_u64(w->to, value.bytes);
+	else
+		value.bytes = get_u64(&w->from);
+	value.rate = real(w, value.rate);
+	return value;
 }
 
-bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_peer_entry *ret)
+static bool go_through_ring_ready(struct wire *w, struct muster_ring_ready *m)
 {
-	struct muster_unpacker u = unpacker(bytes, length);
-	ret->local_rank = get_int(&u, 0, INT_MAX);
-	ret->gpu = get_text(&u);
-	ret->uuid = get_text(&u);
-	ret->path = get_text(&u);
-	return at_end(&u);
+	m->brief = number(w, m->brief, 0, 1);
+	m->can = number(w, m->can, 0, 1);
+	m->end = (enum muster_ring_end)number(w, (int)m->end, 0, MUSTER_RING_END_COUNT - 1);
+	m->detail = text(w, m->detail);
+	if (m->brief)
+		return true;
+	m->uuid = text(w, m->uuid);
+	m->agree = text(w, m->agree);
+	m->why = text(w, m->why);
+	m->seconds = real(w, m->seconds);
+	m->figure_count = (size_t)number(w, (int)m->figure_count, 0, MUSTER_RING_FIGURES_MAX);
+	m->packed_figures = w->from.at;
+	for (size_t i = 0; i < m->figure_count; i++)
+		(void)figure(w, w->to ? m->figures[i] : (struct muster_ring_figure){ 0 });
+	return true;
 }
-
-/* ---- rings ---- */
-
-void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready)
-{
-	put_int(p, ready->brief);
-	put_int(p, ready->can);
-	put_int(p, (int)ready->end);
-	put_text(p, ready->detail);
-	if (ready->brief)
-		return;
-	put_text(p, ready->uuid);
-	put_text(p, ready->agree);
-	put_text(p, ready->why);
-	put_double(p, ready->seconds);
-	put_u32(p, (uint32_t)ready->figure_count);
-	for (size_t i = 0; i < ready->figure_count; i++) {
-		put_u64(p, ready->figures[i].bytes);
-		put_double(p, ready->figures[i].rate);
-	}
-}
-
-static struct muster_ring_figure get_figure(struct muster_unpacker *u)
-{
-	struct muster_ring_figure figure;
-	figure.bytes = get_u64(u);
-	figure.rate = get_double(u);
-	return figure;
-}
-
-bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret)
-{
-	struct muster_unpacker u = unpacker(bytes, length);
-	*ret = (struct muster_ring_ready){ .uuid = "", .agree = "", .why = "" };
-	ret->brief = get_int(&u, 0, 1) != 0;
-	ret->can = get_int(&u, 0, 1) != 0;
-	ret->end = (enum muster_ring_end)get_int(&u, 0, MUSTER_RING_END_COUNT - 1);
-	ret->detail = get_text(&u);
-	if (ret->brief)
-		return at_end(&u);
-	ret->uuid = get_text(&u);
-	ret->agree = get_text(&u);
-	ret->why = get_text(&u);
-	ret->seconds = get_double(&u);
-	ret->figure_count = (size_t)get_int(&u, 0, MUSTER_RING_FIGURES_MAX);
-	ret->packed_figures = u.at;
-	for (size_t i = 0; i < ret->figure_count; i++)
-		(void)get_figure(&u);
-	return at_end(&u);
-}
+MESSAGE(ring_ready, muster_ring_ready, .uuid = "", .agree = "", .why = "")
 
 struct muster_ring_figure muster_ring_figure_at(const struct muster_ring_ready *ready, size_t index)
 {
-	struct muster_unpacker u = unpacker(ready->packed_figures + index * FIGURE_BYTES, FIGURE_BYTES);
-	return get_figure(&u);
+	struct wire w = { .from = unpacker(ready->packed_figures + index * FIGURE_BYTES, FIGURE_BYTES) };
+	return figure(&w, (struct muster_ring_figure){ 0 });
 }
 
-void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_place *place)
+static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 {
-	put_int(p, (int)place->role);
-	switch (place->role) {
+	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);
+	switch (m->role) {
 	case MUSTER_ROLE_MEMBER:
-		put_int(p, place->rank);
-		put_int(p, place->ranks);
-		put_int(p, place->nodes);
-		put_int(p, place->trial);
-		put_int(p, place->deadline_ms);
-		break;
+		m->rank = number(w, m->rank, 0, INT_MAX);
+		m->ranks = number(w, m->ranks, 1, INT_MAX);
+		m->nodes = number(w, m->nodes, 0, INT_MAX);
+		m->trial = number(w, m->trial, 0, 1);
+		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
+		return m->rank < m->ranks;
 	case MUSTER_ROLE_TRAFFIC:
-		put_int(p, place->probe);
-		put_int(p, (int)place->kind);
-		put_int(p, place->peer);
-		put_int(p, place->peer_rank);
-		put_int(p, place->round);
-		put_int(p, place->rounds);
-		put_int(p, place->deadline_ms);
-		break;
+		m->probe = number(w, m->probe, 0, INT_MAX);
+		m->kind = (enum muster_traffic_kind)number(w, (int)m->kind, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
+		m->peer = number(w, m->peer, -1, INT_MAX);
+		m->peer_rank = number(w, m->peer_rank, -1, INT_MAX);
+		m->round = number(w, m->round, 0, INT_MAX);
+		m->rounds = number(w, m->rounds, 1, INT_MAX);
+		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
+		return m->round < m->rounds;
 	case MUSTER_ROLE_NO_TRAFFIC:
-		put_int(p, place->probe);
-		put_text(p, place->why);
-		break;
+		m->probe = number(w, m->probe, 0, INT_MAX);
+		m->why = text(w, m->why);
+		return true;
 	case MUSTER_ROLE_OVER:
-	case MUSTER_ROLE_EXCLUDED: put_text(p, place->why); break;
-	default: break;
+	case MUSTER_ROLE_EXCLUDED: m->why = text(w, m->why); return true;
+	default: return true;
 	}
 }
-
-bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ring_place *ret)
-{
-	struct muster_unpacker u = unpacker(bytes, length);
-	*ret = (struct muster_ring_place){ .peer = -1, .peer_rank = -1, .why = "" };
-	ret->role = (enum muster_ring_role)get_int(&u, 0, MUSTER_ROLE_COUNT - 1);
-	switch (ret->role) {
-	case MUSTER_ROLE_MEMBER:
-		ret->rank = get_int(&u, 0, INT_MAX);
-		ret->ranks = get_int(&u, 1, INT_MAX);
-		ret->nodes = get_int(&u, 0, INT_MAX);
-		ret->trial = get_int(&u, 0, 1) != 0;
-		ret->deadline_ms = get_int(&u, 0, INT_MAX);
-		return at_end(&u) && ret->rank < ret->ranks;
-	case MUSTER_ROLE_TRAFFIC:
-		ret->probe = get_int(&u, 0, INT_MAX);
-		ret->kind = (enum muster_traffic_kind)get_int(&u, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
-		ret->peer = get_int(&u, -1, INT_MAX);
-		ret->peer_rank = get_int(&u, -1, INT_MAX);
-		ret->round = get_int(&u, 0, INT_MAX);
-		ret->rounds = get_int(&u, 1, INT_MAX);
-		ret->deadline_ms = get_int(&u, 0, INT_MAX);
-		return at_end(&u) && ret->round < ret->rounds;
-	case MUSTER_ROLE_NO_TRAFFIC:
-		ret->probe = get_int(&u, 0, INT_MAX);
-		ret->why = get_text(&u);
-		break;
-	case MUSTER_ROLE_OVER:
-	case MUSTER_ROLE_EXCLUDED: ret->why = get_text(&u); break;
-	default: break;
-	}
-	return at_end(&u);
-}
+MESSAGE(ring_place, muster_ring_place, .peer = -1, .peer_rank = -1, .why = "")
