@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/node_changes.h"
 #include "muster/report.h"
-#include "slurm/fault_gone.h"
+#include "slurm/drain.h"
 #include "slurm/hostlist.h"
 
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* ask_diff.c - what changed at a date */
-#include "history/cells.h"
 #include "history/questions.h"
 #include "history/timeline.h"
 
@@ -83,10 +82,7 @@ static void add_change(struct muster_table *table, const struct change *change)
 	const struct muster_timeline *s = &change->series;
 	const struct muster_value cells[] = {
 		muster_string(change->worse ? "worse" : "better"),
-		muster_cell_text(s->machine_type),
-		muster_string(s->profile),
-		muster_string(muster_cell_node(s->node)),
-		muster_cell_text(s->part),
+		MUSTER_SERIES_CELLS(s),
 		muster_string(s->key),
 		muster_cell_rounded(change->before),
 		muster_cell_rounded(change->after),
@@ -103,10 +99,7 @@ int muster_ask_diff(struct muster_history *history, const struct muster_history_
 {
 	static const struct muster_table_column columns[] = {
 		{ "change", "change" },
-		{ "machine_type", "machine type" },
-		{ "profile", "profile" },
-		{ "node", "node" },
-		{ "part", "part" },
+		MUSTER_SERIES_COLUMNS,
 		{ "key", "key" },
 		{ "before", "before" },
 		{ "after", "after" },

@@ -135,33 +135,21 @@ static size_t since_of(const struct node *node)
 	return at;
 }
 
-static const char *day_of(struct muster_arena *arena, int64_t time)
-{
-	char text[MUSTER_HISTORY_TIME_SIZE];
-	muster_history_time_text(time, text);
-	return muster_arena_string_n(arena, text, strcspn(text, "T"));
-}
-
-static struct muster_value text_or_null(const char *text)
-{
-	return text ? muster_string(text) : muster_null();
-}
-
 static void add_row(struct muster_table *table, const struct node *node)
 {
 	const struct run *last = &node->runs[node->count - 1];
 	const struct muster_value cells[] = {
 		muster_string(node->name),
-		text_or_null(node->machine_type),
+		muster_cell_text(node->machine_type),
 		muster_string(muster_status_name(last->status)),
-		muster_string(day_of(table->arena, node->runs[since_of(node)].started)),
-		muster_string(day_of(table->arena, last->started)),
+		muster_cell_day(table->arena, node->runs[since_of(node)].started),
+		muster_cell_day(table->arena, last->started),
 		muster_number((double)node->count),
 		muster_number((double)node->of[MUSTER_FAIL]),
 		muster_number((double)node->of[MUSTER_WARN]),
 		muster_number((double)node->of[MUSTER_INCONCLUSIVE]),
 		muster_string(letters_of(table->arena, node)),
-		text_or_null(node->checks),
+		muster_cell_text(node->checks),
 	};
 	muster_table_row(table, cells, last->status);
 }

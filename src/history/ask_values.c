@@ -1,5 +1,4 @@
 /* ask_values.c - a metric over time */
-#include "history/cells.h"
 #include "history/questions.h"
 #include "history/timeline.h"
 
@@ -11,13 +10,6 @@
 #include <string.h>
 
 enum { BARS = 20 };
-
-static struct muster_value day_of(struct muster_arena *arena, int64_t time)
-{
-	char text[MUSTER_HISTORY_TIME_SIZE];
-	muster_history_time_text(time, text);
-	return muster_string(muster_arena_string_n(arena, text, strcspn(text, "T")));
-}
 
 static int by_group_and_lowest(const void *x, const void *y)
 {
@@ -41,13 +33,10 @@ static void print_series(void *arg, struct muster_timeline *series, size_t count
 		size_t bar_count = muster_timeline_thin(s, bars, BARS);
 		const struct muster_value cells[] = {
 			muster_string(s->key),
-			muster_cell_text(s->machine_type),
-			muster_string(s->profile),
-			muster_string(muster_cell_node(s->node)),
-			muster_cell_text(s->part),
+			MUSTER_SERIES_CELLS(s),
 			muster_number((double)s->count),
 			muster_cell_rounded(lowest->value),
-			day_of(table->arena, lowest->started),
+			muster_cell_day(table->arena, lowest->started),
 			muster_cell_rounded(muster_timeline_median(s, 0, s->count)),
 			muster_cell_rounded(s->points[s->count - 1].value),
 			muster_string(muster_table_sparkline(table->arena, bars, bar_count)),
@@ -61,10 +50,7 @@ int muster_ask_values(struct muster_history *history, const struct muster_histor
 {
 	static const struct muster_table_column columns[] = {
 		{ "key", "key" },
-		{ "machine_type", "machine type" },
-		{ "profile", "profile" },
-		{ "node", "node" },
-		{ "part", "part" },
+		MUSTER_SERIES_COLUMNS,
 		{ "values", "values" },
 		{ "lowest", "lowest" },
 		{ "lowest_at", "lowest on" },

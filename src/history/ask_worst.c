@@ -1,5 +1,4 @@
 /* ask_worst.c - the parts of a fleet that are lowest among those of their machine type */
-#include "history/cells.h"
 #include "history/questions.h"
 #include "history/timeline.h"
 
@@ -101,10 +100,7 @@ static void add_worst(struct muster_table *table, const struct member *member)
 {
 	const struct muster_timeline *s = &member->series;
 	const struct muster_value cells[] = {
-		muster_cell_text(s->machine_type),
-		muster_string(s->profile),
-		muster_string(muster_cell_node(s->node)),
-		muster_cell_text(s->part),
+		MUSTER_SERIES_CELLS(s),
 		muster_string(s->key),
 		muster_number((double)s->count),
 		muster_cell_rounded(member->median),
@@ -120,10 +116,7 @@ int muster_ask_worst(struct muster_history *history, const struct muster_history
 	struct muster_table *ret, struct muster_error *err)
 {
 	static const struct muster_table_column columns[] = {
-		{ "machine_type", "machine type" },
-		{ "profile", "profile" },
-		{ "node", "node" },
-		{ "part", "part" },
+		MUSTER_SERIES_COLUMNS,
 		{ "key", "key" },
 		{ "values", "values" },
 		{ "median", "median" },

@@ -1,7 +1,6 @@
 /* cells.c - what the answers to several questions have in common */
-#include "history/cells.h"
-
 #include "history/questions.h"
+#include "muster/arena.h"
 #include "util/text.h"
 
 #include <math.h>
@@ -41,12 +40,13 @@ struct muster_value muster_cell_text(const char *text)
 	return text ? muster_string(text) : muster_null();
 }
 
-const char *muster_cell_node(const char *node)
+struct muster_value muster_cell_day(struct muster_arena *arena, int64_t time)
 {
-	return node ? node : "(job)";
+	char text[MUSTER_HISTORY_TIME_SIZE];
+	muster_history_time_text(time, text);
+	return muster_string(muster_arena_string_n(arena, text, strcspn(text, "T")));
 }
 
-/* Four digits are enough for a value that scatters. */
 struct muster_value muster_cell_rounded(double value)
 {
 	char text[32];
@@ -54,7 +54,6 @@ struct muster_value muster_cell_rounded(double value)
 	return muster_number(fabs(value) < 1000 ? strtod(text, NULL) : round(value));
 }
 
-/* Of which reports an answer is, when it is not of all. */
 void muster_cell_note_use(struct muster_table *table, const struct muster_history_use *use)
 {
 	if (use->reports < use->of)

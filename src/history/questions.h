@@ -28,4 +28,23 @@ muster_history_ask muster_ask_diff;     /* parts whose values changed at filter.
 /* "2026-11-20", "2026-11-20T12:00:00Z", "36h", "7d" or "4w" before now. -1 with err (MUSTER_EUSAGE). */
 int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err);
 
+/* ---- what several answers have in common; cells.c ---- */
+
+struct muster_value muster_cell_text(const char *text); /* null of NULL */
+struct muster_value muster_cell_day(struct muster_arena *arena, int64_t time);
+/* Four digits are enough for a value that scatters. */
+struct muster_value muster_cell_rounded(double value);
+/* A note of which reports an answer is, when it is not of all. */
+void muster_cell_note_use(struct muster_table *table, const struct muster_history_use *use);
+
+/* Where the values of a series (timeline.h) are from: columns, and their cells. */
+#define MUSTER_SERIES_COLUMNS                                                                                          \
+	{ "machine_type", "machine type" }, { "profile", "profile" }, { "node", "node" },                              \
+	{                                                                                                              \
+		"part", "part"                                                                                         \
+	}
+#define MUSTER_SERIES_CELLS(series)                                                                                    \
+	muster_cell_text((series)->machine_type), muster_string((series)->profile),                                    \
+		muster_string((series)->node ? (series)->node : "(job)"), muster_cell_text((series)->part)
+
 #endif

@@ -1,6 +1,6 @@
 /* test_fault_gone.c - whether a report proves that the fault for which a node was drained is gone */
 #include "check_main.h"
-#include "slurm/fault_gone.h"
+#include "slurm/drain.h"
 
 #include "muster/probe.h"
 
