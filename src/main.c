@@ -1,7 +1,7 @@
 /* main.c - the subcommands */
 #include "cli/cli.h"
 #include "muster/report.h"
-#include "util/suggest.h"
+#include "util/text.h"
 #include "worker/worker.h"
 
 #include <signal.h>

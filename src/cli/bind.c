@@ -10,7 +10,7 @@
 #include "system/hardware.h"
 #include "util/env.h"
 #include "util/cpuset.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "cli/cli.h"
 #include "history/questions.h"
 #include "slurm/hostlist.h"
-#include "util/suggest.h"
+#include "util/text.h"
 #include "muster/report.h"
 
 #include <stdlib.h>

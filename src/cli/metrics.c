@@ -5,7 +5,7 @@
 #include "muster/report.h"
 #include "muster/sample.h"
 #include "muster/probe.h"
-#include "util/suggest.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <string.h>

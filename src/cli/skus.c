@@ -5,7 +5,7 @@
 #include "eval/eval.h"
 #include "muster/expect.h"
 #include "muster/report.h"
-#include "util/suggest.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* barrier.c - a barrier with payloads and a deadline */
 #include "coord/barrier.h"
 
-#include "util/sort.h"
+#include "util/array.h"
 #include "muster/arena.h"
 
 #include <math.h>

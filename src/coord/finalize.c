@@ -1,5 +1,5 @@
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
-#include "coord/finalize.h"
+#include "coord/process.h"
 #include "eval/derive.h"
 #include "journal/read.h"
 #include "model/repeats.h"

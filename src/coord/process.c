@@ -4,7 +4,6 @@
  */
 #include "coord/process.h"
 
-#include "coord/finalize.h"
 #include "coord/signals.h"
 #include "coord/worker_process.h"
 #include "muster/report.h"

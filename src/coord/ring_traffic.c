@@ -1,5 +1,5 @@
 /* ring_traffic.c - rank 0 assigns rounds of traffic to the ranks of the full ring that went well last */
-#include "coord/ring_traffic.h"
+#include "coord/ring_scheduler.h"
 
 #include "coord/send.h"
 

@@ -3,7 +3,6 @@
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
  */
 #include "eval/eval.h"
-#include "eval/outcomes.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 

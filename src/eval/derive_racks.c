@@ -9,7 +9,7 @@
 #include "eval/nvlink_domains.h"
 #include "expect/describe.h"
 #include "muster/arena.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,6 @@
 #include "eval/exchange_peers.h"
 #include "muster/arena.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

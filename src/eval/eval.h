@@ -14,9 +14,12 @@
 
 #include "expect/describe.h"
 #include "model/share.h"
-#include "muster/expect.h"
-#include "muster/probe.h"
+#include "muster/arena.h"
 #include "muster/evaluate.h"
+#include "muster/expect.h"
+#include "muster/finding.h"
+#include "muster/probe.h"
+#include "muster/run.h"
 
 #include <stdint.h>
 
@@ -293,5 +296,26 @@ void muster_judge_across(struct muster_eval *eval, size_t check);
 /* advice.c; the string is the arena's */
 const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank);
+
+/* ---- what the end of a probe on one rank says of the rank and its node: for causes.c ---- */
+
+/* How much the checks of this run want a probe. */
+enum muster_want { MUSTER_UNWANTED = 0, MUSTER_OPTIONAL, MUSTER_WANTED };
+
+/* It crashed or hung. */
+bool muster_outcome_ended_badly(const struct muster_outcome *outcome);
+bool muster_outcome_has_code(const struct muster_outcome *outcome, enum muster_code code);
+
+/* The status of the finding about an outcome that is not OK, its observation and its advice (NULL: none). */
+enum muster_status muster_outcome_judge(
+	const struct muster_run *run, const struct muster_outcome *outcome, enum muster_want want);
+const char *muster_outcome_text(
+	const struct muster_outcome *outcome, enum muster_want want, struct muster_arena *arena);
+const char *muster_outcome_advice(const struct muster_outcome *outcome);
+
+#define MUSTER_WAITED 1 /* weight of a rank that waited for others until its time was over */
+
+/* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
+int muster_outcome_weight(const struct muster_outcome *outcome);
 
 #endif

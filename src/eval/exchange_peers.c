@@ -4,7 +4,7 @@
 
 #include "eval/eval.h"
 #include "muster/arena.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stdlib.h>

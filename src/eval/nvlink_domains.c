@@ -6,7 +6,7 @@
 #include "eval/nvlink_domains.h"
 
 #include "muster/arena.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

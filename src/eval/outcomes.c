@@ -1,6 +1,6 @@
 /* outcomes.c - what the end of a probe on one rank says of the rank and its node
  */
-#include "eval/outcomes.h"
+#include "eval/eval.h"
 
 #include "muster/arena.h"
 #include "muster/probe.h"

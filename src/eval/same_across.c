@@ -6,7 +6,6 @@
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <ctype.h>
 #include <stdlib.h>

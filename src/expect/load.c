@@ -6,8 +6,7 @@
 #include "expect/parse.h"
 #include "muster/probe.h"
 #include "util/file.h"
-#include "util/suggest.h"
-#include "util/utf8.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include "expect/parse.h"
 #include "expect/events.h"
 #include "expect/load.h"
-#include "util/suggest.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include "report/compare.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "history/questions.h"
 
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

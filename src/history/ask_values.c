@@ -3,7 +3,7 @@
 #include "history/timeline.h"
 
 #include "muster/arena.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stdlib.h>

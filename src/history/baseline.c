@@ -4,7 +4,6 @@
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <math.h>
 #include <stdlib.h>

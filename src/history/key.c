@@ -5,7 +5,6 @@
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "util/text.h"
-#include "util/utf8.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 
 #include "muster/arena.h"
 #include "slurm/node_selection.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,6 @@
 
 #include "muster/arena.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

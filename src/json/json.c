@@ -7,7 +7,7 @@
 
 #include "json/scan.h"
 #include "util/file.h"
-#include "util/sort.h"
+#include "util/array.h"
 #include "muster/arena.h"
 
 #include <cjson/cJSON.h>

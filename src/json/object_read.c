@@ -1,7 +1,7 @@
 /* object_read.c - structs from JSON objects, by a table of fields */
 #include "json/object.h"
 
-#include "util/suggest.h"
+#include "util/text.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "json/scan.h"
 
 #include "json/json.h"
-#include "util/utf8.h"
+#include "util/text.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,6 @@
 #include "json/writer.h"
 
 #include "util/text.h"
-#include "util/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>

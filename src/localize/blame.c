@@ -7,7 +7,7 @@
 #include "localize/blame.h"
 
 #include "localize/slow_pairs.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stdint.h>

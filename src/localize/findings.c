@@ -7,7 +7,7 @@
 #include "expect/describe.h"
 #include "localize/blame.h"
 #include "muster/probe.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* repeats.c - what becomes of measurements that were repeated */
 #include "model/repeats.h"
 
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "model/repeats.h"
 #include "model/limits.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include "vendor/pinned.h"
 #include "util/text.h"
 #include "probes/metrics.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

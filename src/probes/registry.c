@@ -1,7 +1,7 @@
 /* registry.c - all probes in running order, and all their metrics by name */
 #include "muster/arena.h"
 #include "muster/probe.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

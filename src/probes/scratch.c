@@ -12,7 +12,7 @@
 #include "storage/pattern.h"
 #include "system/scratch.h"
 #include "util/clock.h"
-#include "util/sort.h"
+#include "util/array.h"
 #include "util/text.h"
 
 #include <errno.h>

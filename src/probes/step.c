@@ -6,7 +6,7 @@
  */
 #include "probes/step/work.h"
 
-#include "util/sort.h"
+#include "util/array.h"
 #include "probes/metrics.h"
 #include "muster/arena.h"
 

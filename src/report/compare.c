@@ -3,7 +3,6 @@
 
 #include "muster/probe.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <math.h>
 #include <stdlib.h>

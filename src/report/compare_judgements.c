@@ -3,7 +3,6 @@
 #include "report/compare_match.h"
 
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

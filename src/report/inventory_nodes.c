@@ -2,7 +2,7 @@
 #include "report/inventory_build.h"
 
 #include "muster/probe.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stdlib.h>

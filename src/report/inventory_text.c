@@ -7,7 +7,7 @@
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
 #include "util/array.h"
-#include "util/utf8.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
 #include "report/print_escaped.h"
 
 #include "util/text.h"
-#include "util/utf8.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "muster/probe.h"
 #include "report/print_escaped.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

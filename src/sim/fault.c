@@ -5,7 +5,6 @@
 #include "sim/fault_kinds.h"
 
 #include "sim/scenario.h"
-#include "util/suggest.h"
 #include "util/text.h"
 
 #include <stdint.h>

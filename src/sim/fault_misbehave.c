@@ -6,7 +6,6 @@
 #include "vendor/cufile_abi.h"
 #include "vendor/nccl_abi.h"
 #include "vendor/nvml_abi.h"
-#include "util/suggest.h"
 #include "util/text.h"
 
 #include <ctype.h>

@@ -5,7 +5,6 @@
 #include "muster/probe.h"
 #include "slurm/command.h"
 #include "util/text.h"
-#include "util/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>

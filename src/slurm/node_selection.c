@@ -3,7 +3,7 @@
 
 #include "localize/findings.h"
 #include "muster/probe.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "system/kernel_event.h"
 #include "system/sysfs.h"
-#include "util/utf8.h"
+#include "util/text.h"
 
 #include <ctype.h>
 #include <math.h>

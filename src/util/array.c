@@ -1,7 +1,10 @@
 /* array.c - arrays that grow at their end */
 #include "util/array.h"
-
 #include "muster/arena.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 {
@@ -9,4 +12,40 @@ void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 	size_t twice = *room > 0 ? 2 * *room : FIRST;
 	*room = twice > least ? twice : least;
 	return muster_realloc(items, *room, size);
+}
+
+/* ---- comparisons for qsort and bsearch, the median and percentiles ---- */
+
+int muster_by_double(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+int muster_by_int(const void *a, const void *b)
+{
+	int x = *(const int *)a, y = *(const int *)b;
+	return (x > y) - (x < y);
+}
+
+int muster_by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int muster_text_order(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
+}
+
+double muster_median_of(double *values, size_t count)
+{
+	qsort(values, count, sizeof *values, muster_by_double);
+	return values[(count - 1) / 2] / 2 + values[count / 2] / 2; /* the sum of two may be infinite */
+}
+
+double muster_percentile_of(const double *ascending, size_t count, double share)
+{
+	size_t rank = (size_t)ceil(share * (double)count);
+	return ascending[rank > 0 ? rank - 1 : 0];
 }

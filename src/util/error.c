@@ -1,7 +1,7 @@
 /* error.c - errors are values: a code and a sentence */
 #include "muster/error.h"
 
-#include "util/utf8.h"
+#include "util/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

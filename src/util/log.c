@@ -2,7 +2,6 @@
 #include "util/log.h"
 
 #include "util/text.h"
-#include "util/utf8.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,11 +1,13 @@
 /* text.c - parsing and printing of small texts, each with its whole input used up or an error */
+#include "muster/arena.h"
 #include "text.h"
 
-#include "muster/arena.h"
-
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,4 +140,164 @@ double muster_now_ms(void)
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* ---- characters of UTF-8, and those that a terminal or a reader must not be sent as they are ---- */
+
+/* Unicode 15, table 3-7. */
+size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	if (left == 0)
+		return 0;
+	size_t length = at[0] < 0x80                     ? 1
+			: at[0] >= 0xc2 && at[0] <= 0xdf ? 2
+			: (at[0] & 0xf0) == 0xe0         ? 3
+			: at[0] >= 0xf0 && at[0] <= 0xf4 ? 4
+							 : 0;
+	if (length == 0 || length > left)
+		return 0;
+	unsigned char low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
+	unsigned char high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
+	if (length > 1 && (at[1] < low || at[1] > high))
+		return 0;
+	unsigned long point = length == 1 ? at[0] : at[0] & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80)
+			return 0;
+		point = point << 6 | (at[i] & 0x3f);
+	}
+	*ret_point = point;
+	return length;
+}
+
+/* C0, DEL, C1. */
+static bool is_control(unsigned long point)
+{
+	return point < 0x20 || (point >= 0x7f && point < 0xa0);
+}
+
+bool muster_utf8_has_control(const char *text)
+{
+	unsigned long point = 0;
+	size_t left = strlen(text), step;
+	for (; (step = muster_utf8_next(text, left, &point)) > 0; text += step, left -= step)
+		if (is_control(point))
+			return true;
+	return false;
+}
+
+bool muster_utf8_is_harmful(unsigned long point)
+{
+	return is_control(point) || point == 0x61c     /* a direction mark */
+	       || (point >= 0x200b && point <= 0x200f) /* zero width, direction marks */
+	       || (point >= 0x2028 && point <= 0x202e) /* line separators, direction embedding and override */
+	       || (point >= 0x2060 && point <= 0x206f) /* invisible, direction isolates */
+	       || point == 0xfeff;
+}
+
+void muster_utf8_quote(FILE *out, const char *text)
+{
+	putc_unlocked('"', out);
+	const char *at = text, *plain = at;
+	size_t left = strlen(text);
+	while (left > 0) {
+		unsigned long point = 0;
+		size_t step = 1;
+		bool good = (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7f;
+		if (!good) {
+			step = muster_utf8_next(at, left, &point);
+			good = step > 0 && !muster_utf8_is_harmful(point);
+		}
+		if (!good || *at == '"' || *at == '\\') {
+			fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
+			if (good)
+				fprintf(out, "\\%c", *at);
+			else if (step > 0)
+				fprintf(out, "\\u%04lx", point);
+			else
+				fputs("\xef\xbf\xbd", out); /* U+FFFD */
+			step = step > 0 ? step : 1;
+			plain = at + step;
+		}
+		at += step;
+		left -= step;
+	}
+	fwrite_unlocked(plain, 1, (size_t)(at - plain), out);
+	putc_unlocked('"', out);
+}
+
+/* ---- suggest names that are similar to a mistyped one ---- */
+
+#define NAME_MAX_COMPARED 96
+#define PART_LEAST 3 /* letters: fewer are part of too many names */
+
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+size_t muster_suggest_distance(const char *a, const char *b)
+{
+	size_t row[NAME_MAX_COMPARED + 1];
+	size_t m = strlen(a), n = strlen(b);
+	if (m > NAME_MAX_COMPARED || n > NAME_MAX_COMPARED)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= m; i++) {
+		size_t corner = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= n; j++) {
+			size_t above = row[j];
+			bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+
+			row[j] = least(corner + !same, least(above, row[j - 1]) + 1);
+			corner = above;
+		}
+	}
+	return row[n];
+}
+
+/* "H100" of "Standard_NC40ads_H100_v5" */
+static bool is_part(const char *name, const char *candidate)
+{
+	return strlen(name) >= PART_LEAST && strlen(name) <= NAME_MAX_COMPARED && strcasestr(candidate, name);
+}
+
+const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
+	const void *arg, size_t most, char *out, size_t size)
+{
+	enum { KEPT_MAX = 4 };
+	const char *best[KEPT_MAX];
+	size_t far[KEPT_MAX], kept = 0, limit = strlen(name) / 2 + 1, used = 0;
+
+	out[0] = '\0';
+	most = least(most, KEPT_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const char *candidate = at(arg, i);
+		size_t d = muster_suggest_distance(name, candidate), place = kept;
+
+		if (d > limit && !is_part(name, candidate))
+			continue;
+		d = least(d, limit + 1);
+		while (place > 0 && far[place - 1] > d)
+			place--;
+		if (place == most)
+			continue;
+		kept += kept < most;
+		for (size_t j = kept - 1; j > place; j--) {
+			best[j] = best[j - 1];
+			far[j] = far[j - 1];
+		}
+		best[place] = candidate;
+		far[place] = d;
+	}
+	for (size_t i = 0; i < kept && used < size; i++) {
+		const char *joint = i == 0 ? "" : i + 1 == kept ? " or " : ", ";
+
+		used += (size_t)snprintf(out + used, size - used, "%s\"%s\"", joint, best[i]);
+	}
+	return out;
 }

@@ -6,7 +6,6 @@
 #include "json/writer.h"
 #include "muster/arena.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "history/sqlite/history.h"
 #include "history/thin.h"
 #include "util/array.h"
-#include "util/sort.h"
 #include "muster/arena.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "probes/gpu_load/load.h"
 
 #include "util/array.h"
-#include "util/sort.h"
 #include "muster/arena.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "probes/ib_link/ports.h"
 
 #include "system/sysfs.h"
-#include "util/sort.h"
+#include "util/array.h"
 #include "util/text.h"
 
 #include <limits.h>

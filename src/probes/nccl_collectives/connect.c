@@ -5,7 +5,7 @@
  */
 #include "probes/nccl_collectives/collectives.h"
 
-#include "util/sort.h"
+#include "util/array.h"
 #include "util/text.h"
 
 #include <stdio.h>

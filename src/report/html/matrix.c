@@ -8,7 +8,7 @@
 #include "model/share.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 #include "muster/probe.h"
 #include "report/html/html.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "report/html/places.h"
 #include "report/text_summary.h"
 #include "util/array.h"
-#include "util/sort.h"
 #include "util/text.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* test_finalize.c - rank 0 before the run, before the rings and at the end: expectations, floors, the report
  */
 #include "check_main.h"
-#include "coord/finalize.h"
+#include "coord/process.h"
 
 #include "caught_stderr.h"
 #include "muster/report.h"

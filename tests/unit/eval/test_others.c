@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "eval_fixture.h"
 
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
 #include "muster/probe.h"
 #include "report/prometheus.h"
 #include "report_fixture.h"
-#include "util/sort.h"
+#include "util/array.h"
 
 #include <regex.h>
 #include <stdlib.h>

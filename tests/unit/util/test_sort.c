@@ -1,7 +1,6 @@
 /* test_sort.c - arrays that grow, comparisons, the median, percentiles, and the names in a directory */
 #include "util/file.h"
 #include "util/array.h"
-#include "util/sort.h"
 
 #include "check_main.h"
 #include <errno.h>

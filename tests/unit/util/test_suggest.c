@@ -1,5 +1,5 @@
 /* test_suggest.c - what somebody who mistyped a name may have meant */
-#include "util/suggest.h"
+#include "util/text.h"
 
 #include "check_main.h"
 #include <stdlib.h>

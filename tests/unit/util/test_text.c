@@ -1,6 +1,5 @@
 /* test_text.c - characters of UTF-8, what is harmful among them, and errors that may be shown */
 #include "util/text.h"
-#include "util/utf8.h"
 #include "muster/error.h"
 
 #include "check_main.h"
