@@ -48,6 +48,20 @@ const char *muster_inventory_nodes_text(
 
 /* ---- groups of equal nodes: inventory_fold.c ---- */
 
+struct muster_inventory_groups {
+	size_t *order; /* the nodes, equal ones next to each other */
+	struct muster_inventory_group {
+		size_t first, count; /* in that order */
+	} * items;                   /* the largest first, then by their first node */
+	size_t count;
+};
+
+/* How two nodes are ordered; 0: they are equal. */
+typedef int muster_inventory_order(const void *arg, size_t a, size_t b);
+
+/* Group nodes by this order. The caller frees order and items. */
+struct muster_inventory_groups muster_inventory_group(size_t nodes, muster_inventory_order *compare, const void *arg);
+
 /* The rows of one node. */
 struct muster_inventory_rows {
 	const char **keys; /* of each row: what stands for the same row on another node ("mlx5_ib3/1") */

@@ -14,24 +14,56 @@ enum {
 	LISTED_MAX = 3, /* nodes whose own values are listed */
 };
 
-/* Nodes with equal rows, the first of them for all. */
-struct group {
-	size_t first, count; /* in the sorted order */
-};
-
 struct fold {
 	const struct muster_run *run;
 	const struct muster_inventory_fact *facts;
 	const struct muster_inventory_rows *rows;
 	struct muster_arena *arena;
 	size_t columns;
-	size_t *order; /* the nodes, equal ones next to each other */
-	size_t node_count;
-	struct group *groups;
-	size_t group_count;
+	struct muster_inventory_groups groups; /* nodes with equal rows */
 };
 
 /* ---- groups ---- */
+
+struct sorting {
+	muster_inventory_order *compare;
+	const void *arg;
+	const size_t *order;
+};
+
+static int by_order(const void *a, const void *b, void *arg)
+{
+	const struct sorting *s = arg;
+	size_t x = *(const size_t *)a, y = *(const size_t *)b;
+	int order = s->compare(s->arg, x, y);
+	return order ? order : (x > y) - (x < y);
+}
+
+static int by_size(const void *a, const void *b, void *arg)
+{
+	const struct muster_inventory_group *x = a, *y = b;
+	const struct sorting *s = arg;
+	if (x->count != y->count)
+		return x->count < y->count ? 1 : -1;
+	return s->order[x->first] < s->order[y->first] ? -1 : 1;
+}
+
+struct muster_inventory_groups muster_inventory_group(size_t nodes, muster_inventory_order *compare, const void *arg)
+{
+	struct muster_inventory_groups groups = { .order = muster_calloc(nodes + 1, sizeof *groups.order),
+		.items = muster_calloc(nodes + 1, sizeof *groups.items) };
+	struct sorting sorting = { compare, arg, groups.order };
+	for (size_t i = 0; i < nodes; i++)
+		groups.order[i] = i;
+	qsort_r(groups.order, nodes, sizeof *groups.order, by_order, &sorting);
+	for (size_t first = 0, end; first < nodes; first = end) {
+		for (end = first + 1; end < nodes && compare(arg, groups.order[first], groups.order[end]) == 0;)
+			end++;
+		groups.items[groups.count++] = (struct muster_inventory_group){ first, end - first };
+	}
+	qsort_r(groups.items, groups.count, sizeof *groups.items, by_size, &sorting);
+	return groups;
+}
 
 static int by_pointer(const void *a, const void *b)
 {
@@ -39,8 +71,9 @@ static int by_pointer(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static int compare_nodes(const struct fold *fold, size_t a, size_t b)
+static int compare_nodes(const void *arg, size_t a, size_t b)
 {
+	const struct fold *fold = arg;
 	const struct muster_inventory_rows *x = &fold->rows[a], *y = &fold->rows[b];
 	int order = (x->row_count > y->row_count) - (x->row_count < y->row_count);
 	if (!order)
@@ -55,41 +88,9 @@ static int compare_nodes(const struct fold *fold, size_t a, size_t b)
 	return order;
 }
 
-static int by_rows(const void *a, const void *b, void *arg)
+static const struct muster_inventory_rows *rows_of(const struct fold *fold, const struct muster_inventory_group *group)
 {
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int order = compare_nodes(arg, x, y);
-	return order ? order : (x > y) - (x < y);
-}
-
-static int by_size(const void *a, const void *b, void *arg)
-{
-	const struct group *x = a, *y = b;
-	const struct fold *fold = arg;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return fold->order[x->first] < fold->order[y->first] ? -1 : 1;
-}
-
-static void make_groups(struct fold *fold)
-{
-	fold->order = muster_calloc(fold->run->node_count + 1, sizeof *fold->order);
-	fold->groups = muster_calloc(fold->run->node_count + 1, sizeof *fold->groups);
-	for (size_t i = 0; i < fold->run->node_count; i++)
-		fold->order[fold->node_count++] = i;
-	qsort_r(fold->order, fold->node_count, sizeof *fold->order, by_rows, fold);
-	for (size_t first = 0, end; first < fold->node_count; first = end) {
-		for (end = first + 1;
-			end < fold->node_count && compare_nodes(fold, fold->order[first], fold->order[end]) == 0;)
-			end++;
-		fold->groups[fold->group_count++] = (struct group){ first, end - first };
-	}
-	qsort_r(fold->groups, fold->group_count, sizeof *fold->groups, by_size, fold);
-}
-
-static const struct muster_inventory_rows *rows_of(const struct fold *fold, const struct group *group)
-{
-	return &fold->rows[fold->order[group->first]];
+	return &fold->rows[fold->groups.order[group->first]];
 }
 
 /* ---- what most nodes have ---- */
@@ -144,14 +145,14 @@ static struct entry sum_up(const struct entry *entries, size_t first, size_t end
 static void find_usual(const struct fold *fold, struct usual *usual)
 {
 	size_t room = 0, count = 0;
-	for (size_t g = 0; g < fold->group_count; g++)
-		room += rows_of(fold, &fold->groups[g])->row_count * fold->columns;
+	for (size_t g = 0; g < fold->groups.count; g++)
+		room += rows_of(fold, &fold->groups.items[g])->row_count * fold->columns;
 	*usual = (struct usual){ .entries = muster_calloc(room + 1, sizeof *usual->entries) };
-	for (size_t g = 0; g < fold->group_count; g++) {
-		const struct muster_inventory_rows *rows = rows_of(fold, &fold->groups[g]);
+	for (size_t g = 0; g < fold->groups.count; g++) {
+		const struct muster_inventory_rows *rows = rows_of(fold, &fold->groups.items[g]);
 		for (size_t i = 0; i < rows->row_count * fold->columns; i++)
 			usual->entries[count++] = (struct entry){ rows->keys[i / fold->columns], rows->values[i].text,
-				i % fold->columns, fold->groups[g].count };
+				i % fold->columns, fold->groups.items[g].count };
 	}
 	qsort(usual->entries, count, sizeof *usual->entries, by_cell_and_text);
 	for (size_t first = 0, end; first < count; first = end) {
@@ -165,13 +166,13 @@ static void find_usual(const struct fold *fold, struct usual *usual)
 
 /* The group's values of one cell. */
 static const struct muster_inventory_value *value_of(
-	const struct fold *fold, const struct group *group, size_t node, size_t at)
+	const struct fold *fold, const struct muster_inventory_group *group, size_t node, size_t at)
 {
-	return &fold->rows[fold->order[group->first + node]].values[at];
+	return &fold->rows[fold->groups.order[group->first + node]].values[at];
 }
 
 /* "0, 8, 16", "0, 8, ... 88" of numbers at equal distances, else "3 to 88". */
-static const char *numbers_text(const struct fold *fold, const struct group *group, size_t at)
+static const char *numbers_text(const struct fold *fold, const struct muster_inventory_group *group, size_t at)
 {
 	double first = value_of(fold, group, 0, at)->number, lowest = first, highest = first;
 	double step = value_of(fold, group, 1, at)->number - first;
@@ -188,7 +189,8 @@ static const char *numbers_text(const struct fold *fold, const struct group *gro
 }
 
 /* A cell whose values are each node's own. */
-static struct muster_inventory_cell own_cell(const struct fold *fold, const struct group *group, size_t at)
+static struct muster_inventory_cell own_cell(
+	const struct fold *fold, const struct muster_inventory_group *group, size_t at)
 {
 	const struct muster_inventory_value *first = value_of(fold, group, 0, at);
 	struct muster_inventory_cell cell = { .text = first->text, .why = first->why };
@@ -208,7 +210,7 @@ static struct muster_inventory_cell own_cell(const struct fold *fold, const stru
 }
 
 static struct muster_inventory_cell cell_of(
-	const struct fold *fold, const struct usual *usual, const struct group *group, size_t at)
+	const struct fold *fold, const struct usual *usual, const struct muster_inventory_group *group, size_t at)
 {
 	const struct muster_inventory_rows *rows = rows_of(fold, group);
 	const struct muster_inventory_value *value = &rows->values[at];
@@ -235,7 +237,7 @@ static void add_absent(const struct fold *fold, const struct usual *usual, const
 {
 	for (size_t i = 0; i < usual->count; i++) {
 		const struct entry *entry = &usual->entries[i];
-		if (entry->column != 0 || entry->nodes * 2 < fold->node_count || has_key(rows, entry->key))
+		if (entry->column != 0 || entry->nodes * 2 < fold->run->node_count || has_key(rows, entry->key))
 			continue;
 		struct muster_inventory_cell *cells = &block->cells[block->row_count++ * fold->columns];
 		for (size_t c = 0; c < fold->columns; c++)
@@ -244,12 +246,12 @@ static void add_absent(const struct fold *fold, const struct usual *usual, const
 	}
 }
 
-static void make_block(const struct fold *fold, const struct usual *usual, const struct group *group,
+static void make_block(const struct fold *fold, const struct usual *usual, const struct muster_inventory_group *group,
 	struct muster_inventory_block *block)
 {
 	const struct muster_inventory_rows *rows = rows_of(fold, group);
 	const char *nodes =
-		muster_inventory_nodes_text(fold->arena, fold->run, fold->order + group->first, group->count);
+		muster_inventory_nodes_text(fold->arena, fold->run, fold->groups.order + group->first, group->count);
 	size_t cells = rows->row_count * fold->columns, keys = 0;
 	for (size_t i = 0; i < usual->count; i++)
 		keys += usual->entries[i].column == 0;
@@ -261,7 +263,7 @@ static void make_block(const struct fold *fold, const struct usual *usual, const
 		.row_count = rows->row_count,
 		.empty = rows->empty,
 		.nodes = group->count,
-		.first = fold->order[group->first],
+		.first = fold->groups.order[group->first],
 	};
 	for (size_t i = 0; i < cells; i++)
 		block->cells[i] = cell_of(fold, usual, group, i);
@@ -277,15 +279,15 @@ void muster_inventory_fold(const struct muster_run *run, const struct muster_inv
 		.run = run, .facts = facts, .rows = rows, .arena = inventory->arena, .columns = table->column_count
 	};
 	struct usual usual;
-	make_groups(&fold);
+	fold.groups = muster_inventory_group(run->node_count, compare_nodes, &fold);
 	find_usual(&fold, &usual);
-	size_t shown = fold.group_count < BLOCKS_MAX ? fold.group_count : BLOCKS_MAX;
+	size_t shown = fold.groups.count < BLOCKS_MAX ? fold.groups.count : BLOCKS_MAX;
 	table->blocks = muster_arena_alloc(fold.arena, (shown + 1) * sizeof *table->blocks);
 	for (; table->block_count < shown; table->block_count++)
-		make_block(&fold, &usual, &fold.groups[table->block_count], &table->blocks[table->block_count]);
-	for (size_t g = shown; g < fold.group_count; g++)
-		table->cut += fold.groups[g].count;
+		make_block(&fold, &usual, &fold.groups.items[table->block_count], &table->blocks[table->block_count]);
+	for (size_t g = shown; g < fold.groups.count; g++)
+		table->cut += fold.groups.items[g].count;
 	free(usual.entries);
-	free(fold.groups);
-	free(fold.order);
+	free(fold.groups.items);
+	free(fold.groups.order);
 }

@@ -237,31 +237,10 @@ static struct muster_inventory_value read_node(struct muster_arena *arena, const
 
 /* ---- the values of all nodes ---- */
 
-/* Nodes with one value: count of them, from order[first] on. */
-struct group {
-	size_t first, count;
-};
-
-struct property {
-	const struct muster_inventory_value *values;
-	size_t *order;
-};
-
-static int by_value(const void *a, const void *b, void *arg)
+static int by_value(const void *arg, size_t a, size_t b)
 {
-	const struct property *property = arg;
-	size_t x = *(const size_t *)a, y = *(const size_t *)b;
-	int order = strverscmp(property->values[x].text, property->values[y].text);
-	return order ? order : (x > y) - (x < y);
-}
-
-static int by_size(const void *a, const void *b, void *arg)
-{
-	const struct group *x = a, *y = b;
-	const struct property *property = arg;
-	if (x->count != y->count)
-		return x->count < y->count ? 1 : -1;
-	return property->order[x->first] < property->order[y->first] ? -1 : 1;
+	const struct muster_inventory_value *values = arg;
+	return strverscmp(values[a].text, values[b].text);
 }
 
 /* Numbers close to their median get its text. */
@@ -311,35 +290,26 @@ static void add_property(struct muster_inventory *inventory, const struct muster
 		known += !values[i].why;
 	if (fact->optional && known == 0)
 		return;
-	struct group *groups = muster_calloc(run->node_count + 1, sizeof *groups);
-	struct property property = { values, muster_calloc(run->node_count + 1, sizeof *property.order) };
 	if (fact->close)
 		join_close(values, run->node_count);
-	for (size_t i = 0; i < run->node_count; i++)
-		property.order[i] = i;
-	qsort_r(property.order, run->node_count, sizeof *property.order, by_value, &property);
-	for (size_t first = 0, end; first < run->node_count; first = end) {
-		for (end = first + 1; end < run->node_count &&
-				      values[property.order[end]].text == values[property.order[first]].text;)
-			end++;
-		groups[count++] = (struct group){ first, end - first };
-	}
-	qsort_r(groups, count, sizeof *groups, by_size, &property);
+	struct muster_inventory_groups by = muster_inventory_group(run->node_count, by_value, values);
+	const struct muster_inventory_group *groups = by.items;
+	count = by.count;
 	const char *usual =
-		count > 1 && groups[0].count > groups[1].count ? values[property.order[groups[0].first]].text : "";
+		count > 1 && groups[0].count > groups[1].count ? values[by.order[groups[0].first]].text : "";
 	if (fact->own && count > OWN_VALUES_MAX) {
 		add_row(block, fact->title,
 			(struct muster_inventory_cell){
 				.text = muster_arena_printf(arena, "%zu different values", count) },
-			where(arena, run, property.order, run->node_count));
+			where(arena, run, by.order, run->node_count));
 		count = 0;
 	}
 	for (size_t g = 0; g < count && g < VALUES_MAX; g++) {
-		const struct muster_inventory_value *value = &values[property.order[groups[g].first]];
+		const struct muster_inventory_value *value = &values[by.order[groups[g].first]];
 		bool differs = !fact->own && count > 1 && (g > 0 || !*usual);
 		add_row(block, fact->title,
 			(struct muster_inventory_cell){ value->text, value->why, differs ? usual : NULL },
-			where(arena, run, &property.order[groups[g].first], groups[g].count));
+			where(arena, run, &by.order[groups[g].first], groups[g].count));
 	}
 	for (size_t g = VALUES_MAX; g < count; g++)
 		others += groups[g].count;
@@ -348,8 +318,8 @@ static void add_property(struct muster_inventory *inventory, const struct muster
 			(struct muster_inventory_cell){
 				muster_arena_printf(arena, "%zu more values", count - VALUES_MAX), NULL, usual },
 			muster_arena_printf(arena, "%zu nodes", others));
-	free(property.order);
-	free(groups);
+	free(by.order);
+	free(by.items);
 }
 
 void muster_inventory_nodes(const struct muster_run *run, struct muster_inventory *inventory)
