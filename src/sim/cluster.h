@@ -222,7 +222,7 @@ enum {
 	 * node makes its first copy or misbehaves */ \
 	X(TEXTS, kernel_log, NONE, kernel_log_count) \
 	X(BOOLEAN, kernel_log_hidden, NONE, false) /* there is no /dev/kmsg, as in a container */ \
-	X(TEXTS, paths_missing, NONE, path_missing_count) /* of fs_paths.h: that are not there */ \
+	X(TEXTS, paths_missing, NONE, path_missing_count) /* of muster_sim_paths: that are not there */ \
 	X(TEXTS, paths_other, NONE, path_other_count) /* that have another content */ \
 	X(OBJECTS, numas, numa, numa_count) \
 	X(TEXT, driver_version, SOFTWARE, "") /* "580.126.16" */ \

@@ -1,7 +1,7 @@
 /* fault_kinds.c - the table of faults, and which function or field each of them is */
 #include "sim/fault_kinds.h"
 
-#include "sim/fs_paths.h"
+#include "sim/fs.h"
 
 #include <limits.h>
 #include <string.h>

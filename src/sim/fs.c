@@ -1,44 +1,58 @@
-/* fs.c - the files of a simulated node, as its kernel and distribution would show them
+/* fs.c - the files of a simulated node: what node_files.txt does not know of it
  *
- * Only what muster reads, and what a person would look for beside it. Texts are the kernel's, to the letter.
+ * Texts that are computed, lists, and what is made of disks.
  */
 #include "sim/fs.h"
 
-#include "sim/fs_disks.h"
-#include "sim/fs_host.h"
-#include "sim/fs_paths.h"
-#include "util/text.h"
+#include "sim/files.h"
 #include "util/cpuset.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* A node that is being written. */
+struct writing {
+	struct muster_sim_files files;
+	const struct muster_sim_node *node;
+	const struct muster_sim_hardware *hardware;
+	struct muster_arena *arena;
+	struct muster_sim_scope scope; /* the node's */
+};
+
+#define TEXT(w, ...) muster_arena_printf((w)->arena, __VA_ARGS__)
+
+/* A thing of the node, or of what is around it. */
+static void make(struct writing *w, const char *thing, struct muster_sim_scope scope)
+{
+	if (!scope.around)
+		scope.around = &w->scope;
+	muster_sim_files_make(&w->files, thing, &scope);
+}
+
+#define MAKE(w, thing, ...) make(w, thing, (struct muster_sim_scope){ __VA_ARGS__ })
+
+/* What print has printed, without its last newline: a line of a file brings its own. */
+static const char *printed(
+	const struct writing *w, void (*print)(const struct writing *w, const void *what, FILE *out), const void *what)
+{
+	char *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
+	print(w, what, out);
+	muster_memory_close(out);
+	const char *kept = muster_arena_string_n(w->arena, text, length > 0 ? length - 1 : 0);
+	free(text);
+	return kept;
+}
+
+/* -- CPUs -- */
 
 void muster_sim_mask_print(hwloc_const_bitmap_t set, unsigned int cpus, FILE *out)
 {
 	for (unsigned int word = (cpus + 31) / 32; word-- > 0;)
 		fprintf(out, "%08lx%s", hwloc_bitmap_to_ith_ulong(set, word / 2) >> word % 2 * 32 & 0xffffffff,
 			word ? "," : "");
-}
-
-/* The CPUs of a NUMA node as sysfs prints the mask of them. */
-static void put_mask(struct muster_sim_tree *t, const char *name, const struct muster_sim_node *node, int numa_node)
-{
-	hwloc_bitmap_t set = muster_sim_cpus(node, numa_node);
-	FILE *out = muster_sim_tree_start(t, name);
-	if (out) {
-		muster_sim_mask_print(set, muster_sim_cpu_end(node), out);
-		fputc('\n', out);
-		muster_sim_tree_finish(t, name, out);
-	}
-	hwloc_bitmap_free(set);
-}
-
-static const char *numa_cpus(const struct muster_sim_node *node, int os_index)
-{
-	for (size_t i = 0; i < node->numa_count; i++)
-		if (node->numas[i].os_index == os_index)
-			return node->numas[i].cpu_list;
-	return "";
 }
 
 unsigned int muster_sim_cpu_end(const struct muster_sim_node *node)
@@ -58,136 +72,10 @@ const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardwar
 	return &foreign;
 }
 
-static void put_pci(struct muster_sim_tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw,
-	const char *bus_id, int numa_node)
+static void print_cpuinfo(const struct writing *w, const void *what, FILE *out)
 {
-	const struct muster_sim_pci *pci = muster_sim_pci_find(hw, bus_id);
-	if (node->acs && strcmp(node->gpus[0].bus_id, bus_id) == 0)
-		muster_sim_switch_enter(t, bus_id);
-	else
-		muster_sim_tree_enter(t, "sys/bus/pci/devices/%s", bus_id);
-	muster_sim_tree_put(t, "class", "%s", pci->class_code);
-	muster_sim_tree_put(t, "vendor", "%s", pci->vendor);
-	muster_sim_tree_put(t, "device", "%s", pci->device);
-	muster_sim_tree_put(t, "numa_node", "%d", numa_node);
-	muster_sim_tree_put(t, "local_cpulist", "%s", numa_cpus(node, numa_node));
-	put_mask(t, "local_cpus", node, numa_node);
-	muster_sim_tree_put(t, "uevent", "PCI_ID=%s:%s\nPCI_SLOT_NAME=%s", pci->vendor + 2, pci->device + 2, bus_id);
-}
-
-/* A state as sysfs prints it. */
-static void put_state(struct muster_sim_tree *t, const char *file, enum muster_sim_port_word kind, const char *name)
-{
-	int number = muster_sim_port_word_number(kind, name);
-	if (number < 0)
-		muster_sim_tree_refuse(t, file, name, "no port has this state");
-	else
-		muster_sim_tree_put(t, file, "%d: %s", number, name);
-}
-
-/* An RDMA device with its place on the PCI bus; index: of the file in /dev. */
-static void put_rdma_device(struct muster_sim_tree *t, const struct muster_sim_port *port, size_t index)
-{
-	char device[512], node_file[64];
-	muster_sim_tree_enter(t, "sys/class/infiniband/%s", port->device);
-	muster_sim_tree_put(t, "node_type", "1: CA");
-	muster_sim_tree_put(t, "fw_ver", "%s", port->firmware);
-	muster_sim_tree_put(t, "hca_type", "%s", port->hca_type);
-	muster_sim_tree_put(t, "board_id", "%s", port->board_id);
-	muster_sim_tree_put(t, "node_guid", "%s", port->guid);
-	muster_sim_tree_put(t, "sys_image_guid", "%s", port->guid);
-	muster_sim_tree_put(t, "node_desc", "%s", port->device);
-	snprintf(device, sizeof device, "../../../bus/pci/devices/%s", port->pci);
-	muster_sim_tree_link(t, "device", device);
-
-	muster_sim_tree_enter(t, "sys/class/infiniband_verbs/uverbs%zu", index);
-	muster_sim_tree_put(t, "ibdev", "%s", port->device);
-	muster_sim_tree_put(t, "abi_version", "1");
-	snprintf(node_file, sizeof node_file, "uverbs%zu", index);
-	muster_sim_tree_enter(t, "dev/infiniband");
-	muster_sim_tree_finish(t, node_file, muster_sim_tree_start(t, node_file));
-}
-
-/* The table of GIDs. An Ethernet port has each address twice, for RoCE v1 and for RoCE v2, as mlx5 has them. */
-static void put_gids(struct muster_sim_tree *t, const struct muster_sim_port *port)
-{
-	bool ethernet = strcmp(port->link_layer, "Ethernet") == 0;
-	char name[32], ipv4[64];
-	snprintf(ipv4, sizeof ipv4, "0000:0000:0000:0000:0000:ffff:0a%s",
-		port->gid + strlen(port->gid) - strlen("01:0101"));
-	for (int i = 0; i < (ethernet ? 4 : 1); i++) {
-		bool v2 = i % 2 == 1;
-		if (v2 && port->roce_v1)
-			continue;
-		snprintf(name, sizeof name, "%d", i);
-		muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/gids", port->device, port->port);
-		muster_sim_tree_put(t, name, "%s", i < 2 ? port->gid : ipv4);
-		muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/gid_attrs/types", port->device, port->port);
-		muster_sim_tree_put(t, name, "%s", v2 ? "RoCE v2" : "IB/RoCE v1");
-	}
-}
-
-static void put_port(struct muster_sim_tree *t, const struct muster_sim_port *port)
-{
-	muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d", port->device, port->port);
-	put_state(t, "state", MUSTER_SIM_PORT_STATE, port->state);
-	put_state(t, "phys_state", MUSTER_SIM_PORT_PHYS_STATE, port->phys_state);
-	muster_sim_tree_put(t, "rate", "%s", port->rate);
-	muster_sim_tree_put(t, "link_layer", "%s", port->link_layer);
-	muster_sim_tree_put(t, "lid", "0x%x", (unsigned int)port->lid);
-	muster_sim_tree_put(t, "sm_lid", "0x%x", (unsigned int)port->sm_lid);
-	muster_sim_tree_put(t, "lid_mask_count", "0");
-	muster_sim_tree_put(t, "sm_sl", "0");
-	put_gids(t, port);
-	muster_sim_tree_enter(t, "sys/class/infiniband/%s/ports/%d/pkeys", port->device, port->port);
-	for (size_t i = 0; i < port->pkey_count; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "%zu", i);
-		muster_sim_tree_put(t, name, "%s", port->pkeys[i]);
-	}
-	for (int hw = 0; hw <= 1; hw++) {
-		muster_sim_tree_enter(
-			t, "sys/class/infiniband/%s/ports/%d/%scounters", port->device, port->port, hw ? "hw_" : "");
-		for (size_t i = 0; i < port->counter_count; i++) {
-			const char *name = port->counters[i].name;
-			bool is_hw = strncmp(name, "hw:", 3) == 0;
-			if (is_hw == (hw == 1))
-				muster_sim_tree_put(t, is_hw ? name + 3 : name, "%.0f", port->counters[i].value);
-		}
-	}
-}
-
-static void put_cpus(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	int last = 0;
-	for (size_t i = 0; i < node->numa_count; i++) {
-		const struct muster_sim_numa *numa = &node->numas[i];
-		if (numa->os_index > last)
-			last = numa->os_index;
-		muster_sim_tree_enter(t, "sys/devices/system/node/node%d", numa->os_index);
-		muster_sim_tree_put(t, "cpulist", "%s", numa->cpu_list);
-		put_mask(t, "cpumap", node, numa->os_index);
-		muster_sim_tree_put(
-			t, "meminfo", "Node %d MemTotal:       %.0f kB", numa->os_index, numa->memory_mib * 1024);
-	}
-	muster_sim_tree_enter(t, "sys/devices/system/node");
-	muster_sim_tree_put(t, "online", last ? "0-%d" : "%d", last);
-	muster_sim_tree_put(t, "has_cpu", last ? "0-%d" : "%d", last);
-	hwloc_bitmap_t all = muster_sim_cpus(node, -1);
-	char *list = muster_cpuset_list(all);
-	muster_sim_tree_enter(t, "sys/devices/system/cpu");
-	muster_sim_tree_put(t, "online", "%s", list);
-	muster_sim_tree_put(t, "possible", "%s", list);
-	muster_sim_tree_put(t, "present", "%s", list);
-	free(list);
-	hwloc_bitmap_free(all);
-}
-
-static void put_cpuinfo(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	FILE *out = muster_sim_tree_start(t, "cpuinfo");
-	if (!out)
-		return;
+	(void)what;
+	const struct muster_sim_node *node = w->node;
 	for (size_t i = 0; i < node->numa_count; i++) {
 		hwloc_bitmap_t set = muster_sim_cpus(node, node->numas[i].os_index);
 		for (int cpu = -1; (cpu = hwloc_bitmap_next(set, cpu)) >= 0;)
@@ -195,147 +83,405 @@ static void put_cpuinfo(struct muster_sim_tree *t, const struct muster_sim_node 
 				node->cpu_model, node->numas[i].socket, cpu / node->threads_per_core);
 		hwloc_bitmap_free(set);
 	}
-	muster_sim_tree_finish(t, "cpuinfo", out);
 }
 
-static void put_proc(struct muster_sim_tree *t, const struct muster_sim_node *node, size_t index)
-{
-	double kib = 0;
-	for (size_t i = 0; i < node->numa_count; i++)
-		kib += node->numas[i].memory_mib * 1024;
-	muster_sim_tree_enter(t, "proc");
-	put_cpuinfo(t, node);
-	muster_sim_tree_put(t, "meminfo",
-		"MemTotal:       %.0f kB\nMemFree:        %.0f kB\nMemAvailable:   %.0f kB\n"
-		"SwapTotal:             0 kB\nSwapFree:              0 kB",
-		kib, kib * 0.96, kib * 0.97);
-	muster_sim_tree_put(t, "version", "Linux version %s (buildd@muster) (gcc) #1 SMP", node->kernel);
-	muster_sim_tree_enter(t, "proc/sys/kernel");
-	muster_sim_tree_put(t, "osrelease", "%s", node->kernel);
-	muster_sim_tree_put(t, "hostname", "%s", node->name);
-	muster_sim_tree_put(t, "ostype", "Linux");
-	muster_sim_tree_enter(t, "proc/sys/kernel/random");
-	muster_sim_tree_put(t, "boot_id", "00000000-0000-4000-8000-%012zx", index + 1);
-	muster_sim_tree_enter(t, "proc/driver/nvidia");
-	muster_sim_tree_put(t, "version", "NVRM version: NVIDIA UNIX Open Kernel Module for %s  %s  Release Build",
-		node->architecture, node->driver_version);
-	char mode[128] = "";
-	if (*node->coherent_memory_mode)
-		snprintf(mode, sizeof mode, "CoherentGPUMemoryMode: \"%s\"\n", node->coherent_memory_mode);
-	muster_sim_tree_put(t, "params",
-		"ModifyDeviceFiles: 1\nDeviceFileUID: 0\nDeviceFileGID: 0\nDeviceFileMode: 438\nEnableStreamMemOPs: 0\n"
-		"ImexChannelCount: 2048\nCreateImexChannel0: %d\n%sRegistryDwords: \"\"",
-		node->imex_channels > 0, mode);
-}
+/* -- devices on the PCI bus -- */
 
-/* The driver's channels for memory shared between nodes; without IMEX the directory does not exist. */
-static void put_imex(struct muster_sim_tree *t, const struct muster_sim_node *node)
+/* numa: the scope of its NUMA node. */
+static void make_pci(struct writing *w, const char *bus_id, const struct muster_sim_scope *numa)
 {
-	int channels = node->imex_hidden ? 0 : node->imex_channels;
-	if (channels > 0)
-		muster_sim_tree_enter(t, "dev/nvidia-caps-imex-channels");
-	for (int i = 0; i < channels; i++) {
-		char name[32];
-		snprintf(name, sizeof name, "channel%d", i);
-		muster_sim_tree_finish(t, name, muster_sim_tree_start(t, name));
-	}
-}
-
-/* "Ubuntu 22.04.5 LTS" also gives NAME and VERSION_ID. */
-static void put_os(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	int name = (int)strcspn(node->os_name, " ");
-	const char *version = node->os_name + strcspn(node->os_name, "0123456789");
-	muster_sim_tree_enter(t, "etc");
-	muster_sim_tree_put(t, "os-release", "PRETTY_NAME=\"%s\"\nNAME=\"%.*s\"\nVERSION_ID=\"%.*s\"", node->os_name,
-		name, node->os_name, (int)strcspn(version, " "), version);
-	muster_sim_tree_put(t, "hostname", "%s", node->name);
-}
-
-/* What the instance metadata service of the simulated cloud answers; read as a file, never over the network. */
-static void put_metadata(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	muster_sim_tree_enter(t, ".");
-	muster_sim_tree_put(t, "metadata.json",
-		"{\"compute\":{\"vmSize\":\"%s\",\"location\":\"simulation\",\"vmId\":\"%s\",\"placementGroupId\":"
-		"\"%s\"}}",
-		node->vm_size, node->name, node->placement_group);
-}
-
-/* Programs of others on a GPU, as far as they can be named. */
-static void put_strangers(struct muster_sim_tree *t, const struct muster_sim_node *node)
-{
-	int last = 0;
-	for (size_t i = 0; i < node->gpu_count; i++) {
-		if (node->gpus[i].stranger_pid == 0 || node->gpus[i].stranger_pid == last)
-			continue;
-		last = node->gpus[i].stranger_pid;
-		muster_sim_tree_enter(t, "proc/%d", last);
-		muster_sim_tree_put(t, "comm", "python3");
-	}
-}
-
-static void put_nccl(
-	struct muster_sim_tree *t, const struct muster_sim_node *node, const struct muster_sim_hardware *hw)
-{
-	FILE *out = NULL;
-	muster_sim_tree_enter(t, "etc");
-	if (node->nccl_conf_count > 0)
-		out = muster_sim_tree_start(t, "nccl.conf");
-	for (size_t i = 0; out && i < node->nccl_conf_count; i++)
-		fprintf(out, "%s\n", node->nccl_conf[i]);
-	muster_sim_tree_finish(t, "nccl.conf", out);
-
-	if (!*node->topo_file)
+	const struct muster_sim_pci *pci = muster_sim_pci_find(w->hardware, bus_id);
+	bool behind_switch = w->node->acs && strcmp(w->node->gpus[0].bus_id, bus_id) == 0;
+	const char *domain = muster_arena_string_n(w->arena, bus_id, strcspn(bus_id, ":"));
+	MAKE(w, "pci", .around = numa,
+		MUSTER_SIM_NAMES({ "bus_id", bus_id }, { "domain", domain },
+			{ "behind_switch", behind_switch ? "1" : "" }, { "class", pci->class_code },
+			{ "vendor", pci->vendor + 2 }, { "device", pci->device + 2 }));
+	if (!behind_switch)
 		return;
-	const char *slash = strrchr(node->topo_file, '/');
-	if (*node->topo_file != '/') {
-		muster_sim_tree_refuse(t, "topo_file", node->topo_file, "must be an absolute path");
-		return;
-	}
-	muster_sim_tree_enter(t, ".%.*s", (int)(slash - node->topo_file), node->topo_file);
-	out = muster_sim_tree_start(t, slash + 1);
+	/* an ACS capability, and behind its own word source validation and all redirections */
+	static const unsigned char capability[] = { 0x0d, 0x00, 0x01, 0x00, 0x1f, 0x00, 0x1d, 0x00 };
+	unsigned char config[4096] = { 0 };
+	memcpy(config + 0x100, capability, sizeof capability);
+	const char *path = TEXT(w, "sys/devices/pci%s:f0/%s:f0:00.0/%s:f1:00.0/config", domain, domain, domain);
+	FILE *out = muster_sim_files_start(&w->files, path);
 	if (out)
-		muster_sim_topo_file_print(node, hw, out);
-	muster_sim_tree_finish(t, slash + 1, out);
+		fwrite(config, 1, sizeof config, out);
+	muster_sim_files_finish(&w->files, path, out);
 }
 
-/* index: of the node; two nodes may have one name. */
+static void print_mask(const struct writing *w, const void *numa, FILE *out)
+{
+	hwloc_bitmap_t set = muster_sim_cpus(w->node, ((const struct muster_sim_numa *)numa)->os_index);
+	muster_sim_mask_print(set, muster_sim_cpu_end(w->node), out);
+	fputc('\n', out);
+	hwloc_bitmap_free(set);
+}
+
+/* A NUMA node and the devices that are near to it. */
+static void make_numa(struct writing *w, const struct muster_sim_numa *numa)
+{
+	const struct muster_sim_node *node = w->node;
+	const struct muster_sim_scope scope = { .around = &w->scope,
+		.type = &muster_sim_numa_type,
+		.object = numa,
+		MUSTER_SIM_NAMES({ "cpu_mask", printed(w, print_mask, numa) },
+			{ "memory_kib", TEXT(w, "%.0f", numa->memory_mib * 1024) }) };
+	muster_sim_files_make(&w->files, "numa", &scope);
+	for (size_t i = 0; i < node->gpu_count; i++)
+		if (node->gpus[i].numa_node == numa->os_index)
+			make_pci(w, node->gpus[i].bus_id, &scope);
+	for (size_t i = 0; i < node->unseen_gpu_count; i++)
+		if (node->unseen_gpus[i].numa_node == numa->os_index)
+			make_pci(w, node->unseen_gpus[i].bus_id, &scope);
+	for (size_t i = 0; i < node->port_count; i++)
+		if (node->ports[i].numa_node == numa->os_index && muster_sim_port_is_first(node, i))
+			make_pci(w, node->ports[i].pci, &scope);
+}
+
+static int by_bus_id(const void *a, const void *b)
+{
+	return strcmp(
+		(*(const struct muster_sim_gpu *const *)a)->bus_id, (*(const struct muster_sim_gpu *const *)b)->bus_id);
+}
+
+static void make_gpus(struct writing *w)
+{
+	const struct muster_sim_node *node = w->node;
+	size_t count = 0;
+	int stranger = 0;
+	const struct muster_sim_gpu **gpus =
+		muster_arena_alloc(w->arena, (node->gpu_count + node->unseen_gpu_count) * sizeof *gpus);
+	for (size_t i = 0; i < node->gpu_count; i++) {
+		const struct muster_sim_gpu *gpu = gpus[count++] = &node->gpus[i];
+		MAKE(w, "working_gpu", .type = &muster_sim_gpu_type, .object = gpu, .index = i);
+		if (gpu->stranger_pid != 0 && gpu->stranger_pid != stranger)
+			MAKE(w, "stranger", .type = &muster_sim_gpu_type, .object = gpu);
+		stranger = gpu->stranger_pid != 0 ? gpu->stranger_pid : stranger;
+	}
+	for (size_t i = 0; i < node->unseen_gpu_count; i++)
+		gpus[count++] = &node->unseen_gpus[i];
+	qsort(gpus, count, sizeof *gpus, by_bus_id);
+	for (size_t i = 0; i < count; i++)
+		MAKE(w, "gpu", .type = &muster_sim_gpu_type, .object = gpus[i], .index = i);
+}
+
+/* -- RDMA devices -- */
+
+/* The number of a state, which sysfs prints before its name. */
+static const char *state_number(struct writing *w, const char *file, enum muster_sim_port_word kind, const char *name)
+{
+	int number = muster_sim_port_word_number(kind, name);
+	if (number < 0)
+		muster_sim_files_refuse(&w->files, file, name, "no port has this state");
+	return TEXT(w, "%d", number);
+}
+
+/* The table of GIDs. An Ethernet port has each address twice, for RoCE v1 and for RoCE v2, as mlx5 has them. */
+static void make_gids(struct writing *w, const struct muster_sim_port *port, const struct muster_sim_scope *around)
+{
+	bool ethernet = strcmp(port->link_layer, "Ethernet") == 0;
+	const char *ipv4 =
+		TEXT(w, "0000:0000:0000:0000:0000:ffff:0a%s", port->gid + strlen(port->gid) - strlen("01:0101"));
+	for (size_t i = 0; i < (ethernet ? 4 : 1); i++) {
+		bool v2 = i % 2 == 1;
+		if (!v2 || !port->roce_v1)
+			MAKE(w, "gid", .around = around, .index = i,
+				MUSTER_SIM_NAMES({ "address", i < 2 ? port->gid : ipv4 },
+					{ "type", v2 ? "RoCE v2" : "IB/RoCE v1" }));
+	}
+}
+
+static void make_port(struct writing *w, const struct muster_sim_port *port, size_t index)
+{
+	const struct muster_sim_scope scope = { .around = &w->scope,
+		.type = &muster_sim_port_type,
+		.object = port,
+		.index = index,
+		MUSTER_SIM_NAMES({ "state_number", state_number(w, "state", MUSTER_SIM_PORT_STATE, port->state) },
+			{ "phys_state_number",
+				state_number(w, "phys_state", MUSTER_SIM_PORT_PHYS_STATE, port->phys_state) },
+			{ "lid_hex", TEXT(w, "0x%x", (unsigned int)port->lid) },
+			{ "sm_lid_hex", TEXT(w, "0x%x", (unsigned int)port->sm_lid) }) };
+	muster_sim_files_make(&w->files, "port", &scope);
+	make_gids(w, port, &scope);
+	for (size_t i = 0; i < port->pkey_count; i++)
+		MAKE(w, "pkey", .around = &scope, .index = i, MUSTER_SIM_NAMES({ "pkey", port->pkeys[i] }));
+	for (size_t i = 0; i < port->counter_count; i++) {
+		const char *name = port->counters[i].name;
+		bool hw = strncmp(name, "hw:", 3) == 0;
+		MAKE(w, "counter", .around = &scope, .type = &muster_sim_counter_type, .object = &port->counters[i],
+			MUSTER_SIM_NAMES(
+				{ "folder", hw ? "hw_counters" : "counters" }, { "file", hw ? name + 3 : name }));
+	}
+}
+
+static void make_ports(struct writing *w)
+{
+	size_t devices = 0;
+	for (size_t i = 0; i < w->node->port_count; i++) {
+		const struct muster_sim_port *port = &w->node->ports[i];
+		if (muster_sim_port_is_first(w->node, i))
+			MAKE(w, "rdma_device", .type = &muster_sim_port_type, .object = port, .index = devices++);
+		make_port(w, port, i);
+	}
+}
+
+/* -- disks -- */
+
+/* Major numbers of the kernel's devices.txt; that of device mappers is taken when the module is loaded. */
+enum { MAJOR_SD = 8, MAJOR_MD = 9, MAJOR_DM = 253, MAJOR_NVME = 259 };
+
+/* Bytes that go to one disk before the next one's turn: the defaults of mdadm and LVM. */
+enum { CHUNK = 512 << 10, STRIPE = 64 << 10 };
+
+/* A device in sys/block, or a partition of one; smallest: request that makes sense, 0: of a partition. */
+static void make_block(struct writing *w, const char *path, const char *number, double gb, size_t smallest, size_t best)
+{
+	const char *slash = strrchr(path, '/');
+	MAKE(w, "block",
+		MUSTER_SIM_NAMES({ "path", path }, { "name", slash ? slash + 1 : path }, { "number", number },
+			{ "sectors", TEXT(w, "%.0f", gb * 1e9 / 512) }, { "smallest", TEXT(w, "%zu", smallest) },
+			{ "best", TEXT(w, "%zu", best) }, { "disk", smallest && !best ? "1" : "" }));
+}
+
+static void make_disks(struct writing *w)
+{
+	static const char prefix[] = "nvme";
+	const struct muster_sim_node *node = w->node;
+	for (size_t i = 0; i < node->disk_count; i++) {
+		const char *device = node->disks[i].device;
+		if (strncmp(device, prefix, strlen(prefix)) != 0) {
+			muster_sim_files_refuse(&w->files, "disk", device, "must be a name such as nvme0n1");
+			return;
+		}
+		size_t length = strlen(prefix) + strspn(device + strlen(prefix), "0123456789");
+		make_block(w, device, TEXT(w, "%d:%zu", MAJOR_NVME, i), node->disks[i].gb, 4096, 0);
+		MAKE(w, "nvme", .type = &muster_sim_disk_type, .object = &node->disks[i],
+			MUSTER_SIM_NAMES({ "controller", muster_arena_string_n(w->arena, device, length) }));
+	}
+	if (node->temp_disk_gb > 0) {
+		make_block(w, "sdb", TEXT(w, "%d:16", MAJOR_SD), node->temp_disk_gb, 4096, 0);
+		make_block(w, "sdb/sdb1", TEXT(w, "%d:17", MAJOR_SD), node->temp_disk_gb, 0, 0);
+	}
+}
+
+/* A device that is made of all disks, but for those that it has lost. */
+static void make_striped(struct writing *w, const struct muster_sim_volume *volume, const char *number, bool array)
+{
+	const struct muster_sim_node *node = w->node;
+	size_t smallest = array ? CHUNK : STRIPE;
+	const struct muster_sim_scope scope = { .around = &w->scope,
+		.type = &muster_sim_volume_type,
+		.object = volume,
+		MUSTER_SIM_NAMES(
+			{ "disks", TEXT(w, "%zu", node->disk_count) }, { "smallest", TEXT(w, "%zu", smallest) }) };
+	make_block(w, volume->device, number, volume->gb, smallest, smallest * node->disk_count);
+	muster_sim_files_make(&w->files, array ? "array" : "mapped", &scope);
+	for (size_t i = (size_t)volume->missing_members; i < node->disk_count; i++) {
+		const struct muster_sim_scope member = { .around = &scope,
+			MUSTER_SIM_NAMES({ "disk", node->disks[i].device }, { "slot", TEXT(w, "%zu", i) }) };
+		muster_sim_files_make(&w->files, "member", &member);
+		if (array)
+			muster_sim_files_make(&w->files, "array_disk", &member);
+	}
+}
+
+static bool is_remote(const struct muster_sim_volume *volume)
+{
+	return strchr(volume->device, ':') != NULL;
+}
+
+static bool is_mapped(const struct muster_sim_volume *volume)
+{
+	return strncmp(volume->device, "dm-", 3) == 0;
+}
+
+/* Number of the volume's device, which is made where it is neither a disk nor a partition. */
+static const char *make_volume(struct writing *w, const struct muster_sim_volume *volume)
+{
+	const char *digits = volume->device + strcspn(volume->device, "0123456789");
+	bool array = strncmp(volume->device, "md", 2) == 0;
+	if (is_remote(volume))
+		return "0:50";
+	if (strcmp(volume->device, "sdb1") == 0)
+		return TEXT(w, "%d:17", MAJOR_SD);
+	if (array || is_mapped(volume)) {
+		const char *number = TEXT(w, "%d:%ld", array ? MAJOR_MD : MAJOR_DM, strtol(digits, NULL, 10));
+		make_striped(w, volume, number, array);
+		return number;
+	}
+	for (size_t i = 0; i < w->node->disk_count; i++)
+		if (strcmp(w->node->disks[i].device, volume->device) == 0)
+			return TEXT(w, "%d:%zu", MAJOR_NVME, i);
+	muster_sim_files_refuse(
+		&w->files, "volume", volume->device, "must be a disk, sdb1, md127, dm-0 or of another machine");
+	return "";
+}
+
+/* Makes the devices and the places of all volumes; the text of mountinfo. */
+static const char *make_mounts(struct writing *w)
+{
+	const struct muster_sim_node *node = w->node;
+	const char *size = node->shm_mib > 0 ? TEXT(w, ",size=%.0fk", node->shm_mib * 1024) : "";
+	const char *text = TEXT(w,
+		"22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+		"27 22 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw%s,inode64",
+		size);
+	for (size_t i = 0; i < node->volume_count; i++) {
+		const struct muster_sim_volume *volume = &node->volumes[i];
+		const char *way = volume->read_only ? "ro" : "rw";
+		size_t id = 30 + i;
+		text = TEXT(w, "%s\n%zu 22 %s / %s %s,relatime shared:%zu - %s %s%s %s", text, id,
+			make_volume(w, volume), volume->path, way, id, volume->filesystem,
+			is_remote(volume) ? "" : "/dev/", is_mapped(volume) ? "mapper/scratch-data" : volume->device,
+			way);
+		MAKE(w, "mount", .type = &muster_sim_volume_type, .object = volume);
+	}
+	return text;
+}
+
+/* -- the applications' folder -- */
+
+const char *const muster_sim_paths[] = { "/shared/apps", "/shared/apps/pytorch_env",
+	"/shared/apps/pytorch_env/VERSION" };
+
+static bool is_in(const char *const *list, size_t count, const char *path)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], path) == 0)
+			return true;
+	return false;
+}
+
+/* What is in a folder that is missing is not there either. */
+static void make_paths(struct writing *w)
+{
+	const struct muster_sim_node *node = w->node;
+	for (size_t i = 0; i < sizeof muster_sim_paths / sizeof *muster_sim_paths; i++) {
+		const char *path = muster_sim_paths[i];
+		bool differs = is_in(node->paths_other, node->path_other_count, path);
+		bool is_file = i + 1 == sizeof muster_sim_paths / sizeof *muster_sim_paths;
+		if (is_in(node->paths_missing, node->path_missing_count, path))
+			return;
+		MAKE(w, is_file ? "version" : "folder",
+			MUSTER_SIM_NAMES({ "place", path + 1 }, { "folder", strrchr(path, '/') + 1 },
+				{ "differs", differs ? "1" : "" }));
+	}
+}
+
+/* -- the kernel's log -- */
+
+static int by_time(const void *a, const void *b)
+{
+	const struct muster_sim_log_line *x = a, *y = b;
+	return x->seconds != y->seconds ? (x->seconds > y->seconds) - (x->seconds < y->seconds)
+					: (x->order > y->order) - (x->order < y->order);
+}
+
+/* With the lines of the faults; what comes during the run is added then, by the stand-ins. */
+static void write_log(struct writing *w)
+{
+	const struct muster_sim_node *node = w->node;
+	struct muster_sim_files *f = &w->files;
+	for (size_t i = 0; i < node->kernel_log_count; i++) {
+		char *text;
+		double age = strtod(node->kernel_log[i], &text);
+		if (text != node->kernel_log[i] && *text == ' ')
+			muster_sim_files_log(f, MUSTER_SIM_UPTIME_S - age, text + 1);
+	}
+	qsort(f->log, f->log_count, sizeof *f->log, by_time);
+	FILE *out = node->kernel_log_hidden ? NULL : muster_sim_files_start(f, "dev/kmsg");
+	for (size_t i = 0; out && i < f->log_count; i++)
+		fprintf(out, "6,%zu,%.0f,-;%s\n", i, f->log[i].seconds * 1e6, f->log[i].text);
+	muster_sim_files_finish(f, "dev/kmsg", out);
+}
+
+/* -- the node -- */
+
+static void print_conf(const struct writing *w, const void *what, FILE *out)
+{
+	(void)what;
+	for (size_t i = 0; i < w->node->nccl_conf_count; i++)
+		fprintf(out, "%s\n", w->node->nccl_conf[i]);
+}
+
+static void print_topo(const struct writing *w, const void *what, FILE *out)
+{
+	(void)what;
+	if (*w->node->topo_file)
+		muster_sim_topo_file_print(w->node, w->hardware, out);
+}
+
+static void print_topology(const struct writing *w, const void *what, FILE *out)
+{
+	(void)what;
+	muster_sim_topology_print(w->node, w->hardware, out);
+}
+
+/* index: of the node; two nodes may have one name. mountinfo: the text of that file. */
+static void make_node(struct writing *w, size_t index, const char *mountinfo)
+{
+	const struct muster_sim_node *node = w->node;
+	/* "Ubuntu 22.04.5 LTS" also gives NAME and VERSION_ID; "acpi-cpufreq: performance", a driver and a governor */
+	const char *version = node->os_name + strcspn(node->os_name, "0123456789");
+	const char *colon = strstr(node->cpu_governor, ": "), *mode = node->coherent_memory_mode;
+	hwloc_bitmap_t all = muster_sim_cpus(node, -1);
+	char *cpu_list = muster_cpuset_list(all);
+	int last = 0;
+	double kib = 0;
+	for (size_t i = 0; i < node->numa_count; i++) {
+		kib += node->numas[i].memory_mib * 1024;
+		last = node->numas[i].os_index > last ? node->numas[i].os_index : last;
+	}
+	if (*node->topo_file && *node->topo_file != '/')
+		muster_sim_files_refuse(&w->files, "topo_file", node->topo_file, "must be an absolute path");
+	MAKE(w, "node",
+		MUSTER_SIM_NAMES({ "numa_list", TEXT(w, last ? "0-%d" : "%d", last) }, { "cpu_list", cpu_list },
+			{ "cpuinfo", printed(w, print_cpuinfo, NULL) }, { "memory_kib", TEXT(w, "%.0f", kib) },
+			{ "memory_free_kib", TEXT(w, "%.0f", kib * 0.96) },
+			{ "memory_available_kib", TEXT(w, "%.0f", kib * 0.97) }, { "mountinfo", mountinfo },
+			{ "uptime_s", TEXT(w, "%d", MUSTER_SIM_UPTIME_S) },
+			{ "boot_number", TEXT(w, "%012zx", index + 1) },
+			{ "imex", node->imex_channels > 0 ? "1" : "0" },
+			{ "coherent_memory_line", *mode ? TEXT(w, "CoherentGPUMemoryMode: \"%s\"\n", mode) : "" },
+			{ "os", muster_arena_string_n(w->arena, node->os_name, strcspn(node->os_name, " ")) },
+			{ "os_version", muster_arena_string_n(w->arena, version, strcspn(version, " ")) },
+			{ "governor_driver", muster_arena_string_n(w->arena, node->cpu_governor,
+						     colon ? (size_t)(colon - node->cpu_governor) : 0) },
+			{ "governor", colon ? colon + 2 : "" }, { "temp_disk_model", "Virtual Disk" },
+			{ "nccl_conf_lines", printed(w, print_conf, NULL) }, { "topo", printed(w, print_topo, NULL) },
+			{ "topology", printed(w, print_topology, NULL) }));
+	free(cpu_list);
+	hwloc_bitmap_free(all);
+}
+
 static int write_node(const struct muster_sim_node *node, size_t index, const struct muster_sim_hardware *hw,
 	struct muster_error *err)
 {
-	struct muster_sim_tree t = { .root = node->directory, .err = err };
-	size_t devices = 0;
-	muster_sim_tree_enter(
-		&t, "sys/class/infiniband"); /* there even when no device is, as with the drivers loaded */
-	for (size_t i = 0; i < node->gpu_count; i++)
-		put_pci(&t, node, hw, node->gpus[i].bus_id, node->gpus[i].numa_node);
-	for (size_t i = 0; i < node->unseen_gpu_count; i++)
-		put_pci(&t, node, hw, node->unseen_gpus[i].bus_id, node->unseen_gpus[i].numa_node);
-	for (size_t i = 0; i < node->port_count; i++) {
-		if (muster_sim_port_is_first(node, i)) {
-			put_pci(&t, node, hw, node->ports[i].pci, node->ports[i].numa_node);
-			put_rdma_device(&t, &node->ports[i], devices++);
-		}
-		put_port(&t, &node->ports[i]);
-	}
-	put_cpus(&t, node);
-	put_proc(&t, node, index);
-	put_imex(&t, node);
-	muster_sim_host_write(&t, node);
-	put_os(&t, node);
-	put_metadata(&t, node);
-	muster_sim_disks_write(&t, node);
-	muster_sim_paths_write(&t, node);
-	put_strangers(&t, node);
-	put_nccl(&t, node, hw);
-	muster_sim_put_log(&t, node);
-	muster_sim_tree_enter(&t, ".");
-	FILE *out = muster_sim_tree_start(&t, "topology.xml");
-	if (out)
-		muster_sim_topology_print(node, hw, out);
-	muster_sim_tree_finish(&t, "topology.xml", out);
-	return t.failed ? -1 : 0;
+	struct muster_arena *arena = muster_arena_new();
+	struct writing w = { .files = { .root = node->directory, .arena = arena, .err = err },
+		.node = node,
+		.hardware = hw,
+		.arena = arena,
+		.scope = { .type = &muster_sim_node_type, .object = node } };
+	make_disks(&w);
+	make_node(&w, index, make_mounts(&w));
+	for (size_t i = 0; i < node->numa_count; i++)
+		make_numa(&w, &node->numas[i]);
+	make_gpus(&w);
+	make_ports(&w);
+	for (size_t i = 0; i < node->daemon_count; i++)
+		MAKE(&w, "daemon",
+			MUSTER_SIM_NAMES({ "pid", TEXT(&w, "%zu", 1000 + i) }, { "name", node->daemons[i] },
+				{ "comm", TEXT(&w, "%.15s", node->daemons[i]) }));
+	for (int i = 0; i < node->imex_channels && !node->imex_hidden; i++)
+		MAKE(&w, "imex_channel", .index = (size_t)i);
+	make_paths(&w);
+	write_log(&w);
+	free(w.files.log);
+	muster_arena_free(arena);
+	return w.files.failed ? -1 : 0;
 }
 
 int muster_sim_generate(

@@ -21,9 +21,9 @@ void muster_sim_topology_print(
 void muster_sim_topo_file_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
-/* /proc/uptime and /dev/kmsg. */
-struct muster_sim_tree;
-void muster_sim_put_log(struct muster_sim_tree *t, const struct muster_sim_node *node);
+/* The paths of the applications' folder that may be missing on a node, or have another content: a folder, one in it,
+ * and a file of that one. */
+extern const char *const muster_sim_paths[3];
 
 /* One more than the node's highest CPU number. */
 unsigned int muster_sim_cpu_end(const struct muster_sim_node *node);

@@ -1,0 +1,56 @@
+/* files.h - files under one root, made as node_files.txt says
+ *
+ * After the first failure nothing more is written, and err says why.
+ */
+#ifndef MUSTER_SIM_FILES_H
+#define MUSTER_SIM_FILES_H
+
+#include "json/object.h"
+
+#include <stdbool.h>
+
+struct muster_sim_files {
+	const char *root;
+	char folder[4096]; /* of the last file: it is there */
+	struct muster_sim_log_line {
+		double seconds; /* since boot */
+		size_t order;   /* among lines of one time */
+		const char *text;
+	} * log; /* of the kernel: the lines so far */
+	size_t log_count, log_room;
+	struct muster_arena *arena;
+	bool failed;
+	struct muster_error *err;
+};
+
+/* What ${NAME} is: one of the names, or a field of the object that is no array, or what it is around this. */
+struct muster_sim_scope {
+	const struct muster_sim_scope *around; /* NULL: nothing */
+	const struct muster_object_type *type; /* NULL: no object */
+	const void *object;
+	const char *const (*names)[2]; /* name and text; a NULL name ends them. NULL: none */
+	size_t index;                  /* among the things of its kind, which is the name "index" */
+};
+
+#define MUSTER_SIM_NAMES(...)                                                                                          \
+	.names = (const char *const[][2])                                                                              \
+	{                                                                                                              \
+		__VA_ARGS__,                                                                                           \
+		{                                                                                                      \
+			NULL                                                                                           \
+		}                                                                                                      \
+	}
+
+/* Make what node_files.txt has for such a thing. */
+void muster_sim_files_make(struct muster_sim_files *f, const char *thing, const struct muster_sim_scope *scope);
+
+/* A new file to write to, and its end. NULL after a failure, which muster_sim_files_finish takes. */
+FILE *muster_sim_files_start(struct muster_sim_files *f, const char *path);
+void muster_sim_files_finish(struct muster_sim_files *f, const char *path, FILE *out);
+
+void muster_sim_files_log(struct muster_sim_files *f, double seconds, const char *text);
+
+/* The description asks for something that no machine has. */
+void muster_sim_files_refuse(struct muster_sim_files *f, const char *what, const char *text, const char *why);
+
+#endif
