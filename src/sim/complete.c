@@ -34,7 +34,8 @@ static void places_offer(const struct muster_typed *typed, const struct muster_f
 	for (long i = 1; i <= nodes && kind->where != MUSTER_SIM_RANK; i++) {
 		const char *node = muster_arena_printf(arena, "%s@node%ld", kind->name, i);
 		bool either = kind->where == MUSTER_SIM_NODE_OR_GPU;
-		if (kind->where == MUSTER_SIM_NODE || either)
+		bool volume = kind->where == MUSTER_SIM_SCRATCH || kind->where == MUSTER_SIM_FOLDER;
+		if (kind->where == MUSTER_SIM_NODE || volume || either)
 			muster_offer(typed, node, NULL);
 		else if (kind->where == MUSTER_SIM_PORT || kind->where == MUSTER_SIM_NUMA || gpus == 0)
 			muster_offer(typed, muster_arena_printf(arena, "%s/", node), NULL);

@@ -17,6 +17,8 @@ static const char *const where_forms[] = {
 	[MUSTER_SIM_PORT] = "node1/mlx5_ib3",
 	[MUSTER_SIM_RANK] = "rank5",
 	[MUSTER_SIM_NUMA] = "node1/numa0",
+	[MUSTER_SIM_SCRATCH] = "node1",
+	[MUSTER_SIM_FOLDER] = "node1",
 	[MUSTER_SIM_NODE_OR_GPU] = "node1[/gpu4]",
 };
 _Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUNT, "a form for each WHERE");
@@ -118,6 +120,16 @@ static int find_rank(struct muster_fault_target *t, const char *text, struct mus
 	return 0;
 }
 
+/* The scratch is the first volume, unless an earlier fault took it away; the folder is the last one. */
+static int find_volume(struct muster_fault_target *t, bool folder, struct muster_error *err)
+{
+	size_t count = t->node->volume_count;
+	t->volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
+	return count > 0 && (strcmp(t->volume->path, MUSTER_SIM_SHARED) == 0) == folder
+		       ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "the node has no %s", folder ? "shared folder" : "scratch");
+}
+
 /* WHERE, in the form that the fault takes; it is cut up. */
 static int find(struct muster_fault_target *t, enum muster_sim_where form, char *where, struct muster_error *err)
 {
@@ -138,6 +150,8 @@ static int find(struct muster_fault_target *t, enum muster_sim_where form, char 
 		return find_gpu(t, slash, err);
 	if (form == MUSTER_SIM_NUMA)
 		return find_numa(t, slash, err);
+	if (form == MUSTER_SIM_SCRATCH || form == MUSTER_SIM_FOLDER)
+		return find_volume(t, form == MUSTER_SIM_FOLDER, err);
 	return form == MUSTER_SIM_PORT ? find_port(t, slash, err) : 0;
 }
 
@@ -164,9 +178,33 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 	*list = longer;
 }
 
+/* A vGPU hides much: what NVML does not answer cannot show that it is wrong. */
+static int check_answer(const struct muster_fault_target *t, const char *function, struct muster_error *err)
+{
+	for (size_t i = 0; function && i < t->gpu->unsupported_count; i++)
+		if (strcmp(t->gpu->unsupported[i], function) == 0)
+			return muster_fail(
+				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
+	return 0;
+}
+
+/* VALUE as the number that the fault takes, if it takes one. */
+static int read_number(
+	const struct muster_fault *fault, const char *value, struct muster_fault_target *t, struct muster_error *err)
+{
+	long number;
+	if (value && (fault->set == SET_NUMBER || fault->set == SET_WHOLE))
+		return muster_fault_number(value, fault->low, fault->high, &t->number, err);
+	if (!value || fault->set != SET_INT)
+		return 0;
+	if (muster_parse_int(value, (long)fault->low, (long)fault->high, &number, "VALUE", err) < 0)
+		return -1;
+	t->number = (double)number;
+	return 0;
+}
+
 /* word: the place of VALUE in the fault's words. */
-static int set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value, int word,
-	struct muster_error *err)
+static void set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value, int word)
 {
 	char *const bases[] = {
 		[MUSTER_SIM_NODE] = (char *)t->node,
@@ -174,29 +212,30 @@ static int set(const struct muster_fault *fault, const struct muster_fault_targe
 		[MUSTER_SIM_PORT] = (char *)t->port,
 		[MUSTER_SIM_RANK] = (char *)t->rank,
 		[MUSTER_SIM_NUMA] = (char *)t->numa,
+		[MUSTER_SIM_SCRATCH] = (char *)t->volume,
+		[MUSTER_SIM_FOLDER] = (char *)t->volume,
 	};
+	if (fault->size == 0)
+		return;
 	void *field = bases[fault->where] + fault->offset;
-	long number;
 	switch (fault->set) {
-	case SET_CLEARED: memset(field, 0, fault->size); return 0;
-	case SET_TRUE: *(bool *)field = true; return 0;
-	case SET_TEXT: *(const char **)field = muster_fault_keep(t, value); return 0;
+	case SET_NOTHING: break;
+	case SET_CLEARED: memset(field, 0, fault->size); break;
+	case SET_TRUE: *(bool *)field = true; break;
+	case SET_TEXT: *(const char **)field = muster_fault_keep(t, value); break;
 	case SET_APPENDED:
 		muster_fault_append(t, field, (size_t *)(void *)(bases[fault->where] + fault->count_offset), value);
-		return 0;
-	case SET_PLACE: *(int *)field = word; return 0;
-	case SET_NUMBER: return muster_fault_number(value, (double)fault->low, (double)fault->high, field, err);
+		break;
+	case SET_PLACE: *(int *)field = word; break;
+	case SET_NUMBER: *(double *)field = t->number; break;
+	case SET_WHOLE: *(unsigned long long *)field = (unsigned long long)t->number; break;
 	case SET_INT:
-		if (muster_parse_int(value, fault->low, fault->high, &number, "VALUE", err) < 0)
-			return -1;
 		if (fault->size == sizeof(int))
-			*(int *)field = (int)number;
+			*(int *)field = (int)t->number;
 		else
-			*(unsigned long long *)field = (unsigned long long)number;
-		return 0;
-	case SET_NOTHING: break;
+			*(unsigned long long *)field = (unsigned long long)t->number;
+		break;
 	}
-	abort(); /* a row of the table that does nothing */
 }
 
 /* text is a copy that may be cut up. */
@@ -222,13 +261,14 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
 	if (find(&t, fault->where, where, err) < 0)
 		return -1;
-	if (fault->needs && fault->needs(&t, err) < 0)
+	if (check_answer(&t, fault->answer, err) < 0 || (fault->needs && fault->needs(&t, err) < 0))
 		return -1;
 	const char *given = value ? value : fault->default_value;
 	int word = fault->words ? muster_parse_name(given, fault->words, fault->word_count, "VALUE", err) : 0;
-	if (word < 0)
+	if (word < 0 || read_number(fault, given, &t, err) < 0)
 		return -1;
-	return fault->apply ? fault->apply(&t, given, err) : set(fault, &t, given, word, err);
+	set(fault, &t, given, word);
+	return fault->apply ? fault->apply(&t, given, err) : 0;
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */

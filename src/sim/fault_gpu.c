@@ -5,6 +5,7 @@
 #include "util/text.h"
 #include "vendor/nvml_abi.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,31 +13,19 @@
 
 /* -- what can be wrong with one GPU -- */
 
-static int slow_copy(double *alone, double *together, const char *value, struct muster_error *err)
+/* All copies at once are never faster than one alone. */
+int muster_fault_copies_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	if (muster_fault_number(value, 0.001, 10000, alone, err) < 0)
-		return -1;
-	if (*together > *alone)
-		*together = *alone;
+	(void)value, (void)err;
+	t->gpu->h2d_together_gbps = fmin(t->gpu->h2d_together_gbps, t->gpu->h2d_gbps);
+	t->gpu->d2h_together_gbps = fmin(t->gpu->d2h_together_gbps, t->gpu->d2h_gbps);
 	return 0;
-}
-
-int muster_fault_h2d_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return slow_copy(&t->gpu->h2d_gbps, &t->gpu->h2d_together_gbps, value, err);
-}
-
-int muster_fault_d2h_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return slow_copy(&t->gpu->d2h_gbps, &t->gpu->d2h_together_gbps, value, err);
 }
 
 int muster_fault_ecc_uncorrected(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	long errors = 0;
-	if (muster_parse_int(value, 1, 1000000000, &errors, "VALUE", err) < 0)
-		return -1;
-	t->gpu->ecc_uncorrected_volatile = t->gpu->ecc_uncorrected_aggregate = (double)errors;
+	(void)value, (void)err;
+	t->gpu->ecc_uncorrected_volatile = t->gpu->ecc_uncorrected_aggregate = t->number;
 	return 0;
 }
 
@@ -99,10 +88,8 @@ int muster_fault_memory_held(const struct muster_fault_target *t, const char *va
 
 int muster_fault_hbm_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	double gbps = t->gpu->memory_write_gbps / 2;
-	if (value && muster_fault_number(value, 0.001, 100000, &gbps, err) < 0)
-		return -1;
-	t->gpu->memory_write_gbps = t->gpu->memory_read_gbps = gbps;
+	(void)err;
+	t->gpu->memory_write_gbps = t->gpu->memory_read_gbps = value ? t->number : t->gpu->memory_write_gbps / 2;
 	return 0;
 }
 
@@ -115,10 +102,8 @@ static void slow_down(struct muster_sim_gpu *gpu, double share)
 
 int muster_fault_gemm_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	double share = 1;
-	if (muster_fault_number(value, 0.0001, 1, &share, err) < 0)
-		return -1;
-	slow_down(t->gpu, share);
+	(void)value, (void)err;
+	slow_down(t->gpu, t->number);
 	return 0;
 }
 
@@ -156,11 +141,6 @@ int muster_fault_power_cap(const struct muster_fault_target *t, const char *valu
 	t->gpu->power_loaded_watts = t->gpu->power_limit_watts;
 	t->gpu->throttle_reasons_loaded |= nvmlClocksThrottleReasonSwPowerCap;
 	return 0;
-}
-
-int muster_fault_soak_drift(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return muster_fault_number(value, 0.0001, 0.9, &t->gpu->gemm_drift, err);
 }
 
 /* -- other programs on a GPU -- */
@@ -239,21 +219,17 @@ int muster_fault_c2c_down(const struct muster_fault_target *t, const char *value
 /* The nodes' NVLink fabrics, by racks counted from 1. */
 int muster_fault_rack(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	long number = 0;
-	if (muster_parse_int(value, 1, 1000, &number, "VALUE", err) < 0)
-		return -1;
+	(void)value, (void)err;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_cluster =
-			muster_sim_fabric_cluster(t->cluster->arena, t->cluster->sku, (size_t)number - 1);
+			muster_sim_fabric_cluster(t->cluster->arena, t->cluster->sku, (size_t)t->number - 1);
 	return 0;
 }
 
 int muster_fault_clique(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	long number = 0;
-	if (muster_parse_int(value, 0, 1000000, &number, "VALUE", err) < 0)
-		return -1;
+	(void)value, (void)err;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
-		t->node->gpus[i].fabric_clique = (int)number;
+		t->node->gpus[i].fabric_clique = (int)t->number;
 	return 0;
 }

@@ -4,10 +4,13 @@
 #include "sim/fs.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <string.h>
 
 #define SETS(type, member, kind_)                                                                                      \
 	.set = SET_##kind_, .offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
+/* apply() is given a number within bounds. */
+#define READS(kind_, low_, high_) .set = SET_##kind_, .low = (low_), .high = (high_)
 #define APPENDS(type, member, count) SETS(type, member, APPENDED), .count_offset = offsetof(struct type, count)
 #define WORDS(array) .words = (array), .word_count = sizeof(array) / sizeof *(array)
 
@@ -57,46 +60,6 @@ static int needs_licence(const struct muster_fault_target *t, struct muster_erro
 	return t->gpu->vgpu_licensed ? 0 : muster_fail(err, MUSTER_EUSAGE, "this GPU has no vGPU licence");
 }
 
-/* A vGPU hides much: what NVML does not answer cannot show that it is wrong. */
-static int needs_answer(const struct muster_fault_target *t, const char *function, struct muster_error *err)
-{
-	for (size_t i = 0; i < t->gpu->unsupported_count; i++)
-		if (strcmp(t->gpu->unsupported[i], function) == 0)
-			return muster_fail(
-				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
-	return 0;
-}
-
-static int needs_ecc(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetTotalEccErrors", err);
-}
-
-static int needs_power(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetEnforcedPowerLimit", err);
-}
-
-static int needs_clock(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetApplicationsClock", err);
-}
-
-static int needs_reasons(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetCurrentClocksThrottleReasons", err);
-}
-
-static int needs_utilisation(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetUtilizationRates", err);
-}
-
-static int needs_replays(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return needs_answer(t, "nvmlDeviceGetPcieReplayCounter", err);
-}
-
 static int needs_coherence(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return *t->node->coherent_memory_mode
@@ -127,27 +90,27 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "aer", MUSTER_SIM_NODE, "SEVERITY[:AGE]", "fatal:20m",
 		"a PCIe error (fatal, nonfatal, corrected) of the node's first GPU is in the kernel's log",
 		.apply = muster_fault_aer },
-	{ "bit-rot", MUSTER_SIM_NODE, "BYTE", "1048579",
+	{ "bit-rot", MUSTER_SIM_SCRATCH, "BYTE", "1048579",
 		"one bit is wrong in this byte of each file that is read from the scratch",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_bit_rot },
+		SETS(muster_sim_volume, flipped_at, WHOLE), .low = 1, .high = 1e15 },
 	{ "broadcast-slow", MUSTER_SIM_NODE, "GB/s", "1",
 		"NCCL broadcasts between this node and others as slowly as TCP would carry them",
 		SETS(muster_sim_node, broadcast_gbps, NUMBER), .low = 1, .high = 10000 },
 	{ "busy", MUSTER_SIM_GPU, "%", "99", "something that NVML does not list computes on the GPU",
-		.needs = needs_utilisation, SETS(muster_sim_gpu, busy_percent, INT), .low = 1, .high = 100 },
+		.answer = "nvmlDeviceGetUtilizationRates", SETS(muster_sim_gpu, busy_percent, INT), .low = 1,
+		.high = 100 },
 	{ "c2c-down", MUSTER_SIM_GPU, "LINKS", "1", "this many C2C links of the GPU are down",
 		.apply = muster_fault_c2c_down },
-	{ "checkpoint-slow", MUSTER_SIM_NODE, "SHARE", "0.1",
-		"the shared folder has this share of its rate on the node", .needs = muster_fault_needs_shared,
-		.apply = muster_fault_checkpoint_slow },
-	{ "checkpoint-stall", MUSTER_SIM_NODE, "read|write", "write",
-		"reads or writes of the shared folder never end on the node", .needs = muster_fault_needs_shared,
-		.apply = muster_fault_checkpoint_stall },
-	{ "checkpoint-wrong", MUSTER_SIM_NODE, "BYTE", "1048579",
+	{ "checkpoint-slow", MUSTER_SIM_FOLDER, "SHARE", "0.1",
+		"the shared folder has this share of its rate on the node", READS(NUMBER, 0.0001, 1),
+		.apply = muster_fault_volume_slow },
+	{ "checkpoint-stall", MUSTER_SIM_FOLDER, "read|write", "write",
+		"reads or writes of the shared folder never end on the node", .apply = muster_fault_volume_stalls },
+	{ "checkpoint-wrong", MUSTER_SIM_FOLDER, "BYTE", "1048579",
 		"one bit is wrong in this byte of each file that the node reads from the shared folder",
-		.needs = muster_fault_needs_shared, .apply = muster_fault_checkpoint_wrong },
+		SETS(muster_sim_volume, flipped_at, WHOLE), .low = 1, .high = 1e15 },
 	{ "clique", MUSTER_SIM_NODE, "NUMBER", "7", "the node's GPUs are in another NVLink clique", .needs = needs_rack,
-		.apply = muster_fault_clique },
+		READS(INT, 0, 1000000), .apply = muster_fault_clique },
 	{ "coherent-mode", MUSTER_SIM_NODE, "TEXT", "numa", "the driver's CoherentGPUMemoryMode",
 		.needs = needs_coherence, SETS(muster_sim_node, coherent_memory_mode, TEXT) },
 	{ "counter", MUSTER_SIM_PORT, "NAME:NUMBER", "symbol_error:5",
@@ -168,19 +131,21 @@ const struct muster_fault muster_fault_kinds[] = {
 		"NCCL fails, or is slow, between nodes 1..N and nodes N+1.. (N is this node)",
 		.apply = muster_fault_cut },
 	{ "d2h-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from this GPU to the host have this bandwidth",
-		.apply = muster_fault_d2h_slow },
+		SETS(muster_sim_gpu, d2h_gbps, NUMBER), .low = 0.001, .high = 10000,
+		.apply = muster_fault_copies_slow },
 	{ "dies", MUSTER_SIM_RANK, "FUNCTION[#CALL]:HOW", NULL,
 		"the rank's worker misbehaves in this function of a vendor library", .apply = muster_fault_dies },
 	{ "disk-missing", MUSTER_SIM_NODE, "DEVICE", "nvme0n1", "this disk is missing",
 		.apply = muster_fault_disk_missing },
-	{ "disk-slow", MUSTER_SIM_NODE, "SHARE", "0.3", "the scratch reads and writes with this share of its rates",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_disk_slow },
+	{ "disk-slow", MUSTER_SIM_SCRATCH, "SHARE", "0.3", "the scratch reads and writes with this share of its rates",
+		READS(NUMBER, 0.0001, 1), .apply = muster_fault_volume_slow },
 	{ "driver-drift", MUSTER_SIM_NODE, "VERSION", "580.105.08", "the node has another NVIDIA driver version",
 		.apply = muster_fault_driver_drift },
 	{ "duplicate-gpu", MUSTER_SIM_RANK, NULL, NULL, "the rank sees only the GPU of the rank before it",
 		.apply = muster_fault_duplicate_gpu },
 	{ "ecc-uncorrected", MUSTER_SIM_GPU, "ERRORS", "1", "this GPU has counted uncorrected ECC errors",
-		.needs = needs_ecc, .apply = muster_fault_ecc_uncorrected },
+		.answer = "nvmlDeviceGetTotalEccErrors", READS(INT, 1, 1000000000),
+		.apply = muster_fault_ecc_uncorrected },
 	{ "edge-slow", MUSTER_SIM_GPU, "GB/s", "40",
 		"NCCL's exchanges between this GPU and others over NVLink are slow", .needs = needs_neighbours,
 		SETS(muster_sim_gpu, edge_gbps, NUMBER), .low = 1, .high = 10000 },
@@ -200,7 +165,7 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "flap", MUSTER_SIM_NODE, "AGE", "20m", "the link of the node's first RDMA device went down and up again",
 		.apply = muster_fault_flap },
 	{ "gemm-slow", MUSTER_SIM_GPU, "SHARE", "0.8", "matrix products on this GPU have this share of their rate",
-		.apply = muster_fault_gemm_slow },
+		READS(NUMBER, 0.0001, 1), .apply = muster_fault_gemm_slow },
 	{ "gemm-wrong", MUSTER_SIM_GPU, "PRODUCTS", "4",
 		"about one in so many matrix products on this GPU has a wrong bit",
 		SETS(muster_sim_gpu, gemm_wrong, INT), .low = 1, .high = 1000000 },
@@ -215,13 +180,14 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "gpu-name", MUSTER_SIM_GPU, "NAME", "NVIDIA A100-SXM4-80GB", "this GPU is another model",
 		SETS(muster_sim_gpu, name, TEXT) },
 	{ "h2d-slow", MUSTER_SIM_GPU, "GB/s", "11.2", "copies from the host to this GPU have this bandwidth",
-		.apply = muster_fault_h2d_slow },
+		SETS(muster_sim_gpu, h2d_gbps, NUMBER), .low = 0.001, .high = 10000,
+		.apply = muster_fault_copies_slow },
 	{ "hbm-slow", MUSTER_SIM_GPU, "GB/s", NULL, "kernels reach this bandwidth of the GPU's memory (default: half)",
-		.apply = muster_fault_hbm_slow },
+		READS(NUMBER, 0.001, 100000), .apply = muster_fault_hbm_slow },
 	{ "host-name", MUSTER_SIM_NODE, "NAME", "sim-1", "the node has this host name, which another node may have too",
 		SETS(muster_sim_node, name, TEXT) },
-	{ "hot", MUSTER_SIM_GPU, NULL, NULL, "the GPU is so hot under load that it slows down", .needs = needs_reasons,
-		.apply = muster_fault_hot },
+	{ "hot", MUSTER_SIM_GPU, NULL, NULL, "the GPU is so hot under load that it slows down",
+		.answer = "nvmlDeviceGetCurrentClocksThrottleReasons", .apply = muster_fault_hot },
 	{ "ib-down", MUSTER_SIM_PORT, NULL, NULL, "the port is DOWN and polling for a link",
 		.apply = muster_fault_ib_down },
 	{ "ib-extra", MUSTER_SIM_NODE, NULL, NULL,
@@ -230,7 +196,8 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "ib-init", MUSTER_SIM_PORT, NULL, NULL, "the port has a link, but no subnet manager has responded yet",
 		.apply = muster_fault_ib_init },
 	{ "ib-missing", MUSTER_SIM_PORT, NULL, NULL, "the device is missing", SETS(muster_sim_port, pci, CLEARED) },
-	{ "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link runs at another rate", .apply = muster_fault_ib_rate },
+	{ "ib-rate", MUSTER_SIM_PORT, "Gb/s", "100", "the link runs at another rate", READS(NUMBER, 0, 1000),
+		.apply = muster_fault_ib_rate },
 	{ "imex-hidden", MUSTER_SIM_NODE, NULL, NULL, "the node's IMEX channel works, and has no file in /dev",
 		.needs = needs_imex, SETS(muster_sim_node, imex_hidden, TRUE) },
 	{ "imex-missing", MUSTER_SIM_NODE, NULL, NULL, "the node has no IMEX channel", .needs = needs_imex,
@@ -253,7 +220,7 @@ const struct muster_fault muster_fault_kinds[] = {
 		.apply = muster_fault_memory_bad },
 	{ "memory-channel", MUSTER_SIM_NUMA, "SHARE", "0.5",
 		"the host's memory on this NUMA node has this share of its bandwidth, as without some of its channels",
-		.apply = muster_fault_memory_channel },
+		READS(NUMBER, 0.01, 1), .apply = muster_fault_memory_channel },
 	{ "memory-held", MUSTER_SIM_GPU, "MiB", NULL,
 		"other programs hold this much of the GPU's memory (default: half)",
 		.apply = muster_fault_memory_held },
@@ -281,7 +248,7 @@ const struct muster_fault muster_fault_kinds[] = {
 	{ "net-bad", MUSTER_SIM_NODE, "hang|error|slow", "hang",
 		"NCCL fails, or is slow, between this node and other nodes", .apply = muster_fault_net_bad },
 	{ "nic-port-down", MUSTER_SIM_PORT, "PORT", "1", "this port of a device with several ports is DOWN",
-		.apply = muster_fault_nic_port_down },
+		READS(INT, 1, UINT8_MAX), .apply = muster_fault_nic_port_down },
 	{ "nvlink-down", MUSTER_SIM_GPU, "LINKS", "1", "this many NVLinks of the GPU are down",
 		.apply = muster_fault_nvlink_down },
 	{ "nvlink-errors", MUSTER_SIM_GPU, "KIND:ERRORS", "recovery:1",
@@ -304,19 +271,21 @@ const struct muster_fault muster_fault_kinds[] = {
 		"this file or folder is not there on the node",
 		APPENDS(muster_sim_node, paths_missing, path_missing_count), WORDS(muster_sim_paths) },
 	{ "pcie-replays", MUSTER_SIM_GPU, "REPLAYS", "500", "the GPU repeats so many PCIe packets while the ranks work",
-		.needs = needs_replays, SETS(muster_sim_gpu, pcie_replays, NUMBER), .low = 1, .high = 1000000000 },
+		.answer = "nvmlDeviceGetPcieReplayCounter", SETS(muster_sim_gpu, pcie_replays, NUMBER), .low = 1,
+		.high = 1000000000 },
 	{ "placement-group", MUSTER_SIM_NODE, "NAME", "elsewhere", "the node is in another placement group",
 		SETS(muster_sim_node, placement_group, TEXT) },
 	{ "power-brake", MUSTER_SIM_GPU, NULL, NULL, "an external power brake slows the GPU down under load",
-		.needs = needs_reasons, .apply = muster_fault_power_brake },
+		.answer = "nvmlDeviceGetCurrentClocksThrottleReasons", .apply = muster_fault_power_brake },
 	{ "power-cap", MUSTER_SIM_GPU, NULL, NULL, "the GPU is at its power limit under load, which is normal",
-		.needs = needs_reasons, .apply = muster_fault_power_cap },
-	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU", .needs = needs_power,
-		SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1, .high = 10000 },
+		.answer = "nvmlDeviceGetCurrentClocksThrottleReasons", .apply = muster_fault_power_cap },
+	{ "power-limit", MUSTER_SIM_GPU, "W", "250", "the power limit of the GPU",
+		.answer = "nvmlDeviceGetEnforcedPowerLimit", SETS(muster_sim_gpu, power_limit_watts, NUMBER), .low = 1,
+		.high = 10000 },
 	{ "rack", MUSTER_SIM_NODE, "NUMBER", "2", "the node is in this rack, which has its own NVLink fabric",
-		.needs = needs_rack, .apply = muster_fault_rack },
-	{ "raid-degraded", MUSTER_SIM_NODE, "DISKS", "1", "the RAID of the scratch has lost so many disks",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_raid_degraded },
+		.needs = needs_rack, READS(INT, 1, 1000), .apply = muster_fault_rack },
+	{ "raid-degraded", MUSTER_SIM_SCRATCH, "DISKS", "1", "the RAID of the scratch has lost so many disks",
+		.apply = muster_fault_raid_degraded },
 	{ "rail-slow", MUSTER_SIM_PORT, "GB/s", "5", "NCCL's exchanges between nodes through this device are slow",
 		SETS(muster_sim_port, rail_gbps, NUMBER), .low = 1, .high = 10000 },
 	{ "read-only", MUSTER_SIM_NODE, "AGE", "20m", "a file system went read-only after an error",
@@ -325,26 +294,27 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_gpu, recovery_action, PLACE), WORDS(recovery_actions) },
 	{ "roce", MUSTER_SIM_NODE, "PORTS", "1",
 		"the node's InfiniBand adapters are RoCE adapters with so many ports of 100 Gb/s each",
-		.apply = muster_fault_roce },
+		READS(INT, 1, 16), .apply = muster_fault_roce },
 	{ "roce-v1", MUSTER_SIM_PORT, NULL, NULL, "the Ethernet port has no GID of RoCE v2",
 		SETS(muster_sim_port, roce_v1, TRUE) },
-	{ "scratch-full", MUSTER_SIM_NODE, "%", "99.9", "so much of the scratch is in use",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_scratch_full },
-	{ "scratch-missing", MUSTER_SIM_NODE, NULL, NULL, "the scratch is not mounted",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_scratch_missing },
-	{ "scratch-read-only", MUSTER_SIM_NODE, NULL, NULL, "the scratch is mounted read-only",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_scratch_read_only },
+	{ "scratch-full", MUSTER_SIM_SCRATCH, "%", "99.9", "so much of the scratch is in use", READS(NUMBER, 0, 100),
+		.apply = muster_fault_scratch_full },
+	{ "scratch-missing", MUSTER_SIM_SCRATCH, NULL, NULL, "the scratch is not mounted",
+		.apply = muster_fault_scratch_missing },
+	{ "scratch-read-only", MUSTER_SIM_SCRATCH, NULL, NULL, "the scratch is mounted read-only",
+		SETS(muster_sim_volume, read_only, TRUE) },
 	{ "shm-small", MUSTER_SIM_NODE, "MiB", "64", "the size of /dev/shm", SETS(muster_sim_node, shm_mib, NUMBER),
 		.low = 1, .high = 10000000 },
-	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock", .needs = needs_clock,
-		SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1, .high = 10000 },
+	{ "sm-clock", MUSTER_SIM_GPU, "MHz", "900", "the GPU's application clock",
+		.answer = "nvmlDeviceGetApplicationsClock", SETS(muster_sim_gpu, sm_clock_app_mhz, INT), .low = 1,
+		.high = 10000 },
 	{ "soak-drift", MUSTER_SIM_GPU, "SHARE", "0.3",
 		"matrix products lose this share of their rate from the first to the last tenth of a soak",
-		.apply = muster_fault_soak_drift },
+		SETS(muster_sim_gpu, gemm_drift, NUMBER), .low = 0.0001, .high = 0.9 },
 	{ "sram-threshold", MUSTER_SIM_GPU, NULL, NULL, "the GPU's SRAM has had more errors than it may have",
-		.needs = needs_ecc, SETS(muster_sim_gpu, sram_exceeded, TRUE) },
-	{ "stall", MUSTER_SIM_NODE, "read|write", "read", "reads or writes of the scratch never end",
-		.needs = muster_fault_needs_scratch, .apply = muster_fault_stall },
+		.answer = "nvmlDeviceGetTotalEccErrors", SETS(muster_sim_gpu, sram_exceeded, TRUE) },
+	{ "stall", MUSTER_SIM_SCRATCH, "read|write", "read", "reads or writes of the scratch never end",
+		.apply = muster_fault_volume_stalls },
 	{ "stranger", MUSTER_SIM_GPU, "MiB", NULL,
 		"another program computes on the GPU and has so much of its memory (default: half)",
 		.apply = muster_fault_stranger },

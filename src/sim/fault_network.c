@@ -34,15 +34,14 @@ int muster_fault_ib_down(const struct muster_fault_target *t, const char *value,
 int muster_fault_nic_port_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_fault_target other = *t;
-	long number = 0;
+	int number = (int)t->number;
+	(void)value;
 	other.port = NULL;
-	if (muster_parse_int(value, 1, UINT8_MAX, &number, "VALUE", err) < 0)
-		return -1;
 	for (size_t i = 0; i < t->node->port_count && !other.port; i++)
 		if (strcmp(t->node->ports[i].device, t->port->device) == 0 && t->node->ports[i].port == number)
 			other.port = &t->node->ports[i];
 	if (!other.port)
-		return muster_fail(err, MUSTER_EUSAGE, "%s has no port %ld", t->port->device, number);
+		return muster_fail(err, MUSTER_EUSAGE, "%s has no port %d", t->port->device, number);
 	return muster_fault_ib_down(&other, NULL, err);
 }
 
@@ -51,12 +50,9 @@ int muster_fault_roce(const struct muster_fault_target *t, const char *value, st
 {
 	static const char *pkeys[] = { "0xffff" };
 	struct muster_sim_node *node = t->node;
-	long ports = 0;
-	size_t count = 0;
-	if (muster_parse_int(value, 1, 16, &ports, "VALUE", err) < 0)
-		return -1;
-	struct muster_sim_port *more =
-		muster_arena_alloc(t->cluster->arena, node->port_count * (size_t)ports * sizeof *more);
+	size_t count = 0, ports = (size_t)t->number;
+	(void)value, (void)err;
+	struct muster_sim_port *more = muster_arena_alloc(t->cluster->arena, node->port_count * ports * sizeof *more);
 	for (size_t i = 0; i < node->port_count; i++) {
 		bool infiniband = strcmp(node->ports[i].link_layer, "InfiniBand") == 0;
 		for (int number = 1; number <= (infiniband ? (int)ports : 1); number++) {
@@ -107,11 +103,8 @@ int muster_fault_ib_rate(const struct muster_fault_target *t, const char *value,
 		{ 400, 128, 2, "400 Gb/sec (4X NDR)" },
 		{ 800, 256, 2, "800 Gb/sec (4X XDR)" },
 	};
-	double gbps = 0;
-	if (muster_fault_number(value, 0, 1000, &gbps, err) < 0)
-		return -1;
 	for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
-		if (gbps >= rates[i].gbps && gbps <= rates[i].gbps) {
+		if (t->number >= rates[i].gbps && t->number <= rates[i].gbps) {
 			t->port->active_speed = rates[i].speed;
 			t->port->active_width = rates[i].width;
 			t->port->rate = rates[i].text;

@@ -93,89 +93,48 @@ int muster_fault_daemon_dead(const struct muster_fault_target *t, const char *va
 
 int muster_fault_memory_channel(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	double share;
-	if (muster_fault_number(value, 0.01, 1, &share, err) < 0)
-		return -1;
+	(void)value, (void)err;
 	/* healthy nodes have one list together */
 	struct muster_sim_numa *numas =
 		muster_sim_copy(t->cluster->arena, t->node->numas, t->node->numa_count, sizeof *numas);
-	numas[t->numa - t->node->numas].triad_gbps *= share;
+	numas[t->numa - t->node->numas].triad_gbps *= t->number;
 	t->node->numas = numas;
 	return 0;
 }
 
 /* -- the scratch of a node, and the folder that all nodes share, as one node sees it -- */
 
-static struct muster_sim_volume *scratch(const struct muster_fault_target *t)
+int muster_fault_volume_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	return &t->node->volumes[0];
-}
-
-/* Whether the node has a scratch, and not an earlier fault that took it away. */
-int muster_fault_needs_scratch(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return t->node->volume_count > 0 && strcmp(scratch(t)->path, MUSTER_SIM_SHARED) != 0
-		       ? 0
-		       : muster_fail(err, MUSTER_EUSAGE, "the node has no scratch");
-}
-
-static int slow_down(struct muster_sim_volume *volume, const char *value, struct muster_error *err)
-{
-	double share;
-	if (muster_fault_number(value, 0.0001, 1, &share, err) < 0)
-		return -1;
-	volume->read_gbps *= share;
-	volume->write_gbps *= share;
+	(void)value, (void)err;
+	t->volume->read_gbps *= t->number;
+	t->volume->write_gbps *= t->number;
 	return 0;
 }
 
-static int flip(struct muster_sim_volume *volume, const char *value, struct muster_error *err)
-{
-	double byte;
-	if (muster_fault_number(value, 1, 1e15, &byte, err) < 0)
-		return -1;
-	volume->flipped_at = (unsigned long long)byte;
-	return 0;
-}
-
-static int stall(const struct muster_fault_target *t, struct muster_sim_volume *volume, const char *value,
-	struct muster_error *err)
+int muster_fault_volume_stalls(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	if (strcmp(value, "read") != 0 && strcmp(value, "write") != 0)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be read or write, not \"%s\"", value);
-	volume->stalls = muster_fault_keep(t, value);
+	t->volume->stalls = muster_fault_keep(t, value);
 	return 0;
-}
-
-int muster_fault_disk_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return slow_down(scratch(t), value, err);
 }
 
 int muster_fault_raid_degraded(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	double disks;
-	if (strcmp(scratch(t)->layout, "none") == 0)
+	if (strcmp(t->volume->layout, "none") == 0)
 		return muster_fail(err, MUSTER_EUSAGE, "the scratch of this machine type is on one disk");
 	if (muster_fault_number(value, 1, (double)t->node->disk_count - 1, &disks, err) < 0)
 		return -1;
-	scratch(t)->missing_members = (int)disks;
-	return 0;
-}
-
-int muster_fault_scratch_read_only(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	(void)value, (void)err;
-	scratch(t)->read_only = true;
+	t->volume->missing_members = (int)disks;
 	return 0;
 }
 
 int muster_fault_scratch_full(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
-	double percent;
-	if (muster_fault_number(value, 0, 100, &percent, err) < 0)
-		return -1;
-	scratch(t)->free_gb = scratch(t)->gb * (100 - percent) / 100;
+	(void)value, (void)err;
+	t->volume->free_gb = t->volume->gb * (100 - t->number) / 100;
 	return 0;
 }
 
@@ -185,42 +144,4 @@ int muster_fault_scratch_missing(const struct muster_fault_target *t, const char
 	t->node->volumes++;
 	t->node->volume_count--;
 	return 0;
-}
-
-int muster_fault_bit_rot(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return flip(scratch(t), value, err);
-}
-
-int muster_fault_stall(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return stall(t, scratch(t), value, err);
-}
-
-/* The last one. */
-static struct muster_sim_volume *shared(const struct muster_fault_target *t)
-{
-	return &t->node->volumes[t->node->volume_count - 1];
-}
-
-int muster_fault_needs_shared(const struct muster_fault_target *t, struct muster_error *err)
-{
-	return t->node->volume_count > 0 && strcmp(shared(t)->path, MUSTER_SIM_SHARED) == 0
-		       ? 0
-		       : muster_fail(err, MUSTER_EUSAGE, "the node has no shared folder");
-}
-
-int muster_fault_checkpoint_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return slow_down(shared(t), value, err);
-}
-
-int muster_fault_checkpoint_wrong(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return flip(shared(t), value, err);
-}
-
-int muster_fault_checkpoint_stall(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return stall(t, shared(t), value, err);
 }
