@@ -4,7 +4,6 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "sim/fault.h"
-#include "sim/launch.h"
 #include "system/hardware.h"
 #include "transport/module.h"
 
@@ -14,10 +13,10 @@
 #include <unistd.h>
 
 struct options {
-	struct muster_sim_scenario scenario;
-	const char *sku, *cpu_masks, *scenario_file, *report, *html, *prepare;
+	struct muster_sim_launch launch;
+	const char *sku, *cpu_masks, *scenario_file;
 	int nodes; /* 0: not said */
-	bool alone, keep, list_faults, list_skus;
+	bool list_faults, list_skus;
 };
 
 static int add_fault(void *arg, const char *text, struct muster_error *err)
@@ -30,7 +29,7 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 /* The file first, then what the command line says instead. */
 static int settle(struct options *o, struct muster_error *err)
 {
-	struct muster_sim_scenario *s = &o->scenario;
+	struct muster_sim_scenario *s = &o->launch.scenario;
 	if (o->scenario_file && muster_sim_scenario_read(s, o->scenario_file, err) < 0)
 		return -1;
 	if (o->nodes > 0)
@@ -41,9 +40,9 @@ static int settle(struct options *o, struct muster_error *err)
 		s->sku = o->sku;
 	if (o->cpu_masks)
 		s->cpu_masks = o->cpu_masks;
-	if (o->alone && s->nodes != 1)
+	if (o->launch.alone && s->nodes != 1)
 		return muster_fail(err, MUSTER_EUSAGE, "--alone is only for one node");
-	s->no_job = o->alone;
+	s->no_job = o->launch.alone;
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
 }
 
@@ -57,26 +56,6 @@ static void prefer_own_mpirun(const struct muster_paths *paths)
 		setenv("PATH", both, 1);
 	free(both);
 	free(programs);
-}
-
-static int simulate(const struct options *o, const struct muster_paths *paths, char *const *more, size_t more_count,
-	int *ret_signal, struct muster_error *err)
-{
-	const struct muster_sim_launch launch = {
-		.scenario = &o->scenario,
-		.program = paths->program,
-		.simulator = paths->simulator,
-		.hardware = paths->hardware,
-		.report = o->report,
-		.html = o->html,
-		.prepare = o->prepare,
-		.alone = o->alone,
-		.keep = o->keep,
-		.more = more,
-		.more_count = more_count,
-	};
-	prefer_own_mpirun(paths);
-	return muster_sim_launch(&launch, ret_signal, err);
 }
 
 static int list_skus(const struct muster_paths *paths)
@@ -109,18 +88,18 @@ int muster_sim_command(int argc, char **argv)
 		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.nodes, .low = 1,
 			.high = MUSTER_SIM_NODES_MAX },
 		{ "--fault", "KIND@WHERE[=VALUE]", "simulate a fault; may be repeated", .each = add_fault,
-			.arg = &o.scenario, .words = muster_sim_words_faults },
+			.arg = &o.launch.scenario, .words = muster_sim_words_faults },
 		{ "--cpu-masks", "LIST",
 			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
 			.text = &o.cpu_masks },
 		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
-		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.report },
-		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.html },
+		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.launch.report },
+		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.launch.html },
 		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",
-			.flag = &o.alone },
+			.flag = &o.launch.alone },
 		{ "--prepare", "DIRECTORY", "create this directory with the files of the simulation, and start nothing",
-			.text = &o.prepare },
-		{ "--keep", NULL, "keep the files of the simulation, and print their path", .flag = &o.keep },
+			.text = &o.launch.prepare },
+		{ "--keep", NULL, "keep the files of the simulation, and print their path", .flag = &o.launch.keep },
 		{ "--list-faults", NULL, "list the kinds of faults", .flag = &o.list_faults },
 		{ "--list-skus", NULL, "list the machine types that can be simulated", .flag = &o.list_skus },
 	};
@@ -132,27 +111,30 @@ int muster_sim_command(int argc, char **argv)
 		.takes_rest = true,
 		.rest_command = complete_run,
 	};
-	struct muster_paths paths;
 	struct muster_error err = { 0 };
 	int code, stopped_by = 0;
-	muster_sim_scenario_init(&o.scenario);
-	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+	muster_sim_scenario_init(&o.launch.scenario);
+	if (!muster_cli_begin(&cli, argc, argv, &o.launch.paths, &code))
 		goto out;
 	if (o.list_faults) {
 		muster_sim_fault_kinds_print(stdout);
 	} else if (o.list_skus) {
-		code = list_skus(&paths);
+		code = list_skus(&o.launch.paths);
 	} else {
 		code = settle(&o, &err);
-		if (code == 0)
-			code = simulate(&o, &paths, argv + cli.rest, (size_t)(argc - cli.rest), &stopped_by, &err);
+		if (code == 0) {
+			o.launch.more = argv + cli.rest;
+			o.launch.more_count = (size_t)(argc - cli.rest);
+			prefer_own_mpirun(&o.launch.paths);
+			code = muster_sim_launch(&o.launch, &stopped_by, &err);
+		}
 		if (code < 0) {
 			muster_cli_usage(&err);
 			code = err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
 		}
 	}
 out:
-	muster_sim_scenario_done(&o.scenario);
+	muster_sim_scenario_done(&o.launch.scenario);
 	if (stopped_by) {
 		signal(stopped_by, SIG_DFL);
 		raise(stopped_by);

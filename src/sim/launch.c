@@ -3,13 +3,11 @@
  * scenario + hardware -> cluster -> files in a fresh directory -> mpirun of `muster run` on every simulated rank -> its
  * exit code.
  */
-#include "sim/launch.h"
+#include "sim/command.h"
 
 #include "util/text.h"
-#include "cli/cli.h"
 #include "muster/arena.h"
 #include "sim/fs.h"
-#include "sim/launcher.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -127,15 +125,15 @@ static int prepare(struct simulation *s, struct muster_error *err)
 	const struct muster_sim_launch *o = s->launch;
 	struct muster_arena *arena = s->cluster.arena;
 	struct muster_sim_hardware hardware;
-	if (muster_sim_hardware_read(o->hardware, o->scenario->sku, arena, &hardware, err) < 0)
+	if (muster_sim_hardware_read(o->paths.hardware, o->scenario.sku, arena, &hardware, err) < 0)
 		return -1;
 	s->directory = o->prepare ? make_named_directory(o->prepare, arena, err) : make_directory(arena, err);
 	if (!s->directory ||
-		muster_sim_scenario_build(o->scenario, &hardware, arena, s->directory, &s->cluster, err) < 0 ||
+		muster_sim_scenario_build(&o->scenario, &hardware, arena, s->directory, &s->cluster, err) < 0 ||
 		muster_sim_generate(&s->cluster, &hardware, err) < 0)
 		return -1;
-	return link_program(s, o->program, &s->program, err) < 0 ||
-			       link_program(s, o->simulator, &s->simulator, err) < 0
+	return link_program(s, o->paths.program, &s->program, err) < 0 ||
+			       link_program(s, o->paths.simulator, &s->simulator, err) < 0
 		       ? -1
 		       : 0;
 }

@@ -1,8 +1,7 @@
 /* launcher.c - start the ranks of a simulation with mpirun, and wait for their end */
-#include "sim/launcher.h"
+#include "sim/command.h"
 
 #include "coord/deadlines.h"
-#include "sim/rank.h"
 #include "util/child.h"
 #include "util/env.h"
 #include "util/text.h"

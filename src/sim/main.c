@@ -3,8 +3,6 @@
  * Its words are those of muster: `sim` and its options, or what a rank of the simulation is started with.
  */
 #include "sim/command.h"
-#include "sim/rank.h"
-#include "sim/worker_env.h"
 
 #include <errno.h>
 #include <signal.h>

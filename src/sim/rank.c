@@ -1,11 +1,10 @@
 /* rank.c - be one rank of a simulated job */
-#include "sim/rank.h"
+#include "sim/command.h"
 
 #include "util/child.h"
 #include "util/file.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "sim/cluster.h"
 #include "util/env.h"
 
 #include <fcntl.h>

@@ -1,10 +1,9 @@
 /* worker_env.c - put a rank's worker on its simulated node */
-#include "sim/worker_env.h"
+#include "sim/command.h"
 
 #include "system/settings.h"
 #include "util/text.h"
 #include "muster/arena.h"
-#include "sim/cluster.h"
 #include "util/env.h"
 
 #include <errno.h>
