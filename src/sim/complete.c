@@ -2,7 +2,7 @@
 #include "sim/command.h"
 
 #include "muster/arena.h"
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 #include "sim/scenario.h"
 #include "system/hardware.h"
 #include "util/text.h"

@@ -2,7 +2,7 @@
  *
  * What goes missing is only marked while faults are applied, so that every WHERE counts in the healthy cluster.
  */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "sim/scenario.h"
 #include "util/text.h"

@@ -1,14 +1,105 @@
-/* fault.h - what can be broken in a simulated cluster
+/* fault.h - what can be broken in a simulated cluster: the language of faults, their table, and those that break things
  *
  * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU
  * of a node by its CUDA index ("node2/gpu4"), an RDMA device of a node ("node1/mlx5_ib3") or a rank ("rank5").
+ *
+ * A fault changes facts of the simulated hardware and nothing else; what muster makes of it is not known here.
  */
 #ifndef MUSTER_SIM_FAULT_H
 #define MUSTER_SIM_FAULT_H
 
 #include "sim/cluster.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
+
+enum muster_sim_where {
+	MUSTER_SIM_NODE = 0,
+	MUSTER_SIM_GPU,
+	MUSTER_SIM_PORT,
+	MUSTER_SIM_RANK,
+	MUSTER_SIM_NUMA,
+	MUSTER_SIM_SCRATCH, /* of a node, which is named */
+	MUSTER_SIM_FOLDER,  /* the folder that all nodes share, as a node sees it, which is named */
+	MUSTER_SIM_NODE_OR_GPU,
+	MUSTER_SIM_WHERE_COUNT
+};
+
+struct muster_fault_target {
+	struct muster_sim_cluster *cluster;
+	struct muster_sim_node *node;
+	struct muster_sim_gpu *gpu;       /* WHERE is a GPU; else NULL */
+	struct muster_sim_port *port;     /* WHERE is a port */
+	struct muster_sim_rank *rank;     /* WHERE is a rank */
+	struct muster_sim_numa *numa;     /* WHERE is a NUMA node */
+	struct muster_sim_volume *volume; /* WHERE is a scratch or a folder */
+	double number;                    /* VALUE or its default, of an INT or a NUMBER */
+};
+
+/* Break it. value is VALUE or its default; NULL when there is neither. */
+typedef int muster_fault_apply(const struct muster_fault_target *t, const char *value, struct muster_error *err);
+
+/* A fault sets one field of what WHERE names, or apply() breaks it; if there are both, the field is set first. */
+struct muster_fault {
+	const char *name;
+	enum muster_sim_where where;
+	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
+	const char *default_value; /* NULL when there is none, or it depends on WHERE */
+	const char *help;          /* one line */
+	int (*needs)(
+		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
+	const char *answer; /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
+	muster_fault_apply *apply;
+	/* CLEARED: to false, 0 or NULL, which sweep() takes out; PLACE: an int, the place of VALUE in words; WHOLE: a
+	 * NUMBER without its fraction, to an unsigned long long. An INT or a NUMBER without size is only read. */
+	enum {
+		SET_NOTHING,
+		SET_CLEARED,
+		SET_TRUE,
+		SET_TEXT,
+		SET_APPENDED,
+		SET_PLACE,
+		SET_INT,
+		SET_NUMBER,
+		SET_WHOLE
+	} set;
+	size_t offset, size, count_offset; /* count_offset: of APPENDED, to a list of texts */
+	double low, high;                  /* of an INT, a NUMBER and a WHOLE */
+	const char *const *words;          /* VALUE is one of these; NULL: any text */
+	size_t word_count;
+};
+
+extern const struct muster_fault muster_fault_kinds[]; /* sorted by name */
+extern const size_t muster_fault_kind_count;
+
+/* VALUE as a number within bounds. -1 with err. */
+int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);
+
+/* A text that lives as long as the cluster; a list of them that has one more. */
+const char *muster_fault_keep(const struct muster_fault_target *t, const char *text);
+void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text);
+
+#define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
+
+/* fault_gpu.c, fault_network.c, fault_rank.c, fault_node.c, fault_log.c */
+muster_fault_apply muster_fault_copies_slow, muster_fault_ecc_uncorrected, muster_fault_mig, muster_fault_memory_bad,
+	muster_fault_memory_held, muster_fault_hbm_slow, muster_fault_gemm_slow, muster_fault_hot,
+	muster_fault_power_brake, muster_fault_power_cap, muster_fault_stranger, muster_fault_stranger_late,
+	muster_fault_nvlink_down, muster_fault_nvlink_errors, muster_fault_c2c_down, muster_fault_rack,
+	muster_fault_clique;
+muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_extra,
+	muster_fault_counter, muster_fault_nic_port_down, muster_fault_roce, muster_fault_net_bad, muster_fault_cut,
+	muster_fault_link_bad, muster_fault_link_slow;
+muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_cuda_error,
+	muster_fault_cuda_slow, muster_fault_nvml_error, muster_fault_nvml_slow;
+muster_fault_apply muster_fault_driver_drift, muster_fault_env, muster_fault_disk_missing, muster_fault_daemon_dead,
+	muster_fault_memory_channel, muster_fault_volume_slow, muster_fault_volume_stalls, muster_fault_raid_degraded,
+	muster_fault_scratch_full, muster_fault_scratch_missing;
+muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_oom,
+	muster_fault_read_only;
+
+/* -- for the rest of the simulator -- */
 
 /* Break the cluster in each of the ways, in order. A WHERE counts in the healthy cluster, whatever was broken before.
  * Anything wrong with a fault is MUSTER_EUSAGE, and names the fault. */

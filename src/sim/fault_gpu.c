@@ -1,5 +1,5 @@
 /* fault_gpu.c - what can be wrong with a GPU */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "sim/scenario.h"
 #include "util/text.h"

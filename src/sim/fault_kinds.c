@@ -1,5 +1,5 @@
 /* fault_kinds.c - the table of faults, and which function or field each of them is */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "sim/fs.h"
 

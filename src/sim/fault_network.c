@@ -1,5 +1,5 @@
 /* fault_network.c - adapters, and what nodes and GPUs reach of each other */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "sim/scenario.h"
 #include "util/text.h"

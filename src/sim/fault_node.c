@@ -1,5 +1,5 @@
 /* fault_node.c - the software, the settings and the disks of a node */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "sim/scenario.h"
 

@@ -1,5 +1,5 @@
 /* fault_rank.c - what a rank may use, and how its process and its NCCL behave */
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 
 #include "util/text.h"
 #include "sim/fault_misbehave.h"

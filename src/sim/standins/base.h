@@ -113,4 +113,25 @@ const struct muster_standin_cuda *muster_standin_cuda(void);
 /* NULL when this process has not loaded it. */
 const struct muster_standin_cuda *muster_standin_cuda_if_loaded(void);
 
+/* -- a stand-in that misbehaves on purpose --
+ *
+ * Files of the stand-ins that export functions are compiled with -finstrument-functions: the compiler calls one hook at
+ * the entry of every function, and the hook looks whether the scenario has this rank's worker misbehave there. No
+ * stand-in knows of it; only codes that a function is to return, and times that it is to take, are asked for by the
+ * first function that a call of CUDA or NVML goes through.
+ */
+
+/* The worker is about to load this library: a stand-in has no function to be met in yet. */
+void muster_standin_loads(const char *file);
+
+/* Take the time that the scenario has for the call which this thread is in, and give the code that it must return; 0:
+ * the scenario has none. bus_id: of the GPU that the call is about; NULL: it is not known yet, and what the scenario
+ * has for one GPU waits for the next question. */
+int muster_standin_answer(const char *bus_id);
+
+/* -- what the simulated kernel logs while muster runs -- */
+
+/* Append the node's lines for "now" to its /dev/kmsg; only the first call of all the node's processes does. */
+void muster_standin_log_now(void);
+
 #endif

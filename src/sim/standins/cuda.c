@@ -5,7 +5,6 @@
 #include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
-#include "sim/standins/misbehave.h"
 
 #include <ctype.h>
 #include <pthread.h>
@@ -275,62 +274,53 @@ static CUresult enter_device(CUdevice device, bool arguments_ok, struct CUctx_st
 
 CUresult cuDeviceGetCount(int *count)
 {
-	CUresult result = muster_simcuda_enter();
-	if (result == CUDA_SUCCESS && !count)
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS)
-		*count = (int)driver.count;
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter(), count != NULL);
+	*count = (int)driver.count;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(ordinal, device != NULL, &found);
-	if (result == CUDA_SUCCESS)
-		*device = ordinal;
-	return muster_simcuda_leave(result);
+	ENTER(enter_device(ordinal, device != NULL, &found), true);
+	*device = ordinal;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGetName(char *name, int size, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, name && size > 0, &found);
-	if (result == CUDA_SUCCESS)
-		snprintf(name, (size_t)size, "%s", found->gpu->name);
-	return muster_simcuda_leave(result);
+	ENTER(enter_device(device, name && size > 0, &found), true);
+	snprintf(name, (size_t)size, "%s", found->gpu->name);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, uuid != NULL, &found);
-	if (result == CUDA_SUCCESS) {
-		unsigned char bytes[sizeof uuid->bytes] = { 0 };
-		char buffer[MUSTER_SIM_UUID_SIZE];
-		const char *text = muster_sim_uuid(found->gpu, buffer);
-		bool prefix = strncmp(text, "GPU-", 4) == 0 || strncmp(text, "MIG-", 4) == 0;
-		muster_standin_hex("a GPU's UUID", text + (prefix ? 4 : 0), bytes, sizeof bytes);
-		memcpy(uuid->bytes, bytes, sizeof bytes);
-	}
-	return muster_simcuda_leave(result);
+	ENTER(enter_device(device, uuid != NULL, &found), true);
+	unsigned char bytes[sizeof uuid->bytes] = { 0 };
+	char buffer[MUSTER_SIM_UUID_SIZE];
+	const char *text = muster_sim_uuid(found->gpu, buffer);
+	bool prefix = strncmp(text, "GPU-", 4) == 0 || strncmp(text, "MIG-", 4) == 0;
+	muster_standin_hex("a GPU's UUID", text + (prefix ? 4 : 0), bytes, sizeof bytes);
+	memcpy(uuid->bytes, bytes, sizeof bytes);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, bytes != NULL, &found);
-	if (result == CUDA_SUCCESS)
-		*bytes = (size_t)(muster_sim_memory_mib(found->gpu) * 1048576);
-	return muster_simcuda_leave(result);
+	ENTER(enter_device(device, bytes != NULL, &found), true);
+	*bytes = (size_t)(muster_sim_memory_mib(found->gpu) * 1048576);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, value != NULL, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(enter_device(device, value != NULL, &found), true);
+	CUresult result = CUDA_SUCCESS;
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	switch (attribute) {
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = muster_sim_multiprocessors(found->gpu); break;
@@ -349,21 +339,18 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, can != NULL, &found);
-	if (result == CUDA_SUCCESS && (peer < 0 || (size_t)peer >= driver.count))
-		result = CUDA_ERROR_INVALID_DEVICE;
-	if (result == CUDA_SUCCESS)
-		*can = device != peer && found->gpu->p2p && driver.devices[peer].gpu->p2p;
-	return muster_simcuda_leave(result);
+	ENTER(enter_device(device, can != NULL, &found), true);
+	if (peer < 0 || (size_t)peer >= driver.count)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_DEVICE);
+	*can = device != peer && found->gpu->p2p && driver.devices[peer].gpu->p2p;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 /* The driver prints upper case; sysfs prints lower case. */
 CUresult cuDeviceGetPCIBusId(char *bus_id, int size, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, bus_id && size > 0, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(enter_device(device, bus_id && size > 0, &found), true);
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(found->gpu);
 	char text[32];
 	int length = snprintf(text, sizeof text, "%04X:%02X:%02X.0", id.domain, id.bus, id.device);
@@ -378,9 +365,7 @@ CUresult cuDeviceGetPCIBusId(char *bus_id, int size, CUdevice device)
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, context != NULL, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(enter_device(device, context != NULL, &found), true);
 	if (found->retained++ == 0) {
 		*found = (struct CUctx_st){ .gpu = found->gpu, .retained = 1, .loaded_seconds = found->loaded_seconds };
 		found->default_stream.context = found;
@@ -407,22 +392,20 @@ bool muster_standin_cuda_used(const char *bus_id, bool *worked)
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
 	struct CUctx_st *found;
-	CUresult result = enter_device(device, true, &found);
-	if (result == CUDA_SUCCESS && found->retained == 0)
-		result = CUDA_ERROR_INVALID_CONTEXT;
-	if (result == CUDA_SUCCESS && --found->retained == 0) {
+	ENTER(enter_device(device, true, &found), true);
+	if (found->retained == 0)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_CONTEXT);
+	if (--found->retained == 0) {
 		muster_simcuda_forget_streams(found);
 		muster_simcuda_forget_modules(found);
 		muster_simcuda_forget_memory(found);
 	}
-	return muster_simcuda_leave(result);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuCtxSetCurrent(CUcontext context)
 {
-	CUresult result = muster_simcuda_enter();
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter(), true);
 	bool known = !context;
 	for (size_t i = 0; i < driver.count; i++)
 		known = known || (context == &driver.devices[i] && context->retained > 0);
@@ -435,12 +418,8 @@ CUresult cuCtxSetCurrent(CUcontext context)
 CUresult cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!free_bytes || !total_bytes))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS) {
-		*total_bytes = (size_t)(muster_sim_memory_mib(context->gpu) * 1048576);
-		*free_bytes = muster_simcuda_free_bytes(context);
-	}
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), free_bytes && total_bytes);
+	*total_bytes = (size_t)(muster_sim_memory_mib(context->gpu) * 1048576);
+	*free_bytes = muster_simcuda_free_bytes(context);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }

@@ -79,7 +79,16 @@ struct CUctx_st {
 CUresult muster_simcuda_enter(void);
 CUresult muster_simcuda_enter_context(struct CUctx_st **ret);
 CUresult muster_simcuda_leave(CUresult result); /* drops the lock, returns result */
-void muster_simcuda_pause(void);                /* sleep a moment without the lock */
+/* The call ends here when it cannot go on, or its other arguments are not as they should be. */
+#define ENTER(entered, arguments_ok)                                                                                   \
+	do {                                                                                                           \
+		CUresult answer = (entered);                                                                           \
+		if (answer == CUDA_SUCCESS && !(arguments_ok))                                                         \
+			answer = CUDA_ERROR_INVALID_VALUE;                                                             \
+		if (answer != CUDA_SUCCESS)                                                                            \
+			return muster_simcuda_leave(answer);                                                           \
+	} while (0)
+void muster_simcuda_pause(void); /* sleep a moment without the lock */
 
 /* The devices that this process may see, in CUDA's order. */
 size_t muster_simcuda_device_count(void);
@@ -117,5 +126,81 @@ void muster_simcuda_forget_modules(struct CUctx_st *context);
 /* -- streams -- */
 void muster_simcuda_wait_idle(void); /* wait until no stream has work, as calls that free memory do */
 void muster_simcuda_forget_streams(struct CUctx_st *context);
+
+/* -- what an allocation holds -- */
+
+#define MUSTER_SIMCUDA_NOWHERE SIZE_MAX
+
+/* Bytes that repeat. */
+struct muster_simcuda_tile {
+	size_t references, length; /* references: pieces that have it */
+	unsigned char data[];
+};
+
+/* The pieces of an allocation are sorted and do not overlap. */
+struct muster_simcuda_piece {
+	struct muster_simcuda_piece *next;
+	size_t from, to;                  /* bytes of the allocation */
+	struct muster_pattern pattern;    /* without or_mask */
+	struct muster_simcuda_tile *tile; /* in place of the pattern; NULL: none */
+	size_t begin;                     /* where the tile begins: bytes of the allocation */
+	size_t flipped;                   /* where a word is that has one wrong bit; NOWHERE: there is none */
+};
+
+/* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. */
+struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *given, size_t offset);
+/* The piece that holds the byte at `from`, NULL when none does, and how far that goes, `to` at most. */
+struct muster_simcuda_piece *muster_simcuda_piece_find(
+	const struct muster_simcuda_allocation *allocation, size_t from, size_t to, size_t *ret_to);
+
+/* -- what a queue holds -- */
+
+enum muster_simcuda_kind {
+	MUSTER_SIMCUDA_TO_DEVICE,
+	MUSTER_SIMCUDA_TO_HOST,
+	MUSTER_SIMCUDA_WITHIN_DEVICE,
+	MUSTER_SIMCUDA_FILL,
+	MUSTER_SIMCUDA_RECORD,
+	MUSTER_SIMCUDA_WAIT,
+	MUSTER_SIMCUDA_EXTERNAL
+};
+
+/* One call of cuEventRecord. An operation that waits for it still waits for this call when the event is recorded again.
+ */
+struct muster_simcuda_moment {
+	size_t references;
+	bool happened;
+	double time; /* seconds of virtual time */
+};
+
+struct muster_simcuda_operation {
+	struct muster_simcuda_operation *next;
+	enum muster_simcuda_kind kind;
+	double queued; /* the host's time: nothing begins before it is asked for */
+	double seconds;
+	bool untimed;                         /* a copy from or to the host whose seconds are not known yet */
+	double share;                         /* of the bandwidth, of such a copy */
+	struct muster_simcuda_range to, from; /* on the device */
+	const void *source;                   /* TO_DEVICE */
+	void *target;                         /* TO_HOST */
+	size_t bytes;
+	unsigned int value;
+	struct muster_simcuda_moment *moment; /* RECORD, WAIT */
+	struct muster_standin_operation external;
+};
+
+/* Put a copy of it at the end of the queue. */
+void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simcuda_operation *operation);
+/* Do what can be done in the stream. */
+void muster_simcuda_progress(struct CUstream_st *stream);
+/* muster_simcuda_enter, for a call about a stream. */
+CUresult muster_simcuda_enter_stream(CUstream stream, struct CUstream_st **ret);
+/* Whether another stream of the device is at work at that time, or has work in its queue. */
+bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time);
+
+/* -- copies -- */
+/* Before a copy from or to the host that is the first in its queue, and begins at stream->now, is carried out. */
+void muster_simcuda_copy_begin(struct CUstream_st *stream, struct muster_simcuda_operation *copy);
+void muster_simcuda_copy(const struct muster_simcuda_operation *copy);
 
 #endif

@@ -3,7 +3,7 @@
  * Of a long stretch a window is compared, and stands for the rest if each of its words is wrong. Words with a wrong bit
  * are found wherever they are.
  */
-#include "sim/standins/cuda_pieces.h"
+#include "sim/standins/cuda.h"
 
 #include <string.h>
 

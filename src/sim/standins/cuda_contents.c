@@ -5,7 +5,7 @@
  * one that stands for its factors. Places count from the start of the allocation; seeds are changed accordingly, so
  * that equal contents have equal patterns wherever a fill began. Data from elsewhere is a tile: bytes that repeat.
  */
-#include "sim/standins/cuda_pieces.h"
+#include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
 

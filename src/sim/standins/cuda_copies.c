@@ -9,8 +9,7 @@
  * has nothing else to do meanwhile. These have the bandwidth of all GPUs at once, if the node has a rank for each of
  * its GPUs.
  */
-#include "sim/standins/cuda_queue.h"
-#include "sim/standins/kernel_log.h"
+#include "sim/standins/cuda.h"
 
 #include <stdint.h>
 

@@ -63,15 +63,11 @@ CUresult cuModuleLoadDataEx(
 	CUmodule *module, const void *image, unsigned int option_count, CUjit_option *options, void **values)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!module || !image || (option_count > 0 && (!options || !values))))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS && !strstr(image, ".version")) {
+	ENTER(muster_simcuda_enter_context(&context), module && image && (option_count == 0 || (options && values)));
+	if (!strstr(image, ".version")) {
 		log_error(option_count, options, values, "ptxas fatal   : Missing .version directive at start of file");
-		result = CUDA_ERROR_INVALID_IMAGE_;
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_IMAGE_);
 	}
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
 	struct CUmod_st *new = muster_calloc(1, sizeof *new);
 	*new = (struct CUmod_st){ .next = context->modules, .context = context, .text = muster_strdup(image) };
 	context->modules = new;
@@ -111,9 +107,7 @@ static struct CUmod_st **find_module(struct CUctx_st *context, CUmodule module)
 CUresult cuModuleUnload(CUmodule module)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), true);
 	if (!find_module(context, module))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	muster_simcuda_wait_idle();
@@ -137,20 +131,16 @@ static bool has_entry(const char *text, const char *name)
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!function || !name))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS && !find_module(context, module))
-		result = CUDA_ERROR_INVALID_HANDLE;
-	if (result == CUDA_SUCCESS && !has_entry(module->text, name))
-		result = CUDA_ERROR_NOT_FOUND_;
-	if (result == CUDA_SUCCESS) {
-		struct CUfunc_st *new = muster_calloc(1, sizeof *new);
-		*new = (struct CUfunc_st){ .next = module->functions, .module = module, .name = muster_strdup(name) };
-		module->functions = new;
-		*function = new;
-	}
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), function && name);
+	if (!find_module(context, module))
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
+	if (!has_entry(module->text, name))
+		return muster_simcuda_leave(CUDA_ERROR_NOT_FOUND_);
+	struct CUfunc_st *new = muster_calloc(1, sizeof *new);
+	*new = (struct CUfunc_st){ .next = module->functions, .module = module, .name = muster_strdup(name) };
+	module->functions = new;
+	*function = new;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 /* -- kernels -- */
@@ -261,9 +251,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 {
 	struct CUctx_st *context;
 	const uint64_t block = (uint64_t)block_x * block_y * block_z, grid = (uint64_t)grid_x * grid_y * grid_z;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), true);
 	if (!has_function(context, function))
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (block == 0 || block > THREADS_MAX || grid == 0 || shared_bytes > 0 || !parameters || extra)
@@ -272,7 +260,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 	const struct muster_standin_operation operation = { .poll = run, .done = free, .arg = launch };
 	if (!muster_standin_cuda_enqueue(stream, &operation)) {
 		free(launch);
-		result = CUDA_ERROR_INVALID_HANDLE;
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	}
-	return muster_simcuda_leave(result);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }

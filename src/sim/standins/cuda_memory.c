@@ -184,27 +184,20 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t bytes, unsigned int flags)
 {
 	struct CUctx_st *context;
 	uintptr_t from = (uintptr_t)pointer;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!pointer || bytes == 0 || bytes > UINTPTR_MAX - from || flags > 0xf))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS && *find_registered(from, from + bytes))
-		result = CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_;
-	if (result == CUDA_SUCCESS) {
-		struct registered *new = muster_calloc(1, sizeof *new);
-		*new = (struct registered){ registrations, from, from + bytes };
-		registrations = new;
-	}
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context),
+		pointer && bytes > 0 && bytes <= UINTPTR_MAX - from && flags <= 0xf);
+	if (*find_registered(from, from + bytes))
+		return muster_simcuda_leave(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED_);
+	struct registered *new = muster_calloc(1, sizeof *new);
+	*new = (struct registered){ registrations, from, from + bytes };
+	registrations = new;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuMemHostUnregister(void *pointer)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
-	if (!pointer)
-		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
+	ENTER(muster_simcuda_enter_context(&context), pointer != NULL);
 	muster_simcuda_wait_idle();
 	struct registered **at = find_registered((uintptr_t)pointer, (uintptr_t)pointer + 1);
 	if (!*at || (*at)->from != (uintptr_t)pointer)

@@ -5,7 +5,7 @@
  * own, and work begins when what is before it in the stream is done, and not before the host has asked for it. The
  * host's own clock goes on only by what it waits for.
  */
-#include "sim/standins/cuda_queue.h"
+#include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
 #include "sim/standins/host_clock.h"
@@ -188,25 +188,19 @@ void muster_simcuda_forget_streams(struct CUctx_st *context)
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!stream || flags > CU_STREAM_NON_BLOCKING))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS) {
-		struct CUstream_st *new = muster_calloc(1, sizeof *new);
-		*new = (struct CUstream_st){ .next = context->streams, .context = context, .last = &new->first };
-		context->streams = new;
-		*stream = new;
-	}
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), stream && flags <= CU_STREAM_NON_BLOCKING);
+	struct CUstream_st *new = muster_calloc(1, sizeof *new);
+	*new = (struct CUstream_st){ .next = context->streams, .context = context, .last = &new->first };
+	context->streams = new;
+	*stream = new;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 /* The real call lets the work finish in the background; here it waits for it. */
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), true);
 	struct CUstream_st *found = stream ? find_stream(stream) : NULL;
 	if (!found)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
@@ -233,9 +227,8 @@ CUresult muster_simcuda_enter_stream(CUstream stream, struct CUstream_st **ret)
 CUresult cuStreamQuery(CUstream stream)
 {
 	struct CUstream_st *found;
-	CUresult result = muster_simcuda_enter_stream(stream, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_stream(stream, &found), true);
+	CUresult result = CUDA_SUCCESS;
 	progress_all();
 	if (found->context->broken != CUDA_SUCCESS)
 		result = found->context->broken;
@@ -302,24 +295,18 @@ static CUresult enter_event(CUevent event, struct CUevent_st **ret)
 CUresult cuEventCreate(CUevent *event, unsigned int flags)
 {
 	struct CUctx_st *context;
-	CUresult result = muster_simcuda_enter_context(&context);
-	if (result == CUDA_SUCCESS && (!event || flags > 0x7))
-		result = CUDA_ERROR_INVALID_VALUE;
-	if (result == CUDA_SUCCESS) {
-		struct CUevent_st *new = muster_calloc(1, sizeof *new);
-		*new = (struct CUevent_st){ .next = context->events, .context = context, .flags = flags };
-		context->events = new;
-		*event = new;
-	}
-	return muster_simcuda_leave(result);
+	ENTER(muster_simcuda_enter_context(&context), event && flags <= 0x7);
+	struct CUevent_st *new = muster_calloc(1, sizeof *new);
+	*new = (struct CUevent_st){ .next = context->events, .context = context, .flags = flags };
+	context->events = new;
+	*event = new;
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventDestroy_v2(CUevent event)
 {
 	struct CUevent_st *found;
-	CUresult result = enter_event(event, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(enter_event(event, &found), true);
 	event_free(found);
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
@@ -327,27 +314,24 @@ CUresult cuEventDestroy_v2(CUevent event)
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
 	struct CUevent_st *found;
-	CUresult result = enter_event(event, &found);
-	struct CUstream_st *in = result == CUDA_SUCCESS ? find_stream(stream) : NULL;
-	if (result == CUDA_SUCCESS && (!in || in->context != found->context))
-		result = CUDA_ERROR_INVALID_HANDLE;
-	if (result == CUDA_SUCCESS) {
-		moment_release(found->moment);
-		found->moment = muster_calloc(1, sizeof *found->moment);
-		found->moment->references = 2;
-		muster_simcuda_enqueue(in,
-			&(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_RECORD, .moment = found->moment });
-	}
-	return muster_simcuda_leave(result);
+	ENTER(enter_event(event, &found), true);
+	struct CUstream_st *in = find_stream(stream);
+	if (!in || in->context != found->context)
+		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
+	moment_release(found->moment);
+	found->moment = muster_calloc(1, sizeof *found->moment);
+	found->moment->references = 2;
+	muster_simcuda_enqueue(
+		in, &(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_RECORD, .moment = found->moment });
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 /* An event that was never recorded counts as done. */
 CUresult cuEventQuery(CUevent event)
 {
 	struct CUevent_st *found;
-	CUresult result = enter_event(event, &found);
-	if (result != CUDA_SUCCESS)
-		return muster_simcuda_leave(result);
+	ENTER(enter_event(event, &found), true);
+	CUresult result = CUDA_SUCCESS;
 	progress_all();
 	if (found->context->broken != CUDA_SUCCESS)
 		result = found->context->broken;
@@ -362,16 +346,16 @@ CUresult cuEventQuery(CUevent event)
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags)
 {
 	struct CUevent_st *found;
-	CUresult result = enter_event(event, &found);
-	struct CUstream_st *in = result == CUDA_SUCCESS ? find_stream(stream) : NULL;
-	if (result == CUDA_SUCCESS && (!in || flags != 0))
-		result = in ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE;
-	if (result == CUDA_SUCCESS && found->moment) {
+	ENTER(enter_event(event, &found), true);
+	struct CUstream_st *in = find_stream(stream);
+	if (!in || flags != 0)
+		return muster_simcuda_leave(in ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_HANDLE);
+	if (found->moment) {
 		found->moment->references++;
 		muster_simcuda_enqueue(
 			in, &(struct muster_simcuda_operation){ .kind = MUSTER_SIMCUDA_WAIT, .moment = found->moment });
 	}
-	return muster_simcuda_leave(result);
+	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)

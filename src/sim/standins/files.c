@@ -4,9 +4,8 @@
  * of the machine that is really there: its disk has no part in the simulation, and its file system may have no direct
  * access. Files that are on no simulated volume are the C library's.
  */
-#include "sim/standins/host_clock.h"
-#include "sim/standins/next.h"
-#include "sim/standins/volume.h"
+
+#include "sim/standins/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,7 +1,6 @@
 /* kernel_log.c - what the simulated kernel logs while muster runs */
-#include "sim/standins/kernel_log.h"
-
 #include "sim/standins/base.h"
+
 #include "util/env.h"
 
 #include <errno.h>

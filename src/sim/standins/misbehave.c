@@ -2,13 +2,11 @@
  *
  * Nothing here is a stub of a misbehaviour: the process really crashes, hangs or floods its supervisor.
  */
-#include "sim/standins/misbehave.h"
+#include "sim/standins/base.h"
 
 #include "worker/protocol.h"
 #include "sim/fault_misbehave.h"
-#include "sim/standins/base.h"
 #include "sim/standins/host_clock.h"
-#include "sim/standins/kernel_log.h"
 #include "util/env.h"
 #include "util/text.h"
 

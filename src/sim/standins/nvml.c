@@ -6,7 +6,6 @@
 #include "sim/fault_misbehave.h"
 
 #include "muster/arena.h"
-#include "sim/standins/misbehave.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -226,9 +225,7 @@ GIVES(nvmlDeviceGetIndex, unsigned int, device - library.devices)
 nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
 {
 	char text[160];
-	nvmlReturn_t result = check(device, name != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, name != NULL);
 	snprintf(text, sizeof text, device->instance ? "%s MIG %dg.%dgb" : "%s", device->gpu->name,
 		device->gpu->mig_slices, device->gpu->mig_gb);
 	return muster_simnvml_copy_text(text, name, length);
@@ -237,9 +234,7 @@ nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int len
 nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
 {
 	char text[MUSTER_SIM_UUID_SIZE];
-	nvmlReturn_t result = check(device, uuid != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, uuid != NULL);
 	return muster_simnvml_copy_text(
 		device->instance ? muster_sim_uuid(device->gpu, text) : device->gpu->uuid, uuid, length);
 }
@@ -251,9 +246,7 @@ nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int
 {
 	char text[32];
 	unsigned long long number = 1;
-	nvmlReturn_t result = check(device, serial != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, serial != NULL);
 	for (const char *at = device->gpu->uuid; *at; at++)
 		number = number * 31 + (unsigned char)*at;
 	snprintf(text, sizeof text, "%013llu", number % 10000000000000ull);
@@ -262,16 +255,14 @@ nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int
 
 nvmlReturn_t nvmlDeviceGetBoardPartNumber(nvmlDevice_t device, char *number, unsigned int length)
 {
-	nvmlReturn_t result = check(device, number != NULL);
-	return result == NVML_SUCCESS ? muster_simnvml_copy_text("900-00000-0000-000", number, length) : result;
+	REQUIRE(device, number != NULL);
+	return muster_simnvml_copy_text("900-00000-0000-000", number, length);
 }
 
 /* The legacy form has four digits of the domain, the other one eight. */
 nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 {
-	nvmlReturn_t result = check(device, pci != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, pci != NULL);
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(device->gpu);
 	memset(pci, 0, sizeof *pci);
 	pci->domain = id.domain;
@@ -285,9 +276,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 
 nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
 {
-	nvmlReturn_t result = check(device, major && minor);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, major && minor);
 	*major = device->gpu->compute_major;
 	*minor = device->gpu->compute_minor;
 	return NVML_SUCCESS;
@@ -302,17 +291,14 @@ nvmlEnableState_t muster_simnvml_enabled(bool yes)
 
 nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *current, nvmlEnableState_t *pending)
 {
-	nvmlReturn_t result = check(device, current && pending);
-	if (result == NVML_SUCCESS)
-		*current = *pending = muster_simnvml_enabled(device->gpu->ecc);
-	return result;
+	REQUIRE(device, current && pending);
+	*current = *pending = muster_simnvml_enabled(device->gpu->ecc);
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
 {
-	nvmlReturn_t result = check(device, current && pending);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, current && pending);
 	if (!device->gpu->mig_supported)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*current = *pending = device->gpu->mig ? NVML_DEVICE_MIG_ENABLE : NVML_DEVICE_MIG_DISABLE;
@@ -328,9 +314,7 @@ GIVES(nvmlDeviceGetMaxMigDeviceCount, unsigned int, device->gpu->mig_slices > 0 
 /* The first places are empty, as after other instances that were removed. */
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *instance)
 {
-	nvmlReturn_t result = check(device, instance && index < 7);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, instance && index < 7);
 	if (device->gpu->mig_slices == 0 || index != 2)
 		return NVML_ERROR_NOT_FOUND;
 	*instance = device + library.count;
@@ -339,9 +323,7 @@ nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned i
 
 nvmlReturn_t nvmlDeviceGetAttributes_v2(nvmlDevice_t device, nvmlDeviceAttributes_t *attributes)
 {
-	nvmlReturn_t result = check(device, attributes != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, attributes != NULL);
 	if (!device->instance)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*attributes = (nvmlDeviceAttributes_t){
@@ -365,9 +347,7 @@ nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device, nvmlGpuVirtual
 		{ "passthrough", NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH },
 		{ "vgpu", NVML_GPU_VIRTUALIZATION_MODE_VGPU },
 	};
-	nvmlReturn_t result = check(device, mode != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, mode != NULL);
 	for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
 		if (strcmp(modes[i].name, device->gpu->virtualization) == 0) {
 			*mode = modes[i].mode;
@@ -378,9 +358,7 @@ nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device, nvmlGpuVirtual
 
 nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)
 {
-	nvmlReturn_t result = check(device, features != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, features != NULL);
 	const struct muster_sim_gpu *gpu = device->gpu;
 	nvmlGridLicensableFeature_t *feature = &features->gridLicensableFeatures[0];
 	*features = (nvmlGridLicensableFeatures_t){ 0 };

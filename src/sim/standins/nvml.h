@@ -27,6 +27,13 @@ struct nvmlDevice_st {
  * not say that the device lacks the function. */
 nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function);
 #define check(device, arguments_ok) muster_simnvml_check(device, arguments_ok, __func__)
+/* The call ends here when it cannot go on. */
+#define REQUIRE(device, arguments_ok)                                                                                  \
+	do {                                                                                                           \
+		nvmlReturn_t answer = check(device, arguments_ok);                                                     \
+		if (answer != NVML_SUCCESS)                                                                            \
+			return answer;                                                                                 \
+	} while (0)
 
 /* INSUFFICIENT_SIZE when the text with its NUL is longer. */
 nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length);

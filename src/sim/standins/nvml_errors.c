@@ -9,10 +9,8 @@
 nvmlReturn_t nvmlDeviceGetTotalEccErrors(
 	nvmlDevice_t device, nvmlMemoryErrorType_t type, nvmlEccCounterType_t counter, unsigned long long *errors)
 {
-	nvmlReturn_t result = check(device, errors && (unsigned int)type <= NVML_MEMORY_ERROR_TYPE_UNCORRECTED &&
-						    (unsigned int)counter <= NVML_AGGREGATE_ECC);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, errors && (unsigned int)type <= NVML_MEMORY_ERROR_TYPE_UNCORRECTED &&
+				(unsigned int)counter <= NVML_AGGREGATE_ECC);
 	const struct muster_sim_gpu *gpu = device->gpu;
 	if (!gpu->ecc)
 		return NVML_ERROR_NOT_SUPPORTED;
@@ -28,9 +26,7 @@ nvmlReturn_t nvmlDeviceGetTotalEccErrors(
 nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correctable, unsigned int *uncorrectable,
 	unsigned int *pending, unsigned int *failed)
 {
-	nvmlReturn_t result = check(device, correctable && uncorrectable && pending && failed);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, correctable && uncorrectable && pending && failed);
 	*correctable = (unsigned int)device->gpu->remap_correctable;
 	*uncorrectable = (unsigned int)device->gpu->remap_uncorrectable;
 	*pending = device->gpu->remap_pending;
@@ -40,9 +36,7 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
 
 nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device, nvmlEnableState_t *pending)
 {
-	nvmlReturn_t result = check(device, pending != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, pending != NULL);
 	if (device->gpu->compute_major >= 8) /* they remap rows instead */
 		return NVML_ERROR_NOT_SUPPORTED;
 	*pending = muster_simnvml_enabled(device->gpu->remap_pending);
@@ -51,9 +45,7 @@ nvmlReturn_t nvmlDeviceGetRetiredPagesPendingStatus(nvmlDevice_t device, nvmlEna
 
 nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device, nvmlEccSramErrorStatus_t *status)
 {
-	nvmlReturn_t result = check(device, status != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, status != NULL);
 	if (status->version != nvmlEccSramErrorStatus_v1)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	if (!device->gpu->ecc)
@@ -99,9 +91,7 @@ static double count_link_errors(nvmlDevice_t device, size_t kind, unsigned int l
 nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(
 	nvmlDevice_t device, unsigned int link, nvmlNvLinkErrorCounter_t kind, unsigned long long *count)
 {
-	nvmlReturn_t result = check(device, count && link < NVML_NVLINK_MAX_LINKS && (unsigned int)kind < LINK_ERRORS);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, count && link < NVML_NVLINK_MAX_LINKS && (unsigned int)kind < LINK_ERRORS);
 	if (link >= (unsigned int)device->gpu->nvlinks || device->gpu->compute_major >= 10)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*count = (unsigned long long)count_link_errors(device, kind, link);
@@ -133,9 +123,7 @@ bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double 
 nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned int *replays)
 {
 	bool worked;
-	nvmlReturn_t result = check(device, replays != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, replays != NULL);
 	muster_simnvml_is_used(device, &worked);
 	*replays = worked ? (unsigned int)device->gpu->pcie_replays : 0;
 	return NVML_SUCCESS;

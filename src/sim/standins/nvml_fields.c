@@ -100,9 +100,7 @@ static void fill_field(nvmlDevice_t device, nvmlFieldValue_t *field)
 
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
 {
-	nvmlReturn_t result = check(device, values && count > 0);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, values && count > 0);
 	for (int i = 0; i < count; i++)
 		fill_field(device, &values[i]);
 	return NVML_SUCCESS;
@@ -121,20 +119,17 @@ GIVES(nvmlDeviceGetEnforcedPowerLimit, unsigned int, device->gpu->power_limit_wa
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
 {
-	nvmlReturn_t result = check(device, celsius && sensor == NVML_TEMPERATURE_GPU);
-	if (result == NVML_SUCCESS)
-		*celsius = (unsigned int)under_load(
-			device, device->gpu->temperature_celsius, device->gpu->temperature_loaded_celsius);
-	return result;
+	REQUIRE(device, celsius && sensor == NVML_TEMPERATURE_GPU);
+	*celsius = (unsigned int)under_load(
+		device, device->gpu->temperature_celsius, device->gpu->temperature_loaded_celsius);
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetTemperatureThreshold(
 	nvmlDevice_t device, nvmlTemperatureThresholds_t what, unsigned int *celsius)
 {
 	bool known = what == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN || what == NVML_TEMPERATURE_THRESHOLD_MEM_MAX;
-	nvmlReturn_t result = check(device, celsius && known);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, celsius && known);
 	int limit = what == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN ? device->gpu->temperature_slowdown_celsius
 								: device->gpu->memory_temperature_max_celsius;
 	*celsius = (unsigned int)limit;

@@ -11,9 +11,7 @@ GIVES(nvmlDeviceGetMaxPcieLinkWidth, unsigned int, device->gpu->pcie_width_max)
 
 nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nvmlEnableState_t *active)
 {
-	nvmlReturn_t result = check(device, active && link < NVML_NVLINK_MAX_LINKS);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, active && link < NVML_NVLINK_MAX_LINKS);
 	if (link >= (unsigned int)device->gpu->nvlinks)
 		return NVML_ERROR_NOT_SUPPORTED;
 	*active = muster_simnvml_enabled(link < (unsigned int)device->gpu->nvlinks_active);
@@ -48,10 +46,9 @@ static void fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *r
 
 nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info)
 {
-	nvmlReturn_t result = check(device, info != NULL);
-	if (result == NVML_SUCCESS)
-		fill_fabric(device->gpu, info);
-	return result;
+	REQUIRE(device, info != NULL);
+	fill_fabric(device->gpu, info);
+	return NVML_SUCCESS;
 }
 
 /* Any field that says yes, or a configuration other than "nothing wrong". */
@@ -72,9 +69,7 @@ static unsigned char summarise_health(unsigned int mask)
 nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV_t *info)
 {
 	nvmlGpuFabricInfo_t first;
-	nvmlReturn_t result = check(device, info != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, info != NULL);
 	if (info->version != nvmlGpuFabricInfo_v2 && info->version != nvmlGpuFabricInfo_v3)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	fill_fabric(device->gpu, &first);

@@ -16,9 +16,7 @@ static double memory_mib(nvmlDevice_t device)
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 {
-	nvmlReturn_t result = check(device, memory != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, memory != NULL);
 	unsigned long long total = (unsigned long long)(memory_mib(device) * MIB);
 	unsigned long long used = (unsigned long long)((device->gpu->memory_held_mib + RESERVED_MIB) * MIB);
 	used = used < total ? used : total;
@@ -28,9 +26,7 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
-	nvmlReturn_t result = check(device, memory != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, memory != NULL);
 	if (memory->version != nvmlMemory_v2)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 	memory->total = (unsigned long long)(memory_mib(device) * MIB);
@@ -50,9 +46,7 @@ static bool is_stranger_there(nvmlDevice_t device, bool used)
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *rates)
 {
 	bool worked, used;
-	nvmlReturn_t result = check(device, rates != NULL);
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, rates != NULL);
 	used = muster_simnvml_is_used(device, &worked);
 	*rates = (nvmlUtilization_t){ .gpu = (unsigned int)device->gpu->busy_percent };
 	if (is_stranger_there(device, used))
@@ -78,9 +72,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(
 	nvmlProcessInfo_v2_t there[2];
 	unsigned int listed = 0;
 	bool worked;
-	nvmlReturn_t result = check(device, count && (*count == 0 || processes));
-	if (result != NVML_SUCCESS)
-		return result;
+	REQUIRE(device, count && (*count == 0 || processes));
 	bool used = muster_simnvml_is_used(device, &worked);
 	if (is_stranger_there(device, used))
 		there[listed++] = (nvmlProcessInfo_v2_t){ .pid = (unsigned int)device->gpu->stranger_pid,
@@ -98,13 +90,13 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(
 nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(
 	nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes)
 {
-	nvmlReturn_t result = check(device, count && (*count == 0 || processes));
-	return result == NVML_SUCCESS ? give(NULL, 0, count, processes) : result;
+	REQUIRE(device, count && (*count == 0 || processes));
+	return give(NULL, 0, count, processes);
 }
 
 nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(
 	nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes)
 {
-	nvmlReturn_t result = check(device, count && (*count == 0 || processes));
-	return result == NVML_SUCCESS ? give(NULL, 0, count, processes) : result;
+	REQUIRE(device, count && (*count == 0 || processes));
+	return give(NULL, 0, count, processes);
 }

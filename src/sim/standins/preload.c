@@ -4,11 +4,9 @@
  * mask, memory policy on NUMA nodes that this machine lacks, and vendor libraries that the scenario says are not
  * installed. Everything else goes on to the C library as it came.
  */
+#include "sim/standins/preload.h"
 #include "sim/cluster.h"
 #include "sim/fault_misbehave.h"
-#include "sim/standins/base.h"
-#include "sim/standins/misbehave.h"
-#include "sim/standins/preload_numa.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -32,35 +30,6 @@ MUSTER_STANDIN_EXPORT long syscall(long number, ...);
 MUSTER_STANDIN_EXPORT ssize_t readlink(const char *path, char *text, size_t size);
 MUSTER_STANDIN_EXPORT int curl_easy_perform(void *easy);
 MUSTER_STANDIN_EXPORT int XML_Parse(void *parser, const char *text, int length, int is_final);
-
-/* The C library's own functions (or those of a sanitizer that comes before it). */
-static struct {
-	pthread_once_t once;
-	int (*sched_getaffinity)(pid_t pid, size_t size, cpu_set_t *set);
-	int (*sched_setaffinity)(pid_t pid, size_t size, const cpu_set_t *set);
-	void *(*dlopen)(const char *file, int mode);
-	char *(*dlerror)(void);
-	long (*syscall)(long number, ...);
-	ssize_t (*readlink)(const char *path, char *text, size_t size);
-} next = { .once = PTHREAD_ONCE_INIT };
-
-static void find(const char *name, void *ret, size_t size)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-	if (!function)
-		muster_standin_end("no library after this one has %s", name);
-	memcpy(ret, &function, size);
-}
-
-static void find_next(void)
-{
-	find("sched_getaffinity", &next.sched_getaffinity, sizeof next.sched_getaffinity);
-	find("sched_setaffinity", &next.sched_setaffinity, sizeof next.sched_setaffinity);
-	find("dlopen", &next.dlopen, sizeof next.dlopen);
-	find("dlerror", &next.dlerror, sizeof next.dlerror);
-	find("syscall", &next.syscall, sizeof next.syscall);
-	find("readlink", &next.readlink, sizeof next.readlink);
-}
 
 /* -- CPU masks: the scenario's until the main thread sets another one for all; any other thread may have its own -- */
 
@@ -90,16 +59,15 @@ static void read_mask(const char *text, cpu_set_t *ret, size_t size)
 
 static bool is_own_thread(pid_t pid)
 {
-	return pid == 0 || next.syscall(SYS_tgkill, (long)getpid(), (long)pid, 0L) == 0;
+	return pid == 0 || muster_standin_next()->syscall(SYS_tgkill, (long)getpid(), (long)pid, 0L) == 0;
 }
 
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
-	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	if (!is_own_thread(pid)) {
 		errno = kept_errno;
-		return next.sched_getaffinity(pid, size, set);
+		return muster_standin_next()->sched_getaffinity(pid, size, set);
 	}
 	cpu_set_t cpus[CPUS_MAX / CPU_SETSIZE];
 	bool by_thread = pid == 0 && has_thread_cpus;
@@ -119,12 +87,11 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
-	pthread_once(&next.once, find_next);
 	int kept_errno = errno;
 	bool own = is_own_thread(pid);
 	errno = kept_errno;
 	if (!own)
-		return next.sched_setaffinity(pid, size, set);
+		return muster_standin_next()->sched_setaffinity(pid, size, set);
 	if (CPU_COUNT_S(size, set) == 0) {
 		errno = EINVAL;
 		return -1;
@@ -144,28 +111,26 @@ static _Thread_local char given_text[sizeof missing_text];
 
 void *dlopen(const char *file, int mode)
 {
-	pthread_once(&next.once, find_next);
 	missing_text[0] = '\0';
 	if (!file)
-		return next.dlopen(file, mode);
+		return muster_standin_next()->dlopen(file, mode);
 	const struct muster_sim_node *node = muster_sim_this_node();
 	for (size_t i = 0; i < node->missing_library_count; i++) {
 		if (!muster_sim_is_library(file, node->missing_libraries[i]))
 			continue;
-		next.dlerror(); /* an older error is overwritten */
+		muster_standin_next()->dlerror(); /* an older error is overwritten */
 		snprintf(missing_text, sizeof missing_text,
 			"%.400s: cannot open shared object file: No such file or directory", file);
 		return NULL;
 	}
 	if (!(mode & RTLD_NOLOAD))
 		muster_standin_loads(file);
-	return next.dlopen(file, mode);
+	return muster_standin_next()->dlopen(file, mode);
 }
 
 char *dlerror(void)
 {
-	pthread_once(&next.once, find_next);
-	char *newer = next.dlerror();
+	char *newer = muster_standin_next()->dlerror();
 	memcpy(given_text, missing_text, sizeof given_text);
 	missing_text[0] = '\0';
 	if (newer)
@@ -177,8 +142,15 @@ char *dlerror(void)
 
 ssize_t readlink(const char *path, char *text, size_t size)
 {
-	pthread_once(&next.once, find_next);
-	return next.readlink(path, text, size);
+	return muster_standin_next()->readlink(path, text, size);
+}
+
+static void find(const char *name, void *ret, size_t size)
+{
+	void *function = dlsym(RTLD_NEXT, name);
+	if (!function)
+		muster_standin_end("no library after this one has %s", name);
+	memcpy(ret, &function, size);
 }
 
 int curl_easy_perform(void *easy)
@@ -316,10 +288,9 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...)
 	for (size_t i = 0; i < 6; i++)
 		a[i] = va_arg(arguments, long);
 	va_end(arguments);
-	pthread_once(&next.once, find_next);
 	if (number != SYS_mbind && number != SYS_set_mempolicy && number != SYS_get_mempolicy &&
 		number != SYS_move_pages && number != SYS_migrate_pages)
-		return next.syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+		return muster_standin_next()->syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 
 	muster_sim_this_node(); /* outside the lock: it may end the process */
 	pthread_mutex_lock(&memory.lock);

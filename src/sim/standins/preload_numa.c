@@ -3,9 +3,8 @@
  * Memory is never really bound, and its real speed says nothing about the scenario: each thread that works on memory
  * of a NUMA node gets an equal part of the bandwidth of that node.
  */
-#include "sim/standins/preload_numa.h"
 
-#include "sim/standins/base.h"
+#include "sim/standins/preload.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -5,8 +5,8 @@
  * request is carried out when it is submitted, and is seen as done when the process has waited for that moment of
  * virtual time. To look for one that is done counts as waiting: nothing else would move the clock on.
  */
-#include "sim/standins/host_clock.h"
-#include "sim/standins/volume.h"
+
+#include "sim/standins/preload.h"
 
 #include <errno.h>
 #include <liburing.h>
@@ -17,20 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-MUSTER_STANDIN_EXPORT int io_uring_queue_init_params(
-	unsigned entries, struct io_uring *ring, struct io_uring_params *p);
 MUSTER_STANDIN_EXPORT int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags);
 MUSTER_STANDIN_EXPORT void io_uring_queue_exit(struct io_uring *ring);
 MUSTER_STANDIN_EXPORT int io_uring_submit(struct io_uring *ring);
-MUSTER_STANDIN_EXPORT int io_uring_submit_and_wait(struct io_uring *ring, unsigned wait_nr);
-MUSTER_STANDIN_EXPORT int io_uring_wait_cqes(struct io_uring *ring, struct io_uring_cqe **ret, unsigned wait_nr,
-	struct __kernel_timespec *timeout, sigset_t *mask);
 MUSTER_STANDIN_EXPORT int io_uring_wait_cqe_timeout(
 	struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *timeout);
-MUSTER_STANDIN_EXPORT int __io_uring_get_cqe(
-	struct io_uring *ring, struct io_uring_cqe **ret, unsigned submit, unsigned wait_nr, sigset_t *mask);
-MUSTER_STANDIN_EXPORT unsigned io_uring_peek_batch_cqe(
-	struct io_uring *ring, struct io_uring_cqe **ret, unsigned count);
 /* Newer headers have an inline function of this name, and older ones this one of the library. */
 MUSTER_STANDIN_EXPORT struct io_uring_sqe *muster_standin_get_sqe(struct io_uring *ring) __asm__("io_uring_get_sqe");
 
@@ -108,13 +99,13 @@ static void show(struct io_uring *ring, struct memory *m)
 #endif
 }
 
-int io_uring_queue_init_params(unsigned entries, struct io_uring *ring, struct io_uring_params *p)
+int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 {
 	memset(ring, 0, sizeof *ring);
 	ring->ring_fd = -1;
 	if (muster_sim_this_node()->io_uring_refused)
 		return -EPERM;
-	if (entries == 0 || entries > 32768 || (p && p->flags))
+	if (entries == 0 || entries > 32768 || flags)
 		return -EINVAL;
 	struct memory *m = take(1, sizeof *m);
 	m->sq_entries = power_of_2(entries);
@@ -126,18 +117,7 @@ int io_uring_queue_init_params(unsigned entries, struct io_uring *ring, struct i
 	m->cqes = take(m->cq_entries, sizeof *m->cqes);
 	show(ring, m);
 	ring->features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
-	if (p) {
-		p->sq_entries = m->sq_entries;
-		p->cq_entries = m->cq_entries;
-		p->features = ring->features;
-	}
 	return 0;
-}
-
-int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
-{
-	struct io_uring_params p = { .flags = flags };
-	return io_uring_queue_init_params(entries, ring, &p);
 }
 
 void io_uring_queue_exit(struct io_uring *ring)
@@ -203,13 +183,13 @@ int io_uring_submit(struct io_uring *ring)
 
 /* -- what is done -- */
 
-/* Let at least `wanted` requests be seen, as far as they end at all. Returns how many can be. */
-static unsigned deliver(struct memory *m, unsigned wanted)
+/* Let at least one request be seen, as far as one ends at all. */
+static void deliver(struct memory *m)
 {
 	size_t seen = 0;
 	while (seen < m->count && m->cq_tail - m->cq_head < m->cq_entries) {
 		const struct request *first = &m->requests[seen];
-		if (isinf(first->end) || (first->end > muster_standin_host_now() && m->cq_tail - m->cq_head >= wanted))
+		if (isinf(first->end) || (first->end > muster_standin_host_now() && m->cq_tail != m->cq_head))
 			break;
 		muster_standin_host_wait_until(first->end);
 		m->cqes[m->cq_tail & m->cq_mask] =
@@ -220,58 +200,21 @@ static unsigned deliver(struct memory *m, unsigned wanted)
 	m->count -= seen;
 	if (seen > 0)
 		memmove(m->requests, m->requests + seen, m->count * sizeof *m->requests);
-	return m->cq_tail - m->cq_head;
-}
-
-static struct io_uring_cqe *first_done(struct memory *m)
-{
-	return m->cq_head == m->cq_tail ? NULL : &m->cqes[m->cq_head & m->cq_mask];
 }
 
 /* Requests that never end are waited for in real time. */
-int io_uring_wait_cqes(struct io_uring *ring, struct io_uring_cqe **ret, unsigned wait_nr,
-	struct __kernel_timespec *timeout, sigset_t *mask)
+int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *timeout)
 {
 	struct memory *m = memory_of(ring);
-	(void)mask;
 	io_uring_submit(ring);
-	bool enough = deliver(m, wait_nr > 0 ? wait_nr : 1) >= wait_nr;
-	*ret = first_done(m);
-	if (enough)
-		return *ret ? 0 : -EAGAIN;
+	deliver(m);
+	*ret = m->cq_head == m->cq_tail ? NULL : &m->cqes[m->cq_head & m->cq_mask];
+	if (*ret)
+		return 0;
 	if (timeout) {
 		struct timespec left = { .tv_sec = (time_t)timeout->tv_sec, .tv_nsec = (long)timeout->tv_nsec };
 		return nanosleep(&left, NULL) < 0 ? -EINTR : -ETIME;
 	}
 	pause();
 	return -EINTR;
-}
-
-int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *timeout)
-{
-	return io_uring_wait_cqes(ring, ret, 1, timeout, NULL);
-}
-
-int __io_uring_get_cqe(
-	struct io_uring *ring, struct io_uring_cqe **ret, unsigned submit, unsigned wait_nr, sigset_t *mask)
-{
-	(void)submit;
-	return io_uring_wait_cqes(ring, ret, wait_nr, NULL, mask);
-}
-
-int io_uring_submit_and_wait(struct io_uring *ring, unsigned wait_nr)
-{
-	struct io_uring_cqe *first;
-	int count = io_uring_submit(ring);
-	int result = io_uring_wait_cqes(ring, &first, wait_nr, NULL, NULL);
-	return result < 0 && result != -EAGAIN ? result : count;
-}
-
-unsigned io_uring_peek_batch_cqe(struct io_uring *ring, struct io_uring_cqe **ret, unsigned count)
-{
-	struct memory *m = memory_of(ring);
-	unsigned there = deliver(m, 1), given = there < count ? there : count;
-	for (unsigned i = 0; i < given; i++)
-		ret[i] = &m->cqes[(m->cq_head + i) & m->cq_mask];
-	return given;
 }

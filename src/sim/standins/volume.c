@@ -1,9 +1,6 @@
 /* volume.c - the file systems of the simulated node, as a part of libmuster-preload.so */
-#include "sim/standins/volume.h"
 
-#include "sim/standins/base.h"
-#include "sim/standins/host_clock.h"
-#include "sim/standins/next.h"
+#include "sim/standins/preload.h"
 
 #include <errno.h>
 #include <fcntl.h>

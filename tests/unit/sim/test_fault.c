@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "sim_fixture.h"
 
-#include "sim/fault_kinds.h"
+#include "sim/fault.h"
 #include "json/object.h"
 
 #include <stdlib.h>
