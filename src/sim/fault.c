@@ -259,6 +259,7 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "this fault takes no VALUE");
 	if (value && *value == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
+	t.fault = fault;
 	if (find(&t, fault->where, where, err) < 0)
 		return -1;
 	if (check_answer(&t, fault->answer, err) < 0 || (fault->needs && fault->needs(&t, err) < 0))

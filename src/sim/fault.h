@@ -9,6 +9,7 @@
 #define MUSTER_SIM_FAULT_H
 
 #include "sim/cluster.h"
+#include "sim/fault_misbehave.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,9 @@ enum muster_sim_where {
 	MUSTER_SIM_WHERE_COUNT
 };
 
+struct muster_fault;
 struct muster_fault_target {
+	const struct muster_fault *fault;
 	struct muster_sim_cluster *cluster;
 	struct muster_sim_node *node;
 	struct muster_sim_gpu *gpu;       /* WHERE is a GPU; else NULL */
@@ -49,7 +52,9 @@ struct muster_fault {
 	const char *help;          /* one line */
 	int (*needs)(
 		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
-	const char *answer; /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
+	const char *library;     /* whose functions answer: "cuda", "nvml" */
+	enum muster_sim_how how; /* and how they do */
+	const char *answer;      /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
 	muster_fault_apply *apply;
 	/* CLEARED: to false, 0 or NULL, which sweep() takes out; PLACE: an int, the place of VALUE in words; WHOLE: a
 	 * NUMBER without its fraction, to an unsigned long long. An INT or a NUMBER without size is only read. */
@@ -91,13 +96,11 @@ muster_fault_apply muster_fault_copies_slow, muster_fault_ecc_uncorrected, muste
 muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_extra,
 	muster_fault_counter, muster_fault_nic_port_down, muster_fault_roce, muster_fault_net_bad, muster_fault_cut,
 	muster_fault_link_bad, muster_fault_link_slow;
-muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_cuda_error,
-	muster_fault_cuda_slow, muster_fault_nvml_error, muster_fault_nvml_slow;
+muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer;
 muster_fault_apply muster_fault_driver_drift, muster_fault_env, muster_fault_disk_missing, muster_fault_daemon_dead,
 	muster_fault_memory_channel, muster_fault_volume_slow, muster_fault_volume_stalls, muster_fault_raid_degraded,
 	muster_fault_scratch_full, muster_fault_scratch_missing;
-muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_oom,
-	muster_fault_read_only;
+muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_logged;
 
 /* -- for the rest of the simulator -- */
 

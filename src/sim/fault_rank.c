@@ -2,7 +2,6 @@
 #include "sim/fault.h"
 
 #include "util/text.h"
-#include "sim/fault_misbehave.h"
 #include "sim/scenario.h"
 
 /* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
@@ -38,8 +37,7 @@ int muster_fault_duplicate_gpu(const struct muster_fault_target *t, const char *
 }
 
 /* VALUE is FUNCTION:CODE, or FUNCTION:TIME, for every rank of the node. */
-static int answer(const struct muster_fault_target *t, const char *library, enum muster_sim_how how, const char *value,
-	struct muster_error *err)
+int muster_fault_answer(const struct muster_fault_target *t, const char *value, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death;
 	bool of_gpu;
@@ -47,11 +45,11 @@ static int answer(const struct muster_fault_target *t, const char *library, enum
 		value = muster_arena_printf(t->cluster->arena, "%s@%s", value, t->gpu->bus_id);
 	if (value && muster_sim_misbehaviour_parse(value, &death, err) < 0)
 		return -1;
-	if (!value || death.how != how)
+	if (!value || death.how != t->fault->how)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be a function and a %s",
-			how == MUSTER_SIM_RETURNS ? "code: cuInit:803, nvmlInit_v2:18"
-						  : "time: cuInit:40s, nvmlInit_v2:40s");
-	if (!muster_sim_is_function_of(death.function, library, &of_gpu))
+			t->fault->how == MUSTER_SIM_RETURNS ? "code: cuInit:803, nvmlInit_v2:18"
+							    : "time: cuInit:40s, nvmlInit_v2:40s");
+	if (!muster_sim_is_function_of(death.function, t->fault->library, &of_gpu))
 		return muster_fail(err, MUSTER_EUSAGE, "%s is of another library", death.function);
 	for (size_t i = 0; i < t->cluster->rank_count; i++) {
 		struct muster_sim_rank *rank = &t->cluster->ranks[i];
@@ -59,26 +57,6 @@ static int answer(const struct muster_fault_target *t, const char *library, enum
 			muster_fault_append(t, &rank->deaths, &rank->death_count, value);
 	}
 	return 0;
-}
-
-int muster_fault_cuda_error(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return answer(t, "cuda", MUSTER_SIM_RETURNS, value, err);
-}
-
-int muster_fault_cuda_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return answer(t, "cuda", MUSTER_SIM_WAITS, value, err);
-}
-
-int muster_fault_nvml_error(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return answer(t, "nvml", MUSTER_SIM_RETURNS, value, err);
-}
-
-int muster_fault_nvml_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	return answer(t, "nvml", MUSTER_SIM_WAITS, value, err);
 }
 
 int muster_fault_dies(const struct muster_fault_target *t, const char *value, struct muster_error *err)

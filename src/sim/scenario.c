@@ -118,38 +118,33 @@ static void make_volumes(
 	struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_volume *scratch)
 {
 	const double used = 0.01; /* of a new file system */
-	struct muster_sim_volume *volumes = muster_arena_alloc(arena, 3 * sizeof *volumes);
-	struct muster_sim_volume *last = volumes;
-	*last = *scratch;
+	const struct muster_sim_volume temp_disk = { .path = "/mnt",
+		.filesystem = "ext4",
+		.device = "sdb1",
+		.layout = "none",
+		.gb = node->temp_disk_gb,
+		.read_gbps = 0.8,
+		.write_gbps = 0.4,
+		.latency_us = 400,
+		.stalls = "" };
+	const struct muster_sim_volume shared = { .path = MUSTER_SIM_SHARED,
+		.filesystem = "nfs4",
+		.device = "nfs.sim:/export",
+		.layout = "none",
+		.gb = 50000,
+		.read_gbps = 20,
+		.write_gbps = 10,
+		.latency_us = 800,
+		.stalls = "" };
+	node->volumes = muster_arena_alloc(arena, 3 * sizeof *node->volumes);
+	node->volumes[node->volume_count++] = *scratch;
 	for (size_t i = 0; i < node->disk_count; i++)
-		last->gb += node->disks[i].gb;
-	last++;
-	if (node->temp_disk_gb > 0) {
-		*last = muster_sim_volume_default;
-		last->path = "/mnt";
-		last->filesystem = "ext4";
-		last->device = "sdb1";
-		last->layout = "none";
-		last->gb = node->temp_disk_gb;
-		last->read_gbps = 0.8;
-		last->write_gbps = 0.4;
-		last->latency_us = 400;
-		last++;
-	}
-	*last = muster_sim_volume_default;
-	last->path = MUSTER_SIM_SHARED;
-	last->filesystem = "nfs4";
-	last->device = "nfs.sim:/export";
-	last->layout = "none";
-	last->gb = 50000;
-	last->read_gbps = 20;
-	last->write_gbps = 10;
-	last->latency_us = 800;
-	last++;
-	node->volumes = volumes;
-	node->volume_count = (size_t)(last - volumes);
+		node->volumes[0].gb += node->disks[i].gb;
+	if (node->temp_disk_gb > 0)
+		node->volumes[node->volume_count++] = temp_disk;
+	node->volumes[node->volume_count++] = shared;
 	for (size_t i = 0; i < node->volume_count; i++)
-		volumes[i].free_gb = volumes[i].gb * (1 - used);
+		node->volumes[i].free_gb = node->volumes[i].gb * (1 - used);
 }
 
 static void make_node(struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_hardware *hw,

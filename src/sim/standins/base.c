@@ -1,11 +1,12 @@
 /* base.c - what every stand-in library needs
  */
-#include "sim/standins/base.h"
+#include "sim/standins/host_clock.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,4 +102,39 @@ const struct muster_standin_cuda *muster_standin_cuda(void)
 const struct muster_standin_cuda *muster_standin_cuda_if_loaded(void)
 {
 	return find_cuda(RTLD_NOLOAD);
+}
+
+/* -- the virtual clock of the process -- */
+
+static _Atomic double own_now_s;
+
+static double own_now(void)
+{
+	return atomic_load(&own_now_s);
+}
+
+static void own_wait_until(double time)
+{
+	double seen = atomic_load(&own_now_s);
+	while (seen < time && !atomic_compare_exchange_weak(&own_now_s, &seen, time))
+		;
+}
+
+static struct muster_standin_host_clock found_clock = { own_now, own_wait_until };
+
+static void find_clock(void)
+{
+	void *now = dlsym(RTLD_DEFAULT, "muster_standin_host_now");
+	void *wait_until = dlsym(RTLD_DEFAULT, "muster_standin_host_wait_until");
+	if (!now || !wait_until)
+		return;
+	memcpy(&found_clock.now, &now, sizeof now);
+	memcpy(&found_clock.wait_until, &wait_until, sizeof wait_until);
+}
+
+const struct muster_standin_host_clock *muster_standin_host_clock(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, find_clock);
+	return &found_clock;
 }

@@ -231,17 +231,6 @@ void muster_simlog_start(int rank)
 	log_network();
 }
 
-/* "NET/IB/GDRDMA" over device 2 is "NET/IB/2/GDRDMA". */
-static void network_path(size_t device, char *ret, size_t size)
-{
-	const char *transport = muster_sim_cluster()->inter_transport;
-	char network[64];
-	if (strcmp(network_name(network), "Socket") == 0)
-		snprintf(ret, size, "NET/Socket/0");
-	else
-		snprintf(ret, size, "NET/%s/%zu%s", network, device, transport + 4 + strcspn(transport + 4, "/"));
-}
-
 /* connection: 0 is that of collectives, 1 that of sends and receives. */
 struct channel {
 	size_t number;
@@ -257,11 +246,15 @@ static void log_channel(
 		path);
 }
 
-static void log_network_channel(
+/* From one NVLink domain to another, over the network: "NET/IB/GDRDMA" over device 2 is "NET/IB/2/GDRDMA". */
+static void log_far_channel(
 	const struct muster_simring *ring, struct channel channel, int from, int to, const char *end)
 {
-	char path[256];
-	network_path(channel.device, path, sizeof path);
+	const char *transport = muster_sim_cluster()->inter_transport;
+	char network[64], path[256] = "NET/Socket/0";
+	if (strcmp(network_name(network), "Socket") != 0)
+		snprintf(path, sizeof path, "NET/%s/%zu%s", network, channel.device,
+			transport + 4 + strcspn(transport + 4, "/"));
 	log_channel(ring, channel, from, to, end, path);
 }
 
@@ -304,9 +297,9 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 	for (size_t i = 0; i < channels && ranks > 1; i++) {
 		struct channel channel = { .number = i, .device = devices > 0 ? i % devices : 0 };
 		if (muster_simring_member(ring, before)->domain != self->domain)
-			log_network_channel(ring, channel, before, rank, " [receive]");
+			log_far_channel(ring, channel, before, rank, " [receive]");
 		if (muster_simring_member(ring, after)->domain != self->domain)
-			log_network_channel(ring, channel, rank, after, " [send]");
+			log_far_channel(ring, channel, rank, after, " [send]");
 		else
 			log_near_channel(ring, channel, rank, after);
 	}
@@ -341,6 +334,6 @@ void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer)
 		log_near_channel(ring, channel, rank, peer);
 		return;
 	}
-	log_network_channel(ring, channel, peer, rank, " [receive]");
-	log_network_channel(ring, channel, rank, peer, " [send]");
+	log_far_channel(ring, channel, peer, rank, " [receive]");
+	log_far_channel(ring, channel, rank, peer, " [send]");
 }
