@@ -5,8 +5,6 @@
 #include "cli/cli.h"
 #include "sim/scenario.h"
 
-#include <signal.h>
-
 /* command.c: argv[0] is "sim". Returns the exit code. */
 int muster_sim_command(int argc, char **argv);
 
@@ -29,23 +27,6 @@ struct muster_sim_launch {
 /* The exit code of `muster run` on rank 0, or -1 with err. *ret_signal is the signal that ended the simulation before
  * there was one; 0 when there was none. Nothing is left behind but the report, or what was asked for. */
 int muster_sim_launch(const struct muster_sim_launch *launch, int *ret_signal, struct muster_error *err);
-
-/* -- launcher.c: start the ranks on this machine with Open MPI's mpirun, 4 or 5, and wait for their end -- */
-
-struct muster_sim_launcher {
-	const char *directory; /* where rank 0 leaves its pid and its exit code */
-	struct muster_arena *arena;
-	size_t ranks;
-	bool alone;              /* no mpirun: one process */
-	const sigset_t *signals; /* blocked in this process: SIGCHLD, and the signals that end a simulation */
-	const sigset_t *blocked; /* in the processes that are started */
-};
-
-/* Run the command with each rank. The exit code of rank 0; -1 with err, which says what ended and how, when there is
- * none. *ret_signal: the signal that ended the simulation before there was one; 0: none, or rank 0 has ended well in
- * spite of it. */
-int muster_sim_launcher_run(const struct muster_sim_launcher *launcher, const char *const *command, size_t words,
-	int *ret_signal, struct muster_error *err);
 
 /* -- rank.c: be one rank of a simulated job -- */
 

@@ -399,13 +399,6 @@ static void write_log(struct writing *w)
 
 /* -- the node -- */
 
-static void print_conf(const struct writing *w, const void *what, FILE *out)
-{
-	(void)what;
-	for (size_t i = 0; i < w->node->nccl_conf_count; i++)
-		fprintf(out, "%s\n", w->node->nccl_conf[i]);
-}
-
 static void print_topo(const struct writing *w, const void *what, FILE *out)
 {
 	(void)what;
@@ -428,8 +421,11 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 	const char *colon = strstr(node->cpu_governor, ": "), *mode = node->coherent_memory_mode;
 	hwloc_bitmap_t all = muster_sim_cpus(node, -1);
 	char *cpu_list = muster_cpuset_list(all);
+	const char *conf = "";
 	int last = 0;
 	double kib = 0;
+	for (size_t i = 0; i < node->nccl_conf_count; i++)
+		conf = TEXT(w, "%s%s%s", conf, i > 0 ? "\n" : "", node->nccl_conf[i]);
 	for (size_t i = 0; i < node->numa_count; i++) {
 		kib += node->numas[i].memory_mib * 1024;
 		last = node->numas[i].os_index > last ? node->numas[i].os_index : last;
@@ -450,7 +446,7 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 			{ "governor_driver", muster_arena_string_n(w->arena, node->cpu_governor,
 						     colon ? (size_t)(colon - node->cpu_governor) : 0) },
 			{ "governor", colon ? colon + 2 : "" }, { "temp_disk_model", "Virtual Disk" },
-			{ "nccl_conf_lines", printed(w, print_conf, NULL) }, { "topo", printed(w, print_topo, NULL) },
+			{ "nccl_conf_lines", conf }, { "topo", printed(w, print_topo, NULL) },
 			{ "topology", printed(w, print_topology, NULL) }));
 	free(cpu_list);
 	hwloc_bitmap_free(all);

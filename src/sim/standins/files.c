@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 MUSTER_STANDIN_EXPORT ssize_t pread(int fd, void *data, size_t bytes, off_t offset);
-MUSTER_STANDIN_EXPORT ssize_t pread64(int fd, void *data, size_t bytes, off_t offset);
+MUSTER_STANDIN_EXPORT ssize_t pread64(int fd, void *data, size_t bytes, off_t offset) __attribute__((alias("pread")));
 MUSTER_STANDIN_EXPORT ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset);
-MUSTER_STANDIN_EXPORT ssize_t pwrite64(int fd, const void *data, size_t bytes, off_t offset);
+MUSTER_STANDIN_EXPORT ssize_t pwrite64(int fd, const void *data, size_t bytes, off_t offset)
+	__attribute__((alias("pwrite")));
 MUSTER_STANDIN_EXPORT int statvfs(const char *path, struct statvfs *ret);
 MUSTER_STANDIN_EXPORT int fstatvfs(int fd, struct statvfs *ret);
 MUSTER_STANDIN_EXPORT int open(const char *path, int flags, ...);
@@ -70,17 +71,7 @@ ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 	return transfer(false, fd, data, bytes, offset);
 }
 
-ssize_t pread64(int fd, void *data, size_t bytes, off_t offset)
-{
-	return transfer(false, fd, data, bytes, offset);
-}
-
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
-{
-	return transfer(true, fd, (void *)(uintptr_t)data, bytes, offset);
-}
-
-ssize_t pwrite64(int fd, const void *data, size_t bytes, off_t offset)
 {
 	return transfer(true, fd, (void *)(uintptr_t)data, bytes, offset);
 }

@@ -360,20 +360,25 @@ static void add_part(struct muster_simnccl_work *work, int peer, bool sends, con
 	exchange->parts = parts;
 }
 
+/* A collective ends here when one of its checks fails. */
+#define REQUIRE(checked)                                                                                               \
+	do {                                                                                                           \
+		ncclResult_t answer = (checked);                                                                       \
+		if (answer != ncclSuccess)                                                                             \
+			return end_call(answer);                                                                       \
+	} while (0)
+
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
 	if (!comm)
 		return ncclInvalidArgument;
 	muster_simnccl_lock();
-	ncclResult_t result = check(comm, count, type);
-	if (result == ncclSuccess)
-		result = check_sums(type, op);
-	if (result == ncclSuccess)
-		result = check_buffer(send, count * sizeof(float));
-	if (result == ncclSuccess)
-		result = check_buffer(receive, count * sizeof(float));
-	if (result == ncclSuccess && count > 0) {
+	REQUIRE(check(comm, count, type));
+	REQUIRE(check_sums(type, op));
+	REQUIRE(check_buffer(send, count * sizeof(float)));
+	REQUIRE(check_buffer(receive, count * sizeof(float)));
+	if (count > 0) {
 		add_work(comm, stream, ALL_REDUCE)->ring =
 			(struct muster_simring_work){ .send = (CUdeviceptr)(uintptr_t)send,
 				.receive = (CUdeviceptr)(uintptr_t)receive,
@@ -381,7 +386,7 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
 				.op = op };
 		muster_simlog_algorithm(comm->ring, comm->rank, comm->ranks, count * sizeof(float));
 	}
-	return end_call(result);
+	return end_call(ncclSuccess);
 }
 
 ncclResult_t ncclAllGather(
@@ -391,13 +396,11 @@ ncclResult_t ncclAllGather(
 		return ncclInvalidArgument;
 	muster_simnccl_lock();
 	size_t bytes = send_count * type_bytes(type);
-	ncclResult_t result = check(comm, send_count, type);
-	if (result == ncclSuccess)
-		result = check_buffer(send, bytes);
-	if (result == ncclSuccess)
-		result = check_buffer(receive, bytes * (size_t)comm->ranks);
-	if (result != ncclSuccess || bytes == 0)
-		return end_call(result);
+	REQUIRE(check(comm, send_count, type));
+	REQUIRE(check_buffer(send, bytes));
+	REQUIRE(check_buffer(receive, bytes * (size_t)comm->ranks));
+	if (bytes == 0)
+		return end_call(ncclSuccess);
 	struct muster_simnccl_work *work = add_work(comm, stream, ALL_GATHER);
 	for (int rank = 0; rank < comm->ranks; rank++) {
 		add_part(work, rank, true, send, bytes);
@@ -414,16 +417,15 @@ ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDa
 		return ncclInvalidArgument;
 	muster_simnccl_lock();
 	size_t bytes = count * type_bytes(type);
-	ncclResult_t result = check(comm, count, type);
-	if (result == ncclSuccess && (root < 0 || root >= comm->ranks || send != receive)) {
+	REQUIRE(check(comm, count, type));
+	if (root < 0 || root >= comm->ranks || send != receive) {
 		muster_simlog_warn(
 			"Invalid root %d (root should be in the 0..%d range), or two buffers", root, comm->ranks);
-		result = ncclInvalidArgument;
+		return end_call(ncclInvalidArgument);
 	}
-	if (result == ncclSuccess)
-		result = check_buffer(receive, bytes);
-	if (result != ncclSuccess || bytes == 0 || comm->ranks == 1)
-		return end_call(result);
+	REQUIRE(check_buffer(receive, bytes));
+	if (bytes == 0 || comm->ranks == 1)
+		return end_call(ncclSuccess);
 	struct muster_simnccl_work *work = add_work(comm, stream, BROADCAST);
 	work->root = root;
 	work->bytes = bytes;
@@ -442,15 +444,12 @@ ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_c
 		return ncclInvalidArgument;
 	muster_simnccl_lock();
 	size_t bytes = receive_count * sizeof(float);
-	ncclResult_t result = check(comm, receive_count, type);
-	if (result == ncclSuccess)
-		result = check_sums(type, op);
-	if (result == ncclSuccess)
-		result = check_buffer(send, bytes * (size_t)comm->ranks);
-	if (result == ncclSuccess)
-		result = check_buffer(receive, bytes);
-	if (result != ncclSuccess || bytes == 0)
-		return end_call(result);
+	REQUIRE(check(comm, receive_count, type));
+	REQUIRE(check_sums(type, op));
+	REQUIRE(check_buffer(send, bytes * (size_t)comm->ranks));
+	REQUIRE(check_buffer(receive, bytes));
+	if (bytes == 0)
+		return end_call(ncclSuccess);
 	struct muster_simnccl_work *work = add_work(comm, stream, REDUCE_SCATTER);
 	work->exchange.reduces = true;
 	work->exchange.op = op;

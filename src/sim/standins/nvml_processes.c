@@ -87,16 +87,12 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v2(
 	return give(there, listed, count, processes);
 }
 
-nvmlReturn_t nvmlDeviceGetGraphicsRunningProcesses_v2(
-	nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes)
-{
-	REQUIRE(device, count && (*count == 0 || processes));
-	return give(NULL, 0, count, processes);
-}
-
-nvmlReturn_t nvmlDeviceGetMPSComputeRunningProcesses_v2(
-	nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes)
-{
-	REQUIRE(device, count && (*count == 0 || processes));
-	return give(NULL, 0, count, processes);
-}
+/* Programs that draw, or that share the GPU through MPS: there are none. */
+#define LISTS_NONE(symbol)                                                                                             \
+	nvmlReturn_t symbol(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes)                 \
+	{                                                                                                              \
+		REQUIRE(device, count && (*count == 0 || processes));                                                  \
+		return give(NULL, 0, count, processes);                                                                \
+	}
+LISTS_NONE(nvmlDeviceGetGraphicsRunningProcesses_v2)
+LISTS_NONE(nvmlDeviceGetMPSComputeRunningProcesses_v2)

@@ -5,15 +5,13 @@
  * installed. Everything else goes on to the C library as it came.
  */
 #include "sim/standins/preload.h"
-#include "sim/cluster.h"
+
 #include "sim/fault_misbehave.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
