@@ -143,14 +143,6 @@ ssize_t readlink(const char *path, char *text, size_t size)
 	return muster_standin_next()->readlink(path, text, size);
 }
 
-static void find(const char *name, void *ret, size_t size)
-{
-	void *function = dlsym(RTLD_NEXT, name);
-	if (!function)
-		muster_standin_end("no library after this one has %s", name);
-	memcpy(ret, &function, size);
-}
-
 int curl_easy_perform(void *easy)
 {
 	/* muster has opened it, for itself alone */
@@ -166,7 +158,10 @@ int curl_easy_perform(void *easy)
 int XML_Parse(void *parser, const char *text, int length, int is_final)
 {
 	int (*parse)(void *parser, const char *text, int length, int is_final);
-	find("XML_Parse", &parse, sizeof parse);
+	void *function = dlsym(RTLD_NEXT, "XML_Parse");
+	if (!function)
+		muster_standin_end("no library after this one has XML_Parse");
+	memcpy(&parse, &function, sizeof parse);
 	return parse(parser, text, length, is_final);
 }
 
