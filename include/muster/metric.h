@@ -87,6 +87,38 @@ enum muster_identifies {
 enum muster_event_source { MUSTER_EVENT_XID = 0, MUSTER_EVENT_SXID, MUSTER_EVENT_KERNEL, MUSTER_EVENT_TABLE_COUNT };
 enum muster_event_part { MUSTER_EVENT_NO_PART = 0, MUSTER_EVENT_AGE, MUSTER_EVENT_COUNT, MUSTER_EVENT_LINE };
 
+/* Tables of the reports whose rows or columns are metrics. */
+enum muster_shown_table {
+	MUSTER_SHOWN_MACHINE = 0, /* inventory: properties of a node by subject */
+	MUSTER_SHOWN_SOFTWARE,
+	MUSTER_SHOWN_GPUS,
+	MUSTER_SHOWN_NETWORK,
+	MUSTER_SHOWN_RANKS, /* inventory: columns of the tables of ranks and of ports */
+	MUSTER_SHOWN_PORTS,
+	MUSTER_SHOWN_PAGE_GPUS, /* HTML page: columns of the GPUs and of the ports of a node */
+	MUSTER_SHOWN_PAGE_PORTS,
+	MUSTER_SHOWN_SPEEDS,  /* summary: what was measured, what is required, and how much of the limit that is */
+	MUSTER_SHOWN_SLOWEST, /* by which the slowest ranks are found */
+};
+
+/* That a metric is shown in a table, and how. */
+struct muster_shown {
+	enum muster_shown_table table;
+	int place; /* lower numbers come first */
+	const char *title;
+	const char *key, *value; /* only samples whose label `key` has this value, or that have no such label */
+	const char *limit;       /* the metric of its limit, where .limits names none */
+	/* of the inventory */
+	const char *second, *between, *after; /* with a second metric: "12" " x " "25 GB/s" "" */
+	const char *unless;                   /* but not where the second one has this value */
+	bool own;                             /* differs from node to node by its nature: an address, a place */
+	bool counted;                         /* "8 x NVIDIA H100": how many of them are part of the value */
+	bool close;                           /* numbers within 1 % of the median are equal */
+	bool bare;                            /* without its unit, which the title has */
+	bool optional;                        /* no property when no node has it */
+	bool is_link; /* lanes and their speed, "IB 4x HDR"; where the port is no InfiniBand, what it is */
+};
+
 #define MUSTER_LIMITS_MOST 2
 
 struct muster_metric {
@@ -105,8 +137,9 @@ struct muster_metric {
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */
 	enum muster_event_part event_part;
-	enum muster_event_source event; /* unless event_part is 0 */
-	bool is_exchange;               /* of two ranks, each of which has a sample of it */
+	enum muster_event_source event;   /* unless event_part is 0 */
+	bool is_exchange;                 /* of two ranks, each of which has a sample of it */
+	const struct muster_shown *shown; /* the last one has no title; NULL: in no table */
 };
 
 const char *muster_scope_name(enum muster_scope scope); /* "job", "node", "rank", "gpu", "port" */

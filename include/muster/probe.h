@@ -204,6 +204,13 @@ const struct muster_metric *muster_metric_find(const char *name); /* NULL when t
 const struct muster_sample *muster_sample_named(const struct muster_samples *samples, const char *metric);
 size_t muster_metric_index(const struct muster_metric *metric); /* its place in the catalogue, where it must be */
 
+/* The metrics of a table, by their places; of one metric several, if it is shown several times. */
+struct muster_shown_metric {
+	const struct muster_metric *metric;
+	const struct muster_shown *as;
+};
+const struct muster_shown_metric *muster_metrics_shown(enum muster_shown_table table, size_t *ret_count);
+
 /* What a row must say and does not: -1 with an error that names the metric. Every process checks all rows when it uses
  * the catalogue for the first time, and aborts. */
 int muster_registry_check(const struct muster_metric *metric, struct muster_error *err);

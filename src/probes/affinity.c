@@ -18,22 +18,25 @@
 static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.cpu_mask", FACT, NOTHING,
 		"CPUs that the rank may use, as the hex mask of srun --cpu-bind=mask_cpu"),
-	RANK_TEXT("rank.cpu_list", FACT, NOTHING, "these CPUs as a list: \"24-47\""),
+	RANK_TEXT("rank.cpu_list", FACT, NOTHING, "these CPUs as a list: \"24-47\"",
+		SHOWN(IN(RANKS, 60, "CPUs of the rank"))),
 	RANK_NUMBER("rank.cpus", NONE, FACT, "number of these CPUs"),
 	RANK_NUMBER("rank.cpu_numa_nodes", NONE, FACT, "NUMA nodes of these CPUs"),
 	RANK_NUMBER("rank.gpu_numa_node", NONE, FACT,
-		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown"),
+		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown",
+		SHOWN(IN(RANKS, 50, "NUMA"))),
 	RANK_TEXT("rank.gpu_cpu_mask", FACT, NOTHING, "CPUs of the GPU's NUMA node, as a hex mask"),
 	RANK_TEXT("rank.gpu_cpu_list", FACT, NOTHING, "these CPUs as a list"),
 	RANK_TEXT("rank.cpu_locality", FACT, NOTHING,
-		"the rank's CPUs compared with the GPU's: inside, covers (all of these and others), overlaps, outside"),
+		"the rank's CPUs compared with the GPU's: inside, covers (all of these and others), overlaps, outside",
+		SHOWN(IN(RANKS, 70, "locality"))),
 	RANK_TEXT(
 		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_TEXT("rank.memory_locality", FACT, NOTHING,
 		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; \"any\" "
 		"when the policy names none"),
-	RANK_TEXT(
-		"rank.near_nics", FACT, NOTHING, "RDMA devices on the GPU's NUMA node, separated by spaces; \"none\""),
+	RANK_TEXT("rank.near_nics", FACT, NOTHING, "RDMA devices on the GPU's NUMA node, separated by spaces; \"none\"",
+		SHOWN(IN(RANKS, 80, "nearest RDMA devices"))),
 };
 
 static void emit_cpus(

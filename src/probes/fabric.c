@@ -15,7 +15,8 @@
 
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.fabric_state", FACT, NOTHING,
-		"progress of joining the NVLink fabric: not-supported, not-started, in-progress, completed"),
+		"progress of joining the NVLink fabric: not-supported, not-started, in-progress, completed",
+		SHOWN(IN(GPUS, 120, "state of the NVLink fabric"))),
 	GPU_TEXT("gpu.fabric_status", FACT, NOTHING,
 		"result of joining the fabric: success, or the NVML error text; null before completion"),
 	GPU_TEXT("gpu.fabric_cluster", FACT, TEXT, "UUID of the fabric; all zeros when it is in none"),
@@ -24,7 +25,8 @@ static const struct muster_metric metrics[] = {
 		.labels = { "gpu", "cluster" }),
 	GPU_TEXT("gpu.fabric_health", FACT, NOTHING,
 		"healthy, or the faults of the GPU in the fabric, separated by spaces"),
-	GPU_NUMBER("gpu.c2c_links", NONE, MORE, "C2C links to the CPU that are up; 0 when the GPU has none"),
+	GPU_NUMBER("gpu.c2c_links", NONE, MORE, "C2C links to the CPU that are up; 0 when the GPU has none",
+		SHOWN(IN(GPUS, 110, "C2C links", .second = "gpu.c2c_gbps", .between = " x "))),
 	GPU_NUMBER("gpu.c2c_gbps", GB_PER_S, MORE, "highest speed of one C2C link"),
 	NUMBER(GPU, "gpu.c2c_limit_gbps", GB_PER_S, DRIFTS,
 		"C2C links that are up times the highest speed of one, one direction", .labels = { "gpu", "link" },

@@ -19,7 +19,9 @@ static const struct muster_metric metrics[] = {
 		"buffers that stream to the GPU, one rank of the node at a time from the host's memory (host), all at "
 		"once from the disk (disk), while the GPU has nothing else to do (alone) or multiplies matrices "
 		"(products)",
-		.labels = { "gpu", "source", "load" }),
+		.labels = { "gpu", "source", "load" },
+		SHOWN(IN(SPEEDS, 110, "stream, host to GPU", .key = "source", .value = "host"),
+			IN(SPEEDS, 120, "stream, disk to GPU", .key = "source", .value = "disk"))),
 	NUMBER(GPU, "gpu.stream_wrong", NONE, LESS,
 		"16-byte words that came to the GPU other than they were sent or written",
 		.labels = { "gpu", "source" }, .counts_wrong = true),

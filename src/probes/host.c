@@ -22,26 +22,36 @@ enum { WORDS_MAX = 16 };
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.memlock_mib", MEBIBYTES, FACT,
-		"limit on locked memory (RLIMIT_MEMLOCK); the whole memory of the node when there is no limit"),
-	NODE_NUMBER("node.shm_mib", MEBIBYTES, FACT, "size of /dev/shm"),
-	NODE_TEXT(
-		"node.hugepages", FACT, NOTHING, "huge pages that are reserved, by size: \"2048 kB x 1024\"; \"none\""),
+		"limit on locked memory (RLIMIT_MEMLOCK); the whole memory of the node when there is no limit",
+		SHOWN(IN(MACHINE, 130, "locked memory limit", .close = true))),
+	NODE_NUMBER("node.shm_mib", MEBIBYTES, FACT, "size of /dev/shm",
+		SHOWN(IN(MACHINE, 140, "/dev/shm", .close = true))),
+	NODE_TEXT("node.hugepages", FACT, NOTHING,
+		"huge pages that are reserved, by size: \"2048 kB x 1024\"; \"none\"",
+		SHOWN(IN(MACHINE, 150, "huge pages"))),
 	NODE_TEXT("node.transparent_hugepages", FACT, NOTHING,
-		"setting of transparent huge pages: \"always\", \"madvise\", \"never\"; \"none\" without them"),
+		"setting of transparent huge pages: \"always\", \"madvise\", \"never\"; \"none\" without them",
+		SHOWN(IN(MACHINE, 160, "transparent huge pages"))),
 	NODE_TEXT("node.cpu_governor", FACT, NOTHING,
 		"driver and governors of the CPU frequency: \"acpi-cpufreq: performance\", with the number of CPU "
-		"groups of each where they differ; \"none\" when the kernel controls no frequency"),
+		"groups of each where they differ; \"none\" when the kernel controls no frequency",
+		SHOWN(IN(MACHINE, 110, "CPU frequency"))),
 	NODE_TEXT("node.acs_enabled", FACT, NOTHING,
 		"bridges of PCIe switches above GPUs and RDMA adapters whose ACS sends traffic between devices to the "
-		"root complex; \"none\""),
-	NODE_TEXT("node.iommu", FACT, NOTHING, "IOMMU of the GPUs: \"off\", \"passthrough\", \"translated\""),
+		"root complex; \"none\"",
+		SHOWN(IN(MACHINE, 200, "bridges with ACS"))),
+	NODE_TEXT("node.iommu", FACT, NOTHING, "IOMMU of the GPUs: \"off\", \"passthrough\", \"translated\"",
+		SHOWN(IN(MACHINE, 190, "IOMMU of the GPUs"))),
 	NODE_TEXT("node.gdr_path", FACT, NOTHING,
 		"how network adapters can reach GPU memory: \"dma-buf\", \"peermem\", \"dma-buf and peermem\", "
-		"\"none\""),
+		"\"none\"",
+		SHOWN(IN(SOFTWARE, 90, "path of GPUDirect RDMA"))),
 	NODE_TEXT("node.ofed_version", FACT, NOTHING,
 		"version of the module mlx5_core of MLNX_OFED or DOCA; \"inbox\" for the kernel's own, \"none\" when "
-		"it is not loaded"),
-	NODE_TEXT("node.container", FACT, NOTHING, "container that muster runs in: \"docker\"; \"none\""),
+		"it is not loaded",
+		SHOWN(IN(SOFTWARE, 80, "MLNX_OFED or DOCA"))),
+	NODE_TEXT("node.container", FACT, NOTHING, "container that muster runs in: \"docker\"; \"none\"",
+		SHOWN(IN(MACHINE, 210, "container"))),
 	NODE_NUMBER("node.load_average", NONE, DRIFTS, "load average of the last minute, at the start of the run"),
 };
 

@@ -38,7 +38,8 @@ static const struct muster_metric metrics[] = {
 		"number of GPUs in NVML is equal to Slurm's number of GPUs of the job on the node; null when Slurm "
 		"gives none"),
 	NODE_TEXT("node.slurm_topology", FACT, SWITCHES,
-		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology"),
+		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology",
+		SHOWN(IN(MACHINE, 50, "switch or block (Slurm)", .own = true))),
 	TEXT(JOB, "job.rack_order", FACT, TEXT,
 		"an order of the nodes in which the ranks of each rack follow each other; only where they do not. Not "
 		"measured but derived from gpu.fabric_clique or node.slurm_topology"),

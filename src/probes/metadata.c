@@ -22,11 +22,14 @@ enum {
 };
 
 static const struct muster_metric metrics[] = {
-	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service"),
+	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service",
+		SHOWN(IN(MACHINE, 10, "VM size"))),
 	NODE_TEXT("node.placement_group", FACT, GROUP,
-		"placement group: nodes of different groups may have no common fabric"),
-	NODE_TEXT("node.location", FACT, REGION, "region of the cloud"),
-	NODE_TEXT("node.vm_id", FACT, VM, "id of the virtual machine, for a support request"),
+		"placement group: nodes of different groups may have no common fabric",
+		SHOWN(IN(MACHINE, 30, "placement group"))),
+	NODE_TEXT("node.location", FACT, REGION, "region of the cloud", SHOWN(IN(MACHINE, 20, "region"))),
+	NODE_TEXT("node.vm_id", FACT, VM, "id of the virtual machine, for a support request",
+		SHOWN(IN(MACHINE, 40, "VM id", .own = true))),
 };
 
 /* Of the object "compute", in the order of metrics. */

@@ -5,6 +5,8 @@
  *   FLAG:   name, which values are better, meaning
  *   TEXT:   name, which values are better, what the text identifies (NOTHING: nothing), meaning
  * Other fields of struct muster_metric follow the meaning: .labels = { "direction" }, .counts_wrong = true.
+ * SHOWN(IN(SPEEDS, 50, "title"), ...): the tables for people that it is shown in, the place in each, other fields of
+ * struct muster_shown. Places are multiples of 10, so that a new one needs no change of others.
  * muster_registry_check refuses a row that lacks an answer.
  */
 #ifndef MUSTER_PROBES_METRICS_H
@@ -22,6 +24,19 @@
 #define FLAG(scope, name, better, ...) METRIC(scope, name, MUSTER_BOOLEAN, better, __VA_ARGS__)
 #define TEXT(scope, name, better, identifies_, ...)                                                                    \
 	METRIC(scope, name, MUSTER_STRING, better, __VA_ARGS__, .identifies = MUSTER_IDENTIFIES_##identifies_)
+
+#define IN(table_, place_, ...)                                                                                        \
+	{                                                                                                              \
+		.table = MUSTER_SHOWN_##table_, .place = (place_), .title = __VA_ARGS__                                \
+	}
+#define SHOWN(...)                                                                                                     \
+	.shown = (const struct muster_shown[])                                                                         \
+	{                                                                                                              \
+		__VA_ARGS__,                                                                                           \
+		{                                                                                                      \
+			.title = NULL                                                                                  \
+		}                                                                                                      \
+	}
 
 #define NODE_NUMBER(name, unit, better, ...) NUMBER(NODE, name, unit, better, __VA_ARGS__)
 #define NODE_FLAG(name, better, ...) FLAG(NODE, name, better, __VA_ARGS__)

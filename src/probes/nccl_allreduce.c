@@ -13,7 +13,7 @@
 static const struct muster_metric metrics[] = {
 	NUMBER(JOB, "nccl.allreduce_busbw_gbps", GB_PER_S, MORE,
 		"bus bandwidth: algbw times 2(n-1)/n; the slowest rank's time", .labels = { "bytes", "nodes", "ranks" },
-		.limits = { "nccl.allreduce_limit_gbps" }),
+		.limits = { "nccl.allreduce_limit_gbps" }, SHOWN(IN(SPEEDS, 150, "all-reduce busbw"))),
 	/* busbw says the same, and is comparable between rings of different sizes */
 	NUMBER(JOB, "nccl.allreduce_algbw_gbps", GB_PER_S, DRIFTS, "bytes divided by time; the slowest rank's time",
 		.labels = { "bytes", "nodes", "ranks" }),
@@ -41,7 +41,8 @@ static const struct muster_metric metrics[] = {
 	RANK_FLAG("rank.nccl_gdr", FACT, "this rank's network channels use GPUDirect RDMA; null when it has none"),
 	RANK_TEXT("rank.nccl_hcas", FACT, NOTHING, "network devices that NCCL uses, from its own log"),
 	RANK_TEXT("rank.nccl_plugin", FACT, TEXT,
-		"network plugin that NCCL uses, and its file: \"IBext_v8 /opt/.../libnccl-net.so\"; \"none\""),
+		"network plugin that NCCL uses, and its file: \"IBext_v8 /opt/.../libnccl-net.so\"; \"none\"",
+		SHOWN(IN(SOFTWARE, 60, "NCCL network plugin"))),
 	RANK_TEXT("rank.nccl_collnet", FACT, NOTHING,
 		"CollNet, for SHARP: \"used\" by the ring, \"loaded\" from the plugin and not used, \"none\""),
 	RANK_NUMBER("rank.nccl_nvls", NONE, FACT, "channels of NVLink SHARP (NVLS) in the ring"),

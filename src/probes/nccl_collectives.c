@@ -6,11 +6,11 @@
 
 #include <math.h>
 
-#define BUSBW_METRIC(name, what, limit)                                                                                \
+#define BUSBW_METRIC(name, what, limit, ...)                                                                           \
 	NUMBER(JOB, name, GB_PER_S, MORE,                                                                              \
 		"bus bandwidth of " what                                                                               \
 		": bytes of all ranks' parts by time, times (n-1)/n; the slowest rank's time",                         \
-		.labels = { "bytes", "nodes", "ranks" }, .limits = { limit })
+		.labels = { "bytes", "nodes", "ranks" }, .limits = { limit }, __VA_ARGS__)
 #define WRONG_METRIC(name, what)                                                                                       \
 	NUMBER(RANK, name, NONE, LESS,                                                                                 \
 		"wrong 4-byte values in this rank's result of " what "; every value of three rounds is checked",       \
@@ -19,13 +19,16 @@
 	NUMBER(JOB, name, unit, better, __VA_ARGS__, .labels = { "bytes", "nodes", "ranks" })
 
 static const struct muster_metric metrics[] = {
-	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all", "nccl.alltoall_limit_gbps"),
+	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all", "nccl.alltoall_limit_gbps",
+		SHOWN(IN(SPEEDS, 160, "all-to-all busbw"))),
 	NUMBER(JOB, "nccl.alltoall_limit_gbps", GB_PER_S, DRIFTS,
 		"what busbw of an all-to-all can be at most; not measured but derived from what nodes and ranks say of "
 		"their links",
 		.labels = { "nodes", "ranks", "path", "link" }),
-	BUSBW_METRIC("nccl.allgather_busbw_gbps", "an all-gather", "nccl.allreduce_limit_gbps"),
-	BUSBW_METRIC("nccl.reducescatter_busbw_gbps", "a reduce-scatter", "nccl.allreduce_limit_gbps"),
+	BUSBW_METRIC("nccl.allgather_busbw_gbps", "an all-gather", "nccl.allreduce_limit_gbps",
+		SHOWN(IN(SPEEDS, 170, "all-gather busbw"))),
+	BUSBW_METRIC("nccl.reducescatter_busbw_gbps", "a reduce-scatter", "nccl.allreduce_limit_gbps",
+		SHOWN(IN(SPEEDS, 180, "reduce-scatter busbw"))),
 	WRONG_METRIC("rank.alltoall_wrong", "an all-to-all"),
 	WRONG_METRIC("rank.allgather_wrong", "an all-gather"),
 	WRONG_METRIC("rank.reducescatter_wrong", "a reduce-scatter"),
@@ -40,7 +43,8 @@ static const struct muster_metric metrics[] = {
 	EVENNESS_METRIC("nccl.allreduce_outliers", RATIO, DRIFTS,
 		"share of these 100 that take more than 1.5 times the median"),
 	NUMBER(RANK, "rank.allreduce_p99_us", US, DRIFTS,
-		"time that 99 of the 100 all-reduces do not exceed on this rank", .labels = { "bytes" }),
+		"time that 99 of the 100 all-reduces do not exceed on this rank", .labels = { "bytes" },
+		SHOWN(IN(SLOWEST, 60, "all-reduce, 99th percentile"))),
 };
 
 #define LARGEST (128 * MIB)

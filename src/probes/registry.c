@@ -20,6 +20,8 @@ struct entry {
 static const struct muster_probe *probes[PROBE_COUNT];
 static struct entry *entries;
 static size_t entry_count;
+static struct muster_shown_metric *shown;
+static size_t shown_count;
 
 static int by_order(const void *a, const void *b)
 {
@@ -61,8 +63,28 @@ int muster_registry_check(const struct muster_metric *metric, struct muster_erro
 static void release(void)
 {
 	free(entries);
+	free(shown);
 	entries = NULL;
-	entry_count = 0;
+	shown = NULL;
+	entry_count = shown_count = 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct muster_shown_metric *x = a, *y = b;
+	if (x->as->table != y->as->table)
+		return x->as->table > y->as->table ? 1 : -1;
+	return (x->as->place > y->as->place) - (x->as->place < y->as->place);
+}
+
+static void prepare_tables(void)
+{
+	size_t room = 0;
+	for (size_t i = 0; i < entry_count; i++)
+		for (const struct muster_shown *as = entries[i].metric->shown; as && as->title; as++)
+			MUSTER_ARRAY_PUSH(
+				shown, shown_count, room, ((struct muster_shown_metric){ entries[i].metric, as }));
+	qsort(shown, shown_count, sizeof *shown, by_place);
 }
 
 /* Made on first use, from constant tables: what is refused is a mistake in the source. */
@@ -89,6 +111,7 @@ static void prepare(void)
 		fprintf(stderr, "muster: %s\n", err.text);
 		abort();
 	}
+	prepare_tables();
 	atexit(release);
 }
 
@@ -134,6 +157,18 @@ const struct muster_metric *muster_metric_find(const char *name)
 {
 	const struct entry *entry = find(name);
 	return entry ? entry->metric : NULL;
+}
+
+const struct muster_shown_metric *muster_metrics_shown(enum muster_shown_table table, size_t *ret_count)
+{
+	size_t first = 0, end;
+	prepare();
+	while (first < shown_count && shown[first].as->table != table)
+		first++;
+	for (end = first; end < shown_count && shown[end].as->table == table;)
+		end++;
+	*ret_count = end - first;
+	return &shown[first];
 }
 
 const struct muster_sample *muster_sample_named(const struct muster_samples *samples, const char *metric)

@@ -16,9 +16,11 @@
 static const struct muster_metric metrics[] = {
 	/* for as many tokens as the slowest rank allows */
 	RANK_NUMBER("rank.compute_ms", MS, DRIFTS,
-		"the products of a step in BF16, launched one after the other, without traffic: median of the rounds"),
-	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median"),
-	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile"),
+		"the products of a step in BF16, launched one after the other, without traffic: median of the rounds",
+		SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
+	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median", SHOWN(IN(SLOWEST, 40, "step, median"))),
+	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile",
+		SHOWN(IN(SLOWEST, 50, "step, 99th percentile"))),
 	RANK_NUMBER("rank.step_compute_ms", MS, DRIFTS,
 		"the products of a step, the rank's own part, while all-reduces and copies go on: median"),
 	GPU_NUMBER("gpu.h2d_loaded_gbps", GB_PER_S, MORE, "host to device while steps run: median"),

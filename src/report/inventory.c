@@ -6,85 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- topology by rank ---- */
+/* Columns that are no metrics. */
+static const struct muster_shown rank_column = { .place = 10, .title = "rank", .own = true };
+static const struct muster_shown bus_id_column = { .place = 40, .title = "bus id", .own = true };
+static const struct muster_shown port_column = { .place = 10, .title = "port" };
 
-static const struct muster_inventory_fact rank_facts[] = {
-	{ .title = "rank", .own = true },
-	{ .title = "GPU", .metric = "gpu.nvml_index" },
-	{ .title = "model", .metric = "gpu.name" },
-	{ .title = "bus id", .own = true },
-	{ .title = "NUMA", .metric = "rank.gpu_numa_node" },
-	{ .title = "CPUs of the rank", .metric = "rank.cpu_list" },
-	{ .title = "locality", .metric = "rank.cpu_locality" },
-	{ .title = "nearest RDMA devices", .metric = "rank.near_nics" },
-};
-enum { RANK_COLUMNS = sizeof rank_facts / sizeof *rank_facts, RANK = 0, GPU = 1, BUS_ID = 3 };
-
-static struct muster_inventory_value rank_value(
-	struct muster_arena *arena, const struct muster_inventory_place *place, size_t column)
-{
-	const struct muster_rank *rank = place->rank;
-	if (column == RANK)
-		return (struct muster_inventory_value){
-			.text = muster_arena_printf(arena, "%d", rank->rank), .is_number = true, .number = rank->rank
-		};
-	if (column == BUS_ID && rank->gpu)
-		return muster_inventory_text(arena, rank->gpu);
-	if (rank->missing)
-		return muster_inventory_unknown(arena, rank->missing);
-	if (column == BUS_ID)
-		return muster_inventory_unknown(arena, "the rank has no GPU");
-	return muster_inventory_read_fact(arena, place, &rank_facts[column]);
-}
-
-static void add_ranks(const struct muster_run *run, struct muster_inventory *inventory)
-{
-	struct muster_arena *arena = inventory->arena;
-	struct muster_inventory_rows *all = muster_calloc(run->node_count + 1, sizeof *all);
-	for (size_t n = 0; n < run->node_count; n++) {
-		const struct muster_node *node = &run->nodes[n];
-		struct muster_inventory_rows *rows = &all[n];
-		*rows = (struct muster_inventory_rows){ .keys = muster_arena_alloc(
-								arena, (node->rank_count + 1) * sizeof *rows->keys),
-			.values =
-				muster_arena_alloc(arena, (node->rank_count * RANK_COLUMNS + 1) * sizeof *rows->values),
-			.row_count = node->rank_count,
-			.empty = node->rank_count ? NULL : "no rank of this node is known" };
-		for (size_t r = 0; r < node->rank_count; r++) {
-			const struct muster_rank *rank = &node->ranks[r];
-			const struct muster_inventory_place place = { run, node, rank, rank->gpu, NULL };
-			rows->keys[r] = muster_arena_printf(arena, "rank %zu of its node", r);
-			for (size_t c = 0; c < RANK_COLUMNS; c++)
-				rows->values[r * RANK_COLUMNS + c] = rank_value(arena, &place, c);
-		}
-	}
-	muster_inventory_fold(run, rank_facts, all, inventory, MUSTER_INVENTORY_RANKS);
-	free(all);
-}
-
-/* ---- fabric by port ---- */
-
-enum port_column { PORT, STATE, RATE, LINK, MTU, LID, GUID, NUMA, NEW_ERRORS, OLD_ERRORS, PORT_COLUMNS };
-
-static const struct muster_inventory_fact port_facts[] = {
-	[PORT] = { .title = "port" },
-	[STATE] = { .title = "state", .metric = "port.state", .second = "port.phys_state" },
-	[RATE] = { .title = "Gb/s", .metric = "port.rate_gbps", .bare = true },
-	[LINK] = { .title = "link", .metric = "port.width", .second = "port.speed" },
-	[MTU] = { .title = "MTU", .metric = "port.mtu_bytes", .bare = true },
-	[LID] = { .title = "LID", .metric = "port.lid", .own = true },
-	[GUID] = { .title = "node GUID", .metric = "port.guid", .own = true },
-	[NUMA] = { .title = "NUMA", .metric = "port.numa_node" },
-	[NEW_ERRORS] = { .title = "new errors", .metric = "port.counter_increase" },
-	[OLD_ERRORS] = { .title = "before", .metric = "port.counter", .own = true },
-};
+/* ---- values ---- */
 
 /* The sum of the port's counters, with the names of the counters above 0: "3 (symbol_error 2, link_downed 1)". */
-static struct muster_inventory_value read_errors(
-	struct muster_arena *arena, const struct muster_inventory_place *place, const char *name, bool named)
+static struct muster_inventory_value read_errors(struct muster_arena *arena, const struct muster_inventory_place *place,
+	const struct muster_metric *metric, bool named)
 {
-	const struct muster_metric *metric = muster_metric_find(name);
-	struct muster_inventory_value value = muster_inventory_read(arena, place, name, false);
+	struct muster_inventory_value value = muster_inventory_read(arena, place, metric, false);
 	const char *which = "";
 	double sum = 0;
 	bool known = false;
@@ -110,116 +43,155 @@ static struct muster_inventory_value read_errors(
 	};
 }
 
-/* "ACTIVE"; the physical state only where it is not the usual one: "DOWN, Polling". */
-static struct muster_inventory_value read_state(struct muster_arena *arena, const struct muster_inventory_place *place)
-{
-	struct muster_inventory_value state = muster_inventory_read(arena, place, port_facts[STATE].metric, false);
-	struct muster_inventory_value physical = muster_inventory_read(arena, place, port_facts[STATE].second, false);
-	if (!state.why && !physical.why && strcmp(physical.text, "LinkUp") != 0)
-		state.text = muster_arena_printf(arena, "%s, %s", state.text, physical.text);
-	return state;
-}
-
 /* "IB 4x HDR"; the lanes and their speed have no such name on Ethernet. */
-static struct muster_inventory_value read_link(
-	struct muster_arena *arena, const struct muster_inventory_place *place, const char *link_layer)
+static struct muster_inventory_value read_link(struct muster_arena *arena, const struct muster_inventory_place *place,
+	const struct muster_shown_metric *column)
 {
-	struct muster_inventory_value link = muster_inventory_read(arena, place, port_facts[LINK].metric, true);
-	struct muster_inventory_value speed = muster_inventory_read(arena, place, port_facts[LINK].second, true);
-	if (strcmp(link_layer, "InfiniBand") != 0)
-		return muster_inventory_text(arena, link_layer);
+	struct muster_inventory_value link = muster_inventory_read(arena, place, column->metric, true);
+	struct muster_inventory_value speed =
+		muster_inventory_read(arena, place, muster_metric_find(column->as->second), true);
+	if (strcmp(place->link_layer, "InfiniBand") != 0)
+		return muster_inventory_text(arena, place->link_layer);
 	if (!link.why)
 		link.text = muster_arena_printf(
 			arena, "IB %sx%s%s", link.text, speed.why ? "" : " ", speed.why ? "" : speed.text);
 	return link;
 }
 
-static struct muster_inventory_value port_value(struct muster_arena *arena, const struct muster_inventory_place *place,
-	const char *link_layer, enum port_column column)
+static struct muster_inventory_value value_of(struct muster_arena *arena, const struct muster_inventory_place *place,
+	const struct muster_shown_metric *column)
 {
-	switch (column) {
-	case PORT: return muster_inventory_text(arena, place->port);
-	case STATE: return read_state(arena, place);
-	case LINK: return read_link(arena, place, link_layer);
-	case NEW_ERRORS:
-	case OLD_ERRORS: return read_errors(arena, place, port_facts[column].metric, column == NEW_ERRORS);
-	default: return muster_inventory_read_fact(arena, place, &port_facts[column]);
+	const struct muster_rank *rank = place->rank;
+	if (column->as == &port_column)
+		return muster_inventory_text(arena, place->port);
+	if (column->as == &rank_column)
+		return (struct muster_inventory_value){
+			.text = muster_arena_printf(arena, "%d", rank->rank), .is_number = true, .number = rank->rank
+		};
+	if (column->as == &bus_id_column && rank->gpu)
+		return muster_inventory_text(arena, rank->gpu);
+	if (rank && rank->missing)
+		return muster_inventory_unknown(arena, rank->missing);
+	if (column->as == &bus_id_column)
+		return muster_inventory_unknown(arena, "the rank has no GPU");
+	if (column->as->is_link)
+		return read_link(arena, place, column);
+	if (column->metric->counts_errors)
+		return read_errors(arena, place, column->metric, !column->as->own);
+	return muster_inventory_read_shown(arena, place, column->metric, column->as);
+}
+
+/* ---- rows ---- */
+
+/* Add to the node's rows one for each of its ranks. */
+static void find_ranks(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
+	struct muster_inventory_place *places, struct muster_inventory_rows *rows)
+{
+	rows->empty = "no rank of this node is known";
+	for (size_t r = 0; r < node->rank_count; r++) {
+		const struct muster_rank *rank = &node->ranks[r];
+		rows->keys[r] = muster_arena_printf(arena, "rank %zu of its node", r);
+		places[rows->row_count++] =
+			(struct muster_inventory_place){ .run = run, .node = node, .rank = rank, .gpu = rank->gpu };
 	}
 }
 
-/* The states of the node's ports, each of which is one row. */
-static size_t find_ports(const struct muster_node *node, const struct muster_sample **ret)
+/* The same for each of its ports: they are those that have a state. */
+static void find_ports(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
+	struct muster_inventory_place *places, struct muster_inventory_rows *rows)
 {
 	const struct muster_metric *state = muster_metric_find("port.state");
-	size_t count = 0;
-	for (size_t i = 0; i < node->samples.count; i++)
-		if (node->samples.items[i].metric == state &&
-			muster_label_string(node->samples.items[i].labels, node->samples.items[i].label_count, "port"))
-			ret[count++] = &node->samples.items[i];
-	return count;
+	const struct muster_inventory_place all = { .run = run, .node = node };
+	struct muster_inventory_value ports =
+		muster_inventory_read(arena, &all, muster_metric_find("node.ib_ports"), false);
+	rows->empty = ports.why ? muster_arena_printf(arena, "unknown: %s", ports.why)
+				: muster_arena_string(arena, "no RDMA port");
+	for (size_t i = 0; i < node->samples.count; i++) {
+		const struct muster_sample *sample = &node->samples.items[i];
+		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
+		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
+		if (sample->metric != state || !port)
+			continue;
+		rows->keys[rows->row_count] = muster_arena_string(arena, port);
+		places[rows->row_count++] = (struct muster_inventory_place){
+			.run = run, .node = node, .port = port, .link_layer = layer ? layer : "unknown link layer"
+		};
+	}
 }
 
-static const char *why_no_port(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node)
+/* A table whose columns are metrics, and others, by their places. */
+struct table {
+	const char *title;
+	enum muster_shown_table metrics;
+	const struct muster_shown *others[2];
+	void (*find)(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
+		struct muster_inventory_place *places, struct muster_inventory_rows *rows);
+};
+
+static const struct table tables[MUSTER_INVENTORY_COUNT] = {
+	[MUSTER_INVENTORY_RANKS] = { "Topology by rank", MUSTER_SHOWN_RANKS, { &rank_column, &bus_id_column },
+		find_ranks },
+	[MUSTER_INVENTORY_PORTS] = { "Fabric by port", MUSTER_SHOWN_PORTS, { &port_column }, find_ports },
+};
+
+static int by_place(const void *a, const void *b)
 {
-	const struct muster_inventory_place place = { .run = run, .node = node };
-	struct muster_inventory_value ports = muster_inventory_read(arena, &place, "node.ib_ports", false);
-	return ports.why ? muster_arena_printf(arena, "unknown: %s", ports.why)
-			 : muster_arena_string(arena, "no RDMA port");
+	const struct muster_shown_metric *x = a, *y = b;
+	return (x->as->place > y->as->place) - (x->as->place < y->as->place);
 }
 
-static void add_ports(const struct muster_run *run, struct muster_inventory *inventory)
+/* The columns of a table; others have no metric. */
+static struct muster_shown_metric *make_columns(
+	const struct table *table, struct muster_arena *arena, size_t *ret_count)
+{
+	size_t count;
+	const struct muster_shown_metric *metrics = muster_metrics_shown(table->metrics, &count);
+	struct muster_shown_metric *columns = muster_arena_alloc(arena, (count + 2) * sizeof *columns);
+	memcpy(columns, metrics, count * sizeof *columns);
+	for (size_t i = 0; i < 2 && table->others[i]; i++)
+		columns[count++] = (struct muster_shown_metric){ NULL, table->others[i] };
+	qsort(columns, count, sizeof *columns, by_place);
+	*ret_count = count;
+	return columns;
+}
+
+static void add_table(const struct muster_run *run, struct muster_inventory *inventory, enum muster_inventory_kind kind)
 {
 	struct muster_arena *arena = inventory->arena;
+	size_t width;
+	const struct muster_shown_metric *columns = make_columns(&tables[kind], arena, &width);
+	const char **titles = muster_arena_alloc(arena, width * sizeof *titles);
 	struct muster_inventory_rows *all = muster_calloc(run->node_count + 1, sizeof *all);
+	for (size_t c = 0; c < width; c++)
+		titles[c] = columns[c].as->title;
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
 		struct muster_inventory_rows *rows = &all[n];
-		const struct muster_sample **ports = muster_calloc(node->samples.count + 1, sizeof(*ports));
-		size_t count = find_ports(node, ports);
-		*rows = (struct muster_inventory_rows){ .keys = muster_arena_alloc(
-								arena, (count + 1) * sizeof *rows->keys),
-			.values = muster_arena_alloc(arena, (count * PORT_COLUMNS + 1) * sizeof *rows->values),
-			.row_count = count,
-			.empty = count ? NULL : why_no_port(arena, run, node) };
-		for (size_t p = 0; p < count; p++) {
-			const struct muster_label *labels = ports[p]->labels;
-			const char *port = muster_label_string(labels, ports[p]->label_count, "port");
-			const char *layer = muster_label_string(labels, ports[p]->label_count, "link_layer");
-			const struct muster_inventory_place place = { run, node, NULL, NULL, port };
-			rows->keys[p] = muster_arena_string(arena, port);
-			for (int c = 0; c < PORT_COLUMNS; c++)
-				rows->values[p * PORT_COLUMNS + (size_t)c] = port_value(
-					arena, &place, layer ? layer : "unknown link layer", (enum port_column)c);
-		}
-		free(ports);
+		size_t most = node->rank_count + node->samples.count + 1;
+		struct muster_inventory_place *places = muster_calloc(most, sizeof *places);
+		rows->keys = muster_arena_alloc(arena, most * sizeof *rows->keys);
+		tables[kind].find(arena, run, node, places, rows);
+		rows->values = muster_arena_alloc(arena, (rows->row_count * width + 1) * sizeof *rows->values);
+		for (size_t i = 0; i < rows->row_count * width; i++)
+			rows->values[i] = value_of(arena, &places[i / width], &columns[i % width]);
+		rows->empty = rows->row_count ? NULL : rows->empty;
+		free(places);
 	}
-	muster_inventory_fold(run, port_facts, all, inventory, MUSTER_INVENTORY_PORTS);
+	inventory->tables[kind] = (struct muster_inventory_table){
+		.title = tables[kind].title, .columns = titles, .column_count = width
+	};
+	muster_inventory_fold(run, columns, all, inventory, kind);
 	free(all);
 }
 
 /* ---- all of it ---- */
 
-static void begin_table(struct muster_inventory *inventory, enum muster_inventory_kind kind, const char *title,
-	const struct muster_inventory_fact *facts, size_t count)
-{
-	const char **columns = muster_arena_alloc(inventory->arena, count * sizeof *columns);
-	for (size_t i = 0; i < count; i++)
-		columns[i] = facts[i].title;
-	inventory->tables[kind] = (struct muster_inventory_table){
-		.title = title,
-		.columns = columns,
-		.column_count = count,
-	};
-}
-
 void muster_inventory_make(const struct muster_run *run, struct muster_inventory *ret)
 {
 	*ret = (struct muster_inventory){ .arena = muster_arena_new() };
-	begin_table(ret, MUSTER_INVENTORY_RANKS, "Topology by rank", rank_facts, RANK_COLUMNS);
-	begin_table(ret, MUSTER_INVENTORY_PORTS, "Fabric by port", port_facts, PORT_COLUMNS);
-	add_ranks(run, ret);
+	add_table(run, ret, MUSTER_INVENTORY_RANKS);
 	muster_inventory_nodes(run, ret);
-	add_ports(run, ret);
+	add_table(run, ret, MUSTER_INVENTORY_PORTS);
 	for (size_t t = 0; t < MUSTER_INVENTORY_COUNT; t++) {
 		const struct muster_inventory_table *table = &ret->tables[t];
 		for (size_t b = 0; b < table->block_count; b++)

@@ -2,6 +2,7 @@
 #ifndef MUSTER_REPORT_INVENTORY_BUILD_H
 #define MUSTER_REPORT_INVENTORY_BUILD_H
 
+#include "muster/probe.h"
 #include "report/inventory.h"
 
 /* ---- values: inventory_values.c ---- */
@@ -13,31 +14,20 @@ struct muster_inventory_value {
 	double number;
 };
 
-/* A column, or a property. */
-struct muster_inventory_fact {
-	const char *title;
-	const char *metric;
-	const char *second, *between, *after; /* of two metrics: "12" " x " "25 GB/s" ""; second NULL: of one */
-	bool own;                             /* differs from node to node by its nature: an address, a place */
-	bool counted;                         /* "8 x NVIDIA H100": how many of them are part of the value */
-	bool close;                           /* numbers within 1 % of the median are equal */
-	bool bare;                            /* without their unit, which the title or the other metric has */
-	bool optional;                        /* no property when no node has it */
-};
-
 /* What is read of a rank's GPU, a port, a node: samples and, when there is no sample, why. */
 struct muster_inventory_place {
 	const struct muster_run *run;
 	const struct muster_node *node;
 	const struct muster_rank *rank; /* NULL: the node's samples */
 	const char *gpu, *port;         /* NULL: any */
+	const char *link_layer;         /* of the port */
 };
 
-struct muster_inventory_value muster_inventory_read(
-	struct muster_arena *arena, const struct muster_inventory_place *place, const char *metric, bool bare);
-/* The fact's one or two metrics as one text. */
-struct muster_inventory_value muster_inventory_read_fact(struct muster_arena *arena,
-	const struct muster_inventory_place *place, const struct muster_inventory_fact *fact);
+struct muster_inventory_value muster_inventory_read(struct muster_arena *arena,
+	const struct muster_inventory_place *place, const struct muster_metric *metric, bool bare);
+/* One metric or two as one text. */
+struct muster_inventory_value muster_inventory_read_shown(struct muster_arena *arena,
+	const struct muster_inventory_place *place, const struct muster_metric *metric, const struct muster_shown *as);
 struct muster_inventory_value muster_inventory_unknown(struct muster_arena *arena, const char *why);
 struct muster_inventory_value muster_inventory_text(struct muster_arena *arena, const char *text);
 
@@ -70,11 +60,11 @@ struct muster_inventory_rows {
 	const char *empty;
 };
 
-/* Fold the rows of all nodes (rows[i] is of the run's node i) into blocks. facts: one for each column. */
-void muster_inventory_fold(const struct muster_run *run, const struct muster_inventory_fact *facts,
+/* Fold the rows of all nodes (rows[i] is of the run's node i) into blocks. columns: one for each of the table. */
+void muster_inventory_fold(const struct muster_run *run, const struct muster_shown_metric *columns,
 	const struct muster_inventory_rows *rows, struct muster_inventory *inventory, enum muster_inventory_kind kind);
 
-/* ---- the three tables ---- */
+/* ---- the table of the nodes: inventory_nodes.c ---- */
 
 void muster_inventory_nodes(const struct muster_run *run, struct muster_inventory *inventory);
 

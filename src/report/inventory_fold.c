@@ -16,7 +16,7 @@ enum {
 
 struct fold {
 	const struct muster_run *run;
-	const struct muster_inventory_fact *facts;
+	const struct muster_shown_metric *shown; /* of each column */
 	const struct muster_inventory_rows *rows;
 	struct muster_arena *arena;
 	size_t columns;
@@ -81,7 +81,7 @@ static int compare_nodes(const void *arg, size_t a, size_t b)
 	for (size_t row = 0; !order && row < x->row_count; row++) {
 		order = by_pointer(x->keys[row], y->keys[row]);
 		for (size_t i = 0; !order && i < fold->columns; i++)
-			if (!fold->facts[i].own)
+			if (!fold->shown[i].as->own)
 				order = by_pointer(x->values[row * fold->columns + i].text,
 					y->values[row * fold->columns + i].text);
 	}
@@ -215,7 +215,7 @@ static struct muster_inventory_cell cell_of(
 	const struct muster_inventory_rows *rows = rows_of(fold, group);
 	const struct muster_inventory_value *value = &rows->values[at];
 	const struct entry key = { .key = rows->keys[at / fold->columns], .column = at % fold->columns };
-	if (fold->facts[key.column].own)
+	if (fold->shown[key.column].as->own)
 		return own_cell(fold, group, at);
 	const struct entry *found = bsearch(&key, usual->entries, usual->count, sizeof *usual->entries, by_cell);
 	return (struct muster_inventory_cell){ .text = value->text,
@@ -271,12 +271,12 @@ static void make_block(const struct fold *fold, const struct usual *usual, const
 		add_absent(fold, usual, rows, block);
 }
 
-void muster_inventory_fold(const struct muster_run *run, const struct muster_inventory_fact *facts,
+void muster_inventory_fold(const struct muster_run *run, const struct muster_shown_metric *columns,
 	const struct muster_inventory_rows *rows, struct muster_inventory *inventory, enum muster_inventory_kind kind)
 {
 	struct muster_inventory_table *table = &inventory->tables[kind];
 	struct fold fold = {
-		.run = run, .facts = facts, .rows = rows, .arena = inventory->arena, .columns = table->column_count
+		.run = run, .shown = columns, .rows = rows, .arena = inventory->arena, .columns = table->column_count
 	};
 	struct usual usual;
 	fold.groups = muster_inventory_group(run->node_count, compare_nodes, &fold);

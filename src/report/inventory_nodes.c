@@ -16,95 +16,14 @@ enum {
 };
 #define CLOSE 0.01 /* the part of a node's memory that a kernel or a firmware keeps differs a little */
 
-static const struct muster_inventory_fact machine[] = {
-	{ .title = "VM size", .metric = "node.vm_size" },
-	{ .title = "region", .metric = "node.location" },
-	{ .title = "placement group", .metric = "node.placement_group" },
-	{ .title = "VM id", .metric = "node.vm_id", .own = true },
-	{ .title = "switch or block (Slurm)", .metric = "node.slurm_topology", .own = true },
-	{ .title = "CPU model", .metric = "node.cpu_model" },
-	{ .title = "CPUs", .metric = "node.cpus" },
-	{ .title = "CPU packages", .metric = "node.sockets" },
-	{ .title = "NUMA nodes", .metric = "node.numa_nodes" },
-	{ .title = "architecture", .metric = "node.architecture" },
-	{ .title = "CPU frequency", .metric = "node.cpu_governor" },
-	{ .title = "memory", .metric = "node.memory_mib", .close = true },
-	{ .title = "locked memory limit", .metric = "node.memlock_mib", .close = true },
-	{ .title = "/dev/shm", .metric = "node.shm_mib", .close = true },
-	{ .title = "huge pages", .metric = "node.hugepages" },
-	{ .title = "transparent huge pages", .metric = "node.transparent_hugepages" },
-	{ .title = "NVMe disks", .metric = "node.nvme_disks", .second = "node.nvme_gb", .between = ", together " },
-	{ .title = "temporary disk", .metric = "node.temp_disk_gb" },
-	{ .title = "IOMMU of the GPUs", .metric = "node.iommu" },
-	{ .title = "bridges with ACS", .metric = "node.acs_enabled" },
-	{ .title = "container", .metric = "node.container" },
-};
-
-static const struct muster_inventory_fact software[] = {
-	{ .title = "operating system", .metric = "node.os" },
-	{ .title = "kernel", .metric = "node.kernel" },
-	{ .title = "NVIDIA driver", .metric = "node.driver_version" },
-	{ .title = "CUDA of the driver", .metric = "node.cuda_driver_api" },
-	{ .title = "NCCL", .metric = "node.nccl_version" },
-	{ .title = "NCCL network plugin", .metric = "rank.nccl_plugin" },
-	{ .title = "NCCL topology file", .metric = "node.topo_file" },
-	{ .title = "MLNX_OFED or DOCA", .metric = "node.ofed_version" },
-	{ .title = "path of GPUDirect RDMA", .metric = "node.gdr_path" },
-	{ .title = "Fabric Manager runs", .metric = "node.fabric_manager" },
-	{ .title = "nvidia-persistenced runs", .metric = "node.persistenced" },
-	{ .title = "IMEX service runs", .metric = "node.imex_service" },
-	{ .title = "IMEX channels", .metric = "node.imex_channels" },
-};
-
-static const struct muster_inventory_fact gpus[] = {
-	{ .title = "GPUs in NVML", .metric = "node.gpu_count" },
-	{ .title = "GPUs not in NVML", .metric = "node.gpus_missing" },
-	{ .title = "GPUs of the ranks", .metric = "gpu.name", .counted = true },
-	{ .title = "GPU memory", .metric = "gpu.memory_mib" },
-	{ .title = "VBIOS", .metric = "gpu.vbios" },
-	{ .title = "board part number", .metric = "gpu.board_part" },
-	{ .title = "serial number", .metric = "gpu.serial", .own = true },
-	{ .title = "compute capability",
-		.metric = "gpu.compute_capability",
-		.second = "gpu.multiprocessors",
-		.between = ", ",
-		.after = " multiprocessors" },
-	{ .title = "PCIe link", .metric = "gpu.pcie_gen_max", .second = "gpu.pcie_width_max", .between = ".0 x" },
-	{ .title = "NVLinks", .metric = "gpu.nvlinks", .second = "gpu.nvlink_gbps", .between = " x " },
-	{ .title = "C2C links", .metric = "gpu.c2c_links", .second = "gpu.c2c_gbps", .between = " x " },
-	{ .title = "state of the NVLink fabric", .metric = "gpu.fabric_state" },
-	{ .title = "power limit", .metric = "gpu.power_limit_watts" },
-	{ .title = "SM clock: highest", .metric = "gpu.sm_clock_max_mhz" },
-	{ .title = "SM clock: of applications", .metric = "gpu.sm_clock_app_mhz" },
-	{ .title = "memory clock: highest", .metric = "gpu.mem_clock_max_mhz" },
-	{ .title = "ECC is on", .metric = "gpu.ecc" },
-	{ .title = "MIG is on", .metric = "gpu.mig" },
-	{ .title = "MIG profile", .metric = "gpu.mig_profile", .optional = true },
-	{ .title = "persistence mode is on", .metric = "gpu.persistence" },
-	{ .title = "virtualization", .metric = "gpu.virtualization" },
-};
-
-static const struct muster_inventory_fact network[] = {
-	{ .title = "InfiniBand ports", .metric = "node.ib_ports" },
-	{ .title = "Ethernet ports (RDMA)", .metric = "node.ethernet_ports" },
-	{ .title = "adapters by port",
-		.metric = "port.hca_type",
-		.second = "port.board_id",
-		.between = " (",
-		.after = ")",
-		.counted = true },
-	{ .title = "firmware", .metric = "port.firmware" },
-};
-
-static const struct subject {
+static const struct {
 	const char *title;
-	const struct muster_inventory_fact *facts;
-	size_t count;
+	enum muster_shown_table properties;
 } subjects[] = {
-	{ "machine", machine, sizeof machine / sizeof *machine },
-	{ "software", software, sizeof software / sizeof *software },
-	{ "GPUs", gpus, sizeof gpus / sizeof *gpus },
-	{ "network", network, sizeof network / sizeof *network },
+	{ "machine", MUSTER_SHOWN_MACHINE },
+	{ "software", MUSTER_SHOWN_SOFTWARE },
+	{ "GPUs", MUSTER_SHOWN_GPUS },
+	{ "network", MUSTER_SHOWN_NETWORK },
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -144,16 +63,16 @@ static int by_count(const void *a, const void *b)
 
 /* "8 x A"; "7 x A, 1 x B (GPU 000b:00:00.0)" */
 static struct muster_inventory_value sum_up(
-	struct muster_arena *arena, struct shares *shares, const struct muster_inventory_fact *fact)
+	struct muster_arena *arena, struct shares *shares, const struct muster_shown *as)
 {
 	const char *text = "";
 	if (shares->count == 1) {
 		const struct share *only = &shares->items[0];
-		text = fact->counted && !only->why ? muster_arena_printf(arena, "%zu x %s", only->count, only->text)
-						   : only->text;
+		text = as->counted && !only->why ? muster_arena_printf(arena, "%zu x %s", only->count, only->text)
+						 : only->text;
 		return (struct muster_inventory_value){ .text = text, .why = only->why };
 	}
-	if (fact->own && shares->count == shares->parts)
+	if (as->own && shares->count == shares->parts)
 		return muster_inventory_text(arena, muster_arena_printf(arena, "%zu different ones", shares->count));
 	qsort(shares->items, shares->count, sizeof *shares->items, by_count);
 	for (size_t i = 0; i < shares->count && i < EXCEPTIONS_MAX; i++) {
@@ -178,59 +97,59 @@ static bool is_shared(const struct muster_node *node, size_t rank)
 }
 
 static void read_ranks(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
-	const struct muster_inventory_fact *fact, enum muster_scope scope, struct shares *shares)
+	const struct muster_shown_metric *property, struct shares *shares)
 {
 	for (size_t r = 0; r < node->rank_count; r++) {
 		const struct muster_rank *rank = &node->ranks[r];
-		const struct muster_inventory_place place = { run, node, rank, rank->gpu, NULL };
-		if (scope == MUSTER_SCOPE_GPU && is_shared(node, r))
+		const struct muster_inventory_place place = {
+			.run = run, .node = node, .rank = rank, .gpu = rank->gpu
+		};
+		bool of_gpu = property->metric->scope == MUSTER_SCOPE_GPU;
+		if (of_gpu && is_shared(node, r))
 			continue;
-		add_share(shares, muster_inventory_read_fact(arena, &place, fact),
-			scope == MUSTER_SCOPE_GPU && rank->gpu ? muster_arena_printf(arena, "GPU %s", rank->gpu)
-							       : muster_arena_printf(arena, "rank %d", rank->rank));
+		add_share(shares, muster_inventory_read_shown(arena, &place, property->metric, property->as),
+			of_gpu && rank->gpu ? muster_arena_printf(arena, "GPU %s", rank->gpu)
+					    : muster_arena_printf(arena, "rank %d", rank->rank));
 	}
 }
 
 static void read_ports(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
-	const struct muster_inventory_fact *fact, struct shares *shares)
+	const struct muster_shown_metric *property, struct shares *shares)
 {
-	const struct muster_metric *metric = muster_metric_find(fact->metric);
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
 		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
-		const struct muster_inventory_place place = { run, node, NULL, NULL, port };
-		if (sample->metric == metric && port)
-			add_share(shares, muster_inventory_read_fact(arena, &place, fact),
+		const struct muster_inventory_place place = { .run = run, .node = node, .port = port };
+		if (sample->metric == property->metric && port)
+			add_share(shares, muster_inventory_read_shown(arena, &place, property->metric, property->as),
 				muster_arena_printf(arena, "port %s", port));
 	}
 }
 
 /* Of a node that has no GPU, or no port, of any rank: why. */
 static struct muster_inventory_value read_without_parts(struct muster_arena *arena,
-	const struct muster_inventory_place *place, const struct muster_inventory_fact *fact, enum muster_scope scope)
+	const struct muster_inventory_place *place, const struct muster_shown_metric *property)
 {
-	struct muster_inventory_value value = muster_inventory_read_fact(arena, place, fact);
-	if (scope == MUSTER_SCOPE_PORT && !muster_inventory_read(arena, place, "node.ib_ports", false).why)
+	if (property->metric->scope == MUSTER_SCOPE_PORT &&
+		!muster_inventory_read(arena, place, muster_metric_find("node.ib_ports"), false).why)
 		return muster_inventory_text(arena, "no RDMA port");
-	return value;
+	return muster_inventory_read_shown(arena, place, property->metric, property->as);
 }
 
 static struct muster_inventory_value read_node(struct muster_arena *arena, const struct muster_run *run,
-	const struct muster_node *node, const struct muster_inventory_fact *fact)
+	const struct muster_node *node, const struct muster_shown_metric *property)
 {
 	const struct muster_inventory_place place = { .run = run, .node = node };
-	const struct muster_metric *metric = muster_metric_find(fact->metric);
-	enum muster_scope scope = metric ? metric->scope : MUSTER_SCOPE_NODE;
-	if (scope == MUSTER_SCOPE_NODE)
-		return muster_inventory_read_fact(arena, &place, fact);
+	if (property->metric->scope == MUSTER_SCOPE_NODE)
+		return muster_inventory_read_shown(arena, &place, property->metric, property->as);
 	struct shares shares = { .items = muster_calloc(
 					 node->rank_count + node->samples.count + 1, sizeof *shares.items) };
-	if (scope == MUSTER_SCOPE_PORT)
-		read_ports(arena, run, node, fact, &shares);
+	if (property->metric->scope == MUSTER_SCOPE_PORT)
+		read_ports(arena, run, node, property, &shares);
 	else
-		read_ranks(arena, run, node, fact, scope, &shares);
+		read_ranks(arena, run, node, property, &shares);
 	struct muster_inventory_value value =
-		shares.count ? sum_up(arena, &shares, fact) : read_without_parts(arena, &place, fact, scope);
+		shares.count ? sum_up(arena, &shares, property->as) : read_without_parts(arena, &place, property);
 	free(shares.items);
 	return value;
 }
@@ -281,24 +200,23 @@ static void add_row(
 
 /* The rows of one property: at most VALUES_MAX + 1. */
 static void add_property(struct muster_inventory *inventory, const struct muster_run *run,
-	const struct muster_inventory_fact *fact, struct muster_inventory_value *values,
-	struct muster_inventory_block *block)
+	const struct muster_shown *as, struct muster_inventory_value *values, struct muster_inventory_block *block)
 {
 	struct muster_arena *arena = inventory->arena;
 	size_t count = 0, others = 0, known = 0;
 	for (size_t i = 0; i < run->node_count; i++)
 		known += !values[i].why;
-	if (fact->optional && known == 0)
+	if (as->optional && known == 0)
 		return;
-	if (fact->close)
+	if (as->close)
 		join_close(values, run->node_count);
 	struct muster_inventory_groups by = muster_inventory_group(run->node_count, by_value, values);
 	const struct muster_inventory_group *groups = by.items;
 	count = by.count;
 	const char *usual =
 		count > 1 && groups[0].count > groups[1].count ? values[by.order[groups[0].first]].text : "";
-	if (fact->own && count > OWN_VALUES_MAX) {
-		add_row(block, fact->title,
+	if (as->own && count > OWN_VALUES_MAX) {
+		add_row(block, as->title,
 			(struct muster_inventory_cell){
 				.text = muster_arena_printf(arena, "%zu different values", count) },
 			where(arena, run, by.order, run->node_count));
@@ -306,15 +224,15 @@ static void add_property(struct muster_inventory *inventory, const struct muster
 	}
 	for (size_t g = 0; g < count && g < VALUES_MAX; g++) {
 		const struct muster_inventory_value *value = &values[by.order[groups[g].first]];
-		bool differs = !fact->own && count > 1 && (g > 0 || !*usual);
-		add_row(block, fact->title,
+		bool differs = !as->own && count > 1 && (g > 0 || !*usual);
+		add_row(block, as->title,
 			(struct muster_inventory_cell){ value->text, value->why, differs ? usual : NULL },
 			where(arena, run, &by.order[groups[g].first], groups[g].count));
 	}
 	for (size_t g = VALUES_MAX; g < count; g++)
 		others += groups[g].count;
 	if (others > 0)
-		add_row(block, fact->title,
+		add_row(block, as->title,
 			(struct muster_inventory_cell){
 				muster_arena_printf(arena, "%zu more values", count - VALUES_MAX), NULL, usual },
 			muster_arena_printf(arena, "%zu nodes", others));
@@ -333,14 +251,16 @@ void muster_inventory_nodes(const struct muster_run *run, struct muster_inventor
 		.blocks = muster_arena_alloc(inventory->arena, SUBJECTS * sizeof *table->blocks),
 		.block_count = SUBJECTS };
 	for (size_t s = 0; s < SUBJECTS; s++) {
-		size_t rows = subjects[s].count * (VALUES_MAX + 1);
+		size_t count;
+		const struct muster_shown_metric *properties = muster_metrics_shown(subjects[s].properties, &count);
+		size_t rows = count * (VALUES_MAX + 1);
 		struct muster_inventory_block *block = &table->blocks[s];
 		block->title = subjects[s].title;
 		block->cells = muster_arena_alloc(inventory->arena, rows * COLUMNS * sizeof *block->cells);
-		for (size_t i = 0; i < subjects[s].count; i++) {
+		for (size_t i = 0; i < count; i++) {
 			for (size_t n = 0; n < run->node_count; n++)
-				values[n] = read_node(inventory->arena, run, &run->nodes[n], &subjects[s].facts[i]);
-			add_property(inventory, run, &subjects[s].facts[i], values, block);
+				values[n] = read_node(inventory->arena, run, &run->nodes[n], &properties[i]);
+			add_property(inventory, run, properties[i].as, values, block);
 		}
 	}
 	free(values);

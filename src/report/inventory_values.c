@@ -102,10 +102,9 @@ static const char *text_of(
 		bare ? "" : muster_metric_unit(metric));
 }
 
-struct muster_inventory_value muster_inventory_read(
-	struct muster_arena *arena, const struct muster_inventory_place *place, const char *name, bool bare)
+struct muster_inventory_value muster_inventory_read(struct muster_arena *arena,
+	const struct muster_inventory_place *place, const struct muster_metric *metric, bool bare)
 {
-	const struct muster_metric *metric = muster_metric_find(name);
 	const struct muster_sample *sample = find_sample(place, metric);
 	if (!sample)
 		return muster_inventory_unknown(arena, why_absent(arena, place, metric));
@@ -118,17 +117,18 @@ struct muster_inventory_value muster_inventory_read(
 	};
 }
 
-struct muster_inventory_value muster_inventory_read_fact(struct muster_arena *arena,
-	const struct muster_inventory_place *place, const struct muster_inventory_fact *fact)
+struct muster_inventory_value muster_inventory_read_shown(struct muster_arena *arena,
+	const struct muster_inventory_place *place, const struct muster_metric *metric, const struct muster_shown *as)
 {
-	struct muster_inventory_value value = muster_inventory_read(arena, place, fact->metric, fact->bare);
-	if (value.why || !fact->second)
+	struct muster_inventory_value value = muster_inventory_read(arena, place, metric, as->bare);
+	if (value.why || !as->second)
 		return value;
-	struct muster_inventory_value second = muster_inventory_read(arena, place, fact->second, false);
-	if (second.why)
+	struct muster_inventory_value second =
+		muster_inventory_read(arena, place, muster_metric_find(as->second), false);
+	if (second.why || (as->unless && strcmp(second.text, as->unless) == 0))
 		return value; /* "0" NVLinks have no speed */
 	value.text = muster_arena_printf(
-		arena, "%s%s%s%s", value.text, fact->between, second.text, fact->after ? fact->after : "");
+		arena, "%s%s%s%s", value.text, as->between, second.text, as->after ? as->after : "");
 	value.is_number = false;
 	return value;
 }

@@ -112,7 +112,7 @@ static void put_slowest(FILE *out, const struct muster_report *report)
 			fputs("\n| slowest ranks by | unit | slowest first |\n|---|---|---|\n", out);
 		first = false;
 		char *ranks = muster_slowest_text(&slowest[i]);
-		const char *const cells[] = { slowest[i].title, slowest[i].unit, ranks };
+		const char *const cells[] = { slowest[i].as->title, muster_metric_unit(slowest[i].metric), ranks };
 		put_row(out, cells, sizeof cells / sizeof *cells);
 		free(ranks);
 	}

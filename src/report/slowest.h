@@ -4,7 +4,7 @@
 
 #include "muster/run.h"
 
-enum { MUSTER_SLOWEST_SHOWN = 5, MUSTER_SLOWEST_FIGURES = 6 };
+enum { MUSTER_SLOWEST_SHOWN = 5, MUSTER_SLOWEST_FIGURES = 8 };
 
 struct muster_slow_rank {
 	const struct muster_node *node;
@@ -13,8 +13,8 @@ struct muster_slow_rank {
 };
 
 struct muster_slowest {
-	const char *title, *unit;
-	const char *key; /* in the JSON report: the metric, for an exchange with its kind behind it */
+	const struct muster_metric *metric;
+	const struct muster_shown *as;                       /* in MUSTER_SHOWN_SLOWEST */
 	struct muster_slow_rank ranks[MUSTER_SLOWEST_SHOWN]; /* the slowest one first */
 	size_t count;
 	size_t all;  /* ranks that have a value */
@@ -23,7 +23,8 @@ struct muster_slowest {
 	double fastest;
 };
 
-/* Figures that at least two ranks have. Returns how many. The ranks are the run's. O(n). */
+/* Figures that at least two ranks have, at most MUSTER_SLOWEST_FIGURES. Returns how many. The ranks are the run's.
+ * O(n). */
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES]);
 
 /* The slow ones: "16 rank 1 (gpu-1), 15 rank 6 (gpu-1), fastest 10"; malloc'd. Names of nodes are as the machine gave

@@ -30,7 +30,7 @@ static const char *const headings[COLUMN_COUNT] = {
 };
 
 struct row {
-	const struct muster_figure *figure;
+	const struct muster_shown *figure;
 	const struct muster_metric *metric;
 	double bytes; /* 0: the metric has no message sizes */
 	double lowest, highest;
@@ -49,7 +49,7 @@ struct table {
 /* ---- what was measured ---- */
 
 /* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
-static struct row *row_of(struct table *table, size_t first, const struct muster_figure *figure,
+static struct row *row_of(struct table *table, size_t first, const struct muster_shown *figure,
 	const struct muster_metric *metric, double bytes)
 {
 	size_t at = first;
@@ -65,7 +65,7 @@ static struct row *row_of(struct table *table, size_t first, const struct muster
 }
 
 static void take_samples(struct table *table, size_t first, const struct muster_samples *samples,
-	const struct muster_figure *figure, const struct muster_metric *metric)
+	const struct muster_shown *figure, const struct muster_metric *metric)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
@@ -82,10 +82,10 @@ static void take_samples(struct table *table, size_t first, const struct muster_
 	}
 }
 
-static void take_figure(struct table *table, const struct muster_run *run, const struct muster_figure *figure)
+static void take_figure(struct table *table, const struct muster_run *run, const struct muster_shown *figure,
+	const struct muster_metric *metric)
 {
 	size_t first = table->count;
-	const struct muster_metric *metric = muster_metric_find(figure->metric);
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		take_samples(table, first, &run->job.samples, figure, metric);
 	for (size_t i = 0; i < run->node_count && metric->scope != MUSTER_SCOPE_JOB; i++)
@@ -171,7 +171,7 @@ static char *result_text(const struct row *row, const struct results *all)
 		if (row->metric->scope == MUSTER_SCOPE_JOB)
 			return muster_asprintf("%s", mark);
 		return muster_asprintf("%s: %zu of %s", mark, count,
-			muster_text_plural(things, row->count, row->figure->limit ? "exchange" : "GPU"));
+			muster_text_plural(things, row->count, row->metric->is_exchange ? "exchange" : "GPU"));
 	}
 	if (all->count[MUSTER_PASS] == 0 && all->count[MUSTER_BLOCKED] > 0)
 		return muster_asprintf("blocked by %s", all->blocked_by ? all->blocked_by : "a failed check");
@@ -279,8 +279,10 @@ static void print_ring(const struct muster_text_page *page)
 void muster_text_figures(const struct muster_text_page *page)
 {
 	struct table table = { 0 };
-	for (size_t i = 0; i < MUSTER_FIGURE_COUNT; i++)
-		take_figure(&table, page->report->run, &muster_figures[i]);
+	size_t count;
+	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &count);
+	for (size_t i = 0; i < count; i++)
+		take_figure(&table, page->report->run, figures[i].as, figures[i].metric);
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {

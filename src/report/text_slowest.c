@@ -10,7 +10,7 @@
 static void print_figure(const struct muster_text_page *page, const struct muster_slowest *slowest)
 {
 	char *ranks = muster_slowest_text(slowest);
-	char *line = muster_asprintf("%s, %s: %s", slowest->title, slowest->unit, ranks);
+	char *line = muster_asprintf("%s, %s: %s", slowest->as->title, muster_metric_unit(slowest->metric), ranks);
 	fputs("  ", page->out);
 	muster_text_lines(page->out, line, 2, 4);
 	free(line);

@@ -71,7 +71,11 @@ static void write_slowest(struct muster_json_writer *w, const struct muster_run 
 		return;
 	muster_json_writer_object_of(w, "slowest");
 	for (size_t i = 0; i < count; i++) {
-		muster_json_writer_array_of(w, slowest[i].key);
+		const struct muster_shown *as = slowest[i].as;
+		char key[64]; /* of an exchange, its kind too: "pair.exchange_gbps.rail" */
+		snprintf(key, sizeof key, "%s%s%s", slowest[i].metric->name, as->value ? "." : "",
+			as->value ? as->value : "");
+		muster_json_writer_array_of(w, key);
 		int saved = muster_json_writer_line_begin(w);
 		for (size_t j = 0; j < slowest[i].count; j++)
 			write_slow_rank(w, &slowest[i].ranks[j]);

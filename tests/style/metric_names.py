@@ -5,7 +5,7 @@ the text of a unit or by a part of a name.
 usage: metric_names.py SOURCE MUSTER
 
 The names are those of `muster metrics`. A literal that is one may stand in src/probes/, in the simulation, and in the
-files that present or derive metrics (LISTED); elsewhere there may be few, and none in src/model/. The number is printed.
+files that derive metrics (LISTED); elsewhere there may be few, and none in src/model/. The number is printed.
 """
 
 import fnmatch
@@ -17,9 +17,9 @@ import subprocess
 import sys
 
 FREE = ("src/probes/*", "src/sim/*", "sim/*")
-LISTED = ("src/report/figures.c", "src/report/inventory*.c", "src/eval/derive*.c")
-MOST_ELSEWHERE = 100
-MOST_OUTSIDE = 270  # of files in LISTED too
+LISTED = ("src/eval/derive*.c",)
+MOST_ELSEWHERE = 71
+MOST_OUTSIDE = 136  # of files in LISTED too
 FOLDERS = ("model", "eval", "report", "history", "slurm", "expect")
 BY_SPELLING = (
     (r"str(n?case)?n?cmp\([^;\"]*\bunit\b[^;\"]*\"", "compares the text of a unit"),

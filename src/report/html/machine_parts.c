@@ -91,18 +91,24 @@ static const char *text_or_null(struct muster_inventory_value value)
 
 static void read_gpu(struct muster_machine *m, const struct muster_run *run, struct muster_machine_gpu *gpu)
 {
-	static const struct muster_inventory_fact links[] = {
-		{ .metric = "gpu.pcie_gen_max", .second = "gpu.pcie_width_max", .between = ".0 x" },
-		{ .metric = "gpu.pcie_gen_loaded", .second = "gpu.pcie_width_loaded", .between = ".0 x" },
-		{ .metric = "gpu.nvlinks", .second = "gpu.nvlink_gbps", .between = " x " },
-		{ .metric = "gpu.c2c_links", .second = "gpu.c2c_gbps", .between = " x " },
+	static const struct {
+		const char *metric;
+		struct muster_shown as;
+	} links[] = {
+		{ "gpu.pcie_gen_max", { .second = "gpu.pcie_width_max", .between = ".0 x" } },
+		{ "gpu.pcie_gen_loaded", { .second = "gpu.pcie_width_loaded", .between = ".0 x" } },
+		{ "gpu.nvlinks", { .second = "gpu.nvlink_gbps", .between = " x " } },
+		{ "gpu.c2c_links", { .second = "gpu.c2c_gbps", .between = " x " } },
 	};
-	const struct muster_inventory_place place = { run, m->node, gpu->rank, gpu->bus_id, NULL };
+	const struct muster_inventory_place place = {
+		.run = run, .node = m->node, .rank = gpu->rank, .gpu = gpu->bus_id
+	};
 	const char *text[4];
 	for (size_t i = 0; i < 4; i++)
-		text[i] = text_or_null(muster_inventory_read_fact(m->arena, &place, &links[i]));
-	gpu->number = text_or_null(muster_inventory_read(m->arena, &place, "gpu.nvml_index", true));
-	gpu->name = text_or_null(muster_inventory_read(m->arena, &place, "gpu.name", true));
+		text[i] = text_or_null(muster_inventory_read_shown(
+			m->arena, &place, muster_metric_find(links[i].metric), &links[i].as));
+	gpu->number = text_or_null(muster_inventory_read(m->arena, &place, muster_metric_find("gpu.nvml_index"), true));
+	gpu->name = text_or_null(muster_inventory_read(m->arena, &place, muster_metric_find("gpu.name"), true));
 	if (text[3] && strcmp(text[3], "0") != 0)
 		gpu->link = muster_arena_printf(m->arena, "C2C %s", text[3]);
 	else if (text[0])
@@ -186,16 +192,15 @@ static const struct muster_sample *find_of_port(const struct muster_node *node, 
 
 static void find_ports(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *node)
 {
-	static const struct muster_inventory_fact state = {
-		.metric = "port.state", .second = "port.rate_gbps", .between = ", "
-	};
+	static const struct muster_shown as = { .second = "port.rate_gbps", .between = ", " };
+	const struct muster_metric *state = muster_metric_find("port.state");
 	m->ports = muster_calloc(node->ports.count + 1, sizeof *m->ports);
 	for (size_t i = 0; i < node->ports.count; i++) {
 		const struct muster_html_part *part = &node->ports.items[i];
-		const struct muster_inventory_place place = { run, m->node, NULL, NULL, part->name };
+		const struct muster_inventory_place place = { .run = run, .node = m->node, .port = part->name };
 		m->ports[m->port_count++] = (struct muster_machine_port){
 			.name = part->name,
-			.state = muster_inventory_read_fact(m->arena, &place, &state).text,
+			.state = muster_inventory_read_shown(m->arena, &place, state, &as).text,
 			.numa = place_of(m, find_of_port(m->node, "port.numa_node", part->name)),
 			.status = part->status,
 		};

@@ -17,70 +17,47 @@ enum {
 	OPEN_MAX = 32,   /* nodes that are open from the start */
 	SINGLE_MAX = 16, /* nodes without findings that are listed one by one; more of them are folded into one entry */
 	FINDINGS_MAX = 8, /* findings of a node that are listed */
+	COLUMNS_MAX = 16,
 };
 
-/* A column of a table: a metric without further labels. */
-struct column {
-	const char *metric, *heading;
-	const struct muster_metric *found;
-	bool shown; /* the run has a value */
-};
-
-static const struct column gpu_columns[] = {
-	{ .metric = "gpu.h2d_gbps", .heading = "H2D, GB/s" },
-	{ .metric = "gpu.d2h_gbps", .heading = "D2H, GB/s" },
-	{ .metric = "gpu.gemm_bf16_tflops", .heading = "BF16, TFLOP/s" },
-	{ .metric = "gpu.memory_write_gbps", .heading = "memory write, GB/s" },
-	{ .metric = "gpu.memory_read_gbps", .heading = "memory read, GB/s" },
-	{ .metric = "gpu.pcie_gen_loaded", .heading = "PCIe" },
-	{ .metric = "gpu.pcie_width_loaded", .heading = "lanes" },
-	{ .metric = "gpu.nvlinks", .heading = "NVLinks" },
-	{ .metric = "gpu.temperature_loaded_celsius", .heading = "°C loaded" },
-	{ .metric = "gpu.power_loaded_watts", .heading = "W loaded" },
-};
-static const struct column port_columns[] = {
-	{ .metric = "port.state", .heading = "state" },
-	{ .metric = "port.phys_state", .heading = "physical state" },
-	{ .metric = "port.rate_gbps", .heading = "Gb/s" },
-	{ .metric = "port.width", .heading = "lanes" },
-	{ .metric = "port.firmware", .heading = "firmware" },
-};
-enum {
-	GPU_COLUMNS = sizeof gpu_columns / sizeof *gpu_columns,
-	PORT_COLUMNS = sizeof port_columns / sizeof *port_columns,
+/* Columns of a table: metrics without further labels, of which the run has a value. */
+struct columns {
+	struct muster_shown_metric items[COLUMNS_MAX];
+	size_t count;
 };
 
 struct tables {
 	const struct muster_html *page;
-	struct column gpus[GPU_COLUMNS], ports[PORT_COLUMNS];
+	struct columns gpus, ports;
 };
 
-static void look_for(struct column *columns, size_t count, const struct muster_samples *samples)
+static bool has_value(const struct muster_samples *samples, const struct muster_metric *metric)
 {
-	for (size_t i = 0; i < count; i++) {
-		const struct muster_sample *sample =
-			columns[i].shown ? NULL : muster_samples_find(samples, columns[i].found);
-		columns[i].shown = columns[i].shown || (sample && sample->value.type != MUSTER_NULL);
-	}
+	const struct muster_sample *sample = muster_samples_find(samples, metric);
+	return sample && sample->value.type != MUSTER_NULL;
 }
 
-/* The columns that have a value somewhere. */
-static struct tables make_tables(const struct muster_html *page)
+static bool is_known(const struct muster_run *run, const struct muster_metric *metric)
 {
-	const struct muster_run *run = page->report->run;
-	struct tables tables = { .page = page };
-	memcpy(tables.gpus, gpu_columns, sizeof gpu_columns);
-	memcpy(tables.ports, port_columns, sizeof port_columns);
-	for (size_t i = 0; i < GPU_COLUMNS; i++)
-		tables.gpus[i].found = muster_metric_find(tables.gpus[i].metric);
-	for (size_t i = 0; i < PORT_COLUMNS; i++)
-		tables.ports[i].found = muster_metric_find(tables.ports[i].metric);
-	for (size_t i = 0; i < run->node_count; i++) {
-		look_for(tables.ports, PORT_COLUMNS, &run->nodes[i].samples);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			look_for(tables.gpus, GPU_COLUMNS, &run->nodes[i].ranks[j].samples);
+	bool known = false;
+	for (size_t i = 0; i < run->node_count && !known; i++) {
+		const struct muster_node *node = &run->nodes[i];
+		known = metric->scope == MUSTER_SCOPE_PORT && has_value(&node->samples, metric);
+		for (size_t j = 0; j < node->rank_count && !known; j++)
+			known = has_value(&node->ranks[j].samples, metric);
 	}
-	return tables;
+	return known;
+}
+
+static struct columns columns_of(const struct muster_run *run, enum muster_shown_table table)
+{
+	struct columns columns = { 0 };
+	size_t count;
+	const struct muster_shown_metric *shown = muster_metrics_shown(table, &count);
+	for (size_t i = 0; i < count && columns.count < COLUMNS_MAX; i++)
+		if (is_known(run, shown[i].metric))
+			columns.items[columns.count++] = shown[i];
+	return columns;
 }
 
 /* ---- cells ---- */
@@ -122,32 +99,29 @@ static void put_cell(const struct tables *tables, const struct muster_sample *sa
 	fputs("</td>", out);
 }
 
-static void put_cells(const struct tables *tables, const struct column *columns, size_t count,
-	const struct muster_html_node *node, const struct muster_html_part *part, const struct muster_samples *samples,
-	const char *port)
+static void put_cells(const struct tables *tables, const struct columns *columns, const struct muster_html_node *node,
+	const struct muster_html_part *part, const struct muster_samples *samples, const char *port)
 {
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct muster_metric *metric = columns->items[i].metric;
 		const struct muster_sample *found = NULL;
-		if (!columns[i].shown)
-			continue;
 		for (size_t j = 0; samples && j < samples->count && !found; j++) {
 			const struct muster_sample *sample = &samples->items[j];
-			const char *label = sample->metric == columns[i].found && port
+			const char *label = sample->metric == metric && port
 						    ? muster_label_string(sample->labels, sample->label_count, "port")
 						    : NULL;
-			if (sample->metric == columns[i].found && (!port || (label && strcmp(label, port) == 0)))
+			if (sample->metric == metric && (!port || (label && strcmp(label, port) == 0)))
 				found = sample;
 		}
-		put_cell(tables, found,
-			node->finding_count ? status_at(tables, node, part, columns[i].metric) : MUSTER_PASS);
+		put_cell(
+			tables, found, node->finding_count ? status_at(tables, node, part, metric->name) : MUSTER_PASS);
 	}
 }
 
-static void put_headings(FILE *out, const struct column *columns, size_t count)
+static void put_headings(FILE *out, const struct columns *columns)
 {
-	for (size_t i = 0; i < count; i++)
-		if (columns[i].shown)
-			fprintf(out, "<th scope='col'>%s</th>", columns[i].heading);
+	for (size_t i = 0; i < columns->count; i++)
+		fprintf(out, "<th scope='col'>%s</th>", columns->items[i].as->title);
 	fputs("</tr></thead>\n<tbody>\n", out);
 }
 
@@ -169,7 +143,7 @@ static void put_gpus(const struct tables *tables, const struct muster_html_node 
 		return;
 	muster_html_table_begin(page, "GPUs");
 	fputs("<thead><tr><th scope='col'>GPU</th><th scope='col'>rank</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, tables->gpus, GPU_COLUMNS);
+	put_headings(page->out, &tables->gpus);
 	for (size_t i = 0; i < node->gpus.count; i++) {
 		const struct muster_html_part *part = &node->gpus.items[i];
 		fprintf(page->out, "<tr id='n%zu-g%zu'><th scope='row'>", index, i);
@@ -180,8 +154,7 @@ static void put_gpus(const struct tables *tables, const struct muster_html_node 
 			fputs("</th><td>-</td><td>", page->out);
 		put_result(page, part->status);
 		fputs("</td>", page->out);
-		put_cells(
-			tables, tables->gpus, GPU_COLUMNS, node, part, part->rank ? &part->rank->samples : NULL, NULL);
+		put_cells(tables, &tables->gpus, node, part, part->rank ? &part->rank->samples : NULL, NULL);
 		fputs("</tr>\n", page->out);
 	}
 	fputs("</tbody>", page->out);
@@ -195,7 +168,7 @@ static void put_ports(const struct tables *tables, const struct muster_html_node
 		return;
 	muster_html_table_begin(page, "Network ports");
 	fputs("<thead><tr><th scope='col'>port</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, tables->ports, PORT_COLUMNS);
+	put_headings(page->out, &tables->ports);
 	for (size_t i = 0; i < node->ports.count; i++) {
 		const struct muster_html_part *part = &node->ports.items[i];
 		fprintf(page->out, "<tr id='n%zu-p%zu'><th scope='row'>", index, i);
@@ -203,7 +176,7 @@ static void put_ports(const struct tables *tables, const struct muster_html_node
 		fputs("</th><td>", page->out);
 		put_result(page, part->status);
 		fputs("</td>", page->out);
-		put_cells(tables, tables->ports, PORT_COLUMNS, node, part, &node->node->samples, part->name);
+		put_cells(tables, &tables->ports, node, part, &node->node->samples, part->name);
 		fputs("</tr>\n", page->out);
 	}
 	fputs("</tbody>", page->out);
@@ -286,7 +259,9 @@ static bool is_clean(const struct muster_html_node *node)
 void muster_html_nodes(const struct muster_html *page)
 {
 	const struct muster_html_places *places = page->places;
-	struct tables tables = make_tables(page);
+	const struct muster_run *run = page->report->run;
+	const struct tables tables = { page, columns_of(run, MUSTER_SHOWN_PAGE_GPUS),
+		columns_of(run, MUSTER_SHOWN_PAGE_PORTS) };
 	size_t clean = 0, shown = 0;
 	char text[64];
 	for (size_t i = 0; i < places->count; i++) {

@@ -7,6 +7,7 @@
 #include "util/array.h"
 #include "util/text.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static bool is_variant(const struct muster_label *label)
 }
 
 /* Without the label that the title of the figure has already. */
-static char *variant_of(const struct muster_sample *sample, const struct muster_figure *figure)
+static char *variant_of(const struct muster_sample *sample, const struct muster_shown *figure)
 {
 	char *text;
 	size_t length;
@@ -68,13 +69,14 @@ static int by_address(const void *a, const void *b)
 
 static struct wanted find_wanted(const struct muster_report *report)
 {
-	struct wanted wanted = { .items = muster_calloc(
-					 report->tally_count + MUSTER_FIGURE_COUNT, sizeof(*wanted.items)) };
-	for (size_t i = 0; i < report->tally_count + MUSTER_FIGURE_COUNT; i++) {
-		const struct muster_tally *tally = i < report->tally_count ? &report->tallies[i] : NULL;
-		const char *name = tally ? tally->metric : muster_figures[i - report->tally_count].metric;
-		const struct muster_metric *metric =
-			name && !(tally && tally->skipped) ? muster_metric_find(name) : NULL;
+	size_t figure_count;
+	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &figure_count);
+	struct wanted wanted = { .items = muster_calloc(report->tally_count + figure_count, sizeof(*wanted.items)) };
+	for (size_t i = 0; i < figure_count; i++)
+		wanted.items[wanted.count++] = figures[i].metric;
+	for (size_t i = 0; i < report->tally_count; i++) {
+		const struct muster_tally *tally = &report->tallies[i];
+		const struct muster_metric *metric = tally->skipped ? NULL : muster_metric_find(tally->metric);
 		if (metric && metric->type == MUSTER_NUMBER && metric->scope != MUSTER_SCOPE_NODE)
 			wanted.items[wanted.count++] = metric;
 	}
@@ -97,8 +99,7 @@ static struct muster_strip *strip_of(struct muster_strips *strips, const struct 
 		if (strips->items[i].metric == sample->metric &&
 			same_variant(strips->items[i].values[0].sample, sample))
 			return &strips->items[i];
-	const struct muster_figure *figure =
-		muster_figure_of(sample->metric->name, sample->labels, sample->label_count);
+	const struct muster_shown *figure = muster_figure_of(sample);
 	MUSTER_ARRAY_PUSH(strips->items, strips->count, strips->room,
 		((struct muster_strip){ .metric = sample->metric,
 			.figure = figure,
@@ -278,9 +279,9 @@ static void complete(struct muster_strip *strip, const struct muster_report *rep
 	strip->median = median_of(strip->values, strip->count);
 	take_checks(strip, report);
 	find_outliers(strip);
-	strip->order = strip->figure                           ? (size_t)(strip->figure - muster_figures)
-		       : muster_metric_is_speed(strip->metric) ? MUSTER_FIGURE_COUNT
-							       : MUSTER_FIGURE_COUNT + 1;
+	strip->order = strip->figure                           ? strip->figure->place
+		       : muster_metric_is_speed(strip->metric) ? INT_MAX - 1
+							       : INT_MAX;
 	strip->title = strip->figure ? strip->figure->title : strip->metric->meaning;
 }
 

@@ -24,10 +24,10 @@ enum {
 
 struct muster_strip {
 	const struct muster_metric *metric;
-	const struct muster_figure *figure; /* NULL: it is no speed of the summary */
+	const struct muster_shown *figure; /* NULL: it is no speed of the summary */
 	const char *title;
 	char *variant; /* the labels that tell it from other strips of the metric, "hw-thermal"; "" for none */
-	size_t order;
+	int order;
 	struct muster_strip_value *values; /* ascending, by value */
 	size_t count, room;
 	double median;

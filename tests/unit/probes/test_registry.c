@@ -78,4 +78,21 @@ TEST_EACH(a_row_without_an_answer_is_refused, rows)
 	ck_assert_str_eq(err.text, rows[_i].error ? rows[_i].error : "");
 }
 
+/* Otherwise their order would be by chance. */
+TEST(metrics_of_a_table_have_places_of_their_own)
+{
+	for (int table = 0; table <= MUSTER_SHOWN_SLOWEST; table++) {
+		size_t count;
+		const struct muster_shown_metric *shown = muster_metrics_shown((enum muster_shown_table)table, &count);
+		ck_assert_uint_gt(count, 0);
+		for (size_t i = 0; i < count; i++) {
+			ck_assert_int_eq((int)shown[i].as->table, table);
+			ck_assert_msg(i == 0 || shown[i - 1].as->place < shown[i].as->place, "%s has the place of %s",
+				shown[i].metric->name, shown[i ? i - 1 : 0].metric->name);
+			ck_assert(!shown[i].as->second || muster_metric_find(shown[i].as->second));
+			ck_assert(!shown[i].as->limit || muster_metric_find(shown[i].as->limit));
+		}
+	}
+}
+
 TEST_MAIN(.setup = NULL)

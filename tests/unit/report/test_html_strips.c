@@ -79,7 +79,7 @@ TEST(speeds_come_first_in_the_order_of_the_summary)
 {
 	make();
 	for (size_t i = 1; i < strips.count; i++)
-		ck_assert_uint_le(strips.items[i - 1].order, strips.items[i].order);
+		ck_assert_int_le(strips.items[i - 1].order, strips.items[i].order);
 	ck_assert_str_eq(strips.items[0].metric->name, "gpu.gemm_bf16_tflops");
 }
 
