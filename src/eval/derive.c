@@ -20,32 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	FABRIC_STATE,
-	NVLINKS,
-	NVLINK_LIMIT,
-	NVLINK_PEERS,
-	PCIE_LIMIT,
-	GPU_COUNT,
-	PORT_LIMIT,
-	TOOK_PART,
-	TRANSPORT,
-	HCAS,
-	FACTS
-};
-static const char *const fact_names[FACTS] = {
-	[FABRIC_STATE] = "gpu.fabric_state",
-	[NVLINKS] = "gpu.nvlinks",
-	[NVLINK_LIMIT] = "gpu.nvlink_limit_gbps",
-	[NVLINK_PEERS] = "gpu.nvlink_peers",
-	[PCIE_LIMIT] = "gpu.pcie_limit_gbps",
-	[GPU_COUNT] = "node.gpu_count",
-	[PORT_LIMIT] = "port.limit_gbps",
-	[TOOK_PART] = "rank.allreduce_us",
-	[TRANSPORT] = "rank.nccl_transport",
-	[HCAS] = "rank.nccl_hcas",
-};
-
 /* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
 struct limit {
 	double gbps;
@@ -57,7 +31,6 @@ enum joined { JOINED, APART, UNKNOWN };
 
 struct derivation {
 	struct muster_arena *arena;
-	const struct muster_metric *facts[FACTS];
 	enum joined joined;        /* the GPUs of each node that has several in the ring */
 	const char *why_unknown;   /* joined is UNKNOWN */
 	struct limit nvlink, pcie; /* the lowest of all ranks */
@@ -66,23 +39,15 @@ struct derivation {
 	size_t domains;            /* NVLink domains of the run */
 };
 
-static const struct muster_sample *find(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+static const char *text_of(const struct muster_samples *samples, const char *metric)
 {
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].metric == d->facts[fact])
-			return &samples->items[i];
-	return NULL;
-}
-
-static const char *text_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
-{
-	const struct muster_sample *sample = find(d, samples, fact);
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
 	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
 }
 
-static double number_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+static double number_of(const struct muster_samples *samples, const char *metric)
 {
-	const struct muster_sample *sample = find(d, samples, fact);
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
 	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
 }
 
@@ -93,36 +58,36 @@ static void lower(struct limit *limit, struct limit other)
 		*limit = other;
 }
 
-static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, size_t fact)
+static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, const char *metric)
 {
-	const struct muster_sample *sample = find(d, samples, fact);
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
 	const char *link = sample ? muster_label_string(sample->labels, sample->label_count, "link") : NULL;
 	if (sample && sample->value.type == MUSTER_NUMBER && link)
 		return (struct limit){ .gbps = sample->value.number, .words = link };
-	return (struct limit){ .why = muster_arena_printf(d->arena, "%s: %s", fact_names[fact],
+	return (struct limit){ .why = muster_arena_printf(d->arena, "%s: %s", metric,
 				       sample && sample->reason ? sample->reason : "not measured") };
 }
 
-static bool took_part(const struct derivation *d, const struct muster_rank *rank)
+static bool took_part(const struct muster_rank *rank)
 {
-	return !rank->missing && number_of(d, &rank->samples, TOOK_PART) > 0;
+	return !rank->missing && number_of(&rank->samples, "rank.allreduce_us") > 0;
 }
 
 /* Whether NVLink joins the rank's GPU to the other `others` GPUs of its node. A fabric that has completed is one of
  * switches. */
-static enum joined joined_to(const struct derivation *d, const struct muster_samples *samples, double others)
+static enum joined joined_to(const struct muster_samples *samples, double others)
 {
-	const struct muster_sample *peers = find(d, samples, NVLINK_PEERS), *links = find(d, samples, NVLINKS);
+	const struct muster_sample *peers = muster_sample_named(samples, "gpu.nvlink_peers"),
+				   *links = muster_sample_named(samples, "gpu.nvlinks");
+	const char *transport = text_of(samples, "rank.nccl_transport");
 	bool up = links && links->value.type == MUSTER_NUMBER && links->value.number > 0;
-	if (up && (strcmp(text_of(d, samples, FABRIC_STATE), "completed") == 0 ||
-			  strstr(text_of(d, samples, TRANSPORT), "NVLS")))
+	if (up && (strcmp(text_of(samples, "gpu.fabric_state"), "completed") == 0 || strstr(transport, "NVLS")))
 		return JOINED;
 	if (peers && peers->value.type == MUSTER_NUMBER)
 		return peers->value.number >= others ? JOINED : APART;
 	if (links && links->value.type == MUSTER_NUMBER && !up)
 		return APART;
 	/* without a direct path between GPUs the data goes through the host's memory */
-	const char *transport = text_of(d, samples, TRANSPORT);
 	return strstr(transport, "SHM/") && !strstr(transport, "P2P/") ? APART : UNKNOWN;
 }
 
@@ -155,13 +120,14 @@ static struct adapter *adapter_of(struct adapter *adapters, size_t *count, const
 static struct limit network_of(
 	const struct derivation *d, const struct muster_node *node, size_t gpus, const char *used)
 {
+	const struct muster_metric *port_limit = muster_metric_find("port.limit_gbps");
 	struct adapter *adapters = muster_calloc(node->samples.count + 1, sizeof *adapters);
 	double sum = 0;
 	struct limit limit = { 0 };
 	size_t count = 0;
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
-		if (sample->metric != d->facts[PORT_LIMIT] || sample->value.type != MUSTER_NUMBER)
+		if (sample->metric != port_limit || sample->value.type != MUSTER_NUMBER)
 			continue;
 		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer"),
 			   *name = muster_label_string(sample->labels, sample->label_count, "port");
@@ -195,21 +161,21 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 	size_t members = 0;
 	const char *used = "";
 	for (size_t i = 0; i < node->rank_count; i++)
-		members += took_part(d, &node->ranks[i]);
+		members += took_part(&node->ranks[i]);
 	if (members == 0)
 		return;
-	double gpus = number_of(d, &node->samples, GPU_COUNT);
+	double gpus = number_of(&node->samples, "node.gpu_count");
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
 		const struct muster_samples *samples = &node->ranks[i].samples;
-		if (!took_part(d, &node->ranks[i]))
+		if (!took_part(&node->ranks[i]))
 			continue;
-		used = *used ? used : text_of(d, samples, HCAS);
-		lower(&d->nvlink, limit_of(d, samples, NVLINK_LIMIT));
-		lower(&d->pcie, limit_of(d, samples, PCIE_LIMIT));
-		enum joined joined = members > 1 ? joined_to(d, samples, gpus - 1) : JOINED;
+		used = *used ? used : text_of(samples, "rank.nccl_hcas");
+		lower(&d->nvlink, limit_of(d, samples, "gpu.nvlink_limit_gbps"));
+		lower(&d->pcie, limit_of(d, samples, "gpu.pcie_limit_gbps"));
+		enum joined joined = members > 1 ? joined_to(samples, gpus - 1) : JOINED;
 		if (joined == UNKNOWN && !d->why_unknown) {
-			const struct muster_sample *peers = find(d, samples, NVLINK_PEERS);
+			const struct muster_sample *peers = muster_sample_named(samples, "gpu.nvlink_peers");
 			d->why_unknown =
 				muster_arena_printf(d->arena, "whether NVLink joins the GPUs of %s is not known: %s",
 					node->name, peers && peers->reason ? peers->reason : "not measured");
@@ -226,17 +192,22 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 	lower(&d->share, share);
 }
 
-/* A metric of the job and the metric of its limit. */
+/* A metric of the job, whose row names its limit. */
 struct bound {
-	const char *speed, *limit;
+	const char *speed;
 	bool to_all; /* each rank sends to all others, not to the next one only */
 };
 
 static const struct bound bounds[] = {
-	{ "nccl.allreduce_busbw_gbps", "nccl.allreduce_limit_gbps", false },
-	{ "nccl.alltoall_busbw_gbps", "nccl.alltoall_limit_gbps", true },
+	{ "nccl.allreduce_busbw_gbps", false },
+	{ "nccl.alltoall_busbw_gbps", true },
 };
 enum { BOUNDS = sizeof bounds / sizeof *bounds };
+
+static const struct muster_metric *limit_metric(const struct bound *bound)
+{
+	return muster_metric_find(muster_metric_find(bound->speed)->limits[0]);
+}
 
 /* The limit between nodes of an all-to-all: that of the network. *nvlink: that of NVLink within nodes or domains. */
 static struct limit spread(const struct derivation *d, double nodes, double ranks, struct limit *nvlink)
@@ -290,7 +261,7 @@ static void emit(struct derivation *d, struct muster_run *run, const struct boun
 	labels[2] = (struct muster_label){ "path", muster_string(path) };
 	labels[3] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
 	muster_samples_add(&run->job.samples, (struct muster_sample){
-						      .metric = muster_metric_find(bound->limit),
+						      .metric = limit_metric(bound),
 						      .labels = labels,
 						      .label_count = 4,
 						      .value = limit.why ? muster_null() : muster_number(limit.gbps),
@@ -301,16 +272,6 @@ static void emit(struct derivation *d, struct muster_run *run, const struct boun
 static double label_number(const struct muster_sample *sample, const char *key)
 {
 	return muster_label_number(sample->labels, sample->label_count, key);
-}
-
-/* All facts of all nodes. */
-static void add_run(struct derivation *d, const struct muster_run *run, size_t domains)
-{
-	for (size_t fact = 0; fact < FACTS; fact++)
-		d->facts[fact] = muster_metric_find(fact_names[fact]);
-	d->domains = domains;
-	for (size_t n = 0; n < run->node_count; n++)
-		add_node(d, &run->nodes[n]);
 }
 
 static void derive_from_exchanges(struct muster_run *run, size_t domains)
@@ -345,9 +306,9 @@ static void derive_bound(struct derivation *d, struct muster_run *run, const str
 
 void muster_run_derive(struct muster_run *run)
 {
-	struct derivation d = { .arena = run->arena, .joined = JOINED };
-	bool needed[BOUNDS], any = false;
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
+	struct derivation d = { .arena = run->arena, .joined = JOINED, .domains = domains };
+	bool needed[BOUNDS], any = false;
 	muster_run_derive_imex(run);
 	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);
@@ -355,11 +316,11 @@ void muster_run_derive(struct muster_run *run)
 	muster_run_derive_data_path(run);
 	for (size_t i = 0; i < BOUNDS; i++) {
 		needed[i] = muster_sample_named(&run->job.samples, bounds[i].speed) &&
-			    !muster_sample_named(&run->job.samples, bounds[i].limit);
+			    !muster_samples_find(&run->job.samples, limit_metric(&bounds[i]));
 		any |= needed[i];
 	}
-	if (any)
-		add_run(&d, run, domains);
+	for (size_t n = 0; any && n < run->node_count; n++)
+		add_node(&d, &run->nodes[n]);
 	for (size_t i = 0; i < BOUNDS; i++)
 		if (needed[i])
 			derive_bound(&d, run, &bounds[i]);

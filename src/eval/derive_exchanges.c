@@ -44,24 +44,29 @@ struct derivation {
 	struct muster_run *run;
 	const struct muster_exchange_peers *peers;
 	const struct muster_metric *exchange, *limit, *port_limit;
-	const struct muster_metric *fabric_state, *nvlinks, *nvlink_limit, *nvlink_peers, *nvlink_peer_gpus,
-		*pcie_limit;
 	struct node_facts *nodes;
 	struct rank_facts *ranks;
 };
 
-static double number_of(const struct muster_sample *sample)
+static double number_of(const struct muster_sample *sample, double otherwise)
 {
-	return sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
+	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : otherwise;
 }
 
-static struct limit limit_of(const struct derivation *d, const struct muster_sample *sample)
+static const char *text_of(const struct muster_samples *samples, const char *metric)
 {
-	const char *link = muster_label_string(sample->labels, sample->label_count, "link");
-	if (number_of(sample) > 0 && link)
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
+	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
+}
+
+static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, const char *metric)
+{
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
+	const char *link = sample ? muster_label_string(sample->labels, sample->label_count, "link") : NULL;
+	if (number_of(sample, 0) > 0 && link)
 		return (struct limit){ .gbps = sample->value.number, .words = link };
-	return (struct limit){ .why = muster_arena_printf(d->run->arena, "%s: %s", sample->metric->name,
-				       sample->reason ? sample->reason : "not measured") };
+	return (struct limit){ .why = muster_arena_printf(d->run->arena, "%s: %s", metric,
+				       sample && sample->reason ? sample->reason : "not measured") };
 }
 
 static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_end end)
@@ -70,28 +75,17 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 	const struct muster_samples *samples = &d->run->nodes[end.node].ranks[end.rank].samples;
 	if (rank->known)
 		return rank;
+	const char *fabric = text_of(samples, "gpu.fabric_state");
 	*rank = (struct rank_facts){ .known = true,
-		.links = -1,
-		.nvlink = { .why = "gpu.nvlink_limit_gbps: not measured" },
-		.pcie = { .why = "gpu.pcie_limit_gbps: not measured" } };
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct muster_sample *sample = &samples->items[i];
-		if (sample->metric == d->fabric_state)
-			rank->fabric =
-				sample->value.type == MUSTER_STRING && strcmp(sample->value.string, "completed") == 0;
-		else if (sample->metric == d->nvlinks)
-			rank->links = sample->value.type == MUSTER_NUMBER ? sample->value.number : -1;
-		else if (sample->metric == d->nvlink_peers)
-			rank->peers = number_of(sample);
-		else if (sample->metric == d->nvlink_peer_gpus && sample->value.type == MUSTER_STRING)
-			rank->peer_gpus = sample->value.string;
-		else if (sample->metric == d->nvlink_limit)
-			rank->nvlink = limit_of(d, sample);
-		else if (sample->metric == d->pcie_limit)
-			rank->pcie = limit_of(d, sample);
-		else if (sample->metric == d->exchange && !rank->nic && muster_exchange_is_network(d->peers, sample))
-			rank->nic = muster_exchange_label(sample, "nic");
-	}
+		.fabric = fabric && strcmp(fabric, "completed") == 0,
+		.links = number_of(muster_sample_named(samples, "gpu.nvlinks"), -1),
+		.peers = number_of(muster_sample_named(samples, "gpu.nvlink_peers"), 0),
+		.peer_gpus = text_of(samples, "gpu.nvlink_peer_gpus"),
+		.nvlink = limit_of(d, samples, "gpu.nvlink_limit_gbps"),
+		.pcie = limit_of(d, samples, "gpu.pcie_limit_gbps") };
+	for (size_t i = 0; i < samples->count && !rank->nic; i++)
+		if (samples->items[i].metric == d->exchange && muster_exchange_is_network(d->peers, &samples->items[i]))
+			rank->nic = muster_exchange_label(&samples->items[i], "nic");
 	return rank;
 }
 
@@ -146,7 +140,7 @@ static struct limit port_limit(
 		if (strncmp(port, nic, colon) != 0 || port[colon] != '/' ||
 			strncmp(port + colon + 1, nic + colon + 1, length - colon - 1) != 0 || port[length])
 			continue;
-		if (number_of(sample) > 0)
+		if (number_of(sample, 0) > 0)
 			return (struct limit){ .gbps = sample->value.number };
 		return (struct limit){ .why = muster_arena_printf(d->run->arena, "port.limit_gbps of %s on %s: %s",
 					       port, node->name, sample->reason ? sample->reason : "not measured") };
@@ -230,12 +224,11 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
  */
 static size_t find_nodes(const struct muster_run *run, struct node_facts *nodes)
 {
-	const struct muster_metric *gpu_count = muster_metric_find("node.gpu_count");
 	size_t ranks = 0;
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
-		const struct muster_sample *gpus = muster_samples_find(&node->samples, gpu_count);
-		double counted = gpus ? number_of(gpus) : 0, least = (double)node->rank_count;
+		const struct muster_sample *gpus = muster_sample_named(&node->samples, "node.gpu_count");
+		double counted = number_of(gpus, 0), least = (double)node->rank_count;
 		nodes[n] = (struct node_facts){ ranks, counted > least ? counted : least };
 		ranks += node->rank_count;
 	}
@@ -250,12 +243,6 @@ void muster_run_derive_exchanges(struct muster_run *run, const struct muster_exc
 		.exchange = muster_metric_find("pair.exchange_gbps"),
 		.limit = muster_metric_find("pair.exchange_limit_gbps"),
 		.port_limit = muster_metric_find("port.limit_gbps"),
-		.fabric_state = muster_metric_find("gpu.fabric_state"),
-		.nvlinks = muster_metric_find("gpu.nvlinks"),
-		.nvlink_limit = muster_metric_find("gpu.nvlink_limit_gbps"),
-		.nvlink_peers = muster_metric_find("gpu.nvlink_peers"),
-		.nvlink_peer_gpus = muster_metric_find("gpu.nvlink_peer_gpus"),
-		.pcie_limit = muster_metric_find("gpu.pcie_limit_gbps"),
 	};
 	if (muster_exchange_is_measured(run, d.limit))
 		return;

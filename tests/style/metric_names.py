@@ -19,7 +19,7 @@ import sys
 FREE = ("src/probes/*", "src/sim/*", "sim/*")
 LISTED = ("src/eval/derive*.c",)
 MOST_ELSEWHERE = 71
-MOST_OUTSIDE = 136  # of files in LISTED too
+MOST_OUTSIDE = 135  # of files in LISTED too
 FOLDERS = ("model", "eval", "report", "history", "slurm", "expect")
 BY_SPELLING = (
     (r"str(n?case)?n?cmp\([^;\"]*\bunit\b[^;\"]*\"", "compares the text of a unit"),
