@@ -83,40 +83,49 @@ static struct muster_inventory_value value_of(struct muster_arena *arena, const 
 
 /* ---- rows ---- */
 
-/* Add to the node's rows one for each of its ranks. */
-static void find_ranks(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
-	struct muster_inventory_place *places, struct muster_inventory_rows *rows)
+/* Put the places of the node's rows into ret, which has room for one of each rank and sample. Returns how many. */
+typedef size_t find_places_fn(
+	const struct muster_run *run, const struct muster_node *node, struct muster_inventory_place *ret);
+
+static size_t find_ranks(
+	const struct muster_run *run, const struct muster_node *node, struct muster_inventory_place *ret)
 {
-	rows->empty = "no rank of this node is known";
-	for (size_t r = 0; r < node->rank_count; r++) {
-		const struct muster_rank *rank = &node->ranks[r];
-		rows->keys[r] = muster_arena_printf(arena, "rank %zu of its node", r);
-		places[rows->row_count++] =
-			(struct muster_inventory_place){ .run = run, .node = node, .rank = rank, .gpu = rank->gpu };
-	}
+	for (size_t r = 0; r < node->rank_count; r++)
+		ret[r] = (struct muster_inventory_place){
+			.run = run, .node = node, .rank = &node->ranks[r], .gpu = node->ranks[r].gpu
+		};
+	return node->rank_count;
 }
 
-/* The same for each of its ports: they are those that have a state. */
-static void find_ports(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
-	struct muster_inventory_place *places, struct muster_inventory_rows *rows)
+/* Ports are those that have a state. */
+static size_t find_ports(
+	const struct muster_run *run, const struct muster_node *node, struct muster_inventory_place *ret)
 {
 	const struct muster_metric *state = muster_metric_find("port.state");
-	const struct muster_inventory_place all = { .run = run, .node = node };
-	struct muster_inventory_value ports =
-		muster_inventory_read(arena, &all, muster_metric_find("node.ib_ports"), false);
-	rows->empty = ports.why ? muster_arena_printf(arena, "unknown: %s", ports.why)
-				: muster_arena_string(arena, "no RDMA port");
+	size_t count = 0;
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
 		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
 		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
-		if (sample->metric != state || !port)
-			continue;
-		rows->keys[rows->row_count] = muster_arena_string(arena, port);
-		places[rows->row_count++] = (struct muster_inventory_place){
-			.run = run, .node = node, .port = port, .link_layer = layer ? layer : "unknown link layer"
-		};
+		if (sample->metric == state && port)
+			ret[count++] = (struct muster_inventory_place){ .run = run,
+				.node = node,
+				.port = port,
+				.link_layer = layer ? layer : "unknown link layer" };
 	}
+	return count;
+}
+
+static const char *why_none(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
+	enum muster_inventory_kind kind)
+{
+	const struct muster_inventory_place place = { .run = run, .node = node };
+	if (kind == MUSTER_INVENTORY_RANKS)
+		return "no rank of this node is known";
+	struct muster_inventory_value ports =
+		muster_inventory_read(arena, &place, muster_metric_find("node.ib_ports"), false);
+	return ports.why ? muster_arena_printf(arena, "unknown: %s", ports.why)
+			 : muster_arena_string(arena, "no RDMA port");
 }
 
 /* A table whose columns are metrics, and others, by their places. */
@@ -124,8 +133,7 @@ struct table {
 	const char *title;
 	enum muster_shown_table metrics;
 	const struct muster_shown *others[2];
-	void (*find)(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
-		struct muster_inventory_place *places, struct muster_inventory_rows *rows);
+	find_places_fn *find;
 };
 
 static const struct table tables[MUSTER_INVENTORY_COUNT] = {
@@ -167,14 +175,17 @@ static void add_table(const struct muster_run *run, struct muster_inventory *inv
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
 		struct muster_inventory_rows *rows = &all[n];
-		size_t most = node->rank_count + node->samples.count + 1;
-		struct muster_inventory_place *places = muster_calloc(most, sizeof *places);
-		rows->keys = muster_arena_alloc(arena, most * sizeof *rows->keys);
-		tables[kind].find(arena, run, node, places, rows);
+		struct muster_inventory_place *places =
+			muster_calloc(node->rank_count + node->samples.count + 1, sizeof *places);
+		rows->row_count = tables[kind].find(run, node, places);
+		rows->keys = muster_arena_alloc(arena, (rows->row_count + 1) * sizeof *rows->keys);
 		rows->values = muster_arena_alloc(arena, (rows->row_count * width + 1) * sizeof *rows->values);
+		for (size_t r = 0; r < rows->row_count; r++)
+			rows->keys[r] = places[r].port ? muster_arena_string(arena, places[r].port)
+						       : muster_arena_printf(arena, "rank %zu of its node", r);
 		for (size_t i = 0; i < rows->row_count * width; i++)
 			rows->values[i] = value_of(arena, &places[i / width], &columns[i % width]);
-		rows->empty = rows->row_count ? NULL : rows->empty;
+		rows->empty = rows->row_count ? NULL : why_none(arena, run, node, kind);
 		free(places);
 	}
 	inventory->tables[kind] = (struct muster_inventory_table){
