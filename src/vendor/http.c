@@ -110,7 +110,6 @@ int muster_http_get(
 	struct answer answer = { .most = request->most };
 	struct curl_slist *headers = NULL;
 	int result = -1;
-
 	if (muster_library_open(&library, err) < 0)
 		return -1;
 	/* NOTHING leaves out TLS, which none of our protocols needs */

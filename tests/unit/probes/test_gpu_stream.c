@@ -22,6 +22,8 @@ static struct muster_error err;
 static char folder[FOLDER_SIZE];
 static bool small_memory; /* at most 30 MiB of the GPU's */
 static size_t spoil_at;   /* the copy to the GPU that changes a bit; 0: none */
+static size_t spoil_slot; /* 1: each copy to the place of the first one does */
+static CUdeviceptr first_place;
 
 /* -- cuFile -- */
 
@@ -154,7 +156,9 @@ static CUresult spoiling_h2d(CUdeviceptr to, const void *from, size_t bytes, CUs
 {
 	CUresult result = fake_h2d(to, from, bytes, stream);
 	queued.to = NULL;
-	if (fake.h2d_done == spoil_at)
+	if (!first_place)
+		first_place = to;
+	if (fake.h2d_done == spoil_at || (spoil_slot && to == first_place))
 		((unsigned char *)(uintptr_t)to)[bytes / 2] ^= 4;
 	return result;
 }
@@ -185,7 +189,7 @@ static CUresult fake_current(CUcontext given)
 
 static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(missing), KNOB(direct), KNOB(no_handle), KNOB(broken),
 	KNOB(spoils), KNOB(open), KNOB(sessions), KNOB(quiet), FAKE_KNOB("spoil_at", spoil_at),
-	FAKE_KNOB("small", small_memory), { .name = NULL } };
+	FAKE_KNOB("spoil_slot", spoil_slot), FAKE_KNOB("small", small_memory), { .name = NULL } };
 
 static void set_up(void)
 {
@@ -199,7 +203,7 @@ static void set_up(void)
 	scripted_cuda.cuCtxSetCurrent = fake_current;
 	cuda_missing = small_memory = false;
 	memset(&cufile, 0, sizeof cufile);
-	spoil_at = 0;
+	spoil_at = spoil_slot = first_place = 0;
 	err = (struct muster_error){ 0 };
 	context = fake_gpu_new(&muster_probe_gpu_stream);
 	context->knobs = knobs;
@@ -246,7 +250,7 @@ static const struct fake_row rows[] = {
 		RATE("host", "alone") "25~1e-3 | " WRONG("host") "0 | " RATE(
 			"host", "products") "-cuBLASLt: libcublasLt.so.13 cannot be opened | held 0" },
 	/* of 68 copies, the last four stay in the GPU's memory */
-	{ "a word that changes on the way from the host is counted", "spoil_at=66", WRONG("host") "1" },
+	{ "a word that changes on the way from the host is counted", "spoil_slot=1", WRONG("host") "1" },
 	{ "without a folder nothing comes from the disk", "storage_path=/no/such/folder | together",
 		RATE("disk", "alone") NO_FOLDER RATE("disk", "products") NO_FOLDER "gpu.cufile_gbps " NO_FOLDER
 										   "held 0" },
