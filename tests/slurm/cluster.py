@@ -21,6 +21,8 @@ import time
 import shared
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+# Copies that take their time, so that a run is not over before it is ended; and the options that let them.
+LONG, PATIENT = "cuda-slow@node1=cuStreamQuery#1:300s", ("--probe-deadline", "400", "--deadline", "500")
 SCRIPTS = os.path.join(os.path.dirname(os.path.dirname(HERE)), "slurm")
 # Prints what Slurm says of job $1 when it has ended and its nodes have given up on it; of a heterogeneous job, when all its
 # components have.
@@ -35,7 +37,7 @@ case $text in
 *JobState=COMPLETED*|*JobState=FAILED*|*JobState=CANCELLED*|*JobState=TIMEOUT*|*JobState=NODE_FAIL*|*JobState=OUT_OF_ME*)
 printf '%s' "$text"; exit 0;;
 esac
-sleep 0.1
+sleep 0.4
 done"""
 
 
@@ -175,7 +177,7 @@ class Cluster:
             seen = condition()
             if seen:
                 return seen
-            time.sleep(0.2)
+            time.sleep(0.5)
         raise Failure(f"never came true: {what}")
 
     def drained(self):

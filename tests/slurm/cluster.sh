@@ -53,7 +53,7 @@ wait_until() {
 	shift
 	until "$@"; do
 		((SECONDS < end)) || return 1
-		sleep 0.1
+		sleep 0.3
 	done
 }
 
@@ -369,9 +369,9 @@ up() {
 		</dev/null >"$dir/log/start" 2>&1 &
 	holder=$!
 	identity "$holder" >"$dir/holder"
-	wait_until 20 has_started_or_ended
+	wait_until 60 has_started_or_ended
 	[[ -e $dir/started ]] || die "the cluster did not start"
-	wait_until 30 all_idle "$number" || die "the nodes did not come up: $(enter "$(init)" sinfo -N -l 2>&1)"
+	wait_until 150 all_idle "$number" || die "the nodes did not come up: $(enter "$(init)" sinfo -N -l 2>&1)"
 	echo "$number nodes of $sku are up in $dir"
 }
 
@@ -383,11 +383,11 @@ down() {
 		# The first process of a PID namespace ends as the last of all that are in it.
 		read -ra first <<<"$(identity "${first:-0}" || true)"
 		kill -KILL "${first[0]:-$(cut -d' ' -f1 "$dir/holder")}" 2>/dev/null || true
-		((${#first[@]} == 0)) || wait_until 10 has_ended "${first[@]}" || die "the cluster's first process does not end"
-		wait_until 10 holder_is_gone || die "the process that holds the cluster does not end"
+		((${#first[@]} == 0)) || wait_until 60 has_ended "${first[@]}" || die "the cluster's first process does not end"
+		wait_until 60 holder_is_gone || die "the process that holds the cluster does not end"
 	fi
 	# The namespaces are gone with their last process; a mount in $dir/dev was only ever visible in there.
-	wait_until 10 rm -rf "$dir" 2>/dev/null || die "$dir cannot be removed"
+	wait_until 60 rm -rf "$dir" 2>/dev/null || die "$dir cannot be removed"
 }
 
 change_faults() {

@@ -9,11 +9,9 @@ import re
 import signal
 import time
 
-from cluster import SCRIPTS, check, check_equal, fresh, main
+from cluster import LONG, PATIENT, SCRIPTS, check, check_equal, fresh, main
 
 COPIES = "host and device copies"
-# Copies that take their time, so that the run is not over before it is ended.
-LONG, PATIENT = "cuda-slow@node1=cuStreamQuery#1:300s", ("--probe-deadline", "400", "--deadline", "500")
 
 
 def files(cluster):

@@ -80,7 +80,7 @@ def test_no_user_can_hold_the_lock_or_read_what_is_there(cluster):
 def test_only_a_health_check_gets_a_signal(cluster):
     """A process id that another process has by now is left in the file; and one of a measurement that Slurm left over."""
     use_var_log(cluster)
-    write(os.path.join(cluster.base, "sleeper"), "#!/bin/sh\necho $$ >$1.new && mv $1.new $1 && exec sleep 60\n")
+    write(os.path.join(cluster.base, "sleeper"), "#!/bin/sh\necho $$ >$1.new && mv $1.new $1 && exec sleep 900\n")
     started = []
     try:
         for name in ("stranger", "measurement"):

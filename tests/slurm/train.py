@@ -6,7 +6,7 @@ usage: train.py MUSTER NAME
 
 import os
 
-from cluster import SCRIPTS, check, check_equal, fresh, main
+from cluster import LONG, PATIENT, SCRIPTS, check, check_equal, fresh, main
 
 NODES = 3
 NEEDS = ("nodes",)
@@ -100,8 +100,8 @@ def test_heterogeneous_job_starts_nothing(cluster):
 
 
 def test_signal_during_the_check_starts_nothing(cluster):
-    cluster.fault("h2d-slow@node2/gpu1=11.2")
-    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--repeat 20")
+    cluster.fault("h2d-slow@node2/gpu1=11.2", LONG)
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS=" ".join(PATIENT))
     cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 120)
     cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
     job = cluster.wait(number, 120)

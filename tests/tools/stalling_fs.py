@@ -85,7 +85,8 @@ class StallingFs:
         if opcode in (FORGET, BATCH_FORGET, INTERRUPT):
             return None
         if opcode == INIT:
-            return 0, struct.pack("<IIIIHHIIHHI7I", 7, 31, 1 << 20, 0, 64, 48, 1 << 20, 1, 0, 0, 0, *[0] * 7)
+            # Requests that wait for ever must not fill the kernel's queue, in which those of other ranks wait too.
+            return 0, struct.pack("<IIIIHHIIHHI7I", 7, 31, 1 << 20, 0, 8192, 8191, 1 << 20, 1, 0, 0, 0, *[0] * 7)
         if opcode == GETATTR:
             return 0, struct.pack("<QII", 0, 0, 0) + self._attributes(node)
         if opcode == SETATTR:
