@@ -10,7 +10,7 @@ set -euo pipefail
 suite=${1:-trixie}
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
-tests='^(unit|fuzz|coord|cli|tools|install)\.|^scenarios\.(rings|ends|deaths)\.|^slurm\.(preflight|launch|ends|eight|four|topology|spank|drain|node)\.' # the protocol's are coord and unit
+tests='^(unit|coord|install)\.|^scenarios\.(ends|deaths)\.|^slurm\.(preflight|launch|ends|topology|spank)\.' # what the release's MPI, Slurm and libraries decide
 
 say() {
 	printf '== %s\n' "$*"
