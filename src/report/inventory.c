@@ -26,7 +26,7 @@ static struct muster_inventory_value read_errors(struct muster_arena *arena, con
 		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
 		const char *counter = muster_label_string(sample->labels, sample->label_count, "counter");
 		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER || !port || !counter ||
-			strcmp(port, place->port) != 0)
+			!place->port || strcmp(port, place->port) != 0)
 			continue;
 		known = true;
 		sum += sample->value.number;

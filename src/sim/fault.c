@@ -181,7 +181,7 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 /* A vGPU hides much: what NVML does not answer cannot show that it is wrong. */
 static int check_answer(const struct muster_fault_target *t, const char *function, struct muster_error *err)
 {
-	for (size_t i = 0; function && i < t->gpu->unsupported_count; i++)
+	for (size_t i = 0; function && t->gpu && i < t->gpu->unsupported_count; i++)
 		if (strcmp(t->gpu->unsupported[i], function) == 0)
 			return muster_fail(
 				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);

@@ -101,7 +101,7 @@ class Checkpoint(unittest.TestCase):
 
     # ---- a file system that does not answer ----
 
-    def stall(self, *options, deadline="6", **which):
+    def stall(self, *options, deadline="25", **which):
         try:
             with StallingFs(**which) as fs:
                 began = time.monotonic()
@@ -120,19 +120,19 @@ class Checkpoint(unittest.TestCase):
 
     def test_a_write_that_never_ends_is_named(self):
         report, observed = self.stall(never=(WRITE,), beyond=8 << 20)
-        self.assertIn("no answer within its deadline of 6.0 s", observed)
+        self.assertIn("no answer within its deadline of 25.0 s", observed)
         self.assertIn("write of 4 MiB at 8 MiB of the rank's file in", observed)
         self.assertEqual(self.samples(report, "rank.checkpoint_write_gbps"), [])
         # whatever came before is there
         self.assertEqual(len(self.samples(report, "rank.step_p50_ms")), 4)
 
     def test_a_read_that_never_ends_leaves_what_was_written(self):
-        report, observed = self.stall(never=(READ,), deadline="25")  # so that all ranks have written by then
+        report, observed = self.stall(never=(READ,))
         self.assertIn("read of 4 MiB at 0 B of the rank's file in", observed)
         self.assertEqual(len(self.samples(report, "rank.checkpoint_write_gbps")), 4)
 
     def test_an_fsync_that_never_ends_is_named(self):
-        _, observed = self.stall(never=(FSYNC,), deadline="25")
+        _, observed = self.stall(never=(FSYNC,))
         self.assertIn("fsync of the rank's file in", observed)
 
     def test_a_folder_that_cannot_even_be_asked_does_not_keep_the_run(self):

@@ -156,7 +156,7 @@ class Toy(unittest.TestCase):
         return subprocess.run(
             [sys.executable, os.path.join(HERE, "mutate.py"), "--source", os.path.join(self.top, "toy"), "--build",
              os.path.join(self.top, "build"), "--cmake=-DCMAKE_C_COMPILER_WORKS=1", *arguments],
-            capture_output=True, text=True, timeout=100, check=False)
+            capture_output=True, text=True, timeout=600, check=False)
 
     def test_each_mutant_gets_its_outcome(self):
         self.outcomes()

@@ -29,7 +29,7 @@
 
 #define MIB ((size_t)1 << 20)
 #define FLOOD_BYTES (100 * 1000 * 1000)
-#define OOM_MIB 128 /* more than this is refused: the machine of the simulation has other work to do */
+#define OOM_MIB 16 /* more than this is refused: the machine of the simulation has other work to do */
 
 /* The compiler inserts calls of it into the stand-ins. */
 void __cyg_profile_func_enter(void *function, void *caller) __attribute__((visibility("hidden")));
