@@ -1,4 +1,5 @@
-/* fault.h - what can be broken in a simulated cluster: the language of faults, their table, and those that break things
+/* fault.h - what can be broken in a simulated cluster: the language of faults, their table, and the
+ * functions that carry faults out
  *
  * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU
  * of a node by its CUDA index ("node2/gpu4"), an RDMA device of a node ("node1/mlx5_ib3") or a rank ("rank5").

@@ -19,7 +19,8 @@ static const char *const fabric_states[] = { "not-supported", "not-started", "in
 /* By nvmlDeviceGpuRecoveryAction_t. */
 static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset" };
 static const char *const hangs[] = { "init", "reduce", "exchange", "alltoall", "step" };
-static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1" };
+static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
+	"libcurl.so.4" };
 
 static int needs_fabric(const struct muster_fault_target *t, struct muster_error *err)
 {
@@ -204,7 +205,7 @@ const struct muster_fault muster_fault_kinds[] = {
 		SETS(muster_sim_node, imex_channels, CLEARED) },
 	{ "io-uring-refused", MUSTER_SIM_NODE, NULL, NULL, "the kernel refuses io_uring, as in a container",
 		SETS(muster_sim_node, io_uring_refused, TRUE) },
-	{ "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this vendor library",
+	{ "lib-missing", MUSTER_SIM_NODE, "SONAME", "libnccl.so.2", "the node lacks this library",
 		APPENDS(muster_sim_node, missing_libraries, missing_library_count), WORDS(sonames) },
 	{ "link-bad", MUSTER_SIM_NODE, "NODE[:hang|error|slow]", "1",
 		"NCCL fails, or is slow, between this node and node NUMBER", .apply = muster_fault_link_bad },
