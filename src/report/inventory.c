@@ -97,7 +97,7 @@ static size_t find_ranks(
 	return node->rank_count;
 }
 
-/* Ports are those that have a state. */
+/* Only a port that has a state is a row. */
 static size_t find_ports(
 	const struct muster_run *run, const struct muster_node *node, struct muster_inventory_place *ret)
 {

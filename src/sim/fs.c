@@ -266,7 +266,7 @@ static void make_disks(struct writing *w)
 	}
 }
 
-/* A device that is made of all disks, but for those that it has lost. */
+/* A device that is made of all disks; a disk that is lost is no member. */
 static void make_striped(struct writing *w, const struct muster_sim_volume *volume, const char *number, bool array)
 {
 	const struct muster_sim_node *node = w->node;

@@ -21,8 +21,8 @@ void muster_sim_topology_print(
 void muster_sim_topo_file_print(
 	const struct muster_sim_node *node, const struct muster_sim_hardware *hardware, FILE *out);
 
-/* The paths of the applications' folder that may be missing on a node, or have another content: a folder, one in it,
- * and a file of that one. */
+/* The paths of the applications' folder that may be missing on a node, or have another content: a folder, a folder
+ * in it, and a file in the inner folder. */
 extern const char *const muster_sim_paths[3];
 
 /* One more than the node's highest CPU number. */

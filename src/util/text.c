@@ -142,7 +142,7 @@ double muster_now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
-/* ---- characters of UTF-8, and those that a terminal or a reader must not be sent as they are ---- */
+/* ---- characters of UTF-8; characters that must be escaped for a terminal or a reader ---- */
 
 /* Unicode 15, table 3-7. */
 size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point)

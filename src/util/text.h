@@ -39,7 +39,7 @@ void muster_memory_close(FILE *stream);
 /* Milliseconds of the monotonic clock. */
 double muster_now_ms(void);
 
-/* ---- characters of UTF-8, and those that a terminal or a reader must not be sent as they are ---- */
+/* ---- characters of UTF-8; characters that must be escaped for a terminal or a reader ---- */
 
 /* The character that text, of `left` bytes, begins with: the bytes that it takes, and its code point. 0 when they are
  * not well-formed UTF-8. */
@@ -59,8 +59,8 @@ void muster_utf8_quote(FILE *out, const char *text);
 /* Number of letters to change, add or remove to turn a into b (Levenshtein), ignoring case; large for a long name. */
 size_t muster_suggest_distance(const char *a, const char *b);
 
-/* The names nearest to `name`, then those that contain it, quoted and joined ("a", "b" or "c"), at most `most`; "" when
- * there is none. Returns out. */
+/* The names nearest to `name`, then the names that contain it, quoted and joined ("a", "b" or "c"), at most `most`; ""
+ * when there is none. Returns out. */
 const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, size_t most, char *out, size_t size);
 
