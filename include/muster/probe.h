@@ -202,6 +202,9 @@ const struct muster_metric *muster_metric_at(size_t index);
 const struct muster_metric *muster_metric_find(const char *name); /* NULL when there is none, or no name */
 /* The first sample of the metric of this name; NULL when there is none. */
 const struct muster_sample *muster_sample_named(const struct muster_samples *samples, const char *metric);
+/* Its number or its text; `otherwise` when it has none. */
+double muster_sample_number(const struct muster_samples *samples, const char *metric, double otherwise);
+const char *muster_sample_text(const struct muster_samples *samples, const char *metric, const char *otherwise);
 size_t muster_metric_index(const struct muster_metric *metric); /* its place in the catalogue, where it must be */
 
 /* The metrics of a table, by their places; of one metric several, if it is shown several times. */

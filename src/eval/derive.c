@@ -39,18 +39,6 @@ struct derivation {
 	size_t domains;            /* NVLink domains of the run */
 };
 
-static const char *text_of(const struct muster_samples *samples, const char *metric)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
-}
-
-static double number_of(const struct muster_samples *samples, const char *metric)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
-}
-
 /* Keep the lower one; what is not known stays not known. */
 static void lower(struct limit *limit, struct limit other)
 {
@@ -70,7 +58,7 @@ static struct limit limit_of(const struct derivation *d, const struct muster_sam
 
 static bool took_part(const struct muster_rank *rank)
 {
-	return !rank->missing && number_of(&rank->samples, "rank.allreduce_us") > 0;
+	return !rank->missing && muster_sample_number(&rank->samples, "rank.allreduce_us", 0) > 0;
 }
 
 /* Whether NVLink joins the rank's GPU to the other `others` GPUs of its node. A fabric that has completed is one of
@@ -79,9 +67,10 @@ static enum joined joined_to(const struct muster_samples *samples, double others
 {
 	const struct muster_sample *peers = muster_sample_named(samples, "gpu.nvlink_peers"),
 				   *links = muster_sample_named(samples, "gpu.nvlinks");
-	const char *transport = text_of(samples, "rank.nccl_transport");
+	const char *transport = muster_sample_text(samples, "rank.nccl_transport", "");
 	bool up = links && links->value.type == MUSTER_NUMBER && links->value.number > 0;
-	if (up && (strcmp(text_of(samples, "gpu.fabric_state"), "completed") == 0 || strstr(transport, "NVLS")))
+	if (up && (strcmp(muster_sample_text(samples, "gpu.fabric_state", ""), "completed") == 0 ||
+			  strstr(transport, "NVLS")))
 		return JOINED;
 	if (peers && peers->value.type == MUSTER_NUMBER)
 		return peers->value.number >= others ? JOINED : APART;
@@ -164,13 +153,13 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		members += took_part(&node->ranks[i]);
 	if (members == 0)
 		return;
-	double gpus = number_of(&node->samples, "node.gpu_count");
+	double gpus = muster_sample_number(&node->samples, "node.gpu_count", 0);
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
 		const struct muster_samples *samples = &node->ranks[i].samples;
 		if (!took_part(&node->ranks[i]))
 			continue;
-		used = *used ? used : text_of(samples, "rank.nccl_hcas");
+		used = *used ? used : muster_sample_text(samples, "rank.nccl_hcas", "");
 		lower(&d->nvlink, limit_of(d, samples, "gpu.nvlink_limit_gbps"));
 		lower(&d->pcie, limit_of(d, samples, "gpu.pcie_limit_gbps"));
 		enum joined joined = members > 1 ? joined_to(samples, gpus - 1) : JOINED;

@@ -53,12 +53,6 @@ static double number_of(const struct muster_sample *sample, double otherwise)
 	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : otherwise;
 }
 
-static const char *text_of(const struct muster_samples *samples, const char *metric)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
-}
-
 static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, const char *metric)
 {
 	const struct muster_sample *sample = muster_sample_named(samples, metric);
@@ -75,12 +69,12 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 	const struct muster_samples *samples = &d->run->nodes[end.node].ranks[end.rank].samples;
 	if (rank->known)
 		return rank;
-	const char *fabric = text_of(samples, "gpu.fabric_state");
+	const char *fabric = muster_sample_text(samples, "gpu.fabric_state", NULL);
 	*rank = (struct rank_facts){ .known = true,
 		.fabric = fabric && strcmp(fabric, "completed") == 0,
-		.links = number_of(muster_sample_named(samples, "gpu.nvlinks"), -1),
-		.peers = number_of(muster_sample_named(samples, "gpu.nvlink_peers"), 0),
-		.peer_gpus = text_of(samples, "gpu.nvlink_peer_gpus"),
+		.links = muster_sample_number(samples, "gpu.nvlinks", -1),
+		.peers = muster_sample_number(samples, "gpu.nvlink_peers", 0),
+		.peer_gpus = muster_sample_text(samples, "gpu.nvlink_peer_gpus", NULL),
 		.nvlink = limit_of(d, samples, "gpu.nvlink_limit_gbps"),
 		.pcie = limit_of(d, samples, "gpu.pcie_limit_gbps") };
 	for (size_t i = 0; i < samples->count && !rank->nic; i++)
@@ -227,8 +221,8 @@ static size_t find_nodes(const struct muster_run *run, struct node_facts *nodes)
 	size_t ranks = 0;
 	for (size_t n = 0; n < run->node_count; n++) {
 		const struct muster_node *node = &run->nodes[n];
-		const struct muster_sample *gpus = muster_sample_named(&node->samples, "node.gpu_count");
-		double counted = number_of(gpus, 0), least = (double)node->rank_count;
+		double counted = muster_sample_number(&node->samples, "node.gpu_count", 0),
+		       least = (double)node->rank_count;
 		nodes[n] = (struct node_facts){ ranks, counted > least ? counted : least };
 		ranks += node->rank_count;
 	}

@@ -86,15 +86,6 @@ static bool is_complete(const struct names *all, const struct names *here, doubl
 	return (double)all->count == wanted;
 }
 
-static double number_of(const struct muster_samples *samples, const char *name)
-{
-	const struct muster_metric *metric = muster_metric_find(name);
-	for (size_t i = 0; i < samples->count; i++)
-		if (samples->items[i].metric == metric && samples->items[i].value.type == MUSTER_NUMBER)
-			return samples->items[i].value.number;
-	return -1;
-}
-
 /* The names of a complete node like this one: by what the expectations list, else by one of the first nodes of the run;
  * none when neither is known. */
 static struct names find_all(const struct muster_eval *eval, const struct part *part, uint32_t node, double wanted)
@@ -102,7 +93,7 @@ static struct names find_all(const struct muster_eval *eval, const struct part *
 	const struct muster_expect *expect = eval->expect;
 	struct muster_arena *arena = eval->report->arena;
 	struct names here = part->of(&eval->run->nodes[node], arena);
-	if ((double)here.count != number_of(&eval->run->nodes[node].samples, part->metric))
+	if ((double)here.count != muster_sample_number(&eval->run->nodes[node].samples, part->metric, -1))
 		return (struct names){ 0 };
 	for (size_t i = 0; i < expect->check_count; i++) {
 		const struct muster_operand *by = muster_check_operand(&expect->checks[i], MUSTER_OF_LABEL);
@@ -115,7 +106,7 @@ static struct names find_all(const struct muster_eval *eval, const struct part *
 			return all;
 	}
 	for (size_t n = 0; n < eval->run->node_count && n < NODES_LOOKED_AT; n++) {
-		if (number_of(&eval->run->nodes[n].samples, part->metric) != wanted)
+		if (muster_sample_number(&eval->run->nodes[n].samples, part->metric, -1) != wanted)
 			continue;
 		struct names all = part->of(&eval->run->nodes[n], arena);
 		if (is_complete(&all, &here, wanted))
@@ -133,7 +124,8 @@ static double wanted_by(const struct muster_check *check)
 
 static const char *describe_ranks_per_gpu(const struct muster_node *node, struct muster_arena *arena)
 {
-	double ranks = number_of(&node->samples, "node.ranks"), gpus = number_of(&node->samples, "node.gpu_count");
+	double ranks = muster_sample_number(&node->samples, "node.ranks", -1),
+	       gpus = muster_sample_number(&node->samples, "node.gpu_count", -1);
 	return ranks > 0 && gpus > 0 ? muster_arena_printf(arena, "%g rank%s for %g GPU%s", ranks,
 					       ranks == 1 ? "" : "s", gpus, gpus == 1 ? "" : "s")
 				     : NULL;
@@ -185,7 +177,7 @@ static bool must_share(const struct muster_node *node)
 	size_t ranks = 0;
 	for (size_t i = 0; i < node->rank_count; i++)
 		ranks += gpu_of(&node->ranks[i]) != NULL;
-	return (double)ranks > number_of(&node->samples, "node.gpu_count");
+	return (double)ranks > muster_sample_number(&node->samples, "node.gpu_count", -1);
 }
 
 bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
@@ -199,7 +191,7 @@ bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_ch
 	const struct muster_node *node = &eval->run->nodes[place.node];
 	const struct muster_rank *rank = &node->ranks[place.rank];
 	const char *gpu = gpu_of(rank);
-	double local_rank = number_of(&rank->samples, "rank.local_rank");
+	double local_rank = muster_sample_number(&rank->samples, "rank.local_rank", -1);
 	if (!gpu || of_launch || must_share(node))
 		return gpu && must_share(node);
 	struct names all = find_all(eval, &parts[0], place.node, wanted_by(&eval->expect->checks[count_check]));

@@ -176,6 +176,18 @@ const struct muster_sample *muster_sample_named(const struct muster_samples *sam
 	return muster_samples_find(samples, muster_metric_find(metric));
 }
 
+double muster_sample_number(const struct muster_samples *samples, const char *metric, double otherwise)
+{
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
+	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : otherwise;
+}
+
+const char *muster_sample_text(const struct muster_samples *samples, const char *metric, const char *otherwise)
+{
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
+	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : otherwise;
+}
+
 size_t muster_metric_index(const struct muster_metric *metric)
 {
 	return (size_t)(find(metric->name) - entries);

@@ -16,12 +16,6 @@ struct others {
 	size_t count;
 };
 
-static double number_of(const struct muster_samples *samples, const char *metric)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
-}
-
 /* One line, which it frees. */
 static void print(struct others *others, char *line)
 {
@@ -40,7 +34,8 @@ static void print(struct others *others, char *line)
 static void take_node(struct others *others, const struct muster_node *node)
 {
 	const struct muster_sample *jobs = muster_sample_named(&node->samples, "node.other_jobs");
-	double load = number_of(&node->samples, "node.load_average"), cpus = number_of(&node->samples, "node.cpus");
+	double load = muster_sample_number(&node->samples, "node.load_average", 0),
+	       cpus = muster_sample_number(&node->samples, "node.cpus", 0);
 	if (cpus > 0 && load >= BUSY_SHARE * cpus)
 		print(others,
 			muster_asprintf(
