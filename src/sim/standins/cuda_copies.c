@@ -16,23 +16,19 @@
 #define PAGEABLE_SHARE (1.0 / 3) /* of the bandwidth of pinned memory */
 #define BOTH_WAYS_SHARE 0.89     /* of the bandwidth alone: nvbandwidth on H200, 49.1 of 55.3 GB/s */
 
-/* Whether the next thing that touches memory writes the same bytes once more: a benchmark's repeats. */
-static bool is_repeated(const struct muster_simcuda_operation *copy)
+static bool is_same_range(struct muster_simcuda_range a, struct muster_simcuda_range b)
 {
-	const struct muster_simcuda_operation *next = copy->next;
-	while (next && next->kind == MUSTER_SIMCUDA_RECORD)
-		next = next->next;
-	return next && next->kind == MUSTER_SIMCUDA_TO_HOST && next->target == copy->target &&
-	       next->bytes == copy->bytes && next->from.allocation == copy->from.allocation &&
-	       next->from.offset == copy->from.offset;
+	return a.allocation == b.allocation && a.offset == b.offset;
 }
 
-/* Whether the next operation fills the same bytes once more, with whatever: work to keep a GPU busy. */
-static bool is_refilled(const struct muster_simcuda_operation *fill)
+/* Whether the next thing in the stream that touches memory writes the same bytes once more: a benchmark's repeats. */
+static bool is_repeated(const struct muster_simcuda_operation *one)
 {
-	const struct muster_simcuda_operation *next = fill->next;
-	return next && next->kind == MUSTER_SIMCUDA_FILL && next->bytes == fill->bytes &&
-	       next->to.allocation == fill->to.allocation && next->to.offset == fill->to.offset;
+	const struct muster_simcuda_operation *next = one->next;
+	while (next && next->kind == MUSTER_SIMCUDA_RECORD)
+		next = next->next;
+	return next && next->kind == one->kind && next->bytes == one->bytes && next->source == one->source &&
+	       next->target == one->target && is_same_range(next->from, one->from) && is_same_range(next->to, one->to);
 }
 
 /* Of more than a window, what lies there repeats. */
@@ -46,16 +42,14 @@ static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_ra
 
 void muster_simcuda_copy(const struct muster_simcuda_operation *operation)
 {
+	if (is_repeated(operation))
+		return;
 	switch (operation->kind) {
 	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); break;
-	case MUSTER_SIMCUDA_TO_HOST:
-		if (!is_repeated(operation))
-			muster_simcuda_get(operation->from, operation->target, operation->bytes);
-		break;
+	case MUSTER_SIMCUDA_TO_HOST: muster_simcuda_get(operation->from, operation->target, operation->bytes); break;
 	case MUSTER_SIMCUDA_WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); break;
 	case MUSTER_SIMCUDA_FILL:
-		if (!is_refilled(operation))
-			muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
+		muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
 		break;
 	default: break;
 	}
