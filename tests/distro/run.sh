@@ -10,7 +10,9 @@ set -euo pipefail
 suite=${1:-trixie}
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
-tests='^(unit|coord|install)\.|^scenarios\.(ends|deaths)\.|^slurm\.(preflight|launch|ends|topology|spank)\.' # what the release's MPI, Slurm and libraries decide
+# what the release's MPI, Slurm and libraries decide
+tests='^(coord|install)\.|^unit\.(coord|probes|storage|system|transport|util|vendor|worker)\.|^scenarios\.ends\.|'
+tests+='^slurm\.(preflight|spank)\.'
 
 say() {
 	printf '== %s\n' "$*"
