@@ -101,7 +101,7 @@ class Cluster:
         os.mkdir(self.folder)
         self.environment = dict(os.environ, MUSTER_CLUSTER=os.path.join(self.home, "c"), MUSTER_CLUSTER_HOME=self.home,
                                 MUSTER_PROGRAM=muster, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        for name in [name for name in self.environment if name.startswith(("SLURM_", "SBATCH_", "PMI"))]:
+        for name in [name for name in self.environment if name.startswith(("SLURM_", "SBATCH_", "PMI", "TMPDIR"))]:
             del self.environment[name]
 
     def script(self, *words, seconds=180, **more):

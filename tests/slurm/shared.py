@@ -18,6 +18,7 @@ DAEMONS = {"munged", "slurmctld", "slurmscriptd", "slurmd"}
 KEPT = ("etc", "bin")  # what a test may change in the cluster's folder, and gets back
 SETTLED_S = 40      # after a test
 COMPLETING_S = 100  # Slurm ends a step: KillWait (30 s), then UnkillableStepTimeout (60 s)
+tempfile.tempdir = "/tmp"  # seen from all nodes, which have a /dev/shm of their own
 SPOOL = re.compile(r"hwloc_topo_\w+(\.\d+)*\.xml|cred_state(\.\w+)?")  # what an idle slurmd has in its own folder
 
 
