@@ -211,7 +211,6 @@ const struct muster_probe muster_probe_affinity = {
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 40,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -295,7 +295,6 @@ const struct muster_probe muster_probe_environment = {
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 15,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -262,7 +262,6 @@ const struct muster_probe muster_probe_fabric = {
 	.needs_gpu = true,
 	.deadline_ms = 15000,
 	.order = 35,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -585,7 +585,6 @@ const struct muster_probe muster_probe_gpu = {
 	.needs_gpu = true,
 	.deadline_ms = 15000,
 	.order = 30,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -122,8 +122,7 @@ const struct muster_probe muster_probe_nccl_collectives = {
 	.needs_gpu = true,
 	.deadline_ms = 60000,
 	.order = 74,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
 };

@@ -291,8 +291,7 @@ const struct muster_probe muster_probe_nccl_pairs = {
 	.needs_gpu = true,
 	.deadline_ms = 10000,
 	.order = 72,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_PAIRS,
 };

@@ -292,7 +292,6 @@ const struct muster_probe muster_probe_scratch = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 45000,
 	.order = 26,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

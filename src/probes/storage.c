@@ -149,7 +149,6 @@ const struct muster_probe muster_probe_storage = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 5000,
 	.order = 25,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

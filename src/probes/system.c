@@ -298,7 +298,6 @@ const struct muster_probe muster_probe_system = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 10000,
 	.order = 20,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };
