@@ -333,10 +333,8 @@ static void tell_file(struct muster_probe_ctx *ctx)
 
 static void tell_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
 {
-	if (ms > 0)
-		muster_emit_for(ctx, metric, NULL, muster_number((double)bytes / 1e6 / ms));
-	else
-		muster_emit_null_for(ctx, metric, NULL, "no time passed between its beginning and its end");
+	muster_emit_result(ctx, metric, NULL, ms > 0 ? 0 : -1, muster_number(ms > 0 ? (double)bytes / 1e6 / ms : 0),
+		"no time passed between its beginning and its end");
 }
 
 static int write_all(struct muster_probe_ctx *ctx, struct muster_error *err)

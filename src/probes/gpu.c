@@ -118,10 +118,7 @@ static void yield(const struct view *v, const char *metric, int result, struct m
 static void yield_limit(const struct view *v, const char *metric, const char *link, int result, double gbps)
 {
 	const struct muster_value labels[] = { muster_string(v->bus_id), muster_string(link) };
-	if (result < 0)
-		muster_emit_null(v->ctx, metric, labels, 2, "%s", v->why.text);
-	else
-		muster_emit(v->ctx, metric, labels, 2, muster_number(gbps));
+	muster_emit_result_with(v->ctx, metric, labels, 2, result, muster_number(gbps), v->why.text);
 }
 
 static void measure_identity(struct view *v)

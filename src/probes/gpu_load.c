@@ -423,11 +423,8 @@ static void tell_samples(struct muster_load *load)
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
 			muster_string(muster_throttle_names[i]) };
-		if (s->reasons_count)
-			muster_emit(load->ctx, "gpu.throttled_share", labels, 2,
-				muster_number(muster_sampler_share(s, (enum muster_throttle)i)));
-		else
-			muster_emit_null(load->ctx, "gpu.throttled_share", labels, 2, "%s", s->why_no_reasons.text);
+		muster_emit_result_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
+			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), s->why_no_reasons.text);
 	}
 	muster_emit_result(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
 		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms),

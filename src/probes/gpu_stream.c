@@ -56,21 +56,15 @@ static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool pro
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]), muster_string(loads[products]) };
-	if (result < 0)
-		muster_emit_null(ctx, "gpu.stream_gbps", labels, 3, "%s", why);
-	else
-		muster_emit(
-			ctx, "gpu.stream_gbps", labels, 3, muster_number((double)pass->bytes / 1e9 / pass->seconds));
+	double gbps = result < 0 ? 0 : (double)pass->bytes / 1e9 / pass->seconds;
+	muster_emit_result_with(ctx, "gpu.stream_gbps", labels, 3, result, muster_number(gbps), why);
 }
 
 static void tell_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]) };
-	if (result < 0)
-		muster_emit_null(ctx, "gpu.stream_wrong", labels, 2, "%s", why);
-	else
-		muster_emit(ctx, "gpu.stream_wrong", labels, 2, muster_number((double)wrong));
+	muster_emit_result_with(ctx, "gpu.stream_wrong", labels, 2, result, muster_number((double)wrong), why);
 }
 
 static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)

@@ -156,35 +156,21 @@ static int write_and_read(struct test *test, uint64_t blocks, int round, struct 
 
 /* ---- what is emitted ---- */
 
-static void emit_nothing(struct test *test, const char *why, double failed)
+/* result: of the test, with why. failed: the disk is why, and what it did counts. */
+static void emit_figures(const struct test *test, int result, bool failed, const char *why)
 {
-	muster_emit_null_for(test->ctx, "node.scratch_write_gbps", test->layout, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_read_gbps", test->layout, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_latency_us", NULL, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_latency_p99_us", NULL, "%s", why);
-	if (failed > 0)
-		muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
-	else
-		muster_emit_null_for(test->ctx, "node.scratch_wrong", NULL, "%s", why);
-	if (failed > 0)
-		muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(failed));
-	else
-		muster_emit_null_for(test->ctx, "node.scratch_failed", NULL, "%s", why);
-	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
-}
-
-static void emit_all(struct test *test)
-{
-	const char *why = "the file is not direct: reads come from the kernel's cache";
-	muster_emit_for(test->ctx, "node.scratch_write_gbps", test->layout, muster_number(test->write_gbps));
-	muster_emit_for(test->ctx, "node.scratch_read_gbps", test->layout, muster_number(test->read_gbps));
-	muster_emit_result(test->ctx, "node.scratch_latency_us", NULL, test->has_latency ? 0 : -1,
-		muster_number(test->latency.median_us), why);
-	muster_emit_result(test->ctx, "node.scratch_latency_p99_us", NULL, test->has_latency ? 0 : -1,
-		muster_number(test->latency.p99_us), why);
-	muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
-	muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(0));
-	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
+	struct muster_probe_ctx *ctx = test->ctx;
+	int latency = test->has_latency ? result : -1, counted = failed ? 0 : result;
+	const char *no_latency = result < 0 ? why : "the file is not direct: reads come from the kernel's cache";
+	muster_emit_result(ctx, "node.scratch_write_gbps", test->layout, result, muster_number(test->write_gbps), why);
+	muster_emit_result(ctx, "node.scratch_read_gbps", test->layout, result, muster_number(test->read_gbps), why);
+	muster_emit_result(
+		ctx, "node.scratch_latency_us", NULL, latency, muster_number(test->latency.median_us), no_latency);
+	muster_emit_result(
+		ctx, "node.scratch_latency_p99_us", NULL, latency, muster_number(test->latency.p99_us), no_latency);
+	muster_emit_result(ctx, "node.scratch_wrong", NULL, counted, muster_number((double)test->wrong), why);
+	muster_emit_result(ctx, "node.scratch_failed", NULL, counted, muster_number(failed), why);
+	muster_emit_for(ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
 }
 
 static void emit_io(struct test *test, const char *why_not)
@@ -273,12 +259,10 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	 * error */
 	bool failed = result < 0 && *test.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
 	bool is_error = result < 0 && !failed && env->storage_path;
-	if (result == 0)
-		emit_all(&test);
-	else if (!is_error)
-		emit_nothing(&test, why.text, failed);
-	if (!is_error)
+	if (!is_error) {
+		emit_figures(&test, result, failed, why.text);
 		emit_io(&test, result < 0 && !failed ? why.text : NULL);
+	}
 	muster_passes_free(test.passes);
 	muster_storage_file_close(&test.file);
 	if (is_error && err)

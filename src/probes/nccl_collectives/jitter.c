@@ -91,19 +91,14 @@ static void emit(
 	static const char *const metrics[] = { "nccl.allreduce_p50_us", "nccl.allreduce_p99_us",
 		"nccl.allreduce_outliers" };
 	double values[3] = { 0 };
-	if (reason)
-		muster_emit_null(s->ctx, "rank.allreduce_p99_us", labels, 1, "%s", reason);
-	else
-		muster_emit(s->ctx, "rank.allreduce_p99_us", labels, 1, muster_number(own_p99));
+	int result = reason ? -1 : 0;
+	muster_emit_result_with(s->ctx, "rank.allreduce_p99_us", labels, 1, result, muster_number(own_p99), reason);
 	if (s->ring.rank != 0)
 		return;
 	if (times_us)
 		muster_collective_jitter_of(times_us, ROUNDS, &values[0], &values[1], &values[2]);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-		if (reason)
-			muster_emit_null(s->ctx, metrics[i], labels, 3, "%s", reason);
-		else
-			muster_emit(s->ctx, metrics[i], labels, 3, muster_number(values[i]));
+		muster_emit_result_with(s->ctx, metrics[i], labels, 3, result, muster_number(values[i]), reason);
 }
 
 void muster_collective_jitter_none(const struct muster_nccl_session *s, const char *reason)

@@ -164,11 +164,9 @@ static void emit_busbw(const struct work *work, double slowest_us, const char *r
 		reason = "no time between the events of the GPU";
 	if (ring->rank != 0)
 		return;
-	if (reason)
-		muster_emit_null(work->s->ctx, work->kind->busbw, labels, 3, "%s", reason);
-	else
-		muster_emit(work->s->ctx, work->kind->busbw, labels, 3,
-			muster_number(bytes / 1e3 / slowest_us * (n - 1) / n));
+	double busbw = reason ? 0 : bytes / 1e3 / slowest_us * (n - 1) / n;
+	muster_emit_result_with(
+		work->s->ctx, work->kind->busbw, labels, 3, reason ? -1 : 0, muster_number(busbw), reason);
 }
 
 static void emit_none(const struct work *work, const char *reason)
