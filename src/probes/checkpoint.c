@@ -30,8 +30,7 @@
 struct slot {
 	uint64_t offset;
 	size_t bytes;
-	bool asked;     /* its request is under way */
-	CUevent copied; /* from the GPU */
+	bool asked; /* its request is under way */
 };
 
 struct work {
@@ -46,6 +45,7 @@ struct work {
 	CUdeviceptr memory; /* a piece for each slot */
 	struct muster_pinned host;
 	struct slot slots[SLOTS];
+	CUevent copied[SLOTS]; /* from the GPU */
 };
 
 #define BEHIND (SLOTS / 2) /* pieces that are copied from the GPU while the others are written */
@@ -74,10 +74,7 @@ static int open_work(
 	if (muster_pinned_alloc(cuda, SLOTS * PIECE_BYTES, env->root, env->gpu->bus_id, &ret->host, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &ret->memory, SLOTS * PIECE_BYTES) < 0)
 		return -1;
-	for (size_t i = 0; i < SLOTS; i++)
-		if (MUSTER_CUDA(cuda, err, cuEventCreate, &ret->slots[i].copied, CU_EVENT_DEFAULT) < 0)
-			return -1;
-	return 0;
+	return muster_cuda_events_make(cuda, ret->copied, SLOTS, err);
 }
 
 /* Free all of it; the file is gone. What a request that did not end still uses is left. */
@@ -89,9 +86,7 @@ static void end_work(struct work *work)
 		return;
 	}
 	muster_io_free(work->io);
-	for (size_t i = 0; i < SLOTS; i++)
-		if (work->slots[i].copied)
-			cuda->cuEventDestroy_v2(work->slots[i].copied);
+	muster_cuda_events_free(cuda, work->copied, SLOTS);
 	if (work->stream)
 		cuda->cuStreamDestroy_v2(work->stream);
 	if (work->memory)
@@ -121,7 +116,7 @@ static int copy(struct work *work, size_t at, struct muster_error *err)
 		MUSTER_CUDA(work->cuda, err, cuMemcpyDtoHAsync_v2, data_of(work, at), memory, slot->bytes,
 			work->stream) < 0)
 		return -1;
-	return MUSTER_CUDA(work->cuda, err, cuEventRecord, slot->copied, work->stream);
+	return MUSTER_CUDA(work->cuda, err, cuEventRecord, work->copied[at], work->stream);
 }
 
 static int wait_copied(struct work *work, CUevent copied, struct muster_error *err)
@@ -223,7 +218,7 @@ static int write_pieces(struct work *work, uint64_t bytes, double until_ms, stru
 		if (i < BEHIND || i - BEHIND >= copied)
 			continue;
 		size_t slot = (i - BEHIND) % SLOTS;
-		if (wait_copied(work, work->slots[slot].copied, err) < 0 || ask(work, slot, MUSTER_IO_WRITE, err) < 0)
+		if (wait_copied(work, work->copied[slot], err) < 0 || ask(work, slot, MUSTER_IO_WRITE, err) < 0)
 			return -1;
 		work->bytes = work->slots[slot].offset + work->slots[slot].bytes;
 	}

@@ -200,11 +200,9 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 	load->kernels = muster_kernels(cuda, err);
 	if (!load->kernels || MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->reports,
-			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0)
+			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0 ||
+		muster_cuda_events_make(cuda, load->events, MUSTER_LOAD_EVENTS, err) < 0)
 		return -1;
-	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
-		if (MUSTER_CUDA(cuda, err, cuEventCreate, &load->events[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
 	return take_memory(load, results, err);
 }
 
@@ -214,9 +212,7 @@ static void release(struct muster_load *load)
 	/* Work that never ended still uses the memory, and freeing it could wait for it for ever. */
 	if (load->stream && cuda->cuStreamQuery(load->stream) == CUDA_ERROR_NOT_READY)
 		return;
-	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
-		if (load->events[i])
-			cuda->cuEventDestroy_v2(load->events[i]);
+	muster_cuda_events_free(cuda, load->events, MUSTER_LOAD_EVENTS);
 	if (load->rest)
 		cuda->cuMemFree_v2(load->rest);
 	else if (load->memory)

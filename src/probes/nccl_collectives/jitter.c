@@ -38,8 +38,7 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	struct muster_nccl_range all = { s->resources->data, bytes };
-	double began_ms = muster_now_ms(), launched_us;
-	float ms;
+	double began_ms = muster_now_ms(), launched_us, ms;
 	if (muster_nccl_record(s, s->resources->start, err) < 0 || muster_nccl_head_start(s, head_us, err) < 0)
 		return -1;
 	for (int i = 0; i <= ROUNDS; i++) /* the first is not timed: ranks come to it at different times */
@@ -47,13 +46,13 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 			return -1;
 	launched_us = (muster_now_ms() - began_ms) * 1e3;
 	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, s->resources->start, events[0]) < 0)
+		muster_cuda_elapsed(cuda, s->resources->start, events[0], &ms, err) < 0)
 		return -1;
-	*ret_late_us = launched_us > (double)ms * 1e3 ? (float)launched_us : 0;
+	*ret_late_us = launched_us > ms * 1e3 ? (float)launched_us : 0;
 	for (int i = 0; i < ROUNDS; i++) {
-		if (MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, events[i], events[i + 1]) < 0)
+		if (muster_cuda_elapsed(cuda, events[i], events[i + 1], &ms, err) < 0)
 			return -1;
-		times_us[i] = (double)ms * 1e3;
+		times_us[i] = ms * 1e3;
 	}
 	return 0;
 }
@@ -65,9 +64,7 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 	const struct muster_cuda *cuda = s->resources->cuda;
 	CUevent events[ROUNDS + 1] = { NULL };
 	double head_us = once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0;
-	int failed = 0;
-	for (size_t i = 0; i <= ROUNDS && failed == 0; i++)
-		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &events[i], CU_EVENT_DEFAULT);
+	int failed = muster_cuda_events_make(cuda, events, ROUNDS + 1, err);
 	for (int attempt = 0; attempt < ATTEMPTS && failed == 0 && head_us <= HEAD_MOST_US; attempt++) {
 		failed = time_each(s, events, bytes, head_us, times_us, ret_late_us, err);
 		if (failed == 0)
@@ -76,9 +73,7 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 			break;
 		head_us = (double)*ret_late_us * (2 << attempt);
 	}
-	for (size_t i = 0; i <= ROUNDS; i++)
-		if (events[i])
-			cuda->cuEventDestroy_v2(events[i]);
+	muster_cuda_events_free(cuda, events, ROUNDS + 1);
 	return failed;
 }
 
