@@ -235,25 +235,16 @@ static int prepare(struct share *share, struct muster_error *err)
 
 /* ---- what the receivers do with it ---- */
 
-/* The folder below the root prefix that takes the shard. */
-static int find_scratch(struct share *share, char *folder, size_t size, struct muster_error *err)
+static int store(struct share *share, double *ret_ms, struct muster_error *err)
 {
 	struct muster_scratch scratch;
+	struct muster_storage_file file;
+	uint64_t done = 0;
 	if (muster_scratch_choose(share->env->root, share->env->storage_path, &scratch, err) < 0)
 		return -1;
 	if (scratch.read_only)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is mounted read-only", scratch.path);
-	muster_root_path(share->ctx, folder, size, "%s", scratch.path);
-	return 0;
-}
-
-static int store(struct share *share, double *ret_ms, struct muster_error *err)
-{
-	char folder[4096];
-	struct muster_storage_file file;
-	uint64_t done = 0;
-	if (find_scratch(share, folder, sizeof folder, err) < 0)
-		return -1;
+	const char *folder = scratch.folder;
 	muster_step(share->ctx, "opening a file in %s", folder);
 	if (muster_storage_file_open(folder, share->plan.bytes, &file, err) < 0)
 		return -1;
@@ -365,8 +356,7 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		return 0;
 	if (measure(&share, err) < 0) /* what never ends still uses the memory */
 		return muster_nccl_session_fail(&session, err);
-	if (share.host.data)
-		muster_pinned_free(session.resources->cuda, &share.host);
+	muster_pinned_free(session.resources->cuda, &share.host);
 	return 0;
 }
 

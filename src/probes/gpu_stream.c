@@ -11,7 +11,6 @@
 #include "util/text.h"
 #include "vendor/cufile.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 static const struct muster_metric metrics[] = {
@@ -186,33 +185,22 @@ static int measure_disk(struct muster_stream *stream, struct muster_stream_file 
 	return 0;
 }
 
-/* Where the rank's file goes. */
-static int find_folder(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
-{
-	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct muster_scratch scratch;
-	if (muster_scratch_choose(env->root, env->storage_path, &scratch, err) < 0)
-		return -1;
-	muster_root_path(ctx, ret, size, "%s", scratch.path);
-	return 0;
-}
-
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_stream stream;
 	struct muster_stream_file file;
 	struct muster_error why = { 0 };
-	char folder[PATH_MAX];
+	struct muster_scratch scratch;
 	if (!env->storage)
 		return 0;
-	if (find_folder(ctx, folder, sizeof folder, &why) < 0) {
+	if (muster_scratch_choose(env->root, env->storage_path, &scratch, &why) < 0) {
 		tell_no_disk(ctx, why.text);
 		return 0;
 	}
 	int failed = muster_stream_init(&stream, ctx, DISK_SLOTS, DISK_SLOT_BYTES, file_bytes(env), err);
 	if (failed == 0) {
-		if (muster_stream_file_init(&stream, folder, stream.bytes, &file, &why) < 0)
+		if (muster_stream_file_init(&stream, scratch.folder, stream.bytes, &file, &why) < 0)
 			tell_no_disk(ctx, why.text);
 		else
 			failed = measure_disk(&stream, &file, err);

@@ -16,7 +16,6 @@
 #include "util/text.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +109,6 @@ enum {
 struct test {
 	struct muster_probe_ctx *ctx;
 	struct muster_scratch scratch;
-	char folder[PATH_MAX]; /* root prefix included */
 	struct muster_storage_file file;
 	struct muster_passes *passes;
 	char layout[128];
@@ -192,7 +190,7 @@ static int choose_size(const struct test *test, uint64_t *ret_blocks, struct mus
 {
 	struct statvfs space;
 	uint64_t wanted = muster_probe_env(test->ctx)->storage_bytes / MUSTER_PASS_BLOCK;
-	int folder = muster_storage_folder_open(test->folder, err);
+	int folder = muster_storage_folder_open(test->scratch.folder, err);
 	if (folder < 0)
 		return -1;
 	int result = fstatvfs(folder, &space) < 0
@@ -216,7 +214,7 @@ static int prepare(struct test *test, uint64_t *ret_blocks, struct muster_error 
 	if (choose_size(test, ret_blocks, err) < 0)
 		return -1;
 	muster_step(test->ctx, "a file of %llu MiB in %s", (unsigned long long)*ret_blocks, test->scratch.path);
-	if (muster_storage_file_open(test->folder, *ret_blocks * MUSTER_PASS_BLOCK, &test->file, err) < 0)
+	if (muster_storage_file_open(test->scratch.folder, *ret_blocks * MUSTER_PASS_BLOCK, &test->file, err) < 0)
 		return -1;
 	test->passes = muster_passes_new(err);
 	if (!test->passes)
@@ -252,12 +250,11 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	int result = muster_scratch_choose(env->root, env->storage_path, &test.scratch, &why);
 	if (result == 0) {
 		snprintf(test.layout, sizeof test.layout, "%s", test.scratch.layout);
-		muster_root_path(ctx, test.folder, sizeof test.folder, "%s", test.scratch.path);
 		result = measure(&test, &why);
 	}
 	/* what the disk did, and what it did not do in 20 s, is a value; of a folder that was asked for, the rest is an
 	 * error */
-	bool failed = result < 0 && *test.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
+	bool failed = result < 0 && *test.scratch.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
 	bool is_error = result < 0 && !failed && env->storage_path;
 	if (!is_error) {
 		emit_figures(&test, result, failed, why.text);
