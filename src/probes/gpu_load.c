@@ -250,16 +250,16 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 {
 	bool full = muster_probe_env(load->ctx)->profile == MUSTER_FULL;
 	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
+	struct muster_error why;
 	if (muster_load_memory(load, patterns, &results->memory, err) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		enum muster_precision precision = (enum muster_precision)i;
 		if (precision != MUSTER_BF16 && !full)
 			continue;
-		if (!muster_product_has_units(load->cuda, device, precision)) {
+		if (muster_product_need_units(load->cuda, device, precision, &why) < 0) {
 			results->products[i].tried = true;
-			snprintf(results->products[i].why_not, sizeof results->products[i].why_not,
-				"the GPU has no units for matrix products in %s", muster_precision_names[i]);
+			snprintf(results->products[i].why_not, sizeof results->products[i].why_not, "%s", why.text);
 			continue;
 		}
 		if (muster_load_products(load, precision, products_ms, &results->products[i], err) < 0)

@@ -21,7 +21,7 @@ static const struct {
 
 static cublasLtHandle_t handle; /* of this process; creating one takes time */
 
-bool muster_product_has_units(const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision)
+static bool has_units(const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision)
 {
 	int major = 0, minor = 0;
 	cuda->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
@@ -33,6 +33,15 @@ bool muster_product_has_units(const struct muster_cuda *cuda, CUdevice device, e
 	case MUSTER_PRECISIONS: break;
 	}
 	return false;
+}
+
+int muster_product_need_units(
+	const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision, struct muster_error *err)
+{
+	return has_units(cuda, device, precision)
+		       ? 0
+		       : muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in %s",
+				 muster_precision_names[precision]);
 }
 
 void muster_product_done(struct muster_product *product)

@@ -28,9 +28,10 @@ extern const struct muster_product_values muster_product_values[MUSTER_PRECISION
 
 #define MUSTER_PRODUCT_WORKSPACE ((size_t)32 << 20) /* bytes of device memory, for all products of a stream */
 
-/* Precisions for which the GPU has units of their own. FP64 elsewhere is a small part of the other units, FP8 is not
- * there before Ada, BF16 not before Ampere. */
-bool muster_product_has_units(const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision);
+/* MUSTER_ENOTSUPPORTED where the GPU has no units for the precision. FP64 elsewhere is a small part of the other units,
+ * FP8 is not there before Ada, BF16 not before Ampere. */
+int muster_product_need_units(
+	const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision, struct muster_error *err);
 
 struct muster_product {
 	const struct muster_cublaslt *lib;

@@ -71,11 +71,9 @@ static int choose_batch(struct muster_stream *stream, struct muster_error *err)
 static int prepare(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
-	if (!muster_cublaslt(err))
-		return -1;
-	if (!muster_product_has_units(stream->cuda, muster_probe_env(stream->ctx)->gpu->cuda_device, MUSTER_BF16))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
-	if (MUSTER_CUDA(stream->cuda, err, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING) < 0 ||
+	CUdevice device = muster_probe_env(stream->ctx)->gpu->cuda_device;
+	if (!muster_cublaslt(err) || muster_product_need_units(stream->cuda, device, MUSTER_BF16, err) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING) < 0 ||
 		muster_cuda_events_make(stream->cuda, p->events, MUSTER_STREAM_BATCHES, err) < 0 ||
 		take_memory(stream, err) < 0 ||
 		muster_product_init(&p->product, MUSTER_BF16, SIZE, SIZE, SIZE, err) < 0)

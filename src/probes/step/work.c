@@ -77,11 +77,8 @@ int muster_step_work_init(
 	const struct muster_probe_env *env = muster_probe_env(session->ctx);
 	const struct muster_cuda *cuda = session->resources->cuda;
 	*ret = (struct muster_step_work){ .session = session, .cuda = cuda };
-	if (!muster_cublaslt(err))
-		return -1;
-	if (!muster_product_has_units(cuda, env->gpu->cuda_device, MUSTER_BF16))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
-	if (take_memory(ret, tokens_most, err) < 0)
+	if (!muster_cublaslt(err) || muster_product_need_units(cuda, env->gpu->cuda_device, MUSTER_BF16, err) < 0 ||
+		take_memory(ret, tokens_most, err) < 0)
 		return -1;
 	muster_step(session->ctx, "cuMemHostRegister_v2 of %zu MiB", MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES >> 20);
 	if (muster_pinned_alloc(
@@ -119,8 +116,7 @@ void muster_step_work_done(struct muster_step_work *work)
 			cuda->cuStreamDestroy_v2(streams[i]);
 	if (work->memory)
 		cuda->cuMemFree_v2(work->memory);
-	if (work->host.data)
-		muster_pinned_free(cuda, &work->host);
+	muster_pinned_free(cuda, &work->host);
 	*work = (struct muster_step_work){ 0 };
 }
 
