@@ -118,3 +118,11 @@ int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t
 	memcpy(values, host, bytes);
 	return 0;
 }
+
+int muster_nccl_slowest(const struct muster_nccl_session *s, double *value, struct muster_error *err)
+{
+	float agreed = (float)*value;
+	int failed = muster_nccl_agree(s, &agreed, 1, err);
+	*value = (double)agreed;
+	return failed;
+}

@@ -90,10 +90,9 @@ static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const 
 		return muster_fail(err, MUSTER_EVENDOR, "all-reduce of %s: %llu wrong values in this rank's copy", size,
 			(unsigned long long)wrong.count);
 
-	float once = (float)once_us;
-	if (muster_nccl_agree(s, &once, 1, err) < 0)
+	if (muster_nccl_slowest(s, &once_us, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
-	int count = iterations((double)once);
+	int count = iterations(once_us);
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
 	double head_us = bytes <= SMALL_BYTES ? MUSTER_NCCL_LAUNCH_US * count : 0;
 	/* of zeros: sums of sums would overflow */

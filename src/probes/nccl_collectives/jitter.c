@@ -34,7 +34,7 @@ void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, d
 /* The events of an attempt: one before the first all-reduce that is timed, and one after each. ret_late_us: the time
  * that the host took to launch them, when that was longer than the start; else 0. */
 static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double head_us,
-	double times_us[ROUNDS], float *ret_late_us, struct muster_error *err)
+	double times_us[ROUNDS], double *ret_late_us, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	struct muster_nccl_range all = { s->resources->data, bytes };
@@ -48,7 +48,7 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0 ||
 		muster_cuda_elapsed(cuda, s->resources->start, events[0], &ms, err) < 0)
 		return -1;
-	*ret_late_us = launched_us > ms * 1e3 ? (float)launched_us : 0;
+	*ret_late_us = launched_us > ms * 1e3 ? launched_us : 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		if (muster_cuda_elapsed(cuda, events[i], events[i + 1], &ms, err) < 0)
 			return -1;
@@ -59,7 +59,7 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 
 /* As often as the host of any rank is late. ret_late_us: of the slowest rank, in the last attempt. */
 static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, double times_us[ROUNDS],
-	float *ret_late_us, struct muster_error *err)
+	double *ret_late_us, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	CUevent events[ROUNDS + 1] = { NULL };
@@ -68,10 +68,10 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 	for (int attempt = 0; attempt < ATTEMPTS && failed == 0 && head_us <= HEAD_MOST_US; attempt++) {
 		failed = time_each(s, events, bytes, head_us, times_us, ret_late_us, err);
 		if (failed == 0)
-			failed = muster_nccl_agree(s, ret_late_us, 1, err);
+			failed = muster_nccl_slowest(s, ret_late_us, err);
 		if (!(*ret_late_us > 0))
 			break;
-		head_us = (double)*ret_late_us * (2 << attempt);
+		head_us = *ret_late_us * (2 << attempt);
 	}
 	muster_cuda_events_free(cuda, events, ROUNDS + 1);
 	return failed;
@@ -105,26 +105,24 @@ int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit
 {
 	uint64_t bytes = limit < BYTES ? limit : BYTES;
 	struct muster_nccl_range all = { s->resources->data, bytes };
-	float once, late_us = 0, slowest[ROUNDS];
-	double times_us[ROUNDS], us, p50, p99, outliers;
+	float slowest[ROUNDS];
+	double times_us[ROUNDS], once_us, late_us = 0, p50, p99, outliers;
 	muster_step(s->ctx, "%d all-reduces that are timed one by one", ROUNDS);
 	if (muster_nccl_head_start(s, 0, err) < 0 ||
-		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &us, err) < 0)
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &once_us, err) < 0 ||
+		muster_nccl_slowest(s, &once_us, err) < 0)
 		return -1;
-	once = (float)us;
-	if (muster_nccl_agree(s, &once, 1, err) < 0)
-		return -1;
-	if ((double)once * ROUNDS > LONGEST_US) {
+	if (once_us * ROUNDS > LONGEST_US) {
 		emit(s, bytes, 0, NULL, "100 all-reduces would take longer than 2 s");
 		return 0;
 	}
-	if (measure(s, bytes, (double)once, times_us, &late_us, err) < 0)
+	if (measure(s, bytes, once_us, times_us, &late_us, err) < 0)
 		return muster_wrap(err, "all-reduces that are timed one by one");
 	if (late_us > 0) {
 		char why[128];
 		snprintf(why, sizeof why,
 			"the host of a rank takes %.0f us to launch an all-reduce: the GPU waits for it",
-			(double)late_us / (ROUNDS + 1));
+			late_us / (ROUNDS + 1));
 		emit(s, bytes, 0, NULL, why);
 		return 0;
 	}
