@@ -10,6 +10,7 @@
 #include "vendor/nccl_log.h"
 
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -75,14 +76,6 @@ int muster_nccl_log_start(struct muster_error *err)
 	return 0;
 }
 
-static FILE *open_text(char **text, size_t *length)
-{
-	FILE *out = open_memstream(text, length);
-	if (!out)
-		abort(); /* out of memory */
-	return out;
-}
-
 /* The file's name as NCCL makes it from NCCL_DEBUG_FILE: %h is the host up to the first dot, %p the process. malloc'd.
  */
 static char *log_path(void)
@@ -90,7 +83,7 @@ static char *log_path(void)
 	const char *from = getenv("NCCL_DEBUG_FILE");
 	char host[256] = "", *path;
 	size_t length;
-	FILE *out = open_text(&path, &length);
+	FILE *out = muster_memory_open(&path, &length);
 	gethostname(host, sizeof host - 1);
 	for (; from && *from; from++) {
 		bool escaped = *from == '%' && from[1];
@@ -102,7 +95,7 @@ static char *log_path(void)
 		else
 			fputc(*from, out);
 	}
-	fclose(out);
+	muster_memory_close(out);
 	return path;
 }
 
@@ -394,11 +387,11 @@ const char *muster_nccl_log_tail(const char *text, size_t length, char *out, siz
 		if (*line && warned == (warning != NULL))
 			last[count++ % TAIL_LINES] = warning ? warning : info ? info : line;
 	}
-	FILE *all = open_text(&joined, &joined_length);
+	FILE *all = muster_memory_open(&joined, &joined_length);
 	size_t first = count < TAIL_LINES ? 0 : count - TAIL_LINES;
 	for (size_t i = first; i < count; i++)
 		fprintf(all, "%s%s", i > first ? " | " : "", last[i % TAIL_LINES]);
-	fclose(all);
+	muster_memory_close(all);
 	const char *from = joined;
 	if (joined_length >= size) {
 		from += joined_length + 1 - size;
