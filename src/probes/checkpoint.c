@@ -91,8 +91,7 @@ static void end_work(struct work *work)
 		cuda->cuStreamDestroy_v2(work->stream);
 	if (work->memory)
 		cuda->cuMemFree_v2(work->memory);
-	if (work->host.data)
-		muster_pinned_free(cuda, &work->host);
+	muster_pinned_free(cuda, &work->host);
 	if (work->open)
 		muster_storage_file_close(&work->file);
 	*work = (struct work){ 0 };

@@ -170,23 +170,16 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 static void measure_pcie(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	struct muster_error no_generation, no_width;
-	unsigned int generation = 0, width = 0;
-	int generation_result = -1, width_result = -1;
-	const struct muster_nvml *nvml = muster_nvml(&no_generation);
-	if (nvml && gpu->has_nvml) {
-		generation_result = MUSTER_NVML(
-			nvml, &no_generation, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &generation);
-		width_result = MUSTER_NVML(nvml, &no_width, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &width);
-	} else {
-		if (nvml)
-			muster_fail(&no_generation, MUSTER_EVENDOR, "NVML does not show this GPU");
-		no_width = no_generation;
-	}
-	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, generation_result, muster_number(generation),
-		no_generation.text);
-	muster_emit_result(
-		ctx, "gpu.pcie_width_loaded", gpu->bus_id, width_result, muster_number(width), no_width.text);
+	struct muster_error why;
+	unsigned int number = 0;
+	const struct muster_nvml *nvml = muster_nvml(&why);
+	int shown = !nvml ? -1 : gpu->has_nvml ? 0 : muster_fail(&why, MUSTER_EVENDOR, "NVML does not show this GPU");
+	int result = shown < 0
+			     ? -1
+			     : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &number);
+	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, result, muster_number(number), why.text);
+	result = shown < 0 ? -1 : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &number);
+	muster_emit_result(ctx, "gpu.pcie_width_loaded", gpu->bus_id, result, muster_number(number), why.text);
 }
 
 /* A pattern without repetition inside a tile, repeated over the buffer. */
