@@ -195,14 +195,12 @@ static void parse_devices(char *list, bool socket, struct muster_nccl_log *log)
 	}
 }
 
-/* "24 coll channels, 0 collnet channels, 16 nvls channels, ...": is the number before " nvls channels" above 0? */
-static bool has_nvls_channels(const char *line)
+int muster_nccl_nvls_channels(const char *message)
 {
-	const char *digit = strstr(line, " nvls channels");
-	bool any = false;
-	while (digit && digit > line && isdigit((unsigned char)digit[-1]))
-		any |= *--digit != '0';
-	return any;
+	const char *end = strstr(message, " nvls channels"), *digit = end;
+	while (digit && digit > message && isdigit((unsigned char)digit[-1]))
+		digit--;
+	return digit && digit < end && end - digit < 6 ? (int)strtol(digit, NULL, 10) : -1;
 }
 
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret)
@@ -219,7 +217,7 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 			parse_channel(part, &words, ret);
 		else if (muster_nccl_starts(message, "NET/") && (part = muster_nccl_after(message, " : Using ")))
 			parse_devices(part, muster_nccl_starts(message, "NET/Socket"), ret);
-		else if (has_nvls_channels(message) || muster_nccl_starts(message, "Connected NVLS tree"))
+		else if (muster_nccl_nvls_channels(message) > 0 || muster_nccl_starts(message, "Connected NVLS tree"))
 			add_word(words.of[KIND_NVLS], sizeof words.of[KIND_NVLS], "NVLS");
 	}
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
