@@ -85,13 +85,6 @@ static void tell_no_disk(struct muster_probe_ctx *ctx, const char *why)
 
 /* ---- measuring ---- */
 
-static int pass(struct muster_stream *stream, enum source source, const struct muster_stream_file *file, bool products,
-	struct muster_stream_pass *ret, struct muster_error *err)
-{
-	return source == HOST ? muster_stream_from_host(stream, products, ret, err)
-			      : muster_stream_from_disk(stream, file, products, ret, err);
-}
-
 /* Alone, and beside products where the GPU can make them. */
 static int measure(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
 	struct muster_error *err)
@@ -103,7 +96,9 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 			tell_rate(stream->ctx, source, true, -1, NULL, stream->products.why_not);
 			continue;
 		}
-		if (pass(stream, source, file, products, &result, err) < 0)
+		int failed = source == HOST ? muster_stream_from_host(stream, products, &result, err)
+					    : muster_stream_from_disk(stream, file, products, &result, err);
+		if (failed < 0)
 			return -1;
 		tell_rate(stream->ctx, source, products, 0, &result, NULL);
 		size_t mib = result.bytes / MIB;

@@ -26,6 +26,13 @@ struct muster_product_values {
 };
 extern const struct muster_product_values muster_product_values[MUSTER_PRECISIONS];
 
+/* Bytes of device memory until the next matrix may begin. */
+static inline size_t muster_product_aligned(size_t bytes)
+{
+	const size_t alignment = (size_t)2 << 20;
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
 #define MUSTER_PRODUCT_WORKSPACE ((size_t)32 << 20) /* bytes of device memory, for all products of a stream */
 
 /* MUSTER_ENOTSUPPORTED where the GPU has no units for the precision. FP64 elsewhere is a small part of the other units,

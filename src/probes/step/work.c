@@ -3,17 +3,11 @@
 
 #include <string.h>
 
-#define ALIGNMENT ((size_t)2 << 20)
 #define FREE_SHARE 0.8 /* of the memory that is free: NCCL and cuBLASLt may want some more */
 #define ALONE_COPIES 4 /* each way */
 #define MARKS (MUSTER_STEP_PRODUCTS + 1)
 #define SLOT_EVENTS                                                                                                    \
 	(MUSTER_STEP_SLOTS * sizeof(struct muster_step_slot) / sizeof(CUevent)) /* slots have nothing else */
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 /* ---- beginning and end ---- */
 
@@ -23,11 +17,11 @@ static size_t place(struct muster_step_work *work, CUdeviceptr base, size_t toke
 	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
 	struct muster_step_room room = muster_step_room(tokens, values->from_bytes, values->to_bytes);
 	work->a = base;
-	work->b = work->a + aligned(room.a);
-	work->d = work->b + aligned(room.b);
-	work->workspace = work->d + aligned(room.d);
+	work->b = work->a + muster_product_aligned(room.a);
+	work->d = work->b + muster_product_aligned(room.b);
+	work->workspace = work->d + muster_product_aligned(room.d);
 	work->gradients = work->workspace + MUSTER_PRODUCT_WORKSPACE;
-	work->host_copies = work->gradients + aligned((size_t)muster_step_gradients(0));
+	work->host_copies = work->gradients + muster_product_aligned((size_t)muster_step_gradients(0));
 	return (size_t)(work->host_copies + MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES - base);
 }
 
