@@ -29,6 +29,9 @@ uint64_t muster_hash(const char *text, size_t length);
 const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* One more text at the end of *list, which is as of muster_strdup, or NULL at first; between them `joint`. */
+void muster_list_add(char **list, const char *joint, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* realloc, calloc and strdup that end the process with a message when memory runs out; free() releases them. */
 void *muster_realloc(void *old, size_t count, size_t size);
 void *muster_calloc(size_t count, size_t size);

@@ -82,6 +82,8 @@ void muster_emit_for(struct muster_probe_ctx *ctx, const char *metric, const cha
 void muster_emit_null_for(struct muster_probe_ctx *ctx, const char *metric, const char *label,
 	const char *reason_format, ...) __attribute__((format(printf, 4, 5)));
 /* What a call gave: the value, or when result is negative null with why. */
+void muster_emit_result_with(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, int result, struct muster_value value, const char *why);
 void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
 	struct muster_value value, const char *why);
 

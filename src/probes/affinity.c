@@ -132,20 +132,17 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
 		return;
 	}
-	char *list = muster_strdup("");
+	char *list = NULL;
 	for (size_t i = 0; i < devices.count; i++) {
 		hwloc_obj_t node;
 		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device", devices.items[i]);
 		bool known = muster_sysfs_pci_address(path, address, sizeof address, NULL) == 0;
 		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device/numa_node", devices.items[i]);
-		if (muster_topology_device_node(topology, path, known ? address : NULL, &node, NULL) < 0 ||
-			node != near)
-			continue;
-		char *longer = muster_asprintf("%s%s%s", list, *list ? " " : "", devices.items[i]);
-		free(list);
-		list = longer;
+		if (muster_topology_device_node(topology, path, known ? address : NULL, &node, NULL) == 0 &&
+			node == near)
+			muster_list_add(&list, " ", "%s", devices.items[i]);
 	}
-	muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(*list ? list : "none"));
+	muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(list ? list : "none"));
 	free(list);
 	muster_names_done(&devices);
 }
@@ -211,7 +208,6 @@ const struct muster_probe muster_probe_affinity = {
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 40,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

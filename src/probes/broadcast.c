@@ -208,11 +208,9 @@ static int read_file(struct share *share, struct muster_error *err)
 	if (failed)
 		return -1;
 	plan->bytes = done / MIB * MIB;
-	if (share->read_ms > 0)
-		muster_emit_for(
-			share->ctx, "rank.shared_read_gbps", NULL, muster_number((double)done / 1e6 / share->read_ms));
-	else
-		muster_emit_null_for(share->ctx, "rank.shared_read_gbps", NULL, "no time passed while it was read");
+	double gbps = share->read_ms > 0 ? (double)done / 1e6 / share->read_ms : 0;
+	muster_emit_result(share->ctx, "rank.shared_read_gbps", NULL, share->read_ms > 0 ? 0 : -1, muster_number(gbps),
+		"no time passed while it was read");
 	return 0;
 }
 
@@ -237,25 +235,16 @@ static int prepare(struct share *share, struct muster_error *err)
 
 /* ---- what the receivers do with it ---- */
 
-/* The folder below the root prefix that takes the shard. */
-static int find_scratch(struct share *share, char *folder, size_t size, struct muster_error *err)
+static int store(struct share *share, double *ret_ms, struct muster_error *err)
 {
 	struct muster_scratch scratch;
+	struct muster_storage_file file;
+	uint64_t done = 0;
 	if (muster_scratch_choose(share->env->root, share->env->storage_path, &scratch, err) < 0)
 		return -1;
 	if (scratch.read_only)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is mounted read-only", scratch.path);
-	muster_root_path(share->ctx, folder, size, "%s", scratch.path);
-	return 0;
-}
-
-static int store(struct share *share, double *ret_ms, struct muster_error *err)
-{
-	char folder[4096];
-	struct muster_storage_file file;
-	uint64_t done = 0;
-	if (find_scratch(share, folder, sizeof folder, err) < 0)
-		return -1;
+	const char *folder = scratch.folder;
 	muster_step(share->ctx, "opening a file in %s", folder);
 	if (muster_storage_file_open(folder, share->plan.bytes, &file, err) < 0)
 		return -1;
@@ -276,26 +265,22 @@ static int store(struct share *share, double *ret_ms, struct muster_error *err)
 
 /* ---- what is told ---- */
 
-static double rate(const struct share *share, double us)
+/* The shard at the time of its broadcast and ms more. */
+static void tell_rate(struct share *share, const char *metric, int result, double ms, const char *why)
 {
-	return (double)share->plan.bytes / 1e3 / us;
+	const struct muster_value shard = muster_number(share->plan.shard);
+	double us = share->us + ms * 1e3;
+	muster_emit_result_with(share->ctx, metric, &shard, 1, share->us > 0 ? result : -1,
+		muster_number(us > 0 ? (double)share->plan.bytes / 1e3 / us : 0), why);
 }
 
 static void tell_received(struct share *share)
 {
-	struct muster_probe_ctx *ctx = share->ctx;
-	const struct muster_value shard = muster_number(share->plan.shard);
 	struct muster_error err = { .text = "no time between the events of the GPU" };
 	double ms = 0;
-	if (share->us > 0)
-		muster_emit(ctx, "rank.broadcast_gbps", &shard, 1, muster_number(rate(share, share->us)));
-	else
-		muster_emit_null(ctx, "rank.broadcast_gbps", &shard, 1, "no time between the events of the GPU");
-	if (store(share, &ms, &err) == 0 && share->us > 0)
-		muster_emit(
-			ctx, "rank.broadcast_stored_gbps", &shard, 1, muster_number(rate(share, share->us + ms * 1e3)));
-	else
-		muster_emit_null(ctx, "rank.broadcast_stored_gbps", &shard, 1, "%s", err.text);
+	tell_rate(share, "rank.broadcast_gbps", 0, 0, err.text);
+	int stored = store(share, &ms, &err);
+	tell_rate(share, "rank.broadcast_stored_gbps", stored, ms, err.text);
 }
 
 static void tell(struct share *share)
@@ -371,8 +356,7 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		return 0;
 	if (measure(&share, err) < 0) /* what never ends still uses the memory */
 		return muster_nccl_session_fail(&session, err);
-	if (share.host.data)
-		muster_pinned_free(session.resources->cuda, &share.host);
+	muster_pinned_free(session.resources->cuda, &share.host);
 	return 0;
 }
 
@@ -383,8 +367,7 @@ const struct muster_probe muster_probe_broadcast = {
 	.needs_gpu = true,
 	.deadline_ms = 60000,
 	.order = 77,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
 };

@@ -30,8 +30,7 @@
 struct slot {
 	uint64_t offset;
 	size_t bytes;
-	bool asked;     /* its request is under way */
-	CUevent copied; /* from the GPU */
+	bool asked; /* its request is under way */
 };
 
 struct work {
@@ -46,6 +45,7 @@ struct work {
 	CUdeviceptr memory; /* a piece for each slot */
 	struct muster_pinned host;
 	struct slot slots[SLOTS];
+	CUevent copied[SLOTS]; /* from the GPU */
 };
 
 #define BEHIND (SLOTS / 2) /* pieces that are copied from the GPU while the others are written */
@@ -74,10 +74,7 @@ static int open_work(
 	if (muster_pinned_alloc(cuda, SLOTS * PIECE_BYTES, env->root, env->gpu->bus_id, &ret->host, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &ret->memory, SLOTS * PIECE_BYTES) < 0)
 		return -1;
-	for (size_t i = 0; i < SLOTS; i++)
-		if (MUSTER_CUDA(cuda, err, cuEventCreate, &ret->slots[i].copied, CU_EVENT_DEFAULT) < 0)
-			return -1;
-	return 0;
+	return muster_cuda_events_make(cuda, ret->copied, SLOTS, err);
 }
 
 /* Free all of it; the file is gone. What a request that did not end still uses is left. */
@@ -89,15 +86,12 @@ static void end_work(struct work *work)
 		return;
 	}
 	muster_io_free(work->io);
-	for (size_t i = 0; i < SLOTS; i++)
-		if (work->slots[i].copied)
-			cuda->cuEventDestroy_v2(work->slots[i].copied);
+	muster_cuda_events_free(cuda, work->copied, SLOTS);
 	if (work->stream)
 		cuda->cuStreamDestroy_v2(work->stream);
 	if (work->memory)
 		cuda->cuMemFree_v2(work->memory);
-	if (work->host.data)
-		muster_pinned_free(cuda, &work->host);
+	muster_pinned_free(cuda, &work->host);
 	if (work->open)
 		muster_storage_file_close(&work->file);
 	*work = (struct work){ 0 };
@@ -121,7 +115,7 @@ static int copy(struct work *work, size_t at, struct muster_error *err)
 		MUSTER_CUDA(work->cuda, err, cuMemcpyDtoHAsync_v2, data_of(work, at), memory, slot->bytes,
 			work->stream) < 0)
 		return -1;
-	return MUSTER_CUDA(work->cuda, err, cuEventRecord, slot->copied, work->stream);
+	return MUSTER_CUDA(work->cuda, err, cuEventRecord, work->copied[at], work->stream);
 }
 
 static int wait_copied(struct work *work, CUevent copied, struct muster_error *err)
@@ -223,7 +217,7 @@ static int write_pieces(struct work *work, uint64_t bytes, double until_ms, stru
 		if (i < BEHIND || i - BEHIND >= copied)
 			continue;
 		size_t slot = (i - BEHIND) % SLOTS;
-		if (wait_copied(work, work->slots[slot].copied, err) < 0 || ask(work, slot, MUSTER_IO_WRITE, err) < 0)
+		if (wait_copied(work, work->copied[slot], err) < 0 || ask(work, slot, MUSTER_IO_WRITE, err) < 0)
 			return -1;
 		work->bytes = work->slots[slot].offset + work->slots[slot].bytes;
 	}
@@ -333,10 +327,8 @@ static void tell_file(struct muster_probe_ctx *ctx)
 
 static void tell_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
 {
-	if (ms > 0)
-		muster_emit_for(ctx, metric, NULL, muster_number((double)bytes / 1e6 / ms));
-	else
-		muster_emit_null_for(ctx, metric, NULL, "no time passed between its beginning and its end");
+	muster_emit_result(ctx, metric, NULL, ms > 0 ? 0 : -1, muster_number(ms > 0 ? (double)bytes / 1e6 / ms : 0),
+		"no time passed between its beginning and its end");
 }
 
 static int write_all(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -388,8 +380,7 @@ const struct muster_probe muster_probe_checkpoint = {
 	.of_job = true,
 	.deadline_ms = 30000,
 	.order = 78,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_EACH,
 	.traffic_rounds = 2,

@@ -143,12 +143,15 @@ void muster_emit_null_for(
 	va_end(args);
 }
 
+void muster_emit_result_with(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, int result, struct muster_value value, const char *why)
+{
+	emit(ctx, metric, labels, label_count, result < 0 ? muster_null() : value, result < 0 ? why : NULL);
+}
+
 void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
 	struct muster_value value, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(label) };
-	if (result < 0)
-		emit(ctx, metric, labels, label != NULL, muster_null(), why);
-	else
-		emit(ctx, metric, labels, label != NULL, value, NULL);
+	muster_emit_result_with(ctx, metric, labels, label != NULL, result, value, why);
 }

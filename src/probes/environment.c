@@ -206,18 +206,16 @@ static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *
 	return all->count > 0 ? 0 : result;
 }
 
-static void emit_differences(struct muster_probe_ctx *ctx, const struct differences *all)
+/* result: whether everything was compared, with why it was not. */
+static void emit_differences(
+	struct muster_probe_ctx *ctx, const struct differences *all, int result, const struct muster_error *why)
 {
-	muster_emit_for(ctx, "node.topo_file_agrees", NULL, muster_boolean(all->count == 0));
-	if (all->count == 0) {
-		muster_emit_null_for(ctx, "node.topo_file_differs", NULL, "the file agrees");
-	} else if (all->count <= DIFFERENCES_SHOWN) {
-		muster_emit_for(ctx, "node.topo_file_differs", NULL, muster_string(all->text));
-	} else {
-		char *text = muster_asprintf("%s; and %d more", all->text, all->count - DIFFERENCES_SHOWN);
-		muster_emit_for(ctx, "node.topo_file_differs", NULL, muster_string(text));
-		free(text);
-	}
+	int more = all->count - DIFFERENCES_SHOWN;
+	char *text = muster_asprintf(more > 0 ? "%s; and %d more" : "%s", all->text, more);
+	muster_emit_result(ctx, "node.topo_file_agrees", NULL, result, muster_boolean(all->count == 0), why->text);
+	muster_emit_result(ctx, "node.topo_file_differs", NULL, all->count > 0 ? result : -1, muster_string(text),
+		result < 0 ? why->text : "the file agrees");
+	free(text);
 }
 
 /* The file's text, or why there is none. A file that is there but too long is MUSTER_EUSAGE. */
@@ -257,12 +255,7 @@ static void measure_topo(
 			result = 0;
 		}
 	}
-	if (result == 0) {
-		emit_differences(ctx, &all);
-	} else {
-		muster_emit_null_for(ctx, "node.topo_file_agrees", NULL, "%s", why.text);
-		muster_emit_null_for(ctx, "node.topo_file_differs", NULL, "%s", why.text);
-	}
+	emit_differences(ctx, &all, result, &why);
 	free(text);
 	muster_nccl_topo_done(topo);
 	free(topo);
@@ -295,7 +288,6 @@ const struct muster_probe muster_probe_environment = {
 	.of_job = true,
 	.deadline_ms = 10000,
 	.order = 15,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

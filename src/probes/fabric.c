@@ -200,12 +200,10 @@ static void measure_c2c(
 
 	char link[64] = "C2C";
 	const struct muster_value labels[] = { muster_string(bus_id), muster_string(link) };
-	if (result < 0) {
-		muster_emit_null(ctx, "gpu.c2c_limit_gbps", labels, 2, "%s", why.text);
-		return;
-	}
-	snprintf(link, sizeof link, "C2C (%g x %.1f)", up, mbps / 1000);
-	muster_emit(ctx, "gpu.c2c_limit_gbps", labels, 2, muster_number(up * mbps / 1000));
+	if (result == 0)
+		snprintf(link, sizeof link, "C2C (%g x %.1f)", up, mbps / 1000);
+	muster_emit_result_with(
+		ctx, "gpu.c2c_limit_gbps", labels, 2, result, muster_number(up * mbps / 1000), why.text);
 }
 
 /* How many of the `count` devices but our own it can reach. 0, or -1 with err. */
@@ -262,7 +260,6 @@ const struct muster_probe muster_probe_fabric = {
 	.needs_gpu = true,
 	.deadline_ms = 15000,
 	.order = 35,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

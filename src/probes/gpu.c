@@ -118,10 +118,7 @@ static void yield(const struct view *v, const char *metric, int result, struct m
 static void yield_limit(const struct view *v, const char *metric, const char *link, int result, double gbps)
 {
 	const struct muster_value labels[] = { muster_string(v->bus_id), muster_string(link) };
-	if (result < 0)
-		muster_emit_null(v->ctx, metric, labels, 2, "%s", v->why.text);
-	else
-		muster_emit(v->ctx, metric, labels, 2, muster_number(gbps));
+	muster_emit_result_with(v->ctx, metric, labels, 2, result, muster_number(gbps), v->why.text);
 }
 
 static void measure_identity(struct view *v)
@@ -130,19 +127,14 @@ static void measure_identity(struct view *v)
 	unsigned int index = 0;
 	nvmlMemory_t memory = { 0 };
 	muster_step(v->ctx, "NVML: name and memory of GPU %s", v->bus_id);
-	int result = ASK(v, nvmlDeviceGetName, text, sizeof text);
-	yield(v, "gpu.name", result, muster_string(text));
+	yield(v, "gpu.name", ASK(v, nvmlDeviceGetName, text, sizeof text), muster_string(text));
 	const char *model = strstr(text, "H20");
 	v->fewer_units = model && model[3] != '0';
-	result = ASK(v, nvmlDeviceGetUUID, text, sizeof text);
-	yield(v, "gpu.uuid", result, muster_string(text));
-	result = ASK(v, nvmlDeviceGetVbiosVersion, text, sizeof text);
-	yield(v, "gpu.vbios", result, muster_string(text));
-	result = ASK(v, nvmlDeviceGetSerial, text, sizeof text);
-	yield(v, "gpu.serial", result, muster_string(text));
-	result = ASK(v, nvmlDeviceGetBoardPartNumber, text, sizeof text);
-	yield(v, "gpu.board_part", result, muster_string(text));
-	result = ASK(v, nvmlDeviceGetIndex, &index);
+	yield(v, "gpu.uuid", ASK(v, nvmlDeviceGetUUID, text, sizeof text), muster_string(text));
+	yield(v, "gpu.vbios", ASK(v, nvmlDeviceGetVbiosVersion, text, sizeof text), muster_string(text));
+	yield(v, "gpu.serial", ASK(v, nvmlDeviceGetSerial, text, sizeof text), muster_string(text));
+	yield(v, "gpu.board_part", ASK(v, nvmlDeviceGetBoardPartNumber, text, sizeof text), muster_string(text));
+	int result = ASK(v, nvmlDeviceGetIndex, &index);
 	yield(v, "gpu.nvml_index", result, muster_number(index));
 	result = ASK(v, nvmlDeviceGetMemoryInfo, &memory);
 	yield(v, "gpu.memory_mib", result, muster_number((double)memory.total / (1 << 20)));
@@ -585,7 +577,6 @@ const struct muster_probe muster_probe_gpu = {
 	.needs_gpu = true,
 	.deadline_ms = 15000,
 	.order = 30,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

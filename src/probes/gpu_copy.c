@@ -51,6 +51,8 @@ static const struct muster_metric metrics[] = {
 #define WAIT_MS 8000                  /* for one direction; twice that is below the probe's deadline */
 #define TILE_BYTES ((size_t)8191 * 8) /* a prime number of words: no copy engine's chunk is a whole number of tiles */
 
+#define EVENTS (REPEATS_MAX + 1)
+
 enum direction { H2D, D2H, DIRECTIONS };
 static const struct {
 	const char *title, *label, *gbps, *spread, *together;
@@ -64,9 +66,9 @@ static struct {
 	const struct muster_cuda *cuda;
 	struct muster_pinned host;
 	CUdeviceptr device;
-	CUstream streams[DIRECTIONS];    /* the second one is for copies both ways at once */
-	CUevent events[REPEATS_MAX + 1]; /* around and between the copies */
-	double alone_ms[DIRECTIONS];     /* one copy, alone on its path; 0 until measured */
+	CUstream streams[DIRECTIONS]; /* the second one is for copies both ways at once */
+	CUevent events[EVENTS];       /* around and between the copies */
+	double alone_ms[DIRECTIONS];  /* one copy, alone on its path; 0 until measured */
 } state;
 
 static void release(void)
@@ -78,9 +80,7 @@ static void release(void)
 	for (size_t i = 0; i < DIRECTIONS; i++)
 		if (state.streams[i] && cuda->cuStreamQuery(state.streams[i]) == CUDA_ERROR_NOT_READY)
 			return;
-	for (size_t i = 0; i <= REPEATS_MAX; i++)
-		if (state.events[i])
-			cuda->cuEventDestroy_v2(state.events[i]);
+	muster_cuda_events_free(cuda, state.events, EVENTS);
 	for (size_t i = 0; i < DIRECTIONS; i++)
 		if (state.streams[i])
 			cuda->cuStreamDestroy_v2(state.streams[i]);
@@ -108,8 +108,8 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, bytes);
 	for (size_t i = 0; failed == 0 && i < DIRECTIONS; i++)
 		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.streams[i], CU_STREAM_NON_BLOCKING);
-	for (size_t i = 0; failed == 0 && i <= REPEATS_MAX; i++)
-		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &state.events[i], CU_EVENT_DEFAULT);
+	if (failed == 0)
+		failed = muster_cuda_events_make(cuda, state.events, EVENTS, err);
 	if (failed < 0)
 		release();
 	return failed;
@@ -152,13 +152,13 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 	if (muster_cuda_wait(cuda, state.streams[0], WAIT_MS, err) < 0)
 		return -1;
 	for (size_t i = 0; i < repeats; i++) {
-		float ms = 0;
-		if (MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, state.events[i], state.events[i + 1]) < 0)
+		double ms;
+		if (muster_cuda_elapsed(cuda, state.events[i], state.events[i + 1], &ms, err) < 0)
 			return -1;
 		if (!(ms > 0))
 			return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: a copy of %zu bytes took %g ms",
-				state.host.bytes, (double)ms);
-		gbps[i] = (double)state.host.bytes / 1e6 / (double)ms;
+				state.host.bytes, ms);
+		gbps[i] = (double)state.host.bytes / 1e6 / ms;
 	}
 	double median = muster_median_of(gbps, repeats);
 	*ret_gbps = median;
@@ -170,23 +170,16 @@ static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct 
 static void measure_pcie(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
-	struct muster_error no_generation, no_width;
-	unsigned int generation = 0, width = 0;
-	int generation_result = -1, width_result = -1;
-	const struct muster_nvml *nvml = muster_nvml(&no_generation);
-	if (nvml && gpu->has_nvml) {
-		generation_result = MUSTER_NVML(
-			nvml, &no_generation, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &generation);
-		width_result = MUSTER_NVML(nvml, &no_width, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &width);
-	} else {
-		if (nvml)
-			muster_fail(&no_generation, MUSTER_EVENDOR, "NVML does not show this GPU");
-		no_width = no_generation;
-	}
-	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, generation_result, muster_number(generation),
-		no_generation.text);
-	muster_emit_result(
-		ctx, "gpu.pcie_width_loaded", gpu->bus_id, width_result, muster_number(width), no_width.text);
+	struct muster_error why;
+	unsigned int number = 0;
+	const struct muster_nvml *nvml = muster_nvml(&why);
+	int shown = !nvml ? -1 : gpu->has_nvml ? 0 : muster_fail(&why, MUSTER_EVENDOR, "NVML does not show this GPU");
+	int result = shown < 0
+			     ? -1
+			     : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &number);
+	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, result, muster_number(number), why.text);
+	result = shown < 0 ? -1 : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &number);
+	muster_emit_result(ctx, "gpu.pcie_width_loaded", gpu->bus_id, result, muster_number(number), why.text);
 }
 
 /* A pattern without repetition inside a tile, repeated over the buffer. */
@@ -249,13 +242,9 @@ static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
 		if (muster_cuda_wait(state.cuda, state.streams[way], WAIT_MS, err) < 0)
 			return -1;
 	for (enum direction way = H2D; way < DIRECTIONS; way++)
-		for (size_t i = 0; i <= REPEATS; i++) {
-			float ms = 0;
-			if (MUSTER_CUDA(state.cuda, err, cuEventElapsedTime, &ms, state.events[0], both_event(way, i)) <
-				0)
+		for (size_t i = 0; i <= REPEATS; i++)
+			if (muster_cuda_elapsed(state.cuda, state.events[0], both_event(way, i), &ret[way][i], err) < 0)
 				return -1;
-			ret[way][i] = (double)ms;
-		}
 	return 0;
 }
 
@@ -398,8 +387,7 @@ const struct muster_probe muster_probe_gpu_copy = {
 	.needs_gpu = true,
 	.deadline_ms = 20000,
 	.order = 60,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 	.phase = MUSTER_PHASE_COPIES,
 	.together = together,

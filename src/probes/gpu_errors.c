@@ -98,10 +98,7 @@ static void yield(
 	struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool known, double value, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(kind) };
-	if (known)
-		muster_emit(ctx, metric, labels, 2, muster_number(value));
-	else
-		muster_emit_null(ctx, metric, labels, 2, "%s", why);
+	muster_emit_result_with(ctx, metric, labels, 2, known ? 0 : -1, muster_number(value), why);
 }
 
 static void tell_first(struct muster_probe_ctx *ctx)
@@ -204,8 +201,7 @@ const struct muster_probe muster_probe_gpu_errors = {
 	.needs_gpu = true,
 	.deadline_ms = 15000,
 	.order = 32,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.begin = begin,
 	.run = run,
 	.finish = finish,

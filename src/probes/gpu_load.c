@@ -200,11 +200,9 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 	load->kernels = muster_kernels(cuda, err);
 	if (!load->kernels || MUSTER_CUDA(cuda, err, cuStreamCreate, &load->stream, CU_STREAM_NON_BLOCKING) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &load->reports,
-			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0)
+			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0 ||
+		muster_cuda_events_make(cuda, load->events, MUSTER_LOAD_EVENTS, err) < 0)
 		return -1;
-	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
-		if (MUSTER_CUDA(cuda, err, cuEventCreate, &load->events[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
 	return take_memory(load, results, err);
 }
 
@@ -214,9 +212,7 @@ static void release(struct muster_load *load)
 	/* Work that never ended still uses the memory, and freeing it could wait for it for ever. */
 	if (load->stream && cuda->cuStreamQuery(load->stream) == CUDA_ERROR_NOT_READY)
 		return;
-	for (size_t i = 0; i < MUSTER_LOAD_EVENTS; i++)
-		if (load->events[i])
-			cuda->cuEventDestroy_v2(load->events[i]);
+	muster_cuda_events_free(cuda, load->events, MUSTER_LOAD_EVENTS);
 	if (load->rest)
 		cuda->cuMemFree_v2(load->rest);
 	else if (load->memory)
@@ -254,16 +250,16 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 {
 	bool full = muster_probe_env(load->ctx)->profile == MUSTER_FULL;
 	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
+	struct muster_error why;
 	if (muster_load_memory(load, patterns, &results->memory, err) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		enum muster_precision precision = (enum muster_precision)i;
 		if (precision != MUSTER_BF16 && !full)
 			continue;
-		if (!muster_product_has_units(load->cuda, device, precision)) {
+		if (muster_product_need_units(load->cuda, device, precision, &why) < 0) {
 			results->products[i].tried = true;
-			snprintf(results->products[i].why_not, sizeof results->products[i].why_not,
-				"the GPU has no units for matrix products in %s", muster_precision_names[i]);
+			snprintf(results->products[i].why_not, sizeof results->products[i].why_not, "%s", why.text);
 			continue;
 		}
 		if (muster_load_products(load, precision, products_ms, &results->products[i], err) < 0)
@@ -423,11 +419,8 @@ static void tell_samples(struct muster_load *load)
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
 			muster_string(muster_throttle_names[i]) };
-		if (s->reasons_count)
-			muster_emit(load->ctx, "gpu.throttled_share", labels, 2,
-				muster_number(muster_sampler_share(s, (enum muster_throttle)i)));
-		else
-			muster_emit_null(load->ctx, "gpu.throttled_share", labels, 2, "%s", s->why_no_reasons.text);
+		muster_emit_result_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
+			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), s->why_no_reasons.text);
 	}
 	muster_emit_result(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
 		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms),
@@ -529,8 +522,7 @@ const struct muster_probe muster_probe_gpu_load = {
 	.soaks = true,
 	.deadline_ms = 30000,
 	.order = 65,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.begin = begin,
 	.phase = MUSTER_PHASE_LOAD,
 	.together = together,

@@ -11,7 +11,6 @@
 #include "util/text.h"
 #include "vendor/cufile.h"
 
-#include <limits.h>
 #include <stdio.h>
 
 static const struct muster_metric metrics[] = {
@@ -56,21 +55,15 @@ static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool pro
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]), muster_string(loads[products]) };
-	if (result < 0)
-		muster_emit_null(ctx, "gpu.stream_gbps", labels, 3, "%s", why);
-	else
-		muster_emit(
-			ctx, "gpu.stream_gbps", labels, 3, muster_number((double)pass->bytes / 1e9 / pass->seconds));
+	double gbps = result < 0 ? 0 : (double)pass->bytes / 1e9 / pass->seconds;
+	muster_emit_result_with(ctx, "gpu.stream_gbps", labels, 3, result, muster_number(gbps), why);
 }
 
 static void tell_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]) };
-	if (result < 0)
-		muster_emit_null(ctx, "gpu.stream_wrong", labels, 2, "%s", why);
-	else
-		muster_emit(ctx, "gpu.stream_wrong", labels, 2, muster_number((double)wrong));
+	muster_emit_result_with(ctx, "gpu.stream_wrong", labels, 2, result, muster_number((double)wrong), why);
 }
 
 static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)
@@ -92,13 +85,6 @@ static void tell_no_disk(struct muster_probe_ctx *ctx, const char *why)
 
 /* ---- measuring ---- */
 
-static int pass(struct muster_stream *stream, enum source source, const struct muster_stream_file *file, bool products,
-	struct muster_stream_pass *ret, struct muster_error *err)
-{
-	return source == HOST ? muster_stream_from_host(stream, products, ret, err)
-			      : muster_stream_from_disk(stream, file, products, ret, err);
-}
-
 /* Alone, and beside products where the GPU can make them. */
 static int measure(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
 	struct muster_error *err)
@@ -110,7 +96,9 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 			tell_rate(stream->ctx, source, true, -1, NULL, stream->products.why_not);
 			continue;
 		}
-		if (pass(stream, source, file, products, &result, err) < 0)
+		int failed = source == HOST ? muster_stream_from_host(stream, products, &result, err)
+					    : muster_stream_from_disk(stream, file, products, &result, err);
+		if (failed < 0)
 			return -1;
 		tell_rate(stream->ctx, source, products, 0, &result, NULL);
 		size_t mib = result.bytes / MIB;
@@ -192,33 +180,22 @@ static int measure_disk(struct muster_stream *stream, struct muster_stream_file 
 	return 0;
 }
 
-/* Where the rank's file goes. */
-static int find_folder(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
-{
-	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct muster_scratch scratch;
-	if (muster_scratch_choose(env->root, env->storage_path, &scratch, err) < 0)
-		return -1;
-	muster_root_path(ctx, ret, size, "%s", scratch.path);
-	return 0;
-}
-
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_stream stream;
 	struct muster_stream_file file;
 	struct muster_error why = { 0 };
-	char folder[PATH_MAX];
+	struct muster_scratch scratch;
 	if (!env->storage)
 		return 0;
-	if (find_folder(ctx, folder, sizeof folder, &why) < 0) {
+	if (muster_scratch_choose(env->root, env->storage_path, &scratch, &why) < 0) {
 		tell_no_disk(ctx, why.text);
 		return 0;
 	}
 	int failed = muster_stream_init(&stream, ctx, DISK_SLOTS, DISK_SLOT_BYTES, file_bytes(env), err);
 	if (failed == 0) {
-		if (muster_stream_file_init(&stream, folder, stream.bytes, &file, &why) < 0)
+		if (muster_stream_file_init(&stream, scratch.folder, stream.bytes, &file, &why) < 0)
 			tell_no_disk(ctx, why.text);
 		else
 			failed = measure_disk(&stream, &file, err);
@@ -236,8 +213,7 @@ const struct muster_probe muster_probe_gpu_stream = {
 	.of_storage = true,
 	.deadline_ms = 60000,
 	.order = 62,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.begin = begin,
 	.run = run,
 	.together = together,

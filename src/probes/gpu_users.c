@@ -317,14 +317,6 @@ static const char *find_sharing(struct muster_probe_ctx *ctx)
 
 /* ---- what is told ---- */
 
-static bool is_known(unsigned int pid)
-{
-	for (size_t i = 0; i < first.processes.count; i++)
-		if (first.processes.items[i].pid == pid)
-			return true;
-	return false;
-}
-
 /* The strangers of a reading. The last reading omits the strangers of the first. When NVML lists us, PIDs are of our
  * own namespace, and a PID without a process was a worker that has just ended. */
 static size_t name_processes(const struct processes *processes, bool last, char *ret_names, size_t size)
@@ -334,7 +326,7 @@ static size_t name_processes(const struct processes *processes, bool last, char 
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct process *process = &processes->items[i];
 		char text[128];
-		if (process->ours || (last && (process->gone || is_known(process->pid))))
+		if (process->ours || (last && (process->gone || is_listed(&first.processes, process->pid))))
 			continue;
 		process_text(process, text, sizeof text);
 		if (++count <= PROCESSES_TOLD && used < size)
@@ -352,12 +344,10 @@ static void yield_judged(struct muster_probe_ctx *ctx, const char *metric, const
 	const char *sharing = find_sharing(ctx);
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(when) };
 	const size_t count = when ? 2 : 1;
-	if (result < 0)
-		muster_emit_null(ctx, metric, labels, count, "%s", why->text);
-	else if (strcmp(sharing, "exclusive") != 0)
+	if (result == 0 && strcmp(sharing, "exclusive") != 0)
 		muster_emit_null(ctx, metric, labels, count, "the GPU is shared on purpose (%s)", sharing);
 	else
-		muster_emit(ctx, metric, labels, count, value);
+		muster_emit_result_with(ctx, metric, labels, count, result, value, why->text);
 }
 
 static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int result, const struct reading *reading)
@@ -368,10 +358,8 @@ static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int 
 	if (result == 0)
 		count = name_processes(&reading->processes, reading != &first, names, sizeof names);
 	yield_judged(ctx, "gpu.foreign_processes", when, result, muster_number((double)count), &reading->no_processes);
-	if (result < 0)
-		muster_emit_null(ctx, "gpu.foreign_process", labels, 2, "%s", reading->no_processes.text);
-	else
-		muster_emit(ctx, "gpu.foreign_process", labels, 2, muster_string(names));
+	muster_emit_result_with(
+		ctx, "gpu.foreign_process", labels, 2, result, muster_string(names), reading->no_processes.text);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -419,8 +407,7 @@ const struct muster_probe muster_probe_gpu_users = {
 	.needs_gpu = true,
 	.deadline_ms = 10000,
 	.order = 12,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.begin = begin,
 	.run = run,
 	.finish = finish,

@@ -184,8 +184,7 @@ const struct muster_probe muster_probe_history = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 5000,
 	.order = 12,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 	.finish = finish,
 };

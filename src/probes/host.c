@@ -227,14 +227,10 @@ static void measure_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia
 	struct muster_acs_bridges bridges = { .count = 0 };
 	struct muster_error why;
 	char *text = NULL;
-	size_t length;
 	int result = read_acs(ctx, gpus, &bridges, &why);
-	FILE *out = muster_memory_open(&text, &length);
 	for (size_t i = 0; i < bridges.count; i++)
-		fprintf(out, "%s%s", i ? " " : "", bridges.items[i]);
-	fputs(bridges.count ? "" : "none", out);
-	muster_memory_close(out);
-	muster_emit_result(ctx, "node.acs_enabled", NULL, result, muster_string(text), why.text);
+		muster_list_add(&text, " ", "%s", bridges.items[i]);
+	muster_emit_result(ctx, "node.acs_enabled", NULL, result, muster_string(text ? text : "none"), why.text);
 	free(text);
 	muster_acs_done(&bridges);
 }
@@ -344,7 +340,6 @@ const struct muster_probe muster_probe_host = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 10000,
 	.order = 23,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

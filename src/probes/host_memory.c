@@ -451,7 +451,6 @@ const struct muster_probe muster_probe_host_memory = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 15000,
 	.order = 55,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -186,8 +186,7 @@ const struct muster_probe muster_probe_ib_link = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 10000,
 	.order = 50,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 	.finish = finish,
 };

@@ -291,7 +291,6 @@ const struct muster_probe muster_probe_launch = {
 	.of_job = true,
 	.deadline_ms = 5000,
 	.order = 10,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

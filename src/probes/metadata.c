@@ -125,7 +125,6 @@ const struct muster_probe muster_probe_metadata = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 3000,
 	.order = 5,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

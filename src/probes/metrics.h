@@ -25,6 +25,9 @@
 #define TEXT(scope, name, better, identifies_, ...)                                                                    \
 	METRIC(scope, name, MUSTER_STRING, better, __VA_ARGS__, .identifies = MUSTER_IDENTIFIES_##identifies_)
 
+/* Of a probe: its table. */
+#define METRICS(table) .metrics = (table), .metric_count = sizeof(table) / sizeof *(table)
+
 #define IN(table_, place_, ...)                                                                                        \
 	{                                                                                                              \
 		.table = MUSTER_SHOWN_##table_, .place = (place_), .title = __VA_ARGS__                                \

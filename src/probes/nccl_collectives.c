@@ -59,8 +59,8 @@ static int prepare(const struct muster_nccl_session *s, uint64_t *ret_limit, str
 	if (muster_nccl_received_make(s->ctx, resources->room < largest ? resources->room : largest, err) < 0)
 		return -1;
 	uint64_t room = resources->room < resources->received_room ? resources->room : resources->received_room;
-	float bits = -(float)floor(log2((double)room));
-	if (muster_nccl_agree(s, &bits, 1, err) < 0)
+	double bits = -floor(log2((double)room));
+	if (muster_nccl_slowest(s, &bits, err) < 0)
 		return -1;
 	*ret_limit = (uint64_t)1 << (int)-bits;
 	return 0;
@@ -122,8 +122,7 @@ const struct muster_probe muster_probe_nccl_collectives = {
 	.needs_gpu = true,
 	.deadline_ms = 60000,
 	.order = 74,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
 };

@@ -253,15 +253,11 @@ static void emit_all(const struct pair *pair, const char *kind)
 	const char *why = "no time between the events of the GPU";
 	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
 	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
-	if (pair->best_us > 0)
-		muster_emit(ctx, "pair.exchange_gbps", labels, count,
-			muster_number((double)pair->full / 1e3 / pair->best_us));
-	else
-		muster_emit_null(ctx, "pair.exchange_gbps", labels, count, "%s", why);
-	if (pair->latency_us > 0)
-		muster_emit(ctx, "pair.exchange_us", labels, count, muster_number(pair->latency_us));
-	else
-		muster_emit_null(ctx, "pair.exchange_us", labels, count, "%s", why);
+	double gbps = pair->best_us > 0 ? (double)pair->full / 1e3 / pair->best_us : 0;
+	muster_emit_result_with(
+		ctx, "pair.exchange_gbps", labels, count, pair->best_us > 0 ? 0 : -1, muster_number(gbps), why);
+	muster_emit_result_with(ctx, "pair.exchange_us", labels, count, pair->latency_us > 0 ? 0 : -1,
+		muster_number(pair->latency_us), why);
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
@@ -291,8 +287,7 @@ const struct muster_probe muster_probe_nccl_pairs = {
 	.needs_gpu = true,
 	.deadline_ms = 10000,
 	.order = 72,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_PAIRS,
 };

@@ -64,8 +64,7 @@ const struct muster_probe muster_probe_paths = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 20000,
 	.order = 57,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 	.hang_advice = "the file system of the path did not answer: check its servers and the mount on this node "
 		       "(timeout 10 stat of the path, dmesg); the node itself may be healthy",

@@ -38,34 +38,6 @@ static const struct muster_metric metrics[] = {
 		"ids of other Slurm jobs that have a step on the node, separated by spaces; \"none\""),
 };
 
-/* Texts one after the other. */
-struct list {
-	FILE *out;
-	char *text;
-	size_t length, count;
-};
-
-static void list_begin(struct list *list)
-{
-	*list = (struct list){ .out = NULL };
-	list->out = muster_memory_open(&list->text, &list->length);
-}
-
-static FILE *list_next(struct list *list, const char *joint)
-{
-	fputs(list->count++ ? joint : "", list->out);
-	return list->out;
-}
-
-/* The whole, "none" when nothing was added; the caller frees it. */
-static char *list_end(struct list *list)
-{
-	if (list->count == 0)
-		fputs("none", list->out);
-	muster_memory_close(list->out);
-	return list->text;
-}
-
 /* -- the bus and NVML -- */
 
 static bool nvml_has(const struct muster_nvml_gpus *nvml, const char *bus_id)
@@ -105,10 +77,10 @@ static bool is_for_display(
 }
 
 /* NVML does not name the GPUs that it cannot reach, but its order is that of the bus ids, so the errors go to the
- * missing GPUs in this order. */
-static void list_missing(
-	const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml, struct list *missing)
+ * missing GPUs in this order. NULL: none is missing. */
+static char *list_missing(const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml)
 {
+	char *missing = NULL;
 	size_t at = 0;
 	const struct muster_nvml_gpu *lost;
 	for (size_t i = 0; i < bus->count; i++) {
@@ -118,11 +90,12 @@ static void list_missing(
 		const char *why = gpu->why;
 		if (!*why && (lost = next_lost(nvml, &at)))
 			why = lost->error.text;
-		fprintf(list_next(missing, "; "), "%s is on the bus and not in NVML%s%s", gpu->bus_id, *why ? ": " : "",
-			why);
+		muster_list_add(
+			&missing, "; ", "%s is on the bus and not in NVML%s%s", gpu->bus_id, *why ? ": " : "", why);
 	}
 	while ((lost = next_lost(nvml, &at)))
-		fprintf(list_next(missing, "; "), "%s", lost->error.text);
+		muster_list_add(&missing, "; ", "%s", lost->error.text);
+	return missing;
 }
 
 static size_t count_access(const struct muster_nvidia_gpus *bus, enum muster_nvidia_access access)
@@ -149,18 +122,14 @@ static void measure_bus(
 		muster_emit_null_for(ctx, "node.gpus_missing", NULL,
 			"/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows %zu", nvml->count);
 	} else {
-		struct list missing;
-		list_begin(&missing);
-		list_missing(&bus, nvml, &missing);
-		size_t count = missing.count;
-		char *text = list_end(&missing);
-		if (count > 0 && hidden > 0)
+		char *missing = list_missing(&bus, nvml);
+		if (missing && hidden > 0)
 			muster_emit_null_for(ctx, "node.gpus_missing", NULL,
 				"%zu GPUs are hidden from this job, so a missing one may be another job's: %s", hidden,
-				text);
+				missing);
 		else
-			muster_emit_for(ctx, "node.gpus_missing", NULL, muster_string(text));
-		free(text);
+			muster_emit_for(ctx, "node.gpus_missing", NULL, muster_string(missing ? missing : "none"));
+		free(missing);
 	}
 	if (result == 0)
 		muster_nvidia_gpus_done(&bus);
@@ -190,7 +159,7 @@ static const char *find_restriction(struct muster_probe_ctx *ctx, const struct m
 	return NULL;
 }
 
-static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, struct list *missing, struct muster_error *err)
+static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, char **ret_list, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = muster_cuda(err);
 	int count;
@@ -209,7 +178,7 @@ static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, struct list *mi
 	}
 	for (size_t i = 0; i < nvml->count && result == 0; i++)
 		if (*nvml->items[i].bus_id && !found[i])
-			fputs(nvml->items[i].bus_id, list_next(missing, " "));
+			muster_list_add(ret_list, " ", "%s", nvml->items[i].bus_id);
 	free(found);
 	return result;
 }
@@ -223,12 +192,11 @@ static void measure_cuda(
 		muster_emit_null_for(ctx, "node.gpus_not_in_cuda", NULL, "%s", restriction);
 		return;
 	}
-	struct list missing;
-	list_begin(&missing);
+	char *missing = NULL;
 	int result = list_not_in_cuda(nvml, &missing, &why);
-	char *text = list_end(&missing);
-	muster_emit_result(ctx, "node.gpus_not_in_cuda", NULL, result, muster_string(text), why.text);
-	free(text);
+	muster_emit_result(
+		ctx, "node.gpus_not_in_cuda", NULL, result, muster_string(missing ? missing : "none"), why.text);
+	free(missing);
 }
 
 /* -- processes -- */
@@ -252,13 +220,13 @@ static long job_of_step(struct muster_probe_ctx *ctx, long pid)
 	return strtol(bracket + 1, NULL, 10);
 }
 
+/* NULL: there are none. */
 static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_processes *processes)
 {
 	const char *own = getenv("SLURM_JOB_ID");
 	long own_job = own ? strtol(own, NULL, 10) : 0, *jobs = muster_calloc(processes->count, sizeof *jobs);
 	size_t count = 0;
-	struct list list;
-	list_begin(&list);
+	char *list = NULL;
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct muster_process *process = &processes->items[i];
 		long job = strcmp(process->name, "slurmstepd") == 0 ? job_of_step(ctx, process->pid) : 0;
@@ -268,10 +236,10 @@ static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_p
 		if (job <= 0 || job == own_job || seen < count)
 			continue;
 		jobs[count++] = job;
-		fprintf(list_next(&list, " "), "%ld", job);
+		muster_list_add(&list, " ", "%ld", job);
 	}
 	free(jobs);
-	return list_end(&list);
+	return list;
 }
 
 /* why: where processes is not complete. Beside a container a service may run that is not seen in it. */
@@ -305,7 +273,8 @@ static void measure_processes(struct muster_probe_ctx *ctx)
 			processes.count, PROCESSES_MS);
 	measure_services(ctx, &processes, &why);
 	char *jobs = list_other_jobs(ctx, &processes);
-	muster_emit_result(ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1, muster_string(jobs), why.text);
+	muster_emit_result(ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1,
+		muster_string(jobs ? jobs : "none"), why.text);
 	free(jobs);
 	muster_processes_done(&processes);
 }
@@ -333,7 +302,6 @@ const struct muster_probe muster_probe_presence = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 10000,
 	.order = 22,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

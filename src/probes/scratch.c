@@ -16,7 +16,6 @@
 #include "util/text.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,7 +109,6 @@ enum {
 struct test {
 	struct muster_probe_ctx *ctx;
 	struct muster_scratch scratch;
-	char folder[PATH_MAX]; /* root prefix included */
 	struct muster_storage_file file;
 	struct muster_passes *passes;
 	char layout[128];
@@ -156,35 +154,21 @@ static int write_and_read(struct test *test, uint64_t blocks, int round, struct 
 
 /* ---- what is emitted ---- */
 
-static void emit_nothing(struct test *test, const char *why, double failed)
+/* result: of the test, with why. failed: the disk is why, and what it did counts. */
+static void emit_figures(const struct test *test, int result, bool failed, const char *why)
 {
-	muster_emit_null_for(test->ctx, "node.scratch_write_gbps", test->layout, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_read_gbps", test->layout, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_latency_us", NULL, "%s", why);
-	muster_emit_null_for(test->ctx, "node.scratch_latency_p99_us", NULL, "%s", why);
-	if (failed > 0)
-		muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
-	else
-		muster_emit_null_for(test->ctx, "node.scratch_wrong", NULL, "%s", why);
-	if (failed > 0)
-		muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(failed));
-	else
-		muster_emit_null_for(test->ctx, "node.scratch_failed", NULL, "%s", why);
-	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
-}
-
-static void emit_all(struct test *test)
-{
-	const char *why = "the file is not direct: reads come from the kernel's cache";
-	muster_emit_for(test->ctx, "node.scratch_write_gbps", test->layout, muster_number(test->write_gbps));
-	muster_emit_for(test->ctx, "node.scratch_read_gbps", test->layout, muster_number(test->read_gbps));
-	muster_emit_result(test->ctx, "node.scratch_latency_us", NULL, test->has_latency ? 0 : -1,
-		muster_number(test->latency.median_us), why);
-	muster_emit_result(test->ctx, "node.scratch_latency_p99_us", NULL, test->has_latency ? 0 : -1,
-		muster_number(test->latency.p99_us), why);
-	muster_emit_for(test->ctx, "node.scratch_wrong", NULL, muster_number((double)test->wrong));
-	muster_emit_for(test->ctx, "node.scratch_failed", NULL, muster_number(0));
-	muster_emit_for(test->ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
+	struct muster_probe_ctx *ctx = test->ctx;
+	int latency = test->has_latency ? result : -1, counted = failed ? 0 : result;
+	const char *no_latency = result < 0 ? why : "the file is not direct: reads come from the kernel's cache";
+	muster_emit_result(ctx, "node.scratch_write_gbps", test->layout, result, muster_number(test->write_gbps), why);
+	muster_emit_result(ctx, "node.scratch_read_gbps", test->layout, result, muster_number(test->read_gbps), why);
+	muster_emit_result(
+		ctx, "node.scratch_latency_us", NULL, latency, muster_number(test->latency.median_us), no_latency);
+	muster_emit_result(
+		ctx, "node.scratch_latency_p99_us", NULL, latency, muster_number(test->latency.p99_us), no_latency);
+	muster_emit_result(ctx, "node.scratch_wrong", NULL, counted, muster_number((double)test->wrong), why);
+	muster_emit_result(ctx, "node.scratch_failed", NULL, counted, muster_number(failed), why);
+	muster_emit_for(ctx, "node.scratch_tested_mib", NULL, muster_number((double)test->blocks));
 }
 
 static void emit_io(struct test *test, const char *why_not)
@@ -206,7 +190,7 @@ static int choose_size(const struct test *test, uint64_t *ret_blocks, struct mus
 {
 	struct statvfs space;
 	uint64_t wanted = muster_probe_env(test->ctx)->storage_bytes / MUSTER_PASS_BLOCK;
-	int folder = muster_storage_folder_open(test->folder, err);
+	int folder = muster_storage_folder_open(test->scratch.folder, err);
 	if (folder < 0)
 		return -1;
 	int result = fstatvfs(folder, &space) < 0
@@ -230,7 +214,7 @@ static int prepare(struct test *test, uint64_t *ret_blocks, struct muster_error 
 	if (choose_size(test, ret_blocks, err) < 0)
 		return -1;
 	muster_step(test->ctx, "a file of %llu MiB in %s", (unsigned long long)*ret_blocks, test->scratch.path);
-	if (muster_storage_file_open(test->folder, *ret_blocks * MUSTER_PASS_BLOCK, &test->file, err) < 0)
+	if (muster_storage_file_open(test->scratch.folder, *ret_blocks * MUSTER_PASS_BLOCK, &test->file, err) < 0)
 		return -1;
 	test->passes = muster_passes_new(err);
 	if (!test->passes)
@@ -266,19 +250,16 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	int result = muster_scratch_choose(env->root, env->storage_path, &test.scratch, &why);
 	if (result == 0) {
 		snprintf(test.layout, sizeof test.layout, "%s", test.scratch.layout);
-		muster_root_path(ctx, test.folder, sizeof test.folder, "%s", test.scratch.path);
 		result = measure(&test, &why);
 	}
 	/* what the disk did, and what it did not do in 20 s, is a value; of a folder that was asked for, the rest is an
 	 * error */
-	bool failed = result < 0 && *test.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
+	bool failed = result < 0 && *test.scratch.folder && (why.code == MUSTER_EIO || why.code == MUSTER_ETIME);
 	bool is_error = result < 0 && !failed && env->storage_path;
-	if (result == 0)
-		emit_all(&test);
-	else if (!is_error)
-		emit_nothing(&test, why.text, failed);
-	if (!is_error)
+	if (!is_error) {
+		emit_figures(&test, result, failed, why.text);
 		emit_io(&test, result < 0 && !failed ? why.text : NULL);
+	}
 	muster_passes_free(test.passes);
 	muster_storage_file_close(&test.file);
 	if (is_error && err)
@@ -292,7 +273,6 @@ const struct muster_probe muster_probe_scratch = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 45000,
 	.order = 26,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

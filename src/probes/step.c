@@ -57,36 +57,26 @@ static const struct length *length_of(const struct muster_probe_env *env)
 	return env->long_steps ? &long_step : &short_step;
 }
 
+enum list { STEP_MS, COMPUTE_MS, IN_GBPS, OUT_GBPS, LISTS };
+
 /* What was measured so far; 0 where nothing was. */
 struct results {
 	double compute_ms, longest_ms; /* longest: of the parts alone, on any rank */
-	double *step_ms, *step_compute_ms, *copy_gbps[MUSTER_STEP_WAYS];
-	size_t count; /* steps */
+	double *lists[LISTS];          /* a value for each step */
+	size_t count;                  /* steps */
 	double slowest_p50_ms;
 };
 
-/* The lists of a value for each step. */
-#define LISTS (2 + MUSTER_STEP_WAYS)
-static void lists_of(struct results *results, double **ret[LISTS])
-{
-	ret[0] = &results->step_ms;
-	ret[1] = &results->step_compute_ms;
-	for (size_t way = 0; way < MUSTER_STEP_WAYS; way++)
-		ret[2 + way] = &results->copy_gbps[way];
-}
-
 static void sort_all(struct results *results)
 {
-	double **lists[LISTS];
-	lists_of(results, lists);
 	for (size_t i = 0; i < LISTS; i++)
-		qsort(*lists[i], results->count, sizeof **lists[i], muster_by_double);
+		qsort(results->lists[i], results->count, sizeof *results->lists[i], muster_by_double);
 }
 
 /* Of a list that is sorted; one of its values. */
-static double median(const double *list, const struct results *results)
+static double median(const struct results *results, enum list list)
 {
-	return muster_percentile_of(list, results->count, 0.5);
+	return muster_percentile_of(results->lists[list], results->count, 0.5);
 }
 
 static int agree(struct muster_step_work *work, float *values, size_t count, struct muster_error *err)
@@ -104,10 +94,9 @@ static int choose_tokens(
 	double ms;
 	if (muster_step_prepare(work, first, err) < 0 || muster_step_products_alone(work, &ms, err) < 0)
 		return -1;
-	float slowest = (float)ms;
-	if (agree(work, &slowest, 1, err) < 0)
+	if (muster_nccl_slowest(work->session, &ms, err) < 0)
 		return -1;
-	return muster_step_prepare(work, muster_step_tokens(first, (double)slowest, length->ms, most), err);
+	return muster_step_prepare(work, muster_step_tokens(first, ms, length->ms, most), err);
 }
 
 static int measure_compute(struct muster_step_work *work, struct results *results, struct muster_error *err)
@@ -163,10 +152,10 @@ static int measure_alone(struct muster_step_work *work, struct results *results,
 
 static void note(struct results *results, const struct muster_step_times *times)
 {
-	results->step_ms[results->count] = times->step_ms;
-	results->step_compute_ms[results->count] = times->compute_ms;
-	for (size_t way = 0; way < MUSTER_STEP_WAYS; way++)
-		results->copy_gbps[way][results->count] = times->copy_gbps[way];
+	results->lists[STEP_MS][results->count] = times->step_ms;
+	results->lists[COMPUTE_MS][results->count] = times->compute_ms;
+	results->lists[IN_GBPS][results->count] = times->copy_gbps[MUSTER_STEP_IN];
+	results->lists[OUT_GBPS][results->count] = times->copy_gbps[MUSTER_STEP_OUT];
 	results->count++;
 }
 
@@ -221,10 +210,10 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 	sort_all(results);
 	if (failed < 0)
 		return -1;
-	float slowest = (float)median(results->step_ms, results);
-	if (agree(work, &slowest, 1, err) < 0)
+	double slowest_ms = median(results, STEP_MS);
+	if (muster_nccl_slowest(work->session, &slowest_ms, err) < 0)
 		return -1;
-	results->slowest_p50_ms = (double)slowest;
+	results->slowest_p50_ms = slowest_ms;
 	return 0;
 }
 
@@ -247,14 +236,12 @@ static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *w
 static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)
 {
 	const char *gpu = muster_probe_env(ctx)->gpu->bus_id;
-	muster_emit_for(ctx, "rank.step_p50_ms", NULL, muster_number(median(results->step_ms, results)));
+	muster_emit_for(ctx, "rank.step_p50_ms", NULL, muster_number(median(results, STEP_MS)));
 	muster_emit_for(ctx, "rank.step_p99_ms", NULL,
-		muster_number(muster_percentile_of(results->step_ms, results->count, 0.99)));
-	muster_emit_for(ctx, "rank.step_compute_ms", NULL, muster_number(median(results->step_compute_ms, results)));
-	muster_emit_for(
-		ctx, "gpu.h2d_loaded_gbps", gpu, muster_number(median(results->copy_gbps[MUSTER_STEP_IN], results)));
-	muster_emit_for(
-		ctx, "gpu.d2h_loaded_gbps", gpu, muster_number(median(results->copy_gbps[MUSTER_STEP_OUT], results)));
+		muster_number(muster_percentile_of(results->lists[STEP_MS], results->count, 0.99)));
+	muster_emit_for(ctx, "rank.step_compute_ms", NULL, muster_number(median(results, COMPUTE_MS)));
+	muster_emit_for(ctx, "gpu.h2d_loaded_gbps", gpu, muster_number(median(results, IN_GBPS)));
+	muster_emit_for(ctx, "gpu.d2h_loaded_gbps", gpu, muster_number(median(results, OUT_GBPS)));
 }
 
 /* Also after a failure: what was measured before it stays. */
@@ -269,7 +256,7 @@ static void tell(struct muster_step_work *work, const struct results *results)
 	if (work->session->ring.rank != 0)
 		return;
 	bool reduces = work->session->ring.ranks > 1;
-	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms : median(results->step_ms, results);
+	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms : median(results, STEP_MS);
 	double mib = (double)muster_step_gradients(work->halvings) / (1 << 20);
 	muster_emit_for(ctx, "job.overlap", NULL, muster_number(results->longest_ms / p50_ms));
 	muster_emit_for(ctx, "job.step_tokens", NULL, muster_number((double)work->tokens));
@@ -278,18 +265,14 @@ static void tell(struct muster_step_work *work, const struct results *results)
 
 static void make_room(struct results *results, size_t steps)
 {
-	double **lists[LISTS];
-	lists_of(results, lists);
 	for (size_t i = 0; i < LISTS; i++)
-		*lists[i] = muster_calloc(steps, sizeof **lists[i]);
+		results->lists[i] = muster_calloc(steps, sizeof *results->lists[i]);
 }
 
 static void forget(struct results *results)
 {
-	double **lists[LISTS];
-	lists_of(results, lists);
 	for (size_t i = 0; i < LISTS; i++)
-		free(*lists[i]);
+		free(results->lists[i]);
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
@@ -327,8 +310,7 @@ const struct muster_probe muster_probe_step = {
 	.needs_gpu = true,
 	.deadline_ms = 30000,
 	.order = 76,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,
 	.traffic_ms_per_step = 40,

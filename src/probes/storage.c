@@ -93,12 +93,10 @@ static void measure_volume(struct muster_probe_ctx *ctx, const struct muster_scr
 /* f_bavail is what others than root may use: a file system with 5 % kept for root is full when that is 0. */
 static void measure_space(struct muster_probe_ctx *ctx, const struct muster_scratch *scratch)
 {
-	char path[PATH_MAX];
 	struct statvfs space;
 	struct muster_error why;
-	muster_root_path(ctx, path, sizeof path, "%s", scratch->path);
 	muster_step(ctx, "statvfs of %s", scratch->path);
-	int result = statvfs(path, &space) < 0
+	int result = statvfs(scratch->folder, &space) < 0
 			     ? muster_fail(&why, MUSTER_EIO, "statvfs of %s: %s", scratch->path, strerror(errno))
 			     : 0;
 	if (result == 0 && space.f_blocks == 0)
@@ -149,7 +147,6 @@ const struct muster_probe muster_probe_storage = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 5000,
 	.order = 25,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -95,26 +95,16 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	muster_emit_result(ctx, "node.memory_mib", NULL, result, muster_number(mib), why.text);
 }
 
-static int count_homes(hwloc_topology_t topology)
-{
-	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
-	muster_topology_homes(topology, hwloc_get_root_obj(topology)->cpuset, homes);
-	int count = hwloc_bitmap_weight(homes);
-	hwloc_bitmap_free(homes);
-	return count;
-}
-
 /* The NUMA nodes that are the home of a CPU, each with its CPUs. topology: NULL with the reason. */
-static void measure_numa_cpus(struct muster_probe_ctx *ctx, hwloc_topology_t topology, const char *why)
+static void measure_numa_cpus(
+	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_const_nodeset_t homes, const char *why)
 {
 	const struct muster_value unknown[] = { muster_string("unknown"), muster_string("unknown") };
 	if (!topology) {
 		muster_emit_null(ctx, "node.numa_cpu_list", unknown, 2, "%s", why);
 		return;
 	}
-	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	int index = -1;
-	muster_topology_homes(topology, hwloc_get_root_obj(topology)->cpuset, homes);
 	while ((index = hwloc_bitmap_next(homes, index)) >= 0) {
 		hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)index), package = NULL;
 		struct muster_error err;
@@ -131,7 +121,6 @@ static void measure_numa_cpus(struct muster_probe_ctx *ctx, hwloc_topology_t top
 		muster_emit(ctx, "node.numa_cpu_list", labels, 2, muster_string(list));
 		free(list);
 	}
-	hwloc_bitmap_free(homes);
 }
 
 static void measure_cpus(struct muster_probe_ctx *ctx)
@@ -141,13 +130,16 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	muster_step(ctx, "hwloc: load the topology");
 	hwloc_topology_t topology = muster_topology(&no_topology);
 	hwloc_obj_t root = topology ? hwloc_get_root_obj(topology) : NULL;
+	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	if (root)
+		muster_topology_homes(topology, root->cpuset, homes);
 	const struct {
 		const char *metric, *what;
 		int count;
 	} counts[] = {
 		{ "node.cpus", "CPU", root ? hwloc_bitmap_weight(root->cpuset) : 0 },
 		{ "node.sockets", "package", root ? hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE) : 0 },
-		{ "node.numa_nodes", "NUMA node", root ? count_homes(topology) : 0 },
+		{ "node.numa_nodes", "NUMA node", hwloc_bitmap_weight(homes) },
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (!root)
@@ -156,7 +148,8 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 			muster_emit_null_for(ctx, counts[i].metric, NULL, "hwloc shows no %s", counts[i].what);
 		else
 			muster_emit_for(ctx, counts[i].metric, NULL, muster_number(counts[i].count));
-	measure_numa_cpus(ctx, topology, no_topology.text);
+	measure_numa_cpus(ctx, topology, homes, no_topology.text);
+	hwloc_bitmap_free(homes);
 
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
 	if (root && !architecture)
@@ -298,7 +291,6 @@ const struct muster_probe muster_probe_system = {
 	.scope = MUSTER_SCOPE_NODE,
 	.deadline_ms = 10000,
 	.order = 20,
-	.metrics = metrics,
-	.metric_count = sizeof metrics / sizeof *metrics,
+	METRICS(metrics),
 	.run = run,
 };

@@ -290,5 +290,8 @@ int muster_scratch_at(const char *root, const char *folder, struct muster_scratc
 
 int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
-	return folder ? muster_scratch_at(root, folder, ret, err) : muster_scratch_find(root, ret, err);
+	if ((folder ? muster_scratch_at(root, folder, ret, err) : muster_scratch_find(root, ret, err)) < 0)
+		return -1;
+	int length = snprintf(ret->folder, sizeof ret->folder, "%s%s", root, ret->path);
+	return length < (int)sizeof ret->folder ? 0 : muster_fail(err, MUSTER_EUSAGE, "%s: too long", ret->path);
 }

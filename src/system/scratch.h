@@ -11,6 +11,7 @@
 
 struct muster_scratch {
 	char path[PATH_MAX];      /* where it is mounted, or the folder that was asked for */
+	char folder[PATH_MAX];    /* the same with the root prefix; only of muster_scratch_choose */
 	char filesystem[32];      /* "xfs" */
 	char raid[32];            /* as of struct muster_volume; "" when the volume is not known */
 	size_t members, missing;  /* of the array; 0 members when the volume is not known */

@@ -77,6 +77,17 @@ char *muster_asprintf(const char *format, ...)
 	return text;
 }
 
+void muster_list_add(char **list, const char *joint, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	char *text = print(format, args), *before = *list;
+	va_end(args);
+	*list = before ? muster_asprintf("%s%s%s", before, joint, text) : muster_strdup(text);
+	free(before);
+	free(text);
+}
+
 struct muster_arena *muster_arena_new(void)
 {
 	struct muster_arena *arena = muster_calloc(1, sizeof *arena);

@@ -29,6 +29,18 @@ int muster_cuda_bus_id(
 /* The device's UUID as NVML spells it: "GPU-8-4-4-4-12". */
 int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);
 
+/* -1 with err: those that could not be made stay as they were. */
+int muster_cuda_events_make(const struct muster_cuda *cuda, CUevent *events, size_t count, struct muster_error *err);
+/* All that are not NULL. */
+void muster_cuda_events_free(const struct muster_cuda *cuda, const CUevent *events, size_t count);
+/* Milliseconds from one event to another, which have both happened. */
+int muster_cuda_elapsed(
+	const struct muster_cuda *cuda, CUevent from, CUevent to, double *ret_ms, struct muster_error *err);
+
+/* The same of work, which takes at least a nanosecond. */
+int muster_cuda_worked(
+	const struct muster_cuda *cuda, CUevent from, CUevent to, double *ret_ms, struct muster_error *err);
+
 /* Wait for the stream by polling cuStreamQuery (never a blocking call), at most timeout_ms: MUSTER_ETIME when it
  * passed. */
 int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeout_ms, struct muster_error *err);

@@ -34,7 +34,6 @@ void muster_cufile_allow_compatibility(bool allowed);
 /* When status is not CU_FILE_SUCCESS: set err to "<call>: CU_FILE_IO_NOT_SUPPORTED (5008)" and return -1, with code
  * MUSTER_ENOTSUPPORTED. Otherwise return 0. */
 int muster_cufile_check(CUfileError_t status, struct muster_error *err, const char *call);
-#define MUSTER_CUFILE(library, err, function, ...) muster_cufile_check((library)->function(__VA_ARGS__), err, #function)
 
 /* What a status means, for people: "nvidia-fs is not loaded". */
 const char *muster_cufile_meaning(CUfileError_t status);

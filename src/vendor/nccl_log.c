@@ -10,6 +10,7 @@
 #include "vendor/nccl_log.h"
 
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -75,14 +76,6 @@ int muster_nccl_log_start(struct muster_error *err)
 	return 0;
 }
 
-static FILE *open_text(char **text, size_t *length)
-{
-	FILE *out = open_memstream(text, length);
-	if (!out)
-		abort(); /* out of memory */
-	return out;
-}
-
 /* The file's name as NCCL makes it from NCCL_DEBUG_FILE: %h is the host up to the first dot, %p the process. malloc'd.
  */
 static char *log_path(void)
@@ -90,7 +83,7 @@ static char *log_path(void)
 	const char *from = getenv("NCCL_DEBUG_FILE");
 	char host[256] = "", *path;
 	size_t length;
-	FILE *out = open_text(&path, &length);
+	FILE *out = muster_memory_open(&path, &length);
 	gethostname(host, sizeof host - 1);
 	for (; from && *from; from++) {
 		bool escaped = *from == '%' && from[1];
@@ -102,7 +95,7 @@ static char *log_path(void)
 		else
 			fputc(*from, out);
 	}
-	fclose(out);
+	muster_memory_close(out);
 	return path;
 }
 
@@ -202,14 +195,12 @@ static void parse_devices(char *list, bool socket, struct muster_nccl_log *log)
 	}
 }
 
-/* "24 coll channels, 0 collnet channels, 16 nvls channels, ...": is the number before " nvls channels" above 0? */
-static bool has_nvls_channels(const char *line)
+int muster_nccl_nvls_channels(const char *message)
 {
-	const char *digit = strstr(line, " nvls channels");
-	bool any = false;
-	while (digit && digit > line && isdigit((unsigned char)digit[-1]))
-		any |= *--digit != '0';
-	return any;
+	const char *end = strstr(message, " nvls channels"), *digit = end;
+	while (digit && digit > message && isdigit((unsigned char)digit[-1]))
+		digit--;
+	return digit && digit < end && end - digit < 6 ? (int)strtol(digit, NULL, 10) : -1;
 }
 
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret)
@@ -226,7 +217,7 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 			parse_channel(part, &words, ret);
 		else if (muster_nccl_starts(message, "NET/") && (part = muster_nccl_after(message, " : Using ")))
 			parse_devices(part, muster_nccl_starts(message, "NET/Socket"), ret);
-		else if (has_nvls_channels(message) || muster_nccl_starts(message, "Connected NVLS tree"))
+		else if (muster_nccl_nvls_channels(message) > 0 || muster_nccl_starts(message, "Connected NVLS tree"))
 			add_word(words.of[KIND_NVLS], sizeof words.of[KIND_NVLS], "NVLS");
 	}
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
@@ -394,11 +385,11 @@ const char *muster_nccl_log_tail(const char *text, size_t length, char *out, siz
 		if (*line && warned == (warning != NULL))
 			last[count++ % TAIL_LINES] = warning ? warning : info ? info : line;
 	}
-	FILE *all = open_text(&joined, &joined_length);
+	FILE *all = muster_memory_open(&joined, &joined_length);
 	size_t first = count < TAIL_LINES ? 0 : count - TAIL_LINES;
 	for (size_t i = first; i < count; i++)
 		fprintf(all, "%s%s", i > first ? " | " : "", last[i % TAIL_LINES]);
-	fclose(all);
+	muster_memory_close(all);
 	const char *from = joined;
 	if (joined_length >= size) {
 		from += joined_length + 1 - size;

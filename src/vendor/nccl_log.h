@@ -59,5 +59,7 @@ char *muster_nccl_line_next(char **rest);
 /* What follows the first `what` in text; NULL when it does not occur. */
 char *muster_nccl_after(char *text, const char *what);
 bool muster_nccl_starts(const char *text, const char *what);
+/* 16 of "24 coll channels, 0 collnet channels, 16 nvls channels, ..."; -1 when a message does not say. */
+int muster_nccl_nvls_channels(const char *message);
 
 #endif

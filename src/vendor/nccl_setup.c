@@ -92,16 +92,6 @@ static void parse_algorithm(struct muster_nccl_setup *setup, const char *text)
 	add_algorithm(setup, bytes, name);
 }
 
-/* The number before " nvls channels". */
-static void parse_channels(struct muster_nccl_setup *setup, const char *message)
-{
-	const char *end = strstr(message, " nvls channels"), *digit = end;
-	while (digit && digit > message && isdigit((unsigned char)digit[-1]))
-		digit--;
-	if (digit && digit < end && end - digit < 6)
-		setup->nvls_channels = (int)strtol(digit, NULL, 10);
-}
-
 static void parse_message(struct muster_nccl_setup *setup, char *message)
 {
 	static const char *const files[] = { "Plugin Path : ", "NET/Plugin: Plugin name set by env to ",
@@ -118,8 +108,8 @@ static void parse_message(struct muster_nccl_setup *setup, char *message)
 	else if (strstr(message, " Connected CollNet") || muster_nccl_starts(message, "Connected collnet") ||
 		 strstr(message, " via COLLNET/"))
 		setup->collnet = "used";
-	else
-		parse_channels(setup, message);
+	else if (muster_nccl_nvls_channels(message) >= 0)
+		setup->nvls_channels = muster_nccl_nvls_channels(message);
 	parse_algorithm(
 		setup, muster_nccl_starts(message, of_all_reduce) ? message + sizeof of_all_reduce - 1 : message);
 }

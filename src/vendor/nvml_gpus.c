@@ -41,14 +41,11 @@ void muster_nvml_gpus_done(struct muster_nvml_gpus *gpus)
 
 char *muster_nvml_gpus_text(const struct muster_nvml_gpus *gpus)
 {
-	char *list = muster_strdup("");
-	for (size_t i = 0; i < gpus->count; i++) {
-		char *longer = muster_asprintf(
-			"%s%s%s", list, *list && *gpus->items[i].bus_id ? " " : "", gpus->items[i].bus_id);
-		free(list);
-		list = longer;
-	}
-	return list;
+	char *list = NULL;
+	for (size_t i = 0; i < gpus->count; i++)
+		if (*gpus->items[i].bus_id)
+			muster_list_add(&list, " ", "%s", gpus->items[i].bus_id);
+	return list ? list : muster_strdup("");
 }
 
 /* ---- a field value of NVML as a number, whatever its type ---- */

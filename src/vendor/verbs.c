@@ -16,8 +16,6 @@ static const struct muster_symbol symbols[] = {
 	{ .name = "ibv_get_device_name", .version = "IBVERBS_1.1", .address = &functions.get_device_name },
 	{ .name = "ibv_open_device", .version = "IBVERBS_1.1", .address = &functions.open_device },
 	{ .name = "ibv_close_device", .version = "IBVERBS_1.1", .address = &functions.close_device },
-	{ .name = "ibv_query_gid", .version = "IBVERBS_1.1", .address = &functions.query_gid },
-	{ .name = "ibv_query_device", .version = "IBVERBS_1.1", .address = &functions.query_device },
 	{ .name = "ibv_query_port", .version = "IBVERBS_1.1", .address = &functions.query_port_compat },
 };
 

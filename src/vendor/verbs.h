@@ -12,8 +12,6 @@ struct muster_verbs {
 	const char *(*get_device_name)(struct ibv_device *device);
 	struct ibv_context *(*open_device)(struct ibv_device *device);
 	int (*close_device)(struct ibv_context *context);
-	int (*query_gid)(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
-	int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attr);
 	/* the compat entry fills only the old, shorter struct: call muster_verbs_query_port instead */
 	int (*query_port_compat)(struct ibv_context *context, uint8_t port, void *attr);
 };

@@ -4,8 +4,8 @@
 
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
+#include "system/sysfs.h"
 #include "system/topology.h"
-#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 			getenv("CUDA_VISIBLE_DEVICES"), hidden);
 		return 0;
 	}
-	if (muster_cuda_check(cuda, cuda->cuDeviceGetCount(&ret->visible), err, "cuDeviceGetCount") < 0)
+	if (MUSTER_CUDA(cuda, err, cuDeviceGetCount, &ret->visible) < 0)
 		return -1;
 	if (ret->visible == 0 || (ret->visible > 1 && env->local_rank >= ret->visible)) {
 		snprintf(ret->why_none, sizeof ret->why_none, "CUDA shows %d GPU%s to local rank %d of %d",
@@ -88,11 +88,10 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 	int ordinal = ret->visible == 1 ? 0 : env->local_rank;
 	CUdevice device;
 	muster_step(ctx, "cuDeviceGet of GPU %d", ordinal);
-	if (muster_cuda_check(cuda, cuda->cuDeviceGet(&device, ordinal), err, "cuDeviceGet") < 0 ||
+	if (MUSTER_CUDA(cuda, err, cuDeviceGet, &device, ordinal) < 0 ||
 		muster_cuda_bus_id(cuda, device, ret->bus_id, sizeof ret->bus_id, err) < 0 ||
 		muster_cuda_uuid(cuda, device, ret->uuid, sizeof ret->uuid, err) < 0 ||
-		muster_cuda_check(
-			cuda, cuda->cuDeviceGetName(ret->name, sizeof ret->name, device), err, "cuDeviceGetName") < 0)
+		MUSTER_CUDA(cuda, err, cuDeviceGetName, ret->name, sizeof ret->name, device) < 0)
 		return muster_wrap(err, "GPU %d", ordinal);
 	snprintf(ret->choice, sizeof ret->choice, "%s", ret->visible == 1 ? "only-visible" : "local-rank");
 	ret->cuda_device = device;
@@ -124,16 +123,12 @@ void muster_device_bind_cpus(struct muster_probe_ctx *ctx, const struct muster_g
 
 const char *muster_device_path(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, char *out, size_t size)
 {
-	char path[4096], text[64];
-	long node = -1;
-	struct muster_error err;
-	if (*gpu->bus_id && muster_read_line(muster_root_path(ctx, path, sizeof path,
-						     "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id),
-				    text, sizeof text, &err) == 0)
-		(void)muster_parse_int(text, -1, 4095, &node, "numa_node", &err);
-	if (node < 0)
-		snprintf(out, size, "host");
-	else
+	char path[4096];
+	long node;
+	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
+	if (*gpu->bus_id && muster_sysfs_natural(path, &node, NULL) == 0)
 		snprintf(out, size, "numa%ld", node);
+	else
+		snprintf(out, size, "host");
 	return out;
 }

@@ -41,9 +41,7 @@ struct worker {
 };
 
 /* A broken protocol between muster's own parts. The supervisor reports the last line of our standard error. */
-static _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static _Noreturn void die(const char *format, ...)
+static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -323,8 +321,7 @@ static void do_count(struct worker *worker)
 	struct muster_error err;
 	unsigned int count = 0;
 	const struct muster_nvml *nvml = muster_nvml(&err);
-	int failed =
-		nvml ? muster_nvml_check(nvml, nvml->nvmlDeviceGetCount_v2(&count), &err, "nvmlDeviceGetCount_v2") : -1;
+	int failed = nvml ? MUSTER_NVML(nvml, &err, nvmlDeviceGetCount_v2, &count) : -1;
 	worker->answer.gpus = (int)count;
 	send_done(worker, failed, &err);
 }

@@ -62,7 +62,7 @@ static void fetch(struct muster_load *load, void *to, CUdeviceptr from, size_t b
 {
 	struct muster_error err;
 	need(MUSTER_CUDA(load->cuda, &err, cuMemcpyDtoHAsync_v2, to, from, bytes, load->stream), &err);
-	need(muster_load_wait(load, &err), &err);
+	need(muster_cuda_wait(load->cuda, load->stream, 15000, &err), &err);
 }
 
 static void check_kernels(struct muster_load *load)
@@ -128,7 +128,7 @@ static void flip(struct muster_load *load, CUdeviceptr range, size_t bytes)
 	word ^= UINT64_C(1) << flip_bit;
 	need(MUSTER_CUDA(load->cuda, &err, cuMemcpyHtoDAsync_v2, range + flip_at, &word, sizeof word, load->stream),
 		&err);
-	need(muster_load_wait(load, &err), &err);
+	need(muster_cuda_wait(load->cuda, load->stream, 15000, &err), &err);
 }
 
 static void check_memory(struct muster_load *load, size_t at, int bit)

@@ -4,30 +4,28 @@
 #include <math.h>
 #include <string.h>
 
+/* The chunk is on the reader's GPU; it has arrived on this one. */
+enum { COPIED, HERE, EVENTS };
+
 struct sender {
 	const struct muster_nccl_session *s;
 	const struct muster_broadcast_plan *plan;
 	const struct muster_cuda *cuda;
 	unsigned char *host;
 	CUstream copies;
-	CUevent copied, here; /* the chunk is on the reader's GPU; it has arrived on this one */
+	CUevent events[EVENTS];
 };
 
 static int start(struct sender *sender, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = sender->cuda;
-	if (MUSTER_CUDA(cuda, err, cuStreamCreate, &sender->copies, CU_STREAM_NON_BLOCKING) < 0 ||
-		MUSTER_CUDA(cuda, err, cuEventCreate, &sender->copied, CU_EVENT_DEFAULT) < 0)
+	if (MUSTER_CUDA(sender->cuda, err, cuStreamCreate, &sender->copies, CU_STREAM_NON_BLOCKING) < 0)
 		return -1;
-	return MUSTER_CUDA(cuda, err, cuEventCreate, &sender->here, CU_EVENT_DEFAULT);
+	return muster_cuda_events_make(sender->cuda, sender->events, EVENTS, err);
 }
 
 static void stop(struct sender *sender)
 {
-	if (sender->copied)
-		sender->cuda->cuEventDestroy_v2(sender->copied);
-	if (sender->here)
-		sender->cuda->cuEventDestroy_v2(sender->here);
+	muster_cuda_events_free(sender->cuda, sender->events, EVENTS);
 	if (sender->copies)
 		sender->cuda->cuStreamDestroy_v2(sender->copies);
 }
@@ -68,13 +66,13 @@ static int send_chunk(const struct sender *sender, uint64_t offset, uint64_t byt
 	CUdeviceptr own = place_of(sender, plan->shard, offset);
 	if (plan->reads &&
 		(MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, own, sender->host + offset, bytes, sender->copies) < 0 ||
-			join(sender, sender->copies, sender->copied, network, err) < 0))
+			join(sender, sender->copies, sender->events[COPIED], network, err) < 0))
 		return -1;
 	if (broadcast(sender, offset, bytes, err) < 0)
 		return -1;
 	if (plan->reads || plan->shard < 0)
 		return 0;
-	if (join(sender, network, sender->here, sender->copies, err) < 0)
+	if (join(sender, network, sender->events[HERE], sender->copies, err) < 0)
 		return -1;
 	return MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, sender->host + offset, own, bytes, sender->copies);
 }
@@ -94,7 +92,7 @@ static int send_all(const struct sender *sender, double *ret_us, struct muster_e
 		if (send_chunk(sender, offset, bytes, err) < 0)
 			return -1;
 	}
-	if (join(sender, sender->copies, sender->copied, resources->stream, err) < 0 ||
+	if (join(sender, sender->copies, sender->events[COPIED], resources->stream, err) < 0 ||
 		muster_nccl_finish(s, "the broadcast", err) < 0)
 		return -1;
 	return muster_nccl_elapsed_us(s, ret_us, err);

@@ -21,18 +21,21 @@ static const struct {
 
 static cublasLtHandle_t handle; /* of this process; creating one takes time */
 
-bool muster_product_has_units(const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision)
+int muster_product_need_units(
+	const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision, struct muster_error *err)
 {
 	int major = 0, minor = 0;
 	cuda->cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
 	cuda->cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
-	switch (precision) {
-	case MUSTER_BF16: return major >= 8;
-	case MUSTER_FP64: return (major == 8 || major == 9 || major == 10) && minor == 0;
-	case MUSTER_FP8: return major > 8 || (major == 8 && minor >= 9);
-	case MUSTER_PRECISIONS: break;
-	}
-	return false;
+	const bool has_units[MUSTER_PRECISIONS] = {
+		[MUSTER_BF16] = major >= 8,
+		[MUSTER_FP64] = (major == 8 || major == 9 || major == 10) && minor == 0,
+		[MUSTER_FP8] = major > 8 || (major == 8 && minor >= 9),
+	};
+	if (has_units[precision])
+		return 0;
+	return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in %s",
+		muster_precision_names[precision]);
 }
 
 void muster_product_done(struct muster_product *product)

@@ -26,11 +26,19 @@ struct muster_product_values {
 };
 extern const struct muster_product_values muster_product_values[MUSTER_PRECISIONS];
 
+/* Bytes of device memory until the next matrix may begin. */
+static inline size_t muster_product_aligned(size_t bytes)
+{
+	const size_t alignment = (size_t)2 << 20;
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
 #define MUSTER_PRODUCT_WORKSPACE ((size_t)32 << 20) /* bytes of device memory, for all products of a stream */
 
-/* Precisions for which the GPU has units of their own. FP64 elsewhere is a small part of the other units, FP8 is not
- * there before Ada, BF16 not before Ampere. */
-bool muster_product_has_units(const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision);
+/* MUSTER_ENOTSUPPORTED where the GPU has no units for the precision. FP64 elsewhere is a small part of the other units,
+ * FP8 is not there before Ada, BF16 not before Ampere. */
+int muster_product_need_units(
+	const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision, struct muster_error *err);
 
 struct muster_product {
 	const struct muster_cublaslt *lib;

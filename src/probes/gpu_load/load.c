@@ -34,20 +34,11 @@ double muster_series_median(const struct muster_series *series, size_t from, siz
 	return median;
 }
 
-int muster_load_wait(struct muster_load *load, struct muster_error *err)
-{
-	return muster_cuda_wait(load->cuda, load->stream, WAIT_MS, err);
-}
-
 int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err)
 {
-	float ms = 0;
-	if (MUSTER_CUDA(load->cuda, err, cuEventElapsedTime, &ms, load->events[from], load->events[to]) < 0)
+	if (muster_cuda_worked(load->cuda, load->events[from], load->events[to], ret_ms, err) < 0)
 		return -1;
-	if (!(ms > 0))
-		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: work took %g ms", (double)ms);
-	*ret_ms = (double)ms;
-	load->busy_ms += (double)ms;
+	load->busy_ms += *ret_ms;
 	return 0;
 }
 
@@ -68,7 +59,7 @@ int muster_load_fetch_report(
 	if (MUSTER_CUDA(load->cuda, err, cuMemcpyDtoHAsync_v2, ret, muster_load_report(load, which), sizeof *ret,
 		    load->stream) < 0)
 		return -1;
-	return muster_load_wait(load, err);
+	return muster_cuda_wait(load->cuda, load->stream, WAIT_MS, err);
 }
 
 /* The 8-byte word of a difference in words. */

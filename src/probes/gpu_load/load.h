@@ -36,8 +36,6 @@ void muster_series_done(struct muster_series *series);
 /* The median of all; of the values from..to-1 (at least one). */
 double muster_series_median(const struct muster_series *series, size_t from, size_t to);
 
-/* Wait for what is queued: 0, or -1 with err. */
-int muster_load_wait(struct muster_load *load, struct muster_error *err);
 /* Milliseconds between two of load->events, which have happened; at least a nanosecond. */
 int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err);
 /* The address of a report on the device. */

@@ -11,7 +11,6 @@
 
 #define SIZE_MOST 8192
 #define SIZE_LEAST 2048
-#define ALIGNMENT ((size_t)2 << 20)
 #define ROUND_MS 15.0 /* products that are timed together */
 #define BATCH_MS 80.0 /* rounds that are queued together */
 #define ROUNDS_MOST (MUSTER_LOAD_EVENTS / 2)
@@ -24,11 +23,6 @@ struct plan {
 	CUdeviceptr a, b, first, again, workspace;
 };
 
-static size_t aligned(size_t bytes)
-{
-	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
 /* The largest matrices that fit into the memory. False: none do. */
 static bool place(const struct muster_load *load, struct plan *plan)
 {
@@ -36,10 +30,10 @@ static bool place(const struct muster_load *load, struct plan *plan)
 		plan->from_bytes = plan->n * plan->n * muster_product_values[plan->precision].from_bytes;
 		plan->to_bytes = plan->n * plan->n * muster_product_values[plan->precision].to_bytes;
 		plan->a = load->memory;
-		plan->b = plan->a + aligned(plan->from_bytes);
-		plan->first = plan->b + aligned(plan->from_bytes);
-		plan->again = plan->first + aligned(plan->to_bytes);
-		plan->workspace = plan->again + aligned(plan->to_bytes);
+		plan->b = plan->a + muster_product_aligned(plan->from_bytes);
+		plan->first = plan->b + muster_product_aligned(plan->from_bytes);
+		plan->again = plan->first + muster_product_aligned(plan->to_bytes);
+		plan->workspace = plan->again + muster_product_aligned(plan->to_bytes);
 		if (plan->workspace + MUSTER_PRODUCT_WORKSPACE <= load->memory + load->bytes)
 			return true;
 	}

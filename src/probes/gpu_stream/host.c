@@ -45,14 +45,14 @@ static int run_copies(struct muster_stream *stream, bool beside_products, size_t
 	for (size_t slot = 0; slot < stream->slots; slot++)
 		if (queue(stream, slot, err) < 0)
 			return -1;
-	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->begin, stream->copies) < 0)
+	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->ends[0], stream->copies) < 0)
 		return -1;
 	for (size_t slot = 0; i < COPIES && (i < stream->slots || muster_now_ms() < end); i++) {
 		if (wait_slot(stream, slot, beside_products, err) < 0 || queue(stream, slot, err) < 0)
 			return -1;
 		slot = slot + 1 < stream->slots ? slot + 1 : 0;
 	}
-	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->end, stream->copies) < 0)
+	if (MUSTER_CUDA(stream->cuda, err, cuEventRecord, stream->ends[1], stream->copies) < 0)
 		return -1;
 	for (size_t slot = 0; slot < stream->slots; slot++)
 		if (wait_slot(stream, slot, beside_products, err) < 0)
@@ -67,19 +67,19 @@ int muster_stream_from_host(
 	struct muster_stream_pass pass = { 0 };
 	const uint64_t seed = 1 + (uint64_t)beside_products;
 	size_t all = stream->slots * stream->slot_bytes, count;
-	float ms = 0;
+	double ms;
 	muster_step(stream->ctx, "%d copies of %zu MiB to the GPU%s", COPIES, stream->slot_bytes >> 20,
 		beside_products ? " beside matrix products" : "");
 	muster_storage_fill(stream->host.data, all, 0, seed);
 	if (muster_stream_clear(stream, err) < 0 || run_copies(stream, beside_products, &count, err) < 0 ||
 		muster_stream_wait(stream, err) < 0 ||
-		MUSTER_CUDA(stream->cuda, err, cuEventElapsedTime, &ms, stream->begin, stream->end) < 0 ||
+		muster_cuda_elapsed(stream->cuda, stream->ends[0], stream->ends[1], &ms, err) < 0 ||
 		muster_stream_verify(stream, all, seed, &pass.wrong, err) < 0)
 		return -1;
 	if (!(ms > 0))
-		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: copies took %g ms", (double)ms);
+		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: copies took %g ms", ms);
 	pass.bytes = count * stream->slot_bytes;
-	pass.seconds = (double)ms / 1e3;
+	pass.seconds = ms / 1e3;
 	*ret = pass;
 	return 0;
 }

@@ -46,13 +46,10 @@ static int queue(struct muster_stream *stream, size_t count, CUevent after, stru
 static int time_products(struct muster_stream *stream, size_t count, double *ret_ms, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
-	float ms = 0;
 	if (queue(stream, 1, p->events[0], err) < 0 || queue(stream, count, p->events[1], err) < 0 ||
-		muster_cuda_wait(stream->cuda, p->stream, WAIT_MS, err) < 0 ||
-		MUSTER_CUDA(stream->cuda, err, cuEventElapsedTime, &ms, p->events[0], p->events[1]) < 0)
+		muster_cuda_wait(stream->cuda, p->stream, WAIT_MS, err) < 0)
 		return -1;
-	*ret_ms = (double)ms;
-	return 0;
+	return muster_cuda_elapsed(stream->cuda, p->events[0], p->events[1], ret_ms, err);
 }
 
 /* How many products a batch has, and how long it takes. The first products load kernels and raise the clocks. */
@@ -74,16 +71,12 @@ static int choose_batch(struct muster_stream *stream, struct muster_error *err)
 static int prepare(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
-	if (!muster_cublaslt(err))
-		return -1;
-	if (!muster_product_has_units(stream->cuda, muster_probe_env(stream->ctx)->gpu->cuda_device, MUSTER_BF16))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
-	if (MUSTER_CUDA(stream->cuda, err, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING) < 0)
-		return -1;
-	for (size_t i = 0; i < sizeof p->events / sizeof *p->events; i++)
-		if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &p->events[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
-	if (take_memory(stream, err) < 0 || muster_product_init(&p->product, MUSTER_BF16, SIZE, SIZE, SIZE, err) < 0)
+	CUdevice device = muster_probe_env(stream->ctx)->gpu->cuda_device;
+	if (!muster_cublaslt(err) || muster_product_need_units(stream->cuda, device, MUSTER_BF16, err) < 0 ||
+		MUSTER_CUDA(stream->cuda, err, cuStreamCreate, &p->stream, CU_STREAM_NON_BLOCKING) < 0 ||
+		muster_cuda_events_make(stream->cuda, p->events, MUSTER_STREAM_BATCHES, err) < 0 ||
+		take_memory(stream, err) < 0 ||
+		muster_product_init(&p->product, MUSTER_BF16, SIZE, SIZE, SIZE, err) < 0)
 		return -1;
 	return choose_batch(stream, err);
 }
@@ -106,9 +99,7 @@ void muster_stream_products_done(struct muster_stream *stream)
 	struct muster_stream_products *p = &stream->products;
 	if (p->product.lib)
 		muster_product_done(&p->product);
-	for (size_t i = 0; i < sizeof p->events / sizeof *p->events; i++)
-		if (p->events[i])
-			stream->cuda->cuEventDestroy_v2(p->events[i]);
+	muster_cuda_events_free(stream->cuda, p->events, MUSTER_STREAM_BATCHES);
 	if (p->memory)
 		stream->cuda->cuMemFree_v2(p->memory);
 	if (p->stream)

@@ -21,17 +21,6 @@ static int take_memory(struct muster_stream *stream, size_t bytes, struct muster
 	return muster_cuda_check(stream->cuda, result, err, "cuMemAlloc_v2");
 }
 
-static int make_events(struct muster_stream *stream, struct muster_error *err)
-{
-	if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->begin, CU_EVENT_DEFAULT) < 0 ||
-		MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->end, CU_EVENT_DEFAULT) < 0)
-		return -1;
-	for (size_t i = 0; i < stream->slots; i++)
-		if (MUSTER_CUDA(stream->cuda, err, cuEventCreate, &stream->copied[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
-	return 0;
-}
-
 int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, size_t slots, size_t slot_bytes,
 	size_t bytes, struct muster_error *err)
 {
@@ -49,7 +38,8 @@ int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, 
 	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
 	ret->kernels = muster_kernels(ret->cuda, err);
 	if (!ret->kernels || MUSTER_CUDA(ret->cuda, err, cuStreamCreate, &ret->copies, CU_STREAM_NON_BLOCKING) < 0 ||
-		make_events(ret, err) < 0 ||
+		muster_cuda_events_make(ret->cuda, ret->ends, 2, err) < 0 ||
+		muster_cuda_events_make(ret->cuda, ret->copied, slots, err) < 0 ||
 		MUSTER_CUDA(ret->cuda, err, cuMemAlloc_v2, &ret->report, sizeof(struct muster_kernel_report)) < 0 ||
 		take_memory(ret, bytes, err) < 0)
 		return -1;
@@ -66,13 +56,8 @@ void muster_stream_done(struct muster_stream *stream)
 		if (streams[i] && cuda->cuStreamQuery(streams[i]) == CUDA_ERROR_NOT_READY)
 			return;
 	muster_stream_products_done(stream);
-	const CUevent ends[] = { stream->begin, stream->end };
-	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (ends[i])
-			cuda->cuEventDestroy_v2(ends[i]);
-	for (size_t i = 0; i < stream->slots; i++)
-		if (stream->copied[i])
-			cuda->cuEventDestroy_v2(stream->copied[i]);
+	muster_cuda_events_free(cuda, stream->ends, 2);
+	muster_cuda_events_free(cuda, stream->copied, stream->slots);
 	if (stream->copies)
 		cuda->cuStreamDestroy_v2(stream->copies);
 	if (stream->device)

@@ -38,7 +38,8 @@ struct muster_stream {
 	CUdeviceptr device, report; /* `bytes` of memory; a struct muster_kernel_report */
 	size_t bytes;
 	CUstream copies;
-	CUevent begin, end, copied[MUSTER_STREAM_SLOTS_MOST]; /* copied: the last copy of each slot */
+	CUevent ends[2];                          /* around the copies of a pass from the host */
+	CUevent copied[MUSTER_STREAM_SLOTS_MOST]; /* the last copy of each slot */
 	struct muster_stream_products products;
 };
 

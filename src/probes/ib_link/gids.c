@@ -85,22 +85,18 @@ void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_
 
 /* ---- a port's partition keys ---- */
 
-/* The partitions that the port has keys of, each once and in order: the key without the bit that says how the port is a
- * member. Every port may have a key of the default partition beside its own. */
+/* The partitions that the port has keys of, each once and in order; NULL: none. Each is the key without the bit that
+ * says how the port is a member. Every port may have a key of the default partition beside its own. */
 static char *partitions_text(int *keys, size_t count)
 {
-	char *list = muster_strdup("");
+	char *list = NULL;
 	for (size_t i = 0; i < count; i++)
 		keys[i] &= 0x7fff;
 	if (count > 0)
 		qsort(keys, count, sizeof *keys, muster_by_int);
-	for (size_t i = 0; i < count; i++) {
-		if (keys[i] == 0x7fff || (i > 0 && keys[i] == keys[i - 1]))
-			continue;
-		char *longer = muster_asprintf("%s%s0x%04x", list, *list ? " " : "", (unsigned int)keys[i]);
-		free(list);
-		list = longer;
-	}
+	for (size_t i = 0; i < count; i++)
+		if (keys[i] != 0x7fff && (i == 0 || keys[i] != keys[i - 1]))
+			muster_list_add(&list, " ", "0x%04x", (unsigned int)keys[i]);
 	return list;
 }
 
@@ -111,7 +107,7 @@ void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster
 	struct muster_error why;
 	bool full_member = false;
 	size_t count = 0;
-	char *list = muster_strdup("");
+	char *list = NULL;
 	int result = muster_sysfs_names(muster_rdma_path(ctx, port, true, "pkeys", path, sizeof path), &names, &why);
 	int *keys = muster_calloc(names.count + 1, sizeof *keys);
 	if (result == 0 && names.count == 0)
@@ -124,15 +120,13 @@ void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster
 			continue;
 		keys[count++] = (int)(key & 0xffff);
 		full_member = full_member || (key != 0xffff && (key & 0x8000));
-		char *longer = muster_asprintf("%s%s0x%04lx", list, *list ? " " : "", key);
-		free(list);
-		list = longer;
+		muster_list_add(&list, " ", "0x%04lx", key);
 	}
 	char *partitions = partitions_text(keys, count);
-	muster_rdma_emit(ctx, port, "port.pkeys", result, muster_string(*list ? list : "none"), why.text);
+	muster_rdma_emit(ctx, port, "port.pkeys", result, muster_string(list ? list : "none"), why.text);
 	muster_rdma_emit(ctx, port, "port.full_member", result, muster_boolean(full_member), why.text);
 	muster_rdma_emit(ctx, port, "port.partitions", result,
-		muster_string(*partitions ? partitions
+		muster_string(partitions  ? partitions
 			      : count > 0 ? "default"
 					  : "none"),
 		why.text);

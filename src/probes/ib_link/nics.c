@@ -58,7 +58,7 @@ static struct nic *find_nic(struct muster_probe_ctx *ctx, struct nics *nics, con
 			return &nics->items[i];
 	nics->items = muster_realloc(nics->items, nics->count + 1, sizeof *nics->items);
 	struct nic *nic = &nics->items[nics->count++];
-	*nic = (struct nic){ .link_layer = port->link_layer, .name = muster_strdup("") };
+	*nic = (struct nic){ .link_layer = port->link_layer };
 	snprintf(nic->key, sizeof nic->key, "%s", key);
 	read_model(ctx, port, nic->model, sizeof nic->model);
 	return nic;
@@ -71,11 +71,8 @@ static void add_port(struct muster_probe_ctx *ctx, struct nics *nics, const stru
 	char state[64], text[128];
 	double gbps = 0;
 	nic->ports++;
-	if (first || !*nic->name) {
-		char *longer = muster_asprintf("%s%s%s", nic->name, *nic->name ? "+" : "", port->device);
-		free(nic->name);
-		nic->name = longer;
-	}
+	if (first || !nic->name)
+		muster_list_add(&nic->name, "+", "%s", port->device);
 	if (muster_rdma_line(ctx, port, true, "state", state, sizeof state, NULL) < 0 ||
 		strcmp(muster_rdma_after_colon(state), "ACTIVE") != 0)
 		return;

@@ -28,11 +28,7 @@ void muster_rdma_emit_with(struct muster_probe_ctx *ctx, const struct muster_rdm
 {
 	const struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
 		muster_string(third) };
-	size_t count = third ? 3 : 2;
-	if (result < 0)
-		muster_emit_null(ctx, metric, labels, count, "%s", why);
-	else
-		muster_emit(ctx, metric, labels, count, value);
+	muster_emit_result_with(ctx, metric, labels, third ? 3 : 2, result, value, why);
 }
 
 void muster_rdma_emit(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *metric, int result,

@@ -124,17 +124,12 @@ int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, 
 
 /* ---- data that NCCL only moves: written and checked by kernels on the GPU ---- */
 
-static struct muster_pattern pattern_of(uint64_t seed)
-{
-	return (struct muster_pattern){ .seed = seed, .and_mask = UINT64_MAX };
-}
-
 int muster_nccl_pattern_fill(
 	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, uint64_t seed, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	const struct muster_kernels *kernels = muster_kernels(cuda, err);
-	const struct muster_pattern pattern = pattern_of(seed);
+	const struct muster_pattern pattern = muster_storage_pattern(seed);
 	return kernels ? muster_kernel_fill(cuda, kernels, at, (size_t)bytes, &pattern, s->resources->stream, err) : -1;
 }
 
@@ -160,7 +155,7 @@ static int count_values(const struct muster_nccl_session *s, CUdeviceptr at, uin
 	uint64_t *ret_wrong, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
-	const struct muster_pattern pattern = pattern_of(seed);
+	const struct muster_pattern pattern = muster_storage_pattern(seed);
 	const uint32_t *values = resources->chunks.data;
 	uint64_t wrong = 0;
 	for (uint64_t done = 0, here; done < bytes; done += here) {
@@ -187,7 +182,7 @@ int muster_nccl_pattern_check(const struct muster_nccl_session *s, CUdeviceptr a
 	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
 	const struct muster_kernels *kernels = muster_kernels(cuda, err);
-	const struct muster_pattern pattern = pattern_of(seed);
+	const struct muster_pattern pattern = muster_storage_pattern(seed);
 	struct muster_kernel_report *report = resources->chunks.data;
 	if (!kernels ||
 		MUSTER_CUDA(cuda, err, cuMemsetD32Async, resources->report, 0, sizeof *report / sizeof(uint32_t),

@@ -21,10 +21,9 @@ void muster_nccl_resources_release(void)
 	const struct muster_cuda *cuda = resources.cuda;
 	if (!cuda)
 		return;
-	CUevent events[] = { resources.start, resources.end, resources.arrived[0], resources.arrived[1] };
-	for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-		if (events[i])
-			cuda->cuEventDestroy_v2(events[i]);
+	muster_cuda_events_free(cuda, &resources.start, 1);
+	muster_cuda_events_free(cuda, &resources.end, 1);
+	muster_cuda_events_free(cuda, resources.arrived, 2);
 	if (resources.stream)
 		cuda->cuStreamDestroy_v2(resources.stream);
 	CUdeviceptr buffers[] = { resources.data, resources.agreed, resources.received, resources.report };
@@ -121,17 +120,14 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 	resources.fill_per_us = fill_per_us(cuda, env->gpu);
 
 	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", (size_t)(CHUNKS_BYTES / MIB));
-	CUevent *const events[] = { &resources.start, &resources.end, &resources.arrived[0], &resources.arrived[1] };
-	int failed = muster_pinned_alloc(cuda, CHUNKS_BYTES, env->root, env->gpu->bus_id, &resources.chunks, err);
-	if (failed == 0)
-		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &resources.stream, CU_STREAM_NON_BLOCKING);
-	for (size_t i = 0; failed == 0 && i < sizeof events / sizeof *events; i++)
-		failed = MUSTER_CUDA(cuda, err, cuEventCreate, events[i], CU_EVENT_DEFAULT);
-	if (failed == 0)
-		failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float));
-	if (failed == 0)
-		failed = muster_nccl_buffer_make(ctx, true, err);
-	if (failed < 0)
-		muster_nccl_resources_release();
-	return failed < 0 ? NULL : &resources;
+	if (muster_pinned_alloc(cuda, CHUNKS_BYTES, env->root, env->gpu->bus_id, &resources.chunks, err) == 0 &&
+		MUSTER_CUDA(cuda, err, cuStreamCreate, &resources.stream, CU_STREAM_NON_BLOCKING) == 0 &&
+		muster_cuda_events_make(cuda, &resources.start, 1, err) == 0 &&
+		muster_cuda_events_make(cuda, &resources.end, 1, err) == 0 &&
+		muster_cuda_events_make(cuda, resources.arrived, 2, err) == 0 &&
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float)) == 0 &&
+		muster_nccl_buffer_make(ctx, true, err) == 0)
+		return &resources;
+	muster_nccl_resources_release();
+	return NULL;
 }

@@ -99,6 +99,9 @@ int muster_nccl_sum(
 /* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err);
 
+/* The same of one value, as a float has it. */
+int muster_nccl_slowest(const struct muster_nccl_session *s, double *value, struct muster_error *err);
+
 /* ---- exchange.c: messages between ranks of the ring ---- */
 
 /* Sends and receives between start and end go on at the same time; at the end they are in the stream. After an error

@@ -86,10 +86,10 @@ int muster_nccl_record(const struct muster_nccl_session *s, CUevent event, struc
 int muster_nccl_elapsed_us(const struct muster_nccl_session *s, double *ret, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
-	float ms = 0;
-	if (MUSTER_CUDA(resources->cuda, err, cuEventElapsedTime, &ms, resources->start, resources->end) < 0)
+	double ms;
+	if (muster_cuda_elapsed(resources->cuda, resources->start, resources->end, &ms, err) < 0)
 		return -1;
-	*ret = (double)ms * 1e3;
+	*ret = ms * 1e3;
 	return 0;
 }
 
@@ -113,9 +113,16 @@ int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t
 	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->agreed, host, bytes, resources->stream) < 0 ||
 		muster_nccl_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, host, resources->agreed, bytes, resources->stream) < 0 ||
-		muster_nccl_record(s, resources->end, err) < 0 ||
-		muster_nccl_wait(s, resources->end, "agreement of the ranks", err) < 0)
+		muster_nccl_finish(s, "agreement of the ranks", err) < 0)
 		return -1;
 	memcpy(values, host, bytes);
 	return 0;
+}
+
+int muster_nccl_slowest(const struct muster_nccl_session *s, double *value, struct muster_error *err)
+{
+	float agreed = (float)*value;
+	int failed = muster_nccl_agree(s, &agreed, 1, err);
+	*value = (double)agreed;
+	return failed;
 }

@@ -23,22 +23,17 @@ static void emit_job(const struct muster_nccl_session *s, uint64_t bytes, double
 	struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring.nodes), muster_number(n) };
 	if (s->ring.rank != 0)
 		return;
-	if (reason)
-		muster_emit_null(ctx, "nccl.allreduce_us", labels, 3, "%s", reason);
-	else
-		muster_emit(ctx, "nccl.allreduce_us", labels, 3, muster_number(slowest_us));
+	muster_emit_result_with(
+		ctx, "nccl.allreduce_us", labels, 3, reason ? -1 : 0, muster_number(slowest_us), reason);
 	if (!reason && n == 1)
 		reason = "an all-reduce of one rank moves no data";
 	if (!reason && !(slowest_us > 0))
 		reason = "no time between the events of the GPU";
-	if (reason) {
-		muster_emit_null(ctx, "nccl.allreduce_algbw_gbps", labels, 3, "%s", reason);
-		muster_emit_null(ctx, "nccl.allreduce_busbw_gbps", labels, 3, "%s", reason);
-		return;
-	}
-	double algbw = (double)bytes / 1e3 / slowest_us;
-	muster_emit(ctx, "nccl.allreduce_algbw_gbps", labels, 3, muster_number(algbw));
-	muster_emit(ctx, "nccl.allreduce_busbw_gbps", labels, 3, muster_number(algbw * 2 * (n - 1) / n));
+	int result = reason ? -1 : 0;
+	double algbw = reason ? 0 : (double)bytes / 1e3 / slowest_us;
+	muster_emit_result_with(ctx, "nccl.allreduce_algbw_gbps", labels, 3, result, muster_number(algbw), reason);
+	muster_emit_result_with(
+		ctx, "nccl.allreduce_busbw_gbps", labels, 3, result, muster_number(algbw * 2 * (n - 1) / n), reason);
 }
 
 /* ---- how long the all-reduces of one size take ---- */
@@ -95,10 +90,9 @@ static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const 
 		return muster_fail(err, MUSTER_EVENDOR, "all-reduce of %s: %llu wrong values in this rank's copy", size,
 			(unsigned long long)wrong.count);
 
-	float once = (float)once_us;
-	if (muster_nccl_agree(s, &once, 1, err) < 0)
+	if (muster_nccl_slowest(s, &once_us, err) < 0)
 		return muster_wrap(err, "all-reduce of %s", size);
-	int count = iterations((double)once);
+	int count = iterations(once_us);
 	muster_step(ctx, "%d timed all-reduces of %s", count, size);
 	double head_us = bytes <= SMALL_BYTES ? MUSTER_NCCL_LAUNCH_US * count : 0;
 	/* of zeros: sums of sums would overflow */

@@ -75,11 +75,11 @@ int muster_collective_connect(const struct muster_nccl_session *given, struct mu
 		if (connect_some(&s, first, last, err) < 0)
 			return tell_unreached(&s, first, last, err);
 	}
-	float slowest_ms = (float)(muster_now_ms() - began_ms);
-	if (muster_nccl_agree(given, &slowest_ms, 1, err) < 0)
+	double slowest_ms = muster_now_ms() - began_ms;
+	if (muster_nccl_slowest(given, &slowest_ms, err) < 0)
 		return -1;
 	const struct muster_value labels[] = { muster_number(s.ring.nodes), muster_number(s.ring.ranks) };
 	if (s.ring.rank == 0)
-		muster_emit(s.ctx, "nccl.alltoall_connect_ms", labels, 2, muster_number((double)slowest_ms));
+		muster_emit(s.ctx, "nccl.alltoall_connect_ms", labels, 2, muster_number(slowest_ms));
 	return 0;
 }

@@ -34,12 +34,11 @@ void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, d
 /* The events of an attempt: one before the first all-reduce that is timed, and one after each. ret_late_us: the time
  * that the host took to launch them, when that was longer than the start; else 0. */
 static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double head_us,
-	double times_us[ROUNDS], float *ret_late_us, struct muster_error *err)
+	double times_us[ROUNDS], double *ret_late_us, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	struct muster_nccl_range all = { s->resources->data, bytes };
-	double began_ms = muster_now_ms(), launched_us;
-	float ms;
+	double began_ms = muster_now_ms(), launched_us, ms;
 	if (muster_nccl_record(s, s->resources->start, err) < 0 || muster_nccl_head_start(s, head_us, err) < 0)
 		return -1;
 	for (int i = 0; i <= ROUNDS; i++) /* the first is not timed: ranks come to it at different times */
@@ -47,38 +46,34 @@ static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS 
 			return -1;
 	launched_us = (muster_now_ms() - began_ms) * 1e3;
 	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, s->resources->start, events[0]) < 0)
+		muster_cuda_elapsed(cuda, s->resources->start, events[0], &ms, err) < 0)
 		return -1;
-	*ret_late_us = launched_us > (double)ms * 1e3 ? (float)launched_us : 0;
+	*ret_late_us = launched_us > ms * 1e3 ? launched_us : 0;
 	for (int i = 0; i < ROUNDS; i++) {
-		if (MUSTER_CUDA(cuda, err, cuEventElapsedTime, &ms, events[i], events[i + 1]) < 0)
+		if (muster_cuda_elapsed(cuda, events[i], events[i + 1], &ms, err) < 0)
 			return -1;
-		times_us[i] = (double)ms * 1e3;
+		times_us[i] = ms * 1e3;
 	}
 	return 0;
 }
 
 /* As often as the host of any rank is late. ret_late_us: of the slowest rank, in the last attempt. */
 static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, double times_us[ROUNDS],
-	float *ret_late_us, struct muster_error *err)
+	double *ret_late_us, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	CUevent events[ROUNDS + 1] = { NULL };
 	double head_us = once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0;
-	int failed = 0;
-	for (size_t i = 0; i <= ROUNDS && failed == 0; i++)
-		failed = MUSTER_CUDA(cuda, err, cuEventCreate, &events[i], CU_EVENT_DEFAULT);
+	int failed = muster_cuda_events_make(cuda, events, ROUNDS + 1, err);
 	for (int attempt = 0; attempt < ATTEMPTS && failed == 0 && head_us <= HEAD_MOST_US; attempt++) {
 		failed = time_each(s, events, bytes, head_us, times_us, ret_late_us, err);
 		if (failed == 0)
-			failed = muster_nccl_agree(s, ret_late_us, 1, err);
+			failed = muster_nccl_slowest(s, ret_late_us, err);
 		if (!(*ret_late_us > 0))
 			break;
-		head_us = (double)*ret_late_us * (2 << attempt);
+		head_us = *ret_late_us * (2 << attempt);
 	}
-	for (size_t i = 0; i <= ROUNDS; i++)
-		if (events[i])
-			cuda->cuEventDestroy_v2(events[i]);
+	muster_cuda_events_free(cuda, events, ROUNDS + 1);
 	return failed;
 }
 
@@ -91,19 +86,14 @@ static void emit(
 	static const char *const metrics[] = { "nccl.allreduce_p50_us", "nccl.allreduce_p99_us",
 		"nccl.allreduce_outliers" };
 	double values[3] = { 0 };
-	if (reason)
-		muster_emit_null(s->ctx, "rank.allreduce_p99_us", labels, 1, "%s", reason);
-	else
-		muster_emit(s->ctx, "rank.allreduce_p99_us", labels, 1, muster_number(own_p99));
+	int result = reason ? -1 : 0;
+	muster_emit_result_with(s->ctx, "rank.allreduce_p99_us", labels, 1, result, muster_number(own_p99), reason);
 	if (s->ring.rank != 0)
 		return;
 	if (times_us)
 		muster_collective_jitter_of(times_us, ROUNDS, &values[0], &values[1], &values[2]);
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-		if (reason)
-			muster_emit_null(s->ctx, metrics[i], labels, 3, "%s", reason);
-		else
-			muster_emit(s->ctx, metrics[i], labels, 3, muster_number(values[i]));
+		muster_emit_result_with(s->ctx, metrics[i], labels, 3, result, muster_number(values[i]), reason);
 }
 
 void muster_collective_jitter_none(const struct muster_nccl_session *s, const char *reason)
@@ -115,26 +105,24 @@ int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit
 {
 	uint64_t bytes = limit < BYTES ? limit : BYTES;
 	struct muster_nccl_range all = { s->resources->data, bytes };
-	float once, late_us = 0, slowest[ROUNDS];
-	double times_us[ROUNDS], us, p50, p99, outliers;
+	float slowest[ROUNDS];
+	double times_us[ROUNDS], once_us, late_us = 0, p50, p99, outliers;
 	muster_step(s->ctx, "%d all-reduces that are timed one by one", ROUNDS);
 	if (muster_nccl_head_start(s, 0, err) < 0 ||
-		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &us, err) < 0)
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &once_us, err) < 0 ||
+		muster_nccl_slowest(s, &once_us, err) < 0)
 		return -1;
-	once = (float)us;
-	if (muster_nccl_agree(s, &once, 1, err) < 0)
-		return -1;
-	if ((double)once * ROUNDS > LONGEST_US) {
+	if (once_us * ROUNDS > LONGEST_US) {
 		emit(s, bytes, 0, NULL, "100 all-reduces would take longer than 2 s");
 		return 0;
 	}
-	if (measure(s, bytes, (double)once, times_us, &late_us, err) < 0)
+	if (measure(s, bytes, once_us, times_us, &late_us, err) < 0)
 		return muster_wrap(err, "all-reduces that are timed one by one");
 	if (late_us > 0) {
 		char why[128];
 		snprintf(why, sizeof why,
 			"the host of a rank takes %.0f us to launch an all-reduce: the GPU waits for it",
-			(double)late_us / (ROUNDS + 1));
+			late_us / (ROUNDS + 1));
 		emit(s, bytes, 0, NULL, why);
 		return 0;
 	}

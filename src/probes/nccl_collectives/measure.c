@@ -164,11 +164,9 @@ static void emit_busbw(const struct work *work, double slowest_us, const char *r
 		reason = "no time between the events of the GPU";
 	if (ring->rank != 0)
 		return;
-	if (reason)
-		muster_emit_null(work->s->ctx, work->kind->busbw, labels, 3, "%s", reason);
-	else
-		muster_emit(work->s->ctx, work->kind->busbw, labels, 3,
-			muster_number(bytes / 1e3 / slowest_us * (n - 1) / n));
+	double busbw = reason ? 0 : bytes / 1e3 / slowest_us * (n - 1) / n;
+	muster_emit_result_with(
+		work->s->ctx, work->kind->busbw, labels, 3, reason ? -1 : 0, muster_number(busbw), reason);
 }
 
 static void emit_none(const struct work *work, const char *reason)
@@ -184,20 +182,15 @@ static int check(struct work *work, double *ret_us, struct muster_error *err)
 	const struct muster_nccl_session *s = work->s;
 	const struct muster_value label = muster_number((double)work->bytes);
 	uint64_t wrong = 0, more;
-	double us = 0;
 	for (int round = 0; round < ROUNDS; round++) {
 		if (work->kind->fill(work, round, err) < 0 ||
-			muster_nccl_time_one(s, work->kind->run, work, "a checked collective", &us, err) < 0 ||
+			muster_nccl_time_one(s, work->kind->run, work, "a checked collective", ret_us, err) < 0 ||
 			work->kind->check(work, round, &more, err) < 0)
 			return -1;
 		wrong += more;
 	}
 	muster_emit(s->ctx, work->kind->wrong, &label, 1, muster_number((double)wrong));
-	float once = (float)us;
-	if (muster_nccl_agree(s, &once, 1, err) < 0)
-		return -1;
-	*ret_us = (double)once;
-	return 0;
+	return muster_nccl_slowest(s, ret_us, err);
 }
 
 /* *ret_us: the best repeat's mean, each repeat's on the slowest rank. */
@@ -252,10 +245,10 @@ static size_t make_sizes(const struct muster_probe_env *env, uint64_t limit, uin
 /* Whether all ranks have time for so much. */
 static int has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err)
 {
-	float left_ms = -(float)(s->deadline_ms - muster_now_ms());
-	if (muster_nccl_agree(s, &left_ms, 1, err) < 0)
+	double left_ms = -(s->deadline_ms - muster_now_ms());
+	if (muster_nccl_slowest(s, &left_ms, err) < 0)
 		return -1;
-	*ret = needed_us / 1e3 < -(double)left_ms;
+	*ret = needed_us / 1e3 < -left_ms;
 	return 0;
 }
 

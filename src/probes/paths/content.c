@@ -72,11 +72,6 @@ static int add_bytes(struct walk *w, int fd, uint64_t offset, uint64_t count)
 
 /* ---- folders ---- */
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 struct names {
 	char **items;
 	size_t count, room;
@@ -101,7 +96,7 @@ static int read_names(struct walk *w, DIR *folder, struct names *names)
 			break;
 	}
 	if (names->count > 0)
-		qsort(names->items, names->count, sizeof *names->items, by_name);
+		qsort(names->items, names->count, sizeof *names->items, muster_by_text);
 	return errno ? -1 : 0;
 }
 

@@ -3,16 +3,11 @@
 
 #include <string.h>
 
-#define ALIGNMENT ((size_t)2 << 20)
 #define FREE_SHARE 0.8 /* of the memory that is free: NCCL and cuBLASLt may want some more */
 #define ALONE_COPIES 4 /* each way */
+#define MARKS (MUSTER_STEP_PRODUCTS + 1)
 #define SLOT_EVENTS                                                                                                    \
 	(MUSTER_STEP_SLOTS * sizeof(struct muster_step_slot) / sizeof(CUevent)) /* slots have nothing else */
-
-static size_t aligned(size_t bytes)
-{
-	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
 
 /* ---- beginning and end ---- */
 
@@ -22,11 +17,11 @@ static size_t place(struct muster_step_work *work, CUdeviceptr base, size_t toke
 	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
 	struct muster_step_room room = muster_step_room(tokens, values->from_bytes, values->to_bytes);
 	work->a = base;
-	work->b = work->a + aligned(room.a);
-	work->d = work->b + aligned(room.b);
-	work->workspace = work->d + aligned(room.d);
+	work->b = work->a + muster_product_aligned(room.a);
+	work->d = work->b + muster_product_aligned(room.b);
+	work->workspace = work->d + muster_product_aligned(room.d);
 	work->gradients = work->workspace + MUSTER_PRODUCT_WORKSPACE;
-	work->host_copies = work->gradients + aligned((size_t)muster_step_gradients(0));
+	work->host_copies = work->gradients + muster_product_aligned((size_t)muster_step_gradients(0));
 	return (size_t)(work->host_copies + MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES - base);
 }
 
@@ -55,18 +50,6 @@ static int take_memory(struct muster_step_work *work, size_t tokens_most, struct
 		total_bytes >> 20, place(work, 0, MUSTER_STEP_TOKENS_LEAST) >> 20);
 }
 
-static int make_events(struct muster_step_work *work, struct muster_error *err)
-{
-	CUevent *slots = (CUevent *)(void *)work->slots;
-	for (size_t i = 0; i < sizeof work->marks / sizeof *work->marks; i++)
-		if (MUSTER_CUDA(work->cuda, err, cuEventCreate, &work->marks[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
-	for (size_t i = 0; i < SLOT_EVENTS; i++)
-		if (MUSTER_CUDA(work->cuda, err, cuEventCreate, &slots[i], CU_EVENT_DEFAULT) < 0)
-			return -1;
-	return 0;
-}
-
 /* Factors of products are numbers of every size; gradients are zeros, so that sums of sums do not overflow. */
 static int fill(struct muster_step_work *work, struct muster_error *err)
 {
@@ -88,11 +71,8 @@ int muster_step_work_init(
 	const struct muster_probe_env *env = muster_probe_env(session->ctx);
 	const struct muster_cuda *cuda = session->resources->cuda;
 	*ret = (struct muster_step_work){ .session = session, .cuda = cuda };
-	if (!muster_cublaslt(err))
-		return -1;
-	if (!muster_product_has_units(cuda, env->gpu->cuda_device, MUSTER_BF16))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "the GPU has no units for matrix products in bf16");
-	if (take_memory(ret, tokens_most, err) < 0)
+	if (!muster_cublaslt(err) || muster_product_need_units(cuda, env->gpu->cuda_device, MUSTER_BF16, err) < 0 ||
+		take_memory(ret, tokens_most, err) < 0)
 		return -1;
 	muster_step(session->ctx, "cuMemHostRegister_v2 of %zu MiB", MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES >> 20);
 	if (muster_pinned_alloc(
@@ -102,7 +82,10 @@ int muster_step_work_init(
 	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
 		if (MUSTER_CUDA(cuda, err, cuStreamCreate, streams[i], CU_STREAM_NON_BLOCKING) < 0)
 			return -1;
-	return make_events(ret, err) < 0 ? -1 : fill(ret, err);
+	if (muster_cuda_events_make(cuda, ret->marks, MARKS, err) < 0 ||
+		muster_cuda_events_make(cuda, (CUevent *)(void *)ret->slots, SLOT_EVENTS, err) < 0)
+		return -1;
+	return fill(ret, err);
 }
 
 static void forget_products(struct muster_step_work *work)
@@ -116,24 +99,18 @@ void muster_step_work_done(struct muster_step_work *work)
 {
 	const struct muster_cuda *cuda = work->cuda;
 	CUstream streams[] = { work->compute, work->copies[MUSTER_STEP_IN], work->copies[MUSTER_STEP_OUT] };
-	CUevent *slots = (CUevent *)(void *)work->slots;
 	forget_products(work);
 	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
 		if (streams[i] && cuda->cuStreamQuery(streams[i]) == CUDA_ERROR_NOT_READY)
 			return;
-	for (size_t i = 0; i < sizeof work->marks / sizeof *work->marks; i++)
-		if (work->marks[i])
-			cuda->cuEventDestroy_v2(work->marks[i]);
-	for (size_t i = 0; i < SLOT_EVENTS; i++)
-		if (slots[i])
-			cuda->cuEventDestroy_v2(slots[i]);
+	muster_cuda_events_free(cuda, work->marks, MARKS);
+	muster_cuda_events_free(cuda, (CUevent *)(void *)work->slots, SLOT_EVENTS);
 	for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
 		if (streams[i])
 			cuda->cuStreamDestroy_v2(streams[i]);
 	if (work->memory)
 		cuda->cuMemFree_v2(work->memory);
-	if (work->host.data)
-		muster_pinned_free(cuda, &work->host);
+	muster_pinned_free(cuda, &work->host);
 	*work = (struct muster_step_work){ 0 };
 }
 
@@ -147,17 +124,6 @@ static int record(struct muster_step_work *work, CUevent event, CUstream stream,
 static int wait_in(struct muster_step_work *work, CUstream stream, CUevent event, struct muster_error *err)
 {
 	return MUSTER_CUDA(work->cuda, err, cuStreamWaitEvent, stream, event, 0);
-}
-
-static int elapsed(struct muster_step_work *work, CUevent from, CUevent to, double *ret_ms, struct muster_error *err)
-{
-	float ms = 0;
-	if (MUSTER_CUDA(work->cuda, err, cuEventElapsedTime, &ms, from, to) < 0)
-		return -1;
-	if (!(ms > 0))
-		return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: work took %g ms", (double)ms);
-	*ret_ms = (double)ms;
-	return 0;
 }
 
 static int queue_product(struct muster_step_work *work, size_t i, struct muster_error *err)
@@ -174,7 +140,7 @@ int muster_step_products_alone(struct muster_step_work *work, double *ret_ms, st
 			return -1;
 	if (muster_nccl_wait(work->session, work->marks[MUSTER_STEP_PRODUCTS], "products", err) < 0)
 		return -1;
-	return elapsed(work, work->marks[0], work->marks[MUSTER_STEP_PRODUCTS], ret_ms, err);
+	return muster_cuda_worked(work->cuda, work->marks[0], work->marks[MUSTER_STEP_PRODUCTS], ret_ms, err);
 }
 
 int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct muster_error *err)
@@ -263,7 +229,8 @@ int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, stru
 				return -1;
 	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
 		if (muster_nccl_wait(work->session, slot->copies_end[way], "copies both ways at once", err) < 0 ||
-			elapsed(work, slot->copies_begin[way], slot->copies_end[way], &ms[way], err) < 0)
+			muster_cuda_worked(work->cuda, slot->copies_begin[way], slot->copies_end[way], &ms[way], err) <
+				0)
 			return -1;
 	*ret_ms = (ms[MUSTER_STEP_IN] > ms[MUSTER_STEP_OUT] ? ms[MUSTER_STEP_IN] : ms[MUSTER_STEP_OUT]) / ALONE_COPIES;
 	return 0;
@@ -320,12 +287,13 @@ int muster_step_collect(struct muster_step_work *work, const struct muster_step_
 {
 	struct muster_step_times times;
 	if (muster_nccl_wait(work->session, slot->end, "a training step", err) < 0 ||
-		elapsed(work, before ? before->end : slot->begin, slot->end, &times.step_ms, err) < 0 ||
-		elapsed(work, slot->begin, slot->products_done, &times.compute_ms, err) < 0)
+		muster_cuda_worked(work->cuda, before ? before->end : slot->begin, slot->end, &times.step_ms, err) <
+			0 ||
+		muster_cuda_worked(work->cuda, slot->begin, slot->products_done, &times.compute_ms, err) < 0)
 		return -1;
 	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++) {
 		double ms;
-		if (elapsed(work, slot->copies_begin[way], slot->copies_end[way], &ms, err) < 0)
+		if (muster_cuda_worked(work->cuda, slot->copies_begin[way], slot->copies_end[way], &ms, err) < 0)
 			return -1;
 		times.copy_gbps[way] = (double)(work->copy_count * MUSTER_STEP_COPY_BYTES) / 1e6 / ms;
 	}
