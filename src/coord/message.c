@@ -322,15 +322,15 @@ bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster
 
 /* ---- payloads of barriers ---- */
 
-static bool go_through_peer_entry(struct wire *w, struct muster_peer_entry *m)
+static bool go_through_peer(struct wire *w, struct muster_peer *m)
 {
 	m->local_rank = number(w, m->local_rank, 0, INT_MAX);
-	m->gpu = text(w, m->gpu);
-	m->uuid = text(w, m->uuid);
-	m->path = text(w, m->path);
+	m->gpu_bus_id = text(w, m->gpu_bus_id);
+	m->gpu_uuid = text(w, m->gpu_uuid);
+	m->gpu_path = text(w, m->gpu_path);
 	return true;
 }
-MESSAGE(peer_entry, muster_peer_entry, 0)
+MESSAGE(peer, muster_peer, 0)
 
 static struct muster_ring_figure figure(struct wire *w, struct muster_ring_figure value)
 {
@@ -373,21 +373,21 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);
 	switch (m->role) {
 	case MUSTER_ROLE_MEMBER:
-		m->rank = number(w, m->rank, 0, INT_MAX);
-		m->ranks = number(w, m->ranks, 1, INT_MAX);
-		m->nodes = number(w, m->nodes, 0, INT_MAX);
-		m->trial = number(w, m->trial, 0, 1);
+		m->ring.rank = number(w, m->ring.rank, 0, INT_MAX);
+		m->ring.ranks = number(w, m->ring.ranks, 1, INT_MAX);
+		m->ring.nodes = number(w, m->ring.nodes, 0, INT_MAX);
+		m->ring.trial = number(w, m->ring.trial, 0, 1);
 		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
-		return m->rank < m->ranks;
+		return m->ring.rank < m->ring.ranks;
 	case MUSTER_ROLE_TRAFFIC:
 		m->probe = number(w, m->probe, 0, INT_MAX);
 		m->kind = (enum muster_traffic_kind)number(w, (int)m->kind, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
-		m->peer = number(w, m->peer, -1, INT_MAX);
+		m->traffic.peer = number(w, m->traffic.peer, -1, INT_MAX);
 		m->peer_rank = number(w, m->peer_rank, -1, INT_MAX);
-		m->round = number(w, m->round, 0, INT_MAX);
-		m->rounds = number(w, m->rounds, 1, INT_MAX);
+		m->traffic.round = number(w, m->traffic.round, 0, INT_MAX);
+		m->traffic.rounds = number(w, m->traffic.rounds, 1, INT_MAX);
 		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
-		return m->round < m->rounds;
+		return m->traffic.round < m->traffic.rounds;
 	case MUSTER_ROLE_NO_TRAFFIC:
 		m->probe = number(w, m->probe, 0, INT_MAX);
 		m->why = text(w, m->why);
@@ -397,4 +397,4 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 	default: return true;
 	}
 }
-MESSAGE(ring_place, muster_ring_place, .peer = -1, .peer_rank = -1, .why = "")
+MESSAGE(ring_place, muster_ring_place, .traffic = { .peer = -1 }, .peer_rank = -1, .why = "")

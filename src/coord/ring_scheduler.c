@@ -259,10 +259,12 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 		if (group >= 0)
 			place = (struct muster_ring_place){
 				.role = MUSTER_ROLE_MEMBER,
-				.rank = places[group]++,
-				.ranks = s->groups[group].ranks,
-				.nodes = s->groups[group].nodes,
-				.trial = s->trial,
+				.ring = {
+					.rank = places[group]++,
+					.ranks = s->groups[group].ranks,
+					.nodes = s->groups[group].nodes,
+					.trial = s->trial,
+				},
 				.deadline_ms = (int)deadline_ms,
 			};
 		muster_ring_answers_add(answers, entry, place);

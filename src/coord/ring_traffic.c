@@ -165,8 +165,9 @@ static void answer(const struct muster_ring_traffic *t, const struct muster_ring
 		const struct muster_ring_entry *entry = &entries->items[i];
 		int member = t->members[entry->rank];
 		bool has = place.role == MUSTER_ROLE_NO_TRAFFIC || (member >= 0 && took_part(t, (size_t)member));
-		place.peer = has && t->shape == MUSTER_TRAFFIC_PAIRS && member >= 0 ? t->peers[member] : -1;
-		place.peer_rank = place.peer >= 0 ? t->ranks[place.peer] : -1;
+		int peer = has && t->shape == MUSTER_TRAFFIC_PAIRS && member >= 0 ? t->peers[member] : -1;
+		place.traffic.peer = peer;
+		place.peer_rank = peer >= 0 ? t->ranks[peer] : -1;
 		muster_ring_answers_add(answers, entry, has ? place : waits);
 	}
 	muster_ring_answers_send(context, MUSTER_TAG_SCATTER, answers);
@@ -184,8 +185,8 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 			(t->shape == MUSTER_TRAFFIC_PAIRS && find_partners(t, &place.kind) == 0))
 			continue;
 		place.probe = (int)t->probe;
-		place.round = t->round;
-		place.rounds = t->rounds;
+		place.traffic.round = t->round;
+		place.traffic.rounds = t->rounds;
 		place.why = why_not(t, context, left_ms);
 		place.deadline_ms = (int)deadline_of(t, context, left_ms);
 		t->under_way = !place.why;
