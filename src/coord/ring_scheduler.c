@@ -119,22 +119,17 @@ static void note_ring(struct muster_ring_scheduler *s, const struct ring_result 
 static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
 	struct ring_result *results = make_results(s, entries);
-	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes);
-	size_t *first = muster_calloc(s->group_count + 2, sizeof *first);
-	for (size_t i = 0; i < s->plan.nodes; i++) /* count, then place: nodes by their group */
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			first[s->plan_groups[i] + 2]++;
-	for (size_t i = 2; i < s->group_count + 2; i++)
-		first[i] += first[i - 1];
-	for (size_t i = 0; i < s->plan.nodes; i++)
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			nodes[first[s->plan_groups[i] + 1]++] = i;
-	for (size_t group = 0; group < s->group_count; group++) {
-		size_t count = first[group + 1] - first[group];
-		note_ring(s, &results[group], nodes + first[group], count,
-			count == 1 ? MUSTER_TRIAL_ALONE : MUSTER_TRIAL_PAIR);
+	size_t(*nodes)[2] = muster_calloc(s->group_count + 1, sizeof *nodes); /* of each group: one or two */
+	size_t *counts = muster_calloc(s->group_count + 1, sizeof *counts);
+	for (size_t i = 0; i < s->plan.nodes; i++) {
+		size_t group = s->plan_groups[i];
+		if (group != MUSTER_NO_GROUP)
+			nodes[group][counts[group]++] = i;
 	}
-	free(first);
+	for (size_t group = 0; group < s->group_count; group++)
+		note_ring(s, &results[group], nodes[group], counts[group],
+			counts[group] == 1 ? MUSTER_TRIAL_ALONE : MUSTER_TRIAL_PAIR);
+	free(counts);
 	free(nodes);
 	free(results);
 }

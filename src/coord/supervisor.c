@@ -267,15 +267,6 @@ static void measure(struct muster_supervisor *s)
 
 static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
 
-/* The leader is dead: to rank 0 itself. */
-static void send_record_directly(struct muster_supervisor *s)
-{
-	struct muster_packer p = { 0 };
-	muster_pack_parts(&p, record_barrier);
-	muster_pack_part(&p, s->rank, s->record.bytes, s->record.length);
-	muster_send_packed(s->transport, 0, MUSTER_TAG_RECORD, &p);
-}
-
 /* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye: rank 0 alone
  * answers for the run with its exit code. */
 static bool send_record(struct muster_supervisor *s)
@@ -290,7 +281,8 @@ static bool send_record(struct muster_supervisor *s)
 		if (said || now(s) >= until_ms)
 			return said;
 		if (!directly && muster_aggregator_is_dead(s)) {
-			send_record_directly(s);
+			muster_send_part(s->transport, 0, MUSTER_TAG_RECORD, record_barrier, s->rank, s->record.bytes,
+				s->record.length);
 			directly = true;
 			if (s->members[0] == 0)
 				return false; /* rank 0 itself is dead */
