@@ -2,7 +2,6 @@
 #include "coord/worker_client.h"
 
 #include "json/scan.h"
-#include "util/env.h"
 #include "util/log.h"
 
 #include <math.h>
@@ -142,14 +141,6 @@ static int take_sample(struct muster_worker_client *client, const char *text, si
 	return 0;
 }
 
-/* $MUSTER_TRACE shows every step with its time. */
-static void trace_step(const struct muster_worker_client *client)
-{
-	if (muster_env(MUSTER_ENV_TRACE))
-		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = client->rank }, "%.3f s: %s",
-			(now(client) - client->born_ms) / 1e3, client->step);
-}
-
 static int take_line(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
 	static const char sample[] = "{\"sample\":";
@@ -169,7 +160,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 		client->evidence = line.evidence;
 	if (line.step) {
 		client->step = line.step;
-		trace_step(client);
+		muster_log_trace(client->rank, now(client) - client->born_ms, client->step);
 		tee(client, text, length);
 	}
 	return 0;
