@@ -5,12 +5,6 @@
 
 #include <stddef.h>
 
-/* Keys that a table does not have are in another one: "do" and "probe" are of every command. */
-#define OPEN_TYPE(tag, table)                                                                                          \
-	{                                                                                                              \
-		.fields = (table), .count = sizeof(table) / sizeof *(table), .size = sizeof(struct tag), .open = true  \
-	}
-
 static const struct muster_field figure_fields[] = {
 	{ MUSTER_FIELD(muster_ring_figure, bytes, WORD) },
 	{ MUSTER_FIELD(muster_ring_figure, rate, NUMBER) },
@@ -32,7 +26,8 @@ static const struct muster_field answer_fields[] = {
 	{ ANSWER(figures, OBJECT), MUSTER_FIELD_MANY(muster_worker_answer, figure_count),
 		.most = MUSTER_RING_FIGURES_MAX, .object = &figure_type },
 };
-const struct muster_object_type muster_worker_answer_type = OPEN_TYPE(muster_worker_answer, answer_fields);
+const struct muster_object_type muster_worker_answer_type =
+	MUSTER_OBJECT_TYPE_OPEN(muster_worker_answer, answer_fields);
 
 static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(muster_take, "rank", env.rank, INT) },
@@ -63,7 +58,7 @@ static const struct muster_field take_fields[] = {
 		MUSTER_FIELD_MANY(muster_take, env.expect_path_count) },
 	{ MUSTER_FIELD(muster_take, why_skipped, TEXT) },
 };
-const struct muster_object_type muster_take_type = OPEN_TYPE(muster_take, take_fields);
+const struct muster_object_type muster_take_type = MUSTER_OBJECT_TYPE_OPEN(muster_take, take_fields);
 
 static const struct muster_field peer_fields[] = {
 	{ MUSTER_FIELD(muster_peer, rank, INT) },
@@ -71,13 +66,13 @@ static const struct muster_field peer_fields[] = {
 	{ MUSTER_FIELD_AS(muster_peer, "gpu", gpu_bus_id, TEXT) },
 	{ MUSTER_FIELD_AS(muster_peer, "uuid", gpu_uuid, TEXT) },
 };
-static const struct muster_object_type peer_type = OPEN_TYPE(muster_peer, peer_fields);
+static const struct muster_object_type peer_type = MUSTER_OBJECT_TYPE_OPEN(muster_peer, peer_fields);
 
 static const struct muster_field peers_fields[] = {
 	{ MUSTER_FIELD(muster_probe_env, peers, OBJECT), MUSTER_FIELD_MANY(muster_probe_env, peer_count),
 		.object = &peer_type },
 };
-const struct muster_object_type muster_peers_type = OPEN_TYPE(muster_probe_env, peers_fields);
+const struct muster_object_type muster_peers_type = MUSTER_OBJECT_TYPE_OPEN(muster_probe_env, peers_fields);
 
 static const struct muster_field ring_fields[] = {
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_rank", ring.rank, INT) },
@@ -87,7 +82,7 @@ static const struct muster_field ring_fields[] = {
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_trial", ring.trial, BOOLEAN) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_id", id, TEXT) },
 };
-const struct muster_object_type muster_ring_type = OPEN_TYPE(muster_ring_command, ring_fields);
+const struct muster_object_type muster_ring_type = MUSTER_OBJECT_TYPE_OPEN(muster_ring_command, ring_fields);
 
 static const struct muster_field traffic_fields[] = {
 	{ MUSTER_FIELD(muster_traffic, kind, TEXT) },
@@ -96,4 +91,4 @@ static const struct muster_field traffic_fields[] = {
 	{ MUSTER_FIELD(muster_traffic, rounds, INT) },
 	{ MUSTER_FIELD(muster_traffic, timeout_ms, INT) },
 };
-const struct muster_object_type muster_traffic_type = OPEN_TYPE(muster_traffic, traffic_fields);
+const struct muster_object_type muster_traffic_type = MUSTER_OBJECT_TYPE_OPEN(muster_traffic, traffic_fields);
