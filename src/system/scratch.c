@@ -169,7 +169,7 @@ static struct muster_volume volume_of_system(const char *root, const struct must
 	return volume;
 }
 
-int muster_scratch_find(const char *root, struct muster_scratch *ret, struct muster_error *err)
+static int find_scratch(const char *root, struct muster_scratch *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;
 	struct rank best = { 0 };
@@ -206,7 +206,7 @@ int muster_scratch_find(const char *root, struct muster_scratch *ret, struct mus
 	return 0;
 }
 
-int muster_scratch_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
+static int find_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;
 	struct muster_volume volume;
@@ -235,5 +235,5 @@ int muster_scratch_at(const char *root, const char *folder, struct muster_scratc
 
 int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
-	return folder ? muster_scratch_at(root, folder, ret, err) : muster_scratch_find(root, ret, err);
+	return folder ? find_at(root, folder, ret, err) : find_scratch(root, ret, err);
 }
