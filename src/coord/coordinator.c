@@ -12,7 +12,7 @@
 #include <string.h>
 
 static void complete(void *arg, struct muster_barrier *barrier, double now_ms);
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms);
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member);
 
 static void say(void *arg, const char *text)
 {
@@ -292,7 +292,7 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 }
 
 /* A whole node was too late: its ranks get an answer, so that they go on. */
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_coordinator *c = arg;
 	const struct muster_barrier_entry *entry = &barrier->entries[member];
@@ -300,7 +300,6 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member,
 	struct muster_bytes bytes;
 	struct muster_packer p = { 0 }, answer = { 0 };
 	int rank;
-	(void)now_ms;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD || !muster_unpack_parts(entry->bytes, entry->length, &parts))
 		return;
 	muster_ring_scheduler_late_answer(scheduler_of(c, barrier->id), barrier->id, &answer);

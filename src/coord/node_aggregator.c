@@ -53,12 +53,11 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 
 /* Forward a late record: rank 0 may still take it, and answers. At any other barrier answer here, so that the rank goes
  * on. */
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_node_aggregator *a = arg;
 	int rank = a->barriers.members[member];
 	struct muster_packer p = { 0 };
-	(void)now_ms;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD) {
 		muster_send_part(a->transport, 0, MUSTER_TAG_RECORD, barrier->id, rank, barrier->entries[member].bytes,
 			barrier->entries[member].length);

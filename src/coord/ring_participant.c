@@ -11,6 +11,15 @@
 
 enum { STEP_MS = 20, STEPS_SAID = 1000 }; /* of a long step, about; as many steps as need lines of progress */
 
+/* How the last round ended; all 0: this rank took no part. */
+struct last_round {
+	enum muster_ring_end end;
+	double seconds;
+	const char *detail;
+	bool first; /* this rank was the ring's first: the worker's figures are the ring's */
+	bool full;  /* it was a full ring */
+};
+
 /* The rings of one probe and the traffic after them, as one rank sees them. */
 struct ring_course {
 	struct muster_supervisor *s;
@@ -21,12 +30,7 @@ struct ring_course {
 	bool was_in;         /* in a full ring ... */
 	int ranks;           /* ... of so many ranks */
 	size_t from, to;     /* the samples of the last full ring */
-	/* how the last round ended */
-	enum muster_ring_end end;
-	double seconds;
-	const char *detail;
-	bool first;                   /* this rank was the ring's first: the worker's figures are the ring's */
-	bool full;                    /* it was a full ring */
+	struct last_round last;
 	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
 	bool traffic;                 /* the last round was one of traffic */
 };
@@ -54,11 +58,11 @@ static void pack_ready(const struct ring_course *course, struct muster_packer *p
 		.why = can   ? ""
 		       : why ? why
 			     : "",
-		.end = course->end,
-		.seconds = course->seconds,
-		.detail = course->detail ? course->detail : "",
+		.end = course->last.end,
+		.seconds = course->last.seconds,
+		.detail = course->last.detail ? course->last.detail : "",
 		.figures = s->worker.answer.figures,
-		.figure_count = course->first ? s->worker.answer.figure_count : 0,
+		.figure_count = course->last.first ? s->worker.answer.figure_count : 0,
 	};
 	muster_pack_ring_ready(p, &ready);
 }
@@ -143,12 +147,12 @@ static int worker_ms(const struct ring_course *course, int deadline_ms)
 /* Remember how the round ended. */
 static void note_end(struct ring_course *course, const struct muster_outcome *outcome)
 {
-	course->end = end_of(outcome);
-	course->seconds = outcome->elapsed_ms / 1e3;
-	course->detail = outcome->evidence
-				 ? muster_arena_printf(course->s->arena, "%s; %s", outcome->detail, outcome->evidence)
-				 : outcome->detail;
-	if (course->end >= MUSTER_RING_HUNG) {
+	course->last.end = end_of(outcome);
+	course->last.seconds = outcome->elapsed_ms / 1e3;
+	course->last.detail =
+		outcome->evidence ? muster_arena_printf(course->s->arena, "%s; %s", outcome->detail, outcome->evidence)
+				  : outcome->detail;
+	if (course->last.end >= MUSTER_RING_HUNG) {
 		course->can = false;
 		course->why_not = outcome->detail;
 	}
@@ -223,8 +227,8 @@ static void be_member(struct ring_course *course, const struct muster_ring_place
 	size_t from = s->record.samples;
 	struct muster_outcome outcome = run_allreduce(course, place, ring);
 	note_end(course, &outcome);
-	course->first = place->ring.rank == 0;
-	course->full = !place->ring.trial;
+	course->last.first = place->ring.rank == 0;
+	course->last.full = !place->ring.trial;
 	if (place->ring.trial)
 		drop_samples(s, from, s->record.samples, false);
 	else
@@ -340,31 +344,22 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
-/* Before a round, in which this rank may take no part. */
-static void forget_end(struct ring_course *course)
-{
-	course->end = MUSTER_RING_NONE;
-	course->seconds = 0;
-	course->detail = NULL;
-	course->first = course->full = false;
-}
-
 /* One round. False: it was the last. */
 static bool next_round(struct ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round };
-	enum muster_phase phase = course->round == 0                              ? MUSTER_PHASE_LOAD
-				  : course->full && course->end == MUSTER_RING_OK ? MUSTER_PHASE_RING
-										  : MUSTER_PHASE_NONE;
+	enum muster_phase phase = course->round == 0                                        ? MUSTER_PHASE_LOAD
+				  : course->last.full && course->last.end == MUSTER_RING_OK ? MUSTER_PHASE_RING
+											    : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
 	pack_ready(course, &ready);
 	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
 	if (is_traffic(course, &place)) {
-		forget_end(course);
+		course->last = (struct last_round){ 0 };
 		take_part_in_traffic(course, &place, ring);
 		muster_answer_done(&answer);
 		return true;
@@ -385,7 +380,7 @@ static bool next_round(struct ring_course *course)
 		course->from = s->record.samples;
 	}
 	course->traffic = false;
-	forget_end(course);
+	course->last = (struct last_round){ 0 };
 	if (in) {
 		be_member(course, &place, ring);
 		if (!place.ring.trial)
