@@ -45,19 +45,12 @@ static int volume_of(
 						 : muster_volume_of(root, device, ret, err);
 }
 
-static bool has_disk(const struct muster_volume *volume, const char *disk)
-{
-	for (size_t i = 0; i < volume->disk_count; i++)
-		if (strcmp(volume->disks[i], disk) == 0)
-			return true;
-	return false;
-}
-
 static bool share_a_disk(const struct muster_volume *a, const struct muster_volume *b)
 {
 	for (size_t i = 0; i < a->disk_count; i++)
-		if (has_disk(b, a->disks[i]))
-			return true;
+		for (size_t j = 0; j < b->disk_count; j++)
+			if (strcmp(a->disks[i], b->disks[j]) == 0)
+				return true;
 	return false;
 }
 
@@ -145,9 +138,8 @@ static struct rank rank_of(const char *root, const struct muster_mount *mount, c
 		rank.kind = 2;
 	else if (is_temporary(root, volume))
 		rank.kind = 1;
-	if (rank.kind > 0 && device_of(root, mount, device, sizeof device, NULL) == 0 &&
-		muster_disk_gb(root, device, &rank.gb, NULL) < 0)
-		rank.gb = 0;
+	if (rank.kind > 0 && device_of(root, mount, device, sizeof device, NULL) == 0)
+		(void)muster_disk_gb(root, device, &rank.gb, NULL);
 	return rank;
 }
 
@@ -163,9 +155,8 @@ static struct muster_volume volume_of_system(const char *root, const struct must
 {
 	struct muster_volume volume = { .disk_count = 0 };
 	for (size_t i = 0; i < mounts->count; i++)
-		if (strcmp(mounts->items[i].point, "/") == 0 && !is_hidden(mounts, i) &&
-			volume_of(root, &mounts->items[i], &volume, NULL) < 0)
-			volume.disk_count = 0;
+		if (strcmp(mounts->items[i].point, "/") == 0 && !is_hidden(mounts, i))
+			(void)volume_of(root, &mounts->items[i], &volume, NULL);
 	return volume;
 }
 
