@@ -17,6 +17,7 @@ struct muster_peer {
 	int rank, local_rank;
 	const char *gpu_bus_id; /* sysfs form, "0001:00:00.0"; "" if the rank has no GPU */
 	const char *gpu_uuid;   /* "" if the rank has no GPU */
+	const char *gpu_path;   /* GPUs on one path take turns; as supervisors know it, a worker has NULL */
 };
 
 /* The GPU that this rank took. The worker fills it once, before any probe runs. */

@@ -110,7 +110,7 @@ void muster_barrier_enter(struct muster_barrier_set *set, struct muster_barrier_
 	set->last_heartbeat_ms[member] = now_ms;
 	if (!barrier->complete)
 		return;
-	set->late_entry(set->arg, barrier, (size_t)member, now_ms);
+	set->late_entry(set->arg, barrier, (size_t)member);
 	free(entry->bytes);
 	entry->bytes = NULL;
 }

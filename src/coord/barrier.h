@@ -36,7 +36,7 @@ struct muster_barrier_set {
 	/* Called once for each barrier, when that barrier is complete. */
 	void (*complete)(void *arg, struct muster_barrier *barrier, double now_ms);
 	/* Called for a member that enters a complete barrier. */
-	void (*late_entry)(void *arg, struct muster_barrier *barrier, size_t member, double now_ms);
+	void (*late_entry)(void *arg, struct muster_barrier *barrier, size_t member);
 	void *arg;
 };
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 static void complete(void *arg, struct muster_barrier *barrier, double now_ms);
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms);
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member);
 
 static void say(void *arg, const char *text)
 {
@@ -234,12 +234,6 @@ static void add_missing(struct muster_coordinator *c)
 	muster_run_sort(&c->run);
 }
 
-static void end_gather(struct muster_coordinator *c)
-{
-	add_missing(c);
-	c->gathered = true;
-}
-
 /* ---- rings ---- */
 
 static struct muster_ring_scheduler *scheduler_of(struct muster_coordinator *c, struct muster_barrier_id barrier)
@@ -298,7 +292,7 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 }
 
 /* A whole node was too late: its ranks get an answer, so that they go on. */
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_coordinator *c = arg;
 	const struct muster_barrier_entry *entry = &barrier->entries[member];
@@ -306,7 +300,6 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member,
 	struct muster_bytes bytes;
 	struct muster_packer p = { 0 }, answer = { 0 };
 	int rank;
-	(void)now_ms;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD || !muster_unpack_parts(entry->bytes, entry->length, &parts))
 		return;
 	muster_ring_scheduler_late_answer(scheduler_of(c, barrier->id), barrier->id, &answer);
@@ -402,7 +395,7 @@ void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
 	report_dead_leaders(c, now_ms);
 	if (!c->gathered && c->late_until_ms > 0 &&
 		(now_ms >= c->late_until_ms || now_ms >= c->barriers.record_limit_ms || everyone_is_in(c, now_ms)))
-		end_gather(c);
+		muster_coordinator_give_up(c);
 	c->done[MUSTER_PHASE_START] = c->members.here_count;
 	if (!c->gathered)
 		muster_progress_show(&c->progress, c->done, c->ranks);
@@ -423,18 +416,14 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 void muster_coordinator_give_up(struct muster_coordinator *c)
 {
 	if (!c->gathered)
-		end_gather(c);
+		add_missing(c);
+	c->gathered = true;
 }
 
 void muster_coordinator_goodbye(struct muster_coordinator *c)
 {
 	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_RECORD };
-	for (int rank = 0; rank < c->ranks; rank++) {
-		struct muster_packer p = { 0 };
-		if (rank == c->transport->rank || !c->members.members[rank].here)
-			continue;
-		muster_pack_parts(&p, id);
-		muster_pack_part(&p, rank, "", 0);
-		muster_send_packed(c->transport, rank, MUSTER_TAG_GOODBYE, &p);
-	}
+	for (int rank = 0; rank < c->ranks; rank++)
+		if (rank != c->transport->rank && c->members.members[rank].here)
+			muster_send_part(c->transport, rank, MUSTER_TAG_GOODBYE, id, rank, "", 0);
 }

@@ -48,7 +48,7 @@ int muster_coordinator_message(
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms);
 double muster_coordinator_next(const struct muster_coordinator *c, double now_ms);
 
-/* No time is left: take no more records. */
+/* Take no more records; ranks without one are missing. */
 void muster_coordinator_give_up(struct muster_coordinator *c);
 
 /* Answer the record barrier, to every rank of the membership. */

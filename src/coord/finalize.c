@@ -309,32 +309,30 @@ int muster_finalize_alone(struct muster_supervisor *s)
 	return exit_code(&work);
 }
 
-int muster_finalize_prepare(struct muster_supervisor *s)
+/* NULL when the run may begin; else, with err, the option that err is about. A report that cannot be written should not
+ * cost a run. */
+static const char *find_mistake(const struct muster_supervisor *s, struct muster_error *err)
 {
 	struct muster_finalize *finalize = s->host->arg;
 	const struct muster_options *o = s->options;
-	struct muster_selection *choice = &finalize->choice;
+	if (muster_file_check(o->report, err) < 0)
+		return "--report ";
+	if (o->textfile && muster_report_check_textfile(o->textfile, err) < 0)
+		return "--textfile ";
+	if (o->html && muster_file_check(o->html, err) < 0)
+		return "--html ";
+	if (check_folders(o, s->ranks, FOLDERS_MS, err) < 0 ||
+		muster_selection_load(o->configs, o->sku, o->overlay, &finalize->choice, err) < 0)
+		return "";
+	return NULL;
+}
+
+int muster_finalize_prepare(struct muster_supervisor *s)
+{
 	struct muster_error err;
-	/* a report that cannot be written should not cost a run */
-	if (muster_file_check(o->report, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, NULL, "--report %s", err.text);
-		return MUSTER_EXIT_USAGE;
-	}
-	if (o->textfile && muster_report_check_textfile(o->textfile, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, NULL, "--textfile %s", err.text);
-		return MUSTER_EXIT_USAGE;
-	}
-	if (o->html && muster_file_check(o->html, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, NULL, "--html %s", err.text);
-		return MUSTER_EXIT_USAGE;
-	}
-	if (check_folders(o, s->ranks, FOLDERS_MS, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
-		return MUSTER_EXIT_USAGE;
-	}
-	if (muster_selection_load(o->configs, o->sku, o->overlay, choice, &err) < 0) {
-		muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
-		return MUSTER_EXIT_USAGE;
-	}
-	return o->spool && !s->journal ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS; /* why is logged already */
+	const char *option = find_mistake(s, &err);
+	if (option)
+		muster_log(MUSTER_LOG_ERROR, NULL, "%s%s", option, err.text);
+	/* why there is no journal is logged already */
+	return option || (s->options->spool && !s->journal) ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS;
 }

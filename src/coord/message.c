@@ -27,98 +27,9 @@ static char *append(struct muster_packer *p, size_t length)
 	return p->bytes + p->length - length;
 }
 
-static void put_u32(struct muster_packer *p, uint32_t number)
-{
-	char *at = append(p, 4);
-	for (int i = 0; i < 4; i++)
-		at[i] = (char)(number >> 8 * i);
-}
-
-static void put_u64(struct muster_packer *p, uint64_t number)
-{
-	put_u32(p, (uint32_t)number);
-	put_u32(p, (uint32_t)(number >> 32));
-}
-
-static void put_double(struct muster_packer *p, double number)
-{
-	uint64_t bits;
-	memcpy(&bits, &number, sizeof bits);
-	put_u64(p, bits);
-}
-
-static void put_bytes(struct muster_packer *p, const char *bytes, size_t length)
-{
-	put_u32(p, (uint32_t)length);
-	char *at = append(p, length + 1);
-	if (length > 0)
-		memcpy(at, bytes, length);
-	at[length] = '\0';
-}
-
 static struct muster_unpacker unpacker(const char *bytes, size_t length)
 {
 	return (struct muster_unpacker){ .at = bytes, .end = bytes + length };
-}
-
-static uint32_t get_u32(struct muster_unpacker *u)
-{
-	uint32_t number = 0;
-	if (u->bad || u->end - u->at < 4) {
-		u->bad = true;
-		return 0;
-	}
-	for (int i = 0; i < 4; i++)
-		number |= (uint32_t)(unsigned char)u->at[i] << 8 * i;
-	u->at += 4;
-	return number;
-}
-
-static int get_int(struct muster_unpacker *u, int low, int high)
-{
-	int number = (int)get_u32(u);
-	if (!u->bad && number >= low && number <= high)
-		return number;
-	u->bad = true;
-	return 0;
-}
-
-static uint64_t get_u64(struct muster_unpacker *u)
-{
-	uint64_t low = get_u32(u);
-	return low | (uint64_t)get_u32(u) << 32;
-}
-
-/* Neither infinite nor NaN. */
-static double get_double(struct muster_unpacker *u)
-{
-	uint64_t bits = get_u64(u);
-	double number;
-	memcpy(&number, &bits, sizeof number);
-	if (!u->bad && number >= -1e300 && number <= 1e300)
-		return number;
-	u->bad = true;
-	return 0;
-}
-
-static struct muster_bytes get_bytes(struct muster_unpacker *u)
-{
-	size_t length = get_u32(u);
-	if (u->bad || (size_t)(u->end - u->at) < length + 1 || u->at[length] != '\0') {
-		u->bad = true;
-		return (struct muster_bytes){ "", 0 };
-	}
-	struct muster_bytes bytes = { u->at, length };
-	u->at += length + 1;
-	return bytes;
-}
-
-static const char *get_text(struct muster_unpacker *u)
-{
-	struct muster_bytes bytes = get_bytes(u);
-	if (memchr(bytes.bytes, '\0', bytes.length))
-		u->bad = true;
-	return u->bad ? "" : bytes.bytes;
 }
 
 static bool at_end(const struct muster_unpacker *u)
@@ -135,36 +46,76 @@ struct wire {
 	struct muster_unpacker from;
 };
 
-static int number(struct wire *w, int value, int low, int high)
+static uint32_t half_word(struct wire *w, uint32_t value)
 {
-	if (!w->to)
-		return get_int(&w->from, low, high);
-	put_u32(w->to, (uint32_t)value);
-	return value;
+	if (w->to) {
+		char *at = append(w->to, INT_BYTES);
+		for (int i = 0; i < INT_BYTES; i++)
+			at[i] = (char)(value >> 8 * i);
+		return value;
+	}
+	struct muster_unpacker *u = &w->from;
+	uint32_t read = 0;
+	u->bad = u->bad || u->end - u->at < INT_BYTES;
+	if (u->bad)
+		return 0;
+	for (int i = 0; i < INT_BYTES; i++)
+		read |= (uint32_t)(unsigned char)u->at[i] << 8 * i;
+	u->at += INT_BYTES;
+	return read;
 }
 
+static uint64_t word(struct wire *w, uint64_t value)
+{
+	uint64_t low = half_word(w, (uint32_t)value);
+	return low | (uint64_t)half_word(w, (uint32_t)(value >> 32)) << 32;
+}
+
+static int number(struct wire *w, int value, int low, int high)
+{
+	int number = (int)half_word(w, (uint32_t)value);
+	if (w->to || (!w->from.bad && number >= low && number <= high))
+		return number;
+	w->from.bad = true;
+	return 0;
+}
+
+/* What is read is neither infinite nor NaN. */
 static double real(struct wire *w, double value)
 {
-	if (!w->to)
-		return get_double(&w->from);
-	put_double(w->to, value);
-	return value;
+	uint64_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	bits = word(w, bits);
+	memcpy(&value, &bits, sizeof value);
+	w->from.bad = w->from.bad || (!w->to && !(value >= -1e300 && value <= 1e300));
+	return w->from.bad ? 0 : value;
 }
 
 static struct muster_bytes bytes_of(struct wire *w, struct muster_bytes value)
 {
-	if (!w->to)
-		return get_bytes(&w->from);
-	put_bytes(w->to, value.bytes, value.length);
-	return value;
+	size_t length = half_word(w, (uint32_t)value.length);
+	struct muster_unpacker *u = &w->from;
+	if (w->to) {
+		char *at = append(w->to, length + 1);
+		if (length > 0)
+			memcpy(at, value.bytes, length);
+		at[length] = '\0';
+		return value;
+	}
+	if (u->bad || (size_t)(u->end - u->at) < length + 1 || u->at[length] != '\0') {
+		u->bad = true;
+		return (struct muster_bytes){ "", 0 };
+	}
+	struct muster_bytes read = { u->at, length };
+	u->at += length + 1;
+	return read;
 }
 
 static const char *text(struct wire *w, const char *value)
 {
-	if (!w->to)
-		return get_text(&w->from);
-	put_bytes(w->to, value ? value : "", value ? strlen(value) : 0);
-	return value;
+	struct muster_bytes bytes = bytes_of(w, (struct muster_bytes){ value ? value : "", value ? strlen(value) : 0 });
+	w->from.bad = w->from.bad || (!w->to && memchr(bytes.bytes, '\0', bytes.length));
+	return w->from.bad ? "" : bytes.bytes;
 }
 
 /* The two functions of a message, whose go_through_NAME returns whether its values fit each other. The rest: what an
@@ -248,8 +199,8 @@ MESSAGE(membership, muster_membership_news, 0)
 
 int muster_member_at(const struct muster_membership_news *news, size_t index)
 {
-	struct muster_unpacker u = unpacker(news->packed_members + index * INT_BYTES, INT_BYTES);
-	return get_int(&u, 0, INT_MAX);
+	struct wire w = { .from = unpacker(news->packed_members + index * INT_BYTES, INT_BYTES) };
+	return number(&w, 0, 0, INT_MAX);
 }
 
 static bool go_through_enter(struct wire *w, struct muster_enter *m)
@@ -285,9 +236,9 @@ void muster_pack_text(struct muster_packer *p, const char *string)
 
 bool muster_unpack_text(const char *bytes, size_t length, const char **ret)
 {
-	struct muster_unpacker u = unpacker(bytes, length);
-	*ret = get_text(&u);
-	return at_end(&u);
+	struct wire w = { .from = unpacker(bytes, length) };
+	*ret = text(&w, NULL);
+	return at_end(&w.from);
 }
 
 /* ---- parts ---- */
@@ -299,8 +250,9 @@ void muster_pack_parts(struct muster_packer *p, struct muster_barrier_id id)
 
 void muster_pack_part(struct muster_packer *p, int rank, const char *bytes, size_t length)
 {
-	put_u32(p, (uint32_t)rank);
-	put_bytes(p, bytes, length);
+	struct wire w = { .to = p };
+	(void)number(&w, rank, 0, INT_MAX);
+	(void)bytes_of(&w, (struct muster_bytes){ bytes, length });
 }
 
 bool muster_unpack_parts(const char *bytes, size_t length, struct muster_parts *ret)
@@ -315,29 +267,28 @@ bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster
 {
 	if (parts->rest.bad || parts->rest.at == parts->rest.end)
 		return false;
-	*ret_rank = get_int(&parts->rest, 0, INT_MAX);
-	*ret = get_bytes(&parts->rest);
+	struct wire w = { .from = parts->rest };
+	*ret_rank = number(&w, 0, 0, INT_MAX);
+	*ret = bytes_of(&w, (struct muster_bytes){ "", 0 });
+	parts->rest = w.from;
 	return !parts->rest.bad;
 }
 
 /* ---- payloads of barriers ---- */
 
-static bool go_through_peer_entry(struct wire *w, struct muster_peer_entry *m)
+static bool go_through_peer(struct wire *w, struct muster_peer *m)
 {
 	m->local_rank = number(w, m->local_rank, 0, INT_MAX);
-	m->gpu = text(w, m->gpu);
-	m->uuid = text(w, m->uuid);
-	m->path = text(w, m->path);
+	m->gpu_bus_id = text(w, m->gpu_bus_id);
+	m->gpu_uuid = text(w, m->gpu_uuid);
+	m->gpu_path = text(w, m->gpu_path);
 	return true;
 }
-MESSAGE(peer_entry, muster_peer_entry, 0)
+MESSAGE(peer, muster_peer, 0)
 
 static struct muster_ring_figure figure(struct wire *w, struct muster_ring_figure value)
 {
-	if (w->to)
-		put_u64(w->to, value.bytes);
-	else
-		value.bytes = get_u64(&w->from);
+	value.bytes = word(w, value.bytes);
 	value.rate = real(w, value.rate);
 	return value;
 }
@@ -373,21 +324,21 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);
 	switch (m->role) {
 	case MUSTER_ROLE_MEMBER:
-		m->rank = number(w, m->rank, 0, INT_MAX);
-		m->ranks = number(w, m->ranks, 1, INT_MAX);
-		m->nodes = number(w, m->nodes, 0, INT_MAX);
-		m->trial = number(w, m->trial, 0, 1);
+		m->ring.rank = number(w, m->ring.rank, 0, INT_MAX);
+		m->ring.ranks = number(w, m->ring.ranks, 1, INT_MAX);
+		m->ring.nodes = number(w, m->ring.nodes, 0, INT_MAX);
+		m->ring.trial = number(w, m->ring.trial, 0, 1);
 		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
-		return m->rank < m->ranks;
+		return m->ring.rank < m->ring.ranks;
 	case MUSTER_ROLE_TRAFFIC:
 		m->probe = number(w, m->probe, 0, INT_MAX);
 		m->kind = (enum muster_traffic_kind)number(w, (int)m->kind, 0, MUSTER_TRAFFIC_KIND_COUNT - 1);
-		m->peer = number(w, m->peer, -1, INT_MAX);
+		m->traffic.peer = number(w, m->traffic.peer, -1, INT_MAX);
 		m->peer_rank = number(w, m->peer_rank, -1, INT_MAX);
-		m->round = number(w, m->round, 0, INT_MAX);
-		m->rounds = number(w, m->rounds, 1, INT_MAX);
+		m->traffic.round = number(w, m->traffic.round, 0, INT_MAX);
+		m->traffic.rounds = number(w, m->traffic.rounds, 1, INT_MAX);
 		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
-		return m->round < m->rounds;
+		return m->traffic.round < m->traffic.rounds;
 	case MUSTER_ROLE_NO_TRAFFIC:
 		m->probe = number(w, m->probe, 0, INT_MAX);
 		m->why = text(w, m->why);
@@ -397,4 +348,4 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 	default: return true;
 	}
 }
-MESSAGE(ring_place, muster_ring_place, .peer = -1, .peer_rank = -1, .why = "")
+MESSAGE(ring_place, muster_ring_place, .traffic = { .peer = -1 }, .peer_rank = -1, .why = "")

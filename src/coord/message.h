@@ -36,7 +36,7 @@ enum muster_tag {
 /* The barriers of a run: what a rank enters with → the answer. */
 enum muster_barrier_kind {
 	MUSTER_BARRIER_NONE = 0,
-	MUSTER_BARRIER_PEERS, /* of a node: the rank's GPU → the GPUs of all ranks, and the rank's turn */
+	MUSTER_BARRIER_PEERS, /* of a node: the rank's struct muster_peer → those of all ranks, as parts */
 	MUSTER_BARRIER_TURN,  /* of a node, for each probe and turn: nothing → nothing */
 	MUSTER_BARRIER_RING,  /* of the job, for each probe and round: struct muster_ring_ready → muster_ring_place */
 	MUSTER_BARRIER_RING_ID, /* of the job, for each probe and round of rings: the id from a ring's first rank → the
@@ -118,13 +118,6 @@ struct muster_ring_failed {
 
 /* ---- payloads of barriers ---- */
 
-/* PEERS. The answer is parts: the entries of all ranks. */
-struct muster_peer_entry {
-	int local_rank;
-	const char *gpu, *uuid; /* "" when there is none */
-	const char *path;       /* GPUs on one path take turns */
-};
-
 /* How a ring ended for a rank; the stronger the evidence against the rank itself, the higher. */
 enum muster_ring_end {
 	MUSTER_RING_NONE = 0, /* it was in no ring */
@@ -170,16 +163,13 @@ enum muster_ring_role {
 
 struct muster_ring_place {
 	enum muster_ring_role role;
-	int deadline_ms; /* MEMBER, TRAFFIC */
-	/* MEMBER */
-	int rank, ranks, nodes;
-	bool trial;
+	int deadline_ms;         /* MEMBER, TRAFFIC */
+	struct muster_ring ring; /* MEMBER: without its id */
 	/* TRAFFIC, and the first one of NO_TRAFFIC too */
 	int probe; /* index in the registry */
 	enum muster_traffic_kind kind;
-	int peer;      /* of a pair: the other one's number in the ring; else -1 */
-	int peer_rank; /* and its number in the job */
-	int round, rounds;
+	struct muster_traffic traffic; /* without its kind */
+	int peer_rank;                 /* the peer's number in the job */
 	/* EXCLUDED, NO_TRAFFIC; OVER: why no round of traffic had this rank, "" when that is as it should be */
 	const char *why;
 };
@@ -206,8 +196,9 @@ bool muster_unpack_parts(const char *bytes, size_t length, struct muster_parts *
 /* The next part: false at the end. parts->rest.bad afterwards: the bytes are malformed there. */
 bool muster_unpack_part(struct muster_parts *parts, int *ret_rank, struct muster_bytes *ret);
 
-void muster_pack_peer_entry(struct muster_packer *p, const struct muster_peer_entry *entry);
-bool muster_unpack_peer_entry(const char *bytes, size_t length, struct muster_peer_entry *ret);
+/* The rank is not packed: a part has it. */
+void muster_pack_peer(struct muster_packer *p, const struct muster_peer *peer);
+bool muster_unpack_peer(const char *bytes, size_t length, struct muster_peer *ret);
 
 void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_ready *ready);
 bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret);

@@ -9,21 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void release(
-	struct muster_node_aggregator *a, struct muster_barrier_id id, int rank, const char *bytes, size_t length)
-{
-	struct muster_packer p = { 0 };
-	muster_pack_parts(&p, id);
-	muster_pack_part(&p, rank, bytes, length);
-	muster_send_packed(a->transport, rank, MUSTER_TAG_RELEASE, &p);
-}
-
 static void release_all(
 	struct muster_node_aggregator *a, const struct muster_barrier *barrier, const char *bytes, size_t length)
 {
 	for (size_t i = 0; i < a->barriers.count; i++)
 		if (barrier->entries[i].here)
-			release(a, barrier->id, a->barriers.members[i], bytes, length);
+			muster_send_part(a->transport, a->barriers.members[i], MUSTER_TAG_RELEASE, barrier->id,
+				a->barriers.members[i], bytes, length);
 }
 
 /* The payloads of all members that have entered, as parts. At the end of the run's time, an empty record announces that
@@ -61,27 +53,25 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 
 /* Forward a late record: rank 0 may still take it, and answers. At any other barrier answer here, so that the rank goes
  * on. */
-static void late_entry(void *arg, struct muster_barrier *barrier, size_t member, double now_ms)
+static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_node_aggregator *a = arg;
 	int rank = a->barriers.members[member];
 	struct muster_packer p = { 0 };
-	(void)now_ms;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD) {
-		muster_pack_parts(&p, barrier->id);
-		muster_pack_part(&p, rank, barrier->entries[member].bytes, barrier->entries[member].length);
-		muster_send_packed(a->transport, 0, MUSTER_TAG_RECORD, &p);
+		muster_send_part(a->transport, 0, MUSTER_TAG_RECORD, barrier->id, rank, barrier->entries[member].bytes,
+			barrier->entries[member].length);
 		return;
 	}
 	if (barrier->id.kind == MUSTER_BARRIER_RING) {
-		bool over = a->ring_over && muster_barrier_same(barrier->id, a->ring_over_barrier);
+		bool over = muster_barrier_same(barrier->id, a->ring_over);
 		const struct muster_ring_place place = {
 			.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
 			.why = "the rank was too late",
 		};
 		muster_pack_ring_place(&p, &place);
 	}
-	release(a, barrier->id, rank, p.bytes ? p.bytes : "", p.length);
+	muster_send_part(a->transport, rank, MUSTER_TAG_RELEASE, barrier->id, rank, p.bytes ? p.bytes : "", p.length);
 	muster_packer_done(&p);
 }
 
@@ -130,50 +120,30 @@ static int take_entry(
 	return 0;
 }
 
-/* Rank 0's answers; those about rings are kept for members that are late or die. */
-static int take_answers(
-	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
+/* Send each part of a message of rank 0 to its rank. What was answered about rings is kept for members that are late or
+ * die. */
+static int forward(struct muster_node_aggregator *a, const struct muster_message *message, enum muster_tag tag,
+	struct muster_error *err)
 {
 	struct muster_parts parts;
-	struct muster_bytes answer;
+	struct muster_bytes part;
 	struct muster_ring_place place;
 	int rank;
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
 		return muster_message_malformed(message, err);
 	struct muster_barrier_id id = parts.barrier;
-	bool ring = id.kind == MUSTER_BARRIER_RING;
-	if (ring && !(a->ring > 0 && muster_barrier_same(id, a->ring_barrier))) {
+	bool answers_ring = tag == MUSTER_TAG_RELEASE && id.kind == MUSTER_BARRIER_RING;
+	if (answers_ring && !muster_barrier_same(id, a->ring_barrier)) {
 		a->ring++;
 		a->ring_barrier = id;
 	}
-	while (muster_unpack_part(&parts, &rank, &answer)) {
+	while (muster_unpack_part(&parts, &rank, &part)) {
 		if (muster_barrier_member(&a->barriers, rank) < 0)
 			continue;
-		if (ring && muster_unpack_ring_place(answer.bytes, answer.length, &place) &&
-			place.role == MUSTER_ROLE_OVER) {
-			a->ring_over = true;
-			a->ring_over_barrier = id;
-		}
-		release(a, id, rank, answer.bytes, answer.length);
-	}
-	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
-}
-
-static int cancel_ranks(
-	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err)
-{
-	struct muster_parts parts;
-	struct muster_bytes why;
-	int rank;
-	if (!muster_unpack_parts(message->bytes, message->length, &parts))
-		return muster_message_malformed(message, err);
-	while (muster_unpack_part(&parts, &rank, &why)) {
-		struct muster_packer p = { 0 };
-		if (muster_barrier_member(&a->barriers, rank) < 0)
-			continue;
-		muster_pack_parts(&p, parts.barrier);
-		muster_pack_part(&p, rank, why.bytes, why.length);
-		muster_send_packed(a->transport, rank, MUSTER_TAG_CANCEL_RANK, &p);
+		if (answers_ring && muster_unpack_ring_place(part.bytes, part.length, &place) &&
+			place.role == MUSTER_ROLE_OVER)
+			a->ring_over = id;
+		muster_send_part(a->transport, rank, tag, id, rank, part.bytes, part.length);
 	}
 	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
 }
@@ -190,9 +160,9 @@ int muster_node_aggregator_message(
 	if (message->tag == MUSTER_TAG_ENTER)
 		return take_entry(a, message, now_ms, err);
 	if (message->tag == MUSTER_TAG_SCATTER && message->from == 0)
-		return take_answers(a, message, err);
+		return forward(a, message, MUSTER_TAG_RELEASE, err);
 	if (message->tag == MUSTER_TAG_CANCEL && message->from == 0)
-		return cancel_ranks(a, message, err);
+		return forward(a, message, MUSTER_TAG_CANCEL_RANK, err);
 	return 0;
 }
 

@@ -18,11 +18,10 @@ struct muster_node_aggregator {
 	enum muster_phase *ended; /* the last phase that each member has ended; rank 0 knows of the first itself */
 	double progress_ms;       /* when it was last sent to rank 0 */
 	bool progress_due;
-	int ring; /* number of ring rounds so far */
-	struct muster_barrier_id ring_barrier;
-	bool ring_over; /* the answer at ring_over_barrier was that there are no more rounds */
-	struct muster_barrier_id ring_over_barrier;
-	int *dead_told; /* of each member: the round in which its death was reported to rank 0 */
+	int ring;                              /* number of ring rounds so far */
+	struct muster_barrier_id ring_barrier; /* of the last one */
+	struct muster_barrier_id ring_over;    /* whose answer was that there are no more rounds */
+	int *dead_told;                        /* of each member: the round in which its death was reported to rank 0 */
 };
 
 /* members are borrowed; end_ms: the end of the run. */

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_command_start(struct muster_supervisor *s, struct muster_json_writer_text *command, int deadline_ms)
+void muster_command_start(struct muster_supervisor *s, char *text, int deadline_ms)
 {
-	char *text = muster_command_end(command);
 	muster_worker_client_command(&s->worker, text, deadline_ms);
 	free(text);
 }
@@ -25,11 +24,9 @@ enum muster_worker_state muster_command_wait(struct muster_supervisor *s)
 
 void muster_probe_runner_open(struct muster_supervisor *s)
 {
-	struct muster_json_writer_text command;
-	muster_command_begin(&command, "open");
-	if (s->worker.why_skipped)
-		muster_json_writer_pair(&command.w, "skip", muster_boolean(true));
-	muster_command_start(s, &command, muster_supervisor_bounded(s, s->deadlines.command_open));
+	const char *key = s->worker.why_skipped ? "skip" : NULL;
+	muster_command_start(s, muster_command_text("open", key, muster_boolean(true), NULL, NULL),
+		muster_supervisor_bounded(s, s->deadlines.command_open));
 }
 
 /* False when the drivers killed the worker: later workers do not load them, and the outcome of every probe that needs a
@@ -48,46 +45,40 @@ static bool survived(struct muster_supervisor *s)
 
 static bool take(struct muster_supervisor *s)
 {
-	struct muster_json_writer_text command;
-	const struct {
-		const char *key;
-		double value;
-	} numbers[] = {
-		{ "rank", s->rank },
-		{ "ranks", s->ranks },
-		{ "local_rank", s->local_rank },
-		{ "local_ranks", (double)s->member_count },
-		{ "node_index", s->node_index },
-		{ "nodes", s->nodes },
-		{ "leader", s->aggregator != NULL },
-		{ "in_job", s->host->in_job },
-		{ "shared", s->options->shared || s->options->beside_jobs },
-		{ "profile", s->options->profile },
-		{ "min_bytes", (double)s->options->min_bytes },
-		{ "max_bytes", (double)s->options->max_bytes },
-		{ "repeats", s->options->repeats },
-		{ "soak", s->options->soak_s },
-		{ "steps", s->options->steps },
-		{ "long_steps", s->options->long_steps },
-		{ "storage", s->options->storage },
-		{ "broadcast", s->options->measures >> MUSTER_MEASURE_BROADCAST & 1 },
-		{ "storage_bytes", (double)s->options->storage_bytes },
-		{ "checkpoint_bytes", (double)s->options->checkpoint_bytes },
+	const struct muster_options *options = s->options;
+	const struct muster_take take = {
+		.env = {
+			.rank = s->rank,
+			.ranks = s->ranks,
+			.local_rank = s->local_rank,
+			.local_ranks = (int)s->member_count,
+			.node_index = s->node_index,
+			.nodes = s->nodes,
+			.node_name = s->node,
+			.leader = s->aggregator != NULL,
+			.in_job = s->host->in_job,
+			.shared = options->shared || options->beside_jobs,
+			.profile = options->profile,
+			.min_bytes = options->min_bytes,
+			.max_bytes = options->max_bytes,
+			.repeats = options->repeats,
+			.soak_s = options->soak_s,
+			.steps = options->steps,
+			.long_steps = options->long_steps,
+			.storage = options->storage,
+			.broadcast = options->measures >> MUSTER_MEASURE_BROADCAST & 1,
+			.storage_path = options->storage_path,
+			.storage_bytes = options->storage_bytes,
+			.checkpoint_path = options->checkpoint_path,
+			.checkpoint_bytes = options->checkpoint_bytes,
+			.broadcast_file = options->broadcast_file,
+			.expect_paths = options->expect_paths,
+			.expect_path_count = options->expect_path_count,
+		},
+		.why_skipped = s->worker.why_skipped ? s->worker.why_skipped : "",
 	};
-	muster_command_begin(&command, "take");
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		muster_json_writer_pair(&command.w, numbers[i].key, muster_number(numbers[i].value));
-	muster_json_writer_text(&command.w, "storage_path", s->options->storage_path);
-	muster_json_writer_text(&command.w, "checkpoint_path", s->options->checkpoint_path);
-	muster_json_writer_text(&command.w, "broadcast_file", s->options->broadcast_file);
-	muster_json_writer_array_of(&command.w, "expect_paths");
-	for (size_t i = 0; i < s->options->expect_path_count; i++)
-		muster_json_writer_string(&command.w, s->options->expect_paths[i]);
-	muster_json_writer_array_end(&command.w);
-	muster_json_writer_pair(&command.w, "node", muster_string(s->node));
-	muster_json_writer_pair(
-		&command.w, "why_skipped", muster_string(s->worker.why_skipped ? s->worker.why_skipped : ""));
-	muster_command_start(s, &command, muster_supervisor_bounded(s, s->deadlines.command_open));
+	muster_command_start(s, muster_command_text("take", NULL, muster_null(), &muster_take_type, &take),
+		muster_supervisor_bounded(s, s->deadlines.command_open));
 	return survived(s);
 }
 
@@ -235,13 +226,10 @@ void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, i
 
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action)
 {
-	struct muster_json_writer_text command;
 	if (!muster_probe_may_run(s, probe))
 		return false;
-	muster_command_begin(&command, action);
-	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
 	int soak_s = probe->soaks ? s->options->soak_s : 0;
-	muster_command_start(s, &command,
+	muster_command_start(s, muster_command_text(action, "probe", muster_string(probe->name), NULL, NULL),
 		(int)fmin(muster_supervisor_bounded(s, probe->deadline_ms) + soak_s * 1e3,
 			fmax(muster_supervisor_time_left(s), s->deadlines.command_least)));
 	s->soaking = soak_s > 0;

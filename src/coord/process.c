@@ -93,13 +93,6 @@ static void read_boot_id(struct process *p)
 	free(path);
 }
 
-static void trace(const struct muster_supervisor *s, const char *what)
-{
-	if (muster_env(MUSTER_ENV_TRACE))
-		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = s->rank }, "%.3f s: %s",
-			(muster_now_ms() - s->start_ms) / 1e3, what);
-}
-
 /* ---- the journal ---- */
 
 /* A path that means the same wherever it is read; names stay as they are. */
@@ -235,7 +228,7 @@ static _Noreturn void leave(struct process *p, int code)
 	const struct muster_deadlines *d = &s->deadlines;
 	muster_supervisor_limit(s, code); /* the exit code holds, even if something hangs from here on */
 	fflush(stdout);
-	trace(s, "ending the worker");
+	muster_log_trace(s->rank, muster_now_ms() - s->start_ms, "ending the worker");
 	muster_worker_client_done(&s->worker, muster_leaks_grace_ms());
 	muster_worker_process_done(&p->worker);
 	const char *trouble = muster_journal_trouble(s->journal);
@@ -243,7 +236,7 @@ static _Noreturn void leave(struct process *p, int code)
 		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
 			"--spool: %s", trouble);
 	muster_journal_close(s->journal, (int)s->deadlines.journal);
-	trace(s, "leaving MPI");
+	muster_log_trace(s->rank, muster_now_ms() - s->start_ms, "leaving MPI");
 	/* MPI_Finalize does not return when a rank is missing */
 	double left_ms = s->end_ms + d->leave - muster_now_ms();
 	double finalize_ms = fmax(fmin(left_ms, d->finalize), d->finalize_least);

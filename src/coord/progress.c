@@ -89,9 +89,7 @@ static bool has_phase(const struct muster_progress *progress, int phase)
 }
 
 /* To where the line moves. What comes between is of others. */
-static void print(const struct muster_progress *progress, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-static void print(const struct muster_progress *progress, const char *format, ...)
+static void __attribute__((format(printf, 2, 3))) print(const struct muster_progress *progress, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
@@ -167,7 +165,7 @@ void muster_progress_end(struct muster_progress *progress)
 enum { ANCESTORS_MOST = 8 }; /* a shell script or two between mpirun and this process */
 
 /* Processes that start ranks on their own host, and forward what these print. */
-static const char *const launchers[] = { "mpirun", "mpiexec", "orterun", "prterun", "mpiexec.hydra", "mpirun.real" };
+static const char launchers[] = "mpirun mpiexec orterun prterun mpiexec.hydra mpirun.real";
 
 bool muster_process_stat_parse(const char *text, struct muster_process_stat *ret)
 {
@@ -195,20 +193,12 @@ static bool read_stat(pid_t pid, struct muster_process_stat *ret)
 	return muster_read_line(path, text, sizeof text, NULL) == 0 && muster_process_stat_parse(text, ret);
 }
 
-static bool is_launcher(const char *name)
-{
-	for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
-		if (strcmp(name, launchers[i]) == 0)
-			return true;
-	return false;
-}
-
 /* The nearest launcher among the ancestors; 0 when there is none. */
 static pid_t find_launcher(struct muster_process_stat *ret)
 {
 	pid_t pid = getppid();
 	for (int i = 0; i < ANCESTORS_MOST && pid > 1 && read_stat(pid, ret); i++) {
-		if (is_launcher(ret->name))
+		if (muster_text_has_word(launchers, ret->name))
 			return pid;
 		pid = ret->parent;
 	}
@@ -303,12 +293,6 @@ void muster_estimate_init(
 		ret->asked[MUSTER_PHASE_TRAFFIC] = options->steps * (options->long_steps ? LONG_STEP_MS : STEP_MS);
 }
 
-/* Ranks that start, and drivers that load, say nothing about later phases: both are slow the first time. */
-static bool is_telling(int phase)
-{
-	return phase >= MUSTER_PHASE_INVENTORY;
-}
-
 void muster_estimate_phase(struct muster_estimate *estimate, int phase, double now_ms)
 {
 	double elapsed = now_ms - estimate->began_ms, usual = 0, asked = 0;
@@ -318,7 +302,8 @@ void muster_estimate_phase(struct muster_estimate *estimate, int phase, double n
 		usual += estimate->usual[i];
 		asked += estimate->asked[i];
 	}
-	if (is_telling(estimate->phase)) {
+	/* ranks that start, and drivers that load, say nothing about later phases: both are slow the first time */
+	if (estimate->phase >= MUSTER_PHASE_INVENTORY) {
 		estimate->took += fmax(elapsed - asked, 0);
 		estimate->took_usually += usual;
 	}

@@ -11,6 +11,15 @@
 
 enum { STEP_MS = 20, STEPS_SAID = 1000 }; /* of a long step, about; as many steps as need lines of progress */
 
+/* How the last round ended; all 0: this rank took no part. */
+struct last_round {
+	enum muster_ring_end end;
+	double seconds;
+	const char *detail;
+	bool first; /* this rank was the ring's first: the worker's figures are the ring's */
+	bool full;  /* it was a full ring */
+};
+
 /* The rings of one probe and the traffic after them, as one rank sees them. */
 struct ring_course {
 	struct muster_supervisor *s;
@@ -21,12 +30,7 @@ struct ring_course {
 	bool was_in;         /* in a full ring ... */
 	int ranks;           /* ... of so many ranks */
 	size_t from, to;     /* the samples of the last full ring */
-	/* how the last round ended */
-	enum muster_ring_end end;
-	double seconds;
-	const char *detail;
-	bool first;                   /* this rank was the ring's first: the worker's figures are the ring's */
-	bool full;                    /* it was a full ring */
+	struct last_round last;
 	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
 	bool traffic;                 /* the last round was one of traffic */
 };
@@ -54,11 +58,11 @@ static void pack_ready(const struct ring_course *course, struct muster_packer *p
 		.why = can   ? ""
 		       : why ? why
 			     : "",
-		.end = course->end,
-		.seconds = course->seconds,
-		.detail = course->detail ? course->detail : "",
+		.end = course->last.end,
+		.seconds = course->last.seconds,
+		.detail = course->last.detail ? course->last.detail : "",
 		.figures = s->worker.answer.figures,
-		.figure_count = course->first ? s->worker.answer.figure_count : 0,
+		.figure_count = course->last.first ? s->worker.answer.figure_count : 0,
 	};
 	muster_pack_ring_ready(p, &ready);
 }
@@ -108,8 +112,8 @@ static void report_failure(
 
 /* Send the worker a command of this round for a probe and wait for the outcome. A worker that does not answer is
  * replaced; a failure is reported to rank 0 at once. ranks: how many share the round. */
-static struct muster_outcome run_command(struct ring_course *course, const struct muster_probe *probe,
-	struct muster_json_writer_text *command, int deadline_ms, struct muster_barrier_id ring, int ranks)
+static struct muster_outcome run_command(struct ring_course *course, const struct muster_probe *probe, char *command,
+	int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
 	/* Steps that were taken count, however many there are. */
@@ -143,12 +147,12 @@ static int worker_ms(const struct ring_course *course, int deadline_ms)
 /* Remember how the round ended. */
 static void note_end(struct ring_course *course, const struct muster_outcome *outcome)
 {
-	course->end = end_of(outcome);
-	course->seconds = outcome->elapsed_ms / 1e3;
-	course->detail = outcome->evidence
-				 ? muster_arena_printf(course->s->arena, "%s; %s", outcome->detail, outcome->evidence)
-				 : outcome->detail;
-	if (course->end >= MUSTER_RING_HUNG) {
+	course->last.end = end_of(outcome);
+	course->last.seconds = outcome->elapsed_ms / 1e3;
+	course->last.detail =
+		outcome->evidence ? muster_arena_printf(course->s->arena, "%s; %s", outcome->detail, outcome->evidence)
+				  : outcome->detail;
+	if (course->last.end >= MUSTER_RING_HUNG) {
 		course->can = false;
 		course->why_not = outcome->detail;
 	}
@@ -158,11 +162,9 @@ static void note_end(struct ring_course *course, const struct muster_outcome *ou
 static struct muster_outcome make_ring_id(struct ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char **ret)
 {
-	struct muster_json_writer_text command;
-	muster_command_begin(&command, "ring_id");
-	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
-	struct muster_outcome outcome = run_command(course, course->probe, &command,
-		muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ranks);
+	struct muster_outcome outcome = run_command(course, course->probe,
+		muster_command_text("ring_id", "probe", muster_string(course->probe->name), NULL, NULL),
+		muster_supervisor_bounded(course->s, place->deadline_ms), ring, place->ring.ranks);
 	*ret = outcome.status == MUSTER_OUTCOME_OK ? course->s->worker.answer.ring_id : NULL;
 	return outcome;
 }
@@ -170,17 +172,12 @@ static struct muster_outcome make_ring_id(struct ring_course *course, const stru
 static struct muster_outcome send_place(struct ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char *id)
 {
-	struct muster_json_writer_text command;
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
-	muster_command_begin(&command, "ring");
-	muster_json_writer_pair(&command.w, "probe", muster_string(course->probe->name));
-	muster_json_writer_pair(&command.w, "ring_id", muster_string(id));
-	muster_json_writer_pair(&command.w, "ring_rank", muster_number(place->rank));
-	muster_json_writer_pair(&command.w, "ring_ranks", muster_number(place->ranks));
-	muster_json_writer_pair(&command.w, "ring_nodes", muster_number(place->nodes));
-	muster_json_writer_pair(&command.w, "ring_trial", muster_number(place->trial));
-	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(worker_ms(course, deadline_ms)));
-	return run_command(course, course->probe, &command, deadline_ms, ring, place->ranks);
+	struct muster_ring_command more = { .ring = place->ring, .id = id };
+	more.ring.timeout_ms = worker_ms(course, deadline_ms);
+	return run_command(course, course->probe,
+		muster_command_text("ring", "probe", muster_string(course->probe->name), &muster_ring_type, &more),
+		deadline_ms, ring, place->ring.ranks);
 }
 
 /* Take part in a ring, from the id to the end. */
@@ -189,9 +186,9 @@ static struct muster_outcome run_allreduce(
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round };
-	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ranks };
+	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ring.ranks };
 	const char *mine = NULL;
-	if (place->rank == 0)
+	if (place->ring.rank == 0)
 		outcome = make_ring_id(course, place, ring, &mine);
 	struct muster_answer shared =
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
@@ -230,9 +227,9 @@ static void be_member(struct ring_course *course, const struct muster_ring_place
 	size_t from = s->record.samples;
 	struct muster_outcome outcome = run_allreduce(course, place, ring);
 	note_end(course, &outcome);
-	course->first = place->rank == 0;
-	course->full = !place->trial;
-	if (place->trial)
+	course->last.first = place->ring.rank == 0;
+	course->last.full = !place->ring.trial;
+	if (place->ring.trial)
 		drop_samples(s, from, s->record.samples, false);
 	else
 		muster_probe_replace_outcome(s, outcome);
@@ -283,17 +280,13 @@ static int ranks_of(const struct ring_course *course, const struct muster_probe 
 static void exchange(struct ring_course *course, const struct muster_probe *probe,
 	const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
-	struct muster_json_writer_text command;
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
-	muster_command_begin(&command, "traffic");
-	muster_json_writer_pair(&command.w, "probe", muster_string(probe->name));
-	muster_json_writer_pair(&command.w, "kind", muster_string(muster_traffic_kind_names[place->kind]));
-	muster_json_writer_pair(&command.w, "peer", muster_number(place->peer));
-	muster_json_writer_pair(&command.w, "round", muster_number(place->round));
-	muster_json_writer_pair(&command.w, "rounds", muster_number(place->rounds));
-	muster_json_writer_pair(&command.w, "timeout_ms", muster_number(worker_ms(course, deadline_ms)));
-	struct muster_outcome outcome =
-		run_command(course, probe, &command, deadline_ms, ring, place->peer >= 0 ? 2 : ranks_of(course, probe));
+	struct muster_traffic traffic = place->traffic;
+	traffic.kind = muster_traffic_kind_names[place->kind];
+	traffic.timeout_ms = worker_ms(course, deadline_ms);
+	struct muster_outcome outcome = run_command(course, probe,
+		muster_command_text("traffic", "probe", muster_string(probe->name), &muster_traffic_type, &traffic),
+		deadline_ms, ring, traffic.peer >= 0 ? 2 : ranks_of(course, probe));
 	outcome.partner = place->peer_rank + 1;
 	add_round(course, outcome);
 	note_end(course, &outcome);
@@ -351,31 +344,22 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
-/* Before a round, in which this rank may take no part. */
-static void forget_end(struct ring_course *course)
-{
-	course->end = MUSTER_RING_NONE;
-	course->seconds = 0;
-	course->detail = NULL;
-	course->first = course->full = false;
-}
-
 /* One round. False: it was the last. */
 static bool next_round(struct ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round };
-	enum muster_phase phase = course->round == 0                              ? MUSTER_PHASE_LOAD
-				  : course->full && course->end == MUSTER_RING_OK ? MUSTER_PHASE_RING
-										  : MUSTER_PHASE_NONE;
+	enum muster_phase phase = course->round == 0                                        ? MUSTER_PHASE_LOAD
+				  : course->last.full && course->last.end == MUSTER_RING_OK ? MUSTER_PHASE_RING
+											    : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
 	pack_ready(course, &ready);
 	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
 	if (is_traffic(course, &place)) {
-		forget_end(course);
+		course->last = (struct last_round){ 0 };
 		take_part_in_traffic(course, &place, ring);
 		muster_answer_done(&answer);
 		return true;
@@ -387,19 +371,19 @@ static bool next_round(struct ring_course *course)
 		skip_allreduce(course, "no member list from rank 0");
 	if (place.role == MUSTER_ROLE_EXCLUDED)
 		skip_allreduce(course, place.why);
-	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.trial);
+	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.ring.trial);
 	if (full && course->was_in) /* only the last full ring counts */
 		drop_samples(s, course->from, course->to, !in);
-	if (in && !place.trial) {
+	if (in && !place.ring.trial) {
 		course->was_in = true;
-		course->ranks = place.ranks;
+		course->ranks = place.ring.ranks;
 		course->from = s->record.samples;
 	}
 	course->traffic = false;
-	forget_end(course);
+	course->last = (struct last_round){ 0 };
 	if (in) {
 		be_member(course, &place, ring);
-		if (!place.trial)
+		if (!place.ring.trial)
 			course->to = s->record.samples;
 	} else if (!over) {
 		struct muster_answer id = muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, "", 0);

@@ -69,14 +69,14 @@ static struct muster_ring_figure figure_of(const struct ring_result *result, dou
 }
 
 /* The rank that failed and how: "rank 3: it broke". Of ranks that only waited for others none is named: "4 ranks:
- * ...". malloc'd. */
-static char *why_failed(const struct ring_result *result)
+ * ...". */
+static const char *why_failed(const struct ring_result *result, struct muster_arena *arena)
 {
 	bool waited = result->end == MUSTER_RING_LATE || result->end == MUSTER_RING_REMOTE;
 	if (result->cause < 0)
-		return muster_strdup("none of its ranks can take part");
-	return waited && result->alike > 1 ? muster_asprintf("%d ranks: %s", result->alike, result->detail)
-					   : muster_asprintf("rank %d: %s", result->cause, result->detail);
+		return "none of its ranks can take part";
+	return waited && result->alike > 1 ? muster_arena_printf(arena, "%d ranks: %s", result->alike, result->detail)
+					   : muster_arena_printf(arena, "rank %d: %s", result->cause, result->detail);
 }
 
 /* Add a ring of these nodes to the report and to the plan. */
@@ -98,13 +98,11 @@ static void note_ring(struct muster_ring_scheduler *s, const struct ring_result 
 		.seconds = seconds,
 		.node_count = count,
 		.kind = kind,
+		.why = result->ok ? NULL : why_failed(result, run->arena),
 	};
 	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < count; i++)
 		trial.nodes[i] = s->context->members->names[s->plan_nodes[nodes[i]]];
-	char *why = result->ok ? NULL : why_failed(result);
-	trial.why = why ? muster_arena_string(run->arena, why) : NULL;
-	free(why);
 	muster_run_add_trial(run, trial);
 	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){
@@ -119,22 +117,17 @@ static void note_ring(struct muster_ring_scheduler *s, const struct ring_result 
 static void note_trials(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
 {
 	struct ring_result *results = make_results(s, entries);
-	size_t *nodes = muster_calloc(s->plan.nodes + 1, sizeof *nodes);
-	size_t *first = muster_calloc(s->group_count + 2, sizeof *first);
-	for (size_t i = 0; i < s->plan.nodes; i++) /* count, then place: nodes by their group */
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			first[s->plan_groups[i] + 2]++;
-	for (size_t i = 2; i < s->group_count + 2; i++)
-		first[i] += first[i - 1];
-	for (size_t i = 0; i < s->plan.nodes; i++)
-		if (s->plan_groups[i] != MUSTER_NO_GROUP)
-			nodes[first[s->plan_groups[i] + 1]++] = i;
-	for (size_t group = 0; group < s->group_count; group++) {
-		size_t count = first[group + 1] - first[group];
-		note_ring(s, &results[group], nodes + first[group], count,
-			count == 1 ? MUSTER_TRIAL_ALONE : MUSTER_TRIAL_PAIR);
+	size_t(*nodes)[2] = muster_calloc(s->group_count + 1, sizeof *nodes); /* of each group: one or two */
+	size_t *counts = muster_calloc(s->group_count + 1, sizeof *counts);
+	for (size_t i = 0; i < s->plan.nodes; i++) {
+		size_t group = s->plan_groups[i];
+		if (group != MUSTER_NO_GROUP)
+			nodes[group][counts[group]++] = i;
 	}
-	free(first);
+	for (size_t group = 0; group < s->group_count; group++)
+		note_ring(s, &results[group], nodes[group], counts[group],
+			counts[group] == 1 ? MUSTER_TRIAL_ALONE : MUSTER_TRIAL_PAIR);
+	free(counts);
 	free(nodes);
 	free(results);
 }
@@ -259,10 +252,12 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 		if (group >= 0)
 			place = (struct muster_ring_place){
 				.role = MUSTER_ROLE_MEMBER,
-				.rank = places[group]++,
-				.ranks = s->groups[group].ranks,
-				.nodes = s->groups[group].nodes,
-				.trial = s->trial,
+				.ring = {
+					.rank = places[group]++,
+					.ranks = s->groups[group].ranks,
+					.nodes = s->groups[group].nodes,
+					.trial = s->trial,
+				},
 				.deadline_ms = (int)deadline_ms,
 			};
 		muster_ring_answers_add(answers, entry, place);
@@ -387,9 +382,9 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	for (size_t i = 0; i < s->context->members->node_count; i++)
 		nodes += s->in[i];
 	bool wanted = !result.ok || (localise == MUSTER_LOCALISE_ALWAYS && !s->localising);
-	char *why = why_failed(&result);
 	if (!result.ok && s->groups[0].ranks > 0)
-		muster_ring_say(s->context, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks, why);
+		muster_ring_say(s->context, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks,
+			why_failed(&result, s->context->run->arena));
 	s->trials_follow = wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1);
 	if (result.ok && !s->traffic.begun && s->context->profile != MUSTER_QUICK)
 		muster_ring_traffic_begin(&s->traffic, s->context, s->group);
@@ -402,7 +397,6 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 			note_full(s, &result);
 		schedule_next(s, entries, now_ms);
 	}
-	free(why);
 	free(results);
 }
 

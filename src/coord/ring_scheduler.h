@@ -34,14 +34,18 @@
  * ranks whose worker is lost.
  */
 
+struct muster_ring_member {
+	int rank;        /* in the job */
+	const char *out; /* why the member is in no further round; NULL */
+	bool lost;       /* the member's worker has crashed or hung, or its supervisor is silent */
+	bool cancelled;  /* the member has been told that this round is cancelled, or has failed itself */
+};
+
 struct muster_ring_traffic {
-	bool begun, going; /* going: the probes are not all over */
-	/* the ring's members, by their numbers in the ring */
+	bool begun, going;                /* going: the probes are not all over */
+	struct muster_ring_member *items; /* by their numbers in the ring */
 	size_t count;
-	int *ranks;       /* in the job */
-	const char **out; /* why the member is in no further round; NULL */
-	bool *lost;       /* the member's worker has crashed or hung, or its supervisor is silent */
-	int cause;        /* the member whose failure says most about why members are out; -1: none is out */
+	int cause; /* the member whose failure says most about why members are out; -1: none is out */
 	enum muster_ring_end cause_end;
 	int *members; /* of each rank of the job: its number in the ring; -1 */
 	struct muster_pairs pairs;
@@ -50,8 +54,7 @@ struct muster_ring_traffic {
 	int round, rounds;
 	bool under_way; /* it runs, and its ends are not known yet */
 	enum muster_traffic_shape shape;
-	int *peers;      /* of each member: the partner's number; -1 */
-	bool *cancelled; /* each member has been told that its round is cancelled, or has failed itself */
+	int *peers; /* of each member: the partner's number; -1 */
 };
 
 void muster_ring_traffic_done(struct muster_ring_traffic *t);

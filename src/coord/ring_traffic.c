@@ -12,12 +12,9 @@ void muster_ring_traffic_done(struct muster_ring_traffic *t)
 {
 	if (t->begun)
 		muster_pairs_done(&t->pairs);
-	free(t->ranks);
-	free(t->out);
-	free(t->lost);
+	free(t->items);
 	free(t->members);
 	free(t->peers);
-	free(t->cancelled);
 	*t = (struct muster_ring_traffic){ 0 };
 }
 
@@ -46,19 +43,16 @@ void muster_ring_traffic_begin(
 		.going = true,
 		.cause = -1,
 		.probe = SIZE_MAX, /* before the first */
-		.ranks = muster_calloc(ranks + 1, sizeof *t->ranks),
+		.items = muster_calloc(ranks + 1, sizeof *t->items),
 		.members = muster_calloc(ranks + 1, sizeof *t->members),
+		.peers = muster_calloc(ranks + 1, sizeof *t->peers),
 	};
 	for (size_t rank = 0; rank < ranks; rank++) {
 		bool in = group[rank] == 0;
 		t->members[rank] = in ? (int)t->count : -1;
 		if (in)
-			t->ranks[t->count++] = (int)rank;
+			t->items[t->count++].rank = (int)rank;
 	}
-	t->out = muster_calloc(t->count + 1, sizeof *t->out);
-	t->lost = muster_calloc(t->count + 1, sizeof *t->lost);
-	t->peers = muster_calloc(t->count + 1, sizeof *t->peers);
-	t->cancelled = muster_calloc(t->count + 1, sizeof *t->cancelled);
 	plan_pairs(t, context);
 }
 
@@ -67,8 +61,8 @@ void muster_ring_traffic_begin(
 static bool took_part(const struct muster_ring_traffic *t, size_t member)
 {
 	if (t->shape == MUSTER_TRAFFIC_EACH)
-		return t->under_way && !t->lost[member];
-	return t->under_way && !t->out[member] && (t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] >= 0);
+		return t->under_way && !t->items[member].lost;
+	return t->under_way && !t->items[member].out && (t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] >= 0);
 }
 
 static void note_member(struct muster_ring_traffic *t, const struct muster_ring_context *context, size_t member,
@@ -77,12 +71,12 @@ static void note_member(struct muster_ring_traffic *t, const struct muster_ring_
 	enum muster_ring_end end = entry ? entry->ready.end : MUSTER_RING_GONE;
 	const char *why = entry ? entry->ready.detail : "no further message from this rank";
 	bool failed = t->shape != MUSTER_TRAFFIC_EACH && took_part(t, member) && end != MUSTER_RING_OK;
-	t->lost[member] |= !entry || entry->why;
-	if (t->out[member] || (entry && !entry->why && !failed))
+	t->items[member].lost |= !entry || entry->why;
+	if (t->items[member].out || (entry && !entry->why && !failed))
 		return;
 	if (entry && !*why)
 		why = entry->why ? entry->why : "its round failed";
-	t->out[member] = muster_arena_string(context->run->arena, why);
+	t->items[member].out = muster_arena_string(context->run->arena, why);
 	if (t->cause < 0 || end > t->cause_end) {
 		t->cause = (int)member;
 		t->cause_end = end;
@@ -93,7 +87,7 @@ void muster_ring_traffic_note(
 	struct muster_ring_traffic *t, const struct muster_ring_context *context, struct muster_ring_entries *entries)
 {
 	for (size_t member = 0; member < t->count; member++)
-		note_member(t, context, member, entries->by_rank[t->ranks[member]]);
+		note_member(t, context, member, entries->by_rank[t->items[member].rank]);
 	for (size_t i = 0; i < entries->count; i++)
 		if (!entries->items[i].why && t->members[entries->items[i].rank] < 0)
 			entries->items[i].why = "the rank is not in the last all-reduce";
@@ -124,7 +118,7 @@ static size_t find_partners(struct muster_ring_traffic *t, enum muster_traffic_k
 	size_t found = 0;
 	*ret_kind = muster_pairs_round(&t->pairs, t->round, t->peers);
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->peers[i] >= 0 && (t->out[i] || t->out[t->peers[i]])) {
+		if (t->peers[i] >= 0 && (t->items[i].out || t->items[t->peers[i]].out)) {
 			t->peers[t->peers[i]] = NO_PARTNER;
 			t->peers[i] = NO_PARTNER;
 		}
@@ -148,10 +142,10 @@ static const char *why_not(
 	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
 {
 	if (t->shape == MUSTER_TRAFFIC_ALL && t->cause >= 0) {
-		const struct muster_member *member = &context->members->members[t->ranks[t->cause]];
+		const struct muster_ring_member *cause = &t->items[t->cause];
 		return muster_arena_printf(context->run->arena,
-			"all ranks of the all-reduce are needed; rank %d (%s): %s", t->ranks[t->cause], member->node,
-			t->out[t->cause]);
+			"all ranks of the all-reduce are needed; rank %d (%s): %s", cause->rank,
+			context->members->members[cause->rank].node, cause->out);
 	}
 	return left_ms < context->deadlines->trial_least ? "no time left before the run's deadline" : NULL;
 }
@@ -165,8 +159,9 @@ static void answer(const struct muster_ring_traffic *t, const struct muster_ring
 		const struct muster_ring_entry *entry = &entries->items[i];
 		int member = t->members[entry->rank];
 		bool has = place.role == MUSTER_ROLE_NO_TRAFFIC || (member >= 0 && took_part(t, (size_t)member));
-		place.peer = has && t->shape == MUSTER_TRAFFIC_PAIRS && member >= 0 ? t->peers[member] : -1;
-		place.peer_rank = place.peer >= 0 ? t->ranks[place.peer] : -1;
+		int peer = has && t->shape == MUSTER_TRAFFIC_PAIRS && member >= 0 ? t->peers[member] : -1;
+		place.traffic.peer = peer;
+		place.peer_rank = peer >= 0 ? t->items[peer].rank : -1;
 		muster_ring_answers_add(answers, entry, has ? place : waits);
 	}
 	muster_ring_answers_send(context, MUSTER_TAG_SCATTER, answers);
@@ -184,8 +179,8 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 			(t->shape == MUSTER_TRAFFIC_PAIRS && find_partners(t, &place.kind) == 0))
 			continue;
 		place.probe = (int)t->probe;
-		place.round = t->round;
-		place.rounds = t->rounds;
+		place.traffic.round = t->round;
+		place.traffic.rounds = t->rounds;
 		place.why = why_not(t, context, left_ms);
 		place.deadline_ms = (int)deadline_of(t, context, left_ms);
 		t->under_way = !place.why;
@@ -194,7 +189,7 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 			t->rounds = 0;
 		}
 		for (size_t i = 0; i < t->count; i++)
-			t->cancelled[i] = false;
+			t->items[i].cancelled = false;
 		answer(t, context, entries, place);
 		return true;
 	}
@@ -207,17 +202,18 @@ void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct must
 	struct muster_barrier_id barrier, int rank, const char *why)
 {
 	int member = t->members[rank];
-	if (member < 0 || t->shape == MUSTER_TRAFFIC_EACH || t->cancelled[member] || !took_part(t, (size_t)member))
+	if (member < 0 || t->shape == MUSTER_TRAFFIC_EACH || t->items[member].cancelled ||
+		!took_part(t, (size_t)member))
 		return;
 	struct muster_packer *answers = muster_ring_answers_begin(context, barrier);
 	for (size_t i = 0; i < t->count; i++) {
-		if (t->cancelled[i] || !(t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] == (int)i))
+		if (t->items[i].cancelled || !(t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] == (int)i))
 			continue;
-		t->cancelled[i] = true;
+		t->items[i].cancelled = true;
 		if ((int)i != member)
-			muster_ring_answers_text(context, answers, t->ranks[i], why);
+			muster_ring_answers_text(context, answers, t->items[i].rank, why);
 	}
-	t->cancelled[member] = true;
+	t->items[member].cancelled = true;
 	muster_ring_answers_send(context, MUSTER_TAG_CANCEL, answers);
 }
 

@@ -15,6 +15,16 @@ static inline void muster_send_packed(struct muster_transport *t, int to, enum m
 	muster_packer_done(p);
 }
 
+/* Send what belongs to this rank at a barrier, as the only part. */
+static inline void muster_send_part(struct muster_transport *t, int to, enum muster_tag tag,
+	struct muster_barrier_id barrier, int rank, const char *bytes, size_t length)
+{
+	struct muster_packer p = { 0 };
+	muster_pack_parts(&p, barrier);
+	muster_pack_part(&p, rank, bytes, length);
+	muster_send_packed(t, to, tag, &p);
+}
+
 /* -1 with err. */
 static inline int muster_message_malformed(const struct muster_message *message, struct muster_error *err)
 {

@@ -1,6 +1,7 @@
 /* signals.c - a run ends early after a signal, or when MPI_Init does not return */
 #include "coord/signals.h"
 
+#include "util/clock.h"
 #include "util/text.h"
 #include "muster/report.h"
 
@@ -84,10 +85,7 @@ const char *muster_signals_name(int signal_number)
 static void *watch_over(void *unused)
 {
 	(void)unused;
-	struct timespec until = {
-		.tv_sec = (time_t)(watch.until_ms / 1e3),
-		.tv_nsec = (long)(watch.until_ms - (double)(time_t)(watch.until_ms / 1e3) * 1e3) * 1000000L,
-	};
+	const struct timespec until = muster_clock_after(watch.until_ms - muster_now_ms());
 	int watching = WATCHING;
 	while (sem_clockwait(&bell, CLOCK_MONOTONIC, &until) < 0 && errno == EINTR)
 		;

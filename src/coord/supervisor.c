@@ -135,34 +135,31 @@ static bool find_node(struct muster_supervisor *s, int *ret_exit)
 
 /* ---- measuring ---- */
 
-struct peer {
-	int rank;
-	struct muster_peer_entry entry;
-};
-
 /* The entries of the node's ranks, ascending: at most member_count. Returns how many. */
-static size_t read_peers(const struct muster_supervisor *s, const struct muster_answer *answer, struct peer *ret)
+static size_t read_peers(const struct muster_supervisor *s, const struct muster_answer *answer, struct muster_peer *ret)
 {
 	struct muster_parts parts;
 	struct muster_bytes bytes;
 	size_t count = 0;
+	int rank;
 	if (!answer->here || !muster_unpack_parts(answer->bytes.bytes, answer->bytes.length, &parts))
 		return 0;
-	while (count < s->member_count && muster_unpack_part(&parts, &ret[count].rank, &bytes))
-		count += muster_unpack_peer_entry(bytes.bytes, bytes.length, &ret[count].entry);
+	while (count < s->member_count && muster_unpack_part(&parts, &rank, &bytes))
+		if (muster_unpack_peer(bytes.bytes, bytes.length, &ret[count]))
+			ret[count++].rank = rank;
 	return count;
 }
 
 /* GPUs on one path take turns, in the order of their ranks. Returns the number of turns; *ret_turn is this rank's. */
-static int count_turns(const struct peer *peers, size_t count, int rank, int *ret_turn)
+static int count_turns(const struct muster_peer *peers, size_t count, int rank, int *ret_turn)
 {
 	int turns = 1;
 	*ret_turn = 0;
 	for (size_t i = 0; i < count; i++) {
 		int turn = 0;
 		for (size_t j = 0; j < i; j++)
-			turn += *peers[j].entry.gpu && strcmp(peers[j].entry.path, peers[i].entry.path) == 0;
-		if (*peers[i].entry.gpu && turn + 1 > turns)
+			turn += *peers[j].gpu_bus_id && strcmp(peers[j].gpu_path, peers[i].gpu_path) == 0;
+		if (*peers[i].gpu_bus_id && turn + 1 > turns)
 			turns = turn + 1;
 		if (peers[i].rank == rank)
 			*ret_turn = turn;
@@ -171,22 +168,10 @@ static int count_turns(const struct peer *peers, size_t count, int rank, int *re
 }
 
 /* Send the worker the peers command, and keep it. */
-static void tell_worker_of_peers(struct muster_supervisor *s, const struct peer *peers, size_t count)
+static void tell_worker_of_peers(struct muster_supervisor *s, const struct muster_peer *peers, size_t count)
 {
-	struct muster_json_writer_text command;
-	muster_command_begin(&command, "peers");
-	muster_json_writer_key(&command.w, "peers");
-	muster_json_writer_array(&command.w);
-	for (size_t i = 0; i < count; i++) {
-		muster_json_writer_object(&command.w);
-		muster_json_writer_pair(&command.w, "rank", muster_number(peers[i].rank));
-		muster_json_writer_pair(&command.w, "local_rank", muster_number(peers[i].entry.local_rank));
-		muster_json_writer_pair(&command.w, "gpu", muster_string(peers[i].entry.gpu));
-		muster_json_writer_pair(&command.w, "uuid", muster_string(peers[i].entry.uuid));
-		muster_json_writer_object_end(&command.w);
-	}
-	muster_json_writer_array_end(&command.w);
-	s->peers = muster_command_end(&command);
+	const struct muster_probe_env env = { .peers = peers, .peer_count = count };
+	s->peers = muster_command_text("peers", NULL, muster_null(), &muster_peers_type, &env);
 	if (s->no_worker)
 		return;
 	muster_worker_client_command(&s->worker, s->peers, muster_supervisor_bounded(s, s->deadlines.command_short));
@@ -199,11 +184,9 @@ static int meet_peers(struct muster_supervisor *s, int *ret_turn)
 {
 	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_PEERS };
 	const struct muster_worker_answer *w = &s->worker.answer;
-	struct peer *peers = muster_calloc(s->member_count + 1, sizeof *peers);
+	struct muster_peer *peers = muster_calloc(s->member_count + 1, sizeof *peers);
 	struct muster_packer p = { 0 };
-	muster_pack_peer_entry(
-		&p, &(struct muster_peer_entry){
-			    .local_rank = s->local_rank, .gpu = w->gpu, .uuid = w->uuid, .path = w->path });
+	muster_pack_peer(&p, &(struct muster_peer){ s->rank, s->local_rank, w->gpu, w->uuid, w->path });
 	struct muster_answer answer = muster_barrier_wait(s, id, MUSTER_PHASE_DRIVERS, p.bytes, p.length);
 	size_t count = read_peers(s, &answer, peers);
 	int turns = count_turns(peers, count, s->rank, ret_turn);
@@ -284,15 +267,6 @@ static void measure(struct muster_supervisor *s)
 
 static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
 
-/* The leader is dead: to rank 0 itself. */
-static void send_record_directly(struct muster_supervisor *s)
-{
-	struct muster_packer p = { 0 };
-	muster_pack_parts(&p, record_barrier);
-	muster_pack_part(&p, s->rank, s->record.bytes, s->record.length);
-	muster_send_packed(s->transport, 0, MUSTER_TAG_RECORD, &p);
-}
-
 /* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye: rank 0 alone
  * answers for the run with its exit code. */
 static bool send_record(struct muster_supervisor *s)
@@ -307,7 +281,8 @@ static bool send_record(struct muster_supervisor *s)
 		if (said || now(s) >= until_ms)
 			return said;
 		if (!directly && muster_aggregator_is_dead(s)) {
-			send_record_directly(s);
+			muster_send_part(s->transport, 0, MUSTER_TAG_RECORD, record_barrier, s->rank, s->record.bytes,
+				s->record.length);
 			directly = true;
 			if (s->members[0] == 0)
 				return false; /* rank 0 itself is dead */

@@ -119,8 +119,8 @@ struct muster_answer muster_answer_of(struct muster_message *message, struct mus
 
 /* ---- probe_runner.c ---- */
 
-/* End the command and send it to the worker; wait until the worker is not busy. */
-void muster_command_start(struct muster_supervisor *s, struct muster_json_writer_text *command, int deadline_ms);
+/* Send the command to the worker, and free its text; wait until the worker is not busy. */
+void muster_command_start(struct muster_supervisor *s, char *text, int deadline_ms);
 enum muster_worker_state muster_command_wait(struct muster_supervisor *s);
 
 /* Load the drivers (without waiting); take a GPU; do both again with a new worker after a crash or a hang. */

@@ -1,11 +1,8 @@
 /* worker_client.c - a supervisor's side of its worker */
 #include "coord/worker_client.h"
 
-#include "json/object.h"
 #include "json/scan.h"
-#include "util/env.h"
 #include "util/log.h"
-#include "worker/protocol.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -44,17 +41,19 @@ int muster_worker_client_start(struct muster_worker_client *client, struct muste
 
 /* ---- commands ---- */
 
-void muster_command_begin(struct muster_json_writer_text *command, const char *action)
+char *muster_command_text(const char *action, const char *key, struct muster_value value,
+	const struct muster_object_type *type, const void *more)
 {
-	muster_json_writer_text_begin(command);
-	muster_json_writer_object(&command->w);
-	muster_json_writer_pair(&command->w, "do", muster_string(action));
-}
-
-char *muster_command_end(struct muster_json_writer_text *command)
-{
-	muster_json_writer_object_end(&command->w);
-	return muster_json_writer_text_end(command);
+	struct muster_json_writer_text command;
+	muster_json_writer_text_begin(&command);
+	muster_json_writer_object(&command.w);
+	muster_json_writer_pair(&command.w, "do", muster_string(action));
+	if (key)
+		muster_json_writer_pair(&command.w, key, value);
+	if (type)
+		muster_members_write(&command.w, type, more);
+	muster_json_writer_object_end(&command.w);
+	return muster_json_writer_text_end(&command);
 }
 
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms)
@@ -81,15 +80,12 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 void muster_worker_client_cancel(struct muster_worker_client *client, const char *why)
 {
 	struct muster_error err;
-	struct muster_json_writer_text command;
 	if (client->state != MUSTER_WORKER_BUSY || client->cancelled_why)
 		return;
 	client->cancelled_why = muster_arena_printf(client->arena, "%.*s", CANCEL_MAX, *why ? why : "no reason given");
 	client->until_ms = fmin(client->until_ms, now(client) + client->deadlines->command_cancel);
-	muster_command_begin(&command, "abort");
-	muster_json_writer_pair(&command.w, "why", muster_string(client->cancelled_why));
-	char *text = muster_command_end(&command);
-	(void)client->ops->send(client->worker, text, command.length, &err);
+	char *text = muster_command_text("abort", "why", muster_string(client->cancelled_why), NULL, NULL);
+	(void)client->ops->send(client->worker, text, strlen(text), &err);
 	free(text);
 }
 
@@ -145,14 +141,6 @@ static int take_sample(struct muster_worker_client *client, const char *text, si
 	return 0;
 }
 
-/* $MUSTER_TRACE shows every step with its time. */
-static void trace_step(const struct muster_worker_client *client)
-{
-	if (muster_env(MUSTER_ENV_TRACE))
-		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = client->rank }, "%.3f s: %s",
-			(now(client) - client->born_ms) / 1e3, client->step);
-}
-
 static int take_line(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
 	static const char sample[] = "{\"sample\":";
@@ -172,7 +160,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 		client->evidence = line.evidence;
 	if (line.step) {
 		client->step = line.step;
-		trace_step(client);
+		muster_log_trace(client->rank, now(client) - client->born_ms, client->step);
 		tee(client, text, length);
 	}
 	return 0;

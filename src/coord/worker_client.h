@@ -6,7 +6,7 @@
 
 #include "coord/deadlines.h"
 #include "coord/message.h"
-#include "json/writer.h"
+#include "json/object.h"
 #include "model/record.h"
 #include "util/clock.h"
 #include "worker/protocol.h"
@@ -70,9 +70,10 @@ struct muster_worker_client {
 /* Start a worker. ops, worker, clock, deadlines and arena must be set. */
 int muster_worker_client_start(struct muster_worker_client *client, struct muster_error *err);
 
-/* A command for the worker: {"do": action, ...}. The caller frees the text of the end. */
-void muster_command_begin(struct muster_json_writer_text *command, const char *action);
-char *muster_command_end(struct muster_json_writer_text *command);
+/* A command for the worker: {"do": action, key: value, members of `more`}. key and type: NULL without. The caller frees
+ * the text. */
+char *muster_command_text(const char *action, const char *key, struct muster_value value,
+	const struct muster_object_type *type, const void *more);
 
 /* Give the worker a command. */
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms);

@@ -91,12 +91,7 @@ static const struct muster_field line_fields[] = {
 	{ MUSTER_FIELD(line, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX, .optional = true },
 	{ MUSTER_FIELD(line, trial, JSON), .types = MUSTER_JSON_BIT(MUSTER_JSON_OBJECT), .optional = true },
 };
-static const struct muster_object_type line_type = {
-	.fields = line_fields,
-	.count = sizeof line_fields / sizeof *line_fields,
-	.size = sizeof(struct line),
-	.open = true,
-};
+static const struct muster_object_type line_type = MUSTER_OBJECT_TYPE_OPEN(line, line_fields);
 
 static int by_id(const void *a, const void *b)
 {

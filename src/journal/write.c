@@ -6,6 +6,7 @@
 #include "model/run_json.h"
 #include "model/repeats.h"
 #include "util/array.h"
+#include "util/clock.h"
 #include "util/file.h"
 #include "util/env.h"
 #include "util/text.h"
@@ -50,16 +51,6 @@ struct muster_journal {
 
 /* ---- the thread ---- */
 
-static struct timespec after_ms(int ms)
-{
-	struct timespec at;
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_nsec += ms % 1000 * 1000000L;
-	at.tv_sec += ms / 1000 + at.tv_nsec / 1000000000L;
-	at.tv_nsec %= 1000000000L;
-	return at;
-}
-
 static void note_trouble(struct muster_journal *spool, int why)
 {
 	if (why && !*spool->trouble)
@@ -74,7 +65,7 @@ static void *write_all(void *arg)
 	pthread_mutex_lock(&spool->lock);
 	for (;;) {
 		int waited = 0;
-		struct timespec until = after_ms(QUIET_MS);
+		struct timespec until = muster_clock_after(QUIET_MS);
 		while (spool->length == 0 && !spool->closing && waited == 0)
 			waited = dirty ? pthread_cond_clockwait(&spool->news, &spool->lock, CLOCK_MONOTONIC, &until)
 				       : pthread_cond_wait(&spool->news, &spool->lock);
@@ -317,7 +308,7 @@ void muster_journal_close(struct muster_journal *spool, int grace_ms)
 	spool->closing = true;
 	pthread_cond_signal(&spool->news);
 	pthread_mutex_unlock(&spool->lock);
-	struct timespec until = after_ms(grace_ms);
+	struct timespec until = muster_clock_after(grace_ms);
 	if (pthread_clockjoin_np(spool->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
 		pthread_detach(spool->thread); /* the disk hangs, and the process is about to exit: nothing is freed */
 		return;

@@ -99,6 +99,11 @@ size_t muster_field_size(const struct muster_field *field);
 	{                                                                                                              \
 		.fields = (table), .count = sizeof(table) / sizeof *(table), .size = sizeof(struct tag)                \
 	}
+/* The same, which ignores keys that no field has. */
+#define MUSTER_OBJECT_TYPE_OPEN(tag, table)                                                                            \
+	{                                                                                                              \
+		.fields = (table), .count = sizeof(table) / sizeof *(table), .size = sizeof(struct tag), .open = true  \
+	}
 
 /* ---- reading ---- */
 

@@ -31,21 +31,18 @@ bool muster_suspects_suspected(const struct muster_suspects *suspects, size_t no
 	return suspects->nodes[node].blame != MUSTER_BLAME_NONE;
 }
 
-static int compare(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_nodes(const void *x, const void *y)
 {
 	const struct muster_edge *a = x, *b = y;
-	return a->a != b->a ? compare(a->a, b->a) : compare(a->b, b->b);
+	int order = muster_sizes_order(&a->a, &b->a, 1);
+	return order ? order : muster_sizes_order(&a->b, &b->b, 1);
 }
 
 static int by_nodes_then_last(const void *x, const void *y)
 {
-	int order = by_nodes(x, y);
-	return order ? order : compare(((const struct muster_edge *)y)->trial, ((const struct muster_edge *)x)->trial);
+	const struct muster_edge *a = x, *b = y;
+	int order = by_nodes(a, b);
+	return order ? order : muster_sizes_order(&b->trial, &a->trial, 1);
 }
 
 const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b)
@@ -184,8 +181,7 @@ bool muster_suspects_across(const struct muster_suspects *s, const struct muster
 
 static int by_parts(const void *x, const void *y)
 {
-	const size_t *a = ((const struct muster_gap *)x)->parts, *b = ((const struct muster_gap *)y)->parts;
-	return a[0] != b[0] ? compare(a[0], b[0]) : compare(a[1], b[1]);
+	return muster_sizes_order(((const struct muster_gap *)x)->parts, ((const struct muster_gap *)y)->parts, 2);
 }
 
 static void add_to_gap(struct muster_gap *gap, const struct muster_gap *one)

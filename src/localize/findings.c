@@ -25,6 +25,7 @@ struct trial_set {
 	const char **names; /* of the nodes that were tried, in the run's order */
 	size_t name_count;
 	struct name *nodes; /* all of the run, sorted by name */
+	size_t *places;     /* of each node of the run: its place in the names; SIZE_MAX: it was not tried */
 	struct muster_attempt *attempts;
 	const struct muster_trial **trials; /* of each attempt */
 	size_t attempt_count;
@@ -36,7 +37,6 @@ struct trial_set {
 struct name {
 	const char *name;
 	size_t index; /* of the node in the run */
-	size_t place; /* in the trial set's names; SIZE_MAX: the node was not tried */
 };
 
 /* NULL when no node has the name. */
@@ -51,7 +51,7 @@ static void sort_nodes(struct trial_set *d)
 	const struct muster_run *run = d->run;
 	d->nodes = muster_calloc(run->node_count + 1, sizeof *d->nodes);
 	for (size_t n = 0; n < run->node_count; n++)
-		d->nodes[n] = (struct name){ run->nodes[n].name, n, SIZE_MAX };
+		d->nodes[n] = (struct name){ run->nodes[n].name, n };
 	qsort(d->nodes, run->node_count, sizeof *d->nodes, muster_by_text);
 }
 
@@ -70,8 +70,8 @@ static void fill_trial_set(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
 	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
-	size_t *place = muster_calloc(run->node_count + 1, sizeof *place);
 	sort_nodes(d);
+	d->places = muster_arena_alloc(d->arena, run->node_count * sizeof *d->places);
 	d->names = muster_arena_alloc(d->arena, run->node_count * sizeof *d->names);
 	d->attempts = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->attempts);
 	d->trials = muster_arena_alloc(d->arena, run->trial_count * sizeof *d->trials);
@@ -100,18 +100,14 @@ static void fill_trial_set(struct trial_set *d)
 		};
 	}
 	for (size_t n = 0; n < run->node_count; n++) {
-		place[n] = d->name_count;
+		d->places[n] = tried[n] ? d->name_count : SIZE_MAX;
 		if (tried[n])
 			d->names[d->name_count++] = run->nodes[n].name;
 	}
 	for (size_t i = 0; i < d->attempt_count; i++)
 		for (size_t end = 0; end < 2; end++)
-			d->attempts[i].nodes[end] = place[d->attempts[i].nodes[end]];
-	for (size_t n = 0; n < run->node_count; n++)
-		if (tried[d->nodes[n].index])
-			d->nodes[n].place = place[d->nodes[n].index];
+			d->attempts[i].nodes[end] = d->places[d->attempts[i].nodes[end]];
 	free(tried);
-	free(place);
 }
 
 /* ---- words ---- */
@@ -334,8 +330,8 @@ static bool rest_is_explained(const struct trial_set *d)
 	bool *in = muster_calloc(d->name_count + 1, sizeof *in);
 	for (size_t i = 0; i < d->rest->node_count; i++) {
 		const struct name *name = find_node(d, d->rest->nodes[i]);
-		if (name && name->place != SIZE_MAX)
-			in[name->place] = true;
+		if (name && d->places[name->index] != SIZE_MAX)
+			in[d->places[name->index]] = true;
 	}
 	bool explained = muster_suspects_explain_ring(&d->suspects, in);
 	free(in);

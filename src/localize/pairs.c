@@ -2,6 +2,7 @@
 #include "localize/pairs.h"
 
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 
@@ -15,16 +16,13 @@ const char *const muster_traffic_kind_names[MUSTER_TRAFFIC_KIND_COUNT] = {
 /* ---- groups ---- */
 
 struct key {
-	size_t group, place;
+	size_t at[2]; /* the group, and the place in it */
 	int member;
 };
 
-static int by_group(const void *x, const void *y)
+static int by_group(const void *a, const void *b)
 {
-	const struct key *a = x, *b = y;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return (a->place > b->place) - (a->place < b->place);
+	return muster_sizes_order(((const struct key *)a)->at, ((const struct key *)b)->at, 2);
 }
 
 /* Takes the keys. */
@@ -38,7 +36,7 @@ static struct muster_pairs_groups make_groups(struct key *keys, size_t count)
 		qsort(keys, count, sizeof *keys, by_group);
 	for (size_t i = 0; i < count; i++) {
 		groups.order[i] = keys[i].member;
-		if (i == 0 || keys[i].group != keys[i - 1].group)
+		if (i == 0 || keys[i].at[0] != keys[i - 1].at[0])
 			groups.first[groups.count++] = i;
 		size_t size = i + 1 - groups.first[groups.count - 1];
 		groups.largest = size > groups.largest ? size : groups.largest;
@@ -150,8 +148,8 @@ void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_mem
 	struct key *by_node = muster_calloc(count + 1, sizeof *by_node),
 		   *by_position = muster_calloc(count + 1, sizeof *by_position);
 	for (size_t i = 0; i < count; i++) {
-		by_node[i] = (struct key){ members[i].node, members[i].position, (int)i };
-		by_position[i] = (struct key){ members[i].position, members[i].node, (int)i };
+		by_node[i] = (struct key){ { members[i].node, members[i].position }, (int)i };
+		by_position[i] = (struct key){ { members[i].position, members[i].node }, (int)i };
 	}
 	*pairs = (struct muster_pairs){
 		.count = count,

@@ -171,27 +171,18 @@ static void order(size_t ends[2], size_t a, size_t b)
 	ends[1] = a < b ? b : a;
 }
 
-static int by_number(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_ends(const void *a, const void *b)
 {
 	const struct left *x = a, *y = b;
-	int result = by_number(x->nodes[0], y->nodes[0]);
+	int result = muster_sizes_order(x->nodes, y->nodes, 2);
 	if (!result)
-		result = by_number(x->nodes[1], y->nodes[1]);
-	if (!result)
-		result = by_number(x->nics[0], y->nics[0]);
-	if (!result)
-		result = by_number(x->nics[1], y->nics[1]);
-	return result ? result : by_number(x->pair, y->pair);
+		result = muster_sizes_order(x->nics, y->nics, 2);
+	return result ? result : muster_sizes_order(&x->pair, &y->pair, 1);
 }
 
-static bool same_nics(const struct left *a, const struct left *b)
+static bool same(const size_t a[2], const size_t b[2])
 {
-	return a->nics[0] == b->nics[0] && a->nics[1] == b->nics[1];
+	return a[0] == b[0] && a[1] == b[1];
 }
 
 static bool is_well(const struct view *view)
@@ -224,7 +215,7 @@ static void name_between(struct search *s, bool network, const struct left *item
 	bool inside = items[0].nodes[0] == items[0].nodes[1];
 	for (size_t i = 0; i < count; i++) {
 		slow += items[i].slow;
-		links += items[i].slow && (i == 0 || !same_nics(&items[i], &items[i - 1]));
+		links += items[i].slow && (i == 0 || !same(items[i].nics, items[i - 1].nics));
 	}
 	if (slow == 0)
 		return;
@@ -237,7 +228,7 @@ static void name_between(struct search *s, bool network, const struct left *item
 		return;
 	}
 	for (size_t i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count && same_nics(&items[i], &items[next]);)
+		for (next = i + 1; next < count && same(items[i].nics, items[next].nics);)
 			next++;
 		struct muster_part part = { .kind = network ? MUSTER_PART_NIC : MUSTER_PART_GPU,
 			.link = true,
@@ -251,7 +242,6 @@ static void name_left(struct search *s, bool network)
 {
 	struct left *items = muster_calloc(s->count + 1, sizeof *items);
 	size_t count = 0, slow = 0, all = 0;
-	bool one_place = true;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
 		all += pair->network == network && pair->state != MUSTER_PAIR_UNUSED;
@@ -268,17 +258,14 @@ static void name_left(struct search *s, bool network)
 		slow += left->slow;
 	}
 	qsort(items, count, sizeof *items, by_ends);
-	for (size_t i = 1; i < count; i++)
-		one_place =
-			one_place && items[i].nodes[0] == items[0].nodes[0] && items[i].nodes[1] == items[0].nodes[1];
-	bool two = one_place && count > 0 && items[0].nodes[0] != items[0].nodes[1]; /* of two nodes both are known */
+	bool one_place = count > 0 && same(items[0].nodes, items[count - 1].nodes); /* they are sorted */
+	bool two = one_place && items[0].nodes[0] != items[0].nodes[1];             /* of two nodes both are known */
 	if (slow > all / 2 && slow > 1 && !two) {
 		take(s, items, count, (struct muster_part){ .kind = MUSTER_PART_ALL, .network = network });
 		count = 0;
 	}
 	for (size_t i = 0, next; i < count; i = next) {
-		for (next = i + 1; next < count && items[next].nodes[0] == items[i].nodes[0] &&
-				   items[next].nodes[1] == items[i].nodes[1];)
+		for (next = i + 1; next < count && same(items[next].nodes, items[i].nodes);)
 			next++;
 		name_between(s, network, &items[i], next - i);
 	}

@@ -2,6 +2,7 @@
 #include "slurm/hostlist.h"
 
 #include "util/array.h"
+#include "util/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -198,9 +199,7 @@ char *muster_hostlist_compress(const char *const *names, size_t count)
 	struct split *all = muster_calloc(count + 1, sizeof *all);
 	size_t kept = 0, length;
 	char *text = NULL;
-	FILE *out = open_memstream(&text, &length);
-	if (!out)
-		abort(); /* out of memory */
+	FILE *out = muster_memory_open(&text, &length);
 	for (size_t i = 0; i < count; i++)
 		all[i] = split(names[i]);
 	qsort(all, count, sizeof *all, by_name);
@@ -212,8 +211,7 @@ char *muster_hostlist_compress(const char *const *names, size_t count)
 			end++;
 		print_family(out, all, first, end);
 	}
-	if (fclose(out) != 0)
-		abort(); /* out of memory */
+	muster_memory_close(out);
 	free(all);
 	return text;
 }

@@ -1,6 +1,7 @@
 /* placement.c - which nodes are in which switch or block, as far as Slurm has said it */
 #include "slurm/placement.h"
 
+#include "muster/probe.h"
 #include "slurm/hostlist.h"
 #include "util/text.h"
 
@@ -13,12 +14,8 @@ struct placed {
 
 static const char *place_of(const struct muster_node *node)
 {
-	for (size_t i = 0; i < node->samples.count; i++) {
-		const struct muster_sample *sample = &node->samples.items[i];
-		if (sample->value.type == MUSTER_STRING && strcmp(sample->metric->name, "node.slurm_topology") == 0)
-			return sample->value.string;
-	}
-	return NULL;
+	const struct muster_sample *sample = muster_sample_named(&node->samples, "node.slurm_topology");
+	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
 }
 
 static int by_place(const void *a, const void *b)

@@ -2,6 +2,7 @@
  */
 #include "storage/file.h"
 #include "storage/folder.h"
+#include "storage/pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -26,10 +26,7 @@ static int open_named(int folder)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (int i = 0; i < NAMES_TRIED && fd < 0 && error == EEXIST; i++) {
 		char name[64];
-		uint64_t number = (uint64_t)getpid() << 8 | (unsigned)i;
-		if (getrandom(&number, sizeof number, GRND_NONBLOCK) < 0)
-			number ^= (uintptr_t)&number;
-		snprintf(name, sizeof name, ".muster-scratch-%016llx", (unsigned long long)number);
+		snprintf(name, sizeof name, ".muster-scratch-%016llx", (unsigned long long)muster_storage_seed());
 		fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | FLAGS, 0600);
 		error = errno;
 		if (fd >= 0)

@@ -3,14 +3,13 @@
  * A thread that hangs in a file system cannot be ended: it is left behind with all that it may touch.
  */
 #include "storage/io_backend.h"
-#include "util/text.h"
+#include "util/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { THREADS_MAX = 32 };
@@ -141,13 +140,8 @@ static int submit(void *arg, const struct muster_io_request *request, unsigned i
 static int wait_done(void *arg, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
 {
 	struct state *state = arg;
-	struct timespec until;
+	const struct timespec until = muster_clock_after(timeout_ms);
 	int error = 0;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	until.tv_sec += until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&state->mutex);
 	while (state->done.count == 0 && error == 0)
 		error = pthread_cond_timedwait(&state->some_done, &state->mutex, &until);

@@ -33,6 +33,13 @@ static int stay_inside(const char *root_path, const char *path, struct muster_er
 	return 0;
 }
 
+static int names_in(const char *folder, const char *part, struct muster_names *ret, struct muster_error *err)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%.*s/%s", PATH_MAX - 32, folder, part);
+	return muster_sysfs_names(path, ret, err);
+}
+
 /* The folder of a device: a partition's is below that of its disk. */
 static int find_folder(const char *root, const char *device, char *ret, size_t size, struct muster_error *err)
 {
@@ -111,52 +118,43 @@ int muster_disk_gb(const char *root, const char *device, double *ret, struct mus
 	return 0;
 }
 
-/* The last part of a link, which is read and not followed: the device's name in sysfs. */
-static int read_link(const char *root, const char *path, char *ret, size_t size)
-{
-	char whole[PATH_MAX], target[PATH_MAX];
-	snprintf(whole, sizeof whole, "%s%s", root, path);
-	ssize_t length = readlink(whole, target, sizeof target - 1);
-	if (length < 0)
-		return -1;
-	target[length] = '\0';
-	const char *slash = strrchr(target, '/');
-	snprintf(ret, size, "%s", slash ? slash + 1 : target);
-	return 0;
-}
-
 static bool is_device_name(const char *name)
 {
 	return *name && strlen(name) < MUSTER_DISK_NAME &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] == '\0';
 }
 
+/* The device that a link names: 0, 1 with errno when there is no such link, -1 with err when it names no `what`. */
+static int read_link(
+	const char *root, const char *path, const char *what, char *ret, size_t size, struct muster_error *err)
+{
+	char whole[PATH_MAX], name[PATH_MAX];
+	snprintf(whole, sizeof whole, "%s%s", root, path);
+	if (muster_sysfs_link(whole, name, sizeof name) < 0)
+		return 1;
+	if (!is_device_name(name) || strlen(name) >= size)
+		return muster_fail(err, MUSTER_EIO, "%s points to \"%.60s\", which is not a %s", path, name, what);
+	memcpy(ret, name, strlen(name) + 1);
+	return 0;
+}
+
 int muster_disk_temporary(const char *root, char *ret, size_t size, struct muster_error *err)
 {
 	static const char *const links[] = { "/dev/disk/azure/resource", "/dev/disk/cloud/azure_resource" };
-	char name[PATH_MAX];
 	for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
-		if (read_link(root, links[i], name, sizeof name) < 0)
-			continue;
-		if (!is_device_name(name) || strlen(name) >= size)
-			return muster_fail(
-				err, MUSTER_EIO, "%s points to \"%.60s\", which is not a disk", links[i], name);
-		memcpy(ret, name, strlen(name) + 1);
-		return 0;
+		int result = read_link(root, links[i], "disk", ret, size, err);
+		if (result <= 0)
+			return result;
 	}
 	return muster_fail(err, MUSTER_ENOTSUPPORTED, "there is no link %s or %s", links[0], links[1]);
 }
 
 int muster_disk_by_number(const char *root, const char *number, char *ret, size_t size, struct muster_error *err)
 {
-	char path[PATH_MAX], name[PATH_MAX];
+	char path[PATH_MAX];
 	snprintf(path, sizeof path, "/sys/dev/block/%s", number);
-	if (read_link(root, path, name, sizeof name) < 0)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s: %s", path, strerror(errno));
-	if (!is_device_name(name) || strlen(name) >= size)
-		return muster_fail(err, MUSTER_EIO, "%s points to \"%.60s\", which is not a device", path, name);
-	memcpy(ret, name, strlen(name) + 1);
-	return 0;
+	int result = read_link(root, path, "device", ret, size, err);
+	return result > 0 ? muster_fail(err, MUSTER_ENOTSUPPORTED, "%s: %s", path, strerror(errno)) : result;
 }
 
 /* ---- what a device consists of ---- */
@@ -230,19 +228,17 @@ static int walk_slaves(const char *root, const char *device, const struct muster
 
 static int walk(const char *root, const char *device, int depth, struct muster_volume *volume, struct muster_error *err)
 {
-	char folder[PATH_MAX], disk[PATH_MAX], text[64];
+	char folder[PATH_MAX], text[64];
 	struct muster_names slaves = { 0 };
 	if (depth > 8)
 		return muster_fail(err, MUSTER_EIO, "%s: devices on devices without end", device);
 	if (find_folder(root, device, folder, sizeof folder, err) < 0)
 		return -1;
-	snprintf(disk, sizeof disk, "%s", folder);
 	if (read_fact(root, device, "partition", text, sizeof text, NULL) == 0) {
-		*strrchr(disk, '/') = '\0'; /* the folder above it is its disk's */
-		return add_disk(root, strrchr(disk, '/') + 1, volume, err);
+		*strrchr(folder, '/') = '\0'; /* the folder above it is its disk's */
+		return add_disk(root, strrchr(folder, '/') + 1, volume, err);
 	}
-	snprintf(disk, sizeof disk, "%.*s/slaves", (int)(sizeof disk - 8), folder);
-	if (muster_sysfs_names(disk, &slaves, err) < 0)
+	if (names_in(folder, "slaves", &slaves, err) < 0)
 		return -1;
 	int result = slaves.count > 0 ? walk_slaves(root, device, &slaves, depth, volume, err)
 				      : add_disk(root, device, volume, err);
@@ -285,18 +281,12 @@ int muster_volume_of_btrfs(const char *root, const char *device, struct muster_v
 	struct muster_names devices = { 0 }, profiles = { 0 }, known = { 0 };
 	char folder[PATH_MAX], path[PATH_MAX];
 	int result = find_btrfs(root, device, folder, sizeof folder, err);
-	if (result == 0) {
-		snprintf(path, sizeof path, "%.*s/devices", PATH_MAX - 16, folder);
-		result = muster_sysfs_names(path, &devices, err);
-	}
-	if (result == 0) {
-		snprintf(path, sizeof path, "%.*s/devinfo", PATH_MAX - 16, folder);
-		result = muster_sysfs_names(path, &known, err);
-	}
-	if (result == 0) {
-		snprintf(path, sizeof path, "%.*s/allocation/data", PATH_MAX - 32, folder);
-		result = muster_sysfs_names(path, &profiles, err);
-	}
+	if (result == 0)
+		result = names_in(folder, "devices", &devices, err);
+	if (result == 0)
+		result = names_in(folder, "devinfo", &known, err);
+	if (result == 0)
+		result = names_in(folder, "allocation/data", &profiles, err);
 	for (size_t i = 0; result == 0 && i < devices.count; i++)
 		result = walk(root, devices.items[i], 0, &volume, err);
 	for (size_t i = 0; i < known.count; i++) {

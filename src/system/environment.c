@@ -4,28 +4,11 @@
  */
 #include "system/settings.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "util/file.h"
 
 enum { BYTES_MAX = 8 << 20 }; /* the kernel lets a new process have 6 MiB of arguments and environment */
 
 int muster_environment_read(char **ret_block, size_t *ret_length, struct muster_error *err)
 {
-	static const char path[] = "/proc/self/environ";
-	FILE *in = fopen(path, "re");
-	if (!in)
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-	char *block = muster_calloc(BYTES_MAX, 1);
-	size_t length = fread(block, 1, BYTES_MAX, in);
-	int why = ferror(in) ? errno : 0;
-	fclose(in);
-	if (why != 0 || length == BYTES_MAX) {
-		free(block);
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, why ? strerror(why) : "longer than 8 MiB");
-	}
-	*ret_block = block;
-	*ret_length = length;
-	return 0;
+	return muster_file_read("/proc/self/environ", BYTES_MAX, ret_block, ret_length, err);
 }

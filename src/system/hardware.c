@@ -17,29 +17,25 @@ static const struct muster_field numa_fields[] = {
 	{ MUSTER_FIELD(muster_hardware_numa, os_index, INT) },
 	{ MUSTER_FIELD(muster_hardware_numa, cpu_list, TEXT) },
 };
-static const struct muster_object_type numa_type = {
-	.fields = numa_fields, .count = 2, .size = sizeof(struct muster_hardware_numa), .open = true
-};
+static const struct muster_object_type numa_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware_numa, numa_fields);
 
 static const struct muster_field gpu_fields[] = {
 	{ MUSTER_FIELD(muster_hardware_gpu, bus_id, TEXT) },
 	{ MUSTER_FIELD(muster_hardware_gpu, numa_node, INT) },
 };
-static const struct muster_object_type gpu_type = {
-	.fields = gpu_fields, .count = 2, .size = sizeof(struct muster_hardware_gpu), .open = true
-};
+static const struct muster_object_type gpu_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware_gpu, gpu_fields);
 
 static const struct muster_field host_fields[] = {
 	{ MUSTER_FIELD(muster_hardware, sockets, INT), .low = 1 },
 	{ MUSTER_FIELD(muster_hardware, threads_per_core, INT), .low = 1 },
 };
-static const struct muster_object_type host_type = { .fields = host_fields, .count = 2, .open = true };
+static const struct muster_object_type host_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware, host_fields);
 
 static const struct muster_field gpus_fields[] = {
 	{ MUSTER_FIELD_AS(muster_hardware, "devices", gpus, OBJECT), .object = &gpu_type,
 		MUSTER_FIELD_MANY(muster_hardware, gpu_count) },
 };
-static const struct muster_object_type gpus_type = { .fields = gpus_fields, .count = 1, .open = true };
+static const struct muster_object_type gpus_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware, gpus_fields);
 
 static const struct muster_field fields[] = {
 	{ .key = "host", .type = MUSTER_FIELD_OBJECT, .object = &host_type },
@@ -47,7 +43,7 @@ static const struct muster_field fields[] = {
 		MUSTER_FIELD_MANY(muster_hardware, numa_count) },
 	{ .key = "gpu", .type = MUSTER_FIELD_OBJECT, .object = &gpus_type },
 };
-static const struct muster_object_type hardware_type = { .fields = fields, .count = 3, .open = true };
+static const struct muster_object_type hardware_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware, fields);
 
 static int read_file(const char *directory, const char *sku, struct muster_json **ret, struct muster_error *err)
 {

@@ -1,8 +1,9 @@
 /* mounts.c - what is mounted where, as this process sees it
  *
- * proc(5): "36 35 98:0 /source /mount/point rw,noatime shared:1 - type device options".
+ * proc(5): "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue".
  */
 #include "system/mounts.h"
+#include "util/array.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -13,32 +14,64 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool parse(const char *line, const char *mount_point, struct muster_mount *ret)
+/* Blanks, tabs, line ends and backslashes are \ooo. */
+static void unescape(char *text)
 {
-	struct muster_mount mount = { .type = "" };
-	char point[1024];
+	char *to = text;
+	for (const char *from = text; *from; from++) {
+		int byte, used = 0;
+		if (*from == '\\' && sscanf(from, "\\%3o%n", (unsigned *)&byte, &used) == 1 && used == 4) {
+			*to++ = (char)byte;
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	}
+	*to = '\0';
+}
+
+static bool parse(const char *line, struct muster_mount *ret)
+{
 	const char *dash = strstr(line, " - ");
-	if (!dash || sscanf(line, "%*s %*s %*s %1023s %1023s", mount.source, point) != 2 ||
-		strcmp(point, mount_point) != 0 || sscanf(dash, " - %31s %*s %4095s", mount.type, mount.options) != 2)
+	if (!dash || sscanf(line, "%*s %*s %31s %4095s %4095s", ret->number, ret->top, ret->point) != 3 ||
+		sscanf(dash, " - %31s %255s %4095s", ret->type, ret->source, ret->options) != 3)
 		return false;
-	*ret = mount;
+	unescape(ret->top);
+	unescape(ret->point);
+	unescape(ret->source);
 	return true;
 }
 
-int muster_mount_find(const char *root, const char *mount_point, struct muster_mount *ret, struct muster_error *err)
+int muster_mounts_read(const char *root, struct muster_mounts *ret, struct muster_error *err)
 {
 	char path[PATH_MAX], *line = NULL;
 	size_t room = 0;
-	bool found = false;
 	snprintf(path, sizeof path, "%s/proc/self/mountinfo", root);
 	FILE *in = fopen(path, "re");
 	if (!in)
 		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-	while (getline(&line, &room, in) >= 0)
-		found |= parse(line, mount_point, ret);
+	*ret = (struct muster_mounts){ 0 };
+	while (getline(&line, &room, in) >= 0) {
+		MUSTER_ARRAY_GROW(ret->items, ret->count, ret->room);
+		ret->count += parse(line, &ret->items[ret->count]);
+	}
 	free(line);
 	fclose(in);
-	return found ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "nothing is mounted on %s", mount_point);
+	return 0;
+}
+
+int muster_mount_find(const char *root, const char *mount_point, struct muster_mount *ret, struct muster_error *err)
+{
+	struct muster_mounts mounts;
+	if (muster_mounts_read(root, &mounts, err) < 0)
+		return -1;
+	size_t at = mounts.count;
+	while (at > 0 && strcmp(mounts.items[at - 1].point, mount_point) != 0)
+		at--;
+	if (at > 0)
+		*ret = mounts.items[at - 1];
+	free(mounts.items);
+	return at > 0 ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "nothing is mounted on %s", mount_point);
 }
 
 int muster_mount_tmpfs_mib(const struct muster_mount *mount, double memory_mib, double *ret, struct muster_error *err)
@@ -77,7 +110,7 @@ static bool is_enroot(const char *root)
 {
 	struct muster_mount mount;
 	return muster_mount_find(root, "/", &mount, NULL) == 0 &&
-	       (strstr(mount.source, "/enroot") || strstr(mount.options, "/enroot"));
+	       (strstr(mount.top, "/enroot") || strstr(mount.options, "/enroot"));
 }
 
 static bool has_mark(const char *root, const char *file, const char *variable)

@@ -4,16 +4,28 @@
 
 #include "muster/error.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 struct muster_mount {
-	char type[32];     /* "tmpfs" */
-	char source[1024]; /* the directory of the file system that is mounted */
-	char options[4096];
+	char number[32];      /* of the device, "98:0" */
+	char top[PATH_MAX];   /* the directory of the file system that is mounted */
+	char point[PATH_MAX]; /* where it is mounted */
+	char type[32];        /* "tmpfs" */
+	char source[256];
+	char options[4096]; /* of the file system */
 };
 
-/* The last line of /proc/self/mountinfo for the mount point. root is the prefix of /proc. -1 with err: MUSTER_EIO when
- * the file cannot be read, MUSTER_ENOTSUPPORTED when nothing is mounted there. */
+struct muster_mounts {
+	struct muster_mount *items; /* in the order of their mounting; the caller frees them */
+	size_t count, room;
+};
+
+/* All of /proc/self/mountinfo. root is the prefix of /proc. -1 with MUSTER_EIO when the file cannot be read. */
+int muster_mounts_read(const char *root, struct muster_mounts *ret, struct muster_error *err);
+
+/* The last one on the mount point. -1 with err: MUSTER_EIO when the file cannot be read, MUSTER_ENOTSUPPORTED when
+ * nothing is mounted there. */
 int muster_mount_find(const char *root, const char *mount_point, struct muster_mount *ret, struct muster_error *err);
 
 /* The size in MiB of the tmpfs by its options: the kernel leaves the default, half of the memory, out.

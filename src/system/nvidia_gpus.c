@@ -6,7 +6,6 @@
 #include "muster/arena.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,17 +28,6 @@ static bool is_gpu(const char *directory)
 		return false;
 	snprintf(path, sizeof path, "%s/physfn", directory);
 	return access(path, F_OK) < 0; /* the link from a virtual function to its GPU */
-}
-
-/* The last part of the device's link to its driver. */
-static void read_driver(const char *directory, char *ret, size_t size)
-{
-	char path[PATH_MAX], target[PATH_MAX];
-	snprintf(path, sizeof path, "%s/driver", directory);
-	ssize_t length = readlinkat(AT_FDCWD, path, target, sizeof target - 1);
-	target[length > 0 ? length : 0] = '\0';
-	const char *slash = strrchr(target, '/');
-	snprintf(ret, size, "%.*s", (int)size - 1, slash ? slash + 1 : target);
 }
 
 static void __attribute__((format(printf, 3, 4)))
@@ -89,8 +77,8 @@ static void describe(const char *root, const char *directory, struct muster_nvid
 	snprintf(path, sizeof path, "%s/device", directory);
 	if (muster_sysfs_number(path, &gpu->model, NULL) < 0)
 		gpu->model = -1;
-	read_driver(directory, gpu->driver, sizeof gpu->driver);
-	if (!*gpu->driver)
+	snprintf(path, sizeof path, "%s/driver", directory);
+	if (muster_sysfs_link(path, gpu->driver, sizeof gpu->driver) < 0)
 		judge(gpu, MUSTER_NVIDIA_OURS, "no driver is bound");
 	else if (is_for_guests(gpu->driver))
 		judge(gpu, MUSTER_NVIDIA_SET_ASIDE, "driver %s holds it for a virtual machine", gpu->driver);

@@ -5,76 +5,16 @@
  */
 #include "system/scratch.h"
 #include "system/disks.h"
-#include "util/array.h"
+#include "system/mounts.h"
 #include "util/text.h"
 
-#include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct mount {
-	char number[32], top[PATH_MAX], point[PATH_MAX], filesystem[32], source[256];
-	bool read_only;
-};
-
-struct mounts {
-	struct mount *items;
-	size_t count, room;
-};
-
-/* Of /proc/self/mountinfo: blanks, tabs, line ends and backslashes are \ooo. */
-static void unescape(char *text)
-{
-	char *to = text;
-	for (const char *from = text; *from; from++) {
-		int byte, used = 0;
-		if (*from == '\\' && sscanf(from, "\\%3o%n", (unsigned *)&byte, &used) == 1 && used == 4) {
-			*to++ = (char)byte;
-			from += 3;
-		} else {
-			*to++ = *from;
-		}
-	}
-	*to = '\0';
-}
-
-/* "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue" */
-static bool parse(const char *line, struct mount *ret)
-{
-	char options[4096];
-	const char *dash = strstr(line, " - ");
-	if (!dash || sscanf(line, "%*s %*s %31s %4095s %4095s", ret->number, ret->top, ret->point) != 3 ||
-		sscanf(dash, " - %31s %255s %4095s", ret->filesystem, ret->source, options) != 3)
-		return false;
-	unescape(ret->top);
-	unescape(ret->point);
-	unescape(ret->source);
-	ret->read_only = strncmp(options, "ro", 2) == 0 && (options[2] == ',' || options[2] == '\0');
-	return true;
-}
-
-static int read_mounts(const char *root, struct mounts *ret, struct muster_error *err)
-{
-	char path[PATH_MAX], *line = NULL;
-	size_t room = 0;
-	snprintf(path, sizeof path, "%s/proc/self/mountinfo", root);
-	FILE *in = fopen(path, "re");
-	if (!in)
-		return muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-	while (getline(&line, &room, in) >= 0) {
-		MUSTER_ARRAY_GROW(ret->items, ret->count, ret->room);
-		ret->count += parse(line, &ret->items[ret->count]);
-	}
-	free(line);
-	fclose(in);
-	return 0;
-}
-
 /* A later mount at the same place hides this one. */
-static bool is_hidden(const struct mounts *mounts, size_t index)
+static bool is_hidden(const struct muster_mounts *mounts, size_t index)
 {
 	for (size_t i = index + 1; i < mounts->count; i++)
 		if (strcmp(mounts->items[i].point, mounts->items[index].point) == 0)
@@ -83,39 +23,34 @@ static bool is_hidden(const struct mounts *mounts, size_t index)
 }
 
 /* The device below a file system: by its number, or by the name of the source where it has none of its own (btrfs). */
-static int device_of(const char *root, const struct mount *mount, char *ret, size_t size, struct muster_error *err)
+static int device_of(
+	const char *root, const struct muster_mount *mount, char *ret, size_t size, struct muster_error *err)
 {
 	const char *name = strncmp(mount->source, "/dev/", 5) == 0 ? strrchr(mount->source, '/') + 1 : NULL;
 	if (strncmp(mount->number, "0:", 2) != 0)
 		return muster_disk_by_number(root, mount->number, ret, size, err);
-	if (!name || strcmp(mount->filesystem, "btrfs") != 0 || strlen(name) >= size)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is on no disk of this node", mount->filesystem);
+	if (!name || strcmp(mount->type, "btrfs") != 0 || strlen(name) >= size)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is on no disk of this node", mount->type);
 	memcpy(ret, name, strlen(name) + 1);
 	return 0;
 }
 
-static int volume_of(const char *root, const struct mount *mount, struct muster_volume *ret, struct muster_error *err)
+static int volume_of(
+	const char *root, const struct muster_mount *mount, struct muster_volume *ret, struct muster_error *err)
 {
 	char device[MUSTER_DISK_NAME];
 	if (device_of(root, mount, device, sizeof device, err) < 0)
 		return -1;
-	return strcmp(mount->filesystem, "btrfs") == 0 ? muster_volume_of_btrfs(root, device, ret, err)
-						       : muster_volume_of(root, device, ret, err);
-}
-
-static bool has_disk(const struct muster_volume *volume, const char *disk)
-{
-	for (size_t i = 0; i < volume->disk_count; i++)
-		if (strcmp(volume->disks[i], disk) == 0)
-			return true;
-	return false;
+	return strcmp(mount->type, "btrfs") == 0 ? muster_volume_of_btrfs(root, device, ret, err)
+						 : muster_volume_of(root, device, ret, err);
 }
 
 static bool share_a_disk(const struct muster_volume *a, const struct muster_volume *b)
 {
 	for (size_t i = 0; i < a->disk_count; i++)
-		if (has_disk(b, a->disks[i]))
-			return true;
+		for (size_t j = 0; j < b->disk_count; j++)
+			if (strcmp(a->disks[i], b->disks[j]) == 0)
+				return true;
 	return false;
 }
 
@@ -149,16 +84,16 @@ static bool has_a_system(const char *root, const char *point)
 	return access(path, F_OK) == 0;
 }
 
-static bool may_be_scratch(const char *root, const struct mounts *mounts, size_t index)
+static bool may_be_scratch(const char *root, const struct muster_mounts *mounts, size_t index)
 {
-	const struct mount *mount = &mounts->items[index];
-	bool whole = strcmp(mount->top, "/") == 0 || strcmp(mount->filesystem, "btrfs") == 0; /* not its subvolumes */
-	return whole && muster_text_has_word("xfs ext4 btrfs", mount->filesystem) && mount->point[0] == '/' &&
+	const struct muster_mount *mount = &mounts->items[index];
+	bool whole = strcmp(mount->top, "/") == 0 || strcmp(mount->type, "btrfs") == 0; /* not its subvolumes */
+	return whole && muster_text_has_word("xfs ext4 btrfs", mount->type) && mount->point[0] == '/' &&
 	       !is_of_the_system(mount->point) && !is_hidden(mounts, index) && !has_a_system(root, mount->point);
 }
 
-static void describe(
-	const char *root, const struct mount *mount, const struct muster_volume *volume, struct muster_scratch *ret)
+static void describe(const char *root, const struct muster_mount *mount, const struct muster_volume *volume,
+	struct muster_scratch *ret)
 {
 	size_t disks = volume->members + volume->members_missing;
 	bool local = volume->nvme_count == volume->disk_count;
@@ -171,18 +106,21 @@ static void describe(
 		length = snprintf(ret->layout, sizeof ret->layout, "%s",
 			is_temporary(root, volume) ? "temporary disk" : "other disks");
 	snprintf(ret->layout + length, sizeof ret->layout - (size_t)length, "%s%s",
-		strcmp(mount->filesystem, "btrfs") == 0 ? ", btrfs" : "", volume->encrypted ? ", encrypted" : "");
+		strcmp(mount->type, "btrfs") == 0 ? ", btrfs" : "", volume->encrypted ? ", encrypted" : "");
 	snprintf(ret->raid, sizeof ret->raid, "%s", volume->raid);
 	ret->members = volume->members;
 	ret->missing = volume->members_missing;
 }
 
-static void start(const struct mount *mount, const char *path, struct muster_scratch *ret)
+static void start(const struct muster_mount *mount, const char *path, struct muster_scratch *ret)
 {
-	*ret = (struct muster_scratch){ .read_only = mount->read_only };
+	const char *first = mount->options;
+	*ret = (struct muster_scratch){
+		.read_only = strncmp(first, "ro", 2) == 0 && (first[2] == ',' || first[2] == '\0'),
+	};
 	snprintf(ret->path, sizeof ret->path, "%s", path);
-	snprintf(ret->filesystem, sizeof ret->filesystem, "%s", mount->filesystem);
-	snprintf(ret->layout, sizeof ret->layout, "%s", mount->filesystem);
+	snprintf(ret->filesystem, sizeof ret->filesystem, "%s", mount->type);
+	snprintf(ret->layout, sizeof ret->layout, "%s", mount->type);
 }
 
 /* How good a place for the scratch it is: more is better, 0 is none. Local disks before the cloud's, more of them
@@ -192,7 +130,7 @@ struct rank {
 	double gb;
 };
 
-static struct rank rank_of(const char *root, const struct mount *mount, const struct muster_volume *volume)
+static struct rank rank_of(const char *root, const struct muster_mount *mount, const struct muster_volume *volume)
 {
 	char device[MUSTER_DISK_NAME];
 	struct rank rank = { .disks = volume->disk_count };
@@ -200,9 +138,8 @@ static struct rank rank_of(const char *root, const struct mount *mount, const st
 		rank.kind = 2;
 	else if (is_temporary(root, volume))
 		rank.kind = 1;
-	if (rank.kind > 0 && device_of(root, mount, device, sizeof device, NULL) == 0 &&
-		muster_disk_gb(root, device, &rank.gb, NULL) < 0)
-		rank.gb = 0;
+	if (rank.kind > 0 && device_of(root, mount, device, sizeof device, NULL) == 0)
+		(void)muster_disk_gb(root, device, &rank.gb, NULL);
 	return rank;
 }
 
@@ -214,23 +151,22 @@ static bool is_better(const struct rank *a, const struct rank *b)
 }
 
 /* The disks of the root file system; none where it is an overlay or on the network. */
-static struct muster_volume volume_of_system(const char *root, const struct mounts *mounts)
+static struct muster_volume volume_of_system(const char *root, const struct muster_mounts *mounts)
 {
 	struct muster_volume volume = { .disk_count = 0 };
 	for (size_t i = 0; i < mounts->count; i++)
-		if (strcmp(mounts->items[i].point, "/") == 0 && !is_hidden(mounts, i) &&
-			volume_of(root, &mounts->items[i], &volume, NULL) < 0)
-			volume.disk_count = 0;
+		if (strcmp(mounts->items[i].point, "/") == 0 && !is_hidden(mounts, i))
+			(void)volume_of(root, &mounts->items[i], &volume, NULL);
 	return volume;
 }
 
-int muster_scratch_find(const char *root, struct muster_scratch *ret, struct muster_error *err)
+static int find_scratch(const char *root, struct muster_scratch *ret, struct muster_error *err)
 {
-	struct mounts mounts = { 0 };
+	struct muster_mounts mounts;
 	struct rank best = { 0 };
 	struct muster_scratch found = { .path = "" };
 	char unknown[512] = "";
-	if (read_mounts(root, &mounts, err) < 0)
+	if (muster_mounts_read(root, &mounts, err) < 0)
 		return -1;
 	const struct muster_volume system = volume_of_system(root, &mounts);
 	for (size_t i = 0; i < mounts.count; i++) {
@@ -261,13 +197,13 @@ int muster_scratch_find(const char *root, struct muster_scratch *ret, struct mus
 	return 0;
 }
 
-int muster_scratch_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
+static int find_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
-	struct mounts mounts = { 0 };
+	struct muster_mounts mounts;
 	struct muster_volume volume;
 	struct muster_error why;
-	const struct mount *on = NULL;
-	if (read_mounts(root, &mounts, err) < 0)
+	const struct muster_mount *on = NULL;
+	if (muster_mounts_read(root, &mounts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < mounts.count; i++) {
 		const char *point = mounts.items[i].point;
@@ -290,7 +226,7 @@ int muster_scratch_at(const char *root, const char *folder, struct muster_scratc
 
 int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
-	if ((folder ? muster_scratch_at(root, folder, ret, err) : muster_scratch_find(root, ret, err)) < 0)
+	if ((folder ? find_at(root, folder, ret, err) : find_scratch(root, ret, err)) < 0)
 		return -1;
 	int length = snprintf(ret->folder, sizeof ret->folder, "%s%s", root, ret->path);
 	return length < (int)sizeof ret->folder ? 0 : muster_fail(err, MUSTER_EUSAGE, "%s: too long", ret->path);

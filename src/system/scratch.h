@@ -22,16 +22,11 @@ struct muster_scratch {
 	char layout[96];
 };
 
-/* The scratch of the node, by /proc/self/mountinfo and sysfs below root: of the file systems (xfs, ext4, btrfs) that
- * are mounted whole and consist of local NVMe disks alone, the one with most disks, then the largest; without one, that
- * of the cloud's temporary disk. Never one that shares a disk with the root file system, and none whose mount point
- * belongs to the system: /boot, /home, /var and so on. MUSTER_ENOTSUPPORTED when there is none. */
-int muster_scratch_find(const char *root, struct muster_scratch *ret, struct muster_error *err);
-
-/* The same of the file system on which a given folder is, whatever it is. */
-int muster_scratch_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err);
-
-/* Where a test writes: muster_scratch_at of the folder, or where that is NULL muster_scratch_find. */
+/* Where a test writes, by /proc/self/mountinfo and sysfs below root: the file system on which the folder is, whatever
+ * that is. Where folder is NULL the scratch of the node: of the file systems (xfs, ext4, btrfs) that are mounted whole
+ * and consist of local NVMe disks alone, the one with most disks, then the largest; without one, that of the cloud's
+ * temporary disk. Never one that shares a disk with the root file system, and none whose mount point belongs to the
+ * system: /boot, /home, /var and so on. MUSTER_ENOTSUPPORTED when there is none. */
 int muster_scratch_choose(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int muster_sysfs_number(const char *path, long *ret, struct muster_error *err)
 {
@@ -62,6 +63,18 @@ int muster_sysfs_line(const char *path, const char *key, char *ret, size_t size,
 	while (length > 0 && isspace((unsigned char)value[length - 1]))
 		length--;
 	snprintf(ret, size, "%.*s", (int)length, value);
+	return 0;
+}
+
+int muster_sysfs_link(const char *path, char *ret, size_t size)
+{
+	char target[PATH_MAX];
+	ssize_t length = readlink(path, target, sizeof target - 1);
+	if (length < 0)
+		return -1;
+	target[length] = '\0';
+	const char *slash = strrchr(target, '/');
+	snprintf(ret, size, "%s", slash ? slash + 1 : target);
 	return 0;
 }
 

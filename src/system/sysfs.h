@@ -24,6 +24,9 @@ int muster_sysfs_line(const char *path, const char *key, char *ret, size_t size,
  * exist has none; one that cannot be read is an error. The caller releases ret with muster_names_done. */
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err);
 
+/* The last part of what a link says, which is not followed: a driver's name, or a device's. -1 with errno. */
+int muster_sysfs_link(const char *path, char *ret, size_t size);
+
 /* "00000001:0A:00.0", as NVML and CUDA spell a PCI bus id, to "0001:0a:00.0", as sysfs does: lower case; the domain
  * keeps more than four digits only if needed. -1 with err (MUSTER_EVENDOR) for what is no bus id or does not fit. */
 int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err);

@@ -5,7 +5,6 @@
 #include "util/file.h"
 #include "util/text.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
@@ -14,12 +13,6 @@
 #include <unistd.h>
 
 /* ---- modules ---- */
-
-static int is_module(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-	return entry->d_name[0] != '.' && length > 3 && strcmp(entry->d_name + length - 3, ".so") == 0;
-}
 
 /* NULL with the loader's message. Global: Open MPI's plugins look for libmpi's symbols there. */
 static const struct muster_mpi_module *open_one(const char *path, char *ret_why, size_t size)
@@ -44,12 +37,13 @@ static void append_why(char *text, size_t size, const char *name, const char *wh
 int muster_mpi_module_open(const char *directory, const struct muster_mpi_module **ret, struct muster_error *err)
 {
 	const char *wanted = muster_env(MUSTER_ENV_MPI);
-	struct dirent **entries = NULL;
+	struct muster_names modules = { 0 };
 	const struct muster_mpi_module *module = NULL;
 	char tried[800] = "", why[512];
-	int failed = 0, count = scandir(directory, &entries, is_module, alphasort), fitting = 0;
-	for (int i = 0; i < count; i++) {
-		const char *name = entries[i]->d_name;
+	int failed = 0, fitting = 0;
+	(void)muster_file_names(directory, ".so", alphasort, &modules, NULL); /* none, then */
+	for (size_t i = 0; i < modules.count; i++) {
+		const char *name = modules.items[i];
 		bool fits = !wanted ||
 			    (strncmp(name, wanted, strlen(wanted)) == 0 && strcmp(name + strlen(wanted), ".so") == 0);
 		if (fits && !module) {
@@ -63,9 +57,7 @@ int muster_mpi_module_open(const char *directory, const struct muster_mpi_module
 			free(path);
 		}
 	}
-	for (int i = 0; i < count; i++)
-		free(entries[i]);
-	free(entries);
+	muster_names_done(&modules);
 	if (!fitting && wanted)
 		return muster_fail(err, MUSTER_ELIB, "MUSTER_MPI is %.60s, and there is no %s/%.60s.so", wanted,
 			directory, wanted);

@@ -51,8 +51,6 @@ static void set_peers(size_t count)
 	}
 }
 
-static void socket_close(struct muster_transport *t, int grace_ms);
-
 /* In the new process: close the sockets of rank 0, and keep the one to it. */
 static void become(int rank, int fd)
 {

@@ -33,6 +33,13 @@ int muster_by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+int muster_sizes_order(const size_t *a, const size_t *b, size_t count)
+{
+	for (; count > 0 && *a == *b; a++, b++)
+		count--;
+	return count == 0 ? 0 : *a < *b ? -1 : 1;
+}
+
 int muster_text_order(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);

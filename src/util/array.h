@@ -34,6 +34,9 @@ int muster_by_text(const void *a, const void *b);
 /* As strcmp, but NULL comes before every string. */
 int muster_text_order(const char *a, const char *b);
 
+/* So many sizes, the first ones that differ decide. */
+int muster_sizes_order(const size_t *a, const size_t *b, size_t count);
+
 /* The median of count > 0 finite values, which are sorted; the mean of the two in the middle when count is even. */
 double muster_median_of(double *values, size_t count);
 

@@ -3,7 +3,7 @@
 
 #include "util/text.h"
 
-#include <time.h>
+#include <math.h>
 
 static double monotonic(const struct muster_clock *clock)
 {
@@ -17,6 +17,12 @@ static double raw(const struct muster_clock *clock)
 	(void)clock;
 	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+struct timespec muster_clock_after(double ms)
+{
+	double at_ms = muster_now_ms() + fmax(ms, 0), seconds = floor(at_ms / 1e3);
+	return (struct timespec){ .tv_sec = (time_t)seconds, .tv_nsec = (long)((at_ms - seconds * 1e3) * 1e6) };
 }
 
 const struct muster_clock muster_clock_monotonic = { .now_ms = monotonic };

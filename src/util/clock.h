@@ -2,6 +2,8 @@
 #ifndef MUSTER_UTIL_CLOCK_H
 #define MUSTER_UTIL_CLOCK_H
 
+#include <time.h>
+
 struct muster_clock {
 	/* Milliseconds since some moment in the past; never runs backwards. */
 	double (*now_ms)(const struct muster_clock *clock);
@@ -17,5 +19,8 @@ static inline double muster_clock_now(const struct muster_clock *clock)
 {
 	return clock->now_ms(clock);
 }
+
+/* The time of CLOCK_MONOTONIC in so many milliseconds, at the earliest now: the end of a wait. */
+struct timespec muster_clock_after(double ms);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_TRIED = 100 };
+enum { NAMES_TRIED = 100, UNSIZED_MAX = 16 << 20 };
 
 static int fail_with_errno(struct muster_error *err, const char *path)
 {
@@ -38,7 +38,8 @@ int muster_file_read_open(
 		return fail_with_errno(err, path);
 	if (!S_ISREG(status.st_mode))
 		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
-	size_t room = (size_t)status.st_size + 1, length = 0;
+	size_t unsized = limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
+	size_t room = (status.st_size > 0 ? (size_t)status.st_size : unsized) + 1, length = 0;
 	if ((size_t)status.st_size > limit)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,
 			(size_t)status.st_size, limit);

@@ -1,6 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 
+#include "util/env.h"
 #include "util/text.h"
 
 #include <math.h>
@@ -123,4 +124,11 @@ void muster_log(enum muster_log_level level, const struct muster_log_place *at, 
 	fflush(stderr);
 	free(line);
 	free(message);
+}
+
+void muster_log_trace(int rank, double elapsed_ms, const char *what)
+{
+	if (muster_env(MUSTER_ENV_TRACE))
+		muster_log(MUSTER_LOG_DEBUG, &(struct muster_log_place){ .rank = rank }, "%.3f s: %s", elapsed_ms / 1e3,
+			what);
 }

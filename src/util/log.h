@@ -33,4 +33,7 @@ struct muster_log_place muster_log_self(void);
 void muster_log(enum muster_log_level level, const struct muster_log_place *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* With $MUSTER_TRACE: what happens next, and how long after the start. rank: as in the place; -1: not known yet. */
+void muster_log_trace(int rank, double elapsed_ms, const char *what);
+
 #endif

@@ -139,86 +139,7 @@ static void send_done(struct worker *worker, int failed, const struct muster_err
 	send_answer("done", worker->answer, failed ? err : NULL);
 }
 
-/* ---- commands: each has its own keys beside "do" ---- */
-
-#define COMMAND(tag, table)                                                                                            \
-	{                                                                                                              \
-		.fields = (table), .count = sizeof(table) / sizeof *(table), .size = sizeof(struct tag), .open = true  \
-	}
-
-struct take {
-	struct muster_probe_env env;
-	int leader, in_job, shared, long_steps, storage, broadcast;
-	const char *why_skipped;
-};
-static const struct muster_field take_fields[] = {
-	{ MUSTER_FIELD_AS(take, "rank", env.rank, INT) },
-	{ MUSTER_FIELD_AS(take, "ranks", env.ranks, INT) },
-	{ MUSTER_FIELD_AS(take, "local_rank", env.local_rank, INT) },
-	{ MUSTER_FIELD_AS(take, "local_ranks", env.local_ranks, INT) },
-	{ MUSTER_FIELD_AS(take, "node_index", env.node_index, INT) },
-	{ MUSTER_FIELD_AS(take, "nodes", env.nodes, INT) },
-	{ MUSTER_FIELD(take, leader, INT) },
-	{ MUSTER_FIELD(take, in_job, INT) },
-	{ MUSTER_FIELD(take, shared, INT) },
-	{ MUSTER_FIELD_AS(take, "profile", env.profile, INT) },
-	{ MUSTER_FIELD_AS(take, "min_bytes", env.min_bytes, WORD) },
-	{ MUSTER_FIELD_AS(take, "max_bytes", env.max_bytes, WORD) },
-	{ MUSTER_FIELD_AS(take, "repeats", env.repeats, INT) },
-	{ MUSTER_FIELD_AS(take, "soak", env.soak_s, INT) },
-	{ MUSTER_FIELD_AS(take, "steps", env.steps, INT) },
-	{ MUSTER_FIELD(take, long_steps, INT) },
-	{ MUSTER_FIELD(take, storage, INT) },
-	{ MUSTER_FIELD(take, broadcast, INT) },
-	{ MUSTER_FIELD_AS(take, "storage_path", env.storage_path, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(take, "storage_bytes", env.storage_bytes, WORD) },
-	{ MUSTER_FIELD_AS(take, "checkpoint_path", env.checkpoint_path, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(take, "checkpoint_bytes", env.checkpoint_bytes, WORD) },
-	{ MUSTER_FIELD_AS(take, "broadcast_file", env.broadcast_file, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(take, "expect_paths", env.expect_paths, TEXT),
-		MUSTER_FIELD_MANY(take, env.expect_path_count) },
-	{ MUSTER_FIELD_AS(take, "node", env.node_name, TEXT) },
-	{ MUSTER_FIELD(take, why_skipped, TEXT) },
-};
-static const struct muster_object_type take_type = COMMAND(take, take_fields);
-
-static const struct muster_field peer_fields[] = {
-	{ MUSTER_FIELD(muster_peer, rank, INT) },
-	{ MUSTER_FIELD(muster_peer, local_rank, INT) },
-	{ MUSTER_FIELD_AS(muster_peer, "gpu", gpu_bus_id, TEXT) },
-	{ MUSTER_FIELD_AS(muster_peer, "uuid", gpu_uuid, TEXT) },
-};
-static const struct muster_object_type peer_type = COMMAND(muster_peer, peer_fields);
-
-static const struct muster_field peers_fields[] = {
-	{ MUSTER_FIELD(muster_probe_env, peers, OBJECT), MUSTER_FIELD_MANY(muster_probe_env, peer_count),
-		.object = &peer_type },
-};
-static const struct muster_object_type peers_type = COMMAND(muster_probe_env, peers_fields);
-
-struct ring {
-	struct muster_ring ring;
-	int trial;
-	const char *id;
-};
-static const struct muster_field ring_fields[] = {
-	{ MUSTER_FIELD_AS(ring, "ring_rank", ring.rank, INT) },
-	{ MUSTER_FIELD_AS(ring, "ring_ranks", ring.ranks, INT) },
-	{ MUSTER_FIELD_AS(ring, "ring_nodes", ring.nodes, INT) },
-	{ MUSTER_FIELD_AS(ring, "timeout_ms", ring.timeout_ms, INT) },
-	{ MUSTER_FIELD_AS(ring, "ring_trial", trial, INT) },
-	{ MUSTER_FIELD_AS(ring, "ring_id", id, TEXT) },
-};
-static const struct muster_object_type ring_type = COMMAND(ring, ring_fields);
-
-static const struct muster_field traffic_fields[] = {
-	{ MUSTER_FIELD(muster_traffic, kind, TEXT) },
-	{ MUSTER_FIELD(muster_traffic, peer, INT) },
-	{ MUSTER_FIELD(muster_traffic, round, INT) },
-	{ MUSTER_FIELD(muster_traffic, rounds, INT) },
-	{ MUSTER_FIELD(muster_traffic, timeout_ms, INT) },
-};
-static const struct muster_object_type traffic_type = COMMAND(muster_traffic, traffic_fields);
+/* ---- commands ---- */
 
 /* Commands come from our own supervisor: a malformed one is a bug, not input from outside. */
 static void read_command(
@@ -336,24 +257,16 @@ static void do_open(struct worker *worker, const struct muster_json *command)
 
 static void do_take(struct worker *worker, const struct muster_json *command)
 {
-	struct muster_probe_env *env = &worker->ctx.env;
-	struct take take = { .env = *env };
-	read_command(worker, command, &take_type, &take);
-	*env = take.env;
-	env->leader = take.leader != 0;
-	env->in_job = take.in_job != 0;
-	env->shared = take.shared != 0;
-	env->long_steps = take.long_steps != 0;
-	env->storage = take.storage != 0;
-	env->broadcast = take.broadcast != 0;
-
+	struct muster_take take = { .env = worker->ctx.env };
 	struct muster_error err;
 	int failed = 0;
+	read_command(worker, command, &muster_take_type, &take);
+	worker->ctx.env = take.env;
 	if (worker->skip_cuda)
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", take.why_skipped);
 	else
 		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
-	if (!failed && !env->in_job)
+	if (!failed && !take.env.in_job)
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
 	if (!failed && *worker->gpu.bus_id)
 		failed = use_gpu(worker, &err);
@@ -369,7 +282,7 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 
 static void do_peers(struct worker *worker, const struct muster_json *command)
 {
-	read_command(worker, command, &peers_type, &worker->ctx.env);
+	read_command(worker, command, &muster_peers_type, &worker->ctx.env);
 	send_done(worker, 0, NULL);
 }
 
@@ -394,9 +307,8 @@ static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 
 static int do_ring(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
-	struct ring ring = { .trial = 0 };
-	read_command(worker, command, &ring_type, &ring);
-	ring.ring.trial = ring.trial != 0;
+	struct muster_ring_command ring = { .id = NULL };
+	read_command(worker, command, &muster_ring_type, &ring);
 	hex_decode(ring.id, ring.ring.id, sizeof ring.ring.id);
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
@@ -404,7 +316,7 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 static int do_traffic(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
 	struct muster_traffic traffic = { .peer = -1 };
-	read_command(worker, command, &traffic_type, &traffic);
+	read_command(worker, command, &muster_traffic_type, &traffic);
 	return worker->ctx.probe->traffic(&worker->ctx, &traffic, err);
 }
 

@@ -19,9 +19,7 @@
 #ifndef MUSTER_WORKER_PROTOCOL_H
 #define MUSTER_WORKER_PROTOCOL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "muster/probe.h"
 
 /* The worker's descriptors for the lines that it receives, and for those that it sends. */
 enum { MUSTER_WORKER_COMMANDS = 3, MUSTER_WORKER_RESULTS = 4 };
@@ -52,5 +50,20 @@ struct muster_worker_answer {
 	size_t figure_count;
 };
 extern const struct muster_object_type muster_worker_answer_type;
+
+/* ---- what commands have beside "do" and "probe" ---- */
+
+struct muster_take {
+	struct muster_probe_env env; /* but for the peers, which are a command of their own, the root and the GPU */
+	const char *why_skipped;     /* why the worker was opened with "skip"; "" */
+};
+
+struct muster_ring_command {
+	struct muster_ring ring; /* without its id */
+	const char *id;          /* hexadecimal */
+};
+
+/* Of struct muster_take, muster_probe_env, muster_ring_command and muster_traffic. */
+extern const struct muster_object_type muster_take_type, muster_peers_type, muster_ring_type, muster_traffic_type;
 
 #endif

@@ -109,21 +109,21 @@ static bool unpack_text(const char *bytes, size_t length, struct muster_packer *
 	return true;
 }
 
-static const struct muster_peer_entry entry = {
-	.local_rank = 7, .gpu = "0000:01:00.0", .uuid = "GPU-1", .path = "/sys/devices/x"
+static const struct muster_peer entry = {
+	.local_rank = 7, .gpu_bus_id = "0000:01:00.0", .gpu_uuid = "GPU-1", .gpu_path = "/sys/devices/x"
 };
 
-static void pack_peer_entry(struct muster_packer *p)
+static void pack_peer(struct muster_packer *p)
 {
-	muster_pack_peer_entry(p, &entry);
+	muster_pack_peer(p, &entry);
 }
 
-static bool unpack_peer_entry(const char *bytes, size_t length, struct muster_packer *again)
+static bool unpack_peer(const char *bytes, size_t length, struct muster_packer *again)
 {
-	struct muster_peer_entry read;
-	if (!muster_unpack_peer_entry(bytes, length, &read))
+	struct muster_peer read;
+	if (!muster_unpack_peer(bytes, length, &read))
 		return false;
-	muster_pack_peer_entry(again, &read);
+	muster_pack_peer(again, &read);
 	return true;
 }
 
@@ -156,10 +156,10 @@ static bool unpack_ring_ready(const char *bytes, size_t length, struct muster_pa
 static void pack_ring_place(struct muster_packer *p)
 {
 	muster_pack_ring_place(p, &(struct muster_ring_place){ .role = MUSTER_ROLE_MEMBER,
-					  .rank = 15,
-					  .ranks = 16,
-					  .nodes = 2,
-					  .trial = true,
+					  .ring.rank = 15,
+					  .ring.ranks = 16,
+					  .ring.nodes = 2,
+					  .ring.trial = true,
 					  .deadline_ms = 30000 });
 }
 
@@ -174,10 +174,10 @@ static void pack_traffic_place(struct muster_packer *p)
 	muster_pack_ring_place(p, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
 					  .probe = 12,
 					  .kind = MUSTER_TRAFFIC_KIND_RAIL,
-					  .peer = -1,
+					  .traffic.peer = -1,
 					  .peer_rank = 70000,
-					  .round = 5,
-					  .rounds = 6,
+					  .traffic.round = 5,
+					  .traffic.rounds = 6,
 					  .deadline_ms = 10000 });
 }
 
@@ -228,7 +228,7 @@ static const struct {
 	{ "ring_failed", pack_ring_failed, unpack_ring_failed, 28,
 		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
 	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
-	{ "peer_entry", pack_peer_entry, unpack_peer_entry, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
+	{ "peer", pack_peer, unpack_peer, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
 	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 94,
 		{ { 0, 2 }, { 4, 2 }, { 8, -1 }, { 8, MUSTER_RING_END_COUNT }, { 54, 0x7ff00000 },
 			{ 54, (int32_t)0xfff00000 }, { 54, 0x7ff80000 }, { 58, 1 }, { 58, 3 },
@@ -422,10 +422,10 @@ TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 	ck_assert_int_eq(place.role, MUSTER_ROLE_TRAFFIC);
 	ck_assert_int_eq(place.probe, 12);
 	ck_assert_int_eq(place.kind, MUSTER_TRAFFIC_KIND_RAIL);
-	ck_assert_int_eq(place.peer, -1);
+	ck_assert_int_eq(place.traffic.peer, -1);
 	ck_assert_int_eq(place.peer_rank, 70000);
-	ck_assert_int_eq(place.round, 5);
-	ck_assert_int_eq(place.rounds, 6);
+	ck_assert_int_eq(place.traffic.round, 5);
+	ck_assert_int_eq(place.traffic.rounds, 6);
 	ck_assert_int_eq(place.deadline_ms, 10000);
 	muster_packer_done(&p);
 	muster_pack_ring_place(&p, &(struct muster_ring_place){ .role = MUSTER_ROLE_WAITS });
@@ -501,10 +501,10 @@ TEST(only_who_takes_part_needs_a_place)
 	}
 	pack_ring_place(&p);
 	ck_assert(muster_unpack_ring_place(p.bytes, p.length, &place));
-	ck_assert_int_eq(place.rank, 15);
-	ck_assert_int_eq(place.ranks, 16);
-	ck_assert_int_eq(place.nodes, 2);
-	ck_assert(place.trial);
+	ck_assert_int_eq(place.ring.rank, 15);
+	ck_assert_int_eq(place.ring.ranks, 16);
+	ck_assert_int_eq(place.ring.nodes, 2);
+	ck_assert(place.ring.trial);
 	ck_assert_int_eq(place.deadline_ms, 30000);
 	muster_packer_done(&p);
 }

@@ -234,7 +234,7 @@ static void scatter(struct muster_barrier_id id, enum muster_ring_role role, con
 	muster_pack_parts(&p, id);
 	for (int i = 0; i < count; i++) {
 		struct muster_packer place = { 0 };
-		muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = role, .ranks = 2, .why = "" });
+		muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = role, .ring.ranks = 2, .why = "" });
 		muster_pack_part(&p, ranks[i], place.bytes, place.length);
 		muster_packer_done(&place);
 	}
@@ -273,7 +273,7 @@ TEST(answers_reach_members_alone_and_come_from_rank_0_alone)
 	struct muster_packer p = { 0 };
 	scatter(ring, MUSTER_ROLE_MEMBER, (int[]){ FIRST, OTHER, LAST }, 3);
 	ck_assert_int_eq(r.count, 2);
-	ck_assert_int_eq(place_for(FIRST, 0).ranks, 2);
+	ck_assert_int_eq(place_for(FIRST, 0).ring.ranks, 2);
 	place_for(LAST, 1);
 	recorder_clear(&r);
 	muster_pack_parts(&p, ring);

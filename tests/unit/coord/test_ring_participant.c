@@ -71,10 +71,10 @@ static void setup(void)
 static struct muster_ring_place member(int rank, bool trial)
 {
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_MEMBER,
-		.rank = rank,
-		.ranks = 6,
-		.nodes = 3,
-		.trial = trial,
+		.ring.rank = rank,
+		.ring.ranks = 6,
+		.ring.nodes = 3,
+		.ring.trial = trial,
 		.deadline_ms = 20000,
 		.why = "" };
 }
@@ -173,7 +173,7 @@ TEST(the_worker_is_told_its_place)
 	const char *ring = command("ring");
 	ck_assert_ptr_nonnull(ring);
 	static const char *const parts[] = { "\"ring_id\": \"abcd\"", "\"ring_rank\": 2", "\"ring_ranks\": 6",
-		"\"ring_nodes\": 3", "\"ring_trial\": 0" };
+		"\"ring_nodes\": 3", "\"ring_trial\": false" };
 	for (int i = 0; i < LENGTH(parts); i++)
 		ck_assert_msg(strstr(ring, parts[i]) != NULL, "no %s in %s", parts[i], ring);
 	char margin[64];
@@ -267,7 +267,7 @@ TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
 TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 {
 	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };
-	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .ranks = 6, .why = "its GPU is in use" };
+	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "its GPU is in use" };
 	muster_ring_participate(&s);
 	ck_assert_ptr_null(command("ring"));
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);

@@ -81,13 +81,13 @@ static void fail_full_ring(void)
 {
 	play(0);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
-	ck_assert(!place.trial);
-	ck_assert_int_eq(place.ranks, ranks);
+	ck_assert(!place.ring.trial);
+	ck_assert_int_eq(place.ring.ranks, ranks);
 	all_ended(MUSTER_RING_REMOTE, 1);
 	play(1000);
 	ck_assert_str_eq(said, ranks == 1 ? "" : "localisation all-reduces: 4");
-	ck_assert(place.trial);
-	ck_assert_int_eq(place.ranks, 1);
+	ck_assert(place.ring.trial);
+	ck_assert_int_eq(place.ring.ranks, 1);
 	ck_assert_int_eq(place.deadline_ms, (int)deadlines.trial);
 }
 
@@ -97,12 +97,12 @@ TEST(a_round_after_slow_trials_gets_more_than_the_usual_ten_seconds)
 	fail_full_ring();
 	all_ended(MUSTER_RING_OK, 5);
 	play(6000); /* four times 5 s, and a second more than the workers */
-	ck_assert(place.trial);
-	ck_assert_int_eq(place.ranks, 2);
+	ck_assert(place.ring.trial);
+	ck_assert_int_eq(place.ring.ranks, 2);
 	ck_assert_int_eq(place.deadline_ms, 21000);
 	all_ended(MUSTER_RING_OK, 0.5); /* the slowest one counts */
 	play(7000);
-	ck_assert(place.trial);
+	ck_assert(place.ring.trial);
 	ck_assert_int_eq(place.deadline_ms, 21000);
 }
 
@@ -113,7 +113,7 @@ TEST_LOOP(a_round_that_slow_trials_leave_no_time_for_is_not_begun, 0, 2)
 	all_ended(MUSTER_RING_OK, 5);
 	play(LIMIT_MS - deadlines.last_ring - (_i ? 21000 : 20999));
 	ck_assert_int_eq(place.role, _i ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
-	ck_assert(place.trial == (_i == 1));
+	ck_assert(place.ring.trial == (_i == 1));
 }
 
 /* The report has full time whatever the scale: 1.8 s of 2 s at a scale of 0.2 are 9 s of 10, which is enough to count
@@ -145,8 +145,8 @@ TEST(trials_that_had_too_little_time_are_tried_again)
 	all_ended(MUSTER_RING_LATE, 8.9 * 0.2);
 	play(11000);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
-	ck_assert(place.trial);
-	ck_assert_int_eq(place.ranks, 1);
+	ck_assert(place.ring.trial);
+	ck_assert_int_eq(place.ring.ranks, 1);
 }
 
 TEST_LOOP(the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4)
@@ -156,13 +156,13 @@ TEST_LOOP(the_nodes_that_failed_alone_are_not_in_the_last_ring, 0, 4)
 	all_ended(MUSTER_RING_OK, 1);
 	ready[_i].end = MUSTER_RING_ERROR;
 	play(3000);
-	while (place.trial || place.role == MUSTER_ROLE_IDLE) {
+	while (place.ring.trial || place.role == MUSTER_ROLE_IDLE) {
 		all_ended(MUSTER_RING_OK, 1);
 		play(4000);
 	}
 	ck_assert_str_eq(said, "an all-reduce of the remaining 3 nodes");
 	ck_assert_int_eq(place.role, _i == 0 ? MUSTER_ROLE_EXCLUDED : MUSTER_ROLE_MEMBER);
-	ck_assert_int_eq(place.ranks, _i == 0 ? 0 : 3);
+	ck_assert_int_eq(place.ring.ranks, _i == 0 ? 0 : 3);
 	ck_assert_str_eq(why, _i == 0 ? "excluded from the last all-reduce, which fails with this node" : "");
 	all_ended(MUSTER_RING_OK, 1);
 	play(5000);
@@ -214,9 +214,9 @@ TEST(a_ring_is_repeated_without_the_rank_that_crashed)
 	ready[3].why = "signal 11";
 	play(1000);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
-	ck_assert(!place.trial);
-	ck_assert_int_eq(place.ranks, 3);
-	ck_assert_int_eq(place.nodes, 3);
+	ck_assert(!place.ring.trial);
+	ck_assert_int_eq(place.ring.ranks, 3);
+	ck_assert_int_eq(place.ring.nodes, 3);
 	ck_assert_str_eq(said, "the all-reduce of 4 ranks failed: rank 3: remote error");
 }
 
@@ -257,7 +257,7 @@ TEST_LOOP(a_node_that_is_idle_is_in_no_trial, 0, 2)
 	play(0);
 	all_ended(MUSTER_RING_REMOTE, 1);
 	play(1000);
-	while (place.trial || place.role == MUSTER_ROLE_IDLE) {
+	while (place.ring.trial || place.role == MUSTER_ROLE_IDLE) {
 		size_t before = run.trial_count;
 		int idle = 0;
 		all_ended(MUSTER_RING_OK, 1);
@@ -434,7 +434,7 @@ TEST_EACH(localisation_is_as_wanted, wanted)
 	all_ended(wanted[_i].fails ? MUSTER_RING_REMOTE : MUSTER_RING_OK, 1);
 	play(1000);
 	ck_assert_int_eq(place.role, wanted[_i].trials ? MUSTER_ROLE_MEMBER : MUSTER_ROLE_OVER);
-	ck_assert(place.trial == wanted[_i].trials);
+	ck_assert(place.ring.trial == wanted[_i].trials);
 	ck_assert_str_eq(said, wanted[_i].said);
 }
 
@@ -508,7 +508,7 @@ TEST(an_id_goes_to_the_ranks_of_its_ring)
 	ready[2].can = false;
 	ready[2].why = "no GPU";
 	play(0);
-	ck_assert_int_eq(place.ranks, 3);
+	ck_assert_int_eq(place.ring.ranks, 3);
 	for (int rank = 0; rank < 4; rank++) {
 		struct muster_packer p = { 0 }, text = { 0 };
 		muster_pack_text(&text, rank == 0 ? "id" : "other");

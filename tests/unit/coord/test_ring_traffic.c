@@ -116,7 +116,7 @@ static const char *round_text(void)
 		}
 		if (places[rank].role != MUSTER_ROLE_TRAFFIC)
 			continue;
-		if (places[rank].peer < 0)
+		if (places[rank].traffic.peer < 0)
 			return "all";
 		if (places[rank].peer_rank > rank)
 			used += (size_t)snprintf(text + used, sizeof text - used, "%s %d-%d",
@@ -163,8 +163,8 @@ TEST(pairs_come_first_and_then_what_all_ranks_do)
 	start(2, 4, MUSTER_STANDARD);
 	play_ring();
 	ck_assert_int_eq(shape(0), MUSTER_TRAFFIC_PAIRS);
-	ck_assert_int_eq(places[0].round, 0);
-	ck_assert_int_eq(places[0].rounds, 3);
+	ck_assert_int_eq(places[0].traffic.round, 0);
+	ck_assert_int_eq(places[0].traffic.rounds, 3);
 	ck_assert_int_eq(places[0].deadline_ms, (int)deadlines.pair);
 	check_rounds((const char *const[]){
 		"edge 0-1 2-3 4-5 6-7", "edge 0-3 1-2 4-7 5-6", "rail 0-4 1-5 2-6 3-7", "all", "over ", NULL });
@@ -192,9 +192,9 @@ TEST(ranks_are_numbered_as_in_the_ring)
 	ready[1].can = false;
 	ready[1].why = "no GPU";
 	play_ring();
-	ck_assert_int_eq(places[0].peer, 1);
+	ck_assert_int_eq(places[0].traffic.peer, 1);
 	ck_assert_int_eq(places[0].peer_rank, 2);
-	ck_assert_int_eq(places[2].peer, 0);
+	ck_assert_int_eq(places[2].traffic.peer, 0);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_WAITS);
 	check_rounds((const char *const[]){ "edge 0-2 3-4", "edge 4-5", "edge 3-5", "rail 0-3 2-5", "all", NULL });
 	skip_each();
@@ -273,12 +273,12 @@ TEST(ranks_by_themselves_go_on_without_one_that_is_lost)
 	start(1, 4, MUSTER_STANDARD);
 	play_to_each();
 	ck_assert_int_eq(places[3].role, MUSTER_ROLE_TRAFFIC);
-	ck_assert_int_eq(places[3].peer, -1);
-	ck_assert_int_eq(places[3].rounds, 2);
+	ck_assert_int_eq(places[3].traffic.peer, -1);
+	ck_assert_int_eq(places[3].traffic.rounds, 2);
 	ended(1, MUSTER_RING_HUNG, "the folder is silent");
 	ended(2, MUSTER_RING_ERROR, "the folder is full");
 	play();
-	ck_assert_int_eq(places[0].round, 1);
+	ck_assert_int_eq(places[0].traffic.round, 1);
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_TRAFFIC);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_WAITS);
 	ck_assert_int_eq(places[2].role, MUSTER_ROLE_TRAFFIC); /* its worker is there */
@@ -333,7 +333,7 @@ TEST(traffic_follows_the_ring_that_was_repeated)
 	ready[3].why = "signal 11";
 	play();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_MEMBER);
-	ck_assert_int_eq(places[0].ranks, 3);
+	ck_assert_int_eq(places[0].ring.ranks, 3);
 	play();
 	check_rounds((const char *const[]){ "edge 0-1", "edge 1-2", "edge 0-2", "all", "over ", NULL });
 }
@@ -346,7 +346,7 @@ TEST(traffic_comes_before_the_trials)
 	check_rounds((const char *const[]){ "rail 0-1", "all", NULL });
 	skip_each();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_MEMBER);
-	ck_assert(places[0].trial);
+	ck_assert(places[0].ring.trial);
 	ck_assert_int_eq(places[1].role, MUSTER_ROLE_MEMBER);
 }
 
@@ -359,8 +359,8 @@ TEST(trials_after_traffic_are_without_those_who_were_in_no_ring)
 	ck_assert_int_eq(places[3].role, MUSTER_ROLE_WAITS);
 	while (places[0].role == MUSTER_ROLE_TRAFFIC || places[0].role == MUSTER_ROLE_WAITS)
 		play();
-	ck_assert(places[2].trial);
-	ck_assert_int_eq(places[2].ranks, 1);
+	ck_assert(places[2].ring.trial);
+	ck_assert_int_eq(places[2].ring.ranks, 1);
 	ck_assert_int_eq(places[3].role, MUSTER_ROLE_IDLE);
 }
 

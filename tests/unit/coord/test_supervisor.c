@@ -12,7 +12,7 @@
 
 enum { END = 600000, LEFT = 500000, LEADER = 4, RANK = 5, LAST = 6, RANKS = 8, TURNS = 8 };
 
-static struct muster_peer_entry peers[3]; /* of the ranks of the node */
+static struct muster_peer peers[3]; /* of the ranks of the node */
 static bool answers_peers, says_goodbye;
 static int cancelled;             /* the run is cancelled with this exit code */
 static bool silent;               /* nobody answers a hello */
@@ -47,7 +47,7 @@ static void answer_peers(struct muster_barrier_id id)
 	muster_pack_parts(&all, id);
 	for (int i = 0; i < 3 && answers_peers; i++) {
 		struct muster_packer entry = { 0 };
-		muster_pack_peer_entry(&entry, &peers[i]);
+		muster_pack_peer(&entry, &peers[i]);
 		muster_pack_part(&all, LEADER + i, entry.bytes, entry.length);
 		muster_packer_done(&entry);
 	}
@@ -98,8 +98,8 @@ static void setup(void)
 	r.answer = answer;
 	host.limit = limit;
 	for (int i = 0; i < 3; i++)
-		peers[i] = (struct muster_peer_entry){
-			.local_rank = i, .gpu = "0001:00:00.0", .uuid = "GPU", .path = "p"
+		peers[i] = (struct muster_peer){
+			.local_rank = i, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "GPU", .gpu_path = "p"
 		};
 	answers_peers = says_goodbye = true;
 	cancelled = turns = loads = streams = 0;
@@ -148,7 +148,7 @@ static size_t told(const char *action, const char *probe)
 TEST(a_rank_goes_from_hello_to_goodbye)
 {
 	struct muster_hello hello;
-	struct muster_peer_entry own;
+	struct muster_peer own;
 	r.now_ms = 2000;
 	options.profile = MUSTER_FULL;
 	options.min_bytes = 8;
@@ -177,19 +177,19 @@ TEST(a_rank_goes_from_hello_to_goodbye)
 	ck_assert_double_eq_tol(limit_ms,
 		s.end_ms + s.end_error_ms + muster_deadlines_report(&s.deadlines, RANKS) + s.deadlines.limit, 1e-6);
 	static const char *const facts[] = { "\"rank\": 5", "\"ranks\": 8", "\"local_rank\": 1", "\"local_ranks\": 3",
-		"\"node_index\": 2", "\"nodes\": 3", "\"leader\": 0", "\"in_job\": 0", "\"profile\": 2",
+		"\"node_index\": 2", "\"nodes\": 3", "\"leader\": false", "\"in_job\": false", "\"profile\": 2",
 		"\"min_bytes\": 8", "\"max_bytes\": 8589934592", "\"repeats\": 3", "\"steps\": 200",
-		"\"long_steps\": 1", "\"storage\": 1", "\"broadcast\": 1", "\"storage_path\": \"/s\"",
+		"\"long_steps\": true", "\"storage\": true", "\"broadcast\": true", "\"storage_path\": \"/s\"",
 		"\"storage_bytes\": 4096", "\"checkpoint_path\": \"/c\"", "\"expect_paths\": [\"/a b\", \"/c\"]",
 		"\"node\": \"n#2\"", "\"why_skipped\": \"\"" };
 	for (int i = 0; i < LENGTH(facts); i++)
 		check_has(command("take"), facts[i]);
 	struct muster_bytes payload = entered(MUSTER_BARRIER_PEERS).payload;
-	ck_assert(muster_unpack_peer_entry(payload.bytes, payload.length, &own));
+	ck_assert(muster_unpack_peer(payload.bytes, payload.length, &own));
 	ck_assert_int_eq(own.local_rank, 1);
-	ck_assert_str_eq(own.gpu, "0001:00:00.0");
-	ck_assert_str_eq(own.uuid, "GPU-5");
-	ck_assert_str_eq(own.path, "p");
+	ck_assert_str_eq(own.gpu_bus_id, "0001:00:00.0");
+	ck_assert_str_eq(own.gpu_uuid, "GPU-5");
+	ck_assert_str_eq(own.gpu_path, "p");
 	ck_assert_int_eq(entered(MUSTER_BARRIER_PEERS).ended, MUSTER_PHASE_DRIVERS);
 	struct muster_enter record = entered(MUSTER_BARRIER_RECORD);
 	ck_assert_int_eq(record.ended, MUSTER_PHASE_TRAFFIC);
@@ -204,7 +204,7 @@ TEST(a_rank_goes_from_hello_to_goodbye)
 
 TEST(the_worker_is_told_who_is_on_its_node)
 {
-	peers[2] = (struct muster_peer_entry){ .local_rank = 2, .gpu = "", .uuid = "", .path = "" };
+	peers[2] = (struct muster_peer){ .local_rank = 2, .gpu_bus_id = "", .gpu_uuid = "", .gpu_path = "" };
 	run();
 	ck_assert_str_eq(command("peers"),
 		"{\"do\": \"peers\", \"peers\": [{\"rank\": 4, \"local_rank\": 0, \"gpu\": \"0001:00:00.0\", \"uuid\": "
@@ -257,8 +257,8 @@ TEST_LOOP(gpus_on_one_path_take_turns, 0, 7)
 		{ { "a", "b", "" }, { "p", "q", "p" }, 1, 0 },
 	};
 	for (int i = 0; i < 3; i++) {
-		peers[i].gpu = cases[_i].gpus[i];
-		peers[i].path = cases[_i].paths[i];
+		peers[i].gpu_bus_id = cases[_i].gpus[i];
+		peers[i].gpu_path = cases[_i].paths[i];
 	}
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	ck_assert_int_eq(turns, cases[_i].turns + 1);

@@ -54,10 +54,10 @@ static struct muster_ring_place pair(int round)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
 		.probe = pairs,
 		.kind = MUSTER_TRAFFIC_KIND_RAIL,
-		.peer = 3,
+		.traffic.peer = 3,
 		.peer_rank = 7,
-		.round = round,
-		.rounds = 2,
+		.traffic.round = round,
+		.traffic.rounds = 2,
 		.deadline_ms = 10000 };
 }
 
@@ -65,9 +65,9 @@ static struct muster_ring_place round_of_all(void)
 {
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC,
 		.probe = all,
-		.peer = -1,
+		.traffic.peer = -1,
 		.peer_rank = -1,
-		.rounds = 1,
+		.traffic.rounds = 1,
 		.deadline_ms = 30000 };
 }
 
@@ -81,7 +81,7 @@ static void setup(void)
 	for (int i = 0; i < LENGTH(rounds); i++)
 		rounds[i] = (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 	rounds[0] = (struct muster_ring_place){
-		.role = MUSTER_ROLE_MEMBER, .rank = 2, .ranks = 6, .nodes = 3, .deadline_ms = 20000
+		.role = MUSTER_ROLE_MEMBER, .ring.rank = 2, .ring.ranks = 6, .ring.nodes = 3, .deadline_ms = 20000
 	};
 	answered = LENGTH(rounds);
 	cancel = NULL;
@@ -209,11 +209,11 @@ TEST_LOOP(every_probe_with_traffic_has_an_outcome, 0, 5)
 		struct muster_ring_place first, over;
 		const char *detail; /* NULL: ok; "-": there is none */
 	} cases[] = {
-		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "" }, NULL },
-		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "no ring" }, "no ring" },
+		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ring.ranks = 1 }, { .why = "" }, NULL },
+		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_MEMBER, .ring.ranks = 1 }, { .why = "no ring" }, "no ring" },
 		{ MUSTER_STANDARD, { .role = MUSTER_ROLE_EXCLUDED, .why = "twice" }, { .why = "no ring" }, "twice" },
 		{ MUSTER_QUICK, { .role = MUSTER_ROLE_EXCLUDED, .why = "twice" }, { .why = "" }, "-" },
-		{ MUSTER_QUICK, { .role = MUSTER_ROLE_MEMBER, .ranks = 1 }, { .why = "" }, "-" },
+		{ MUSTER_QUICK, { .role = MUSTER_ROLE_MEMBER, .ring.ranks = 1 }, { .why = "" }, "-" },
 	};
 	options.profile = cases[_i].profile;
 	rounds[0] = cases[_i].first;
@@ -241,7 +241,7 @@ TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	/* a place that comes later is given back */
 	struct muster_packer place = { 0 };
-	muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC, .rounds = 1 });
+	muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC, .traffic.rounds = 1 });
 	answer_barrier(s.unanswered, LEADER, MUSTER_TAG_RELEASE, place.bytes, place.length);
 	muster_packer_done(&place);
 	muster_supervisor_receive(&s);
@@ -257,7 +257,7 @@ TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traf
 	rounds[1] = pair(0);
 	rounds[2] = pair(1);
 	rounds[3] = rounds[4] = rounds[0];
-	rounds[3].trial = true;
+	rounds[3].ring.trial = true;
 	muster_ring_participate(&s);
 	ck_assert_uint_eq(s.record.samples, 5);
 	ck_assert_int_eq(times_recorded(&s.record, "\"kept\""), 2);

@@ -75,7 +75,7 @@ static void find(const char *mounts)
 	char text[4096];
 	snprintf(text, sizeof text, ROOT_MOUNT "%s", mounts);
 	put("/proc/self/mountinfo", text);
-	ck_assert_msg(muster_scratch_find(root, &scratch, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_scratch_choose(root, NULL, &scratch, &err) == 0, "%s", err.text);
 }
 
 /* "PATH FILESYSTEM RAID: LAYOUT, N members, N missing[, read-only]" */
@@ -93,7 +93,7 @@ static void find_none(const char *mounts, const char *part)
 	char text[4096];
 	snprintf(text, sizeof text, ROOT_MOUNT "%s", mounts);
 	put("/proc/self/mountinfo", text);
-	ck_assert_msg(muster_scratch_find(root, &scratch, &err) < 0, "%s", scratch.path);
+	ck_assert_msg(muster_scratch_choose(root, NULL, &scratch, &err) < 0, "%s", scratch.path);
 	ck_assert_msg(err.code == MUSTER_ENOTSUPPORTED && strstr(err.text, part), "%s", err.text);
 }
 
@@ -278,7 +278,7 @@ TEST_EACH(a_given_folder_has_the_facts_of_its_file_system, given)
 {
 	put("/proc/self/mountinfo", ROOT_MOUNT "31 22 259:3 / /mnt/nvme rw - xfs /dev/nvme3n1 rw\n"
 					       "32 22 0:44 / /shared rw - nfs4 server:/export rw\n");
-	ck_assert_msg(muster_scratch_at(root, given[_i].folder, &scratch, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_scratch_choose(root, given[_i].folder, &scratch, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(scratch.path, given[_i].folder);
 	ck_assert_str_eq(scratch.layout, given[_i].layout);
 	ck_assert_str_eq(scratch.filesystem, given[_i].filesystem);
@@ -288,9 +288,9 @@ TEST_EACH(a_given_folder_has_the_facts_of_its_file_system, given)
 
 TEST(a_node_that_does_not_show_its_mounts_is_an_error)
 {
-	ck_assert_int_eq(muster_scratch_find(root, &scratch, &err), -1);
+	ck_assert_int_eq(muster_scratch_choose(root, NULL, &scratch, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
-	ck_assert_int_eq(muster_scratch_at(root, "/x", &scratch, &err), -1);
+	ck_assert_int_eq(muster_scratch_choose(root, "/x", &scratch, &err), -1);
 }
 
 TEST_MAIN(.setup = setup, .teardown = tree_remove)
