@@ -168,21 +168,17 @@ static const struct muster_table_column columns[] = {
 	{ "last_findings", "last findings" },
 };
 
-static int weight_of(const struct node *node)
+static enum muster_status last_of(const struct node *node)
 {
-	switch (node->runs[node->count - 1].status) {
-	case MUSTER_FAIL: return 0;
-	case MUSTER_INCONCLUSIVE: return 1;
-	case MUSTER_WARN: return 2;
-	default: return 3;
-	}
+	return node->runs[node->count - 1].status;
 }
 
 static int worst_first(const void *x, const void *y)
 {
 	const struct node *a = x, *b = y;
-	if (weight_of(a) != weight_of(b))
-		return weight_of(a) - weight_of(b);
+	int order = muster_status_weight(last_of(b)) - muster_status_weight(last_of(a));
+	if (order)
+		return order;
 	if (a->of[MUSTER_FAIL] != b->of[MUSTER_FAIL])
 		return a->of[MUSTER_FAIL] > b->of[MUSTER_FAIL] ? -1 : 1;
 	return strcmp(a->name, b->name);
@@ -208,7 +204,7 @@ int muster_ask_nodes(struct muster_history *history, const struct muster_history
 		size_t failing = 0;
 		qsort(nodes.items, nodes.count, sizeof *nodes.items, worst_first);
 		for (size_t i = 0; i < nodes.count; i++) {
-			failing += weight_of(&nodes.items[i]) == 0;
+			failing += last_of(&nodes.items[i]) == MUSTER_FAIL;
 			add_row(ret, &nodes.items[i]);
 		}
 		muster_table_note(ret, "%zu of %zu nodes failed their last run", failing, nodes.count);

@@ -156,7 +156,7 @@ static void mark(struct matrix *m, const struct muster_finding *finding)
 			const size_t places[] = { m->columns[c].first, m->columns[c].second };
 			for (size_t i = 0; i < 2 && cell->sample && cell->relative < LOW; i++)
 				if (places[i] < node->rank_count && node->ranks[places[i]].rank == finding->rank &&
-					muster_html_weight(finding->status) > muster_html_weight(cell->status))
+					muster_status_weight(finding->status) > muster_status_weight(cell->status))
 					cell->status = finding->status;
 		}
 	}
@@ -245,7 +245,7 @@ static void print_cell(const struct matrix *m, const struct cell *cell)
 		return;
 	}
 	bool bad = cell->status != MUSTER_PASS;
-	fprintf(out, "<td class='%s' title='", bad ? muster_html_class(cell->status) : shade_of(cell));
+	fprintf(out, "<td class='%s' title='", bad ? muster_status_name(cell->status) : shade_of(cell));
 	put_title(m, cell);
 	fprintf(out, "'>%s", muster_html_gbps(number_of(cell->sample), value));
 	if (cell->relative < LOW)
@@ -253,7 +253,7 @@ static void print_cell(const struct matrix *m, const struct cell *cell)
 	if (bad)
 		fprintf(out,
 			" <svg class='sign' role='img' aria-label='%s' viewBox='0 0 16 16'><use href='#s-%s'/></svg>",
-			muster_status_name(cell->status), muster_html_class(cell->status));
+			muster_status_name(cell->status), muster_status_name(cell->status));
 	fputs("</td>", out);
 }
 

@@ -72,7 +72,7 @@ static enum muster_status status_at(const struct tables *tables, const struct mu
 		bool is_port;
 		if (finding->metric && strcmp(finding->metric, metric) == 0 &&
 			muster_html_part_of(node, finding, &is_port) == part &&
-			muster_html_weight(finding->status) > muster_html_weight(worst))
+			muster_status_weight(finding->status) > muster_status_weight(worst))
 			worst = finding->status;
 	}
 	return worst;
@@ -81,15 +81,15 @@ static enum muster_status status_at(const struct tables *tables, const struct mu
 static void put_sign(FILE *out, enum muster_status status)
 {
 	fprintf(out, "<svg class='sign %s' role='img' aria-label='%s' viewBox='0 0 16 16'><use href='#s-%s'/></svg>",
-		muster_html_class(status), muster_status_name(status), muster_html_class(status));
+		muster_status_name(status), muster_status_name(status), muster_status_name(status));
 }
 
 static void put_cell(const struct tables *tables, const struct muster_sample *sample, enum muster_status status)
 {
 	FILE *out = tables->page->out;
 	char text[256];
-	bool bad = muster_html_weight(status) > 0;
-	fprintf(out, bad ? "<td class='%s'>" : "<td>", muster_html_class(status));
+	bool bad = muster_status_weight(status) > 0;
+	fprintf(out, bad ? "<td class='%s'>" : "<td>", muster_status_name(status));
 	if (bad)
 		put_sign(out, status);
 	if (sample && sample->value.type != MUSTER_NULL)
@@ -130,57 +130,40 @@ static void put_headings(FILE *out, const struct columns *columns)
 /* A pass is plain text: large reports have many. */
 static void put_result(const struct muster_html *page, enum muster_status status)
 {
-	if (muster_html_weight(status) > 0)
+	if (muster_status_weight(status) > 0)
 		muster_html_badge(page, status);
 	else
 		fputs(status == MUSTER_SKIP ? "not measured" : "pass", page->out);
 }
 
-static void put_gpus(const struct tables *tables, const struct muster_html_node *node, size_t index)
+/* The GPUs of a node, or its ports. */
+static void put_parts(const struct tables *tables, const struct muster_html_node *node, size_t index, bool ports)
 {
 	const struct muster_html *page = tables->page;
-	if (node->gpus.count == 0)
+	const struct muster_html_parts *parts = ports ? &node->ports : &node->gpus;
+	const struct columns *columns = ports ? &tables->ports : &tables->gpus;
+	if (parts->count == 0)
 		return;
-	muster_html_table_begin(page, "GPUs");
-	fputs("<thead><tr><th scope='col'>GPU</th><th scope='col'>rank</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, &tables->gpus);
-	for (size_t i = 0; i < node->gpus.count; i++) {
-		const struct muster_html_part *part = &node->gpus.items[i];
-		fprintf(page->out, "<tr id='n%zu-g%zu'><th scope='row'>", index, i);
-		muster_html_put(page, part->name ? part->name : "none");
+	muster_html_table_begin(page, ports ? "Network ports" : "GPUs");
+	fprintf(page->out, "<thead><tr><th scope='col'>%s</th><th scope='col'>result</th>",
+		ports ? "port" : "GPU</th><th scope='col'>rank");
+	put_headings(page->out, columns);
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct muster_html_part *part = &parts->items[i];
+		const struct muster_samples *of_rank = part->rank ? &part->rank->samples : NULL;
+		fprintf(page->out, "<tr id='n%zu-%c%zu'>", index, ports ? 'p' : 'g', i);
+		muster_html_within(page, "<th scope='row'>", part->name ? part->name : "none", "</th><td>");
 		if (part->rank)
-			fprintf(page->out, "</th><td>%d</td><td>", part->rank->rank);
+			fprintf(page->out, "%d</td><td>", part->rank->rank);
 		else
-			fputs("</th><td>-</td><td>", page->out);
+			fputs(ports ? "" : "-</td><td>", page->out);
 		put_result(page, part->status);
 		fputs("</td>", page->out);
-		put_cells(tables, &tables->gpus, node, part, part->rank ? &part->rank->samples : NULL, NULL);
+		put_cells(
+			tables, columns, node, part, ports ? &node->node->samples : of_rank, ports ? part->name : NULL);
 		fputs("</tr>\n", page->out);
 	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
-}
-
-static void put_ports(const struct tables *tables, const struct muster_html_node *node, size_t index)
-{
-	const struct muster_html *page = tables->page;
-	if (node->ports.count == 0)
-		return;
-	muster_html_table_begin(page, "Network ports");
-	fputs("<thead><tr><th scope='col'>port</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, &tables->ports);
-	for (size_t i = 0; i < node->ports.count; i++) {
-		const struct muster_html_part *part = &node->ports.items[i];
-		fprintf(page->out, "<tr id='n%zu-p%zu'><th scope='row'>", index, i);
-		muster_html_put(page, part->name);
-		fputs("</th><td>", page->out);
-		put_result(page, part->status);
-		fputs("</td>", page->out);
-		put_cells(tables, &tables->ports, node, part, &node->node->samples, part->name);
-		fputs("</tr>\n", page->out);
-	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
+	muster_html_rows_end(page);
 }
 
 static void put_findings(const struct tables *tables, const struct muster_html_node *node)
@@ -195,9 +178,7 @@ static void put_findings(const struct tables *tables, const struct muster_html_n
 		fputs("<li>", page->out);
 		muster_html_badge(page, finding->status);
 		muster_html_print(page, " %s: ", where);
-		fputs("<code>", page->out);
-		muster_html_put(page, finding->check);
-		fputs("</code> ", page->out);
+		muster_html_within(page, "<code>", finding->check, "</code> ");
 		muster_html_put(page, observed);
 		if (finding->expected)
 			muster_html_print(page, "; expected %s", finding->expected);
@@ -217,9 +198,8 @@ static void put_missing(const struct tables *tables, const struct muster_node *n
 		const char *why = rank->missing ? rank->missing : rank->unfinished;
 		if (!why)
 			continue;
-		fprintf(tables->page->out, "<p>Rank %d: ", rank->rank);
-		muster_html_put(tables->page, why);
-		fputs("</p>\n", tables->page->out);
+		fprintf(tables->page->out, "<p>Rank %d", rank->rank);
+		muster_html_within(tables->page, ": ", why, "</p>\n");
 	}
 }
 
@@ -233,9 +213,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 		fputs("not measured", page->out);
 	else
 		muster_html_badge(page, node->status);
-	fputs(" <b>", page->out);
-	muster_html_put(page, node->node->name);
-	fputs("</b>", page->out);
+	muster_html_within(page, " <b>", node->node->name, "</b>");
 	if (node->finding_count > 0)
 		fprintf(page->out, " <span class='note'>%s</span>",
 			muster_text_plural(count, node->finding_count, "finding"));
@@ -244,8 +222,8 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 		fprintf(page->out, "<p><a href='#m%zu'>Picture of this node</a></p>\n", index);
 	put_findings(tables, node);
 	put_missing(tables, node->node);
-	put_gpus(tables, node, index);
-	put_ports(tables, node, index);
+	put_parts(tables, node, index, false);
+	put_parts(tables, node, index, true);
 	fputs("</div></details>\n", page->out);
 }
 

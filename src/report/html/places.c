@@ -84,7 +84,7 @@ struct muster_html_part *muster_html_part_of(
 
 static void worsen(enum muster_status *status, enum muster_status other)
 {
-	if (muster_html_weight(other) > muster_html_weight(*status))
+	if (muster_status_weight(other) > muster_status_weight(*status))
 		*status = other;
 }
 
@@ -116,7 +116,7 @@ static void add_findings(struct muster_html_places *places, const struct muster_
 		const struct muster_finding *finding = &report->findings[i];
 		size_t at = muster_html_place_of(places, finding->node);
 		bool is_port;
-		if (at == SIZE_MAX || muster_html_weight(finding->status) == 0)
+		if (at == SIZE_MAX || muster_status_weight(finding->status) == 0)
 			continue;
 		struct muster_html_node *place = &places->nodes[at];
 		struct muster_html_part *part = muster_html_part_of(place, finding, &is_port);

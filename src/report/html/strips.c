@@ -132,7 +132,7 @@ static enum muster_status status_of(const struct muster_html *page, const struct
 		if (finding->metric && strcmp(finding->metric, value->sample->metric->name) == 0 &&
 			(node || !finding->node) && (!value->rank || finding->rank == value->rank->rank) &&
 			same_labels(finding, value->sample) &&
-			muster_html_weight(finding->status) > muster_html_weight(worst))
+			muster_status_weight(finding->status) > muster_status_weight(worst))
 			worst = finding->status;
 	}
 	return worst;
@@ -246,8 +246,8 @@ static void find_outliers(struct muster_strip *strip)
 		double distance = value->value - strip->median;
 		bool far = fabs(distance) > OUTLIER_SHARE * fabs(strip->median) &&
 			   SCORE_FACTOR * fabs(distance) > OUTLIER_SCORE * spread;
-		value->outlier =
-			muster_html_weight(value->status) > 0 || (far && strip->count >= 8 && (!speed || distance < 0));
+		value->outlier = muster_status_weight(value->status) > 0 ||
+				 (far && strip->count >= 8 && (!speed || distance < 0));
 	}
 	free(distances);
 }
@@ -258,7 +258,7 @@ static bool is_worth_it(const struct muster_strip *strip)
 {
 	bool finding = false;
 	for (size_t i = 0; i < strip->count; i++)
-		finding = finding || muster_html_weight(strip->values[i].status) > 0;
+		finding = finding || muster_status_weight(strip->values[i].status) > 0;
 	bool differ = strip->values[strip->count - 1].value > strip->values[0].value;
 	return finding || muster_metric_is_speed(strip->metric) ||
 	       (differ && strip->metric->scope != MUSTER_SCOPE_JOB && strip->metric->better != MUSTER_BETTER_FACT);

@@ -102,8 +102,8 @@ static void put_dots(FILE *out, const struct muster_strip *strip, const struct s
 /* An outlier: the sign of its result, or an open circle. */
 static void put_outlier(FILE *out, const struct scale *scale, const struct muster_strip_value *value)
 {
-	bool bad = muster_html_weight(value->status) > 0;
-	const char *class = bad ? muster_html_class(value->status) : "far";
+	bool bad = muster_status_weight(value->status) > 0;
+	const char *class = bad ? muster_status_name(value->status) : "far";
 	fprintf(out, "<svg x='%.2f%%' y='%d' class='outlier %s'>", at(scale, value->value), scale->base - 12, class);
 	if (bad)
 		fprintf(out, "<use href='#s-%s' transform='translate(-6) scale(.75)'/>", class);
@@ -159,7 +159,7 @@ static size_t find_labelled(const struct muster_strip *strip, const struct muste
 	for (int weight = 4; weight >= 0; weight--)
 		for (size_t i = 0; i < strip->count && count < LABELLED_MAX; i++)
 			if (strip->values[i].outlier && strip->values[i].node != SIZE_MAX &&
-				muster_html_weight(strip->values[i].status) == weight)
+				muster_status_weight(strip->values[i].status) == weight)
 				ret[count++] = &strip->values[i];
 	if (count > 0)
 		qsort(ret, count, sizeof(*ret), by_value);
@@ -176,7 +176,7 @@ static void put_labelled(
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_strip_value *value = labelled[i];
 		fprintf(page->out, "<li><b>%c</b> ", (char)('a' + i));
-		if (muster_html_weight(value->status) > 0)
+		if (muster_status_weight(value->status) > 0)
 			muster_html_badge(page, value->status);
 		else
 			fputs("<span class='note'>far from the others</span>", page->out);
