@@ -102,9 +102,7 @@ static void note_ring(struct muster_ring_scheduler *s, const struct ring_result 
 	trial.nodes = muster_arena_alloc(run->arena, (count + 1) * sizeof *trial.nodes);
 	for (size_t i = 0; i < count; i++)
 		trial.nodes[i] = s->context->members->names[s->plan_nodes[nodes[i]]];
-	char *why = result->ok ? NULL : why_failed(result);
-	trial.why = why ? muster_arena_string(run->arena, why) : NULL;
-	free(why);
+	trial.why = muster_arena_take(run->arena, result->ok ? NULL : why_failed(result));
 	muster_run_add_trial(run, trial);
 	muster_plan_note(&s->plan, nodes, count,
 		(struct muster_plan_result){

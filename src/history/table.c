@@ -5,7 +5,6 @@
 #include "report/html/html.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
-#include "util/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,13 +17,10 @@ _Static_assert(sizeof muster_table_format_names / sizeof *muster_table_format_na
 void muster_table_note(struct muster_table *table, const char *format, ...)
 {
 	va_list args;
-	char *text;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* out of memory */
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
-	MUSTER_ARRAY_PUSH(table->notes, table->note_count, table->note_room, muster_arena_string(table->arena, text));
-	free(text);
+	MUSTER_ARRAY_PUSH(table->notes, table->note_count, table->note_room, muster_arena_take(table->arena, text));
 }
 
 void muster_table_row(struct muster_table *table, const struct muster_value *cells, enum muster_status status)

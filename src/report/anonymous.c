@@ -474,10 +474,7 @@ static const char *replace_list(struct muster_anonymous_names *names, const char
 	for (size_t i = 0; i < count; i++)
 		if (!(news[i] = name_known(names, MUSTER_NAME_NODE, hosts[i], strlen(hosts[i]))))
 			return NULL;
-	char *list = muster_hostlist_compress(news, count);
-	const char *kept = muster_arena_string(names->arena, list);
-	free(list);
-	return kept;
+	return muster_arena_take(names->arena, muster_hostlist_compress(news, count));
 }
 
 /* ":1234:5678 [" after a word: a line of NCCL's log, which begins with the host. */
@@ -543,9 +540,7 @@ const char *muster_anonymous_text(struct muster_anonymous_names *names, enum mus
 		at += length;
 	}
 	muster_memory_close(out);
-	const char *kept = muster_arena_string(names->arena, result);
-	free(result);
-	return kept;
+	return muster_arena_take(names->arena, result);
 }
 
 const char *muster_anonymous_switches(struct muster_anonymous_names *names, const char *path)

@@ -2,6 +2,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "muster/arena.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
 #include "util/text.h"
@@ -81,11 +82,9 @@ void muster_html_within(const struct muster_html *page, const char *before, cons
 
 void muster_html_print(const struct muster_html *page, const char *format, ...)
 {
-	char *text;
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* out of memory */
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
 	muster_html_put(page, text);
 	free(text);
