@@ -5,8 +5,6 @@
  */
 #include "report/prometheus.h"
 
-#include "muster/probe.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -91,15 +89,14 @@ static enum state state_of(
 	return is_zero && sample->metric->counts_errors ? STATE_ZERO : STATE_NUMBER;
 }
 
-static void take_samples(struct muster_prometheus *page, const struct muster_samples *samples,
-	const struct muster_node *node, const struct muster_rank *rank, size_t states[STATE_COUNT])
+static void take_samples(struct muster_prometheus *page, const struct muster_run_walk *at, size_t states[STATE_COUNT])
 {
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct muster_sample *sample = &samples->items[i];
+	for (size_t i = 0; i < at->samples->count; i++) {
+		const struct muster_sample *sample = &at->samples->items[i];
 		const struct muster_value *value = &sample->value;
 		if (sample->metric->type == MUSTER_STRING)
 			continue;
-		enum state state = state_of(page, sample, node);
+		enum state state = state_of(page, sample, at->node);
 		states[state]++;
 		if (state != STATE_NUMBER)
 			continue;
@@ -107,7 +104,7 @@ static void take_samples(struct muster_prometheus *page, const struct muster_sam
 			page, (struct muster_prometheus_series){
 				      .name = sample->metric->name,
 				      .metric = sample->metric,
-				      .labels = labels_of(page, sample, node, rank),
+				      .labels = labels_of(page, sample, at->node, at->rank),
 				      .value = value->type == MUSTER_BOOLEAN ? value->boolean : value->number,
 			      });
 	}
@@ -115,16 +112,10 @@ static void take_samples(struct muster_prometheus *page, const struct muster_sam
 
 void muster_prometheus_values(struct muster_prometheus *page)
 {
-	const struct muster_run *run = page->report->run;
 	size_t states[STATE_COUNT] = { 0 };
 	page->count = 0;
-	take_samples(page, &run->job.samples, NULL, NULL, states);
-	for (size_t i = 0; i < run->node_count; i++) {
-		const struct muster_node *node = &run->nodes[i];
-		take_samples(page, &node->samples, node, NULL, states);
-		for (size_t j = 0; j < node->rank_count; j++)
-			take_samples(page, &node->ranks[j].samples, node, &node->ranks[j], states);
-	}
+	for (struct muster_run_walk at = { 0 }; muster_run_next(page->report->run, &at);)
+		take_samples(page, &at, states);
 	muster_prometheus_fold(page);
 	const struct muster_metric *last = NULL;
 	struct muster_prometheus_name name = { .factor = 1 };

@@ -70,10 +70,11 @@ static void find_numas(struct muster_machine *m)
 }
 
 /* The place of a NUMA node; of one that is not known the only one there is, or one that stands for it. */
-static size_t place_of(struct muster_machine *m, const struct muster_sample *sample)
+static size_t place_of(struct muster_machine *m, const struct muster_inventory_place *place, const char *metric)
 {
-	for (size_t i = 0; sample && sample->value.type == MUSTER_NUMBER && i < m->numa_count; i++)
-		if (m->numas[i].known && (double)m->numas[i].index == sample->value.number)
+	struct muster_inventory_value numa = muster_inventory_read(m->arena, place, muster_metric_find(metric), true);
+	for (size_t i = 0; numa.is_number && i < m->numa_count; i++)
+		if (m->numas[i].known && (double)m->numas[i].index == numa.number)
 			return i;
 	if (m->numa_count == 1)
 		return 0;
@@ -170,25 +171,13 @@ static void find_gpus(struct muster_machine *m, const struct muster_run *run, co
 		};
 		if (part->rank)
 			read_gpu(m, run, gpu);
-		gpu->numa = place_of(
-			m, part->rank ? muster_sample_named(&part->rank->samples, "rank.gpu_numa_node") : NULL);
+		const struct muster_inventory_place of_rank = { .run = run, .node = m->node, .rank = part->rank };
+		gpu->numa = place_of(m, &of_rank, "rank.gpu_numa_node");
 	}
 	find_cliques(m);
 }
 
 /* ---- ports ---- */
-
-static const struct muster_sample *find_of_port(const struct muster_node *node, const char *metric, const char *port)
-{
-	const struct muster_metric *wanted = muster_metric_find(metric);
-	for (size_t i = 0; i < node->samples.count; i++) {
-		const struct muster_sample *sample = &node->samples.items[i];
-		const char *label = muster_label_string(sample->labels, sample->label_count, "port");
-		if (sample->metric == wanted && label && strcmp(label, port) == 0)
-			return sample;
-	}
-	return NULL;
-}
 
 static void find_ports(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *node)
 {
@@ -201,7 +190,7 @@ static void find_ports(struct muster_machine *m, const struct muster_run *run, c
 		m->ports[m->port_count++] = (struct muster_machine_port){
 			.name = part->name,
 			.state = muster_inventory_read_shown(m->arena, &place, state, &as).text,
-			.numa = place_of(m, find_of_port(m->node, "port.numa_node", part->name)),
+			.numa = place_of(m, &place, "port.numa_node"),
 			.status = part->status,
 		};
 	}

@@ -31,22 +31,14 @@ struct tables {
 	struct columns gpus, ports;
 };
 
-static bool has_value(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	const struct muster_sample *sample = muster_samples_find(samples, metric);
-	return sample && sample->value.type != MUSTER_NULL;
-}
-
 static bool is_known(const struct muster_run *run, const struct muster_metric *metric)
 {
-	bool known = false;
-	for (size_t i = 0; i < run->node_count && !known; i++) {
-		const struct muster_node *node = &run->nodes[i];
-		known = metric->scope == MUSTER_SCOPE_PORT && has_value(&node->samples, metric);
-		for (size_t j = 0; j < node->rank_count && !known; j++)
-			known = has_value(&node->ranks[j].samples, metric);
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);) {
+		const struct muster_sample *sample = muster_samples_find(at.samples, metric);
+		if (sample && sample->value.type != MUSTER_NULL)
+			return true;
 	}
-	return known;
+	return false;
 }
 
 static struct columns columns_of(const struct muster_run *run, enum muster_shown_table table)

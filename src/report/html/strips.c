@@ -112,12 +112,8 @@ static struct muster_strip *strip_of(struct muster_strips *strips, const struct 
 
 static bool same_labels(const struct muster_finding *finding, const struct muster_sample *sample)
 {
-	if (finding->label_count != sample->label_count)
-		return finding->label_count == 0;
-	for (size_t i = 0; i < sample->label_count; i++)
-		if (!muster_value_equal(finding->labels[i].value, sample->labels[i].value))
-			return false;
-	return true;
+	return finding->label_count == 0 ||
+	       muster_labels_equal(finding->labels, finding->label_count, sample->labels, sample->label_count, NULL);
 }
 
 /* The worst finding about this value. */
@@ -154,9 +150,9 @@ static void take_limit(struct muster_strip *strip, const struct muster_sample *l
 	strip->highest_limit = fmax(strip->highest_limit, number);
 }
 
-static void take_samples(
-	struct collector *collector, const struct muster_samples *samples, size_t node, const struct muster_rank *rank)
+static void take_samples(struct collector *collector, const struct muster_run_walk *at)
 {
+	const struct muster_samples *samples = at->samples;
 	const struct wanted *wanted = &collector->wanted;
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
@@ -165,7 +161,10 @@ static void take_samples(
 			continue;
 		struct muster_strip *strip = strip_of(collector->strips, sample);
 		struct muster_strip_value value = {
-			.value = sample->value.number, .node = node, .rank = rank, .sample = sample
+			.value = sample->value.number,
+			.node = at->node ? (size_t)(at->node - collector->page->report->run->nodes) : SIZE_MAX,
+			.rank = at->rank,
+			.sample = sample,
 		};
 		value.status = status_of(collector->page, &value);
 		MUSTER_ARRAY_PUSH(strip->values, strip->count, strip->room, value);
@@ -293,16 +292,11 @@ static void strip_done(struct muster_strip *strip)
 
 void muster_strips_make(const struct muster_html *page, struct muster_strips *ret)
 {
-	const struct muster_run *run = page->report->run;
 	struct collector collector = { page, ret, find_wanted(page->report) };
 	size_t kept = 0;
 	*ret = (struct muster_strips){ 0 };
-	take_samples(&collector, &run->job.samples, SIZE_MAX, NULL);
-	for (size_t i = 0; i < run->node_count; i++) {
-		take_samples(&collector, &run->nodes[i].samples, i, NULL);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			take_samples(&collector, &run->nodes[i].ranks[j].samples, i, &run->nodes[i].ranks[j]);
-	}
+	for (struct muster_run_walk at = { 0 }; muster_run_next(page->report->run, &at);)
+		take_samples(&collector, &at);
 	free(collector.wanted.items);
 	for (size_t i = 0; i < ret->count; i++) {
 		complete(&ret->items[i], page->report);
