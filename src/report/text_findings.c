@@ -1,7 +1,6 @@
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 
-#include "expect/events.h"
 #include "model/share.h"
 #include "muster/probe.h"
 #include "report/print_escaped.h"

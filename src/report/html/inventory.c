@@ -5,8 +5,6 @@
 #include "report/html/html.h"
 #include "report/inventory.h"
 
-#include <string.h>
-
 static void print_cell(const struct muster_html *page, const struct muster_inventory_cell *cell, bool is_heading)
 {
 	fputs(is_heading ? "<th scope='row'>" : "<td>", page->out);

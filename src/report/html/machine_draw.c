@@ -318,7 +318,6 @@ static void draw_cliques(const struct drawing *d)
 {
 	for (int clique = 0; clique < d->m->cliques; clique++) {
 		int top = d->height, bottom = 0, x = d->width - MARGIN - 12 * (d->m->cliques - 1 - clique);
-		size_t seen[2] = { 0 };
 		for (size_t numa = 0; numa < d->m->numa_count; numa++) {
 			int y = top_of(d->m, numa) + PART / 2;
 			for (size_t i = 0; i < d->m->gpu_count; i++) {
@@ -327,13 +326,11 @@ static void draw_cliques(const struct drawing *d)
 				if (d->m->gpus[i].clique == clique) {
 					top = y < top ? y : top;
 					bottom = y > bottom ? y : bottom;
-					seen[0]++;
 				}
 				y += PART + SPACE;
 			}
 		}
-		if (seen[0] > 0)
-			fprintf(d->page->out, "<path class='nvlink' d='M%d %dV%d'/>\n", x, top - 2, bottom + 2);
+		fprintf(d->page->out, "<path class='nvlink' d='M%d %dV%d'/>\n", x, top - 2, bottom + 2);
 	}
 }
 

@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct section {
 	const char *id, *title;

@@ -6,7 +6,6 @@
 #include "util/text.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TRIALS_MAX = 40, NAMES_MAX = 4 };
 

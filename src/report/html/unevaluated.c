@@ -2,7 +2,6 @@
  * result, checks that do not apply */
 #include "report/html/html.h"
 
-#include "report/text_summary.h"
 #include "util/array.h"
 
 #include <stdlib.h>

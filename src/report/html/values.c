@@ -2,7 +2,6 @@
  *
  * Positions are shares of the width, so that a strip fits every page and its texts keep their size.
  */
-#include "report/html/places.h"
 #include "report/html/strips.h"
 
 #include "report/text_summary.h"
@@ -266,10 +265,8 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 		muster_text_plural(text, strip->count, noun_of(strip)));
 	fprintf(out, "<svg class='plot' width='100%%' height='%d' aria-hidden='true'>", scale.base + 8);
 	fprintf(out, "<line class='axis' x1='0' x2='100%%' y1='%d' y2='%d'/>", scale.base, scale.base);
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_FAIL_BELOW], "k-fail");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_WARN_BELOW], "k-warn");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_WARN_ABOVE], "k-warn");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_FAIL_ABOVE], "k-fail");
+	for (size_t i = 0; i < MUSTER_STRIP_BOUNDS; i++)
+		put_line(out, &scale, strip->bounds[i], bounds[i].class);
 	put_line(out, &scale, strip->lowest_limit, "k-limit");
 	if (strip->highest_limit > strip->lowest_limit)
 		put_line(out, &scale, strip->highest_limit, "k-limit");

@@ -1,7 +1,6 @@
 /* verdict.c - the verdict, which nodes to exclude, what was run, and how many results there are of each kind */
 #include "report/html/html.h"
 
-#include "report/text_summary.h"
 #include "report/verdict.h"
 
 #include <stdlib.h>
