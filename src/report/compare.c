@@ -32,9 +32,8 @@ const char *muster_comparison_verdict(const struct muster_comparison *comparison
 void muster_match_add(struct muster_match *m, struct muster_change change)
 {
 	struct muster_comparison *to = m->to;
-	MUSTER_ARRAY_GROW(to->changes, to->change_count, to->change_room);
+	MUSTER_ARRAY_PUSH(to->changes, to->change_count, to->change_room, change);
 	to->count[change.kind]++;
-	to->changes[to->change_count++] = change;
 }
 
 /* ---- samples ---- */

@@ -177,10 +177,9 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 
 static void add(struct suite *suite, struct test_case one)
 {
-	MUSTER_ARRAY_GROW(suite->cases, suite->count, suite->room);
+	MUSTER_ARRAY_PUSH(suite->cases, suite->count, suite->room, one);
 	suite->tally[one.outcome]++;
 	suite->seconds += one.seconds;
-	suite->cases[suite->count++] = one;
 }
 
 /* The worst of a place's findings of one check decides. */

@@ -133,10 +133,11 @@ static void find_ranges(struct walk *w)
 	}
 }
 
-static int by_id(const void *key, const void *item)
+/* Ids, or what begins with an id. */
+static int by_id(const void *a, const void *b)
 {
-	int64_t a = *(const int64_t *)key, b = ((const struct entry *)item)->id;
-	return a < b ? -1 : a > b;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
 }
 
 /* NULL with err when a row is of no report. */
@@ -154,12 +155,6 @@ static const struct entry *report_of(struct walk *w, int64_t id)
 
 /* ---- the walk ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static int find_nodes(struct walk *w)
 {
 	if (!w->filter->nodes)
@@ -172,7 +167,7 @@ static int find_nodes(struct walk *w)
 		if (id)
 			w->nodes[w->node_count++] = id;
 	}
-	qsort(w->nodes, w->node_count, sizeof *w->nodes, compare_ids);
+	qsort(w->nodes, w->node_count, sizeof *w->nodes, by_id);
 	return 0;
 }
 
@@ -203,7 +198,7 @@ static int keep_reports_of_nodes(struct walk *w)
 
 static bool wants_node(const struct walk *w, int64_t node)
 {
-	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, compare_ids);
+	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, by_id);
 }
 
 /* Begin a transaction, read all reports, and find those and the nodes that the filter wants. The caller sets h, filter

@@ -56,32 +56,19 @@ static bool same_variant(const struct muster_sample *a, const struct muster_samp
 
 /* ---- which metrics ---- */
 
-struct wanted {
-	const struct muster_metric **items; /* by address */
-	size_t count;
-};
-
-static int by_address(const void *a, const void *b)
-{
-	const struct muster_metric *const *x = a, *const *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-static struct wanted find_wanted(const struct muster_report *report)
+static bool *find_wanted(const struct muster_report *report)
 {
 	size_t figure_count;
 	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &figure_count);
-	struct wanted wanted = { .items = muster_calloc(report->tally_count + figure_count, sizeof(*wanted.items)) };
+	bool *wanted = muster_calloc(muster_metric_count(), sizeof *wanted);
 	for (size_t i = 0; i < figure_count; i++)
-		wanted.items[wanted.count++] = figures[i].metric;
+		wanted[muster_metric_index(figures[i].metric)] = true;
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = tally->skipped ? NULL : muster_metric_find(tally->metric);
 		if (metric && metric->type == MUSTER_NUMBER && metric->scope != MUSTER_SCOPE_NODE)
-			wanted.items[wanted.count++] = metric;
+			wanted[muster_metric_index(metric)] = true;
 	}
-	if (wanted.count > 0)
-		qsort(wanted.items, wanted.count, sizeof(*wanted.items), by_address);
 	return wanted;
 }
 
@@ -90,7 +77,7 @@ static struct wanted find_wanted(const struct muster_report *report)
 struct collector {
 	const struct muster_html *page;
 	struct muster_strips *strips;
-	struct wanted wanted;
+	bool *wanted; /* by the metric's place in the catalogue */
 };
 
 static struct muster_strip *strip_of(struct muster_strips *strips, const struct muster_sample *sample)
@@ -153,11 +140,10 @@ static void take_limit(struct muster_strip *strip, const struct muster_sample *l
 static void take_samples(struct collector *collector, const struct muster_run_walk *at)
 {
 	const struct muster_samples *samples = at->samples;
-	const struct wanted *wanted = &collector->wanted;
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->value.type != MUSTER_NUMBER || !isfinite(sample->value.number) ||
-			!bsearch(&sample->metric, wanted->items, wanted->count, sizeof(*wanted->items), by_address))
+			!collector->wanted[muster_metric_index(sample->metric)])
 			continue;
 		struct muster_strip *strip = strip_of(collector->strips, sample);
 		struct muster_strip_value value = {
@@ -297,7 +283,7 @@ void muster_strips_make(const struct muster_html *page, struct muster_strips *re
 	*ret = (struct muster_strips){ 0 };
 	for (struct muster_run_walk at = { 0 }; muster_run_next(page->report->run, &at);)
 		take_samples(&collector, &at);
-	free(collector.wanted.items);
+	free(collector.wanted);
 	for (size_t i = 0; i < ret->count; i++) {
 		complete(&ret->items[i], page->report);
 		if (is_worth_it(&ret->items[i]))
