@@ -5,6 +5,8 @@
  */
 #include "report/prometheus.h"
 
+#include "util/text.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,18 +17,12 @@ enum { DETAILED_NODES = 16 }; /* of a larger run, only values of the whole job *
 enum state { STATE_NUMBER, STATE_ZERO, STATE_UNAVAILABLE, STATE_NOT_EXPORTED, STATE_COUNT };
 static const char *const state_names[STATE_COUNT] = { "number", "zero_errors", "unavailable", "not_exported" };
 
-static bool ends_in(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), end = strlen(suffix);
-	return length >= end && strcmp(name + length - end, suffix) == 0;
-}
-
 struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metric *metric)
 {
 	const struct muster_unit_row *unit = &muster_units[metric->unit];
 	struct muster_prometheus_name ret = { .unit = unit->base, .factor = unit->factor };
 	const char *name = metric->exported_as ? metric->exported_as : metric->name;
-	bool cut = *unit->ending && ends_in(name, unit->ending);
+	bool cut = *unit->ending && muster_text_ends_in(name, unit->ending);
 	int kept = (int)(strlen(name) - (cut ? strlen(unit->ending) : 0));
 	bool counts = cut && metric->unit == MUSTER_UNIT_NONE; /* "_count" has a meaning in Prometheus */
 	snprintf(ret.text, sizeof ret.text, "muster_%.*s%s%s%s", kept, name, counts ? "s" : "", *ret.unit ? "_" : "",

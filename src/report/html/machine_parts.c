@@ -5,7 +5,9 @@
 #include "report/html/places.h"
 #include "report/inventory_build.h"
 #include "util/cpuset.h"
+#include "util/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,11 +48,10 @@ static void find_numas_of_gpus(struct muster_machine *m)
 {
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_samples *samples = &m->node->ranks[r].samples;
-		const struct muster_sample *index = muster_sample_named(samples, "rank.gpu_numa_node");
-		const struct muster_sample *list = muster_sample_named(samples, "rank.gpu_cpu_list");
-		if (index && list && index->value.type == MUSTER_NUMBER && list->value.type == MUSTER_STRING &&
-			index->value.number >= 0 && index->value.number < MUSTER_CPUS_MAX)
-			add_numa(m, (int)index->value.number, -1, list->value.string);
+		double index = muster_sample_number(samples, "rank.gpu_numa_node", -1);
+		const char *list = muster_sample_text(samples, "rank.gpu_cpu_list", NULL);
+		if (list && index >= 0 && index < MUSTER_CPUS_MAX)
+			add_numa(m, (int)index, -1, list);
 	}
 }
 
@@ -122,17 +123,8 @@ static void read_gpu(struct muster_machine *m, const struct muster_run *run, str
 
 static bool reaches(const struct muster_machine_gpu *gpu, const char *bus_id)
 {
-	const struct muster_sample *peers =
-		gpu->rank ? muster_sample_named(&gpu->rank->samples, "gpu.nvlink_peer_gpus") : NULL;
-	size_t length = strlen(bus_id);
-	const char *at = peers && peers->value.type == MUSTER_STRING ? peers->value.string : "";
-	for (; *at; at += strspn(at, " ")) {
-		size_t word = strcspn(at, " ");
-		if (word == length && memcmp(at, bus_id, length) == 0)
-			return true;
-		at += word;
-	}
-	return false;
+	return gpu->rank &&
+	       muster_text_has_word(muster_sample_text(&gpu->rank->samples, "gpu.nvlink_peer_gpus", ""), bus_id);
 }
 
 /* Every GPU that the clique reaches belongs to it. */
@@ -205,20 +197,17 @@ static void find_masks(struct muster_machine *m)
 		m->numas[i].masks = muster_calloc(m->node->rank_count + 1, sizeof *m->numas[i].masks);
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_rank *rank = &m->node->ranks[r];
-		const struct muster_sample *list = muster_sample_named(&rank->samples, "rank.cpu_list");
-		const struct muster_sample *numa = muster_sample_named(&rank->samples, "rank.gpu_numa_node");
-		hwloc_bitmap_t cpus = list && list->value.type == MUSTER_STRING
-					      ? muster_cpuset_parse_list(list->value.string, NULL)
-					      : NULL;
+		const char *list = muster_sample_text(&rank->samples, "rank.cpu_list", NULL);
+		double numa = muster_sample_number(&rank->samples, "rank.gpu_numa_node", NAN);
+		hwloc_bitmap_t cpus = list ? muster_cpuset_parse_list(list, NULL) : NULL;
 		if (!cpus)
 			continue;
 		m->sets[m->set_count++] = cpus;
 		for (size_t i = 0; i < m->numa_count; i++) {
 			struct muster_machine_numa *at = &m->numas[i];
-			bool unknown = !numa || numa->value.type != MUSTER_NUMBER;
 			if (hwloc_bitmap_intersects(cpus, at->cpus))
 				at->masks[at->mask_count++] = (struct muster_machine_mask){ rank, cpus,
-					unknown || numa->value.number == (double)at->index };
+					isnan(numa) || numa == (double)at->index };
 		}
 	}
 }

@@ -81,12 +81,6 @@ static const char *fabric_of(const struct muster_node *node, struct muster_arena
 	return NULL;
 }
 
-static const char *switch_of(const struct muster_node *node)
-{
-	const struct muster_sample *place = muster_sample_named(&node->samples, "node.slurm_topology");
-	return place && place->value.type == MUSTER_STRING ? place->value.string : NULL;
-}
-
 /* NVLink domains where the GPUs show some, the switches or blocks that Slurm knows else. */
 static struct grouping make_groups(const struct muster_html *page, struct muster_arena *arena)
 {
@@ -100,7 +94,7 @@ static struct grouping make_groups(const struct muster_html *page, struct muster
 	}
 	ret.numbered = ret.noun != NULL;
 	for (size_t i = 0; i < ret.count && !ret.numbered; i++) {
-		ret.keys[i].name = switch_of(&run->nodes[i]);
+		ret.keys[i].name = muster_sample_text(&run->nodes[i].samples, "node.slurm_topology", NULL);
 		if (ret.keys[i].name)
 			ret.noun = "switch";
 	}

@@ -8,6 +8,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "report/inventory_build.h"
 #include "report/text_summary.h"
 
 #include <stdlib.h>
@@ -92,21 +93,15 @@ static void put_cell(const struct tables *tables, const struct muster_sample *sa
 }
 
 static void put_cells(const struct tables *tables, const struct columns *columns, const struct muster_html_node *node,
-	const struct muster_html_part *part, const struct muster_samples *samples, const char *port)
+	const struct muster_html_part *part, bool is_port)
 {
+	const struct muster_inventory_place place = {
+		.node = node->node, .rank = part->rank, .port = is_port ? part->name : NULL
+	};
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct muster_metric *metric = columns->items[i].metric;
-		const struct muster_sample *found = NULL;
-		for (size_t j = 0; samples && j < samples->count && !found; j++) {
-			const struct muster_sample *sample = &samples->items[j];
-			const char *label = sample->metric == metric && port
-						    ? muster_label_string(sample->labels, sample->label_count, "port")
-						    : NULL;
-			if (sample->metric == metric && (!port || (label && strcmp(label, port) == 0)))
-				found = sample;
-		}
-		put_cell(
-			tables, found, node->finding_count ? status_at(tables, node, part, metric->name) : MUSTER_PASS);
+		put_cell(tables, part->rank || is_port ? muster_inventory_find(&place, metric) : NULL,
+			node->finding_count ? status_at(tables, node, part, metric->name) : MUSTER_PASS);
 	}
 }
 
@@ -142,7 +137,6 @@ static void put_parts(const struct tables *tables, const struct muster_html_node
 	put_headings(page->out, columns);
 	for (size_t i = 0; i < parts->count; i++) {
 		const struct muster_html_part *part = &parts->items[i];
-		const struct muster_samples *of_rank = part->rank ? &part->rank->samples : NULL;
 		fprintf(page->out, "<tr id='n%zu-%c%zu'>", index, ports ? 'p' : 'g', i);
 		muster_html_within(page, "<th scope='row'>", part->name ? part->name : "none", "</th><td>");
 		if (part->rank)
@@ -151,8 +145,7 @@ static void put_parts(const struct tables *tables, const struct muster_html_node
 			fputs(ports ? "" : "-</td><td>", page->out);
 		put_result(page, part->status);
 		fputs("</td>", page->out);
-		put_cells(
-			tables, columns, node, part, ports ? &node->node->samples : of_rank, ports ? part->name : NULL);
+		put_cells(tables, columns, node, part, ports);
 		fputs("</tr>\n", page->out);
 	}
 	muster_html_rows_end(page);

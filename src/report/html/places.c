@@ -28,10 +28,7 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 /* GPUs that the node has and no rank took: the words of node.gpu_bus_ids. */
 static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
 {
-	const struct muster_sample *ids = muster_sample_named(&place->node->samples, "node.gpu_bus_ids");
-	if (!ids || ids->value.type != MUSTER_STRING)
-		return;
-	for (const char *at = ids->value.string; *at;) {
+	for (const char *at = muster_sample_text(&place->node->samples, "node.gpu_bus_ids", ""); *at;) {
 		size_t length = strcspn(at, " ");
 		if (length > 0 && !find(&place->gpus, at, length))
 			add(&place->gpus, muster_arena_printf(arena, "%.*s", (int)length, at), NULL, false);
