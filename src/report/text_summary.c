@@ -130,7 +130,6 @@ static void print_counts(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
 	size_t recorded = muster_report_recorded(report), all = 0, passed = report->count[MUSTER_PASS];
-	recorded = recorded < passed ? recorded : passed;
 	const struct {
 		size_t count;
 		const char *text;

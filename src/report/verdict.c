@@ -97,7 +97,7 @@ size_t muster_report_recorded(const struct muster_report *report)
 	for (size_t i = 0; i < report->tally_count; i++)
 		if (report->tallies[i].uncalibrated)
 			count += report->tallies[i].count[MUSTER_PASS];
-	return count;
+	return count < report->count[MUSTER_PASS] ? count : report->count[MUSTER_PASS];
 }
 
 /* ---- the order of findings ---- */

@@ -22,7 +22,7 @@ char *muster_verdict_text(const struct muster_report *report, const struct muste
 enum { MUSTER_REMARKS_MOST = 6 };
 size_t muster_report_remarks(const struct muster_report *report, const char *ret[MUSTER_REMARKS_MOST]);
 
-/* Passes of checks without a threshold. */
+/* Passes of checks without a threshold: some of report->count[MUSTER_PASS]. */
 size_t muster_report_recorded(const struct muster_report *report);
 
 /* The findings that are failed, inconclusive or a warning: those of a place together, the worst place first, at a place

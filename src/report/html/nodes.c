@@ -62,9 +62,8 @@ static enum muster_status status_at(const struct tables *tables, const struct mu
 	enum muster_status worst = MUSTER_PASS;
 	for (size_t i = 0; i < node->finding_count; i++) {
 		const struct muster_finding *finding = &tables->page->report->findings[node->findings[i]];
-		bool is_port;
 		if (finding->metric && strcmp(finding->metric, metric) == 0 &&
-			muster_html_part_of(node, finding, &is_port) == part &&
+			muster_html_part_of(node, finding) == part &&
 			muster_status_weight(finding->status) > muster_status_weight(worst))
 			worst = finding->status;
 	}

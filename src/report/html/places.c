@@ -65,10 +65,8 @@ static void make_node(struct muster_html_node *place, const struct muster_node *
 	add_ports(place);
 }
 
-struct muster_html_part *muster_html_part_of(
-	const struct muster_html_node *node, const struct muster_finding *finding, bool *ret_is_port)
+struct muster_html_part *muster_html_part_of(const struct muster_html_node *node, const struct muster_finding *finding)
 {
-	*ret_is_port = finding->port != NULL;
 	if (finding->port)
 		return find(&node->ports, finding->port, strlen(finding->port));
 	for (size_t i = 0; finding->rank >= 0 && i < node->gpus.count; i++)
@@ -112,11 +110,10 @@ static void add_findings(struct muster_html_places *places, const struct muster_
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		size_t at = muster_html_place_of(places, finding->node);
-		bool is_port;
 		if (at == SIZE_MAX || muster_status_weight(finding->status) == 0)
 			continue;
 		struct muster_html_node *place = &places->nodes[at];
-		struct muster_html_part *part = muster_html_part_of(place, finding, &is_port);
+		struct muster_html_part *part = muster_html_part_of(place, finding);
 		if (!part && (finding->gpu || finding->port))
 			part = add_absent(place, finding);
 		if (part)

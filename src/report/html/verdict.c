@@ -89,7 +89,6 @@ static void print_counts(const struct muster_html *page)
 {
 	const size_t *count = page->report->count;
 	size_t recorded = muster_report_recorded(page->report), passed = count[MUSTER_PASS];
-	recorded = recorded < passed ? recorded : passed;
 	fputs("<ul class='counts'>\n", page->out);
 	put_count(page, MUSTER_FAIL, count[MUSTER_FAIL], "failed");
 	put_count(page, MUSTER_INCONCLUSIVE, count[MUSTER_INCONCLUSIVE], "inconclusive");

@@ -106,11 +106,11 @@ void muster_html_badge(const struct muster_html *page, enum muster_status status
 bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64])
 {
 	size_t index = muster_html_place_of(page->places, finding->node);
-	bool is_port;
+	bool is_port = finding->port != NULL;
 	if (index == SIZE_MAX)
 		return false;
 	const struct muster_html_node *node = &page->places->nodes[index];
-	const struct muster_html_part *part = muster_html_part_of(node, finding, &is_port);
+	const struct muster_html_part *part = muster_html_part_of(node, finding);
 	if (part)
 		snprintf(out, 64, "n%zu-%c%zu", index, is_port ? 'p' : 'g',
 			(size_t)(part - (is_port ? node->ports.items : node->gpus.items)));
