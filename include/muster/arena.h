@@ -7,6 +7,7 @@
 #ifndef MUSTER_ARENA_H
 #define MUSTER_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ const char *muster_arena_string_n(struct muster_arena *arena, const char *text, 
 /* The hash of text by which arenas find strings: FNV-1a, 64 bit. */
 uint64_t muster_hash(const char *text, size_t length);
 
+/* The arena's copy of a malloc'd text, which is freed. */
+const char *muster_arena_take(struct muster_arena *arena, char *text);
+
 /* A formatted string, interned. */
 const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -37,5 +41,6 @@ void *muster_realloc(void *old, size_t count, size_t size);
 void *muster_calloc(size_t count, size_t size);
 char *muster_strdup(const char *text);
 char *muster_asprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *muster_vasprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 #endif

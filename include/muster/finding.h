@@ -75,5 +75,7 @@ struct muster_tally {
 
 extern const char *const muster_status_names[MUSTER_STATUS_COUNT]; /* "pass", "warn", "fail", "skip" ... */
 const char *muster_status_name(enum muster_status status);         /* the same; "unknown" for what has no name */
+/* How bad a status is: 0 is pass or skip, then blocked, warn, inconclusive, fail. */
+int muster_status_weight(enum muster_status status);
 
 #endif

@@ -138,6 +138,14 @@ struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank);
 void muster_run_sort(struct muster_run *run);
 /* Nodes of the run whose name is known: "?" is no node. */
 size_t muster_run_known_nodes(const struct muster_run *run);
+/* The lists of samples of a run: the job's, then of each node its own and those of its ranks.
+ * for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);) */
+struct muster_run_walk {
+	const struct muster_samples *samples;
+	const struct muster_node *node; /* NULL: samples of the job */
+	const struct muster_rank *rank; /* NULL: of the node, or of the job */
+};
+bool muster_run_next(const struct muster_run *run, struct muster_run_walk *at);
 void muster_run_add_trial(struct muster_run *run, struct muster_trial trial);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 

@@ -33,6 +33,10 @@ const struct muster_sample *muster_samples_find(
 /* The label's value, or NULL when the sample does not carry it. */
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);
 
+/* Whether both have the same labels, in one order, with equal values. except: a label that does not matter, or NULL. */
+bool muster_labels_equal(
+	const struct muster_label *a, size_t a_count, const struct muster_label *b, size_t b_count, const char *except);
+
 /* What a label says: NULL, or 0, when none of the labels has this key, or its value is of the other type. */
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key);
 double muster_label_number(const struct muster_label *labels, size_t count, const char *key);

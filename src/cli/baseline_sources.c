@@ -179,7 +179,7 @@ static int take_history(struct muster_lesson *lesson, struct muster_error *err)
 		return muster_fail(err, MUSTER_EUSAGE, "the report does not say when its run started");
 	if (muster_history_open(o->db, false, &history, err) < 0)
 		return -1;
-	int result = muster_history_each_verdict(history, &filter, take_verdict, &verdicts, err);
+	int result = muster_history_each_verdict(history, &filter, false, take_verdict, &verdicts, err);
 	if (verdicts.count)
 		qsort(verdicts.items, verdicts.count, sizeof *verdicts.items, in_order);
 	lesson->nodes = verdicts.items;

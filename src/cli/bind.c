@@ -48,9 +48,7 @@ struct machine {
 /* A text of malloc's into the arena. */
 static const char *keep(struct muster_arena *arena, char *text)
 {
-	const char *kept = muster_arena_string(arena, text);
-	free(text);
-	return kept;
+	return muster_arena_take(arena, text);
 }
 
 /* Room for what is added below. */

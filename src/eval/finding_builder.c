@@ -29,12 +29,7 @@ static bool same_text(const char *a, const char *b)
 /* except: a label that does not matter, or NULL. */
 static bool same_labels(const struct muster_finding *a, const struct muster_finding *b, const char *except)
 {
-	if (a->label_count != b->label_count)
-		return false;
-	for (size_t i = 0; i < a->label_count; i++)
-		if (!same_text(a->labels[i].key, except) && !muster_value_equal(a->labels[i].value, b->labels[i].value))
-			return false;
-	return true;
+	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, except);
 }
 
 /* One result of one check, at one GPU if at any. */

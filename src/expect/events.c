@@ -150,24 +150,14 @@ const char *muster_event_code(const struct muster_operand *operand, const struct
 
 /* ---- samples of one event ---- */
 
-static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
-{
-	if (a->label_count != b->label_count)
-		return false;
-	for (size_t i = 0; i < a->label_count; i++)
-		if (strcmp(a->labels[i].key, b->labels[i].key) != 0 ||
-			!muster_value_equal(a->labels[i].value, b->labels[i].value))
-			return false;
-	return true;
-}
-
 const struct muster_sample *muster_event_beside(
 	const struct muster_samples *samples, const struct muster_sample *age, enum muster_event_part part)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->metric->event_part == part && sample->metric->event == age->metric->event &&
-			sample->value.type == sample->metric->type && same_labels(sample, age))
+			sample->value.type == sample->metric->type &&
+			muster_labels_equal(sample->labels, sample->label_count, age->labels, age->label_count, NULL))
 			return sample;
 	}
 	return NULL;

@@ -2,12 +2,10 @@
 #include "history/questions.h"
 #include "history/timeline.h"
 
-#include "report/compare.h"
 #include "util/array.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct change {
 	struct muster_timeline series; /* the points are gone */

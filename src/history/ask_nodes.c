@@ -60,7 +60,7 @@ static const struct run *newest_trouble(const struct node *node)
 	return NULL;
 }
 
-static int take_finding(void *arg, const struct muster_history_finding *finding, struct muster_error *err)
+static int take_finding(void *arg, const struct muster_history_verdict *finding, struct muster_error *err)
 {
 	struct nodes *nodes = arg;
 	(void)err;
@@ -84,7 +84,7 @@ static int take_finding(void *arg, const struct muster_history_finding *finding,
 static int read_nodes(struct muster_history *history, const struct muster_history_filter *filter, struct nodes *ret,
 	struct muster_error *err)
 {
-	if (muster_history_each_verdict(history, filter, take_verdict, ret, err) < 0)
+	if (muster_history_each_verdict(history, filter, false, take_verdict, ret, err) < 0)
 		return -1;
 	for (size_t n = 0; n < ret->count; n++) {
 		struct node *node = &ret->items[n];
@@ -94,7 +94,7 @@ static int read_nodes(struct muster_history *history, const struct muster_histor
 		const struct run *trouble = newest_trouble(node);
 		node->checks_of = trouble ? trouble->id : 0;
 	}
-	return muster_history_each_finding(history, filter, take_finding, ret, err);
+	return muster_history_each_verdict(history, filter, true, take_finding, ret, err);
 }
 
 static void nodes_done(struct nodes *nodes)
@@ -168,84 +168,80 @@ static const struct muster_table_column columns[] = {
 	{ "last_findings", "last findings" },
 };
 
-static int weight_of(const struct node *node)
+static enum muster_status last_of(const struct node *node)
 {
-	switch (node->runs[node->count - 1].status) {
-	case MUSTER_FAIL: return 0;
-	case MUSTER_INCONCLUSIVE: return 1;
-	case MUSTER_WARN: return 2;
-	default: return 3;
-	}
+	return node->runs[node->count - 1].status;
 }
 
 static int worst_first(const void *x, const void *y)
 {
 	const struct node *a = x, *b = y;
-	if (weight_of(a) != weight_of(b))
-		return weight_of(a) - weight_of(b);
+	int order = muster_status_weight(last_of(b)) - muster_status_weight(last_of(a));
+	if (order)
+		return order;
 	if (a->of[MUSTER_FAIL] != b->of[MUSTER_FAIL])
 		return a->of[MUSTER_FAIL] > b->of[MUSTER_FAIL] ? -1 : 1;
 	return strcmp(a->name, b->name);
 }
 
-static void legend(struct muster_table *table)
+/* Of each node only the last `most` runs. */
+static void keep_last(struct nodes *nodes, size_t most)
 {
-	muster_table_note(table,
-		"verdicts of the last %d runs, the newest last: . pass, w warn, F fail, ? inconclusive", SHOWN_RUNS);
-}
-
-int muster_ask_nodes(struct muster_history *history, const struct muster_history_question *question,
-	struct muster_table *ret, struct muster_error *err)
-{
-	struct nodes nodes = { .arena = ret->arena };
-	*ret = (struct muster_table){ .arena = ret->arena,
-		.title = "Nodes",
-		MUSTER_TABLE_COLUMNS(columns),
-		.status_column = LAST,
-		.empty = "no run of such a node is in the history" };
-	int rc = read_nodes(history, &question->filter, &nodes, err);
-	if (rc == 0 && nodes.count) {
-		size_t failing = 0;
-		qsort(nodes.items, nodes.count, sizeof *nodes.items, worst_first);
-		for (size_t i = 0; i < nodes.count; i++) {
-			failing += weight_of(&nodes.items[i]) == 0;
-			add_row(ret, &nodes.items[i]);
-		}
-		muster_table_note(ret, "%zu of %zu nodes failed their last run", failing, nodes.count);
-		legend(ret);
-	}
-	nodes_done(&nodes);
-	return rc;
-}
-
-int muster_ask_flapping(struct muster_history *history, const struct muster_history_question *question,
-	struct muster_table *ret, struct muster_error *err)
-{
-	struct nodes nodes = { .arena = ret->arena };
-	*ret = (struct muster_table){ .arena = ret->arena,
-		.title = "Flapping nodes",
-		MUSTER_TABLE_COLUMNS(columns),
-		.status_column = LAST,
-		.empty = "no node failed some of these runs and passed others" };
-	int rc = read_nodes(history, &question->filter, &nodes, err);
-	for (size_t i = 0; i < nodes.count; i++) { /* of the last runs only */
-		struct node *node = &nodes.items[i];
-		size_t old = node->count > (size_t)question->runs ? node->count - (size_t)question->runs : 0;
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct node *node = &nodes->items[i];
+		size_t old = node->count > most ? node->count - most : 0;
 		for (size_t r = 0; r < old; r++)
 			node->of[node->runs[r].status]--;
 		memmove(node->runs, node->runs + old, (node->count - old) * sizeof *node->runs);
 		node->count -= old;
 	}
+}
+
+static int answer(struct muster_history *history, const struct muster_history_question *question, bool flapping,
+	struct muster_table *ret, struct muster_error *err)
+{
+	struct nodes nodes = { .arena = ret->arena };
+	size_t failing = 0;
+	*ret = (struct muster_table){ .arena = ret->arena,
+		.title = flapping ? "Flapping nodes" : "Nodes",
+		MUSTER_TABLE_COLUMNS(columns),
+		.status_column = LAST,
+		.empty = flapping ? "no node failed some of these runs and passed others"
+				  : "no run of such a node is in the history" };
+	int rc = read_nodes(history, &question->filter, &nodes, err);
+	if (flapping)
+		keep_last(&nodes, (size_t)question->runs);
 	if (nodes.count)
 		qsort(nodes.items, nodes.count, sizeof *nodes.items, worst_first);
-	for (size_t i = 0; i < nodes.count && rc == 0; i++)
-		if (nodes.items[i].of[MUSTER_FAIL] >= (size_t)question->failed &&
-			nodes.items[i].of[MUSTER_PASS] + nodes.items[i].of[MUSTER_WARN] > 0)
-			add_row(ret, &nodes.items[i]);
-	muster_table_note(ret, "nodes that failed at least %d of their last %d runs, and passed at least one",
-		question->failed, question->runs);
+	for (size_t i = 0; i < nodes.count && rc == 0; i++) {
+		const struct node *node = &nodes.items[i];
+		bool flaps = node->of[MUSTER_FAIL] >= (size_t)question->failed &&
+			     node->of[MUSTER_PASS] + node->of[MUSTER_WARN] > 0;
+		failing += last_of(node) == MUSTER_FAIL;
+		if (!flapping || flaps)
+			add_row(ret, node);
+	}
+	if (flapping)
+		muster_table_note(ret, "nodes that failed at least %d of their last %d runs, and passed at least one",
+			question->failed, question->runs);
+	else if (ret->cell_count)
+		muster_table_note(ret, "%zu of %zu nodes failed their last run", failing, nodes.count);
 	if (ret->cell_count)
-		legend(ret);
+		muster_table_note(ret,
+			"verdicts of the last %d runs, the newest last: . pass, w warn, F fail, ? inconclusive",
+			SHOWN_RUNS);
 	nodes_done(&nodes);
 	return rc;
+}
+
+int muster_ask_nodes(struct muster_history *history, const struct muster_history_question *question,
+	struct muster_table *ret, struct muster_error *err)
+{
+	return answer(history, question, false, ret, err);
+}
+
+int muster_ask_flapping(struct muster_history *history, const struct muster_history_question *question,
+	struct muster_table *ret, struct muster_error *err)
+{
+	return answer(history, question, true, ret, err);
 }

@@ -5,7 +5,6 @@
 #include "muster/arena.h"
 #include "util/array.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

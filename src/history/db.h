@@ -69,32 +69,22 @@ struct muster_history_filter {
 int muster_history_each_value(struct muster_history *history, const struct muster_history_filter *filter,
 	muster_history_visit_fn *visit, void *arg, struct muster_error *err);
 
-/* How a node came out of a report. */
+/* How a node came out of a report, or how a check came out there that failed, warned or was inconclusive. */
 struct muster_history_verdict {
 	const struct muster_history_report *report;
 	int64_t report_id; /* in the order in which reports were added */
 	const char *node;
 	enum muster_status status; /* PASS, WARN, INCONCLUSIVE or FAIL: see node_status.h */
+	const char *check;         /* NULL: it is the node's verdict */
+	const char *part;          /* of a check, as of a value */
 };
 typedef int muster_history_verdict_fn(
 	void *arg, const struct muster_history_verdict *verdict, struct muster_error *err);
 
-/* By node, and in the order in which reports were added; uses all of the filter but metric and wanted. */
+/* The verdicts of nodes, or the findings about their checks: by node, and in the order in which reports were added.
+ * Uses all of the filter but metric and wanted. */
 int muster_history_each_verdict(struct muster_history *history, const struct muster_history_filter *filter,
-	muster_history_verdict_fn *visit, void *arg, struct muster_error *err);
-
-/* A check that failed, warned or was inconclusive on a node. */
-struct muster_history_finding {
-	const struct muster_history_report *report;
-	int64_t report_id;
-	const char *node, *check;
-	const char *part; /* as of a value */
-	enum muster_status status;
-};
-typedef int muster_history_finding_fn(
-	void *arg, const struct muster_history_finding *finding, struct muster_error *err);
-int muster_history_each_finding(struct muster_history *history, const struct muster_history_filter *filter,
-	muster_history_finding_fn *visit, void *arg, struct muster_error *err);
+	bool findings, muster_history_verdict_fn *visit, void *arg, struct muster_error *err);
 
 struct muster_history_size {
 	int64_t reports, simulated, nodes, bytes;

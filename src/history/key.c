@@ -53,9 +53,7 @@ const char *muster_history_key(struct muster_arena *arena, const struct muster_m
 		return muster_arena_string(arena, metric->name);
 	fputc('}', out);
 	muster_memory_close(out);
-	const char *key = muster_arena_string(arena, text);
-	free(text);
-	return key;
+	return muster_arena_take(arena, text);
 }
 
 /* ---- the way back ---- */

@@ -30,9 +30,7 @@ static const char *id_of(struct muster_arena *arena, const struct muster_learned
 		else if (!strchr("abcdefghijklmnopqrstuvwxyz0123456789._-", *at))
 			*at = '-';
 	}
-	id = muster_arena_string(arena, copy);
-	free(copy);
-	return id;
+	return muster_arena_take(arena, copy);
 }
 
 /* Seven digits: more than a measurement has. */

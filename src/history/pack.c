@@ -11,17 +11,10 @@
 
 enum form { FORM_INT8 = 1, FORM_INT16 = 2, FORM_INT32 = 4, FORM_FLOAT = 5, FORM_DOUBLE = 8 };
 
-static size_t width_of(enum form form)
-{
-	switch (form) {
-	case FORM_INT8: return 1;
-	case FORM_INT16: return 2;
-	case FORM_INT32:
-	case FORM_FLOAT: return 4;
-	case FORM_DOUBLE: return 8;
-	}
-	return 0;
-}
+/* Bytes of a number; 0: there is no such form. */
+static const size_t widths[] = {
+	[FORM_INT8] = 1, [FORM_INT16] = 2, [FORM_INT32] = 4, [FORM_FLOAT] = 4, [FORM_DOUBLE] = 8
+};
 
 bool muster_pack_is_one(const double *values, size_t count)
 {
@@ -58,7 +51,7 @@ static enum form form_of(const double *values, size_t count)
 size_t muster_pack(const double *values, size_t count, unsigned char *out)
 {
 	enum form form = form_of(values, count);
-	size_t width = width_of(form), length = 0;
+	size_t width = widths[form], length = 0;
 	out[length++] = (unsigned char)form;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t bits = 0;
@@ -80,8 +73,8 @@ size_t muster_pack(const double *values, size_t count, unsigned char *out)
 
 bool muster_unpack(const unsigned char *bytes, size_t length, double *ret, size_t count)
 {
-	enum form form = length ? bytes[0] : 0;
-	size_t width = width_of(form);
+	enum form form = length && bytes[0] <= FORM_DOUBLE ? bytes[0] : 0;
+	size_t width = widths[form];
 	if (width == 0 || length != 1 + width * count)
 		return false;
 	for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,6 @@
 #include "report/html/html.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
-#include "util/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -18,13 +17,10 @@ _Static_assert(sizeof muster_table_format_names / sizeof *muster_table_format_na
 void muster_table_note(struct muster_table *table, const char *format, ...)
 {
 	va_list args;
-	char *text;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* out of memory */
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
-	MUSTER_ARRAY_PUSH(table->notes, table->note_count, table->note_room, muster_arena_string(table->arena, text));
-	free(text);
+	MUSTER_ARRAY_PUSH(table->notes, table->note_count, table->note_room, muster_arena_take(table->arena, text));
 }
 
 void muster_table_row(struct muster_table *table, const struct muster_value *cells, enum muster_status status)
@@ -219,13 +215,9 @@ static const char *class_of(const struct muster_table *table, size_t index)
 
 static void print_cell(const struct muster_html *page, const struct muster_table *table, size_t index)
 {
-	struct muster_value value = table->cells[index];
 	char text[64];
-	fprintf(page->out, "<td%s>", class_of(table, index));
-	muster_html_put(page, value.type == MUSTER_NULL     ? "-"
-			      : value.type == MUSTER_STRING ? value.string
-							    : muster_value_text(value, text, sizeof text));
-	fputs("</td>", page->out);
+	fprintf(page->out, "<td%s", class_of(table, index));
+	muster_html_within(page, ">", text_of(table->cells[index], text, sizeof text), "</td>");
 }
 
 static void print_html(const struct muster_table *table, FILE *out)
@@ -235,13 +227,9 @@ static void print_html(const struct muster_table *table, FILE *out)
 	size_t rows = table->row_count;
 	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
 	muster_html_head(&page, table->title);
-	fputs("<body>\n<header>\n<h1>", out);
-	muster_html_put(&page, table->title);
-	fputs("</h1>\n</header>\n<main>\n", out);
+	muster_html_within(&page, "<body>\n<header>\n<h1>", table->title, "</h1>\n</header>\n<main>\n");
 	for (size_t i = 0; i < table->note_count; i++) {
-		fputs("<p>", out);
-		muster_html_put(&page, table->notes[i]);
-		fputs("</p>\n", out);
+		muster_html_within(&page, "<p>", table->notes[i], "</p>\n");
 	}
 	if (rows == 0) {
 		fprintf(out, "<p>%s</p>\n", table->empty);

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum { MUSTER_THIN_BLOCKS = 5 };
 

@@ -14,7 +14,7 @@ struct walk {
 	muster_history_visit_fn *visit;
 	void *arg;
 	struct muster_error *err;
-	const struct muster_rank *rank; /* whose samples are at hand; NULL: those of a node or the job */
+	struct muster_run_walk at; /* the samples at hand */
 	struct muster_history_value value;
 };
 
@@ -32,16 +32,17 @@ static const char *label_of(const struct muster_sample *sample, enum muster_role
 static const char *part_of(const struct walk *w, const struct muster_sample *sample)
 {
 	const char *text = label_of(sample, MUSTER_ROLE_PLACE);
-	if (!text && w->rank)
-		text = w->rank->gpu ? w->rank->gpu
-				    : muster_arena_printf(w->arena, "local rank %d", w->rank->local_rank);
+	const struct muster_rank *rank = w->at.rank;
+	if (!text && rank)
+		text = rank->gpu ? rank->gpu : muster_arena_printf(w->arena, "local rank %d", rank->local_rank);
 	return text ? text : label_of(sample, MUSTER_ROLE_PART);
 }
 
-static int visit_samples(struct walk *w, const struct muster_samples *samples)
+static int visit_samples(struct walk *w)
 {
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct muster_sample *sample = &samples->items[i];
+	w->value.node = w->at.node ? w->at.node->name : NULL;
+	for (size_t i = 0; i < w->at.samples->count; i++) {
+		const struct muster_sample *sample = &w->at.samples->items[i];
 		if (sample->value.type != MUSTER_NUMBER || !isfinite(sample->value.number) ||
 			sample->metric->better == MUSTER_BETTER_FACT)
 			continue;
@@ -53,18 +54,6 @@ static int visit_samples(struct walk *w, const struct muster_samples *samples)
 			return -1;
 	}
 	return 0;
-}
-
-static int visit_node(struct walk *w, const struct muster_node *node)
-{
-	w->value.node = node->name;
-	w->rank = NULL;
-	int rc = visit_samples(w, &node->samples);
-	for (size_t i = 0; i < node->rank_count && rc == 0; i++) {
-		w->rank = &node->ranks[i];
-		rc = visit_samples(w, &w->rank->samples);
-	}
-	return rc;
 }
 
 void muster_history_describe(const struct muster_report *report, struct muster_history_report *ret)
@@ -92,10 +81,10 @@ int muster_history_values(
 	muster_history_describe(report, &described);
 	struct walk w = { .visit = visit, .arg = arg, .err = err, .value.report = &described };
 	w.arena = muster_arena_new();
-	int rc = visit_samples(&w, &report->run->job.samples);
-	for (size_t i = 0; i < report->run->node_count && rc == 0; i++)
-		if (strcmp(report->run->nodes[i].name, "?") != 0)
-			rc = visit_node(&w, &report->run->nodes[i]);
+	int rc = 0;
+	while (rc == 0 && muster_run_next(report->run, &w.at))
+		if (!w.at.node || strcmp(w.at.node->name, "?") != 0)
+			rc = visit_samples(&w);
 	muster_arena_free(w.arena);
 	return rc;
 }

@@ -43,16 +43,9 @@ int muster_history_each_value(struct muster_history *history, const struct muste
 }
 
 int muster_history_each_verdict(struct muster_history *history, const struct muster_history_filter *filter,
-	muster_history_verdict_fn *visit, void *arg, struct muster_error *err)
+	bool findings, muster_history_verdict_fn *visit, void *arg, struct muster_error *err)
 {
-	(void)history, (void)filter, (void)visit, (void)arg;
-	return muster_history_open(NULL, false, NULL, err);
-}
-
-int muster_history_each_finding(struct muster_history *history, const struct muster_history_filter *filter,
-	muster_history_finding_fn *visit, void *arg, struct muster_error *err)
-{
-	(void)history, (void)filter, (void)visit, (void)arg;
+	(void)history, (void)filter, (void)findings, (void)visit, (void)arg;
 	return muster_history_open(NULL, false, NULL, err);
 }
 

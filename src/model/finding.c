@@ -1,4 +1,4 @@
-/* finding.c - names of statuses */
+/* finding.c - names of statuses, and how bad each is */
 #include "muster/finding.h"
 
 const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
@@ -13,4 +13,15 @@ const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
 const char *muster_status_name(enum muster_status status)
 {
 	return (unsigned int)status < MUSTER_STATUS_COUNT ? muster_status_names[status] : "unknown";
+}
+
+int muster_status_weight(enum muster_status status)
+{
+	static const int weights[MUSTER_STATUS_COUNT] = {
+		[MUSTER_BLOCKED] = 1,
+		[MUSTER_WARN] = 2,
+		[MUSTER_INCONCLUSIVE] = 3,
+		[MUSTER_FAIL] = 4,
+	};
+	return weights[status];
 }

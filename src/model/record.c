@@ -98,7 +98,6 @@ struct muster_record_reader *muster_record_reader_new(struct muster_arena *arena
 {
 	struct muster_record_reader *reader = muster_calloc(1, sizeof *reader);
 	muster_sample_reader_init(&reader->samples, arena, find);
-	reader->samples.json.text_max = MUSTER_RUN_STRING_MAX;
 	reader->samples.lenient = true;
 	return reader;
 }

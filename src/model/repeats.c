@@ -3,17 +3,12 @@
 
 #include "util/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static bool same_thing(const struct muster_sample *a, const struct muster_sample *b)
 {
-	if (a->metric != b->metric || a->label_count != b->label_count)
-		return false;
-	for (size_t i = 0; i < a->label_count; i++)
-		if (!muster_value_equal(a->labels[i].value, b->labels[i].value))
-			return false;
-	return true;
+	return a->metric == b->metric &&
+	       muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, NULL);
 }
 
 static double judged_of(const struct muster_metric *metric, const double *values, size_t count)

@@ -125,3 +125,22 @@ size_t muster_run_known_nodes(const struct muster_run *run)
 		count += strcmp(run->nodes[i].name, "?") != 0;
 	return count;
 }
+
+bool muster_run_next(const struct muster_run *run, struct muster_run_walk *at)
+{
+	size_t node = at->node ? (size_t)(at->node - run->nodes) + 1 : 0;
+	size_t rank = at->rank ? (size_t)(at->rank - at->node->ranks) + 1 : 0;
+	if (!at->samples) {
+		at->samples = &run->job.samples;
+	} else if (at->node && rank < at->node->rank_count) {
+		at->rank = &at->node->ranks[rank];
+		at->samples = &at->rank->samples;
+	} else if (node < run->node_count) {
+		at->node = &run->nodes[node];
+		at->rank = NULL;
+		at->samples = &at->node->samples;
+	} else {
+		return false;
+	}
+	return true;
+}

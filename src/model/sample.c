@@ -1,7 +1,6 @@
 /* sample.c - labels and growing arrays of samples */
 #include "muster/sample.h"
 
-#include "muster/arena.h"
 #include "util/array.h"
 
 #include <stdlib.h>
@@ -38,6 +37,19 @@ static const struct muster_value *find_label(const struct muster_label *labels, 
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key)
 {
 	return find_label(sample->labels, sample->label_count, key);
+}
+
+bool muster_labels_equal(
+	const struct muster_label *a, size_t a_count, const struct muster_label *b, size_t b_count, const char *except)
+{
+	if (a_count != b_count)
+		return false;
+	for (size_t i = 0; i < a_count; i++) {
+		bool matters = !except || strcmp(a[i].key, except) != 0;
+		if (strcmp(a[i].key, b[i].key) != 0 || (matters && !muster_value_equal(a[i].value, b[i].value)))
+			return false;
+	}
+	return true;
 }
 
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key)

@@ -34,20 +34,12 @@ static uint64_t hash_of(const struct muster_label *labels, size_t count)
 	return hash;
 }
 
-static bool same_labels(const struct muster_label *a, const struct muster_label *b, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(a[i].key, b[i].key) != 0 || !muster_value_equal(a[i].value, b[i].value))
-			return false;
-	return true;
-}
-
 static struct label_set *find_set(
 	struct label_set *sets, size_t room, uint64_t hash, const struct muster_label *labels, size_t count)
 {
 	size_t at = hash & (room - 1);
 	while (sets[at].labels &&
-		!(sets[at].hash == hash && sets[at].count == count && same_labels(sets[at].labels, labels, count)))
+		!(sets[at].hash == hash && muster_labels_equal(sets[at].labels, sets[at].count, labels, count, NULL)))
 		at = (at + 1) & (room - 1);
 	return &sets[at];
 }

@@ -19,17 +19,24 @@ bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sa
 	return true;
 }
 
+const struct muster_sample *muster_limit_named(
+	const struct muster_samples *samples, const char *metric, const struct muster_sample *sample)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *limit = &samples->items[i];
+		if (limit->value.type == MUSTER_NUMBER && strcmp(limit->metric->name, metric) == 0 &&
+			muster_limit_fits(limit, sample))
+			return limit;
+	}
+	return NULL;
+}
+
 const struct muster_sample *muster_limit_among(const struct muster_samples *samples, const struct muster_sample *sample)
 {
-	const char *const *names = sample->metric->limits;
-	for (; *names; names++)
-		for (size_t i = 0; i < samples->count; i++) {
-			const struct muster_sample *limit = &samples->items[i];
-			if (limit->value.type == MUSTER_NUMBER && strcmp(limit->metric->name, *names) == 0 &&
-				muster_limit_fits(limit, sample))
-				return limit;
-		}
-	return NULL;
+	const struct muster_sample *limit = NULL;
+	for (const char *const *name = sample->metric->limits; *name && !limit; name++)
+		limit = muster_limit_named(samples, *name, sample);
+	return limit;
 }
 
 /* The limit in words: its label, what people call it, or the metric's name. */

@@ -13,6 +13,10 @@
 /* Whether a limit at the same place is that of the sample: labels that both have are equal. */
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample);
 
+/* The limit of this metric that fits the sample; NULL when none of the samples is one. */
+const struct muster_sample *muster_limit_named(
+	const struct muster_samples *samples, const char *metric, const struct muster_sample *sample);
+
 /* The limit that a sample of these is shown with; NULL when none of them is known. */
 const struct muster_sample *muster_limit_among(
 	const struct muster_samples *samples, const struct muster_sample *sample);

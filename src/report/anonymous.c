@@ -360,20 +360,14 @@ static bool begins_with_one_of(const char *text, const char *const *starts)
 	return *starts != NULL;
 }
 
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-	size_t count = strlen(end);
-	return length >= count && memcmp(text + length - count, end, count) == 0;
-}
-
 /* Names of files that say what a file is, and nothing of who has it. */
-static bool is_common_file(const char *name, size_t length)
+static bool is_common_file(const char *name)
 {
 	static const char *const starts[] = { "lib", "Standard_", "family-", "common.json", "generic-nvidia.json",
 		NULL };
 	static const char *const ends[] = { "topo.xml", "graph.xml", NULL };
 	for (const char *const *end = ends; *end; end++)
-		if (ends_with(name, length, *end))
+		if (muster_text_ends_in(name, *end))
 			return true;
 	return begins_with_one_of(name, starts);
 }
@@ -385,7 +379,7 @@ static const char *replace_path(struct muster_anonymous_names *names, const char
 		return path;
 	size_t folder = (size_t)(slash - path), rest = length - folder - 1;
 	const char *extension = strrchr(slash, '.');
-	if (rest == 0 || is_common_file(slash + 1, rest))
+	if (rest == 0 || is_common_file(slash + 1))
 		return muster_arena_printf(
 			names->arena, "%s/%s", replace(names, MUSTER_NAME_FOLDER, path, folder), slash + 1);
 	return muster_arena_printf(names->arena, "%s/%s%s", replace(names, MUSTER_NAME_FOLDER, path, folder),
@@ -474,10 +468,7 @@ static const char *replace_list(struct muster_anonymous_names *names, const char
 	for (size_t i = 0; i < count; i++)
 		if (!(news[i] = name_known(names, MUSTER_NAME_NODE, hosts[i], strlen(hosts[i]))))
 			return NULL;
-	char *list = muster_hostlist_compress(news, count);
-	const char *kept = muster_arena_string(names->arena, list);
-	free(list);
-	return kept;
+	return muster_arena_take(names->arena, muster_hostlist_compress(news, count));
 }
 
 /* ":1234:5678 [" after a word: a line of NCCL's log, which begins with the host. */
@@ -543,9 +534,7 @@ const char *muster_anonymous_text(struct muster_anonymous_names *names, enum mus
 		at += length;
 	}
 	muster_memory_close(out);
-	const char *kept = muster_arena_string(names->arena, result);
-	free(result);
-	return kept;
+	return muster_arena_take(names->arena, result);
 }
 
 const char *muster_anonymous_switches(struct muster_anonymous_names *names, const char *path)

@@ -32,40 +32,25 @@ const char *muster_comparison_verdict(const struct muster_comparison *comparison
 void muster_match_add(struct muster_match *m, struct muster_change change)
 {
 	struct muster_comparison *to = m->to;
-	MUSTER_ARRAY_GROW(to->changes, to->change_count, to->change_room);
+	MUSTER_ARRAY_PUSH(to->changes, to->change_count, to->change_room, change);
 	to->count[change.kind]++;
-	to->changes[to->change_count++] = change;
 }
 
 /* ---- samples ---- */
 
-static void mark_known(const struct muster_samples *samples, bool *known)
-{
-	for (size_t i = 0; i < samples->count; i++)
-		known[muster_metric_index(samples->items[i].metric)] = true;
-}
-
 static bool *find_known(const struct muster_run *run)
 {
 	bool *known = muster_calloc(muster_metric_count(), sizeof *known);
-	mark_known(&run->job.samples, known);
-	for (size_t i = 0; i < run->node_count; i++) {
-		mark_known(&run->nodes[i].samples, known);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			mark_known(&run->nodes[i].ranks[j].samples, known);
-	}
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = 0; i < at.samples->count; i++)
+			known[muster_metric_index(at.samples->items[i].metric)] = true;
 	return known;
 }
 
 /* The two are of the same GPU already, whatever its bus id is by now. */
 static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
 {
-	if (a->label_count != b->label_count)
-		return false;
-	for (size_t i = 0; i < a->label_count; i++)
-		if (strcmp(a->labels[i].key, "gpu") != 0 && !muster_value_equal(a->labels[i].value, b->labels[i].value))
-			return false;
-	return true;
+	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, "gpu");
 }
 
 static double spread_of(const struct muster_sample *sample)
@@ -92,13 +77,7 @@ static double noise_of(
 	return muster_metric_noise(before->metric);
 }
 
-static const char *label_text(const struct muster_sample *sample, const char *key)
-{
-	return muster_label_string(sample->labels, sample->label_count, key);
-}
-
-/* A change about a metric; either sample may be NULL: it was not there. */
-static struct muster_change begin(
+struct muster_change muster_match_begin(
 	const struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	static const char absent[] = "not measured";
@@ -109,8 +88,8 @@ static struct muster_change begin(
 		.what = any->metric->name,
 		.node = m->node,
 		.rank = m->rank,
-		.gpu = label_text(any, "gpu"),
-		.port = label_text(any, "port"),
+		.gpu = muster_label_string(any->labels, any->label_count, "gpu"),
+		.port = muster_label_string(any->labels, any->label_count, "port"),
 		.labels = any->labels,
 		.label_count = any->label_count,
 		.before = before ? before->value : muster_null(),
@@ -129,7 +108,7 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 	enum muster_better better = before->metric->better;
 	if (better == MUSTER_BETTER_DRIFTS || (m->apart && better == MUSTER_BETTER_FACT))
 		return;
-	struct muster_change change = begin(m, before, after);
+	struct muster_change change = muster_match_begin(m, before, after);
 	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
 	if (muster_value_equal(before->value, after->value)) {
 		m->to->same++;
@@ -163,7 +142,7 @@ static void compare_single(
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
 			      "not compared";
 	else
-		muster_match_add(m, begin(m, before, after));
+		muster_match_add(m, muster_match_begin(m, before, after));
 }
 
 static void compare_samples(
@@ -320,15 +299,12 @@ static bool same_expectations(const struct muster_report *before, const struct m
 static const char *machine_of(const struct muster_run *run, const char *metric)
 {
 	const struct muster_metric *wanted = muster_metric_find(metric);
-	for (size_t n = 0; n < run->node_count; n++) {
-		const struct muster_node *node = &run->nodes[n];
-		for (size_t r = 0; r <= node->rank_count; r++) {
-			const struct muster_samples *samples = r ? &node->ranks[r - 1].samples : &node->samples;
-			for (size_t i = 0; i < samples->count; i++)
-				if (samples->items[i].metric == wanted && samples->items[i].value.type == MUSTER_STRING)
-					return samples->items[i].value.string;
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = 0; i < at.samples->count; i++) {
+			const struct muster_sample *sample = &at.samples->items[i];
+			if (sample->metric == wanted && sample->value.type == MUSTER_STRING)
+				return sample->value.string;
 		}
-	}
 	return NULL;
 }
 

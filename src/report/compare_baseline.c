@@ -5,7 +5,6 @@
 #include "muster/arena.h"
 
 #include <math.h>
-#include <string.h>
 
 /* Whether the sample has all the labels that the baseline is about. */
 static bool is_about(const struct muster_learned_value *learned, const struct muster_sample *sample)
@@ -23,23 +22,13 @@ static void compare_sample(
 {
 	double median = learned->baseline.median, difference = sample->value.number - median;
 	bool above = muster_metric_worse(sample->metric) == MUSTER_WORSE_ABOVE;
-	struct muster_change change = {
-		.kind = (difference > 0) == above ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER,
-		.about = MUSTER_ABOUT_FIGURE,
-		.what = sample->metric->name,
-		.node = m->node,
-		.rank = m->rank,
-		.gpu = muster_label_string(sample->labels, sample->label_count, "gpu"),
-		.port = muster_label_string(sample->labels, sample->label_count, "port"),
-		.labels = sample->labels,
-		.label_count = sample->label_count,
-		.before = muster_number(median),
-		.after = sample->value,
-		.unit = muster_metric_unit(sample->metric),
-		.share = difference / median,
-		.noise = fmax(learned->share, learned->mads * learned->baseline.mad / median),
-		.noise_from = MUSTER_NOISE_FROM_BASELINE,
-	};
+	const struct muster_sample before = { .metric = sample->metric, .value = muster_number(median) };
+	struct muster_change change = muster_match_begin(m, &before, sample);
+	change.kind = (difference > 0) == above ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER;
+	change.about = MUSTER_ABOUT_FIGURE;
+	change.share = difference / median;
+	change.noise = fmax(learned->share, learned->mads * learned->baseline.mad / median);
+	change.noise_from = MUSTER_NOISE_FROM_BASELINE;
 	if (fabs(change.share) <= change.noise)
 		m->to->same++;
 	else
@@ -89,17 +78,11 @@ void muster_compare_learned(const struct muster_learned_value *learned, size_t c
 	struct muster_comparison *ret)
 {
 	struct muster_comparison comparison = { 0 };
-	struct muster_match m = { .after = after, .to = &comparison, .rank = -1 };
-	const struct muster_run *run = after->run;
-	compare_samples(&m, learned, count, &run->job.samples);
-	for (size_t i = 0; i < run->node_count; i++) {
-		m.node = run->nodes[i].name;
-		m.rank = -1;
-		compare_samples(&m, learned, count, &run->nodes[i].samples);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++) {
-			m.rank = run->nodes[i].ranks[j].rank;
-			compare_samples(&m, learned, count, &run->nodes[i].ranks[j].samples);
-		}
+	struct muster_match m = { .after = after, .to = &comparison };
+	for (struct muster_run_walk at = { 0 }; muster_run_next(after->run, &at);) {
+		m.node = at.node ? at.node->name : NULL;
+		m.rank = at.rank ? at.rank->rank : -1;
+		compare_samples(&m, learned, count, at.samples);
 	}
 	comparison.note = "versions, inventory and checks: a baseline has measured values only";
 	if (comparison.change_count + comparison.same == 0)

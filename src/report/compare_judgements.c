@@ -9,12 +9,7 @@
 
 static int weight(const struct muster_finding *finding)
 {
-	static const int weights[MUSTER_STATUS_COUNT] = {
-		[MUSTER_WARN] = 1,
-		[MUSTER_INCONCLUSIVE] = 2,
-		[MUSTER_FAIL] = 3,
-	};
-	return finding ? weights[finding->status] : 0;
+	return finding ? muster_status_weight(finding->status) : 0;
 }
 
 static int by_place(const void *a, const void *b)

@@ -16,6 +16,9 @@ struct muster_match {
 	int rank;
 };
 
+/* A change about a metric; either sample may be NULL: it was not there. */
+struct muster_change muster_match_begin(
+	const struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after);
 void muster_match_add(struct muster_match *m, struct muster_change change);
 
 /* compare_judgements.c: checks that fail, warn or are blocked in one run only. Called when all changes of metrics are

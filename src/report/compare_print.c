@@ -8,7 +8,6 @@
 #include "slurm/hostlist.h"
 #include "json/writer.h"
 #include "util/array.h"
-#include "util/text.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 

@@ -22,10 +22,7 @@ const struct muster_shown *muster_figure_of(const struct muster_sample *sample)
 const struct muster_sample *muster_figure_limit(
 	const struct muster_shown *figure, const struct muster_samples *samples, const struct muster_sample *sample)
 {
-	for (size_t i = 0; figure && figure->limit && i < samples->count; i++)
-		if (samples->items[i].value.type == MUSTER_NUMBER &&
-			strcmp(samples->items[i].metric->name, figure->limit) == 0 &&
-			muster_limit_fits(&samples->items[i], sample))
-			return &samples->items[i];
-	return muster_limit_among(samples, sample);
+	const struct muster_sample *limit =
+		figure && figure->limit ? muster_limit_named(samples, figure->limit, sample) : NULL;
+	return limit ? limit : muster_limit_among(samples, sample);
 }

@@ -23,6 +23,9 @@ struct muster_inventory_place {
 	const char *link_layer;         /* of the port */
 };
 
+/* The first sample of the metric at the place; NULL when there is none. */
+const struct muster_sample *muster_inventory_find(
+	const struct muster_inventory_place *place, const struct muster_metric *metric);
 struct muster_inventory_value muster_inventory_read(struct muster_arena *arena,
 	const struct muster_inventory_place *place, const struct muster_metric *metric, bool bare);
 /* One metric or two as one text. */

@@ -6,7 +6,6 @@
 #include "slurm/command.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +72,7 @@ static bool is_of(const struct muster_sample *sample, const char *key, const cha
 	return !wanted || !found || strcmp(found, wanted) == 0;
 }
 
-static const struct muster_sample *find_sample(
+const struct muster_sample *muster_inventory_find(
 	const struct muster_inventory_place *place, const struct muster_metric *metric)
 {
 	const struct muster_samples *samples = place->rank ? &place->rank->samples : &place->node->samples;
@@ -105,7 +104,7 @@ static const char *text_of(
 struct muster_inventory_value muster_inventory_read(struct muster_arena *arena,
 	const struct muster_inventory_place *place, const struct muster_metric *metric, bool bare)
 {
-	const struct muster_sample *sample = find_sample(place, metric);
+	const struct muster_sample *sample = muster_inventory_find(place, metric);
 	if (!sample)
 		return muster_inventory_unknown(arena, why_absent(arena, place, metric));
 	if (sample->value.type == MUSTER_NULL)

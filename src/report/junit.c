@@ -27,7 +27,7 @@ struct test_case {
 };
 
 struct suite {
-	const char *name, *node; /* node NULL: the job */
+	const char *node; /* NULL: the job */
 	struct test_case *cases;
 	size_t count, room;
 	size_t tally[OUTCOME_COUNT];
@@ -177,10 +177,9 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 
 static void add(struct suite *suite, struct test_case one)
 {
-	MUSTER_ARRAY_GROW(suite->cases, suite->count, suite->room);
+	MUSTER_ARRAY_PUSH(suite->cases, suite->count, suite->room, one);
 	suite->tally[one.outcome]++;
 	suite->seconds += one.seconds;
-	suite->cases[suite->count++] = one;
 }
 
 /* The worst of a place's findings of one check decides. */
@@ -390,7 +389,7 @@ static void put_suite(const struct book *book, const struct suite *suite, size_t
 	FILE *out = book->out;
 	char started[20];
 	fputs("  <testsuite", out);
-	put_attribute(out, "name", suite->name);
+	put_attribute(out, "name", suite->node ? suite->node : "job");
 	fprintf(out, " id=\"%zu\"", id);
 	put_counts(out, suite->tally, suite->seconds);
 	fprintf(out, " skipped=\"%zu\"", suite->tally[OUTCOME_SKIPPED]);
@@ -427,13 +426,12 @@ void muster_report_print_junit(const struct muster_report *report, FILE *out)
 	qsort(book.findings, book.finding_count, sizeof *book.findings, by_place);
 	while (book.job_end < book.finding_count && !node_of(book.findings[book.job_end]))
 		book.job_end++;
-	suites[count] = (struct suite){ .name = "job" };
 	suite_fill(&book, &suites[count++], NULL);
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct muster_node *node = &run->nodes[i];
 		if (strcmp(node->name, "?") == 0)
 			continue; /* the job's */
-		suites[count] = (struct suite){ .name = node->name, .node = node->name };
+		suites[count] = (struct suite){ .node = node->name };
 		suite_fill(&book, &suites[count++], node);
 	}
 	for (size_t i = 0; i < count; i++)

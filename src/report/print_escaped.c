@@ -4,6 +4,7 @@
  */
 #include "report/print_escaped.h"
 
+#include "muster/arena.h"
 #include "util/text.h"
 
 #include <stdarg.h>
@@ -42,11 +43,9 @@ size_t muster_print_escaped(FILE *out, const char *text)
 
 void muster_print_text(FILE *out, const char *format, ...)
 {
-	char *text;
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* out of memory */
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
 	muster_print_escaped(out, text);
 	free(text);

@@ -39,9 +39,7 @@ const char *muster_prometheus_labels_end(struct muster_prometheus_labels *labels
 		return "";
 	fputc('}', labels->stream);
 	muster_memory_close(labels->stream);
-	const char *kept = muster_arena_string(arena, labels->text);
-	free(labels->text);
-	return kept;
+	return muster_arena_take(arena, labels->text);
 }
 
 void muster_prometheus_begin(const struct muster_prometheus *page, const char *name, const char *unit, const char *help)

@@ -5,7 +5,7 @@
  */
 #include "report/prometheus.h"
 
-#include "muster/probe.h"
+#include "util/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,18 +17,12 @@ enum { DETAILED_NODES = 16 }; /* of a larger run, only values of the whole job *
 enum state { STATE_NUMBER, STATE_ZERO, STATE_UNAVAILABLE, STATE_NOT_EXPORTED, STATE_COUNT };
 static const char *const state_names[STATE_COUNT] = { "number", "zero_errors", "unavailable", "not_exported" };
 
-static bool ends_in(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), end = strlen(suffix);
-	return length >= end && strcmp(name + length - end, suffix) == 0;
-}
-
 struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metric *metric)
 {
 	const struct muster_unit_row *unit = &muster_units[metric->unit];
 	struct muster_prometheus_name ret = { .unit = unit->base, .factor = unit->factor };
 	const char *name = metric->exported_as ? metric->exported_as : metric->name;
-	bool cut = *unit->ending && ends_in(name, unit->ending);
+	bool cut = *unit->ending && muster_text_ends_in(name, unit->ending);
 	int kept = (int)(strlen(name) - (cut ? strlen(unit->ending) : 0));
 	bool counts = cut && metric->unit == MUSTER_UNIT_NONE; /* "_count" has a meaning in Prometheus */
 	snprintf(ret.text, sizeof ret.text, "muster_%.*s%s%s%s", kept, name, counts ? "s" : "", *ret.unit ? "_" : "",
@@ -91,15 +85,14 @@ static enum state state_of(
 	return is_zero && sample->metric->counts_errors ? STATE_ZERO : STATE_NUMBER;
 }
 
-static void take_samples(struct muster_prometheus *page, const struct muster_samples *samples,
-	const struct muster_node *node, const struct muster_rank *rank, size_t states[STATE_COUNT])
+static void take_samples(struct muster_prometheus *page, const struct muster_run_walk *at, size_t states[STATE_COUNT])
 {
-	for (size_t i = 0; i < samples->count; i++) {
-		const struct muster_sample *sample = &samples->items[i];
+	for (size_t i = 0; i < at->samples->count; i++) {
+		const struct muster_sample *sample = &at->samples->items[i];
 		const struct muster_value *value = &sample->value;
 		if (sample->metric->type == MUSTER_STRING)
 			continue;
-		enum state state = state_of(page, sample, node);
+		enum state state = state_of(page, sample, at->node);
 		states[state]++;
 		if (state != STATE_NUMBER)
 			continue;
@@ -107,7 +100,7 @@ static void take_samples(struct muster_prometheus *page, const struct muster_sam
 			page, (struct muster_prometheus_series){
 				      .name = sample->metric->name,
 				      .metric = sample->metric,
-				      .labels = labels_of(page, sample, node, rank),
+				      .labels = labels_of(page, sample, at->node, at->rank),
 				      .value = value->type == MUSTER_BOOLEAN ? value->boolean : value->number,
 			      });
 	}
@@ -115,16 +108,10 @@ static void take_samples(struct muster_prometheus *page, const struct muster_sam
 
 void muster_prometheus_values(struct muster_prometheus *page)
 {
-	const struct muster_run *run = page->report->run;
 	size_t states[STATE_COUNT] = { 0 };
 	page->count = 0;
-	take_samples(page, &run->job.samples, NULL, NULL, states);
-	for (size_t i = 0; i < run->node_count; i++) {
-		const struct muster_node *node = &run->nodes[i];
-		take_samples(page, &node->samples, node, NULL, states);
-		for (size_t j = 0; j < node->rank_count; j++)
-			take_samples(page, &node->ranks[j].samples, node, &node->ranks[j], states);
-	}
+	for (struct muster_run_walk at = { 0 }; muster_run_next(page->report->run, &at);)
+		take_samples(page, &at, states);
 	muster_prometheus_fold(page);
 	const struct muster_metric *last = NULL;
 	struct muster_prometheus_name name = { .factor = 1 };

@@ -1,10 +1,7 @@
 /* report.c - the exit code, and the last line that scripts rely on */
 #include "muster/report.h"
 
-#include "model/limits.h"
-
 #include <ctype.h>
-#include <string.h>
 
 /* Whatever is neither a clear pass nor a clear fail must not look like one. */
 enum muster_exit muster_report_exit(const struct muster_report *report)

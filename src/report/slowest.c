@@ -4,11 +4,10 @@
  */
 #include "report/slowest.h"
 
-#include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SPREAD_SHOWN 0.02 /* a rank that is slower by less is as fast as the fastest one */
@@ -24,11 +23,12 @@ static bool is_slow(double value, double fastest)
 }
 
 /* The rank's slowest value of a figure. False when it has none. */
-static bool find_value(const struct muster_rank *rank, const struct muster_shown_metric *figure, double *ret_value)
+static bool find_value(
+	const struct muster_samples *samples, const struct muster_shown_metric *figure, double *ret_value)
 {
 	bool found = false;
-	for (size_t i = 0; i < rank->samples.count; i++) {
-		const struct muster_sample *sample = &rank->samples.items[i];
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
 		if (sample->metric != figure->metric || sample->value.type != MUSTER_NUMBER ||
 			!(sample->value.number > 0))
 			continue;
@@ -59,15 +59,13 @@ static void find_figure(
 	const struct muster_metric *metric = figure->metric;
 	double value = 0;
 	*ret = (struct muster_slowest){ .metric = metric, .as = figure->as };
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
-			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			if (!find_value(rank, figure, &value))
-				continue;
-			ret->fastest = ret->all == 0 || is_slower(metric, ret->fastest, value) ? value : ret->fastest;
-			ret->all++;
-			take(ret, (struct muster_slow_rank){ &run->nodes[n], rank, value });
-		}
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);) {
+		if (!at.rank || !find_value(at.samples, figure, &value))
+			continue;
+		ret->fastest = ret->all == 0 || is_slower(metric, ret->fastest, value) ? value : ret->fastest;
+		ret->all++;
+		take(ret, (struct muster_slow_rank){ at.node, at.rank, value });
+	}
 	while (ret->slow < ret->count && is_slow(ret->ranks[ret->slow].value, ret->fastest))
 		ret->slow++;
 }
@@ -85,18 +83,15 @@ size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest r
 
 char *muster_slowest_text(const struct muster_slowest *slowest)
 {
-	char value[64];
-	char *text = muster_asprintf("%s", "");
+	char value[64], *text;
+	size_t length;
+	FILE *out = muster_memory_open(&text, &length);
 	for (size_t i = 0; i < slowest->slow; i++) {
 		const struct muster_slow_rank *slow = &slowest->ranks[i];
-		char *longer = muster_asprintf("%s%s rank %d (%s), ", text,
-			muster_value_text(muster_number(slow->value), value, sizeof value), slow->rank->rank,
-			slow->node->name);
-		free(text);
-		text = longer;
+		fprintf(out, "%s rank %d (%s), ", muster_value_text(muster_number(slow->value), value, sizeof value),
+			slow->rank->rank, slow->node->name);
 	}
-	char *whole = muster_asprintf(
-		"%sfastest %s", text, muster_value_text(muster_number(slowest->fastest), value, sizeof value));
-	free(text);
-	return whole;
+	fprintf(out, "fastest %s", muster_value_text(muster_number(slowest->fastest), value, sizeof value));
+	muster_memory_close(out);
+	return text;
 }

@@ -86,11 +86,9 @@ static void take_figure(struct table *table, const struct muster_run *run, const
 	const struct muster_metric *metric)
 {
 	size_t first = table->count;
-	if (metric->scope == MUSTER_SCOPE_JOB)
-		take_samples(table, first, &run->job.samples, figure, metric);
-	for (size_t i = 0; i < run->node_count && metric->scope != MUSTER_SCOPE_JOB; i++)
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			take_samples(table, first, &run->nodes[i].ranks[j].samples, figure, metric);
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		if (at.rank || !at.node)
+			take_samples(table, first, at.samples, figure, metric);
 }
 
 /* ---- what is required, and the result ---- */

@@ -1,7 +1,6 @@
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 
-#include "expect/events.h"
 #include "model/share.h"
 #include "muster/probe.h"
 #include "report/print_escaped.h"
@@ -122,33 +121,8 @@ static void print_block(const struct muster_text_page *page, const struct muster
 
 /* ---- findings that are counted instead of shown ---- */
 
-/* Findings of one check and status: how many are shown and hidden. */
-struct group {
-	const char *check;
-	enum muster_status status;
-	size_t shown, hidden, nodes;
-	const char *last_node;
-};
-
-struct groups {
-	struct group *items;
-	size_t count;
-};
-
-static struct group *group_of(struct groups *groups, const struct muster_finding *finding)
-{
-	for (size_t i = groups->count; i-- > 0;) {
-		struct group *group = &groups->items[i];
-		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
-			return group;
-	}
-	groups->items = muster_realloc(groups->items, groups->count + 1, sizeof *groups->items);
-	groups->items[groups->count] = (struct group){ .check = finding->check, .status = finding->status };
-	return &groups->items[groups->count++];
-}
-
 /* Findings of a node come one after the other, so a change of name is another node. */
-static void hide(struct group *group, const struct muster_finding *finding)
+static void hide(struct muster_finding_group *group, const struct muster_finding *finding)
 {
 	group->hidden++;
 	if (!finding->node || (group->last_node && strcmp(group->last_node, finding->node) == 0))
@@ -157,11 +131,11 @@ static void hide(struct group *group, const struct muster_finding *finding)
 	group->nodes++;
 }
 
-static void print_hidden(const struct muster_text_page *page, const struct groups *groups, size_t hidden)
+static void print_hidden(const struct muster_text_page *page, const struct muster_finding_groups *groups, size_t hidden)
 {
 	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
 	for (size_t i = 0; i < groups->count; i++) {
-		const struct group *group = &groups->items[i];
+		const struct muster_finding_group *group = &groups->items[i];
 		char nodes[64];
 		if (group->hidden == 0)
 			continue;
@@ -176,12 +150,12 @@ static void print_hidden(const struct muster_text_page *page, const struct group
 
 void muster_text_findings(const struct muster_text_page *page)
 {
-	struct groups groups = { 0 };
+	struct muster_finding_groups groups = { 0 };
 	size_t count, shown = 0, hidden = 0;
 	const struct muster_finding **findings = muster_findings_by_place(page->report, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_finding *finding = findings[i];
-		struct group *group = group_of(&groups, finding);
+		struct muster_finding_group *group = muster_finding_group_of(&groups, finding);
 		if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
 			print_block(page, finding);
 			group->shown++;

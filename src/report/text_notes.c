@@ -25,22 +25,13 @@ static const char *code_of(const struct muster_sample *age)
 	return code ? code : muster_label_string(age->labels, age->label_count, "kind");
 }
 
-static bool same_event(const struct muster_finding *finding, const struct muster_sample *age)
-{
-	if (finding->label_count != age->label_count)
-		return false;
-	for (size_t i = 0; i < age->label_count; i++)
-		if (!muster_value_equal(finding->labels[i].value, age->labels[i].value))
-			return false;
-	return true;
-}
-
 static bool has_finding(const struct muster_report *report, const char *node, const struct muster_sample *age)
 {
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		if (finding->metric && strcmp(finding->metric, age->metric->name) == 0 && finding->node &&
-			strcmp(finding->node, node) == 0 && same_event(finding, age))
+			strcmp(finding->node, node) == 0 &&
+			muster_labels_equal(finding->labels, finding->label_count, age->labels, age->label_count, NULL))
 			return true;
 	}
 	return false;

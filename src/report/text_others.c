@@ -33,7 +33,7 @@ static void print(struct others *others, char *line)
 
 static void take_node(struct others *others, const struct muster_node *node)
 {
-	const struct muster_sample *jobs = muster_sample_named(&node->samples, "node.other_jobs");
+	const char *jobs = muster_sample_text(&node->samples, "node.other_jobs", "none");
 	double load = muster_sample_number(&node->samples, "node.load_average", 0),
 	       cpus = muster_sample_number(&node->samples, "node.cpus", 0);
 	if (cpus > 0 && load >= BUSY_SHARE * cpus)
@@ -41,15 +41,15 @@ static void take_node(struct others *others, const struct muster_node *node)
 			muster_asprintf(
 				"%s: %.0f processes ran on its %.0f CPUs in the minute before the run (load average)",
 				node->name, load, cpus));
-	if (jobs && jobs->value.type == MUSTER_STRING && strcmp(jobs->value.string, "none") != 0)
-		print(others, muster_asprintf("%s: other Slurm jobs %s", node->name, jobs->value.string));
+	if (strcmp(jobs, "none") != 0)
+		print(others, muster_asprintf("%s: other Slurm jobs %s", node->name, jobs));
 }
 
 /* Programs on a GPU that is shared on purpose; on another one they are a finding. */
 static void take_rank(struct others *others, const struct muster_node *node, const struct muster_rank *rank)
 {
-	const struct muster_sample *sharing = muster_sample_named(&rank->samples, "rank.gpu_sharing");
-	if (!sharing || sharing->value.type != MUSTER_STRING || strcmp(sharing->value.string, "exclusive") == 0)
+	const char *sharing = muster_sample_text(&rank->samples, "rank.gpu_sharing", "exclusive");
+	if (strcmp(sharing, "exclusive") == 0)
 		return;
 	for (size_t i = 0; i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];
@@ -57,8 +57,8 @@ static void take_rank(struct others *others, const struct muster_node *node, con
 			strcmp(sample->value.string, "none") == 0)
 			continue;
 		const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
-		print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown",
-				      sharing->value.string, sample->value.string));
+		print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown", sharing,
+				      sample->value.string));
 	}
 }
 

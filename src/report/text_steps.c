@@ -25,10 +25,8 @@ static struct range range_of(const struct muster_run *run, const char *name)
 {
 	struct range range = { 0 };
 	const struct muster_metric *metric = muster_metric_find(name);
-	take_samples(&range, &run->job.samples, metric);
-	for (size_t i = 0; i < run->node_count; i++)
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			take_samples(&range, &run->nodes[i].ranks[j].samples, metric);
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		take_samples(&range, at.samples, metric);
 	return range;
 }
 

@@ -4,14 +4,12 @@
  * where, and how fast it was. Everything that a machine gave goes through muster_print_escaped.
  */
 #include "report/text_summary.h"
-#include "model/limits.h"
 #include "muster/report.h"
 #include "report/print_escaped.h"
 #include "report/verdict.h"
 #include "slurm/placement.h"
 #include "util/text.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,19 +45,14 @@ static const struct look {
 };
 _Static_assert(sizeof looks / sizeof *looks == MUSTER_STATUS_COUNT, "every status has its look");
 
-static const struct look *look_of(enum muster_status status)
-{
-	return &looks[(unsigned int)status < MUSTER_STATUS_COUNT ? status : MUSTER_INCONCLUSIVE];
-}
-
 const char *muster_text_mark(enum muster_status status)
 {
-	return look_of(status)->mark;
+	return looks[status].mark;
 }
 
 void muster_text_paint_status(const struct muster_text_page *page, enum muster_status status, const char *text)
 {
-	muster_text_paint(page, look_of(status)->paint, text ? text : look_of(status)->mark);
+	muster_text_paint(page, looks[status].paint, text ? text : looks[status].mark);
 }
 
 const char *muster_text_plural(char out[64], size_t count, const char *noun)
@@ -137,7 +130,6 @@ static void print_counts(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
 	size_t recorded = muster_report_recorded(report), all = 0, passed = report->count[MUSTER_PASS];
-	recorded = recorded < passed ? recorded : passed;
 	const struct {
 		size_t count;
 		const char *text;

@@ -6,6 +6,7 @@
 #include "slurm/hostlist.h"
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
+#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,7 @@ size_t muster_report_recorded(const struct muster_report *report)
 	for (size_t i = 0; i < report->tally_count; i++)
 		if (report->tallies[i].uncalibrated)
 			count += report->tallies[i].count[MUSTER_PASS];
-	return count;
+	return count < report->count[MUSTER_PASS] ? count : report->count[MUSTER_PASS];
 }
 
 /* ---- the order of findings ---- */
@@ -106,12 +107,6 @@ struct entry {
 	int weight, place_weight; /* of its status; of the worst at its place */
 	size_t index, place;      /* its own; the first one at its place */
 };
-
-/* 0 is the worst; -1: not shown. */
-static int weight_of(enum muster_status status)
-{
-	return status == MUSTER_FAIL ? 0 : status == MUSTER_INCONCLUSIVE ? 1 : status == MUSTER_WARN ? 2 : -1;
-}
 
 static int compare_nodes(const struct entry *x, const struct entry *y)
 {
@@ -130,11 +125,11 @@ static int by_place(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 	if (x->place_weight != y->place_weight)
-		return x->place_weight - y->place_weight;
+		return y->place_weight - x->place_weight;
 	if (x->place != y->place)
 		return x->place > y->place ? 1 : -1;
 	if (x->weight != y->weight)
-		return x->weight - y->weight;
+		return y->weight - x->weight;
 	return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -143,8 +138,8 @@ const struct muster_finding **muster_findings_by_place(const struct muster_repor
 	struct entry *entries = muster_calloc(report->finding_count + 1, sizeof *entries);
 	size_t count = 0;
 	for (size_t i = 0; i < report->finding_count; i++) {
-		int weight = weight_of(report->findings[i].status);
-		if (weight >= 0)
+		int weight = muster_status_weight(report->findings[i].status);
+		if (weight >= muster_status_weight(MUSTER_WARN))
 			entries[count++] =
 				(struct entry){ .finding = &report->findings[i], .weight = weight, .index = i };
 	}
@@ -152,7 +147,7 @@ const struct muster_finding **muster_findings_by_place(const struct muster_repor
 	for (size_t i = 0, end; i < count; i = end) {
 		int worst = entries[i].weight;
 		for (end = i; end < count && compare_nodes(&entries[i], &entries[end]) == 0; end++)
-			worst = entries[end].weight < worst ? entries[end].weight : worst;
+			worst = entries[end].weight > worst ? entries[end].weight : worst;
 		for (size_t j = i; j < end; j++) {
 			entries[j].place = entries[i].index;
 			entries[j].place_weight = worst;
@@ -165,4 +160,17 @@ const struct muster_finding **muster_findings_by_place(const struct muster_repor
 	free(entries);
 	*ret_count = count;
 	return sorted;
+}
+
+struct muster_finding_group *muster_finding_group_of(
+	struct muster_finding_groups *groups, const struct muster_finding *finding)
+{
+	for (size_t i = groups->count; i-- > 0;) {
+		struct muster_finding_group *group = &groups->items[i];
+		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
+			return group;
+	}
+	MUSTER_ARRAY_PUSH(groups->items, groups->count, groups->room,
+		((struct muster_finding_group){ .check = finding->check, .status = finding->status }));
+	return &groups->items[groups->count - 1];
 }

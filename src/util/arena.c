@@ -60,7 +60,7 @@ char *muster_strdup(const char *text)
 	return copy;
 }
 
-static char *print(const char *format, va_list args)
+char *muster_vasprintf(const char *format, va_list args)
 {
 	char *text = NULL;
 	if (vasprintf(&text, format, args) < 0)
@@ -72,7 +72,7 @@ char *muster_asprintf(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	char *text = print(format, args);
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
 	return text;
 }
@@ -186,13 +186,18 @@ const char *muster_arena_string(struct muster_arena *arena, const char *text)
 	return text ? muster_arena_string_n(arena, text, strlen(text)) : NULL;
 }
 
+const char *muster_arena_take(struct muster_arena *arena, char *text)
+{
+	const char *kept = muster_arena_string(arena, text);
+	free(text);
+	return kept;
+}
+
 const char *muster_arena_printf(struct muster_arena *arena, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	char *text = print(format, args);
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
-	const char *kept = muster_arena_string(arena, text);
-	free(text);
-	return kept;
+	return muster_arena_take(arena, text);
 }

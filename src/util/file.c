@@ -7,6 +7,7 @@
 #include "file.h"
 
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -249,12 +250,6 @@ void muster_file_abandon(struct muster_file *file)
 	*file = (struct muster_file){ 0 };
 }
 
-static bool ends_in(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), end = strlen(suffix);
-	return length > end && strcmp(name + length - end, suffix) == 0;
-}
-
 int muster_file_names(const char *directory, const char *suffix,
 	int (*order)(const struct dirent **, const struct dirent **), struct muster_names *ret,
 	struct muster_error *err)
@@ -269,7 +264,7 @@ int muster_file_names(const char *directory, const char *suffix,
 	}
 	*ret = (struct muster_names){ .items = muster_calloc((size_t)count + 1, sizeof *ret->items) };
 	for (int i = 0; i < count; i++) {
-		if (entries[i]->d_name[0] != '.' && ends_in(entries[i]->d_name, suffix))
+		if (entries[i]->d_name[0] != '.' && muster_text_ends_in(entries[i]->d_name, suffix))
 			ret->items[ret->count++] = muster_strdup(entries[i]->d_name);
 		free(entries[i]);
 	}

@@ -1,6 +1,7 @@
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 
+#include "muster/arena.h"
 #include "util/env.h"
 #include "util/text.h"
 
@@ -105,12 +106,11 @@ static void write_plain(FILE *out, const struct muster_log_place *at, const char
 
 void muster_log(enum muster_log_level level, const struct muster_log_place *at, const char *format, ...)
 {
-	char *message = NULL, *line = NULL;
+	char *line = NULL;
 	size_t length = 0;
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&message, format, args) < 0)
-		abort(); /* out of memory */
+	char *message = muster_vasprintf(format, args);
 	va_end(args);
 	FILE *out = muster_memory_open(&line, &length);
 	const struct muster_log_place here = muster_log_self();

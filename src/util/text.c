@@ -82,6 +82,12 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 	return out;
 }
 
+bool muster_text_ends_in(const char *text, const char *end)
+{
+	size_t length = strlen(text), bytes = strlen(end);
+	return length >= bytes && strcmp(text + length - bytes, end) == 0;
+}
+
 bool muster_text_has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);

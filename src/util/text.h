@@ -22,6 +22,7 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
 /* Whether a word is in a list separated by spaces. */
 bool muster_text_has_word(const char *list, const char *word);
+bool muster_text_ends_in(const char *text, const char *end);
 
 /* A UUID as text, "01234567-89ab-cdef-0123-456789abcdef", of its 16 bytes. Returns out. */
 #define MUSTER_UUID_TEXT_SIZE 37

@@ -3,7 +3,6 @@
 
 #include "json/json.h"
 #include "muster/arena.h"
-#include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>

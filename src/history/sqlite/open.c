@@ -8,7 +8,6 @@
 #include "muster/arena.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

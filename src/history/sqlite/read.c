@@ -133,10 +133,11 @@ static void find_ranges(struct walk *w)
 	}
 }
 
-static int by_id(const void *key, const void *item)
+/* Ids, or what begins with an id. */
+static int by_id(const void *a, const void *b)
 {
-	int64_t a = *(const int64_t *)key, b = ((const struct entry *)item)->id;
-	return a < b ? -1 : a > b;
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+	return x < y ? -1 : x > y;
 }
 
 /* NULL with err when a row is of no report. */
@@ -154,12 +155,6 @@ static const struct entry *report_of(struct walk *w, int64_t id)
 
 /* ---- the walk ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 static int find_nodes(struct walk *w)
 {
 	if (!w->filter->nodes)
@@ -172,7 +167,7 @@ static int find_nodes(struct walk *w)
 		if (id)
 			w->nodes[w->node_count++] = id;
 	}
-	qsort(w->nodes, w->node_count, sizeof *w->nodes, compare_ids);
+	qsort(w->nodes, w->node_count, sizeof *w->nodes, by_id);
 	return 0;
 }
 
@@ -203,7 +198,7 @@ static int keep_reports_of_nodes(struct walk *w)
 
 static bool wants_node(const struct walk *w, int64_t node)
 {
-	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, compare_ids);
+	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, by_id);
 }
 
 /* Begin a transaction, read all reports, and find those and the nodes that the filter wants. The caller sets h, filter
@@ -240,69 +235,42 @@ static int choose_reports(struct walk *w)
 
 /* ---- verdicts and findings ---- */
 
-/* The report of a row {node, report, ..., status}, and its status. 1: to be visited, 0: not, -1. */
-static int read_row(struct walk *w, sqlite3_stmt *row, int status_column, const struct entry **ret_entry,
-	const char **ret_node, enum muster_status *ret_status)
+/* A row {node, report, status}, of a finding with {check, part} behind. 1: to be visited, 0: not, -1. */
+static int read_row(struct walk *w, sqlite3_stmt *row, bool of_finding, struct muster_history_verdict *ret)
 {
 	const struct muster_sqlite *sql = w->h->sql;
-	int64_t node = sql->column_int64(row, 0), status = sql->column_int64(row, status_column);
+	int64_t node = sql->column_int64(row, 0), status = sql->column_int64(row, 2);
 	if (!wants_node(w, node))
 		return 0;
-	*ret_entry = report_of(w, sql->column_int64(row, 1));
-	if (!*ret_entry || !(*ret_entry)->wanted)
-		return *ret_entry ? 0 : -1;
+	const struct entry *entry = report_of(w, sql->column_int64(row, 1));
+	if (!entry || !entry->wanted)
+		return entry ? 0 : -1;
 	if (status < 0 || status >= MUSTER_STATUS_COUNT)
 		return muster_history_damaged(w->h, "a verdict is none", w->err);
-	*ret_status = (enum muster_status)status;
-	*ret_node = muster_history_name(w->h, node, w->err);
-	return *ret_node ? 1 : -1;
+	*ret = (struct muster_history_verdict){ .report = &entry->report,
+		.report_id = entry->id,
+		.node = muster_history_name(w->h, node, w->err),
+		.status = (enum muster_status)status };
+	if (!ret->node || !of_finding)
+		return ret->node ? 1 : -1;
+	ret->check = muster_history_name(w->h, sql->column_int64(row, 3), w->err);
+	return !ret->check || name_of(w, sql->column_int64(row, 4), &ret->part) < 0 ? -1 : 1;
 }
 
-int muster_history_each_verdict(struct muster_history *h, const struct muster_history_filter *filter,
+int muster_history_each_verdict(struct muster_history *h, const struct muster_history_filter *filter, bool findings,
 	muster_history_verdict_fn *visit, void *arg, struct muster_error *err)
 {
+	const char *sql = findings ? "SELECT node, report, status, rule, part FROM findings ORDER BY node, report"
+				   : "SELECT node, report, status FROM verdicts ORDER BY node, report";
 	struct walk w = { .h = h, .filter = filter, .err = err };
 	int rc = begin_walk(&w);
-	sqlite3_stmt *row = rc < 0 ? NULL
-				   : muster_history_statement(
-					     h, "SELECT node, report, status FROM verdicts ORDER BY node, report", err);
+	sqlite3_stmt *row = rc < 0 ? NULL : muster_history_statement(h, sql, err);
 	rc = row ? rc : -1;
 	while (rc >= 0 && (rc = muster_history_step(h, row, err)) > 0) {
 		struct muster_history_verdict verdict;
-		const struct entry *entry;
-		rc = read_row(&w, row, 2, &entry, &verdict.node, &verdict.status);
-		if (rc <= 0)
-			continue;
-		verdict.report = &entry->report;
-		verdict.report_id = entry->id;
-		rc = visit(arg, &verdict, err);
-	}
-	h->sql->finalize(row);
-	return end_walk(&w, rc);
-}
-
-int muster_history_each_finding(struct muster_history *h, const struct muster_history_filter *filter,
-	muster_history_finding_fn *visit, void *arg, struct muster_error *err)
-{
-	struct walk w = { .h = h, .filter = filter, .err = err };
-	int rc = begin_walk(&w);
-	sqlite3_stmt *row =
-		rc < 0 ? NULL
-		       : muster_history_statement(
-				 h, "SELECT node, report, rule, part, status FROM findings ORDER BY node, report", err);
-	rc = row ? rc : -1;
-	while (rc >= 0 && (rc = muster_history_step(h, row, err)) > 0) {
-		struct muster_history_finding finding;
-		const struct entry *entry;
-		rc = read_row(&w, row, 4, &entry, &finding.node, &finding.status);
-		if (rc <= 0)
-			continue;
-		finding.report = &entry->report;
-		finding.report_id = entry->id;
-		finding.check = muster_history_name(h, h->sql->column_int64(row, 2), err);
-		rc = !finding.check ? -1 : name_of(&w, h->sql->column_int64(row, 3), &finding.part);
-		if (rc == 0)
-			rc = visit(arg, &finding, err);
+		rc = read_row(&w, row, findings, &verdict);
+		if (rc > 0)
+			rc = visit(arg, &verdict, err);
 	}
 	h->sql->finalize(row);
 	return end_walk(&w, rc);

@@ -6,7 +6,6 @@
  */
 #include "history/sqlite/history.h"
 
-#include "muster/arena.h"
 #include "util/text.h"
 
 #include <stdio.h>

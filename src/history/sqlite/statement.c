@@ -3,7 +3,6 @@
 
 #include "vendor/library.h"
 
-#include <errno.h>
 #include <string.h>
 
 static struct muster_sqlite functions;

@@ -13,21 +13,19 @@
 #include <string.h>
 
 enum {
-	FULL_MAX = 60,        /* findings shown in full */
-	FULL_OF_ONE = 8,      /* of these, findings of one check and status */
-	ROWS_MAX = 1000,      /* rows of the table of the others */
-	CHECKS_MAX = 1 << 10, /* checks that are counted apart */
-	BLOCKED_MAX = 24,     /* ids of blocked checks */
-	SHORT_MAX = 60,       /* bytes; observed and expected values stand beside each other */
+	FULL_MAX = 60,    /* findings shown in full */
+	FULL_OF_ONE = 8,  /* of these, findings of one check and status */
+	ROWS_MAX = 1000,  /* rows of the table of the others */
+	BLOCKED_MAX = 24, /* ids of blocked checks */
+	SHORT_MAX = 60,   /* bytes; observed and expected values stand beside each other */
 };
 
 static void put_field(const struct muster_html *page, const char *name, const char *text, const char *class)
 {
 	if (!text || !*text)
 		return;
-	fprintf(page->out, "<div class='%s'><dt>%s</dt><dd>", class, name);
-	muster_html_put(page, text);
-	fputs("</dd></div>\n", page->out);
+	fprintf(page->out, "<div class='%s'><dt>%s</dt>", class, name);
+	muster_html_within(page, "<dd>", text, "</dd></div>\n");
 }
 
 static void put_source(const struct muster_html *page, const struct muster_finding *finding)
@@ -49,9 +47,7 @@ static void put_blocked(const struct muster_html *page, const struct muster_find
 	fprintf(page->out, "<div class='source'><dt>blocked</dt><dd>%s not evaluated because of this: ",
 		muster_text_plural(count, finding->blocked_count, "check"));
 	for (size_t i = 0; i < finding->blocked_count && i < BLOCKED_MAX; i++) {
-		fputs(i ? ", <code>" : "<code>", page->out);
-		muster_html_put(page, finding->blocked[i]);
-		fputs("</code>", page->out);
+		muster_html_within(page, i ? ", <code>" : "<code>", finding->blocked[i], "</code>");
 	}
 	if (finding->blocked_count > BLOCKED_MAX)
 		fprintf(page->out, " and %zu more", finding->blocked_count - BLOCKED_MAX);
@@ -71,9 +67,8 @@ static void put_picture_link(const struct muster_html *page, const struct muster
 	size_t node = strtoul(anchor + 1, NULL, 10);
 	if (!muster_html_is_drawn(page, node))
 		return;
-	fprintf(page->out, " <a href='#m%zu'>picture<span class='hidden'> of ", node);
-	muster_html_put(page, finding->node);
-	fputs("</span></a>", page->out);
+	fprintf(page->out, " <a href='#m%zu'>picture", node);
+	muster_html_within(page, "<span class='hidden'> of ", finding->node, "</span></a>");
 }
 
 static void put_whole(const struct muster_html *page, const struct muster_finding *finding)
@@ -82,15 +77,13 @@ static void put_whole(const struct muster_html *page, const struct muster_findin
 	char *observed = muster_finding_observed(finding);
 	size_t index = index_of(page, finding);
 	fprintf(page->out, "<article class='finding %s' id='f%zu' aria-labelledby='f%zu-title'>\n<h3 id='f%zu-title'>",
-		muster_html_class(finding->status), index, index, index);
+		muster_status_name(finding->status), index, index, index);
 	muster_html_badge(page, finding->status);
 	fputc(' ', page->out);
 	muster_html_where(page, finding);
 	if (tally && tally->title)
 		muster_html_print(page, ": %s", tally->title);
-	fputs(" <code>", page->out);
-	muster_html_put(page, finding->check);
-	fputs("</code>", page->out);
+	muster_html_within(page, " <code>", finding->check, "</code>");
 	put_picture_link(page, finding);
 	fputs("</h3>\n<dl>\n", page->out);
 	bool is_long = strlen(observed) > SHORT_MAX || (finding->expected && strlen(finding->expected) > SHORT_MAX);
@@ -111,90 +104,56 @@ static void put_row(const struct muster_html *page, const struct muster_finding 
 	muster_html_badge(page, finding->status);
 	fputs("</td><th scope='row'>", page->out);
 	muster_html_where(page, finding);
-	fputs("</th><td><code>", page->out);
-	muster_html_put(page, finding->check);
-	fputs("</code></td><td>", page->out);
-	muster_html_put(page, observed);
-	fputs("</td><td>", page->out);
-	muster_html_put(page, finding->expected);
-	fputs("</td></tr>\n", page->out);
+	muster_html_within(page, "</th><td><code>", finding->check, "</code></td>");
+	muster_html_within(page, "<td>", observed, "</td>");
+	muster_html_within(page, "<td>", finding->expected, "</td></tr>\n");
 	free(observed);
 }
 
 /* ---- how many of one check ---- */
 
-struct group {
-	const char *check;
-	enum muster_status status;
-	size_t whole, uncounted; /* shown in full; neither in full nor in the table */
-};
-
-struct groups {
-	struct group *items;
-	size_t count;
-};
-
-/* The last group takes what would be too many groups. */
-static struct group *group_of(struct groups *groups, const struct muster_finding *finding)
-{
-	for (size_t i = groups->count; i-- > 0;)
-		if (groups->items[i].status == finding->status && strcmp(groups->items[i].check, finding->check) == 0)
-			return &groups->items[i];
-	if (groups->count == CHECKS_MAX)
-		return &groups->items[CHECKS_MAX - 1];
-	groups->items[groups->count] = (struct group){ .check = finding->check, .status = finding->status };
-	return &groups->items[groups->count++];
-}
-
-static void print_rest(const struct muster_html *page, const struct groups *groups, size_t rest)
+static void print_rest(const struct muster_html *page, const struct muster_finding_groups *groups, size_t rest)
 {
 	static const char *const headings[] = { "result", "check", "findings" };
 	if (rest == 0)
 		return;
 	fprintf(page->out, "<p>%zu more findings are only counted here; the JSON report has all of them.</p>\n", rest);
-	muster_html_table_begin(page, "Findings that are only counted");
-	muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-	fputs("<tbody>\n", page->out);
+	muster_html_rows_begin(page, "Findings that are only counted", headings, sizeof headings / sizeof *headings);
 	for (size_t i = 0; i < groups->count; i++) {
-		if (groups->items[i].uncounted == 0)
+		if (groups->items[i].hidden == 0)
 			continue;
 		fputs("<tr><td>", page->out);
 		muster_html_badge(page, groups->items[i].status);
-		fputs("</td><th scope='row'><code>", page->out);
-		muster_html_put(page, groups->items[i].check);
-		fprintf(page->out, "</code></th><td class='number'>%zu</td></tr>\n", groups->items[i].uncounted);
+		muster_html_within(page, "</td><th scope='row'><code>", groups->items[i].check, "</code></th>");
+		fprintf(page->out, "<td class='number'>%zu</td></tr>\n", groups->items[i].hidden);
 	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
+	muster_html_rows_end(page);
 }
 
 void muster_html_findings(const struct muster_html *page)
 {
 	static const char *const headings[] = { "result", "where", "check", "observed", "expected" };
-	struct groups groups = { .items = muster_calloc(CHECKS_MAX, sizeof *groups.items) };
+	struct muster_finding_groups groups = { 0 };
 	size_t count, whole = 0, rows = 0;
 	const struct muster_finding **findings = muster_findings_by_place(page->report, &count);
 	const struct muster_finding **others = muster_calloc(count + 1, sizeof(*others));
 	for (size_t i = 0; i < count; i++) {
-		struct group *group = group_of(&groups, findings[i]);
-		if (whole < FULL_MAX && group->whole < FULL_OF_ONE) {
+		struct muster_finding_group *group = muster_finding_group_of(&groups, findings[i]);
+		if (whole < FULL_MAX && group->shown < FULL_OF_ONE) {
 			put_whole(page, findings[i]);
-			group->whole++;
+			group->shown++;
 			whole++;
 		} else if (rows < ROWS_MAX) {
 			others[rows++] = findings[i];
 		} else {
-			group->uncounted++;
+			group->hidden++;
 		}
 	}
 	if (rows > 0) {
-		muster_html_table_begin(page, "More findings");
-		muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-		fputs("<tbody>\n", page->out);
+		muster_html_rows_begin(page, "More findings", headings, sizeof headings / sizeof *headings);
 		for (size_t i = 0; i < rows; i++)
 			put_row(page, others[i]);
-		fputs("</tbody>", page->out);
-		muster_html_table_end(page);
+		muster_html_rows_end(page);
 	}
 	print_rest(page, &groups, count - whole - rows);
 	free(others);

@@ -27,21 +27,24 @@ void muster_html_head(const struct muster_html *page, const char *title);
  * something (controls, marks that turn the writing direction, invisible ones) appear as \x1b or \u202e. NULL writes
  * "-". */
 void muster_html_put(const struct muster_html *page, const char *text);
+/* The same between markup of our own. */
+void muster_html_within(const struct muster_html *page, const char *before, const char *text, const char *after);
 /* A formatted text, escaped as a whole; no argument of %s is NULL. */
 void muster_html_print(const struct muster_html *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "<span class="badge fail">", a sign of its own shape, "FAIL": a status in colour, shape and word. */
+/* "<span class="badge fail">", a sign of its own shape, "FAIL": a status in colour, shape and word. Its
+ * class in style.css, and that of its sign in signs.svg, is its name. */
 void muster_html_badge(const struct muster_html *page, enum muster_status status);
-/* The class of a status in style.css: "pass", "warn", "fail", "skip", "inconclusive", "blocked". */
-const char *muster_html_class(enum muster_status status);
-/* How bad a status is: 0 is pass or skip, then blocked, warn, inconclusive, fail. */
-int muster_html_weight(enum muster_status status);
 
 /* A table that may be wider than the page: it scrolls by itself, by keyboard too. caption is our own text. */
 void muster_html_table_begin(const struct muster_html *page, const char *caption);
 void muster_html_table_end(const struct muster_html *page);
 /* The row of headings; the texts are our own. */
 void muster_html_headings(const struct muster_html *page, const char *const *texts, size_t count);
+/* The same with headings, until the first row; and from behind the last row on. */
+void muster_html_rows_begin(
+	const struct muster_html *page, const char *caption, const char *const *headings, size_t count);
+void muster_html_rows_end(const struct muster_html *page);
 
 /* "n3", "n3-g1" or "n3-p1": the most exact anchor of the place that a finding is about. False: it has none, since it is
  * about the whole job. */

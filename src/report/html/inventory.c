@@ -5,25 +5,17 @@
 #include "report/html/html.h"
 #include "report/inventory.h"
 
-#include <string.h>
-
 static void print_cell(const struct muster_html *page, const struct muster_inventory_cell *cell, bool is_heading)
 {
 	fputs(is_heading ? "<th scope='row'>" : "<td>", page->out);
-	fputs(cell->usual ? "<mark>" : "", page->out);
-	muster_html_put(page, cell->text);
-	fputs(cell->usual ? "</mark>" : "", page->out);
+	muster_html_within(page, cell->usual ? "<mark>" : "", cell->text, cell->usual ? "</mark>" : "");
 	if (cell->usual && *cell->usual) {
-		fputs(" <span class='note'>most nodes: ", page->out);
-		muster_html_put(page, cell->usual);
-		fputs("</span>", page->out);
+		muster_html_within(page, " <span class='note'>most nodes: ", cell->usual, "</span>");
 	} else if (cell->usual) {
 		fputs(" <span class='note'>differs</span>", page->out);
 	}
 	if (cell->why) {
-		fputs(" <span class='note'>", page->out);
-		muster_html_put(page, cell->why);
-		fputs("</span>", page->out);
+		muster_html_within(page, " <span class='note'>", cell->why, "</span>");
 	}
 	fputs(is_heading ? "</th>" : "</td>", page->out);
 }

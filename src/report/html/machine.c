@@ -33,9 +33,9 @@ static void print_node(const struct muster_html *page, size_t index)
 	muster_html_node(page, place->node->name);
 	fputc(' ', page->out);
 	muster_html_badge(page, place->status);
-	fputs("</h3></figcaption>\n<div class='wide' role='group' tabindex='0' aria-label='Picture of ", page->out);
-	muster_html_put(page, place->node->name);
-	fputs("'>\n", page->out);
+	muster_html_within(page,
+		"</h3></figcaption>\n<div class='wide' role='group' tabindex='0' aria-label='Picture of ",
+		place->node->name, "'>\n");
 	muster_machine_draw(&machine, page, index);
 	fputs("</div>\n<ul class='note'>\n", page->out);
 	put_far_ranks(page, &machine);
@@ -46,7 +46,7 @@ static void print_node(const struct muster_html *page, size_t index)
 /* Of both kinds, the first ones of the run are drawn. */
 static bool has_findings(const struct muster_html_node *node)
 {
-	return muster_html_weight(node->status) > 0;
+	return muster_status_weight(node->status) > 0;
 }
 
 static bool has_parts(const struct muster_html_node *node)

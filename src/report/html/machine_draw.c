@@ -47,8 +47,7 @@ static void put_cut(const struct muster_html *page, const char *text, size_t col
 			for (at++; ((unsigned char)escaped[at] & 0xc0) == 0x80;)
 				at++;
 		escaped[at] = '\0';
-		muster_html_put(page, escaped);
-		fputs("...", page->out);
+		muster_html_within(page, "", escaped, "...");
 	} else {
 		muster_html_put(page, escaped);
 	}
@@ -63,10 +62,10 @@ static const char *plural(size_t count)
 /* A sign for what is not a pass, and the columns that it takes. */
 static int put_sign(const struct drawing *d, int x, int y, enum muster_status status)
 {
-	if (muster_html_weight(status) == 0)
+	if (muster_status_weight(status) == 0)
 		return 0;
 	fprintf(d->page->out, "<use href='#s-%s' x='0' y='0' transform='translate(%d %d) scale(.75)' class='sign'/>",
-		muster_html_class(status), x, y - 10);
+		muster_status_name(status), x, y - 10);
 	return 16;
 }
 
@@ -192,9 +191,9 @@ static void draw_link(const struct drawing *d, int from_x, int from_y, int to_x,
 
 static void draw_part(const struct drawing *d, int x, int y, int width, enum muster_status status)
 {
-	bool plain = muster_html_weight(status) == 0;
+	bool plain = muster_status_weight(status) == 0;
 	fprintf(d->page->out, "<g class='%s'><rect class='part' x='%d' y='%d' width='%d' height='%d' rx='3'/>",
-		plain ? "fine" : muster_html_class(status), x, y, width, PART);
+		plain ? "fine" : muster_status_name(status), x, y, width, PART);
 }
 
 static void draw_ports(const struct drawing *d, size_t numa, int y)
@@ -319,7 +318,6 @@ static void draw_cliques(const struct drawing *d)
 {
 	for (int clique = 0; clique < d->m->cliques; clique++) {
 		int top = d->height, bottom = 0, x = d->width - MARGIN - 12 * (d->m->cliques - 1 - clique);
-		size_t seen[2] = { 0 };
 		for (size_t numa = 0; numa < d->m->numa_count; numa++) {
 			int y = top_of(d->m, numa) + PART / 2;
 			for (size_t i = 0; i < d->m->gpu_count; i++) {
@@ -328,13 +326,11 @@ static void draw_cliques(const struct drawing *d)
 				if (d->m->gpus[i].clique == clique) {
 					top = y < top ? y : top;
 					bottom = y > bottom ? y : bottom;
-					seen[0]++;
 				}
 				y += PART + SPACE;
 			}
 		}
-		if (seen[0] > 0)
-			fprintf(d->page->out, "<path class='nvlink' d='M%d %dV%d'/>\n", x, top - 2, bottom + 2);
+		fprintf(d->page->out, "<path class='nvlink' d='M%d %dV%d'/>\n", x, top - 2, bottom + 2);
 	}
 }
 

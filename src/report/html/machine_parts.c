@@ -5,7 +5,9 @@
 #include "report/html/places.h"
 #include "report/inventory_build.h"
 #include "util/cpuset.h"
+#include "util/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,11 +48,10 @@ static void find_numas_of_gpus(struct muster_machine *m)
 {
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_samples *samples = &m->node->ranks[r].samples;
-		const struct muster_sample *index = muster_sample_named(samples, "rank.gpu_numa_node");
-		const struct muster_sample *list = muster_sample_named(samples, "rank.gpu_cpu_list");
-		if (index && list && index->value.type == MUSTER_NUMBER && list->value.type == MUSTER_STRING &&
-			index->value.number >= 0 && index->value.number < MUSTER_CPUS_MAX)
-			add_numa(m, (int)index->value.number, -1, list->value.string);
+		double index = muster_sample_number(samples, "rank.gpu_numa_node", -1);
+		const char *list = muster_sample_text(samples, "rank.gpu_cpu_list", NULL);
+		if (list && index >= 0 && index < MUSTER_CPUS_MAX)
+			add_numa(m, (int)index, -1, list);
 	}
 }
 
@@ -70,10 +71,11 @@ static void find_numas(struct muster_machine *m)
 }
 
 /* The place of a NUMA node; of one that is not known the only one there is, or one that stands for it. */
-static size_t place_of(struct muster_machine *m, const struct muster_sample *sample)
+static size_t place_of(struct muster_machine *m, const struct muster_inventory_place *place, const char *metric)
 {
-	for (size_t i = 0; sample && sample->value.type == MUSTER_NUMBER && i < m->numa_count; i++)
-		if (m->numas[i].known && (double)m->numas[i].index == sample->value.number)
+	struct muster_inventory_value numa = muster_inventory_read(m->arena, place, muster_metric_find(metric), true);
+	for (size_t i = 0; numa.is_number && i < m->numa_count; i++)
+		if (m->numas[i].known && (double)m->numas[i].index == numa.number)
 			return i;
 	if (m->numa_count == 1)
 		return 0;
@@ -121,17 +123,8 @@ static void read_gpu(struct muster_machine *m, const struct muster_run *run, str
 
 static bool reaches(const struct muster_machine_gpu *gpu, const char *bus_id)
 {
-	const struct muster_sample *peers =
-		gpu->rank ? muster_sample_named(&gpu->rank->samples, "gpu.nvlink_peer_gpus") : NULL;
-	size_t length = strlen(bus_id);
-	const char *at = peers && peers->value.type == MUSTER_STRING ? peers->value.string : "";
-	for (; *at; at += strspn(at, " ")) {
-		size_t word = strcspn(at, " ");
-		if (word == length && memcmp(at, bus_id, length) == 0)
-			return true;
-		at += word;
-	}
-	return false;
+	return gpu->rank &&
+	       muster_text_has_word(muster_sample_text(&gpu->rank->samples, "gpu.nvlink_peer_gpus", ""), bus_id);
 }
 
 /* Every GPU that the clique reaches belongs to it. */
@@ -170,25 +163,13 @@ static void find_gpus(struct muster_machine *m, const struct muster_run *run, co
 		};
 		if (part->rank)
 			read_gpu(m, run, gpu);
-		gpu->numa = place_of(
-			m, part->rank ? muster_sample_named(&part->rank->samples, "rank.gpu_numa_node") : NULL);
+		const struct muster_inventory_place of_rank = { .run = run, .node = m->node, .rank = part->rank };
+		gpu->numa = place_of(m, &of_rank, "rank.gpu_numa_node");
 	}
 	find_cliques(m);
 }
 
 /* ---- ports ---- */
-
-static const struct muster_sample *find_of_port(const struct muster_node *node, const char *metric, const char *port)
-{
-	const struct muster_metric *wanted = muster_metric_find(metric);
-	for (size_t i = 0; i < node->samples.count; i++) {
-		const struct muster_sample *sample = &node->samples.items[i];
-		const char *label = muster_label_string(sample->labels, sample->label_count, "port");
-		if (sample->metric == wanted && label && strcmp(label, port) == 0)
-			return sample;
-	}
-	return NULL;
-}
 
 static void find_ports(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *node)
 {
@@ -201,7 +182,7 @@ static void find_ports(struct muster_machine *m, const struct muster_run *run, c
 		m->ports[m->port_count++] = (struct muster_machine_port){
 			.name = part->name,
 			.state = muster_inventory_read_shown(m->arena, &place, state, &as).text,
-			.numa = place_of(m, find_of_port(m->node, "port.numa_node", part->name)),
+			.numa = place_of(m, &place, "port.numa_node"),
 			.status = part->status,
 		};
 	}
@@ -216,20 +197,17 @@ static void find_masks(struct muster_machine *m)
 		m->numas[i].masks = muster_calloc(m->node->rank_count + 1, sizeof *m->numas[i].masks);
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_rank *rank = &m->node->ranks[r];
-		const struct muster_sample *list = muster_sample_named(&rank->samples, "rank.cpu_list");
-		const struct muster_sample *numa = muster_sample_named(&rank->samples, "rank.gpu_numa_node");
-		hwloc_bitmap_t cpus = list && list->value.type == MUSTER_STRING
-					      ? muster_cpuset_parse_list(list->value.string, NULL)
-					      : NULL;
+		const char *list = muster_sample_text(&rank->samples, "rank.cpu_list", NULL);
+		double numa = muster_sample_number(&rank->samples, "rank.gpu_numa_node", NAN);
+		hwloc_bitmap_t cpus = list ? muster_cpuset_parse_list(list, NULL) : NULL;
 		if (!cpus)
 			continue;
 		m->sets[m->set_count++] = cpus;
 		for (size_t i = 0; i < m->numa_count; i++) {
 			struct muster_machine_numa *at = &m->numas[i];
-			bool unknown = !numa || numa->value.type != MUSTER_NUMBER;
 			if (hwloc_bitmap_intersects(cpus, at->cpus))
 				at->masks[at->mask_count++] = (struct muster_machine_mask){ rank, cpus,
-					unknown || numa->value.number == (double)at->index };
+					isnan(numa) || numa == (double)at->index };
 		}
 	}
 }

@@ -81,12 +81,6 @@ static const char *fabric_of(const struct muster_node *node, struct muster_arena
 	return NULL;
 }
 
-static const char *switch_of(const struct muster_node *node)
-{
-	const struct muster_sample *place = muster_sample_named(&node->samples, "node.slurm_topology");
-	return place && place->value.type == MUSTER_STRING ? place->value.string : NULL;
-}
-
 /* NVLink domains where the GPUs show some, the switches or blocks that Slurm knows else. */
 static struct grouping make_groups(const struct muster_html *page, struct muster_arena *arena)
 {
@@ -100,7 +94,7 @@ static struct grouping make_groups(const struct muster_html *page, struct muster
 	}
 	ret.numbered = ret.noun != NULL;
 	for (size_t i = 0; i < ret.count && !ret.numbered; i++) {
-		ret.keys[i].name = switch_of(&run->nodes[i]);
+		ret.keys[i].name = muster_sample_text(&run->nodes[i].samples, "node.slurm_topology", NULL);
 		if (ret.keys[i].name)
 			ret.noun = "switch";
 	}
@@ -145,9 +139,9 @@ static void put_shape(FILE *out, char kind, struct spot at)
 static void put_part(const struct drawing *d, const struct muster_html_part *part, char kind, size_t i, struct spot at)
 {
 	const struct muster_html *page = d->page;
-	const char *class = muster_html_class(part->status), *noun = kind == 'g' ? "GPU" : "port",
+	const char *class = muster_status_name(part->status), *noun = kind == 'g' ? "GPU" : "port",
 		   *result = part->status == MUSTER_SKIP ? "not measured" : muster_status_name(part->status);
-	bool bad = muster_html_weight(part->status) > 0;
+	bool bad = muster_status_weight(part->status) > 0;
 	fprintf(page->out, "<a href='#n%zu-%c%zu' class='%s'", d->index, kind, i, class);
 	if (bad) {
 		fputs(" aria-label='", page->out);
@@ -169,14 +163,14 @@ static void put_part(const struct drawing *d, const struct muster_html_part *par
 static void put_parts(const struct drawing *d, const struct muster_html_parts *parts, char kind, size_t row, bool bad)
 {
 	for (size_t i = 0; i < parts->count; i++)
-		if ((muster_html_weight(parts->items[i].status) > 0) == bad)
+		if ((muster_status_weight(parts->items[i].status) > 0) == bad)
 			put_part(d, &parts->items[i], kind, i, spot_of(parts, i, row));
 }
 
 static bool any_bad(const struct muster_html_parts *parts)
 {
 	for (size_t i = 0; i < parts->count; i++)
-		if (muster_html_weight(parts->items[i].status) > 0)
+		if (muster_status_weight(parts->items[i].status) > 0)
 			return true;
 	return false;
 }
@@ -211,9 +205,9 @@ static void put_node(const struct muster_html *page, size_t index)
 {
 	const struct muster_html_node *node = &page->places->nodes[index];
 	const struct drawing drawing = { page, node, index };
-	const char *class = muster_html_class(node->status);
+	const char *class = muster_status_name(node->status);
 	fprintf(page->out, "<li class='tile %s'><a class='name' href='#n%zu'>", class, index);
-	if (muster_html_weight(node->status) > 0)
+	if (muster_status_weight(node->status) > 0)
 		fprintf(page->out, "<svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>", class);
 	muster_html_put(page, node->node->name);
 	fprintf(page->out, "<span class='hidden'>: %s</span></a>",
@@ -252,10 +246,8 @@ static void put_group(
 		if (name && groups->numbered)
 			fprintf(page->out, " %zu", number);
 		fputs(" <span class='note'>", page->out);
-		if (name) {
-			muster_html_put(page, name);
-			fputs(": ", page->out);
-		}
+		if (name)
+			muster_html_within(page, "", name, ": ");
 		put_sums(page, &groups->keys[first], end - first);
 		fputs("</span></h3>\n", page->out);
 	}
@@ -277,7 +269,7 @@ static void put_legend(const struct muster_html *page)
 		fprintf(out,
 			"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' width='14' "
 			"height='14'/><use href='#s-%s' transform='translate(2 2) scale(.75)'/></svg>%s</li>\n",
-			muster_html_class(order[i]), muster_html_class(order[i]), muster_status_name(order[i]));
+			muster_status_name(order[i]), muster_status_name(order[i]), muster_status_name(order[i]));
 	fputs("<li class='skip'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' width='14' height='14'/>"
 	      "</svg>not measured</li>\n</ul>\n",
 		out);

@@ -18,7 +18,6 @@ enum {
 	ALL_ROWS_MAX = 24, /* up to so many nodes, each has its row */
 	LOW_ROWS_MAX = 64, /* rows in any case */
 	COLUMNS_MAX = 136, /* pairs of 16 GPUs, and rails */
-	TRIALS_MAX = 40,
 };
 #define LOW 0.9 /* of the median */
 #define FINE 0.97
@@ -70,12 +69,8 @@ static const char *label_of(const struct muster_sample *sample, const char *key)
 /* The limit of an exchange; NULL when none is known. */
 static const struct muster_sample *limit_of(const struct muster_rank *rank, const struct muster_sample *exchange)
 {
-	const struct muster_metric *metric = muster_metric_find("pair.exchange_limit_gbps");
-	for (size_t i = 0; i < rank->samples.count; i++)
-		if (rank->samples.items[i].metric == metric && number_of(&rank->samples.items[i]) > 0 &&
-			muster_limit_fits(&rank->samples.items[i], exchange))
-			return &rank->samples.items[i];
-	return NULL;
+	const struct muster_sample *limit = muster_limit_named(&rank->samples, "pair.exchange_limit_gbps", exchange);
+	return limit && number_of(limit) > 0 ? limit : NULL;
 }
 
 /* The place of the rank with this GPU; SIZE_MAX when there is none. */
@@ -105,11 +100,16 @@ static size_t column_of(
 	return m->column_count++;
 }
 
-static void take(struct matrix *m, size_t n, size_t place, const struct muster_sample *exchange)
+static void take_column(struct matrix *m, size_t n, size_t place, const struct muster_sample *exchange)
+{
+	(void)column_of(m, &m->run->nodes[n], place, exchange);
+}
+
+static void take_cell(struct matrix *m, size_t n, size_t place, const struct muster_sample *exchange)
 {
 	const struct muster_rank *rank = &m->run->nodes[n].ranks[place];
 	double value = number_of(exchange);
-	size_t column = value > 0 ? column_of(m, &m->run->nodes[n], place, exchange) : SIZE_MAX;
+	size_t column = column_of(m, &m->run->nodes[n], place, exchange);
 	if (column == SIZE_MAX)
 		return;
 	struct cell *cell = &m->cells[n * COLUMNS_MAX + column];
@@ -156,7 +156,7 @@ static void mark(struct matrix *m, const struct muster_finding *finding)
 			const size_t places[] = { m->columns[c].first, m->columns[c].second };
 			for (size_t i = 0; i < 2 && cell->sample && cell->relative < LOW; i++)
 				if (places[i] < node->rank_count && node->ranks[places[i]].rank == finding->rank &&
-					muster_html_weight(finding->status) > muster_html_weight(cell->status))
+					muster_status_weight(finding->status) > muster_status_weight(cell->status))
 					cell->status = finding->status;
 		}
 	}
@@ -170,8 +170,8 @@ static int by_columns(const void *a, const void *b)
 	return (x->second > y->second) - (x->second < y->second);
 }
 
-/* The columns in their order, before any cell is taken. */
-static void find_columns(struct matrix *m)
+static void each_exchange(
+	struct matrix *m, void (*take)(struct matrix *, size_t n, size_t place, const struct muster_sample *exchange))
 {
 	const struct muster_metric *metric = muster_metric_find("pair.exchange_gbps");
 	for (size_t n = 0; n < m->run->node_count; n++)
@@ -179,24 +179,17 @@ static void find_columns(struct matrix *m)
 			const struct muster_samples *samples = &m->run->nodes[n].ranks[r].samples;
 			for (size_t i = 0; i < samples->count; i++)
 				if (samples->items[i].metric == metric && number_of(&samples->items[i]) > 0)
-					(void)column_of(m, &m->run->nodes[n], r, &samples->items[i]);
+					take(m, n, r, &samples->items[i]);
 		}
-	qsort(m->columns, m->column_count, sizeof *m->columns, by_columns);
 }
 
 static void make(struct matrix *m)
 {
-	const struct muster_metric *metric = muster_metric_find("pair.exchange_gbps");
-	find_columns(m);
+	each_exchange(m, take_column); /* in their order, before any cell is taken */
+	qsort(m->columns, m->column_count, sizeof *m->columns, by_columns);
 	m->cells = muster_calloc(m->run->node_count * COLUMNS_MAX + 1, sizeof *m->cells);
 	m->rows = muster_calloc(m->run->node_count + 1, sizeof *m->rows);
-	for (size_t n = 0; n < m->run->node_count; n++)
-		for (size_t r = 0; r < m->run->nodes[n].rank_count; r++) {
-			const struct muster_samples *samples = &m->run->nodes[n].ranks[r].samples;
-			for (size_t i = 0; i < samples->count; i++)
-				if (samples->items[i].metric == metric)
-					take(m, n, r, &samples->items[i]);
-		}
+	each_exchange(m, take_cell);
 	compare(m);
 	for (size_t i = 0; i < m->page->report->finding_count; i++)
 		if (is_about(m, &m->page->report->findings[i]))
@@ -245,7 +238,7 @@ static void print_cell(const struct matrix *m, const struct cell *cell)
 		return;
 	}
 	bool bad = cell->status != MUSTER_PASS;
-	fprintf(out, "<td class='%s' title='", bad ? muster_html_class(cell->status) : shade_of(cell));
+	fprintf(out, "<td class='%s' title='", bad ? muster_status_name(cell->status) : shade_of(cell));
 	put_title(m, cell);
 	fprintf(out, "'>%s", muster_html_gbps(number_of(cell->sample), value));
 	if (cell->relative < LOW)
@@ -253,7 +246,7 @@ static void print_cell(const struct matrix *m, const struct cell *cell)
 	if (bad)
 		fprintf(out,
 			" <svg class='sign' role='img' aria-label='%s' viewBox='0 0 16 16'><use href='#s-%s'/></svg>",
-			muster_status_name(cell->status), muster_html_class(cell->status));
+			muster_status_name(cell->status), muster_status_name(cell->status));
 	fputs("</td>", out);
 }
 

@@ -8,6 +8,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "report/inventory_build.h"
 #include "report/text_summary.h"
 
 #include <stdlib.h>
@@ -31,22 +32,14 @@ struct tables {
 	struct columns gpus, ports;
 };
 
-static bool has_value(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	const struct muster_sample *sample = muster_samples_find(samples, metric);
-	return sample && sample->value.type != MUSTER_NULL;
-}
-
 static bool is_known(const struct muster_run *run, const struct muster_metric *metric)
 {
-	bool known = false;
-	for (size_t i = 0; i < run->node_count && !known; i++) {
-		const struct muster_node *node = &run->nodes[i];
-		known = metric->scope == MUSTER_SCOPE_PORT && has_value(&node->samples, metric);
-		for (size_t j = 0; j < node->rank_count && !known; j++)
-			known = has_value(&node->ranks[j].samples, metric);
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);) {
+		const struct muster_sample *sample = muster_samples_find(at.samples, metric);
+		if (sample && sample->value.type != MUSTER_NULL)
+			return true;
 	}
-	return known;
+	return false;
 }
 
 static struct columns columns_of(const struct muster_run *run, enum muster_shown_table table)
@@ -69,10 +62,9 @@ static enum muster_status status_at(const struct tables *tables, const struct mu
 	enum muster_status worst = MUSTER_PASS;
 	for (size_t i = 0; i < node->finding_count; i++) {
 		const struct muster_finding *finding = &tables->page->report->findings[node->findings[i]];
-		bool is_port;
 		if (finding->metric && strcmp(finding->metric, metric) == 0 &&
-			muster_html_part_of(node, finding, &is_port) == part &&
-			muster_html_weight(finding->status) > muster_html_weight(worst))
+			muster_html_part_of(node, finding) == part &&
+			muster_status_weight(finding->status) > muster_status_weight(worst))
 			worst = finding->status;
 	}
 	return worst;
@@ -81,15 +73,15 @@ static enum muster_status status_at(const struct tables *tables, const struct mu
 static void put_sign(FILE *out, enum muster_status status)
 {
 	fprintf(out, "<svg class='sign %s' role='img' aria-label='%s' viewBox='0 0 16 16'><use href='#s-%s'/></svg>",
-		muster_html_class(status), muster_status_name(status), muster_html_class(status));
+		muster_status_name(status), muster_status_name(status), muster_status_name(status));
 }
 
 static void put_cell(const struct tables *tables, const struct muster_sample *sample, enum muster_status status)
 {
 	FILE *out = tables->page->out;
 	char text[256];
-	bool bad = muster_html_weight(status) > 0;
-	fprintf(out, bad ? "<td class='%s'>" : "<td>", muster_html_class(status));
+	bool bad = muster_status_weight(status) > 0;
+	fprintf(out, bad ? "<td class='%s'>" : "<td>", muster_status_name(status));
 	if (bad)
 		put_sign(out, status);
 	if (sample && sample->value.type != MUSTER_NULL)
@@ -100,21 +92,15 @@ static void put_cell(const struct tables *tables, const struct muster_sample *sa
 }
 
 static void put_cells(const struct tables *tables, const struct columns *columns, const struct muster_html_node *node,
-	const struct muster_html_part *part, const struct muster_samples *samples, const char *port)
+	const struct muster_html_part *part, bool is_port)
 {
+	const struct muster_inventory_place place = {
+		.node = node->node, .rank = part->rank, .port = is_port ? part->name : NULL
+	};
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct muster_metric *metric = columns->items[i].metric;
-		const struct muster_sample *found = NULL;
-		for (size_t j = 0; samples && j < samples->count && !found; j++) {
-			const struct muster_sample *sample = &samples->items[j];
-			const char *label = sample->metric == metric && port
-						    ? muster_label_string(sample->labels, sample->label_count, "port")
-						    : NULL;
-			if (sample->metric == metric && (!port || (label && strcmp(label, port) == 0)))
-				found = sample;
-		}
-		put_cell(
-			tables, found, node->finding_count ? status_at(tables, node, part, metric->name) : MUSTER_PASS);
+		put_cell(tables, part->rank || is_port ? muster_inventory_find(&place, metric) : NULL,
+			node->finding_count ? status_at(tables, node, part, metric->name) : MUSTER_PASS);
 	}
 }
 
@@ -130,57 +116,38 @@ static void put_headings(FILE *out, const struct columns *columns)
 /* A pass is plain text: large reports have many. */
 static void put_result(const struct muster_html *page, enum muster_status status)
 {
-	if (muster_html_weight(status) > 0)
+	if (muster_status_weight(status) > 0)
 		muster_html_badge(page, status);
 	else
 		fputs(status == MUSTER_SKIP ? "not measured" : "pass", page->out);
 }
 
-static void put_gpus(const struct tables *tables, const struct muster_html_node *node, size_t index)
+/* The GPUs of a node, or its ports. */
+static void put_parts(const struct tables *tables, const struct muster_html_node *node, size_t index, bool ports)
 {
 	const struct muster_html *page = tables->page;
-	if (node->gpus.count == 0)
+	const struct muster_html_parts *parts = ports ? &node->ports : &node->gpus;
+	const struct columns *columns = ports ? &tables->ports : &tables->gpus;
+	if (parts->count == 0)
 		return;
-	muster_html_table_begin(page, "GPUs");
-	fputs("<thead><tr><th scope='col'>GPU</th><th scope='col'>rank</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, &tables->gpus);
-	for (size_t i = 0; i < node->gpus.count; i++) {
-		const struct muster_html_part *part = &node->gpus.items[i];
-		fprintf(page->out, "<tr id='n%zu-g%zu'><th scope='row'>", index, i);
-		muster_html_put(page, part->name ? part->name : "none");
+	muster_html_table_begin(page, ports ? "Network ports" : "GPUs");
+	fprintf(page->out, "<thead><tr><th scope='col'>%s</th><th scope='col'>result</th>",
+		ports ? "port" : "GPU</th><th scope='col'>rank");
+	put_headings(page->out, columns);
+	for (size_t i = 0; i < parts->count; i++) {
+		const struct muster_html_part *part = &parts->items[i];
+		fprintf(page->out, "<tr id='n%zu-%c%zu'>", index, ports ? 'p' : 'g', i);
+		muster_html_within(page, "<th scope='row'>", part->name ? part->name : "none", "</th><td>");
 		if (part->rank)
-			fprintf(page->out, "</th><td>%d</td><td>", part->rank->rank);
+			fprintf(page->out, "%d</td><td>", part->rank->rank);
 		else
-			fputs("</th><td>-</td><td>", page->out);
+			fputs(ports ? "" : "-</td><td>", page->out);
 		put_result(page, part->status);
 		fputs("</td>", page->out);
-		put_cells(tables, &tables->gpus, node, part, part->rank ? &part->rank->samples : NULL, NULL);
+		put_cells(tables, columns, node, part, ports);
 		fputs("</tr>\n", page->out);
 	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
-}
-
-static void put_ports(const struct tables *tables, const struct muster_html_node *node, size_t index)
-{
-	const struct muster_html *page = tables->page;
-	if (node->ports.count == 0)
-		return;
-	muster_html_table_begin(page, "Network ports");
-	fputs("<thead><tr><th scope='col'>port</th><th scope='col'>result</th>", page->out);
-	put_headings(page->out, &tables->ports);
-	for (size_t i = 0; i < node->ports.count; i++) {
-		const struct muster_html_part *part = &node->ports.items[i];
-		fprintf(page->out, "<tr id='n%zu-p%zu'><th scope='row'>", index, i);
-		muster_html_put(page, part->name);
-		fputs("</th><td>", page->out);
-		put_result(page, part->status);
-		fputs("</td>", page->out);
-		put_cells(tables, &tables->ports, node, part, &node->node->samples, part->name);
-		fputs("</tr>\n", page->out);
-	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
+	muster_html_rows_end(page);
 }
 
 static void put_findings(const struct tables *tables, const struct muster_html_node *node)
@@ -195,9 +162,7 @@ static void put_findings(const struct tables *tables, const struct muster_html_n
 		fputs("<li>", page->out);
 		muster_html_badge(page, finding->status);
 		muster_html_print(page, " %s: ", where);
-		fputs("<code>", page->out);
-		muster_html_put(page, finding->check);
-		fputs("</code> ", page->out);
+		muster_html_within(page, "<code>", finding->check, "</code> ");
 		muster_html_put(page, observed);
 		if (finding->expected)
 			muster_html_print(page, "; expected %s", finding->expected);
@@ -217,9 +182,8 @@ static void put_missing(const struct tables *tables, const struct muster_node *n
 		const char *why = rank->missing ? rank->missing : rank->unfinished;
 		if (!why)
 			continue;
-		fprintf(tables->page->out, "<p>Rank %d: ", rank->rank);
-		muster_html_put(tables->page, why);
-		fputs("</p>\n", tables->page->out);
+		fprintf(tables->page->out, "<p>Rank %d", rank->rank);
+		muster_html_within(tables->page, ": ", why, "</p>\n");
 	}
 }
 
@@ -233,9 +197,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 		fputs("not measured", page->out);
 	else
 		muster_html_badge(page, node->status);
-	fputs(" <b>", page->out);
-	muster_html_put(page, node->node->name);
-	fputs("</b>", page->out);
+	muster_html_within(page, " <b>", node->node->name, "</b>");
 	if (node->finding_count > 0)
 		fprintf(page->out, " <span class='note'>%s</span>",
 			muster_text_plural(count, node->finding_count, "finding"));
@@ -244,8 +206,8 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 		fprintf(page->out, "<p><a href='#m%zu'>Picture of this node</a></p>\n", index);
 	put_findings(tables, node);
 	put_missing(tables, node->node);
-	put_gpus(tables, node, index);
-	put_ports(tables, node, index);
+	put_parts(tables, node, index, false);
+	put_parts(tables, node, index, true);
 	fputs("</div></details>\n", page->out);
 }
 

@@ -24,10 +24,8 @@ static void put_lines(const struct muster_html *page, char *lines)
 {
 	char *rest = strchr(lines, '\n'), *line;
 	if (!rest || !rest[1]) {
-		fputs("<p>", page->out);
 		lines[strcspn(lines, "\n")] = '\0';
-		muster_html_put(page, lines);
-		fputs("</p>\n", page->out);
+		muster_html_within(page, "<p>", lines, "</p>\n");
 		return;
 	}
 	const char *before = "<ul class='list'>\n<li>";

@@ -13,7 +13,6 @@
 
 #include <ctype.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct section {
 	const char *id, *title;
@@ -89,10 +88,8 @@ static void print_page(const struct muster_report *report, FILE *out, bool inven
 	page.out = out;
 	fputs("<body>\n<a class='skip-link' href='#verdict'>Skip to the verdict</a>\n", out);
 	fputs(muster_report_signs, out);
-	fputs("<header>\n<h1>", out);
-	muster_html_put(&page, title);
+	muster_html_within(&page, "<header>\n<h1>", title, "</h1>\n</header>\n");
 	free(title);
-	fputs("</h1>\n</header>\n", out);
 	print_navigation(out, bodies);
 	fputs("<main>\n", out);
 	for (size_t i = 0; i < SECTION_COUNT; i++) {

@@ -28,10 +28,7 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 /* GPUs that the node has and no rank took: the words of node.gpu_bus_ids. */
 static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
 {
-	const struct muster_sample *ids = muster_sample_named(&place->node->samples, "node.gpu_bus_ids");
-	if (!ids || ids->value.type != MUSTER_STRING)
-		return;
-	for (const char *at = ids->value.string; *at;) {
+	for (const char *at = muster_sample_text(&place->node->samples, "node.gpu_bus_ids", ""); *at;) {
 		size_t length = strcspn(at, " ");
 		if (length > 0 && !find(&place->gpus, at, length))
 			add(&place->gpus, muster_arena_printf(arena, "%.*s", (int)length, at), NULL, false);
@@ -68,10 +65,8 @@ static void make_node(struct muster_html_node *place, const struct muster_node *
 	add_ports(place);
 }
 
-struct muster_html_part *muster_html_part_of(
-	const struct muster_html_node *node, const struct muster_finding *finding, bool *ret_is_port)
+struct muster_html_part *muster_html_part_of(const struct muster_html_node *node, const struct muster_finding *finding)
 {
-	*ret_is_port = finding->port != NULL;
 	if (finding->port)
 		return find(&node->ports, finding->port, strlen(finding->port));
 	for (size_t i = 0; finding->rank >= 0 && i < node->gpus.count; i++)
@@ -84,7 +79,7 @@ struct muster_html_part *muster_html_part_of(
 
 static void worsen(enum muster_status *status, enum muster_status other)
 {
-	if (muster_html_weight(other) > muster_html_weight(*status))
+	if (muster_status_weight(other) > muster_status_weight(*status))
 		*status = other;
 }
 
@@ -115,11 +110,10 @@ static void add_findings(struct muster_html_places *places, const struct muster_
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		size_t at = muster_html_place_of(places, finding->node);
-		bool is_port;
-		if (at == SIZE_MAX || muster_html_weight(finding->status) == 0)
+		if (at == SIZE_MAX || muster_status_weight(finding->status) == 0)
 			continue;
 		struct muster_html_node *place = &places->nodes[at];
-		struct muster_html_part *part = muster_html_part_of(place, finding, &is_port);
+		struct muster_html_part *part = muster_html_part_of(place, finding);
 		if (!part && (finding->gpu || finding->port))
 			part = add_absent(place, finding);
 		if (part)

@@ -44,9 +44,7 @@ void muster_html_places_done(struct muster_html_places *places);
 /* The index of the node of this name; SIZE_MAX when there is none, or no name. */
 size_t muster_html_place_of(const struct muster_html_places *places, const char *node);
 
-/* The GPU or port that a finding is about, the GPU of its rank else; NULL when it is about the node. *ret_is_port is
- * set with it. */
-struct muster_html_part *muster_html_part_of(
-	const struct muster_html_node *node, const struct muster_finding *finding, bool *ret_is_port);
+/* The port that a finding is about, or the GPU, the one of its rank else; NULL when it is about the node. */
+struct muster_html_part *muster_html_part_of(const struct muster_html_node *node, const struct muster_finding *finding);
 
 #endif

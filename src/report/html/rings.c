@@ -6,7 +6,6 @@
 #include "util/text.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { TRIALS_MAX = 40, NAMES_MAX = 4 };
 
@@ -38,9 +37,7 @@ static void print_ring(const struct muster_html *page, const struct muster_sampl
 		fprintf(page->out, "%s GB/s", muster_html_gbps(ring->value.number, value));
 	else
 		muster_html_print(page, "unknown: %s", ring->reason ? ring->reason : "no reason is given");
-	fputs("</td><td>", page->out);
-	muster_html_put(page, *text ? text : "limit unknown");
-	fputs("</td></tr>\n", page->out);
+	muster_html_within(page, "</td><td>", *text ? text : "limit unknown", "</td></tr>\n");
 }
 
 static void print_rings(const struct muster_html *page)
@@ -53,9 +50,8 @@ static void print_rings(const struct muster_html *page)
 		if (samples->items[i].metric != metric)
 			continue;
 		if (!any) {
-			muster_html_table_begin(page, "All-reduce over all ranks");
-			muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-			fputs("<tbody>\n", page->out);
+			muster_html_rows_begin(
+				page, "All-reduce over all ranks", headings, sizeof headings / sizeof *headings);
 		}
 		any = true;
 		print_ring(page, &samples->items[i]);
@@ -73,9 +69,8 @@ static void print_trials(const struct muster_html *page)
 	char value[32];
 	if (run->trial_count == 0)
 		return;
-	muster_html_table_begin(page, "Smaller all-reduces, to find the cause");
-	muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-	fputs("<tbody>\n", page->out);
+	muster_html_rows_begin(
+		page, "Smaller all-reduces, to find the cause", headings, sizeof headings / sizeof *headings);
 	for (size_t i = 0; i < run->trial_count && i < TRIALS_MAX; i++) {
 		const struct muster_trial *trial = &run->trials[i];
 		fputs("<tr><th scope='row'>", page->out);
@@ -88,9 +83,7 @@ static void print_trials(const struct muster_html *page)
 			fprintf(page->out, "%s GB/s", muster_html_gbps(trial->busbw_gbps, value));
 		else
 			fputs("not measured", page->out);
-		fputs("</td><td>", page->out);
-		muster_html_put(page, trial->why ? trial->why : "");
-		fputs("</td></tr>\n", page->out);
+		muster_html_within(page, "</td><td>", trial->why ? trial->why : "", "</td></tr>\n");
 	}
 	fputs("</tbody>\n", page->out);
 	muster_html_table_end(page);

@@ -56,32 +56,19 @@ static bool same_variant(const struct muster_sample *a, const struct muster_samp
 
 /* ---- which metrics ---- */
 
-struct wanted {
-	const struct muster_metric **items; /* by address */
-	size_t count;
-};
-
-static int by_address(const void *a, const void *b)
-{
-	const struct muster_metric *const *x = a, *const *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-static struct wanted find_wanted(const struct muster_report *report)
+static bool *find_wanted(const struct muster_report *report)
 {
 	size_t figure_count;
 	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &figure_count);
-	struct wanted wanted = { .items = muster_calloc(report->tally_count + figure_count, sizeof(*wanted.items)) };
+	bool *wanted = muster_calloc(muster_metric_count(), sizeof *wanted);
 	for (size_t i = 0; i < figure_count; i++)
-		wanted.items[wanted.count++] = figures[i].metric;
+		wanted[muster_metric_index(figures[i].metric)] = true;
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = tally->skipped ? NULL : muster_metric_find(tally->metric);
 		if (metric && metric->type == MUSTER_NUMBER && metric->scope != MUSTER_SCOPE_NODE)
-			wanted.items[wanted.count++] = metric;
+			wanted[muster_metric_index(metric)] = true;
 	}
-	if (wanted.count > 0)
-		qsort(wanted.items, wanted.count, sizeof(*wanted.items), by_address);
 	return wanted;
 }
 
@@ -90,7 +77,7 @@ static struct wanted find_wanted(const struct muster_report *report)
 struct collector {
 	const struct muster_html *page;
 	struct muster_strips *strips;
-	struct wanted wanted;
+	bool *wanted; /* by the metric's place in the catalogue */
 };
 
 static struct muster_strip *strip_of(struct muster_strips *strips, const struct muster_sample *sample)
@@ -112,12 +99,8 @@ static struct muster_strip *strip_of(struct muster_strips *strips, const struct 
 
 static bool same_labels(const struct muster_finding *finding, const struct muster_sample *sample)
 {
-	if (finding->label_count != sample->label_count)
-		return finding->label_count == 0;
-	for (size_t i = 0; i < sample->label_count; i++)
-		if (!muster_value_equal(finding->labels[i].value, sample->labels[i].value))
-			return false;
-	return true;
+	return finding->label_count == 0 ||
+	       muster_labels_equal(finding->labels, finding->label_count, sample->labels, sample->label_count, NULL);
 }
 
 /* The worst finding about this value. */
@@ -132,7 +115,7 @@ static enum muster_status status_of(const struct muster_html *page, const struct
 		if (finding->metric && strcmp(finding->metric, value->sample->metric->name) == 0 &&
 			(node || !finding->node) && (!value->rank || finding->rank == value->rank->rank) &&
 			same_labels(finding, value->sample) &&
-			muster_html_weight(finding->status) > muster_html_weight(worst))
+			muster_status_weight(finding->status) > muster_status_weight(worst))
 			worst = finding->status;
 	}
 	return worst;
@@ -154,18 +137,20 @@ static void take_limit(struct muster_strip *strip, const struct muster_sample *l
 	strip->highest_limit = fmax(strip->highest_limit, number);
 }
 
-static void take_samples(
-	struct collector *collector, const struct muster_samples *samples, size_t node, const struct muster_rank *rank)
+static void take_samples(struct collector *collector, const struct muster_run_walk *at)
 {
-	const struct wanted *wanted = &collector->wanted;
+	const struct muster_samples *samples = at->samples;
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		if (sample->value.type != MUSTER_NUMBER || !isfinite(sample->value.number) ||
-			!bsearch(&sample->metric, wanted->items, wanted->count, sizeof(*wanted->items), by_address))
+			!collector->wanted[muster_metric_index(sample->metric)])
 			continue;
 		struct muster_strip *strip = strip_of(collector->strips, sample);
 		struct muster_strip_value value = {
-			.value = sample->value.number, .node = node, .rank = rank, .sample = sample
+			.value = sample->value.number,
+			.node = at->node ? (size_t)(at->node - collector->page->report->run->nodes) : SIZE_MAX,
+			.rank = at->rank,
+			.sample = sample,
 		};
 		value.status = status_of(collector->page, &value);
 		MUSTER_ARRAY_PUSH(strip->values, strip->count, strip->room, value);
@@ -246,8 +231,8 @@ static void find_outliers(struct muster_strip *strip)
 		double distance = value->value - strip->median;
 		bool far = fabs(distance) > OUTLIER_SHARE * fabs(strip->median) &&
 			   SCORE_FACTOR * fabs(distance) > OUTLIER_SCORE * spread;
-		value->outlier =
-			muster_html_weight(value->status) > 0 || (far && strip->count >= 8 && (!speed || distance < 0));
+		value->outlier = muster_status_weight(value->status) > 0 ||
+				 (far && strip->count >= 8 && (!speed || distance < 0));
 	}
 	free(distances);
 }
@@ -258,7 +243,7 @@ static bool is_worth_it(const struct muster_strip *strip)
 {
 	bool finding = false;
 	for (size_t i = 0; i < strip->count; i++)
-		finding = finding || muster_html_weight(strip->values[i].status) > 0;
+		finding = finding || muster_status_weight(strip->values[i].status) > 0;
 	bool differ = strip->values[strip->count - 1].value > strip->values[0].value;
 	return finding || muster_metric_is_speed(strip->metric) ||
 	       (differ && strip->metric->scope != MUSTER_SCOPE_JOB && strip->metric->better != MUSTER_BETTER_FACT);
@@ -293,17 +278,12 @@ static void strip_done(struct muster_strip *strip)
 
 void muster_strips_make(const struct muster_html *page, struct muster_strips *ret)
 {
-	const struct muster_run *run = page->report->run;
 	struct collector collector = { page, ret, find_wanted(page->report) };
 	size_t kept = 0;
 	*ret = (struct muster_strips){ 0 };
-	take_samples(&collector, &run->job.samples, SIZE_MAX, NULL);
-	for (size_t i = 0; i < run->node_count; i++) {
-		take_samples(&collector, &run->nodes[i].samples, i, NULL);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			take_samples(&collector, &run->nodes[i].ranks[j].samples, i, &run->nodes[i].ranks[j]);
-	}
-	free(collector.wanted.items);
+	for (struct muster_run_walk at = { 0 }; muster_run_next(page->report->run, &at);)
+		take_samples(&collector, &at);
+	free(collector.wanted);
 	for (size_t i = 0; i < ret->count; i++) {
 		complete(&ret->items[i], page->report);
 		if (is_worth_it(&ret->items[i]))

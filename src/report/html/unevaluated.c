@@ -2,7 +2,6 @@
  * result, checks that do not apply */
 #include "report/html/html.h"
 
-#include "report/text_summary.h"
 #include "util/array.h"
 
 #include <stdlib.h>
@@ -47,7 +46,30 @@ static void put_more(const struct muster_html *page, const struct reasons *reaso
 		fprintf(page->out, "<p>and %zu more, all of them in the JSON report</p>\n", reasons->more);
 }
 
-/* ---- probes without a result ---- */
+/* Five headings: the third one is of the cause. */
+static void print_reasons(const struct muster_html *page, const struct reasons *reasons, const char *title,
+	const char *caption, const char *const *headings, size_t heading_count)
+{
+	if (reasons->count == 0)
+		return;
+	fprintf(page->out, "<h3>%s</h3>\n", title);
+	muster_html_rows_begin(page, caption, headings, heading_count);
+	for (size_t i = 0; i < reasons->count; i++) {
+		const struct reason *reason = &reasons->items[i];
+		muster_html_within(page, "<tr><th scope='row'><code>", reason->what, "</code></th>");
+		muster_html_within(page, "<td>", reason->why, "</td>");
+		if (heading_count == 5)
+			muster_html_within(page, "<td>", reason->cause, "</td>");
+		fputs("<td>", page->out);
+		if (reason->node)
+			muster_html_node(page, reason->node);
+		else
+			fputs("whole job", page->out);
+		fprintf(page->out, "</td><td class='number'>%zu</td></tr>\n", reason->count);
+	}
+	muster_html_rows_end(page);
+	put_more(page, reasons);
+}
 
 static void print_probes(const struct muster_html *page)
 {
@@ -57,69 +79,25 @@ static void print_probes(const struct muster_html *page)
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_outcomes *outcomes = &run->nodes[n].ranks[r].outcomes;
-			for (size_t i = 0; i < outcomes->count; i++)
-				if (outcomes->items[i].status != MUSTER_OUTCOME_OK)
+			for (size_t i = 0; i < outcomes->count; i++) {
+				enum muster_outcome_status status = outcomes->items[i].status;
+				if (status != MUSTER_OUTCOME_OK)
 					take(&reasons, (struct reason){ .what = outcomes->items[i].probe,
-							       .why = muster_outcome_name(outcomes->items[i].status),
+							       .why = status == MUSTER_OUTCOME_NOT_RUN
+									      ? "not run"
+									      : muster_outcome_name(status),
 							       .cause = outcomes->items[i].detail,
 							       .node = run->nodes[n].name });
+			}
 		}
-	if (reasons.count > 0) {
-		fputs("<h3>Probes without a result</h3>\n", page->out);
-		muster_html_table_begin(page, "Probes that did not finish, and why");
-		muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-		fputs("<tbody>\n", page->out);
-	}
-	for (size_t i = 0; i < reasons.count; i++) {
-		const struct reason *reason = &reasons.items[i];
-		fputs("<tr><th scope='row'><code>", page->out);
-		muster_html_put(page, reason->what);
-		fprintf(page->out, "</code></th><td>%s</td><td>",
-			strcmp(reason->why, "not_run") == 0 ? "not run" : reason->why);
-		muster_html_put(page, reason->cause);
-		fputs("</td><td>", page->out);
-		muster_html_node(page, reason->node);
-		fprintf(page->out, "</td><td class='number'>%zu</td></tr>\n", reason->count);
-	}
-	if (reasons.count > 0) {
-		fputs("</tbody>", page->out);
-		muster_html_table_end(page);
-	}
-	put_more(page, &reasons);
+	print_reasons(page, &reasons, "Probes without a result", "Probes that did not finish, and why", headings,
+		sizeof headings / sizeof *headings);
 	free(reasons.items);
-}
-
-/* ---- checks and values ---- */
-
-static void print_reasons(const struct muster_html *page, const struct reasons *reasons, const char *title)
-{
-	static const char *const headings[] = { "check", "reason", "first on", "results" };
-	if (reasons->count == 0)
-		return;
-	fprintf(page->out, "<h3>%s</h3>\n", title);
-	muster_html_table_begin(page, title);
-	muster_html_headings(page, headings, sizeof headings / sizeof *headings);
-	fputs("<tbody>\n", page->out);
-	for (size_t i = 0; i < reasons->count; i++) {
-		const struct reason *reason = &reasons->items[i];
-		fputs("<tr><th scope='row'><code>", page->out);
-		muster_html_put(page, reason->what);
-		fputs("</code></th><td>", page->out);
-		muster_html_put(page, reason->why);
-		fputs("</td><td>", page->out);
-		if (reason->node)
-			muster_html_node(page, reason->node);
-		else
-			fputs("whole job", page->out);
-		fprintf(page->out, "</td><td class='number'>%zu</td></tr>\n", reason->count);
-	}
-	fputs("</tbody>", page->out);
-	muster_html_table_end(page);
-	put_more(page, reasons);
 }
 
 static void print_findings(const struct muster_html *page, enum muster_status status, const char *title)
 {
+	static const char *const headings[] = { "check", "reason", "first on", "results" };
 	const struct muster_report *report = page->report;
 	struct reasons reasons = { 0 };
 	for (size_t i = 0; i < report->finding_count; i++) {
@@ -129,7 +107,7 @@ static void print_findings(const struct muster_html *page, enum muster_status st
 					       .why = finding->observed ? finding->observed : "no value",
 					       .node = finding->node });
 	}
-	print_reasons(page, &reasons, title);
+	print_reasons(page, &reasons, title, title, headings, sizeof headings / sizeof *headings);
 	free(reasons.items);
 }
 
@@ -159,30 +137,22 @@ static void print_causes(const struct muster_html *page, const char *(*cause_of)
 	if (reasons.count > 0) {
 		const char *const headings[] = { heading, "checks" };
 		fprintf(page->out, "<h3>%s</h3>\n", title);
-		muster_html_table_begin(page, title);
-		muster_html_headings(page, headings, 2);
-		fputs("<tbody>\n", page->out);
+		muster_html_rows_begin(page, title, headings, 2);
 	}
 	for (size_t i = 0; i < reasons.count; i++) {
-		const char *before = "";
-		fputs("<tr><th scope='row'>", page->out);
-		muster_html_put(page, reasons.items[i].what);
-		fputs("</th><td>", page->out);
+		const char *before = "<code>";
+		muster_html_within(page, "<tr><th scope='row'>", reasons.items[i].what, "</th><td>");
 		for (size_t j = 0; j < report->tally_count; j++) {
 			const char *cause = cause_of(&report->tallies[j]);
 			if (!cause || strcmp(cause, reasons.items[i].what) != 0)
 				continue;
-			fprintf(page->out, "%s<code>", before);
-			muster_html_put(page, report->tallies[j].check);
-			fputs("</code>", page->out);
-			before = ", ";
+			muster_html_within(page, before, report->tallies[j].check, "</code>");
+			before = ", <code>";
 		}
 		fputs("</td></tr>\n", page->out);
 	}
-	if (reasons.count > 0) {
-		fputs("</tbody>", page->out);
-		muster_html_table_end(page);
-	}
+	if (reasons.count > 0)
+		muster_html_rows_end(page);
 	put_more(page, &reasons);
 	free(reasons.items);
 }

@@ -2,7 +2,6 @@
  *
  * Positions are shares of the width, so that a strip fits every page and its texts keep their size.
  */
-#include "report/html/places.h"
 #include "report/html/strips.h"
 
 #include "report/text_summary.h"
@@ -102,8 +101,8 @@ static void put_dots(FILE *out, const struct muster_strip *strip, const struct s
 /* An outlier: the sign of its result, or an open circle. */
 static void put_outlier(FILE *out, const struct scale *scale, const struct muster_strip_value *value)
 {
-	bool bad = muster_html_weight(value->status) > 0;
-	const char *class = bad ? muster_html_class(value->status) : "far";
+	bool bad = muster_status_weight(value->status) > 0;
+	const char *class = bad ? muster_status_name(value->status) : "far";
 	fprintf(out, "<svg x='%.2f%%' y='%d' class='outlier %s'>", at(scale, value->value), scale->base - 12, class);
 	if (bad)
 		fprintf(out, "<use href='#s-%s' transform='translate(-6) scale(.75)'/>", class);
@@ -159,7 +158,7 @@ static size_t find_labelled(const struct muster_strip *strip, const struct muste
 	for (int weight = 4; weight >= 0; weight--)
 		for (size_t i = 0; i < strip->count && count < LABELLED_MAX; i++)
 			if (strip->values[i].outlier && strip->values[i].node != SIZE_MAX &&
-				muster_html_weight(strip->values[i].status) == weight)
+				muster_status_weight(strip->values[i].status) == weight)
 				ret[count++] = &strip->values[i];
 	if (count > 0)
 		qsort(ret, count, sizeof(*ret), by_value);
@@ -176,7 +175,7 @@ static void put_labelled(
 	for (size_t i = 0; i < count; i++) {
 		const struct muster_strip_value *value = labelled[i];
 		fprintf(page->out, "<li><b>%c</b> ", (char)('a' + i));
-		if (muster_html_weight(value->status) > 0)
+		if (muster_status_weight(value->status) > 0)
 			muster_html_badge(page, value->status);
 		else
 			fputs("<span class='note'>far from the others</span>", page->out);
@@ -266,10 +265,8 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 		muster_text_plural(text, strip->count, noun_of(strip)));
 	fprintf(out, "<svg class='plot' width='100%%' height='%d' aria-hidden='true'>", scale.base + 8);
 	fprintf(out, "<line class='axis' x1='0' x2='100%%' y1='%d' y2='%d'/>", scale.base, scale.base);
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_FAIL_BELOW], "k-fail");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_WARN_BELOW], "k-warn");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_WARN_ABOVE], "k-warn");
-	put_line(out, &scale, strip->bounds[MUSTER_STRIP_FAIL_ABOVE], "k-fail");
+	for (size_t i = 0; i < MUSTER_STRIP_BOUNDS; i++)
+		put_line(out, &scale, strip->bounds[i], bounds[i].class);
 	put_line(out, &scale, strip->lowest_limit, "k-limit");
 	if (strip->highest_limit > strip->lowest_limit)
 		put_line(out, &scale, strip->highest_limit, "k-limit");

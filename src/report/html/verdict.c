@@ -1,7 +1,6 @@
 /* verdict.c - the verdict, which nodes to exclude, what was run, and how many results there are of each kind */
 #include "report/html/html.h"
 
-#include "report/text_summary.h"
 #include "report/verdict.h"
 
 #include <stdlib.h>
@@ -14,9 +13,7 @@ static void print_excluded(const struct muster_html *page, const struct muster_f
 		return;
 	fputs("<p class='exclude'>Nodes to exclude: ", out);
 	if (failed->list) {
-		fputs("<code class='copy'>--exclude=", out);
-		muster_html_put(page, failed->list);
-		fputs("</code></p>\n", out);
+		muster_html_within(page, "<code class='copy'>--exclude=", failed->list, "</code></p>\n");
 		return;
 	}
 	for (size_t i = 0; i < failed->count; i++) {
@@ -32,9 +29,8 @@ static void put_fact(const struct muster_html *page, const char *name, const cha
 {
 	if (!value)
 		return;
-	fprintf(page->out, "<div><dt>%s</dt><dd>", name);
-	muster_html_put(page, value);
-	fputs("</dd></div>\n", page->out);
+	fprintf(page->out, "<div><dt>%s</dt>", name);
+	muster_html_within(page, "<dd>", value, "</dd></div>\n");
 }
 
 /* The expectation files of "/a/b.json < /a/c.json", without their directories. */
@@ -82,7 +78,7 @@ static void put_count(const struct muster_html *page, enum muster_status status,
 {
 	if (count == 0)
 		return;
-	const char *class = muster_html_class(status);
+	const char *class = muster_status_name(status);
 	fprintf(page->out,
 		"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg><b>%zu</b> "
 		"%s</li>\n",
@@ -93,7 +89,6 @@ static void print_counts(const struct muster_html *page)
 {
 	const size_t *count = page->report->count;
 	size_t recorded = muster_report_recorded(page->report), passed = count[MUSTER_PASS];
-	recorded = recorded < passed ? recorded : passed;
 	fputs("<ul class='counts'>\n", page->out);
 	put_count(page, MUSTER_FAIL, count[MUSTER_FAIL], "failed");
 	put_count(page, MUSTER_INCONCLUSIVE, count[MUSTER_INCONCLUSIVE], "inconclusive");
@@ -113,7 +108,7 @@ void muster_html_verdict(const struct muster_html *page)
 	struct muster_failed failed;
 	muster_failed_find(report, &failed);
 	char *text = muster_verdict_text(report, &failed);
-	fprintf(page->out, "<div class='banner %s'>\n<p class='result'>", muster_html_class(report->verdict));
+	fprintf(page->out, "<div class='banner %s'>\n<p class='result'>", muster_status_name(report->verdict));
 	muster_html_badge(page, report->verdict);
 	fprintf(page->out, " %s%s</p>\n", report->verdict == MUSTER_PASS && *text ? "with " : "", text);
 	if (report->verdict == MUSTER_FAIL)
@@ -124,9 +119,8 @@ void muster_html_verdict(const struct muster_html *page)
 	if (report->strict)
 		fputs("<p class='remark'>Strict: warnings fail the run.</p>\n", page->out);
 	if (report->run->job.interrupted) {
-		fputs("<p class='remark'>The run ended early: ", page->out);
-		muster_html_put(page, report->run->job.interrupted);
-		fputs(".</p>\n", page->out);
+		muster_html_within(
+			page, "<p class='remark'>The run ended early: ", report->run->job.interrupted, ".</p>\n");
 	}
 	print_facts(page);
 	print_counts(page);

@@ -2,6 +2,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "muster/arena.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
 #include "util/text.h"
@@ -72,13 +73,18 @@ void muster_html_put(const struct muster_html *page, const char *text)
 	free(escaped);
 }
 
+void muster_html_within(const struct muster_html *page, const char *before, const char *text, const char *after)
+{
+	fputs(before, page->out);
+	muster_html_put(page, text);
+	fputs(after, page->out);
+}
+
 void muster_html_print(const struct muster_html *page, const char *format, ...)
 {
-	char *text;
 	va_list args;
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		abort(); /* out of memory */
+	char *text = muster_vasprintf(format, args);
 	va_end(args);
 	muster_html_put(page, text);
 	free(text);
@@ -86,38 +92,9 @@ void muster_html_print(const struct muster_html *page, const char *format, ...)
 
 /* ---- statuses ---- */
 
-/* Each class has a colour in style.css and a sign of its own shape in signs.svg. */
-static const struct look {
-	const char *class;
-	int weight;
-} looks[] = {
-	[MUSTER_PASS] = { "pass", 0 },
-	[MUSTER_WARN] = { "warn", 2 },
-	[MUSTER_FAIL] = { "fail", 4 },
-	[MUSTER_SKIP] = { "skip", 0 },
-	[MUSTER_INCONCLUSIVE] = { "inconclusive", 3 },
-	[MUSTER_BLOCKED] = { "blocked", 1 },
-};
-_Static_assert(sizeof looks / sizeof *looks == MUSTER_STATUS_COUNT, "every status has its look");
-
-static const struct look *look_of(enum muster_status status)
-{
-	return &looks[(unsigned int)status < MUSTER_STATUS_COUNT ? status : MUSTER_INCONCLUSIVE];
-}
-
-const char *muster_html_class(enum muster_status status)
-{
-	return look_of(status)->class;
-}
-
-int muster_html_weight(enum muster_status status)
-{
-	return look_of(status)->weight;
-}
-
 void muster_html_badge(const struct muster_html *page, enum muster_status status)
 {
-	const char *class = muster_html_class(status);
+	const char *class = muster_status_name(status);
 	fprintf(page->out,
 		"<span class='badge %s'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>%s"
 		"</span>",
@@ -129,11 +106,11 @@ void muster_html_badge(const struct muster_html *page, enum muster_status status
 bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64])
 {
 	size_t index = muster_html_place_of(page->places, finding->node);
-	bool is_port;
+	bool is_port = finding->port != NULL;
 	if (index == SIZE_MAX)
 		return false;
 	const struct muster_html_node *node = &page->places->nodes[index];
-	const struct muster_html_part *part = muster_html_part_of(node, finding, &is_port);
+	const struct muster_html_part *part = muster_html_part_of(node, finding);
 	if (part)
 		snprintf(out, 64, "n%zu-%c%zu", index, is_port ? 'p' : 'g',
 			(size_t)(part - (is_port ? node->ports.items : node->gpus.items)));
@@ -181,4 +158,18 @@ void muster_html_headings(const struct muster_html *page, const char *const *tex
 	for (size_t i = 0; i < count; i++)
 		fprintf(page->out, "<th scope='col'>%s</th>", texts[i]);
 	fputs("</tr></thead>\n", page->out);
+}
+
+void muster_html_rows_begin(
+	const struct muster_html *page, const char *caption, const char *const *headings, size_t count)
+{
+	muster_html_table_begin(page, caption);
+	muster_html_headings(page, headings, count);
+	fputs("<tbody>\n", page->out);
+}
+
+void muster_html_rows_end(const struct muster_html *page)
+{
+	fputs("</tbody>", page->out);
+	muster_html_table_end(page);
 }

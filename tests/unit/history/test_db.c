@@ -72,7 +72,7 @@ static int print_verdict(void *arg, const struct muster_history_verdict *verdict
 	return 0;
 }
 
-static int print_finding(void *arg, const struct muster_history_finding *finding, struct muster_error *err)
+static int print_finding(void *arg, const struct muster_history_verdict *finding, struct muster_error *err)
 {
 	(void)err;
 	fprintf(arg, "%s %s %s %s %s\n", finding->node, finding->report->job, finding->check,
@@ -89,8 +89,8 @@ static char *walk(struct muster_history *h, enum walk which, const struct muster
 	struct muster_error err = { .text = "" };
 	FILE *out = muster_memory_open(&text, &length);
 	int rc = which == VALUES     ? muster_history_each_value(h, filter, print_value, out, &err)
-		 : which == VERDICTS ? muster_history_each_verdict(h, filter, print_verdict, out, &err)
-				     : muster_history_each_finding(h, filter, print_finding, out, &err);
+		 : which == VERDICTS ? muster_history_each_verdict(h, filter, false, print_verdict, out, &err)
+				     : muster_history_each_verdict(h, filter, true, print_finding, out, &err);
 	if (rc < 0)
 		fprintf(out, "error: %s\n", err.text);
 	muster_memory_close(out);
