@@ -82,17 +82,6 @@ static int read_excuse(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_text_read(r, &excuse->why, json);
 }
 
-static int read_inconclusive_on(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_check *check = into;
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
-		return -1;
-	check->inconclusive_on_count = muster_json_size(json);
-	check->inconclusive_on =
-		muster_arena_alloc(r->arena, check->inconclusive_on_count * sizeof *check->inconclusive_on);
-	return muster_json_each_read(r, json, read_excuse, check->inconclusive_on, sizeof *check->inconclusive_on);
-}
-
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_label *label = into;
@@ -103,16 +92,6 @@ static int read_label(struct muster_json_reader *r, void *into, const struct mus
 		return -1;
 	label->key = muster_arena_string(r->arena, muster_json_key(json));
 	return muster_json_value_read(r, &label->value, json);
-}
-
-static int read_where(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_check *check = into;
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
-		return -1;
-	check->where_count = muster_json_size(json);
-	check->where = muster_arena_alloc(r->arena, check->where_count * sizeof *check->where);
-	return muster_json_each_read(r, json, read_label, check->where, sizeof *check->where);
 }
 
 /* Labels of the limit, as those of "where" are of the metric. */
@@ -280,8 +259,10 @@ static const struct muster_field key_fields[] = {
 	{ MUSTER_FIELD(muster_check, baseline, OBJECT), .object = &muster_baseline_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
-	{ .key = "inconclusive_on", .read = read_inconclusive_on, .optional = true },
-	{ .key = "where", .read = read_where, .optional = true },
+	{ MUSTER_FIELD(muster_check, inconclusive_on, OBJECT), MUSTER_FIELD_MANY(muster_check, inconclusive_on_count),
+		MUSTER_FIELD_MEMBERS(read_excuse, muster_excuse), .optional = true },
+	{ MUSTER_FIELD(muster_check, where, LABELS), MUSTER_FIELD_MANY(muster_check, where_count),
+		MUSTER_FIELD_MEMBERS(read_label, muster_label), .optional = true },
 	{ .key = "when", .type = MUSTER_FIELD_OBJECT, .object = &when_type, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "after", after_id, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, anywhere, BOOLEAN), .optional = true },
