@@ -104,7 +104,8 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		if (answer == MUSTER_ANSWER_GOOD)
 			continue;
 		if (verdict.status != MUSTER_FAIL)
-			verdict.status = answer == MUSTER_ANSWER_WARN ? MUSTER_WARN : muster_check_status(check);
+			verdict.status = answer == MUSTER_ANSWER_WARN || operator->warns ? MUSTER_WARN
+											 : muster_check_status(check);
 		if (operator->each_sample)
 			verdict.expected = operator->describe(&question);
 		if (operator->stand)

@@ -156,19 +156,12 @@ static int read_operand_table(struct muster_json_reader *r, void *into, const st
 	return 0;
 }
 
-static int read_operand_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_value *value = into;
-	value->type = MUSTER_NUMBER;
-	return read_hours(r, &value->number, json);
-}
-
 int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
 		{ MUSTER_FIELD_AS(muster_operand, "table", events, NAME), .read = read_operand_table },
 		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = muster_expect_label_read },
-		{ MUSTER_FIELD_AS(muster_operand, "hours", value, NUMBER), .read = read_operand_hours },
+		{ MUSTER_FIELD_AS(muster_operand, "hours", value.number, NUMBER), .read = read_hours },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
 	const struct muster_metric *metric = muster_expect_check_at(r)->metric;

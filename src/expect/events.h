@@ -21,8 +21,7 @@ const struct muster_sample *muster_event_beside(
 
 /* no_event */
 muster_field_read_fn muster_no_event_parse;
-enum muster_operator_answer muster_no_event_judge(const struct muster_question *q);
-/* "no Xid within 24 h, notes apart"; of a sample "no Xid 79 within 24 h" */
-const char *muster_no_event_describe(const struct muster_question *q);
+muster_judge_fn muster_no_event_judge;
+muster_words_fn muster_no_event_describe; /* "no Xid within 24 h, notes apart"; of a sample "no Xid 79 within 24 h" */
 
 #endif

@@ -104,8 +104,7 @@ static int read_checks(struct muster_json_reader *r, void *into, const struct mu
 
 /* ---- the frame ---- */
 
-/* Each file's own affair: load.c has read it. */
-static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_expect_nothing_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	(void)r, (void)into, (void)json;
 	return 0;
@@ -140,10 +139,10 @@ static int read_events(struct muster_json_reader *r, void *into, const struct mu
 }
 
 static const struct muster_field fields[] = {
-	{ .key = "schema_version", .read = read_before, .optional = true },
+	{ .key = "schema_version", .read = muster_expect_nothing_read, .optional = true },
 	{ MUSTER_FIELD(muster_expect, name, TEXT), .read = read_name, .optional = true },
 	{ MUSTER_FIELD(muster_expect, title, TEXT), .least = 1, .optional = true },
-	{ .key = "extends", .read = read_before, .optional = true },
+	{ .key = "extends", .read = muster_expect_nothing_read, .optional = true },
 	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },
 	{ .key = "identify", .type = MUSTER_FIELD_OBJECT, .object = &identify_type, .optional = true },
 	{ .key = "events", .read = read_events, .optional = true },

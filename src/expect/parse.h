@@ -33,6 +33,8 @@ struct muster_expect_parser muster_expect_parser_make(const struct muster_layer 
 const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
 	const void *arg, char out[MUSTER_HINT_MAX]);
 
+muster_field_read_fn muster_expect_nothing_read; /* of a key that was read before */
+
 /* ---- parse_check.c ---- */
 
 /* The table of a check's keys: those of the operators are taken from their rows. It lives as long as the arena. */
@@ -59,8 +61,6 @@ int muster_expect_operators_check(struct muster_json_reader *r);
 /* For lint: what can be judged, but never comes true or never matters. A site that moves one limit past another knows
  * what it does, so only lint says it. json: the check's. */
 int muster_expect_operators_lint(struct muster_json_reader *r, const struct muster_json *json);
-
-/* ---- parse_numbers.c ---- */
 
 muster_field_read_fn muster_expect_share_read;   /* double: above 0 and below 1 */
 muster_field_read_fn muster_expect_above_0_read; /* double */

@@ -1,6 +1,6 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
-#include "expect/baseline.h"
+#include "expect/limits.h"
 #include "expect/parse.h"
 #include "muster/probe.h"
 #include "muster/run.h"
@@ -66,12 +66,6 @@ static int read_share_of(struct muster_json_reader *r, void *into, const struct 
 	if (metric->scope != limit->scope)
 		return muster_json_reader_fail(r, "%s has one value for each %s, and %s one for each %s", metric->name,
 			muster_scope_name(metric->scope), limit->name, muster_scope_name(limit->scope));
-	return 0;
-}
-
-static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	(void)r, (void)into, (void)json;
 	return 0;
 }
 
@@ -250,9 +244,9 @@ static const struct muster_object_type first_type = {
 
 /* Keys that are no operators. */
 static const struct muster_field key_fields[] = {
-	{ .key = "metric", .read = read_before, .optional = true },
-	{ .key = "ignore_case", .read = read_before, .optional = true },
-	{ .key = "share_of", .read = read_before, .optional = true },
+	{ .key = "metric", .read = muster_expect_nothing_read, .optional = true },
+	{ .key = "ignore_case", .read = muster_expect_nothing_read, .optional = true },
+	{ .key = "share_of", .read = muster_expect_nothing_read, .optional = true },
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
