@@ -8,6 +8,7 @@
 #include "expect/operators.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/text.h"
 
 #include <string.h>
 
@@ -26,14 +27,6 @@ static void add(struct names *names, struct muster_arena *arena, const char *nam
 		memcpy(items, names->items, names->count * sizeof *items);
 	items[names->count++] = name;
 	names->items = items;
-}
-
-static bool has(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->items[i], name) == 0)
-			return true;
-	return false;
 }
 
 static struct names gpus_of(const struct muster_node *node, struct muster_arena *arena)
@@ -81,7 +74,7 @@ static const struct part {
 static bool is_complete(const struct names *all, const struct names *here, double wanted)
 {
 	for (size_t i = 0; i < here->count; i++)
-		if (!has(all, here->items[i]))
+		if (!muster_text_among(here->items[i], all->items, all->count))
 			return false;
 	return (double)all->count == wanted;
 }
@@ -148,7 +141,7 @@ const char *muster_describe_observed(
 		struct names all = find_all(eval, &parts[i], node, wanted_by(check));
 		struct names here = parts[i].of(&eval->run->nodes[node], arena);
 		for (size_t j = 0; j < all.count; j++) {
-			if (has(&here, all.items[j]))
+			if (muster_text_among(all.items[j], here.items, here.count))
 				continue;
 			text = muster_arena_printf(arena, "%s%s%s", text, joint, all.items[j]);
 			joint = ", ";

@@ -32,11 +32,11 @@ struct muster_expect_parser muster_expect_parser_make(const struct muster_layer 
 	};
 }
 
-const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, char out[MUSTER_HINT_MAX])
+const char *muster_expect_hint(
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX])
 {
 	char near[300];
-	muster_suggest(name, count, at, arg, 3, near, sizeof near);
+	muster_suggest(name, names, count, element, 3, near, sizeof near);
 	snprintf(out, MUSTER_HINT_MAX, "%s%s%s", *near ? "; did you mean " : "", near, *near ? "?" : "");
 	return out;
 }
@@ -67,7 +67,7 @@ static int find_after(struct muster_json_reader *r, void *into, const struct mus
 	if (!check->after_id || check->after >= 0 || id_ever_was(p, check->after_id))
 		return 0;
 	return muster_json_reader_fail_member(r, "after", "there is no check \"%.64s\"%s", check->after_id,
-		muster_expect_hint(check->after_id, expect->check_count, muster_expect_check_id, expect->checks, hint));
+		muster_expect_hint(check->after_id, expect->checks, expect->check_count, sizeof *check, hint));
 }
 
 /* Following what a check comes after must not lead back to it. */

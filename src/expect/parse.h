@@ -28,10 +28,10 @@ struct muster_expect_parser {
 struct muster_expect_parser muster_expect_parser_make(const struct muster_layer *layers, size_t layer_count,
 	struct muster_arena *arena, struct muster_problems *problems, struct muster_error *err);
 
-/* "; did you mean "a" or "b"?"; "" when no name is near. */
+/* "; did you mean "a" or "b"?" of names as of muster_suggest; "" when none is near. */
 #define MUSTER_HINT_MAX 320
-const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, char out[MUSTER_HINT_MAX]);
+const char *muster_expect_hint(
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX]);
 
 muster_field_read_fn muster_expect_nothing_read; /* of a key that was read before */
 
@@ -43,7 +43,6 @@ muster_field_read_fn muster_expect_check_read;       /* struct muster_check */
 muster_field_read_fn muster_expect_advice_read;      /* const char *: a text whose ${...} are places or metrics */
 muster_field_read_fn muster_expect_action_code_read; /* const char *: one of muster_action_codes */
 #define MUSTER_EXPECT_SHORT_TEXT .least = 1, .most = 200, .optional = true
-const char *muster_expect_check_id(const void *checks, size_t index); /* for muster_expect_hint */
 
 /* ---- parse_operators.c: of the check at hand ---- */
 
