@@ -33,6 +33,9 @@ const struct muster_sample *muster_samples_find(
 /* The label's value, or NULL when the sample does not carry it. */
 const struct muster_value *muster_sample_label(const struct muster_sample *sample, const char *key);
 
+/* The label's text; "" when the sample does not carry it. */
+const char *muster_sample_label_text(const struct muster_sample *sample, const char *key);
+
 /* What a label says: NULL, or 0, when none of the labels has this key, or its value is of the other type. */
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key);
 double muster_label_number(const struct muster_label *labels, size_t count, const char *key);

@@ -31,18 +31,12 @@ static void add(struct names *names, struct muster_arena *arena, const char *nam
 
 static struct names gpus_of(const struct muster_node *node, struct muster_arena *arena)
 {
-	const struct muster_metric *metric = muster_metric_find("node.gpu_bus_ids");
 	struct names names = { 0 };
-	for (size_t i = 0; i < node->samples.count; i++) {
-		const struct muster_sample *sample = &node->samples.items[i];
-		if (sample->metric != metric || sample->value.type != MUSTER_STRING)
-			continue;
-		for (const char *at = sample->value.string + strspn(sample->value.string, " "); *at;
-			at += strspn(at, " ")) {
-			size_t length = strcspn(at, " ");
-			add(&names, arena, muster_arena_string_n(arena, at, length));
-			at += length;
-		}
+	const char *at = muster_sample_text(&node->samples, "node.gpu_bus_ids", "");
+	while (*(at += strspn(at, " "))) {
+		size_t length = strcspn(at, " ");
+		add(&names, arena, muster_arena_string_n(arena, at, length));
+		at += length;
 	}
 	return names;
 }
@@ -53,9 +47,9 @@ static struct names ports_of(const struct muster_node *node, struct muster_arena
 	struct names names = { 0 };
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
-		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
-		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
-		if (sample->metric == metric && port && layer && strcmp(layer, "InfiniBand") == 0)
+		const char *port = muster_sample_label_text(sample, "port");
+		if (sample->metric == metric && *port &&
+			strcmp(muster_sample_label_text(sample, "link_layer"), "InfiniBand") == 0)
 			add(&names, arena, port);
 	}
 	return names;

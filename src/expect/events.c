@@ -112,12 +112,6 @@ const struct muster_event *muster_event_find(const struct muster_event_table *ta
 	return NULL;
 }
 
-const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample)
-{
-	const char *code = muster_label_string(sample->labels, sample->label_count, operand->label);
-	return code ? code : "";
-}
-
 /* ---- samples of one event ---- */
 
 static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
@@ -185,7 +179,7 @@ enum muster_operator_answer muster_no_event_judge(const struct muster_question *
 		[MUSTER_EVENT_FAIL] = MUSTER_ANSWER_BAD,
 	};
 	const struct muster_event *event =
-		muster_event_find(q->operand->events, muster_event_code(q->operand, q->sample));
+		muster_event_find(q->operand->events, muster_sample_label_text(q->sample, q->operand->label));
 	if (q->sample->value.number >= hours_of(q->operand, event))
 		return MUSTER_ANSWER_GOOD;
 	return event ? answers[event->class] : MUSTER_ANSWER_WARN;
@@ -197,7 +191,7 @@ const char *muster_no_event_describe(const struct muster_question *q)
 	const char *title = operand->events->title;
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "no %s within %g h, notes apart", title, operand->value.number);
-	const char *code = muster_event_code(operand, q->sample);
+	const char *code = muster_sample_label_text(q->sample, operand->label);
 	return muster_arena_printf(q->arena, "no %s %s within %g h", title, code,
 		hours_of(operand, muster_event_find(operand->events, code)));
 }

@@ -12,8 +12,6 @@ muster_field_read_fn muster_event_tables_read;
 
 /* The event of this code; NULL when the table has none. */
 const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code);
-/* The code that the sample's label has, "" without one. */
-const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample);
 
 /* The sample of this part of the same event; NULL for none, or a null. */
 const struct muster_sample *muster_event_beside(
