@@ -284,14 +284,10 @@ static void put_check(
 	muster_json_writer_pair(w, "check", muster_string(check->id));
 	muster_json_writer_pair(w, "title", text_or_null(check->title));
 	muster_json_writer_pair(w, "metric", muster_string(check->metric->name));
-	muster_json_writer_object_of(w, "where");
-	for (size_t i = 0; i < check->where_count; i++)
-		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
-	muster_json_writer_object_end(w);
-	muster_json_writer_object_of(w, "limit_where");
-	for (size_t i = 0; i < check->limit_where_count; i++)
-		muster_json_writer_pair(w, check->limit_where[i].key, check->limit_where[i].value);
-	muster_json_writer_object_end(w);
+	muster_json_writer_key(w, "where");
+	muster_json_writer_labels(w, check->where, check->where_count);
+	muster_json_writer_key(w, "limit_where");
+	muster_json_writer_labels(w, check->limit_where, check->limit_where_count);
 	muster_json_writer_pair(w, "expected", muster_string(muster_describe_expected(check, NULL, arena)));
 	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
 	muster_json_writer_pair(w, "only_for", text_or_null(muster_describe_runs(check, arena)));
