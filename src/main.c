@@ -51,19 +51,13 @@ static const struct muster_command *find_command(const char *name)
 	return NULL;
 }
 
-static const char *public_name(const void *arg, size_t index)
-{
-	(void)arg;
-	return commands[index].name;
-}
-
 static int unknown_command(const char *name)
 {
 	size_t shown = 0; /* the others come last */
 	char near[128];
 	while (commands[shown].summary)
 		shown++;
-	muster_suggest(name, shown, public_name, NULL, 2, near, sizeof near);
+	muster_suggest(name, commands, shown, sizeof *commands, 2, near, sizeof near);
 	fprintf(stderr, "muster: unknown command \"%.60s\"%s%s; `muster --help` lists all commands\n", name,
 		*near ? "; did you mean " : "", near);
 	return MUSTER_EXIT_USAGE;

@@ -82,7 +82,7 @@ extern const char *const muster_certainties[MUSTER_CERTAINTY_COUNT];
 extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT];
 
 struct muster_check {
-	const char *id;
+	const char *id;                /* first, for muster_suggest */
 	const char *file;              /* the first in the chain that has this check */
 	struct muster_origin *changes; /* keys that later files changed */
 	size_t change_count;

@@ -37,6 +37,9 @@ const struct muster_value *muster_sample_label(const struct muster_sample *sampl
 bool muster_labels_equal(
 	const struct muster_label *a, size_t a_count, const struct muster_label *b, size_t b_count, const char *except);
 
+/* The label's text; "" when the sample does not carry it. */
+const char *muster_sample_label_text(const struct muster_sample *sample, const char *key);
+
 /* What a label says: NULL, or 0, when none of the labels has this key, or its value is of the other type. */
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key);
 double muster_label_number(const struct muster_label *labels, size_t count, const char *key);

@@ -8,6 +8,7 @@
 #include "eval/select.h"
 #include "muster/report.h"
 #include "journal/read.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +16,6 @@
 #include <sys/stat.h>
 
 enum { NODES_FILE_MAX = 32 << 20 };
-
-static bool is_among(const char *name, const char *const *names, size_t count)
-{
-	size_t i = 0;
-	while (i < count && strcmp(names[i], name) != 0)
-		i++;
-	return i < count;
-}
 
 /* Nodes without results are in the run without ranks; when there is exactly one, the ranks with an unknown node
  * belong to it. */
@@ -32,7 +25,7 @@ static void add_nodes(
 	const char *last = NULL;
 	size_t added = 0;
 	for (size_t i = 0; i < count; i++) {
-		bool there = is_among(names[i], spooled->strays, spooled->stray_count);
+		bool there = muster_text_among(names[i], spooled->strays, spooled->stray_count);
 		for (size_t n = 0; n < run->node_count && !there; n++)
 			there = strcmp(run->nodes[n].name, names[i]) == 0;
 		if (there)

@@ -5,6 +5,7 @@
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "util/array.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,22 +17,17 @@ static bool is_wanted(const struct muster_baseline_options *o, const struct must
 		return false;
 	if (o->profile && strcmp(o->profile, value->report->profile) != 0)
 		return false;
-	for (size_t i = 0; i < o->metric_count; i++)
-		if (strcmp(o->metrics[i], value->metric->name) == 0)
-			return true;
-	return o->metric_count == 0 && muster_baseline_wanted(value->metric);
-}
-
-static int by_name(const void *key, const void *item)
-{
-	return strcmp(key, ((const struct muster_node_status *)item)->name);
+	return o->metric_count ? muster_text_among(value->metric->name, o->metrics, o->metric_count)
+			       : muster_baseline_wanted(value->metric);
 }
 
 static enum muster_status status_of(const struct muster_lesson *lesson, const char *node)
 {
+	const struct muster_node_status key = { .name = node };
 	const struct muster_node_status *found =
-		node && lesson->node_count ? bsearch(node, lesson->nodes, lesson->node_count, sizeof *found, by_name)
-					   : NULL;
+		node && lesson->node_count
+			? bsearch(&key, lesson->nodes, lesson->node_count, sizeof key, muster_by_text)
+			: NULL;
 	return found ? found->status : MUSTER_INCONCLUSIVE;
 }
 
@@ -144,11 +140,6 @@ static int take_verdict(void *arg, const struct muster_history_verdict *verdict,
 	return 0;
 }
 
-static int in_order(const void *a, const void *b)
-{
-	return strcmp(((const struct muster_node_status *)a)->name, ((const struct muster_node_status *)b)->name);
-}
-
 static int take_stored(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct muster_lesson *lesson = arg;
@@ -181,7 +172,7 @@ static int take_history(struct muster_lesson *lesson, struct muster_error *err)
 		return -1;
 	int result = muster_history_each_verdict(history, &filter, false, take_verdict, &verdicts, err);
 	if (verdicts.count)
-		qsort(verdicts.items, verdicts.count, sizeof *verdicts.items, in_order);
+		qsort(verdicts.items, verdicts.count, sizeof *verdicts.items, muster_by_text);
 	lesson->nodes = verdicts.items;
 	lesson->node_count = verdicts.count;
 	if (result == 0)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 struct muster_command {
-	const char *name, *summary;         /* without a summary: for muster's own use */
+	const char *name, *summary; /* name first, for muster_suggest; without a summary: for muster's own use */
 	int (*main)(int argc, char **argv); /* argv[0] is the subcommand's name; returns the exit code */
 };
 

@@ -102,14 +102,6 @@ static int add(int argc, char **argv)
 
 /* ---- questions ---- */
 
-static int read_nodes(
-	struct muster_history_filter *filter, const char *list, struct muster_arena *arena, struct muster_error *err)
-{
-	if (list && muster_hostlist_expand(list, arena, &filter->nodes, &filter->node_count, err) < 0)
-		return muster_wrap(err, "--node");
-	return 0;
-}
-
 static int answer(const char *path, const struct muster_history_question *question, muster_history_ask *ask,
 	enum muster_table_format format, int count, struct muster_arena *arena)
 {
@@ -167,8 +159,8 @@ static int fill_question(const struct arguments *a, enum topic topic, struct mus
 		ret->filter.reports_most = (size_t)a->reports;
 	else if (!a->metric && !a->nodes)
 		ret->filter.reports_most = REPORTS_OF_ALL_METRICS;
-	if (read_nodes(&ret->filter, a->nodes, arena, err) < 0)
-		return -1;
+	if (a->nodes && muster_hostlist_expand(a->nodes, arena, &ret->filter.nodes, &ret->filter.node_count, err) < 0)
+		return muster_wrap(err, "--node");
 	if (topic == TOPIC_DIFF && !since)
 		return muster_fail(err, MUSTER_EUSAGE, "history diff: say with --since when the change was");
 	if (since && muster_history_since(since, ret->now, "--since", &ret->filter.since, err) < 0)
@@ -191,85 +183,81 @@ static int fill_question(const struct arguments *a, enum topic topic, struct mus
 	"Exit codes: 0 answered, 2 usage, or no readable history, 3 the history or the answer could not be used.\n"
 
 static const struct {
+	const char *name, *meaning; /* of the word after history; NULL: none */
 	const char *usage, *epilogue;
 	muster_history_ask *ask;
 } topics[TOPIC_COUNT] = {
-	[TOPIC_NODES] = { "muster history [options]",
+	[TOPIC_NODES] = { NULL, NULL, "muster history [options]",
 		"Prints each node with its verdicts over time; with --metric, values over time.\n"
 		"Other questions: muster history flapping|worst|diff; muster history add REPORT... keeps reports.\n"
 		"Machine types and profiles are never mixed, and simulated runs appear only with --simulated.\n" EXITS,
 		muster_ask_nodes },
-	[TOPIC_FLAPPING] = { "muster history flapping [options]",
+	[TOPIC_FLAPPING] = { "flapping", "nodes that failed some of their last runs",
+		"muster history flapping [options]",
 		"Lists nodes that failed some of their last runs and passed others. Defaults: 2 of 10. A check that "
 		"fails by chance in\n1 % of the runs of a good node does so twice in 10 runs for 4 nodes of "
 		"1,000.\n" EXITS,
 		muster_ask_flapping },
-	[TOPIC_WORST] = { "muster history worst [options]",
+	[TOPIC_WORST] = { "worst", "parts that are lowest among those of their machine type",
+		"muster history worst [options]",
 		"Lists the parts (GPUs, ports) that are slowest among those of their machine type, by the median of "
 		"each part. Without\n--metric: all measured speeds. Without --since: the last 7 days.\n" EXITS,
 		muster_ask_worst },
-	[TOPIC_DIFF] = { "muster history diff --since DATE [options]",
+	[TOPIC_DIFF] = { "diff", "what changed at a date", "muster history diff --since DATE [options]",
 		"Compares medians before and after a date, for each part of each node. A speed counts as changed if "
 		"it differs by more\nthan 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % "
 		"of the values before.\n" EXITS,
 		muster_ask_diff },
+	[TOPIC_ADD] = { .name = "add", .meaning = "add reports" },
 };
 
 static int ask(enum topic topic, int argc, char **argv)
 {
 	struct arguments a = { .count = 50, .runs = 10, .failed = 2, .reports = -1 };
-	enum {
-		DB,
-		FORMAT,
-		COUNT,
-		NODE,
-		SINCE,
-		TYPE,
-		PROFILE,
-		SIMULATED,
-		METRIC,
-		RUNS,
-		FAILED,
-		BEFORE,
-		REPORTS,
-		OPTIONS
+	enum { /* questions that an option is of */
+		NODES = 1 << TOPIC_NODES,
+		FLAPPING = 1 << TOPIC_FLAPPING,
+		WORST = 1 << TOPIC_WORST,
+		DIFF = 1 << TOPIC_DIFF,
+		EVERY = NODES | FLAPPING | WORST | DIFF,
 	};
-	const struct muster_option all[OPTIONS] = {
-		[DB] = { "--db", "FILE", "the database (default: as of muster history add)", .text = &a.db },
-		[FORMAT] = { "--format", "FORMAT", "text (default), json, csv or html",
-			MUSTER_CLI_CHOICE(&a.format, muster_table_format_names) },
-		[COUNT] = { "--count", "N", "rows of text and HTML, 0 for all (default: 50)", .number = &a.count,
-			.low = 0, .high = 1000000 },
-		[NODE] = { "--node", "LIST", "only these nodes, as a host list (gpu-[1-3,7])", .text = &a.nodes },
-		[SINCE] = { "--since", "TIME", "only runs since a date (2026-11-20), or for so long (36h, 7d, 4w)",
-			.text = &a.since },
-		[TYPE] = { "--sku", "NAME", "only this machine type", .text = &a.machine_type,
-			.words = muster_words_skus },
-		[PROFILE] = { "--profile", "PROFILE", "only runs of this profile", .text = &a.profile },
-		[SIMULATED] = { "--simulated", NULL, "simulated runs, and only those", .flag = &a.simulated },
-		[METRIC] = { "--metric", "NAME",
-			"values of this metric; labels as in gpu.bidirectional_gbps{direction=h2d}", .text = &a.metric,
-			.words = muster_words_metrics },
-		[RUNS] = { "--runs", "N", "how many of the last runs of each node count (default: 10)",
-			.number = &a.runs, .low = 2, .high = 10000 },
-		[FAILED] = { "--failed", "K", "how many of these must have failed (default: 2)", .number = &a.failed,
-			.low = 1, .high = 10000 },
-		[BEFORE] = { "--before", "TIME", "what counts as before: since a date, or for so long (default: 7d)",
-			.text = &a.before },
-		[REPORTS] = { "--reports", "N",
-			"read the values of at most N reports, spread over the time; 0 for all (default: 5000, with "
-			"--metric or --node all)",
-			.number = &a.reports, .low = 0, .high = 1000000000 },
+	const struct {
+		int topics;
+		struct muster_option option;
+	} all[] = {
+		{ EVERY, { "--db", "FILE", "the database (default: as of muster history add)", .text = &a.db } },
+		{ EVERY, { "--format", "FORMAT", "text (default), json, csv or html",
+				 MUSTER_CLI_CHOICE(&a.format, muster_table_format_names) } },
+		{ EVERY, { "--count", "N", "rows of text and HTML, 0 for all (default: 50)", .number = &a.count,
+				 .low = 0, .high = 1000000 } },
+		{ EVERY, { "--node", "LIST", "only these nodes, as a host list (gpu-[1-3,7])", .text = &a.nodes } },
+		{ EVERY, { "--since", "TIME", "only runs since a date (2026-11-20), or for so long (36h, 7d, 4w)",
+				 .text = &a.since } },
+		{ EVERY, { "--sku", "NAME", "only this machine type", .text = &a.machine_type,
+				 .words = muster_words_skus } },
+		{ EVERY, { "--profile", "PROFILE", "only runs of this profile", .text = &a.profile } },
+		{ EVERY, { "--simulated", NULL, "simulated runs, and only those", .flag = &a.simulated } },
+		{ NODES | WORST | DIFF,
+			{ "--metric", "NAME",
+				"values of this metric; labels as in gpu.bidirectional_gbps{direction=h2d}",
+				.text = &a.metric, .words = muster_words_metrics } },
+		{ FLAPPING, { "--runs", "N", "how many of the last runs of each node count (default: 10)",
+				    .number = &a.runs, .low = 2, .high = 10000 } },
+		{ FLAPPING, { "--failed", "K", "how many of these must have failed (default: 2)", .number = &a.failed,
+				    .low = 1, .high = 10000 } },
+		{ DIFF, { "--before", "TIME", "what counts as before: since a date, or for so long (default: 7d)",
+				.text = &a.before } },
+		{ WORST | DIFF,
+			{ "--reports", "N",
+				"read the values of at most N reports, spread over the time; 0 for all (default: "
+				"5000, with --metric or --node all)",
+				.number = &a.reports, .low = 0, .high = 1000000000 } },
 	};
-	/* options of every question, and options of this one */
-	struct muster_option options[OPTIONS];
+	struct muster_option options[sizeof all / sizeof *all];
 	size_t count = 0;
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (i < METRIC || (i == METRIC && topic != TOPIC_FLAPPING) ||
-			((i == RUNS || i == FAILED) && topic == TOPIC_FLAPPING) ||
-			(i == BEFORE && topic == TOPIC_DIFF) ||
-			(i == REPORTS && (topic == TOPIC_WORST || topic == TOPIC_DIFF)))
-			options[count++] = all[i];
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		if (all[i].topics & 1 << topic)
+			options[count++] = all[i].option;
 	struct muster_cli cli = {
 		.usage = topics[topic].usage,
 		.options = options,
@@ -295,27 +283,15 @@ static int ask(enum topic topic, int argc, char **argv)
 
 int muster_cmd_history(int argc, char **argv)
 {
-	static const char *const names[TOPIC_COUNT] = {
-		[TOPIC_FLAPPING] = "flapping",
-		[TOPIC_WORST] = "worst",
-		[TOPIC_DIFF] = "diff",
-		[TOPIC_ADD] = "add",
-	};
-	static const char *const meanings[TOPIC_COUNT] = {
-		[TOPIC_FLAPPING] = "nodes that failed some of their last runs",
-		[TOPIC_WORST] = "parts that are lowest among those of their machine type",
-		[TOPIC_DIFF] = "what changed at a date",
-		[TOPIC_ADD] = "add reports",
-	};
 	if (argc == 3 && strcmp(argv[1], MUSTER_COMPLETE) == 0) {
 		const struct muster_typed typed = { .before = "", .word = argv[2] };
 		for (size_t i = TOPIC_FLAPPING; i < TOPIC_COUNT; i++)
-			muster_offer(&typed, names[i], meanings[i]);
+			muster_offer(&typed, topics[i].name, topics[i].meaning);
 	}
 	/* the words of a line that is completed come after --complete */
 	int first = argc > 3 && strcmp(argv[1], MUSTER_COMPLETE) == 0 ? 2 : 1;
 	for (size_t i = TOPIC_FLAPPING; i < TOPIC_COUNT && argc > first; i++) {
-		if (strcmp(argv[first], names[i]) != 0)
+		if (strcmp(argv[first], topics[i].name) != 0)
 			continue;
 		if (first == 2)
 			argv[2] = argv[1];

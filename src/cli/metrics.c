@@ -8,6 +8,7 @@
 #include "util/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "port, counter", or "-" when the metric has none. Returns out. */
@@ -46,25 +47,21 @@ struct wanted {
 
 static bool is_wanted(const struct wanted *wanted, const struct muster_metric *metric)
 {
-	size_t i = 0;
-	while (i < wanted->count && strcmp(wanted->names[i], metric->name) != 0)
-		i++;
-	return wanted->count == 0 || i < wanted->count;
-}
-
-static const char *name_at(const void *none, size_t index)
-{
-	(void)none;
-	return muster_metric_at(index)->name;
+	return wanted->count == 0 || muster_text_among(metric->name, wanted->names, wanted->count);
 }
 
 static int names_known(const struct wanted *wanted, struct muster_error *err)
 {
 	for (size_t i = 0; i < wanted->count; i++) {
+		size_t count = muster_metric_count();
 		char near[256];
 		if (muster_metric_find(wanted->names[i]))
 			continue;
-		muster_suggest(wanted->names[i], muster_metric_count(), name_at, NULL, 3, near, sizeof near);
+		const char **all = muster_calloc(count, sizeof *all);
+		for (size_t j = 0; j < count; j++)
+			all[j] = muster_metric_at(j)->name;
+		muster_suggest(wanted->names[i], all, count, sizeof *all, 3, near, sizeof near);
+		free(all);
 		return muster_fail(err, MUSTER_EUSAGE, "metrics: no such metric: \"%.100s\"%s%s", wanted->names[i],
 			*near ? "; did you mean " : "", near);
 	}

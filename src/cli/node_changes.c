@@ -7,6 +7,7 @@
 #include "slurm/command.h"
 #include "util/file.h"
 #include "util/log.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,17 +22,12 @@ void muster_node_skip(const char *node, const char *why, const struct muster_slu
 	fputc('\n', stdout);
 }
 
-static bool is_silence(const struct muster_error *err)
-{
-	return err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ETIME;
-}
-
 void muster_node_complain(struct muster_node_changes *o, const char *node, const struct muster_error *err)
 {
 	fflush(stdout);
 	fprintf(stderr, "muster: %s: %s\n", node, err->text);
 	o->failed++;
-	o->is_silent = is_silence(err);
+	o->is_silent = err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ETIME;
 }
 
 bool muster_node_ask(struct muster_node_changes *o, const char *node, struct muster_slurm_node *ret)
@@ -90,14 +86,6 @@ static int check_owner(const struct muster_node_changes *o, int fd, struct muste
 		o->input, (uintmax_t)status.st_uid, status.st_mode & S_IWOTH ? "lets others write" : "owns");
 }
 
-static bool has_name(const char *const *names, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 /* A job that Slurm no longer knows is no proof of anything: one line says so. */
 static int check_job(const struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
 {
@@ -113,7 +101,7 @@ static int check_job(const struct muster_node_changes *o, const struct muster_ru
 		count = 0;
 	}
 	for (size_t i = 0; i < run->node_count && count > 0 && rc == 0; i++)
-		if (strcmp(run->nodes[i].name, "?") != 0 && !has_name(names, count, run->nodes[i].name))
+		if (strcmp(run->nodes[i].name, "?") != 0 && !muster_text_among(run->nodes[i].name, names, count))
 			rc = muster_fail(err, MUSTER_EUSAGE,
 				"%s: the node \"%.100s\" was not in job %s: nothing is changed", o->input,
 				run->nodes[i].name, run->job.id);

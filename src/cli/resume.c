@@ -5,12 +5,12 @@
  */
 #include "cli/cli.h"
 #include "cli/node_changes.h"
+#include "expect/load.h"
 #include "muster/report.h"
 #include "slurm/drain.h"
 #include "slurm/hostlist.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret_code)
 {
@@ -76,12 +76,6 @@ static int resume_nodes(struct muster_node_changes *o, const struct muster_repor
 	return code;
 }
 
-static bool is_report(const char *operand)
-{
-	size_t length = strlen(operand), ending = strlen(".json");
-	return strchr(operand, '/') || (length > ending && strcmp(operand + length - ending, ".json") == 0);
-}
-
 int muster_cmd_resume(int argc, char **argv)
 {
 	struct muster_node_changes o = { .deadline_s = 20, .by = MUSTER_BY_UNSET };
@@ -91,7 +85,7 @@ int muster_cmd_resume(int argc, char **argv)
 	int code;
 	if (!begin(argc, argv, &o, &code))
 		return code;
-	if (is_report(o.input))
+	if (muster_expect_is_path(o.input))
 		return muster_node_changes_by_report(&o, resume_nodes);
 	struct muster_arena *arena = muster_arena_new();
 	if (muster_hostlist_expand(o.input, arena, &names, &count, &err) < 0)

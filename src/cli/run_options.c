@@ -67,9 +67,8 @@ static int time_of_steps(const struct muster_options *options)
 /* A copy, which lives as long as the process. A path that is there already is not read twice. */
 static void append_path(struct muster_options *options, const char *path)
 {
-	for (size_t i = 0; i < options->expect_path_count; i++)
-		if (strcmp(options->expect_paths[i], path) == 0)
-			return;
+	if (muster_text_among(path, options->expect_paths, options->expect_path_count))
+		return;
 	options->expect_paths =
 		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
 	options->expect_paths[options->expect_path_count++] = muster_strdup(path);

@@ -218,12 +218,9 @@ static bool is_of_type(const struct muster_expect *expect, const struct muster_c
 
 static bool is_wanted(const struct muster_expect *expect, const struct muster_check *check, const struct wanted *wanted)
 {
-	size_t i = 0;
 	if (wanted->uncertain && (!is_of_type(expect, check) || certainty_of(check) < CONFIRMED))
 		return false;
-	while (i < wanted->count && strcmp(wanted->checks[i], check->id) != 0)
-		i++;
-	return wanted->count == 0 || i < wanted->count;
+	return wanted->count == 0 || muster_text_among(check->id, wanted->checks, wanted->count);
 }
 
 /* "14 measured, 30 threshold, 9 specified, 21 inferred", of the checks that are about the machine type */
@@ -241,12 +238,6 @@ static void print_certainties(const struct muster_expect *expect)
 	printf("\n");
 }
 
-static const char *check_at(const void *arg, size_t index)
-{
-	const struct muster_expect *expect = arg;
-	return expect->checks[index].id;
-}
-
 static int checks_known(
 	const struct muster_expect *expect, const char *const *checks, size_t count, struct muster_error *err)
 {
@@ -256,7 +247,8 @@ static int checks_known(
 			c++;
 		if (c == expect->check_count) {
 			char near[256];
-			muster_suggest(checks[i], expect->check_count, check_at, expect, 3, near, sizeof near);
+			muster_suggest(checks[i], expect->checks, expect->check_count, sizeof *expect->checks, 3, near,
+				sizeof near);
 			return muster_fail(err, MUSTER_EUSAGE, "skus: %s has no check \"%.100s\"%s%s", expect->name,
 				checks[i], *near ? "; did you mean " : "", near);
 		}
@@ -292,14 +284,10 @@ static void put_check(
 	muster_json_writer_pair(w, "check", muster_string(check->id));
 	muster_json_writer_pair(w, "title", text_or_null(check->title));
 	muster_json_writer_pair(w, "metric", muster_string(check->metric->name));
-	muster_json_writer_object_of(w, "where");
-	for (size_t i = 0; i < check->where_count; i++)
-		muster_json_writer_pair(w, check->where[i].key, check->where[i].value);
-	muster_json_writer_object_end(w);
-	muster_json_writer_object_of(w, "limit_where");
-	for (size_t i = 0; i < check->limit_where_count; i++)
-		muster_json_writer_pair(w, check->limit_where[i].key, check->limit_where[i].value);
-	muster_json_writer_object_end(w);
+	muster_json_writer_key(w, "where");
+	muster_json_writer_labels(w, check->where, check->where_count);
+	muster_json_writer_key(w, "limit_where");
+	muster_json_writer_labels(w, check->limit_where, check->limit_where_count);
 	muster_json_writer_pair(w, "expected", muster_string(muster_describe_expected(check, NULL, arena)));
 	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
 	muster_json_writer_pair(w, "only_for", text_or_null(muster_describe_runs(check, arena)));

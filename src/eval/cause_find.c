@@ -31,19 +31,19 @@ size_t *muster_cause_of_missing(const struct muster_eval *eval, size_t node, siz
 	return muster_cause_of(eval, node, rank) + muster_probe_count();
 }
 
-bool muster_rank_knows(const struct muster_rank *rank, const char *probe)
+const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank, const char *probe)
 {
 	for (size_t i = 0; i < rank->outcomes.count; i++)
 		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
-			return true;
-	return false;
+			return &rank->outcomes.items[i];
+	return NULL;
 }
 
 /* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
  * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
 static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
 {
-	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_knows(&node->ranks[rank], probe->name);
+	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_outcome(&node->ranks[rank], probe->name);
 }
 
 /* The node's own facts come from its leader. A leader that died took them along. */

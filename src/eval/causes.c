@@ -15,15 +15,6 @@ static size_t unreached_probe(void)
 	return muster_probe_number(muster_metric_probe(muster_metric_find("rank.alltoall_unreached")));
 }
 
-/* The first outcome of the probe on the rank; NULL for none. */
-static const struct muster_outcome *find_outcome(const struct muster_rank *rank, size_t probe)
-{
-	for (size_t i = 0; i < rank->outcomes.count; i++)
-		if (muster_probe_number(rank->outcomes.items[i].probe) == probe)
-			return &rank->outcomes.items[i];
-	return NULL;
-}
-
 static void find_wants(const struct muster_eval *eval, enum muster_want *wants)
 {
 	if (!eval->expect) { /* without expectations every probe is wanted */
@@ -144,6 +135,14 @@ static int partner_weight(const struct muster_run *run, const struct muster_outc
 	return run->nodes[node].ranks[rank].unfinished ? 5 : 0;
 }
 
+/* What a rank that only ended with the others says, else which rank ended it. */
+static const char *ended_by(const struct muster_eval *eval, const struct muster_outcome *outcome, int rank)
+{
+	return outcome->detail && muster_outcome_weight(outcome) == 0
+		       ? outcome->detail
+		       : muster_arena_printf(eval->report->arena, "ended by the failure of rank %d", rank);
+}
+
 /* The observed text when another rank, which has a finding of its own, caused the failure of this rank in the
  * all-reduce; NULL otherwise. */
 static const char *ended_by_others(struct muster_eval *eval, size_t probe, const struct muster_outcome *outcome)
@@ -152,20 +151,13 @@ static const char *ended_by_others(struct muster_eval *eval, size_t probe, const
 	const struct muster_broken_ring *ring = find_broken(eval, probe, outcome->ring);
 	if (outcome->ring <= 0)
 		return NULL;
-	if (outcome->partner > 0) { /* a round of two: only the partner can have ended it for this rank */
-		bool ended = partner_weight(eval->run, outcome) > weight;
-		return !ended ? NULL
-		       : weight == 0 && outcome->detail
-			       ? outcome->detail
-			       : muster_arena_printf(
-					 eval->report->arena, "ended by the failure of rank %d", outcome->partner - 1);
-	}
+	if (outcome->partner > 0) /* a round of two: only the partner can have ended it for this rank */
+		return partner_weight(eval->run, outcome) > weight ? ended_by(eval, outcome, outcome->partner - 1)
+								   : NULL;
 	if (weight >= 4)
 		return all_hung(ring) && eval->ring_cause[probe] ? outcome->detail : NULL;
 	if (!eval->ring_cause[probe] && ring && ring->weight > weight)
-		return weight == 0 && outcome->detail ? outcome->detail
-						      : muster_arena_printf(eval->report->arena,
-								"ended by the failure of rank %d", ring->cause);
+		return ended_by(eval, outcome, ring->cause);
 	if (eval->ring_cause[probe] || (weight == 0 && eval->any_missing))
 		return outcome->detail ? outcome->detail : "ended by the failure of another rank";
 	return NULL;
@@ -316,8 +308,8 @@ static void judge_hung_rings(struct muster_eval *eval, const enum muster_want *w
 		const struct muster_broken_ring *ring = &eval->broken[i];
 		if (!all_hung(ring) || ring->probe == muster_probe_count() || eval->ring_cause[ring->probe])
 			continue;
-		const struct muster_outcome *outcome =
-			find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], ring->probe);
+		const struct muster_outcome *outcome = muster_rank_outcome(
+			&eval->run->nodes[ring->node].ranks[ring->at], muster_probe_at(ring->probe)->name);
 		const char *observed = muster_arena_printf(arena, "all %d ranks: %s", ring->ranks,
 			muster_outcome_text(outcome, wants[ring->probe], arena));
 		struct muster_finding finding = finding_of_probe(outcome->probe, MUSTER_INCONCLUSIVE, observed, arena);
@@ -339,7 +331,8 @@ static void judge_unreached(struct muster_eval *eval, const enum muster_want *wa
 			ring = &eval->broken[i];
 	if (!ring || ring->weight != MUSTER_WAITED || eval->ring_cause[probe])
 		return;
-	const struct muster_outcome *outcome = find_outcome(&eval->run->nodes[ring->node].ranks[ring->at], probe);
+	const char *name = muster_probe_at(probe)->name;
+	const struct muster_outcome *outcome = muster_rank_outcome(&eval->run->nodes[ring->node].ranks[ring->at], name);
 	const struct muster_unreached found = muster_unreached_find(eval->run, arena);
 	enum muster_status status = muster_outcome_judge(eval->run, outcome, wants[probe]);
 	if (!found.observed || status == MUSTER_SKIP || ended_with_run(eval->run, outcome))
@@ -348,7 +341,7 @@ static void judge_unreached(struct muster_eval *eval, const enum muster_want *wa
 	finding.advice = found.advice;
 	if (found.rank != MUSTER_NOWHERE) {
 		const struct muster_rank *rank = &eval->run->nodes[found.node].ranks[found.rank];
-		const struct muster_outcome *own = find_outcome(rank, probe);
+		const struct muster_outcome *own = muster_rank_outcome(rank, name);
 		finding.gpu = rank->gpu;
 		finding.evidence = own ? own->evidence : NULL;
 	}

@@ -20,40 +20,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
-struct limit {
-	double gbps;
-	const char *words, *why;
-	size_t members; /* that share it; 0: it is not shared */
-};
-
 enum joined { JOINED, APART, UNKNOWN };
 
 struct derivation {
 	struct muster_arena *arena;
-	enum joined joined;        /* the GPUs of each node that has several in the ring */
-	const char *why_unknown;   /* joined is UNKNOWN */
-	struct limit nvlink, pcie; /* the lowest of all ranks */
-	struct limit network;      /* the lowest of all nodes */
-	struct limit share;        /* of one rank: the lowest of all nodes */
-	size_t domains;            /* NVLink domains of the run */
+	enum joined joined;               /* the GPUs of each node that has several in the ring */
+	const char *why_unknown;          /* joined is UNKNOWN */
+	struct muster_limit nvlink, pcie; /* the lowest of all ranks */
+	struct muster_limit network;      /* the lowest of all nodes */
+	struct muster_limit share;        /* of one rank: the lowest of all nodes */
+	size_t domains;                   /* NVLink domains of the run */
 };
 
 /* Keep the lower one; what is not known stays not known. */
-static void lower(struct limit *limit, struct limit other)
+static void lower(struct muster_limit *limit, struct muster_limit other)
 {
 	if (!limit->why && (other.why || limit->gbps <= 0 || other.gbps < limit->gbps))
 		*limit = other;
 }
 
-static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, const char *metric)
+struct muster_limit muster_limit_of(
+	const struct muster_samples *samples, const char *metric, struct muster_arena *arena)
 {
 	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	const char *link = sample ? muster_label_string(sample->labels, sample->label_count, "link") : NULL;
-	if (sample && sample->value.type == MUSTER_NUMBER && link)
-		return (struct limit){ .gbps = sample->value.number, .words = link };
-	return (struct limit){ .why = muster_arena_printf(d->arena, "%s: %s", metric,
-				       sample && sample->reason ? sample->reason : "not measured") };
+	const char *link = sample ? muster_sample_label_text(sample, "link") : "";
+	if (*link && sample->value.type == MUSTER_NUMBER && sample->value.number > 0)
+		return (struct muster_limit){ .gbps = sample->value.number, .words = link };
+	return (struct muster_limit){ .why = muster_arena_printf(arena, "%s: %s", metric,
+					      sample && sample->reason ? sample->reason : "not measured") };
+}
+
+void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
+	const struct muster_label *labels, size_t label_count, double number, const char *reason)
+{
+	muster_samples_add(samples, (struct muster_sample){ .metric = metric,
+					    .labels = labels,
+					    .label_count = label_count,
+					    .value = reason ? muster_null() : muster_number(number),
+					    .reason = reason });
 }
 
 static bool took_part(const struct muster_rank *rank)
@@ -65,16 +69,15 @@ static bool took_part(const struct muster_rank *rank)
  * switches. */
 static enum joined joined_to(const struct muster_samples *samples, double others)
 {
-	const struct muster_sample *peers = muster_sample_named(samples, "gpu.nvlink_peers"),
-				   *links = muster_sample_named(samples, "gpu.nvlinks");
+	double peers = muster_sample_number(samples, "gpu.nvlink_peers", -1),
+	       links = muster_sample_number(samples, "gpu.nvlinks", -1);
 	const char *transport = muster_sample_text(samples, "rank.nccl_transport", "");
-	bool up = links && links->value.type == MUSTER_NUMBER && links->value.number > 0;
-	if (up && (strcmp(muster_sample_text(samples, "gpu.fabric_state", ""), "completed") == 0 ||
-			  strstr(transport, "NVLS")))
+	if (links > 0 && (strcmp(muster_sample_text(samples, "gpu.fabric_state", ""), "completed") == 0 ||
+				 strstr(transport, "NVLS")))
 		return JOINED;
-	if (peers && peers->value.type == MUSTER_NUMBER)
-		return peers->value.number >= others ? JOINED : APART;
-	if (links && links->value.type == MUSTER_NUMBER && !up)
+	if (peers >= 0)
+		return peers >= others ? JOINED : APART;
+	if (links == 0)
 		return APART;
 	/* without a direct path between GPUs the data goes through the host's memory */
 	return strstr(transport, "SHM/") && !strstr(transport, "P2P/") ? APART : UNKNOWN;
@@ -106,13 +109,13 @@ static struct adapter *adapter_of(struct adapter *adapters, size_t *count, const
 /* What the network adapters of the node carry together. InfiniBand: every active port counts. Ethernet: only a port
  * that NCCL uses counts, as any other port may not be for RDMA. When the node has more such adapters than GPUs in the
  * ring, the fastest count, one for each GPU: the others may be for storage. */
-static struct limit network_of(
+static struct muster_limit network_of(
 	const struct derivation *d, const struct muster_node *node, size_t gpus, const char *used)
 {
 	const struct muster_metric *port_limit = muster_metric_find("port.limit_gbps");
 	struct adapter *adapters = muster_calloc(node->samples.count + 1, sizeof *adapters);
 	double sum = 0;
-	struct limit limit = { 0 };
+	struct muster_limit limit = { 0 };
 	size_t count = 0;
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
@@ -160,8 +163,8 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		if (!took_part(&node->ranks[i]))
 			continue;
 		used = *used ? used : muster_sample_text(samples, "rank.nccl_hcas", "");
-		lower(&d->nvlink, limit_of(d, samples, "gpu.nvlink_limit_gbps"));
-		lower(&d->pcie, limit_of(d, samples, "gpu.pcie_limit_gbps"));
+		lower(&d->nvlink, muster_limit_of(samples, "gpu.nvlink_limit_gbps", d->arena));
+		lower(&d->pcie, muster_limit_of(samples, "gpu.pcie_limit_gbps", d->arena));
 		enum joined joined = members > 1 ? joined_to(samples, gpus - 1) : JOINED;
 		if (joined == UNKNOWN && !d->why_unknown) {
 			const struct muster_sample *peers = muster_sample_named(samples, "gpu.nvlink_peers");
@@ -172,7 +175,7 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		if (joined == APART || (joined == UNKNOWN && d->joined == JOINED))
 			d->joined = joined;
 	}
-	struct limit network = network_of(d, node, members, used), share = network;
+	struct muster_limit network = network_of(d, node, members, used), share = network;
 	share.gbps /= (double)members;
 	share.members = members;
 	if (share.words && members > 1)
@@ -199,9 +202,9 @@ static const struct muster_metric *limit_metric(const struct bound *bound)
 }
 
 /* The limit between nodes of an all-to-all: that of the network. *nvlink: that of NVLink within nodes or domains. */
-static struct limit spread(const struct derivation *d, double nodes, double ranks, struct limit *nvlink)
+static struct muster_limit spread(const struct derivation *d, double nodes, double ranks, struct muster_limit *nvlink)
 {
-	struct limit network = d->share;
+	struct muster_limit network = d->share;
 	double near = (double)network.members; /* ranks that NVLink joins, the rank itself among them */
 	if ((double)d->domains < nodes && ranks / (double)d->domains > near)
 		near = ranks / (double)d->domains;
@@ -213,16 +216,16 @@ static struct limit spread(const struct derivation *d, double nodes, double rank
 }
 
 /* The limit over so many nodes, and the kind of path that sets it. */
-static struct limit limit_over(
+static struct muster_limit limit_over(
 	const struct derivation *d, double nodes, double ranks, const struct bound *bound, const char **ret_path)
 {
 	bool one_domain = nodes > 1 && d->domains == 1;
-	struct limit limit, nvlink = d->nvlink;
+	struct muster_limit limit, nvlink = d->nvlink;
 	*ret_path = "unknown";
 	if (ranks <= 1)
-		return (struct limit){ .why = "one rank alone moves no data" };
+		return (struct muster_limit){ .why = "one rank alone moves no data" };
 	if (d->joined == UNKNOWN && !one_domain)
-		return (struct limit){ .why = d->why_unknown };
+		return (struct muster_limit){ .why = d->why_unknown };
 	*ret_path = "NVLink";
 	if (one_domain || (nodes <= 1 && d->joined == JOINED))
 		return d->nvlink;
@@ -243,19 +246,13 @@ static struct limit limit_over(
 static void emit(struct derivation *d, struct muster_run *run, const struct bound *bound, double nodes, double ranks)
 {
 	const char *path;
-	struct limit limit = limit_over(d, nodes, ranks, bound, &path);
+	struct muster_limit limit = limit_over(d, nodes, ranks, bound, &path);
 	struct muster_label *labels = muster_arena_alloc(run->arena, 4 * sizeof *labels);
 	labels[0] = (struct muster_label){ "nodes", muster_number(nodes) };
 	labels[1] = (struct muster_label){ "ranks", muster_number(ranks) };
 	labels[2] = (struct muster_label){ "path", muster_string(path) };
 	labels[3] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
-	muster_samples_add(&run->job.samples, (struct muster_sample){
-						      .metric = limit_metric(bound),
-						      .labels = labels,
-						      .label_count = 4,
-						      .value = limit.why ? muster_null() : muster_number(limit.gbps),
-						      .reason = limit.why,
-					      });
+	muster_derived_add(&run->job.samples, limit_metric(bound), labels, 4, limit.gbps, limit.why);
 }
 
 static double label_number(const struct muster_sample *sample, const char *key)

@@ -5,6 +5,21 @@
 #include "eval/exchange_peers.h"
 #include "muster/run.h"
 
+/* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
+struct muster_limit {
+	double gbps;
+	const char *words, *why;
+	size_t members; /* that share it; 0: it is not shared */
+};
+
+/* What a sample with a label "link" says. */
+struct muster_limit muster_limit_of(
+	const struct muster_samples *samples, const char *metric, struct muster_arena *arena);
+
+/* Add a number, or null where there is a reason. */
+void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
+	const struct muster_label *labels, size_t label_count, double number, const char *reason);
+
 /* Add node.imex_state to each node that has node.imex_channels, unless the node has it already. */
 void muster_run_derive_imex(struct muster_run *run);
 
@@ -27,9 +42,7 @@ void muster_run_derive_disk(struct muster_run *run);
  * keeps them. */
 void muster_run_derive_data_path(struct muster_run *run);
 
-/* Add node.imex_state; what the disks bring to the GPUs; what ranks did with a
- * shared folder and with shared data; what an exchange can reach, and what others like it do; how
- * even the steps of a rack are; and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
+/* All of these, and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
  * nccl.alltoall_limit_gbps: null with a reason where it is not known. The step between the last sample of a run and its
  * judgement; a run that has the metric already stays as it is. No I/O. */
 void muster_run_derive(struct muster_run *run);

@@ -17,25 +17,21 @@
 #define GIGA 1e9
 #define MIB 1048576.0
 
-static const struct muster_sample *find(const struct muster_rank *rank, const struct muster_metric *metric)
-{
-	return muster_samples_find(&rank->samples, metric);
-}
-
 static bool has_number(const struct muster_sample *sample)
 {
 	return sample && sample->value.type == MUSTER_NUMBER;
 }
 
-static void add(struct muster_samples *samples, const char *metric, struct muster_value value, const char *reason)
+static void add_text(struct muster_samples *samples, const char *metric, const char *text, const char *reason)
 {
-	muster_samples_add(samples,
-		(struct muster_sample){ .metric = muster_metric_find(metric), .value = value, .reason = reason });
+	muster_samples_add(samples, (struct muster_sample){ .metric = muster_metric_find(metric),
+					    .value = text ? muster_string(text) : muster_null(),
+					    .reason = reason });
 }
 
 static void add_number(struct muster_samples *samples, const char *metric, double number, const char *reason)
 {
-	add(samples, metric, reason ? muster_null() : muster_number(number), reason);
+	muster_derived_add(samples, muster_metric_find(metric), NULL, 0, number, reason);
 }
 
 static const char *why_none(const struct muster_run *run, const struct muster_node *node,
@@ -64,7 +60,8 @@ static struct written sum_ranks(const struct muster_run *run, const struct muste
 		const struct muster_node *node = &run->nodes[n];
 		for (size_t r = 0; r < node->rank_count; r++) {
 			const struct muster_rank *rank = &node->ranks[r];
-			const struct muster_sample *sample = find(rank, rate), *size = find(rank, mib);
+			const struct muster_sample *sample = muster_samples_find(&rank->samples, rate),
+						   *size = muster_samples_find(&rank->samples, mib);
 			all.any |= sample != NULL;
 			if (!has_number(sample) || !has_number(size) || sample->value.number <= 0) {
 				if (!all.reason)
@@ -100,7 +97,7 @@ static void derive_checkpoint(struct muster_run *run)
 	if (!wrote.reason && wrote.rank)
 		slowest = muster_arena_printf(run->arena, "node %s, rank %d: %.3g GB/s", wrote.node->name,
 			wrote.rank->rank, wrote.slowest_gbps);
-	add(job, "job.checkpoint_slowest", slowest ? muster_string(slowest) : muster_null(), wrote.reason);
+	add_text(job, "job.checkpoint_slowest", slowest, wrote.reason);
 }
 
 /* ---- broadcast ---- */
@@ -113,8 +110,7 @@ static double shard_of(const struct muster_sample *sample)
 
 static bool has_role(const struct muster_sample *hash, const char *role)
 {
-	const char *its = hash ? muster_label_string(hash->labels, hash->label_count, "role") : NULL;
-	return its && strcmp(its, role) == 0;
+	return hash && strcmp(muster_sample_label_text(hash, "role"), role) == 0;
 }
 
 /* What a node has of a rate of its ranks: each shard once, all as slow as the slowest; below 0: nothing. */
@@ -123,7 +119,7 @@ static double node_rate(const struct muster_run *run, const struct muster_node *
 {
 	double slowest = -1, shards = 0;
 	for (size_t r = 0; r < node->rank_count; r++) {
-		const struct muster_sample *sample = find(&node->ranks[r], rate);
+		const struct muster_sample *sample = muster_samples_find(&node->ranks[r].samples, rate);
 		bool again = false;
 		if (!sample)
 			continue;
@@ -132,7 +128,7 @@ static double node_rate(const struct muster_run *run, const struct muster_node *
 			continue;
 		}
 		for (size_t i = 0; i < r; i++) {
-			const struct muster_sample *before = find(&node->ranks[i], rate);
+			const struct muster_sample *before = muster_samples_find(&node->ranks[i].samples, rate);
 			again |= has_number(before) && shard_of(before) == shard_of(sample);
 		}
 		shards += !again;
@@ -145,19 +141,17 @@ static double node_rate(const struct muster_run *run, const struct muster_node *
 static const char *node_hash(const struct muster_run *run, const struct muster_node *node)
 {
 	const struct muster_metric *metric = muster_metric_find("rank.broadcast_hash");
-	const char *only = NULL;
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	const char *only = NULL, *all = "";
 	size_t count = 0;
 	for (size_t r = 0; r < node->rank_count; r++) {
-		const struct muster_sample *sample = find(&node->ranks[r], metric);
+		const struct muster_sample *sample = muster_samples_find(&node->ranks[r].samples, metric);
 		if (!sample || sample->value.type != MUSTER_STRING || (count > 0 && shard_of(sample) == 0))
 			continue;
 		only = sample->value.string;
 		count++;
-		for (const char *at = only; *at; at++)
-			hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+		all = muster_arena_printf(run->arena, "%s%s", all, only);
 	}
-	return count > 1 ? muster_arena_printf(run->arena, "%016" PRIx64, hash) : only;
+	return count > 1 ? muster_arena_printf(run->arena, "%016" PRIx64, muster_hash(all, strlen(all))) : only;
 }
 
 /* What the reader of the shard has; NULL: it is not known. */
@@ -166,7 +160,8 @@ static const struct muster_sample *find_sent(const struct muster_run *run, const
 	for (size_t n = 0; n < run->node_count; n++) {
 		bool reads = false;
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
-			const struct muster_sample *one = find(&run->nodes[n].ranks[r], got->metric);
+			const struct muster_sample *one =
+				muster_samples_find(&run->nodes[n].ranks[r].samples, got->metric);
 			reads |= has_role(one, "reads");
 			if (has_role(one, "reads") && shard_of(one) == shard_of(got))
 				return one;
@@ -185,15 +180,15 @@ static double derive_wrong(struct muster_run *run)
 	for (size_t n = 0; n < run->node_count; n++) {
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			struct muster_rank *rank = &run->nodes[n].ranks[r];
-			const struct muster_sample *got = find(rank, hash);
+			const struct muster_sample *got = muster_samples_find(&rank->samples, hash);
 			const struct muster_sample *sent = has_role(got, "receives") ? find_sent(run, got) : NULL;
 			if (has_role(got, "reads"))
-				add(&rank->samples, "rank.broadcast_wrong", muster_number(0), NULL);
+				add_number(&rank->samples, "rank.broadcast_wrong", 0, NULL);
 			if (!sent)
 				continue;
 			bool differs = !muster_value_equal(sent->value, got->value);
 			wrong = fmax(wrong, 0) + differs;
-			add(&rank->samples, "rank.broadcast_wrong", muster_number(differs), NULL);
+			add_number(&rank->samples, "rank.broadcast_wrong", differs, NULL);
 		}
 	}
 	return wrong;
@@ -206,9 +201,8 @@ static bool has_fabric(const struct muster_run *run)
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t i = 0; i < run->nodes[n].samples.count; i++) {
 			const struct muster_sample *sample = &run->nodes[n].samples.items[i];
-			const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
-			if ((sample->metric == limit || sample->metric == state) && layer &&
-				strcmp(layer, "InfiniBand") == 0 && has_number(sample))
+			if ((sample->metric == limit || sample->metric == state) && has_number(sample) &&
+				strcmp(muster_sample_label_text(sample, "link_layer"), "InfiniBand") == 0)
 				return true;
 		}
 	return false;
@@ -217,12 +211,11 @@ static bool has_fabric(const struct muster_run *run)
 /* As NCCL says of the ranks' connections; NULL: it does not say. */
 static const char *transport(const struct muster_run *run)
 {
-	const struct muster_metric *metric = muster_metric_find("rank.nccl_transport");
 	const char *network = NULL, *link = NULL;
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
-			const struct muster_sample *sample = find(&run->nodes[n].ranks[r], metric);
-			const char *text = sample && sample->value.type == MUSTER_STRING ? sample->value.string : "";
+			const char *text =
+				muster_sample_text(&run->nodes[n].ranks[r].samples, "rank.nccl_transport", "");
 			if (strstr(text, "NET/Socket"))
 				return has_fabric(run) ? "over sockets: the fabric was not used" : "over sockets";
 			const char *net = strstr(text, "NET/");
@@ -250,7 +243,7 @@ static void derive_broadcast(struct muster_run *run)
 		double its = node_rate(run, node, rate, &reason), kept = node_rate(run, node, stored, &why);
 		double readers = node_rate(run, node, read, &ignored), count = 0;
 		for (size_t r = 0; r < node->rank_count; r++)
-			count += has_number(find(&node->ranks[r], read));
+			count += has_number(muster_samples_find(&node->ranks[r].samples, read));
 		if (readers >= 0)
 			shared = readers * count;
 		if (its >= 0)
@@ -258,7 +251,7 @@ static void derive_broadcast(struct muster_run *run)
 		if (kept >= 0 || why)
 			add_number(&node->samples, "node.broadcast_stored_gbps", kept, why);
 		if ((hash = node_hash(run, node)) != NULL)
-			add(&node->samples, "node.broadcast_hash", muster_string(hash), NULL);
+			add_text(&node->samples, "node.broadcast_hash", hash, NULL);
 	}
 	if (shared >= 0)
 		add_number(job, "job.shared_read_gbps", shared, NULL);
@@ -267,7 +260,7 @@ static void derive_broadcast(struct muster_run *run)
 	if ((wrong = derive_wrong(run)) >= 0)
 		add_number(job, "job.broadcast_wrong", wrong, NULL);
 	if (slowest >= 0 && run->node_count > 1 && (over = transport(run)) != NULL)
-		add(job, "job.broadcast_transport", muster_string(over), NULL);
+		add_text(job, "job.broadcast_transport", over, NULL);
 }
 
 void muster_run_derive_data_path(struct muster_run *run)

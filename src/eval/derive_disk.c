@@ -8,9 +8,8 @@
 /* From the disk, while the GPU has nothing else to do. */
 static bool is_from_disk(const struct muster_sample *sample)
 {
-	const char *source = muster_label_string(sample->labels, sample->label_count, "source");
-	const char *load = muster_label_string(sample->labels, sample->label_count, "load");
-	return source && load && strcmp(source, "disk") == 0 && strcmp(load, "alone") == 0;
+	return strcmp(muster_sample_label_text(sample, "source"), "disk") == 0 &&
+	       strcmp(muster_sample_label_text(sample, "load"), "alone") == 0;
 }
 
 /* The last of a rank's values: several where the measurement was repeated. */
@@ -49,7 +48,7 @@ static void derive_node(
 			sum.reason = sample->reason ? sample->reason : "not measured";
 	}
 	if (sum.reason)
-		sum.value = (struct muster_value){ .type = MUSTER_NULL };
+		sum.value = muster_null();
 	add_layout(node, &sum);
 	if (any)
 		muster_samples_add(&node->samples, sum);

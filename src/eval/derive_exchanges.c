@@ -18,21 +18,15 @@
 
 #define SWITCHED_GPUS 8 /* so many GPUs of a node, each joined to all others, have NVSwitches between them */
 
-/* GB/s and its words; or why it is not known. */
-struct limit {
-	double gbps;
-	const char *words, *why;
-};
-
 /* What a rank says of its links. */
 struct rank_facts {
 	bool known;
 	bool fabric;           /* switches join its GPU to others */
 	double links, peers;   /* NVLinks that are up, below 0: not known; GPUs of the node that they reach */
 	const char *peer_gpus; /* bus ids of these, separated by spaces; NULL: not known */
-	struct limit nvlink, pcie;
-	const char *nic;        /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
-	struct limit nic_limit; /* its share of them; gbps is 0 and why NULL: not known yet */
+	struct muster_limit nvlink, pcie;
+	const char *nic; /* as NCCL names it: "mlx5_ib3:1", several joined by "+"; NULL when it uses none */
+	struct muster_limit nic_limit; /* its share of them; gbps is 0 and why NULL: not known yet */
 };
 
 struct node_facts {
@@ -48,21 +42,6 @@ struct derivation {
 	struct rank_facts *ranks;
 };
 
-static double number_of(const struct muster_sample *sample, double otherwise)
-{
-	return sample && sample->value.type == MUSTER_NUMBER ? sample->value.number : otherwise;
-}
-
-static struct limit limit_of(const struct derivation *d, const struct muster_samples *samples, const char *metric)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	const char *link = sample ? muster_label_string(sample->labels, sample->label_count, "link") : NULL;
-	if (number_of(sample, 0) > 0 && link)
-		return (struct limit){ .gbps = sample->value.number, .words = link };
-	return (struct limit){ .why = muster_arena_printf(d->run->arena, "%s: %s", metric,
-				       sample && sample->reason ? sample->reason : "not measured") };
-}
-
 static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_end end)
 {
 	struct rank_facts *rank = &d->ranks[d->nodes[end.node].first_rank + end.rank];
@@ -75,17 +54,17 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 		.links = muster_sample_number(samples, "gpu.nvlinks", -1),
 		.peers = muster_sample_number(samples, "gpu.nvlink_peers", 0),
 		.peer_gpus = muster_sample_text(samples, "gpu.nvlink_peer_gpus", NULL),
-		.nvlink = limit_of(d, samples, "gpu.nvlink_limit_gbps"),
-		.pcie = limit_of(d, samples, "gpu.pcie_limit_gbps") };
+		.nvlink = muster_limit_of(samples, "gpu.nvlink_limit_gbps", d->run->arena),
+		.pcie = muster_limit_of(samples, "gpu.pcie_limit_gbps", d->run->arena) };
 	for (size_t i = 0; i < samples->count && !rank->nic; i++)
 		if (samples->items[i].metric == d->exchange && muster_exchange_is_network(d->peers, &samples->items[i]))
-			rank->nic = muster_exchange_label(&samples->items[i], "nic");
+			rank->nic = muster_sample_label_text(&samples->items[i], "nic");
 	return rank;
 }
 
 /* Of one end, towards the other one: within a node, or between nodes of one NVLink domain. */
-static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end end, struct muster_exchange_end other,
-	bool by_host, const char **ret_path)
+static struct muster_limit gpu_limit(struct derivation *d, struct muster_exchange_end end,
+	struct muster_exchange_end other, bool by_host, const char **ret_path)
 {
 	const struct rank_facts *rank = facts_of(d, end);
 	const char *gpu = d->run->nodes[other.node].ranks[other.rank].gpu;
@@ -100,8 +79,9 @@ static struct limit gpu_limit(struct derivation *d, struct muster_exchange_end e
 	if ((rank->links < 1 && (rank->links >= 0 || by_host)) || (known && !joined))
 		return rank->pcie;
 	*ret_path = "unknown";
-	return (struct limit){ .why = rank->links > 0 ? "how many of its NVLinks lead to the other GPU is not known"
-						      : "whether NVLink joins the two GPUs is not known" };
+	return (struct muster_limit){ .why = rank->links > 0
+						     ? "how many of its NVLinks lead to the other GPU is not known"
+						     : "whether NVLink joins the two GPUs is not known" };
 }
 
 /* The first part of a list, joined by "+", and its length; the list moves on. False at the end. */
@@ -124,36 +104,37 @@ static bool uses(const char *nics, const char *nic, size_t length)
 }
 
 /* The live rate of a port, as NCCL names it. */
-static struct limit port_limit(
+static struct muster_limit port_limit(
 	const struct derivation *d, const struct muster_node *node, const char *nic, size_t length)
 {
 	size_t colon = strcspn(nic, ":");
 	for (size_t i = 0; i < node->samples.count && colon < length; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
-		const char *port = sample->metric == d->port_limit ? muster_exchange_label(sample, "port") : "";
+		const char *port = sample->metric == d->port_limit ? muster_sample_label_text(sample, "port") : "";
 		if (strncmp(port, nic, colon) != 0 || port[colon] != '/' ||
 			strncmp(port + colon + 1, nic + colon + 1, length - colon - 1) != 0 || port[length])
 			continue;
-		if (number_of(sample, 0) > 0)
-			return (struct limit){ .gbps = sample->value.number };
-		return (struct limit){ .why = muster_arena_printf(d->run->arena, "port.limit_gbps of %s on %s: %s",
-					       port, node->name, sample->reason ? sample->reason : "not measured") };
+		if (sample->value.type == MUSTER_NUMBER && sample->value.number > 0)
+			return (struct muster_limit){ .gbps = sample->value.number };
+		return (struct muster_limit){ .why = muster_arena_printf(d->run->arena,
+						      "port.limit_gbps of %s on %s: %s", port, node->name,
+						      sample->reason ? sample->reason : "not measured") };
 	}
-	return (struct limit){ .why = muster_arena_printf(
-				       d->run->arena, "the rate of %.*s is not known", (int)length, nic) };
+	return (struct muster_limit){ .why = muster_arena_printf(
+					      d->run->arena, "the rate of %.*s is not known", (int)length, nic) };
 }
 
 /* The rank's share of what its network adapters carry. */
-static struct limit sum_nics(struct derivation *d, struct muster_exchange_end end)
+static struct muster_limit sum_nics(struct derivation *d, struct muster_exchange_end end)
 {
 	const struct muster_node *node = &d->run->nodes[end.node];
 	const char *nics = facts_of(d, end)->nic, *nic;
-	struct limit sum = { .words = nics };
+	struct muster_limit sum = { .words = nics };
 	size_t length, most = 1;
 	if (!nics || !*nics || strcmp(nics, "none") == 0 || strcmp(nics, "unknown") == 0)
-		return (struct limit){ .why = "which network adapter NCCL uses is not known" };
+		return (struct muster_limit){ .why = "which network adapter NCCL uses is not known" };
 	while (next_part(&nics, &nic, &length)) {
-		struct limit port = port_limit(d, node, nic, length);
+		struct muster_limit port = port_limit(d, node, nic, length);
 		size_t sharers = 0;
 		for (size_t r = 0; r < node->rank_count; r++)
 			sharers += uses(facts_of(d, (struct muster_exchange_end){ end.node, r })->nic, nic, length);
@@ -167,7 +148,7 @@ static struct limit sum_nics(struct derivation *d, struct muster_exchange_end en
 	return sum;
 }
 
-static struct limit nic_limit(struct derivation *d, struct muster_exchange_end end)
+static struct muster_limit nic_limit(struct derivation *d, struct muster_exchange_end end)
 {
 	struct rank_facts *rank = facts_of(d, end);
 	if (!rank->nic_limit.why && !(rank->nic_limit.gbps > 0))
@@ -196,14 +177,14 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 	bool network = muster_exchange_is_network(d->peers, sample);
 	struct muster_exchange_end ends[2] = { own, own };
 	const char *path = "unknown";
-	struct limit limit = { .why = "the other rank is not in the run" };
-	const char *transport = muster_exchange_label(sample, "transport");
+	struct muster_limit limit = { .why = "the other rank is not in the run" };
+	const char *transport = muster_sample_label_text(sample, "transport");
 	bool by_host = strncmp(transport, "SHM", 3) == 0;
 	if (muster_exchange_peer_find(d->peers, sample, &ends[1]))
-		limit = (struct limit){ .why = muster_exchange_why_small(samples, at, d->run->arena) };
+		limit = (struct muster_limit){ .why = muster_exchange_why_small(samples, at, d->run->arena) };
 	for (size_t end = 0; end < 2 && !limit.why; end++) {
 		const char *its_path = is_direct(transport) ? "network" : "network, host memory";
-		struct limit other =
+		struct muster_limit other =
 			network ? nic_limit(d, ends[end]) : gpu_limit(d, ends[end], ends[1 - end], by_host, &its_path);
 		if (end == 0 || other.why || other.gbps < limit.gbps) {
 			limit = other;

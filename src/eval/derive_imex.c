@@ -10,20 +10,17 @@
 
 #include <string.h>
 
-static bool crossed_nodes(const struct muster_node *node, const struct muster_metric *transport)
+static bool crossed_nodes(const struct muster_node *node)
 {
-	for (size_t i = 0; i < node->rank_count; i++) {
-		const struct muster_sample *sample = muster_samples_find(&node->ranks[i].samples, transport);
-		if (sample && sample->value.type == MUSTER_STRING && strstr(sample->value.string, "P2P/MNNVL"))
+	for (size_t i = 0; i < node->rank_count; i++)
+		if (strstr(muster_sample_text(&node->ranks[i].samples, "rank.nccl_transport", ""), "P2P/MNNVL"))
 			return true;
-	}
 	return false;
 }
 
 void muster_run_derive_imex(struct muster_run *run)
 {
 	const struct muster_metric *channels = muster_metric_find("node.imex_channels"),
-				   *transport = muster_metric_find("rank.nccl_transport"),
 				   *imex = muster_metric_find("node.imex_state");
 	for (size_t i = 0; i < run->node_count; i++) {
 		struct muster_node *node = &run->nodes[i];
@@ -33,7 +30,7 @@ void muster_run_derive_imex(struct muster_run *run)
 		struct muster_sample sample = { .metric = imex };
 		if (found->value.type == MUSTER_NUMBER && found->value.number > 0)
 			sample.value = muster_string("channel");
-		else if (crossed_nodes(node, transport))
+		else if (crossed_nodes(node))
 			sample.value = muster_string("works without a channel");
 		else if (found->value.type == MUSTER_NUMBER)
 			sample.value = muster_string("no channel");

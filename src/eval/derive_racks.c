@@ -50,30 +50,23 @@ static void emit_spread(struct muster_run *run, const struct muster_metric *metr
 	labels[0] = (struct muster_label){ "kind", muster_string(*rack ? "rack" : "all") };
 	labels[1] = (struct muster_label){ "among",
 		muster_string(*rack ? muster_arena_printf(run->arena, "rack %s", rack) : "all ranks") };
-	muster_samples_add(
-		&run->job.samples, (struct muster_sample){
-					   .metric = metric,
-					   .labels = labels,
-					   .label_count = 2,
-					   .value = spread < 0 ? muster_null() : muster_number(spread),
-					   .reason = spread < 0 ? "no two ranks have the same GPU model" : NULL,
-				   });
+	muster_derived_add(&run->job.samples, metric, labels, 2, spread,
+		spread < 0 ? "no two ranks have the same GPU model" : NULL);
 }
 
 static void derive_spread(struct muster_run *run, size_t ranks)
 {
 	const struct muster_metric *metric = muster_metric_find("job.step_spread"),
-				   *compute = muster_metric_find("rank.step_compute_ms"),
 				   *clique = muster_metric_find("gpu.fabric_clique");
 	struct step *steps = muster_calloc(ranks + 1, sizeof *steps);
 	size_t count = 0;
 	for (size_t n = 0; n < run->node_count && !muster_samples_find(&run->job.samples, metric); n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			const struct muster_sample *sample = muster_samples_find(&rank->samples, compute);
-			if (sample && sample->value.type == MUSTER_NUMBER)
+			double ms = muster_sample_number(&rank->samples, "rank.step_compute_ms", -1);
+			if (ms >= 0)
 				steps[count++] = (struct step){ muster_nvlink_fabric(rank, clique, run->arena),
-					muster_gpu_model(rank, run->arena), sample->value.number };
+					muster_gpu_model(rank, run->arena), ms };
 		}
 	qsort(steps, count, sizeof *steps, by_rack);
 	bool racks = count > 0 && *steps[count - 1].rack;
@@ -121,17 +114,14 @@ static int by_number(const void *a, const void *b)
 /* The rack of each rank: all by fabric, or all by Slurm's topology. False when they are not known. */
 static bool find_racks(struct muster_run *run, struct placed *placed, size_t *ret_count)
 {
-	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique"),
-				   *topology = muster_metric_find("node.slurm_topology");
+	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique");
 	bool known = false;
 	for (int by_slurm = 0; by_slurm < 2 && !known; by_slurm++) {
 		size_t count = 0;
 		known = true;
 		for (size_t n = 0; n < run->node_count; n++) {
 			const struct muster_node *node = &run->nodes[n];
-			const struct muster_sample *place =
-				by_slurm ? muster_samples_find(&node->samples, topology) : NULL;
-			const char *rack = place && place->value.type == MUSTER_STRING ? place->value.string : "";
+			const char *rack = muster_sample_text(&node->samples, "node.slurm_topology", "");
 			for (size_t r = 0; r < node->rank_count; r++) {
 				if (!by_slurm)
 					rack = muster_nvlink_fabric(&node->ranks[r], clique, run->arena);

@@ -85,13 +85,14 @@ static void gather(const struct muster_exchange_peers *peers, struct exchanges *
 					!muster_exchange_peer_find(peers, sample, &peer))
 					continue;
 				bool inside = peer.node == n;
-				const char *transport = muster_exchange_label(sample, "transport");
+				const char *transport = muster_sample_label_text(sample, "transport");
 				struct exchange exchange = {
-					.texts = { [KIND] = muster_exchange_label(sample, "kind"),
+					.texts = { [KIND] = muster_sample_label_text(sample, "kind"),
 						[TRANSPORT] = transport,
-						[NIC] = muster_exchange_label(sample, "nic"),
+						[NIC] = muster_sample_label_text(sample, "nic"),
 						[OWN_GPU] = inside && rank->gpu ? rank->gpu : "",
-						[PEER_GPU] = inside ? muster_exchange_label(sample, "peer_gpu") : "" },
+						[PEER_GPU] =
+							inside ? muster_sample_label_text(sample, "peer_gpu") : "" },
 					.sizes = { run->nodes[n].rank_count, run->nodes[peer.node].rank_count },
 					.node = n,
 					.rank = r,

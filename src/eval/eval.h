@@ -1,13 +1,7 @@
 /* eval.h - what the files of src/eval share
  *
- * evaluate.c goes through checks and places, judge.c holds one value against one check, same_across.c compares nodes
- * and ranks with each other, median.c finds the value in the middle, others.c that of the other ranks,
- * results.c takes in what came out, depends_on.c blocks checks that come after others, causes.c turns
- * probes' ends (outcomes.c says what one means), missing ranks and what trial rings say into findings, unreached.c
- * finds the rank that an all-to-all could not connect, cause_find.c the finding that explains a missing sample,
- * finding_builder.c collects findings, index.c finds samples, missing_parts.c names the GPUs and ports that a node
- * lacks, events.c tells of events of the kernel's log, advice.c fills in what findings advise. select.h has the
- * expectations of a run.
+ * evaluate.c goes through checks and places, index.c finds samples, select.h has the expectations of a run. What the
+ * other files do stands above their functions.
  */
 #ifndef MUSTER_EVAL_EVAL_H
 #define MUSTER_EVAL_EVAL_H
@@ -185,8 +179,8 @@ size_t muster_probe_number(const char *name);
 /* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
 size_t muster_cause_find(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank);
-/* Whether the rank ran the probe, or should have. */
-bool muster_rank_knows(const struct muster_rank *rank, const char *probe);
+/* The rank's first outcome of the probe; NULL: the rank neither ran the probe nor should have. */
+const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank, const char *probe);
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 
@@ -275,8 +269,9 @@ bool muster_result_blocked(
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);
-/* Whether a value of the check counts for its median: not where it is null, excused or blocked. */
-bool muster_median_takes(const struct muster_eval *eval, size_t check, const struct muster_entry *entry);
+/* Whether a value of the check counts for its median: not where it is null, excused or blocked. *ret: the value, or
+ * with share_of its share. */
+bool muster_median_takes(const struct muster_eval *eval, size_t check, const struct muster_entry *entry, double *ret);
 
 /* others.c: the model of the rank's GPU in words; a slice of a GPU (MIG) is a model of its own. */
 const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena);

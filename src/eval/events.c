@@ -6,13 +6,8 @@
 #include "expect/events.h"
 #include "muster/arena.h"
 
+#include <math.h>
 #include <string.h>
-
-static const char *text_label(const struct muster_sample *sample, const char *key)
-{
-	const char *text = muster_label_string(sample->labels, sample->label_count, key);
-	return text ? text : "";
-}
 
 /* "3 times, last 2.4 h ago", "once, 24 min ago", "once, during this run" */
 static const char *when_text(
@@ -22,7 +17,7 @@ static const char *when_text(
 	const char *text = several ? muster_arena_printf(arena, "%.0f times, ", count->value.number)
 			   : count ? "once, "
 				   : "";
-	if (strcmp(text_label(age, "when"), "during") == 0)
+	if (strcmp(muster_sample_label_text(age, "when"), "during") == 0)
 		return muster_arena_printf(arena, "%sduring this run", text);
 	text = muster_arena_printf(arena, "%s%s", text, several || !count ? "last " : "");
 	if (age->value.number * 60 < 1)
@@ -35,7 +30,7 @@ static const char *when_text(
 /* " of 0001:00:00.0", when the event names a device that is no GPU of the finding */
 static const char *device_text(const struct muster_sample *age, struct muster_arena *arena)
 {
-	const char *device = text_label(age, "device");
+	const char *device = muster_sample_label_text(age, "device");
 	return *device && strcmp(device, "none") != 0 ? muster_arena_printf(arena, " of %s", device) : "";
 }
 
@@ -66,7 +61,7 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	if (!operand || (verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN))
 		return;
 	const struct muster_node *node = &eval->run->nodes[entry->node];
-	const char *code = muster_event_code(operand, age);
+	const char *code = muster_sample_label_text(age, operand->label);
 	const struct muster_event *event = muster_event_find(operand->events, code);
 	const struct muster_sample *line = muster_event_beside(&node->samples, age, MUSTER_EVENT_LINE);
 	verdict->observed = event_text(node, age, operand->events, event, code, arena);
@@ -80,15 +75,13 @@ static const char *why_short(const struct muster_check *check, const struct must
 	const struct muster_sample *log, struct muster_arena *arena)
 {
 	const struct muster_operand *operand = muster_check_operand(check, MUSTER_OF_EVENT);
-	const struct muster_sample *start = muster_sample_named(&node->samples, "node.kernel_log_start");
-	const struct muster_sample *hours = muster_sample_named(&node->samples, "node.kernel_log_hours");
+	const char *start = muster_sample_text(&node->samples, "node.kernel_log_start", "boot");
+	double hours = muster_sample_number(&node->samples, "node.kernel_log_hours", HUGE_VAL);
 	if (log->value.type == MUSTER_NULL)
 		return log->reason ? log->reason : "the kernel's log was not read";
-	if (!start || start->value.type != MUSTER_STRING || strcmp(start->value.string, "boot") == 0 || !hours ||
-		hours->value.type != MUSTER_NUMBER || hours->value.number >= operand->value.number)
+	if (strcmp(start, "boot") == 0 || hours >= operand->value.number)
 		return NULL;
-	return muster_arena_printf(
-		arena, "only %.1f h of the kernel's log could be read: %s", hours->value.number, start->value.string);
+	return muster_arena_printf(arena, "only %.1f h of the kernel's log could be read: %s", hours, start);
 }
 
 bool muster_event_none(
@@ -110,7 +103,7 @@ bool muster_event_none(
 static bool is_xid_during(const struct muster_sample *sample)
 {
 	return sample->metric->event_part == MUSTER_EVENT_AGE && sample->metric->event == MUSTER_EVENT_XID &&
-	       strcmp(text_label(sample, "when"), "during") == 0;
+	       strcmp(muster_sample_label_text(sample, "when"), "during") == 0;
 }
 
 /* How bad the event is; NULL is an unknown one, which is a warning. */
@@ -129,10 +122,10 @@ struct muster_event_during muster_event_find_during(
 		const struct muster_sample *sample = &node->samples.items[i];
 		if (!is_xid_during(sample))
 			continue;
-		const char *code = text_label(sample, "code");
+		const char *code = muster_sample_label_text(sample, "code");
 		const struct muster_event *event =
 			expect ? muster_event_find(&expect->events[MUSTER_EVENT_XID], code) : NULL;
-		bool own = gpu && strcmp(text_label(sample, "gpu"), gpu) == 0;
+		bool own = gpu && strcmp(muster_sample_label_text(sample, "gpu"), gpu) == 0;
 		if (worst && (found.own > own || (found.own == own && weight_of(event) <= weight_of(worst_event))))
 			continue;
 		worst = sample;
@@ -142,9 +135,9 @@ struct muster_event_during muster_event_find_during(
 	if (!worst)
 		return found;
 	const struct muster_sample *line = muster_event_beside(&node->samples, worst, MUSTER_EVENT_LINE);
-	found.name = muster_arena_printf(arena, "Xid %s%s%s", text_label(worst, "code"), worst_event ? ", " : "",
-		worst_event ? worst_event->name : "");
-	found.gpu = muster_arena_string(arena, text_label(worst, "gpu"));
+	found.name = muster_arena_printf(arena, "Xid %s%s%s", muster_sample_label_text(worst, "code"),
+		worst_event ? ", " : "", worst_event ? worst_event->name : "");
+	found.gpu = muster_arena_string(arena, muster_sample_label_text(worst, "gpu"));
 	found.line = line ? muster_arena_string(arena, line->value.string) : NULL;
 	return found;
 }

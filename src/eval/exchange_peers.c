@@ -2,6 +2,7 @@
  */
 #include "eval/exchange_peers.h"
 
+#include "eval/derive.h"
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/array.h"
@@ -33,19 +34,13 @@ void muster_exchange_peers_done(struct muster_exchange_peers *peers)
 	peers->names = NULL;
 }
 
-const char *muster_exchange_label(const struct muster_sample *sample, const char *key)
-{
-	const char *text = muster_label_string(sample->labels, sample->label_count, key);
-	return text ? text : "";
-}
-
 bool muster_exchange_peer_find(
 	const struct muster_exchange_peers *peers, const struct muster_sample *sample, struct muster_exchange_end *ret)
 {
-	const struct muster_exchange_name key = { .name = muster_exchange_label(sample, "peer_node") };
+	const struct muster_exchange_name key = { .name = muster_sample_label_text(sample, "peer_node") };
 	const struct muster_exchange_name *found =
 		bsearch(&key, peers->names, peers->run->node_count, sizeof key, muster_by_text);
-	const char *gpu = muster_exchange_label(sample, "peer_gpu");
+	const char *gpu = muster_sample_label_text(sample, "peer_gpu");
 	const struct muster_node *node = found ? &peers->run->nodes[found->node] : NULL;
 	for (size_t r = 0; node && r < node->rank_count; r++) {
 		if (!node->ranks[r].gpu || strcmp(node->ranks[r].gpu, gpu) != 0)
@@ -58,12 +53,12 @@ bool muster_exchange_peer_find(
 
 bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const struct muster_sample *sample)
 {
-	const char *transport = muster_exchange_label(sample, "transport");
+	const char *transport = muster_sample_label_text(sample, "transport");
 	if (strncmp(transport, "NET/", 4) == 0)
 		return true;
 	if (strncmp(transport, "P2P/", 4) == 0 || strncmp(transport, "SHM", 3) == 0)
 		return false;
-	return strcmp(muster_exchange_label(sample, "kind"), "rail") == 0 && !peers->one_domain;
+	return strcmp(muster_sample_label_text(sample, "kind"), "rail") == 0 && !peers->one_domain;
 }
 
 const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena)
@@ -104,11 +99,5 @@ void muster_exchange_limit_add(struct muster_run *run, struct muster_exchange_en
 	memcpy(labels, exchange->labels, count * sizeof *labels);
 	labels[count] = (struct muster_label){ "path", muster_string(limit.path) };
 	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.link) };
-	muster_samples_add(samples, (struct muster_sample){
-					    .metric = metric,
-					    .labels = labels,
-					    .label_count = count + 2,
-					    .value = limit.why ? muster_null() : muster_number(limit.gbps),
-					    .reason = limit.why,
-				    });
+	muster_derived_add(samples, metric, labels, count + 2, limit.gbps, limit.why);
 }

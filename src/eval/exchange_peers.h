@@ -33,9 +33,6 @@ bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const
  * does. */
 const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena);
 
-/* The label's text; "" for none. */
-const char *muster_exchange_label(const struct muster_sample *sample, const char *key);
-
 /* Whether any rank of the run has a sample of the metric. */
 bool muster_exchange_is_measured(const struct muster_run *run, const struct muster_metric *metric);
 

@@ -86,7 +86,7 @@ static void find_halves(struct muster_exchange_set *s)
 		size_t own = first_rank[note->node] + note->rank, peer = own;
 		struct muster_exchange_end end;
 		if (muster_exchange_is_network(&s->peers, note->sample) && !s->nics[own])
-			s->nics[own] = muster_exchange_label(note->sample, "nic");
+			s->nics[own] = muster_sample_label_text(note->sample, "nic");
 		if (muster_exchange_peer_find(&s->peers, note->sample, &end))
 			peer = first_rank[end.node] + end.rank;
 		if (peer == own) {

@@ -5,14 +5,21 @@
 
 #include <string.h>
 
+/* The first of these labels that the sample does not have; NULL when it has all. */
+static const struct muster_label *unmet_label(
+	const struct muster_label *labels, size_t count, const struct muster_sample *sample)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_value *label = muster_sample_label(sample, labels[i].key);
+		if (!label || !muster_value_equal(*label, labels[i].value))
+			return &labels[i];
+	}
+	return NULL;
+}
+
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample)
 {
-	for (size_t i = 0; i < check->where_count; i++) {
-		const struct muster_value *label = muster_sample_label(sample, check->where[i].key);
-		if (!label || !muster_value_equal(*label, check->where[i].value))
-			return false;
-	}
-	return true;
+	return !unmet_label(check->where, check->where_count, sample);
 }
 
 enum muster_status muster_check_status(const struct muster_check *check)
@@ -32,21 +39,10 @@ const char *muster_check_excuse(const struct muster_check *check, struct muster_
 	return NULL;
 }
 
-/* The first label of limit_where that the limit does not have; NULL when it has all. */
-static const struct muster_label *unmet_label(const struct muster_check *check, const struct muster_sample *limit)
-{
-	for (size_t i = 0; i < check->limit_where_count; i++) {
-		const struct muster_label *wanted = &check->limit_where[i];
-		const struct muster_value *label = muster_sample_label(limit, wanted->key);
-		if (!label || !muster_value_equal(*label, wanted->value))
-			return wanted;
-	}
-	return NULL;
-}
-
 bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit)
 {
-	return limit && limit->value.type == MUSTER_NUMBER && limit->value.number > 0 && !unmet_label(check, limit);
+	return limit && limit->value.type == MUSTER_NUMBER && limit->value.number > 0 &&
+	       !unmet_label(check->limit_where, check->limit_where_count, limit);
 }
 
 /* Why the value cannot be held as a share of its limit: inconclusive, or not applicable. */
@@ -68,7 +64,7 @@ static struct muster_verdict without_share(const struct muster_check *check, con
 			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
 		return verdict;
 	}
-	const struct muster_label *wanted = unmet_label(check, limit);
+	const struct muster_label *wanted = unmet_label(check->limit_where, check->limit_where_count, limit);
 	const struct muster_value *label = muster_sample_label(limit, wanted->key);
 	verdict.status = MUSTER_SKIP;
 	verdict.observed = muster_arena_printf(arena, "%s has %s %s and not %s%s", name, wanted->key,
@@ -104,7 +100,8 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		if (answer == MUSTER_ANSWER_GOOD)
 			continue;
 		if (verdict.status != MUSTER_FAIL)
-			verdict.status = answer == MUSTER_ANSWER_WARN ? MUSTER_WARN : muster_check_status(check);
+			verdict.status = answer == MUSTER_ANSWER_WARN || operator->warns ? MUSTER_WARN
+											 : muster_check_status(check);
 		if (operator->each_sample)
 			verdict.expected = operator->describe(&question);
 		if (operator->stand)

@@ -10,14 +10,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool muster_median_takes(const struct muster_eval *eval, size_t at, const struct muster_entry *entry)
+bool muster_median_takes(const struct muster_eval *eval, size_t at, const struct muster_entry *entry, double *ret)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
 	const struct muster_sample *sample = entry->sample;
-	return sample->value.type == MUSTER_NUMBER && muster_sample_chosen(check, sample) &&
-	       muster_node_leader(&eval->run->nodes[entry->node]) != MUSTER_NOWHERE &&
-	       !muster_check_excuse(check, sample->value) &&
-	       muster_block_find(eval, at, muster_entry_place(entry)).status != MUSTER_FAIL;
+	const struct muster_sample *limit = check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
+	if (sample->value.type != MUSTER_NUMBER || !muster_sample_chosen(check, sample) ||
+		muster_node_leader(&eval->run->nodes[entry->node]) == MUSTER_NOWHERE ||
+		muster_check_excuse(check, sample->value) ||
+		muster_block_find(eval, at, muster_entry_place(entry)).status == MUSTER_FAIL ||
+		(check->share_of && !muster_limit_counts(check, limit)))
+		return false;
+	*ret = sample->value.number / (limit ? limit->value.number : 1);
+	return true;
 }
 
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t at)
@@ -27,16 +32,8 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	double *values = muster_calloc(range.count + 1, sizeof *values);
 	struct muster_median median = { 0 };
 	size_t count = 0;
-	for (size_t i = 0; i < range.count; i++) {
-		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		if (!muster_median_takes(eval, at, entry))
-			continue;
-		const struct muster_sample *limit =
-			check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
-		if (check->share_of && !muster_limit_counts(check, limit))
-			continue;
-		values[count++] = entry->sample->value.number / (limit ? limit->value.number : 1);
-	}
+	for (size_t i = 0; i < range.count; i++)
+		count += muster_median_takes(eval, at, &eval->index.entries[range.start + i], &values[count]);
 	size_t needed = (size_t)check->at_least;
 	if (count < 2) {
 		median.why_none = count ? "only one value, and nothing to compare it with" : "no value";

@@ -8,6 +8,7 @@
 #include "expect/operators.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "util/text.h"
 
 #include <string.h>
 
@@ -28,28 +29,14 @@ static void add(struct names *names, struct muster_arena *arena, const char *nam
 	names->items = items;
 }
 
-static bool has(const struct names *names, const char *name)
-{
-	for (size_t i = 0; i < names->count; i++)
-		if (strcmp(names->items[i], name) == 0)
-			return true;
-	return false;
-}
-
 static struct names gpus_of(const struct muster_node *node, struct muster_arena *arena)
 {
-	const struct muster_metric *metric = muster_metric_find("node.gpu_bus_ids");
 	struct names names = { 0 };
-	for (size_t i = 0; i < node->samples.count; i++) {
-		const struct muster_sample *sample = &node->samples.items[i];
-		if (sample->metric != metric || sample->value.type != MUSTER_STRING)
-			continue;
-		for (const char *at = sample->value.string + strspn(sample->value.string, " "); *at;
-			at += strspn(at, " ")) {
-			size_t length = strcspn(at, " ");
-			add(&names, arena, muster_arena_string_n(arena, at, length));
-			at += length;
-		}
+	const char *at = muster_sample_text(&node->samples, "node.gpu_bus_ids", "");
+	while (*(at += strspn(at, " "))) {
+		size_t length = strcspn(at, " ");
+		add(&names, arena, muster_arena_string_n(arena, at, length));
+		at += length;
 	}
 	return names;
 }
@@ -60,9 +47,9 @@ static struct names ports_of(const struct muster_node *node, struct muster_arena
 	struct names names = { 0 };
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
-		const char *layer = muster_label_string(sample->labels, sample->label_count, "link_layer");
-		const char *port = muster_label_string(sample->labels, sample->label_count, "port");
-		if (sample->metric == metric && port && layer && strcmp(layer, "InfiniBand") == 0)
+		const char *port = muster_sample_label_text(sample, "port");
+		if (sample->metric == metric && *port &&
+			strcmp(muster_sample_label_text(sample, "link_layer"), "InfiniBand") == 0)
 			add(&names, arena, port);
 	}
 	return names;
@@ -81,7 +68,7 @@ static const struct part {
 static bool is_complete(const struct names *all, const struct names *here, double wanted)
 {
 	for (size_t i = 0; i < here->count; i++)
-		if (!has(all, here->items[i]))
+		if (!muster_text_among(here->items[i], all->items, all->count))
 			return false;
 	return (double)all->count == wanted;
 }
@@ -148,7 +135,7 @@ const char *muster_describe_observed(
 		struct names all = find_all(eval, &parts[i], node, wanted_by(check));
 		struct names here = parts[i].of(&eval->run->nodes[node], arena);
 		for (size_t j = 0; j < all.count; j++) {
-			if (has(&here, all.items[j]))
+			if (muster_text_among(all.items[j], here.items, here.count))
 				continue;
 			text = muster_arena_printf(arena, "%s%s%s", text, joint, all.items[j]);
 			joint = ", ";

@@ -61,24 +61,18 @@ static int by_key(const void *a, const void *b)
 	return order ? order : (x->value > y->value) - (x->value < y->value);
 }
 
-static const char *text_of(const struct muster_samples *samples, const struct muster_metric *metric)
-{
-	const struct muster_sample *sample = muster_samples_find(samples, metric);
-	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
-}
-
 const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena)
 {
-	const char *model = text_of(&rank->samples, muster_metric_find("gpu.name"));
+	const char *model = muster_sample_text(&rank->samples, "gpu.name", "a GPU of unknown model");
 	bool slice = rank->gpu_uuid && strncmp(rank->gpu_uuid, "MIG-", 4) == 0;
-	const char *profile = slice ? text_of(&rank->samples, muster_metric_find("gpu.mig_profile")) : NULL;
-	model = model ? model : "a GPU of unknown model";
-	return slice ? muster_arena_printf(arena, "%s, MIG %s", model, profile ? profile : "instance") : model;
+	return slice ? muster_arena_printf(arena, "%s, MIG %s", model,
+			       muster_sample_text(&rank->samples, "gpu.mig_profile", "instance"))
+		     : model;
 }
 
 /* The key of a sample: the model; with its VM size; with its GPU, and the GPU of its peer, if it has one. */
 static void set_key(const struct muster_eval *eval, const struct muster_entry *entry, enum muster_others_of of,
-	const struct muster_metric *vm_size, struct member *member)
+	struct member *member)
 {
 	const struct muster_node *node = &eval->run->nodes[entry->node];
 	const struct muster_rank *rank = &node->ranks[entry->rank];
@@ -86,7 +80,7 @@ static void set_key(const struct muster_eval *eval, const struct muster_entry *e
 	member->key[MODEL] = muster_gpu_model(rank, eval->report->arena);
 	if (of == MUSTER_OTHERS_OF_MODEL)
 		return;
-	member->key[VM_SIZE] = text_of(&node->samples, vm_size);
+	member->key[VM_SIZE] = muster_sample_text(&node->samples, "node.vm_size", NULL);
 	if (of == MUSTER_OTHERS_OF_TYPE)
 		return;
 	member->key[GPU] = rank->gpu;
@@ -123,20 +117,15 @@ struct muster_others_index *muster_others_make(const struct muster_eval *eval, s
 	others->members = muster_calloc(range.count + 1, sizeof *others->members);
 	others->values = muster_calloc(range.count + 1, sizeof *others->values);
 	others->groups = muster_calloc(range.count + 1, sizeof *others->groups);
-	const struct muster_metric *vm_size = muster_metric_find("node.vm_size");
 	others->share = outlier ? outlier->warn : 0;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
-		const struct muster_sample *limit =
-			check->share_of ? muster_index_limit(&eval->index, at, entry) : NULL;
-		if (!muster_median_takes(eval, at, entry) || (check->share_of && !muster_limit_counts(check, limit)))
+		struct member *member = &others->members[others->member_count];
+		if (!muster_median_takes(eval, at, entry, &member->value))
 			continue;
-		struct member *member = &others->members[others->member_count++];
-		*member = (struct member){
-			.sample = entry->sample,
-			.value = entry->sample->value.number / (limit ? limit->value.number : 1),
-		};
-		set_key(eval, entry, of, vm_size, member);
+		others->member_count++;
+		member->sample = entry->sample;
+		set_key(eval, entry, of, member);
 	}
 	qsort(others->members, others->member_count, sizeof *others->members, by_key);
 	make_groups(others);

@@ -87,7 +87,7 @@ static bool probe_unheard(
 	const struct muster_node *its_node = &eval->run->nodes[node];
 	const struct muster_rank *its_rank =
 		&its_node->ranks[rank == MUSTER_NOWHERE ? muster_node_leader(its_node) : rank];
-	return its_rank->outcomes.count > 0 && !muster_rank_knows(its_rank, muster_metric_probe(metric));
+	return its_rank->outcomes.count > 0 && !muster_rank_outcome(its_rank, muster_metric_probe(metric));
 }
 
 bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)

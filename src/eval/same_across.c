@@ -12,11 +12,10 @@
 #include <string.h>
 #include <strings.h>
 
-/* The nodes or ranks that a check with same_across compares with each other, and their values.
- *
- * Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with
- * the same value of that label.
- */
+/* Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with
+ * the same value of that label. */
+
+#define GROUPS_SHOWN 6
 
 /* A value seen at one peer, within a label's value. Texts are the arena's: equal ones are equal pointers. */
 struct seen_value {
@@ -35,7 +34,7 @@ struct across_peer {
 	struct muster_block block; /* of a warning about one of its values */
 };
 
-struct search {
+struct across {
 	struct muster_eval *eval;
 	size_t check_at;
 	const struct muster_check *check;
@@ -58,11 +57,11 @@ static int by_text(const void *a, const void *b)
 
 /* What a value is compared by: a VM size is the same in upper and lower case, and by each name that the file of the
  * machine type lists. */
-static const char *key_of(const struct search *s, const char *value)
+static const char *key_of(const struct across *a, const char *value)
 {
-	const struct muster_expect *expect = s->eval->expect;
-	struct muster_arena *arena = s->eval->report->arena;
-	if (strcmp(s->check->metric->name, "node.vm_size") != 0)
+	const struct muster_expect *expect = a->eval->expect;
+	struct muster_arena *arena = a->eval->report->arena;
+	if (strcmp(a->check->metric->name, "node.vm_size") != 0)
 		return value;
 	for (size_t i = 0; i < expect->vm_size_count; i++)
 		if (strcasecmp(expect->vm_sizes[i], value) == 0)
@@ -74,43 +73,43 @@ static const char *key_of(const struct search *s, const char *value)
 }
 
 /* The value of the label within which samples are compared; NULL for all of them. */
-static const char *within_of(const struct search *s, const struct muster_sample *sample)
+static const char *within_of(const struct across *a, const struct muster_sample *sample)
 {
-	const struct muster_value *label = s->check->within ? muster_sample_label(sample, s->check->within) : NULL;
-	return label ? muster_describe_value(*label, s->eval->report->arena) : NULL;
+	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
+	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
 }
 
 /* See the values at a place. Returns how many samples there are, null ones included. */
-static size_t take_values(struct search *s, uint32_t node, uint32_t rank)
+static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 {
-	struct muster_arena *arena = s->eval->report->arena;
+	struct muster_arena *arena = a->eval->report->arena;
 	const struct muster_entry *entry;
 	size_t samples = 0;
-	for (; (entry = muster_cursor_next(&s->cursor, s->check, node, rank)); samples++) {
+	for (; (entry = muster_cursor_next(&a->cursor, a->check, node, rank)); samples++) {
 		struct muster_place place = muster_entry_place(entry);
-		if (muster_result_blocked(s->eval, s->check_at, place, MUSTER_INCONCLUSIVE))
+		if (muster_result_blocked(a->eval, a->check_at, place, MUSTER_INCONCLUSIVE))
 			continue;
-		if (s->block.status == MUSTER_PASS)
-			s->block = muster_block_find(s->eval, s->check_at, place);
+		if (a->block.status == MUSTER_PASS)
+			a->block = muster_block_find(a->eval, a->check_at, place);
 		if (entry->sample->value.type == MUSTER_NULL) {
-			muster_result_take(s->eval, s->check_at, place, entry->sample,
+			muster_result_take(a->eval, a->check_at, place, entry->sample,
 				muster_judge_sample(
-					s->check, &s->eval->states[s->check_at], entry->sample, NULL, arena));
+					a->check, &a->eval->states[a->check_at], entry->sample, NULL, arena));
 			continue;
 		}
-		muster_result_value(s->eval, s->check_at, entry->sample, NULL);
+		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
 		const char *value = muster_describe_value(entry->sample->value, arena);
-		MUSTER_ARRAY_PUSH(s->seen, s->seen_count, s->seen_room,
+		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
 			((struct seen_value){
-				within_of(s, entry->sample), value, key_of(s, value), place, entry->sample }));
+				within_of(a, entry->sample), value, key_of(a, value), place, entry->sample }));
 	}
 	return samples;
 }
 
 /* "100, 7 x 200"; of one value how often it stands there says nothing of the node. */
-static void set_value(const struct search *s, struct across_peer *peer)
+static void set_value(const struct across *a, struct across_peer *peer)
 {
-	struct muster_arena *arena = s->eval->report->arena;
+	struct muster_arena *arena = a->eval->report->arena;
 	const struct seen_value *seen = peer->seen;
 	bool several = seen[0].key != seen[peer->seen_count - 1].key;
 	peer->value = peer->key = "";
@@ -125,16 +124,16 @@ static void set_value(const struct search *s, struct across_peer *peer)
 }
 
 /* One peer, or one for each of the label's values seen there. */
-static void add_peers(struct search *s, uint32_t node, uint32_t rank)
+static void add_peers(struct across *a, uint32_t node, uint32_t rank)
 {
-	struct muster_arena *arena = s->eval->report->arena;
-	struct seen_value *seen = s->seen_count ? muster_arena_alloc(arena, s->seen_count * sizeof *seen) : NULL;
-	if (s->seen_count) {
-		qsort(s->seen, s->seen_count, sizeof *s->seen, by_text);
-		memcpy(seen, s->seen, s->seen_count * sizeof *seen);
+	struct muster_arena *arena = a->eval->report->arena;
+	struct seen_value *seen = a->seen_count ? muster_arena_alloc(arena, a->seen_count * sizeof *seen) : NULL;
+	if (a->seen_count) {
+		qsort(a->seen, a->seen_count, sizeof *a->seen, by_text);
+		memcpy(seen, a->seen, a->seen_count * sizeof *seen);
 	}
-	for (size_t i = 0, next; i < s->seen_count; i = next) {
-		for (next = i + 1; next < s->seen_count && seen[next].within == seen[i].within;)
+	for (size_t i = 0, next; i < a->seen_count; i = next) {
+		for (next = i + 1; next < a->seen_count && seen[next].within == seen[i].within;)
 			next++;
 		struct across_peer peer = {
 			.node = node,
@@ -142,79 +141,60 @@ static void add_peers(struct search *s, uint32_t node, uint32_t rank)
 			.within = seen[i].within,
 			.seen = &seen[i],
 			.seen_count = next - i,
-			.block = s->block,
+			.block = a->block,
 		};
-		set_value(s, &peer);
-		MUSTER_ARRAY_PUSH(s->peers, s->peer_count, s->peer_room, peer);
+		set_value(a, &peer);
+		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room, peer);
 	}
-	s->seen_count = 0;
-	s->block = (struct muster_block){ .status = MUSTER_PASS };
+	a->seen_count = 0;
+	a->block = (struct muster_block){ .status = MUSTER_PASS };
 }
 
 /* The node's own facts and its ports. A node without any port is a peer too, unless its probe failed. */
-static void collect_node(struct search *s, uint32_t n)
+static void collect_node(struct across *a, uint32_t n)
 {
-	if (take_values(s, n, MUSTER_NOWHERE) > 0) {
-		add_peers(s, n, MUSTER_NOWHERE);
-	} else if (s->check->metric->scope == MUSTER_SCOPE_NODE) {
-		muster_result_missing(s->eval, s->check_at, n, MUSTER_NOWHERE);
-	} else if (!muster_result_explained(s->eval, s->check_at, n, MUSTER_NOWHERE) && !s->check->within) {
-		const char *none = muster_arena_string(s->eval->report->arena, "none");
-		MUSTER_ARRAY_PUSH(s->peers, s->peer_count, s->peer_room,
+	if (take_values(a, n, MUSTER_NOWHERE) > 0) {
+		add_peers(a, n, MUSTER_NOWHERE);
+	} else if (a->check->metric->scope == MUSTER_SCOPE_NODE) {
+		muster_result_missing(a->eval, a->check_at, n, MUSTER_NOWHERE);
+	} else if (!muster_result_explained(a->eval, a->check_at, n, MUSTER_NOWHERE) && !a->check->within) {
+		const char *none = muster_arena_string(a->eval->report->arena, "none");
+		MUSTER_ARRAY_PUSH(a->peers, a->peer_count, a->peer_room,
 			((struct across_peer){ .node = n, .rank = MUSTER_NOWHERE, .value = none, .key = none }));
 	}
 }
 
-static void collect_ranks(struct search *s, uint32_t n)
+static void collect_ranks(struct across *a, uint32_t n)
 {
-	const struct muster_node *node = &s->eval->run->nodes[n];
+	const struct muster_node *node = &a->eval->run->nodes[n];
 	for (uint32_t r = 0; r < node->rank_count; r++) {
-		if (take_values(s, n, r) == 0)
-			muster_result_missing(s->eval, s->check_at, n, r);
-		if (s->of_ranks)
-			add_peers(s, n, r);
+		if (take_values(a, n, r) == 0)
+			muster_result_missing(a->eval, a->check_at, n, r);
+		if (a->of_ranks)
+			add_peers(a, n, r);
 	}
-	if (!s->of_ranks)
-		add_peers(s, n, MUSTER_NOWHERE);
+	if (!a->of_ranks)
+		add_peers(a, n, MUSTER_NOWHERE);
 }
 
-/* The peers of a check, in order of node and rank; the caller frees them. of_ranks: ranks are compared, else nodes.
- * Values that prove nothing, or are missing or blocked, are taken in as results of the check here. */
-static struct across_peer *find_peers(struct muster_eval *eval, size_t check_at, bool of_ranks, size_t *ret_count)
+/* The peers of the check, in order of node and rank. Values that prove nothing, or are missing or blocked, are taken in
+ * as results of the check here. */
+static void find_peers(struct across *a)
 {
-	struct search s = {
-		.eval = eval,
-		.check_at = check_at,
-		.check = &eval->expect->checks[check_at],
-		.of_ranks = of_ranks,
-		.cursor = muster_cursor_make(&eval->index, check_at),
-	};
-	enum muster_scope scope = s.check->metric->scope;
-	for (uint32_t n = 0; n < eval->run->node_count; n++) {
-		if (muster_node_leader(&eval->run->nodes[n]) == MUSTER_NOWHERE) {
-			muster_result_node_missing(eval, check_at, n);
+	enum muster_scope scope = a->check->metric->scope;
+	for (uint32_t n = 0; n < a->eval->run->node_count; n++) {
+		if (muster_node_leader(&a->eval->run->nodes[n]) == MUSTER_NOWHERE) {
+			muster_result_node_missing(a->eval, a->check_at, n);
 			continue;
 		}
-		muster_finding_draft_fold_here(eval);
+		muster_finding_draft_fold_here(a->eval);
 		if (scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT)
-			collect_node(&s, n);
+			collect_node(a, n);
 		else
-			collect_ranks(&s, n);
+			collect_ranks(a, n);
 	}
-	muster_finding_draft_fold_here(eval);
-	free(s.seen);
-	*ret_count = s.peer_count;
-	return s.peers;
+	muster_finding_draft_fold_here(a->eval);
 }
-
-#define GROUPS_SHOWN 6
-
-struct across {
-	struct muster_eval *eval;
-	size_t check_at;
-	const struct muster_check *check;
-	bool of_ranks; /* ranks are compared; else nodes */
-};
 
 static int by_value(const void *a, const void *b)
 {
@@ -505,12 +485,13 @@ static void judge_peers(struct across *a, struct across_peer *const *sorted, siz
 		judge_split(a, sorted, count, groups, groups_count);
 }
 
-static void judge_all(struct across *a, struct across_peer *peers, size_t count)
+static void judge_all(struct across *a)
 {
+	size_t count = a->peer_count;
 	struct across_peer **sorted = muster_calloc(count + 1, sizeof *sorted);
 	struct group *groups = muster_calloc(count + 1, sizeof *groups);
 	for (size_t i = 0; i < count; i++)
-		sorted[i] = &peers[i];
+		sorted[i] = &a->peers[i];
 	qsort(sorted, count, sizeof *sorted, by_value);
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && sorted[next]->within == sorted[i]->within;)
@@ -525,10 +506,15 @@ static void judge_all(struct across *a, struct across_peer *peers, size_t count)
 void muster_judge_across(struct muster_eval *eval, size_t check_at)
 {
 	const struct muster_check *check = &eval->expect->checks[check_at];
-	bool of_ranks = muster_check_operand(check, MUSTER_OF_PEERS)->peers == MUSTER_SCOPE_RANK;
-	struct across a = { .eval = eval, .check_at = check_at, .check = check, .of_ranks = of_ranks };
-	size_t count;
-	struct across_peer *peers = find_peers(eval, check_at, of_ranks, &count);
-	judge_all(&a, peers, count);
-	free(peers);
+	struct across a = {
+		.eval = eval,
+		.check_at = check_at,
+		.check = check,
+		.of_ranks = muster_check_operand(check, MUSTER_OF_PEERS)->peers == MUSTER_SCOPE_RANK,
+		.cursor = muster_cursor_make(&eval->index, check_at),
+	};
+	find_peers(&a);
+	judge_all(&a);
+	free(a.seen);
+	free(a.peers);
 }

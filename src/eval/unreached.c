@@ -15,6 +15,8 @@
 
 #define NODES_SHOWN 4
 
+static const char lists_of_ranks[] = "rank.alltoall_unreached";
+
 /* What one rank lists. */
 struct list {
 	uint32_t node, rank; /* its place in the run */
@@ -54,21 +56,19 @@ static size_t read_list(const char *text, size_t ranks, int *peers)
 	return count;
 }
 
-static void find_list(struct lists *lists, uint32_t n, uint32_t r, const struct muster_metric *metric)
+static void find_list(struct lists *lists, uint32_t n, uint32_t r)
 {
 	const struct muster_rank *rank = &lists->run->nodes[n].ranks[r];
-	const struct muster_sample *sample = rank->missing ? NULL : muster_samples_find(&rank->samples, metric);
+	const char *text = rank->missing ? "" : muster_sample_text(&rank->samples, lists_of_ranks, "");
 	if (rank->rank < 0 || (size_t)rank->rank >= lists->count)
 		return;
 	struct list *list = &lists->items[rank->rank];
 	*list = (struct list){ .node = n, .rank = r, .known = true };
-	if (!sample || sample->value.type != MUSTER_STRING)
-		return;
-	list->count = read_list(sample->value.string, lists->count, NULL);
+	list->count = read_list(text, lists->count, NULL);
 	if (list->count == 0)
 		return;
 	list->peers = muster_calloc(list->count, sizeof *list->peers);
-	read_list(sample->value.string, lists->count, list->peers);
+	read_list(text, lists->count, list->peers);
 	lists->shortest = list->count < lists->shortest ? list->count : lists->shortest;
 }
 
@@ -193,17 +193,16 @@ static struct muster_unreached tell_several(const struct lists *lists, struct mu
 
 struct muster_unreached muster_unreached_find(const struct muster_run *run, struct muster_arena *arena)
 {
-	const struct muster_metric *metric = muster_metric_find("rank.alltoall_unreached");
 	struct muster_unreached found = { MUSTER_NOWHERE, MUSTER_NOWHERE, NULL, NULL };
 	struct lists lists = { .run = run, .shortest = SIZE_MAX };
-	bool any = muster_exchange_is_measured(run, metric);
+	bool any = muster_exchange_is_measured(run, muster_metric_find(lists_of_ranks));
 	lists.count = any && run->job.ranks > 0 ? (size_t)run->job.ranks : 0;
 	lists.items = muster_calloc(lists.count + 1, sizeof *lists.items);
 	lists.waits = muster_calloc(lists.count + 1, sizeof *lists.waits);
 	lists.core = muster_calloc(lists.count + 1, sizeof *lists.core);
 	for (uint32_t n = 0; any && n < run->node_count; n++)
 		for (uint32_t r = 0; r < run->nodes[n].rank_count; r++)
-			find_list(&lists, n, r, metric);
+			find_list(&lists, n, r);
 	if (lists.shortest != SIZE_MAX)
 		found = find_core(&lists) == 1 ? tell_one(&lists, arena) : tell_several(&lists, arena);
 	for (size_t rank = 0; rank < lists.count; rank++)

@@ -3,7 +3,7 @@
  * The rule is that of slower_than_peers: a value is bad when it is worse than the median by more than the share and by
  * more than the multiple of the usual distance from the median. A MAD of almost 0 makes no noise fail.
  */
-#include "expect/baseline.h"
+#include "expect/limits.h"
 
 #include "expect/describe.h"
 #include "expect/parse.h"
@@ -41,14 +41,12 @@ static int need_worse(struct muster_json_reader *r)
 int muster_baseline_share_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_operand *operand = into;
-	operand->value.type = MUSTER_NUMBER;
 	return need_worse(r) < 0 ? -1 : muster_expect_share_read(r, &operand->value.number, json);
 }
 
 int muster_baseline_mad_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_operand *operand = into;
-	operand->value.type = MUSTER_NUMBER;
 	return need_worse(r) < 0 ? -1 : muster_expect_above_0_read(r, &operand->value.number, json);
 }
 
@@ -100,11 +98,6 @@ static double worse_by(const struct muster_question *q)
 enum muster_operator_answer muster_baseline_min_judge(const struct muster_question *q)
 {
 	return worse_by(q) > allowed(q->check, q->operand) ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
-}
-
-enum muster_operator_answer muster_baseline_warn_judge(const struct muster_question *q)
-{
-	return worse_by(q) > allowed(q->check, q->operand) ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_GOOD;
 }
 
 /* Beside a share, max_mad is part of what the share allows. */

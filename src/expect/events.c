@@ -58,19 +58,9 @@ struct muster_event_table *muster_event_tables_new(struct muster_arena *arena)
 	return tables;
 }
 
-static int read_class(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	enum muster_event_class *ret = into;
-	int class = muster_json_name_read(r, json, classes, PARSE_COUNT(classes));
-	if (class < 0)
-		return -1;
-	*ret = (enum muster_event_class) class;
-	return 0;
-}
-
 static const struct muster_field event_fields[] = {
 	{ MUSTER_FIELD(muster_event, name, TEXT), .least = 1 },
-	{ MUSTER_FIELD(muster_event, class, NAME), .read = read_class },
+	{ MUSTER_FIELD(muster_event, class, NAME), MUSTER_FIELD_NAMES(classes) },
 	{ MUSTER_FIELD(muster_event, action, TEXT), .read = muster_expect_advice_read },
 	{ MUSTER_FIELD(muster_event, hours, NUMBER), .read = read_hours, .optional = true },
 	{ MUSTER_FIELD(muster_event, measured_on, TEXT), MUSTER_EXPECT_SHORT_TEXT },
@@ -94,43 +84,23 @@ static int read_numbered_event(struct muster_json_reader *r, void *into, const s
 	return read_event(r, into, json);
 }
 
-static int read_table(struct muster_json_reader *r, struct muster_event_table *table, const struct muster_json *json,
-	muster_field_read_fn *read)
-{
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
-		return -1;
-	table->count = muster_json_size(json);
-	table->items = muster_arena_alloc(r->arena, (table->count + 1) * sizeof *table->items);
-	return muster_json_each_read(r, json, read, table->items, sizeof *table->items);
-}
+/* The tables, by enum muster_event_source. */
+struct tables {
+	struct muster_event_table of[MUSTER_EVENT_TABLE_COUNT];
+};
 
-static int read_xids(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_XID, json, read_numbered_event);
-}
-
-static int read_sxids(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_SXID, json, read_numbered_event);
-}
-
-static int read_kernel_events(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	return read_table(r, (struct muster_event_table *)into + MUSTER_EVENT_KERNEL, json, read_event);
-}
+#define TABLE(key, source, function)                                                                                   \
+	MUSTER_FIELD_AS(tables, key, of[source].items, OBJECT), MUSTER_FIELD_MANY(tables, of[source].count),           \
+		MUSTER_FIELD_MEMBERS(function, muster_event), .optional = true
 
 int muster_event_tables_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
-		{ .key = "xid", .read = read_xids, .optional = true },
-		{ .key = "sxid", .read = read_sxids, .optional = true },
-		{ .key = "kernel", .read = read_kernel_events, .optional = true },
+		{ TABLE("xid", MUSTER_EVENT_XID, read_numbered_event) },
+		{ TABLE("sxid", MUSTER_EVENT_SXID, read_numbered_event) },
+		{ TABLE("kernel", MUSTER_EVENT_KERNEL, read_event) },
 	};
-	static const struct muster_object_type type = {
-		.fields = fields,
-		.count = PARSE_COUNT(fields),
-		.size = MUSTER_EVENT_TABLE_COUNT * sizeof(struct muster_event_table),
-	};
+	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(tables, fields);
 	return muster_object_read(r, json, &type, into);
 }
 
@@ -140,12 +110,6 @@ const struct muster_event *muster_event_find(const struct muster_event_table *ta
 		if (strcmp(table->items[i].code, code) == 0)
 			return &table->items[i];
 	return NULL;
-}
-
-const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample)
-{
-	const char *code = muster_label_string(sample->labels, sample->label_count, operand->label);
-	return code ? code : "";
 }
 
 /* ---- samples of one event ---- */
@@ -176,19 +140,12 @@ static int read_operand_table(struct muster_json_reader *r, void *into, const st
 	return 0;
 }
 
-static int read_operand_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_value *value = into;
-	value->type = MUSTER_NUMBER;
-	return read_hours(r, &value->number, json);
-}
-
 int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
 		{ MUSTER_FIELD_AS(muster_operand, "table", events, NAME), .read = read_operand_table },
 		{ MUSTER_FIELD(muster_operand, label, TEXT), .read = muster_expect_label_read },
-		{ MUSTER_FIELD_AS(muster_operand, "hours", value, NUMBER), .read = read_operand_hours },
+		{ MUSTER_FIELD_AS(muster_operand, "hours", value.number, NUMBER), .read = read_hours },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);
 	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
@@ -212,7 +169,7 @@ enum muster_operator_answer muster_no_event_judge(const struct muster_question *
 		[MUSTER_EVENT_FAIL] = MUSTER_ANSWER_BAD,
 	};
 	const struct muster_event *event =
-		muster_event_find(q->operand->events, muster_event_code(q->operand, q->sample));
+		muster_event_find(q->operand->events, muster_sample_label_text(q->sample, q->operand->label));
 	if (q->sample->value.number >= hours_of(q->operand, event))
 		return MUSTER_ANSWER_GOOD;
 	return event ? answers[event->class] : MUSTER_ANSWER_WARN;
@@ -224,7 +181,7 @@ const char *muster_no_event_describe(const struct muster_question *q)
 	const char *title = operand->events->title;
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "no %s within %g h, notes apart", title, operand->value.number);
-	const char *code = muster_event_code(operand, q->sample);
+	const char *code = muster_sample_label_text(q->sample, operand->label);
 	return muster_arena_printf(q->arena, "no %s %s within %g h", title, code,
 		hours_of(operand, muster_event_find(operand->events, code)));
 }

@@ -12,8 +12,6 @@ muster_field_read_fn muster_event_tables_read;
 
 /* The event of this code; NULL when the table has none. */
 const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code);
-/* The code that the sample's label has, "" without one. */
-const char *muster_event_code(const struct muster_operand *operand, const struct muster_sample *sample);
 
 /* The sample of this part of the same event; NULL for none, or a null. */
 const struct muster_sample *muster_event_beside(
@@ -21,8 +19,7 @@ const struct muster_sample *muster_event_beside(
 
 /* no_event */
 muster_field_read_fn muster_no_event_parse;
-enum muster_operator_answer muster_no_event_judge(const struct muster_question *q);
-/* "no Xid within 24 h, notes apart"; of a sample "no Xid 79 within 24 h" */
-const char *muster_no_event_describe(const struct muster_question *q);
+muster_judge_fn muster_no_event_judge;
+muster_words_fn muster_no_event_describe; /* "no Xid within 24 h, notes apart"; of a sample "no Xid 79 within 24 h" */
 
 #endif

@@ -7,11 +7,6 @@
 
 #include <math.h>
 
-static const char *with_unit(const struct muster_question *q, struct muster_value value)
-{
-	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
-}
-
 /* The value as a limit's text shows it, a share in per cent; "" for no operand. */
 static const char *number_of(const struct muster_question *q, const struct muster_operand *operand)
 {
@@ -26,13 +21,17 @@ static const char *number_of(const struct muster_question *q, const struct muste
 int muster_limit_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_operand *operand = into;
-	operand->value.type = MUSTER_NUMBER;
 	return muster_json_number_read(r, &operand->value.number, json);
 }
 
 double muster_question_measured(const struct muster_question *q)
 {
 	return q->check->share_of ? q->sample->value.number / q->limit : q->sample->value.number;
+}
+
+const char *muster_question_text(const struct muster_question *q, struct muster_value value)
+{
+	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
 }
 
 enum muster_operator_answer muster_limit_min_judge(const struct muster_question *q)
@@ -43,16 +42,6 @@ enum muster_operator_answer muster_limit_min_judge(const struct muster_question 
 enum muster_operator_answer muster_limit_max_judge(const struct muster_question *q)
 {
 	return muster_question_measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
-}
-
-enum muster_operator_answer muster_limit_warn_below_judge(const struct muster_question *q)
-{
-	return muster_limit_min_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
-}
-
-enum muster_operator_answer muster_limit_warn_above_judge(const struct muster_question *q)
-{
-	return muster_limit_max_judge(q) == MUSTER_ANSWER_GOOD ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_WARN;
 }
 
 /* "at least 21 GB/s (warning below 24)"; of shares "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)" */
@@ -245,7 +234,8 @@ const char *muster_medians_describe(const struct muster_question *q)
 		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
 			median ? " (not evaluated: " : "", median ? median->why_none : "", median ? ")" : "");
 	double high = median->value * factor, low = median->of_two ? median->lower * factor : high;
-	const char *values = whole ? percent(q, min ? high : low) : with_unit(q, muster_number(min ? high : low));
+	const char *values =
+		whole ? percent(q, min ? high : low) : muster_question_text(q, muster_number(min ? high : low));
 	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of %s, %s)", bound,
 		shares_text(min, high, max, low, q->arena), *unit ? " " : "", unit, shares,
 		!median->of_two ? "the median of this run"
@@ -254,6 +244,6 @@ const char *muster_medians_describe(const struct muster_question *q)
 				: "the lower of only two values",
 		median->of_two && min && max
 			? muster_arena_printf(q->arena, "%s and %s",
-				  whole ? percent(q, low) : with_unit(q, muster_number(low)), values)
+				  whole ? percent(q, low) : muster_question_text(q, muster_number(low)), values)
 			: values);
 }

@@ -192,12 +192,14 @@ static int read_chain(struct stack *stack, const char *path, struct muster_error
 	return result;
 }
 
-static const char *key_at(const void *arg, size_t index)
+static void key_hint(const struct muster_json *object, const char *key, char out[MUSTER_HINT_MAX])
 {
-	const struct muster_json *member = muster_json_first(arg);
-	while (index--)
-		member = muster_json_next(member);
-	return muster_json_key(member);
+	const char **keys = muster_calloc(muster_json_size(object), sizeof *keys);
+	size_t count = 0;
+	for (const struct muster_json *m = muster_json_first(object); m; m = muster_json_next(m))
+		keys[count++] = muster_json_key(m);
+	muster_expect_hint(key, keys, count, sizeof *keys, out);
+	free(keys);
 }
 
 /* Every null in a patch must have something to remove. target: what is patched, or NULL. */
@@ -218,7 +220,7 @@ static int check_removals(struct muster_json_reader *r, void *target, const stru
 			continue;
 		}
 		if (object)
-			muster_expect_hint(key, muster_json_size(object), key_at, object, hint);
+			key_hint(object, key, hint);
 		muster_json_reader_say(r, "cannot remove \"%.80s\": it does not exist%s", key, hint);
 		if (muster_json_reader_go_on(r) < 0)
 			return -1;
@@ -226,7 +228,7 @@ static int check_removals(struct muster_json_reader *r, void *target, const stru
 	return 0;
 }
 
-static bool is_path(const char *name)
+bool muster_expect_is_path(const char *name)
 {
 	size_t length = strlen(name);
 	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0);
@@ -272,34 +274,27 @@ static bool answers_to(const char *path, const char *name)
 	return found;
 }
 
-struct names {
-	const char **items;
-	size_t count;
-};
-
-static const char *name_at(const void *arg, size_t index)
-{
-	const struct names *names = arg;
-	return names->items[index];
-}
-
-/* The file called `name` in the directory, else one whose machine is called so by the metadata service, whatever the
- * case; malloc'd. */
+/* The path `name`, or the file called so in the directory, else one whose machine is called so by the metadata service,
+ * whatever the case; malloc'd. */
 static int find_file(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
+	if (muster_expect_is_path(name)) {
+		*ret = muster_strdup(name);
+		return 0;
+	}
 	struct muster_arena *arena = muster_arena_new();
-	const char *found = NULL;
-	struct names names;
+	const char *found = NULL, **names;
+	size_t count;
 	char near[512];
-	int result = muster_expect_names(config_dir, arena, &names.items, &names.count, err);
-	for (size_t i = 0; result == 0 && i < names.count; i++)
-		if (strcasecmp(names.items[i], name) == 0 && (!found || strcmp(names.items[i], name) == 0))
-			found = names.items[i];
-	for (size_t i = 0; result == 0 && i < names.count && !found; i++)
-		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names.items[i]), name))
-			found = names.items[i];
+	int result = muster_expect_names(config_dir, arena, &names, &count, err);
+	for (size_t i = 0; result == 0 && i < count; i++)
+		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
+			found = names[i];
+	for (size_t i = 0; result == 0 && i < count && !found; i++)
+		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names[i]), name))
+			found = names[i];
 	if (result == 0 && !found)
-		muster_suggest(name, names.count, name_at, &names, SIMILAR_MOST, near, sizeof near);
+		muster_suggest(name, names, count, sizeof *names, SIMILAR_MOST, near, sizeof near);
 	if (found)
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
 	else if (result == 0)
@@ -343,9 +338,7 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 	struct muster_json *merged = NULL;
 	struct muster_expect expect = { 0 };
 	char *path = NULL;
-	if (is_path(name))
-		path = muster_strdup(name);
-	else if (find_file(config_dir, name, &path, err) < 0)
+	if (find_file(config_dir, name, &path, err) < 0)
 		return -1;
 	expect.arena = muster_arena_new();
 	bool failed = read_chain(&stack, path, err) < 0 || (overlay && read_layer(&stack, overlay, true, err) < 0) ||
@@ -371,9 +364,7 @@ int muster_expect_paths_load(const char *config_dir, const char *name, const cha
 	struct muster_expect expect = { 0 };
 	const struct muster_json *paths = NULL;
 	char *path = NULL;
-	int result = !name || is_path(name) ? 0 : find_file(config_dir, name, &path, err);
-	if (name && is_path(name))
-		path = muster_strdup(name);
+	int result = name ? find_file(config_dir, name, &path, err) : 0;
 	if ((path && read_chain(&stack, path, err) < 0) || (overlay && read_layer(&stack, overlay, true, err) < 0))
 		result = -1;
 	for (size_t i = stack.first; i < stack.end; i++) {

@@ -25,6 +25,10 @@ struct muster_problems {
 	size_t count;
 };
 
+/* Whether it is the path of a file and no name of a machine type or a list of nodes: it has a '/' or ends in ".json".
+ */
+bool muster_expect_is_path(const char *name);
+
 /* Read one file into a tree, which the caller frees. -1 with MUSTER_EUSAGE, the file, and the line of bad syntax. */
 int muster_layer_read(const char *path, struct muster_json **ret, struct muster_error *err);
 

@@ -3,12 +3,10 @@
  * A judge is called for each sample: it allocates nothing, and relies on what the readers have checked.
  */
 #include "expect/operators.h"
-#include "expect/baseline.h"
 #include "expect/describe.h"
 #include "expect/events.h"
 #include "expect/limits.h"
 #include "expect/parse.h"
-#include "expect/regex_limits.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -22,11 +20,6 @@ static enum muster_operator_answer answer(bool good)
 	return good ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_BAD;
 }
 
-static const char *with_unit(const struct muster_question *q, struct muster_value value)
-{
-	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
-}
-
 /* The first values of the operator's list, with commas. label_values: their labels' values instead. */
 static const char *list_text(const struct muster_question *q, bool label_values)
 {
@@ -34,7 +27,7 @@ static const char *list_text(const struct muster_question *q, bool label_values)
 	const char *text = "";
 	for (size_t i = 0; i < operand->list_count && i < MUSTER_LIST_MOST; i++)
 		text = muster_arena_printf(q->arena, "%s%s%s", text, i ? ", " : "",
-			label_values ? operand->list[i].label_value : with_unit(q, operand->list[i].value));
+			label_values ? operand->list[i].label_value : muster_question_text(q, operand->list[i].value));
 	if (operand->list_count > MUSTER_LIST_MOST)
 		text = muster_arena_printf(q->arena, "%s and %zu more", text, operand->list_count - MUSTER_LIST_MOST);
 	return text;
@@ -49,13 +42,6 @@ static int read_list(struct muster_json_reader *r, struct muster_operand *operan
 		return muster_json_reader_fail(r, "at least one value is needed");
 	operand->list = muster_arena_alloc(r->arena, operand->list_count * sizeof *operand->list);
 	return muster_json_each_read(r, json, read, operand->list, sizeof *operand->list);
-}
-
-static int parse_text(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_operand *operand = into;
-	operand->value.type = MUSTER_STRING;
-	return muster_json_text_read(r, &operand->value.string, json);
 }
 
 /* ---- equals, one_of ---- */
@@ -80,7 +66,7 @@ static enum muster_operator_answer equals_judge(const struct muster_question *q)
 
 static const char *equals_describe(const struct muster_question *q)
 {
-	return with_unit(q, q->operand->value);
+	return muster_question_text(q, q->operand->value);
 }
 
 static int equals_lint(struct muster_json_reader *r, void *into, const struct muster_json *json)
@@ -146,7 +132,7 @@ static int matches_parse(struct muster_json_reader *r, void *into, const struct 
 {
 	struct muster_operand *operand = into;
 	char why[200];
-	if (parse_text(r, into, json) < 0)
+	if (muster_json_text_read(r, &operand->value.string, json) < 0)
 		return -1;
 	operand->regex =
 		muster_regex_compile(operand->value.string, muster_expect_check_at(r)->ignore_case, why, sizeof why);
@@ -166,8 +152,8 @@ static const char *matches_describe(const struct muster_question *q)
 
 static int min_version_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	const struct muster_operand *operand = into;
-	if (parse_text(r, into, json) < 0)
+	struct muster_operand *operand = into;
+	if (muster_json_text_read(r, &operand->value.string, json) < 0)
 		return -1;
 	return muster_version_valid(operand->value.string)
 		       ? 0
@@ -239,7 +225,7 @@ static const char *equals_by_describe(const struct muster_question *q)
 	if (!q->sample)
 		return muster_arena_printf(q->arena, "as listed for each %s", operand->label);
 	if (by)
-		return with_unit(q, by->value);
+		return muster_question_text(q, by->value);
 	return muster_arena_printf(q->arena, "not allowed here; allowed are %s", list_text(q, true));
 }
 
@@ -267,16 +253,6 @@ static const char *other_name(const struct muster_check *check, const struct mus
 		if (&check->operands[i] != operand)
 			return check->operands[i].operator->name;
 	return NULL;
-}
-
-static int same_across_beside(
-	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
-{
-	const char *other = other_name(check, operand);
-	return other && !muster_check_operand(check, MUSTER_OF_NOTHING)
-		       ? muster_json_reader_fail(
-				 r, "same_across must be the only operator: give %s a check of its own", other)
-		       : 0;
 }
 
 /* "the same on all nodes within each cluster" */
@@ -335,15 +311,17 @@ static const char *observe_describe(const struct muster_question *q)
 	return "no threshold";
 }
 
-/* ---- no_event: see events.c; slower_than_peers: see slower.c ---- */
+/* ---- same_across; no_event: see events.c; slower_than_peers: see slower.c; outlier: see outlier.c ---- */
 
+/* Beside observe, that operator says it. */
 static int alone_beside(
 	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
 	const char *other = other_name(check, operand);
-	return other ? muster_json_reader_fail(r, "%s must be the only operator: give %s a check of its own",
-			       operand->operator->name, other)
-		     : 0;
+	return other && !muster_check_operand(check, MUSTER_OF_NOTHING)
+		       ? muster_json_reader_fail(r, "%s must be the only operator: give %s a check of its own",
+				 operand->operator->name, other)
+		       : 0;
 }
 
 /* ---- the table ---- */
@@ -401,14 +379,16 @@ const struct muster_operator muster_operators[] = {
 		.shared = true,
 		.parse = muster_limit_parse,
 		.lint = muster_limit_warn_below_lint,
-		.judge = muster_limit_warn_below_judge,
+		.judge = muster_limit_min_judge,
+		.warns = true,
 		.describe = muster_limits_describe },
 	{ .name = "warn_above",
 		.types = NUMBERS,
 		.shared = true,
 		.parse = muster_limit_parse,
 		.lint = muster_limit_warn_above_lint,
-		.judge = muster_limit_warn_above_judge,
+		.judge = muster_limit_max_judge,
+		.warns = true,
 		.describe = muster_limits_describe },
 	{ .name = "equals_by",
 		.types = ALL,
@@ -423,7 +403,7 @@ const struct muster_operator muster_operators[] = {
 		.types = ALL,
 		.kind = MUSTER_OF_PEERS,
 		.parse = same_across_parse,
-		.beside = same_across_beside,
+		.beside = alone_beside,
 		.describe = same_across_describe },
 	{ .name = "present",
 		.types = ALL,
@@ -489,7 +469,8 @@ const struct muster_operator muster_operators[] = {
 		.parse = muster_baseline_share_parse,
 		.beside = muster_baseline_beside,
 		.lint = muster_baseline_warn_lint,
-		.judge = muster_baseline_warn_judge,
+		.judge = muster_baseline_min_judge,
+		.warns = true,
 		.stand = muster_baseline_stand,
 		.describe = muster_baseline_describe },
 	{ .name = "max_mad",

@@ -33,8 +33,7 @@ enum muster_operator_answer {
 	MUSTER_ANSWER_BAD,      /* what the check's severity says */
 };
 
-/* The median of the values that a check uses in a run. */
-/* Of the values, or with share_of of their shares of the limit. */
+/* The median of the values that a check uses in a run, or with share_of of their shares of the limit. */
 struct muster_median {
 	double value;
 	bool of_two; /* there are only two values: value is the higher one, lower the other one */
@@ -65,6 +64,11 @@ struct muster_question {
 	struct muster_arena *arena;         /* owns what describe returns; judge has none */
 };
 
+typedef enum muster_operator_answer muster_judge_fn(const struct muster_question *q);
+typedef const char *muster_words_fn(const struct muster_question *q);
+typedef int muster_beside_fn(
+	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand);
+
 struct muster_operator {
 	const char *name;
 	unsigned int types; /* metrics that the operator fits, as bits of enum muster_type */
@@ -76,22 +80,23 @@ struct muster_operator {
 	bool worded;       /* honours in_words */
 	bool shared;       /* honours share_of */
 	bool gives_way;    /* without `after`, the check comes after the other checks of its metric: see place.c */
+	bool warns;        /* what judge calls bad is a warning, whatever the check's severity */
 
-	/* Read the operator's value into the struct muster_operand. -1 with what is wrong in the reader's error. */
+	/* Read the operator's value into the struct muster_operand, whose value has the type of the metric if the
+	 * operator fits no other. -1 with what is wrong in the reader's error. */
 	int (*parse)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: -1 when the check's other operators make no sense beside this one. */
-	int (*beside)(
-		struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand);
+	muster_beside_fn *beside;
 	/* Optional: as parse, of an operand that was read: -1 for what can be judged, but never comes true or never
 	 * matters. */
 	int (*lint)(struct muster_json_reader *r, void *operand, const struct muster_json *json);
 	/* Optional: what to make of the value. Called for each sample: no allocation. */
-	enum muster_operator_answer (*judge)(const struct muster_question *question);
+	muster_judge_fn *judge;
 	/* Optional: where a value stands that is not good, in words; the value itself, without its unit, is last. */
-	const char *(*stand)(const struct muster_question *question);
+	muster_words_fn *stand;
 	/* What is expected, in words; "" when another operator says it. Operators of one check that share this
 	 * function are described by one call, for the first of them. */
-	const char *(*describe)(const struct muster_question *question);
+	muster_words_fn *describe;
 };
 
 extern const struct muster_operator muster_operators[];
@@ -107,6 +112,16 @@ const struct muster_operand *muster_check_operand_named(const struct muster_chec
 bool muster_check_calibrated(const struct muster_check *check);
 /* Free what operands own beside the arena. */
 void muster_check_done(struct muster_check *check);
+
+/* ---- regular expressions ---- */
+
+/* Why a regular expression could cost more than a check may; NULL when it can be compiled (or refused) and matched in
+ * little time and memory. */
+const char *muster_regex_problem(const char *pattern);
+
+/* Compile a POSIX extended regular expression of bounded cost. The caller ends it with regfree and free. NULL with what
+ * it is, after "is", in why: "too large a regular expression: ...". */
+regex_t *muster_regex_compile(const char *pattern, bool ignore_case, char *why, size_t size);
 
 /* ---- versions of numbers with dots between them: "2.9.9" ---- */
 

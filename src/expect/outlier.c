@@ -21,17 +21,10 @@
 #define GROUP_OF_LIKE (1.0 / 8)           /* of the same GPU on other nodes; without other nodes, of all others */
 #define GROUP_OF_ALL (1.0 / 4)
 
-static int read_z(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_value *value = into;
-	value->type = MUSTER_NUMBER;
-	return muster_expect_above_0_read(r, &value->number, json);
-}
-
 int muster_outlier_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
-		{ MUSTER_FIELD_AS(muster_operand, "z", value, NUMBER), .read = read_z },
+		{ MUSTER_FIELD_AS(muster_operand, "z", value.number, NUMBER), .read = muster_expect_above_0_read },
 		{ MUSTER_FIELD_AS(muster_operand, "share", warn, NUMBER), .read = muster_expect_share_read },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_operand, fields);

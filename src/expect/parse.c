@@ -32,11 +32,11 @@ struct muster_expect_parser muster_expect_parser_make(const struct muster_layer 
 	};
 }
 
-const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, char out[MUSTER_HINT_MAX])
+const char *muster_expect_hint(
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX])
 {
 	char near[300];
-	muster_suggest(name, count, at, arg, 3, near, sizeof near);
+	muster_suggest(name, names, count, element, 3, near, sizeof near);
 	snprintf(out, MUSTER_HINT_MAX, "%s%s%s", *near ? "; did you mean " : "", near, *near ? "?" : "");
 	return out;
 }
@@ -67,7 +67,7 @@ static int find_after(struct muster_json_reader *r, void *into, const struct mus
 	if (!check->after_id || check->after >= 0 || id_ever_was(p, check->after_id))
 		return 0;
 	return muster_json_reader_fail_member(r, "after", "there is no check \"%.64s\"%s", check->after_id,
-		muster_expect_hint(check->after_id, expect->check_count, muster_expect_check_id, expect->checks, hint));
+		muster_expect_hint(check->after_id, expect->checks, expect->check_count, sizeof *check, hint));
 }
 
 /* Following what a check comes after must not lead back to it. */
@@ -104,8 +104,7 @@ static int read_checks(struct muster_json_reader *r, void *into, const struct mu
 
 /* ---- the frame ---- */
 
-/* Each file's own affair: load.c has read it. */
-static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_expect_nothing_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	(void)r, (void)into, (void)json;
 	return 0;
@@ -140,10 +139,10 @@ static int read_events(struct muster_json_reader *r, void *into, const struct mu
 }
 
 static const struct muster_field fields[] = {
-	{ .key = "schema_version", .read = read_before, .optional = true },
+	{ .key = "schema_version", .read = muster_expect_nothing_read, .optional = true },
 	{ MUSTER_FIELD(muster_expect, name, TEXT), .read = read_name, .optional = true },
 	{ MUSTER_FIELD(muster_expect, title, TEXT), .least = 1, .optional = true },
-	{ .key = "extends", .read = read_before, .optional = true },
+	{ .key = "extends", .read = muster_expect_nothing_read, .optional = true },
 	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },
 	{ .key = "identify", .type = MUSTER_FIELD_OBJECT, .object = &identify_type, .optional = true },
 	{ .key = "events", .read = read_events, .optional = true },

@@ -28,10 +28,12 @@ struct muster_expect_parser {
 struct muster_expect_parser muster_expect_parser_make(const struct muster_layer *layers, size_t layer_count,
 	struct muster_arena *arena, struct muster_problems *problems, struct muster_error *err);
 
-/* "; did you mean "a" or "b"?"; "" when no name is near. */
+/* "; did you mean "a" or "b"?" of names as of muster_suggest; "" when none is near. */
 #define MUSTER_HINT_MAX 320
-const char *muster_expect_hint(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, char out[MUSTER_HINT_MAX]);
+const char *muster_expect_hint(
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX]);
+
+muster_field_read_fn muster_expect_nothing_read; /* of a key that was read before */
 
 /* ---- parse_check.c ---- */
 
@@ -41,7 +43,6 @@ muster_field_read_fn muster_expect_check_read;       /* struct muster_check */
 muster_field_read_fn muster_expect_advice_read;      /* const char *: a text whose ${...} are places or metrics */
 muster_field_read_fn muster_expect_action_code_read; /* const char *: one of muster_action_codes */
 #define MUSTER_EXPECT_SHORT_TEXT .least = 1, .most = 200, .optional = true
-const char *muster_expect_check_id(const void *checks, size_t index); /* for muster_expect_hint */
 
 /* ---- parse_operators.c: of the check at hand ---- */
 
@@ -59,8 +60,6 @@ int muster_expect_operators_check(struct muster_json_reader *r);
 /* For lint: what can be judged, but never comes true or never matters. A site that moves one limit past another knows
  * what it does, so only lint says it. json: the check's. */
 int muster_expect_operators_lint(struct muster_json_reader *r, const struct muster_json *json);
-
-/* ---- parse_numbers.c ---- */
 
 muster_field_read_fn muster_expect_share_read;   /* double: above 0 and below 1 */
 muster_field_read_fn muster_expect_above_0_read; /* double */

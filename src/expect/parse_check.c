@@ -1,9 +1,10 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
-#include "expect/baseline.h"
+#include "expect/limits.h"
 #include "expect/parse.h"
 #include "muster/probe.h"
 #include "muster/run.h"
+#include "util/text.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -12,22 +13,20 @@
 const char *const muster_certainties[MUSTER_CERTAINTY_COUNT] = { "measured", "threshold", "specified", "inferred" };
 const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT] = { "none", "retry", "fix-launch", "fix-settings",
 	"restart-service", "reset-gpu", "reboot", "replace-node", "fix-fabric", "fix-storage", "investigate" };
+static const char *const places[] = { "node", "rank", "gpu", "port" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
-static const char *metric_at(const void *arg, size_t index)
+/* For a name that is no metric, and if `or_place`, no place either. */
+static const char *metric_hint(struct muster_json_reader *r, const char *name, bool or_place, char out[MUSTER_HINT_MAX])
 {
-	(void)arg;
-	return muster_metric_at(index)->name;
-}
-
-static const char *metric_hint(const char *name, char out[MUSTER_HINT_MAX])
-{
-	return muster_expect_hint(name, muster_metric_count(), metric_at, NULL, out);
-}
-
-const char *muster_expect_check_id(const void *checks, size_t index)
-{
-	return ((const struct muster_check *)checks)[index].id;
+	const char **names =
+		muster_arena_alloc(r->arena, (PARSE_COUNT(places) + muster_metric_count()) * sizeof *names);
+	size_t count = 0;
+	for (size_t i = 0; i < PARSE_COUNT(places) && or_place; i++)
+		names[count++] = places[i];
+	for (size_t i = 0; i < muster_metric_count(); i++)
+		names[count++] = muster_metric_at(i)->name;
+	return muster_expect_hint(name, names, count, sizeof *names, out);
 }
 
 /* ---- readers of keys ---- */
@@ -41,7 +40,7 @@ static int read_metric(struct muster_json_reader *r, void *into, const struct mu
 	*metric = muster_metric_find(muster_json_string(json));
 	if (*metric)
 		return 0;
-	metric_hint(muster_json_string(json), hint);
+	metric_hint(r, muster_json_string(json), false, hint);
 	return muster_json_reader_fail(r, "no such metric: \"%.80s\"%s", muster_json_string(json),
 		*hint ? hint : " (muster metrics lists them)");
 }
@@ -69,28 +68,11 @@ static int read_share_of(struct muster_json_reader *r, void *into, const struct 
 	return 0;
 }
 
-static int read_before(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	(void)r, (void)into, (void)json;
-	return 0;
-}
-
 static int read_excuse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_excuse *excuse = into;
 	excuse->value = muster_arena_string(r->arena, muster_json_key(json));
 	return muster_json_text_read(r, &excuse->why, json);
-}
-
-static int read_inconclusive_on(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_check *check = into;
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
-		return -1;
-	check->inconclusive_on_count = muster_json_size(json);
-	check->inconclusive_on =
-		muster_arena_alloc(r->arena, check->inconclusive_on_count * sizeof *check->inconclusive_on);
-	return muster_json_each_read(r, json, read_excuse, check->inconclusive_on, sizeof *check->inconclusive_on);
 }
 
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
@@ -103,16 +85,6 @@ static int read_label(struct muster_json_reader *r, void *into, const struct mus
 		return -1;
 	label->key = muster_arena_string(r->arena, muster_json_key(json));
 	return muster_json_value_read(r, &label->value, json);
-}
-
-static int read_where(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_check *check = into;
-	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)) < 0)
-		return -1;
-	check->where_count = muster_json_size(json);
-	check->where = muster_arena_alloc(r->arena, check->where_count * sizeof *check->where);
-	return muster_json_each_read(r, json, read_label, check->where, sizeof *check->where);
 }
 
 /* Labels of the limit, as those of "where" are of the metric. */
@@ -159,13 +131,6 @@ int muster_expect_action_code_read(struct muster_json_reader *r, void *into, con
 	return read_word(r, into, json, muster_action_codes, MUSTER_ACTION_CODE_COUNT);
 }
 
-static const char *const places[] = { "node", "rank", "gpu", "port" };
-
-static const char *placeholder_at(const void *arg, size_t index)
-{
-	return index < PARSE_COUNT(places) ? places[index] : metric_at(arg, index - PARSE_COUNT(places));
-}
-
 /* Each ${...} in an advice is a place or a metric. */
 int muster_expect_advice_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
@@ -175,17 +140,13 @@ int muster_expect_advice_read(struct muster_json_reader *r, void *into, const st
 		return -1;
 	for (const char *at = *advice; (at = strstr(at, "${"));) {
 		const char *end = strchr(at, '}'), *name;
-		size_t i = 0;
 		if (!end)
 			return muster_json_reader_fail(r, "a placeholder without closing brace: \"%.40s\"", at);
 		name = muster_arena_string_n(r->arena, at + 2, (size_t)(end - at) - 2);
-		while (i < PARSE_COUNT(places) && strcmp(places[i], name) != 0)
-			i++;
-		if (i == PARSE_COUNT(places) && !muster_metric_find(name)) {
+		if (!muster_text_among(name, places, PARSE_COUNT(places)) && !muster_metric_find(name)) {
 			muster_json_reader_say(r,
 				"the placeholder ${%.80s} must be node, rank, gpu, port or a metric%s", name,
-				muster_expect_hint(
-					name, PARSE_COUNT(places) + muster_metric_count(), placeholder_at, NULL, hint));
+				metric_hint(r, name, true, hint));
 			if (muster_json_reader_go_on(r) < 0)
 				return -1;
 		}
@@ -271,17 +232,19 @@ static const struct muster_object_type first_type = {
 
 /* Keys that are no operators. */
 static const struct muster_field key_fields[] = {
-	{ .key = "metric", .read = read_before, .optional = true },
-	{ .key = "ignore_case", .read = read_before, .optional = true },
-	{ .key = "share_of", .read = read_before, .optional = true },
+	{ .key = "metric", .read = muster_expect_nothing_read, .optional = true },
+	{ .key = "ignore_case", .read = muster_expect_nothing_read, .optional = true },
+	{ .key = "share_of", .read = muster_expect_nothing_read, .optional = true },
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, baseline, OBJECT), .object = &muster_baseline_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
-	{ .key = "inconclusive_on", .read = read_inconclusive_on, .optional = true },
-	{ .key = "where", .read = read_where, .optional = true },
+	{ MUSTER_FIELD(muster_check, inconclusive_on, OBJECT), MUSTER_FIELD_MANY(muster_check, inconclusive_on_count),
+		MUSTER_FIELD_MEMBERS(read_excuse, muster_excuse), .optional = true },
+	{ MUSTER_FIELD(muster_check, where, LABELS), MUSTER_FIELD_MANY(muster_check, where_count),
+		MUSTER_FIELD_MEMBERS(read_label, muster_label), .optional = true },
 	{ .key = "when", .type = MUSTER_FIELD_OBJECT, .object = &when_type, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "after", after_id, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, anywhere, BOOLEAN), .optional = true },
@@ -318,20 +281,18 @@ static int check_id(struct muster_json_reader *r, const char *id)
 	size_t good = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-");
 	if (!*id || id[good] || strlen(id) > 64)
 		return muster_json_reader_fail(r, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
-	bool free_name = strncmp(id, "probe.", strlen("probe.")) != 0;
-	for (size_t i = 0; i < PARSE_COUNT(taken); i++)
-		free_name = free_name && strcmp(id, taken[i]) != 0;
-	return free_name ? 0
-			 : muster_json_reader_fail(r,
-				   "this name is reserved for muster's own findings (probes, missing ranks and nodes, "
-				   "interrupted runs, unknown machine types)");
+	if (strncmp(id, "probe.", strlen("probe.")) != 0 && !muster_text_among(id, taken, PARSE_COUNT(taken)))
+		return 0;
+	return muster_json_reader_fail(r,
+		"this name is reserved for muster's own findings (probes, missing ranks and nodes, "
+		"interrupted runs, unknown machine types)");
 }
 
 static int fail_without_metric(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_check *checks = ((struct muster_expect_parser *)r)->expect->checks;
 	char hint[MUSTER_HINT_MAX];
-	muster_expect_hint(check->id, (size_t)(check - checks), muster_expect_check_id, checks, hint);
+	muster_expect_hint(check->id, checks, (size_t)(check - checks), sizeof *checks, hint);
 	return muster_json_reader_fail(
 		r, "no metric is given%s%s", *hint ? ", and no check of this name is inherited" : "", hint);
 }

@@ -1,8 +1,9 @@
 /* parse_operators.c - what a check expects of its metric, and what its operators say together
  */
-#include "expect/baseline.h"
+#include "expect/limits.h"
 #include "expect/parse.h"
 
+#include <math.h>
 #include <string.h>
 
 struct muster_check *muster_expect_check_at(struct muster_json_reader *r)
@@ -90,6 +91,8 @@ int muster_expect_operator_read(struct muster_json_reader *r, void *into, const 
 	if (!(operand.operator->types & 1u << metric->type))
 		return muster_json_reader_fail(r, "does not fit: %s is a %s, which has %s", metric->name,
 			muster_type_name(metric->type), list_operators(r, metric->type));
+	if (operand.operator->types == 1u << metric->type)
+		operand.value.type = metric->type;
 	if (operand.operator->parse(r, &operand, json) < 0)
 		return -1;
 	if (!check->operands)
@@ -173,4 +176,31 @@ int muster_expect_operators_lint(struct muster_json_reader *r, const struct must
 			return -1;
 	}
 	return 0;
+}
+
+/* ---- numbers that several operators bound in the same way ---- */
+
+static int read_number(struct muster_json_reader *r, double *number, const struct muster_json *json, double least,
+	double most, const char *needed)
+{
+	if (muster_json_number_read(r, number, json) < 0)
+		return -1;
+	return *number >= least && *number <= most
+		       ? 0
+		       : muster_json_reader_fail(r, "a number %s is needed, found %g", needed, *number);
+}
+
+int muster_expect_share_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_number(r, into, json, nextafter(0, 1), nextafter(1, 0), "above 0 and below 1");
+}
+
+int muster_expect_above_0_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_number(r, into, json, nextafter(0, 1), HUGE_VAL, "above 0");
+}
+
+int muster_expect_from_0_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	return read_number(r, into, json, 0, HUGE_VAL, "from 0");
 }

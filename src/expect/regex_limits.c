@@ -4,7 +4,7 @@
  * of back references (which POSIX does not have) may take for ever: a line of an expectation file could end the
  * process.
  */
-#include "expect/regex_limits.h"
+#include "expect/operators.h"
 
 #include "muster/arena.h"
 

@@ -11,17 +11,10 @@
 #include <math.h>
 #include <string.h>
 
-static int read_fail(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	struct muster_value *value = into;
-	value->type = MUSTER_NUMBER;
-	return muster_expect_share_read(r, &value->number, json);
-}
-
 int muster_slower_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
-		{ MUSTER_FIELD_AS(muster_operand, "fail", value, NUMBER), .read = read_fail },
+		{ MUSTER_FIELD_AS(muster_operand, "fail", value.number, NUMBER), .read = muster_expect_share_read },
 		{ MUSTER_FIELD(muster_operand, warn, NUMBER), .read = muster_expect_share_read, .optional = true },
 		{ MUSTER_FIELD(muster_operand, mad, NUMBER), .read = muster_expect_from_0_read, .optional = true },
 	};

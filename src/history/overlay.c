@@ -66,10 +66,8 @@ static void print_check(struct muster_json_writer *w, const struct muster_learni
 		w, "title", muster_string(muster_arena_printf(arena, "%s as in earlier runs", metric->name)));
 	muster_json_writer_pair(w, "metric", muster_string(metric->name));
 	if (label_count) {
-		muster_json_writer_object_of(w, "where");
-		for (size_t i = 0; i < label_count; i++)
-			muster_json_writer_pair(w, labels[i].key, labels[i].value);
-		muster_json_writer_object_end(w);
+		muster_json_writer_key(w, "where");
+		muster_json_writer_labels(w, labels, label_count);
 	}
 	muster_json_writer_object_of(w, "when");
 	muster_json_writer_pair(w, "profile", muster_string(item->profile));

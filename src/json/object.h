@@ -50,6 +50,7 @@ struct muster_field {
 	bool or_null;        /* a TEXT may be null: then NULL */
 	bool many;           /* an array of these; the field points to the first, in the arena, and is not const */
 	bool one_line;       /* an OBJECT is written on one line */
+	bool members;        /* with many: an object, whose members these are */
 	size_t count_offset; /* of many and of LABELS: a size_t, how many there are */
 	size_t least, most;  /* elements of many, or bytes of a TEXT; most 0: any number */
 	int low, high;       /* of an INT or a SIZE */
@@ -68,8 +69,9 @@ struct muster_field {
 #define MUSTER_FIELD_AS(tag, name, member, kind)                                                                       \
 	.key = (name), .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, member)
 #define MUSTER_FIELD(tag, member, kind) MUSTER_FIELD_AS(tag, #member, member, kind)
-/* An array of which `count` says how many. */
+/* An array of which `count` says how many; an object, each member of which `function` reads into a `struct item`. */
 #define MUSTER_FIELD_MANY(tag, count) .many = true, .count_offset = offsetof(struct tag, count)
+#define MUSTER_FIELD_MEMBERS(function, item) .members = true, .read = (function), .size = sizeof(struct item)
 
 #define MUSTER_FIELD_NAMES(array) .names = (array), .name_count = sizeof(array) / sizeof *(array)
 

@@ -285,7 +285,7 @@ static void set_initial(void *to, const struct muster_object_type *type)
 static int read_many(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
-	if (need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0)
+	if (need(r, json, MUSTER_JSON_BIT(field->members ? MUSTER_JSON_OBJECT : MUSTER_JSON_ARRAY)) < 0)
 		return -1;
 	size_t count = muster_json_size(json), size = muster_field_size(field);
 	if (count < field->least)
@@ -300,6 +300,7 @@ static int read_many(
 	struct muster_json_path element = { .up = r->at };
 	int rc = 0;
 	for (json = muster_json_first(json); json && rc == 0; json = muster_json_next(json), element.index++) {
+		element.key = muster_json_key(json);
 		r->at = &element;
 		if (muster_field_read(r, field, items + element.index * size, json) < 0)
 			rc = muster_json_reader_go_on(r);

@@ -31,7 +31,7 @@ static void write_text(struct muster_json_writer *w, const struct muster_field *
 
 static void write_one(struct muster_json_writer *w, const struct muster_field *field, const void *from)
 {
-	int saved = w->indent_depth;
+	int saved;
 	if (field->write) {
 		field->write(w, from);
 		return;
@@ -46,10 +46,9 @@ static void write_one(struct muster_json_writer *w, const struct muster_field *f
 	case MUSTER_FIELD_NAME: muster_json_writer_string(w, field->names[*(const int *)from]); break;
 	case MUSTER_FIELD_VALUE: muster_json_writer_value(w, *(const struct muster_value *)from); break;
 	case MUSTER_FIELD_OBJECT:
-		if (field->one_line && saved > w->depth)
-			w->indent_depth = w->depth;
+		saved = field->one_line ? muster_json_writer_line_begin(w) : w->indent_depth;
 		write_object(w, field->object, field->object_part, from);
-		w->indent_depth = saved;
+		muster_json_writer_line_end(w, saved);
 		break;
 	case MUSTER_FIELD_LABELS:
 	case MUSTER_FIELD_JSON: break;
@@ -85,14 +84,13 @@ static void write_many(struct muster_json_writer *w, const struct muster_field *
 	const char *items;
 	size_t count = count_at(field, base), size = muster_field_size(field);
 	memcpy(&items, base + field->offset, sizeof items);
-	int saved = w->indent_depth;
-	if (field->type != MUSTER_FIELD_OBJECT && saved > w->depth)
-		w->indent_depth = w->depth; /* numbers and texts fit on a line */
+	/* numbers and texts fit on a line */
+	int saved = field->type != MUSTER_FIELD_OBJECT ? muster_json_writer_line_begin(w) : w->indent_depth;
 	muster_json_writer_array(w);
 	for (size_t i = 0; i < count; i++)
 		write_one(w, field, items + i * size);
 	muster_json_writer_array_end(w);
-	w->indent_depth = saved;
+	muster_json_writer_line_end(w, saved);
 }
 
 static void write_labels(struct muster_json_writer *w, const struct muster_field *field, const char *base)
@@ -100,10 +98,7 @@ static void write_labels(struct muster_json_writer *w, const struct muster_field
 	const struct muster_label *labels;
 	size_t count = count_at(field, base);
 	memcpy(&labels, base + field->offset, sizeof labels);
-	muster_json_writer_object(w);
-	for (size_t i = 0; i < count; i++)
-		muster_json_writer_pair(w, labels[i].key, labels[i].value);
-	muster_json_writer_object_end(w);
+	muster_json_writer_labels(w, labels, count);
 }
 
 static void write_members(

@@ -168,6 +168,14 @@ void muster_json_writer_array_of(struct muster_json_writer *w, const char *key)
 	muster_json_writer_array(w);
 }
 
+void muster_json_writer_labels(struct muster_json_writer *w, const struct muster_label *labels, size_t count)
+{
+	muster_json_writer_object(w);
+	for (size_t i = 0; i < count; i++)
+		muster_json_writer_pair(w, labels[i].key, labels[i].value);
+	muster_json_writer_object_end(w);
+}
+
 void muster_json_writer_text(struct muster_json_writer *w, const char *key, const char *text)
 {
 	if (text)

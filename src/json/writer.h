@@ -49,6 +49,8 @@ void muster_json_writer_value(struct muster_json_writer *w, struct muster_value 
 void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);
 void muster_json_writer_object_of(struct muster_json_writer *w, const char *key);
 void muster_json_writer_array_of(struct muster_json_writer *w, const char *key);
+/* The labels as an object. */
+void muster_json_writer_labels(struct muster_json_writer *w, const struct muster_label *labels, size_t count);
 /* The pair, or nothing when text is NULL. */
 void muster_json_writer_text(struct muster_json_writer *w, const char *key, const char *text);
 

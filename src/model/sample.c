@@ -52,6 +52,12 @@ bool muster_labels_equal(
 	return true;
 }
 
+const char *muster_sample_label_text(const struct muster_sample *sample, const char *key)
+{
+	const char *text = muster_label_string(sample->labels, sample->label_count, key);
+	return text ? text : "";
+}
+
 const char *muster_label_string(const struct muster_label *labels, size_t count, const char *key)
 {
 	const struct muster_value *value = find_label(labels, count, key);

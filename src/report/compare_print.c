@@ -221,10 +221,8 @@ static void write_change(struct muster_json_writer *w, const struct muster_chang
 	muster_json_writer_text(w, "gpu", change->gpu);
 	muster_json_writer_text(w, "port", change->port);
 	if (change->label_count > 0) {
-		muster_json_writer_object_of(w, "labels");
-		for (size_t i = 0; i < change->label_count; i++)
-			muster_json_writer_pair(w, change->labels[i].key, change->labels[i].value);
-		muster_json_writer_object_end(w);
+		muster_json_writer_key(w, "labels");
+		muster_json_writer_labels(w, change->labels, change->label_count);
 	}
 	muster_json_writer_object_end(w);
 	muster_json_writer_pair(w, "before", change->before);

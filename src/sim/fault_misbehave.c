@@ -73,16 +73,11 @@ bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_
 	return muster_sim_is_function(name) && (strcmp(library, "cuda") == 0 ? is_cuda : is_nvml);
 }
 
-static const char *function_at(const void *arg, size_t index)
-{
-	(void)arg;
-	return muster_sim_misbehaviour_functions[index];
-}
-
 static int unknown_function(const char *name, struct muster_error *err)
 {
 	char near[256];
-	muster_suggest(name, muster_sim_misbehaviour_function_count, function_at, NULL, 3, near, sizeof near);
+	muster_suggest(name, muster_sim_misbehaviour_functions, muster_sim_misbehaviour_function_count, sizeof(char *),
+		3, near, sizeof near);
 	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"%s%s", name,
 		*near ? "; close to it: " : "", near);
 }

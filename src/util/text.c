@@ -97,6 +97,14 @@ bool muster_text_has_word(const char *list, const char *word)
 	return false;
 }
 
+bool muster_text_among(const char *text, const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(texts[i], text) == 0)
+			return true;
+	return false;
+}
+
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
 {
 	const unsigned char *byte = bytes;
@@ -272,8 +280,8 @@ static bool is_part(const char *name, const char *candidate)
 	return strlen(name) >= PART_LEAST && strlen(name) <= NAME_MAX_COMPARED && strcasestr(candidate, name);
 }
 
-const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, size_t most, char *out, size_t size)
+const char *muster_suggest(
+	const char *name, const void *names, size_t count, size_t element, size_t most, char *out, size_t size)
 {
 	enum { KEPT_MAX = 4 };
 	const char *best[KEPT_MAX];
@@ -282,7 +290,7 @@ const char *muster_suggest(const char *name, size_t count, const char *(*at)(con
 	out[0] = '\0';
 	most = least(most, KEPT_MAX);
 	for (size_t i = 0; i < count; i++) {
-		const char *candidate = at(arg, i);
+		const char *candidate = *(const char *const *)(const void *)((const char *)names + i * element);
 		size_t d = muster_suggest_distance(name, candidate), place = kept;
 
 		if (d > limit && !is_part(name, candidate))

@@ -23,6 +23,8 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 /* Whether a word is in a list separated by spaces. */
 bool muster_text_has_word(const char *list, const char *word);
 bool muster_text_ends_in(const char *text, const char *end);
+/* Whether a text is one of so many. */
+bool muster_text_among(const char *text, const char *const *texts, size_t count);
 
 /* A UUID as text, "01234567-89ab-cdef-0123-456789abcdef", of its 16 bytes. Returns out. */
 #define MUSTER_UUID_TEXT_SIZE 37
@@ -61,8 +63,8 @@ void muster_utf8_quote(FILE *out, const char *text);
 size_t muster_suggest_distance(const char *a, const char *b);
 
 /* The names nearest to `name`, then the names that contain it, quoted and joined ("a", "b" or "c"), at most `most`; ""
- * when there is none. Returns out. */
-const char *muster_suggest(const char *name, size_t count, const char *(*at)(const void *arg, size_t index),
-	const void *arg, size_t most, char *out, size_t size);
+ * when there is none. Names are the strings that the elements of an array are, or begin with. Returns out. */
+const char *muster_suggest(
+	const char *name, const void *names, size_t count, size_t element, size_t most, char *out, size_t size);
 
 #endif

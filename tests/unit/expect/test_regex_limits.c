@@ -1,5 +1,5 @@
 /* test_regex_limits.c - what a regular expression may cost, and how one that is refused is told */
-#include "expect/regex_limits.h"
+#include "expect/operators.h"
 
 #include "check_main.h"
 #include <stdlib.h>

@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *name_at(const void *names, size_t index)
-{
-	return ((const char *const *)names)[index];
-}
-
 static const struct {
 	const char *name, *names[6];
 	size_t most;
@@ -40,7 +35,7 @@ TEST_EACH(the_nearest_names_are_offered, cases)
 	while (count < 6 && cases[_i].names[count])
 		count++;
 	ck_assert_str_eq(
-		muster_suggest(cases[_i].name, count, name_at, cases[_i].names, cases[_i].most, out, sizeof out),
+		muster_suggest(cases[_i].name, cases[_i].names, count, sizeof(char *), cases[_i].most, out, sizeof out),
 		cases[_i].found);
 }
 
@@ -50,8 +45,8 @@ TEST(what_does_not_fit_is_cut_and_long_names_are_left_out)
 	const char *names[] = { "abcdefgh", longer };
 	memset(longer, 'a', sizeof longer - 1);
 	longer[sizeof longer - 1] = '\0';
-	ck_assert_str_eq(muster_suggest("abcdefgh", 2, name_at, names, 3, out, sizeof out), "\"abcdef");
-	ck_assert_str_eq(muster_suggest(longer, 2, name_at, names, 3, out, sizeof out), "");
+	ck_assert_str_eq(muster_suggest("abcdefgh", names, 2, sizeof *names, 3, out, sizeof out), "\"abcdef");
+	ck_assert_str_eq(muster_suggest(longer, names, 2, sizeof *names, 3, out, sizeof out), "");
 }
 
 TEST_MAIN(.setup = NULL)
