@@ -163,54 +163,6 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 	*list = longer;
 }
 
-/* Whether NVLink goes on to other nodes: such GPUs have the cluster UUID of their rack. */
-static bool joins_rack(const struct muster_sim_gpu *gpu)
-{
-	return strspn(gpu->fabric_cluster, "0-") != strlen(gpu->fabric_cluster);
-}
-
-/* What the machine lacks for the fault, as a sentence; NULL: nothing. */
-static const char *lack(const struct muster_fault_target *t)
-{
-	const struct muster_sim_node *node = t->node;
-	const struct muster_sim_gpu *gpu = t->gpu;
-	const char *transport = t->cluster->inter_transport;
-	static const char missing[] = "the GPU is missing: this fault must come before gpu-missing";
-	switch (t->fault->needs) {
-	case NEEDS_NOTHING: return NULL;
-	case NEEDS_ADAPTER: return node->port_count > 0 && node->ports->pci ? NULL : "the node has no RDMA device";
-	case NEEDS_C2C: return gpu->c2c_links > 0 ? NULL : "this GPU has no C2C links";
-	case NEEDS_COHERENCE:
-		return *node->coherent_memory_mode ? NULL : "GPU memory is not coherent on this machine type";
-	case NEEDS_FABRIC: return gpu->fabric_state > 0 ? NULL : "this GPU joins no NVLink fabric";
-	case NEEDS_FIRST_GPU: return node->gpus->bus_id ? NULL : missing;
-	case NEEDS_GPU: return gpu->bus_id ? NULL : missing;
-	case NEEDS_IMEX: return node->imex_channels ? NULL : "this machine type has no IMEX channel";
-	case NEEDS_LICENCE: return gpu->vgpu_licensed ? NULL : "this GPU has no vGPU licence";
-	case NEEDS_MIG: return gpu->mig_supported ? NULL : "this GPU has no MIG";
-	case NEEDS_NEIGHBOURS:
-		return node->gpu_count > 1 || joins_rack(gpu) ? NULL
-							      : "this GPU has no neighbours: its node has one GPU";
-	case NEEDS_NVLINKS: return gpu->nvlinks > 0 ? NULL : "this GPU has no NVLinks";
-	case NEEDS_PEERS:
-		return gpu->p2p && node->gpu_count > 1 ? NULL
-						       : "this GPU has no access to other GPUs on this machine type";
-	case NEEDS_PLUGIN:
-		return strncmp(transport, "NET/IB", 6) == 0 && transport[6] && transport[6] != '/'
-			       ? NULL
-			       : "NCCL uses no plugin on this machine type";
-	case NEEDS_RACK: return joins_rack(node->gpus) ? NULL : "NVLink ends at the node on this machine type";
-	case NEEDS_STRIPES:
-		return strcmp(t->volume->layout, "none") == 0 ? "the scratch of this machine type is on one disk"
-							      : NULL;
-	case NEEDS_TOPO_FILE:
-		if (*node->topo_file == '\0')
-			return "this machine type has no NCCL topology file";
-		return node->numa_count > 1 ? NULL : "this machine type has only one NUMA node";
-	}
-	return NULL;
-}
-
 /* Whether the fault can be there, and can show: what NVML does not answer on a vGPU cannot. */
 static int check(const struct muster_fault_target *t, struct muster_error *err)
 {
@@ -219,7 +171,7 @@ static int check(const struct muster_fault_target *t, struct muster_error *err)
 		if (strcmp(t->gpu->unsupported[i], function) == 0)
 			return muster_fail(
 				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
-	lacked = lack(t);
+	lacked = muster_fault_lack(t);
 	return lacked ? muster_fail(err, MUSTER_EUSAGE, "%s", lacked) : 0;
 }
 

@@ -47,7 +47,7 @@ struct muster_fault_target {
 typedef void muster_fault_change(const struct muster_fault_target *t);
 typedef int muster_fault_apply(const struct muster_fault_target *t, struct muster_error *err);
 
-/* What a fault needs of the machine; fault.c knows what is said where that is missing. */
+/* What a fault needs of the machine. */
 enum muster_fault_need {
 	NEEDS_NOTHING = 0,
 	NEEDS_ADAPTER,
@@ -92,6 +92,9 @@ struct muster_fault {
 
 extern const struct muster_fault muster_fault_kinds[]; /* sorted by name */
 extern const size_t muster_fault_kind_count;
+
+/* What the machine lacks for the fault, as a sentence; NULL: nothing. */
+const char *muster_fault_lack(const struct muster_fault_target *t);
 
 /* VALUE as a number within bounds. -1 with err. */
 int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);

@@ -1,10 +1,11 @@
-/* fault_kinds.c - the table of faults, and which function or field each of them is */
+/* fault_kinds.c - the table of faults: which function or field each of them is, and what it needs of the machine */
 #include "sim/fault.h"
 
 #include "sim/fs.h"
 
 #include <limits.h>
 #include <stdint.h>
+#include <string.h>
 
 #define SETS(tag, member, kind_)                                                                                       \
 	.set = SET_##kind_, .offset = offsetof(struct muster_sim_##tag, member),                                       \
@@ -23,6 +24,53 @@ static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboo
 static const char *const hangs[] = { "init", "reduce", "exchange", "alltoall", "step" };
 static const char *const sonames[] = { "libcuda.so.1", "libnvidia-ml.so.1", "libnccl.so.2", "libibverbs.so.1",
 	"libcurl.so.4" };
+
+/* Whether NVLink goes on to other nodes: such GPUs have the cluster UUID of their rack. */
+static bool joins_rack(const struct muster_sim_gpu *gpu)
+{
+	return strspn(gpu->fabric_cluster, "0-") != strlen(gpu->fabric_cluster);
+}
+
+const char *muster_fault_lack(const struct muster_fault_target *t)
+{
+	const struct muster_sim_node *node = t->node;
+	const struct muster_sim_gpu *gpu = t->gpu;
+	const char *transport = t->cluster->inter_transport;
+	static const char missing[] = "the GPU is missing: this fault must come before gpu-missing";
+	switch (t->fault->needs) {
+	case NEEDS_NOTHING: return NULL;
+	case NEEDS_ADAPTER: return node->port_count > 0 && node->ports->pci ? NULL : "the node has no RDMA device";
+	case NEEDS_C2C: return gpu->c2c_links > 0 ? NULL : "this GPU has no C2C links";
+	case NEEDS_COHERENCE:
+		return *node->coherent_memory_mode ? NULL : "GPU memory is not coherent on this machine type";
+	case NEEDS_FABRIC: return gpu->fabric_state > 0 ? NULL : "this GPU joins no NVLink fabric";
+	case NEEDS_FIRST_GPU: return node->gpus->bus_id ? NULL : missing;
+	case NEEDS_GPU: return gpu->bus_id ? NULL : missing;
+	case NEEDS_IMEX: return node->imex_channels ? NULL : "this machine type has no IMEX channel";
+	case NEEDS_LICENCE: return gpu->vgpu_licensed ? NULL : "this GPU has no vGPU licence";
+	case NEEDS_MIG: return gpu->mig_supported ? NULL : "this GPU has no MIG";
+	case NEEDS_NEIGHBOURS:
+		return node->gpu_count > 1 || joins_rack(gpu) ? NULL
+							      : "this GPU has no neighbours: its node has one GPU";
+	case NEEDS_NVLINKS: return gpu->nvlinks > 0 ? NULL : "this GPU has no NVLinks";
+	case NEEDS_PEERS:
+		return gpu->p2p && node->gpu_count > 1 ? NULL
+						       : "this GPU has no access to other GPUs on this machine type";
+	case NEEDS_PLUGIN:
+		return strncmp(transport, "NET/IB", 6) == 0 && transport[6] && transport[6] != '/'
+			       ? NULL
+			       : "NCCL uses no plugin on this machine type";
+	case NEEDS_RACK: return joins_rack(node->gpus) ? NULL : "NVLink ends at the node on this machine type";
+	case NEEDS_STRIPES:
+		return strcmp(t->volume->layout, "none") == 0 ? "the scratch of this machine type is on one disk"
+							      : NULL;
+	case NEEDS_TOPO_FILE:
+		if (*node->topo_file == '\0')
+			return "this machine type has no NCCL topology file";
+		return node->numa_count > 1 ? NULL : "this machine type has only one NUMA node";
+	}
+	return NULL;
+}
 
 const struct muster_fault muster_fault_kinds[] = {
 	{ "acs", AT_NODE, NULL, NULL, "a PCIe switch above the first GPU has ACS enabled", SETS(node, acs, TRUE) },

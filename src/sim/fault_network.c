@@ -224,26 +224,21 @@ int muster_fault_link_bad(const struct muster_fault_target *t, struct muster_err
 
 /* -- exchanges of data between GPUs that are slow, though every part of the machine says that it is well -- */
 
-/* "gpu2" of the target's node, "node2" for the GPU with the same number on that node, or "node2/gpu3". */
-static int find_peer(const struct muster_fault_target *t, const char *text, const struct muster_sim_node **ret_node,
-	const struct muster_sim_gpu **ret_gpu, struct muster_error *err)
+/* "gpu2" of the target's node, "node2" for the GPU with the same number on that node, or "node2/gpu3". *node counts
+ * from 1; both are the target's before. */
+static int find_peer(
+	const struct muster_fault_target *t, const char *text, long *node, long *gpu, struct muster_error *err)
 {
-	const struct muster_sim_cluster *cluster = t->cluster;
-	bool has_node = strncmp(text, "node", 4) == 0;
-	const char *slash = strchr(text, '/'), *gpu = text;
-	long node = t->node - cluster->nodes + 1, number = t->gpu - t->node->gpus;
-	if (has_node)
-		gpu = slash ? slash + 1 : NULL;
-	if (has_node && muster_parse_int(muster_fault_until(t, text + 4, slash), 1, (long)cluster->node_count, &node,
-				"node", err) < 0)
-		return -1;
-	*ret_node = &cluster->nodes[node - 1];
-	if (gpu && strncmp(gpu, "gpu", 3) != 0)
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a GPU: use gpu2, node2 or node2/gpu3", gpu);
-	if (gpu && muster_parse_int(gpu + 3, 0, (long)(*ret_node)->gpu_count - 1, &number, "gpu", err) < 0)
-		return -1;
-	*ret_gpu = &(*ret_node)->gpus[number];
-	return *ret_gpu == t->gpu ? muster_fail(err, MUSTER_EUSAGE, "a link has two GPUs") : 0;
+	const char *slash = strchr(text, '/'), *part = text;
+	if (strncmp(text, "node", 4) == 0) {
+		const char *number = muster_fault_until(t, text + 4, slash);
+		part = slash ? slash + 1 : NULL;
+		if (muster_parse_int(number, 1, (long)t->cluster->node_count, node, "node", err) < 0)
+			return -1;
+	}
+	if (part && strncmp(part, "gpu", 3) != 0)
+		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a GPU: use gpu2, node2 or node2/gpu3", part);
+	return part ? muster_parse_int(part + 3, 0, (long)t->node->gpu_count - 1, gpu, "gpu", err) : 0;
 }
 
 /* VALUE is PEER:GB/s. */
@@ -251,20 +246,23 @@ int muster_fault_link_slow(const struct muster_fault_target *t, struct muster_er
 {
 	struct muster_sim_cluster *cluster = t->cluster;
 	const char *colon = t->value ? strrchr(t->value, ':') : NULL;
-	const struct muster_sim_node *node;
-	const struct muster_sim_gpu *gpu = NULL;
+	long from = t->node - cluster->nodes, to = from + 1, number = t->gpu - t->node->gpus;
 	double gbps = 0;
 	if (!colon)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be PEER:GB/s, for example gpu2:40 or node2:5");
 	if (muster_fault_number(colon + 1, 0.001, 10000, &gbps, err) < 0 ||
-		find_peer(t, muster_fault_until(t, t->value, colon), &node, &gpu, err) < 0)
+		find_peer(t, muster_fault_until(t, t->value, colon), &to, &number, err) < 0)
 		return -1;
+	const struct muster_sim_node *node = &cluster->nodes[to - 1];
+	const struct muster_sim_gpu *gpu = &node->gpus[number];
+	if (gpu == t->gpu)
+		return muster_fail(err, MUSTER_EUSAGE, "a link has two GPUs");
 	cluster->links = muster_sim_copy(cluster->arena, cluster->links, cluster->link_count, sizeof *cluster->links);
 	cluster->links[cluster->link_count++] = (struct muster_sim_link){
 		.name = muster_arena_printf(
 			cluster->arena, "%s/%s and %s/%s", t->node->name, t->gpu->bus_id, node->name, gpu->bus_id),
-		.from_node = (int)(t->node - cluster->nodes),
-		.to_node = (int)(node - cluster->nodes),
+		.from_node = (int)from,
+		.to_node = (int)to - 1,
 		.from_gpu = t->gpu->bus_id,
 		.to_gpu = gpu->bus_id,
 		.gbps = gbps,
