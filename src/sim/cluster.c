@@ -39,22 +39,12 @@
 #define FIELD_link(kind, ...) FIELD_##kind(muster_sim_link, __VA_ARGS__)
 #define FIELD_cluster(kind, ...) FIELD_##kind(muster_sim_cluster, __VA_ARGS__)
 
-#define VALUE_SET(name, value) .name = value,
-#define VALUE_BOOLEAN(name, in, value) VALUE_SET(name, value)
-#define VALUE_INT(name, in, value) VALUE_SET(name, value)
-#define VALUE_COUNT(name, in, value) VALUE_SET(name, value)
-#define VALUE_WORD(name, in, value) VALUE_SET(name, value)
-#define VALUE_NUMBER(name, in, value) VALUE_SET(name, value)
-#define VALUE_TEXT(name, in, value) VALUE_SET(name, value)
-#define VALUE_OR_NULL(name, in, value) VALUE_SET(name, value)
-#define VALUE_TEXTS(name, in, count) .name = NULL,
-#define VALUE_OBJECTS(name, of, count) .name = NULL,
-#define VALUE_ARENA(name, in, value) VALUE_SET(name, value)
-#define VALUE(kind, ...) VALUE_##kind(__VA_ARGS__)
+#define VALUE(kind, name, in, value) .name = value,
+#define NO_VALUE(kind, name, in, count)
 
 #define STRUCT(name) \
-	static const struct muster_field name##_fields[] = { MUSTER_SIM_FIELDS_##name(FIELD_##name) }; \
-	const struct muster_sim_##name muster_sim_##name##_default = { MUSTER_SIM_FIELDS_##name(VALUE) }; \
+	static const struct muster_field name##_fields[] = { MUSTER_SIM_FIELDS_##name(FIELD_##name, FIELD_##name) }; \
+	const struct muster_sim_##name muster_sim_##name##_default = { MUSTER_SIM_FIELDS_##name(VALUE, NO_VALUE) }; \
 	const struct muster_object_type muster_sim_##name##_type = { .fields = name##_fields, \
 		.count = sizeof name##_fields / sizeof *name##_fields, .size = sizeof(struct muster_sim_##name), \
 		.initial = &muster_sim_##name##_default };

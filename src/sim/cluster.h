@@ -17,8 +17,8 @@
 
 /* Fields of the structs, which cluster.json has under the same names: X(kind, name, part, default). A kind is one of
  * MUSTER_SIM_MEMBER_ below. Fields that a hardware description gives as well are in a part; all fields of a NUMA node,
- * a disk and a bandwidth are there. For an array, a member that counts its elements stands in place of the default, and
- * for one of structs, their name in place of the part. */
+ * a disk and a bandwidth are there. Arrays are A(TEXTS, name, part, count) and A(OBJECTS, name, struct, count) with the
+ * member that counts their elements. */
 enum {
 	MUSTER_SIM_NONE = 0,
 	MUSTER_SIM_DESCRIBED = 1 << 0, /* of a GPU, a port or a volume: what all GPUs, or all ports of an adapter, have
@@ -29,7 +29,7 @@ enum {
 };
 
 /* clang-format off */
-#define MUSTER_SIM_FIELDS_gpu(X) \
+#define MUSTER_SIM_FIELDS_gpu(X, A) \
 	X(TEXT, bus_id, DEVICE, "") /* "0001:00:00.0" */ \
 	X(TEXT, uuid, NONE, "") /* "GPU-..." */ \
 	X(TEXT, name, DESCRIBED, "") \
@@ -123,14 +123,14 @@ enum {
 	X(BOOLEAN, off_the_bus, NONE, false) /* the kernel still shows it, and no library does: it broke */ \
 	X(BOOLEAN, hidden, NONE, false) /* the same: the job may not use it */ \
 	/* NVML functions that answer NVML_ERROR_NOT_SUPPORTED for it */ \
-	X(TEXTS, unsupported, DESCRIBED, unsupported_count)
+	A(TEXTS, unsupported, DESCRIBED, unsupported_count)
 
-#define MUSTER_SIM_FIELDS_counter(X) \
+#define MUSTER_SIM_FIELDS_counter(X, A) \
 	X(TEXT, name, NONE, "") /* "link_downed"; in counters/, or "hw:out_of_sequence" in hw_counters/ */ \
 	X(NUMBER, value, NONE, 0) /* at the start */ \
 	X(NUMBER, increase, NONE, 0) /* what an all-reduce adds to it */
 
-#define MUSTER_SIM_FIELDS_port(X) \
+#define MUSTER_SIM_FIELDS_port(X, A) \
 	X(TEXT, device, DEVICE, "") /* "mlx5_ib0" */ \
 	X(INT, port, NONE, 1) \
 	X(TEXT, pci, DEVICE, "") /* "0101:00:00.0" */ \
@@ -149,25 +149,25 @@ enum {
 	X(TEXT, firmware, DESCRIBED, "") \
 	X(TEXT, board_id, DESCRIBED, "") \
 	X(TEXT, hca_type, DESCRIBED, "") \
-	X(TEXTS, pkeys, DESCRIBED, pkey_count) \
+	A(TEXTS, pkeys, DESCRIBED, pkey_count) \
 	X(INT, numa_node, DEVICE, 0) \
 	X(NUMBER, rail_gbps, NONE, 0) /* what NCCL's exchanges through it reach; 0: what its rate allows */ \
-	X(OBJECTS, counters, counter, counter_count)
+	A(OBJECTS, counters, counter, counter_count)
 
-#define MUSTER_SIM_FIELDS_numa(X) \
+#define MUSTER_SIM_FIELDS_numa(X, A) \
 	X(INT, os_index, NONE, 0) \
 	X(TEXT, cpu_list, NONE, "") /* "24-47" */ \
 	X(NUMBER, memory_mib, NONE, 0) \
 	X(INT, socket, NONE, 0) \
 	X(NUMBER, triad_gbps, NONE, 0) /* what its CPUs reach of its memory, all at once */
 
-#define MUSTER_SIM_FIELDS_disk(X) \
+#define MUSTER_SIM_FIELDS_disk(X, A) \
 	X(TEXT, device, NONE, "") /* "nvme0n1" */ \
 	X(TEXT, model, NONE, "") /* "Microsoft NVMe Direct Disk v2" */ \
 	X(NUMBER, gb, NONE, 0) /* 10^9 bytes */
 
 /* A file system that the ranks of the node may write to. */
-#define MUSTER_SIM_FIELDS_volume(X) \
+#define MUSTER_SIM_FIELDS_volume(X, A) \
 	X(TEXT, path, DESCRIBED, "") /* where it is mounted: "/mnt/resource_nvme" */ \
 	X(TEXT, filesystem, DESCRIBED, "") /* "xfs" */ \
 	/* of the kernel: "md127", "dm-0", "sdb1"; or "nfs.sim:/shared", of another machine */ \
@@ -183,7 +183,7 @@ enum {
 	X(TEXT, stalls, NONE, "") /* "read" or "write": such requests never end; "": none does */ \
 	X(WORD, flipped_at, NONE, 0) /* what is read has a wrong bit in this byte of each file; 0: it has not */
 
-#define MUSTER_SIM_FIELDS_node(X) \
+#define MUSTER_SIM_FIELDS_node(X, A) \
 	X(TEXT, name, NONE, "") /* "sim-1" */ \
 	X(TEXT, directory, NONE, "") /* its root: sys/, proc/, etc/, dev/, topology.xml; written by the generator */ \
 	X(TEXT, os_name, HOST, "") /* "Ubuntu 22.04.5 LTS" */ \
@@ -198,7 +198,7 @@ enum {
 	X(TEXT, coherent_memory_mode, HOST, "") \
 	X(INT, imex_channels, HOST, 0) \
 	X(BOOLEAN, imex_hidden, NONE, false) /* the channels work, and have no files in /dev */ \
-	X(TEXTS, daemons, HOST, daemon_count) /* names of processes that run beside the job */ \
+	A(TEXTS, daemons, HOST, daemon_count) /* names of processes that run beside the job */ \
 	X(NUMBER, shm_mib, NONE, 0) /* size of /dev/shm; 0: half of the memory, the default of Linux */ \
 	X(TEXT, memlock, HOST, "") /* limit of locked memory, as /proc/PID/limits has it: "unlimited", or bytes */ \
 	/* "acpi-cpufreq: performance", of all CPUs; "": the kernel controls no frequency */ \
@@ -207,34 +207,34 @@ enum {
 	X(BOOLEAN, peermem, HOST, false) /* nvidia_peermem is loaded */ \
 	X(BOOLEAN, dma_buf, HOST, false) /* CUDA gives out DMA buffers */ \
 	X(BOOLEAN, acs, NONE, false) /* on the switch above a GPU */ \
-	X(OBJECTS, disks, disk, disk_count) /* NVMe, local and remote */ \
+	A(OBJECTS, disks, disk, disk_count) /* NVMe, local and remote */ \
 	X(NUMBER, temp_disk_gb, HOST, 0) /* 0: there is none */ \
-	X(OBJECTS, volumes, volume, volume_count) /* the first one is the node's scratch */ \
+	A(OBJECTS, volumes, volume, volume_count) /* the first one is the node's scratch */ \
 	X(BOOLEAN, io_uring_refused, NONE, false) /* by the kernel, as in a container */ \
 	X(NUMBER, broadcast_gbps, NONE, 0) /* NCCL's broadcasts to and from other nodes; 0: what the network allows */ \
-	X(TEXTS, environment, HOST, environment_count) /* "NAME=value", in its ranks' environment */ \
-	X(TEXTS, nccl_conf, HOST, nccl_conf_count) /* lines of /etc/nccl.conf; none: there is no such file */ \
+	A(TEXTS, environment, HOST, environment_count) /* "NAME=value", in its ranks' environment */ \
+	A(TEXTS, nccl_conf, HOST, nccl_conf_count) /* lines of /etc/nccl.conf; none: there is no such file */ \
 	X(TEXT, topo_file, HOST, "") /* path of an NCCL topology file, written from what is true; "": none */ \
 	X(BOOLEAN, nccl_plugin_missing, NONE, false) /* NCCL's network plugin, where the machine type has one */ \
 	/* with the first two NUMA nodes swapped, as an old copy has them */ \
 	X(BOOLEAN, topo_file_swapped, NONE, false) \
 	/* beside a healthy boot's: "AGE TEXT", AGE in seconds, or "now TEXT": logged when a rank of the \
 	 * node makes its first copy or misbehaves */ \
-	X(TEXTS, kernel_log, NONE, kernel_log_count) \
+	A(TEXTS, kernel_log, NONE, kernel_log_count) \
 	X(BOOLEAN, kernel_log_hidden, NONE, false) /* there is no /dev/kmsg, as in a container */ \
-	X(TEXTS, paths_missing, NONE, path_missing_count) /* of muster_sim_paths: that are not there */ \
-	X(TEXTS, paths_other, NONE, path_other_count) /* that have another content */ \
-	X(OBJECTS, numas, numa, numa_count) \
+	A(TEXTS, paths_missing, NONE, path_missing_count) /* of muster_sim_paths: that are not there */ \
+	A(TEXTS, paths_other, NONE, path_other_count) /* that have another content */ \
+	A(OBJECTS, numas, numa, numa_count) \
 	X(TEXT, driver_version, SOFTWARE, "") /* "580.126.16" */ \
 	X(INT, cuda_driver, SOFTWARE, 0) /* 13000 */ \
 	X(TEXT, nvml_version, SOFTWARE, "") \
 	X(INT, nccl_version, SOFTWARE, 0) /* 23004 as ncclGetVersion gives it */ \
-	X(TEXTS, missing_libraries, NONE, missing_library_count) /* sonames that dlopen must not find */ \
-	X(OBJECTS, gpus, gpu, gpu_count) /* by nvml_index */ \
-	X(OBJECTS, unseen_gpus, gpu, unseen_gpu_count) /* off the bus, or hidden: no library shows them */ \
-	X(OBJECTS, ports, port, port_count)
+	A(TEXTS, missing_libraries, NONE, missing_library_count) /* sonames that dlopen must not find */ \
+	A(OBJECTS, gpus, gpu, gpu_count) /* by nvml_index */ \
+	A(OBJECTS, unseen_gpus, gpu, unseen_gpu_count) /* off the bus, or hidden: no library shows them */ \
+	A(OBJECTS, ports, port, port_count)
 
-#define MUSTER_SIM_FIELDS_rank(X) \
+#define MUSTER_SIM_FIELDS_rank(X, A) \
 	X(INT, node, NONE, 0) /* index into nodes */ \
 	X(INT, local_rank, NONE, 0) \
 	X(TEXT, cpu_mask, NONE, "") /* hex, as srun's mask_cpu takes it */ \
@@ -246,22 +246,22 @@ enum {
 	X(TEXT, nccl_hang, NONE, "") /* where its NCCL stops for ever: "init", "reduce"; "": nowhere */ \
 	X(BOOLEAN, nccl_async_error, NONE, false) /* its communicators break while they work */ \
 	/* "FUNCTION[#CALL]:HOW": how its worker misbehaves, and where; see fault_misbehave.h */ \
-	X(TEXTS, deaths, NONE, death_count)
+	A(TEXTS, deaths, NONE, death_count)
 
-#define MUSTER_SIM_FIELDS_bandwidth(X) \
+#define MUSTER_SIM_FIELDS_bandwidth(X, A) \
 	X(INT, domains, NONE, 0) /* NVLink domains that the ring spans: racks, or nodes where NVLink ends there */ \
 	X(INT, nodes, NONE, 0) /* how many nodes it spans */ \
 	X(NUMBER, bytes, NONE, 0) /* sorted by domains, nodes, bytes; between two sizes: linear in log(bytes) */ \
 	X(NUMBER, busbw_gbps, NONE, 0)
 
 /* Nodes that the network does not connect as it should: rings that have nodes of both sides do not work. */
-#define MUSTER_SIM_FIELDS_partition(X) \
+#define MUSTER_SIM_FIELDS_partition(X, A) \
 	X(TEXT, name, NONE, "") /* "sim-3 and sim-5" */ \
 	X(TEXT, mode, NONE, "") /* "hang": they never connect; "error": they fail; "slow": they are slow */ \
 	X(TEXT, sides, NONE, "") /* a letter for each node: 'a', 'b', or '-' for nodes on neither side */
 
 /* Two GPUs, by their bus ids, whose exchanges are slow, in both directions. */
-#define MUSTER_SIM_FIELDS_link(X) \
+#define MUSTER_SIM_FIELDS_link(X, A) \
 	X(TEXT, name, NONE, "") /* "sim-1/0001:00:00.0 and sim-1/0002:00:00.0" */ \
 	X(INT, from_node, NONE, 0) /* indexes */ \
 	X(INT, to_node, NONE, 0) \
@@ -269,17 +269,17 @@ enum {
 	X(TEXT, to_gpu, NONE, "") \
 	X(NUMBER, gbps, NONE, 0)
 
-#define MUSTER_SIM_FIELDS_cluster(X) \
+#define MUSTER_SIM_FIELDS_cluster(X, A) \
 	X(ARENA, arena, NONE, NULL) /* owns everything below */ \
 	X(TEXT, sku, NONE, "") \
 	X(TEXT, directory, NONE, "") \
 	X(TEXT, intra_transport, NONE, "") /* what NCCL's log says inside a node: "P2P/CUMEM" */ \
 	X(TEXT, inter_transport, NONE, "") /* between nodes: "NET/IB/GDRDMA"; "" when there is none */ \
-	X(OBJECTS, nodes, node, node_count) \
-	X(OBJECTS, ranks, rank, rank_count) \
-	X(OBJECTS, bandwidths, bandwidth, bandwidth_count) \
-	X(OBJECTS, barriers, partition, barrier_count) \
-	X(OBJECTS, links, link, link_count)
+	A(OBJECTS, nodes, node, node_count) \
+	A(OBJECTS, ranks, rank, rank_count) \
+	A(OBJECTS, bandwidths, bandwidth, bandwidth_count) \
+	A(OBJECTS, barriers, partition, barrier_count) \
+	A(OBJECTS, links, link, link_count)
 
 #define MUSTER_SIM_STRUCTS(S) \
 	S(gpu) S(counter) S(port) S(numa) S(disk) S(volume) S(node) S(rank) S(bandwidth) S(partition) S(link) S(cluster)
@@ -300,7 +300,7 @@ struct muster_object_type;
 #define MUSTER_SIM_MEMBER(kind, name, part, value) MUSTER_SIM_MEMBER_##kind(name, part, value)
 #define MUSTER_SIM_STRUCT(name)                                                                                        \
 	struct muster_sim_##name {                                                                                     \
-		MUSTER_SIM_FIELDS_##name(MUSTER_SIM_MEMBER)                                                            \
+		MUSTER_SIM_FIELDS_##name(MUSTER_SIM_MEMBER, MUSTER_SIM_MEMBER)                                         \
 	};                                                                                                             \
 	extern const struct muster_sim_##name muster_sim_##name##_default;                                             \
 	extern const struct muster_object_type muster_sim_##name##_type;

@@ -5,7 +5,6 @@
 #include "muster/report.h"
 #include "sim/fault.h"
 #include "system/hardware.h"
-#include "transport/module.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +13,7 @@
 
 struct options {
 	struct muster_sim_launch launch;
-	const char *sku, *cpu_masks, *scenario_file;
-	int nodes; /* 0: not said */
+	const char *scenario_file;
 	bool list_faults, list_skus;
 };
 
@@ -26,44 +24,16 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 	return 0;
 }
 
-/* The file first, then what the command line says instead. */
 static int settle(struct options *o, struct muster_error *err)
 {
 	struct muster_sim_scenario *s = &o->launch.scenario;
 	if (o->scenario_file && muster_sim_scenario_read(s, o->scenario_file, err) < 0)
 		return -1;
-	if (o->nodes > 0)
-		s->nodes = o->nodes;
-	else if (s->nodes == 0)
+	if (s->nodes == 0)
 		s->nodes = 1;
-	if (o->sku)
-		s->sku = o->sku;
-	if (o->cpu_masks)
-		s->cpu_masks = o->cpu_masks;
-	if (o->launch.alone && s->nodes != 1)
+	if (s->alone && s->nodes != 1)
 		return muster_fail(err, MUSTER_EUSAGE, "--alone is only for one node");
-	s->no_job = o->launch.alone;
 	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
-}
-
-/* An mpirun that the installation brings along is the one that fits its MPI module. */
-static void prefer_own_mpirun(const struct muster_paths *paths)
-{
-	const char *path = getenv("PATH");
-	char *programs = muster_mpi_bundle_programs(paths->mpi);
-	char *both = programs ? muster_asprintf("%s%s%s", programs, path ? ":" : "", path ? path : "") : NULL;
-	if (both)
-		setenv("PATH", both, 1);
-	free(both);
-	free(programs);
-}
-
-static int list_skus(const struct muster_paths *paths)
-{
-	struct muster_arena *arena = muster_arena_new();
-	fputs(muster_hardware_list(paths->hardware, arena), stdout);
-	muster_arena_free(arena);
-	return MUSTER_EXIT_PASS;
 }
 
 /* The options of `muster run`, for a shell: argv[0] is any word, the others are what muster gets. */
@@ -83,20 +53,20 @@ int muster_sim_command(int argc, char **argv)
 {
 	struct options o = { 0 };
 	const struct muster_option options[] = {
-		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.sku,
+		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.launch.scenario.sku,
 			.words = muster_words_simulated },
-		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.nodes, .low = 1,
+		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.launch.scenario.nodes, .low = 1,
 			.high = MUSTER_SIM_NODES_MAX },
 		{ "--fault", "KIND@WHERE[=VALUE]", "simulate a fault; may be repeated", .each = add_fault,
 			.arg = &o.launch.scenario, .words = muster_sim_words_faults },
 		{ "--cpu-masks", "LIST",
 			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
-			.text = &o.cpu_masks },
+			.text = &o.launch.scenario.cpu_masks },
 		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
 		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.launch.report },
 		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.launch.html },
 		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",
-			.flag = &o.launch.alone },
+			.flag = &o.launch.scenario.alone },
 		{ "--prepare", "DIRECTORY", "create this directory with the files of the simulation, and start nothing",
 			.text = &o.launch.prepare },
 		{ "--keep", NULL, "keep the files of the simulation, and print their path", .flag = &o.launch.keep },
@@ -119,13 +89,12 @@ int muster_sim_command(int argc, char **argv)
 	if (o.list_faults) {
 		muster_sim_fault_kinds_print(stdout);
 	} else if (o.list_skus) {
-		code = list_skus(&o.launch.paths);
+		fputs(muster_hardware_list(o.launch.paths.hardware, o.launch.scenario.arena), stdout);
 	} else {
 		code = settle(&o, &err);
 		if (code == 0) {
 			o.launch.more = argv + cli.rest;
 			o.launch.more_count = (size_t)(argc - cli.rest);
-			prefer_own_mpirun(&o.launch.paths);
 			code = muster_sim_launch(&o.launch, &stopped_by, &err);
 		}
 		if (code < 0) {

@@ -18,7 +18,6 @@ struct muster_sim_launch {
 	struct muster_paths paths;
 	const char *report, *html; /* of `muster run`; NULL for its own choice */
 	const char *prepare;       /* make this directory, write the files into it, and start nothing; NULL */
-	bool alone;                /* `muster node` in place of mpirun and `muster run` */
 	bool keep;                 /* leave the files, and say where they are */
 	char *const *more;         /* further arguments of `muster run` */
 	size_t more_count;
@@ -41,6 +40,9 @@ int muster_sim_launch(const struct muster_sim_launch *launch, int *ret_signal, s
 int muster_sim_rank_run(const char *directory, char *const *command, int *ret_status, struct muster_error *err);
 
 /* -- worker_env.c: put a rank's worker on its simulated node -- */
+
+/* An environment variable whose parts are separated by colons: first, and then what there was before. */
+void muster_sim_put_before(struct muster_arena *arena, const char *name, const char *first);
 
 /* Give this process the environment of the rank's worker: the stand-ins before the real libraries, the simulated node's
  * files and topology. directory is the simulation's, standins the folder of the stand-in libraries. -1 with err, and

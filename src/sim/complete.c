@@ -21,28 +21,26 @@ static size_t gpus_of(const char *sku, struct muster_arena *arena)
 	return hardware.gpu_count;
 }
 
-static void places_offer(const struct muster_typed *typed, const struct muster_fault *kind)
+static void places_offer(const struct muster_typed *typed, const struct muster_fault *kind, struct muster_arena *arena)
 {
-	struct muster_arena *arena = muster_arena_new();
 	const char *text = muster_typed_value(typed, "--nodes");
 	size_t gpus = gpus_of(muster_typed_value(typed, "--sku"), arena);
 	long nodes = 1;
 	muster_parse_int(text ? text : "1", 1, MUSTER_SIM_NODES_MAX, &nodes, "", NULL);
-	if (kind->where == MUSTER_SIM_RANK)
+	if (kind->where == AT_RANK)
 		for (size_t i = 0; i < gpus * (size_t)nodes; i++)
 			muster_offer(typed, muster_arena_printf(arena, "%s@rank%zu", kind->name, i), NULL);
-	for (long i = 1; i <= nodes && kind->where != MUSTER_SIM_RANK; i++) {
+	for (long i = 1; i <= nodes && kind->where != AT_RANK; i++) {
 		const char *node = muster_arena_printf(arena, "%s@node%ld", kind->name, i);
-		bool either = kind->where == MUSTER_SIM_NODE_OR_GPU;
-		bool volume = kind->where == MUSTER_SIM_SCRATCH || kind->where == MUSTER_SIM_FOLDER;
-		if (kind->where == MUSTER_SIM_NODE || volume || either)
+		bool either = kind->where == AT_NODE_OR_GPU;
+		bool volume = kind->where == AT_SCRATCH || kind->where == AT_FOLDER;
+		if (kind->where == AT_NODE || volume || either)
 			muster_offer(typed, node, NULL);
-		else if (kind->where == MUSTER_SIM_PORT || kind->where == MUSTER_SIM_NUMA || gpus == 0)
+		else if (kind->where == AT_PORT || kind->where == AT_NUMA || gpus == 0)
 			muster_offer(typed, muster_arena_printf(arena, "%s/", node), NULL);
-		for (size_t g = 0; g < gpus && (kind->where == MUSTER_SIM_GPU || either); g++)
+		for (size_t g = 0; g < gpus && (kind->where == AT_GPU || either); g++)
 			muster_offer(typed, muster_arena_printf(arena, "%s/gpu%zu", node, g), NULL);
 	}
-	muster_arena_free(arena);
 }
 
 void muster_sim_words_faults(const struct muster_typed *typed)
@@ -56,7 +54,7 @@ void muster_sim_words_faults(const struct muster_typed *typed)
 			muster_offer(typed, muster_arena_printf(arena, "%s@", kind->name), kind->help);
 		} else if (strlen(kind->name) == length && strncmp(kind->name, typed->word, length) == 0) {
 			if (!equals)
-				places_offer(typed, kind);
+				places_offer(typed, kind, arena);
 			for (size_t w = 0; w < kind->word_count && equals; w++)
 				muster_offer(typed,
 					muster_arena_printf(arena, "%.*s%s", (int)(equals - typed->word) + 1,

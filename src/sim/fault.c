@@ -12,16 +12,16 @@
 #include <string.h>
 
 static const char *const where_forms[] = {
-	[MUSTER_SIM_NODE] = "node1",
-	[MUSTER_SIM_GPU] = "node1/gpu4",
-	[MUSTER_SIM_PORT] = "node1/mlx5_ib3",
-	[MUSTER_SIM_RANK] = "rank5",
-	[MUSTER_SIM_NUMA] = "node1/numa0",
-	[MUSTER_SIM_SCRATCH] = "node1",
-	[MUSTER_SIM_FOLDER] = "node1",
-	[MUSTER_SIM_NODE_OR_GPU] = "node1[/gpu4]",
+	[AT_NODE] = "node1",
+	[AT_GPU] = "node1/gpu4",
+	[AT_PORT] = "node1/mlx5_ib3",
+	[AT_RANK] = "rank5",
+	[AT_NUMA] = "node1/numa0",
+	[AT_SCRATCH] = "node1",
+	[AT_FOLDER] = "node1",
+	[AT_NODE_OR_GPU] = "node1[/gpu4]",
 };
-_Static_assert(sizeof where_forms / sizeof *where_forms == MUSTER_SIM_WHERE_COUNT, "a form for each WHERE");
+_Static_assert(sizeof where_forms / sizeof *where_forms == AT_COUNT, "a form for each WHERE");
 
 void muster_sim_fault_kinds_print(FILE *out)
 {
@@ -53,106 +53,91 @@ static int unknown_fault(const char *name, struct muster_error *err)
 	return muster_fail(err, MUSTER_EUSAGE, "there is no such fault; close to it: %s", close);
 }
 
-/* The number after a word ("node" in "node12"), when text has exactly this form. */
-static bool numbered(const char *text, const char *word, long *ret)
-{
-	size_t length = strlen(word);
-	return strncmp(text, word, length) == 0 && text[length] >= '0' && text[length] <= '9' &&
-	       muster_parse_int(text + length, 0, INT32_MAX, ret, word, NULL) == 0;
-}
+/* What is written with a number: "node12". */
+struct numbered {
+	const char *word, *what, *form;
+	size_t first;
+};
+static const struct numbered node_form = { "node", "node", "node1", 1 };
+static const struct numbered gpu_form = { "gpu", "GPU", "gpu4 (CUDA index)", 0 };
+static const struct numbered numa_form = { "numa", "NUMA node", "numa0", 0 };
+static const struct numbered rank_form = { "rank", "rank", "rank5", 0 };
 
-static int find_node(struct muster_fault_target *t, const char *text, struct muster_error *err)
+/* The index, from 0, of one of so many, when text has exactly this form. */
+static int find_numbered(
+	const struct numbered *kind, size_t count, const char *text, size_t *ret, struct muster_error *err)
 {
-	long number = 0;
-	if (!numbered(text, "node", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a node: use the form node1", text);
-	if (number < 1 || (size_t)number > t->cluster->node_count)
-		return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: nodes are node1 to node%zu", text,
-			t->cluster->node_count);
-	t->node = &t->cluster->nodes[number - 1];
-	return 0;
-}
-
-static int find_gpu(struct muster_fault_target *t, const char *text, struct muster_error *err)
-{
-	long number = 0;
-	if (!numbered(text, "gpu", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a GPU: use the form gpu4 (CUDA index)", text);
-	for (size_t i = 0; i < t->node->gpu_count && !t->gpu; i++)
-		if (t->node->gpus[i].cuda_index == number)
-			t->gpu = &t->node->gpus[i];
-	return t->gpu ? 0
-		      : muster_fail(err, MUSTER_EUSAGE, "%s does not exist: GPUs are gpu0 to gpu%zu", text,
-				t->node->gpu_count - 1);
+	size_t length = strlen(kind->word);
+	long number;
+	if (strncmp(text, kind->word, length) != 0 || text[length] < '0' || text[length] > '9' ||
+		muster_parse_int(text + length, 0, INT32_MAX, &number, kind->word, NULL) < 0)
+		return muster_fail(
+			err, MUSTER_EUSAGE, "\"%s\" is not a %s: use the form %s", text, kind->what, kind->form);
+	*ret = (size_t)number - kind->first; /* node0 is none of them either */
+	if (*ret < count)
+		return 0;
+	if (kind == &numa_form)
+		return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: the node has %zu NUMA nodes", text, count);
+	return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: %ss are %s%zu to %s%zu", text, kind->what,
+		kind->word, kind->first, kind->word, kind->first + count - 1);
 }
 
 static int find_port(struct muster_fault_target *t, const char *text, struct muster_error *err)
 {
 	for (size_t i = 0; i < t->node->port_count && !t->port; i++)
 		if (strcmp(t->node->ports[i].device, text) == 0)
-			t->port = &t->node->ports[i];
+			t->place = t->port = &t->node->ports[i];
 	return t->port ? 0 : muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device \"%s\"", text);
-}
-
-static int find_numa(struct muster_fault_target *t, const char *text, struct muster_error *err)
-{
-	long number = 0;
-	if (!numbered(text, "numa", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a NUMA node: use the form numa0", text);
-	for (size_t i = 0; i < t->node->numa_count && !t->numa; i++)
-		if (t->node->numas[i].os_index == number)
-			t->numa = &t->node->numas[i];
-	return t->numa ? 0
-		       : muster_fail(err, MUSTER_EUSAGE, "%s does not exist: the node has %zu NUMA nodes", text,
-				 t->node->numa_count);
-}
-
-static int find_rank(struct muster_fault_target *t, const char *text, struct muster_error *err)
-{
-	long number = 0;
-	if (!numbered(text, "rank", &number))
-		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a rank: use the form rank5", text);
-	if ((size_t)number >= t->cluster->rank_count)
-		return muster_fail(err, MUSTER_EUSAGE, "%s does not exist: ranks are rank0 to rank%zu", text,
-			t->cluster->rank_count - 1);
-	t->rank = &t->cluster->ranks[number];
-	t->node = &t->cluster->nodes[t->rank->node];
-	return 0;
 }
 
 /* The scratch is the first volume, unless an earlier fault took it away; the folder is the last one. */
 static int find_volume(struct muster_fault_target *t, bool folder, struct muster_error *err)
 {
 	size_t count = t->node->volume_count;
-	t->volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
+	t->place = t->volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
 	return count > 0 && (strcmp(t->volume->path, MUSTER_SIM_SHARED) == 0) == folder
 		       ? 0
 		       : muster_fail(err, MUSTER_EUSAGE, "the node has no %s", folder ? "shared folder" : "scratch");
 }
 
 /* WHERE, in the form that the fault takes; it is cut up. */
-static int find(struct muster_fault_target *t, enum muster_sim_where form, char *where, struct muster_error *err)
+static int find(struct muster_fault_target *t, char *where, struct muster_error *err)
 {
+	enum muster_fault_where form = t->fault->where;
 	char *slash = strchr(where, '/');
-	if (form == MUSTER_SIM_NODE_OR_GPU && (slash || strncmp(where, "rank", 4) != 0))
-		form = slash ? MUSTER_SIM_GPU : MUSTER_SIM_NODE;
-	bool has_part = form == MUSTER_SIM_GPU || form == MUSTER_SIM_PORT || form == MUSTER_SIM_NUMA;
-	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == MUSTER_SIM_RANK))
+	if (form == AT_NODE_OR_GPU && (slash || strncmp(where, "rank", 4) != 0))
+		form = slash ? AT_GPU : AT_NODE;
+	bool has_part = form == AT_GPU || form == AT_PORT || form == AT_NUMA;
+	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == AT_RANK))
 		return muster_fail(err, MUSTER_EUSAGE, "\"%s\" is not a place for this fault: use the form %s", where,
 			where_forms[form]);
-	if (form == MUSTER_SIM_RANK)
-		return find_rank(t, where, err);
+	size_t index;
+	if (form == AT_RANK) {
+		if (find_numbered(&rank_form, t->cluster->rank_count, where, &index, err) < 0)
+			return -1;
+		t->place = t->rank = &t->cluster->ranks[index];
+		t->node = &t->cluster->nodes[t->rank->node];
+		return 0;
+	}
 	if (slash)
 		*slash++ = '\0';
-	if (find_node(t, where, err) < 0)
+	if (find_numbered(&node_form, t->cluster->node_count, where, &index, err) < 0)
 		return -1;
-	if (form == MUSTER_SIM_GPU)
-		return find_gpu(t, slash, err);
-	if (form == MUSTER_SIM_NUMA)
-		return find_numa(t, slash, err);
-	if (form == MUSTER_SIM_SCRATCH || form == MUSTER_SIM_FOLDER)
-		return find_volume(t, form == MUSTER_SIM_FOLDER, err);
-	return form == MUSTER_SIM_PORT ? find_port(t, slash, err) : 0;
+	t->place = t->node = &t->cluster->nodes[index];
+	if (form == AT_PORT)
+		return find_port(t, slash, err);
+	if (form == AT_SCRATCH || form == AT_FOLDER)
+		return find_volume(t, form == AT_FOLDER, err);
+	if (form == AT_GPU) {
+		if (find_numbered(&gpu_form, t->node->gpu_count, slash, &index, err) < 0)
+			return -1;
+		t->place = t->gpu = &t->node->gpus[index]; /* in CUDA's order, until sweep() */
+	} else if (form == AT_NUMA) {
+		if (find_numbered(&numa_form, t->node->numa_count, slash, &index, err) < 0)
+			return -1;
+		t->place = t->numa = &t->node->numas[index];
+	}
+	return 0;
 }
 
 int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err)
@@ -166,91 +151,85 @@ int muster_fault_number(const char *value, double low, double high, double *ret,
 	return 0;
 }
 
-const char *muster_fault_keep(const struct muster_fault_target *t, const char *text)
+const char *muster_fault_until(const struct muster_fault_target *t, const char *text, const char *end)
 {
-	return muster_arena_string(t->cluster->arena, text);
+	return muster_arena_string_n(t->cluster->arena, text, end ? (size_t)(end - text) : strlen(text));
 }
 
 void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text)
 {
 	const char **longer = muster_sim_copy(t->cluster->arena, *list, *count, sizeof *longer);
-	longer[(*count)++] = muster_fault_keep(t, text);
+	longer[(*count)++] = text;
 	*list = longer;
 }
 
-/* A vGPU hides much: what NVML does not answer cannot show that it is wrong. */
-static int check_answer(const struct muster_fault_target *t, const char *function, struct muster_error *err)
+/* Whether the fault can be there, and can show: what NVML does not answer on a vGPU cannot. */
+static int check(const struct muster_fault_target *t, struct muster_error *err)
 {
+	const char *function = t->fault->answer, *lacked;
 	for (size_t i = 0; function && t->gpu && i < t->gpu->unsupported_count; i++)
 		if (strcmp(t->gpu->unsupported[i], function) == 0)
 			return muster_fail(
 				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
-	return 0;
+	lacked = muster_fault_lack(t);
+	return lacked ? muster_fail(err, MUSTER_EUSAGE, "%s", lacked) : 0;
 }
 
-/* VALUE as the number that the fault takes, if it takes one. */
-static int read_number(
-	const struct muster_fault *fault, const char *value, struct muster_fault_target *t, struct muster_error *err)
+/* VALUE as the number that the fault takes, or as its place in the fault's words. */
+static int read_number(struct muster_fault_target *t, struct muster_error *err)
 {
-	long number;
-	if (value && (fault->set == SET_NUMBER || fault->set == SET_WHOLE))
-		return muster_fault_number(value, fault->low, fault->high, &t->number, err);
-	if (!value || fault->set != SET_INT)
-		return 0;
-	if (muster_parse_int(value, (long)fault->low, (long)fault->high, &number, "VALUE", err) < 0)
+	const struct muster_fault *fault = t->fault;
+	long number = 0;
+	if (fault->words) {
+		number = muster_parse_name(t->value, fault->words, fault->word_count, "VALUE", err);
+		if (number < 0)
+			return -1;
+	} else if (t->value && (fault->set == SET_NUMBER || fault->set == SET_WHOLE)) {
+		return muster_fault_number(t->value, fault->low, fault->high, &t->number, err);
+	} else if (t->value && fault->set == SET_INT &&
+		   muster_parse_int(t->value, (long)fault->low, (long)fault->high, &number, "VALUE", err) < 0) {
 		return -1;
+	}
 	t->number = (double)number;
 	return 0;
 }
 
-/* word: the place of VALUE in the fault's words. */
-static void set(const struct muster_fault *fault, const struct muster_fault_target *t, const char *value, int word)
+static void set(const struct muster_fault_target *t)
 {
-	char *const bases[] = {
-		[MUSTER_SIM_NODE] = (char *)t->node,
-		[MUSTER_SIM_GPU] = (char *)t->gpu,
-		[MUSTER_SIM_PORT] = (char *)t->port,
-		[MUSTER_SIM_RANK] = (char *)t->rank,
-		[MUSTER_SIM_NUMA] = (char *)t->numa,
-		[MUSTER_SIM_SCRATCH] = (char *)t->volume,
-		[MUSTER_SIM_FOLDER] = (char *)t->volume,
-	};
+	const struct muster_fault *fault = t->fault;
+	char *place = t->place;
+	void *field = place + fault->offset;
 	if (fault->size == 0)
 		return;
-	void *field = bases[fault->where] + fault->offset;
 	switch (fault->set) {
 	case SET_NOTHING: break;
 	case SET_CLEARED: memset(field, 0, fault->size); break;
 	case SET_TRUE: *(bool *)field = true; break;
-	case SET_TEXT: *(const char **)field = muster_fault_keep(t, value); break;
+	case SET_TEXT: *(const char **)field = t->value; break;
 	case SET_APPENDED:
-		muster_fault_append(t, field, (size_t *)(void *)(bases[fault->where] + fault->count_offset), value);
+		muster_fault_append(t, field, (size_t *)(void *)(place + fault->count_offset), t->value);
 		break;
-	case SET_PLACE: *(int *)field = word; break;
 	case SET_NUMBER: *(double *)field = t->number; break;
-	case SET_WHOLE: *(unsigned long long *)field = (unsigned long long)t->number; break;
 	case SET_INT:
+	case SET_WHOLE:
 		if (fault->size == sizeof(int))
 			*(int *)field = (int)t->number;
 		else
 			*(unsigned long long *)field = (unsigned long long)t->number;
-		break;
 	}
 }
 
 /* text is a copy that may be cut up. */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
-	const struct muster_fault *fault = NULL;
-	struct muster_fault_target t = { .cluster = cluster };
+	const struct muster_fault *fault = muster_fault_kinds, *end = fault + muster_fault_kind_count;
 	char *where = strchr(text, '@');
 	if (!where)
 		return muster_fail(err, MUSTER_EUSAGE, "must have the form KIND@WHERE or KIND@WHERE=VALUE");
 	*where++ = '\0';
-	for (size_t i = 0; i < muster_fault_kind_count && !fault; i++)
-		if (strcmp(muster_fault_kinds[i].name, text) == 0)
-			fault = &muster_fault_kinds[i];
-	if (!fault)
+	while (fault < end && strcmp(fault->name, text) != 0)
+		fault++;
+	if (fault == end)
 		return unknown_fault(text, err);
 	char *value = strchr(where, '=');
 	if (value)
@@ -259,17 +238,14 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "this fault takes no VALUE");
 	if (value && *value == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
-	t.fault = fault;
-	if (find(&t, fault->where, where, err) < 0)
+	struct muster_fault_target t = { .fault = fault, .cluster = cluster };
+	t.value = muster_arena_string(cluster->arena, value ? value : fault->default_value);
+	if (find(&t, where, err) < 0 || check(&t, err) < 0 || read_number(&t, err) < 0)
 		return -1;
-	if (check_answer(&t, fault->answer, err) < 0 || (fault->needs && fault->needs(&t, err) < 0))
-		return -1;
-	const char *given = value ? value : fault->default_value;
-	int word = fault->words ? muster_parse_name(given, fault->words, fault->word_count, "VALUE", err) : 0;
-	if (word < 0 || read_number(fault, given, &t, err) < 0)
-		return -1;
-	set(fault, &t, given, word);
-	return fault->apply ? fault->apply(&t, given, err) : 0;
+	set(&t);
+	if (fault->change)
+		fault->change(&t);
+	return fault->apply ? fault->apply(&t, err) : 0;
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */

@@ -16,16 +16,16 @@
 #include <stddef.h>
 #include <stdio.h>
 
-enum muster_sim_where {
-	MUSTER_SIM_NODE = 0,
-	MUSTER_SIM_GPU,
-	MUSTER_SIM_PORT,
-	MUSTER_SIM_RANK,
-	MUSTER_SIM_NUMA,
-	MUSTER_SIM_SCRATCH, /* of a node, which is named */
-	MUSTER_SIM_FOLDER,  /* the folder that all nodes share, as a node sees it, which is named */
-	MUSTER_SIM_NODE_OR_GPU,
-	MUSTER_SIM_WHERE_COUNT
+enum muster_fault_where {
+	AT_NODE = 0,
+	AT_GPU,
+	AT_PORT,
+	AT_RANK,
+	AT_NUMA,
+	AT_SCRATCH, /* of a node, which is named */
+	AT_FOLDER,  /* the folder that all nodes share, as a node sees it, which is named */
+	AT_NODE_OR_GPU,
+	AT_COUNT
 };
 
 struct muster_fault;
@@ -38,38 +38,52 @@ struct muster_fault_target {
 	struct muster_sim_rank *rank;     /* WHERE is a rank */
 	struct muster_sim_numa *numa;     /* WHERE is a NUMA node */
 	struct muster_sim_volume *volume; /* WHERE is a scratch or a folder */
-	double number;                    /* VALUE or its default, of an INT or a NUMBER */
+	void *place;                      /* the one of these that WHERE names */
+	const char *value;                /* VALUE or its default; NULL when there is neither. The cluster's */
+	double number;                    /* the same as a number, or its place in the fault's words */
 };
 
-/* Break it. value is VALUE or its default; NULL when there is neither. */
-typedef int muster_fault_apply(const struct muster_fault_target *t, const char *value, struct muster_error *err);
+/* Break it; apply() may find that it cannot. */
+typedef void muster_fault_change(const struct muster_fault_target *t);
+typedef int muster_fault_apply(const struct muster_fault_target *t, struct muster_error *err);
 
-/* A fault sets one field of what WHERE names, or apply() breaks it; if there are both, the field is set first. */
+/* What a fault needs of the machine. */
+enum muster_fault_need {
+	NEEDS_NOTHING = 0,
+	NEEDS_ADAPTER,
+	NEEDS_C2C,
+	NEEDS_COHERENCE,
+	NEEDS_FABRIC,
+	NEEDS_FIRST_GPU,
+	NEEDS_GPU,
+	NEEDS_IMEX,
+	NEEDS_LICENCE,
+	NEEDS_MIG,
+	NEEDS_NEIGHBOURS,
+	NEEDS_NVLINKS,
+	NEEDS_PEERS,
+	NEEDS_PLUGIN,
+	NEEDS_RACK,
+	NEEDS_STRIPES,
+	NEEDS_TOPO_FILE,
+};
+
+/* A fault sets one field of what WHERE names, or change() or apply() breaks it; the field is set first. */
 struct muster_fault {
 	const char *name;
-	enum muster_sim_where where;
+	enum muster_fault_where where;
 	const char *value;         /* what VALUE is: "GB/s"; NULL when the fault takes none */
 	const char *default_value; /* NULL when there is none, or it depends on WHERE */
 	const char *help;          /* one line */
-	int (*needs)(
-		const struct muster_fault_target *t, struct muster_error *err); /* -1: this machine cannot have it */
+	enum muster_fault_need needs;
 	const char *library;     /* whose functions answer: "cuda", "nvml" */
 	enum muster_sim_how how; /* and how they do */
 	const char *answer;      /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
+	muster_fault_change *change;
 	muster_fault_apply *apply;
-	/* CLEARED: to false, 0 or NULL, which sweep() takes out; PLACE: an int, the place of VALUE in words; WHOLE: a
-	 * NUMBER without its fraction, to an unsigned long long. An INT or a NUMBER without size is only read. */
-	enum {
-		SET_NOTHING,
-		SET_CLEARED,
-		SET_TRUE,
-		SET_TEXT,
-		SET_APPENDED,
-		SET_PLACE,
-		SET_INT,
-		SET_NUMBER,
-		SET_WHOLE
-	} set;
+	/* CLEARED: to false, 0 or NULL, which sweep() takes out; WHOLE: a NUMBER without its fraction. An INT or a
+	 * NUMBER without size is only read. */
+	enum { SET_NOTHING, SET_CLEARED, SET_TRUE, SET_TEXT, SET_APPENDED, SET_INT, SET_NUMBER, SET_WHOLE } set;
 	size_t offset, size, count_offset; /* count_offset: of APPENDED, to a list of texts */
 	double low, high;                  /* of an INT, a NUMBER and a WHOLE */
 	const char *const *words;          /* VALUE is one of these; NULL: any text */
@@ -79,29 +93,32 @@ struct muster_fault {
 extern const struct muster_fault muster_fault_kinds[]; /* sorted by name */
 extern const size_t muster_fault_kind_count;
 
+/* What the machine lacks for the fault, as a sentence; NULL: nothing. */
+const char *muster_fault_lack(const struct muster_fault_target *t);
+
 /* VALUE as a number within bounds. -1 with err. */
 int muster_fault_number(const char *value, double low, double high, double *ret, struct muster_error *err);
 
-/* A text that lives as long as the cluster; a list of them that has one more. */
-const char *muster_fault_keep(const struct muster_fault_target *t, const char *text);
+/* The text up to end, or all of it where end is NULL; the cluster's. */
+const char *muster_fault_until(const struct muster_fault_target *t, const char *text, const char *end);
+
+/* The list with one text more, which is the cluster's. */
 void muster_fault_append(const struct muster_fault_target *t, const char ***list, size_t *count, const char *text);
 
 #define MUSTER_FAULT_EXTRA_DEVICE "mlx5_extra"
 
 /* fault_gpu.c, fault_network.c, fault_rank.c, fault_node.c, fault_log.c */
-muster_fault_apply muster_fault_copies_slow, muster_fault_ecc_uncorrected, muster_fault_mig, muster_fault_memory_bad,
-	muster_fault_memory_held, muster_fault_hbm_slow, muster_fault_gemm_slow, muster_fault_hot,
-	muster_fault_power_brake, muster_fault_power_cap, muster_fault_stranger, muster_fault_stranger_late,
-	muster_fault_nvlink_down, muster_fault_nvlink_errors, muster_fault_c2c_down, muster_fault_rack,
-	muster_fault_clique;
-muster_fault_apply muster_fault_ib_down, muster_fault_ib_init, muster_fault_ib_rate, muster_fault_ib_extra,
-	muster_fault_counter, muster_fault_nic_port_down, muster_fault_roce, muster_fault_net_bad, muster_fault_cut,
-	muster_fault_link_bad, muster_fault_link_slow;
-muster_fault_apply muster_fault_cpu_mask, muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer;
-muster_fault_apply muster_fault_driver_drift, muster_fault_env, muster_fault_disk_missing, muster_fault_daemon_dead,
-	muster_fault_memory_channel, muster_fault_volume_slow, muster_fault_volume_stalls, muster_fault_raid_degraded,
-	muster_fault_scratch_full, muster_fault_scratch_missing;
-muster_fault_apply muster_fault_xid, muster_fault_sxid, muster_fault_aer, muster_fault_flap, muster_fault_logged;
+muster_fault_change muster_fault_copies_slow, muster_fault_ecc_uncorrected, muster_fault_hbm_slow,
+	muster_fault_gemm_slow, muster_fault_hot, muster_fault_power_brake, muster_fault_power_cap, muster_fault_rack,
+	muster_fault_clique, muster_fault_ib_down, muster_fault_ib_init, muster_fault_roce, muster_fault_memory_channel,
+	muster_fault_volume_slow, muster_fault_scratch_full, muster_fault_scratch_missing;
+muster_fault_apply muster_fault_mig, muster_fault_memory_bad, muster_fault_memory_held, muster_fault_stranger,
+	muster_fault_stranger_late, muster_fault_nvlink_down, muster_fault_nvlink_errors, muster_fault_c2c_down,
+	muster_fault_ib_rate, muster_fault_ib_extra, muster_fault_counter, muster_fault_nic_port_down,
+	muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow, muster_fault_cpu_mask,
+	muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer, muster_fault_driver_drift, muster_fault_env,
+	muster_fault_disk_missing, muster_fault_daemon_dead, muster_fault_volume_stalls, muster_fault_raid_degraded,
+	muster_fault_xid, muster_fault_aer, muster_fault_flap, muster_fault_logged;
 
 /* -- for the rest of the simulator -- */
 

@@ -11,50 +11,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- what can be wrong with one GPU -- */
-
 /* All copies at once are never faster than one alone. */
-int muster_fault_copies_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_copies_slow(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	t->gpu->h2d_together_gbps = fmin(t->gpu->h2d_together_gbps, t->gpu->h2d_gbps);
 	t->gpu->d2h_together_gbps = fmin(t->gpu->d2h_together_gbps, t->gpu->d2h_gbps);
-	return 0;
 }
 
-int muster_fault_ecc_uncorrected(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_ecc_uncorrected(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	t->gpu->ecc_uncorrected_volatile = t->gpu->ecc_uncorrected_aggregate = t->number;
-	return 0;
 }
 
-/* "3g.20gb": the GPU is divided, and the rank has such an instance. */
-static bool read_profile(const char *text, int *ret_slices, int *ret_gb)
-{
-	int slices = 0, gb = 0, end = 0;
-	if (sscanf(text, "%1dg.%3dgb%n", &slices, &gb, &end) != 2 || end == 0 || text[end] || slices < 1 ||
-		slices > 7 || gb < 1)
-		return false;
-	*ret_slices = slices;
-	*ret_gb = gb;
-	return true;
-}
-
-int muster_fault_mig(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_mig(const struct muster_fault_target *t, struct muster_error *err)
 {
 	static const char *const states[] = { "off", "on" };
-	if (!t->gpu->mig_supported)
-		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no MIG");
-	if (read_profile(value, &t->gpu->mig_slices, &t->gpu->mig_gb)) {
+	int slices = 0, gb = 0, end = 0;
+	/* "3g.20gb": the GPU is divided, and the rank has such an instance */
+	if (sscanf(t->value, "%1dg.%3dgb%n", &slices, &gb, &end) == 2 && end > 0 && !t->value[end] && slices >= 1 &&
+		slices <= 7 && gb >= 1) {
 		t->gpu->mig = true;
+		t->gpu->mig_slices = slices;
+		t->gpu->mig_gb = gb;
 		return 0;
 	}
-	int on = muster_parse_name(value, states, 2, "VALUE", err);
+	int on = muster_parse_name(t->value, states, 2, "VALUE", err);
 	if (on < 0)
 		return -1;
 	if (t->gpu->mig == (on == 1))
-		return muster_fail(err, MUSTER_EUSAGE, "MIG is %s in the healthy GPU", value);
+		return muster_fail(err, MUSTER_EUSAGE, "MIG is %s in the healthy GPU", t->value);
 	t->gpu->mig = on == 1;
 	return 0;
 }
@@ -62,8 +47,9 @@ int muster_fault_mig(const struct muster_fault_target *t, const char *value, str
 /* -- what shows when a GPU works: its memory, matrix products, heat and power -- */
 
 /* ADDRESS:BIT, as in "0x100000000:5". */
-int muster_fault_memory_bad(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_memory_bad(const struct muster_fault_target *t, struct muster_error *err)
 {
+	const char *value = t->value;
 	char *end = NULL;
 	long bit = 0;
 	unsigned long long address = *value >= '0' && *value <= '9' ? strtoull(value, &end, 0) : 0;
@@ -80,17 +66,21 @@ int muster_fault_memory_bad(const struct muster_fault_target *t, const char *val
 	return 0;
 }
 
-int muster_fault_memory_held(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+/* MiB of the GPU's memory: VALUE, from `least` on, or half of it. */
+static int read_mib(const struct muster_fault_target *t, double least, double *ret, struct muster_error *err)
 {
-	t->gpu->memory_held_mib = (double)(long)(t->gpu->memory_mib / 2);
-	return value ? muster_fault_number(value, 1, t->gpu->memory_mib, &t->gpu->memory_held_mib, err) : 0;
+	*ret = (double)(long)(t->gpu->memory_mib / 2);
+	return t->value ? muster_fault_number(t->value, least, t->gpu->memory_mib, ret, err) : 0;
 }
 
-int muster_fault_hbm_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_memory_held(const struct muster_fault_target *t, struct muster_error *err)
 {
-	(void)err;
-	t->gpu->memory_write_gbps = t->gpu->memory_read_gbps = value ? t->number : t->gpu->memory_write_gbps / 2;
-	return 0;
+	return read_mib(t, 1, &t->gpu->memory_held_mib, err);
+}
+
+void muster_fault_hbm_slow(const struct muster_fault_target *t)
+{
+	t->gpu->memory_write_gbps = t->gpu->memory_read_gbps = t->value ? t->number : t->gpu->memory_write_gbps / 2;
 }
 
 static void slow_down(struct muster_sim_gpu *gpu, double share)
@@ -100,11 +90,9 @@ static void slow_down(struct muster_sim_gpu *gpu, double share)
 	gpu->gemm_fp8_tflops *= share;
 }
 
-int muster_fault_gemm_slow(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_gemm_slow(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	slow_down(t->gpu, t->number);
-	return 0;
 }
 
 /* Clocks that are held down to a share, and what NVML gives as the reason. */
@@ -115,82 +103,63 @@ static void throttle(struct muster_sim_gpu *gpu, double share, unsigned long lon
 	gpu->throttle_reasons_loaded |= reasons;
 }
 
-int muster_fault_hot(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_hot(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	t->gpu->temperature_loaded_celsius = t->gpu->temperature_slowdown_celsius;
 	t->gpu->memory_temperature_celsius = t->gpu->memory_temperature_max_celsius;
 	throttle(t->gpu, 0.6,
 		nvmlClocksThrottleReasonHwSlowdown | nvmlClocksThrottleReasonHwThermalSlowdown |
 			nvmlClocksThrottleReasonSwThermalSlowdown);
-	return 0;
 }
 
-int muster_fault_power_brake(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_power_brake(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	t->gpu->power_loaded_watts /= 2;
 	throttle(t->gpu, 0.5, nvmlClocksThrottleReasonHwSlowdown | nvmlClocksThrottleReasonHwPowerBrakeSlowdown);
-	return 0;
 }
 
 /* As every GPU does that works as hard as it can: its rate is the healthy one's already. */
-int muster_fault_power_cap(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_power_cap(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	t->gpu->power_loaded_watts = t->gpu->power_limit_watts;
 	t->gpu->throttle_reasons_loaded |= nvmlClocksThrottleReasonSwPowerCap;
-	return 0;
 }
 
 /* -- other programs on a GPU -- */
 
-#define STRANGER_PID 4242
-
-static int put_stranger(const struct muster_fault_target *t, const char *value, double mib, struct muster_error *err)
+/* The program only computes: what little memory there is of it is not taken from muster's. */
+int muster_fault_stranger_late(const struct muster_fault_target *t, struct muster_error *err)
 {
-	if (value && muster_fault_number(value, 0, t->gpu->memory_mib, &mib, err) < 0)
-		return -1;
-	t->gpu->stranger_pid = STRANGER_PID;
-	t->gpu->stranger_mib = mib;
-	return 0;
+	t->gpu->stranger_pid = 4242;
+	return read_mib(t, 0, &t->gpu->stranger_mib, err);
 }
 
-int muster_fault_stranger(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_stranger(const struct muster_fault_target *t, struct muster_error *err)
 {
-	if (put_stranger(t, value, (double)(long)(t->gpu->memory_mib / 2), err) < 0)
+	if (muster_fault_stranger_late(t, err) < 0)
 		return -1;
 	t->gpu->memory_held_mib = t->gpu->stranger_mib;
 	return 0;
 }
 
-/* The program only computes: what little memory there is of it is not taken from muster's. */
-int muster_fault_stranger_late(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	t->gpu->stranger_late = true;
-	return put_stranger(t, value, 700, err);
-}
-
 /* -- the links of a GPU, and the fabric that they make within a node and a rack -- */
 
-static int links_down(int links, const char *kind, const char *value, int *ret_left, struct muster_error *err)
+static int links_down(const struct muster_fault_target *t, int links, int *ret_left, struct muster_error *err)
 {
 	long down = 0;
-	if (links == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no %s", kind);
-	if (muster_parse_int(value, 1, links, &down, "VALUE", err) < 0)
+	if (muster_parse_int(t->value, 1, links, &down, "VALUE", err) < 0)
 		return -1;
 	*ret_left = links - (int)down;
 	return 0;
 }
 
-int muster_fault_nvlink_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_nvlink_down(const struct muster_fault_target *t, struct muster_error *err)
 {
-	return links_down(t->gpu->nvlinks, "NVLinks", value, &t->gpu->nvlinks_active, err);
+	return links_down(t, t->gpu->nvlinks, &t->gpu->nvlinks_active, err);
 }
 
 /* KIND:ERRORS, as in "recovery:1". */
-int muster_fault_nvlink_errors(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_nvlink_errors(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const struct {
 		const char *kind;
@@ -200,36 +169,29 @@ int muster_fault_nvlink_errors(const struct muster_fault_target *t, const char *
 		{ "recovery", &t->gpu->nvlink_recoveries },
 		{ "crc", &t->gpu->nvlink_crc_errors },
 	};
-	const char *colon = strchr(value, ':');
-	if (t->gpu->nvlinks == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "this GPU has no NVLinks");
+	const char *colon = strchr(t->value, ':'), *kind = muster_fault_until(t, t->value, colon);
 	for (size_t i = 0; colon && i < sizeof counters / sizeof *counters; i++)
-		if (strlen(counters[i].kind) == (size_t)(colon - value) &&
-			strncmp(counters[i].kind, value, (size_t)(colon - value)) == 0)
+		if (strcmp(counters[i].kind, kind) == 0)
 			return muster_fault_number(colon + 1, 1, 1e9, counters[i].errors, err);
 	return muster_fail(err, MUSTER_EUSAGE,
-		"VALUE must be KIND:ERRORS with replay, recovery or crc as KIND, not \"%s\"", value);
+		"VALUE must be KIND:ERRORS with replay, recovery or crc as KIND, not \"%s\"", t->value);
 }
 
-int muster_fault_c2c_down(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_c2c_down(const struct muster_fault_target *t, struct muster_error *err)
 {
-	return links_down(t->gpu->c2c_links, "C2C links", value, &t->gpu->c2c_links, err);
+	return links_down(t, t->gpu->c2c_links, &t->gpu->c2c_links, err);
 }
 
 /* The nodes' NVLink fabrics, by racks counted from 1. */
-int muster_fault_rack(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_rack(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_cluster =
 			muster_sim_fabric_cluster(t->cluster->arena, t->cluster->sku, (size_t)t->number - 1);
-	return 0;
 }
 
-int muster_fault_clique(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+void muster_fault_clique(const struct muster_fault_target *t)
 {
-	(void)value, (void)err;
 	for (size_t i = 0; i < t->node->gpu_count; i++)
 		t->node->gpus[i].fabric_clique = (int)t->number;
-	return 0;
 }

@@ -53,85 +53,66 @@ static bool append(const struct muster_fault_target *t, const char *thing, doubl
 	return files.log_count > 0;
 }
 
-#define APPEND(t, thing, age, ...) append(t, thing, age, (const char *const[][2]){ __VA_ARGS__, { NULL } })
+#define APPEND(t, thing, age, ...) append(t, thing, age, MUSTER_SIM_PAIRS(__VA_ARGS__))
 
-/* WORD of WORD[:AGE] */
-static const char *word_of(const struct muster_fault_target *t, const char *value)
+/* Of WORD[:AGE]. */
+static const char *word_of(const struct muster_fault_target *t)
 {
-	return muster_arena_string_n(t->cluster->arena, value, strcspn(value, ":"));
+	return muster_fault_until(t, t->value, strchr(t->value, ':'));
 }
 
-/* CODE[:AGE] */
-static int read_code(const struct muster_fault_target *t, const char *value, const char **ret_code, double *ret_age,
-	struct muster_error *err)
+/* Without AGE, that of the fault's default. */
+static int read_age_behind_word(const struct muster_fault_target *t, double *ret, struct muster_error *err)
 {
-	const char *colon = strchr(value, ':');
-	long code;
-	if (muster_parse_int(word_of(t, value), 0, 99999, &code, "CODE", err) < 0)
-		return -1;
-	*ret_code = muster_arena_printf(t->cluster->arena, "%ld", code);
-	return read_age(colon ? colon + 1 : "5m", ret_age, err);
+	const char *colon = strchr(t->value, ':');
+	return read_age((colon ? colon : strchr(t->fault->default_value, ':')) + 1, ret, err);
 }
 
-int muster_fault_xid(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+/* CODE[:AGE], of a GPU or, for an SXid, of no GPU. Some codes have lines of their own. */
+int muster_fault_xid(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_arena *arena = t->cluster->arena;
-	const char *code;
+	const char *kind = t->fault->name, *device = "";
+	long number;
 	double age;
-	if (!t->gpu->bus_id)
-		return muster_fail(err, MUSTER_EUSAGE, "the GPU is missing: this fault must come before gpu-missing");
-	if (read_code(t, value, &code, &age, err) < 0)
+	if (muster_parse_int(word_of(t), 0, 99999, &number, "CODE", err) < 0 || read_age_behind_word(t, &age, err) < 0)
 		return -1;
-	/* the driver leaves the function out */
-	const char *device = muster_arena_string_n(arena, t->gpu->bus_id, strcspn(t->gpu->bus_id, "."));
-	if (!APPEND(t, muster_arena_printf(arena, "xid_%s", code), age, { "pci", device }, { "code", code }))
-		APPEND(t, "xid", age, { "pci", device }, { "code", code });
-	return 0;
-}
-
-int muster_fault_sxid(const struct muster_fault_target *t, const char *value, struct muster_error *err)
-{
-	const char *code;
-	double age;
-	if (read_code(t, value, &code, &age, err) < 0)
-		return -1;
-	APPEND(t, "sxid", age, { "code", code });
+	if (t->gpu) /* the driver leaves the function out */
+		device = muster_fault_until(t, t->gpu->bus_id, strchr(t->gpu->bus_id, '.'));
+	const char *code = muster_arena_printf(arena, "%ld", number);
+	if (!APPEND(t, muster_arena_printf(arena, "%s_%s", kind, code), age, { "pci", device }, { "code", code }))
+		APPEND(t, kind, age, { "pci", device }, { "code", code });
 	return 0;
 }
 
 /* fatal|nonfatal|corrected[:AGE], of the node's first GPU. */
-int muster_fault_aer(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_aer(const struct muster_fault_target *t, struct muster_error *err)
 {
 	static const char *const words[] = { "fatal", "nonfatal", "corrected" };
 	static const char *const severities[] = { "Uncorrected (Fatal)", "Uncorrected (Non-Fatal)", "Corrected" };
-	const char *colon = strchr(value, ':'), *bus_id = t->node->gpus[0].bus_id;
 	double age;
-	int severity = muster_parse_name(word_of(t, value), words, sizeof words / sizeof *words, "VALUE", err);
-	if (severity < 0 || read_age(colon ? colon + 1 : "20m", &age, err) < 0)
+	int severity = muster_parse_name(word_of(t), words, sizeof words / sizeof *words, "VALUE", err);
+	if (severity < 0 || read_age_behind_word(t, &age, err) < 0)
 		return -1;
-	if (!bus_id)
-		return muster_fail(err, MUSTER_EUSAGE, "the GPU is missing: this fault must come before gpu-missing");
-	APPEND(t, "aer", age, { "severity", severities[severity] }, { "bus_id", bus_id });
+	APPEND(t, "aer", age, { "severity", severities[severity] }, { "bus_id", t->node->gpus[0].bus_id });
 	return 0;
 }
 
 /* Of the node's first network adapter. */
-int muster_fault_flap(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_flap(const struct muster_fault_target *t, struct muster_error *err)
 {
 	double age;
-	if (t->node->port_count == 0 || !t->node->ports[0].pci)
-		return muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device");
-	if (read_age(value, &age, err) < 0)
+	if (read_age(t->value, &age, err) < 0)
 		return -1;
 	APPEND(t, "flap", age, { "pci", t->node->ports[0].pci }, { "device", t->node->ports[0].device });
 	return 0;
 }
 
 /* A fault that needs no more than AGE has its lines under its own name. */
-int muster_fault_logged(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_logged(const struct muster_fault_target *t, struct muster_error *err)
 {
 	double age;
-	if (read_age(value, &age, err) < 0)
+	if (read_age(t->value, &age, err) < 0)
 		return -1;
 	append(t, t->fault->name, age, NULL);
 	return 0;

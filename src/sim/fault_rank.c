@@ -15,9 +15,9 @@ static const char *far_mask(const struct muster_fault_target *t)
 	return numa_node < 0 ? NULL : muster_sim_numa_mask(t->cluster->arena, t->node, numa_node);
 }
 
-int muster_fault_cpu_mask(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_cpu_mask(const struct muster_fault_target *t, struct muster_error *err)
 {
-	const char *mask = value ? muster_fault_keep(t, value) : far_mask(t);
+	const char *mask = t->value ? t->value : far_mask(t);
 	if (!mask)
 		return muster_fail(err, MUSTER_EUSAGE, "the node has only one NUMA node: give a MASK");
 	if (muster_sim_mask_check(t->node, mask, err) < 0)
@@ -26,9 +26,8 @@ int muster_fault_cpu_mask(const struct muster_fault_target *t, const char *value
 	return 0;
 }
 
-int muster_fault_duplicate_gpu(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_duplicate_gpu(const struct muster_fault_target *t, struct muster_error *err)
 {
-	(void)value;
 	if (t->rank->local_rank == 0)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "it is the first rank of its node, and there is no rank before it");
@@ -37,9 +36,10 @@ int muster_fault_duplicate_gpu(const struct muster_fault_target *t, const char *
 }
 
 /* VALUE is FUNCTION:CODE, or FUNCTION:TIME, for every rank of the node. */
-int muster_fault_answer(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_answer(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death;
+	const char *value = t->value;
 	bool of_gpu;
 	if (value && t->gpu)
 		value = muster_arena_printf(t->cluster->arena, "%s@%s", value, t->gpu->bus_id);
@@ -59,13 +59,13 @@ int muster_fault_answer(const struct muster_fault_target *t, const char *value, 
 	return 0;
 }
 
-int muster_fault_dies(const struct muster_fault_target *t, const char *value, struct muster_error *err)
+int muster_fault_dies(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death;
-	if (!value)
+	if (!t->value)
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE is missing: FUNCTION:HOW, for example cuInit:segv");
-	if (muster_sim_misbehaviour_parse(value, &death, err) < 0)
+	if (muster_sim_misbehaviour_parse(t->value, &death, err) < 0)
 		return -1;
-	muster_fault_append(t, &t->rank->deaths, &t->rank->death_count, value);
+	muster_fault_append(t, &t->rank->deaths, &t->rank->death_count, t->value);
 	return 0;
 }

@@ -100,7 +100,7 @@ static const char *expanded(
 static void make_folders(struct muster_sim_files *f, const char *path)
 {
 	char folder[sizeof f->folder];
-	int length = snprintf(folder, sizeof folder, "%s/%.*s", f->root, (int)(strrchr(path, '/') - path), path);
+	int length = snprintf(folder, sizeof folder, "%s/%.*s/", f->root, (int)(strrchr(path, '/') - path), path);
 	if (f->failed || strcmp(folder, f->folder) == 0)
 		return;
 	if (length < 0 || (size_t)length >= sizeof folder) {
@@ -111,14 +111,12 @@ static void make_folders(struct muster_sim_files *f, const char *path)
 	memcpy(f->folder, folder, sizeof folder);
 	if (mkdir(folder, 0777) == 0 || errno == EEXIST)
 		return;
-	for (char *slash = folder + strlen(f->root); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
+	for (char *end = folder + strlen(f->root); end; end = strchr(end + 1, '/')) {
+		*end = '\0';
 		if (mkdir(folder, 0777) < 0 && errno != EEXIST)
 			fail(f, "mkdir", folder);
-		*slash = '/';
+		*end = '/';
 	}
-	if (mkdir(folder, 0777) < 0)
-		fail(f, "mkdir", folder);
 }
 
 static const char *whole(struct muster_sim_files *f, const char *path)

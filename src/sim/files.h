@@ -32,14 +32,8 @@ struct muster_sim_scope {
 	size_t index;                  /* among the things of its kind, which is the name "index" */
 };
 
-#define MUSTER_SIM_NAMES(...)                                                                                          \
-	.names = (const char *const[][2])                                                                              \
-	{                                                                                                              \
-		__VA_ARGS__,                                                                                           \
-		{                                                                                                      \
-			NULL                                                                                           \
-		}                                                                                                      \
-	}
+#define MUSTER_SIM_PAIRS(...) ((const char *const[][2]){ __VA_ARGS__, { NULL } })
+#define MUSTER_SIM_NAMES(...) .names = MUSTER_SIM_PAIRS(__VA_ARGS__)
 
 /* Make what node_files.txt has for such a thing. */
 void muster_sim_files_make(struct muster_sim_files *f, const char *thing, const struct muster_sim_scope *scope);

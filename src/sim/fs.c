@@ -16,11 +16,10 @@ struct writing {
 	struct muster_sim_files files;
 	const struct muster_sim_node *node;
 	const struct muster_sim_hardware *hardware;
-	struct muster_arena *arena;
 	struct muster_sim_scope scope; /* the node's */
 };
 
-#define TEXT(w, ...) muster_arena_printf((w)->arena, __VA_ARGS__)
+#define TEXT(w, ...) muster_arena_printf((w)->files.arena, __VA_ARGS__)
 
 /* A thing of the node, or of what is around it. */
 static void make(struct writing *w, const char *thing, struct muster_sim_scope scope)
@@ -33,34 +32,31 @@ static void make(struct writing *w, const char *thing, struct muster_sim_scope s
 #define MAKE(w, thing, ...) make(w, thing, (struct muster_sim_scope){ __VA_ARGS__ })
 
 /* What print has printed, without its last newline: a line of a file brings its own. */
-static const char *printed(
-	const struct writing *w, void (*print)(const struct writing *w, const void *what, FILE *out), const void *what)
+static const char *printed(const struct writing *w, void (*print)(const struct writing *w, FILE *out))
 {
 	char *text;
 	size_t length;
 	FILE *out = muster_memory_open(&text, &length);
-	print(w, what, out);
+	print(w, out);
 	muster_memory_close(out);
-	const char *kept = muster_arena_string_n(w->arena, text, length > 0 ? length - 1 : 0);
+	const char *kept = muster_arena_string_n(w->files.arena, text, length > 0 ? length - 1 : 0);
 	free(text);
 	return kept;
 }
 
 /* -- CPUs -- */
 
-void muster_sim_mask_print(hwloc_const_bitmap_t set, unsigned int cpus, FILE *out)
+/* The CPUs of a NUMA node as sysfs prints a mask: words of 32 bits for all CPUs of the node, highest first. */
+static const char *mask_of(const struct writing *w, int numa_node)
 {
-	for (unsigned int word = (cpus + 31) / 32; word-- > 0;)
-		fprintf(out, "%08lx%s", hwloc_bitmap_to_ith_ulong(set, word / 2) >> word % 2 * 32 & 0xffffffff,
-			word ? "," : "");
-}
-
-unsigned int muster_sim_cpu_end(const struct muster_sim_node *node)
-{
-	hwloc_bitmap_t set = muster_sim_cpus(node, -1);
-	int last = hwloc_bitmap_last(set);
+	hwloc_bitmap_t set = muster_sim_cpus(w->node, numa_node), all = muster_sim_cpus(w->node, -1);
+	const char *text = "";
+	for (unsigned int word = 0; (int)word <= hwloc_bitmap_last(all) / 32; word++)
+		text = TEXT(w, "%08lx%s%s", hwloc_bitmap_to_ith_ulong(set, word / 2) >> word % 2 * 32 & 0xffffffff,
+			word ? "," : "", text);
 	hwloc_bitmap_free(set);
-	return (unsigned int)(last + 1);
+	hwloc_bitmap_free(all);
+	return text;
 }
 
 const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardware *hardware, const char *bus_id)
@@ -72,9 +68,8 @@ const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardwar
 	return &foreign;
 }
 
-static void print_cpuinfo(const struct writing *w, const void *what, FILE *out)
+static void print_cpuinfo(const struct writing *w, FILE *out)
 {
-	(void)what;
 	const struct muster_sim_node *node = w->node;
 	for (size_t i = 0; i < node->numa_count; i++) {
 		hwloc_bitmap_t set = muster_sim_cpus(node, node->numas[i].os_index);
@@ -92,7 +87,7 @@ static void make_pci(struct writing *w, const char *bus_id, const struct muster_
 {
 	const struct muster_sim_pci *pci = muster_sim_pci_find(w->hardware, bus_id);
 	bool behind_switch = w->node->acs && strcmp(w->node->gpus[0].bus_id, bus_id) == 0;
-	const char *domain = muster_arena_string_n(w->arena, bus_id, strcspn(bus_id, ":"));
+	const char *domain = muster_arena_string_n(w->files.arena, bus_id, strcspn(bus_id, ":"));
 	MAKE(w, "pci", .around = numa,
 		MUSTER_SIM_NAMES({ "bus_id", bus_id }, { "domain", domain },
 			{ "behind_switch", behind_switch ? "1" : "" }, { "class", pci->class_code },
@@ -110,33 +105,40 @@ static void make_pci(struct writing *w, const char *bus_id, const struct muster_
 	muster_sim_files_finish(&w->files, path, out);
 }
 
-static void print_mask(const struct writing *w, const void *numa, FILE *out)
+/* The bus ids of the devices that are near to a NUMA node: its GPUs, then its adapters. Returns how many they are. */
+static size_t find_near(const struct writing *w, int numa_node, bool with_ethernet, const char ***ret)
 {
-	hwloc_bitmap_t set = muster_sim_cpus(w->node, ((const struct muster_sim_numa *)numa)->os_index);
-	muster_sim_mask_print(set, muster_sim_cpu_end(w->node), out);
-	fputc('\n', out);
-	hwloc_bitmap_free(set);
+	const struct muster_sim_node *node = w->node;
+	const char **bus_ids = muster_arena_alloc(
+		w->files.arena, (node->gpu_count + node->unseen_gpu_count + node->port_count) * sizeof *bus_ids);
+	size_t count = 0;
+	for (size_t i = 0; i < node->gpu_count; i++)
+		if (node->gpus[i].numa_node == numa_node)
+			bus_ids[count++] = node->gpus[i].bus_id;
+	for (size_t i = 0; i < node->unseen_gpu_count; i++)
+		if (node->unseen_gpus[i].numa_node == numa_node)
+			bus_ids[count++] = node->unseen_gpus[i].bus_id;
+	for (size_t i = 0; i < node->port_count; i++)
+		if (node->ports[i].numa_node == numa_node && muster_sim_port_is_first(node, i) &&
+			(with_ethernet || strcmp(node->ports[i].link_layer, "InfiniBand") == 0))
+			bus_ids[count++] = node->ports[i].pci;
+	*ret = bus_ids;
+	return count;
 }
 
 /* A NUMA node and the devices that are near to it. */
 static void make_numa(struct writing *w, const struct muster_sim_numa *numa)
 {
-	const struct muster_sim_node *node = w->node;
 	const struct muster_sim_scope scope = { .around = &w->scope,
 		.type = &muster_sim_numa_type,
 		.object = numa,
-		MUSTER_SIM_NAMES({ "cpu_mask", printed(w, print_mask, numa) },
+		MUSTER_SIM_NAMES({ "cpu_mask", mask_of(w, numa->os_index) },
 			{ "memory_kib", TEXT(w, "%.0f", numa->memory_mib * 1024) }) };
 	muster_sim_files_make(&w->files, "numa", &scope);
-	for (size_t i = 0; i < node->gpu_count; i++)
-		if (node->gpus[i].numa_node == numa->os_index)
-			make_pci(w, node->gpus[i].bus_id, &scope);
-	for (size_t i = 0; i < node->unseen_gpu_count; i++)
-		if (node->unseen_gpus[i].numa_node == numa->os_index)
-			make_pci(w, node->unseen_gpus[i].bus_id, &scope);
-	for (size_t i = 0; i < node->port_count; i++)
-		if (node->ports[i].numa_node == numa->os_index && muster_sim_port_is_first(node, i))
-			make_pci(w, node->ports[i].pci, &scope);
+	const char **bus_ids;
+	size_t count = find_near(w, numa->os_index, true, &bus_ids);
+	for (size_t i = 0; i < count; i++)
+		make_pci(w, bus_ids[i], &scope);
 }
 
 static int by_bus_id(const void *a, const void *b)
@@ -151,7 +153,7 @@ static void make_gpus(struct writing *w)
 	size_t count = 0;
 	int stranger = 0;
 	const struct muster_sim_gpu **gpus =
-		muster_arena_alloc(w->arena, (node->gpu_count + node->unseen_gpu_count) * sizeof *gpus);
+		muster_arena_alloc(w->files.arena, (node->gpu_count + node->unseen_gpu_count) * sizeof *gpus);
 	for (size_t i = 0; i < node->gpu_count; i++) {
 		const struct muster_sim_gpu *gpu = gpus[count++] = &node->gpus[i];
 		MAKE(w, "working_gpu", .type = &muster_sim_gpu_type, .object = gpu, .index = i);
@@ -258,7 +260,7 @@ static void make_disks(struct writing *w)
 		size_t length = strlen(prefix) + strspn(device + strlen(prefix), "0123456789");
 		make_block(w, device, TEXT(w, "%d:%zu", MAJOR_NVME, i), node->disks[i].gb, 4096, 0);
 		MAKE(w, "nvme", .type = &muster_sim_disk_type, .object = &node->disks[i],
-			MUSTER_SIM_NAMES({ "controller", muster_arena_string_n(w->arena, device, length) }));
+			MUSTER_SIM_NAMES({ "controller", muster_arena_string_n(w->files.arena, device, length) }));
 	}
 	if (node->temp_disk_gb > 0) {
 		make_block(w, "sdb", TEXT(w, "%d:16", MAJOR_SD), node->temp_disk_gb, 4096, 0);
@@ -399,16 +401,32 @@ static void write_log(struct writing *w)
 
 /* -- the node -- */
 
-static void print_topo(const struct writing *w, const void *what, FILE *out)
+/* The node as an NCCL topology file, as images for its machine type bring it along: each NUMA node's CPUs, and behind a
+ * bridge that no machine has, its GPUs and InfiniBand adapters. In a stale one, what hangs on the first two NUMA nodes
+ * has changed places. */
+static void print_topo(const struct writing *w, FILE *out)
 {
-	(void)what;
-	if (*w->node->topo_file)
-		muster_sim_topo_file_print(w->node, w->hardware, out);
+	const struct muster_sim_node *node = w->node;
+	bool swapped = node->topo_file_swapped && node->numa_count > 1;
+	fputs("<system version=\"1\">\n", out);
+	for (size_t i = 0; i < node->numa_count; i++) {
+		const char **bus_ids;
+		size_t count = find_near(w, node->numas[swapped && i < 2 ? 1 - i : i].os_index, false, &bus_ids);
+		fprintf(out, "  <cpu numaid=\"%d\" affinity=\"%s\" arch=\"%s\">\n", node->numas[i].os_index,
+			mask_of(w, node->numas[i].os_index), node->architecture);
+		fprintf(out, "    <pci busid=\"ffff:ff:%02zx.0\" class=\"0x060400\">\n", i + 1);
+		for (size_t d = 0; d < count; d++)
+			fprintf(out,
+				"      <pci busid=\"%s\" class=\"%s\" link_speed=\"16.0 GT/s PCIe\" "
+				"link_width=\"16\"/>\n",
+				bus_ids[d], muster_sim_pci_find(w->hardware, bus_ids[d])->class_code);
+		fputs("    </pci>\n  </cpu>\n", out);
+	}
+	fputs("</system>\n", out);
 }
 
-static void print_topology(const struct writing *w, const void *what, FILE *out)
+static void print_topology(const struct writing *w, FILE *out)
 {
-	(void)what;
 	muster_sim_topology_print(w->node, w->hardware, out);
 }
 
@@ -422,32 +440,30 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 	hwloc_bitmap_t all = muster_sim_cpus(node, -1);
 	char *cpu_list = muster_cpuset_list(all);
 	const char *conf = "";
-	int last = 0;
+	size_t last = node->numa_count - 1;
 	double kib = 0;
 	for (size_t i = 0; i < node->nccl_conf_count; i++)
 		conf = TEXT(w, "%s%s%s", conf, i > 0 ? "\n" : "", node->nccl_conf[i]);
-	for (size_t i = 0; i < node->numa_count; i++) {
+	for (size_t i = 0; i < node->numa_count; i++)
 		kib += node->numas[i].memory_mib * 1024;
-		last = node->numas[i].os_index > last ? node->numas[i].os_index : last;
-	}
 	if (*node->topo_file && *node->topo_file != '/')
 		muster_sim_files_refuse(&w->files, "topo_file", node->topo_file, "must be an absolute path");
 	MAKE(w, "node",
-		MUSTER_SIM_NAMES({ "numa_list", TEXT(w, last ? "0-%d" : "%d", last) }, { "cpu_list", cpu_list },
-			{ "cpuinfo", printed(w, print_cpuinfo, NULL) }, { "memory_kib", TEXT(w, "%.0f", kib) },
+		MUSTER_SIM_NAMES({ "numa_list", TEXT(w, last ? "0-%zu" : "%zu", last) }, { "cpu_list", cpu_list },
+			{ "cpuinfo", printed(w, print_cpuinfo) }, { "memory_kib", TEXT(w, "%.0f", kib) },
 			{ "memory_free_kib", TEXT(w, "%.0f", kib * 0.96) },
 			{ "memory_available_kib", TEXT(w, "%.0f", kib * 0.97) }, { "mountinfo", mountinfo },
 			{ "uptime_s", TEXT(w, "%d", MUSTER_SIM_UPTIME_S) },
 			{ "boot_number", TEXT(w, "%012zx", index + 1) },
 			{ "imex", node->imex_channels > 0 ? "1" : "0" },
 			{ "coherent_memory_line", *mode ? TEXT(w, "CoherentGPUMemoryMode: \"%s\"\n", mode) : "" },
-			{ "os", muster_arena_string_n(w->arena, node->os_name, strcspn(node->os_name, " ")) },
-			{ "os_version", muster_arena_string_n(w->arena, version, strcspn(version, " ")) },
-			{ "governor_driver", muster_arena_string_n(w->arena, node->cpu_governor,
+			{ "os", muster_arena_string_n(w->files.arena, node->os_name, strcspn(node->os_name, " ")) },
+			{ "os_version", muster_arena_string_n(w->files.arena, version, strcspn(version, " ")) },
+			{ "governor_driver", muster_arena_string_n(w->files.arena, node->cpu_governor,
 						     colon ? (size_t)(colon - node->cpu_governor) : 0) },
 			{ "governor", colon ? colon + 2 : "" }, { "temp_disk_model", "Virtual Disk" },
-			{ "nccl_conf_lines", conf }, { "topo", printed(w, print_topo, NULL) },
-			{ "topology", printed(w, print_topology, NULL) }));
+			{ "nccl_conf_lines", conf }, { "topo", printed(w, print_topo) },
+			{ "topology", printed(w, print_topology) }));
 	free(cpu_list);
 	hwloc_bitmap_free(all);
 }
@@ -459,7 +475,6 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	struct writing w = { .files = { .root = node->directory, .arena = arena, .err = err },
 		.node = node,
 		.hardware = hw,
-		.arena = arena,
 		.scope = { .type = &muster_sim_node_type, .object = node } };
 	make_disks(&w);
 	make_node(&w, index, make_mounts(&w));

@@ -22,24 +22,18 @@ static void indent(struct printer *p)
 	fprintf(p->out, "%*s", 2 * p->depth, "");
 }
 
-/* Text in an attribute. */
-static void escape(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		switch (*text) {
-		case '&': fputs("&amp;", out); break;
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '"': fputs("&quot;", out); break;
-		default: fputc(*text, out);
-		}
-}
-
 static void info(struct printer *p, const char *name, const char *value)
 {
 	indent(p);
 	fprintf(p->out, "<info name=\"%s\" value=\"", name);
-	escape(p->out, value);
+	for (; *value; value++)
+		switch (*value) {
+		case '&': fputs("&amp;", p->out); break;
+		case '<': fputs("&lt;", p->out); break;
+		case '>': fputs("&gt;", p->out); break;
+		case '"': fputs("&quot;", p->out); break;
+		default: fputc(*value, p->out);
+		}
 	fputs("\"/>\n", p->out);
 }
 
@@ -93,48 +87,40 @@ static void print_pci(struct printer *p, const struct muster_sim_pci *pci, doubl
 	p->depth++;
 	if (rdma_device) {
 		indent(p);
-		fprintf(p->out, "<object type=\"OSDev\" gp_index=\"%u\" name=\"", ++p->next);
-		escape(p->out, rdma_device);
-		fputs("\" osdev_type=\"3\"/>\n", p->out);
+		fprintf(p->out, "<object type=\"OSDev\" gp_index=\"%u\" name=\"%s\" osdev_type=\"3\"/>\n", ++p->next,
+			rdma_device);
 	}
 	close_object(p);
 	close_object(p);
-}
-
-static void print_core(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, int threads)
-{
-	hwloc_bitmap_t one = hwloc_bitmap_alloc();
-	open_object(p, "Core", cpus, nodes);
-	fprintf(p->out, " os_index=\"%d\">\n", hwloc_bitmap_first(cpus) / threads);
-	for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
-		hwloc_bitmap_only(one, (unsigned int)cpu);
-		open_object(p, "PU", one, nodes);
-		fprintf(p->out, " os_index=\"%d\"/>\n", cpu);
-		p->depth--;
-	}
-	close_object(p);
-	hwloc_bitmap_free(one);
 }
 
 static void print_cores(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, int threads)
 {
-	hwloc_bitmap_t core = hwloc_bitmap_alloc();
-	for (int cpu = hwloc_bitmap_first(cpus); cpu >= 0; cpu = hwloc_bitmap_next(cpus, cpu)) {
-		hwloc_bitmap_set(core, (unsigned int)cpu);
-		if (hwloc_bitmap_weight(core) == threads) {
-			print_core(p, core, nodes, threads);
-			hwloc_bitmap_zero(core);
+	hwloc_bitmap_t core = hwloc_bitmap_alloc(), one = hwloc_bitmap_alloc();
+	for (int last = hwloc_bitmap_first(cpus); last >= 0; last = hwloc_bitmap_next(cpus, last)) {
+		hwloc_bitmap_set(core, (unsigned int)last);
+		if (hwloc_bitmap_weight(core) < threads)
+			continue;
+		open_object(p, "Core", core, nodes);
+		fprintf(p->out, " os_index=\"%d\">\n", hwloc_bitmap_first(core) / threads);
+		for (int cpu = hwloc_bitmap_first(core); cpu >= 0; cpu = hwloc_bitmap_next(core, cpu)) {
+			hwloc_bitmap_only(one, (unsigned int)cpu);
+			open_object(p, "PU", one, nodes);
+			fprintf(p->out, " os_index=\"%d\"/>\n", cpu);
+			p->depth--;
 		}
+		close_object(p);
+		hwloc_bitmap_zero(core);
 	}
 	hwloc_bitmap_free(core);
+	hwloc_bitmap_free(one);
 }
 
 /* A NUMA node in a group with its cores and PCI devices. */
 static void print_numa(struct printer *p, const struct muster_sim_node *node, const struct muster_sim_hardware *hw,
 	const struct muster_sim_numa *numa)
 {
-	hwloc_bitmap_t cpus = hwloc_bitmap_alloc(), nodes = hwloc_bitmap_alloc();
-	hwloc_bitmap_list_sscanf(cpus, numa->cpu_list);
+	hwloc_bitmap_t cpus = muster_sim_cpus(node, numa->os_index), nodes = hwloc_bitmap_alloc();
 	hwloc_bitmap_only(nodes, (unsigned int)numa->os_index);
 
 	open_object(p, "Group", cpus, nodes);

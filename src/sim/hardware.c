@@ -41,45 +41,26 @@ struct description {
 	size_t counter_count;
 };
 
-#define OBJECT(tag, name, member, object_, part_)                                                                      \
-	{                                                                                                              \
-		.key = (name), .type = MUSTER_FIELD_OBJECT, .offset = offsetof(struct tag, member),                    \
-		.object = (object_), .object_part = (part_)                                                            \
-	}
-#define LIST(tag, name, member, count_, least_, kind, object_, part_)                                                  \
-	{                                                                                                              \
-		.key = (name), .type = MUSTER_FIELD_##kind, .offset = offsetof(struct tag, member), .many = true,      \
-		.count_offset = offsetof(struct tag, count_), .least = (least_), .object = (object_),                  \
-		.object_part = (part_)                                                                                 \
-	}
+#define OBJECT(tag, name, member, type, part)                                                                          \
+	MUSTER_FIELD_AS(tag, name, member, OBJECT), .object = (type), .object_part = (part)
+#define LIST(tag, name, member, count, least_, type, part)                                                             \
+	OBJECT(tag, name, member, type, part), MUSTER_FIELD_MANY(tag, count), .least = (least_)
 
-static const struct muster_field gpus_fields[] = {
-	{ MUSTER_FIELD_AS(gpus, "pci_class", pci.class_code, TEXT) },
-	{ MUSTER_FIELD_AS(gpus, "pci_vendor", pci.vendor, TEXT) },
-	{ MUSTER_FIELD_AS(gpus, "pci_device", pci.device, TEXT) },
-	LIST(gpus, "devices", devices, count, 1, OBJECT, &muster_sim_gpu_type, MUSTER_SIM_DEVICE),
-};
-static const struct muster_object_type gpus_type = {
-	.fields = gpus_fields,
-	.count = sizeof gpus_fields / sizeof *gpus_fields,
-	.size = sizeof(struct gpus),
-	.base = &muster_sim_gpu_type,
-	.base_part = MUSTER_SIM_DESCRIBED,
-};
-
-static const struct muster_field adapter_fields[] = {
-	{ MUSTER_FIELD_AS(adapter, "pci_class", pci.class_code, TEXT) },
-	{ MUSTER_FIELD_AS(adapter, "pci_vendor", pci.vendor, TEXT) },
-	{ MUSTER_FIELD_AS(adapter, "pci_device", pci.device, TEXT) },
-	LIST(adapter, "devices", devices, count, 1, OBJECT, &muster_sim_port_type, MUSTER_SIM_DEVICE),
-};
-static const struct muster_object_type adapter_type = {
-	.fields = adapter_fields,
-	.count = sizeof adapter_fields / sizeof *adapter_fields,
-	.size = sizeof(struct adapter),
-	.base = &muster_sim_port_type,
-	.base_part = MUSTER_SIM_DESCRIBED,
-};
+/* The keys of struct gpus, and of struct adapter: those of `of`, and these. */
+#define DEVICES(tag, of)                                                                                               \
+	static const struct muster_field tag##_fields[] = {                                                            \
+		{ MUSTER_FIELD_AS(tag, "pci_class", pci.class_code, TEXT) },                                           \
+		{ MUSTER_FIELD_AS(tag, "pci_vendor", pci.vendor, TEXT) },                                              \
+		{ MUSTER_FIELD_AS(tag, "pci_device", pci.device, TEXT) },                                              \
+		{ LIST(tag, "devices", devices, count, 1, &muster_sim_##of##_type, MUSTER_SIM_DEVICE) },               \
+	};                                                                                                             \
+	static const struct muster_object_type tag##_type = { .fields = tag##_fields,                                  \
+		.count = sizeof tag##_fields / sizeof *tag##_fields,                                                   \
+		.size = sizeof(struct tag),                                                                            \
+		.base = &muster_sim_##of##_type,                                                                       \
+		.base_part = MUSTER_SIM_DESCRIBED }
+DEVICES(gpus, gpu);
+DEVICES(adapter, port);
 
 static const struct muster_field nccl_fields[] = {
 	{ MUSTER_FIELD(muster_sim_hardware, intra_transport, TEXT) },
@@ -92,17 +73,17 @@ static const struct muster_field description_fields[] = {
 	{ MUSTER_FIELD_AS(description, "schema_version", version, INT), .low = 1, .high = 1 },
 	{ MUSTER_FIELD_AS(description, "name", hw.sku, TEXT) },
 	{ MUSTER_FIELD(description, extends, TEXT), .optional = true },
-	OBJECT(description, "host", hw.node, &muster_sim_node_type, MUSTER_SIM_HOST),
-	OBJECT(description, "software", hw.node, &muster_sim_node_type, MUSTER_SIM_SOFTWARE),
-	LIST(description, "numa_nodes", hw.node.numas, hw.node.numa_count, 1, OBJECT, &muster_sim_numa_type, 0),
-	LIST(description, "disks", hw.node.disks, hw.node.disk_count, 0, OBJECT, &muster_sim_disk_type, 0),
-	OBJECT(description, "scratch", hw.scratch, &muster_sim_volume_type, MUSTER_SIM_DESCRIBED),
+	{ OBJECT(description, "host", hw.node, &muster_sim_node_type, MUSTER_SIM_HOST) },
+	{ OBJECT(description, "software", hw.node, &muster_sim_node_type, MUSTER_SIM_SOFTWARE) },
+	{ LIST(description, "numa_nodes", hw.node.numas, hw.node.numa_count, 1, &muster_sim_numa_type, 0) },
+	{ LIST(description, "disks", hw.node.disks, hw.node.disk_count, 0, &muster_sim_disk_type, 0) },
+	{ OBJECT(description, "scratch", hw.scratch, &muster_sim_volume_type, MUSTER_SIM_DESCRIBED) },
 	{ MUSTER_FIELD_AS(description, "rack_nodes", hw.rack_nodes, INT), .high = INT_MAX },
-	OBJECT(description, "gpu", gpus, &gpus_type, 0),
-	LIST(description, "adapters", adapters, adapter_count, 0, OBJECT, &adapter_type, 0),
-	LIST(description, "counters", counters, counter_count, 0, TEXT, NULL, 0),
-	OBJECT(description, "nccl", hw, &nccl_type, 0),
-	LIST(description, "allreduce", hw.bandwidths, hw.bandwidth_count, 1, OBJECT, &muster_sim_bandwidth_type, 0),
+	{ OBJECT(description, "gpu", gpus, &gpus_type, 0) },
+	{ LIST(description, "adapters", adapters, adapter_count, 0, &adapter_type, 0) },
+	{ MUSTER_FIELD(description, counters, TEXT), MUSTER_FIELD_MANY(description, counter_count) },
+	{ OBJECT(description, "nccl", hw, &nccl_type, 0) },
+	{ LIST(description, "allreduce", hw.bandwidths, hw.bandwidth_count, 1, &muster_sim_bandwidth_type, 0) },
 };
 static const struct muster_object_type description_type = MUSTER_OBJECT_TYPE(description, description_fields);
 
@@ -126,12 +107,12 @@ static int check_numas(const struct muster_sim_node *node, struct muster_error *
 	return 0;
 }
 
-static bool has_numa(const struct muster_sim_node *node, int os_index)
+static int check_numa(const struct muster_sim_node *node, int os_index, struct muster_error *err)
 {
 	for (size_t i = 0; i < node->numa_count; i++)
 		if (node->numas[i].os_index == os_index)
-			return true;
-	return false;
+			return 0;
+	return muster_fail(err, MUSTER_EUSAGE, "there is no NUMA node %d", os_index);
 }
 
 static bool is_behind(const struct muster_sim_bandwidth *a, const struct muster_sim_bandwidth *b)
@@ -171,9 +152,8 @@ static int add_gpus(struct muster_sim_hardware *hw, const struct gpus *gpus, str
 	for (size_t i = 0; i < gpus->count; i++) {
 		const char *bus_id = gpus->devices[i].bus_id;
 		int numa_node = gpus->devices[i].numa_node;
-		if (!has_numa(node, numa_node))
-			return muster_fail(err, MUSTER_EUSAGE, "$.gpu.devices[%zu].numa_node: there is no NUMA node %d",
-				i, numa_node);
+		if (check_numa(node, numa_node, err) < 0)
+			return muster_wrap(err, "$.gpu.devices[%zu].numa_node", i);
 		node->gpus[i] = gpus->model;
 		node->gpus[i].bus_id = bus_id;
 		node->gpus[i].numa_node = numa_node;
@@ -185,50 +165,44 @@ static int add_gpus(struct muster_sim_hardware *hw, const struct gpus *gpus, str
 }
 
 /* The ports share their counters, which are at 0. */
-static int add_ports(struct muster_sim_hardware *hw, const struct description *d, size_t index,
-	struct muster_sim_counter *counters, struct muster_error *err)
+static int add_ports(struct muster_arena *arena, struct description *d, struct muster_error *err)
 {
-	const struct adapter *adapter = &d->adapters[index];
-	for (size_t i = 0; i < adapter->count; i++) {
-		const struct muster_sim_port *device = &adapter->devices[i];
-		struct muster_sim_port *port = &hw->node.ports[hw->node.port_count++];
-		if (!has_numa(&hw->node, device->numa_node))
-			return muster_fail(err, MUSTER_EUSAGE,
-				"$.adapters[%zu].devices[%zu].numa_node: there is no NUMA node %d", index, i,
-				device->numa_node);
-		*port = adapter->model;
-		port->device = device->device;
-		port->pci = device->pci;
-		port->numa_node = device->numa_node;
-		port->counters = counters;
-		port->counter_count = d->counter_count;
-		add_pci(hw, &adapter->pci, port->pci);
+	struct muster_sim_hardware *hw = &d->hw;
+	struct muster_sim_counter *counters = muster_arena_alloc(arena, d->counter_count * sizeof *counters);
+	for (size_t i = 0; i < d->counter_count; i++)
+		counters[i].name = d->counters[i];
+	for (size_t a = 0; a < d->adapter_count; a++) {
+		const struct adapter *adapter = &d->adapters[a];
+		for (size_t i = 0; i < adapter->count; i++) {
+			const struct muster_sim_port *device = &adapter->devices[i];
+			struct muster_sim_port *port = &hw->node.ports[hw->node.port_count++];
+			if (check_numa(&hw->node, device->numa_node, err) < 0)
+				return muster_wrap(err, "$.adapters[%zu].devices[%zu].numa_node", a, i);
+			*port = adapter->model;
+			port->device = device->device;
+			port->pci = device->pci;
+			port->numa_node = device->numa_node;
+			port->counters = counters;
+			port->counter_count = d->counter_count;
+			add_pci(hw, &adapter->pci, port->pci);
+		}
 	}
 	return 0;
 }
 
 /* From the description to the node: devices that are whole, each with its place on the PCI bus. */
-static int make_devices(struct muster_arena *arena, struct muster_sim_hardware *hw, const struct description *d,
-	struct muster_error *err)
+static int make_devices(struct muster_arena *arena, struct description *d, struct muster_error *err)
 {
-	struct muster_sim_counter *counters = muster_arena_alloc(arena, d->counter_count * sizeof *counters);
 	size_t ports = 0;
-	for (size_t i = 0; i < d->counter_count; i++)
-		counters[i].name = d->counters[i];
 	for (size_t i = 0; i < d->adapter_count; i++)
 		ports += d->adapters[i].count;
-	hw->pci = muster_arena_alloc(arena, (d->gpus.count + ports) * sizeof *hw->pci);
-	hw->node.ports = muster_arena_alloc(arena, ports * sizeof *hw->node.ports);
-	if (add_gpus(hw, &d->gpus, err) < 0)
-		return -1;
-	for (size_t i = 0; i < d->adapter_count; i++)
-		if (add_ports(hw, d, i, counters, err) < 0)
-			return -1;
-	return 0;
+	d->hw.pci = muster_arena_alloc(arena, (d->gpus.count + ports) * sizeof *d->hw.pci);
+	d->hw.node.ports = muster_arena_alloc(arena, ports * sizeof *d->hw.node.ports);
+	return add_gpus(&d->hw, &d->gpus, err) < 0 ? -1 : add_ports(arena, d, err);
 }
 
 static int read_all(struct muster_arena *arena, const struct muster_json *root, const char *sku,
-	struct muster_sim_hardware *hw, struct muster_error *err)
+	struct muster_sim_hardware *ret, struct muster_error *err)
 {
 	struct muster_json_reader reader = { .arena = arena, .err = err, .note = "source" };
 	struct description d = {
@@ -239,23 +213,21 @@ static int read_all(struct muster_arena *arena, const struct muster_json *root, 
 		return -1;
 	if (strcmp(d.hw.sku, sku) != 0)
 		return muster_fail(err, MUSTER_EUSAGE, "$.name: must be \"%s\", the name of the file", sku);
-	*hw = d.hw;
-	return check_numas(&hw->node, err) < 0 || check_bandwidths(hw, err) < 0 ? -1 : make_devices(arena, hw, &d, err);
+	if (check_numas(&d.hw.node, err) < 0 || check_bandwidths(&d.hw, err) < 0 || make_devices(arena, &d, err) < 0)
+		return -1;
+	*ret = d.hw;
+	return 0;
 }
 
 int muster_sim_hardware_read(const char *directory, const char *sku, struct muster_arena *arena,
 	struct muster_sim_hardware *ret, struct muster_error *err)
 {
-	struct muster_sim_hardware hw = { 0 };
 	struct muster_json *root = NULL;
 	if (muster_hardware_load(directory, sku, &root, err) < 0)
 		return -1;
-	int rc = read_all(arena, root, sku, &hw, err);
+	int rc = read_all(arena, root, sku, ret, err);
 	muster_json_free(root);
-	if (rc < 0)
-		return muster_wrap(err, "%s/%s.json", directory, sku);
-	*ret = hw;
-	return 0;
+	return rc < 0 ? muster_wrap(err, "%s/%s.json", directory, sku) : 0;
 }
 
 hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node)

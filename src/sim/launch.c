@@ -8,6 +8,7 @@
 #include "coord/deadlines.h"
 #include "muster/arena.h"
 #include "sim/fs.h"
+#include "transport/module.h"
 #include "util/child.h"
 #include "util/env.h"
 #include "util/text.h"
@@ -34,11 +35,8 @@ struct simulation {
 
 static size_t count_ranks(const struct simulation *s)
 {
-	return s->launch->alone ? 1 : s->cluster.rank_count;
+	return s->launch->scenario.alone ? 1 : s->cluster.rank_count;
 }
-
-/* What a simulation writes is really written, on this machine. Options of the user come later and count. */
-static const char *const small_files[] = { "--storage-bytes", "64M", "--checkpoint-bytes", "16M" };
 
 /* The simulation's directory, as an absolute path in arena. The supervisors split a command line at blanks, so it has
  * none. */
@@ -115,7 +113,7 @@ static void prepare_environment(const struct simulation *s)
 	/* mpirun gives every rank a terminal, whatever its own output is: only this process knows where rank 0's output
 	 * ends, unless the user does. */
 	muster_env_set(MUSTER_ENV_TERMINAL, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", true);
-	if (s->launch->alone)
+	if (s->launch->scenario.alone)
 		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
 	else
 		muster_env_set(MUSTER_ENV_SIM_STDOUT,
@@ -219,12 +217,11 @@ static struct waiting wait_for(const struct simulation *s, pid_t pid, int start_
 
 static int failed(const struct simulation *s, const struct waiting *w, struct muster_error *err)
 {
-	const char *what = s->launch->alone ? "sim-rank" : "mpirun";
+	const char *what = s->launch->scenario.alone ? "sim-rank" : "mpirun";
 	if (w->never_began)
 		return muster_fail(err, MUSTER_EIO,
 			"%s had not started rank 0 after %d s, and was killed: are the limits of this shell (ulimit "
-			"-a) "
-			"too low for %zu ranks?",
+			"-a) too low for %zu ranks?",
 			what, w->start_s, count_ranks(s));
 	if (WIFSIGNALED(w->status))
 		return muster_fail(err, MUSTER_EIO, "%s was killed by signal %d before rank 0 had a verdict", what,
@@ -238,10 +235,19 @@ static const char *const *make_command(const struct simulation *s)
 {
 	const struct muster_sim_launch *o = s->launch;
 	const struct muster_sim_cluster *cluster = &s->cluster;
+	const char *const options[][2] = {
+		{ "--sku", cluster->sku },
+		/* what a simulation writes is really written, on this machine; options of the user come later and count
+		 */
+		{ "--storage-bytes", "64M" },
+		{ "--checkpoint-bytes", "16M" },
+		{ "--report", o->report },
+		{ "--html", o->html },
+	};
 	const char **argv = muster_arena_alloc(
 		cluster->arena, (MPIRUN_WORDS + 2 * MUSTER_WRAPPER_WORDS_MAX + 20 + o->more_count) * sizeof *argv);
 	size_t n = 0;
-	if (!o->alone) {
+	if (!o->scenario.alone) {
 		memcpy(argv, mpirun_words, sizeof mpirun_words);
 		n = MPIRUN_WORDS;
 		argv[n++] = "-np";
@@ -254,19 +260,12 @@ static const char *const *make_command(const struct simulation *s)
 	argv[n++] = "--";
 	n += muster_cli_wrapper(cluster->arena, argv + n);
 	argv[n++] = s->program;
-	argv[n++] = o->alone ? "node" : "run";
-	argv[n++] = "--sku";
-	argv[n++] = cluster->sku;
-	for (size_t i = 0; i < sizeof small_files / sizeof *small_files; i++)
-		argv[n++] = small_files[i];
-	if (o->report) {
-		argv[n++] = "--report";
-		argv[n++] = o->report;
-	}
-	if (o->html) {
-		argv[n++] = "--html";
-		argv[n++] = o->html;
-	}
+	argv[n++] = o->scenario.alone ? "node" : "run";
+	for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+		if (options[i][1]) {
+			argv[n++] = options[i][0];
+			argv[n++] = options[i][1];
+		}
 	for (size_t i = 0; i < o->more_count; i++)
 		argv[n++] = o->more[i];
 	return argv;
@@ -278,6 +277,10 @@ static const char *const *make_command(const struct simulation *s)
 static int run(const struct simulation *s, int *ret_signal, struct muster_error *err)
 {
 	pid_t pid = 0;
+	char *own = muster_mpi_bundle_programs(s->launch->paths.mpi);
+	if (own) /* an mpirun that the installation brings along is the one that fits its MPI module */
+		muster_sim_put_before(s->cluster.arena, "PATH", own);
+	free(own);
 	prepare_environment(s);
 	int flags = append_begin();
 	int rc = start(make_command(s), &s->mask, &pid, err);
@@ -316,12 +319,10 @@ static int prepare(struct simulation *s, struct muster_error *err)
 	s->directory = o->prepare ? make_named_directory(o->prepare, arena, err) : make_directory(arena, err);
 	if (!s->directory ||
 		muster_sim_scenario_build(&o->scenario, &hardware, arena, s->directory, &s->cluster, err) < 0 ||
-		muster_sim_generate(&s->cluster, &hardware, err) < 0)
+		muster_sim_generate(&s->cluster, &hardware, err) < 0 ||
+		link_program(s, o->paths.program, &s->program, err) < 0)
 		return -1;
-	return link_program(s, o->paths.program, &s->program, err) < 0 ||
-			       link_program(s, o->paths.simulator, &s->simulator, err) < 0
-		       ? -1
-		       : 0;
+	return link_program(s, o->paths.simulator, &s->simulator, err);
 }
 
 int muster_sim_launch(const struct muster_sim_launch *launch, int *ret_signal, struct muster_error *err)

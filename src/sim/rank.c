@@ -32,10 +32,7 @@ static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, stru
 	return muster_fail(err, MUSTER_EUSAGE, "sim-rank must be started by mpirun or srun");
 }
 
-static void set(struct muster_arena *arena, const char *name, size_t number)
-{
-	setenv(name, muster_arena_printf(arena, "%zu", number), 1);
-}
+#define NUMBER(number) muster_arena_printf(arena, "%zu", (size_t)(number))
 
 /* What srun sets for a task, on every name that it goes by. */
 static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
@@ -48,33 +45,30 @@ static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 		if (cluster->ranks[i].node == rank->node)
 			masks = muster_arena_printf(
 				arena, "%s%s0x%s", masks, *masks ? "," : "", cluster->ranks[i].cpu_mask);
-	const char *list = nodes == 1 ? cluster->nodes[0].name : muster_arena_printf(arena, "sim-[1-%zu]", nodes);
-	const char *tasks_per_node = muster_arena_printf(arena, nodes == 1 ? "%zu" : "%zu(x%zu)", per_node, nodes);
-
-	set(arena, "SLURM_JOB_ID", 1);
-	set(arena, "SLURM_JOBID", 1);
-	set(arena, "SLURM_STEP_ID", 0);
-	set(arena, "SLURM_NTASKS", tasks);
-	set(arena, "SLURM_NPROCS", tasks);
-	set(arena, "SLURM_STEP_NUM_TASKS", tasks);
-	set(arena, "SLURM_NNODES", nodes);
-	set(arena, "SLURM_JOB_NUM_NODES", nodes);
-	set(arena, "SLURM_STEP_NUM_NODES", nodes);
-	set(arena, "SLURM_NTASKS_PER_NODE", per_node);
-	set(arena, "SLURM_GPUS_ON_NODE", per_node);
-	set(arena, "SLURM_PROCID", index);
-	set(arena, "SLURM_LOCALID", (size_t)rank->local_rank);
-	set(arena, "SLURM_NODEID", (size_t)rank->node);
-	setenv("SLURM_TASKS_PER_NODE", tasks_per_node, 1);
-	setenv("SLURM_STEP_TASKS_PER_NODE", tasks_per_node, 1);
-	setenv("SLURM_JOB_NODELIST", list, 1);
-	setenv("SLURM_NODELIST", list, 1);
-	setenv("SLURM_STEP_NODELIST", list, 1);
-	setenv("SLURMD_NODENAME", cluster->nodes[rank->node].name, 1);
-	setenv("SLURM_CPU_BIND", muster_arena_printf(arena, "quiet,mask_cpu:%s", masks), 1);
-	setenv("SLURM_CPU_BIND_VERBOSE", "quiet", 1);
-	setenv("SLURM_CPU_BIND_TYPE", "mask_cpu:", 1);
-	setenv("SLURM_CPU_BIND_LIST", masks, 1);
+	const struct {
+		const char *value, *names[3];
+	} settings[] = {
+		{ "1", { "SLURM_JOB_ID", "SLURM_JOBID" } },
+		{ "0", { "SLURM_STEP_ID" } },
+		{ NUMBER(tasks), { "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_STEP_NUM_TASKS" } },
+		{ NUMBER(nodes), { "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_NODES" } },
+		{ NUMBER(per_node), { "SLURM_NTASKS_PER_NODE", "SLURM_GPUS_ON_NODE" } },
+		{ NUMBER(index), { "SLURM_PROCID" } },
+		{ NUMBER(rank->local_rank), { "SLURM_LOCALID" } },
+		{ NUMBER(rank->node), { "SLURM_NODEID" } },
+		{ muster_arena_printf(arena, nodes == 1 ? "%zu" : "%zu(x%zu)", per_node, nodes),
+			{ "SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE" } },
+		{ nodes == 1 ? cluster->nodes[0].name : muster_arena_printf(arena, "sim-[1-%zu]", nodes),
+			{ "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_STEP_NODELIST" } },
+		{ cluster->nodes[rank->node].name, { "SLURMD_NODENAME" } },
+		{ muster_arena_printf(arena, "quiet,mask_cpu:%s", masks), { "SLURM_CPU_BIND" } },
+		{ "quiet", { "SLURM_CPU_BIND_VERBOSE" } },
+		{ "mask_cpu:", { "SLURM_CPU_BIND_TYPE" } },
+		{ masks, { "SLURM_CPU_BIND_LIST" } },
+	};
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+		for (size_t n = 0; n < 3 && settings[i].names[n]; n++)
+			setenv(settings[i].names[n], settings[i].value, 1);
 }
 
 /* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through
@@ -160,9 +154,8 @@ int muster_sim_rank_run(const char *directory, char *const *command, int *ret_st
 		take_stdout();
 		rc = note(&cluster, MUSTER_SIM_RANK_0, getpid(), err);
 	}
-	if (rc == 0) {
+	if (rc == 0)
 		rc = run(command, &status, err);
-	}
 	if (rc == 0 && WIFEXITED(status) && rank == 0)
 		rc = note(&cluster, MUSTER_SIM_EXIT, WEXITSTATUS(status), err);
 	muster_sim_cluster_done(&cluster);

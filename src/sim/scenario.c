@@ -49,36 +49,30 @@ static const struct muster_object_type scenario_type = MUSTER_OBJECT_TYPE(muster
 int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err)
 {
 	struct muster_json_reader reader = { .arena = scenario->arena, .err = err };
-	struct muster_sim_scenario read = {
-		.sku = scenario->sku, .nodes = scenario->nodes, .cpu_masks = scenario->cpu_masks
-	};
+	struct muster_sim_scenario read = { 0 };
 	struct muster_json *root;
 	if (muster_json_parse_file(path, FILE_LIMIT, &root, err) < 0) {
-		if (err)
-			err->code = MUSTER_EUSAGE;
+		err->code = MUSTER_EUSAGE;
 		return -1;
 	}
 	int rc = muster_object_read(&reader, root, &scenario_type, &read);
 	muster_json_free(root);
 	if (rc < 0)
 		return muster_wrap(err, "%s", path);
-	scenario->sku = read.sku;
-	scenario->nodes = read.nodes;
-	scenario->cpu_masks = read.cpu_masks;
+	scenario->sku = scenario->sku ? scenario->sku : read.sku;
+	scenario->nodes = scenario->nodes ? scenario->nodes : read.nodes;
+	scenario->cpu_masks = scenario->cpu_masks ? scenario->cpu_masks : read.cpu_masks;
 	for (size_t i = 0; i < read.fault_count; i++)
 		muster_sim_scenario_add_fault(scenario, read.faults[i]);
 	return 0;
 }
 
-/* FNV-1a: spreads a few small numbers over 64 bits, the same everywhere. */
+/* Spreads a few small numbers over 64 bits, the same everywhere. */
 static uint64_t identity(const char *sku, const char *what, size_t node, size_t index)
 {
 	char text[256];
-	uint64_t hash = 14695981039346656037u;
 	snprintf(text, sizeof text, "%s %s %zu %zu", sku, what, node, index);
-	for (const char *c = text; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-	return hash;
+	return muster_hash(text, strlen(text));
 }
 
 /* A UUID of two identities. */
@@ -165,11 +159,8 @@ static void make_node(struct muster_sim_node *node, struct muster_arena *arena, 
 			uuid(arena, "GPU-", identity(hw->sku, "gpu", index, i), identity(hw->sku, "gpu too", index, i));
 		node->gpus[i].fabric_cluster = cluster;
 	}
-	for (size_t i = 0; i < node->port_count; i++) {
-		struct muster_sim_port *port = &node->ports[i];
-		port->counters = muster_sim_copy(arena, port->counters, port->counter_count, sizeof *port->counters);
-		muster_sim_port_identify(port, arena, index, i);
-	}
+	for (size_t i = 0; i < node->port_count; i++)
+		muster_sim_port_identify(&node->ports[i], arena, index, i);
 }
 
 const char *muster_sim_numa_mask(struct muster_arena *arena, const struct muster_sim_node *node, int numa_node)
@@ -187,17 +178,13 @@ static int read_masks(const char *list, struct muster_arena *arena, const struct
 	const char **masks, size_t count, struct muster_error *err)
 {
 	size_t given = 0;
-	for (const char *at = list;; at++) {
-		size_t length = strcspn(at, ",");
+	for (const char *at = list, *end; at; at = *end ? end + 1 : NULL, given++) {
+		end = at + strcspn(at, ",");
 		if (given == count)
 			return muster_fail(err, MUSTER_EUSAGE, "cpu masks: more than the %zu ranks of a node", count);
-		masks[given] = muster_arena_string_n(arena, at, length);
+		masks[given] = muster_arena_string_n(arena, at, (size_t)(end - at));
 		if (muster_sim_mask_check(node, masks[given], err) < 0)
 			return muster_wrap(err, "cpu masks: local rank %zu", given);
-		given++;
-		at += length;
-		if (*at == '\0')
-			break;
 	}
 	for (size_t i = given; i < count; i++)
 		masks[i] = masks[i - given];
@@ -224,12 +211,12 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 	};
 	const char **masks = muster_arena_alloc(arena, local_ranks * sizeof *masks);
 	for (size_t i = 0; i < local_ranks; i++)
-		masks[i] = muster_sim_numa_mask(arena, model, scenario->no_job ? -1 : model->gpus[i].numa_node);
+		masks[i] = muster_sim_numa_mask(arena, model, scenario->alone ? -1 : model->gpus[i].numa_node);
 	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, arena, model, masks, local_ranks, err) < 0)
 		return -1;
 	for (size_t i = 0; i < nodes; i++)
 		make_node(&cluster.nodes[i], arena, hardware, cluster.directory, i);
-	for (size_t i = 0; scenario->no_job && i < nodes; i++)
+	for (size_t i = 0; scenario->alone && i < nodes; i++)
 		cluster.nodes[i].environment_count = 0;
 	for (size_t i = 0; i < cluster.rank_count; i++) {
 		cluster.ranks[i] = muster_sim_rank_default;

@@ -17,7 +17,7 @@ struct muster_sim_scenario {
 	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
 	size_t fault_count, fault_room;
 	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
-	bool no_job;           /* without a launcher: ranks are not bound to CPUs, and no job script sets variables */
+	bool alone;            /* without a launcher: ranks are not bound to CPUs, and no job script sets variables */
 };
 
 /* The cluster UUID of a rack's NVLink fabric, racks counted from 0; in arena. */
@@ -35,7 +35,7 @@ void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
 
-/* Take over what the file says. Faults are added to those that are there. */
+/* Take over what the file says and nobody has said yet. Faults are added to those that are there. */
 int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err);
 void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault);
 

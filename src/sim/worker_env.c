@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* first, and then what the variable held before. */
-static void put_before(struct muster_arena *arena, const char *name, const char *first)
+void muster_sim_put_before(struct muster_arena *arena, const char *name, const char *first)
 {
 	const char *old = getenv(name);
 	setenv(name, old && *old ? muster_arena_printf(arena, "%s:%s", first, old) : first, 1);
@@ -31,15 +30,11 @@ static const char *file_url(struct muster_arena *arena, const char *path)
 	return url;
 }
 
-static const char *topology_path(const struct muster_sim_cluster *cluster, size_t index)
-{
-	return muster_arena_printf(
-		cluster->arena, "%s/topology.xml", cluster->nodes[cluster->ranks[index].node].directory);
-}
-
 /* hwloc would take what is not XML for a reason to look at the machine that is really there, and say nothing. */
-static int check_topology(const char *path, struct muster_error *err)
+static int check_topology(const struct muster_sim_cluster *cluster, size_t index, struct muster_error *err)
 {
+	const char *root = cluster->nodes[cluster->ranks[index].node].directory;
+	const char *path = muster_arena_printf(cluster->arena, "%s/topology.xml", root);
 	hwloc_topology_t topology;
 	if (hwloc_topology_init(&topology) < 0)
 		return muster_fail(err, MUSTER_EIO, "hwloc_topology_init: %s", strerror(errno));
@@ -71,16 +66,15 @@ static void set_environment(
 	struct muster_arena *arena = cluster->arena;
 	const struct muster_sim_rank *rank = &cluster->ranks[index];
 	const char *root = cluster->nodes[rank->node].directory;
-	const char *asan = getenv("ASAN_OPTIONS");
 	set_settings(cluster, rank);
 	const char *deaths = "";
 	for (size_t i = 0; i < rank->death_count; i++)
 		deaths = muster_arena_printf(arena, "%s %s", deaths, rank->deaths[i]);
 	muster_env_set(MUSTER_ENV_SIM_DIES, deaths, false);
-	put_before(arena, "LD_LIBRARY_PATH", standins);
+	muster_sim_put_before(arena, "LD_LIBRARY_PATH", standins);
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
-	put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
-	setenv("HWLOC_XMLFILE", topology_path(cluster, index), 1);
+	muster_sim_put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
+	setenv("HWLOC_XMLFILE", muster_arena_printf(arena, "%s/topology.xml", root), 1);
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	muster_env_set(MUSTER_ENV_ROOT, root, false);
 	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
@@ -89,9 +83,7 @@ static void set_environment(
 		MUSTER_ENV_METADATA_URL, file_url(arena, muster_arena_printf(arena, "%s/metadata.json", root)), true);
 	muster_env_set(MUSTER_ENV_SIM_RANK, muster_arena_printf(arena, "%zu", index), false);
 	/* A build with AddressSanitizer objects to any library that is preloaded before its own. */
-	setenv("ASAN_OPTIONS",
-		muster_arena_printf(arena, "%s%sverify_asan_link_order=0", asan ? asan : "", asan && *asan ? ":" : ""),
-		1);
+	muster_sim_put_before(arena, "ASAN_OPTIONS", "verify_asan_link_order=0");
 }
 
 /* `muster node` starts the ranks of a node itself, all with the same wrapper. */
@@ -118,7 +110,7 @@ int muster_sim_worker_enter(
 		if (rc == 0)
 			rc = add_local_rank(&cluster, &rank, err);
 		if (rc == 0)
-			rc = check_topology(topology_path(&cluster, (size_t)rank), err);
+			rc = check_topology(&cluster, (size_t)rank, err);
 		if (rc == 0)
 			set_environment(&cluster, (size_t)rank, path, standins);
 		muster_sim_cluster_done(&cluster);
