@@ -129,6 +129,19 @@ void muster_standin_loads(const char *file);
  * has for one GPU waits for the next question. */
 int muster_standin_answer(const char *bus_id);
 
+/* -- the virtual clock of a simulated worker process --
+ *
+ * A process has one such clock, in libmuster-preload.so: the GPUs, the disks and the process itself have one time. The
+ * clock goes on only by what the process waits for, so what a program measures with it is the scenario's value exactly,
+ * and nothing sleeps. The program reads the clock as CLOCK_MONOTONIC_RAW; all other clocks are those of the machine
+ * that is really there. Weak: a stand-in can be loaded, and asked for versions, where that library is not.
+ */
+
+/* Any thread may call them. Seconds of virtual time; 0 when the process starts. */
+MUSTER_STANDIN_EXPORT __attribute__((weak)) double muster_standin_host_now(void);
+/* The process has waited until this time; a time that is past changes nothing. */
+MUSTER_STANDIN_EXPORT __attribute__((weak)) void muster_standin_host_wait_until(double time);
+
 /* -- what the simulated kernel logs while muster runs -- */
 
 /* Append the node's lines for "now" to its /dev/kmsg; only the first call of all the node's processes does. */

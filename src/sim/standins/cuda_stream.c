@@ -8,7 +8,6 @@
 #include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
-#include "sim/standins/host_clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,11 +20,6 @@ struct CUevent_st {
 	unsigned int flags;
 	struct muster_simcuda_moment *moment; /* of the last cuEventRecord; NULL: there was none */
 };
-
-static void host_waited_until(double time)
-{
-	muster_standin_host_clock()->wait_until(time);
-}
 
 static void moment_release(struct muster_simcuda_moment *moment)
 {
@@ -144,9 +138,9 @@ void muster_simcuda_wait_idle(void)
 	while (progress_all())
 		muster_simcuda_pause();
 	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		host_waited_until(muster_simcuda_device(i)->default_stream.now);
+		muster_standin_host_wait_until(muster_simcuda_device(i)->default_stream.now);
 		for (struct CUstream_st *stream = muster_simcuda_device(i)->streams; stream; stream = stream->next)
-			host_waited_until(stream->now);
+			muster_standin_host_wait_until(stream->now);
 	}
 }
 
@@ -206,7 +200,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	for (progress_all(); found->first; progress_all())
 		muster_simcuda_pause();
-	host_waited_until(found->now);
+	muster_standin_host_wait_until(found->now);
 	struct CUstream_st **at = &found->context->streams;
 	while (*at != found)
 		at = &(*at)->next;
@@ -235,7 +229,7 @@ CUresult cuStreamQuery(CUstream stream)
 	else if (found->first)
 		result = CUDA_ERROR_NOT_READY;
 	else
-		host_waited_until(found->now);
+		muster_standin_host_wait_until(found->now);
 	return muster_simcuda_leave(result);
 }
 
@@ -244,7 +238,7 @@ void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simc
 	struct muster_simcuda_operation *new = muster_calloc(1, sizeof *new);
 	*new = *operation;
 	new->next = NULL;
-	new->queued = muster_standin_host_clock()->now();
+	new->queued = muster_standin_host_now();
 	*stream->last = new;
 	stream->last = &new->next;
 }
@@ -338,7 +332,7 @@ CUresult cuEventQuery(CUevent event)
 	else if (found->moment && !found->moment->happened)
 		result = CUDA_ERROR_NOT_READY;
 	else if (found->moment)
-		host_waited_until(found->moment->time);
+		muster_standin_host_wait_until(found->moment->time);
 	return muster_simcuda_leave(result);
 }
 
