@@ -42,6 +42,12 @@ struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gp
 	return id;
 }
 
+bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
+{
+	return a->nvlink_group > 1 && a->nvlinks_active > 0 && b->nvlinks_active > 0 &&
+	       a->nvml_index / a->nvlink_group == b->nvml_index / b->nvlink_group;
+}
+
 void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes)
 {
 	size_t digits = 0;

@@ -28,6 +28,9 @@ bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id 
 /* The same of a simulated GPU; what is none ends the process. */
 struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gpu *gpu);
 
+/* Whether NVLink joins two GPUs of one node. */
+bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b);
+
 /* The bytes of a number in hex, two digits each, with '-' or ':' anywhere ("fe80:0000:..."). Any other text ends the
  * process: it is not `what` ("a GID"). */
 void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes);
