@@ -68,16 +68,13 @@ static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation
 	case MUSTER_SIMCUDA_EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
 	default: break;
 	}
-	muster_simcuda_copy_begin(stream, operation);
-	muster_simcuda_copy(operation);
+	muster_simcuda_copy(stream, operation);
 	return 1;
 }
 
 bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time)
 {
-	const struct CUctx_st *context = stream->context;
-	const struct CUstream_st *other = &context->default_stream;
-	for (const struct CUstream_st *next = context->streams; other; other = next, next = next ? next->next : NULL)
+	for (const struct CUstream_st *other = &stream->context->default_stream; other; other = other->next)
 		if (other != stream && (other->first || other->now > time))
 			return true;
 	return false;
@@ -123,10 +120,8 @@ static bool progress_all(void)
 		busy = moved = false;
 		for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
 			struct CUctx_st *context = muster_simcuda_device(i);
-			if (context->retained == 0)
-				continue;
-			busy = progress_one(&context->default_stream, &moved) || busy;
-			for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+			struct CUstream_st *stream = context->retained > 0 ? &context->default_stream : NULL;
+			for (; stream; stream = stream->next)
 				busy = progress_one(stream, &moved) || busy;
 		}
 	}
@@ -137,11 +132,9 @@ void muster_simcuda_wait_idle(void)
 {
 	while (progress_all())
 		muster_simcuda_pause();
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		muster_standin_host_wait_until(muster_simcuda_device(i)->default_stream.now);
-		for (struct CUstream_st *stream = muster_simcuda_device(i)->streams; stream; stream = stream->next)
-			muster_standin_host_wait_until(stream->now);
-	}
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (const struct CUstream_st *s = &muster_simcuda_device(i)->default_stream; s; s = s->next)
+			muster_standin_host_wait_until(s->now);
 }
 
 /* -- streams -- */
@@ -151,12 +144,10 @@ static struct CUstream_st *find_stream(CUstream stream)
 	struct CUctx_st *current = muster_simcuda_current();
 	if (!stream)
 		return current ? &current->default_stream : NULL;
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		struct CUctx_st *context = muster_simcuda_device(i);
-		for (struct CUstream_st *s = context->streams; s; s = s->next)
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (struct CUstream_st *s = muster_simcuda_device(i)->default_stream.next; s; s = s->next)
 			if (s == stream)
 				return s;
-	}
 	return NULL;
 }
 
@@ -173,8 +164,8 @@ void muster_simcuda_forget_streams(struct CUctx_st *context)
 {
 	while (context->default_stream.first)
 		drop_first(&context->default_stream);
-	while (context->streams)
-		stream_free(&context->streams);
+	while (context->default_stream.next)
+		stream_free(&context->default_stream.next);
 	while (context->events)
 		event_free(context->events);
 }
@@ -183,10 +174,9 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
 	struct CUctx_st *context;
 	ENTER(muster_simcuda_enter_context(&context), stream && flags <= CU_STREAM_NON_BLOCKING);
-	struct CUstream_st *new = muster_calloc(1, sizeof *new);
-	*new = (struct CUstream_st){ .next = context->streams, .context = context, .last = &new->first };
-	context->streams = new;
-	*stream = new;
+	struct CUstream_st *new = muster_calloc(1, sizeof *new), **list = &context->default_stream.next;
+	*new = (struct CUstream_st){ .next = *list, .context = context, .last = &new->first };
+	*stream = *list = new;
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
@@ -201,7 +191,7 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 	for (progress_all(); found->first; progress_all())
 		muster_simcuda_pause();
 	muster_standin_host_wait_until(found->now);
-	struct CUstream_st **at = &found->context->streams;
+	struct CUstream_st **at = &found->context->default_stream.next;
 	while (*at != found)
 		at = &(*at)->next;
 	stream_free(at);
@@ -267,12 +257,10 @@ void muster_standin_cuda_progress(void)
 
 static struct CUevent_st *find_event(CUevent event)
 {
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		struct CUctx_st *context = muster_simcuda_device(i);
-		for (struct CUevent_st *e = context->events; e; e = e->next)
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (struct CUevent_st *e = muster_simcuda_device(i)->events; e; e = e->next)
 			if (e == event)
 				return e;
-	}
 	return NULL;
 }
 

@@ -116,13 +116,14 @@ bool muster_simring_uses(const struct muster_sim_node *node, const struct muster
 /* In GB/s each way: what the path allows, and what the scenario slows it down to, or infinity. */
 double muster_simring_limit(const struct muster_simring *ring, int a, int b);
 double muster_simring_cap(const struct muster_simring *ring, int a, int b);
+/* The latter of one GPU's links. */
 double muster_simring_edge_cap(const struct muster_sim_gpu *gpu);
 /* Whether the network between the two ranks' nodes is broken in this way. */
 bool muster_simring_is_barred(const struct muster_simring *ring, int a, int b, const char *mode);
 
 /* -- time -- */
 
-/* Of messages: those of an all-to-all. */
+/* What the ranks call for. The time of messages is that of an all-to-all. */
 enum muster_simring_traffic {
 	MUSTER_SIMRING_MESSAGES,
 	MUSTER_SIMRING_ALLGATHER,
