@@ -61,7 +61,7 @@ bool muster_sim_is_function(const char *name)
 bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_of_gpu)
 {
 	static const char *const of_none[] = { "cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
-		"cuDeviceGetCount", "cuCtxSetCurrent", "nvmlInit_v2", "nvmlShutdown", "nvmlSystemGetDriverVersion",
+		"cuDeviceGetCount", "cuCtxSetCurrent", "nvmlInit_v2", "nvmlSystemGetDriverVersion",
 		"nvmlSystemGetNVMLVersion", "nvmlDeviceGetCount_v2", "nvmlDeviceGetHandleByIndex_v2",
 		"nvmlDeviceGetHandleByPciBusId_v2" };
 	bool is_cuda =

@@ -68,7 +68,6 @@ typedef struct CUuuid_st {
 	X(cuDeviceGet, (CUdevice *device, int ordinal)) \
 	X(cuDeviceGetName, (char *name, int size, CUdevice device)) \
 	X(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
-	X(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
 	X(cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device)) \
 	X(cuDeviceCanAccessPeer, (int *can, CUdevice device, CUdevice peer)) \
 	X(cuDeviceGetPCIBusId, (char *bus_id, int size, CUdevice device)) \

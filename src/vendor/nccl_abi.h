@@ -43,16 +43,14 @@ typedef struct muster_nccl_config ncclConfig_t;
 typedef struct CUstream_st *cudaStream_t;
 #endif
 
-/* X(symbol, parameters): every function returns ncclResult_t. A run leaves its communicator to the end of the process:
- * only the tests close one in an orderly way. */
+/* X(symbol, parameters): every function returns ncclResult_t. A run leaves its communicator to the end of the process,
+ * and none is closed in an orderly way. */
 /* clang-format off */
 #define MUSTER_NCCL_FUNCTIONS(X) \
 	X(ncclGetVersion, (int *version)) \
 	X(ncclGetUniqueId, (ncclUniqueId *id)) \
 	X(ncclCommInitRankConfig, (ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)) \
 	X(ncclCommGetAsyncError, (ncclComm_t comm, ncclResult_t *state)) \
-	X(ncclCommFinalize, (ncclComm_t comm)) \
-	X(ncclCommDestroy, (ncclComm_t comm)) \
 	X(ncclCommAbort, (ncclComm_t comm)) \
 	X(ncclAllReduce, (const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op, \
 		ncclComm_t comm, cudaStream_t stream)) \

@@ -255,7 +255,6 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 /* clang-format off */
 #define MUSTER_NVML_FUNCTIONS(X) \
 	X(nvmlInit_v2, (void)) \
-	X(nvmlShutdown, (void)) \
 	X(nvmlSystemGetDriverVersion, (char *version, unsigned int length)) \
 	X(nvmlSystemGetNVMLVersion, (char *version, unsigned int length)) \
 	X(nvmlDeviceGetCount_v2, (unsigned int *count)) \

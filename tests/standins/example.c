@@ -199,13 +199,19 @@ void example_end(void)
 	ck_assert_int_eq(rmdir(directory), 0);
 }
 
-void *example_open(const char *soname)
+static void *open_library(const char *soname, int scope)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof path, "%s/lib/muster/sim/%s", MUSTER_BUILD_DIR, soname);
-	void *library = dlopen(path, RTLD_NOW);
+	void *library = dlopen(path, RTLD_NOW | scope);
 	ck_assert_msg(library != NULL, "%s", dlerror());
 	return library;
+}
+
+void *example_open(const char *soname)
+{
+	open_library("libmuster-preload.so", RTLD_GLOBAL); /* it has the clock */
+	return open_library(soname, RTLD_LOCAL);
 }
 
 void example_find(void *library, const char *name, void *ret, size_t size)

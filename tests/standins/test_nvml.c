@@ -43,14 +43,10 @@ TEST(nothing_works_unless_initialised)
 	char text[96];
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlDeviceGetCount_v2(&count));
 	GIVES(NVML_ERROR_UNINITIALIZED, nvmlSystemGetDriverVersion(text, sizeof text));
-	GIVES(NVML_ERROR_UNINITIALIZED, nvmlShutdown());
 	OK(nvmlInit_v2());
 	OK(nvmlInit_v2());
-	OK(nvmlShutdown());
 	OK(nvmlDeviceGetCount_v2(&count));
 	ck_assert_uint_eq(count, EXAMPLE_GPUS);
-	OK(nvmlShutdown());
-	GIVES(NVML_ERROR_UNINITIALIZED, nvmlDeviceGetCount_v2(&count));
 	ck_assert_str_eq(nvml.nvmlErrorString(NVML_ERROR_NOT_FOUND), "A query to find an object was unsuccessful");
 }
 

@@ -248,7 +248,8 @@ TEST(an_instance_is_found_by_what_cuda_calls_it)
 	ck_assert_uint_eq(attributes.computeInstanceSliceCount, 3);
 	CUDA_OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, ordinal()));
 	ck_assert_uint_eq(attributes.multiprocessorCount, (unsigned int)multiprocessors);
-	CUDA_OK(cuDeviceTotalMem_v2(&bytes, ordinal()));
+	use_gpu();
+	CUDA_OK(cuMemGetInfo_v2(&(size_t){ 0 }, &bytes));
 	ck_assert_uint_eq(attributes.memorySizeMB, bytes / MIB);
 	ck_assert_uint_lt(bytes, 20480 * MIB);
 	OK(nvmlDeviceGetUUID(instance, text, sizeof text));

@@ -1,12 +1,11 @@
 /* base.c - what every stand-in library needs
  */
-#include "sim/standins/host_clock.h"
+#include "sim/standins/base.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +42,12 @@ struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gp
 	return id;
 }
 
+bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
+{
+	return a->nvlink_group > 1 && a->nvlinks_active > 0 && b->nvlinks_active > 0 &&
+	       a->nvml_index / a->nvlink_group == b->nvml_index / b->nvlink_group;
+}
+
 void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes)
 {
 	size_t digits = 0;
@@ -61,34 +66,26 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 
 /* -- libcuda.so.1's stand-in, for the others -- */
 
-static struct {
-	pthread_mutex_t lock;
-	bool found;
-	struct muster_standin_cuda functions;
-} cuda = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-static void find_functions(void *library)
+static const struct muster_standin_cuda *find_cuda(int mode)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static struct muster_standin_cuda functions;
+	static const struct muster_standin_cuda *found;
 	void *function;
+	pthread_mutex_lock(&lock);
+	void *library = found ? NULL : dlopen("libcuda.so.1", RTLD_NOW | mode);
+	if (library) {
 #define X(type, symbol, parameters)                                                                                    \
 	if (!(function = dlsym(library, #symbol)))                                                                     \
 		muster_standin_end("libcuda.so.1 is not simulated, and another library is");                           \
-	memcpy(&cuda.functions.symbol, &function, sizeof cuda.functions.symbol);
-	MUSTER_STANDIN_CUDA_FUNCTIONS(X)
+	memcpy(&functions.symbol, &function, sizeof function);
+		MUSTER_STANDIN_CUDA_FUNCTIONS(X)
 #undef X
-}
-
-static const struct muster_standin_cuda *find_cuda(int mode)
-{
-	pthread_mutex_lock(&cuda.lock);
-	void *library = cuda.found ? NULL : dlopen("libcuda.so.1", RTLD_NOW | mode);
-	if (library) {
-		find_functions(library);
-		cuda.found = true;
+		found = &functions;
 	}
-	bool found = cuda.found;
-	pthread_mutex_unlock(&cuda.lock);
-	return found ? &cuda.functions : NULL;
+	const struct muster_standin_cuda *answer = found;
+	pthread_mutex_unlock(&lock);
+	return answer;
 }
 
 const struct muster_standin_cuda *muster_standin_cuda(void)
@@ -102,39 +99,4 @@ const struct muster_standin_cuda *muster_standin_cuda(void)
 const struct muster_standin_cuda *muster_standin_cuda_if_loaded(void)
 {
 	return find_cuda(RTLD_NOLOAD);
-}
-
-/* -- the virtual clock of the process -- */
-
-static _Atomic double own_now_s;
-
-static double own_now(void)
-{
-	return atomic_load(&own_now_s);
-}
-
-static void own_wait_until(double time)
-{
-	double seen = atomic_load(&own_now_s);
-	while (seen < time && !atomic_compare_exchange_weak(&own_now_s, &seen, time))
-		;
-}
-
-static struct muster_standin_host_clock found_clock = { own_now, own_wait_until };
-
-static void find_clock(void)
-{
-	void *now = dlsym(RTLD_DEFAULT, "muster_standin_host_now");
-	void *wait_until = dlsym(RTLD_DEFAULT, "muster_standin_host_wait_until");
-	if (!now || !wait_until)
-		return;
-	memcpy(&found_clock.now, &now, sizeof now);
-	memcpy(&found_clock.wait_until, &wait_until, sizeof wait_until);
-}
-
-const struct muster_standin_host_clock *muster_standin_host_clock(void)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	pthread_once(&once, find_clock);
-	return &found_clock;
 }

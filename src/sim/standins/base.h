@@ -7,6 +7,7 @@
 #define MUSTER_SIM_STANDINS_BASE_H
 
 #include "sim/cluster.h"
+#include "storage/pattern.h"
 #include "vendor/cuda_abi.h"
 
 #include <stdbool.h>
@@ -27,6 +28,9 @@ struct muster_standin_bus_id {
 bool muster_standin_bus_id_parse(const char *text, struct muster_standin_bus_id *ret);
 /* The same of a simulated GPU; what is none ends the process. */
 struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gpu *gpu);
+
+/* Whether NVLink joins two GPUs of one node. */
+bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b);
 
 /* The bytes of a number in hex, two digits each, with '-' or ':' anywhere ("fe80:0000:..."). Any other text ends the
  * process: it is not `what` ("a GID"). */
@@ -52,11 +56,19 @@ struct muster_standin_device {
 	const struct muster_sim_gpu *gpu;
 };
 
-/* What a kernel has filled memory with: the pattern of kernels.h whose place 0 is the range's first word; flipped: the
- * byte at which a word with a wrong bit begins, SIZE_MAX: there is none. */
+/* What a kernel has filled memory with: place 0 of the pattern is the range's first word; flipped: the byte at which a
+ * word with a wrong bit begins, SIZE_MAX: there is none. */
 struct muster_standin_pattern {
-	unsigned long long seed, and_mask, xor_mask;
+	struct muster_pattern words; /* or_mask is 0 */
 	size_t flipped;
+};
+
+/* What the process does with a GPU. */
+struct muster_standin_use {
+	bool present;   /* it has a context there now */
+	bool worked;    /* work in a stream was done */
+	bool loaded;    /* kernels are loaded now: the GPU is as busy, and as hot, as it can be */
+	double seconds; /* of work while kernels were loaded */
 };
 
 /* X(type, name, parameters): what libcuda.so.1's stand-in exports beside the driver API, for the other stand-ins. One
@@ -78,24 +90,18 @@ struct muster_standin_pattern {
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes)) \
 	/* copy; the caller has checked the range */ \
 	X(void, muster_standin_cuda_read, (void *to, CUdeviceptr from, size_t bytes)) \
-	X(void, muster_standin_cuda_write, (CUdeviceptr to, const void *from, size_t bytes)) \
+	/* the range holds the data, again and again: length is bytes, or a window */ \
+	X(void, muster_standin_cuda_write, (CUdeviceptr to, size_t bytes, const void *data, size_t length)) \
 	/* whether a kernel has filled the whole range with one pattern */ \
 	X(bool, muster_standin_cuda_pattern, (CUdeviceptr from, size_t bytes, struct muster_standin_pattern *ret)) \
-	/* the range holds the data, again and again: length is bytes, or a window */ \
-	X(void, muster_standin_cuda_lay, (CUdeviceptr to, size_t bytes, const void *data, size_t length)) \
-	/* the same with a pattern; false: it cannot begin there */ \
-	X(bool, muster_standin_cuda_lay_pattern, \
-		(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what)) \
-	/* one bit of a word in the midst of the range, which was laid and is longer than a window, is wrong */ \
-	X(void, muster_standin_cuda_spoil, (CUdeviceptr to, size_t bytes)) \
+	/* the range, of whole 8-byte words, holds the pattern */ \
+	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what)) \
+	/* one bit of a word that was written is wrong */ \
+	X(void, muster_standin_cuda_flip, (CUdeviceptr word)) \
 	/* a number that says what the range holds, as a kernel reads it: equal for equal contents */ \
 	X(unsigned long long, muster_standin_cuda_sum, (CUdeviceptr from, size_t bytes)) \
-	/* the whole range, of 8-byte words, becomes what `what` stands for; wrong: but for one bit */ \
-	X(void, muster_standin_cuda_fill, (CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong)) \
-	/* whether kernels are loaded on the GPU now; *seconds: of its work while they were */ \
-	X(bool, muster_standin_cuda_loaded, (const char *bus_id, double *seconds)) \
-	/* whether there is a context on the GPU now; *worked: whether work in a stream of it was done */ \
-	X(bool, muster_standin_cuda_used, (const char *bus_id, bool *worked)) \
+	/* what this process does with the GPU */ \
+	X(struct muster_standin_use, muster_standin_cuda_use, (const char *bus_id)) \
 	/* whether all of that host memory is pinned */ \
 	X(bool, muster_standin_cuda_pinned, (const void *pointer, size_t bytes)) \
 	/* pin host memory, as the current context can; 0 bytes: no more */ \
@@ -128,6 +134,19 @@ void muster_standin_loads(const char *file);
  * the scenario has none. bus_id: of the GPU that the call is about; NULL: it is not known yet, and what the scenario
  * has for one GPU waits for the next question. */
 int muster_standin_answer(const char *bus_id);
+
+/* -- the virtual clock of a simulated worker process --
+ *
+ * A process has one such clock, in libmuster-preload.so: the GPUs, the disks and the process itself have one time. The
+ * clock goes on only by what the process waits for, so what a program measures with it is the scenario's value exactly,
+ * and nothing sleeps. The program reads the clock as CLOCK_MONOTONIC_RAW; all other clocks are those of the machine
+ * that is really there. Weak: a stand-in can be loaded, and asked for versions, where that library is not.
+ */
+
+/* Any thread may call them. Seconds of virtual time; 0 when the process starts. */
+MUSTER_STANDIN_EXPORT __attribute__((weak)) double muster_standin_host_now(void);
+/* The process has waited until this time; a time that is past changes nothing. */
+MUSTER_STANDIN_EXPORT __attribute__((weak)) void muster_standin_host_wait_until(double time);
 
 /* -- what the simulated kernel logs while muster runs -- */
 

@@ -73,12 +73,6 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *product, cublasCom
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t product)
-{
-	free(product);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasLtMatmulDescSetAttribute(
 	cublasLtMatmulDesc_t product, cublasLtMatmulDescAttributes_t what, const void *value, size_t bytes)
 {
@@ -102,23 +96,11 @@ cublasStatus_t cublasLtMatrixLayoutCreate(
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t matrix)
-{
-	free(matrix);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
 	if (!preference)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	*preference = muster_calloc(1, sizeof **preference);
-	return CUBLAS_STATUS_SUCCESS;
-}
-
-cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference)
-{
-	free(preference);
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -131,6 +113,16 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
 	memcpy(&preference->workspace, value, sizeof preference->workspace);
 	return CUBLAS_STATUS_SUCCESS;
 }
+
+#define DESTROYS(symbol, type)                                                                                         \
+	cublasStatus_t symbol(type gone)                                                                               \
+	{                                                                                                              \
+		free(gone);                                                                                            \
+		return CUBLAS_STATUS_SUCCESS;                                                                          \
+	}
+DESTROYS(cublasLtMatmulDescDestroy, cublasLtMatmulDesc_t)
+DESTROYS(cublasLtMatrixLayoutDestroy, cublasLtMatrixLayout_t)
+DESTROYS(cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t)
 
 /* -- what can be multiplied, and how -- */
 
@@ -165,11 +157,6 @@ static size_t element_bytes(cudaDataType type)
 {
 	const struct type *found = find_type(type);
 	return found ? found->bytes : sizeof(float);
-}
-
-static size_t matrix_bytes(const struct cublasLtMatrixLayoutOpaque_t *matrix)
-{
-	return ((matrix->columns - 1) * (uint64_t)matrix->leading + matrix->rows) * element_bytes(matrix->type);
 }
 
 /* A product of matrices m x k and k x n. */
@@ -274,11 +261,15 @@ static struct {
 	double seconds;
 } history[DEVICES_MAX];
 
+struct operand {
+	CUdeviceptr at;
+	size_t bytes;
+};
+
 struct work {
 	struct muster_standin_device device;
-	CUdeviceptr a, b, c, d;
-	size_t a_bytes, b_bytes, c_bytes, d_bytes;
-	bool adds_c;
+	struct operand factors[3], result; /* A and B, and C where it is added */
+	size_t factor_count;
 	uint64_t key; /* stands for the problem, the algorithm and the scalars */
 	double seconds;
 };
@@ -306,20 +297,28 @@ static int multiply(void *arg, double *seconds)
 	const struct muster_standin_cuda *cuda = muster_standin_cuda();
 	const struct work *work = arg;
 	const struct muster_sim_gpu *gpu = work->device.gpu;
-	if (!cuda->muster_standin_cuda_check(work->a, work->a_bytes) ||
-		!cuda->muster_standin_cuda_check(work->b, work->b_bytes) ||
-		!cuda->muster_standin_cuda_check(work->d, work->d_bytes) ||
-		(work->adds_c && !cuda->muster_standin_cuda_check(work->c, work->c_bytes)))
+	uint64_t what = work->key;
+	if (!cuda->muster_standin_cuda_check(work->result.at, work->result.bytes))
 		return -1;
-	uint64_t what = stir(work->key, cuda->muster_standin_cuda_sum(work->a, work->a_bytes));
-	what = stir(what, cuda->muster_standin_cuda_sum(work->b, work->b_bytes));
-	if (work->adds_c)
-		what = stir(what, cuda->muster_standin_cuda_sum(work->c, work->c_bytes));
+	for (size_t i = 0; i < work->factor_count; i++) {
+		const struct operand *factor = &work->factors[i];
+		if (!cuda->muster_standin_cuda_check(factor->at, factor->bytes))
+			return -1;
+		what = stir(what, cuda->muster_standin_cuda_sum(factor->at, factor->bytes));
+	}
 	uint64_t number = ++history[work->device.ordinal].products;
-	cuda->muster_standin_cuda_fill(work->d, work->d_bytes, what, is_wrong(gpu, number));
+	cuda->muster_standin_cuda_fill(work->result.at, work->result.bytes,
+		&(struct muster_standin_pattern){ .words = { .seed = what, .and_mask = UINT64_MAX },
+			.flipped = is_wrong(gpu, number) ? work->result.bytes / 16 * 8 : SIZE_MAX });
 	*seconds = work->seconds * slowdown(gpu, history[work->device.ordinal].seconds);
 	history[work->device.ordinal].seconds += *seconds;
 	return 1;
+}
+
+static struct operand operand_of(const void *at, const struct cublasLtMatrixLayoutOpaque_t *matrix)
+{
+	size_t elements = (matrix->columns - 1) * (uint64_t)matrix->leading + matrix->rows;
+	return (struct operand){ (CUdeviceptr)(uintptr_t)at, elements * element_bytes(matrix->type) };
 }
 
 static bool is_zero(const void *scalar, cudaDataType type)
@@ -360,15 +359,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
 		return CUBLAS_STATUS_INVALID_VALUE;
 	struct work *work = muster_calloc(1, sizeof *work);
 	*work = (struct work){ .device = device,
-		.a = (CUdeviceptr)(uintptr_t)A,
-		.b = (CUdeviceptr)(uintptr_t)B,
-		.c = (CUdeviceptr)(uintptr_t)C,
-		.d = (CUdeviceptr)(uintptr_t)D,
-		.a_bytes = matrix_bytes(a),
-		.b_bytes = matrix_bytes(b),
-		.c_bytes = matrix_bytes(c),
-		.d_bytes = matrix_bytes(d),
-		.adds_c = !is_zero(beta, product->scale),
+		.factors = { operand_of(A, a), operand_of(B, b), operand_of(C, c) },
+		.factor_count = is_zero(beta, product->scale) ? 2 : 3,
+		.result = operand_of(D, d),
 		.seconds = 2.0 * (double)problem.m * (double)problem.n * (double)problem.k / (problem.tflops * 1e12) };
 	for (size_t i = 0; i < sizeof algorithm->data / sizeof *algorithm->data; i++)
 		work->key = stir(work->key, algorithm->data[i]);

@@ -308,14 +308,6 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
-CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device)
-{
-	struct CUctx_st *found;
-	ENTER(enter_device(device, bytes != NULL, &found), true);
-	*bytes = (size_t)(muster_sim_memory_mib(found->gpu) * 1048576);
-	return muster_simcuda_leave(CUDA_SUCCESS);
-}
-
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	struct CUctx_st *found;
@@ -375,18 +367,18 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
-bool muster_standin_cuda_used(const char *bus_id, bool *worked)
+struct muster_standin_use muster_standin_cuda_use(const char *bus_id)
 {
-	bool used = false;
+	struct muster_standin_use use = { 0 };
 	muster_standin_cuda_lock();
 	for (size_t i = 0; i < driver.count; i++) {
-		if (strcmp(driver.devices[i].gpu->bus_id, bus_id) != 0)
-			continue;
-		used = driver.devices[i].retained > 0;
-		*worked = driver.devices[i].worked;
+		const struct CUctx_st *one = &driver.devices[i];
+		if (strcmp(one->gpu->bus_id, bus_id) == 0)
+			use = (struct muster_standin_use){ one->retained > 0, one->worked, one->modules != NULL,
+				one->loaded_seconds };
 	}
 	muster_standin_cuda_unlock();
-	return used;
+	return use;
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)

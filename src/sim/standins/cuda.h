@@ -64,11 +64,10 @@ struct CUctx_st {
 	unsigned int retained; /* 0: there is no primary context */
 	CUresult broken;       /* what every call gives once work has failed */
 	struct CUmod_st *modules;
-	bool worked;           /* something in a stream was done */
-	double loaded_seconds; /* of work while there were modules; kept when the context goes */
-	size_t used;           /* bytes allocated */
-	struct CUstream_st default_stream;
-	struct CUstream_st *streams; /* those that were created */
+	bool worked;                       /* something in a stream was done */
+	double loaded_seconds;             /* of work while there were modules; kept when the context goes */
+	size_t used;                       /* bytes allocated */
+	struct CUstream_st default_stream; /* first of the list of its streams; those that were created follow */
 	struct CUevent_st *events;
 	size_t copies_alone;    /* from or to the host, that were queued at once the first time; see cuda_copies.c */
 	double copied_until[2]; /* copies to the device, to the host: when the last one ended */
@@ -100,7 +99,6 @@ size_t muster_simcuda_free_bytes(const struct CUctx_st *context);
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret);
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes);
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes);
-void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words);
 bool muster_simcuda_pinned(const void *pointer, size_t bytes);
 void muster_simcuda_forget_memory(struct CUctx_st *context);
 
@@ -199,8 +197,7 @@ CUresult muster_simcuda_enter_stream(CUstream stream, struct CUstream_st **ret);
 bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time);
 
 /* -- copies -- */
-/* Before a copy from or to the host that is the first in its queue, and begins at stream->now, is carried out. */
-void muster_simcuda_copy_begin(struct CUstream_st *stream, struct muster_simcuda_operation *copy);
-void muster_simcuda_copy(const struct muster_simcuda_operation *copy);
+/* Carry out a copy or a fill that is the first in its queue, and begins at stream->now. */
+void muster_simcuda_copy(struct CUstream_st *stream, struct muster_simcuda_operation *operation);
 
 #endif

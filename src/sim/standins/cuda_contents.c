@@ -86,12 +86,6 @@ void muster_simcuda_fill(struct muster_simcuda_range to, size_t bytes, const str
 				   .flipped = NOWHERE });
 }
 
-void muster_simcuda_set(struct muster_simcuda_range to, unsigned int value, size_t words)
-{
-	uint64_t both = (uint64_t)value << 32 | value;
-	muster_simcuda_fill(to, words * sizeof value, &(struct muster_pattern){ .xor_mask = both });
-}
-
 struct muster_simcuda_piece *muster_simcuda_piece_find(
 	const struct muster_simcuda_allocation *allocation, size_t from, size_t to, size_t *ret_to)
 {
@@ -220,39 +214,7 @@ bool muster_standin_cuda_pattern(CUdeviceptr from, size_t bytes, struct muster_s
 	if (!piece || piece->tile || to != range.offset + bytes)
 		return false;
 	bool flipped = piece->flipped >= range.offset && piece->flipped < to;
-	*ret = (struct muster_standin_pattern){
-		.seed = piece->pattern.and_mask ? piece->pattern.seed + range.offset / WORD : 0,
-		.and_mask = piece->pattern.and_mask,
-		.xor_mask = piece->pattern.xor_mask,
-		.flipped = flipped ? piece->flipped - range.offset : NOWHERE,
-	};
+	*ret = (struct muster_standin_pattern){ piece->pattern, flipped ? piece->flipped - range.offset : NOWHERE };
+	ret->words.seed += range.offset / WORD;
 	return true;
-}
-
-bool muster_standin_cuda_lay_pattern(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what)
-{
-	struct muster_simcuda_range range;
-	if (!muster_simcuda_range_find(to, bytes, &range) || range.offset % WORD != 0)
-		return false;
-	muster_simcuda_fill(range, bytes,
-		&(struct muster_pattern){ .seed = what->seed, .and_mask = what->and_mask, .xor_mask = what->xor_mask });
-	if (what->flipped != NOWHERE)
-		muster_simcuda_flip((struct muster_simcuda_range){ range.allocation, range.offset + what->flipped });
-	return true;
-}
-
-void muster_standin_cuda_lay(CUdeviceptr to, size_t bytes, const void *data, size_t length)
-{
-	struct muster_simcuda_range range;
-	if (muster_simcuda_range_find(to, bytes, &range))
-		muster_simcuda_lay(range, bytes, data, length);
-}
-
-void muster_standin_cuda_spoil(CUdeviceptr to, size_t bytes)
-{
-	struct muster_simcuda_range range;
-	if (!muster_simcuda_range_find(to, bytes, &range))
-		return;
-	range.offset += bytes / 3 / WORD * WORD;
-	muster_simcuda_flip(range);
 }

@@ -16,45 +16,6 @@
 #define PAGEABLE_SHARE (1.0 / 3) /* of the bandwidth of pinned memory */
 #define BOTH_WAYS_SHARE 0.89     /* of the bandwidth alone: nvbandwidth on H200, 49.1 of 55.3 GB/s */
 
-static bool is_same_range(struct muster_simcuda_range a, struct muster_simcuda_range b)
-{
-	return a.allocation == b.allocation && a.offset == b.offset;
-}
-
-/* Whether the next thing in the stream that touches memory writes the same bytes once more: a benchmark's repeats. */
-static bool is_repeated(const struct muster_simcuda_operation *one)
-{
-	const struct muster_simcuda_operation *next = one->next;
-	while (next && next->kind == MUSTER_SIMCUDA_RECORD)
-		next = next->next;
-	return next && next->kind == one->kind && next->bytes == one->bytes && next->source == one->source &&
-	       next->target == one->target && is_same_range(next->from, one->from) && is_same_range(next->to, one->to);
-}
-
-/* Of more than a window, what lies there repeats. */
-static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
-{
-	static unsigned char between[MUSTER_STANDIN_WINDOW];
-	size_t length = bytes < sizeof between ? bytes : sizeof between;
-	muster_simcuda_get(from, between, length);
-	muster_simcuda_lay(to, bytes, between, length);
-}
-
-void muster_simcuda_copy(const struct muster_simcuda_operation *operation)
-{
-	if (is_repeated(operation))
-		return;
-	switch (operation->kind) {
-	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); break;
-	case MUSTER_SIMCUDA_TO_HOST: muster_simcuda_get(operation->from, operation->target, operation->bytes); break;
-	case MUSTER_SIMCUDA_WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); break;
-	case MUSTER_SIMCUDA_FILL:
-		muster_simcuda_set(operation->to, operation->value, operation->bytes / sizeof operation->value);
-		break;
-	default: break;
-	}
-}
-
 /* -- time -- */
 
 /* Whether every GPU of the node has a rank that could use it. */
@@ -112,27 +73,68 @@ static void time_copies(struct CUstream_st *stream, struct muster_simcuda_operat
 static bool is_other_way(const struct CUstream_st *stream, enum muster_simcuda_kind other)
 {
 	const struct CUctx_st *context = stream->context;
-	const struct CUstream_st *one = &context->default_stream;
 	if (context->copied_until[other == MUSTER_SIMCUDA_TO_HOST] > stream->now)
 		return true;
-	for (const struct CUstream_st *next = context->streams; one; one = next, next = next ? next->next : NULL)
+	for (const struct CUstream_st *one = &context->default_stream; one; one = one->next)
 		for (const struct muster_simcuda_operation *o = one->first; o && one != stream; o = o->next)
 			if (o->kind == other)
 				return true;
 	return false;
 }
 
-void muster_simcuda_copy_begin(struct CUstream_st *stream, struct muster_simcuda_operation *copy)
+static void time_copy(struct CUstream_st *stream, struct muster_simcuda_operation *copy)
 {
 	bool to_host = copy->kind == MUSTER_SIMCUDA_TO_HOST;
-	if (!is_host_copy(copy))
-		return;
 	if (copy->untimed)
 		time_copies(stream, copy);
 	if (is_other_way(stream, to_host ? MUSTER_SIMCUDA_TO_DEVICE : MUSTER_SIMCUDA_TO_HOST))
 		copy->seconds /= BOTH_WAYS_SHARE;
 	if (stream->context->copied_until[to_host] < stream->now + copy->seconds)
 		stream->context->copied_until[to_host] = stream->now + copy->seconds;
+}
+
+/* -- carrying out -- */
+
+static bool is_same_range(struct muster_simcuda_range a, struct muster_simcuda_range b)
+{
+	return a.allocation == b.allocation && a.offset == b.offset;
+}
+
+/* Whether the next thing in the stream that touches memory writes the same bytes once more: a benchmark's repeats. */
+static bool is_repeated(const struct muster_simcuda_operation *one)
+{
+	const struct muster_simcuda_operation *next = one->next;
+	while (next && next->kind == MUSTER_SIMCUDA_RECORD)
+		next = next->next;
+	return next && next->kind == one->kind && next->bytes == one->bytes && next->source == one->source &&
+	       next->target == one->target && is_same_range(next->from, one->from) && is_same_range(next->to, one->to);
+}
+
+/* Of more than a window, what lies there repeats. */
+static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
+{
+	static unsigned char between[MUSTER_STANDIN_WINDOW];
+	size_t length = bytes < sizeof between ? bytes : sizeof between;
+	muster_simcuda_get(from, between, length);
+	muster_simcuda_lay(to, bytes, between, length);
+}
+
+void muster_simcuda_copy(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
+{
+	uint64_t twice = (uint64_t)operation->value << 32 | operation->value;
+	if (is_host_copy(operation))
+		time_copy(stream, operation);
+	if (is_repeated(operation))
+		return;
+	switch (operation->kind) {
+	case MUSTER_SIMCUDA_TO_DEVICE: muster_simcuda_put(operation->to, operation->source, operation->bytes); break;
+	case MUSTER_SIMCUDA_TO_HOST: muster_simcuda_get(operation->from, operation->target, operation->bytes); break;
+	case MUSTER_SIMCUDA_WITHIN_DEVICE: copy_within(operation->to, operation->from, operation->bytes); break;
+	case MUSTER_SIMCUDA_FILL:
+		muster_simcuda_fill(operation->to, operation->bytes, &(struct muster_pattern){ .xor_mask = twice });
+		break;
+	default: break;
+	}
 }
 
 /* -- calls -- */

@@ -13,36 +13,27 @@
 
 #define THREADS_MAX 1024 /* of a block */
 
-struct CUmod_st {
-	struct CUmod_st *next;
-	struct CUctx_st *context;
-	struct CUfunc_st *functions;
-	char *text;
+enum kernel { FILL, VERIFY, COMPARE, CHECKSUM, KERNEL_COUNT };
+
+static const char *const kernels[] = {
+	[FILL] = "muster_fill",
+	[VERIFY] = "muster_verify",
+	[COMPARE] = "muster_compare",
+	[CHECKSUM] = "muster_checksum",
 };
+_Static_assert(sizeof kernels / sizeof *kernels == KERNEL_COUNT, "a name for each kernel");
 
 struct CUfunc_st {
-	struct CUfunc_st *next;
-	struct CUmod_st *module;
-	char *name;
+	char unused;
+};
+
+struct CUmod_st {
+	struct CUmod_st *next;
+	char *text;
+	struct CUfunc_st functions[KERNEL_COUNT];
 };
 
 /* -- modules -- */
-
-bool muster_standin_cuda_loaded(const char *bus_id, double *seconds)
-{
-	bool loaded = false;
-	*seconds = 0;
-	muster_standin_cuda_lock();
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		const struct CUctx_st *context = muster_simcuda_device(i);
-		if (strcmp(context->gpu->bus_id, bus_id) != 0)
-			continue;
-		loaded = context->modules != NULL;
-		*seconds = context->loaded_seconds;
-	}
-	muster_standin_cuda_unlock();
-	return loaded;
-}
 
 /* What the driver's compiler says goes where the caller wants it. */
 static void log_error(unsigned int count, const CUjit_option *options, void *const *values, const char *text)
@@ -69,7 +60,7 @@ CUresult cuModuleLoadDataEx(
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_IMAGE_);
 	}
 	struct CUmod_st *new = muster_calloc(1, sizeof *new);
-	*new = (struct CUmod_st){ .next = context->modules, .context = context, .text = muster_strdup(image) };
+	*new = (struct CUmod_st){ .next = context->modules, .text = muster_strdup(image) };
 	context->modules = new;
 	*module = new;
 	return muster_simcuda_leave(CUDA_SUCCESS);
@@ -79,12 +70,6 @@ static void unload(struct CUmod_st **at)
 {
 	struct CUmod_st *gone = *at;
 	*at = gone->next;
-	while (gone->functions) {
-		struct CUfunc_st *function = gone->functions;
-		gone->functions = function->next;
-		free(function->name);
-		free(function);
-	}
 	free(gone->text);
 	free(gone);
 }
@@ -136,16 +121,16 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (!has_entry(module->text, name))
 		return muster_simcuda_leave(CUDA_ERROR_NOT_FOUND_);
-	struct CUfunc_st *new = muster_calloc(1, sizeof *new);
-	*new = (struct CUfunc_st){ .next = module->functions, .module = module, .name = muster_strdup(name) };
-	module->functions = new;
-	*function = new;
+	enum kernel kernel = 0;
+	while (kernel < KERNEL_COUNT && strcmp(kernels[kernel], name) != 0)
+		kernel++;
+	if (kernel == KERNEL_COUNT)
+		muster_standin_end("no stand-in knows what the kernel \"%s\" does", name);
+	*function = &module->functions[kernel];
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
 /* -- kernels -- */
-
-enum kernel { FILL, VERIFY, COMPARE, CHECKSUM, KERNEL_COUNT };
 
 struct launch {
 	enum kernel kernel;
@@ -155,14 +140,6 @@ struct launch {
 	struct muster_pattern pattern;
 	size_t threads;
 };
-
-static const char *const kernels[] = {
-	[FILL] = "muster_fill",
-	[VERIFY] = "muster_verify",
-	[COMPARE] = "muster_compare",
-	[CHECKSUM] = "muster_checksum",
-};
-_Static_assert(sizeof kernels / sizeof *kernels == KERNEL_COUNT, "a name for each kernel");
 
 /* The parameters in their order, as in kernels.ptx. */
 static void read_parameters(struct launch *launch, void **parameters)
@@ -223,26 +200,14 @@ static int run(void *arg, double *seconds)
 	return 1;
 }
 
-static struct launch *prepare(CUfunction function, void **parameters, size_t threads)
-{
-	struct launch *launch = muster_calloc(1, sizeof *launch);
-	while (launch->kernel < KERNEL_COUNT && strcmp(kernels[launch->kernel], function->name) != 0)
-		launch->kernel++;
-	if (launch->kernel == KERNEL_COUNT)
-		muster_standin_end("no stand-in knows what the kernel \"%s\" does", function->name);
-	launch->context = function->module->context;
-	launch->threads = threads;
-	read_parameters(launch, parameters);
-	return launch;
-}
-
-static bool has_function(struct CUctx_st *context, CUfunction function)
+/* Which kernel a function of the context is; KERNEL_COUNT: the context does not have the function. */
+static enum kernel find_kernel(const struct CUctx_st *context, CUfunction function)
 {
 	for (const struct CUmod_st *module = context->modules; module; module = module->next)
-		for (const struct CUfunc_st *one = module->functions; one; one = one->next)
-			if (one == function)
-				return true;
-	return false;
+		for (enum kernel kernel = 0; kernel < KERNEL_COUNT; kernel++)
+			if (function == &module->functions[kernel])
+				return kernel;
+	return KERNEL_COUNT;
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
@@ -252,11 +217,14 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 	struct CUctx_st *context;
 	const uint64_t block = (uint64_t)block_x * block_y * block_z, grid = (uint64_t)grid_x * grid_y * grid_z;
 	ENTER(muster_simcuda_enter_context(&context), true);
-	if (!has_function(context, function))
+	enum kernel kernel = find_kernel(context, function);
+	if (kernel == KERNEL_COUNT)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	if (block == 0 || block > THREADS_MAX || grid == 0 || shared_bytes > 0 || !parameters || extra)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_VALUE);
-	struct launch *launch = prepare(function, parameters, grid * block);
+	struct launch *launch = muster_calloc(1, sizeof *launch);
+	*launch = (struct launch){ .kernel = kernel, .context = context, .threads = grid * block };
+	read_parameters(launch, parameters);
 	const struct muster_standin_operation operation = { .poll = run, .done = free, .arg = launch };
 	if (!muster_standin_cuda_enqueue(stream, &operation)) {
 		free(launch);

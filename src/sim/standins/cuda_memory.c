@@ -51,11 +51,22 @@ void muster_standin_cuda_read(void *to, CUdeviceptr from, size_t bytes)
 		muster_simcuda_get(place, to, bytes);
 }
 
-void muster_standin_cuda_write(CUdeviceptr to, const void *from, size_t bytes)
+void muster_standin_cuda_write(CUdeviceptr to, size_t bytes, const void *data, size_t length)
 {
 	struct muster_simcuda_range place;
-	if (muster_simcuda_range_find(to, bytes, &place))
-		muster_simcuda_put(place, from, bytes);
+	if (!muster_simcuda_range_find(to, bytes, &place))
+		return;
+	if (length < bytes)
+		muster_simcuda_lay(place, bytes, data, length);
+	else
+		muster_simcuda_put(place, data, bytes);
+}
+
+void muster_standin_cuda_flip(CUdeviceptr word)
+{
+	struct muster_simcuda_range place;
+	if (muster_simcuda_range_find(word, sizeof(uint64_t), &place))
+		muster_simcuda_flip(place);
 }
 
 unsigned long long muster_standin_cuda_sum(CUdeviceptr from, size_t bytes)
@@ -64,14 +75,14 @@ unsigned long long muster_standin_cuda_sum(CUdeviceptr from, size_t bytes)
 	return muster_simcuda_range_find(from, bytes, &place) ? muster_simcuda_sum(place, bytes) : 0;
 }
 
-void muster_standin_cuda_fill(CUdeviceptr to, size_t bytes, unsigned long long what, bool wrong)
+void muster_standin_cuda_fill(CUdeviceptr to, size_t bytes, const struct muster_standin_pattern *what)
 {
 	struct muster_simcuda_range place;
 	if (!muster_simcuda_range_find(to, bytes, &place))
 		return;
-	muster_simcuda_fill(place, bytes, &(struct muster_pattern){ .seed = what, .and_mask = UINT64_MAX });
-	place.offset += bytes / 16 * 8;
-	if (wrong)
+	muster_simcuda_fill(place, bytes, &what->words);
+	place.offset += what->flipped;
+	if (what->flipped != MUSTER_SIMCUDA_NOWHERE)
 		muster_simcuda_flip(place);
 }
 

@@ -8,7 +8,6 @@
 #include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
-#include "sim/standins/host_clock.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,11 +20,6 @@ struct CUevent_st {
 	unsigned int flags;
 	struct muster_simcuda_moment *moment; /* of the last cuEventRecord; NULL: there was none */
 };
-
-static void host_waited_until(double time)
-{
-	muster_standin_host_clock()->wait_until(time);
-}
 
 static void moment_release(struct muster_simcuda_moment *moment)
 {
@@ -74,16 +68,13 @@ static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation
 	case MUSTER_SIMCUDA_EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
 	default: break;
 	}
-	muster_simcuda_copy_begin(stream, operation);
-	muster_simcuda_copy(operation);
+	muster_simcuda_copy(stream, operation);
 	return 1;
 }
 
 bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time)
 {
-	const struct CUctx_st *context = stream->context;
-	const struct CUstream_st *other = &context->default_stream;
-	for (const struct CUstream_st *next = context->streams; other; other = next, next = next ? next->next : NULL)
+	for (const struct CUstream_st *other = &stream->context->default_stream; other; other = other->next)
 		if (other != stream && (other->first || other->now > time))
 			return true;
 	return false;
@@ -129,10 +120,8 @@ static bool progress_all(void)
 		busy = moved = false;
 		for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
 			struct CUctx_st *context = muster_simcuda_device(i);
-			if (context->retained == 0)
-				continue;
-			busy = progress_one(&context->default_stream, &moved) || busy;
-			for (struct CUstream_st *stream = context->streams; stream; stream = stream->next)
+			struct CUstream_st *stream = context->retained > 0 ? &context->default_stream : NULL;
+			for (; stream; stream = stream->next)
 				busy = progress_one(stream, &moved) || busy;
 		}
 	}
@@ -143,11 +132,9 @@ void muster_simcuda_wait_idle(void)
 {
 	while (progress_all())
 		muster_simcuda_pause();
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		host_waited_until(muster_simcuda_device(i)->default_stream.now);
-		for (struct CUstream_st *stream = muster_simcuda_device(i)->streams; stream; stream = stream->next)
-			host_waited_until(stream->now);
-	}
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (const struct CUstream_st *s = &muster_simcuda_device(i)->default_stream; s; s = s->next)
+			muster_standin_host_wait_until(s->now);
 }
 
 /* -- streams -- */
@@ -157,12 +144,10 @@ static struct CUstream_st *find_stream(CUstream stream)
 	struct CUctx_st *current = muster_simcuda_current();
 	if (!stream)
 		return current ? &current->default_stream : NULL;
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		struct CUctx_st *context = muster_simcuda_device(i);
-		for (struct CUstream_st *s = context->streams; s; s = s->next)
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (struct CUstream_st *s = muster_simcuda_device(i)->default_stream.next; s; s = s->next)
 			if (s == stream)
 				return s;
-	}
 	return NULL;
 }
 
@@ -179,8 +164,8 @@ void muster_simcuda_forget_streams(struct CUctx_st *context)
 {
 	while (context->default_stream.first)
 		drop_first(&context->default_stream);
-	while (context->streams)
-		stream_free(&context->streams);
+	while (context->default_stream.next)
+		stream_free(&context->default_stream.next);
 	while (context->events)
 		event_free(context->events);
 }
@@ -189,10 +174,9 @@ CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
 	struct CUctx_st *context;
 	ENTER(muster_simcuda_enter_context(&context), stream && flags <= CU_STREAM_NON_BLOCKING);
-	struct CUstream_st *new = muster_calloc(1, sizeof *new);
-	*new = (struct CUstream_st){ .next = context->streams, .context = context, .last = &new->first };
-	context->streams = new;
-	*stream = new;
+	struct CUstream_st *new = muster_calloc(1, sizeof *new), **list = &context->default_stream.next;
+	*new = (struct CUstream_st){ .next = *list, .context = context, .last = &new->first };
+	*stream = *list = new;
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
@@ -206,8 +190,8 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	for (progress_all(); found->first; progress_all())
 		muster_simcuda_pause();
-	host_waited_until(found->now);
-	struct CUstream_st **at = &found->context->streams;
+	muster_standin_host_wait_until(found->now);
+	struct CUstream_st **at = &found->context->default_stream.next;
 	while (*at != found)
 		at = &(*at)->next;
 	stream_free(at);
@@ -235,7 +219,7 @@ CUresult cuStreamQuery(CUstream stream)
 	else if (found->first)
 		result = CUDA_ERROR_NOT_READY;
 	else
-		host_waited_until(found->now);
+		muster_standin_host_wait_until(found->now);
 	return muster_simcuda_leave(result);
 }
 
@@ -244,7 +228,7 @@ void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simc
 	struct muster_simcuda_operation *new = muster_calloc(1, sizeof *new);
 	*new = *operation;
 	new->next = NULL;
-	new->queued = muster_standin_host_clock()->now();
+	new->queued = muster_standin_host_now();
 	*stream->last = new;
 	stream->last = &new->next;
 }
@@ -273,12 +257,10 @@ void muster_standin_cuda_progress(void)
 
 static struct CUevent_st *find_event(CUevent event)
 {
-	for (size_t i = 0; i < muster_simcuda_device_count(); i++) {
-		struct CUctx_st *context = muster_simcuda_device(i);
-		for (struct CUevent_st *e = context->events; e; e = e->next)
+	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
+		for (struct CUevent_st *e = muster_simcuda_device(i)->events; e; e = e->next)
 			if (e == event)
 				return e;
-	}
 	return NULL;
 }
 
@@ -338,7 +320,7 @@ CUresult cuEventQuery(CUevent event)
 	else if (found->moment && !found->moment->happened)
 		result = CUDA_ERROR_NOT_READY;
 	else if (found->moment)
-		host_waited_until(found->moment->time);
+		muster_standin_host_wait_until(found->moment->time);
 	return muster_simcuda_leave(result);
 }
 

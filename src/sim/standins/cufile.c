@@ -149,7 +149,7 @@ static ssize_t read_piece(int fd, void *between, size_t bytes, off_t offset, CUd
 	cuda->muster_standin_cuda_lock();
 	bool known = cuda->muster_standin_cuda_check(to, (size_t)got);
 	if (known)
-		cuda->muster_standin_cuda_write(to, between, (size_t)got);
+		cuda->muster_standin_cuda_write(to, (size_t)got, between, (size_t)got);
 	cuda->muster_standin_cuda_unlock();
 	return known ? got : -(ssize_t)CU_FILE_INVALID_VALUE;
 }

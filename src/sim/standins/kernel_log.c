@@ -11,11 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_for_now(const char *line)
-{
-	return strncmp(line, "now ", 4) == 0;
-}
-
 void muster_standin_log_now(void)
 {
 	enum { SEQUENCE = 1000000 }; /* after those of the generator */
@@ -28,7 +23,7 @@ void muster_standin_log_now(void)
 		return;
 	int fd = -1;
 	for (size_t i = 0; i < node->kernel_log_count; i++) {
-		if (!is_for_now(node->kernel_log[i]))
+		if (strncmp(node->kernel_log[i], "now ", 4) != 0)
 			continue;
 		snprintf(path, sizeof path, "%s/dev/.kmsg-now-%zu", node->directory, i);
 		int first = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);

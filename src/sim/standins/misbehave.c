@@ -4,9 +4,9 @@
  */
 #include "sim/standins/base.h"
 
+#include "muster/arena.h"
 #include "worker/protocol.h"
 #include "sim/fault_misbehave.h"
-#include "sim/standins/host_clock.h"
 #include "util/env.h"
 #include "util/text.h"
 
@@ -214,10 +214,8 @@ static void read_script(void)
 	size_t room = text ? strlen(text) / 2 + 1 : 0;
 	if (!text)
 		return;
-	script.deaths = calloc(room, sizeof *script.deaths);
-	script.calls = calloc(room, sizeof *script.calls);
-	if (!script.deaths || !script.calls)
-		muster_standin_end("out of memory");
+	script.deaths = muster_calloc(room, sizeof *script.deaths);
+	script.calls = muster_calloc(room, sizeof *script.calls);
 	while ((word = strsep(&rest, " ")) != NULL)
 		if (*word && muster_sim_misbehaviour_parse(word, &script.deaths[script.count++], &err) < 0)
 			muster_standin_end("MUSTER_SIM_DIES: %s", err.text);
@@ -263,12 +261,11 @@ static const struct muster_sim_misbehaviour *take(const struct muster_sim_misbeh
 /* On both clocks. Tests shorten the real one as they shorten the deadlines of the supervisor, which waits for it. */
 static void pass(double seconds)
 {
-	const struct muster_standin_host_clock *clock = muster_standin_host_clock();
 	const char *text = muster_env(MUSTER_ENV_TEST_TIME_SCALE);
 	double scale = 1;
 	if (text)
 		muster_parse_double(text, &scale, "", NULL);
-	clock->wait_until(clock->now() + seconds);
+	muster_standin_host_wait_until(muster_standin_host_now() + seconds);
 	wait_ms((long)(seconds * scale * 1e3));
 }
 

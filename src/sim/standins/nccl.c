@@ -17,15 +17,7 @@
 
 MUSTER_STANDIN_MARK;
 
-#define ID_MARK "muster-sim"
 #define LAZY_CONNECT_VERSION 22200 /* since then rings are connected by the first collective, not by init */
-
-struct id {
-	char mark[sizeof ID_MARK];
-	char padding[16 - sizeof ID_MARK];
-	uint64_t token;
-};
-_Static_assert(sizeof(struct id) <= sizeof(ncclUniqueId), "an id must fit");
 
 void muster_simnccl_lock(void)
 {
@@ -42,8 +34,6 @@ ncclResult_t muster_simnccl_unlock(ncclResult_t result)
 
 ncclResult_t ncclGetVersion(int *version)
 {
-	if (!version)
-		return ncclInvalidArgument;
 	*version = muster_sim_this_node()->nccl_version;
 	return ncclSuccess;
 }
@@ -71,15 +61,9 @@ const char *ncclGetLastError(ncclComm_t comm)
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 {
-	struct id made = { .mark = ID_MARK };
-	if (!id)
-		return ncclInvalidArgument;
 	muster_sim_cluster();
-	if (getrandom(&made.token, sizeof made.token, 0) != sizeof made.token)
-		return ncclSystemError;
 	memset(id, 0, sizeof *id);
-	memcpy(id->internal, &made, sizeof made);
-	return ncclSuccess;
+	return getrandom(id->internal, sizeof(uint64_t), 0) == sizeof(uint64_t) ? ncclSuccess : ncclSystemError;
 }
 
 /* -- a communicator's life -- */
@@ -156,8 +140,6 @@ static ncclResult_t advance(struct ncclComm *comm)
 	muster_simnccl_advance_init(comm);
 	muster_simnccl_launch_deferred(comm);
 	muster_standin_cuda()->muster_standin_cuda_progress();
-	if (comm->finalizing && comm->state == ncclInProgress && comm->references == 1)
-		comm->state = ncclSuccess;
 	return comm->state;
 }
 
@@ -211,7 +193,7 @@ static void raise_counters(void)
 				raise_counter(&node->ports[i], &node->ports[i].counters[c]);
 }
 
-static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int rank)
+static ncclResult_t init(ncclComm_t *ret, int ranks, uint64_t token, int rank)
 {
 	struct muster_standin_device device;
 	struct muster_error err;
@@ -229,7 +211,7 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 		.no_ib = muster_simlog_is_set("NCCL_IB_DISABLE"),
 		.no_p2p = muster_simlog_is_set("NCCL_P2P_DISABLE") };
 	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);
-	struct muster_simring *ring = muster_simring_join(id->token, rank, ranks, &self, &err);
+	struct muster_simring *ring = muster_simring_join(token, rank, ranks, &self, &err);
 	if (!ring) {
 		muster_simlog_warn("%s", err.text);
 		return err.code == MUSTER_EUSAGE ? ncclInvalidUsage : ncclSystemError;
@@ -239,7 +221,7 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 	*comm = (struct ncclComm){ .ring = ring,
 		.rank = rank,
 		.ranks = ranks,
-		.token = id->token,
+		.token = token,
 		.state = ncclInProgress,
 		.references = 1,
 		.device = device,
@@ -250,66 +232,32 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, const struct id *id, int ra
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
-	struct id given;
-	memcpy(&given, id.internal, sizeof given);
-	muster_sim_cluster();
-	if (!comm || ranks < 1 || rank < 0 || rank >= ranks || !is_config(config)) {
-		muster_simlog_warn(
-			"Invalid arguments: rank %d of %d, or a configuration that is none, or blocking", rank, ranks);
-		return ncclInvalidArgument;
-	}
-	if (memcmp(given.mark, ID_MARK, sizeof ID_MARK) != 0) {
-		muster_simlog_warn("The unique id was not made by this library");
+	uint64_t token;
+	memcpy(&token, id.internal, sizeof token);
+	if (!is_config(config)) {
+		muster_simlog_warn("Invalid arguments: a configuration that is none, or blocking");
 		return ncclInvalidArgument;
 	}
 	while (strcmp(muster_sim_this_rank()->nccl_hang, "init") == 0)
 		pause();
 	muster_simnccl_lock();
 	*comm = NULL;
-	return muster_simnccl_unlock(init(comm, ranks, &given, rank));
+	return muster_simnccl_unlock(init(comm, ranks, token, rank));
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
 {
-	if (!comm || !state)
-		return ncclInvalidArgument;
 	muster_simnccl_lock();
 	*state = advance(comm);
 	return muster_simnccl_unlock(ncclSuccess);
 }
 
-/* Ends when the communicator's work has. */
-ncclResult_t ncclCommFinalize(ncclComm_t comm)
-{
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
-	if (!comm->ready || comm->finalizing || comm->deferred)
-		return muster_simnccl_unlock(ncclInvalidUsage);
-	comm->finalizing = true;
-	comm->state = comm->state == ncclSuccess ? ncclInProgress : comm->state;
-	return muster_simnccl_unlock(advance(comm));
-}
-
-static ncclResult_t leave(ncclComm_t comm, bool abort)
-{
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
-	comm->aborted = comm->aborted || abort;
-	muster_simnccl_drop_deferred(comm);
-	muster_simnccl_release(comm);
-	return muster_simnccl_unlock(ncclSuccess);
-}
-
-/* Work still in a stream goes on without the caller's handle. */
-ncclResult_t ncclCommDestroy(ncclComm_t comm)
-{
-	return leave(comm, false);
-}
-
 /* Work still in a stream ends at once, whatever it did. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
-	return leave(comm, true);
+	muster_simnccl_lock();
+	comm->aborted = true;
+	muster_simnccl_drop_deferred(comm);
+	muster_simnccl_release(comm);
+	return muster_simnccl_unlock(ncclSuccess);
 }

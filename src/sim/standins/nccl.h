@@ -116,12 +116,21 @@ bool muster_simring_uses(const struct muster_sim_node *node, const struct muster
 /* In GB/s each way: what the path allows, and what the scenario slows it down to, or infinity. */
 double muster_simring_limit(const struct muster_simring *ring, int a, int b);
 double muster_simring_cap(const struct muster_simring *ring, int a, int b);
+/* The latter of one GPU's links. */
+double muster_simring_edge_cap(const struct muster_sim_gpu *gpu);
 /* Whether the network between the two ranks' nodes is broken in this way. */
 bool muster_simring_is_barred(const struct muster_simring *ring, int a, int b, const char *mode);
 
 /* -- time -- */
 
-enum muster_simring_traffic { MUSTER_SIMRING_ALLTOALL, MUSTER_SIMRING_ALLGATHER, MUSTER_SIMRING_REDUCESCATTER };
+/* What the ranks call for. The time of messages is that of an all-to-all. */
+enum muster_simring_traffic {
+	MUSTER_SIMRING_MESSAGES,
+	MUSTER_SIMRING_ALLGATHER,
+	MUSTER_SIMRING_REDUCESCATTER,
+	MUSTER_SIMRING_BROADCAST,
+	MUSTER_SIMRING_ALLREDUCE
+};
 
 /* All in seconds: from the cluster's bandwidths, the links and adapters that the ranks use, and the slowest rank.
  * bytes: of all-gather what a rank receives with its own part, of all-to-all and reduce-scatter what it sends. */
@@ -158,7 +167,7 @@ struct ncclComm {
 	uint64_t token;
 	uint64_t all_reduces, exchanges; /* so far */
 	ncclResult_t state;
-	bool ready, connected, aborted, finalizing;
+	bool ready, connected, aborted;
 	bool *peers;                          /* the ranks that it has connected to */
 	struct muster_simnccl_work *deferred; /* wait for connections, in their order */
 	size_t references;                    /* the caller's, and one for each work */

@@ -6,7 +6,6 @@
 #include "sim/standins/nccl_shared.h"
 
 #include "muster/arena.h"
-#include "probes/gpu/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,13 +57,14 @@ static int find_window(const struct muster_simring *ring)
 	return -1;
 }
 
-static bool fill_mail(
-	struct muster_simring *ring, const struct muster_simring_part *part, struct muster_simring_mail *mail)
+/* What is summed up is sent as numbers, and not as the pattern that it may be. */
+static bool fill_mail(struct muster_simring *ring, const struct muster_simring_exchange *exchange,
+	const struct muster_simring_part *part, struct muster_simring_mail *mail)
 {
 	const struct muster_standin_cuda *cuda = muster_standin_cuda();
 	mail->bytes = part->bytes;
 	mail->window = -1;
-	if (cuda->muster_standin_cuda_pattern(part->at, part->bytes, &mail->pattern))
+	if (!exchange->reduces && cuda->muster_standin_cuda_pattern(part->at, part->bytes, &mail->pattern))
 		return true;
 	int index = find_window(ring);
 	if (index < 0)
@@ -75,12 +75,13 @@ static bool fill_mail(
 	return true;
 }
 
-static int advance_send(struct muster_simring *ring, struct muster_simring_part *part)
+static int advance_send(
+	struct muster_simring *ring, const struct muster_simring_exchange *exchange, struct muster_simring_part *part)
 {
 	struct muster_simring_mail *mail = mail_between(ring, ring->rank, part->peer);
 	if (part->step == BEGINS) {
 		if (atomic_load(&mail->wanted) < part->number || atomic_load(&mail->taken) < part->number - 1 ||
-			!fill_mail(ring, part, mail))
+			!fill_mail(ring, exchange, part, mail))
 			return 0;
 		atomic_store(&mail->sent, part->number);
 		part->step = UNDERWAY;
@@ -92,25 +93,6 @@ static int advance_send(struct muster_simring *ring, struct muster_simring_part 
 }
 
 /* -- receiving -- */
-
-/* What a window has of the message; how much that is. */
-static size_t read_mail(const struct muster_simring *ring, int from, const struct muster_simring_mail *mail, void *to)
-{
-	size_t bytes = window_bytes(mail->bytes);
-	unsigned char *target = to;
-	if (mail->window < 0) {
-		const struct muster_pattern pattern = { .seed = mail->pattern.seed,
-			.and_mask = mail->pattern.and_mask,
-			.xor_mask = mail->pattern.xor_mask };
-		for (size_t i = 0; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t)) {
-			uint64_t word = muster_pattern_word(&pattern, i / sizeof word);
-			memcpy(target + i, &word, sizeof word);
-		}
-		return bytes;
-	}
-	memcpy(target, out_window(ring, from, mail->window), bytes);
-	return bytes;
-}
 
 static void add_up(struct muster_simring_exchange *exchange, const float *values, size_t bytes)
 {
@@ -128,14 +110,16 @@ static void add_up(struct muster_simring_exchange *exchange, const float *values
 
 /* On a rank whose exchanges are wrong one bit of the message is, and never of the first value, which a careless check
  * would look at. */
-static void lay(CUdeviceptr at, size_t bytes, unsigned char *data, size_t length)
+static void lay(CUdeviceptr at, size_t bytes, unsigned char *data)
 {
+	const struct muster_standin_cuda *cuda = muster_standin_cuda();
+	size_t length = window_bytes(bytes);
 	bool wrong = muster_sim_this_rank()->exchange_wrong;
 	if (wrong && bytes == length)
 		data[bytes - bytes / 3 - 1] ^= 1;
-	muster_standin_cuda()->muster_standin_cuda_lay(at, bytes, data, length);
+	cuda->muster_standin_cuda_write(at, bytes, data, length);
 	if (wrong && bytes != length)
-		muster_standin_cuda()->muster_standin_cuda_spoil(at, bytes);
+		cuda->muster_standin_cuda_flip(at + bytes / 3 / sizeof(uint64_t) * sizeof(uint64_t));
 }
 
 static void take(const struct muster_simring *ring, struct muster_simring_exchange *exchange,
@@ -143,18 +127,20 @@ static void take(const struct muster_simring *ring, struct muster_simring_exchan
 {
 	static _Alignas(float) unsigned char data[MUSTER_STANDIN_WINDOW]; /* under the lock of libcuda's stand-in */
 	struct muster_standin_pattern pattern = mail->pattern;
-	if (muster_sim_this_rank()->exchange_wrong)
-		pattern.flipped = mail->bytes / 3 / sizeof(uint64_t) * sizeof(uint64_t);
-	if (mail->window < 0 && !exchange->reduces &&
-		muster_standin_cuda()->muster_standin_cuda_lay_pattern(part->at, part->bytes, &pattern))
+	if (mail->window < 0) {
+		if (part->at % sizeof(uint64_t) != 0)
+			muster_standin_end("a rank receives a pattern that begins within a word");
+		if (muster_sim_this_rank()->exchange_wrong)
+			pattern.flipped = mail->bytes / 3 / sizeof(uint64_t) * sizeof(uint64_t);
+		muster_standin_cuda()->muster_standin_cuda_fill(part->at, part->bytes, &pattern);
 		return;
-	size_t length = read_mail(ring, part->peer, mail, data);
-	if (mail->window >= 0)
-		atomic_fetch_sub(&ring->shared->slots[part->peer].untaken[mail->window], 1);
+	}
+	memcpy(data, out_window(ring, part->peer, mail->window), window_bytes(mail->bytes));
+	atomic_fetch_sub(&ring->shared->slots[part->peer].untaken[mail->window], 1);
 	if (exchange->reduces)
-		add_up(exchange, (const float *)(const void *)data, length);
+		add_up(exchange, (const float *)(const void *)data, window_bytes(mail->bytes));
 	else
-		lay(part->at, part->bytes, data, length);
+		lay(part->at, part->bytes, data);
 }
 
 /* A sum is made in the order of the ranks. */
@@ -193,7 +179,8 @@ int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_s
 			struct muster_simring_part *part = &exchange->parts[i];
 			int state = 0;
 			if (part->step != DONE)
-				state = part->sends ? advance_send(ring, part) : advance_receive(ring, exchange, part);
+				state = part->sends ? advance_send(ring, exchange, part)
+						    : advance_receive(ring, exchange, part);
 			if (state < 0)
 				return -1;
 			moved = moved || state > 0;
@@ -203,6 +190,6 @@ int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_s
 	if (done < exchange->count)
 		return 0;
 	if (exchange->reduces)
-		lay(exchange->receive, exchange->bytes, (unsigned char *)exchange->sum, window_bytes(exchange->bytes));
+		lay(exchange->receive, exchange->bytes, (unsigned char *)exchange->sum);
 	return 1;
 }

@@ -13,19 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { ALL_REDUCE, MESSAGES, ALL_GATHER, REDUCE_SCATTER, BROADCAST };
-
 /* From the call until the stream is done with it. */
 struct muster_simnccl_work {
 	struct muster_simnccl_work *next;
 	struct ncclComm *comm;
 	cudaStream_t stream;
-	enum kind kind;
+	enum muster_simring_traffic kind;
 	bool beside;                             /* it was called for while another stream had work */
-	struct muster_simring_work ring;         /* ALL_REDUCE */
+	struct muster_simring_work ring;         /* of an all-reduce */
 	struct muster_simring_exchange exchange; /* all others */
-	int root;                                /* BROADCAST */
-	size_t bytes;                            /* BROADCAST */
+	int root;                                /* of a broadcast */
+	size_t bytes;                            /* of a broadcast */
 };
 
 /* What the calling thread has asked for since its first ncclGroupStart. */
@@ -69,7 +67,7 @@ void muster_simnccl_drop_deferred(struct ncclComm *comm)
 static bool is_alltoall(const struct muster_simnccl_work *work)
 {
 	const struct muster_simring_exchange *exchange = &work->exchange;
-	for (size_t i = 0; i < exchange->count && work->kind == MESSAGES; i++)
+	for (size_t i = 0; i < exchange->count && work->kind == MUSTER_SIMRING_MESSAGES; i++)
 		if (exchange->parts[i].peer == work->comm->rank || exchange->parts[i].peer != exchange->parts[0].peer)
 			return true;
 	return false;
@@ -82,9 +80,9 @@ static bool is_alltoall(const struct muster_simnccl_work *work)
 static bool hangs(const struct muster_simnccl_work *work)
 {
 	const char *hang = muster_sim_this_rank()->nccl_hang;
-	if (work->kind == ALL_REDUCE)
+	if (work->kind == MUSTER_SIMRING_ALLREDUCE)
 		return strcmp(hang, work->beside ? "step" : "reduce") == 0 && work->ring.number > WORKS_BEFORE;
-	return work->kind == MESSAGES && strcmp(hang, is_alltoall(work) ? "alltoall" : "exchange") == 0;
+	return work->kind == MUSTER_SIMRING_MESSAGES && strcmp(hang, is_alltoall(work) ? "alltoall" : "exchange") == 0;
 }
 
 /* -- in the stream -- */
@@ -108,14 +106,10 @@ static double exchange_seconds(const struct muster_simnccl_work *work)
 	double seconds = 0;
 	for (size_t i = 0; i < exchange->count; i++)
 		sent += exchange->parts[i].sends ? exchange->parts[i].bytes : 0;
-	if (work->kind == ALL_GATHER)
-		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLGATHER, sent);
-	if (work->kind == REDUCE_SCATTER)
-		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_REDUCESCATTER, sent);
-	if (work->kind == BROADCAST)
+	if (work->kind == MUSTER_SIMRING_BROADCAST)
 		return muster_simring_broadcast_seconds(ring, work->root, work->bytes);
-	if (is_alltoall(work))
-		return muster_simring_traffic_seconds(ring, MUSTER_SIMRING_ALLTOALL, sent);
+	if (work->kind != MUSTER_SIMRING_MESSAGES || is_alltoall(work))
+		return muster_simring_traffic_seconds(ring, work->kind, sent);
 	for (size_t i = 0; i < exchange->count; i++)
 		seconds = fmax(seconds, muster_simring_pair_seconds(ring, work->comm->rank, exchange->parts[i].peer,
 						exchange->parts[i].bytes));
@@ -145,7 +139,8 @@ static int work_poll(void *arg, double *seconds)
 		return 1; /* it ends, with whatever it has done */
 	if (hangs(work))
 		return 0;
-	int state = work->kind == ALL_REDUCE ? poll_all_reduce(work, seconds) : poll_exchange(work, seconds);
+	int state =
+		work->kind == MUSTER_SIMRING_ALLREDUCE ? poll_all_reduce(work, seconds) : poll_exchange(work, seconds);
 	if (state < 0)
 		comm->state = ncclInvalidUsage;
 	return state != 0;
@@ -188,7 +183,7 @@ static bool connect_peers(struct muster_simnccl_work *work)
 static bool is_connected(const struct muster_simnccl_work *work)
 {
 	const struct ncclComm *comm = work->comm;
-	if (work->kind != MESSAGES)
+	if (work->kind != MUSTER_SIMRING_MESSAGES)
 		return comm->connected;
 	for (size_t i = 0; i < work->exchange.count; i++)
 		if (work->exchange.parts[i].peer != comm->rank && !comm->peers[work->exchange.parts[i].peer])
@@ -199,7 +194,7 @@ static bool is_connected(const struct muster_simnccl_work *work)
 static bool connect_work(struct muster_simnccl_work *work)
 {
 	struct ncclComm *comm = work->comm;
-	if (work->kind == MESSAGES)
+	if (work->kind == MUSTER_SIMRING_MESSAGES)
 		return connect_peers(work);
 	if (!comm->connected)
 		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
@@ -227,24 +222,10 @@ void muster_simnccl_launch_deferred(struct ncclComm *comm)
 
 /* -- groups -- */
 
-/* As enqueue.cc of NCCL. */
-static ncclResult_t check_self(const struct muster_simnccl_work *work)
-{
-	size_t sends = 0, receives = 0;
-	for (size_t i = 0; i < work->exchange.count; i++)
-		if (work->exchange.parts[i].peer == work->comm->rank)
-			*(work->exchange.parts[i].sends ? &sends : &receives) += 1;
-	if (sends == receives)
-		return ncclSuccess;
-	muster_simlog_warn("Trying to %s self without a matching %s", sends > receives ? "send to" : "recv from",
-		sends > receives ? "recv" : "send");
-	return ncclInvalidUsage;
-}
-
 static ncclResult_t start(struct muster_simnccl_work *work)
 {
 	struct ncclComm *comm = work->comm;
-	if (work->kind == ALL_REDUCE)
+	if (work->kind == MUSTER_SIMRING_ALLREDUCE)
 		work->ring.number = ++comm->all_reduces;
 	else
 		muster_simring_exchange_start(comm->ring, &work->exchange);
@@ -257,8 +238,6 @@ static ncclResult_t start(struct muster_simnccl_work *work)
 static ncclResult_t end_group(void)
 {
 	ncclResult_t result = group.result;
-	for (struct muster_simnccl_work *work = group.first; work && result == ncclSuccess; work = work->next)
-		result = check_self(work);
 	while (group.first && (result == ncclSuccess || result == ncclInProgress)) {
 		struct muster_simnccl_work *work = group.first;
 		group.first = work->next;
@@ -279,10 +258,6 @@ ncclResult_t ncclGroupStart(void)
 ncclResult_t ncclGroupEnd(void)
 {
 	muster_simnccl_lock();
-	if (group.depth == 0) {
-		muster_simlog_warn("ncclGroupEnd: not in a group call.");
-		return muster_simnccl_unlock(ncclInvalidUsage);
-	}
 	return muster_simnccl_unlock(--group.depth > 0 ? ncclSuccess : end_group());
 }
 
@@ -299,24 +274,29 @@ static ncclResult_t end_call(ncclResult_t result)
 static size_t type_bytes(ncclDataType_t type)
 {
 	static const unsigned char bytes[] = { 1, 1, 4, 4, 8, 8, 2, 4, 8, 2 }; /* ncclInt8 to ncclBfloat16 */
-	return (size_t)type < sizeof bytes ? bytes[type] : 0;
+	if ((size_t)type >= sizeof bytes)
+		muster_standin_end("NCCL has no type %d", (int)type);
+	return bytes[type];
 }
 
-/* What each call begins with. */
-static ncclResult_t check(struct ncclComm *comm, size_t count, ncclDataType_t type)
+/* What each call begins with; end_call must follow. */
+static ncclResult_t enter(struct ncclComm *comm)
 {
+	muster_simnccl_lock();
 	muster_simnccl_advance_init(comm);
-	if (comm->state == ncclInProgress || comm->finalizing) {
+	if (comm->state == ncclInProgress) {
 		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
 		return ncclInvalidArgument;
 	}
-	if (comm->state != ncclSuccess)
-		return comm->state;
-	if (type_bytes(type) == 0 || count > SIZE_MAX / type_bytes(type) / (size_t)comm->ranks) {
-		muster_simlog_warn("Invalid type %d, or count %zu", (int)type, count);
-		return ncclInvalidArgument;
-	}
-	return ncclSuccess;
+	return comm->state;
+}
+
+static ncclResult_t check_rank(const struct ncclComm *comm, int rank)
+{
+	if (rank >= 0 && rank < comm->ranks)
+		return ncclSuccess;
+	muster_simlog_warn("Invalid root %d (root should be in the 0..%d range)", rank, comm->ranks);
+	return ncclInvalidArgument;
 }
 
 static ncclResult_t check_sums(ncclDataType_t type, ncclRedOp_t op)
@@ -335,7 +315,8 @@ static ncclResult_t check_buffer(const void *buffer, size_t bytes)
 	return ncclInvalidArgument;
 }
 
-static struct muster_simnccl_work *add_work(struct ncclComm *comm, cudaStream_t stream, enum kind kind)
+static struct muster_simnccl_work *add_work(
+	struct ncclComm *comm, cudaStream_t stream, enum muster_simring_traffic kind)
 {
 	struct muster_simnccl_work *work = muster_calloc(1, sizeof *work);
 	work->comm = comm;
@@ -360,7 +341,7 @@ static void add_part(struct muster_simnccl_work *work, int peer, bool sends, con
 	exchange->parts = parts;
 }
 
-/* A collective ends here when one of its checks fails. */
+/* A call ends here when one of its checks fails. */
 #define REQUIRE(checked)                                                                                               \
 	do {                                                                                                           \
 		ncclResult_t answer = (checked);                                                                       \
@@ -371,15 +352,12 @@ static void add_part(struct muster_simnccl_work *work, int peer, bool sends, con
 ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
-	REQUIRE(check(comm, count, type));
+	REQUIRE(enter(comm));
 	REQUIRE(check_sums(type, op));
 	REQUIRE(check_buffer(send, count * sizeof(float)));
 	REQUIRE(check_buffer(receive, count * sizeof(float)));
 	if (count > 0) {
-		add_work(comm, stream, ALL_REDUCE)->ring =
+		add_work(comm, stream, MUSTER_SIMRING_ALLREDUCE)->ring =
 			(struct muster_simring_work){ .send = (CUdeviceptr)(uintptr_t)send,
 				.receive = (CUdeviceptr)(uintptr_t)receive,
 				.count = count,
@@ -392,16 +370,13 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
 ncclResult_t ncclAllGather(
 	const void *send, void *receive, size_t send_count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
 	size_t bytes = send_count * type_bytes(type);
-	REQUIRE(check(comm, send_count, type));
+	REQUIRE(enter(comm));
 	REQUIRE(check_buffer(send, bytes));
 	REQUIRE(check_buffer(receive, bytes * (size_t)comm->ranks));
 	if (bytes == 0)
 		return end_call(ncclSuccess);
-	struct muster_simnccl_work *work = add_work(comm, stream, ALL_GATHER);
+	struct muster_simnccl_work *work = add_work(comm, stream, MUSTER_SIMRING_ALLGATHER);
 	for (int rank = 0; rank < comm->ranks; rank++) {
 		add_part(work, rank, true, send, bytes);
 		add_part(work, rank, false, (char *)receive + (size_t)rank * bytes, bytes);
@@ -409,24 +384,18 @@ ncclResult_t ncclAllGather(
 	return end_call(ncclSuccess);
 }
 
-/* In place only, as muster calls it. */
 ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDataType_t type, int root,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
 	size_t bytes = count * type_bytes(type);
-	REQUIRE(check(comm, count, type));
-	if (root < 0 || root >= comm->ranks || send != receive) {
-		muster_simlog_warn(
-			"Invalid root %d (root should be in the 0..%d range), or two buffers", root, comm->ranks);
-		return end_call(ncclInvalidArgument);
-	}
+	REQUIRE(enter(comm));
+	REQUIRE(check_rank(comm, root));
 	REQUIRE(check_buffer(receive, bytes));
+	if (send != receive)
+		muster_standin_end("the simulated NCCL broadcasts in place only");
 	if (bytes == 0 || comm->ranks == 1)
 		return end_call(ncclSuccess);
-	struct muster_simnccl_work *work = add_work(comm, stream, BROADCAST);
+	struct muster_simnccl_work *work = add_work(comm, stream, MUSTER_SIMRING_BROADCAST);
 	work->root = root;
 	work->bytes = bytes;
 	for (int rank = 0; rank < comm->ranks && comm->rank == root; rank++)
@@ -440,17 +409,14 @@ ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDa
 ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
 	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
 	size_t bytes = receive_count * sizeof(float);
-	REQUIRE(check(comm, receive_count, type));
+	REQUIRE(enter(comm));
 	REQUIRE(check_sums(type, op));
 	REQUIRE(check_buffer(send, bytes * (size_t)comm->ranks));
 	REQUIRE(check_buffer(receive, bytes));
 	if (bytes == 0)
 		return end_call(ncclSuccess);
-	struct muster_simnccl_work *work = add_work(comm, stream, REDUCE_SCATTER);
+	struct muster_simnccl_work *work = add_work(comm, stream, MUSTER_SIMRING_REDUCESCATTER);
 	work->exchange.reduces = true;
 	work->exchange.op = op;
 	work->exchange.receive = (CUdeviceptr)(uintptr_t)receive;
@@ -467,35 +433,25 @@ static ncclResult_t message(struct ncclComm *comm, int peer, bool sends, const v
 	ncclDataType_t type, cudaStream_t stream)
 {
 	size_t bytes = count * type_bytes(type);
-	ncclResult_t result = check(comm, count, type);
-	if (result == ncclSuccess && (peer < 0 || peer >= comm->ranks)) {
-		muster_simlog_warn("Invalid root %d (root should be in the 0..%d range)", peer, comm->ranks);
-		result = ncclInvalidArgument;
-	}
-	if (result == ncclSuccess)
-		result = check_buffer(at, bytes);
-	if (result != ncclSuccess || bytes == 0)
-		return result;
+	REQUIRE(enter(comm));
+	REQUIRE(check_rank(comm, peer));
+	REQUIRE(check_buffer(at, bytes));
+	if (bytes == 0)
+		return end_call(ncclSuccess);
 	struct muster_simnccl_work *work = group.first;
-	while (work && (work->kind != MESSAGES || work->comm != comm || work->stream != stream))
+	while (work && (work->kind != MUSTER_SIMRING_MESSAGES || work->comm != comm || work->stream != stream))
 		work = work->next;
-	add_part(work ? work : add_work(comm, stream, MESSAGES), peer, sends, at, bytes);
-	return ncclSuccess;
+	add_part(work ? work : add_work(comm, stream, MUSTER_SIMRING_MESSAGES), peer, sends, at, bytes);
+	return end_call(ncclSuccess);
 }
 
 ncclResult_t ncclSend(
 	const void *send, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
-	return end_call(message(comm, peer, true, send, count, type, stream));
+	return message(comm, peer, true, send, count, type, stream);
 }
 
 ncclResult_t ncclRecv(void *receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	if (!comm)
-		return ncclInvalidArgument;
-	muster_simnccl_lock();
-	return end_call(message(comm, peer, false, receive, count, type, stream));
+	return message(comm, peer, false, receive, count, type, stream);
 }

@@ -24,13 +24,6 @@ static const struct muster_sim_gpu *find_gpu(const struct muster_simring *ring, 
 
 /* -- the way -- */
 
-/* As nvml_links.c has it. */
-static bool is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
-{
-	return a->nvlink_group > 1 && a->nvlinks_active > 0 && b->nvlinks_active > 0 &&
-	       a->nvml_index / a->nvlink_group == b->nvml_index / b->nvlink_group;
-}
-
 enum muster_simring_path muster_simring_path(const struct muster_simring *ring, int a, int b)
 {
 	const struct muster_simring_member *from = muster_simring_member(ring, a), *to = muster_simring_member(ring, b);
@@ -38,10 +31,8 @@ enum muster_simring_path muster_simring_path(const struct muster_simring *ring, 
 		return MUSTER_SIMRING_NETWORK;
 	if (from->node != to->node)
 		return MUSTER_SIMRING_NVLINK;
-	return !from->no_p2p && !to->no_p2p &&
-			       is_joined(muster_simring_way(ring, a)->gpu, muster_simring_way(ring, b)->gpu)
-		       ? MUSTER_SIMRING_NVLINK
-		       : MUSTER_SIMRING_HOST;
+	bool joined = muster_standin_is_joined(muster_simring_way(ring, a)->gpu, muster_simring_way(ring, b)->gpu);
+	return joined && !from->no_p2p && !to->no_p2p ? MUSTER_SIMRING_NVLINK : MUSTER_SIMRING_HOST;
 }
 
 /* -- adapters -- */
@@ -156,7 +147,7 @@ static bool is_link(const struct muster_simring *ring, const struct muster_sim_l
 	       strcmp(from->bus_id, link->from_gpu) == 0 && strcmp(to->bus_id, link->to_gpu) == 0;
 }
 
-static double edge_cap(const struct muster_sim_gpu *gpu)
+double muster_simring_edge_cap(const struct muster_sim_gpu *gpu)
 {
 	return gpu->edge_gbps > 0 ? gpu->edge_gbps : (double)INFINITY;
 }
@@ -171,7 +162,7 @@ double muster_simring_cap(const struct muster_simring *ring, int a, int b)
 			cap = fmin(cap, cluster->links[i].gbps);
 	if (muster_simring_path(ring, a, b) == MUSTER_SIMRING_NETWORK)
 		return fmin(cap, fmin(from->adapter_cap, to->adapter_cap));
-	return fmin(cap, fmin(edge_cap(from->gpu), edge_cap(to->gpu)));
+	return fmin(cap, fmin(muster_simring_edge_cap(from->gpu), muster_simring_edge_cap(to->gpu)));
 }
 
 static double nvlink_gbps(const struct muster_sim_gpu *gpu)

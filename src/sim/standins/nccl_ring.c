@@ -194,30 +194,6 @@ static void reduce(const struct muster_simring *ring, ncclRedOp_t op, size_t fro
 	}
 }
 
-static bool publish(struct muster_simring *ring, struct muster_simring_work *work, size_t elements, uint64_t before)
-{
-	struct muster_simring_shared *shared = ring->shared;
-	struct muster_simring_slot *slot = &shared->slots[ring->rank];
-	if (atomic_load(&shared->reduced) < before) /* another rank may still read this rank's window */
-		return false;
-	muster_standin_cuda()->muster_standin_cuda_read(window(ring, ring->rank), work->send, elements * sizeof(float));
-	slot->count = work->count;
-	slot->op = work->op;
-	atomic_fetch_add(&shared->published, 1);
-	return true;
-}
-
-static bool reduce_slice(
-	struct muster_simring *ring, struct muster_simring_work *work, size_t elements, uint64_t before, uint64_t all)
-{
-	struct muster_simring_shared *shared = ring->shared;
-	if (atomic_load(&shared->published) < all || atomic_load(&shared->gathered) < before)
-		return false;
-	size_t rank = (size_t)ring->rank, ranks = (size_t)ring->ranks;
-	reduce(ring, work->op, elements * rank / ranks, elements * (rank + 1) / ranks);
-	return true;
-}
-
 /* Checked before the slice is counted as reduced, for then the others may publish anew. */
 static bool is_agreed(const struct muster_simring *ring, const struct muster_simring_work *work)
 {
@@ -229,12 +205,9 @@ static bool is_agreed(const struct muster_simring *ring, const struct muster_sim
 	return true;
 }
 
-static bool gather(struct muster_simring *ring, struct muster_simring_work *work, size_t elements, uint64_t all)
+static void gather(const struct muster_simring *ring, const struct muster_simring_work *work, size_t elements)
 {
-	struct muster_simring_shared *shared = ring->shared;
 	size_t bytes = elements * sizeof(float);
-	if (atomic_load(&shared->reduced) < all)
-		return false;
 	float *own = muster_calloc(1, bytes);
 	memcpy(own, result(ring), bytes);
 	if (muster_sim_this_rank()->nccl_wrong_sum && elements > 1) {
@@ -242,28 +215,39 @@ static bool gather(struct muster_simring *ring, struct muster_simring_work *work
 		size_t at = elements - elements / 3 - 1;
 		own[at > 0 ? at : 1] += 1;
 	}
-	muster_standin_cuda()->muster_standin_cuda_lay(work->receive, work->count * sizeof(float), own, bytes);
+	muster_standin_cuda()->muster_standin_cuda_write(work->receive, work->count * sizeof(float), own, bytes);
 	free(own);
-	atomic_fetch_add(&shared->gathered, 1);
-	return true;
 }
 
 int muster_simring_advance(struct muster_simring *ring, struct muster_simring_work *work)
 {
-	uint64_t before = (work->number - 1) * (uint64_t)ring->ranks, all = before + (uint64_t)ring->ranks;
+	struct muster_simring_shared *shared = ring->shared;
+	struct muster_simring_slot *slot = &shared->slots[ring->rank];
+	size_t rank = (size_t)ring->rank, ranks = (size_t)ring->ranks;
+	uint64_t before = (work->number - 1) * ranks, all = before + ranks;
 	size_t most = MUSTER_STANDIN_WINDOW / sizeof(float), elements = work->count < most ? work->count : most;
 	if (work->step == 0) {
-		if (!publish(ring, work, elements, before))
+		if (atomic_load(&shared->reduced) < before) /* another rank may still read this rank's window */
 			return 0;
+		muster_standin_cuda()->muster_standin_cuda_read(
+			window(ring, ring->rank), work->send, elements * sizeof(float));
+		slot->count = work->count;
+		slot->op = work->op;
+		atomic_fetch_add(&shared->published, 1);
 		work->step = 1;
 	}
 	if (work->step == 1) {
-		if (!reduce_slice(ring, work, elements, before, all))
+		if (atomic_load(&shared->published) < all || atomic_load(&shared->gathered) < before)
 			return 0;
 		if (!is_agreed(ring, work))
 			return -1;
-		atomic_fetch_add(&ring->shared->reduced, 1);
+		reduce(ring, work->op, elements * rank / ranks, elements * (rank + 1) / ranks);
+		atomic_fetch_add(&shared->reduced, 1);
 		work->step = 2;
 	}
-	return gather(ring, work, elements, all) ? 1 : 0;
+	if (atomic_load(&shared->reduced) < all)
+		return 0;
+	gather(ring, work, elements);
+	atomic_fetch_add(&shared->gathered, 1);
+	return 1;
 }

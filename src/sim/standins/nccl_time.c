@@ -135,7 +135,7 @@ double muster_simring_seconds(const struct muster_simring *ring, const struct mu
 static const double sizes[SIZES] = { MIB, 8 * MIB, 64 * MIB, 512 * MIB };
 static const double pair_shares[SIZES] = { 0.11, 168 / 478.1, 265 / 478.1, 354 / 478.1 };
 static const double traffic_shares[][SIZES] = {
-	[MUSTER_SIMRING_ALLTOALL] = { 0.08, 134 / 478.1, 244 / 478.1, 296 / 478.1 },
+	[MUSTER_SIMRING_MESSAGES] = { 0.08, 134 / 478.1, 244 / 478.1, 296 / 478.1 },
 	[MUSTER_SIMRING_ALLGATHER] = { 0.07, 113 / 478.1, 215 / 478.1, 256 / 478.1 },
 	[MUSTER_SIMRING_REDUCESCATTER] = { 0.07, 119 / 478.1, 210 / 478.1, 257 / 478.1 },
 };
@@ -196,25 +196,26 @@ static double alltoall_seconds(const struct muster_simring *ring, int rank, doub
 		seconds = fmax(seconds, each / (muster_simring_cap(ring, rank, peer) * 1e9));
 	}
 	const struct muster_simring_way *way = muster_simring_way(ring, rank);
-	double edge = way->gpu->edge_gbps > 0 ? way->gpu->edge_gbps : (double)INFINITY;
+	double edge = muster_simring_edge_cap(way->gpu);
 	for (enum muster_simring_path path = 0; path < 3; path++)
 		if (peers[path] > 0)
 			seconds = fmax(
 				seconds, path_seconds(path, limit[path],
 						 path == MUSTER_SIMRING_NETWORK ? way->adapter_cap : edge,
-						 traffic_shares[MUSTER_SIMRING_ALLTOALL], size, each * peers[path]));
+						 traffic_shares[MUSTER_SIMRING_MESSAGES], size, each * peers[path]));
 	return seconds;
 }
 
-/* From one rank of a ring to the next; where it leaves a node all adapters of the node carry it. */
+/* From one rank of a ring to the next, `bytes` of a call about `size`; where it leaves a node all adapters of the node
+ * carry it. */
 static double edge_seconds(
-	const struct muster_simring *ring, int rank, enum muster_simring_traffic traffic, double size)
+	const struct muster_simring *ring, int rank, enum muster_simring_traffic traffic, double size, double bytes)
 {
-	int ranks = muster_simring_ranks(ring), next = (rank + 1) % ranks;
+	int next = (rank + 1) % muster_simring_ranks(ring);
 	enum muster_simring_path path = muster_simring_path(ring, rank, next);
 	double all = path == MUSTER_SIMRING_NETWORK ? ranks_of_node(ring) : 1;
 	return path_seconds(path, all * muster_simring_limit(ring, rank, next),
-		all * muster_simring_cap(ring, rank, next), traffic_shares[traffic], size, size * (ranks - 1) / ranks);
+		all * muster_simring_cap(ring, rank, next), traffic_shares[traffic], size, bytes);
 }
 
 double muster_simring_traffic_seconds(
@@ -225,9 +226,10 @@ double muster_simring_traffic_seconds(
 	if (ranks == 1)
 		return ALONE_SECONDS * slow;
 	for (int rank = 0; rank < ranks; rank++)
-		seconds = fmax(seconds, traffic == MUSTER_SIMRING_ALLTOALL ? alltoall_seconds(ring, rank, size)
-									   : edge_seconds(ring, rank, traffic, size));
-	if (traffic != MUSTER_SIMRING_ALLTOALL)
+		seconds = fmax(seconds, traffic == MUSTER_SIMRING_MESSAGES
+						? alltoall_seconds(ring, rank, size)
+						: edge_seconds(ring, rank, traffic, size, size * (ranks - 1) / ranks));
+	if (traffic != MUSTER_SIMRING_MESSAGES)
 		seconds = fmax(seconds, size * (ranks - 1) / ranks / (ring_cap(ring) * 1e9));
 	return seconds * slow;
 }
@@ -245,14 +247,9 @@ double muster_simring_broadcast_seconds(const struct muster_simring *ring, int r
 	double seconds = 0, size = (double)bytes, cap = ring_cap(ring);
 	int ranks = muster_simring_ranks(ring);
 	for (int rank = 0; rank < ranks; rank++) {
-		int next = (rank + 1) % ranks;
-		enum muster_simring_path path = muster_simring_path(ring, rank, next);
-		double all = path == MUSTER_SIMRING_NETWORK ? ranks_of_node(ring) : 1;
 		cap = fmin(cap, broadcast_cap(ring, rank));
-		if (next != root)
-			seconds = fmax(seconds, path_seconds(path, all * muster_simring_limit(ring, rank, next),
-							all * muster_simring_cap(ring, rank, next),
-							traffic_shares[MUSTER_SIMRING_ALLGATHER], size, size));
+		if ((rank + 1) % ranks != root)
+			seconds = fmax(seconds, edge_seconds(ring, rank, MUSTER_SIMRING_ALLGATHER, size, size));
 	}
 	return fmax(seconds, size / (cap * 1e9)) * ring_slow(ring);
 }

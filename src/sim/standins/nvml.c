@@ -16,8 +16,7 @@ MUSTER_STANDIN_MARK;
 
 static struct {
 	pthread_mutex_t lock;
-	unsigned int users;            /* nvmlInit_v2 less nvmlShutdown */
-	struct nvmlDevice_st *devices; /* in NVML's order, then their MIG instances in the same order; made once */
+	struct nvmlDevice_st *devices; /* in NVML's order, then their MIG instances in the same order; made by init */
 	size_t count;
 } library = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -39,9 +38,7 @@ static void check_unsupported(const struct muster_sim_gpu *gpu)
 nvmlReturn_t nvmlInit_v2(void)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
-	nvmlReturn_t answer = (nvmlReturn_t)muster_standin_answer(NULL);
-	if (answer != NVML_SUCCESS)
-		return answer;
+	ENTER((nvmlReturn_t)muster_standin_answer(NULL));
 	pthread_mutex_lock(&library.lock);
 	if (!library.devices) {
 		library.devices = muster_calloc(2 * node->gpu_count + 1, sizeof *library.devices);
@@ -54,30 +51,19 @@ nvmlReturn_t nvmlInit_v2(void)
 		for (size_t i = 0; i < library.count; i++)
 			library.devices[library.count + i] = (struct nvmlDevice_st){ library.devices[i].gpu, true };
 	}
-	library.users++;
 	pthread_mutex_unlock(&library.lock);
 	return NVML_SUCCESS;
 }
 
 /* Whether a call can go on. */
-static nvmlReturn_t enter(void)
+static nvmlReturn_t enter(bool arguments_ok)
 {
 	nvmlReturn_t answer = (nvmlReturn_t)muster_standin_answer(NULL);
 	pthread_mutex_lock(&library.lock);
-	if (answer == NVML_SUCCESS && library.users == 0)
+	if (answer == NVML_SUCCESS && !library.devices)
 		answer = NVML_ERROR_UNINITIALIZED;
 	pthread_mutex_unlock(&library.lock);
-	return answer;
-}
-
-nvmlReturn_t nvmlShutdown(void)
-{
-	nvmlReturn_t result = enter();
-	pthread_mutex_lock(&library.lock);
-	if (result == NVML_SUCCESS && library.users > 0)
-		library.users--;
-	pthread_mutex_unlock(&library.lock);
-	return result;
+	return answer == NVML_SUCCESS && !arguments_ok ? NVML_ERROR_INVALID_ARGUMENT : answer;
 }
 
 const char *nvmlErrorString(nvmlReturn_t result)
@@ -116,16 +102,10 @@ static bool is_for_instances(const char *function)
 nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function)
 {
 	bool known = false;
-	nvmlReturn_t result = enter();
-	if (result != NVML_SUCCESS)
-		return result;
 	for (size_t i = 0; i < 2 * library.count; i++)
 		known = known || device == &library.devices[i];
-	if (!known || !arguments_ok)
-		return NVML_ERROR_INVALID_ARGUMENT;
-	result = (nvmlReturn_t)muster_standin_answer(device->gpu->bus_id);
-	if (result != NVML_SUCCESS)
-		return result;
+	ENTER(enter(known && arguments_ok));
+	ENTER((nvmlReturn_t)muster_standin_answer(device->gpu->bus_id));
 	if (device->instance && !is_for_instances(function))
 		return NVML_ERROR_NOT_SUPPORTED;
 	for (size_t i = 0; i < device->gpu->unsupported_count; i++)
@@ -137,80 +117,55 @@ nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const 
 nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length)
 {
 	size_t needed = strlen(text) + 1;
-	if (!ret)
-		return NVML_ERROR_INVALID_ARGUMENT;
 	if (length < needed)
 		return NVML_ERROR_INSUFFICIENT_SIZE;
 	memcpy(ret, text, needed);
 	return NVML_SUCCESS;
 }
 
-bool muster_simnvml_is_loaded(nvmlDevice_t device, double *seconds)
+struct muster_standin_use muster_simnvml_use(nvmlDevice_t device)
 {
 	const struct muster_standin_cuda *cuda = muster_standin_cuda_if_loaded();
-	*seconds = 0;
-	return cuda && cuda->muster_standin_cuda_loaded(device->gpu->bus_id, seconds);
-}
-
-bool muster_simnvml_is_used(nvmlDevice_t device, bool *worked)
-{
-	const struct muster_standin_cuda *cuda = muster_standin_cuda_if_loaded();
-	*worked = false;
-	return cuda && cuda->muster_standin_cuda_used(device->gpu->bus_id, worked);
+	return cuda ? cuda->muster_standin_cuda_use(device->gpu->bus_id) : (struct muster_standin_use){ 0 };
 }
 
 /* -- system -- */
 
 nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 {
-	nvmlReturn_t result = enter();
-	return result == NVML_SUCCESS
-		       ? muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, length)
-		       : result;
+	ENTER(enter(version != NULL));
+	return muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, length);
 }
 
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
-	nvmlReturn_t result = enter();
-	return result == NVML_SUCCESS ? muster_simnvml_copy_text(muster_sim_this_node()->nvml_version, version, length)
-				      : result;
+	ENTER(enter(version != NULL));
+	return muster_simnvml_copy_text(muster_sim_this_node()->nvml_version, version, length);
 }
 
 /* -- finding devices -- */
 
 nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
 {
-	nvmlReturn_t result = enter();
-	if (result != NVML_SUCCESS)
-		return result;
-	if (!count)
-		return NVML_ERROR_INVALID_ARGUMENT;
+	ENTER(enter(count != NULL));
 	*count = (unsigned int)library.count;
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
 {
-	nvmlReturn_t result = enter();
-	if (result != NVML_SUCCESS)
-		return result;
-	if (!device || index >= library.count)
-		return NVML_ERROR_INVALID_ARGUMENT;
+	ENTER(enter(device && index < library.count));
 	*device = &library.devices[index];
 	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *device)
 {
-	struct muster_standin_bus_id wanted, id;
-	nvmlReturn_t result = enter();
-	if (result != NVML_SUCCESS)
-		return result;
-	if (!bus_id || !device || !muster_standin_bus_id_parse(bus_id, &wanted))
-		return NVML_ERROR_INVALID_ARGUMENT;
+	struct muster_standin_bus_id wanted;
+	ENTER(enter(bus_id && device && muster_standin_bus_id_parse(bus_id, &wanted)));
 	for (size_t i = 0; i < library.count; i++) {
-		if (!muster_standin_bus_id_parse(library.devices[i].gpu->bus_id, &id) || id.domain != wanted.domain ||
-			id.bus != wanted.bus || id.device != wanted.device)
+		struct muster_standin_bus_id id = muster_standin_bus_id_of(library.devices[i].gpu);
+		if (id.domain != wanted.domain || id.bus != wanted.bus || id.device != wanted.device)
 			continue;
 		*device = &library.devices[i];
 		return NVML_SUCCESS;
@@ -239,7 +194,8 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int len
 		device->instance ? muster_sim_uuid(device->gpu, text) : device->gpu->uuid, uuid, length);
 }
 
-GIVES_TEXT(nvmlDeviceGetVbiosVersion, vbios)
+GIVES_TEXT(nvmlDeviceGetVbiosVersion, device->gpu->vbios)
+GIVES_TEXT(nvmlDeviceGetBoardPartNumber, "900-00000-0000-000")
 
 /* Made of the UUID: thirteen digits, as on a label. */
 nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int length)
@@ -251,12 +207,6 @@ nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int
 		number = number * 31 + (unsigned char)*at;
 	snprintf(text, sizeof text, "%013llu", number % 10000000000000ull);
 	return muster_simnvml_copy_text(text, serial, length);
-}
-
-nvmlReturn_t nvmlDeviceGetBoardPartNumber(nvmlDevice_t device, char *number, unsigned int length)
-{
-	REQUIRE(device, number != NULL);
-	return muster_simnvml_copy_text("900-00000-0000-000", number, length);
 }
 
 /* The legacy form has four digits of the domain, the other one eight. */
@@ -274,13 +224,7 @@ nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
 	return NVML_SUCCESS;
 }
 
-nvmlReturn_t nvmlDeviceGetCudaComputeCapability(nvmlDevice_t device, int *major, int *minor)
-{
-	REQUIRE(device, major && minor);
-	*major = device->gpu->compute_major;
-	*minor = device->gpu->compute_minor;
-	return NVML_SUCCESS;
-}
+GIVES_TWO(nvmlDeviceGetCudaComputeCapability, int, device->gpu->compute_major, device->gpu->compute_minor)
 
 /* -- modes -- */
 
@@ -289,12 +233,8 @@ nvmlEnableState_t muster_simnvml_enabled(bool yes)
 	return yes ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
 }
 
-nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *current, nvmlEnableState_t *pending)
-{
-	REQUIRE(device, current && pending);
-	*current = *pending = muster_simnvml_enabled(device->gpu->ecc);
-	return NVML_SUCCESS;
-}
+GIVES_TWO(nvmlDeviceGetEccMode, nvmlEnableState_t, muster_simnvml_enabled(device->gpu->ecc),
+	muster_simnvml_enabled(device->gpu->ecc))
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
 {

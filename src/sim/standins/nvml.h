@@ -26,52 +26,54 @@ struct nvmlDevice_st {
 /* SUCCESS when NVML is up, the device is one of ours, the other arguments are as they should be, and the scenario does
  * not say that the device lacks the function. */
 nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function);
-#define check(device, arguments_ok) muster_simnvml_check(device, arguments_ok, __func__)
 /* The call ends here when it cannot go on. */
-#define REQUIRE(device, arguments_ok)                                                                                  \
+#define ENTER(entered)                                                                                                 \
 	do {                                                                                                           \
-		nvmlReturn_t answer = check(device, arguments_ok);                                                     \
+		nvmlReturn_t answer = (entered);                                                                       \
 		if (answer != NVML_SUCCESS)                                                                            \
 			return answer;                                                                                 \
 	} while (0)
+#define REQUIRE(device, arguments_ok) ENTER(muster_simnvml_check(device, arguments_ok, __func__))
 
 /* INSUFFICIENT_SIZE when the text with its NUL is longer. */
 nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length);
 nvmlEnableState_t muster_simnvml_enabled(bool yes);
 
-/* Whether this process has kernels on the device: it is then as busy, and as hot, as it can be. *seconds: how long it
- * has worked so. */
-bool muster_simnvml_is_loaded(nvmlDevice_t device, double *seconds);
-/* Whether this process has a context on the device; *worked: whether work of it is done. */
-bool muster_simnvml_is_used(nvmlDevice_t device, bool *worked);
+struct muster_standin_use muster_simnvml_use(nvmlDevice_t device);
 
 /* A counter of errors of one NVLink, as one of the fields; false when the device has no such counter. */
 bool muster_simnvml_link_errors(nvmlDevice_t device, unsigned int field, unsigned int link, double *ret);
 /* The same of PCIe. */
 bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double *ret);
 
-/* A call that gives one fact of the device; a text; a clock, which is of the SMs or of the memory. */
+/* A call that gives one fact of the device, or two; a text; a clock, which is of the SMs or of the memory. */
 #define GIVES(symbol, kind, value)                                                                                     \
 	nvmlReturn_t symbol(nvmlDevice_t device, kind *ret)                                                            \
 	{                                                                                                              \
-		nvmlReturn_t result = check(device, ret != NULL);                                                      \
-		if (result == NVML_SUCCESS)                                                                            \
-			*ret = (kind)(value);                                                                          \
-		return result;                                                                                         \
+		REQUIRE(device, ret != NULL);                                                                          \
+		*ret = (kind)(value);                                                                                  \
+		return NVML_SUCCESS;                                                                                   \
 	}
-#define GIVES_TEXT(symbol, member)                                                                                     \
+#define GIVES_TWO(symbol, kind, one, other)                                                                            \
+	nvmlReturn_t symbol(nvmlDevice_t device, kind *ret_one, kind *ret_other)                                       \
+	{                                                                                                              \
+		REQUIRE(device, ret_one != NULL && ret_other != NULL);                                                 \
+		*ret_one = (kind)(one);                                                                                \
+		*ret_other = (kind)(other);                                                                            \
+		return NVML_SUCCESS;                                                                                   \
+	}
+#define GIVES_TEXT(symbol, text)                                                                                       \
 	nvmlReturn_t symbol(nvmlDevice_t device, char *ret, unsigned int length)                                       \
 	{                                                                                                              \
-		nvmlReturn_t result = check(device, ret != NULL);                                                      \
-		return result == NVML_SUCCESS ? muster_simnvml_copy_text(device->gpu->member, ret, length) : result;   \
+		REQUIRE(device, ret != NULL);                                                                          \
+		return muster_simnvml_copy_text(text, ret, length);                                                    \
 	}
 #define GIVES_CLOCK(symbol, sm, memory)                                                                                \
 	nvmlReturn_t symbol(nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)                              \
 	{                                                                                                              \
-		nvmlReturn_t result = check(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);                      \
-		if (result == NVML_SUCCESS)                                                                            \
-			*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? (memory) : (sm));                               \
-		return result;                                                                                         \
+		REQUIRE(device, mhz && (unsigned int)type <= NVML_CLOCK_MEM);                                          \
+		*mhz = (unsigned int)(type == NVML_CLOCK_MEM ? (memory) : (sm));                                       \
+		return NVML_SUCCESS;                                                                                   \
 	}
 
 #endif

@@ -80,9 +80,7 @@ static double count_link_errors(nvmlDevice_t device, size_t kind, unsigned int l
 	const struct muster_sim_gpu *gpu = device->gpu;
 	unsigned int links = (unsigned int)gpu->nvlinks, bad = links > LINK_WITH_ERRORS ? LINK_WITH_ERRORS : 0;
 	double count = link == 0 ? link_errors[kind].life : 0, rise = 0;
-	bool worked;
-	muster_simnvml_is_used(device, &worked);
-	if (worked && link == bad && link_errors[kind].rises > 0)
+	if (muster_simnvml_use(device).worked && link == bad && link_errors[kind].rises > 0)
 		memcpy(&rise, (const char *)gpu + link_errors[kind].rises, sizeof rise);
 	return count + rise;
 }
@@ -120,11 +118,4 @@ bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double 
 	return *device->gpu->vgpu_product == '\0';
 }
 
-nvmlReturn_t nvmlDeviceGetPcieReplayCounter(nvmlDevice_t device, unsigned int *replays)
-{
-	bool worked;
-	REQUIRE(device, replays != NULL);
-	muster_simnvml_is_used(device, &worked);
-	*replays = worked ? (unsigned int)device->gpu->pcie_replays : 0;
-	return NVML_SUCCESS;
-}
+GIVES(nvmlDeviceGetPcieReplayCounter, unsigned int, muster_simnvml_use(device).worked ? device->gpu->pcie_replays : 0)

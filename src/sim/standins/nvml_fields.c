@@ -6,8 +6,7 @@
 /* What a device shows when it is idle, and under load. */
 static double under_load(nvmlDevice_t device, double idle, double loaded)
 {
-	double seconds;
-	return muster_simnvml_is_loaded(device, &seconds) ? loaded : idle;
+	return muster_simnvml_use(device).loaded ? loaded : idle;
 }
 
 static double power_milliwatts(nvmlDevice_t device)
@@ -26,9 +25,7 @@ static double thermal_violation(nvmlDevice_t device)
 {
 	const unsigned long long heat =
 		nvmlClocksThrottleReasonSwThermalSlowdown | nvmlClocksThrottleReasonHwThermalSlowdown;
-	double seconds;
-	muster_simnvml_is_loaded(device, &seconds);
-	return device->gpu->throttle_reasons_loaded & heat ? seconds * 1e9 : 0;
+	return device->gpu->throttle_reasons_loaded & heat ? muster_simnvml_use(device).seconds * 1e9 : 0;
 }
 
 /* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link.

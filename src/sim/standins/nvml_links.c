@@ -21,14 +21,9 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link, nv
 nvmlReturn_t nvmlDeviceGetP2PStatus(
 	nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, nvmlGpuP2PStatus_t *status)
 {
-	nvmlReturn_t result = check(device, status && what == NVML_P2P_CAPS_INDEX_NVLINK);
-	if (result == NVML_SUCCESS)
-		result = muster_simnvml_check(other, other != device, __func__);
-	if (result != NVML_SUCCESS)
-		return result;
-	const struct muster_sim_gpu *gpu = device->gpu, *peer = other->gpu;
-	bool joined = gpu->nvlink_group > 1 && gpu->nvlinks_active > 0 && peer->nvlinks_active > 0 &&
-		      gpu->nvml_index / gpu->nvlink_group == peer->nvml_index / gpu->nvlink_group;
+	REQUIRE(device, status && what == NVML_P2P_CAPS_INDEX_NVLINK);
+	REQUIRE(other, other != device);
+	bool joined = muster_standin_is_joined(device->gpu, other->gpu);
 	*status = joined ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
 	return NVML_SUCCESS;
 }

@@ -6,7 +6,7 @@
 #ifndef MUSTER_SIM_STANDINS_PRELOAD_H
 #define MUSTER_SIM_STANDINS_PRELOAD_H
 
-#include "sim/standins/host_clock.h"
+#include "sim/standins/base.h"
 
 #include <sched.h>
 #include <stdarg.h>

@@ -8,6 +8,9 @@
 
 #include "sim/standins/preload.h"
 
+#include "muster/arena.h"
+#include "util/array.h"
+
 #include <errno.h>
 #include <liburing.h>
 #include <math.h>
@@ -46,14 +49,6 @@ struct memory {
 static struct memory *memory_of(const struct io_uring *ring)
 {
 	return ring->sq.ring_ptr;
-}
-
-static void *take(size_t count, size_t size)
-{
-	void *block = calloc(count, size);
-	if (!block)
-		muster_standin_end("out of memory");
-	return block;
 }
 
 static unsigned power_of_2(unsigned least)
@@ -107,14 +102,14 @@ int io_uring_queue_init(unsigned entries, struct io_uring *ring, unsigned flags)
 		return -EPERM;
 	if (entries == 0 || entries > 32768 || flags)
 		return -EINVAL;
-	struct memory *m = take(1, sizeof *m);
+	struct memory *m = muster_calloc(1, sizeof *m);
 	m->sq_entries = power_of_2(entries);
 	m->cq_entries = 2 * m->sq_entries;
 	m->sq_mask = m->sq_entries - 1;
 	m->cq_mask = m->cq_entries - 1;
-	m->array = take(m->sq_entries, sizeof *m->array);
-	m->sqes = take(m->sq_entries, sizeof *m->sqes);
-	m->cqes = take(m->cq_entries, sizeof *m->cqes);
+	m->array = muster_calloc(m->sq_entries, sizeof *m->array);
+	m->sqes = muster_calloc(m->sq_entries, sizeof *m->sqes);
+	m->cqes = muster_calloc(m->cq_entries, sizeof *m->cqes);
 	show(ring, m);
 	ring->features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
 	return 0;
@@ -142,12 +137,7 @@ struct io_uring_sqe *muster_standin_get_sqe(struct io_uring *ring)
 
 static void keep(struct memory *m, const struct request *request)
 {
-	if (m->count == m->room) {
-		m->room = m->room ? 2 * m->room : 16;
-		m->requests = realloc(m->requests, m->room * sizeof *m->requests);
-		if (!m->requests)
-			muster_standin_end("out of memory");
-	}
+	MUSTER_ARRAY_GROW(m->requests, m->count, m->room);
 	size_t at = m->count++;
 	for (; at > 0 && m->requests[at - 1].end > request->end; at--)
 		m->requests[at] = m->requests[at - 1];

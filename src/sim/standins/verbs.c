@@ -165,12 +165,12 @@ static uint8_t number_of(enum muster_sim_port_word kind, const char *word)
 	return (uint8_t)number;
 }
 
-static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *ret)
+static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size)
 {
 	const struct muster_sim_port *port = find_port(context->device->name, number);
 	if (!port)
 		return EINVAL;
-	*ret = (struct ibv_port_attr){
+	const struct ibv_port_attr full = {
 		.state = (enum ibv_port_state)number_of(MUSTER_SIM_PORT_STATE, port->state),
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = (enum ibv_mtu)port->active_mtu,
@@ -184,16 +184,8 @@ static int fill_port(struct ibv_context *context, uint8_t number, struct ibv_por
 		.phys_state = number_of(MUSTER_SIM_PORT_PHYS_STATE, port->phys_state),
 		.link_layer = number_of(MUSTER_SIM_PORT_LINK_LAYER, port->link_layer),
 	};
+	memcpy(attr, &full, size < sizeof full ? size : sizeof full);
 	return 0;
-}
-
-static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size)
-{
-	struct ibv_port_attr full;
-	int result = fill_port(context, number, &full);
-	if (result == 0)
-		memcpy(attr, &full, size < sizeof full ? size : sizeof full);
-	return result;
 }
 
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
