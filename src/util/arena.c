@@ -81,7 +81,7 @@ void muster_list_add(char **list, const char *joint, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	char *text = print(format, args), *before = *list;
+	char *text = muster_vasprintf(format, args), *before = *list;
 	va_end(args);
 	*list = before ? muster_asprintf("%s%s%s", before, joint, text) : muster_strdup(text);
 	free(before);
