@@ -294,7 +294,7 @@ TEST(a_leader_hears_what_its_members_sent_before_it_led)
 	ck_assert_ptr_nonnull(sent);
 	ck_assert_int_eq(sent->to, RANK);
 	ck_assert_uint_eq(s.early_count, 0);
-	check_has(command("take"), "\"leader\": 1");
+	check_has(command("take"), "\"leader\": true");
 }
 
 TEST(an_interrupted_rank_keeps_the_earlier_end)
@@ -397,7 +397,7 @@ TEST(rank_0_returns_what_the_report_says)
 	ck_assert(gathered);
 	ck_assert_double_lt(r.now_ms, 60000); /* nobody was waited for */
 	ck_assert_double_eq(s.end_ms, END);
-	check_has(command("take"), "\"leader\": 1");
+	check_has(command("take"), "\"leader\": true");
 	const struct muster_run *result = &s.coordinator->run;
 	ck_assert_uint_eq(result->node_count, 1);
 	ck_assert_ptr_null(result->nodes[0].ranks[0].missing);
