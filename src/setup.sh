@@ -173,11 +173,6 @@ run() {
 # begin: what every kind of test needs
 begin() {
 	at_once=$(($(nproc) + 2)) # of the tests that start other programs: they wait, too
-	# Tests make and remove thousands of small files, and programs: in memory, where there is room, that takes no time.
-	if [ -z "${TMPDIR:-}" ] && grep -q ' /dev/shm ' /proc/mounts && ! grep -q ' /dev/shm .*noexec' /proc/mounts &&
-		[ "$(df -k --output=avail /dev/shm | tail -n 1)" -ge 4194304 ]; then
-		export TMPDIR=/dev/shm
-	fi
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)

@@ -375,7 +375,9 @@ static bool is_common_file(const char *name)
 static const char *replace_path(struct muster_anonymous_names *names, const char *text, size_t length)
 {
 	const char *path = muster_arena_string_n(names->arena, text, length), *slash = strrchr(path, '/');
-	if (begins_with_one_of(path, common_folders) || slash == path)
+	bool is_common =
+		begins_with_one_of(path, common_folders) && strncmp(path, "/dev/shm/", 9) != 0; /* users write there */
+	if (is_common || slash == path)
 		return path;
 	size_t folder = (size_t)(slash - path), rest = length - folder - 1;
 	const char *extension = strrchr(slash, '.');

@@ -182,7 +182,8 @@ def run(muster, case, directory):
     sku, nodes, ranks = case.get("type", case.get("sku", SKU)), case["nodes"], case.get("ranks", 8 * case["nodes"])
     command = command_of(case, muster, directory)
     began = time.monotonic()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env=dict(os.environ, TMPDIR=directory))
     try:
         stdout, stderr = child.communicate(timeout=200)
     except subprocess.TimeoutExpired:
@@ -214,6 +215,15 @@ def run(muster, case, directory):
     return problems
 
 
+def in_memory():
+    """Where the thousands of small files of a simulation cost least; None, so the usual place, where there is no room."""
+    try:
+        status = os.statvfs("/dev/shm")
+        return "/dev/shm" if status.f_bavail * status.f_frsize > 4 << 30 and not status.f_flag & os.ST_NOEXEC else None
+    except OSError:
+        return None
+
+
 def main():
     muster, table = sys.argv[1:3]
     cases = json.loads(Path(table).read_text(encoding="utf-8"))
@@ -221,7 +231,7 @@ def main():
     failed = 0
     for name in names:
         case = next(case for case in cases if case["name"] == name)
-        with tempfile.TemporaryDirectory() as directory:
+        with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
             problems = run(muster, case, directory)
         print(f"{'FAILED' if problems else 'ok    '} {name}", flush=True)
         for problem in problems:

@@ -51,6 +51,7 @@ static const struct {
 	{ "/home/alice/lib/libnccl.so.2 and /home/alice/lib/libcuda.so.1",
 		"/folder-1/libnccl.so.2 and /folder-1/libcuda.so.1" },
 	{ "open /home/alice/secret-plan.xml: denied", "open /folder-1/file-1.xml: denied" },
+	{ "/dev/shm/alice/log of /dev/nvidia0", "/folder-1/file-1 of /dev/nvidia0" },
 	{ "file=/shared/acme/run.log.", "file=/folder-1/file-1.log." },
 	{ "alice@login: denied", "user-1@node-4: denied" },
 	{ "the placement group blue", NULL },
