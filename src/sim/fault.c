@@ -94,10 +94,11 @@ static int find_port(struct muster_fault_target *t, const char *text, struct mus
 static int find_volume(struct muster_fault_target *t, bool folder, struct muster_error *err)
 {
 	size_t count = t->node->volume_count;
-	t->place = t->volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
-	return count > 0 && (strcmp(t->volume->path, MUSTER_SIM_SHARED) == 0) == folder
-		       ? 0
-		       : muster_fail(err, MUSTER_EUSAGE, "the node has no %s", folder ? "shared folder" : "scratch");
+	struct muster_sim_volume *volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
+	if (count == 0 || (strcmp(volume->path, MUSTER_SIM_SHARED) == 0) != folder)
+		return muster_fail(err, MUSTER_EUSAGE, "the node has no %s", folder ? "shared folder" : "scratch");
+	t->place = t->volume = volume;
+	return 0;
 }
 
 /* WHERE, in the form that the fault takes; it is cut up. */
@@ -238,7 +239,7 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "this fault takes no VALUE");
 	if (value && *value == '\0')
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
-	struct muster_fault_target t = { .fault = fault, .cluster = cluster };
+	struct muster_fault_target t = { .fault = fault, .cluster = cluster, .place = cluster };
 	t.value = muster_arena_string(cluster->arena, value ? value : fault->default_value);
 	if (find(&t, where, err) < 0 || check(&t, err) < 0 || read_number(&t, err) < 0)
 		return -1;

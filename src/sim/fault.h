@@ -38,7 +38,7 @@ struct muster_fault_target {
 	struct muster_sim_rank *rank;     /* WHERE is a rank */
 	struct muster_sim_numa *numa;     /* WHERE is a NUMA node */
 	struct muster_sim_volume *volume; /* WHERE is a scratch or a folder */
-	void *place;                      /* the one of these that WHERE names */
+	void *place;                      /* the one of these that WHERE names; before, the cluster */
 	const char *value;                /* VALUE or its default; NULL when there is neither. The cluster's */
 	double number;                    /* the same as a number, or its place in the fault's words */
 };
