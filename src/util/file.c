@@ -51,8 +51,11 @@ int muster_file_read_open(
 		if (length == room - 1)
 			break;
 	}
-	if (got < 0) {
-		muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	if (got < 0 || (status.st_size == 0 && length == unsized)) {
+		if (got < 0)
+			muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+		else
+			muster_fail(err, MUSTER_EUSAGE, "%s: has more than %zu bytes", path, unsized - 1);
 		free(text);
 		return -1;
 	}
