@@ -129,7 +129,7 @@ size_t muster_run_known_nodes(const struct muster_run *run)
 bool muster_run_next(const struct muster_run *run, struct muster_run_walk *at)
 {
 	size_t node = at->node ? (size_t)(at->node - run->nodes) + 1 : 0;
-	size_t rank = at->rank ? (size_t)(at->rank - at->node->ranks) + 1 : 0;
+	size_t rank = at->node && at->rank ? (size_t)(at->rank - at->node->ranks) + 1 : 0;
 	if (!at->samples) {
 		at->samples = &run->job.samples;
 	} else if (at->node && rank < at->node->rank_count) {

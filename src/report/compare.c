@@ -131,18 +131,17 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 
 /* What only one of the runs has is a change, unless the other one knows nothing of this metric at all, or it belongs to
  * a ring of another size. */
-static void compare_single(
-	struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
+static void compare_single(struct muster_match *m, const struct muster_sample *only, bool is_before)
 {
-	const struct muster_metric *metric = before ? before->metric : after->metric;
-	const bool *known = before ? m->known_after : m->known_before;
+	const struct muster_metric *metric = only->metric;
+	const bool *known = is_before ? m->known_after : m->known_before;
 	if (m->apart || metric->better == MUSTER_BETTER_DRIFTS || !known[muster_metric_index(metric)])
 		return;
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
 			      "not compared";
 	else
-		muster_match_add(m, muster_match_begin(m, before, after));
+		muster_match_add(m, muster_match_begin(m, is_before ? only : NULL, is_before ? NULL : only));
 }
 
 static void compare_samples(
@@ -159,12 +158,12 @@ static void compare_samples(
 			taken[j] = true;
 			compare_pair(m, one, &after->items[j]);
 		} else {
-			compare_single(m, one, NULL);
+			compare_single(m, one, true);
 		}
 	}
 	for (size_t j = 0; j < after->count; j++)
 		if (!taken[j])
-			compare_single(m, NULL, &after->items[j]);
+			compare_single(m, &after->items[j], false);
 	free(taken);
 }
 
