@@ -42,7 +42,7 @@ const char *const muster_sim_misbehaviour_functions[] = {
 	"ibv_query_gid",
 	/* of the preloaded library */
 	"sched_getaffinity",
-	"readlink",
+	"statvfs",
 	"curl_easy_perform",
 	"XML_Parse",
 };

@@ -25,7 +25,6 @@ MUSTER_STANDIN_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_se
 MUSTER_STANDIN_EXPORT void *dlopen(const char *file, int mode);
 MUSTER_STANDIN_EXPORT char *dlerror(void);
 MUSTER_STANDIN_EXPORT long syscall(long number, ...);
-MUSTER_STANDIN_EXPORT ssize_t readlink(const char *path, char *text, size_t size);
 MUSTER_STANDIN_EXPORT int curl_easy_perform(void *easy);
 MUSTER_STANDIN_EXPORT int XML_Parse(void *parser, const char *text, int length, int is_final);
 
@@ -137,11 +136,6 @@ char *dlerror(void)
 }
 
 /* -- what a probe asks that calls no vendor library: places to misbehave in, and nothing else -- */
-
-ssize_t readlink(const char *path, char *text, size_t size)
-{
-	return muster_standin_next()->readlink(path, text, size);
-}
 
 int curl_easy_perform(void *easy)
 {

@@ -23,7 +23,6 @@
 	X(void *, dlopen, (const char *file, int mode))                                                                \
 	X(char *, dlerror, (void))                                                                                     \
 	X(long, syscall, (long number, ...))                                                                           \
-	X(ssize_t, readlink, (const char *path, char *text, size_t size))                                              \
 	X(int, clock_gettime, (clockid_t id, struct timespec * ret))                                                   \
 	X(ssize_t, pread, (int fd, void *data, size_t bytes, off_t offset))                                            \
 	X(ssize_t, pwrite, (int fd, const void *data, size_t bytes, off_t offset))                                     \
