@@ -37,9 +37,7 @@ const char *const muster_sim_misbehaviour_functions[] = {
 	"ibv_get_device_name",
 	"ibv_open_device",
 	"ibv_close_device",
-	"ibv_query_device",
 	"ibv_query_port",
-	"ibv_query_gid",
 	/* of the preloaded library */
 	"sched_getaffinity",
 	"statvfs",

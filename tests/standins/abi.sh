@@ -73,8 +73,7 @@ check libnvidia-ml.so.1
 } >"$work/wanted"
 check libnccl.so.2
 
-for name in get_device_list free_device_list get_device_name open_device close_device query_device \
-	query_port query_gid; do
+for name in get_device_list free_device_list get_device_name open_device close_device query_port; do
 	echo "ibv_$name@@IBVERBS_1.1"
 done >"$work/wanted"
 echo muster_standin_mark@@MUSTER_STANDIN >>"$work/wanted"

@@ -25,14 +25,11 @@ MUSTER_STANDIN_EXPORT void ibv_free_device_list(struct ibv_device **list);
 MUSTER_STANDIN_EXPORT const char *ibv_get_device_name(struct ibv_device *device);
 MUSTER_STANDIN_EXPORT struct ibv_context *ibv_open_device(struct ibv_device *device);
 MUSTER_STANDIN_EXPORT int ibv_close_device(struct ibv_context *context);
-MUSTER_STANDIN_EXPORT int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr);
 MUSTER_STANDIN_EXPORT int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr);
-MUSTER_STANDIN_EXPORT int ibv_query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
 
 MUSTER_STANDIN_MARK;
 
 #define COMPAT_PORT_BYTES offsetof(struct ibv_port_attr, port_cap_flags2)
-#define VENDOR_MELLANOX 0x02c9
 
 /* -- devices: ports with the same name are ports of one device -- */
 
@@ -132,29 +129,6 @@ int ibv_close_device(struct ibv_context *context)
 	return 0;
 }
 
-int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
-{
-	const struct muster_sim_node *node = muster_sim_this_node();
-	const struct muster_sim_port *port = first_port(context->device);
-	memset(attr, 0, sizeof *attr);
-	snprintf(attr->fw_ver, sizeof attr->fw_ver, "%s", port->firmware);
-	unsigned char guid[sizeof attr->node_guid] = { 0 };
-	muster_standin_hex("a GUID", port->guid, guid, sizeof guid);
-	memcpy(&attr->node_guid, guid, sizeof guid);
-	attr->sys_image_guid = attr->node_guid;
-	attr->vendor_id = VENDOR_MELLANOX;
-	if (strncmp(port->hca_type, "MT", 2) == 0) /* "MT4124": the device's PCI id in decimal */
-		attr->vendor_part_id = (uint32_t)strtoul(port->hca_type + 2, NULL, 10);
-	for (size_t i = 0; i < node->port_count; i++) {
-		if (strcmp(node->ports[i].device, context->device->name) != 0)
-			continue;
-		attr->phys_port_cnt++;
-		if (node->ports[i].pkey_count > attr->max_pkeys)
-			attr->max_pkeys = (uint16_t)node->ports[i].pkey_count;
-	}
-	return 0;
-}
-
 /* -- ports -- */
 
 static uint8_t number_of(enum muster_sim_port_word kind, const char *word)
@@ -191,16 +165,4 @@ static int query_port(struct ibv_context *context, uint8_t number, struct ibv_po
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *attr)
 {
 	return query_port(context, port, (struct ibv_port_attr *)attr, COMPAT_PORT_BYTES);
-}
-
-int ibv_query_gid(struct ibv_context *context, uint8_t number, int index, union ibv_gid *gid)
-{
-	const struct muster_sim_port *port = find_port(context->device->name, number);
-	if (!port || index != 0) {
-		errno = EINVAL;
-		return -1;
-	}
-	memset(gid, 0, sizeof *gid);
-	muster_standin_hex("a GID", port->gid, gid->raw, sizeof gid->raw);
-	return 0;
 }

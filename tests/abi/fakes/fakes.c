@@ -51,8 +51,6 @@ FAKE(ibv_free_device_list)
 FAKE(ibv_get_device_name)
 FAKE(ibv_open_device)
 FAKE(ibv_close_device)
-FAKE(ibv_query_gid)
-FAKE(ibv_query_device)
 FAKE(ibv_query_port)
 
 #endif
