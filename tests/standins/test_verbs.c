@@ -6,7 +6,6 @@
 
 #include "check_main.h"
 #include <dlfcn.h>
-#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 
 #include <infiniband/verbs.h>
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
