@@ -122,7 +122,7 @@ TEST_EACH(the_kernels_log_is_read, rows)
 
 TEST(of_a_flood_the_samples_are_bounded_and_the_rest_is_counted)
 {
-	enum { DEVICES = 1000, KEPT = 64 };
+	enum { DEVICES = 100, KEPT = 64 }; /* few enough for a slow machine: the log is read for 80 ms */
 	const char *lines = "";
 	for (int i = 0; i < DEVICES; i++)
 		lines = muster_arena_printf(context->arena,

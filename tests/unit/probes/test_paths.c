@@ -79,7 +79,8 @@ TEST(a_file_is_hashed_by_its_bytes)
 	ck_assert_str_eq(hash_of("/data/empty"), "ef46db3751d8e999, 0 bytes");
 }
 
-TEST(a_large_file_is_hashed_at_both_ends)
+/* An emulator may need longer for a GiB than a path may take. */
+TEST_WITH(a_large_file_is_hashed_at_both_ends, .end = 1, .not_emulated = true)
 {
 	const off_t size = (off_t)1 << 30;
 	char first[160], other[160];
