@@ -35,7 +35,7 @@ void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count
 void muster_sim_scenario_init(struct muster_sim_scenario *scenario);
 void muster_sim_scenario_done(struct muster_sim_scenario *scenario);
 
-/* Take over what the file says and the command line does not. Faults are added to those that are there. */
+/* Read a scenario file. What the command line has set already stays; faults of the file are added. */
 int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *path, struct muster_error *err);
 void muster_sim_scenario_add_fault(struct muster_sim_scenario *scenario, const char *fault);
 

@@ -29,7 +29,7 @@ int muster_cuda_bus_id(
 /* The device's UUID as NVML spells it: "GPU-8-4-4-4-12". */
 int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret, size_t size, struct muster_error *err);
 
-/* -1 with err: those that could not be made stay as they were. */
+/* -1 with err: events that could not be made stay as they were. */
 int muster_cuda_events_make(const struct muster_cuda *cuda, CUevent *events, size_t count, struct muster_error *err);
 /* All that are not NULL. */
 void muster_cuda_events_free(const struct muster_cuda *cuda, const CUevent *events, size_t count);

@@ -67,7 +67,7 @@ struct CUctx_st {
 	bool worked;                       /* something in a stream was done */
 	double loaded_seconds;             /* of work while there were modules; kept when the context goes */
 	size_t used;                       /* bytes allocated */
-	struct CUstream_st default_stream; /* first of the list of its streams; those that were created follow */
+	struct CUstream_st default_stream; /* first of the list of streams; created streams follow */
 	struct CUevent_st *events;
 	size_t copies_alone;    /* from or to the host, that were queued at once the first time; see cuda_copies.c */
 	double copied_until[2]; /* copies to the device, to the host: when the last one ended */
