@@ -79,11 +79,6 @@ static double median(const struct results *results, enum list list)
 	return muster_percentile_of(results->lists[list], results->count, 0.5);
 }
 
-static int agree(struct muster_step_work *work, float *values, size_t count, struct muster_error *err)
-{
-	return muster_nccl_agree(work->session, values, count, err);
-}
-
 /* ---- measuring ---- */
 
 /* The same number of tokens for every rank, at most `most`. */
@@ -104,7 +99,7 @@ static int measure_compute(struct muster_step_work *work, struct results *result
 	double ms[ROUNDS];
 	float nothing = 0;
 	muster_step(work->session->ctx, "products without traffic");
-	if (agree(work, &nothing, 1, err) < 0) /* so that all ranks begin at once */
+	if (muster_nccl_agree(work->session, &nothing, 1, err) < 0) /* so that all ranks begin at once */
 		return -1;
 	for (size_t i = 0; i < ROUNDS; i++)
 		if (muster_step_products_alone(work, &ms[i], err) < 0)
@@ -122,7 +117,7 @@ static int choose_gradients(struct muster_step_work *work, double compute_ms, st
 		if (muster_step_reduce_alone(work, SAMPLE_BYTES, &ms, err) < 0)
 			return -1;
 	float slowest[] = { (float)compute_ms, (float)ms };
-	if (agree(work, slowest, 2, err) < 0)
+	if (muster_nccl_agree(work->session, slowest, 2, err) < 0)
 		return -1;
 	work->halvings =
 		muster_step_halvings((double)SAMPLE_BYTES, (double)slowest[1], REDUCES_SHARE * (double)slowest[0]);
@@ -142,7 +137,7 @@ static int measure_alone(struct muster_step_work *work, struct results *results,
 	work->copy_count = muster_step_copies(copy_ms, results->compute_ms, MUSTER_STEP_COPIES_MOST);
 	float slowest[] = { (float)results->compute_ms, (float)reduces_ms,
 		(float)(copy_ms * (double)work->copy_count) };
-	if (agree(work, slowest, 3, err) < 0)
+	if (muster_nccl_agree(work->session, slowest, 3, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof slowest / sizeof *slowest; i++)
 		if ((double)slowest[i] > results->longest_ms)
