@@ -133,6 +133,9 @@ struct muster_metric {
 	const char *called;                         /* of a limit: what people call it; NULL: its name */
 	const char *exported_as;                    /* its name for Prometheus, where its rules forbid the own one */
 	enum muster_identifies identifies;          /* its text; of a number, texts about it */
+	/* NULL, or it is a speed or a time that is measured in windows, and which others are counted as steady or not
+	 * together with it: "copies". */
+	const char *windows;
 	bool varies;        /* by far more than other speeds: measured while others use the same memory */
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */
@@ -153,6 +156,9 @@ enum muster_worse muster_metric_worse(const struct muster_metric *metric);
 
 /* Whether its values scatter from one measurement to the next: a speed or a time, not a count. */
 bool muster_metric_scatters(const struct muster_metric *metric);
+
+/* The best of its values, at least one: the highest where more is better, else the lowest. */
+double muster_metric_best(const struct muster_metric *metric, const double *values, size_t count);
 
 /* A speed of which more is better: no limit, and not what is only usual. */
 bool muster_metric_is_speed(const struct muster_metric *metric);

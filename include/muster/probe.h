@@ -37,6 +37,11 @@ struct muster_gpu {
 /* Before an expected path: the files of the folder are compared by their bytes, and not only by their sizes. */
 #define MUSTER_PATH_CONTENT "content:"
 
+/* Neighbours, interrupts and clocks slow a healthy part for moments; a broken part is slow always. So a run comes to
+ * each speed MUSTER_VISITS times, with its other work between, and what it judges is the best window of all visits. A
+ * speed that is still too low is visited once more at the end: that visit has the number MUSTER_VISITS. */
+enum { MUSTER_VISITS = 3 };
+
 struct muster_probe_env {
 	/* the job, as MPI and the hello exchange know it */
 	int rank, ranks, local_rank, local_ranks, node_index, nodes;
@@ -48,7 +53,8 @@ struct muster_probe_env {
 	size_t peer_count;
 	enum muster_profile profile;
 	uint64_t min_bytes, max_bytes; /* the ring's message sizes */
-	int repeats;                   /* how often to measure what scatters; 0 means once too */
+	int repeats;                   /* by how much more windows than usual a visit has; 0 means 1 too */
+	int visit;                     /* of this callback: 0 to MUSTER_VISITS */
 	int soak_s;                    /* seconds of load on each GPU; 0: as short as can be */
 	int steps;                     /* training steps to take; 0: none */
 	bool long_steps;               /* of about 20 ms each: in the profile full, or the user has set how many */
@@ -132,6 +138,7 @@ struct muster_traffic {
 			    * other two GPUs of the node); else "all" */
 	int peer;          /* of pairs: the other rank's number in the ring; else -1 */
 	int round, rounds; /* of this probe, from 0 */
+	int visit;         /* 0: everything; later ones: the windows of probes that have .windows */
 	int timeout_ms;    /* the probe gives up by itself a little before its own deadline */
 };
 
@@ -156,6 +163,7 @@ struct muster_probe {
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
 	bool soaks;              /* `together` takes env's soak_s longer than deadline_ms lets it */
+	bool windows;            /* run and together, or traffic, are called once for each visit */
 	bool of_storage;         /* only in runs that measure storage; in others no rank waits for its turn */
 	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
 	int deadline_ms; /* for each callback */

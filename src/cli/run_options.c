@@ -6,7 +6,7 @@
 #include "util/env.h"
 #include "util/log.h"
 #include "util/text.h"
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "muster/arena.h"
 #include "muster/report.h"
 

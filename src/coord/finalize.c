@@ -2,7 +2,7 @@
 #include "coord/process.h"
 #include "eval/derive.h"
 #include "journal/read.h"
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "model/share.h"
 #include "muster/probe.h"
 #include "muster/report.h"
@@ -193,8 +193,7 @@ static void *judge_and_write(void *arg)
 	const struct muster_options *options = work->s->options;
 	struct muster_report report;
 	add_journal(work);
-	if (work->run->job.repeats > 1)
-		muster_run_fold_repeats(work->run);
+	muster_run_fold(work->run, work->run->job.repeats > 1);
 	muster_run_derive(work->run);
 	muster_selection_evaluate(&work->finalize->choice, work->run, options->strict, &report);
 	memcpy(work->count, report.count, sizeof work->count);

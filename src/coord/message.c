@@ -138,7 +138,7 @@ static const char *text(struct wire *w, const char *value)
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b)
 {
-	return a.kind == b.kind && a.probe == b.probe && a.round == b.round;
+	return a.kind == b.kind && a.probe == b.probe && a.round == b.round && a.visit == b.visit;
 }
 
 static bool is_ring(struct muster_barrier_id id)
@@ -148,6 +148,8 @@ static bool is_ring(struct muster_barrier_id id)
 
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b)
 {
+	if (a.visit != b.visit)
+		return a.visit < b.visit;
 	if (a.kind != b.kind && !(is_ring(a) && is_ring(b)))
 		return a.kind < b.kind;
 	if (a.probe != b.probe)
@@ -166,6 +168,7 @@ static struct muster_barrier_id barrier(struct wire *w, struct muster_barrier_id
 		(enum muster_barrier_kind)number(w, (int)id.kind, MUSTER_BARRIER_PEERS, MUSTER_BARRIER_KIND_COUNT - 1);
 	id.probe = number(w, id.probe, 0, INT_MAX);
 	id.round = number(w, id.round, 0, INT_MAX);
+	id.visit = number(w, id.visit, 0, MUSTER_VISITS);
 	return id;
 }
 
@@ -337,6 +340,7 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 		m->peer_rank = number(w, m->peer_rank, -1, INT_MAX);
 		m->traffic.round = number(w, m->traffic.round, 0, INT_MAX);
 		m->traffic.rounds = number(w, m->traffic.rounds, 1, INT_MAX);
+		m->traffic.visit = number(w, m->traffic.visit, 0, MUSTER_VISITS);
 		m->deadline_ms = number(w, m->deadline_ms, 0, INT_MAX);
 		return m->traffic.round < m->traffic.rounds;
 	case MUSTER_ROLE_NO_TRAFFIC:

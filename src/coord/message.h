@@ -49,6 +49,7 @@ struct muster_barrier_id {
 	enum muster_barrier_kind kind;
 	int probe; /* index in the registry; 0 where there is none */
 	int round; /* of a ring, or a probe's turn */
+	int visit; /* how often speeds were measured before: muster/probe.h */
 };
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b);

@@ -64,7 +64,7 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 		return;
 	}
 	if (barrier->id.kind == MUSTER_BARRIER_RING) {
-		bool over = muster_barrier_same(barrier->id, a->ring_over);
+		bool over = barrier->id.visit > 0 || muster_barrier_same(barrier->id, a->ring_over);
 		const struct muster_ring_place place = {
 			.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
 			.why = "the rank was too late",

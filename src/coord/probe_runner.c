@@ -224,12 +224,14 @@ void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, i
 	}
 }
 
-bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action)
+bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action, int visit)
 {
 	if (!muster_probe_may_run(s, probe))
 		return false;
-	int soak_s = probe->soaks ? s->options->soak_s : 0;
-	muster_command_start(s, muster_command_text(action, "probe", muster_string(probe->name), NULL, NULL),
+	int soak_s = probe->soaks && visit == 0 ? s->options->soak_s : 0;
+	const struct muster_probe_env env = { .visit = visit };
+	muster_command_start(s,
+		muster_command_text(action, "probe", muster_string(probe->name), &muster_visit_type, &env),
 		(int)fmin(muster_supervisor_bounded(s, probe->deadline_ms) + soak_s * 1e3,
 			fmax(muster_supervisor_time_left(s), s->deadlines.command_least)));
 	s->soaking = soak_s > 0;

@@ -185,7 +185,7 @@ void muster_ring_answers_send(
 {
 	const struct muster_membership *members = context->members;
 	struct muster_packer none = { 0 };
-	muster_pack_parts(&none, (struct muster_barrier_id){ MUSTER_BARRIER_RING, 0, 0 });
+	muster_pack_parts(&none, (struct muster_barrier_id){ MUSTER_BARRIER_RING, 0, 0, 0 });
 	for (size_t i = 0; i < members->node_count; i++)
 		if (tag != MUSTER_TAG_CANCEL || answers[i].length > none.length)
 			muster_send_packed(context->transport, members->leaders[i], tag, &answers[i]);

@@ -21,10 +21,10 @@ struct last_round {
 };
 
 /* The rings of one probe and the traffic after them, as one rank sees them. */
-struct ring_course {
+struct muster_ring_course {
 	struct muster_supervisor *s;
 	const struct muster_probe *probe; /* of the rings */
-	int index, round;
+	int index, visit, round;
 	bool can;            /* at the first ring, and no worker has crashed or hung since */
 	const char *why_not; /* how a worker crashed or hung */
 	bool was_in;         /* in a full ring ... */
@@ -41,7 +41,7 @@ static const char *gpu_of(const struct muster_worker_answer *answer)
 	return strncmp(answer->uuid, "MIG-", strlen("MIG-")) == 0 ? answer->gpu : answer->uuid;
 }
 
-static void pack_ready(const struct ring_course *course, struct muster_packer *p)
+static void pack_ready(const struct muster_ring_course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
@@ -112,8 +112,8 @@ static void report_failure(
 
 /* Send the worker a command of this round for a probe and wait for the outcome. A worker that does not answer is
  * replaced; a failure is reported to rank 0 at once. ranks: how many share the round. */
-static struct muster_outcome run_command(struct ring_course *course, const struct muster_probe *probe, char *command,
-	int deadline_ms, struct muster_barrier_id ring, int ranks)
+static struct muster_outcome run_command(struct muster_ring_course *course, const struct muster_probe *probe,
+	char *command, int deadline_ms, struct muster_barrier_id ring, int ranks)
 {
 	struct muster_supervisor *s = course->s;
 	/* Steps that were taken count, however many there are. */
@@ -138,14 +138,14 @@ static struct muster_outcome run_command(struct ring_course *course, const struc
 }
 
 /* The time that the worker has of the deadline. */
-static int worker_ms(const struct ring_course *course, int deadline_ms)
+static int worker_ms(const struct muster_ring_course *course, int deadline_ms)
 {
 	double margin = course->s->deadlines.worker_margin;
 	return (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0);
 }
 
 /* Remember how the round ended. */
-static void note_end(struct ring_course *course, const struct muster_outcome *outcome)
+static void note_end(struct muster_ring_course *course, const struct muster_outcome *outcome)
 {
 	course->last.end = end_of(outcome);
 	course->last.seconds = outcome->elapsed_ms / 1e3;
@@ -159,7 +159,7 @@ static void note_end(struct ring_course *course, const struct muster_outcome *ou
 }
 
 /* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
-static struct muster_outcome make_ring_id(struct ring_course *course, const struct muster_ring_place *place,
+static struct muster_outcome make_ring_id(struct muster_ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char **ret)
 {
 	struct muster_outcome outcome = run_command(course, course->probe,
@@ -169,7 +169,7 @@ static struct muster_outcome make_ring_id(struct ring_course *course, const stru
 	return outcome;
 }
 
-static struct muster_outcome send_place(struct ring_course *course, const struct muster_ring_place *place,
+static struct muster_outcome send_place(struct muster_ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char *id)
 {
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
@@ -182,10 +182,10 @@ static struct muster_outcome send_place(struct ring_course *course, const struct
 
 /* Take part in a ring, from the id to the end. */
 static struct muster_outcome run_allreduce(
-	struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
-	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round };
+	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round, ring.visit };
 	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ring.ranks };
 	const char *mine = NULL;
 	if (place->ring.rank == 0)
@@ -207,7 +207,7 @@ static struct muster_outcome run_allreduce(
 }
 
 /* This rank could take part, but the full ring runs without it. */
-static void skip_allreduce(struct ring_course *course, const char *why)
+static void skip_allreduce(struct muster_ring_course *course, const char *why)
 {
 	struct muster_outcome outcome = {
 		.probe = course->probe->name,
@@ -221,7 +221,8 @@ static void skip_allreduce(struct ring_course *course, const char *why)
 }
 
 /* Take part in a ring as one of its ranks. Samples of a trial are not kept. */
-static void be_member(struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+static void be_member(
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	struct muster_supervisor *s = course->s;
 	size_t from = s->record.samples;
@@ -246,7 +247,7 @@ static const struct muster_probe *probe_of(const struct muster_ring_place *place
 }
 
 /* Whether the place is one of a round of traffic, or comes while such rounds last. */
-static bool is_traffic(const struct ring_course *course, const struct muster_ring_place *place)
+static bool is_traffic(const struct muster_ring_course *course, const struct muster_ring_place *place)
 {
 	return place->role == MUSTER_ROLE_TRAFFIC || place->role == MUSTER_ROLE_WAITS ||
 	       place->role == MUSTER_ROLE_NO_TRAFFIC ||
@@ -254,14 +255,14 @@ static bool is_traffic(const struct ring_course *course, const struct muster_rin
 }
 
 /* One line in the record for all rounds of a probe: rank 0 reads the lines of all ranks. */
-static void end_rounds(struct ring_course *course)
+static void end_rounds(struct muster_ring_course *course)
 {
 	if (course->rounds.probe)
 		muster_probe_add_outcome(course->s, course->rounds);
 	course->rounds = (struct muster_outcome){ 0 };
 }
 
-static void add_round(struct ring_course *course, struct muster_outcome outcome)
+static void add_round(struct muster_ring_course *course, struct muster_outcome outcome)
 {
 	if (course->rounds.probe && strcmp(course->rounds.probe, outcome.probe) != 0)
 		end_rounds(course);
@@ -272,12 +273,12 @@ static void add_round(struct ring_course *course, struct muster_outcome outcome)
 }
 
 /* How many ranks share a round that has no pairs; 0: each is by itself. */
-static int ranks_of(const struct ring_course *course, const struct muster_probe *probe)
+static int ranks_of(const struct muster_ring_course *course, const struct muster_probe *probe)
 {
 	return probe->traffic_shape == MUSTER_TRAFFIC_EACH ? 0 : course->ranks;
 }
 
-static void exchange(struct ring_course *course, const struct muster_probe *probe,
+static void exchange(struct muster_ring_course *course, const struct muster_probe *probe,
 	const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
@@ -292,7 +293,7 @@ static void exchange(struct ring_course *course, const struct muster_probe *prob
 	note_end(course, &outcome);
 }
 
-static void not_run(struct ring_course *course, const struct muster_probe *probe, const char *why)
+static void not_run(struct muster_ring_course *course, const struct muster_probe *probe, const char *why)
 {
 	end_rounds(course);
 	muster_probe_add_outcome(course->s, (struct muster_outcome){
@@ -304,19 +305,19 @@ static void not_run(struct ring_course *course, const struct muster_probe *probe
 }
 
 static void take_part_in_traffic(
-	struct ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
+	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
 	const struct muster_probe *probe = probe_of(place);
 	course->traffic = true;
 	if (place->role == MUSTER_ROLE_TRAFFIC && probe)
 		exchange(course, probe, place, ring);
-	else if (place->role == MUSTER_ROLE_NO_TRAFFIC && probe)
+	else if (place->role == MUSTER_ROLE_NO_TRAFFIC && probe && course->visit == 0)
 		not_run(course, probe, place->why);
 }
 
 /* The rounds are over: an outcome for each probe with traffic that has none yet. A rank that was in the rings and had
  * nothing to do, such as one without any partner, is OK. why: as in struct muster_ring_place. */
-static void end_traffic(struct ring_course *course, const char *why)
+static void end_traffic(struct muster_ring_course *course, const char *why)
 {
 	struct muster_supervisor *s = course->s;
 	end_rounds(course);
@@ -345,12 +346,14 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 }
 
 /* One round. False: it was the last. */
-static bool next_round(struct ring_course *course)
+static bool next_round(struct muster_ring_course *course)
 {
 	struct muster_supervisor *s = course->s;
-	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round };
-	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round };
-	enum muster_phase phase = course->round == 0                                        ? MUSTER_PHASE_LOAD
+	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round, course->visit };
+	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round,
+		course->visit };
+	enum muster_phase phase = course->visit > 0                                         ? MUSTER_PHASE_NONE
+				  : course->round == 0                                      ? MUSTER_PHASE_LOAD
 				  : course->last.full && course->last.end == MUSTER_RING_OK ? MUSTER_PHASE_RING
 											    : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
@@ -406,15 +409,21 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
-void muster_ring_participate(struct muster_supervisor *s)
+void muster_ring_participate(struct muster_supervisor *s, int visit)
 {
+	if (!s->courses)
+		s->courses = muster_calloc(muster_probe_count(), sizeof *s->courses);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
+		struct muster_ring_course *course = &s->courses[i];
 		if (!probe->ring)
 			continue;
-		struct ring_course course = { .s = s, .probe = probe, .index = (int)i };
-		course.can = muster_probe_may_run(s, probe);
-		while (course.round < MUSTER_RING_ROUNDS_MAX && next_round(&course))
-			course.round++;
+		bool can = muster_probe_may_run(s, probe);
+		if (visit == 0)
+			*course = (struct muster_ring_course){ .s = s, .probe = probe, .index = (int)i, .can = can };
+		course->visit = visit;
+		course->last = (struct last_round){ 0 };
+		for (course->round = 0; course->round < MUSTER_RING_ROUNDS_MAX && next_round(course);)
+			course->round++;
 	}
 }

@@ -272,6 +272,7 @@ static void schedule_full(struct muster_ring_scheduler *s, struct muster_ring_en
 	bool *in = muster_calloc(s->context->members->node_count + 1, sizeof *in);
 	begin_round(s, false, 1);
 	s->fulls++;
+	s->stands = false;
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
 		if (!entry->why && !s->in[entry->node])
@@ -335,6 +336,7 @@ static void schedule_trials(struct muster_ring_scheduler *s, struct muster_ring_
 	for (size_t i = 0; i < s->plan.nodes; i++)
 		group_of_node[s->plan_nodes[i]] = s->plan_groups[i];
 	begin_round(s, true, groups);
+	s->stands = false;
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
 		if (!entry->why && group_of_node[entry->node] != MUSTER_NO_GROUP)
@@ -368,7 +370,7 @@ static void schedule_next(struct muster_ring_scheduler *s, struct muster_ring_en
 		return;
 	}
 	s->traffic.going = false;
-	if (s->trials_follow)
+	if (s->trials_follow && s->visit == 0)
 		schedule_trials(s, entries, now_ms);
 	else
 		schedule_nothing(s, entries);
@@ -386,8 +388,10 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 		muster_ring_say(s->context, "the all-reduce of %d ranks failed: %s", s->groups[0].ranks,
 			why_failed(&result, s->context->run->arena));
 	s->trials_follow = wanted && localise != MUSTER_LOCALISE_OFF && (s->localising || nodes > 1);
-	if (result.ok && !s->traffic.begun && s->context->profile != MUSTER_QUICK)
+	if (result.ok && !s->traffic.begun) {
 		muster_ring_traffic_begin(&s->traffic, s->context, s->group);
+		s->stands = true;
+	}
 	if (!result.ok && result.fallen && may_repeat(s, now_ms)) {
 		schedule_full(s, entries, now_ms);
 	} else {
@@ -400,19 +404,33 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	free(results);
 }
 
+/* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. */
+static void begin_visit(struct muster_ring_scheduler *s, int visit)
+{
+	s->visit = visit;
+	s->round = -1;
+	s->over = false;
+	if (s->stands)
+		muster_ring_traffic_visit(&s->traffic, visit);
+}
+
 static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_ring_entries entries;
+	if (barrier->id.visit > s->visit)
+		begin_visit(s, barrier->id.visit);
 	muster_ring_entries_read(&entries, s->context->members, barrier, true);
-	if (!s->traffic.going) { /* then the entries are brief */
+	if (!s->traffic.going || s->round < 0) { /* else the entries are brief */
 		muster_ring_exclude_duplicate_gpus(&entries);
 		muster_ring_exclude_version_mismatches(s->probe, &entries);
 	}
-	if (s->round < 0) {
-		schedule_full(s, &entries, now_ms);
-	} else if (s->traffic.going) {
+	if (s->traffic.going) {
 		muster_ring_traffic_note(&s->traffic, s->context, &entries);
 		schedule_next(s, &entries, now_ms);
+	} else if (s->visit > 0) {
+		schedule_nothing(s, &entries);
+	} else if (s->round < 0) {
+		schedule_full(s, &entries, now_ms);
 	} else if (!s->trial) {
 		schedule_after_full(s, &entries, now_ms);
 	} else {
@@ -453,7 +471,7 @@ void muster_ring_scheduler_late_answer(
 {
 	if (barrier.kind != MUSTER_BARRIER_RING)
 		return;
-	bool over = s && s->over && barrier.round > s->round;
+	bool over = barrier.visit > 0 || (s && s->over && barrier.round > s->round);
 	const struct muster_ring_place place = {
 		.role = over ? MUSTER_ROLE_OVER : MUSTER_ROLE_EXCLUDED,
 		.why = over ? "" : "excluded from the all-reduce: its node was too late",
@@ -466,7 +484,7 @@ void muster_ring_scheduler_late_answer(
 static void cancel(struct muster_ring_scheduler *s, int rank, const char *why)
 {
 	const struct muster_membership *members = s->context->members;
-	const struct muster_barrier_id id = { MUSTER_BARRIER_RING, s->index, s->round };
+	const struct muster_barrier_id id = { MUSTER_BARRIER_RING, s->index, s->round, s->visit };
 	int group = s->group[rank];
 	if (s->traffic.going)
 		muster_ring_traffic_failed(&s->traffic, s->context, id, rank, why);
@@ -482,7 +500,8 @@ static void cancel(struct muster_ring_scheduler *s, int rank, const char *why)
 
 void muster_ring_scheduler_failed(struct muster_ring_scheduler *s, const struct muster_ring_failed *failed)
 {
-	if (failed->rank < s->context->members->ranks && !s->over && failed->ring.round == s->round)
+	if (failed->rank < s->context->members->ranks && !s->over && failed->ring.round == s->round &&
+		failed->ring.visit == s->visit)
 		cancel(s, failed->rank, failed->why);
 }
 

@@ -42,7 +42,8 @@ struct muster_ring_member {
 };
 
 struct muster_ring_traffic {
-	bool begun, going;                /* going: the probes are not all over */
+	bool begun, going; /* going: the probes are not all over */
+	int visit;
 	struct muster_ring_member *items; /* by their numbers in the ring */
 	size_t count;
 	int cause; /* the member whose failure says most about why members are out; -1: none is out */
@@ -62,6 +63,9 @@ void muster_ring_traffic_done(struct muster_ring_traffic *t);
 /* Begin with the ranks whose group is 0. */
 void muster_ring_traffic_begin(
 	struct muster_ring_traffic *t, const struct muster_ring_context *context, const int *group);
+
+/* Begin a later visit with the same ranks. */
+void muster_ring_traffic_visit(struct muster_ring_traffic *t, int visit);
 
 /* How the last round ended. Entries of ranks that are not in the ring get a `why`. */
 void muster_ring_traffic_note(
@@ -95,9 +99,9 @@ struct muster_ring_group {       /* the ranks of one ring */
 struct muster_ring_scheduler {
 	const struct muster_ring_context *context; /* borrowed */
 	const struct muster_probe *probe;
-	int index; /* of the probe */
-	int round; /* scheduled last; -1 */
-	bool over; /* the round after it was answered with OVER */
+	int index;        /* of the probe */
+	int visit, round; /* round: scheduled last in this visit; -1 */
+	bool over;        /* the round after it was answered with OVER */
 	bool trial;
 	int fulls;  /* full rings so far */
 	int *group; /* of each rank in this round; -1: none */
@@ -107,7 +111,8 @@ struct muster_ring_scheduler {
 	bool localising; /* trials have begun */
 	bool localised;  /* trials are over: at most a last full ring, of the nodes that are not suspected, follows */
 	double trial_bytes; /* message size of the last trial that has a rate; 0: there is none */
-	bool trials_follow; /* after the traffic */
+	bool trials_follow; /* after the traffic of the first visit */
+	bool stands;        /* the communicator that had traffic */
 	struct muster_ring_traffic traffic;
 	struct muster_plan plan;
 	size_t *plan_nodes;  /* the index of each of the plan's nodes */

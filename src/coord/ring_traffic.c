@@ -56,6 +56,14 @@ void muster_ring_traffic_begin(
 	plan_pairs(t, context);
 }
 
+void muster_ring_traffic_visit(struct muster_ring_traffic *t, int visit)
+{
+	t->visit = visit;
+	t->going = true;
+	t->probe = SIZE_MAX;
+	t->round = t->rounds = 0;
+}
+
 /* ---- how a round ended ---- */
 
 static bool took_part(const struct muster_ring_traffic *t, size_t member)
@@ -96,12 +104,19 @@ void muster_ring_traffic_note(
 
 /* ---- the next round ---- */
 
+/* What a ring measures of itself comes again in later visits, as all windows do. */
+static bool is_of_visit(const struct muster_probe *probe, int visit, enum muster_profile profile)
+{
+	return probe->traffic && (visit == 0 ? !probe->ring && profile != MUSTER_QUICK
+					     : probe->windows && (probe->ring || profile != MUSTER_QUICK));
+}
+
 /* The next probe with traffic, from its first round on. False: there is none. */
-static bool next_probe(struct muster_ring_traffic *t)
+static bool next_probe(struct muster_ring_traffic *t, enum muster_profile profile)
 {
 	do
 		t->probe++;
-	while (t->probe < muster_probe_count() && !muster_probe_at(t->probe)->traffic);
+	while (t->probe < muster_probe_count() && !is_of_visit(muster_probe_at(t->probe), t->visit, profile));
 	if (t->probe == muster_probe_count())
 		return false;
 	const struct muster_probe *probe = muster_probe_at(t->probe);
@@ -174,13 +189,14 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 	while (t->going) {
 		struct muster_ring_place place = { .role = MUSTER_ROLE_TRAFFIC };
 		if (++t->round >= t->rounds)
-			t->going = next_probe(t);
+			t->going = next_probe(t, context->profile);
 		if (!t->going || t->rounds == 0 ||
 			(t->shape == MUSTER_TRAFFIC_PAIRS && find_partners(t, &place.kind) == 0))
 			continue;
 		place.probe = (int)t->probe;
 		place.traffic.round = t->round;
 		place.traffic.rounds = t->rounds;
+		place.traffic.visit = t->visit;
 		place.why = why_not(t, context, left_ms);
 		place.deadline_ms = (int)deadline_of(t, context, left_ms);
 		t->under_way = !place.why;

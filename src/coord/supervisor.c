@@ -52,6 +52,7 @@ void muster_supervisor_done(struct muster_supervisor *s)
 	free(s->members);
 	free(s->peers);
 	free(s->facts.outcomes.items);
+	free(s->courses);
 	muster_record_done(&s->record);
 	muster_arena_free(s->arena);
 }
@@ -208,35 +209,37 @@ static void run_alone(struct muster_supervisor *s)
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->together && probe->run && is_wanted(s, probe))
-			muster_probe_run(s, probe, "run");
+			muster_probe_run(s, probe, "run", 0);
 	}
 }
 
-static void wait_for_turn(struct muster_supervisor *s, size_t probe, int turn, enum muster_phase phase)
+static void wait_for_turn(struct muster_supervisor *s, int visit, size_t probe, int turn, enum muster_phase phase)
 {
-	const struct muster_barrier_id id = { MUSTER_BARRIER_TURN, (int)probe, turn };
+	const struct muster_barrier_id id = { MUSTER_BARRIER_TURN, (int)probe, turn, visit };
 	struct muster_answer answer = muster_barrier_wait(s, id, phase, "", 0);
 	muster_answer_done(&answer);
 }
 
 /* GPUs that share a path run one after the other, then all at once. */
-static void run_in_turns(struct muster_supervisor *s, int turn, int turns)
+static void run_in_turns(struct muster_supervisor *s, int visit, int turn, int turns)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->together || !is_wanted(s, probe))
+		if (!probe->together || !is_wanted(s, probe) || (visit > 0 && !probe->windows))
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
-		enum muster_phase phase = (enum muster_phase)(probe->phase - 1); /* NONE when it has no phase */
+		enum muster_phase phase =
+			visit > 0 ? MUSTER_PHASE_NONE
+				  : (enum muster_phase)(probe->phase - 1); /* NONE when it has no phase */
 		for (int at = 0; probe->run && at < turns; at++) {
-			wait_for_turn(s, i, at, phase);
+			wait_for_turn(s, visit, i, at, phase);
 			phase = MUSTER_PHASE_NONE;
 			if (mine && at == turn)
-				mine = muster_probe_run(s, probe, "run");
+				mine = muster_probe_run(s, probe, "run", visit);
 		}
-		wait_for_turn(s, i, turns, phase);
+		wait_for_turn(s, visit, i, turns, phase);
 		if (mine)
-			muster_probe_run(s, probe, "together");
+			muster_probe_run(s, probe, "together", visit);
 	}
 }
 
@@ -244,7 +247,7 @@ static void finish(struct muster_supervisor *s)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
 		if (muster_probe_at(i)->finish && is_wanted(s, muster_probe_at(i)))
-			muster_probe_run(s, muster_probe_at(i), "finish");
+			muster_probe_run(s, muster_probe_at(i), "finish", 0);
 }
 
 /* Everything that ranks measure, up to their record. */
@@ -254,8 +257,10 @@ static void measure(struct muster_supervisor *s)
 	muster_probe_runner_take(s);
 	int turns = meet_peers(s, &turn);
 	run_alone(s);
-	run_in_turns(s, turn, turns);
-	muster_ring_participate(s);
+	for (int visit = 0; visit < MUSTER_VISITS; visit++) {
+		run_in_turns(s, visit, turn, turns);
+		muster_ring_participate(s, visit);
+	}
 	finish(s);
 	/* again at the end: a later worker may have reported more about the rank */
 	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.answer.simulated));

@@ -55,6 +55,7 @@ struct muster_supervisor {
 	char *peers;                            /* the peers command, kept for a replaced worker */
 	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped is set */
 	bool no_worker;                         /* every worker died */
+	struct muster_ring_course *courses;     /* ring_participant.c: of each probe; NULL before the first ring */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
 	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */
 	struct muster_barrier_id unanswered;    /* the last ring barrier that this rank left without an answer */
@@ -131,7 +132,7 @@ void muster_probe_runner_again(struct muster_supervisor *s);
 /* Whether the probe can run now; otherwise its outcome is set. */
 bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe *probe);
 /* Have the worker do this for the probe, and set its outcome. True when that is OK. */
-bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action);
+bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action, int visit);
 /* While the worker is busy, for so many seconds, have rank 0 say now and then how many are left. */
 void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, int seconds);
 /* The outcome so far; NULL: none. */
@@ -147,7 +148,8 @@ void muster_record_line_add(struct muster_supervisor *s, char *line);
 
 /* ---- ring_participant.c ---- */
 
-void muster_ring_participate(struct muster_supervisor *s);
+/* The rings and rounds of traffic of this visit; the first visit has the rings. */
+void muster_ring_participate(struct muster_supervisor *s, int visit);
 /* A message with the answer of a barrier. When this rank has given that barrier up and the answer makes it a member of
  * a ring, rank 0 is told that it takes no part. */
 void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_message *message);

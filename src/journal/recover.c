@@ -1,7 +1,7 @@
 /* recover.c - journals become a run */
 #include "journal/read.h"
 
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
@@ -152,7 +152,6 @@ void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *
 	if (!finished)
 		excuse_last_deaths(set);
 	muster_journal_set_add(set, run);
-	if (run->job.repeats > 1)
-		muster_run_fold_repeats(run);
+	muster_run_fold(run, run->job.repeats > 1);
 	add_missing(run);
 }

@@ -4,7 +4,7 @@
 #include "json/object.h"
 #include "model/limits.h"
 #include "model/run_json.h"
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "util/array.h"
 #include "util/clock.h"
 #include "util/file.h"

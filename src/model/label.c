@@ -32,6 +32,7 @@ static const struct muster_label_row rows[] = {
 	{ "nodes", MUSTER_NUMBER, .variant = true },
 	{ "numa_node", .type = MUSTER_NUMBER },
 	{ "of", .type = MUSTER_STRING },
+	{ "part", .type = MUSTER_STRING },
 	{ "package", .type = MUSTER_NUMBER },
 	{ "precision", .type = MUSTER_STRING },
 	{ "raid", .type = MUSTER_STRING },

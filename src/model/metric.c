@@ -65,6 +65,15 @@ bool muster_metric_scatters(const struct muster_metric *metric)
 		       (metric->better != MUSTER_BETTER_FACT && (unit->speed || unit->transfer)));
 }
 
+double muster_metric_best(const struct muster_metric *metric, const double *values, size_t count)
+{
+	double best = values[0];
+	for (size_t i = 1; i < count; i++)
+		if (metric->better == MUSTER_BETTER_MORE ? values[i] > best : values[i] < best)
+			best = values[i];
+	return best;
+}
+
 bool muster_metric_is_speed(const struct muster_metric *metric)
 {
 	return metric->better == MUSTER_BETTER_MORE && muster_units[metric->unit].speed;

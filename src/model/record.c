@@ -131,8 +131,8 @@ static int take_sample(struct muster_json_reader *r, void *into, const struct mu
 		return muster_json_reader_fail(r, "more than %d samples", MUSTER_RUN_SAMPLES_MAX);
 	if (muster_sample_read(r, &sample, json) < 0)
 		return -1;
-	if (sample.value_count > 0)
-		return muster_json_reader_fail(r, "%s with values of repeats", sample.metric->name);
+	if (sample.value_count > 0 && !sample.metric->windows)
+		return muster_json_reader_fail(r, "%s has several values and no windows", sample.metric->name);
 	MUSTER_ARRAY_GROW(parts->numbers, parts->samples.count, parts->number_room);
 	parts->numbers[parts->samples.count] = parts->came++;
 	muster_samples_add(&parts->samples, sample);

@@ -1,7 +1,7 @@
 /* run_json.c - a run: its job, its nodes, and its localisation all-reduces */
 #include "model/run_json.h"
 
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "model/limits.h"
 #include "util/array.h"
 

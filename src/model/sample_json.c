@@ -1,7 +1,7 @@
 /* sample_json.c - samples from their JSON */
 #include "model/sample_json.h"
 
-#include "model/repeats.h"
+#include "model/windows.h"
 #include "muster/arena.h"
 #include "model/limits.h"
 #include "util/array.h"
@@ -142,7 +142,7 @@ static const struct muster_field muster_json_part_fields[] = {
 	{ PART(value, MUSTER_JSON_SCALAR), .most = SIZE_MAX },
 	{ PART(reason, MUSTER_JSON_BIT(MUSTER_JSON_STRING)), .optional = true },
 	{ MUSTER_FIELD(parts, values, NUMBER), MUSTER_FIELD_MANY(parts, value_count), .least = 2,
-		.most = MUSTER_REPEATS_MAX, .optional = true },
+		.most = MUSTER_VALUES_MAX, .optional = true },
 };
 static const struct muster_object_type parts_type = MUSTER_OBJECT_TYPE(parts, muster_json_part_fields);
 
@@ -208,7 +208,7 @@ enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
 /* A metric that only older reports have: such a sample is left out. */
 static bool is_retired(const struct muster_json *json)
 {
-	static const char *const names[] = { "gpu.slowdown" };
+	static const char *const names[] = { "gpu.slowdown", "gpu.h2d_spread", "gpu.d2h_spread", "gpu.gemm_spread" };
 	const struct muster_json *metric =
 		muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, "metric") : NULL;
 	if (!metric || muster_json_type(metric) != MUSTER_JSON_STRING)

@@ -1,5 +1,6 @@
 /* context.c - emit, step and root path: what muster/probe.h gives to every probe, wherever its samples go */
 #include "probes/context.h"
+#include "probes/windows.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -76,8 +77,9 @@ static const struct muster_metric *metric_of(struct muster_probe_ctx *ctx, const
 	broken(ctx, "probe %s yields %s, which it does not list", ctx->probe ? ctx->probe->name : "(none)", name);
 }
 
-static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
-	struct muster_value value, const char *reason)
+/* A value with its windows; window_count 0: it has none. */
+static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
+	struct muster_value value, const char *reason, const double *windows, size_t window_count)
 {
 	const struct muster_metric *metric = metric_of(ctx, name);
 	size_t wanted = 0;
@@ -102,7 +104,27 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 					    .label_count = count,
 					    .value = value,
 					    .reason = reason,
+					    .values = windows,
+					    .value_count = window_count > 1 ? window_count : 0,
 				    });
+}
+
+static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
+	struct muster_value value, const char *reason)
+{
+	emit_all(ctx, name, values, count, value, reason, NULL, 0);
+}
+
+void muster_windows_emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *labels,
+	size_t label_count, const double *values, size_t count, const char *why_none)
+{
+	struct muster_value best =
+		count ? muster_number(muster_metric_best(metric_of(ctx, name), values, count)) : muster_null();
+	double kept[MUSTER_WINDOWS_MOST];
+	size_t left = count < MUSTER_WINDOWS_MOST ? count : MUSTER_WINDOWS_MOST;
+	for (size_t i = 0; i < left; i++)
+		kept[i] = values[i * count / left];
+	emit_all(ctx, name, labels, label_count, best, count ? NULL : why_none, kept, left);
 }
 
 static void emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,

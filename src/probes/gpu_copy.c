@@ -8,30 +8,28 @@
 #include "vendor/pinned.h"
 #include "util/text.h"
 #include "probes/metrics.h"
+#include "probes/windows.h"
 #include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#define COPY_METRIC(name, ...)                                                                                         \
+	GPU_NUMBER(name, GB_PER_S, MORE, __VA_ARGS__, .limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" },       \
+		.windows = "copies")
+
 static const struct muster_metric metrics[] = {
-	GPU_NUMBER("gpu.h2d_gbps", GB_PER_S, MORE, "host to device, alone on its path: median of the repeats",
-		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" },
+	COPY_METRIC("gpu.h2d_gbps", "host to device, alone on its path",
 		SHOWN(IN(PAGE_GPUS, 10, "H2D, GB/s"), IN(SPEEDS, 50, "H2D, one GPU at a time"))),
-	GPU_NUMBER("gpu.d2h_gbps", GB_PER_S, MORE, "device to host, alone on its path: median of the repeats",
-		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" },
+	COPY_METRIC("gpu.d2h_gbps", "device to host, alone on its path",
 		SHOWN(IN(PAGE_GPUS, 20, "D2H, GB/s"), IN(SPEEDS, 60, "D2H, one GPU at a time"))),
-	GPU_NUMBER("gpu.h2d_spread", RATIO, DRIFTS, "(highest - lowest) / median of the h2d_gbps repeats"),
-	GPU_NUMBER("gpu.d2h_spread", RATIO, DRIFTS, "(highest - lowest) / median of the d2h_gbps repeats"),
-	GPU_NUMBER("gpu.h2d_together_gbps", GB_PER_S, MORE, "host to device with all GPUs of the node at once",
-		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }, .varies = true,
+	COPY_METRIC("gpu.h2d_together_gbps", "host to device with all GPUs of the node at once", .varies = true,
 		SHOWN(IN(SPEEDS, 70, "H2D, all GPUs at once"))),
-	GPU_NUMBER("gpu.d2h_together_gbps", GB_PER_S, MORE, "device to host with all GPUs of the node at once",
-		.limits = { "gpu.c2c_limit_gbps", "gpu.pcie_limit_gbps" }, .varies = true,
+	COPY_METRIC("gpu.d2h_together_gbps", "device to host with all GPUs of the node at once", .varies = true,
 		SHOWN(IN(SPEEDS, 80, "D2H, all GPUs at once"))),
 	NUMBER(GPU, "gpu.bidirectional_gbps", GB_PER_S, MORE,
-		"host to device (h2d) or device to host (d2h) while both copy at once, alone on its path: median of "
-		"the rounds",
-		.labels = { "gpu", "direction" },
+		"host to device (h2d) or device to host (d2h) while both copy at once, alone on its path",
+		.labels = { "gpu", "direction" }, .windows = "copies",
 		SHOWN(IN(SPEEDS, 90, "H2D while D2H runs", .key = "direction", .value = "h2d"),
 			IN(SPEEDS, 100, "D2H while H2D runs", .key = "direction", .value = "d2h"))),
 	GPU_NUMBER("gpu.copy_mib", MEBIBYTES, FACT, "size of one copy"),
@@ -41,27 +39,31 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(PAGE_GPUS, 60, "PCIe"))),
 	GPU_NUMBER("gpu.pcie_width_loaded", NONE, MORE, "PCIe lanes while the copies ran",
 		SHOWN(IN(PAGE_GPUS, 70, "lanes"))),
+	NUMBER(GPU, "gpu.slow_windows", RATIO, DRIFTS,
+		"share of the windows that are below 80 % of the best one; not measured but derived",
+		.labels = { "gpu", "part" }),
 };
 
 #define MIB ((size_t)1 << 20)
-#define REPEATS 5
-#define ROUNDS 3                      /* of REPEATS copies each way at once */
-#define REPEATS_MAX 416               /* 30 ms of 32 MiB at 450 GB/s, the limit of NVLink-C2C */
-#define TOGETHER_MS 30.0              /* long enough that ranks started milliseconds apart overlap */
+#define BYTES (32 * MIB)
+#define COPIES MUSTER_WINDOW_OPERATIONS
+#define COPIES_MOST 512               /* in a row */
+#define WINDOW_MS 3.0                 /* of a window with all GPUs at once */
+#define MARGIN_MS 2.0                 /* before and after these windows: ranks start milliseconds apart */
 #define WAIT_MS 8000                  /* for one direction; twice that is below the probe's deadline */
 #define TILE_BYTES ((size_t)8191 * 8) /* a prime number of words: no copy engine's chunk is a whole number of tiles */
 
-#define EVENTS (REPEATS_MAX + 1)
+#define EVENTS (COPIES_MOST + 1)
 
 enum direction { H2D, D2H, DIRECTIONS };
 static const struct {
-	const char *title, *label, *gbps, *spread, *together;
+	const char *title, *label, *gbps, *together;
 } names[DIRECTIONS] = {
-	[H2D] = { "host to device", "h2d", "gpu.h2d_gbps", "gpu.h2d_spread", "gpu.h2d_together_gbps" },
-	[D2H] = { "device to host", "d2h", "gpu.d2h_gbps", "gpu.d2h_spread", "gpu.d2h_together_gbps" },
+	[H2D] = { "host to device", "h2d", "gpu.h2d_gbps", "gpu.h2d_together_gbps" },
+	[D2H] = { "device to host", "d2h", "gpu.d2h_gbps", "gpu.d2h_together_gbps" },
 };
 
-/* Lives from run to together: pinning memory takes longer than all the copies. */
+/* Lives from the first visit to the last one: pinning memory takes longer than all the copies. */
 static struct {
 	const struct muster_cuda *cuda;
 	struct muster_pinned host;
@@ -69,6 +71,7 @@ static struct {
 	CUstream streams[DIRECTIONS]; /* the second one is for copies both ways at once */
 	CUevent events[EVENTS];       /* around and between the copies */
 	double alone_ms[DIRECTIONS];  /* one copy, alone on its path; 0 until measured */
+	double first_ms;              /* when the first visit was */
 } state;
 
 static void release(void)
@@ -98,14 +101,13 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_cuda *cuda = muster_cuda(err);
 	if (!cuda)
 		return -1;
-	size_t bytes = (env->profile == MUSTER_QUICK ? 32 : 64) * MIB;
-	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", bytes / MIB);
-	if (muster_pinned_alloc(cuda, bytes, env->root, env->gpu->bus_id, &state.host, err) < 0)
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", BYTES / MIB);
+	if (muster_pinned_alloc(cuda, BYTES, env->root, env->gpu->bus_id, &state.host, err) < 0)
 		return -1;
 	state.cuda = cuda;
 
-	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
-	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, bytes);
+	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", BYTES / MIB);
+	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, BYTES);
 	for (size_t i = 0; failed == 0 && i < DIRECTIONS; i++)
 		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.streams[i], CU_STREAM_NON_BLOCKING);
 	if (failed == 0)
@@ -130,12 +132,12 @@ static int queue_copy(enum direction direction, struct muster_error *err)
 	return queue_part(direction, 0, state.host.bytes, state.streams[0], err);
 }
 
-/* Queue one copy to warm up and `repeats` that are timed. */
-static int queue_copies(enum direction direction, size_t repeats, struct muster_error *err)
+/* Queue `count` copies that are timed, and before them one to warm up. */
+static int queue_copies(enum direction direction, bool warms_up, size_t count, struct muster_error *err)
 {
-	if (queue_copy(direction, err) < 0)
+	if (warms_up && queue_copy(direction, err) < 0)
 		return -1;
-	for (size_t i = 0; i <= repeats; i++) {
+	for (size_t i = 0; i <= count; i++) {
 		if (i > 0 && queue_copy(direction, err) < 0)
 			return -1;
 		if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[i], state.streams[0]) < 0)
@@ -144,25 +146,24 @@ static int queue_copies(enum direction direction, size_t repeats, struct muster_
 	return 0;
 }
 
-/* Wait for queue_copies, and give the median rate and (highest - lowest) / median. */
-static int collect(size_t repeats, double *ret_gbps, double *ret_spread, struct muster_error *err)
+/* Wait for queue_copies, and give the median rate of each window of so many copies, after `before` others. */
+static int collect(size_t before, size_t windows, size_t copies, double *ret_gbps, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = state.cuda;
-	double gbps[REPEATS_MAX];
+	double gbps[COPIES_MOST];
 	if (muster_cuda_wait(cuda, state.streams[0], WAIT_MS, err) < 0)
 		return -1;
-	for (size_t i = 0; i < repeats; i++) {
+	for (size_t i = 0; i < windows * copies; i++) {
 		double ms;
-		if (muster_cuda_elapsed(cuda, state.events[i], state.events[i + 1], &ms, err) < 0)
+		if (muster_cuda_elapsed(cuda, state.events[before + i], state.events[before + i + 1], &ms, err) < 0)
 			return -1;
 		if (!(ms > 0))
 			return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: a copy of %zu bytes took %g ms",
 				state.host.bytes, ms);
 		gbps[i] = (double)state.host.bytes / 1e6 / ms;
 	}
-	double median = muster_median_of(gbps, repeats);
-	*ret_gbps = median;
-	*ret_spread = (gbps[repeats - 1] - gbps[0]) / median;
+	for (size_t i = 0; i < windows; i++)
+		ret_gbps[i] = muster_median_of(gbps + i * copies, copies);
 	return 0;
 }
 
@@ -212,11 +213,11 @@ static bool is_intact(const uint64_t *tile)
 /* ---- both ways at once ---- */
 
 /* When each copy of a direction began and the last one ended, in milliseconds since the round began. */
-typedef double copy_times[REPEATS + 1];
+typedef double copy_times[COPIES + 1];
 
 static CUevent both_event(enum direction direction, size_t copy)
 {
-	return state.events[1 + (size_t)direction * (REPEATS + 1) + copy];
+	return state.events[1 + (size_t)direction * (COPIES + 1) + copy];
 }
 
 /* Each direction has its own stream and its own half of the buffers. No stream begins before the other one can. */
@@ -226,11 +227,11 @@ static int queue_both(struct muster_error *err)
 	if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[0], state.streams[0]) < 0 ||
 		MUSTER_CUDA(state.cuda, err, cuStreamWaitEvent, state.streams[1], state.events[0], 0) < 0)
 		return -1;
-	for (size_t copy = 0; copy <= REPEATS + 1; copy++) /* the first one warms up */
+	for (size_t copy = 0; copy <= COPIES + 1; copy++) /* the first one warms up */
 		for (enum direction way = H2D; way < DIRECTIONS; way++)
 			if ((copy > 0 && MUSTER_CUDA(state.cuda, err, cuEventRecord, both_event(way, copy - 1),
 						 state.streams[way]) < 0) ||
-				(copy <= REPEATS &&
+				(copy <= COPIES &&
 					queue_part(way, (size_t)way * bytes, bytes, state.streams[way], err) < 0))
 				return -1;
 	return 0;
@@ -242,7 +243,7 @@ static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
 		if (muster_cuda_wait(state.cuda, state.streams[way], WAIT_MS, err) < 0)
 			return -1;
 	for (enum direction way = H2D; way < DIRECTIONS; way++)
-		for (size_t i = 0; i <= REPEATS; i++)
+		for (size_t i = 0; i <= COPIES; i++)
 			if (muster_cuda_elapsed(state.cuda, state.events[0], both_event(way, i), &ret[way][i], err) < 0)
 				return -1;
 	return 0;
@@ -252,126 +253,150 @@ static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
  * direction is so slow that there is no such copy. 0: they took no time. */
 static double rate_of_both(const copy_times own, const copy_times other, size_t bytes)
 {
-	size_t first = 0, end = REPEATS;
+	size_t first = 0, end = COPIES;
 	while (first < end && own[first] < other[0])
 		first++;
-	while (end > first && own[end] > other[REPEATS])
+	while (end > first && own[end] > other[COPIES])
 		end--;
 	if (first == end) {
 		first = 0;
-		end = REPEATS;
+		end = COPIES;
 	}
 	double ms = own[end] - own[first];
 	return ms > 0 ? (double)(bytes * (end - first)) / 1e6 / ms : 0;
 }
 
-static int measure_both(struct muster_probe_ctx *ctx, struct muster_error *err)
+/* One window of each direction. */
+static int measure_both(double ret_gbps[DIRECTIONS], struct muster_error *err)
 {
-	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	size_t bytes = state.host.bytes / DIRECTIONS;
-	double gbps[DIRECTIONS][ROUNDS];
 	copy_times times[DIRECTIONS];
-	muster_step(ctx, "%d copies both ways at once", ROUNDS * (REPEATS + 1));
-	for (size_t round = 0; round < ROUNDS; round++) {
-		if (queue_both(err) < 0 || collect_both(times, err) < 0)
-			return -1;
-		for (enum direction way = H2D; way < DIRECTIONS; way++) {
-			gbps[way][round] = rate_of_both(times[way], times[way == H2D ? D2H : H2D], bytes);
-			if (!(gbps[way][round] > 0))
-				return muster_fail(err, MUSTER_EVENDOR, "cuEventElapsedTime: copies %s took no time",
-					names[way].title);
-		}
-	}
+	if (queue_both(err) < 0 || collect_both(times, err) < 0)
+		return -1;
 	for (enum direction way = H2D; way < DIRECTIONS; way++) {
-		const struct muster_value labels[] = { muster_string(bus_id), muster_string(names[way].label) };
-		muster_emit(ctx, "gpu.bidirectional_gbps", labels, sizeof labels / sizeof *labels,
-			muster_number(muster_median_of(gbps[way], ROUNDS)));
+		ret_gbps[way] = rate_of_both(times[way], times[way == H2D ? D2H : H2D], state.host.bytes / DIRECTIONS);
+		if (!(ret_gbps[way] > 0))
+			return muster_fail(
+				err, MUSTER_EVENDOR, "cuEventElapsedTime: copies %s took no time", names[way].title);
 	}
 	return 0;
 }
 
-/* What the GPU does in its own turn: each way alone, then both at once; nothing of it changes the data. */
-static int measure_turn(struct muster_probe_ctx *ctx, const uint64_t *tile, struct muster_error *err)
+/* ---- a GPU's own turn ---- */
+
+struct turn {
+	double alone[DIRECTIONS][MUSTER_WINDOWS_MOST], both[DIRECTIONS][MUSTER_WINDOWS_MOST];
+	size_t done[DIRECTIONS], both_done;
+};
+
+/* A window of each way alone, then one of both at once; nothing of it changes the data. */
+static int measure_window(
+	struct muster_probe_ctx *ctx, struct turn *turn, bool first, bool checks, struct muster_error *err)
 {
-	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
-		memcpy((char *)state.host.data + at, tile, tile_bytes(at));
 	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
-		double gbps, spread;
-		muster_step(ctx, "%d copies %s", REPEATS + 1, names[direction].title);
-		if (queue_copies(direction, REPEATS, err) < 0)
+		double *gbps = &turn->alone[direction][turn->done[direction]];
+		if (first)
+			muster_step(ctx, "copies %s", names[direction].title);
+		if (queue_copies(direction, first, COPIES, err) < 0)
 			return muster_wrap(err, "%s", names[direction].title);
-		if (direction == H2D)
+		if (checks && direction == H2D)
 			measure_pcie(ctx);
-		if (collect(REPEATS, &gbps, &spread, err) < 0)
+		if (collect(0, 1, COPIES, gbps, err) < 0)
 			return muster_wrap(err, "%s", names[direction].title);
-		state.alone_ms[direction] = (double)state.host.bytes / 1e6 / gbps;
-		muster_emit_for(ctx, names[direction].gbps, bus_id, muster_number(gbps));
-		muster_emit_for(ctx, names[direction].spread, bus_id, muster_number(spread));
-		if (direction == H2D)
+		turn->done[direction]++;
+		state.alone_ms[direction] = (double)state.host.bytes / 1e6 / *gbps;
+		if (checks && direction == H2D)
 			memset(state.host.data, 0xff, state.host.bytes); /* what comes back must come from the GPU */
 	}
-	/* Before the host looks at the buffer: its memory is read then, not its caches. */
-	if (muster_probe_env(ctx)->profile != MUSTER_QUICK && measure_both(ctx, err) < 0)
+	double both[DIRECTIONS];
+	if (muster_probe_env(ctx)->profile == MUSTER_QUICK)
+		return 0;
+	if (first)
+		muster_step(ctx, "copies both ways at once");
+	if (measure_both(both, err) < 0)
 		return muster_wrap(err, "both ways at once");
-	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(is_intact(tile)));
+	for (enum direction way = H2D; way < DIRECTIONS; way++)
+		turn->both[way][turn->both_done] = both[way];
+	turn->both_done++;
 	return 0;
+}
+
+/* Also after a failure: what was measured before it stays. */
+static void emit_turn(struct muster_probe_ctx *ctx, const struct turn *turn)
+{
+	for (enum direction way = H2D; way < DIRECTIONS; way++) {
+		const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
+			muster_string(names[way].label) };
+		if (turn->done[way] > 0)
+			muster_windows_emit(ctx, names[way].gbps, labels, 1, turn->alone[way], turn->done[way], NULL);
+		if (turn->both_done > 0)
+			muster_windows_emit(
+				ctx, "gpu.bidirectional_gbps", labels, 2, turn->both[way], turn->both_done, NULL);
+	}
+}
+
+static int measure_turn(struct muster_probe_ctx *ctx, bool checks, struct muster_error *err)
+{
+	static struct turn turn;
+	int failed = 0;
+	turn.done[H2D] = turn.done[D2H] = turn.both_done = 0;
+	for (size_t i = 0; failed == 0 && i < muster_windows_count(ctx); i++)
+		failed = measure_window(ctx, &turn, i == 0, checks && i == 0, err);
+	emit_turn(ctx, &turn);
+	return failed;
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
-	int done = 0;
 	if (prepare(ctx, err) < 0)
 		return -1;
+	muster_windows_wait(ctx, &state.first_ms);
+	if (muster_probe_env(ctx)->visit > 0)
+		return measure_turn(ctx, false, err);
 	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
 	muster_emit_result(ctx, "gpu.copy_numa_node", bus_id, state.host.numa_node, muster_number(state.host.numa_node),
 		state.host.why);
 	fill_tile(tile);
-	do {
-		if (measure_turn(ctx, tile, err) < 0)
-			return -1;
-	} while (++done < muster_probe_env(ctx)->repeats);
+	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
+		memcpy((char *)state.host.data + at, tile, tile_bytes(at));
+	if (measure_turn(ctx, true, err) < 0)
+		return -1;
+	/* after all copies: until now the host's memory was read, not its caches */
+	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(is_intact(tile)));
 	return 0;
 }
 
-/* As many repeats as fill TOGETHER_MS at the speed that the GPU has alone. */
-static size_t together_repeats(enum direction direction)
+/* ---- all GPUs at once ---- */
+
+/* As many copies as take so long at the speed that the GPU has alone. */
+static size_t copies_of(enum direction direction, double ms, size_t least)
 {
-	double alone_ms = state.alone_ms[direction];
-	double wanted = alone_ms > 0 ? TOGETHER_MS / alone_ms : REPEATS;
-	return wanted > REPEATS_MAX ? REPEATS_MAX : wanted < REPEATS ? REPEATS : (size_t)wanted;
+	double alone_ms = state.alone_ms[direction], wanted = alone_ms > 0 ? ms / alone_ms : 0;
+	const size_t most = COPIES_MOST / 8;
+	return wanted < (double)least ? least : wanted > (double)most ? most : (size_t)wanted;
 }
 
-static int measure_together(struct muster_probe_ctx *ctx, struct muster_error *err)
+/* Windows in a row; no window is near the moments at which another rank begins or ends. */
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
+	const struct muster_value label = muster_string(muster_probe_env(ctx)->gpu->bus_id);
+	double gbps[MUSTER_WINDOWS_MOST];
+	if (prepare(ctx, err) < 0)
+		return -1;
 	for (enum direction direction = H2D; direction < DIRECTIONS; direction++) {
-		double gbps, spread;
-		size_t repeats = together_repeats(direction);
-		muster_step(ctx, "%zu copies %s with all GPUs of the node", repeats + 1, names[direction].title);
-		if (queue_copies(direction, repeats, err) < 0 || collect(repeats, &gbps, &spread, err) < 0)
+		size_t copies = copies_of(direction, WINDOW_MS, COPIES), margin = copies_of(direction, MARGIN_MS, 1);
+		size_t windows = muster_windows_count(ctx), most = (COPIES_MOST - 2 * margin) / copies;
+		windows = windows < most ? windows : most;
+		muster_step(ctx, "copies %s with all GPUs of the node", names[direction].title);
+		if (queue_copies(direction, false, 2 * margin + windows * copies, err) < 0 ||
+			collect(margin, windows, copies, gbps, err) < 0)
 			return muster_wrap(err, "%s with all GPUs of the node", names[direction].title);
-		muster_emit_for(ctx, names[direction].together, bus_id, muster_number(gbps));
+		muster_windows_emit(ctx, names[direction].together, &label, 1, gbps, windows, NULL);
 	}
 	return 0;
 }
 
-static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
-{
-	int done = 0;
-	if (prepare(ctx, err) < 0)
-		return -1;
-	do {
-		if (measure_together(ctx, err) < 0)
-			return -1;
-	} while (++done < muster_probe_env(ctx)->repeats);
-	release();
-	return 0;
-}
-
-/* After a run that was not followed by together, or after a failure. */
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	(void)ctx;
@@ -390,6 +415,7 @@ const struct muster_probe muster_probe_gpu_copy = {
 	METRICS(metrics),
 	.run = run,
 	.phase = MUSTER_PHASE_COPIES,
+	.windows = true,
 	.together = together,
 	.finish = finish,
 };

@@ -7,6 +7,7 @@
 
 #include "vendor/cublaslt.h"
 #include "probes/metrics.h"
+#include "probes/windows.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -22,24 +23,23 @@ static const struct muster_metric metrics[] = {
 		.counts_wrong = true),
 	GPU_TEXT("gpu.memory_wrong_at", FACT, NOTHING,
 		"the first of them: offset, expected, read, and the bit when it is a single one; \"none\""),
-	GPU_NUMBER("gpu.memory_write_gbps", GB_PER_S, MORE, "writing a pattern by a kernel: median of the patterns",
-		.limits = { "gpu.memory_limit_gbps" },
+	GPU_NUMBER("gpu.memory_write_gbps", GB_PER_S, MORE, "writing a pattern by a kernel",
+		.limits = { "gpu.memory_limit_gbps" }, .windows = "memory",
 		SHOWN(IN(PAGE_GPUS, 40, "memory write, GB/s"), IN(SPEEDS, 130, "GPU memory, written"))),
-	GPU_NUMBER("gpu.memory_read_gbps", GB_PER_S, MORE, "verifying a pattern by a kernel: median of the patterns",
-		.limits = { "gpu.memory_limit_gbps" },
+	GPU_NUMBER("gpu.memory_read_gbps", GB_PER_S, MORE, "verifying a pattern by a kernel",
+		.limits = { "gpu.memory_limit_gbps" }, .windows = "memory",
 		SHOWN(IN(PAGE_GPUS, 50, "memory read, GB/s"), IN(SPEEDS, 140, "GPU memory, read"))),
-	GPU_NUMBER("gpu.gemm_bf16_tflops", TFLOP_PER_S, MORE, "products of BF16 matrices: median of the rounds",
+	GPU_NUMBER("gpu.gemm_bf16_tflops", TFLOP_PER_S, MORE, "products of BF16 matrices", .windows = "products",
 		.limits = { "gpu.matmul_bf16_limit_tflops" },
 		SHOWN(IN(PAGE_GPUS, 30, "BF16, TFLOP/s"), IN(SPEEDS, 10, "BF16"))),
-	GPU_NUMBER("gpu.gemm_fp64_tflops", TFLOP_PER_S, MORE, "products of FP64 matrices: median of the rounds",
+	GPU_NUMBER("gpu.gemm_fp64_tflops", TFLOP_PER_S, MORE, "products of FP64 matrices", .windows = "products",
 		SHOWN(IN(SPEEDS, 30, "FP64"))),
-	GPU_NUMBER("gpu.gemm_fp8_tflops", TFLOP_PER_S, MORE, "products of FP8 matrices: median of the rounds",
+	GPU_NUMBER("gpu.gemm_fp8_tflops", TFLOP_PER_S, MORE, "products of FP8 matrices", .windows = "products",
 		SHOWN(IN(SPEEDS, 40, "FP8"))),
 	GPU_NUMBER("gpu.gemm_sustained_tflops", TFLOP_PER_S, MORE,
 		"BF16 in a soak: median of the second half of the rounds, when heat and clocks have settled",
 		.limits = { "gpu.matmul_bf16_limit_tflops" }, SHOWN(IN(SPEEDS, 20, "BF16, end of the soak"))),
 	GPU_NUMBER("gpu.gemm_size", NONE, FACT, "n of the n x n matrices"),
-	GPU_NUMBER("gpu.gemm_spread", RATIO, DRIFTS, "(median - lowest) / median of the BF16 rounds"),
 	GPU_NUMBER("gpu.gemm_drift", RATIO, DRIFTS,
 		"BF16 in a soak: median of the last tenth of the rounds / median of the first tenth"),
 	GPU_NUMBER(
@@ -79,7 +79,8 @@ static const struct muster_metric metrics[] = {
 #define LATER_PART 4              /* where that is more than this part of the memory, all of it is freed */
 #define FREE_SHARE 0.95           /* of the GPU's memory: with less free than that, another program uses it */
 #define COHERENT_SHARE 0.95       /* of free memory that is the system's as well: the kernel may have pages in it */
-#define PRODUCTS_MS 200.0         /* of each precision, without a soak: clocks have settled by then */
+#define PRODUCTS_MS 120.0         /* of each precision in the first visit, without a soak */
+#define LATER_WINDOWS ((size_t)4 << 30) /* memory for them, where none was kept */
 #define SOAK_PRODUCTS_MS 1000.0
 #define SETTLED_MS 8000.0 /* of load: the boost at its start is a small part of a tenth */
 
@@ -206,21 +207,18 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 	return take_memory(load, results, err);
 }
 
+/* Free what the probes that follow need. */
 static void release(struct muster_load *load)
 {
 	const struct muster_cuda *cuda = load->cuda;
 	/* Work that never ended still uses the memory, and freeing it could wait for it for ever. */
 	if (load->stream && cuda->cuStreamQuery(load->stream) == CUDA_ERROR_NOT_READY)
 		return;
-	muster_cuda_events_free(cuda, load->events, MUSTER_LOAD_EVENTS);
-	if (load->rest)
-		cuda->cuMemFree_v2(load->rest);
-	else if (load->memory)
-		cuda->cuMemFree_v2(load->memory);
-	if (load->reports)
-		cuda->cuMemFree_v2(load->reports);
-	if (load->stream)
-		cuda->cuStreamDestroy_v2(load->stream);
+	CUdeviceptr *freed = load->rest ? &load->rest : &load->memory;
+	if (*freed)
+		cuda->cuMemFree_v2(*freed);
+	*freed = 0;
+	load->rest_bytes = 0;
 }
 
 static void read_counters(const struct muster_load *load, struct counters *ret)
@@ -245,13 +243,13 @@ static void read_counters(const struct muster_load *load, struct counters *ret)
 /* ---- the work ---- */
 
 /* Everything once. */
-static int cycle(struct muster_load *load, struct results *results, size_t patterns, double products_ms,
+static int cycle(struct muster_load *load, struct results *results, size_t patterns, size_t parts, double products_ms,
 	struct muster_error *err)
 {
 	bool full = muster_probe_env(load->ctx)->profile == MUSTER_FULL;
 	CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
 	struct muster_error why;
-	if (muster_load_memory(load, patterns, &results->memory, err) < 0)
+	if (muster_load_memory(load, patterns, parts, &results->memory, err) < 0)
 		return -1;
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		enum muster_precision precision = (enum muster_precision)i;
@@ -274,7 +272,8 @@ static int work(struct muster_load *load, struct results *results, struct muster
 	double soak_ms = env->soak_s * 1e3;
 	size_t patterns = env->profile == MUSTER_FULL || soak_ms > 0 ? MUSTER_MEMORY_PATTERNS : 2;
 	do {
-		if (cycle(load, results, patterns, soak_ms > 0 ? SOAK_PRODUCTS_MS : PRODUCTS_MS, err) < 0)
+		if (cycle(load, results, patterns, MUSTER_LOAD_PARTS, soak_ms > 0 ? SOAK_PRODUCTS_MS : PRODUCTS_MS,
+			    err) < 0)
 			return -1;
 		if (soak_ms > 0)
 			muster_step(load->ctx, "soak: %.0f of %d s left",
@@ -292,6 +291,13 @@ static double mib(size_t bytes)
 	return (double)whole;
 }
 
+static void tell_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
+{
+	const struct muster_value gpu = muster_string(load->bus_id);
+	if (series->count > 0)
+		muster_windows_emit(load->ctx, metric, &gpu, 1, series->values, series->count, NULL);
+}
+
 static void tell_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
@@ -307,19 +313,13 @@ static void tell_memory(struct muster_load *load, const struct results *results)
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
 	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
-	muster_emit_for(load->ctx, "gpu.memory_write_gbps", gpu,
-		muster_number(muster_series_median(&memory->write_gbps, 0, memory->write_gbps.count)));
-	muster_emit_for(load->ctx, "gpu.memory_read_gbps", gpu,
-		muster_number(muster_series_median(&memory->read_gbps, 0, memory->read_gbps.count)));
+	tell_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
+	tell_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
 }
 
 static void tell_rounds(struct muster_load *load, const struct muster_series *rounds)
 {
-	double median = muster_series_median(rounds, 0, rounds->count), lowest = rounds->values[0];
 	size_t tenth = rounds->count / 10;
-	for (size_t i = 1; i < rounds->count; i++)
-		lowest = rounds->values[i] < lowest ? rounds->values[i] : lowest;
-	muster_emit_for(load->ctx, "gpu.gemm_spread", load->bus_id, muster_number((median - lowest) / median));
 	if (load->busy_ms < SETTLED_MS || tenth == 0) {
 		const char *why = "clocks fall from their boost at first: a soak of 10 s or more tells";
 		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id, "%s", why);
@@ -337,8 +337,8 @@ static void tell_rates(struct muster_load *load, enum muster_precision precision
 {
 	char metric[64];
 	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
-	muster_emit_for(load->ctx, metric, load->bus_id, muster_number(muster_series_median(rounds, 0, rounds->count)));
-	if (precision == MUSTER_BF16)
+	tell_windows(load, metric, rounds);
+	if (precision == MUSTER_BF16 && muster_probe_env(load->ctx)->visit == 0)
 		tell_rounds(load, rounds);
 }
 
@@ -354,10 +354,10 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
 }
 
-/* Why there are no products of a precision. Spread and drift are those of BF16. */
+/* Why there are no products of a precision. Drift is that of BF16. */
 static void tell_no_products(struct muster_load *load, enum muster_precision precision, const char *why)
 {
-	const char *const figures[] = { "gpu.gemm_spread", "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
+	const char *const figures[] = { "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
 	const char *name = muster_precision_names[precision];
 	const struct muster_value labels[] = { muster_string(load->bus_id), muster_string(name),
 		muster_string("nothing") };
@@ -481,17 +481,23 @@ static void forget(struct results *results)
 {
 	muster_series_done(&results->memory.write_gbps);
 	muster_series_done(&results->memory.read_gbps);
-	for (size_t i = 0; i < MUSTER_PRECISIONS; i++)
+	results->memory.wrong = (struct muster_wrong){ 0 };
+	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		muster_series_done(&results->products[i].tflops);
+		results->products[i].wrong = (struct muster_wrong){ 0 };
+	}
 }
 
-static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+/* From the first visit to the last one: the kernels, and of products the bits that all of them must have. */
+static struct muster_load load;
+static struct results results;
+static double first_ms;
+
+static int first_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct muster_load load = { .ctx = ctx, .bus_id = env->gpu->bus_id };
-	struct results results = { 0 };
-	if (env->profile == MUSTER_QUICK)
-		return 0;
+	load = (struct muster_load){ .ctx = ctx, .bus_id = env->gpu->bus_id };
+	results = (struct results){ 0 };
 	load.cuda = muster_cuda(err);
 	if (!load.cuda)
 		return -1;
@@ -505,11 +511,54 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	read_counters(&load, &results.after);
 	tell(&load, &results);
-	if (failed) {
+	return failed;
+}
+
+/* Memory for windows, if the first visit has kept none: as much as there is, at most LATER_WINDOWS. */
+static bool has_memory(void)
+{
+	for (load.bytes = load.memory ? load.bytes : LATER_WINDOWS; !load.memory && load.bytes > LATER_WINDOWS / 16;)
+		if (load.cuda->cuMemAlloc_v2(&load.memory, load.bytes) != CUDA_SUCCESS) {
+			load.memory = 0;
+			load.bytes /= 2;
+		}
+	return load.memory != 0;
+}
+
+static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	size_t windows = muster_windows_count(ctx), parts = windows < MUSTER_LOAD_PARTS ? windows : MUSTER_LOAD_PARTS;
+	if (!load.stream || !has_memory())
+		return 0;
+	int failed = cycle(&load, &results, 1, parts, 0, err);
+	tell_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
+	tell_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
+	if (results.memory.wrong.words > 0)
+		muster_emit_for(
+			ctx, "gpu.memory_wrong", load.bus_id, muster_number((double)results.memory.wrong.words));
+	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
+		const struct muster_product_figures *figures = &results.products[i];
+		if (figures->tflops.count > 0)
+			tell_rates(&load, (enum muster_precision)i, &figures->tflops);
+		if (figures->wrong.words > 0)
+			muster_emit_for(
+				ctx, "gpu.gemm_wrong", load.bus_id, muster_number((double)figures->wrong.words));
+	}
+	return failed;
+}
+
+static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	if (muster_probe_env(ctx)->profile == MUSTER_QUICK)
+		return 0;
+	muster_windows_wait(ctx, &first_ms);
+	int failed = (muster_probe_env(ctx)->visit > 0 ? later_visit : first_visit)(ctx, err);
+	if (failed && load.cuda) {
 		muster_wrap(err, "GPU %s", load.bus_id);
 		muster_failing(ctx, err);
 	}
-	release(&load);
+	if (muster_probe_env(ctx)->visit == 0 && load.cuda)
+		release(&load);
 	forget(&results);
 	return failed;
 }
@@ -520,6 +569,7 @@ const struct muster_probe muster_probe_gpu_load = {
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
 	.soaks = true,
+	.windows = true,
 	.deadline_ms = 30000,
 	.order = 65,
 	METRICS(metrics),

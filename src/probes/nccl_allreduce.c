@@ -13,12 +13,13 @@
 static const struct muster_metric metrics[] = {
 	NUMBER(JOB, "nccl.allreduce_busbw_gbps", GB_PER_S, MORE,
 		"bus bandwidth: algbw times 2(n-1)/n; the slowest rank's time", .labels = { "bytes", "nodes", "ranks" },
-		.limits = { "nccl.allreduce_limit_gbps" }, SHOWN(IN(SPEEDS, 150, "all-reduce busbw"))),
+		.windows = "all-reduce", .limits = { "nccl.allreduce_limit_gbps" },
+		SHOWN(IN(SPEEDS, 150, "all-reduce busbw"))),
 	/* busbw says the same, and is comparable between rings of different sizes */
 	NUMBER(JOB, "nccl.allreduce_algbw_gbps", GB_PER_S, DRIFTS, "bytes divided by time; the slowest rank's time",
-		.labels = { "bytes", "nodes", "ranks" }),
-	NUMBER(JOB, "nccl.allreduce_us", US, DRIFTS, "time of one all-reduce; the slowest rank's mean",
-		.labels = { "bytes", "nodes", "ranks" }),
+		.labels = { "bytes", "nodes", "ranks" }, .windows = ""),
+	NUMBER(JOB, "nccl.allreduce_us", US, DRIFTS, "time of one all-reduce, on the slowest rank",
+		.labels = { "bytes", "nodes", "ranks" }, .windows = ""),
 	NUMBER(JOB, "nccl.allreduce_limit_gbps", GB_PER_S, DRIFTS,
 		"what busbw can be on the slowest path of the ring; not measured but derived from what nodes and ranks "
 		"say of their links",
@@ -26,13 +27,17 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.imex_state", FACT, NOTHING,
 		"\"channel\" when the node has an IMEX channel, \"works without a channel\" when the all-reduce used "
 		"NVLink to other nodes anyway, else \"no channel\"; not measured but derived"),
+	NUMBER(JOB, "job.slow_windows", RATIO, DRIFTS,
+		"share of the windows that are below 80 % of the best one; not measured but derived",
+		.labels = { "part" }),
 	NUMBER(JOB, "nccl.ring_ranks", NONE, MORE, "ranks that took part in the all-reduce"),
 	NUMBER(JOB, "nccl.ring_nodes", NONE, MORE, "nodes that took part in the all-reduce"),
 	RANK_TEXT("rank.nccl_version", FACT, NOTHING,
 		"NCCL version that this rank's process loads; ranks with different versions cannot share an "
 		"all-reduce"),
 	RANK_NUMBER("rank.nccl_init_ms", MS, DRIFTS, "time to build the communicator"),
-	NUMBER(RANK, "rank.allreduce_us", US, DRIFTS, "this rank's mean time of one all-reduce", .labels = { "bytes" }),
+	NUMBER(RANK, "rank.allreduce_us", US, DRIFTS, "this rank's time of one all-reduce", .labels = { "bytes" },
+		.windows = ""),
 	NUMBER(RANK, "rank.allreduce_wrong", NONE, LESS,
 		"wrong values in this rank's copy of the sum; every value is checked", .labels = { "bytes" },
 		.counts_wrong = true),
@@ -123,6 +128,17 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	return 0;
 }
 
+/* Of later visits. */
+static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
+{
+	struct muster_nccl_session s;
+	if (muster_nccl_session_standing(ctx, round->timeout_ms, &s, err) < 0)
+		return -1;
+	if (s.ring.ranks == 1 || muster_allreduce_windows(&s, err) == 0)
+		return 0;
+	return muster_nccl_session_fail(&s, err);
+}
+
 const struct muster_probe muster_probe_nccl_allreduce = {
 	.name = "nccl_allreduce",
 	.summary = "an NCCL all-reduce over all ranks: data, bandwidth, transport",
@@ -136,4 +152,7 @@ const struct muster_probe muster_probe_nccl_allreduce = {
 	.run = run,
 	.ring_id = ring_id,
 	.ring = ring,
+	.windows = true,
+	.traffic = traffic,
+	.traffic_shape = MUSTER_TRAFFIC_ALL,
 };

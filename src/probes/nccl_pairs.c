@@ -8,9 +8,11 @@
 #include "probes/metrics.h"
 #include "probes/nccl/session.h"
 #include "vendor/nccl_log.h"
+#include "muster/arena.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PAIR_METRIC(name, unit, better, ...)                                                                           \
@@ -18,7 +20,7 @@
 
 static const struct muster_metric metrics[] = {
 	PAIR_METRIC("pair.exchange_gbps", GB_PER_S, MORE,
-		"what this rank sends to another one while as much comes back: each way; the best of the repeats",
+		"what this rank sends to another one while as much comes back: each way", .windows = "exchanges",
 		.is_exchange = true,
 		SHOWN(IN(SPEEDS, 190, "exchange within the node", .key = "kind", .value = "edge",
 			      .limit = "pair.exchange_limit_gbps"),
@@ -27,10 +29,14 @@ static const struct muster_metric metrics[] = {
 			IN(SLOWEST, 10, "exchange within the node", .key = "kind", .value = "edge"),
 			IN(SLOWEST, 20, "exchange with the next node", .key = "kind", .value = "rail"))),
 	PAIR_METRIC("pair.exchange_bytes", BYTES, DRIFTS, "message size of pair.exchange_gbps"),
-	PAIR_METRIC("pair.exchange_us", US, DRIFTS, "time of one exchange of 8 bytes", .is_exchange = true),
+	PAIR_METRIC(
+		"pair.exchange_us", US, DRIFTS, "time of one exchange of 8 bytes", .windows = "", .is_exchange = true),
 	PAIR_METRIC("pair.exchange_wrong", NONE, LESS,
 		"4-byte values that came other than they were sent; every value of every checked exchange is checked",
 		.counts_wrong = true, .is_exchange = true),
+	NUMBER(RANK, "rank.slow_windows", RATIO, DRIFTS,
+		"share of the windows that are below 80 % of the best one; not measured but derived",
+		.labels = { "part" }),
 	NUMBER(RANK, "pair.exchange_limit_gbps", GB_PER_S, DRIFTS,
 		"what pair.exchange_gbps can be on the path between the two; not measured but derived from what nodes "
 		"and ranks say of their links",
@@ -46,11 +52,6 @@ static const struct muster_metric metrics[] = {
 #define LATENCY_BYTES 8
 #define SLOW_MS 60.0 /* an exchange that would take longer is made smaller */
 #define CHECKED 2    /* exchanges of each of the two sizes */
-#define TIMED_MS 3.0 /* of exchanges in each repeat, within these counts */
-#define TIMED_MIN 1
-#define TIMED_MAX 12
-#define REPEATS 3
-#define REPEATS_SLOW 2 /* where one exchange takes longer than TIMED_MS */
 
 /* What a rank says of itself first. */
 struct hello {
@@ -69,8 +70,16 @@ struct pair {
 	CUdeviceptr buffer; /* of the data that is sent */
 	/* measured */
 	uint64_t full, wrong;
-	double once_us, best_us, latency_us;
+	double once_us;
+	struct muster_nccl_windows exchanges, shortest; /* of the full size, and of LATENCY_BYTES */
 };
+
+/* By a partner's number in the ring: what the first visit found out. */
+static struct known {
+	uint64_t full;
+	double once_us;
+} * known;
+static int known_count;
 
 static int exchange(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
 {
@@ -200,33 +209,42 @@ static int check_both_sizes(struct pair *pair, struct muster_error *err)
 
 /* ---- timed exchanges ---- */
 
-/* The best mean of the repeats. */
-static int time_best(struct pair *pair, uint64_t bytes, double once_us, double *ret_us, struct muster_error *err)
+static struct known *known_of(const struct pair *pair)
 {
-	const struct muster_nccl_session *s = pair->s;
-	int count = muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
-	int repeats = once_us > TIMED_MS * 1e3 ? REPEATS_SLOW : REPEATS;
-	char size[32];
-	muster_step(s->ctx, "%d times %d timed exchanges of %s with %s", repeats, count,
-		muster_bytes_text(bytes, size, sizeof size), pair->who);
-	pair->from = pair->buffer;
-	pair->bytes = bytes;
-	for (int i = 0; i < repeats; i++) {
-		double us;
-		if (muster_nccl_time(s, exchange, pair, count, muster_nccl_head_us(count, once_us),
-			    "the timed exchanges", &us, err) < 0)
-			return -1;
-		*ret_us = i == 0 || us < *ret_us ? us : *ret_us;
+	int ranks = pair->s->ring.ranks;
+	if (known_count < ranks) {
+		free(known);
+		known = muster_calloc((size_t)ranks, sizeof *known);
+		known_count = ranks;
 	}
-	return 0;
+	return &known[pair->peer];
 }
 
-static int measure(struct pair *pair, struct muster_error *err)
+static int time_windows(
+	struct pair *pair, uint64_t bytes, double once_us, struct muster_nccl_windows *ret, struct muster_error *err)
 {
-	if (meet(pair, err) < 0 || check_both_sizes(pair, err) < 0 ||
-		time_best(pair, pair->full, pair->once_us, &pair->best_us, err) < 0)
+	char size[32];
+	muster_step(
+		pair->s->ctx, "timed exchanges of %s with %s", muster_bytes_text(bytes, size, sizeof size), pair->who);
+	pair->from = pair->buffer;
+	pair->bytes = bytes;
+	return muster_nccl_windows(pair->s, exchange, pair, once_us, "the timed exchanges", ret, err);
+}
+
+/* Later visits measure the size of the first one. */
+static int measure(struct pair *pair, int visit, struct muster_error *err)
+{
+	struct known *of = known_of(pair);
+	if (visit > 0 && of->full == 0) /* the two have not come so far */
+		return 0;
+	if (meet(pair, err) < 0 || (visit == 0 && check_both_sizes(pair, err) < 0))
 		return -1;
-	return time_best(pair, LATENCY_BYTES, 0, &pair->latency_us, err);
+	if (visit == 0)
+		*of = (struct known){ pair->full, pair->once_us };
+	pair->full = of->full;
+	if (time_windows(pair, of->full, of->once_us, &pair->exchanges, err) < 0)
+		return -1;
+	return time_windows(pair, LATENCY_BYTES, 0, &pair->shortest, err);
 }
 
 /* ---- what is yielded ---- */
@@ -242,7 +260,7 @@ static void read_way(const struct muster_nccl_session *s, int peer, struct muste
 		muster_nccl_log_parse_way(text, length, muster_nccl_log_of_ring(length), s->ring.rank, peer, ret);
 }
 
-static void emit_all(const struct pair *pair, const char *kind)
+static void emit_all(const struct pair *pair, const char *kind, int visit)
 {
 	struct muster_probe_ctx *ctx = pair->s->ctx;
 	struct muster_nccl_way way;
@@ -250,20 +268,28 @@ static void emit_all(const struct pair *pair, const char *kind)
 	const struct muster_value labels[] = { muster_string(kind), muster_string(pair->other.node),
 		muster_string(pair->other.gpu), muster_string(way.nic), muster_string(way.transport) };
 	const size_t count = sizeof labels / sizeof *labels;
+	double gbps[MUSTER_WINDOWS_MOST];
+	size_t counts[] = { pair->exchanges.count, pair->shortest.count };
+	for (size_t i = 0; i < counts[0]; i++) {
+		gbps[i] = (double)pair->full / 1e3 / pair->exchanges.own_us[i];
+		if (!(pair->exchanges.own_us[i] > 0))
+			counts[0] = 0;
+	}
+	for (size_t i = 0; i < counts[1]; i++)
+		if (!(pair->shortest.own_us[i] > 0))
+			counts[1] = 0;
 	const char *why = "no time between the events of the GPU";
-	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
-	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
-	double gbps = pair->best_us > 0 ? (double)pair->full / 1e3 / pair->best_us : 0;
-	muster_emit_result_with(
-		ctx, "pair.exchange_gbps", labels, count, pair->best_us > 0 ? 0 : -1, muster_number(gbps), why);
-	muster_emit_result_with(ctx, "pair.exchange_us", labels, count, pair->latency_us > 0 ? 0 : -1,
-		muster_number(pair->latency_us), why);
+	muster_windows_emit(ctx, "pair.exchange_gbps", labels, count, gbps, counts[0], why);
+	muster_windows_emit(ctx, "pair.exchange_us", labels, count, pair->shortest.own_us, counts[1], why);
+	if (visit > 0)
+		return;
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
 {
 	struct muster_nccl_session s;
-	struct pair pair = { .s = &s, .peer = round->peer };
+	static struct pair pair;
+	pair = (struct pair){ .s = &s, .peer = round->peer };
 	if (muster_nccl_session_standing(ctx, round->timeout_ms, &s, err) < 0)
 		return -1;
 	s.bytes = FULL_BYTES;
@@ -272,11 +298,11 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		snprintf(pair.who, sizeof pair.who, "rank %d", rank);
 	else
 		snprintf(pair.who, sizeof pair.who, "number %d of the ring", round->peer);
-	if (measure(&pair, err) < 0) {
+	if (measure(&pair, round->visit, err) < 0) {
 		muster_wrap(err, "exchange with %s", pair.who);
 		return muster_nccl_session_fail(&s, err);
 	}
-	emit_all(&pair, round->kind);
+	emit_all(&pair, round->kind, round->visit);
 	return 0;
 }
 
@@ -288,6 +314,7 @@ const struct muster_probe muster_probe_nccl_pairs = {
 	.deadline_ms = 10000,
 	.order = 72,
 	METRICS(metrics),
+	.windows = true,
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_PAIRS,
 };

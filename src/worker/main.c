@@ -310,6 +310,7 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 	struct muster_ring_command ring = { .id = NULL };
 	read_command(worker, command, &muster_ring_type, &ring);
 	hex_decode(ring.id, ring.ring.id, sizeof ring.ring.id);
+	worker->ctx.env.visit = 0;
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }
 
@@ -317,6 +318,7 @@ static int do_traffic(struct worker *worker, const struct muster_json *command, 
 {
 	struct muster_traffic traffic = { .peer = -1 };
 	read_command(worker, command, &muster_traffic_type, &traffic);
+	worker->ctx.env.visit = traffic.visit;
 	return worker->ctx.probe->traffic(&worker->ctx, &traffic, err);
 }
 
@@ -328,11 +330,10 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 	worker->ctx.probe = muster_probe_find(need_string(command, "probe"));
 	if (!worker->ctx.probe)
 		die("unknown probe %s", need_string(command, "probe"));
-	if (strcmp(action, "run") == 0)
-		failed = worker->ctx.probe->run(&worker->ctx, &err);
-	else if (strcmp(action, "together") == 0)
-		failed = worker->ctx.probe->together(&worker->ctx, &err);
-	else if (strcmp(action, "finish") == 0)
+	if (strcmp(action, "run") == 0 || strcmp(action, "together") == 0) {
+		read_command(worker, command, &muster_visit_type, &worker->ctx.env);
+		failed = (*action == 'r' ? worker->ctx.probe->run : worker->ctx.probe->together)(&worker->ctx, &err);
+	} else if (strcmp(action, "finish") == 0)
 		failed = worker->ctx.probe->finish(&worker->ctx, &err);
 	else if (strcmp(action, "ring") == 0)
 		failed = do_ring(worker, command, &err);

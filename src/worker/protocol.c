@@ -74,6 +74,11 @@ static const struct muster_field peers_fields[] = {
 };
 const struct muster_object_type muster_peers_type = MUSTER_OBJECT_TYPE_OPEN(muster_probe_env, peers_fields);
 
+static const struct muster_field visit_fields[] = {
+	{ MUSTER_FIELD(muster_probe_env, visit, INT) },
+};
+const struct muster_object_type muster_visit_type = MUSTER_OBJECT_TYPE_OPEN(muster_probe_env, visit_fields);
+
 static const struct muster_field ring_fields[] = {
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_rank", ring.rank, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_ranks", ring.ranks, INT) },
@@ -89,6 +94,7 @@ static const struct muster_field traffic_fields[] = {
 	{ MUSTER_FIELD(muster_traffic, peer, INT) },
 	{ MUSTER_FIELD(muster_traffic, round, INT) },
 	{ MUSTER_FIELD(muster_traffic, rounds, INT) },
+	{ MUSTER_FIELD(muster_traffic, visit, INT) },
 	{ MUSTER_FIELD(muster_traffic, timeout_ms, INT) },
 };
 const struct muster_object_type muster_traffic_type = MUSTER_OBJECT_TYPE_OPEN(muster_traffic, traffic_fields);

@@ -63,7 +63,8 @@ struct muster_ring_command {
 	const char *id;          /* hexadecimal */
 };
 
-/* Of struct muster_take, muster_probe_env, muster_ring_command and muster_traffic. */
-extern const struct muster_object_type muster_take_type, muster_peers_type, muster_ring_type, muster_traffic_type;
+/* Of struct muster_take, muster_probe_env (two), muster_ring_command and muster_traffic. */
+extern const struct muster_object_type muster_take_type, muster_peers_type, muster_visit_type, muster_ring_type,
+	muster_traffic_type;
 
 #endif

@@ -116,56 +116,95 @@ static const struct muster_pattern patterns[MUSTER_MEMORY_PATTERNS] = {
 	{ 0x6d75737465720000, ALL, 0, ALL },
 };
 
-static int queue(struct muster_load *load, const struct muster_pattern *pattern, struct muster_error *err)
+/* Of a part: where it begins in `memory`, and how many bytes it has; the last one has what is left. */
+static size_t part_start(const struct muster_load *load, size_t part)
 {
-	const struct muster_cuda *cuda = load->cuda;
-	struct muster_pattern rest = *pattern; /* continues where `memory` ends */
-	rest.seed += load->bytes / sizeof rest.seed;
-	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[0], load->stream) < 0 ||
-		muster_kernel_fill(cuda, load->kernels, load->memory, load->bytes, pattern, load->stream, err) < 0 ||
-		(load->rest && muster_kernel_fill(cuda, load->kernels, load->rest, load->rest_bytes, &rest,
-				       load->stream, err) < 0) ||
-		MUSTER_CUDA(cuda, err, cuEventRecord, load->events[1], load->stream) < 0)
-		return -1;
-	if (muster_load_hook)
-		muster_load_hook(load, load->memory, load->bytes);
-	if (MUSTER_CUDA(cuda, err, cuEventRecord, load->events[2], load->stream) < 0 ||
-		muster_kernel_verify(cuda, load->kernels, load->memory, load->bytes, pattern,
-			muster_load_report(load, MUSTER_LOAD_MEMORY), load->stream, err) < 0 ||
-		(load->rest && muster_kernel_verify(cuda, load->kernels, load->rest, load->rest_bytes, &rest,
-				       muster_load_report(load, MUSTER_LOAD_REST), load->stream, err) < 0))
-		return -1;
-	return MUSTER_CUDA(cuda, err, cuEventRecord, load->events[3], load->stream);
+	return part * (load->bytes / MUSTER_LOAD_PARTS / MUSTER_KERNEL_WORD * MUSTER_KERNEL_WORD);
+}
+
+static size_t part_bytes(const struct muster_load *load, size_t part)
+{
+	return (part + 1 < MUSTER_LOAD_PARTS ? part_start(load, part + 1) : load->bytes) - part_start(load, part);
+}
+
+typedef int kernel_fn(struct muster_load *load, CUdeviceptr at, size_t bytes, const struct muster_pattern *pattern,
+	size_t report, struct muster_error *err);
+
+static int fill(struct muster_load *load, CUdeviceptr at, size_t bytes, const struct muster_pattern *pattern,
+	size_t report, struct muster_error *err)
+{
+	(void)report;
+	return muster_kernel_fill(load->cuda, load->kernels, at, bytes, pattern, load->stream, err);
+}
+
+static int verify(struct muster_load *load, CUdeviceptr at, size_t bytes, const struct muster_pattern *pattern,
+	size_t report, struct muster_error *err)
+{
+	return muster_kernel_verify(
+		load->cuda, load->kernels, at, bytes, pattern, muster_load_report(load, report), load->stream, err);
+}
+
+/* An event before each part and after the last one, from events[first] on. The pattern goes on from one part to the
+ * next, and to the rest. */
+static int queue(struct muster_load *load, kernel_fn *kernel, const struct muster_pattern *pattern, size_t parts,
+	size_t first, struct muster_error *err)
+{
+	struct muster_pattern here = *pattern;
+	for (size_t part = 0; part <= parts; part++) {
+		if (MUSTER_CUDA(load->cuda, err, cuEventRecord, load->events[first + part], load->stream) < 0)
+			return -1;
+		if (part < parts && kernel(load, load->memory + part_start(load, part), part_bytes(load, part), &here,
+					    part, err) < 0)
+			return -1;
+		here.seed += part < parts ? part_bytes(load, part) / sizeof here.seed : 0;
+	}
+	if (parts < MUSTER_LOAD_PARTS || !load->rest)
+		return 0;
+	return kernel(load, load->rest, load->rest_bytes, &here, MUSTER_LOAD_REST, err);
 }
 
 /* Wait for a pattern, and add what was wrong. */
 static int fetch(struct muster_load *load, struct muster_wrong *wrong, struct muster_error *err)
 {
 	struct muster_kernel_report report;
-	for (size_t which = 0; which < (load->rest ? MUSTER_LOAD_REPORTS : MUSTER_LOAD_REST); which++) {
+	for (size_t which = 0; which < (load->rest ? MUSTER_LOAD_REPORTS : MUSTER_LOAD_PARTS); which++) {
 		if (muster_load_fetch_report(load, which, &report, err) < 0)
 			return -1;
-		muster_wrong_add(wrong, &report, which == MUSTER_LOAD_REST ? load->bytes : 0);
+		muster_wrong_add(wrong, &report, which == MUSTER_LOAD_REST ? load->bytes : part_start(load, which));
 	}
 	return 0;
 }
 
-int muster_load_memory(
-	struct muster_load *load, size_t count, struct muster_memory_figures *figures, struct muster_error *err)
+static int add_rates(
+	struct muster_load *load, size_t parts, size_t first, struct muster_series *rates, struct muster_error *err)
 {
+	for (size_t part = 0; part < parts; part++) {
+		double ms;
+		if (muster_load_elapsed(load, first + part, first + part + 1, &ms, err) < 0)
+			return -1;
+		muster_series_add(rates, (double)part_bytes(load, part) / 1e6 / ms);
+	}
+	return 0;
+}
+
+int muster_load_memory(struct muster_load *load, size_t count, size_t parts, struct muster_memory_figures *figures,
+	struct muster_error *err)
+{
+	const size_t reads = MUSTER_LOAD_PARTS + 1; /* the first event of the verification */
 	for (size_t i = 0; i < count; i++) {
-		double write_ms, read_ms, bytes = (double)(load->bytes + load->rest_bytes);
-		muster_step(
-			load->ctx, "memory test: pattern %zu of %zu over %.0f MiB", i + 1, count, bytes / (1 << 20));
+		muster_step(load->ctx, "memory test: pattern %zu of %zu over %zu MiB", i + 1, count,
+			(parts < MUSTER_LOAD_PARTS ? part_start(load, parts) : load->bytes + load->rest_bytes) >> 20);
 		if (muster_cancelled(load->ctx, err) < 0 || muster_load_clear_reports(load, err) < 0 ||
-			queue(load, &patterns[i], err) < 0)
+			queue(load, fill, &patterns[i], parts, 0, err) < 0)
+			return -1;
+		if (muster_load_hook)
+			muster_load_hook(load, load->memory, load->bytes);
+		if (queue(load, verify, &patterns[i], parts, reads, err) < 0)
 			return -1;
 		muster_sampler_take(&load->sampler);
-		if (fetch(load, &figures->wrong, err) < 0 || muster_load_elapsed(load, 0, 1, &write_ms, err) < 0 ||
-			muster_load_elapsed(load, 2, 3, &read_ms, err) < 0)
+		if (fetch(load, &figures->wrong, err) < 0 || add_rates(load, parts, 0, &figures->write_gbps, err) < 0 ||
+			add_rates(load, parts, reads, &figures->read_gbps, err) < 0)
 			return muster_wrap(err, "memory test");
-		muster_series_add(&figures->write_gbps, bytes / 1e6 / write_ms);
-		muster_series_add(&figures->read_gbps, bytes / 1e6 / read_ms);
 	}
 	return 0;
 }

@@ -9,8 +9,9 @@
 
 #define MUSTER_LOAD_EVENTS 64
 
-/* A report for what kernels find in `memory`, and one for `rest`. */
-enum { MUSTER_LOAD_MEMORY, MUSTER_LOAD_REST, MUSTER_LOAD_REPORTS };
+/* Kernels work on `memory` part by part; a part is a window. A report for what they find in each, and one for `rest`.
+ */
+enum { MUSTER_LOAD_PARTS = 10, MUSTER_LOAD_MEMORY = 0, MUSTER_LOAD_REST = MUSTER_LOAD_PARTS, MUSTER_LOAD_REPORTS };
 
 struct muster_load {
 	struct muster_probe_ctx *ctx;
@@ -59,13 +60,14 @@ void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_rep
 /* ---- the memory ---- */
 
 struct muster_memory_figures {
-	struct muster_series write_gbps, read_gbps; /* one value for each pattern */
+	struct muster_series write_gbps, read_gbps; /* one value for each part and pattern */
 	struct muster_wrong wrong;
 };
-/* Write `patterns` patterns one after the other to the whole memory and verify each. */
+/* Write `patterns` patterns one after the other to the first `parts` parts of the memory, with all of them to the rest
+ * as well, and verify each. */
 #define MUSTER_MEMORY_PATTERNS 10
-int muster_load_memory(
-	struct muster_load *load, size_t patterns, struct muster_memory_figures *figures, struct muster_error *err);
+int muster_load_memory(struct muster_load *load, size_t patterns, size_t parts, struct muster_memory_figures *figures,
+	struct muster_error *err);
 
 /* ---- products.c ---- */
 

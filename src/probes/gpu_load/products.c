@@ -5,15 +5,17 @@
  * be, so that a wrong bit is not rounded away.
  */
 #include "probes/gpu_load/load.h"
+#include "probes/windows.h"
+#include "util/array.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define SIZE_MOST 8192
 #define SIZE_LEAST 2048
-#define ROUND_MS 15.0 /* products that are timed together */
-#define BATCH_MS 80.0 /* rounds that are queued together */
-#define ROUNDS_MOST (MUSTER_LOAD_EVENTS / 2)
+#define PRODUCTS MUSTER_WINDOW_OPERATIONS /* of a window, which is a round */
+#define BATCH_MS 80.0                     /* rounds that are queued together */
+#define ROUNDS_MOST (MUSTER_LOAD_EVENTS / (PRODUCTS + 1))
 
 /* What is multiplied, and where in the load's memory. */
 struct plan {
@@ -70,18 +72,15 @@ static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t
 	return 0;
 }
 
-/* Queue rounds of products, each between two events and followed by a comparison. */
-static int queue_rounds(
-	struct muster_load *load, const struct plan *plan, size_t rounds, size_t products, struct muster_error *err)
+/* Queue rounds of products, each product between two events, and a comparison after each round. */
+static int queue_rounds(struct muster_load *load, const struct plan *plan, size_t rounds, struct muster_error *err)
 {
 	for (size_t round = 0; round < rounds; round++) {
-		if (MUSTER_CUDA(load->cuda, err, cuEventRecord, load->events[2 * round], load->stream) < 0)
-			return -1;
-		for (size_t i = 0; i < products; i++)
-			if (multiply(load, plan, plan->again, err) < 0)
+		for (size_t i = 0; i <= PRODUCTS; i++)
+			if ((i > 0 && multiply(load, plan, plan->again, err) < 0) ||
+				MUSTER_CUDA(load->cuda, err, cuEventRecord, load->events[round * (PRODUCTS + 1) + i],
+					load->stream) < 0)
 				return -1;
-		if (MUSTER_CUDA(load->cuda, err, cuEventRecord, load->events[2 * round + 1], load->stream) < 0)
-			return -1;
 		if (muster_load_hook)
 			muster_load_hook(load, plan->again, plan->to_bytes);
 		if (muster_kernel_compare(load->cuda, load->kernels, plan->again, plan->first, plan->to_bytes,
@@ -92,21 +91,22 @@ static int queue_rounds(
 }
 
 /* One batch: the time of one product, and in figures what was wrong, and the rates unless it only warms up. */
-static int run_batch(struct muster_load *load, const struct plan *plan, size_t rounds, size_t products, bool warms_up,
+static int run_batch(struct muster_load *load, const struct plan *plan, size_t rounds, bool warms_up,
 	struct muster_product_figures *figures, double *ret_ms, struct muster_error *err)
 {
 	struct muster_kernel_report report;
 	double n = (double)plan->n;
-	if (muster_load_clear_reports(load, err) < 0 || queue_rounds(load, plan, rounds, products, err) < 0)
+	if (muster_load_clear_reports(load, err) < 0 || queue_rounds(load, plan, rounds, err) < 0)
 		return -1;
 	muster_sampler_take(&load->sampler);
 	if (muster_load_fetch_report(load, MUSTER_LOAD_MEMORY, &report, err) < 0)
 		return -1;
 	for (size_t round = 0; round < rounds; round++) {
-		double ms;
-		if (muster_load_elapsed(load, 2 * round, 2 * round + 1, &ms, err) < 0)
-			return -1;
-		*ret_ms = ms / (double)products;
+		double ms[PRODUCTS];
+		for (size_t i = 0, at = round * (PRODUCTS + 1); i < PRODUCTS; i++)
+			if (muster_load_elapsed(load, at + i, at + i + 1, &ms[i], err) < 0)
+				return -1;
+		*ret_ms = muster_median_of(ms, PRODUCTS);
 		if (!warms_up)
 			muster_series_add(&figures->tflops, 2 * n * n * n / (*ret_ms * 1e9));
 	}
@@ -124,7 +124,7 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 {
 	double one_ms;
 	uint64_t sum;
-	if (make_first(load, plan, err) < 0 || run_batch(load, plan, 1, 1, true, figures, &one_ms, err) < 0 ||
+	if (make_first(load, plan, err) < 0 || run_batch(load, plan, 1, true, figures, &one_ms, err) < 0 ||
 		sum_first(load, plan, &sum, err) < 0)
 		return -1;
 	if (!figures->measured)
@@ -132,12 +132,14 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 	else if (figures->sum != sum) /* the first product of this cycle was wrong, or that of the first one */
 		muster_wrong_note(&figures->wrong, "the sum of a later first product differs");
 	figures->measured = true;
-	size_t products = (size_t)clamp(ROUND_MS / one_ms, 1, 64);
-	size_t rounds = (size_t)clamp(BATCH_MS / (one_ms * (double)products), 1, ROUNDS_MOST);
-	int batches = clamp(ms / (one_ms * (double)(products * rounds)), 1, 10000);
+	double round_ms = one_ms * PRODUCTS;
+	size_t least = muster_windows_count(load->ctx), most = ROUNDS_MOST;
+	size_t rounds = (size_t)clamp((ms < BATCH_MS ? ms : BATCH_MS) / round_ms, 1, ROUNDS_MOST);
+	rounds = rounds < least && least < most ? least : rounds;
+	int batches = clamp(ms / (round_ms * (double)rounds), 1, 10000);
 	for (int i = 0; i < batches; i++)
 		if (muster_cancelled(load->ctx, err) < 0 ||
-			run_batch(load, plan, rounds, products, false, figures, &one_ms, err) < 0)
+			run_batch(load, plan, rounds, false, figures, &one_ms, err) < 0)
 			return -1;
 	return 0;
 }

@@ -2,6 +2,8 @@
 #include "probes/nccl/session.h"
 
 #include "muster/arena.h"
+#include "util/array.h"
+#include "util/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -103,22 +105,40 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	return 0;
 }
 
-int muster_nccl_time(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg, int count,
-	double head_us, const char *what, double *ret_us, struct muster_error *err)
+/* The events: one before the first operation that is timed, and one after each. */
+static int time_each(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	CUevent *events, size_t count, double head_us, const char *what, double *times_us, double *ret_late_us,
+	struct muster_error *err)
 {
-	double us = 0;
-	if (muster_nccl_head_start(s, head_us, err) < 0)
+	const struct muster_nccl_resources *resources = s->resources;
+	double began_ms = muster_now_ms(), launched_us, ms;
+	if (muster_nccl_record(s, resources->start, err) < 0 || muster_nccl_head_start(s, head_us, err) < 0)
 		return -1;
-	for (int i = -1; i < count; i++) {
-		if (i == 0 && muster_nccl_record(s, s->resources->start, err) < 0)
+	for (size_t i = 0; i <= count; i++) /* the first is not timed: ranks come to it at different times */
+		if (operation(s, arg, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
 			return -1;
-		if (operation(s, arg, err) < 0)
+	launched_us = (muster_now_ms() - began_ms) * 1e3;
+	if (muster_nccl_wait(s, events[count], what, err) < 0 ||
+		muster_cuda_elapsed(resources->cuda, resources->start, events[0], &ms, err) < 0)
+		return -1;
+	*ret_late_us = launched_us > ms * 1e3 ? launched_us : 0;
+	for (size_t i = 0; i < count; i++) {
+		if (muster_cuda_elapsed(resources->cuda, events[i], events[i + 1], &ms, err) < 0)
 			return -1;
+		times_us[i] = ms * 1e3;
 	}
-	if (muster_nccl_finish(s, what, err) < 0 || muster_nccl_elapsed_us(s, &us, err) < 0)
-		return -1;
-	*ret_us = us / count;
 	return 0;
+}
+
+int muster_nccl_time_each(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	size_t count, double head_us, const char *what, double *times_us, double *ret_late_us, struct muster_error *err)
+{
+	CUevent events[AGREED_MAX + 1] = { NULL };
+	int failed = muster_cuda_events_make(s->resources->cuda, events, count + 1, err);
+	if (failed == 0)
+		failed = time_each(s, operation, arg, events, count, head_us, what, times_us, ret_late_us, err);
+	muster_cuda_events_free(s->resources->cuda, events, count + 1);
+	return failed;
 }
 
 double muster_nccl_head_us(int count, double once_us)
@@ -126,10 +146,61 @@ double muster_nccl_head_us(int count, double once_us)
 	return once_us < 2 * MUSTER_NCCL_LAUNCH_US ? MUSTER_NCCL_LAUNCH_US * count : 0;
 }
 
-int muster_nccl_count(double ms, double once_us, int least, int most)
+/* Of so short operations more make a window: NCCL's own times scatter. */
+static const struct {
+	double below_us;
+	size_t operations;
+} shortest[] = { { 150, 7 }, { 10000, MUSTER_WINDOW_OPERATIONS }, { INFINITY, 1 } };
+#define VISIT_US 2e5 /* longer windows are one in a visit */
+
+size_t muster_nccl_windows_plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
 {
-	double wanted = once_us > 0 ? ceil(ms * 1e3 / once_us) : most;
-	return wanted < least ? least : wanted > most ? most : (int)wanted;
+	size_t windows = s->ring.trial ? 1 : muster_windows_count(s->ctx), i = 0;
+	while (once_us >= shortest[i].below_us)
+		i++;
+	size_t operations = shortest[i].operations, most = AGREED_MAX / operations;
+	*ret_operations = operations;
+	windows = windows < most ? windows : most;
+	return (double)(windows * operations) * once_us > VISIT_US ? 1 : windows;
+}
+
+static void fold_windows(double *times_us, size_t windows, size_t operations, double *ret_us)
+{
+	for (size_t i = 0; i < windows; i++)
+		ret_us[i] = muster_median_of(times_us + i * operations, operations);
+}
+
+int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	double once_us, const char *what, struct muster_nccl_windows *ret, struct muster_error *err)
+{
+	static double times_us[AGREED_MAX];
+	static float slowest[AGREED_MAX];
+	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations), count = windows * operations;
+	double late_us;
+	if (muster_nccl_time_each(s, operation, arg, count, muster_nccl_head_us((int)count, once_us), what, times_us,
+		    &late_us, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		slowest[i] = (float)times_us[i];
+	ret->count = windows;
+	fold_windows(times_us, windows, operations, ret->own_us);
+	if (!ret->of_all)
+		return 0;
+	if (muster_nccl_agree(s, slowest, count, err) < 0)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		times_us[i] = (double)slowest[i];
+	fold_windows(times_us, windows, operations, ret->slowest_us);
+	return 0;
+}
+
+int muster_nccl_has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err)
+{
+	double left_ms = -(s->deadline_ms - muster_now_ms());
+	if (muster_nccl_slowest(s, &left_ms, err) < 0)
+		return -1;
+	*ret = needed_us / 1e3 < -left_ms;
+	return 0;
 }
 
 /* ---- ranks of the job ---- */

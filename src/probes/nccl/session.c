@@ -42,10 +42,6 @@ int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_
 void muster_nccl_session_keep(const struct muster_nccl_session *s)
 {
 	standing = *s;
-	if (muster_probe_env(s->ctx)->profile != MUSTER_QUICK)
-		return;
-	standing.resources = NULL;
-	muster_nccl_resources_release();
 }
 
 int muster_nccl_session_standing(

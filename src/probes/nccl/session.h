@@ -1,7 +1,7 @@
 /* session.h - the process's one NCCL session: its communicator, stream, events and buffers, for all probes with traffic
  *
  * Rings make communicators, one after the other. The last one that went well stands until the process ends, with the
- * buffers (not in the profile quick): probes that measure more find it by muster_nccl_session_standing. No call here
+ * buffers: probes that measure more find it by muster_nccl_session_standing. No call here
  * waits without a deadline: stream and communicator are polled.
  */
 #ifndef MUSTER_PROBES_NCCL_SESSION_H
@@ -9,6 +9,7 @@
 
 #include "vendor/cuda.h"
 #include "vendor/nccl.h"
+#include "probes/windows.h"
 #include "vendor/pinned.h"
 #include "muster/probe.h"
 
@@ -130,10 +131,28 @@ int muster_nccl_reduce(const struct muster_nccl_session *s, void *range, struct 
 /* The time of one operation, from the first's start to its end. */
 int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
 	const char *what, double *ret_us, struct muster_error *err);
-/* The mean of `count` operations, the first of which follows another at once, after a head start of head_us. Overwrites
- * data with zeros. */
-int muster_nccl_time(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg, int count,
-	double head_us, const char *what, double *ret_us, struct muster_error *err);
+/* The times of `count` operations (at most AGREED_MAX) one by one, after another one and a head start of head_us.
+ * Overwrites data with zeros. ret_late_us: the time that the host took to launch them, when that was longer than the
+ * head start, so that times are the host's; else 0. */
+int muster_nccl_time_each(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	size_t count, double head_us, const char *what, double *times_us, double *ret_late_us,
+	struct muster_error *err);
+
+/* The windows of a visit (probes/windows.h), in microseconds of one operation. */
+struct muster_nccl_windows {
+	bool of_all; /* set by the caller: all ranks of the ring measure together */
+	size_t count;
+	double own_us[MUSTER_WINDOWS_MOST];
+	double slowest_us[MUSTER_WINDOWS_MOST]; /* of_all: of each operation the slowest rank's time */
+};
+/* once_us: about the time of one operation, the same for all ranks that take part. Overwrites data with zeros. */
+int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
+	double once_us, const char *what, struct muster_nccl_windows *ret, struct muster_error *err);
+/* How many windows of how many operations that are; one more operation comes before them. */
+size_t muster_nccl_windows_plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations);
+/* Whether every rank of the ring has more time left. */
+int muster_nccl_has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err);
+
 /* Work for about so many microseconds that is over before what is enqueued next begins: zeros in data, once at least.
  * On a non-blocking communicator each launch waits for a thread of NCCL's, and without such a head start it is the CPU
  * that is timed (66 instead of 212 GB/s at 8 MiB on four H200). */
@@ -143,9 +162,6 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	       */
 /* The head start that `count` operations need which take once_us each. */
 double muster_nccl_head_us(int count, double once_us);
-/* So many operations of once_us as take about ms, within least and most. */
-int muster_nccl_count(double ms, double once_us, int least, int most);
-
 /* The job's rank that has this number in the ring; -1 when it is not known. */
 int muster_nccl_rank_of_job(int ring_rank);
 /* Tell all ranks of the ring which rank of the job each of them is. */

@@ -15,96 +15,121 @@ static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 	return 1;
 }
 
-/* The job's values for one size, from the time of the slowest rank; null with a reason. */
-static void emit_job(const struct muster_nccl_session *s, uint64_t bytes, double slowest_us, const char *reason)
+/* The job's values for one size, from the times of the slowest rank; without windows null with a reason. */
+static void emit_job(const struct muster_nccl_session *s, uint64_t bytes, const struct muster_nccl_windows *windows,
+	const char *reason)
 {
-	struct muster_probe_ctx *ctx = s->ctx;
-	int n = s->ring.ranks;
+	double n = s->ring.ranks, busbw[MUSTER_WINDOWS_MOST], algbw[MUSTER_WINDOWS_MOST];
 	struct muster_value labels[] = { muster_number((double)bytes), muster_number(s->ring.nodes), muster_number(n) };
+	size_t count = reason ? 0 : windows->count;
 	if (s->ring.rank != 0)
 		return;
-	muster_emit_result_with(
-		ctx, "nccl.allreduce_us", labels, 3, reason ? -1 : 0, muster_number(slowest_us), reason);
-	if (!reason && n == 1)
+	muster_windows_emit(s->ctx, "nccl.allreduce_us", labels, 3, windows->slowest_us, count, reason);
+	if (!reason && s->ring.ranks == 1)
 		reason = "an all-reduce of one rank moves no data";
-	if (!reason && !(slowest_us > 0))
-		reason = "no time between the events of the GPU";
-	int result = reason ? -1 : 0;
-	double algbw = reason ? 0 : (double)bytes / 1e3 / slowest_us;
-	muster_emit_result_with(ctx, "nccl.allreduce_algbw_gbps", labels, 3, result, muster_number(algbw), reason);
-	muster_emit_result_with(
-		ctx, "nccl.allreduce_busbw_gbps", labels, 3, result, muster_number(algbw * 2 * (n - 1) / n), reason);
+	for (size_t i = 0; !reason && i < count; i++) {
+		if (!(windows->slowest_us[i] > 0))
+			reason = "no time between the events of the GPU";
+		algbw[i] = (double)bytes / 1e3 / windows->slowest_us[i];
+		busbw[i] = algbw[i] * 2 * (n - 1) / n;
+	}
+	count = reason ? 0 : count;
+	muster_windows_emit(s->ctx, "nccl.allreduce_algbw_gbps", labels, 3, algbw, count, reason);
+	muster_windows_emit(s->ctx, "nccl.allreduce_busbw_gbps", labels, 3, busbw, count, reason);
 }
 
 /* ---- how long the all-reduces of one size take ---- */
 
-#define TIMED_MS 30.0 /* of all-reduces for each size, within these counts */
-#define TIMED_MIN 2
-#define TIMED_MAX 20
-#define CHECKED_PER_MS 2e6     /* bytes of a sum that a slow host brings back and compares in a millisecond */
-#define SMALL_BYTES (64 * MIB) /* up to here an all-reduce may be shorter than its launch */
+#define CHECKED_PER_MS 2e6 /* bytes of a sum that a slow host brings back and compares in a millisecond */
 
-/* One all-reduce whose result is checked; *ret_us is its time. */
-static int checked_reduce(const struct muster_nccl_session *s, uint64_t bytes, const float *expected, double *ret_us,
-	struct muster_nccl_mismatch *ret_wrong, struct muster_error *err)
+/* What the first visit has measured; later visits measure the same sizes. */
+static struct {
+	uint64_t bytes[SIZES_MAX];
+	double once_us[SIZES_MAX];
+	size_t count;
+	double first_ms;
+} known;
+
+/* One all-reduce whose result is checked. */
+static int check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected, struct muster_error *err)
 {
+	const struct muster_value label = muster_number((double)bytes);
 	struct muster_nccl_range all = { s->resources->data, bytes };
+	struct muster_nccl_mismatch wrong;
+	double once_us;
+	char size[32];
+	muster_bytes_text(bytes, size, sizeof size);
+	muster_step(s->ctx, "checked all-reduce of %s", size);
 	if (muster_nccl_data_fill(s, s->ring.rank, bytes, err) < 0 ||
-		muster_nccl_time_one(s, muster_nccl_reduce, &all, "the checked all-reduce", ret_us, err) < 0)
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "the checked all-reduce", &once_us, err) < 0 ||
+		muster_nccl_data_check(s, s->resources->data, bytes, expected, &wrong, err) < 0)
 		return -1;
-	return muster_nccl_data_check(s, s->resources->data, bytes, expected, ret_wrong, err);
+	muster_emit(s->ctx, "rank.allreduce_wrong", &label, 1, muster_number((double)wrong.count));
+	if (wrong.count > 0)
+		muster_step(s->ctx, "all-reduce of %s gave %llu wrong values, the first at %llu: %g instead of %g",
+			size, (unsigned long long)wrong.count, (unsigned long long)wrong.first, (double)wrong.got,
+			(double)wrong.expected);
+	if (wrong.count > 0 && s->ring.trial)
+		return muster_fail(
+			err, MUSTER_EVENDOR, "%llu wrong values in this rank's copy", (unsigned long long)wrong.count);
+	return 0;
 }
 
-static int iterations(double once_us)
+/* What the windows of a size take. */
+static double windows_us(const struct muster_nccl_session *s, double once_us)
 {
-	return muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
+	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations);
+	return once_us * (double)(windows * operations + 1);
 }
 
 /* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
-static double projected_ms(uint64_t bytes, uint64_t smaller, double smaller_us)
+static double projected_ms(const struct muster_nccl_session *s, uint64_t bytes, uint64_t smaller, double smaller_us)
 {
 	double once_us = smaller_us * (double)bytes / (double)smaller;
-	return once_us * (iterations(once_us) + 2) / 1e3 + (double)bytes / CHECKED_PER_MS;
+	return (once_us + windows_us(s, once_us)) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
-/* Check and time one size. */
+/* The windows of this visit. */
+static int time_windows(const struct muster_nccl_session *s, uint64_t bytes, double once_us, struct muster_error *err)
+{
+	static struct muster_nccl_windows windows = { .of_all = true };
+	const struct muster_value label = muster_number((double)bytes);
+	struct muster_nccl_range all = { s->resources->data, bytes };
+	char size[32];
+	muster_bytes_text(bytes, size, sizeof size);
+	muster_step(s->ctx, "timed all-reduces of %s", size);
+	if (muster_nccl_windows(s, muster_nccl_reduce, &all, once_us, "the timed all-reduces", &windows, err) < 0)
+		return -1;
+	muster_windows_emit(s->ctx, "rank.allreduce_us", &label, 1, windows.own_us, windows.count, NULL);
+	emit_job(s, bytes, &windows, NULL);
+	return 0;
+}
+
+/* Time one size and check it. The windows come first: other work of the run lies between them and those of the next
+ * visit. */
 static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
 	struct muster_allreduce_timing *ret, struct muster_error *err)
 {
-	struct muster_probe_ctx *ctx = s->ctx;
-	struct muster_value label = muster_number((double)bytes);
 	struct muster_nccl_range all = { s->resources->data, bytes };
-	struct muster_nccl_mismatch wrong;
-	double once_us, own_us;
-	char size[32];
-	muster_bytes_text(bytes, size, sizeof size);
-	muster_step(ctx, "checked all-reduce of %s", size);
-	if (checked_reduce(s, bytes, expected, &once_us, &wrong, err) < 0)
-		return muster_wrap(err, "all-reduce of %s", size);
-	muster_emit(ctx, "rank.allreduce_wrong", &label, 1, muster_number((double)wrong.count));
-	if (wrong.count > 0)
-		muster_step(ctx, "all-reduce of %s gave %llu wrong values, the first at %llu: %g instead of %g", size,
-			(unsigned long long)wrong.count, (unsigned long long)wrong.first, (double)wrong.got,
-			(double)wrong.expected);
-	if (wrong.count > 0 && s->ring.trial)
-		return muster_fail(err, MUSTER_EVENDOR, "all-reduce of %s: %llu wrong values in this rank's copy", size,
-			(unsigned long long)wrong.count);
-
-	if (muster_nccl_slowest(s, &once_us, err) < 0)
-		return muster_wrap(err, "all-reduce of %s", size);
-	int count = iterations(once_us);
-	muster_step(ctx, "%d timed all-reduces of %s", count, size);
-	double head_us = bytes <= SMALL_BYTES ? MUSTER_NCCL_LAUNCH_US * count : 0;
-	/* of zeros: sums of sums would overflow */
-	if (muster_nccl_time(s, muster_nccl_reduce, &all, count, head_us, "the timed all-reduces", &own_us, err) < 0)
-		return muster_wrap(err, "all-reduce of %s", size);
-	muster_emit(ctx, "rank.allreduce_us", &label, 1, muster_number(own_us));
-
-	float agreed[] = { (float)own_us, (float)(muster_now_ms() - s->started_ms) };
-	if (muster_nccl_agree(s, agreed, sizeof agreed / sizeof *agreed, err) < 0)
-		return muster_wrap(err, "all-reduce of %s", size);
-	*ret = (struct muster_allreduce_timing){ (double)agreed[0], (double)agreed[1] };
+	double once_us, elapsed_ms = 0;
+	if (muster_nccl_head_start(s, 0, err) < 0 || /* of zeros: sums of anything else might overflow */
+		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &once_us, err) < 0 ||
+		muster_nccl_slowest(s, &once_us, err) < 0 || time_windows(s, bytes, once_us, err) < 0 ||
+		check(s, bytes, expected, err) < 0)
+		return -1;
+	elapsed_ms = muster_now_ms() - s->started_ms;
+	if (muster_nccl_slowest(s, &elapsed_ms, err) < 0)
+		return -1;
+	known.bytes[known.count] = bytes;
+	known.once_us[known.count++] = once_us;
+	*ret = (struct muster_allreduce_timing){ once_us, elapsed_ms };
 	return 0;
+}
+
+static int wrap_size(uint64_t bytes, struct muster_error *err)
+{
+	char size[32];
+	return muster_wrap(err, "all-reduce of %s", muster_bytes_text(bytes, size, sizeof size));
 }
 
 int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err)
@@ -132,17 +157,16 @@ int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *e
 	const char *reason = NULL;
 	char text[256];
 	struct muster_allreduce_timing timing = { 0 };
-	int wanted = s->ring.trial ? 1 : muster_probe_env(s->ctx)->repeats;
-	size_t repeats = wanted > 1 ? (size_t)wanted : 1;
-	for (size_t turn = 0; turn < repeats * count; turn++) {
-		size_t i = turn % count;
-		reason = i == 0 ? NULL : reason;
+	known.count = 0;
+	if (!s->ring.trial)
+		muster_windows_wait(s->ctx, &known.first_ms);
+	for (size_t i = 0; i < count; i++) {
 		if (!reason && i + absent >= count) {
 			snprintf(text, sizeof text, "no room on the GPU%s%s",
 				resources->small[0] ? ": " : " of another rank", resources->small);
 			reason = text;
 		}
-		double next_ms = i ? projected_ms(sizes[i], sizes[i - 1], timing.slowest_us) : 0;
+		double next_ms = i ? projected_ms(s, sizes[i], sizes[i - 1], timing.slowest_us) : 0;
 		if (!reason && timing.elapsed_ms + next_ms > least_ms) {
 			snprintf(text, sizeof text,
 				"no time left: %.0f of %.0f ms had passed, and this size may take %.0f ms",
@@ -150,9 +174,27 @@ int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *e
 			reason = text;
 		}
 		s->bytes = sizes[i];
-		if (!reason && time_size(s, sizes[i], expected, &timing, err) < 0)
-			return -1;
-		emit_job(s, sizes[i], timing.slowest_us, reason);
+		if (reason)
+			emit_job(s, sizes[i], &(struct muster_nccl_windows){ .count = 0 }, reason);
+		else if (time_size(s, sizes[i], expected, &timing, err) < 0)
+			return wrap_size(sizes[i], err);
+	}
+	return 0;
+}
+
+int muster_allreduce_windows(struct muster_nccl_session *s, struct muster_error *err)
+{
+	double needed_us = 0;
+	bool time = false;
+	muster_windows_wait(s->ctx, &known.first_ms);
+	for (size_t i = 0; i < known.count; i++)
+		needed_us += windows_us(s, known.once_us[i]);
+	if (muster_nccl_has_time(s, 2 * needed_us, &time, err) < 0)
+		return -1;
+	for (size_t i = 0; time && i < known.count; i++) {
+		s->bytes = known.bytes[i];
+		if (time_windows(s, known.bytes[i], known.once_us[i], err) < 0)
+			return wrap_size(known.bytes[i], err);
 	}
 	return 0;
 }

@@ -12,6 +12,9 @@ enum muster_collective { MUSTER_ALLGATHER, MUSTER_REDUCESCATTER, MUSTER_ALLTOALL
  * two that is the same on all ranks. */
 int muster_collective_measure(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t limit,
 	struct muster_error *err);
+/* The windows of a later visit, of the sizes that muster_collective_measure has measured. */
+int muster_collective_windows(
+	const struct muster_nccl_session *s, enum muster_collective collective, struct muster_error *err);
 /* Null for all of a collective's metrics, at the first size. */
 void muster_collective_emit_none(
 	const struct muster_nccl_session *s, enum muster_collective collective, const char *reason);

@@ -31,50 +31,22 @@ void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, d
 	*ret_outliers = (double)outliers / (double)count;
 }
 
-/* The events of an attempt: one before the first all-reduce that is timed, and one after each. ret_late_us: the time
- * that the host took to launch them, when that was longer than the start; else 0. */
-static int time_each(const struct muster_nccl_session *s, CUevent events[ROUNDS + 1], uint64_t bytes, double head_us,
-	double times_us[ROUNDS], double *ret_late_us, struct muster_error *err)
-{
-	const struct muster_cuda *cuda = s->resources->cuda;
-	struct muster_nccl_range all = { s->resources->data, bytes };
-	double began_ms = muster_now_ms(), launched_us, ms;
-	if (muster_nccl_record(s, s->resources->start, err) < 0 || muster_nccl_head_start(s, head_us, err) < 0)
-		return -1;
-	for (int i = 0; i <= ROUNDS; i++) /* the first is not timed: ranks come to it at different times */
-		if (muster_nccl_reduce(s, &all, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
-			return -1;
-	launched_us = (muster_now_ms() - began_ms) * 1e3;
-	if (muster_nccl_wait(s, events[ROUNDS], "all-reduces that are timed one by one", err) < 0 ||
-		muster_cuda_elapsed(cuda, s->resources->start, events[0], &ms, err) < 0)
-		return -1;
-	*ret_late_us = launched_us > ms * 1e3 ? launched_us : 0;
-	for (int i = 0; i < ROUNDS; i++) {
-		if (muster_cuda_elapsed(cuda, events[i], events[i + 1], &ms, err) < 0)
-			return -1;
-		times_us[i] = ms * 1e3;
-	}
-	return 0;
-}
-
 /* As often as the host of any rank is late. ret_late_us: of the slowest rank, in the last attempt. */
 static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, double times_us[ROUNDS],
 	double *ret_late_us, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = s->resources->cuda;
-	CUevent events[ROUNDS + 1] = { NULL };
+	struct muster_nccl_range all = { s->resources->data, bytes };
 	double head_us = once_us < LAUNCH_US ? (LAUNCH_US - once_us) * ROUNDS : 0;
-	int failed = muster_cuda_events_make(cuda, events, ROUNDS + 1, err);
-	for (int attempt = 0; attempt < ATTEMPTS && failed == 0 && head_us <= HEAD_MOST_US; attempt++) {
-		failed = time_each(s, events, bytes, head_us, times_us, ret_late_us, err);
-		if (failed == 0)
-			failed = muster_nccl_slowest(s, ret_late_us, err);
+	for (int attempt = 0; attempt < ATTEMPTS && head_us <= HEAD_MOST_US; attempt++) {
+		if (muster_nccl_time_each(s, muster_nccl_reduce, &all, ROUNDS, head_us,
+			    "all-reduces that are timed one by one", times_us, ret_late_us, err) < 0 ||
+			muster_nccl_slowest(s, ret_late_us, err) < 0)
+			return -1;
 		if (!(*ret_late_us > 0))
 			break;
 		head_us = *ret_late_us * (2 << attempt);
 	}
-	muster_cuda_events_free(cuda, events, ROUNDS + 1);
-	return failed;
+	return 0;
 }
 
 /* reason NULL: the values. times_us: of each round the slowest rank's; NULL: there are none. */

@@ -10,12 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROUNDS 3     /* checked: one check often misses a bad part */
-#define TIMED_MS 5.0 /* of collectives in each repeat, within these counts */
-#define TIMED_MIN 1
-#define TIMED_MAX 12
-#define REPEATS 2 /* the best one counts */
+#define ROUNDS 3 /* checked: one check often misses a bad part */
 #define WORD 16
+#define LADDER_MOST 4
 
 struct work {
 	const struct muster_nccl_session *s;
@@ -153,26 +150,27 @@ static const struct kind kinds[MUSTER_COLLECTIVES] = {
 		alltoall_run, alltoall_check },
 };
 
-/* reason NULL: the bandwidth. */
-static void emit_busbw(const struct work *work, double slowest_us, const char *reason)
+/* Without windows null with a reason. */
+static void emit_busbw(const struct work *work, const struct muster_nccl_windows *windows, const char *reason)
 {
 	const struct muster_ring *ring = &work->s->ring;
-	double n = ring->ranks, bytes = (double)work->part * n;
+	double n = ring->ranks, bytes = (double)work->part * n, busbw[MUSTER_WINDOWS_MOST];
 	const struct muster_value labels[] = { muster_number((double)work->bytes), muster_number(ring->nodes),
 		muster_number(n) };
-	if (!reason && !(slowest_us > 0))
-		reason = "no time between the events of the GPU";
 	if (ring->rank != 0)
 		return;
-	double busbw = reason ? 0 : bytes / 1e3 / slowest_us * (n - 1) / n;
-	muster_emit_result_with(
-		work->s->ctx, work->kind->busbw, labels, 3, reason ? -1 : 0, muster_number(busbw), reason);
+	for (size_t i = 0; !reason && i < windows->count; i++) {
+		if (!(windows->slowest_us[i] > 0))
+			reason = "no time between the events of the GPU";
+		busbw[i] = bytes / 1e3 / windows->slowest_us[i] * (n - 1) / n;
+	}
+	muster_windows_emit(work->s->ctx, work->kind->busbw, labels, 3, busbw, reason ? 0 : windows->count, reason);
 }
 
 static void emit_none(const struct work *work, const char *reason)
 {
 	const struct muster_value label = muster_number((double)work->bytes);
-	emit_busbw(work, 0, reason);
+	emit_busbw(work, NULL, reason);
 	muster_emit_null(work->s->ctx, work->kind->wrong, &label, 1, "%s", reason);
 }
 
@@ -193,42 +191,36 @@ static int check(struct work *work, double *ret_us, struct muster_error *err)
 	return muster_nccl_slowest(s, ret_us, err);
 }
 
-/* *ret_us: the best repeat's mean, each repeat's on the slowest rank. */
-static int time_best(struct work *work, double once_us, double *ret_us, struct muster_error *err)
+/* What the first visit has measured; later visits measure the same. */
+static struct {
+	uint64_t bytes;
+	double once_us;
+} known[MUSTER_COLLECTIVES][LADDER_MOST];
+
+/* The windows of this visit. */
+static int time_windows(struct work *work, double once_us, struct muster_error *err)
 {
-	const struct muster_nccl_session *s = work->s;
-	int count = muster_nccl_count(TIMED_MS, once_us, TIMED_MIN, TIMED_MAX);
-	float slowest[REPEATS];
-	for (int i = 0; i < REPEATS; i++) {
-		double us;
-		if (muster_nccl_time(s, work->kind->run, work, count, muster_nccl_head_us(count, once_us),
-			    "the timed collectives", &us, err) < 0)
-			return -1;
-		slowest[i] = (float)us;
-	}
-	if (muster_nccl_agree(s, slowest, REPEATS, err) < 0)
+	static struct muster_nccl_windows windows = { .of_all = true };
+	if (muster_nccl_windows(work->s, work->kind->run, work, once_us, "the timed collectives", &windows, err) < 0)
 		return -1;
-	*ret_us = (double)slowest[0];
-	for (int i = 1; i < REPEATS; i++)
-		*ret_us = (double)slowest[i] < *ret_us ? (double)slowest[i] : *ret_us;
+	emit_busbw(work, &windows, NULL);
 	return 0;
 }
 
 static int measure_size(struct work *work, double *ret_us, struct muster_error *err)
 {
 	struct muster_probe_ctx *ctx = work->s->ctx;
+	bool checks = muster_probe_env(ctx)->visit == 0;
 	char size[32];
-	double once_us;
 	muster_bytes_text(work->bytes, size, sizeof size);
 	muster_step(ctx, "%s of %s", work->kind->name, size);
-	if (check(work, &once_us, err) < 0 || time_best(work, once_us, ret_us, err) < 0)
+	if ((checks && check(work, ret_us, err) < 0) || time_windows(work, *ret_us, err) < 0)
 		return muster_wrap(err, "%s of %s", work->kind->name, size);
-	emit_busbw(work, *ret_us, NULL);
 	return 0;
 }
 
 /* The profile's sizes up to limit; limit itself when they are all larger. */
-static size_t make_sizes(const struct muster_probe_env *env, uint64_t limit, uint64_t sizes[4])
+static size_t make_sizes(const struct muster_probe_env *env, uint64_t limit, uint64_t sizes[LADDER_MOST])
 {
 	static const uint64_t ladder[] = { 8 * MIB, 64 * MIB, 256 * MIB, GIB }, one[] = { 128 * MIB };
 	bool full = env->profile == MUSTER_FULL;
@@ -242,34 +234,60 @@ static size_t make_sizes(const struct muster_probe_env *env, uint64_t limit, uin
 	return kept;
 }
 
-/* Whether all ranks have time for so much. */
-static int has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err)
+static struct work work_of(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t bytes)
 {
-	double left_ms = -(s->deadline_ms - muster_now_ms());
-	if (muster_nccl_slowest(s, &left_ms, err) < 0)
-		return -1;
-	*ret = needed_us / 1e3 < -left_ms;
-	return 0;
+	return (struct work){ .s = s,
+		.collective = collective,
+		.kind = &kinds[collective],
+		.bytes = bytes,
+		.part = bytes / (uint64_t)s->ring.ranks / WORD * WORD };
+}
+
+/* What the windows of a size take. */
+static double windows_us(const struct muster_nccl_session *s, double once_us)
+{
+	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations);
+	return once_us * (double)(windows * operations + 1);
 }
 
 int muster_collective_measure(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t limit,
 	struct muster_error *err)
 {
-	uint64_t sizes[4];
+	uint64_t sizes[LADDER_MOST];
 	size_t count = make_sizes(muster_probe_env(s->ctx), limit, sizes);
 	double us = 0;
+	memset(known[collective], 0, sizeof known[collective]);
 	for (size_t i = 0; i < count; i++) {
-		struct work work = { .s = s, .collective = collective, .kind = &kinds[collective], .bytes = sizes[i] };
-		work.part = sizes[i] / (uint64_t)s->ring.ranks / WORD * WORD;
+		struct work work = work_of(s, collective, sizes[i]);
 		double once_us = i > 0 ? us * (double)sizes[i] / (double)sizes[i - 1] : 0;
 		bool time;
-		if (has_time(s, once_us * (ROUNDS + REPEATS * 2), &time, err) < 0)
+		if (muster_nccl_has_time(s, once_us * ROUNDS + windows_us(s, once_us), &time, err) < 0)
 			return -1;
-		if (work.part == 0)
+		if (work.part == 0) {
 			emit_none(&work, "less than 16 bytes for each rank");
-		else if (!time)
+		} else if (!time) {
 			emit_none(&work, "no time left for this size");
-		else if (measure_size(&work, &us, err) < 0)
+		} else if (measure_size(&work, &us, err) < 0) {
+			return -1;
+		} else {
+			known[collective][i].bytes = sizes[i];
+			known[collective][i].once_us = us;
+		}
+	}
+	return 0;
+}
+
+int muster_collective_windows(
+	const struct muster_nccl_session *s, enum muster_collective collective, struct muster_error *err)
+{
+	for (size_t i = 0; i < LADDER_MOST; i++) {
+		struct work work = work_of(s, collective, known[collective][i].bytes);
+		double once_us = known[collective][i].once_us;
+		bool time = false;
+		if (work.bytes == 0)
+			continue;
+		if (muster_nccl_has_time(s, 2 * windows_us(s, once_us), &time, err) < 0 ||
+			(time && measure_size(&work, &once_us, err) < 0))
 			return -1;
 	}
 	return 0;
@@ -278,7 +296,7 @@ int muster_collective_measure(const struct muster_nccl_session *s, enum muster_c
 void muster_collective_emit_none(
 	const struct muster_nccl_session *s, enum muster_collective collective, const char *reason)
 {
-	uint64_t sizes[4];
+	uint64_t sizes[LADDER_MOST];
 	make_sizes(muster_probe_env(s->ctx), UINT64_MAX, sizes);
 	emit_none(&(struct work){ .s = s, .kind = &kinds[collective], .bytes = sizes[0] }, reason);
 }

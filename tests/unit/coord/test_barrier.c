@@ -9,8 +9,8 @@
 enum { SILENCE = 1000, LIMIT = 50000, RECORD_LIMIT = 60000 };
 
 static const int ranks[] = { 2, 5, 9 };
-static const struct muster_barrier_id peers = { MUSTER_BARRIER_PEERS, 0, 0 }, turn = { MUSTER_BARRIER_TURN, 1, 0 },
-				      record = { MUSTER_BARRIER_RECORD, 0, 0 };
+static const struct muster_barrier_id peers = { MUSTER_BARRIER_PEERS, 0, 0, 0 }, turn = { MUSTER_BARRIER_TURN, 1, 0, 0 },
+				      record = { MUSTER_BARRIER_RECORD, 0, 0, 0 };
 
 static struct muster_barrier_set set;
 static int completed, late;           /* how often each callback was called */
@@ -224,7 +224,7 @@ TEST(a_member_that_is_further_on_is_not_waited_for)
 	ck_assert(muster_barrier_same(last, peers));
 	ck_assert_str_eq(payloads, "- - c ");
 	enter(record, 9, "d", 112);
-	enter((struct muster_barrier_id){ MUSTER_BARRIER_PEERS, 0, 1 }, 9, "c", 113); /* does not put it back */
+	enter((struct muster_barrier_id){ MUSTER_BARRIER_PEERS, 0, 1, 0 }, 9, "c", 113); /* does not put it back */
 	all_alive(125);
 	muster_barrier_poll(&set, 125);
 	ck_assert_int_eq(completed, 3);
@@ -304,7 +304,7 @@ TEST(the_next_moment_is_when_something_may_be_complete)
 	enter(record, 9, "c", 117); /* the soonest of several barriers */
 	set.record_limit_ms = 119;
 	ck_assert_double_eq_tol(muster_barrier_next(&set, 117), 119, 1e-9);
-	enter((struct muster_barrier_id){ MUSTER_BARRIER_RING, 1, 0 }, 9, "c", 117);
+	enter((struct muster_barrier_id){ MUSTER_BARRIER_RING, 1, 0, 0 }, 9, "c", 117);
 	set.limit_ms = 118;
 	ck_assert_double_eq_tol(muster_barrier_next(&set, 117), 118, 1e-9);
 }
@@ -313,18 +313,18 @@ TEST(the_next_moment_is_when_something_may_be_complete)
 
 /* In the order in which every rank enters them. */
 static const struct muster_barrier_id ordered[] = {
-	{ MUSTER_BARRIER_NONE, 0, 0 },
-	{ MUSTER_BARRIER_PEERS, 0, 0 },
-	{ MUSTER_BARRIER_TURN, 1, 0 },
-	{ MUSTER_BARRIER_TURN, 1, 1 },
-	{ MUSTER_BARRIER_TURN, 2, 0 },
-	{ MUSTER_BARRIER_RING, 3, 0 },
-	{ MUSTER_BARRIER_RING_ID, 3, 0 },
-	{ MUSTER_BARRIER_RING, 3, 1 },
-	{ MUSTER_BARRIER_RING_ID, 3, 1 },
-	{ MUSTER_BARRIER_RING, 4, 0 },
-	{ MUSTER_BARRIER_RING_ID, 4, 0 },
-	{ MUSTER_BARRIER_RECORD, 0, 0 },
+	{ MUSTER_BARRIER_NONE, 0, 0, 0 },
+	{ MUSTER_BARRIER_PEERS, 0, 0, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 0, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 1, 0 },
+	{ MUSTER_BARRIER_TURN, 2, 0, 0 },
+	{ MUSTER_BARRIER_RING, 3, 0, 0 },
+	{ MUSTER_BARRIER_RING_ID, 3, 0, 0 },
+	{ MUSTER_BARRIER_RING, 3, 1, 0 },
+	{ MUSTER_BARRIER_RING_ID, 3, 1, 0 },
+	{ MUSTER_BARRIER_RING, 4, 0, 0 },
+	{ MUSTER_BARRIER_RING_ID, 4, 0, 0 },
+	{ MUSTER_BARRIER_RECORD, 0, 0, 0 },
 };
 
 static const struct test_fixture bare = { 0 };

@@ -356,7 +356,7 @@ TEST_LOOP(no_ring_begins_after_the_records, 0, 2)
 
 static struct muster_barrier_id ring_barrier(int round)
 {
-	struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 0, round };
+	struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 0, round, 0 };
 	while (!muster_probe_at((size_t)ring.probe)->ring)
 		ring.probe++;
 	return ring;
@@ -471,7 +471,7 @@ TEST_LOOP(the_failure_of_a_rank_or_a_leader_cancels_its_ring, 0, 2)
 
 TEST(a_ring_of_a_probe_without_rings_is_malformed)
 {
-	struct muster_barrier_id id = { MUSTER_BARRIER_RING, 0, 0 };
+	struct muster_barrier_id id = { MUSTER_BARRIER_RING, 0, 0, 0 };
 	start_nodes(1);
 	for (int i = 0; i < 2; i++) {
 		struct muster_packer p = { 0 };

@@ -11,7 +11,7 @@
 
 enum { END = 600000, LEADER = 4, RANK = 5, LAST = 6, RANKS = 8 };
 
-static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 1 };
+static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 1, 0 };
 
 static double limit_ms; /* of the process, as the rank asked for; 0: not at all */
 static int limit_code, limits;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 0x01020304 };
+static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 0x01020304, 0 };
 static const struct muster_ring_figure figures[] = { { 8, 0.5 }, { (uint64_t)1 << 40, 393.25 } };
 
 static void pack_hello(struct muster_packer *p)

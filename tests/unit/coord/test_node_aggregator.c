@@ -10,9 +10,9 @@ enum { END = 600000, LEADER = 4, FIRST = 5, LAST = 7, OTHER = 6 /* a rank of ano
 
 static const int members[] = { LEADER, FIRST, LAST };
 static const struct muster_barrier_id peers = { .kind = MUSTER_BARRIER_PEERS };
-static const struct muster_barrier_id turn = { MUSTER_BARRIER_TURN, 3, 1 };
-static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 9, 0 };
-static const struct muster_barrier_id next_ring = { MUSTER_BARRIER_RING, 9, 1 };
+static const struct muster_barrier_id turn = { MUSTER_BARRIER_TURN, 3, 1, 0 };
+static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 9, 0, 0 };
+static const struct muster_barrier_id next_ring = { MUSTER_BARRIER_RING, 9, 1, 0 };
 static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
 
 static struct recorder r;

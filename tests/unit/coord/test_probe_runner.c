@@ -140,7 +140,7 @@ TEST(without_time_no_probe_begins)
 {
 	start(NULL);
 	r.now_ms = END - s.deadlines.gather_reserve;
-	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(!muster_probe_run(&s, launch, "run", 0));
 	ck_assert_ptr_null(command("run"));
 	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_ptr_null(outcome(launch)->code);
@@ -150,12 +150,12 @@ TEST(without_time_no_probe_begins)
 TEST(a_later_part_that_has_no_time_takes_nothing_from_the_first)
 {
 	start(NULL);
-	ck_assert(muster_probe_run(&s, copies, "run"));
+	ck_assert(muster_probe_run(&s, copies, "run", 0));
 	r.now_ms = END;
-	ck_assert(!muster_probe_run(&s, copies, "together"));
+	ck_assert(!muster_probe_run(&s, copies, "together", 0));
 	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_OK);
 	s.interrupted = "enough";
-	ck_assert(!muster_probe_run(&s, copies, "together"));
+	ck_assert(!muster_probe_run(&s, copies, "together", 0));
 	ck_assert_int_eq(outcome(copies)->status, MUSTER_OUTCOME_ERROR);
 	ck_assert_str_eq(outcome(copies)->code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_str_eq(outcome(copies)->detail, "enough");
@@ -166,7 +166,7 @@ TEST(a_probe_of_the_node_is_its_leaders)
 	start(NULL);
 	const struct muster_probe *node = muster_probe_find("storage");
 	ck_assert_int_eq(node->scope, MUSTER_SCOPE_NODE);
-	ck_assert(!muster_probe_run(&s, node, "run"));
+	ck_assert(!muster_probe_run(&s, node, "run", 0));
 	ck_assert_ptr_null(muster_probe_outcome(&s, node->name));
 }
 
@@ -178,12 +178,12 @@ TEST(the_first_failure_of_a_probe_stays_and_its_times_add_up)
 		{ NULL, NULL } };
 	start(fails);
 	double began_ms = r.now_ms;
-	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(!muster_probe_run(&s, launch, "run", 0));
 	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_ERROR);
 	ck_assert_str_eq(outcome(launch)->detail, "no memory");
 	double first_ms = outcome(launch)->elapsed_ms;
 	ck_assert_double_eq_tol(first_ms, r.now_ms - began_ms, 1e-6);
-	ck_assert(!muster_probe_run(&s, launch, "finish")); /* nor does it run again */
+	ck_assert(!muster_probe_run(&s, launch, "finish", 0)); /* nor does it run again */
 	ck_assert_ptr_null(command("finish"));
 	muster_probe_replace_outcome(
 		&s, (struct muster_outcome){ .probe = "launch", .status = MUSTER_OUTCOME_OK, .elapsed_ms = 7 });
@@ -215,7 +215,7 @@ TEST_LOOP(the_worker_after_a_crash_is_set_up_like_the_one_before, 0, 2)
 	start(crashes);
 	if (_i)
 		s.peers = strdup("{\"do\": \"peers\", \"peers\": []}");
-	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(!muster_probe_run(&s, launch, "run", 0));
 	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_CRASHED);
 	ck_assert_uint_eq(script.started, 2);
 	ck_assert_str_eq(command_number("open", 1), "{\"do\": \"open\"}");
@@ -229,7 +229,7 @@ TEST(a_worker_that_does_not_take_its_peers_is_the_last)
 	const struct answer crashes[] = { { "run", NULL }, { "peers", NULL }, { NULL, NULL } };
 	start(crashes);
 	s.peers = strdup("{\"do\": \"peers\", \"peers\": []}");
-	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(!muster_probe_run(&s, launch, "run", 0));
 	ck_assert(s.no_worker);
 	ck_assert_str_eq(s.take_error, "every worker died: the worker ended: killed");
 }
@@ -239,7 +239,7 @@ TEST(a_probe_has_its_own_deadline)
 	const struct answer hangs[] = { { "run", "" }, { NULL, NULL } };
 	start(hangs);
 	double began_ms = r.now_ms;
-	ck_assert(!muster_probe_run(&s, launch, "run"));
+	ck_assert(!muster_probe_run(&s, launch, "run", 0));
 	ck_assert_int_eq(outcome(launch)->status, MUSTER_OUTCOME_HUNG);
 	ck_assert_double_eq_tol(outcome(launch)->elapsed_ms, launch->deadline_ms, 1e-6);
 	ck_assert_double_ge(r.now_ms, began_ms + launch->deadline_ms);

@@ -37,7 +37,7 @@ static void answer(struct recorder *to, const struct recorded *sent)
 		muster_packer_done(&place);
 	} else if (ring_id) {
 		struct muster_packer why = { 0 }, p = { 0 };
-		struct muster_barrier_id ring = { MUSTER_BARRIER_RING, enter.barrier.probe, enter.barrier.round };
+		struct muster_barrier_id ring = { MUSTER_BARRIER_RING, enter.barrier.probe, enter.barrier.round, 0 };
 		if (cancel) {
 			muster_pack_parts(&p, ring);
 			muster_pack_text(&why, cancel);
@@ -108,7 +108,7 @@ static enum muster_ring_end end_with_code(enum muster_code code, const struct re
 	const struct answer answers[] = { { "ring", line }, { NULL, NULL } };
 	script.answers = answers;
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	*ret_failed = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
 	return entered_with(1, NULL).end;
 }
@@ -118,7 +118,7 @@ TEST_EACH(rank_0_learns_how_the_ring_ended_here, ends)
 	struct muster_ring_failed failed;
 	script.answers = ends[_i].answers;
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	struct muster_ring_ready first = entered_with(0, NULL), second = entered_with(1, NULL);
 	ck_assert_int_eq(first.end, MUSTER_RING_NONE);
 	ck_assert(first.can);
@@ -169,7 +169,7 @@ TEST(an_error_that_another_rank_caused_is_told_as_such)
 TEST(the_worker_is_told_its_place)
 {
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	const char *ring = command("ring");
 	ck_assert_ptr_nonnull(ring);
 	static const char *const parts[] = { "\"ring_id\": \"abcd\"", "\"ring_rank\": 2", "\"ring_ranks\": 6",
@@ -194,7 +194,7 @@ TEST(the_first_rank_makes_the_id_and_has_the_figures)
 	script.answers = answers;
 	rounds[0] = member(0, false);
 	rounds[1] = member(1, true);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_ptr_nonnull(command("ring_id"));
 	struct muster_ring_ready after_first = entered_with(1, NULL), after_second = entered_with(2, NULL);
 	ck_assert_uint_eq(after_first.figure_count, 2);
@@ -206,7 +206,7 @@ TEST(without_an_id_the_ring_does_not_run)
 {
 	ring_id = "";
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_ptr_null(command("ring"));
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome()->detail, "the first rank could not create the NCCL id");
@@ -223,7 +223,7 @@ TEST(a_ring_that_was_cancelled_before_it_began_is_cancelled_at_once)
 	script.answers = with_code;
 	cancel = "rank 1 died";
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	const char *aborted = command("abort");
 	ck_assert_ptr_nonnull(aborted);
 	ck_assert_ptr_nonnull(strstr(aborted, "rank 1 died"));
@@ -238,7 +238,7 @@ TEST(a_cancelled_ring_whose_worker_does_not_stop_is_not_this_ranks_fault_either)
 	script.answers = answers;
 	cancel = "rank 1 died";
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
 	ck_assert_str_eq(entered_with(1, NULL).detail,
 		"cancelled: rank 1 died; the worker did not stop within 5 s in its call; killed");
@@ -254,7 +254,7 @@ TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
 	struct muster_enter enter;
 	int entered = 0;
 	rounds[0] = rounds[1] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	for (int i = 0; i < r.count; i++) {
 		if (r.sent[i].tag != MUSTER_TAG_ENTER)
 			continue;
@@ -268,7 +268,7 @@ TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 {
 	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };
 	rounds[1] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "its GPU is in use" };
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_ptr_null(command("ring"));
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
@@ -278,7 +278,7 @@ TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 TEST(a_rank_whose_leader_is_silent_says_so)
 {
 	silent = true;
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome()->detail, "no member list from rank 0");
 	ck_assert_double_le(r.now_ms, s.deadlines.silence + 1);
@@ -294,7 +294,7 @@ TEST_LOOP(a_place_that_comes_after_the_wait_is_given_back, 0, 4)
 	} cases[] = { { MUSTER_ROLE_MEMBER, true }, { MUSTER_ROLE_IDLE, false }, { MUSTER_ROLE_EXCLUDED, false },
 		{ MUSTER_ROLE_OVER, false } };
 	silent = true;
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	struct muster_barrier_id ring = s.unanswered;
 	ck_assert_int_eq(ring.kind, MUSTER_BARRIER_RING);
 	struct muster_ring_place late = member(2, false);
@@ -320,7 +320,7 @@ TEST(samples_of_a_trial_do_not_count_and_those_of_the_last_full_ring_do)
 	ops.next_line = next_line_with_sample;
 	s.worker.ops = &ops;
 	rounds[0] = member(2, true);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_uint_eq(s.record.samples, 1);
 	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
@@ -332,7 +332,7 @@ TEST(samples_of_a_full_ring_stay_when_there_is_no_other)
 	ops.next_line = next_line_with_sample;
 	s.worker.ops = &ops;
 	rounds[0] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_uint_eq(s.record.samples, 1);
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
@@ -344,7 +344,7 @@ TEST(a_second_full_ring_takes_the_place_of_the_first)
 	ops.next_line = next_line_with_sample;
 	s.worker.ops = &ops;
 	rounds[0] = rounds[1] = member(2, false);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_uint_eq(s.record.samples, 2);
 	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
@@ -354,7 +354,7 @@ TEST(a_second_full_ring_takes_the_place_of_the_first)
 TEST(a_mig_instance_is_told_as_its_whole_gpu)
 {
 	s.worker.answer.uuid = "MIG-5";
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_str_eq(entered_with(0, NULL).uuid, "0001:00:00.0");
 }
 

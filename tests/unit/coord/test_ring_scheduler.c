@@ -47,7 +47,7 @@ static void play(double now_ms)
 {
 	struct muster_barrier_entry *entries = calloc((size_t)ranks, sizeof *entries);
 	struct muster_barrier barrier = {
-		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1 },
+		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1, 0 },
 		.complete = true,
 		.entered = (size_t)ranks,
 		.entries = entries,
@@ -310,7 +310,7 @@ static void ring_failed(int rank, int round)
 {
 	muster_ring_scheduler_failed(
 		scheduler, &(struct muster_ring_failed){
-				   { MUSTER_BARRIER_RING, probe_index, round }, rank, "the worker crashed" });
+				   { MUSTER_BARRIER_RING, probe_index, round, 0 }, rank, "the worker crashed" });
 }
 
 TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
@@ -503,7 +503,7 @@ TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
 TEST(an_id_goes_to_the_ranks_of_its_ring)
 {
 	struct muster_barrier_entry entries[4];
-	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0 }, .entries = entries };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0, 0 }, .entries = entries };
 	start(4, 1);
 	ready[2].can = false;
 	ready[2].why = "no GPU";
@@ -533,7 +533,7 @@ TEST(an_id_goes_to_the_ranks_of_its_ring)
 TEST(ranks_that_have_not_entered_are_left_out)
 {
 	struct muster_barrier_entry entries[3] = { { .here = true }, { .here = false }, { .here = true } };
-	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0 }, .entries = entries };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0, 0 }, .entries = entries };
 	struct muster_packer packed[2] = { 0 }, payload = { 0 };
 	struct muster_ring_entries read;
 	start(3, 1);
@@ -565,7 +565,7 @@ TEST_LOOP(a_leader_speaks_for_the_ranks_of_its_node, 0, 2)
 {
 	static const char hello[] = "hello", other[] = "other";
 	struct muster_barrier_entry entries[2] = { { .here = true }, { .here = true } };
-	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0 }, .entries = entries };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING, 0, 0, 0 }, .entries = entries };
 	struct muster_packer packed[2] = { 0 };
 	struct muster_ring_entries read;
 	start(2, 1);

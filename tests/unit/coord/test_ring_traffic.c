@@ -50,7 +50,7 @@ static void play(void)
 {
 	struct muster_barrier_entry entries[RANKS_MAX] = { { 0 } };
 	struct muster_barrier barrier = {
-		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1 },
+		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1, 0 },
 		.complete = true,
 		.entries = entries,
 	};
@@ -385,7 +385,7 @@ static void read_cancelled(const char *bytes, size_t length)
 
 static const char *after_failed(int rank)
 {
-	const struct muster_ring_failed failed = { { MUSTER_BARRIER_RING, probe_index, scheduler->round }, rank,
+	const struct muster_ring_failed failed = { { MUSTER_BARRIER_RING, probe_index, scheduler->round, 0 }, rank,
 		"hurt" };
 	int from = r.count;
 	*cancelled = '\0';

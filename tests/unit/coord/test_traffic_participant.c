@@ -105,7 +105,7 @@ TEST(the_worker_is_told_the_round)
 	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_WAITS };
 	rounds[3] = pair(1);
 	rounds[4] = round_of_all();
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	const char *told = command_number("traffic", 1);
 	ck_assert_ptr_nonnull(told);
 	ck_assert_ptr_nonnull(strstr(told, muster_probe_at((size_t)pairs)->name));
@@ -154,7 +154,7 @@ TEST_EACH(rank_0_hears_of_a_failure_at_once, ends)
 	rounds[1] = pair(0);
 	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_WAITS };
 	rounds[3] = (struct muster_ring_place){ .role = MUSTER_ROLE_NO_TRAFFIC, .probe = all, .why = "all are needed" };
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	struct muster_ring_ready said = entered_with(2, &ended);
 	ck_assert_int_eq(said.end, ends[_i].end);
 	ck_assert_int_eq(said.can, ends[_i].can);
@@ -181,7 +181,7 @@ TEST(a_cancelled_round_is_no_failure_of_this_rank)
 	script.answers = answers;
 	cancel = "rank 7 died";
 	rounds[1] = pair(0);
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_ptr_nonnull(command("abort"));
 	ck_assert_int_eq(entered_with(2, &ended).end, MUSTER_RING_CANCELLED);
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
@@ -194,7 +194,7 @@ TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
 	enum muster_phase ended;
 	rounds[1] = pair(0);
 	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "the rank was too late" };
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
@@ -219,7 +219,7 @@ TEST_LOOP(every_probe_with_traffic_has_an_outcome, 0, 5)
 	rounds[0] = cases[_i].first;
 	rounds[0].deadline_ms = 20000;
 	rounds[1] = cases[_i].over;
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	for (int i = 0; i < 2; i++) {
 		const struct muster_outcome *found = outcome(i ? all : pairs);
 		ck_assert_int_eq(found == NULL, cases[_i].detail && strcmp(cases[_i].detail, "-") == 0);
@@ -234,7 +234,7 @@ TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 {
 	rounds[1] = pair(0);
 	answered = 2;
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome(all)->detail, "no answer from rank 0");
@@ -258,7 +258,7 @@ TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traf
 	rounds[2] = pair(1);
 	rounds[3] = rounds[4] = rounds[0];
 	rounds[3].ring.trial = true;
-	muster_ring_participate(&s);
+	muster_ring_participate(&s, 0);
 	ck_assert_uint_eq(s.record.samples, 5);
 	ck_assert_int_eq(times_recorded(&s.record, "\"kept\""), 2);
 	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 3, \"job\": false}"), 1);

@@ -1,5 +1,5 @@
-/* test_repeats.c - repeated measurements become one sample */
-#include "model/repeats.h"
+/* test_windows.c - repeated measurements become one sample */
+#include "model/windows.h"
 #include "muster/probe.h"
 
 #include "check_main.h"
@@ -68,7 +68,7 @@ TEST_EACH(repeats_are_folded, cases)
 	muster_samples_add(&rank->samples,
 		(struct muster_sample){
 			.metric = metric, .labels = &other, .label_count = 1, .value = muster_number(7) });
-	muster_run_fold_repeats(&run);
+	muster_run_fold(&run, true);
 	char left[128] = "", kept[128] = "";
 	for (size_t i = 0; i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];

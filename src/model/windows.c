@@ -1,0 +1,103 @@
+/* windows.c - one sample of all that were taken of one thing */
+#include "model/windows.h"
+
+#include "util/array.h"
+
+#include <string.h>
+
+static bool same_thing(const struct muster_sample *a, const struct muster_sample *b)
+{
+	return a->metric == b->metric &&
+	       muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, NULL);
+}
+
+/* What becomes the value of a sample; best: of a metric with windows. */
+static double judged_of(const struct muster_metric *metric, const double *values, size_t count, double best)
+{
+	double sorted[MUSTER_VALUES_MAX];
+	if (metric->windows)
+		return best;
+	memcpy(sorted, values, count * sizeof *values);
+	double median = muster_median_of(sorted, count);
+	if (muster_metric_scatters(metric))
+		return median;
+	return metric->better == MUSTER_BETTER_MORE ? sorted[0] : sorted[count - 1];
+}
+
+/* Append the values of a sample. */
+static size_t take(const struct muster_sample *sample, double values[MUSTER_VALUES_MAX], size_t count)
+{
+	bool many = sample->value_count > 0;
+	const double *from = many ? sample->values : &sample->value.number;
+	size_t left = MUSTER_VALUES_MAX - count, more = many ? sample->value_count : 1;
+	if (sample->value.type != MUSTER_NUMBER)
+		return count;
+	more = more < left ? more : left;
+	memcpy(values + count, from, more * sizeof *values);
+	return count + more;
+}
+
+static void keep(struct muster_sample *sample, const double *values, size_t count, struct muster_arena *arena)
+{
+	size_t kept = count < MUSTER_VALUES_KEPT ? count : MUSTER_VALUES_KEPT;
+	double *own = muster_arena_alloc(arena, kept * sizeof *own);
+	for (size_t i = 0; i < kept; i++)
+		own[i] = values[i * count / kept];
+	sample->values = own;
+	sample->value_count = kept;
+}
+
+/* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. */
+static void fold_into(struct muster_samples *samples, size_t first, struct muster_arena *arena)
+{
+	struct muster_sample *sample = &samples->items[first];
+	const struct muster_metric *metric = sample->metric;
+	bool one_number = metric->type == MUSTER_NUMBER && metric->better != MUSTER_BETTER_FACT;
+	double values[MUSTER_VALUES_MAX], bests[2] = { sample->value.number };
+	size_t count = take(sample, values, 0);
+	for (size_t i = first + 1; i < samples->count; i++) {
+		struct muster_sample *other = &samples->items[i];
+		if (other->metric != metric || !same_thing(sample, other))
+			continue;
+		if (sample->value.type == MUSTER_NULL && other->value.type != MUSTER_NULL) {
+			sample->value = other->value;
+			sample->reason = NULL;
+			bests[0] = other->value.number;
+		} else if (other->value.type != MUSTER_NULL && !one_number &&
+			   !muster_value_equal(sample->value, other->value)) {
+			continue;
+		} else if (other->value.type == MUSTER_NUMBER) {
+			bests[1] = other->value.number;
+			bests[0] = muster_metric_best(metric, bests, 2);
+		}
+		count = take(other, values, count);
+		other->metric = NULL;
+	}
+	if (count < 2 || !one_number)
+		return;
+	keep(sample, values, count, arena);
+	sample->value = muster_number(judged_of(metric, values, count, bests[0]));
+}
+
+static void fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < samples->count; i++) {
+		if (!samples->items[i].metric)
+			continue;
+		if (repeated || samples->items[i].metric->windows)
+			fold_into(samples, i, arena);
+		samples->items[kept++] = samples->items[i];
+	}
+	samples->count = kept;
+}
+
+void muster_run_fold(struct muster_run *run, bool repeated)
+{
+	fold(&run->job.samples, repeated, run->arena);
+	for (size_t i = 0; i < run->node_count; i++) {
+		fold(&run->nodes[i].samples, repeated, run->arena);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			fold(&run->nodes[i].ranks[j].samples, repeated, run->arena);
+	}
+}

@@ -1,0 +1,22 @@
+/* windows.h - one sample of all that were taken of one thing
+ *
+ * A speed is measured in windows, in several visits of the run, and yields a sample in each visit. With --repeat, other
+ * values come several times too.
+ */
+#ifndef MUSTER_MODEL_WINDOWS_H
+#define MUSTER_MODEL_WINDOWS_H
+
+#include "muster/run.h"
+
+/* Values of a sample: in a visit, and of the whole run in a report, which has those of thousands of GPUs. */
+enum { MUSTER_VALUES_MAX = 256, MUSTER_VALUES_KEPT = 36 };
+
+enum { MUSTER_REPEATS_MAX = 20 }; /* --repeat */
+
+/* Fold samples that differ in their value alone into one. Its value is the best one of a metric with windows; of others
+ * the median where values scatter (muster_metric_scatters), else the worst. The values are kept in their order, of more
+ * than MUSTER_VALUES_KEPT as many at even distances. A null gives way to a value. Texts and booleans that differ stay
+ * samples of their own. repeated: fold samples of metrics without windows too. */
+void muster_run_fold(struct muster_run *run, bool repeated);
+
+#endif

@@ -1,0 +1,38 @@
+/* windows.c - how many windows a visit has, and when the last visit may begin */
+#include "probes/windows.h"
+
+#include "util/text.h"
+
+#include <math.h>
+#include <time.h>
+
+/* On real hosts that others use too, a disturbance lasts 0.02 to 0.12 s (docs/dev/measurements.md). */
+static const struct {
+	size_t windows; /* of a visit */
+	double apart_ms;
+} policies[MUSTER_PROFILE_COUNT] = {
+	[MUSTER_QUICK] = { 1, 250 },
+	[MUSTER_STANDARD] = { 3, 500 },
+	[MUSTER_FULL] = { 9, 500 },
+};
+
+size_t muster_windows_count(struct muster_probe_ctx *ctx)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	size_t repeats = env->repeats > 1 ? (size_t)env->repeats : 1, count = policies[env->profile].windows * repeats;
+	return count < MUSTER_WINDOWS_MOST ? count : MUSTER_WINDOWS_MOST;
+}
+
+void muster_windows_wait(struct muster_probe_ctx *ctx, double *first_ms)
+{
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	double now_ms = muster_now_ms();
+	if (*first_ms == 0)
+		*first_ms = now_ms;
+	double left_ms = *first_ms + policies[env->profile].apart_ms - now_ms;
+	if (env->visit < MUSTER_VISITS - 1 || !(left_ms > 0))
+		return;
+	const struct timespec pause = { .tv_sec = (time_t)(left_ms / 1e3),
+		.tv_nsec = (long)(fmod(left_ms, 1e3) * 1e6) };
+	nanosleep(&pause, NULL);
+}
