@@ -295,6 +295,7 @@ void muster_run_derive(struct muster_run *run)
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
 	struct derivation d = { .arena = run->arena, .joined = JOINED, .domains = domains };
 	bool needed[BOUNDS], any = false;
+	muster_run_derive_steady(run);
 	muster_run_derive_imex(run);
 	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);

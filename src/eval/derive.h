@@ -42,6 +42,9 @@ void muster_run_derive_disk(struct muster_run *run);
  * keeps them. */
 void muster_run_derive_data_path(struct muster_run *run);
 
+/* Add gpu.slow_windows and its like for what was measured in windows, unless the run has them already. */
+void muster_run_derive_steady(struct muster_run *run);
+
 /* All of these, and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and
  * nccl.alltoall_limit_gbps: null with a reason where it is not known. The step between the last sample of a run and its
  * judgement; a run that has the metric already stays as it is. No I/O. */

@@ -35,6 +35,7 @@ static const struct muster_label_row rows[] = {
 	{ "part", .type = MUSTER_STRING },
 	{ "package", .type = MUSTER_NUMBER },
 	{ "precision", .type = MUSTER_STRING },
+	{ "range", MUSTER_STRING, .role = MUSTER_ROLE_NOTE }, /* the lowest and the highest of the windows */
 	{ "raid", .type = MUSTER_STRING },
 	{ "ranks", .type = MUSTER_NUMBER },
 	{ "reason", MUSTER_STRING, .variant = true },

@@ -1,0 +1,102 @@
+/* derive_steady.c - the share of windows that are slow: a part that is slow most of the time has a best window as well
+ *
+ * A GPU's copies in all directions count together, as they use one path; so do the exchanges of a rank of one kind.
+ */
+#include "eval/derive.h"
+
+#include "muster/arena.h"
+#include "muster/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOW 0.8 /* of the best window */
+#define ENOUGH 9 /* windows, to say that most of them are slow: of three, disturbances are 2 to 6 % of healthy runs */
+#define PARTS_MOST 8
+
+/* What is counted together. */
+struct part {
+	const char *name;
+	const struct muster_metric *metric; /* of the share */
+	const struct muster_value *gpu;
+	size_t windows, slow;
+	double worst; /* the lowest share of a best value */
+	const char *range;
+};
+
+static const char *const shares[MUSTER_SCOPE_COUNT] = {
+	[MUSTER_SCOPE_JOB] = "job.slow_windows",
+	[MUSTER_SCOPE_NODE] = "node.slow_windows",
+	[MUSTER_SCOPE_RANK] = "rank.slow_windows",
+	[MUSTER_SCOPE_GPU] = "gpu.slow_windows",
+};
+
+static void count(struct part *part, const struct muster_sample *sample, struct muster_arena *arena)
+{
+	double best = sample->value.number;
+	for (size_t i = 0; i < sample->value_count; i++) {
+		bool more = sample->metric->better == MUSTER_BETTER_MORE;
+		double share = more ? sample->values[i] / best : best / sample->values[i];
+		part->slow += share < SLOW;
+		if (part->range && share >= part->worst)
+			continue;
+		part->worst = share;
+		part->range = muster_arena_printf(arena, "%.4g to %.4g%s%s", more ? sample->values[i] : best,
+			more ? best : sample->values[i], *muster_metric_unit(sample->metric) ? " " : "",
+			muster_metric_unit(sample->metric));
+	}
+	part->windows += sample->value_count;
+}
+
+static void emit(struct muster_samples *samples, const struct part *part, bool quick, struct muster_arena *arena)
+{
+	struct muster_label labels[] = { { "gpu", muster_null() }, { "part", muster_string(part->name) },
+		{ "range", muster_string(part->range) } };
+	size_t first = part->gpu ? 0 : 1, count = sizeof labels / sizeof *labels - first;
+	const char *reason =
+		!quick && part->windows < ENOUGH
+			? muster_arena_printf(arena, "only %zu windows, %d are needed", part->windows, ENOUGH)
+			: NULL;
+	labels[0].value = part->gpu ? *part->gpu : labels[0].value;
+	struct muster_label *kept = muster_arena_alloc(arena, count * sizeof *kept);
+	memcpy(kept, labels + first, count * sizeof *kept);
+	muster_derived_add(samples, part->metric, kept, count, (double)part->slow / (double)part->windows, reason);
+}
+
+static void derive(struct muster_samples *samples, bool quick, struct muster_arena *arena)
+{
+	struct part parts[PARTS_MOST];
+	size_t used = 0, at;
+	for (size_t i = 0; i < MUSTER_SCOPE_COUNT; i++)
+		if (muster_samples_find(samples, muster_metric_find(shares[i])))
+			return;
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct muster_sample *sample = &samples->items[i];
+		const char *group = sample->metric->windows, *kind = muster_sample_label_text(sample, "kind");
+		if (!group || !*group || sample->value_count == 0 || !(sample->value.number > 0))
+			continue;
+		group = *kind ? kind : group;
+		for (at = 0; at < used && strcmp(parts[at].name, group) != 0;)
+			at++;
+		if (at == PARTS_MOST)
+			continue;
+		if (at == used)
+			parts[used++] = (struct part){ .name = group,
+				.metric = muster_metric_find(shares[sample->metric->scope]),
+				.gpu = muster_sample_label(sample, "gpu") };
+		count(&parts[at], sample, arena);
+	}
+	for (at = 0; at < used; at++)
+		emit(samples, &parts[at], quick, arena);
+}
+
+void muster_run_derive_steady(struct muster_run *run)
+{
+	bool quick = run->job.profile && strcmp(run->job.profile, muster_profile_names[MUSTER_QUICK]) == 0;
+	derive(&run->job.samples, quick, run->arena);
+	for (size_t i = 0; i < run->node_count; i++) {
+		derive(&run->nodes[i].samples, quick, run->arena);
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			derive(&run->nodes[i].ranks[j].samples, quick, run->arena);
+	}
+}
