@@ -327,6 +327,9 @@ enum { FREE_PART = 20 };          /* all arrays together: at most this part of t
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.stream_triad_gbps", GB_PER_S, MORE,
 		"bandwidth of the host's memory on all NUMA nodes at once: STREAM's triad, 24 bytes for each element"),
+	NUMBER(NODE, "node.slow_windows", RATIO, DRIFTS,
+		"share of the windows that are below 80 % of the best one; not measured but derived",
+		.labels = { "part", "range" }),
 	NUMBER(NODE, "node.stream_triad_numa_gbps", GB_PER_S, MORE, "the same of one NUMA node, while all of them work",
 		.labels = { "numa_node" }),
 };
