@@ -16,6 +16,8 @@ struct muster_sample {
 	const char *reason;   /* set if and only if value is null */
 	const double *values; /* of a number that was measured several times: all of them, in their order */
 	size_t value_count;   /* 0 or at least 2 */
+	const double *tries;  /* of a number that was measured once more: what it was before, and then */
+	size_t try_count;     /* 0 or 2 */
 };
 
 /* A growing array; the labels and strings of its samples live in an arena. */

@@ -37,6 +37,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.deadlines = deadlines,
 		.ranks = ranks,
 		.recorded = muster_calloc((size_t)ranks, sizeof *c->recorded),
+		.visit = MUSTER_VISITS - 1,
 		.end_ms = end_ms,
 		.hello_until_ms = hello_until_ms,
 		.schedulers = muster_calloc(muster_probe_count(), sizeof *c->schedulers),
@@ -161,7 +162,10 @@ static void take_record(struct muster_coordinator *c, int rank, struct muster_by
 			"the record has a malformed line: %s", parts.malformed);
 	c->recorded[rank] = true;
 	c->recorded_count++;
-	muster_record_merge(&c->run, (size_t)c->members.members[rank].node_index, &parts);
+	if (c->visit < MUSTER_VISITS)
+		muster_record_merge(&c->run, (size_t)c->members.members[rank].node_index, &parts);
+	else
+		muster_record_merge_again(&c->run, (size_t)c->members.members[rank].node_index, &parts);
 	muster_record_parts_done(&parts);
 }
 
@@ -174,7 +178,8 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 	if (!muster_unpack_parts(message->bytes, message->length, &parts))
 		return muster_message_malformed(message, err);
 	while (muster_unpack_part(&parts, &rank, &bytes)) {
-		if (c->gathered || rank >= c->ranks || !c->members.members[rank].here || c->recorded[rank])
+		if (c->gathered || parts.barrier.visit != c->visit || rank >= c->ranks ||
+			!c->members.members[rank].here || c->recorded[rank])
 			continue;
 		/* the sender's own record, or one of the node that it leads */
 		const struct muster_member *member = &c->members.members[rank];
@@ -282,7 +287,7 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_coordinator *c = arg;
 	struct muster_ring_scheduler *scheduler = scheduler_of(c, barrier->id);
-	if (c->gathered)
+	if (c->gathered || (barrier->id.kind == MUSTER_BARRIER_RECORD && barrier->id.visit != c->visit))
 		return;
 	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks of a dead leader notice about now */
 		c->late_until_ms =
@@ -415,15 +420,36 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 
 void muster_coordinator_give_up(struct muster_coordinator *c)
 {
-	if (!c->gathered)
+	if (!c->gathered && c->visit < MUSTER_VISITS)
 		add_missing(c);
 	c->gathered = true;
 }
 
+static void answer_records(struct muster_coordinator *c, uint64_t probes)
+{
+	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_RECORD, .visit = c->visit };
+	struct muster_packer p = { 0 };
+	if (probes)
+		muster_pack_again(&p, &(struct muster_again){ probes });
+	for (int rank = 0; rank < c->ranks; rank++)
+		if ((rank != c->transport->rank || probes) && c->members.members[rank].here)
+			muster_send_part(
+				c->transport, rank, MUSTER_TAG_GOODBYE, id, rank, p.bytes ? p.bytes : "", p.length);
+	muster_packer_done(&p);
+}
+
 void muster_coordinator_goodbye(struct muster_coordinator *c)
 {
-	const struct muster_barrier_id id = { .kind = MUSTER_BARRIER_RECORD };
-	for (int rank = 0; rank < c->ranks; rank++)
-		if (rank != c->transport->rank && c->members.members[rank].here)
-			muster_send_part(c->transport, rank, MUSTER_TAG_GOODBYE, id, rank, "", 0);
+	answer_records(c, 0);
+}
+
+void muster_coordinator_again(struct muster_coordinator *c, uint64_t probes)
+{
+	answer_records(c, probes);
+	c->rings.again = probes;
+	c->visit = MUSTER_VISITS;
+	c->gathered = c->announced = false;
+	c->late_until_ms = 0;
+	c->recorded_count = 0;
+	memset(c->recorded, 0, (size_t)c->ranks * sizeof *c->recorded);
 }

@@ -29,6 +29,7 @@ struct muster_coordinator {
 	struct muster_progress_news *progress_of; /* of each node */
 	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase */
 	bool gathered;                            /* no more records are taken */
+	int visit; /* the records that are gathered are those of this visit, or of all up to it */
 	struct muster_progress progress;
 	struct muster_ring_context rings;
 	struct muster_ring_scheduler **schedulers; /* for each probe; NULL before its first ring */
@@ -51,8 +52,10 @@ double muster_coordinator_next(const struct muster_coordinator *c, double now_ms
 /* Take no more records; ranks without one are missing. */
 void muster_coordinator_give_up(struct muster_coordinator *c);
 
-/* Answer the record barrier, to every rank of the membership. */
+/* Answer the record barrier, to every rank of the membership: the run is over. */
 void muster_coordinator_goodbye(struct muster_coordinator *c);
+/* The same: these probes (1 << index) measure their windows once more, and records of that follow. */
+void muster_coordinator_again(struct muster_coordinator *c, uint64_t probes);
 
 /* Before the membership: the run cannot begin (a bad expectation file). All ranks exit with this code. */
 void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code);

@@ -20,6 +20,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.record_aggregator = 3000 * scale,
 		.record_coordinator = 1000 * scale,
 		.gather_reserve = 5000 * scale,
+		.again_least = 5000 * scale,
 		.report = 3500 * scale,
 		.report_per_rank = 0.2 * scale,
 		.leave = 4500 * scale,

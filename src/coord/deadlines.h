@@ -35,6 +35,7 @@ struct muster_deadlines {
 	double barrier_aggregator, barrier_coordinator, barrier_member;
 	double record_aggregator, record_coordinator;
 	double gather_reserve; /* no new command starts after it */
+	double again_least;    /* with less left, nothing is measured once more */
 	/* after the run's end */
 	double report, report_per_rank, leave, finalize, finalize_least, limit;
 	double interrupted; /* time that an interrupted run has left */

@@ -98,17 +98,22 @@ struct work {
 	atomic_bool done;
 };
 
+static bool has_missing(const struct muster_run *run)
+{
+	for (size_t i = 0; i < run->node_count; i++)
+		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
+			if (run->nodes[i].ranks[j].missing)
+				return true;
+	return false;
+}
+
 /* Results that did not arrive as a message may be on disk, if this node sees the same folder as the others. */
 static void add_journal(const struct work *work)
 {
 	struct muster_journal_set spooled;
 	struct muster_error err;
 	struct muster_run *run = work->run;
-	bool missing = false;
-	for (size_t i = 0; i < run->node_count; i++)
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			missing = missing || run->nodes[i].ranks[j].missing;
-	if (!missing || !work->finalize->run_name)
+	if (!has_missing(run) || !work->finalize->run_name)
 		return;
 	const char *spool = work->s->options->spool;
 	if (muster_journal_set_read(spool, work->finalize->run_name, run->arena, &spooled, &err) == 0) {
@@ -187,15 +192,25 @@ static int exit_code(const struct work *work)
 	return missing && work->code == MUSTER_EXIT_PASS ? MUSTER_EXIT_INCONCLUSIVE : work->code;
 }
 
+static void judge(const struct work *work, struct muster_report *report)
+{
+	muster_run_fold(work->run, work->run->job.repeats > 1);
+	muster_run_derive(work->run);
+	muster_selection_evaluate(&work->finalize->choice, work->run, work->s->options->strict, report);
+}
+
 static void *judge_and_write(void *arg)
 {
 	struct work *work = arg;
 	const struct muster_options *options = work->s->options;
 	struct muster_report report;
-	add_journal(work);
-	muster_run_fold(work->run, work->run->job.repeats > 1);
-	muster_run_derive(work->run);
-	muster_selection_evaluate(&work->finalize->choice, work->run, options->strict, &report);
+	if (work->finalize->has_judged) {
+		report = work->finalize->judged;
+		work->finalize->has_judged = false;
+	} else {
+		add_journal(work);
+		judge(work, &report);
+	}
 	memcpy(work->count, report.count, sizeof work->count);
 	atomic_store(&work->verdict, (int)report.verdict);
 	log_findings(&report);
@@ -229,6 +244,97 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.measures = s->options->measures;
 	run->job.beside_jobs = s->options->beside_jobs;
 	run->job.interrupted = muster_arena_string(run->arena, s->interrupted);
+}
+
+/* ---- what is too slow ---- */
+
+struct judging {
+	const struct work *work;
+	struct muster_report report;
+	atomic_bool done;
+};
+
+static void *judge_alone(void *arg)
+{
+	struct judging *judging = arg;
+	judge(judging->work, &judging->report);
+	atomic_store(&judging->done, true);
+	return NULL;
+}
+
+/* Failing and warning: a speed may pass when it is measured once more. */
+static uint64_t probes_of(const struct muster_report *report)
+{
+	uint64_t probes = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+		if (metric && metric->windows && (finding->status == MUSTER_FAIL || finding->status == MUSTER_WARN))
+			for (size_t j = 0; j < muster_probe_count(); j++)
+				probes |=
+					(uint64_t)(strcmp(muster_probe_at(j)->name, muster_metric_probe(metric)) == 0 &&
+						   muster_probe_at(j)->windows)
+					<< j;
+	}
+	return probes;
+}
+
+/* How many samples each list of the run has: read into counts, or with `cut` drop what came after that. */
+static void mark(struct muster_run *run, size_t *counts, bool cut)
+{
+	struct muster_samples *samples = &run->job.samples;
+	for (size_t i = 0, node = 0, rank = 0;; i++) {
+		if (cut)
+			samples->count = counts[i];
+		counts[i] = samples->count;
+		if (node > 0 && rank < run->nodes[node - 1].rank_count) {
+			samples = &run->nodes[node - 1].ranks[rank++].samples;
+		} else if (node < run->node_count) {
+			samples = &run->nodes[node++].samples;
+			rank = 0;
+		} else {
+			return;
+		}
+	}
+}
+
+static size_t count_lists(const struct muster_run *run)
+{
+	size_t count = 1 + run->node_count;
+	for (size_t i = 0; i < run->node_count; i++)
+		count += run->nodes[i].rank_count;
+	return count;
+}
+
+uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
+{
+	struct muster_finalize *finalize = s->host->arg;
+	struct work work = { .finalize = finalize, .s = s, .run = &s->coordinator->run };
+	struct judging judging = { .work = &work };
+	pthread_t thread;
+	if (has_missing(work.run)) /* the rest of it may be on disk, and reading that may hang */
+		return 0;
+	size_t *counts = muster_calloc(count_lists(work.run), sizeof *counts);
+	complete_job(s, work.run, muster_clock_now(s->clock));
+	muster_run_fold(work.run, work.run->job.repeats > 1);
+	mark(work.run, counts, false);
+	bool parallel = pthread_create(&thread, NULL, judge_alone, &judging) == 0;
+	if (!parallel)
+		judge_alone(&judging);
+	while (!atomic_load(&judging.done))
+		muster_supervisor_poll(s, muster_clock_now(s->clock) + LOOK_MS);
+	if (parallel)
+		pthread_join(thread, NULL);
+	uint64_t probes = probes_of(&judging.report);
+	if (probes) {
+		muster_report_done(&judging.report);
+		mark(work.run, counts, true); /* what was derived follows from what comes now */
+	} else {
+		finalize->judged = judging.report;
+		finalize->has_judged = true;
+	}
+	free(counts);
+	return probes;
 }
 
 /* Something hangs, most likely the disk. The thread is abandoned: should it go on, it waits for standard output, which

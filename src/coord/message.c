@@ -322,6 +322,13 @@ struct muster_ring_figure muster_ring_figure_at(const struct muster_ring_ready *
 	return figure(&w, (struct muster_ring_figure){ 0 });
 }
 
+static bool go_through_again(struct wire *w, struct muster_again *m)
+{
+	m->probes = word(w, m->probes);
+	return true;
+}
+MESSAGE(again, muster_again, 0)
+
 static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 {
 	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);

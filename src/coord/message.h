@@ -149,6 +149,11 @@ struct muster_ring_ready {
 	size_t figure_count;
 };
 
+/* RECORD: the answer. */
+struct muster_again {
+	uint64_t probes; /* 1 << index in the registry: measure their windows once more; 0: the run is over */
+};
+
 /* RING: the answer. */
 enum muster_ring_role {
 	MUSTER_ROLE_OVER = 0, /* there are no more rounds */
@@ -205,6 +210,8 @@ void muster_pack_ring_ready(struct muster_packer *p, const struct muster_ring_re
 bool muster_unpack_ring_ready(const char *bytes, size_t length, struct muster_ring_ready *ret);
 /* One of an unpacked message's figures; index < figure_count. */
 struct muster_ring_figure muster_ring_figure_at(const struct muster_ring_ready *ready, size_t index);
+void muster_pack_again(struct muster_packer *p, const struct muster_again *again);
+bool muster_unpack_again(const char *bytes, size_t length, struct muster_again *ret);
 void muster_pack_ring_place(struct muster_packer *p, const struct muster_ring_place *place);
 bool muster_unpack_ring_place(const char *bytes, size_t length, struct muster_ring_place *ret);
 

@@ -261,6 +261,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 		.signal = received_signal,
 		.limit = limit,
 		.prepare = muster_finalize_prepare,
+		.too_slow = muster_finalize_too_slow,
 		.finalize = muster_finalize_run,
 		.in_job = !job->transport,
 	};

@@ -25,6 +25,8 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 /* ---- the end of the run on rank 0: evaluate, write, print ---- */
 
 struct muster_finalize {
+	struct muster_report judged; /* of the first evaluation, where has_judged */
+	bool has_judged;
 	struct muster_selection choice; /* what to expect */
 	char *run_name;                 /* of the journal; NULL */
 	bool silent;                    /* another process of the same launch, a job of its own, writes and prints */
@@ -34,6 +36,8 @@ struct muster_finalize {
 
 /* An unknown machine type is measured all the same, and inconclusive; a bad file or no journal cancels the run. */
 int muster_finalize_prepare(struct muster_supervisor *s);
+/* Evaluate, and keep the result for muster_finalize_run. The probes of all findings about a speed with windows. */
+uint64_t muster_finalize_too_slow(struct muster_supervisor *s);
 /* When all records are there, or overdue. A large report takes time and a disk may hang: a thread does the work, while
  * rank 0 sends heartbeats, and abandons it after its deadline. */
 int muster_finalize_run(struct muster_supervisor *s);

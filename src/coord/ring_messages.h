@@ -22,6 +22,7 @@ struct muster_ring_context {
 	enum muster_localise localise;
 	enum muster_profile profile;
 	int steps;                                /* as in struct muster_probe_env */
+	uint64_t again;                           /* the probes (1 << index) that the visit MUSTER_VISITS is for */
 	void (*say)(void *arg, const char *text); /* print a line about the progress */
 	void *say_arg;
 };

@@ -105,18 +105,22 @@ void muster_ring_traffic_note(
 /* ---- the next round ---- */
 
 /* What a ring measures of itself comes again in later visits, as all windows do. */
-static bool is_of_visit(const struct muster_probe *probe, int visit, enum muster_profile profile)
+static bool is_of_visit(size_t index, int visit, const struct muster_ring_context *context)
 {
+	const struct muster_probe *probe = muster_probe_at(index);
+	enum muster_profile profile = context->profile;
+	if (visit == MUSTER_VISITS && !(context->again >> index & 1))
+		return false;
 	return probe->traffic && (visit == 0 ? !probe->ring && profile != MUSTER_QUICK
 					     : probe->windows && (probe->ring || profile != MUSTER_QUICK));
 }
 
 /* The next probe with traffic, from its first round on. False: there is none. */
-static bool next_probe(struct muster_ring_traffic *t, enum muster_profile profile)
+static bool next_probe(struct muster_ring_traffic *t, const struct muster_ring_context *context)
 {
 	do
 		t->probe++;
-	while (t->probe < muster_probe_count() && !is_of_visit(muster_probe_at(t->probe), t->visit, profile));
+	while (t->probe < muster_probe_count() && !is_of_visit(t->probe, t->visit, context));
 	if (t->probe == muster_probe_count())
 		return false;
 	const struct muster_probe *probe = muster_probe_at(t->probe);
@@ -189,7 +193,7 @@ bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster
 	while (t->going) {
 		struct muster_ring_place place = { .role = MUSTER_ROLE_TRAFFIC };
 		if (++t->round >= t->rounds)
-			t->going = next_probe(t, context->profile);
+			t->going = next_probe(t, context);
 		if (!t->going || t->rounds == 0 ||
 			(t->shape == MUSTER_TRAFFIC_PAIRS && find_partners(t, &place.kind) == 0))
 			continue;

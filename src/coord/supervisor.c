@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AGAIN_AFTER_MS 500.0 /* after the record was sent */
+
 static double now(const struct muster_supervisor *s)
 {
 	return muster_clock_now(s->clock);
@@ -220,24 +222,24 @@ static void wait_for_turn(struct muster_supervisor *s, int visit, size_t probe, 
 	muster_answer_done(&answer);
 }
 
-/* GPUs that share a path run one after the other, then all at once. */
-static void run_in_turns(struct muster_supervisor *s, int visit, int turn, int turns)
+/* Of these probes (1 << index), GPUs that share a path run one after the other, then all at once. */
+static void run_in_turns(struct muster_supervisor *s, int visit, uint64_t probes)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->together || !is_wanted(s, probe) || (visit > 0 && !probe->windows))
+		if (!probe->together || !is_wanted(s, probe) || (visit > 0 && !probe->windows) || !(probes >> i & 1))
 			continue;
 		bool mine = muster_probe_may_run(s, probe);
 		enum muster_phase phase =
 			visit > 0 ? MUSTER_PHASE_NONE
 				  : (enum muster_phase)(probe->phase - 1); /* NONE when it has no phase */
-		for (int at = 0; probe->run && at < turns; at++) {
+		for (int at = 0; probe->run && at < s->turns; at++) {
 			wait_for_turn(s, visit, i, at, phase);
 			phase = MUSTER_PHASE_NONE;
-			if (mine && at == turn)
+			if (mine && at == s->turn)
 				mine = muster_probe_run(s, probe, "run", visit);
 		}
-		wait_for_turn(s, visit, i, turns, phase);
+		wait_for_turn(s, visit, i, s->turns, phase);
 		if (mine)
 			muster_probe_run(s, probe, "together", visit);
 	}
@@ -253,41 +255,67 @@ static void finish(struct muster_supervisor *s)
 /* Everything that ranks measure, up to their record. */
 static void measure(struct muster_supervisor *s)
 {
-	int turn;
 	muster_probe_runner_take(s);
-	int turns = meet_peers(s, &turn);
+	s->turns = meet_peers(s, &s->turn);
 	run_alone(s);
 	for (int visit = 0; visit < MUSTER_VISITS; visit++) {
-		run_in_turns(s, visit, turn, turns);
+		run_in_turns(s, visit, UINT64_MAX);
 		muster_ring_participate(s, visit);
 	}
 	finish(s);
 	/* again at the end: a later worker may have reported more about the rank */
 	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.answer.simulated));
-	/* what it has on the GPU is freed while the records are gathered */
-	muster_worker_client_quit(&s->worker);
+}
+
+/* The windows of these probes once more, when what disturbed them before is over. */
+static void measure_again(struct muster_supervisor *s, uint64_t probes)
+{
+	const double pause_ms = AGAIN_AFTER_MS * s->deadlines.scale;
+	bool traffic = false;
+	while (now(s) < s->measured_ms + pause_ms)
+		muster_supervisor_poll(s, s->measured_ms + pause_ms);
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		traffic = traffic || (probes >> i & 1 && muster_probe_at(i)->traffic);
+	run_in_turns(s, MUSTER_VISITS, probes);
+	if (traffic)
+		muster_ring_participate(s, MUSTER_VISITS);
 }
 
 /* ---- the record ---- */
 
-static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
-
-/* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye: rank 0 alone
- * answers for the run with its exit code. */
-static bool send_record(struct muster_supervisor *s)
+/* Of the visits up to this one. */
+static struct muster_barrier_id record_barrier(int visit)
 {
+	return (struct muster_barrier_id){ .kind = MUSTER_BARRIER_RECORD, .visit = visit };
+}
+
+/* Enter the record barrier with all that was not sent yet. */
+static void enter_record(struct muster_supervisor *s, int visit)
+{
+	muster_enter(s, record_barrier(visit), MUSTER_PHASE_TRAFFIC, s->record.bytes + s->recorded,
+		s->record.length - s->recorded);
+	s->measured_ms = now(s);
+}
+
+/* Wait for the answer to the record barrier. Returns whether rank 0 gave one; *ret_again: the probes that it wants once
+ * more, 0 for the goodbye. */
+static bool wait_for_goodbye(struct muster_supervisor *s, int visit, uint64_t *ret_again)
+{
+	const struct muster_barrier_id barrier = record_barrier(visit);
 	bool directly = false;
-	muster_enter(s, record_barrier, MUSTER_PHASE_TRAFFIC, s->record.bytes, s->record.length);
 	for (;;) {
-		struct muster_answer answer = muster_answer_of(&s->goodbye, record_barrier, s->rank);
+		struct muster_answer answer = muster_answer_of(&s->goodbye, barrier, s->rank);
+		struct muster_again again = { 0 };
 		bool said = answer.here;
 		double until_ms = s->end_ms + s->end_error_ms + muster_deadlines_report(&s->deadlines, s->ranks);
+		(void)muster_unpack_again(answer.bytes.bytes, answer.bytes.length, &again);
+		*ret_again = again.probes;
 		muster_answer_done(&answer);
 		if (said || now(s) >= until_ms)
 			return said;
 		if (!directly && muster_aggregator_is_dead(s)) {
-			muster_send_part(s->transport, 0, MUSTER_TAG_RECORD, record_barrier, s->rank, s->record.bytes,
-				s->record.length);
+			muster_send_part(s->transport, 0, MUSTER_TAG_RECORD, barrier, s->rank,
+				s->record.bytes + s->recorded, s->record.length - s->recorded);
 			directly = true;
 			if (s->members[0] == 0)
 				return false; /* rank 0 itself is dead */
@@ -297,27 +325,47 @@ static bool send_record(struct muster_supervisor *s)
 	}
 }
 
-/* Rank 0: its own record, then all others, then the report, then the goodbye.
- *
- * To measure a failed part once more before the verdict, there is room here for one loop, and no other is needed:
- *   1. With all records gathered, rank 0 evaluates a first time. Of each finding about a GPU, a port, a node or a pair
- *      it takes the probe, the ranks of this part, and their partners in the exchange that was slow.
- *   2. It answers the record barrier of these ranks not with the goodbye but with the probe, a deadline and the number
- *      of the attempt; all other ranks keep waiting. Parts that share a path (run_in_turns) come one after the other.
- * It begins at least 0.5 s after the first measurement, so that a short disturbance is over.
- *   3. The rank runs the probe as in run_alone or in a round of traffic, and enters the record barrier again: its
- * record has both values, each with the number of its attempt. So a leader that dies meanwhile is handled as before.
- *   4. Rank 0 evaluates again. A value that failed once and passed once is a warning that shows both; the median of the
- *      profile's repeats is not touched. What is slow for a ring alone is not measured again: the exchanges are.
- * It needs a round in the record barrier's id, the answer's form, and half of the time from now to record_coordinator
- * (deadlines.h): with less left, the first evaluation counts. At most one repetition of each part, of at most 64 parts.
- */
-static int collect(struct muster_supervisor *s)
+/* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye: rank 0 alone
+ * answers for the run with its exit code. */
+static bool send_record(struct muster_supervisor *s)
 {
-	muster_enter(s, record_barrier, MUSTER_PHASE_TRAFFIC, s->record.bytes, s->record.length);
+	uint64_t again;
+	bool said;
+	for (int visit = MUSTER_VISITS - 1;; visit++) {
+		enter_record(s, visit);
+		said = wait_for_goodbye(s, visit, &again);
+		s->recorded = s->record.length;
+		if (!again || visit == MUSTER_VISITS)
+			break;
+		measure_again(s, again);
+	}
+	muster_worker_client_quit(&s->worker);
+	return said;
+}
+
+/* Rank 0: its own record, then all others. */
+static void gather(struct muster_supervisor *s, int visit)
+{
+	enter_record(s, visit);
 	while (!s->coordinator->gathered && now(s) < s->end_ms)
 		muster_supervisor_poll(s, s->end_ms);
 	muster_coordinator_give_up(s->coordinator);
+	s->recorded = s->record.length;
+}
+
+/* Rank 0: all records; what is too slow once more, if there is time; then the report, then the goodbye. This is the one
+ * loop of a run. */
+static int collect(struct muster_supervisor *s)
+{
+	uint64_t again;
+	gather(s, MUSTER_VISITS - 1);
+	bool may = s->host->too_slow && !s->interrupted && muster_supervisor_time_left(s) > s->deadlines.again_least;
+	if (may && (again = s->host->too_slow(s)) != 0) {
+		muster_coordinator_again(s->coordinator, again);
+		measure_again(s, again);
+		gather(s, MUSTER_VISITS);
+	}
+	muster_worker_client_quit(&s->worker);
 	int code = s->host->finalize(s);
 	muster_coordinator_goodbye(s->coordinator);
 	return code;

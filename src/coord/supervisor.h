@@ -24,7 +24,9 @@ struct muster_supervisor_host {
 	/* Rank 0, before the run: load the expectations, check that the report can be written. 0, or the exit code
 	 * with which the run is cancelled. */
 	int (*prepare)(struct muster_supervisor *s);
-	/* Rank 0, with all records: evaluate, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
+	/* Rank 0, with all records: evaluate; the probes (1 << index) with a speed that is too low. NULL: none. */
+	uint64_t (*too_slow)(struct muster_supervisor *s);
+	/* Rank 0, then: evaluate, write, print; calls muster_serve_heartbeats meanwhile. The exit code. */
 	int (*finalize)(struct muster_supervisor *s);
 	bool in_job; /* a job's launcher placed the ranks */
 	bool quiet;  /* rank 0 prints no progress and logs no malformed messages */
@@ -47,6 +49,7 @@ struct muster_supervisor {
 	struct muster_worker_client worker;
 	/* the node */
 	int node_index, nodes, local_rank, *members;
+	int turn, turns; /* of the GPUs that share a path */
 	size_t member_count;
 	struct muster_node_aggregator *aggregator; /* NULL unless this rank leads its node */
 	struct muster_coordinator *coordinator;    /* NULL unless rank 0 */
@@ -67,6 +70,8 @@ struct muster_supervisor {
 	double leader_heartbeat_ms;   /* when a message last came from its leader */
 	struct muster_message *early; /* for the aggregator, before this rank knew that it is the leader */
 	size_t early_count;
+	size_t recorded;                /* bytes of the record that have been sent */
+	double measured_ms;             /* when they were */
 	struct muster_journal *journal; /* NULL without --spool */
 	bool soaking;                   /* the worker's command ends early, with its figures, when it is cancelled */
 	const char *interrupted;        /* why the whole run ends early; NULL */

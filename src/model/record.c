@@ -4,6 +4,7 @@
 #include "json/writer.h"
 #include "model/limits.h"
 #include "model/run_json.h"
+#include "model/windows.h"
 #include "muster/arena.h"
 #include "util/array.h"
 
@@ -292,4 +293,26 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 	free(parts->numbers);
 	*parts = (struct muster_record_parts){ 0 };
 	return rank;
+}
+
+void muster_record_merge_again(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
+{
+	struct muster_node *node = &run->nodes[node_index];
+	struct muster_rank *rank = node->ranks;
+	while (rank < node->ranks + node->rank_count && rank->rank != parts->rank.rank)
+		rank++;
+	if (rank == node->ranks + node->rank_count || rank->missing) {
+		muster_record_parts_done(parts);
+		return;
+	}
+	struct muster_samples *lists[] = { &run->job.samples, &node->samples, &rank->samples };
+	for (size_t i = 0; i < parts->decided; i++) {
+		const struct muster_sample *sample = &parts->samples.items[i];
+		muster_samples_fold_again(lists[muster_scope_holder(sample->metric->scope)], sample, run->arena);
+	}
+	for (size_t i = 0; i < parts->rank.outcomes.count; i++)
+		for (size_t j = 0; j < rank->outcomes.count; j++)
+			if (strcmp(rank->outcomes.items[j].probe, parts->rank.outcomes.items[i].probe) == 0)
+				rank->outcomes.items[j] = parts->rank.outcomes.items[i];
+	muster_record_parts_done(parts);
 }

@@ -71,4 +71,7 @@ void muster_record_read(
  * decision are dropped. A probe that is spoiled by a malformed line has not gone well: its outcome becomes an error. */
 struct muster_rank *muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
 
+/* The same of a rank that is there: what was measured once more at the end of the run. */
+void muster_record_merge_again(struct muster_run *run, size_t node, struct muster_record_parts *parts);
+
 #endif

@@ -131,6 +131,8 @@ struct parts {
 	const struct muster_json *metric, *labels, *value, *reason;
 	double *values; /* of all repeats */
 	size_t value_count;
+	double *tries;
+	size_t try_count;
 };
 
 #define PART(name, types_)                                                                                             \
@@ -143,6 +145,8 @@ static const struct muster_field muster_json_part_fields[] = {
 	{ PART(reason, MUSTER_JSON_BIT(MUSTER_JSON_STRING)), .optional = true },
 	{ MUSTER_FIELD(parts, values, NUMBER), MUSTER_FIELD_MANY(parts, value_count), .least = 2,
 		.most = MUSTER_VALUES_MAX, .optional = true },
+	{ MUSTER_FIELD(parts, tries, NUMBER), MUSTER_FIELD_MANY(parts, try_count), .least = 2, .most = 2,
+		.optional = true },
 };
 static const struct muster_object_type parts_type = MUSTER_OBJECT_TYPE(parts, muster_json_part_fields);
 
@@ -159,10 +163,13 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 		return muster_json_reader_fail(r, "\"reason\" is only allowed with a value that is null");
 	if (type == MUSTER_JSON_NULL && !parts->reason && !reader->lenient)
 		return muster_json_reader_fail(r, "the value is null, so the key \"reason\" is needed");
-	if (parts->values && type != MUSTER_JSON_NUMBER)
-		return muster_json_reader_fail(r, "\"values\" is only allowed with a value that is a number");
+	if ((parts->values || parts->tries) && type != MUSTER_JSON_NUMBER)
+		return muster_json_reader_fail(
+			r, "\"%s\" is only allowed with a value that is a number", parts->values ? "values" : "tries");
 	sample->values = parts->values;
 	sample->value_count = parts->value_count;
+	sample->tries = parts->tries;
+	sample->try_count = parts->try_count;
 	if (reader->lenient && type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX) {
 		sample->reason = muster_arena_printf(r->arena, "a text of %zu bytes, at most %d are kept",
 			strlen(muster_json_string(json)), MUSTER_RUN_STRING_MAX);
@@ -274,6 +281,7 @@ static const struct muster_field sample_fields[] = {
 	{ MUSTER_FIELD(muster_sample, reason, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_sample, values, NUMBER), MUSTER_FIELD_MANY(muster_sample, value_count),
 		.optional = true },
+	{ MUSTER_FIELD(muster_sample, tries, NUMBER), MUSTER_FIELD_MANY(muster_sample, try_count), .optional = true },
 };
 static const struct muster_object_type sample_type = MUSTER_OBJECT_TYPE(muster_sample, sample_fields);
 
@@ -284,7 +292,7 @@ void muster_sample_write(struct muster_json_writer *w, const struct muster_sampl
 		null = *sample;
 		null.value = muster_null();
 		null.reason = "the measured value is not a finite number";
-		null.value_count = 0;
+		null.value_count = null.try_count = 0;
 		sample = &null;
 	}
 	muster_object_write(w, &sample_type, sample);

@@ -79,6 +79,28 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 	sample->value = muster_number(judged_of(metric, values, count, bests[0]));
 }
 
+void muster_samples_fold_again(
+	struct muster_samples *samples, const struct muster_sample *again, struct muster_arena *arena)
+{
+	double values[MUSTER_VALUES_MAX];
+	size_t at = 0;
+	while (at < samples->count && !same_thing(&samples->items[at], again))
+		at++;
+	struct muster_sample *sample = at < samples->count ? &samples->items[at] : NULL;
+	if (!sample || sample->value.type != MUSTER_NUMBER || again->value.type != MUSTER_NUMBER) {
+		if (!sample)
+			muster_samples_add(samples, *again);
+		return;
+	}
+	double *tries = muster_arena_alloc(arena, 2 * sizeof *tries);
+	tries[0] = sample->value.number;
+	tries[1] = again->value.number;
+	keep(sample, values, take(again, values, take(sample, values, 0)), arena);
+	sample->tries = tries;
+	sample->try_count = 2;
+	sample->value = muster_number(muster_metric_best(sample->metric, tries, 2));
+}
+
 static void fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)
 {
 	size_t kept = 0;

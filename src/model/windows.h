@@ -19,4 +19,9 @@ enum { MUSTER_REPEATS_MAX = 20 }; /* --repeat */
  * samples of their own. repeated: fold samples of metrics without windows too. */
 void muster_run_fold(struct muster_run *run, bool repeated);
 
+/* A sample of a metric with windows that was measured once more at the end of the run, after the samples were folded:
+ * the better value counts, and both are kept. */
+void muster_samples_fold_again(
+	struct muster_samples *samples, const struct muster_sample *again, struct muster_arena *arena);
+
 #endif
