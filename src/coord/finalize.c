@@ -83,7 +83,7 @@ static int check_folders(const struct muster_options *options, int ranks, int wa
 	return length > 0 ? muster_fail(err, MUSTER_EUSAGE, "%.*s", (int)length, text) : 0;
 }
 
-enum { LOOK_MS = 5, FOLDERS_MS = 3000 };
+enum { LOOK_MS = 5, FOLDERS_MS = 3000, ALONE_RANKS = 64 }; /* ALONE: the evaluation of so few takes milliseconds */
 
 /* What the thread shares with rank 0; on the heap, since the thread may outlive the call. */
 struct work {
@@ -318,7 +318,7 @@ uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 	complete_job(s, work.run, muster_clock_now(s->clock));
 	muster_run_fold(work.run, work.run->job.repeats > 1);
 	mark(work.run, counts, false);
-	bool parallel = pthread_create(&thread, NULL, judge_alone, &judging) == 0;
+	bool parallel = s->ranks > ALONE_RANKS && pthread_create(&thread, NULL, judge_alone, &judging) == 0;
 	if (!parallel)
 		judge_alone(&judging);
 	while (!atomic_load(&judging.done))

@@ -245,11 +245,14 @@ static void run_in_turns(struct muster_supervisor *s, int visit, uint64_t probes
 	}
 }
 
-static void finish(struct muster_supervisor *s)
+/* With windows, or without them. */
+static void finish(struct muster_supervisor *s, bool windows)
 {
-	for (size_t i = 0; i < muster_probe_count(); i++)
-		if (muster_probe_at(i)->finish && is_wanted(s, muster_probe_at(i)))
-			muster_probe_run(s, muster_probe_at(i), "finish", 0);
+	for (size_t i = 0; i < muster_probe_count(); i++) {
+		const struct muster_probe *probe = muster_probe_at(i);
+		if (probe->finish && probe->windows == windows && is_wanted(s, probe))
+			muster_probe_run(s, probe, "finish", 0);
+	}
 }
 
 /* Everything that ranks measure, up to their record. */
@@ -257,12 +260,16 @@ static void measure(struct muster_supervisor *s)
 {
 	muster_probe_runner_take(s);
 	s->turns = meet_peers(s, &s->turn);
+	/* a quick run has little work to do between two visits: this is a part of it */
+	int last_work = s->options->profile == MUSTER_QUICK ? MUSTER_VISITS - 2 : MUSTER_VISITS - 1;
 	run_alone(s);
 	for (int visit = 0; visit < MUSTER_VISITS; visit++) {
 		run_in_turns(s, visit, UINT64_MAX);
 		muster_ring_participate(s, visit);
+		if (visit == last_work)
+			finish(s, false);
 	}
-	finish(s);
+	finish(s, true);
 	/* again at the end: a later worker may have reported more about the rank */
 	muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, s->worker.answer.simulated));
 }

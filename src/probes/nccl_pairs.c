@@ -74,11 +74,13 @@ struct pair {
 	struct muster_nccl_windows exchanges, shortest; /* of the full size, and of LATENCY_BYTES */
 };
 
-/* By a partner's number in the ring: what the first visit found out. */
-static struct known {
+/* What the first visit found out; known: by a partner's number in the ring. */
+struct known {
 	uint64_t full;
 	double once_us;
-} * known;
+	struct muster_nccl_way way;
+};
+static struct known *known;
 static int known_count;
 
 static int exchange(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
@@ -240,7 +242,7 @@ static int measure(struct pair *pair, int visit, struct muster_error *err)
 	if (meet(pair, err) < 0 || (visit == 0 && check_both_sizes(pair, err) < 0))
 		return -1;
 	if (visit == 0)
-		*of = (struct known){ pair->full, pair->once_us };
+		*of = (struct known){ .full = pair->full, .once_us = pair->once_us };
 	pair->full = of->full;
 	if (time_windows(pair, of->full, of->once_us, &pair->exchanges, err) < 0)
 		return -1;
@@ -263,10 +265,11 @@ static void read_way(const struct muster_nccl_session *s, int peer, struct muste
 static void emit_all(const struct pair *pair, const char *kind, int visit)
 {
 	struct muster_probe_ctx *ctx = pair->s->ctx;
-	struct muster_nccl_way way;
-	read_way(pair->s, pair->peer, &way);
+	struct muster_nccl_way *way = &known_of(pair)->way;
+	if (visit == 0) /* the log of a large job is long */
+		read_way(pair->s, pair->peer, way);
 	const struct muster_value labels[] = { muster_string(kind), muster_string(pair->other.node),
-		muster_string(pair->other.gpu), muster_string(way.nic), muster_string(way.transport) };
+		muster_string(pair->other.gpu), muster_string(way->nic), muster_string(way->transport) };
 	const size_t count = sizeof labels / sizeof *labels;
 	double gbps[MUSTER_WINDOWS_MOST];
 	size_t counts[] = { pair->exchanges.count, pair->shortest.count };
