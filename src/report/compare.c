@@ -53,22 +53,34 @@ static bool same_labels(const struct muster_sample *a, const struct muster_sampl
 	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, "gpu");
 }
 
+/* How far values of one run lie apart. Of windows only the better third counts: what is judged is the best one, and slow
+ * windows say how busy the host was. */
 static double spread_of(const struct muster_sample *sample)
 {
-	double lowest = INFINITY, highest = -INFINITY;
-	for (size_t i = 0; i < sample->value_count; i++) {
-		lowest = fmin(lowest, sample->values[i]);
-		highest = fmax(highest, sample->values[i]);
-	}
-	return sample->value_count > 1 && sample->value.number != 0 ? (highest - lowest) / fabs(sample->value.number)
-								    : 0;
+	size_t count = sample->value_count, from = 0, to = count - 1;
+	double *sorted = muster_calloc(count, sizeof *sorted);
+	memcpy(sorted, sample->values, count * sizeof *sorted);
+	qsort(sorted, count, sizeof *sorted, muster_by_double);
+	if (sample->metric->windows && sample->metric->better == MUSTER_BETTER_MORE)
+		from = to - count / 3;
+	else if (sample->metric->windows)
+		to = count / 3;
+	double spread = sample->value.number != 0 ? (sorted[to] - sorted[from]) / fabs(sample->value.number) : 0;
+	free(sorted);
+	return spread;
+}
+
+/* Every speed has several windows; they say what the next run may differ by only where the user asked for more of them. */
+static bool is_repeated(const struct muster_sample *sample, const struct muster_report *report)
+{
+	return sample->value_count > 1 && (!sample->metric->windows || (report && report->run->job.repeats > 1));
 }
 
 /* How far two measurements of the same thing may lie apart. */
-static double noise_of(
-	const struct muster_sample *before, const struct muster_sample *after, enum muster_noise_from *ret_from)
+static double noise_of(const struct muster_match *m, const struct muster_sample *before,
+	const struct muster_sample *after, enum muster_noise_from *ret_from)
 {
-	bool repeated = before->value_count > 1 && after->value_count > 1;
+	bool repeated = is_repeated(before, m->before) && is_repeated(after, m->after);
 	*ret_from = repeated ? MUSTER_NOISE_FROM_REPEATS : MUSTER_NOISE_FROM_ASSUMPTION;
 	if (!muster_metric_scatters(before->metric))
 		return 0;
@@ -116,7 +128,7 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 	}
 	if (better != MUSTER_BETTER_FACT && numbers) {
 		double difference = after->value.number - before->value.number;
-		change.noise = noise_of(before, after, &change.noise_from);
+		change.noise = noise_of(m, before, after, &change.noise_from);
 		if (before->value.number != 0)
 			change.share = difference / fabs(before->value.number);
 		if (before->value.number != 0 && fabs(change.share) <= change.noise) {
