@@ -115,6 +115,7 @@ void muster_probe_runner_take(struct muster_supervisor *s)
 /* After a crash or a hang: set up the new worker like the one before. */
 void muster_probe_runner_again(struct muster_supervisor *s)
 {
+	s->replaced++;
 	muster_probe_runner_open(s);
 	muster_probe_runner_take(s);
 	if (s->no_worker || !s->peers)

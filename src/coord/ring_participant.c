@@ -26,6 +26,7 @@ struct muster_ring_course {
 	const struct muster_probe *probe; /* of the rings */
 	int index, visit, round;
 	bool can;            /* at the first ring, and no worker has crashed or hung since */
+	int replaced;        /* workers before the first ring, as in struct muster_supervisor */
 	const char *why_not; /* how a worker crashed or hung */
 	bool was_in;         /* in a full ring ... */
 	int ranks;           /* ... of so many ranks */
@@ -214,7 +215,7 @@ static void skip_allreduce(struct muster_ring_course *course, const char *why)
 		.status = MUSTER_OUTCOME_NOT_RUN,
 		.detail = muster_arena_string(course->s->arena, why),
 	};
-	if (!course->can)
+	if (!course->can || course->visit > 0) /* what the first visit has measured stays */
 		return;
 	outcome.ring = course->ranks;
 	muster_probe_replace_outcome(course->s, outcome);
@@ -325,7 +326,7 @@ static void end_traffic(struct muster_ring_course *course, const char *why)
 	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
 	for (size_t i = 0; s->options->profile != MUSTER_QUICK && i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->traffic || muster_probe_outcome(s, probe->name))
+		if (!probe->traffic || probe->ring || muster_probe_outcome(s, probe->name))
 			continue;
 		if (of_ring || *why)
 			not_run(course, probe, of_ring ? of_ring : why);
@@ -420,7 +421,13 @@ void muster_ring_participate(struct muster_supervisor *s, int visit)
 			continue;
 		bool can = muster_probe_may_run(s, probe);
 		if (visit == 0)
-			*course = (struct muster_ring_course){ .s = s, .probe = probe, .index = (int)i, .can = can };
+			*course = (struct muster_ring_course){
+				.s = s, .probe = probe, .index = (int)i, .can = can, .replaced = s->replaced
+			};
+		if (course->can && s->replaced > course->replaced) { /* by another probe, between two visits */
+			course->can = false;
+			course->why_not = "the worker that was in the all-reduce has ended";
+		}
 		course->visit = visit;
 		course->last = (struct last_round){ 0 };
 		for (course->round = 0; course->round < MUSTER_RING_ROUNDS_MAX && next_round(course);)

@@ -58,6 +58,7 @@ struct muster_supervisor {
 	char *peers;                            /* the peers command, kept for a replaced worker */
 	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped is set */
 	bool no_worker;                         /* every worker died */
+	int replaced;                           /* workers, after a crash or a hang */
 	struct muster_ring_course *courses;     /* ring_participant.c: of each probe; NULL before the first ring */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
 	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */

@@ -10,10 +10,10 @@
 
 enum { END = 600000, LEADER = 4, RANK = 5, RANKS = 8 };
 
-static struct muster_ring_place rounds[8]; /* OVER at the end */
+static struct muster_ring_place rounds[8]; /* OVER at the end; a later visit has its own */
 static int answered;                       /* so many rounds are answered; then the leader is silent */
 static const char *cancel;                 /* why each round of traffic is cancelled when it has begun; NULL */
-static int pairs, all;                     /* the first probes with traffic of these shapes, in the registry */
+static int pairs, all; /* the first probes with traffic of these shapes and without a ring, in the registry */
 
 static void answer(struct recorder *to, const struct recorded *sent)
 {
@@ -44,7 +44,8 @@ static void answer(struct recorder *to, const struct recorded *sent)
 static int find_probe(enum muster_traffic_shape shape)
 {
 	int i = 0;
-	while (!muster_probe_at((size_t)i)->traffic || muster_probe_at((size_t)i)->traffic_shape != shape)
+	while (!muster_probe_at((size_t)i)->traffic || muster_probe_at((size_t)i)->ring ||
+		muster_probe_at((size_t)i)->traffic_shape != shape)
 		i++;
 	return i;
 }
@@ -71,6 +72,12 @@ static struct muster_ring_place round_of_all(void)
 		.deadline_ms = 30000 };
 }
 
+static void forget_rounds(void)
+{
+	for (int i = 0; i < LENGTH(rounds); i++)
+		rounds[i] = (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
+}
+
 static void setup(void)
 {
 	one_rank_start(RANK, RANKS, END);
@@ -78,8 +85,7 @@ static void setup(void)
 	r.answer = answer;
 	pairs = find_probe(MUSTER_TRAFFIC_PAIRS);
 	all = find_probe(MUSTER_TRAFFIC_ALL);
-	for (int i = 0; i < LENGTH(rounds); i++)
-		rounds[i] = (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
+	forget_rounds();
 	rounds[0] = (struct muster_ring_place){
 		.role = MUSTER_ROLE_MEMBER, .ring.rank = 2, .ring.ranks = 6, .ring.nodes = 3, .deadline_ms = 20000
 	};
@@ -264,6 +270,99 @@ TEST(another_ring_drops_the_samples_of_the_ring_before_and_not_those_of_the_traf
 	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 3, \"job\": false}"), 1);
 	ck_assert_int_eq(times_recorded(&s.record, "{\"kept\": 0, \"until\": 1, \"job\": false}"), 1);
 	s.worker.ops = &worker_ops;
+}
+
+/* ---- later visits ---- */
+
+/* The first visit goes well, and the next one is about to begin. */
+static void visit_first(void)
+{
+	rounds[1] = pair(0);
+	rounds[2] = round_of_all();
+	muster_ring_participate(&s, 0);
+	recorder_clear(&r);
+	forget_rounds();
+}
+
+static int ring_probe(void)
+{
+	int i = 0;
+	while (!muster_probe_at((size_t)i)->ring)
+		i++;
+	return i;
+}
+
+TEST(a_later_visit_is_rounds_of_traffic_alone)
+{
+	enum muster_phase ended;
+	visit_first();
+	rounds[0] = round_of_all();
+	rounds[0].probe = ring_probe();
+	rounds[0].traffic.visit = 2;
+	rounds[1] = pair(0);
+	muster_ring_participate(&s, 2);
+	struct muster_ring_ready said = entered_with(0, &ended);
+	ck_assert(!said.brief && said.can);
+	ck_assert_int_eq(ended, MUSTER_PHASE_NONE);
+	ck_assert(entered_with(1, &ended).brief);
+	ck_assert_int_eq(entered_with(1, &ended).end, MUSTER_RING_OK);
+	ck_assert_ptr_null(command_number("ring", 1));
+	ck_assert_ptr_nonnull(strstr(command_number("traffic", 2), "\"nccl_allreduce\""));
+	ck_assert_ptr_nonnull(strstr(command_number("traffic", 2), "\"visit\": 2"));
+	ck_assert_ptr_nonnull(command_number("traffic", 3));
+	ck_assert_int_eq(outcome(ring_probe())->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(ring_probe())->ring, 6);
+}
+
+/* What the first visit has measured is not taken back. The last one: the leader is silent. */
+TEST_LOOP(what_does_not_run_in_a_later_visit_changes_no_outcome, 0, 3)
+{
+	visit_first();
+	if (_i == 0)
+		rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_NO_TRAFFIC, .probe = all, .why = "lost" };
+	rounds[_i == 0].why = "no ring";
+	answered = _i == 2 ? 0 : answered;
+	muster_ring_participate(&s, 1);
+	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(outcome(ring_probe())->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(s.unanswered.visit, _i == 2 ? 1 : 0);
+}
+
+/* The leader is silent in a later visit. */
+TEST(a_rank_without_a_ring_keeps_the_reason)
+{
+	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "its GPU is in use" };
+	muster_ring_participate(&s, 0);
+	answered = 0;
+	muster_ring_participate(&s, 1);
+	ck_assert_str_eq(outcome(ring_probe())->detail, "its GPU is in use");
+}
+
+TEST(a_crash_in_a_later_visit_is_told_as_any_other)
+{
+	const struct answer answers[] = { { "traffic", NULL }, { NULL, NULL } };
+	struct muster_ring_failed failed;
+	visit_first();
+	script.answers = answers;
+	rounds[0] = round_of_all();
+	rounds[0].probe = ring_probe();
+	muster_ring_participate(&s, 1);
+	ck_assert_int_eq(outcome(ring_probe())->status, MUSTER_OUTCOME_CRASHED);
+	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
+	ck_assert(muster_unpack_ring_failed(sent->bytes, sent->length, &failed));
+	ck_assert_int_eq(failed.ring.visit, 1);
+}
+
+/* Its communicator went with the worker that crashed in another probe. */
+TEST(a_rank_whose_worker_was_replaced_between_visits_takes_no_part)
+{
+	visit_first();
+	muster_probe_runner_again(&s);
+	muster_ring_participate(&s, 1);
+	struct muster_ring_ready said = entered_with(0, NULL);
+	ck_assert(!said.can);
+	ck_assert_str_eq(said.why, "the worker that was in the all-reduce has ended");
 }
 
 TEST_MAIN(.setup = setup, .teardown = one_rank_done)
