@@ -185,7 +185,8 @@ struct muster_probe {
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
-	/* Optional: measurements on the communicator of the last ring, while it stands; not in the profile quick.
+	/* Optional: measurements on the communicator of the last ring, while it stands; not in the profile quick. Of a
+	 * probe with `ring` only the windows of later visits, in every profile.
 	 * Called once for each round that this rank takes part in, after a barrier of the job. A rank whose callback
 	 * has failed has no communicator any more and is in no further round, of this probe and of later ones. */
 	int (*traffic)(struct muster_probe_ctx *ctx, const struct muster_traffic *traffic, struct muster_error *err);

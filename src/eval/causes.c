@@ -421,7 +421,7 @@ static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, con
 static bool is_traffic_not_run(const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_NOT_RUN;
+	return probe && probe->traffic && !probe->ring && outcome->status == MUSTER_OUTCOME_NOT_RUN;
 }
 
 /* The draft that speaks for such a probe, and 1; 0: there is none. */

@@ -127,7 +127,7 @@ static bool part_explains(struct walk *w, const struct muster_verdict *verdict)
 		metric->scope != MUSTER_SCOPE_JOB || metric->unit != MUSTER_UNIT_GB_PER_S)
 		return false;
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
-	if (!probe || !probe->traffic)
+	if (!probe || !probe->traffic || probe->ring)
 		return false;
 	muster_result_block(w->eval, w->check_at, notes->named - 1);
 	return true;

@@ -65,7 +65,7 @@ static bool is_node_failure(const struct muster_run *run, const struct muster_ou
 static bool is_traffic_failure(const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	return probe && probe->traffic && outcome->status == MUSTER_OUTCOME_ERROR &&
+	return probe && probe->traffic && !probe->ring && outcome->status == MUSTER_OUTCOME_ERROR &&
 	       !muster_outcome_has_code(outcome, MUSTER_ENOTSUPPORTED);
 }
 

@@ -61,7 +61,8 @@ static const char *why_absent(
 	if (outcome && outcome->status != MUSTER_OUTCOME_OK)
 		return muster_arena_printf(arena, "probe %s: %s%s%s", probe->name, muster_outcome_name(outcome->status),
 			outcome->detail ? ": " : "", outcome->detail ? outcome->detail : "");
-	if (probe && probe->traffic && profile && strcmp(profile, muster_profile_names[MUSTER_QUICK]) == 0)
+	if (probe && probe->traffic && !probe->ring && profile &&
+		strcmp(profile, muster_profile_names[MUSTER_QUICK]) == 0)
 		return "not read in profile quick";
 	return "not in this report";
 }
