@@ -286,6 +286,8 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 	muster_windows_emit(ctx, "pair.exchange_us", labels, count, pair->shortest.own_us, counts[1], why);
 	if (visit > 0)
 		return;
+	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
+	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
@@ -305,7 +307,8 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		muster_wrap(err, "exchange with %s", pair.who);
 		return muster_nccl_session_fail(&s, err);
 	}
-	emit_all(&pair, round->kind, round->visit);
+	if (round->visit == 0 || pair.exchanges.count > 0)
+		emit_all(&pair, round->kind, round->visit);
 	return 0;
 }
 
