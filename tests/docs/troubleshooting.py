@@ -35,6 +35,7 @@ GROUPS = {
     "copy": ("Copies between host and GPU", "a PCIe link with a lower generation or width, memory on the wrong NUMA node, another program on the host, a faulty GPU"),
     "stream": ("Data that streams from the host and the disk to the GPU", "a slow or worn disk, a degraded array, other programs on the node, a PCIe link or a power limit that slows copies beside products; wrong data: a disk, memory or a GPU"),
     "load": ("GPUs under load", "heat, a power limit or brake, changed clocks, faulty memory, a faulty GPU, other programs"),
+    "steady": ("How even a speed is", "other programs, or tenants of the host; heat or power; a link that repeats packets"),
     "ring": ("The all-reduce", "GPUDirect RDMA off, sockets in place of InfiniBand, a slow node or link, wrong NCCL settings, an old image"),
     "nccl": ("NCCL's network", "a network plugin that NCCL does not find, or a slow start of NCCL"),
     "pairs": ("Exchanges of pairs", "the part that the finding names: a GPU's NVLinks, a network adapter, a node, or the link between two nodes"),
