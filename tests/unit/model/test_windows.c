@@ -28,8 +28,9 @@ static const struct {
 	{ "gpu.gemm_sustained_tflops", { "700", "780", "710" }, "710", "700 780 710", false },
 	{ "gpu.gemm_sustained_tflops", { "10", "20" }, "15", "10 20", false },
 	{ "rank.allreduce_wrong", { "0", "0", "5" }, "5", "0 0 5", false },
-	{ "rank.allreduce_wrong", { "0", "5" }, "0 5", "", true },
+	{ "gpu.memory_wrong", { "0", "5", "2" }, "5", "0 5 2", true },
 	{ "gpu.pcie_gen_loaded", { "4", "3", "4" }, "3", "4 3 4", false },
+	{ "gpu.pcie_gen_loaded", { "4", "3" }, "4 3", "", true },
 	{ "gpu.gemm_drift", { "0.1", "0.3", "0.2" }, "0.2", "0.1 0.3 0.2", false },
 	{ "gpu.copy_intact", { "true", "true" }, "true", "", false },
 	{ "gpu.copy_intact", { "true", "false", "true" }, "true false", "", false },
@@ -64,6 +65,14 @@ static void append(char *out, size_t size, struct muster_value value)
 		value.type == MUSTER_NULL ? "-" : muster_value_text(value, text, sizeof text));
 }
 
+static struct muster_sample sample_of(const char *metric, const char *text, double windows[VALUES_MAX])
+{
+	const struct muster_metric *of = muster_metric_find(metric);
+	size_t count = windows_of(text, windows);
+	struct muster_value value = count ? muster_number(muster_metric_best(of, windows, count)) : value_of(text);
+	return (struct muster_sample){ .metric = of, .value = value, .values = windows, .value_count = count };
+}
+
 TEST_EACH(samples_of_one_thing_are_folded, cases)
 {
 	struct muster_run run;
@@ -74,18 +83,11 @@ TEST_EACH(samples_of_one_thing_are_folded, cases)
 	const struct muster_label other = { .key = "gpu", .value = muster_string("b") };
 	double windows[VALUES_MAX][VALUES_MAX];
 	for (size_t i = 0; i < VALUES_MAX && cases[_i].values[i]; i++) {
-		size_t count = windows_of(cases[_i].values[i], windows[i]);
-		struct muster_value value = count ? muster_number(muster_metric_best(metric, windows[i], count))
-						  : value_of(cases[_i].values[i]);
-		muster_samples_add(&rank->samples, (struct muster_sample){
-							   .metric = metric,
-							   .labels = &mine,
-							   .label_count = 1,
-							   .value = value,
-							   .reason = value.type == MUSTER_NULL ? "why" : NULL,
-							   .values = windows[i],
-							   .value_count = count,
-						   });
+		struct muster_sample sample = sample_of(cases[_i].metric, cases[_i].values[i], windows[i]);
+		sample.labels = &mine;
+		sample.label_count = 1;
+		sample.reason = sample.value.type == MUSTER_NULL ? "why" : NULL;
+		muster_samples_add(&rank->samples, sample);
 	}
 	/* another thing's measurement is left alone */
 	muster_samples_add(&rank->samples,
@@ -136,6 +138,45 @@ TEST_LOOP(the_best_of_many_windows_counts_and_36_at_even_distances_are_kept, 0, 
 	ck_assert_uint_eq(sample->value_count, MUSTER_VALUES_KEPT);
 	ck_assert_double_eq(sample->values[1], many[_i].second);
 	ck_assert_double_eq(sample->values[MUSTER_VALUES_KEPT - 1], many[_i].last);
+	muster_run_done(&run);
+}
+
+/* Measured once more after the fold: what is left, the kept values, and both tries. */
+static const struct {
+	const char *metric, *before, *again, *left, *kept, *tries;
+} agains[] = {
+	{ "gpu.h2d_gbps", "10,12", "30,20", "30", "10 12 30 20", "12 30" },
+	{ "gpu.h2d_gbps", "12", "9", "12", "12 9", "12 9" },
+	{ "nccl.allreduce_us", "30,25", "20", "20", "30 25 20", "25 20" },
+	{ "gpu.memory_wrong", "0", "5", "5", "0 5", "" },
+	{ "gpu.memory_wrong", "5", "0", "5", "5 0", "" },
+	{ "gpu.h2d_gbps", "12", "-", "12", "", "" },
+	{ "gpu.h2d_gbps", "-", "12", "-", "", "" },
+};
+
+TEST_EACH(the_better_of_two_speeds_counts_and_the_worse_of_two_counts, agains)
+{
+	struct muster_run run;
+	struct muster_samples samples = { 0 };
+	double windows[2][VALUES_MAX];
+	char left[64] = "", kept[64] = "", tries[64] = "";
+	muster_run_init(&run);
+	muster_samples_add(&samples, sample_of(agains[_i].metric, agains[_i].before, windows[0]));
+	const struct muster_sample again = sample_of(agains[_i].metric, agains[_i].again, windows[1]);
+	muster_samples_fold_again(&samples, &again, run.arena);
+	ck_assert_uint_eq(samples.count, 1);
+	append(left, sizeof left, samples.items[0].value);
+	for (size_t i = 0; i < samples.items[0].value_count; i++)
+		append(kept, sizeof kept, muster_number(samples.items[0].values[i]));
+	for (size_t i = 0; i < samples.items[0].try_count; i++)
+		append(tries, sizeof tries, muster_number(samples.items[0].tries[i]));
+	ck_assert_str_eq(left, agains[_i].left);
+	ck_assert_str_eq(kept, agains[_i].kept);
+	ck_assert_str_eq(tries, agains[_i].tries);
+	samples.items[0].metric = muster_metric_find("gpu.copy_mib"); /* what was not measured before is added */
+	muster_samples_fold_again(&samples, &again, run.arena);
+	ck_assert_uint_eq(samples.count, 2);
+	muster_samples_done(&samples);
 	muster_run_done(&run);
 }
 
