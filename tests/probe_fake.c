@@ -30,6 +30,9 @@ static void take_sample(void *arg, const struct muster_sample *sample)
 			ck_abort_msg("%s was yielded twice", name);
 	}
 	struct muster_sample kept = *sample;
+	if (kept.value_count > 0)
+		kept.values = memcpy(muster_arena_alloc(fake->arena, kept.value_count * sizeof *kept.values),
+			kept.values, kept.value_count * sizeof *kept.values);
 	kept.labels = labels;
 	kept.reason = muster_arena_string(fake->arena, sample->reason);
 	if (kept.value.type == MUSTER_STRING)
@@ -231,7 +234,8 @@ static const struct fake_knob *find_knob(struct probe_fake *fake, const char *na
 		FAKE_KNOB("min_bytes", env->min_bytes), FAKE_KNOB("max_bytes", env->max_bytes),
 		FAKE_KNOB("storage_bytes", env->storage_bytes), FAKE_KNOB("cancelled", fake->cancelled),
 		FAKE_KNOB("given_up", fake->given_up), FAKE_KNOB("steps_wanted", env->steps),
-		FAKE_KNOB("long_steps", env->long_steps), FAKE_KNOB("repeats", env->repeats) };
+		FAKE_KNOB("long_steps", env->long_steps), FAKE_KNOB("repeats", env->repeats),
+		FAKE_KNOB("visit", env->visit), FAKE_KNOB("samples", fake->samples.count) };
 	static struct fake_knob found;
 	for (const struct fake_knob *knob = fake->knobs; knob && knob->name; knob++)
 		if (strcmp(knob->name, name) == 0)
@@ -362,9 +366,24 @@ static bool number_fits(double number, const char *expected)
 		      : fabs(number - limit) <= tolerance;
 }
 
+/* "[1 2.5]": each to a thousandth. */
+static bool windows_fit(const struct muster_sample *sample, const char *expected)
+{
+	const double *values = sample->value_count > 0 ? sample->values : &sample->value.number;
+	char *end = (char *)(uintptr_t)expected + 1;
+	for (size_t i = 0; i < (sample->value_count > 0 ? sample->value_count : 1); i++) {
+		double wanted = strtod(end, &end);
+		if (fabs(values[i] - wanted) > fabs(wanted) / 1e3)
+			return false;
+	}
+	return sample->value.type == MUSTER_NUMBER && *end == ']';
+}
+
 static bool value_fits(const struct muster_sample *sample, const char *expected)
 {
 	struct muster_value value = sample->value;
+	if (*expected == '[')
+		return windows_fit(sample, expected);
 	bool word = strcmp(expected, "true") == 0 || strcmp(expected, "false") == 0;
 	if (*expected == '\'')
 		return value.type == MUSTER_STRING && matches(value.string, expected + 1);

@@ -96,9 +96,12 @@ void muster_samples_fold_again(
 	tries[0] = sample->value.number;
 	tries[1] = again->value.number;
 	keep(sample, values, take(again, values, take(sample, values, 0)), arena);
+	sample->value =
+		muster_number(judged_of(sample->metric, tries, 2, muster_metric_best(sample->metric, tries, 2)));
+	if (!sample->metric->windows)
+		return;
 	sample->tries = tries;
 	sample->try_count = 2;
-	sample->value = muster_number(muster_metric_best(sample->metric, tries, 2));
 }
 
 static void fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)
@@ -107,7 +110,7 @@ static void fold(struct muster_samples *samples, bool repeated, struct muster_ar
 	for (size_t i = 0; i < samples->count; i++) {
 		if (!samples->items[i].metric)
 			continue;
-		if (repeated || samples->items[i].metric->windows)
+		if (repeated || samples->items[i].metric->windows || samples->items[i].metric->counts_wrong)
 			fold_into(samples, i, arena);
 		samples->items[kept++] = samples->items[i];
 	}

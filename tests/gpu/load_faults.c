@@ -137,13 +137,13 @@ static void check_memory(struct muster_load *load, size_t at, int bit)
 	struct muster_error err;
 	char place[64], which[32];
 	flip_at = at, flip_bit = bit, flip_from = load->bytes, armed = bit >= 0;
-	need(muster_load_memory(load, 2, &figures, &err), &err);
+	need(muster_load_memory(load, 2, MUSTER_LOAD_PARTS, &figures, &err), &err);
 	snprintf(place, sizeof place, "offset 0x%llx:", (unsigned long long)at);
 	snprintf(which, sizeof which, ", bit %d", bit);
 	if (bit < 0)
 		check(figures.wrong.words == 0, "memory: nothing wrong in %zu MiB, %.0f GB/s written, %.0f read",
-			load->bytes >> 20, muster_series_median(&figures.write_gbps, 0, 2),
-			muster_series_median(&figures.read_gbps, 0, 2));
+			load->bytes >> 20, muster_series_median(&figures.write_gbps, 0, figures.write_gbps.count),
+			muster_series_median(&figures.read_gbps, 0, figures.read_gbps.count));
 	else
 		check(figures.wrong.words == 1 && strstr(figures.wrong.first, place) &&
 				strstr(figures.wrong.first, which),

@@ -9,7 +9,8 @@
 enum { SILENCE = 1000, LIMIT = 50000, RECORD_LIMIT = 60000 };
 
 static const int ranks[] = { 2, 5, 9 };
-static const struct muster_barrier_id peers = { MUSTER_BARRIER_PEERS, 0, 0, 0 }, turn = { MUSTER_BARRIER_TURN, 1, 0, 0 },
+static const struct muster_barrier_id peers = { MUSTER_BARRIER_PEERS, 0, 0, 0 },
+				      turn = { MUSTER_BARRIER_TURN, 1, 0, 0 },
 				      record = { MUSTER_BARRIER_RECORD, 0, 0, 0 };
 
 static struct muster_barrier_set set;
@@ -324,7 +325,13 @@ static const struct muster_barrier_id ordered[] = {
 	{ MUSTER_BARRIER_RING_ID, 3, 1, 0 },
 	{ MUSTER_BARRIER_RING, 4, 0, 0 },
 	{ MUSTER_BARRIER_RING_ID, 4, 0, 0 },
-	{ MUSTER_BARRIER_RECORD, 0, 0, 0 },
+	{ MUSTER_BARRIER_TURN, 1, 0, 1 },
+	{ MUSTER_BARRIER_RING, 3, 0, 1 },
+	{ MUSTER_BARRIER_RING, 3, 1, 1 },
+	{ MUSTER_BARRIER_RECORD, 0, 0, 1 },
+	{ MUSTER_BARRIER_TURN, 2, 0, 2 },
+	{ MUSTER_BARRIER_RING, 3, 0, 2 },
+	{ MUSTER_BARRIER_RECORD, 0, 0, 2 },
 };
 
 static const struct test_fixture bare = { 0 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 0x01020304, 0 };
+static const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, 3, 0x01020304, 2 };
 static const struct muster_ring_figure figures[] = { { 8, 0.5 }, { (uint64_t)1 << 40, 393.25 } };
 
 static void pack_hello(struct muster_packer *p)
@@ -178,6 +178,7 @@ static void pack_traffic_place(struct muster_packer *p)
 					  .peer_rank = 70000,
 					  .traffic.round = 5,
 					  .traffic.rounds = 6,
+					  .traffic.visit = MUSTER_VISITS,
 					  .deadline_ms = 10000 });
 }
 
@@ -219,14 +220,17 @@ static const struct {
 		{ { 0, -1 }, { 0, 256 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 28, 2 }, { 28, 4 }, { 28, -1 }, { 32, -1 },
 			{ 36, 0 }, { 40, 2 }, { 40, 1 } },
 		20 },
-	{ "enter", pack_enter, unpack_enter, 24,
+	{ "enter", pack_enter, unpack_enter, 28,
 		{ { 0, MUSTER_BARRIER_NONE }, { 0, MUSTER_BARRIER_KIND_COUNT }, { 0, -1 }, { 4, -1 }, { 8, -1 },
-			{ 12, -2 }, { 12, MUSTER_PHASE_COUNT }, { 16, 2 }, { 16, 4 }, { 16, -1 } },
+			{ 12, -1 }, { 12, MUSTER_VISITS + 1 }, { 16, -2 }, { 16, MUSTER_PHASE_COUNT }, { 20, 2 },
+			{ 20, 4 }, { 20, -1 } },
 		-1 },
 	{ "progress", pack_progress, unpack_progress, 28,
 		{ { 0, -1 }, { 4, -1 }, { 8, -1 }, { 12, -1 }, { 16, -1 }, { 20, -1 }, { 24, -1 } }, -1 },
-	{ "ring_failed", pack_ring_failed, unpack_ring_failed, 28,
-		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 } }, 20 },
+	{ "ring_failed", pack_ring_failed, unpack_ring_failed, 32,
+		{ { 0, MUSTER_BARRIER_RECORD }, { 0, MUSTER_BARRIER_RING_ID }, { 4, -1 }, { 8, -1 }, { 12, -1 },
+			{ 16, -1 } },
+		24 },
 	{ "text", pack_text, unpack_text, 17, { { 0, 11 }, { 0, 13 }, { 0, -1 } }, 4 },
 	{ "peer", pack_peer, unpack_peer, 50, { { 0, -1 }, { 4, 11 }, { 4, 13 } }, 8 },
 	{ "ring_ready", pack_ring_ready, unpack_ring_ready, 94,
@@ -240,9 +244,9 @@ static const struct {
 		{ { 0, -1 }, { 0, MUSTER_ROLE_COUNT }, { 4, -1 }, { 4, 16 }, { 8, 15 }, { 8, 0 }, { 8, -1 }, { 12, -1 },
 			{ 16, 2 }, { 16, -1 }, { 20, -1 } },
 		-1 },
-	{ "a place in traffic", pack_traffic_place, unpack_ring_place, 32,
+	{ "a place in traffic", pack_traffic_place, unpack_ring_place, 36,
 		{ { 4, -1 }, { 8, -1 }, { 8, MUSTER_TRAFFIC_KIND_COUNT }, { 12, -2 }, { 16, -2 }, { 20, -1 }, { 20, 6 },
-			{ 24, 0 }, { 24, 5 }, { 28, -1 } },
+			{ 24, 0 }, { 24, 5 }, { 28, MUSTER_VISITS + 1 }, { 32, -1 } },
 		-1 },
 	{ "no traffic", pack_no_traffic, unpack_ring_place, 24, { { 4, -1 } }, 12 },
 	{ "over", pack_over, unpack_ring_place, 13, { { 0, -1 } }, 8 },
@@ -338,8 +342,8 @@ TEST(numbers_are_32_bits_little_endian_and_a_text_has_its_length_before_it)
 {
 	struct muster_packer p = { 0 };
 	muster_pack_parts(&p, ring);
-	ck_assert_uint_eq(p.length, 12);
-	ck_assert_mem_eq(p.bytes, "\3\0\0\0\3\0\0\0\4\3\2\1", 12);
+	ck_assert_uint_eq(p.length, 16);
+	ck_assert_mem_eq(p.bytes, "\3\0\0\0\3\0\0\0\4\3\2\1\2\0\0\0", 16);
 	muster_packer_done(&p);
 	muster_pack_text(&p, "ab");
 	ck_assert_mem_eq(p.bytes, "\2\0\0\0ab", 7);
@@ -426,6 +430,7 @@ TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 	ck_assert_int_eq(place.peer_rank, 70000);
 	ck_assert_int_eq(place.traffic.round, 5);
 	ck_assert_int_eq(place.traffic.rounds, 6);
+	ck_assert_int_eq(place.traffic.visit, MUSTER_VISITS);
 	ck_assert_int_eq(place.deadline_ms, 10000);
 	muster_packer_done(&p);
 	muster_pack_ring_place(&p, &(struct muster_ring_place){ .role = MUSTER_ROLE_WAITS });
@@ -547,18 +552,18 @@ TEST(parts_that_are_cut_say_so_at_their_end)
 	muster_pack_part(&p, 5, "ab", 2);
 	size_t whole = p.length;
 	muster_pack_part(&p, 6, "cd", 2);
-	for (size_t length = 0; length < 12; length++)
+	for (size_t length = 0; length < 16; length++)
 		ck_assert(!muster_unpack_parts(p.bytes, length, &parts));
-	for (size_t length = 12; length < p.length; length++) {
+	for (size_t length = 16; length < p.length; length++) {
 		int count = 0;
 		ck_assert(muster_unpack_parts(p.bytes, length, &parts));
 		while (muster_unpack_part(&parts, &rank, &bytes))
 			count++;
 		ck_assert_int_eq(count, length >= whole);
-		ck_assert_msg(parts.rest.bad == (length != 12 && length != whole), "%zu bytes", length);
+		ck_assert_msg(parts.rest.bad == (length != 16 && length != whole), "%zu bytes", length);
 		ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
 	}
-	put(p.bytes + 12, -1); /* the first one's rank */
+	put(p.bytes + 16, -1); /* the first one's rank */
 	ck_assert(muster_unpack_parts(p.bytes, p.length, &parts));
 	ck_assert(!muster_unpack_part(&parts, &rank, &bytes));
 	ck_assert(parts.rest.bad);

@@ -200,12 +200,12 @@ TEST(an_interrupted_run_has_its_limits_earlier)
 }
 
 /* A ring's barrier is complete without LAST, which was late. */
-static void ring_without_last(void)
+static void without_last(struct muster_barrier_id id)
 {
 	r.now_ms = END - deadlines.barrier_aggregator;
 	heartbeats();
-	enter(LEADER, ring, MUSTER_PHASE_NONE, "");
-	enter(FIRST, ring, MUSTER_PHASE_NONE, "");
+	enter(LEADER, id, MUSTER_PHASE_NONE, "");
+	enter(FIRST, id, MUSTER_PHASE_NONE, "");
 	poll_at(r.now_ms);
 	ck_assert_int_eq(r.count, 1);
 	recorder_clear(&r);
@@ -243,7 +243,7 @@ static void scatter(struct muster_barrier_id id, enum muster_ring_role role, con
 
 TEST(a_late_rank_is_told_that_the_ring_runs_without_it)
 {
-	ring_without_last();
+	without_last(ring);
 	enter(LAST, ring, MUSTER_PHASE_NONE, "");
 	struct muster_ring_place place = place_for(LAST, 0);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_EXCLUDED);
@@ -253,16 +253,24 @@ TEST(a_late_rank_is_told_that_the_ring_runs_without_it)
 
 TEST(a_late_rank_is_told_that_there_are_no_more_rings)
 {
-	ring_without_last();
+	without_last(ring);
 	scatter(ring, MUSTER_ROLE_OVER, (int[]){ FIRST }, 1);
 	enter(LAST, ring, MUSTER_PHASE_NONE, "");
 	ck_assert_int_eq(place_for(FIRST, 0).role, MUSTER_ROLE_OVER);
 	ck_assert_int_eq(place_for(LAST, 1).role, MUSTER_ROLE_OVER);
 }
 
+TEST(a_rank_that_is_late_in_a_later_visit_goes_on_to_the_next)
+{
+	const struct muster_barrier_id later = { MUSTER_BARRIER_RING, 9, 0, 1 };
+	without_last(later);
+	enter(LAST, later, MUSTER_PHASE_NONE, "");
+	ck_assert_int_eq(place_for(LAST, 0).role, MUSTER_ROLE_OVER);
+}
+
 TEST(the_end_of_one_ring_is_not_that_of_the_next)
 {
-	ring_without_last();
+	without_last(ring);
 	scatter(next_ring, MUSTER_ROLE_OVER, (int[]){ FIRST }, 1);
 	enter(LAST, ring, MUSTER_PHASE_NONE, "");
 	ck_assert_int_eq(place_for(LAST, 1).role, MUSTER_ROLE_EXCLUDED);

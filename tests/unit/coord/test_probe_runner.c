@@ -245,4 +245,18 @@ TEST(a_probe_has_its_own_deadline)
 	ck_assert_double_ge(r.now_ms, began_ms + launch->deadline_ms);
 }
 
+/* The first visit alone has the time of the soak. */
+TEST_LOOP(the_worker_is_told_the_visit, 0, 1 + MUSTER_VISITS)
+{
+	const struct answer hangs[] = { { "together", "" }, { NULL, NULL } };
+	const struct muster_probe *load = muster_probe_find("gpu_load");
+	char visit[32];
+	start(hangs);
+	options.soak_s = 10;
+	ck_assert(!muster_probe_run(&s, load, "together", _i));
+	snprintf(visit, sizeof visit, "\"visit\": %d", _i);
+	ck_assert_ptr_nonnull(strstr(command("together"), visit));
+	ck_assert_double_eq_tol(outcome(load)->elapsed_ms, load->deadline_ms + (_i == 0 ? 10000 : 0), 1e-6);
+}
+
 TEST_MAIN(.setup = setup, .teardown = one_rank_done)

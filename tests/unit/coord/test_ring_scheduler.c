@@ -469,14 +469,17 @@ TEST_LOOP(a_failed_ring_names_a_rank_only_with_evidence_against_it, 0, 5)
 static const struct {
 	bool over;
 	enum muster_barrier_kind kind;
-	int round;
+	int round, visit;
 	enum muster_ring_role role;
 	const char *why;
 } late[] = {
-	{ false, MUSTER_BARRIER_RING, 0, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late" },
-	{ true, MUSTER_BARRIER_RING, 0, MUSTER_ROLE_EXCLUDED, "excluded from the all-reduce: its node was too late" },
-	{ true, MUSTER_BARRIER_RING, 1, MUSTER_ROLE_OVER, "" },
-	{ true, MUSTER_BARRIER_RING_ID, 0, MUSTER_ROLE_OVER, NULL }, /* no place, but no id */
+	{ false, MUSTER_BARRIER_RING, 0, 0, MUSTER_ROLE_EXCLUDED,
+		"excluded from the all-reduce: its node was too late" },
+	{ true, MUSTER_BARRIER_RING, 0, 0, MUSTER_ROLE_EXCLUDED,
+		"excluded from the all-reduce: its node was too late" },
+	{ true, MUSTER_BARRIER_RING, 1, 0, MUSTER_ROLE_OVER, "" },
+	{ true, MUSTER_BARRIER_RING, 0, 1, MUSTER_ROLE_OVER, "" },      /* what the rank measured before stays */
+	{ true, MUSTER_BARRIER_RING_ID, 0, 0, MUSTER_ROLE_OVER, NULL }, /* no place, but no id */
 };
 
 TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
@@ -489,8 +492,8 @@ TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
 		all_ended(MUSTER_RING_OK, 1);
 		play(1000);
 	}
-	muster_ring_scheduler_late_answer(
-		scheduler, (struct muster_barrier_id){ late[_i].kind, probe_index, late[_i].round }, &p);
+	muster_ring_scheduler_late_answer(scheduler,
+		(struct muster_barrier_id){ late[_i].kind, probe_index, late[_i].round, late[_i].visit }, &p);
 	ck_assert_int_eq(p.length > 0, late[_i].why != NULL);
 	if (late[_i].why) {
 		ck_assert(muster_unpack_ring_place(p.bytes, p.length, &answer));

@@ -9,10 +9,12 @@ static bool absent[RANKS_MAX];
 static struct muster_ring_place places[RANKS_MAX]; /* the last answers; role COUNT: none */
 static char whys[RANKS_MAX][300];
 static double now_ms;
+static int visit;
 
 static void start(int nodes, int per_node, enum muster_profile profile)
 {
 	now_ms = 0;
+	visit = 0;
 	memset(absent, 0, sizeof absent);
 	job_start(nodes, per_node, 1);
 	context.profile = profile;
@@ -50,7 +52,7 @@ static void play(void)
 {
 	struct muster_barrier_entry entries[RANKS_MAX] = { { 0 } };
 	struct muster_barrier barrier = {
-		.id = { MUSTER_BARRIER_RING, probe_index, scheduler->round + 1, 0 },
+		.id = { MUSTER_BARRIER_RING, probe_index, visit > scheduler->visit ? 0 : scheduler->round + 1, visit },
 		.complete = true,
 		.entries = entries,
 	};
@@ -125,12 +127,13 @@ static const char *round_text(void)
 	return used ? text : "-";
 }
 
-/* Probes with rounds of all ranks: each has one. */
+/* Probes with rounds of all ranks in the first visit: each has one. */
 static int probes_of_all(void)
 {
 	int count = 0;
 	for (size_t i = 0; i < muster_probe_count(); i++)
-		count += muster_probe_at(i)->traffic && muster_probe_at(i)->traffic_shape == MUSTER_TRAFFIC_ALL;
+		count += muster_probe_at(i)->traffic && !muster_probe_at(i)->ring &&
+			 muster_probe_at(i)->traffic_shape == MUSTER_TRAFFIC_ALL;
 	return count;
 }
 
@@ -364,6 +367,87 @@ TEST(trials_after_traffic_are_without_those_who_were_in_no_ring)
 	ck_assert_int_eq(places[3].role, MUSTER_ROLE_IDLE);
 }
 
+/* ---- later visits ---- */
+
+/* The ring and all its traffic, and the first round of the next visit. */
+static void play_to_next_visit(void)
+{
+	play();
+	while (places[0].role != MUSTER_ROLE_OVER)
+		play();
+	visit++;
+	play();
+}
+
+/* The rounds from here on, each as "probe text"; then it is over. */
+static void check_visit(const char *const *expected)
+{
+	char text[500];
+	for (int i = 0; expected[i]; i++, play()) {
+		const struct muster_ring_place *place = &places[ranks - 1];
+		snprintf(text, sizeof text, "%s %s", muster_probe_at((size_t)place->probe)->name, round_text());
+		ck_assert_msg(strcmp(text, expected[i]) == 0, "round %d: \"%s\", not \"%s\"", i, text, expected[i]);
+		if (place->role == MUSTER_ROLE_TRAFFIC)
+			ck_assert_int_eq(place->traffic.visit, visit);
+	}
+	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
+	visit++;
+	play();
+}
+
+TEST(later_visits_are_for_probes_with_windows)
+{
+	static const char *const rounds[] = { "nccl_allreduce all", "nccl_pairs edge 0-1 2-3",
+		"nccl_pairs edge 0-3 1-2", "nccl_collectives all", NULL };
+	start(1, 4, MUSTER_STANDARD);
+	play_to_next_visit();
+	check_visit(rounds);
+	check_visit(rounds);
+	ck_assert_int_eq(visit, MUSTER_VISITS);
+}
+
+TEST(a_later_visit_of_the_profile_quick_is_for_the_all_reduce)
+{
+	start(1, 4, MUSTER_QUICK);
+	play_to_next_visit();
+	check_visit((const char *const[]){ "nccl_allreduce all", NULL });
+	check_visit((const char *const[]){ "nccl_allreduce all", NULL });
+}
+
+/* Nothing comes from it any more, or its worker was replaced. */
+TEST_LOOP(a_rank_that_is_lost_between_visits_is_missed_by_its_partners_and_by_all, 0, 2)
+{
+#define WITHOUT(probe)                                                                                                 \
+	{                                                                                                              \
+		probe " not all ranks of the all-reduce are needed; rank 1 (n0): no further message from this rank",   \
+			probe " not all ranks of the all-reduce are needed; rank 1 (n0): its worker ended"             \
+	}
+	static const char *const why[][2] = { WITHOUT("nccl_allreduce"), WITHOUT("nccl_collectives") };
+	start(1, 4, MUSTER_STANDARD);
+	play();
+	while (places[0].role != MUSTER_ROLE_OVER)
+		play();
+	absent[1] = _i == 0;
+	ready[1].can = false;
+	ready[1].why = "its worker ended";
+	visit = 1;
+	play();
+	check_visit(
+		(const char *const[]){ why[0][_i], "nccl_pairs edge 2-3", "nccl_pairs edge 0-3", why[1][_i], NULL });
+}
+
+/* Trials have made other communicators, or none was made at all. */
+TEST_LOOP(without_the_communicator_of_the_traffic_there_is_no_later_visit, 0, 2)
+{
+	start(2, 1, MUSTER_STANDARD);
+	context.localise = _i == 0 ? MUSTER_LOCALISE_ALWAYS : MUSTER_LOCALISE_OFF;
+	ready[0].can = ready[1].can = _i == 0;
+	ready[0].why = ready[1].why = "no GPU";
+	play_to_next_visit();
+	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
+	ck_assert_int_eq(places[1].role, MUSTER_ROLE_OVER);
+}
+
 /* ---- cancelled rounds ---- */
 
 static char cancelled[400];
@@ -376,6 +460,7 @@ static void read_cancelled(const char *bytes, size_t length)
 	int rank;
 	ck_assert(muster_unpack_parts(bytes, length, &parts));
 	ck_assert_int_eq(parts.barrier.round, scheduler->round);
+	ck_assert_int_eq(parts.barrier.visit, visit);
 	while (muster_unpack_part(&parts, &rank, &one)) {
 		size_t used = strlen(cancelled);
 		ck_assert(muster_unpack_text(one.bytes, one.length, &why));
@@ -385,7 +470,7 @@ static void read_cancelled(const char *bytes, size_t length)
 
 static const char *after_failed(int rank)
 {
-	const struct muster_ring_failed failed = { { MUSTER_BARRIER_RING, probe_index, scheduler->round, 0 }, rank,
+	const struct muster_ring_failed failed = { { MUSTER_BARRIER_RING, probe_index, scheduler->round, visit }, rank,
 		"hurt" };
 	int from = r.count;
 	*cancelled = '\0';
@@ -417,6 +502,16 @@ TEST(a_failure_in_a_round_of_all_is_told_to_all_others)
 		play();
 	ck_assert_str_eq(after_failed(1), "0: hurt; 2: hurt; ");
 	ck_assert_str_eq(after_failed(2), "");
+}
+
+TEST(a_failure_of_an_earlier_visit_is_told_to_no_other)
+{
+	start(1, 3, MUSTER_QUICK);
+	play_to_next_visit();
+	visit = 0;
+	ck_assert_str_eq(after_failed(1), "");
+	visit = 1;
+	ck_assert_str_eq(after_failed(1), "0: hurt; 2: hurt; ");
 }
 
 TEST(a_failure_of_a_rank_by_itself_is_told_to_no_other)

@@ -17,6 +17,7 @@ static bool answers_peers, says_goodbye;
 static int cancelled;             /* the run is cancelled with this exit code */
 static bool silent;               /* nobody answers a hello */
 static size_t told_before[TURNS]; /* commands to the worker before each turn */
+static int later;                 /* turns of later visits that were entered */
 static int turns, loads, streams; /* that were entered: turns of the copies, the load, turns of the streams */
 static double limit_ms;
 static int left_ms; /* of the run, as rank 0 says */
@@ -65,6 +66,11 @@ static void answer(struct recorder *to, const struct recorded *sent)
 	ck_assert(muster_unpack_enter(sent->bytes, sent->length, &enter));
 	if (enter.barrier.kind == MUSTER_BARRIER_PEERS) {
 		answer_peers(enter.barrier);
+	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN && enter.barrier.visit > 0) {
+		ck_assert(muster_probe_at((size_t)enter.barrier.probe)->windows);
+		ck_assert_int_eq(enter.ended, MUSTER_PHASE_NONE);
+		later++;
+		answer_barrier(enter.barrier, LEADER, MUSTER_TAG_RELEASE, "", 0);
 	} else if (enter.barrier.kind == MUSTER_BARRIER_TURN &&
 		   strcmp(muster_probe_at((size_t)enter.barrier.probe)->name, "gpu_load") == 0) {
 		ck_assert_int_eq(enter.ended, MUSTER_PHASE_COPIES); /* it takes no turns */
@@ -102,7 +108,7 @@ static void setup(void)
 			.local_rank = i, .gpu_bus_id = "0001:00:00.0", .gpu_uuid = "GPU", .gpu_path = "p"
 		};
 	answers_peers = says_goodbye = true;
-	cancelled = turns = loads = streams = 0;
+	cancelled = turns = loads = streams = later = 0;
 	silent = false;
 	limit_ms = 0;
 	left_ms = LEFT;
@@ -196,10 +202,10 @@ TEST(a_rank_goes_from_hello_to_goodbye)
 	check_has(record.payload.bytes, "\"local_rank\": 1");
 	check_has(record.payload.bytes, "GPU-5");
 	ck_assert_ptr_null(recorder_sent(&r, MUSTER_TAG_RECORD, 0));
-	/* the worker has ended while the others' records are awaited */
+	/* until the goodbye the worker may have to measure once more */
 	ck_assert_uint_eq(script.quit_after, script.count);
-	ck_assert_int_lt(script.quit_sent, r.count);
-	ck_assert_int_eq(r.sent[script.quit_sent].tag, MUSTER_TAG_ENTER);
+	ck_assert_int_eq(script.quit_sent, r.count);
+	ck_assert(later > 0 && later % (MUSTER_VISITS - 1) == 0);
 }
 
 TEST(the_worker_is_told_who_is_on_its_node)

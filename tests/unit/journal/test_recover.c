@@ -242,8 +242,8 @@ TEST(a_rank_beyond_those_of_the_journals_stays)
 	ck_assert_ptr_null(find_rank(&run, 5, NULL)->missing);
 }
 
-/* Two measurements of a bandwidth; without repeats each is a sample of its own. */
-TEST_LOOP(repeats_are_one_sample_with_all_their_values, 1, 3)
+/* Two measurements of a bandwidth and of a link; without repeats those without windows are samples of their own. */
+TEST_LOOP(windows_and_repeats_are_one_sample_with_all_their_values, 1, 3)
 {
 	put("n1.jsonl",
 		"{'by':'a0','spool':%d,'run':'r1','started':'2026-11-21T10:00:00Z','rank':0,'ranks':1,'node':'n1',"
@@ -254,14 +254,20 @@ TEST_LOOP(repeats_are_one_sample_with_all_their_values, 1, 3)
 			"{'by':'a0','t':%d,'sample':{'metric':'gpu.h2d_gbps','labels':{'gpu':'0001:00:00.0'},'value':%"
 			"d}}\n",
 			i, 20 + i);
+		put("n1.jsonl",
+			"{'by':'a0','t':%d,'sample':{'metric':'gpu.pcie_gen_loaded','labels':{'gpu':'0001:00:00.0'},"
+			"'value':%d}}\n",
+			i, 3 + i);
 		put_record("n1.jsonl", "a0", i, 0, "n1", "gpu_copy", "ok", 0);
 	}
 	read_all();
 	muster_journal_set_make(&set, &run);
 	ck_assert_int_eq(run.job.repeats, _i);
 	const struct muster_samples *samples = &run.nodes[0].ranks[0].samples;
-	ck_assert_uint_eq(samples->count, _i == 2 ? 1 : 2);
-	ck_assert_uint_eq(samples->items[0].value_count, _i == 2 ? 2 : 0);
+	ck_assert_uint_eq(samples->count, _i == 2 ? 2 : 3);
+	ck_assert_uint_eq(samples->items[0].value_count, 2);
+	ck_assert_double_eq(samples->items[0].value.number, 22);
+	ck_assert_uint_eq(samples->items[1].value_count, _i == 2 ? 2 : 0);
 }
 
 TEST(a_long_step_is_cut)

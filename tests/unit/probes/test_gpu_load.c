@@ -1,6 +1,8 @@
-/* test_gpu_load.c - what the probe gpu_load makes of its samples, rounds and reports */
+/* test_gpu_load.c - what the probe gpu_load makes of its samples, rounds and reports; its visits on a scripted GPU */
+#include "probes/gpu_load.c"
+#include "kernel_fakes.h"
 #include "check_main.h"
-#include "probes/gpu_load/load.h"
+#include "probe_fake.h"
 
 #include <string.h>
 
@@ -106,6 +108,140 @@ TEST(medians_of_parts_of_a_series)
 	ck_assert_double_eq(series.values[0], 1000); /* in the order in which they came */
 	muster_series_done(&series);
 	ck_assert_ptr_null(series.values);
+}
+
+/* ---- visits, without products ---- */
+
+const struct muster_cublaslt *muster_cublaslt(struct muster_error *err)
+{
+	if (err)
+		muster_fail(err, MUSTER_ELIB, "libcublasLt.so.13 cannot be opened");
+	return NULL;
+}
+
+int muster_cublaslt_check(cublasStatus_t status, struct muster_error *err, const char *call)
+{
+	return status == CUBLAS_STATUS_SUCCESS ? 0 : muster_fail(err, MUSTER_EVENDOR, "%s", call);
+}
+
+#define BUS_ID "0001:00:00.0"
+
+static struct probe_fake *context;
+static double gbps[64];           /* of each launch in turn */
+static size_t launches, wrong_at; /* wrong_at: of the memory, a byte that changes before it is read; SIZE_MAX: none */
+static bool kept;                 /* memory for later visits */
+
+static CUresult timed_launch(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+	unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
+	void **parameters, void **extra)
+{
+	double bytes = (double)*(uint64_t *)parameters[1] * MUSTER_KERNEL_WORD;
+	stream->ahead_ms += bytes / 1e6 / gbps[launches++ % LENGTH(gbps)];
+	return fake_launch(
+		function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters, extra);
+}
+
+static void flip(struct muster_load *of, CUdeviceptr range, size_t bytes)
+{
+	(void)of;
+	if (wrong_at < bytes)
+		((char *)(uintptr_t)range)[wrong_at] ^= 1;
+}
+
+static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, FAKE_KNOB("wrong_at", wrong_at), FAKE_KNOB("kept", kept),
+	FAKE_KNOB("first_ms", first_ms), FAKE_KNOB("launches", launches), { .name = NULL } };
+
+static void set_up_visits(void)
+{
+	fake_gpu_reset();
+	fake_kernels_add(&scripted_cuda);
+	scripted_cuda.cuLaunchKernel = timed_launch;
+	fake.free_bytes = 11 * MIB;
+	context = fake_gpu_new(&muster_probe_gpu_load);
+	context->gpu.has_nvml = false;
+	context->knobs = knobs;
+	context->place = BUS_ID;
+	context->ctx.env.profile = MUSTER_STANDARD;
+	for (size_t i = 0; i < LENGTH(gbps); i++)
+		gbps[i] = 100;
+	launches = 0;
+	kept = true;
+	wrong_at = SIZE_MAX;
+	muster_load_hook = flip;
+	memset(&load, 0, sizeof load);
+}
+
+static void tear_down_visits(void)
+{
+	muster_load_hook = NULL;
+	fake_free(context);
+}
+
+static const struct test_fixture visits = { .setup = set_up_visits, .teardown = tear_down_visits };
+
+#define AGAIN(visit) "first_ms=1 | together | forget | launches=0 | visit=" visit
+
+static const struct fake_row rows[] = {
+	{ "a part of the memory and a pattern is a window", NULL,
+		"gpu.memory_tested_mib 10 | launches 40 | gpu.memory_write_gbps 400~1 | gpu.memory_read_gbps "
+		"[200 200 100 100 100 100 100 100 100 100 100 100 100 100 100 100 100 100 100 100] | "
+		"gpu.memory_wrong 0 | gpu.memory_wrong_at 'none" },
+	{ "a full run writes ten patterns", "profile=2", "launches 200" },
+	{ "a wrong byte of the last part has its place in the memory", "wrong_at=10485759",
+		"gpu.memory_wrong 2 | gpu.memory_wrong_at 'offset 0x9ffff8: *, bit 56" },
+	{ "later visits yield windows of one pattern and nothing else", AGAIN("1"),
+		"samples 2 | gpu.memory_write_gbps [100 400 100] | gpu.memory_read_gbps [100 100 100] | launches 6" },
+	{ "the last visit", AGAIN("2"), "samples 2 | launches 6" },
+	{ "a visit at the end of a full run", AGAIN("3") " | profile=2",
+		"samples 2 | gpu.memory_write_gbps [100 400 100 100 100 100 100 100 100]" },
+	{ "a later visit tells wrong words", AGAIN("1") " | wrong_at=3145727", "samples 3 | gpu.memory_wrong 1" },
+	{ "another part is not looked at", AGAIN("1") " | wrong_at=3145728", "samples 2" },
+	{ "without memory there are no windows", AGAIN("1") " | kept=0 | alloc_result=2", "samples 0 | launches 0" },
+	{ "a worker that was replaced has none", "visit=1", "samples 0 | launches 0" },
+	{ "a quick run has no load", "profile=0", "samples 0 | launches 0" },
+};
+
+/* After the first visit, as on a GPU with more memory. */
+static void keep_memory(void)
+{
+	ck_assert_int_eq(fake_alloc(&load.memory, 10 * MIB), CUDA_SUCCESS);
+	load.bytes = 10 * MIB;
+}
+
+TEST_WITH(visits_of_the_memory, .end = LENGTH(rows), .fixture = &visits)
+{
+	gbps[1] = 400;
+	gbps[10] = gbps[11] = 200;
+	fake_given(context, rows[_i].given);
+	if (kept && context->was_run)
+		keep_memory();
+	context->result = together(&context->ctx, &context->error);
+	fake_expect(context, rows[_i].expected, rows[_i].name);
+}
+
+TEST_WITH(wrong_words_are_told_by_the_visit_that_finds_them, .end = 1, .fixture = &visits)
+{
+	fake_given(context, "wrong_at=7 | first_ms=1 | together | wrong_at=-1 | visit=1 | forget");
+	keep_memory();
+	fake_given(context, "together");
+	fake_expect(context, "samples 2", "the first visit");
+	fake_given(context, "forget | wrong_at=7 | visit=2 | together");
+	fake_expect(context, "samples 3 | gpu.memory_wrong 1", "the last visit");
+}
+
+static CUresult scarce_alloc(CUdeviceptr *pointer, size_t bytes)
+{
+	return bytes > (size_t)1 << 30 ? CUDA_ERROR_OUT_OF_MEMORY : fake_alloc(pointer, bytes);
+}
+
+TEST_WITH(where_no_memory_was_kept_there_is_as_much_as_can_be_had, .end = 1, .fixture = &visits)
+{
+	load.cuda = &scripted_cuda;
+	scripted_cuda.cuMemAlloc_v2 = scarce_alloc;
+	ck_assert(has_memory());
+	ck_assert_uint_eq(load.bytes, (size_t)1 << 30);
+	ck_assert(has_memory()); /* it stays */
+	ck_assert_uint_eq(load.bytes, (size_t)1 << 30);
 }
 
 TEST_MAIN(.setup = NULL)

@@ -1,6 +1,7 @@
 /* test_nccl_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "probes/nccl/session.c"
 #include "probes/nccl_allreduce.c"
+#include "probes/nccl_allreduce/sweep.c"
 #include "nccl_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
@@ -32,7 +33,7 @@ static const struct fake_knob knobs[] = { KNOB(us_per_mib), KNOB(agreements), KN
 	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("stuck", fake.stuck),
 	FAKE_KNOB("free_bytes", fake.free_bytes), FAKE_KNOB("held", fake.held), FAKE_KNOB("of", of),
 	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), FAKE_KNOB("trial", trial),
-	FAKE_KNOB("log", log_text), { .name = NULL } };
+	FAKE_KNOB("log", log_text), FAKE_KNOB("first_ms", known.first_ms), { .name = NULL } };
 
 static ncclResult_t fake_init(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
 {
@@ -107,6 +108,7 @@ static void set_up(void)
 	trial = false;
 	log_text = NULL;
 	standing.comm = NULL;
+	memset(&known, 0, sizeof known);
 	fake_gpu_reset();
 	fake_nccl_reset();
 	scripted_nccl.ncclGetVersion = fake_version;
@@ -174,7 +176,6 @@ TEST_LOOP(right_sums_are_checked_and_timed_on_every_rank, 0, 16)
 	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
 	ck_assert_double_ge(number_of("rank.nccl_init_ms", 0), 0);
 	ck_assert_int_eq(the_comm.aborted, 0);
-	ck_assert_int_eq(fake.held, 0);
 }
 
 #define ONE " bytes=1048576 "
@@ -187,9 +188,13 @@ static const struct fake_row rows[] = {
 		"nccl.allreduce_us bytes=1048576 nodes=2 ranks=16 100~0.1 | nccl.allreduce_algbw_gbps" ONE
 		"10.48576~0.01 | nccl.allreduce_busbw_gbps" ONE
 		"19.6608~0.02 | nccl.ring_ranks 16 | nccl.ring_nodes 2" },
-	/* microseconds of the second size, on another rank */
-	{ "the slowest rank's time counts", "other0=400 | agreements=5",
-		"rank.allreduce_us" TWO "200~0.1 | nccl.allreduce_us" TWO "400~0.1" },
+	/* microseconds of two of the second size's three all-reduces, on another rank */
+	{ "the slowest rank's time counts", "us_per_mib=200 | other0=900 | other1=900 | agreements=6",
+		"rank.allreduce_us" TWO "400~0.1 | nccl.allreduce_us" TWO "900~0.1" },
+	/* of two windows of one all-reduce each; the second one is not late */
+	{ "the best window counts", UP_TO_ONE "repeats=2 | us_per_mib=20000 | other0=80000 | agreements=3",
+		"nccl.allreduce_us" ONE "[80000 20000] | nccl.allreduce_us" ONE "20000~1 | rank.allreduce_us" ONE
+		"[20000 20000] | nccl.allreduce_busbw_gbps" ONE "[0.0196608 0.0786432]" },
 	{ "one rank has a time but no bandwidth", "of=1",
 		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_busbw_gbps" ONE
 		"-an all-reduce of one rank moves no data" },
@@ -199,12 +204,16 @@ static const struct fake_row rows[] = {
 	{ "a size that has no room elsewhere is null with the reason", "other0=1 | agreements=1",
 		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_busbw_gbps" TWO "-*another rank*" },
 	/* milliseconds that had passed on another rank after the first size */
-	{ "sizes that no time is left for are null on all ranks", "other1=59999.5 | agreements=3",
+	{ "sizes that no time is left for are null on all ranks", "other0=59999.5 | agreements=4",
 		"nccl.allreduce_us" ONE ">0 | nccl.allreduce_us" TWO "-*no time left*" },
-	/* checked, warm-up, timed */
-	{ "a fast size is repeated often", UP_TO_ONE "us_per_mib=10", "sums 22" },
-	{ "a slower size is repeated less often", UP_TO_ONE "us_per_mib=3000", "sums 12" },
-	{ "a slow size is repeated least", UP_TO_ONE "us_per_mib=100000", "sums 4" },
+	/* first, warm-up, timed, checked */
+	{ "a fast size has seven all-reduces in a window", UP_TO_ONE "us_per_mib=10", "sums 10" },
+	{ "a slower size has three", UP_TO_ONE "us_per_mib=3000", "sums 6" },
+	{ "a slow size has one", UP_TO_ONE "us_per_mib=20000", "sums 4" },
+	{ "a standard run has three windows", UP_TO_ONE "us_per_mib=3000 | profile=1",
+		"sums 12 | nccl.allreduce_us" ONE "[3000 3000 3000]" },
+	{ "more than 200 ms of windows are one", UP_TO_ONE "us_per_mib=100000 | profile=1",
+		"sums 4 | nccl.allreduce_us" ONE "[100000]" },
 	{ "a ring that works is not given up", NULL, "given_up 0 | aborted 0" },
 	{ "ranks that never connect end at the deadline with NCCL's own words",
 		"never_connects=1 | timeout_ms=50 | log=" AT
@@ -251,13 +260,14 @@ static const struct fake_row rows[] = {
 	{ "each step of a ring is named", "number=1",
 		"steps 'loading NCCL; cuMemHostRegister_v2 of 2 MiB; cuMemAlloc_v2 of 2097152 bytes; ncclGetUniqueId; "
 		"ncclCommInitRankConfig: 1 of 4; the first all-reduce, which connects the ranks; "
-		"checked all-reduce of 1 MiB; 20 timed all-reduces of 1 MiB; checked all-reduce of 2 MiB; "
-		"20 timed all-reduces of 2 MiB" },
+		"timed all-reduces of 1 MiB; checked all-reduce of 1 MiB; timed all-reduces of 2 MiB; "
+		"checked all-reduce of 2 MiB" },
 };
 
 TEST_EACH(a_ring_is_played, rows)
 {
-	static const char *const derived[] = { "nccl.allreduce_limit_gbps", "node.imex_state", NULL };
+	static const char *const derived[] = { "nccl.allreduce_limit_gbps", "node.imex_state", "job.slow_windows",
+		NULL };
 	fake_given(context, rows[_i].given);
 	if (log_text)
 		fake_log("w", log_text);
@@ -303,8 +313,8 @@ TEST(the_first_wrong_value_is_kept)
 	ck_assert_float_eq(wrong.expected, expected[7]);
 }
 
-/* How many all-reduces a rank with so much time makes, when another one has so much. The largest size needs 35 s, the
- * one before 18 s. */
+/* How many all-reduces a rank with so much time makes, when another one has so much. The largest size needs 26 s, the
+ * one before 13 s. */
 static size_t sums_of(int timeout_ms, int others_ms)
 {
 	context->ctx.env.max_bytes = 4 * MIB;
@@ -347,24 +357,71 @@ TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 	fake_forget(context);
 	ck_assert_int_eq(play(3, 1, 60000), 0);
 	ck_assert_int_eq(the_comm.aborted, 1);
-	ck_assert_int_eq(fake.held, 0);
+}
+
+/* ---- later visits ---- */
+
+/* The first visit, and then this one. */
+static void play_visit(const struct fake_row *row)
+{
+	fake_given(context, "first_ms=1");
+	ck_assert_msg(play(of, number, 60000) == 0, "%s", err.text);
+	fake_forget(context);
+	nccl.sums = nccl.agreed = 0;
+	fake_given(context, row->given);
+	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .timeout_ms = ring_ms };
+	context->result = traffic(&context->ctx, &round, &context->error);
+	fake_expect(context, row->expected, row->name);
+}
+
+static const struct fake_row visits[] = {
+	{ "windows of both sizes and nothing else", "visit=1",
+		"nccl.allreduce_us" ONE "[100] | nccl.allreduce_busbw_gbps" TWO
+		"[15.72864] | nccl.allreduce_algbw_gbps" ONE ">0 | rank.allreduce_us" TWO
+		"[200] | samples 8 | sums 12 | "
+		"steps 'timed all-reduces of 1 MiB; timed all-reduces of 2 MiB" },
+	{ "so does the last visit", "visit=2", "nccl.allreduce_us" ONE "[100] | samples 8" },
+	{ "and one at the end", "visit=3 | profile=1 | wrong_at=5",
+		"rank.allreduce_us" ONE "[100 100 100] | samples 8" },
+	/* milliseconds that are left to another rank */
+	{ "without time on any rank there are none", "visit=1 | other0=-2 | agreements=1", "samples 0 | sums 0" },
+	{ "a communicator that breaks fails the rank", "visit=1 | broken=6 | pending_each=1",
+		"error '*result 6* | aborted 1 | given_up 1" },
+};
+
+TEST_EACH(a_later_visit_yields_windows, visits)
+{
+	play_visit(&visits[_i]);
+}
+
+TEST(a_later_visit_of_other_ranks_yields_their_own_times)
+{
+	number = 3;
+	play_visit(&(struct fake_row){ "rank 3", "visit=1", "rank.allreduce_us" ONE "[100] | samples 2 | sums 12" });
+}
+
+TEST(a_ring_of_one_rank_has_no_later_windows)
+{
+	of = 1;
+	play_visit(&(struct fake_row){ "alone", "visit=1", "samples 0 | sums 0" });
+}
+
+TEST(sizes_that_were_not_measured_have_no_later_windows)
+{
+	context->ctx.env.max_bytes = 2 * MIB;
+	fake.free_bytes = 3 * MIB;
+	play_visit(&(struct fake_row){ "no room", "visit=1", "rank.allreduce_us" ONE "[100] | samples 4" });
 }
 
 /* For probes with traffic of their own. */
-TEST_LOOP(a_good_rings_communicator_stands_unless_the_profile_is_quick, 0, 3)
+TEST_LOOP(a_good_rings_communicator_stands, 0, 3)
 {
 	static const enum muster_profile profiles[] = { MUSTER_QUICK, MUSTER_STANDARD, MUSTER_FULL };
 	struct muster_nccl_session s;
 	context->ctx.env.profile = profiles[_i];
 	context->ctx.env.rank = 17;
 	ck_assert_int_eq(play(4, 2, 60000), 0);
-	int found = muster_nccl_session_standing(&context->ctx, 700, &s, &err);
-	if (profiles[_i] == MUSTER_QUICK) {
-		ck_assert_int_eq(found, -1);
-		ck_assert_int_eq(fake.held, 0);
-		return;
-	}
-	ck_assert_msg(found == 0, "%s", err.text);
+	ck_assert_msg(muster_nccl_session_standing(&context->ctx, 700, &s, &err) == 0, "%s", err.text);
 	ck_assert_ptr_eq(s.comm, &the_comm);
 	ck_assert_int_eq(s.ring.rank, 2);
 	ck_assert_int_eq(s.ring.timeout_ms, 700);
@@ -372,6 +429,8 @@ TEST_LOOP(a_good_rings_communicator_stands_unless_the_profile_is_quick, 0, 3)
 	ck_assert_uint_ne(s.resources->data, 0);
 	float values[] = { 3, 4 };
 	ck_assert_msg(muster_nccl_agree(&s, values, 2, &err) == 0, "%s", err.text);
+	if (profiles[_i] == MUSTER_QUICK) /* nothing asks there */
+		return;
 	ck_assert_int_eq(muster_nccl_rank_of_job(2), 17);
 	ck_assert_int_eq(muster_nccl_rank_of_job(1), -1); /* the fake knows this rank alone */
 	ck_assert_int_eq(muster_nccl_rank_of_job(4), -1);

@@ -42,7 +42,7 @@ static struct {
 static struct muster_error err;
 static struct probe_fake *context;
 
-static struct work work_of(enum muster_collective collective, size_t part)
+static struct work fake_work(enum muster_collective collective, size_t part)
 {
 	return (struct work){ .s = &standing, .collective = collective, .kind = &kinds[collective], .part = part };
 }
@@ -112,7 +112,7 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 static ncclResult_t fake_gather(
 	const void *send, void *receive, size_t count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
-	struct work work = work_of(MUSTER_ALLGATHER, count * sizeof(float));
+	struct work work = fake_work(MUSTER_ALLGATHER, count * sizeof(float));
 	ck_assert(type == ncclFloat32 && comm == &the_comm && stream);
 	int round = round_of(MUSTER_ALLGATHER, send);
 	if (round < 0)
@@ -171,7 +171,7 @@ static ncclResult_t fake_receive(
 /* Of each rank one message, both ways. */
 static void all_to_all(void)
 {
-	struct work work = work_of(MUSTER_ALLTOALL, nccl.messages[0].bytes);
+	struct work work = fake_work(MUSTER_ALLTOALL, nccl.messages[0].bytes);
 	size_t all = work.part * (size_t)standing.ring.ranks;
 	char *receive = NULL;
 	int round = round_of(MUSTER_ALLTOALL, nccl.messages[0].at);
@@ -228,7 +228,8 @@ static int of, number, ring_ms; /* the ring's ranks, this one, and its time */
 
 static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(reduce_us), KNOB(odd_us), KNOB(fill_us), KNOB(late),
 	KNOB(forgets), KNOB(silent_distance), KNOB(agreements), FAKE_KNOB("agreement", nccl.other[0].number),
-	FAKE_KNOB("other", nccl.other[0].value), FAKE_KNOB("gathers", nccl.calls[MUSTER_ALLGATHER]),
+	FAKE_KNOB("other", nccl.other[0].value), FAKE_KNOB("agreement2", nccl.other[1].number),
+	FAKE_KNOB("other2", nccl.other[1].value), FAKE_KNOB("gathers", nccl.calls[MUSTER_ALLGATHER]),
 	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("met_1", nccl.met[1]), FAKE_KNOB("of", of),
 	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), { .name = NULL } };
 
@@ -301,10 +302,14 @@ static const struct fake_row rows[] = {
 		"nccl.alltoall_busbw_gbps bytes=1048576 nodes=2 ranks=4 1.96608~1e-4 | aborted 0" },
 	{ "an all-to-all that moves nothing is wrong everywhere", "forgets=1", "rank.alltoall_wrong 786432" },
 	/* agreements: limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed
-	 * one; of two repeats the better one counts, and the other rank was slow in the first one alone */
-	{ "the slowest rank's time counts", "agreement=7 | other=1000", "nccl.allgather_busbw_gbps 7.86432~1e-4" },
-	/* a warm-up and one in each of two repeats */
-	{ "a slow one is timed less often", "agreement=6 | other=5000", "gathers 7" },
+	 * ones; another rank was slow in the first window alone */
+	{ "of the slowest rank's windows the best one counts",
+		"agreement=6 | other=10000 | agreement2=7 | other2=20000",
+		"nccl.allgather_busbw_gbps [0.0393216 7.86432 7.86432] | nccl.allgather_busbw_gbps 7.86432~1e-4 | "
+		"gathers 7" },
+	/* three rounds that are checked, a warm-up, and three windows */
+	{ "a slow one is timed less often", "agreement=6 | other=5000", "gathers 13" },
+	{ "a fast one is timed more often", NULL, "gathers 25" },
 	/* 256 KiB on another rank */
 	{ "all ranks take a size that each has room for", "agreement=1 | other=-18",
 		"nccl.allgather_busbw_gbps bytes=262144 #1 | nccl.allgather_busbw_gbps #1 | "
@@ -346,6 +351,32 @@ TEST_EACH(all_ranks_exchange_data, rows)
 	if (context->result == 0)
 		fake_complete(context, others); /* only after a failure; derived */
 	fake_expect(context, rows[_i].expected, rows[_i].name);
+}
+
+/* agreements: of each collective the time left, and its windows */
+static const struct fake_row visits[] = {
+	{ "windows and nothing else", "visit=1",
+		"samples 3 | nccl.allgather_busbw_gbps [7.86432 7.86432 7.86432] | nccl.alltoall_busbw_gbps >0 | "
+		"nccl.reducescatter_busbw_gbps >0 | agreements 6 | gathers 22 | "
+		"steps 'all-gather of 1 MiB; reduce-scatter of 1 MiB; all-to-all of 1 MiB" },
+	{ "so does a visit at the end", "visit=3", "samples 3 | gathers 22" },
+	{ "what no time is left for", "visit=2 | agreement=1 | other=1",
+		"samples 2 | nccl.reducescatter_busbw_gbps [3.93216 3.93216 3.93216] | gathers 0" },
+	{ "a rank that is cancelled", "visit=1 | cancelled=rank 2's worker crashed | stuck=1",
+		"error '?* | code 'called_off | aborted 1" },
+};
+
+TEST_EACH(a_later_visit_yields_windows, visits)
+{
+	ck_assert_msg(play(0, 4, 60000) == 0, "%s", err.text);
+	fake_forget(context);
+	nccl.agreements = 0;
+	size_t before = nccl.calls[MUSTER_ALLGATHER];
+	fake_given(context, visits[_i].given);
+	const struct muster_traffic round = { .kind = "all", .peer = -1, .rounds = 1, .visit = 1, .timeout_ms = 60000 };
+	context->result = traffic(&context->ctx, &round, &context->error);
+	nccl.calls[MUSTER_ALLGATHER] -= before;
+	fake_expect(context, visits[_i].expected, visits[_i].name);
 }
 
 TEST_LOOP(every_rank_checks_all_values_of_three_rounds, 0, 5)

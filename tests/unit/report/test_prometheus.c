@@ -57,7 +57,7 @@ static const struct named {
 	{ "rank.nccl_init_ms", "muster_rank_nccl_init_seconds", 1e-3 },
 	{ "nccl.allreduce_p99_us", "muster_nccl_allreduce_p99_seconds", 1e-6 },
 	{ "gpu.throttled_share", "muster_gpu_throttled_ratio", 1 },
-	{ "gpu.h2d_spread", "muster_gpu_h2d_spread_ratio", 1 },
+	{ "gpu.gemm_drift", "muster_gpu_gemm_drift_ratio", 1 },
 	{ "gpu.power_watts", "muster_gpu_power_watts", 1 },
 	{ "gpu.temperature_celsius", "muster_gpu_temperature_celsius", 1 },
 	{ "node.gpu_count", "muster_node_gpus", 1 },
@@ -121,7 +121,7 @@ static const char *const lines[] = {
 	"\nmuster_findings{check=\"ring.busbw\",status=\"warn\"} 1\n",
 	"\nmuster_findings{node=\"sim-1\",check=\"copy.h2d\",status=\"fail\"} 1\n",
 	"\nmuster_findings_not_exported 0\n",
-	"# HELP muster_gpu_h2d_bytes_per_second host to device, alone on its path: median of the repeats\n"
+	"# HELP muster_gpu_h2d_bytes_per_second host to device, alone on its path\n"
 	"# UNIT muster_gpu_h2d_bytes_per_second bytes_per_second\n"
 	"# TYPE muster_gpu_h2d_bytes_per_second gauge\n"
 	"muster_gpu_h2d_bytes_per_second{node=\"sim-1\",gpu=\"0001:00:00.0\"} ",

@@ -93,6 +93,27 @@ TEST(what_an_answer_does_not_have_stays)
 	free(text);
 }
 
+static int read_visit(const char *text, int *ret)
+{
+	struct muster_probe_env env = { .visit = 0 };
+	struct muster_error err;
+	struct muster_json_reader reader = { .arena = arena, .err = &err };
+	struct muster_json *json = NULL;
+	ck_assert_msg(muster_json_parse(text, strlen(text), &json, &err) == 0, "%s", err.text);
+	int rc = muster_object_read(&reader, json, &muster_visit_type, &env);
+	muster_json_free(json);
+	*ret = env.visit;
+	return rc;
+}
+
+TEST(a_visit_comes_with_its_command)
+{
+	int visit;
+	ck_assert_int_eq(read_visit("{\"do\": \"run\", \"probe\": \"gpu_copy\", \"visit\": 2}", &visit), 0);
+	ck_assert_int_eq(visit, 2);
+	ck_assert_int_eq(read_visit("{\"do\": \"run\", \"probe\": \"gpu_copy\"}", &visit), -1);
+}
+
 static const char *const refused[] = {
 	"[]",
 	"{\"code\": 7}",
