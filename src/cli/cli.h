@@ -57,6 +57,7 @@ struct muster_paths {
 	const char *configs;   /* expectation files */
 	const char *standins;  /* the stand-in libraries */
 	const char *hardware;  /* hardware descriptions for the simulation */
+	const char *noise;     /* recorded noise for the simulation */
 	const char *mpi;       /* MPI modules */
 };
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err);

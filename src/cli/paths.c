@@ -56,6 +56,7 @@ static bool base_try(const char *base)
 	paths.standins = library_find(base, "sim");
 	paths.mpi = library_find(base, "mpi");
 	paths.hardware = muster_asprintf("%s/share/muster/hardware", base);
+	paths.noise = muster_asprintf("%s/share/muster/noise", base);
 	paths.simulator = muster_asprintf("%s" SIMULATOR, base);
 	return true;
 }

@@ -207,6 +207,7 @@ enum {
 	X(BOOLEAN, peermem, HOST, false) /* nvidia_peermem is loaded */ \
 	X(BOOLEAN, dma_buf, HOST, false) /* CUDA gives out DMA buffers */ \
 	X(BOOLEAN, acs, NONE, false) /* on the switch above a GPU */ \
+	X(NUMBER, noise_at, NONE, 0) /* which second of the cluster's noise this machine's CLOCK_MONOTONIC is 0 at */ \
 	A(OBJECTS, disks, disk, disk_count) /* NVMe, local and remote */ \
 	X(NUMBER, temp_disk_gb, HOST, 0) /* 0: there is none */ \
 	A(OBJECTS, volumes, volume, volume_count) /* the first one is the node's scratch */ \
@@ -275,6 +276,7 @@ enum {
 	X(TEXT, directory, NONE, "") \
 	X(TEXT, intra_transport, NONE, "") /* what NCCL's log says inside a node: "P2P/CUMEM" */ \
 	X(TEXT, inter_transport, NONE, "") /* between nodes: "NET/IB/GDRDMA"; "" when there is none */ \
+	X(TEXT, noise, NONE, "") /* path of recorded noise (noise.h), which all GPUs play; "": none */ \
 	A(OBJECTS, nodes, node, node_count) \
 	A(OBJECTS, ranks, rank, rank_count) \
 	A(OBJECTS, bandwidths, bandwidth, bandwidth_count) \

@@ -4,16 +4,20 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "sim/fault.h"
+#include "sim/noise.h"
 #include "system/hardware.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+#define SEED_MAX 999999
 
 struct options {
 	struct muster_sim_launch launch;
-	const char *scenario_file;
+	const char *scenario_file, *noise;
 	bool list_faults, list_skus;
 };
 
@@ -21,6 +25,19 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 {
 	(void)err;
 	muster_sim_scenario_add_fault(arg, text);
+	return 0;
+}
+
+/* The seed is printed, so that a run can be repeated. */
+static int settle_noise(struct options *o, struct muster_error *err)
+{
+	struct muster_sim_scenario *s = &o->launch.scenario;
+	s->noise = muster_sim_noise_find(o->launch.paths.noise, o->noise, s->arena, err);
+	if (!s->noise)
+		return -1;
+	if (s->noise_seed == 0)
+		s->noise_seed = (int)(time(NULL) * 1000 + getpid()) % SEED_MAX + 1;
+	fprintf(stderr, "muster: --noise %s --noise-seed %d\n", o->noise, s->noise_seed);
 	return 0;
 }
 
@@ -33,7 +50,9 @@ static int settle(struct options *o, struct muster_error *err)
 		s->nodes = 1;
 	if (s->alone && s->nodes != 1)
 		return muster_fail(err, MUSTER_EUSAGE, "--alone is only for one node");
-	return s->sku ? 0 : muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
+	if (!s->sku)
+		return muster_fail(err, MUSTER_EUSAGE, "--sku is missing: set the machine type to simulate");
+	return o->noise ? settle_noise(o, err) : 0;
 }
 
 /* The options of `muster run`, for a shell: argv[0] is any word, the others are what muster gets. */
@@ -63,6 +82,11 @@ int muster_sim_command(int argc, char **argv)
 			"CPU mask of each local rank, as for srun --cpu-bind=mask_cpu: (default: correct masks)",
 			.text = &o.launch.scenario.cpu_masks },
 		{ "--scenario", "FILE", "JSON file with sku, nodes, faults and cpu_masks", .text = &o.scenario_file },
+		{ "--noise", "NAME|FILE",
+			"recorded noise of a real host that disturbs all GPUs: noisy-a, noisy-b, quiet",
+			.text = &o.noise, .words = muster_sim_words_noise },
+		{ "--noise-seed", "N", "where a node begins in the recorded noise (default: drawn and printed)",
+			.number = &o.launch.scenario.noise_seed, .low = 1, .high = SEED_MAX },
 		{ "--report", "FILE", "output file of the report, as in muster run", .text = &o.launch.report },
 		{ "--html", "FILE", "output file of the HTML page, as in muster run", .text = &o.launch.html },
 		{ "--alone", NULL, "run `muster node` on one node, without mpirun, instead of `muster run`",

@@ -10,6 +10,8 @@ int muster_sim_command(int argc, char **argv);
 
 /* complete.c: what a shell offers as a fault. */
 muster_words muster_sim_words_faults;
+/* The names of recorded noise, and files. */
+muster_words muster_sim_words_noise;
 
 /* -- launch.c: start a simulation: its files, its ranks under mpirun, its end -- */
 

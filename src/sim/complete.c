@@ -1,8 +1,10 @@
-/* complete.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value */
+/* complete.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value; and
+ * as noise */
 #include "sim/command.h"
 
 #include "muster/arena.h"
 #include "sim/fault.h"
+#include "sim/noise.h"
 #include "sim/scenario.h"
 #include "system/hardware.h"
 #include "util/text.h"
@@ -62,5 +64,17 @@ void muster_sim_words_faults(const struct muster_typed *typed)
 					NULL);
 		}
 	}
+	muster_arena_free(arena);
+}
+
+void muster_sim_words_noise(const struct muster_typed *typed)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_paths paths;
+	struct muster_error err;
+	const char *list = muster_paths_find(&paths, &err) == 0 ? muster_sim_noise_list(paths.noise, arena) : "";
+	for (const char *end; (end = strchr(list, ',')); list = end + 2)
+		muster_offer(typed, muster_arena_printf(arena, "%.*s", (int)(end - list), list), NULL);
+	muster_words_files(typed);
 	muster_arena_free(arena);
 }

@@ -173,6 +173,12 @@ const char *muster_sim_numa_mask(struct muster_arena *arena, const struct muster
 	return mask;
 }
 
+/* A second of the noise, which repeats itself after less than a minute: the same for all GPUs of the node. */
+static double draw_moment(int seed, size_t node)
+{
+	return (double)(identity("", "noise", node, (size_t)seed) >> 32) / 1e4;
+}
+
 /* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head. */
 static int read_masks(const char *list, struct muster_arena *arena, const struct muster_sim_node *node,
 	const char **masks, size_t count, struct muster_error *err)
@@ -202,6 +208,7 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 		.directory = muster_arena_string(arena, directory),
 		.intra_transport = hardware->intra_transport,
 		.inter_transport = hardware->inter_transport,
+		.noise = scenario->noise ? scenario->noise : "",
 		.nodes = muster_arena_alloc(arena, nodes * sizeof *cluster.nodes),
 		.node_count = nodes,
 		.ranks = muster_arena_alloc(arena, nodes * local_ranks * sizeof *cluster.ranks),
@@ -214,8 +221,11 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 		masks[i] = muster_sim_numa_mask(arena, model, scenario->alone ? -1 : model->gpus[i].numa_node);
 	if (scenario->cpu_masks && read_masks(scenario->cpu_masks, arena, model, masks, local_ranks, err) < 0)
 		return -1;
-	for (size_t i = 0; i < nodes; i++)
+	for (size_t i = 0; i < nodes; i++) {
 		make_node(&cluster.nodes[i], arena, hardware, cluster.directory, i);
+		if (scenario->noise)
+			cluster.nodes[i].noise_at = draw_moment(scenario->noise_seed, i) - muster_now_ms() / 1e3;
+	}
 	for (size_t i = 0; scenario->alone && i < nodes; i++)
 		cluster.nodes[i].environment_count = 0;
 	for (size_t i = 0; i < cluster.rank_count; i++) {

@@ -17,6 +17,8 @@ struct muster_sim_scenario {
 	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
 	size_t fault_count, fault_room;
 	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
+	const char *noise;     /* path of the noise that all nodes play; NULL: none */
+	int noise_seed;        /* of the moment at which a node begins in it */
 	bool alone;            /* without a launcher: ranks are not bound to CPUs, and no job script sets variables */
 };
 

@@ -100,6 +100,7 @@ LINES = (
     (f"muster sim --sku {SKU} --nodes 3 --fault driver-drift@", f"muster sim --sku {SKU} --nodes 3 --fault driver-drift@node"),
     (f"muster sim --sku {SKU} --fault h2d-slow@node1/gp", f"muster sim --sku {SKU} --fault h2d-slow@node1/gpu"),
     ("muster sim --fault fabric-state@node1/gpu0=in", "muster sim --fault fabric-state@node1/gpu0=in-progress "),
+    ("muster sim --noise noisy-b", "muster sim --noise noisy-b "),
     (f"muster sim --sku {SKU} -- --locali", f"muster sim --sku {SKU} -- --localise "),
     (f"muster skus {SKU} copy.h2d_t", f"muster skus {SKU} copy.h2d_together "),
     ("muster metrics gpu.h2d_s", "muster metrics gpu.h2d_spread "),

@@ -72,10 +72,31 @@ class Sim(unittest.TestCase):
             (sku + ["--fault", "h2d-slow@node1/gpu4=quick"], "quick"),
             (sku + ["--cpu-masks", "xyz"], "xyz"),
             (sku + ["--scenario", "nowhere.json"], "nowhere.json"),
+            (sku + ["--noise", "noisy-z"], "noisy-a, noisy-b, quiet, or a file"),
+            (sku + ["--noise", "/dev/null"], "/dev/null"),
+            (sku + ["--noise", os.path.abspath(__file__)], "sim.py:2: the name of a series is needed"),
+            (sku + ["--noise", "quiet", "--noise-seed", "0"], "--noise-seed"),
             (sku + ["--banana"], "--banana"),
         ):
             with self.subTest(words=words):
                 self.assert_usage(self.sim(*words), said)
+
+    def test_noise_lengthens_each_kind_of_operation(self):
+        noise = os.path.join(self.directory, "noise.txt")
+        with open(noise, "w", encoding="utf-8") as file:
+            for kind in ("copies", "memory", "product", "allreduce", "exchange"):
+                file.write(f"{kind}\n0 2\n1000 1\n")
+        speeds = []
+        for words in [], ["--noise", noise]:
+            done = self.sim("--sku", "Standard_NC80adis_H100_v5", *words, "--report", self.report)
+            self.assertEqual(bool(re.search(r"^muster: --noise \S+ --noise-seed \d+$", done.stderr, re.M)), bool(words), done.stderr)
+            with open(self.report, encoding="utf-8") as file:
+                run = json.load(file)["run"]
+            samples = [sample for node in run["nodes"] for rank in node["ranks"] for sample in rank["samples"]]
+            speeds.append({s["metric"]: s["value"] for s in samples + run["job"]["samples"]})
+        for metric in ("gpu.h2d_gbps", "gpu.d2h_together_gbps", "gpu.memory_write_gbps", "gpu.memory_read_gbps", "gpu.gemm_bf16_tflops",
+                       "nccl.allreduce_busbw_gbps", "nccl.alltoall_busbw_gbps", "pair.exchange_gbps"):
+            self.assertAlmostEqual(speeds[0][metric] / speeds[1][metric], 2, 2, metric)
 
     def test_an_unknown_key_in_a_scenario_is_exit_2(self):
         path = os.path.join(self.directory, "scenario.json")

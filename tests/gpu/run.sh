@@ -38,28 +38,8 @@ title() {
 	printf '\n== %s\n' "$*"
 }
 
-# The first libnccl.so.2: Python's package, the toolkit, the system.
-find_nccl() {
-	python3 -c 'import sys; print("\n".join(sys.path))' 2>/dev/null | while read -r folder; do
-		[ ! -e "$folder/nvidia/nccl/lib/libnccl.so.2" ] || echo "$folder/nvidia/nccl/lib/libnccl.so.2"
-	done
-	ls /usr/local/cuda*/lib64/libnccl.so.2 2>/dev/null
-	ldconfig -p 2>/dev/null | sed -n 's/.*libnccl\.so\.2 .*=> //p'
-}
-nccl=$(find_nccl | head -n 1)
-nccl_folder=$(dirname "${nccl:-/nowhere/x}")
-
-# Run a command where muster, mpirun and the libraries are found; only there, so that other programs keep their own.
-with_muster() {
-	(
-		PATH=$source/build:$PATH
-		for tree in "$source"/build-portable/muster-*/bin; do
-			[ ! -x "$tree/muster" ] || PATH=$tree:$tree/../lib/muster/mpi/openmpi/bin:$PATH
-		done
-		export PATH LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$nccl_folder"
-		"$@"
-	)
-}
+# shellcheck source=tests/gpu/with_muster.sh
+. "$here/with_muster.sh"
 
 # timed NAME COMMAND...: append NAME and the wall time to times.txt, keep the exit status.
 timed() {

@@ -1,6 +1,7 @@
 """The scripts of this folder on a small made-up report: they agree with what is right and name what is not."""
 import contextlib
 import copy
+import gzip
 import io
 import json
 import pathlib
@@ -9,6 +10,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 import figures
+import findings
 import inventory
 import sanitise
 import steps
@@ -325,6 +327,24 @@ class Traffic(unittest.TestCase):
             lines, within = traffic.compare(values, other)
             self.assertEqual(within, good)
             self.assertEqual([line for line in lines if line.startswith("FAIL")] == [], good)
+
+
+class Findings(unittest.TestCase):
+    def test_series_and_findings_are_counted(self):
+        said = io.StringIO()
+        with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(said):
+            folder = pathlib.Path(name)
+            with gzip.open(folder / "gpu0-product.csv.gz", "wt") as file:
+                file.write("t_ms,us\n" + "".join(f"{i},{300 if i % 10 == 0 else 100}\n" for i in range(160)))
+            for number, status in enumerate(("pass", "warn", "fail")):
+                for program in "new", "old":
+                    (folder / f"{program}-2gpu-quick-{number}.json").write_text(
+                        json.dumps({"findings": [{"check": "copy.h2d", "status": status}]}), encoding="utf-8")
+            findings.show_series(folder)
+            self.assertEqual(findings.show_runs(folder), 1)
+        self.assertIn("| gpu0-product | 100 | 10.00% | 10.00% | 3.0 medians |", said.getvalue())
+        for program in "new", "old":
+            self.assertIn(f"| {program}-2gpu-quick | 1 of 3 (6.1 to 79.2 %) | 1 of 3 (6.1 to 79.2 %) | copy.h2d ", said.getvalue())
 
 
 class Sanitise(unittest.TestCase):

@@ -34,6 +34,7 @@ static struct muster_sim_cluster cluster = {
 	.directory = directory,
 	.intra_transport = "P2P/CUMEM",
 	.inter_transport = "NET/IB/GDRDMA",
+	.noise = "",
 	.nodes = nodes,
 	.node_count = EXAMPLE_NODES,
 	.ranks = ranks,

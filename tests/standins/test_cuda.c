@@ -404,7 +404,7 @@ TEST(a_stream_is_a_queue_and_events_hold_its_time)
 	CUevent before, after, untimed;
 	CUdeviceptr device;
 	float ms;
-	struct muster_standin_operation operation = { poll_operation, operation_done, NULL };
+	struct muster_standin_operation operation = { poll_operation, operation_done, NULL, MUSTER_SIM_NOISE_NONE };
 	begin();
 	OK(cuStreamCreate(&stream, 0));
 	OK(cuStreamCreate(&other, 0));
@@ -468,7 +468,7 @@ TEST(streams_run_side_by_side_and_wait_for_events_as_they_were)
 {
 	CUstream a, b;
 	CUevent begun, marked, ended, late;
-	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL };
+	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL, MUSTER_SIM_NOISE_NONE };
 	begin();
 	OK(cuStreamCreate(&a, 0));
 	OK(cuStreamCreate(&b, 0));
@@ -532,7 +532,7 @@ TEST(copies_both_ways_at_once_are_slower_than_one_way)
 	CUdeviceptr device;
 	CUstream streams[2];
 	double seconds[2], size = (double)bytes;
-	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL };
+	struct muster_standin_operation half_second = { take_half_a_second, ignore, NULL, MUSTER_SIM_NOISE_NONE };
 	begin();
 	for (int i = 0; i < 2; i++)
 		OK(cuStreamCreate(&streams[i], 0));
@@ -561,7 +561,7 @@ TEST(failed_work_breaks_the_context_for_good)
 	CUstream stream;
 	CUdeviceptr device;
 	const char *text;
-	struct muster_standin_operation operation = { poll_operation, operation_done, NULL };
+	struct muster_standin_operation operation = { poll_operation, operation_done, NULL, MUSTER_SIM_NOISE_NONE };
 	begin();
 	poll_gives = -1;
 	OK(cuStreamCreate(&stream, 0));

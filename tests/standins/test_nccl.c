@@ -1180,7 +1180,7 @@ static void hang_ranks(int rank, void *arg)
 	const struct hang *hang = arg;
 	const bool hangs[] = { strcmp(hang->where, "exchange") == 0, strcmp(hang->where, "step") == 0,
 		strcmp(hang->where, "alltoall") == 0 };
-	struct muster_standin_operation operation = { take_a_second, ignore, &may_end };
+	struct muster_standin_operation operation = { take_a_second, ignore, &may_end, MUSTER_SIM_NOISE_NONE };
 	bool (*enqueue)(CUstream stream, const struct muster_standin_operation *operation);
 	CUstream stream, other;
 	open_libraries();

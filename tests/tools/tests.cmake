@@ -7,4 +7,6 @@ if(Python3_FOUND)
 	add_test(NAME tools.campaign COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/campaign.py
 		$<TARGET_FILE:muster> --healthy 4 --faulty 10 --ranks 8 --seed suite --deadline 40)
 	set_tests_properties(tools.campaign PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE LABELS integration)
+	add_test(NAME tools.detection COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/test_detection.py $<TARGET_FILE:muster>)
+	set_tests_properties(tools.detection PROPERTIES TIMEOUT 600 LABELS integration)
 endif()

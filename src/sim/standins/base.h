@@ -7,6 +7,7 @@
 #define MUSTER_SIM_STANDINS_BASE_H
 
 #include "sim/cluster.h"
+#include "sim/noise.h"
 #include "storage/pattern.h"
 #include "vendor/cuda_abi.h"
 
@@ -48,6 +49,7 @@ struct muster_standin_operation {
 	int (*poll)(void *arg, double *seconds);
 	void (*done)(void *arg); /* the stream lets go of it, done or dropped; called exactly once */
 	void *arg;
+	enum muster_sim_noise_kind noise; /* what lengthens the seconds */
 };
 
 /* The device of the calling thread's current context. */

@@ -366,7 +366,9 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
 	for (size_t i = 0; i < sizeof algorithm->data / sizeof *algorithm->data; i++)
 		work->key = stir(work->key, algorithm->data[i]);
 	work->key = stir_scalar(stir_scalar(work->key, alpha, product->scale), beta, product->scale);
-	const struct muster_standin_operation operation = { .poll = multiply, .done = free, .arg = work };
+	const struct muster_standin_operation operation = {
+		.poll = multiply, .done = free, .noise = MUSTER_SIM_NOISE_PRODUCT, .arg = work
+	};
 	cuda->muster_standin_cuda_lock();
 	bool queued = cuda->muster_standin_cuda_enqueue(stream, &operation);
 	cuda->muster_standin_cuda_unlock();

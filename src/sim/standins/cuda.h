@@ -175,6 +175,7 @@ struct muster_simcuda_operation {
 	struct muster_simcuda_operation *next;
 	enum muster_simcuda_kind kind;
 	double queued; /* the host's time: nothing begins before it is asked for */
+	double asked;  /* the same by CLOCK_MONOTONIC */
 	double seconds;
 	bool untimed;                         /* a copy from or to the host whose seconds are not known yet */
 	double share;                         /* of the bandwidth, of such a copy */
@@ -189,6 +190,9 @@ struct muster_simcuda_operation {
 
 /* Put a copy of it at the end of the queue. */
 void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simcuda_operation *operation);
+/* How long the operation takes that begins at stream->now, with the noise of that moment. */
+double muster_simcuda_disturbed(const struct CUstream_st *stream, const struct muster_simcuda_operation *operation,
+	enum muster_sim_noise_kind kind);
 /* Do what can be done in the stream. */
 void muster_simcuda_progress(struct CUstream_st *stream);
 /* muster_simcuda_enter, for a call about a stream. */

@@ -89,6 +89,7 @@ static void time_copy(struct CUstream_st *stream, struct muster_simcuda_operatio
 		time_copies(stream, copy);
 	if (is_other_way(stream, to_host ? MUSTER_SIMCUDA_TO_DEVICE : MUSTER_SIMCUDA_TO_HOST))
 		copy->seconds /= BOTH_WAYS_SHARE;
+	copy->seconds = muster_simcuda_disturbed(stream, copy, MUSTER_SIM_NOISE_COPIES);
 	if (stream->context->copied_until[to_host] < stream->now + copy->seconds)
 		stream->context->copied_until[to_host] = stream->now + copy->seconds;
 }
@@ -124,6 +125,8 @@ void muster_simcuda_copy(struct CUstream_st *stream, struct muster_simcuda_opera
 	uint64_t twice = (uint64_t)operation->value << 32 | operation->value;
 	if (is_host_copy(operation))
 		time_copy(stream, operation);
+	else
+		operation->seconds = muster_simcuda_disturbed(stream, operation, MUSTER_SIM_NOISE_MEMORY);
 	if (is_repeated(operation))
 		return;
 	switch (operation->kind) {

@@ -225,7 +225,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 	struct launch *launch = muster_calloc(1, sizeof *launch);
 	*launch = (struct launch){ .kernel = kernel, .context = context, .threads = grid * block };
 	read_parameters(launch, parameters);
-	const struct muster_standin_operation operation = { .poll = run, .done = free, .arg = launch };
+	const struct muster_standin_operation operation = {
+		.poll = run, .done = free, .noise = MUSTER_SIM_NOISE_MEMORY, .arg = launch
+	};
 	if (!muster_standin_cuda_enqueue(stream, &operation)) {
 		free(launch);
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);

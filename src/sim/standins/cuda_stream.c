@@ -8,6 +8,7 @@
 #include "sim/standins/cuda.h"
 
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,6 +52,24 @@ static void drop_first(struct CUstream_st *stream)
 	free(gone);
 }
 
+/* Where the noise is: it goes on by virtual time, for operations in a row, and by the time that really passes until
+ * they are asked for. A wait takes no virtual time, and windows that are apart in the run must be apart in the noise.
+ * All processes of a node have the same real time, and about the same virtual time, so their GPUs are disturbed at the
+ * same moments; what a machine with few CPUs makes late here is late in the noise as well. */
+double muster_simcuda_disturbed(const struct CUstream_st *stream, const struct muster_simcuda_operation *operation,
+	enum muster_sim_noise_kind kind)
+{
+	static struct muster_sim_noise noise;
+	const char *path = muster_sim_cluster()->noise;
+	struct muster_error err;
+	if (!*path || operation->seconds <= 0)
+		return operation->seconds;
+	if (noise.count == 0 && muster_sim_noise_read(path, &noise, &err) < 0)
+		muster_standin_end("%s", err.text);
+	return muster_sim_noise_seconds(&noise, kind, (size_t)stream->context->gpu->nvml_index,
+		muster_sim_this_node()->noise_at + operation->asked + stream->now, operation->seconds);
+}
+
 /* 1: done, 0: not yet, -1: failed */
 static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
 {
@@ -65,7 +84,12 @@ static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation
 		if (stream->now < operation->moment->time)
 			stream->now = operation->moment->time;
 		return 1;
-	case MUSTER_SIMCUDA_EXTERNAL: return operation->external.poll(operation->external.arg, &operation->seconds);
+	case MUSTER_SIMCUDA_EXTERNAL: {
+		int state = operation->external.poll(operation->external.arg, &operation->seconds);
+		if (state > 0)
+			operation->seconds = muster_simcuda_disturbed(stream, operation, operation->external.noise);
+		return state;
+	}
 	default: break;
 	}
 	muster_simcuda_copy(stream, operation);
@@ -229,6 +253,7 @@ void muster_simcuda_enqueue(struct CUstream_st *stream, const struct muster_simc
 	*new = *operation;
 	new->next = NULL;
 	new->queued = muster_standin_host_now();
+	new->asked = muster_now_ms() / 1e3;
 	*stream->last = new;
 	stream->last = &new->next;
 }

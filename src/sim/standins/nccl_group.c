@@ -153,7 +153,11 @@ static void work_done(void *arg)
 
 static ncclResult_t launch(struct muster_simnccl_work *work)
 {
-	struct muster_standin_operation operation = { .poll = work_poll, .done = work_done, .arg = work };
+	struct muster_standin_operation operation = { .poll = work_poll,
+		.done = work_done,
+		.noise =
+			work->kind == MUSTER_SIMRING_ALLREDUCE ? MUSTER_SIM_NOISE_ALLREDUCE : MUSTER_SIM_NOISE_EXCHANGE,
+		.arg = work };
 	if (muster_standin_cuda()->muster_standin_cuda_enqueue(work->stream, &operation))
 		return ncclSuccess;
 	muster_simlog_warn("Cuda failure 'invalid resource handle'");

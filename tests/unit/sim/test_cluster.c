@@ -74,6 +74,7 @@ static void make_example(void)
 		.directory = "/d",
 		.intra_transport = "P2P/CUMEM",
 		.inter_transport = "",
+		.noise = "",
 		.nodes = &node,
 		.node_count = 1,
 		.ranks = ranks,
