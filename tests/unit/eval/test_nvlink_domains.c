@@ -71,10 +71,12 @@ static struct muster_run *nodes_make(int row)
 			labels[0] = (struct muster_label){ "gpu", muster_string(g ? "g1" : "g0") };
 			labels[1] = (struct muster_label){ "cluster",
 				muster_string(muster_arena_string(run->arena, cluster)) };
-			muster_samples_add(
-				&node->ranks[g].samples, (struct muster_sample){ &clique, labels, 2,
-								 value < 0 ? muster_null() : muster_number(value),
-								 value < 0 ? "not supported" : NULL, NULL, 0 });
+			muster_samples_add(&node->ranks[g].samples,
+				(struct muster_sample){ .metric = &clique,
+					.labels = labels,
+					.label_count = 2,
+					.value = value < 0 ? muster_null() : muster_number(value),
+					.reason = value < 0 ? "not supported" : NULL });
 		}
 	}
 	return run;
