@@ -15,9 +15,9 @@ enum { MUSTER_REPEATS_MAX = 20 }; /* --repeat */
 
 /* Fold samples that differ in their value alone into one. Its value is the best one of a metric with windows; of others
  * the median where values scatter (muster_metric_scatters), else the worst. The values are kept in their order, of more
- * than MUSTER_VALUES_KEPT as many at even distances. A null gives way to a value. Texts and booleans that differ stay
- * samples of their own. repeated: fold samples of metrics without windows too; wrong values are
- * folded always, since any visit may find some. */
+ * than MUSTER_VALUES_KEPT as many at even distances. A value replaces a null. Texts and booleans that differ stay
+ * samples of their own. repeated: fold samples of metrics without windows too; wrong values are folded always, since
+ * any visit may find some. */
 void muster_run_fold(struct muster_run *run, bool repeated);
 
 /* A sample that was measured once more at the end of the run, after the samples were folded: of a metric with windows

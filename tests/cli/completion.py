@@ -103,7 +103,7 @@ LINES = (
     ("muster sim --noise noisy-b", "muster sim --noise noisy-b "),
     (f"muster sim --sku {SKU} -- --locali", f"muster sim --sku {SKU} -- --localise "),
     (f"muster skus {SKU} copy.h2d_t", f"muster skus {SKU} copy.h2d_together "),
-    ("muster metrics gpu.h2d_s", "muster metrics gpu.h2d_spread "),
+    ("muster metrics gpu.h2d_t", "muster metrics gpu.h2d_together_gbps "),
     ("muster report a.json --format mark", "muster report a.json --format markdown "),
     ("muster nodes a.json --format excl", "muster nodes a.json --format exclude "),
     ("muster report some", "muster report some\\ report.json "),

@@ -89,8 +89,9 @@ static double projected_ms(const struct muster_nccl_session *s, uint64_t bytes, 
 	return (once_us + windows_us(s, once_us)) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
-/* The windows of this visit. */
-static int time_windows(const struct muster_nccl_session *s, uint64_t bytes, double once_us, struct muster_error *err)
+/* The windows of this visit. ret_us: the time of one all-reduce in the best one. */
+static int time_windows(
+	const struct muster_nccl_session *s, uint64_t bytes, double once_us, double *ret_us, struct muster_error *err)
 {
 	static struct muster_nccl_windows windows = { .of_all = true };
 	const struct muster_value label = muster_number((double)bytes);
@@ -102,11 +103,15 @@ static int time_windows(const struct muster_nccl_session *s, uint64_t bytes, dou
 		return -1;
 	muster_windows_emit(s->ctx, "rank.allreduce_us", &label, 1, windows.own_us, windows.count, NULL);
 	emit_job(s, bytes, &windows, NULL);
+	*ret_us = windows.slowest_us[0];
+	for (size_t i = 1; i < windows.count; i++)
+		*ret_us = windows.slowest_us[i] < *ret_us ? windows.slowest_us[i] : *ret_us;
 	return 0;
 }
 
 /* Time one size and check it. The windows come first: other work of the run lies between them and those of the next
- * visit. */
+ * visit. The first all-reduce of a size may be much slower, since NCCL connects ranks when an algorithm needs it: what
+ * comes next is planned by the windows. */
 static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const float *expected,
 	struct muster_allreduce_timing *ret, struct muster_error *err)
 {
@@ -114,7 +119,7 @@ static int time_size(const struct muster_nccl_session *s, uint64_t bytes, const 
 	double once_us, elapsed_ms = 0;
 	if (muster_nccl_head_start(s, 0, err) < 0 || /* of zeros: sums of anything else might overflow */
 		muster_nccl_time_one(s, muster_nccl_reduce, &all, "an all-reduce", &once_us, err) < 0 ||
-		muster_nccl_slowest(s, &once_us, err) < 0 || time_windows(s, bytes, once_us, err) < 0 ||
+		muster_nccl_slowest(s, &once_us, err) < 0 || time_windows(s, bytes, once_us, &once_us, err) < 0 ||
 		check(s, bytes, expected, err) < 0)
 		return -1;
 	elapsed_ms = muster_now_ms() - s->started_ms;
@@ -193,7 +198,8 @@ int muster_allreduce_windows(struct muster_nccl_session *s, struct muster_error 
 		return -1;
 	for (size_t i = 0; time && i < known.count; i++) {
 		s->bytes = known.bytes[i];
-		if (time_windows(s, known.bytes[i], known.once_us[i], err) < 0)
+		double us;
+		if (time_windows(s, known.bytes[i], known.once_us[i], &us, err) < 0)
 			return wrap_size(known.bytes[i], err);
 	}
 	return 0;

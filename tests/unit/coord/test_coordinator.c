@@ -14,7 +14,7 @@
 
 enum { END = 600000, HELLO_UNTIL = 200000, PER_NODE = 8 };
 
-static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD };
+static const struct muster_barrier_id record_barrier = { .kind = MUSTER_BARRIER_RECORD, .visit = MUSTER_VISITS - 1 };
 static struct muster_loop *loop; /* NULL: ... */
 static struct recorder r;        /* ... messages are kept here */
 static struct muster_deadlines deadlines;

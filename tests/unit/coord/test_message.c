@@ -438,6 +438,17 @@ TEST(a_brief_ready_and_a_place_in_traffic_say_little)
 	muster_packer_done(&p);
 }
 
+TEST(what_is_measured_once_more_is_a_bit_for_each_probe)
+{
+	struct muster_packer p = { 0 };
+	struct muster_again again = { 0 };
+	muster_pack_again(&p, &(struct muster_again){ UINT64_C(0x8000000000000001) });
+	ck_assert(muster_unpack_again(p.bytes, p.length, &again));
+	ck_assert_uint_eq(again.probes, UINT64_C(0x8000000000000001));
+	ck_assert(!muster_unpack_again(p.bytes, p.length - 1, &again));
+	muster_packer_done(&p);
+}
+
 TEST(figures_are_read_one_by_one)
 {
 	struct muster_packer p = { 0 };

@@ -391,8 +391,8 @@ static void check_visit(const char *const *expected)
 			ck_assert_int_eq(place->traffic.visit, visit);
 	}
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_OVER);
-	visit++;
-	play();
+	if (visit++ < MUSTER_VISITS)
+		play();
 }
 
 TEST(later_visits_are_for_probes_with_windows)
@@ -412,6 +412,22 @@ TEST(a_later_visit_of_the_profile_quick_is_for_the_all_reduce)
 	play_to_next_visit();
 	check_visit((const char *const[]){ "nccl_allreduce all", NULL });
 	check_visit((const char *const[]){ "nccl_allreduce all", NULL });
+}
+
+/* Of these, those whose speeds are too low. */
+TEST(the_visit_at_the_end_is_for_the_probes_that_are_named)
+{
+	size_t pairs = 0;
+	while (strcmp(muster_probe_at(pairs)->name, "nccl_pairs") != 0)
+		pairs++;
+	start(1, 4, MUSTER_STANDARD);
+	play_to_next_visit();
+	while (places[0].role != MUSTER_ROLE_OVER)
+		play();
+	context.again = UINT64_C(1) << pairs;
+	visit = MUSTER_VISITS;
+	play();
+	check_visit((const char *const[]){ "nccl_pairs edge 0-1 2-3", "nccl_pairs edge 0-3 1-2", NULL });
 }
 
 /* Nothing comes from it any more, or its worker was replaced. */

@@ -85,12 +85,13 @@ TEST(a_window_is_the_median_of_its_copies_and_the_best_window_counts)
 	fake.d2h_gbps = d2h;
 	fake.h2d_count = LENGTH(h2d);
 	fake.d2h_count = LENGTH(d2h);
-	fake_case(context,
-		&(struct fake_row){ "windows", NULL,
-			"gpu.h2d_gbps [20 31 5] | gpu.h2d_gbps 31~1e-3 | gpu.d2h_gbps [12 9 14] | gpu.d2h_gbps 14~1e-3 | "
-			"gpu.bidirectional_gbps direction=h2d [20 16 18] | gpu.bidirectional_gbps direction=h2d 20~1e-3 | "
-			"gpu.bidirectional_gbps direction=d2h [22 30 24] | gpu.bidirectional_gbps direction=d2h 30~1e-3 | "
-			"gpu.pcie_gen_loaded 4 | gpu.pcie_width_loaded 16 | gpu.copy_intact true" });
+	fake_case(
+		context, &(struct fake_row){ "windows", NULL,
+				 "gpu.h2d_gbps [20 31 5] | gpu.h2d_gbps 31~1e-3 | gpu.d2h_gbps [12 9 14] | "
+				 "gpu.d2h_gbps 14~1e-3 | gpu.bidirectional_gbps direction=h2d [20 16 18] | "
+				 "gpu.bidirectional_gbps direction=h2d 20~1e-3 | gpu.bidirectional_gbps direction=d2h "
+				 "[22 30 24] | gpu.bidirectional_gbps direction=d2h 30~1e-3 | "
+				 "gpu.pcie_gen_loaded 4 | gpu.pcie_width_loaded 16 | gpu.copy_intact true" });
 }
 
 #define NUMA_NODE(number) "/sys/bus/pci/devices/" BUS_ID "/numa_node=" number

@@ -11,6 +11,7 @@
 static struct {
 	int ranks, rank;             /* of the ring */
 	double us_per_mib, fixed_us; /* of one all-reduce */
+	double connect_us;           /* by so much longer takes the first one of data */
 	double others[AGREED_MAX];   /* what the other ranks bring to an agreement, by its place in turn */
 	size_t agreements;           /* which agreement the values are for; 0: all */
 	size_t agreed;
@@ -27,10 +28,10 @@ static const char *log_text;
 
 #define KNOB(field) FAKE_KNOB(#field, nccl.field)
 
-static const struct fake_knob knobs[] = { KNOB(us_per_mib), KNOB(agreements), KNOB(wrong_at), KNOB(sums),
-	KNOB(never_connects), KNOB(version), FAKE_KNOB("other0", nccl.others[0]), FAKE_KNOB("other1", nccl.others[1]),
-	FAKE_KNOB("pending_each", the_comm.pending_each), FAKE_KNOB("broken", the_comm.broken),
-	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("stuck", fake.stuck),
+static const struct fake_knob knobs[] = { KNOB(us_per_mib), KNOB(connect_us), KNOB(agreements), KNOB(wrong_at),
+	KNOB(sums), KNOB(never_connects), KNOB(version), FAKE_KNOB("other0", nccl.others[0]),
+	FAKE_KNOB("other1", nccl.others[1]), FAKE_KNOB("pending_each", the_comm.pending_each),
+	FAKE_KNOB("broken", the_comm.broken), FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("stuck", fake.stuck),
 	FAKE_KNOB("free_bytes", fake.free_bytes), FAKE_KNOB("held", fake.held), FAKE_KNOB("of", of),
 	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), FAKE_KNOB("trial", trial),
 	FAKE_KNOB("log", log_text), FAKE_KNOB("first_ms", known.first_ms), { .name = NULL } };
@@ -68,7 +69,8 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	ck_assert_int_eq(op, ncclSum);
 	nccl.sums++;
 	double bytes = (double)count * sizeof *data;
-	fake.now_ms += (nccl.fixed_us + nccl.us_per_mib * bytes / (1 << 20)) / 1e3;
+	fake.now_ms += (nccl.fixed_us + nccl.us_per_mib * bytes / (1 << 20) + nccl.connect_us) / 1e3;
+	nccl.connect_us = 0;
 	if (data[0] == 0 && memcmp(data, data + 1, (count - 1) * sizeof *data) == 0) /* all are */
 		return fake_take();
 	queued.to = NULL;
@@ -210,6 +212,8 @@ static const struct fake_row rows[] = {
 	{ "a fast size has seven all-reduces in a window", UP_TO_ONE "us_per_mib=10", "sums 10" },
 	{ "a slower size has three", UP_TO_ONE "us_per_mib=3000", "sums 6" },
 	{ "a slow size has one", UP_TO_ONE "us_per_mib=20000", "sums 4" },
+	{ "ranks that connect slowly cost one window", "connect_us=40e6",
+		"nccl.allreduce_us" ONE "[100] | nccl.allreduce_us" TWO "[200] | sums 10" },
 	{ "a standard run has three windows", UP_TO_ONE "us_per_mib=3000 | profile=1",
 		"sums 12 | nccl.allreduce_us" ONE "[3000 3000 3000]" },
 	{ "more than 200 ms of windows are one", UP_TO_ONE "us_per_mib=100000 | profile=1",
@@ -361,10 +365,10 @@ TEST(a_second_ring_in_the_same_process_ends_the_first_ones_communicator)
 
 /* ---- later visits ---- */
 
-/* The first visit, and then this one. */
+/* The first visit, in which the ranks connect slowly, and then this one. */
 static void play_visit(const struct fake_row *row)
 {
-	fake_given(context, "first_ms=1");
+	fake_given(context, "first_ms=1 | connect_us=50000");
 	ck_assert_msg(play(of, number, 60000) == 0, "%s", err.text);
 	fake_forget(context);
 	nccl.sums = nccl.agreed = 0;

@@ -291,7 +291,7 @@ static double job_number(const char *metric)
 #define UNREACHED(distance, list)                                                                                      \
 	{                                                                                                              \
 		"ranks that do not connect are named",                                                                 \
-			"of=29 | number=5 | timeout_ms=200 | silent_distance=" distance,                               \
+			"of=29 | number=5 | timeout_ms=600 | silent_distance=" distance,                               \
 			"error '*all-to-all: no connection to all of the ranks *" list "* | code 'time | aborted 1 | " \
 			"rank.alltoall_unreached '" list " | rank.allgather_wrong 0"                                   \
 	}

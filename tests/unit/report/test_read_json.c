@@ -205,7 +205,11 @@ TEST(samples_go_where_their_scope_belongs)
 		"{\"name\": \"n\", \"simulated\": false, \"samples\": [], \"ranks\": [{\"rank\": 0, \"probes\": [], "
 		"\"samples\": ["
 		"{\"metric\": \"nccl.ring_ranks\", \"value\": 2}, {\"metric\": \"node.cpus\", \"value\": 96},"
-		"{\"metric\": \"gpu.slowdown\", \"labels\": {\"gpu\": \"a\"}, \"value\": false}," /* of older reports */
+		/* of older reports */
+		"{\"metric\": \"gpu.slowdown\", \"labels\": {\"gpu\": \"a\"}, \"value\": false},"
+		"{\"metric\": \"gpu.h2d_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
+		"{\"metric\": \"gpu.d2h_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
+		"{\"metric\": \"gpu.gemm_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
 		"{\"metric\": \"rank.cpus\", \"value\": 24}]}]}]}}";
 	FILE *out = fopen(path, "we");
 	ck_assert_ptr_nonnull(out);
