@@ -1,4 +1,7 @@
-/* derive_disk.c - what the disks of a node bring to its GPUs: the sum over its ranks, which read at the same time */
+/* derive_disk.c - what the disks of a node bring to its GPUs: the sum over its ranks, which read at the same time
+ *
+ * The ranks share the disks, so the best windows of two ranks are not at the same time: the means are added up.
+ */
 #include "eval/derive.h"
 
 #include "muster/probe.h"
@@ -12,14 +15,21 @@ static bool is_from_disk(const struct muster_sample *sample)
 	       strcmp(muster_sample_label_text(sample, "load"), "alone") == 0;
 }
 
-/* The last of a rank's values: several where the measurement was repeated. */
 static const struct muster_sample *find(const struct muster_rank *rank, const struct muster_metric *metric)
 {
-	const struct muster_sample *found = NULL;
 	for (size_t i = 0; i < rank->samples.count; i++)
 		if (rank->samples.items[i].metric == metric && is_from_disk(&rank->samples.items[i]))
-			found = &rank->samples.items[i];
-	return found;
+			return &rank->samples.items[i];
+	return NULL;
+}
+
+/* Of windows with equal bytes: all bytes / the time of all. */
+static double mean(const struct muster_sample *sample)
+{
+	double times = 0;
+	for (size_t i = 0; i < sample->value_count; i++)
+		times += 1 / sample->values[i];
+	return sample->value_count > 0 ? (double)sample->value_count / times : sample->value.number;
 }
 
 /* The layout of the disks, as the probe of the scratch has found it. */
@@ -43,7 +53,7 @@ static void derive_node(
 			continue;
 		any = true;
 		if (sample->value.type == MUSTER_NUMBER)
-			sum.value.number += sample->value.number;
+			sum.value.number += mean(sample);
 		else
 			sum.reason = sample->reason ? sample->reason : "not measured";
 	}

@@ -7,6 +7,7 @@
 #include "probes/gpu_stream/stream.h"
 
 #include "probes/metrics.h"
+#include "probes/windows.h"
 #include "system/scratch.h"
 #include "util/text.h"
 #include "vendor/cufile.h"
@@ -18,21 +19,22 @@ static const struct muster_metric metrics[] = {
 		"buffers that stream to the GPU, one rank of the node at a time from the host's memory (host), all at "
 		"once from the disk (disk), while the GPU has nothing else to do (alone) or multiplies matrices "
 		"(products)",
-		.labels = { "gpu", "source", "load" },
+		.labels = { "gpu", "source", "load" }, .windows = "streams",
 		SHOWN(IN(SPEEDS, 110, "stream, host to GPU", .key = "source", .value = "host"),
 			IN(SPEEDS, 120, "stream, disk to GPU", .key = "source", .value = "disk"))),
 	NUMBER(GPU, "gpu.stream_wrong", NONE, LESS,
 		"16-byte words that came to the GPU other than they were sent or written",
 		.labels = { "gpu", "source" }, .counts_wrong = true),
 	GPU_NUMBER("gpu.stream_tested_mib", MEBIBYTES, DRIFTS, "data of this rank that streamed from the disk, once"),
-	GPU_NUMBER("gpu.cufile_gbps", GB_PER_S, MORE, "the same file to the GPU by cuFile (GPUDirect Storage)"),
+	GPU_NUMBER("gpu.cufile_gbps", GB_PER_S, MORE, "the same file to the GPU by cuFile (GPUDirect Storage)",
+		.windows = "streams"),
 	GPU_TEXT("gpu.cufile_path", FACT, NOTHING,
 		"how cuFile moves it: \"direct: ...\", or \"compatibility: ...\" with what stands in the direct way"),
 	GPU_NUMBER("gpu.cufile_wrong", NONE, LESS, "16-byte words that cuFile brought other than written",
 		.counts_wrong = true),
 	NUMBER(NODE, "node.disk_to_gpu_gbps", GB_PER_S, MORE,
-		"sum of gpu.stream_gbps from the disk, alone, over the ranks of the node; layout is that of "
-		"node.scratch_read_gbps; not measured but derived",
+		"sum of the means of gpu.stream_gbps from the disk, alone, over the ranks of the node: their best "
+		"windows are at other times; layout is that of node.scratch_read_gbps; not measured but derived",
 		.labels = { "layout" }),
 };
 
@@ -50,13 +52,13 @@ static const char *const loads[] = { "alone", "products" };
 
 /* ---- what is told ---- */
 
-static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool products, int result,
+/* pass: NULL with why */
+static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool products,
 	const struct muster_stream_pass *pass, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]), muster_string(loads[products]) };
-	double gbps = result < 0 ? 0 : (double)pass->bytes / 1e9 / pass->seconds;
-	muster_emit_result_with(ctx, "gpu.stream_gbps", labels, 3, result, muster_number(gbps), why);
+	muster_windows_emit(ctx, "gpu.stream_gbps", labels, 3, pass ? pass->gbps : NULL, pass ? pass->windows : 0, why);
 }
 
 static void tell_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
@@ -76,8 +78,8 @@ static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)
 /* Why nothing comes from the disk. */
 static void tell_no_disk(struct muster_probe_ctx *ctx, const char *why)
 {
-	tell_rate(ctx, DISK, false, -1, NULL, why);
-	tell_rate(ctx, DISK, true, -1, NULL, why);
+	tell_rate(ctx, DISK, false, NULL, why);
+	tell_rate(ctx, DISK, true, NULL, why);
 	tell_wrong(ctx, DISK, -1, 0, why);
 	muster_emit_null_for(ctx, "gpu.stream_tested_mib", muster_probe_env(ctx)->gpu->bus_id, "%s", why);
 	tell_no_cufile(ctx, why);
@@ -93,14 +95,14 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 	for (int products = 0; products < 2; products++) {
 		struct muster_stream_pass result;
 		if (products && !stream->products.ready) {
-			tell_rate(stream->ctx, source, true, -1, NULL, stream->products.why_not);
+			tell_rate(stream->ctx, source, true, NULL, stream->products.why_not);
 			continue;
 		}
 		int failed = source == HOST ? muster_stream_from_host(stream, products, &result, err)
 					    : muster_stream_from_disk(stream, file, products, &result, err);
 		if (failed < 0)
 			return -1;
-		tell_rate(stream->ctx, source, products, 0, &result, NULL);
+		tell_rate(stream->ctx, source, products, &result, NULL);
 		size_t mib = result.bytes / MIB;
 		if (source == DISK && !products)
 			muster_emit_for(
@@ -120,8 +122,8 @@ static void measure_cufile(struct muster_stream *stream, const struct muster_str
 		tell_no_cufile(stream->ctx, why.text);
 		return;
 	}
-	muster_emit_for(stream->ctx, "gpu.cufile_gbps", stream->bus_id,
-		muster_number((double)result.bytes / 1e9 / result.seconds));
+	const struct muster_value gpu = muster_string(stream->bus_id);
+	muster_windows_emit(stream->ctx, "gpu.cufile_gbps", &gpu, 1, result.gbps, result.windows, NULL);
 	muster_emit_for(stream->ctx, "gpu.cufile_path", stream->bus_id, muster_string(path));
 	muster_emit_for(stream->ctx, "gpu.cufile_wrong", stream->bus_id, muster_number((double)result.wrong));
 }

@@ -4,6 +4,7 @@
  * The memory of a GPU that the kernel shows as a NUMA node has no CPUs, and stays out of this.
  */
 #include "probes/metrics.h"
+#include "probes/windows.h"
 #include "system/memory_left.h"
 #include "system/topology.h"
 #include "util/clock.h"
@@ -30,16 +31,26 @@
 /* The rules are those of STREAM (J. D. McCalpin, "Memory Bandwidth and Machine Balance in Current High Performance
  * Computers", 1995, and stream.c 5.10): 8-byte elements, arrays several times larger than the caches, 24 bytes counted
  * for each element (two reads and a write; what a cache reads of a line before it is written is not counted), first
- * touch by the thread that works on it, the first round not counted, the best of the others. A round takes from the
- * first thread's start to the last one's end. Stores are the compiler's own, so an x86 CPU reads each line of a[]
- * before it is written, as with STREAM without options for streaming stores. */
+ * touch by the thread that works on it, the first round not counted, the best of the others. Each of them is a window.
+ * A round takes from the first thread's start to the last one's end. Stores are the compiler's own, so an x86 CPU reads
+ * each line of a[] before it is written, as with STREAM without options for streaming stores. */
+
+#define ROUNDS_MAX 11   /* with the first one */
+#define ROUNDS_MS 400.0 /* no further round after so much time */
+#define BUSY_MS 1500.0  /* on a node that others use: after so much time, one round beside the first is enough */
+
+/* The rates of the rounds that count; none: the clock did not go on. */
+struct rates {
+	double gbps[ROUNDS_MAX - 1];
+	size_t count;
+};
 
 /* A NUMA node that has CPUs and memory. */
 struct part {
 	hwloc_obj_t node;
 	size_t cores;         /* of the NUMA node, whether this process may use them or not */
 	uint64_t array_bytes; /* of each of the three arrays */
-	double gbps;          /* result: best round; of no meaning where why is not "" */
+	struct rates rates;   /* of no meaning where why is not "" */
 	char why[256];        /* why there is no result */
 };
 
@@ -47,13 +58,10 @@ struct triad {
 	hwloc_topology_t topology;
 	struct part *parts;
 	size_t part_count;
-	double gbps; /* result: of all parts together, best round; where no part has a why */
+	struct rates rates; /* of all parts together, where no part has a why */
+	int rounds_min;     /* with the first one */
 };
 
-#define ROUNDS_MIN 3 /* with the first one */
-#define ROUNDS_MAX 11
-#define ROUNDS_MS 400.0 /* no further round after so much time */
-#define BUSY_MS 1500.0  /* on a node that others use: after so much time, one round beside the first is enough */
 #define STACK_BYTES ((size_t)512 << 10)
 #define APART                                                                                                          \
 	1344 /* bytes between the arrays, which are whole pages: else equal places of all three share cache sets */
@@ -189,9 +197,10 @@ static double rate(const struct rounds *r, const struct part *part)
 	return end_ms > start_ms ? bytes / (end_ms - start_ms) / 1e6 : 0;
 }
 
-static void keep_best(double *best, double value)
+static void keep(struct rates *rates, double gbps)
 {
-	*best = value > *best ? value : *best;
+	if (gbps > 0)
+		rates->gbps[rates->count++] = gbps;
 }
 
 /* By the first thread, while the others wait. */
@@ -199,12 +208,12 @@ static void take_round(struct rounds *r, int round, double start_ms)
 {
 	struct triad *triad = r->triad;
 	for (size_t p = 0; p < triad->part_count && round > 0; p++)
-		keep_best(&triad->parts[p].gbps, rate(r, &triad->parts[p]));
+		keep(&triad->parts[p].rates, rate(r, &triad->parts[p]));
 	if (round > 0)
-		keep_best(&triad->gbps, rate(r, NULL));
+		keep(&triad->rates, rate(r, NULL));
 	double since_ms = muster_now_ms() - start_ms;
 	r->last = round + 1 >= ROUNDS_MAX || (round > 0 && since_ms > BUSY_MS) ||
-		  (round + 1 >= ROUNDS_MIN && since_ms > ROUNDS_MS);
+		  (round + 1 >= triad->rounds_min && since_ms > ROUNDS_MS);
 }
 
 static void *work(void *arg)
@@ -286,7 +295,7 @@ static void explain(const struct rounds *r, struct part *part)
 	if (barred > 0)
 		snprintf(part->why, sizeof part->why, "this process may use %zu of the %zu cores of NUMA node %u",
 			part->cores - barred, part->cores, part->node->os_index);
-	else if (!*part->why && part->gbps <= 0)
+	else if (!*part->why && part->rates.count == 0)
 		snprintf(part->why, sizeof part->why, "the clock did not go on");
 }
 
@@ -326,12 +335,13 @@ enum { FREE_PART = 20 };          /* all arrays together: at most this part of t
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.stream_triad_gbps", GB_PER_S, MORE,
-		"bandwidth of the host's memory on all NUMA nodes at once: STREAM's triad, 24 bytes for each element"),
+		"bandwidth of the host's memory on all NUMA nodes at once: STREAM's triad, 24 bytes for each element",
+		.windows = "host memory"),
 	NUMBER(NODE, "node.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
 		.labels = { "part", "range" }),
 	NUMBER(NODE, "node.stream_triad_numa_gbps", GB_PER_S, MORE, "the same of one NUMA node, while all of them work",
-		.labels = { "numa_node" }),
+		.labels = { "numa_node" }, .windows = "host memory"),
 };
 
 /* Sizes of the last-level caches that the CPUs of the NUMA node use; 0: the topology shows no cache. */
@@ -409,16 +419,17 @@ static void emit(struct muster_probe_ctx *ctx, const struct triad *triad)
 				"NUMA node %u has %zu cores and another one %zu: not comparable", part->node->os_index,
 				part->cores, most);
 		else
-			muster_emit(ctx, "node.stream_triad_numa_gbps", &label, 1, muster_number(part->gbps));
+			muster_windows_emit(ctx, "node.stream_triad_numa_gbps", &label, 1, part->rates.gbps,
+				part->rates.count, NULL);
 	}
-	muster_emit_result(ctx, "node.stream_triad_gbps", NULL, missing ? -1 : 0, muster_number(triad->gbps),
-		missing ? missing->why : "");
+	muster_windows_emit(ctx, "node.stream_triad_gbps", NULL, 0, triad->rates.gbps, missing ? 0 : triad->rates.count,
+		missing ? missing->why : "no NUMA node has CPUs and memory");
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct triad triad = { 0 };
+	struct triad triad = { .rounds_min = env->profile == MUSTER_QUICK ? 4 : 10 };
 	uint64_t left = 0;
 	double cores = 0;
 	if (!env->storage)

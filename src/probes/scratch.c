@@ -2,9 +2,11 @@
  *
  * Only where the run was asked to: it writes. The file has no name from before its first byte, takes at most half of
  * what is free, and goes with the process. Two rounds, each with data of its own, so that what an earlier round left is
- * no right answer to a later one. Interference can only make a disk slower, so the better round counts.
+ * no right answer to a later one. The windows of both rounds follow each other, and the best one counts: other programs
+ * can only make a disk slower.
  */
 #include "probes/metrics.h"
+#include "probes/windows.h"
 #include "probes/scratch/passes.h"
 #include "storage/file.h"
 #include "storage/folder.h"
@@ -82,10 +84,11 @@ static int measure_latency(const struct muster_storage_file *file, uint64_t byte
 
 static const struct muster_metric metrics[] = {
 	NUMBER(NODE, "node.scratch_write_gbps", GB_PER_S, MORE,
-		"the scratch, written past the kernel's cache by several threads with requests of 1 MiB: the better of "
-		"two rounds",
-		.labels = { "layout" }),
-	NUMBER(NODE, "node.scratch_read_gbps", GB_PER_S, MORE, "the same, read", .labels = { "layout" }),
+		"the scratch, written past the kernel's cache by several threads with requests of 1 MiB: the best "
+		"window of 256 MiB",
+		.labels = { "layout" }, .windows = "scratch"),
+	NUMBER(NODE, "node.scratch_read_gbps", GB_PER_S, MORE, "the same, read", .labels = { "layout" },
+		.windows = "scratch"),
 	NODE_NUMBER("node.scratch_latency_us", US, DRIFTS, "one random read of 4 KiB, alone: median"),
 	NODE_NUMBER("node.scratch_latency_p99_us", US, DRIFTS, "the same, 99th percentile"),
 	NODE_NUMBER("node.scratch_wrong", NONE, LESS, "words of 8 bytes that were read other than written",
@@ -99,11 +102,16 @@ static const struct muster_metric metrics[] = {
 
 enum {
 	ROUNDS = 2,
-	PASS_MS = 5500,    /* of each write and each read */
+	PASS_MS = 5500,    /* of each round's write, and of its read */
 	ROUNDS_MS = 14000, /* no further round begins after that */
 	LATENCY_MS = 1000,
 	FEW_CPUS = 4, /* fewer cannot fill and verify what fast disks do */
 	LEAST_BLOCKS = 16,
+};
+
+struct rates {
+	double gbps[ROUNDS * MUSTER_WINDOWS_MOST];
+	size_t count;
 };
 
 struct test {
@@ -112,40 +120,62 @@ struct test {
 	struct muster_storage_file file;
 	struct muster_passes *passes;
 	char layout[128];
-	double write_gbps, read_gbps; /* 0: none */
+	struct rates write, read;
 	struct latency latency;
 	bool has_latency;
 	uint64_t blocks, wrong;
 };
 
-static double gbps_of(const struct muster_pass *pass)
+/* A shorter pass counts where there is no other one. */
+static void keep(struct rates *rates, const struct muster_pass *pass, bool counts)
 {
-	return pass->seconds > 0 ? (double)(pass->blocks * MUSTER_PASS_BLOCK) / pass->seconds / 1e9 : 0;
+	if (counts && pass->seconds > 0 && rates->count < sizeof rates->gbps / sizeof *rates->gbps)
+		rates->gbps[rates->count++] = (double)(pass->blocks * MUSTER_PASS_BLOCK) / pass->seconds / 1e9;
+}
+
+/* The first `blocks` blocks, a window after the other: as many as there is time for, *ret_blocks. A buffered file is
+ * one window: it ends when all is on the disk. */
+static int run_windows(struct test *test, enum muster_io_way way, uint64_t blocks, uint64_t seed, uint64_t *ret_blocks,
+	struct muster_error *err)
+{
+	const uint64_t window = test->file.direct ? MUSTER_WINDOW_BYTES / MUSTER_PASS_BLOCK : blocks;
+	double until = muster_now_ms() + PASS_MS;
+	struct rates *rates = way == MUSTER_IO_WRITE ? &test->write : &test->read;
+	struct muster_pass pass;
+	uint64_t done = 0, size;
+	do {
+		size = blocks - done < window ? blocks - done : window;
+		if (muster_passes_run(
+			    test->passes, way, &test->file, done, size, seed, until - muster_now_ms(), &pass, err) < 0)
+			return -1;
+		keep(rates, &pass, pass.blocks == window || done == 0);
+		test->wrong += pass.wrong;
+		done += pass.blocks;
+	} while (pass.blocks == size && done < blocks && muster_now_ms() < until);
+	*ret_blocks = done;
+	return 0;
 }
 
 static int write_and_read(struct test *test, uint64_t blocks, int round, struct muster_error *err)
 {
 	const uint64_t seed = muster_storage_seed();
-	struct muster_pass written, back;
+	uint64_t written, back;
 	muster_step(test->ctx, "write %llu MiB to a file in %s, round %d", (unsigned long long)blocks,
 		test->scratch.path, round + 1);
-	if (muster_passes_run(test->passes, MUSTER_IO_WRITE, &test->file, blocks, seed, PASS_MS, &written, err) < 0)
+	if (run_windows(test, MUSTER_IO_WRITE, blocks, seed, &written, err) < 0)
 		return -1;
 	muster_step(test->ctx, "fdatasync of a file in %s, round %d", test->scratch.path, round + 1);
 	if (muster_storage_file_settle(&test->file, err) < 0)
 		return -1;
-	muster_step(test->ctx, "read %llu MiB of a file in %s, round %d", (unsigned long long)written.blocks,
+	muster_step(test->ctx, "read %llu MiB of a file in %s, round %d", (unsigned long long)written,
 		test->scratch.path, round + 1);
-	if (muster_passes_run(test->passes, MUSTER_IO_READ, &test->file, written.blocks, seed, PASS_MS, &back, err) < 0)
+	if (run_windows(test, MUSTER_IO_READ, written, seed, &back, err) < 0)
 		return -1;
-	test->wrong += back.wrong;
-	test->blocks = back.blocks > test->blocks ? back.blocks : test->blocks;
-	test->write_gbps = gbps_of(&written) > test->write_gbps ? gbps_of(&written) : test->write_gbps;
-	test->read_gbps = gbps_of(&back) > test->read_gbps ? gbps_of(&back) : test->read_gbps;
+	test->blocks = back > test->blocks ? back : test->blocks;
 	if (round + 1 < ROUNDS || !test->file.direct)
 		return 0;
 	muster_step(test->ctx, "small reads of a file in %s", test->scratch.path);
-	if (measure_latency(&test->file, written.blocks * MUSTER_PASS_BLOCK, seed, LATENCY_MS, &test->latency, err) < 0)
+	if (measure_latency(&test->file, written * MUSTER_PASS_BLOCK, seed, LATENCY_MS, &test->latency, err) < 0)
 		return -1;
 	test->wrong += test->latency.wrong;
 	test->has_latency = true;
@@ -160,8 +190,12 @@ static void emit_figures(const struct test *test, int result, bool failed, const
 	struct muster_probe_ctx *ctx = test->ctx;
 	int latency = test->has_latency ? result : -1, counted = failed ? 0 : result;
 	const char *no_latency = result < 0 ? why : "the file is not direct: reads come from the kernel's cache";
-	muster_emit_result(ctx, "node.scratch_write_gbps", test->layout, result, muster_number(test->write_gbps), why);
-	muster_emit_result(ctx, "node.scratch_read_gbps", test->layout, result, muster_number(test->read_gbps), why);
+	const struct muster_value layout = muster_string(test->layout);
+	const char *no_rate = result < 0 ? why : "the clock did not go on";
+	muster_windows_emit(ctx, "node.scratch_write_gbps", &layout, 1, test->write.gbps,
+		result < 0 ? 0 : test->write.count, no_rate);
+	muster_windows_emit(
+		ctx, "node.scratch_read_gbps", &layout, 1, test->read.gbps, result < 0 ? 0 : test->read.count, no_rate);
 	muster_emit_result(
 		ctx, "node.scratch_latency_us", NULL, latency, muster_number(test->latency.median_us), no_latency);
 	muster_emit_result(

@@ -8,6 +8,7 @@
 
 #include "util/array.h"
 #include "probes/metrics.h"
+#include "probes/windows.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
@@ -16,15 +17,19 @@
 static const struct muster_metric metrics[] = {
 	/* for as many tokens as the slowest rank allows */
 	RANK_NUMBER("rank.compute_ms", MS, DRIFTS,
-		"the products of a step in BF16, launched one after the other, without traffic: median of the rounds",
-		SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
+		"the products of a step in BF16, launched one after the other, without traffic: the best of three "
+		"rounds",
+		.windows = "products", SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
 	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median", SHOWN(IN(SLOWEST, 40, "step, median"))),
 	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile",
 		SHOWN(IN(SLOWEST, 50, "step, 99th percentile"))),
 	RANK_NUMBER("rank.step_compute_ms", MS, DRIFTS,
-		"the products of a step, the rank's own part, while all-reduces and copies go on: median"),
-	GPU_NUMBER("gpu.h2d_loaded_gbps", GB_PER_S, MORE, "host to device while steps run: median"),
-	GPU_NUMBER("gpu.d2h_loaded_gbps", GB_PER_S, MORE, "device to host while steps run: median"),
+		"the products of a step, the rank's own part, while all-reduces and copies go on: the best step",
+		.windows = "steps"),
+	GPU_NUMBER("gpu.h2d_loaded_gbps", GB_PER_S, MORE, "host to device while steps run: the best step",
+		.windows = "copies beside steps"),
+	GPU_NUMBER("gpu.d2h_loaded_gbps", GB_PER_S, MORE, "device to host while steps run: the best step",
+		.windows = "copies beside steps"),
 	NUMBER(JOB, "job.overlap", RATIO, DRIFTS,
 		"the longest of products, all-reduces and copies alone / a whole step; 1 is perfect"),
 	NUMBER(JOB, "job.step_tokens", NONE, DRIFTS, "tokens of a step, on each rank"),
@@ -61,22 +66,17 @@ enum list { STEP_MS, COMPUTE_MS, IN_GBPS, OUT_GBPS, LISTS };
 
 /* What was measured so far; 0 where nothing was. */
 struct results {
-	double compute_ms, longest_ms; /* longest: of the parts alone, on any rank */
-	double *lists[LISTS];          /* a value for each step */
-	size_t count;                  /* steps */
+	double rounds_ms[ROUNDS], compute_ms; /* the products alone; their median */
+	double longest_ms;                    /* of the parts alone, on any rank */
+	double *lists[LISTS];                 /* a value for each step; STEP_MS is sorted in the end */
+	size_t count;                         /* steps */
 	double slowest_p50_ms;
 };
 
-static void sort_all(struct results *results)
+/* Of the steps' times, which are sorted. */
+static double percentile(const struct results *results, double share)
 {
-	for (size_t i = 0; i < LISTS; i++)
-		qsort(results->lists[i], results->count, sizeof *results->lists[i], muster_by_double);
-}
-
-/* Of a list that is sorted; one of its values. */
-static double median(const struct results *results, enum list list)
-{
-	return muster_percentile_of(results->lists[list], results->count, 0.5);
+	return muster_percentile_of(results->lists[STEP_MS], results->count, share);
 }
 
 /* ---- measuring ---- */
@@ -96,15 +96,16 @@ static int choose_tokens(
 
 static int measure_compute(struct muster_step_work *work, struct results *results, struct muster_error *err)
 {
-	double ms[ROUNDS];
+	double sorted[ROUNDS];
 	float nothing = 0;
 	muster_step(work->session->ctx, "products without traffic");
 	if (muster_nccl_agree(work->session, &nothing, 1, err) < 0) /* so that all ranks begin at once */
 		return -1;
 	for (size_t i = 0; i < ROUNDS; i++)
-		if (muster_step_products_alone(work, &ms[i], err) < 0)
+		if (muster_step_products_alone(work, &results->rounds_ms[i], err) < 0)
 			return -1;
-	results->compute_ms = muster_median_of(ms, ROUNDS);
+	memcpy(sorted, results->rounds_ms, sizeof sorted);
+	results->compute_ms = muster_median_of(sorted, ROUNDS);
 	return 0;
 }
 
@@ -202,10 +203,10 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 		measure_alone(work, results, err) < 0)
 		return -1;
 	int failed = take_steps(work, (size_t)env->steps, results, err);
-	sort_all(results);
+	qsort(results->lists[STEP_MS], results->count, sizeof *results->lists[STEP_MS], muster_by_double);
 	if (failed < 0)
 		return -1;
-	double slowest_ms = median(results, STEP_MS);
+	double slowest_ms = percentile(results, 0.5);
 	if (muster_nccl_slowest(work->session, &slowest_ms, err) < 0)
 		return -1;
 	results->slowest_p50_ms = slowest_ms;
@@ -230,13 +231,14 @@ static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *w
 
 static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)
 {
-	const char *gpu = muster_probe_env(ctx)->gpu->bus_id;
-	muster_emit_for(ctx, "rank.step_p50_ms", NULL, muster_number(median(results, STEP_MS)));
-	muster_emit_for(ctx, "rank.step_p99_ms", NULL,
-		muster_number(muster_percentile_of(results->lists[STEP_MS], results->count, 0.99)));
-	muster_emit_for(ctx, "rank.step_compute_ms", NULL, muster_number(median(results, COMPUTE_MS)));
-	muster_emit_for(ctx, "gpu.h2d_loaded_gbps", gpu, muster_number(median(results, IN_GBPS)));
-	muster_emit_for(ctx, "gpu.d2h_loaded_gbps", gpu, muster_number(median(results, OUT_GBPS)));
+	static const char *const best[] = { [COMPUTE_MS] = "rank.step_compute_ms",
+		[IN_GBPS] = "gpu.h2d_loaded_gbps",
+		[OUT_GBPS] = "gpu.d2h_loaded_gbps" };
+	const struct muster_value gpu = muster_string(muster_probe_env(ctx)->gpu->bus_id);
+	muster_emit_for(ctx, "rank.step_p50_ms", NULL, muster_number(percentile(results, 0.5)));
+	muster_emit_for(ctx, "rank.step_p99_ms", NULL, muster_number(percentile(results, 0.99)));
+	for (size_t i = COMPUTE_MS; i < LISTS; i++)
+		muster_windows_emit(ctx, best[i], &gpu, i != COMPUTE_MS, results->lists[i], results->count, NULL);
 }
 
 /* Also after a failure: what was measured before it stays. */
@@ -244,14 +246,14 @@ static void tell(struct muster_step_work *work, const struct results *results)
 {
 	struct muster_probe_ctx *ctx = work->session->ctx;
 	if (results->compute_ms > 0)
-		muster_emit_for(ctx, "rank.compute_ms", NULL, muster_number(results->compute_ms));
+		muster_windows_emit(ctx, "rank.compute_ms", NULL, 0, results->rounds_ms, ROUNDS, NULL);
 	if (results->count == 0)
 		return;
 	tell_steps(ctx, results);
 	if (work->session->ring.rank != 0)
 		return;
 	bool reduces = work->session->ring.ranks > 1;
-	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms : median(results, STEP_MS);
+	double p50_ms = results->slowest_p50_ms > 0 ? results->slowest_p50_ms : percentile(results, 0.5);
 	double mib = (double)muster_step_gradients(work->halvings) / (1 << 20);
 	muster_emit_for(ctx, "job.overlap", NULL, muster_number(results->longest_ms / p50_ms));
 	muster_emit_for(ctx, "job.step_tokens", NULL, muster_number((double)work->tokens));

@@ -11,6 +11,10 @@
 
 enum { MUSTER_WINDOW_OPERATIONS = 3, MUSTER_WINDOWS_MOST = 256 };
 
+/* A window of a disk: requests of so many bytes, from the first one's start to the last one's end. None is in flight
+ * between two windows: what a disk does while the host stands still would count for the window after it. */
+#define MUSTER_WINDOW_BYTES ((uint64_t)256 << 20)
+
 /* How many windows this visit has: at most MUSTER_WINDOWS_MOST. */
 size_t muster_windows_count(struct muster_probe_ctx *ctx);
 

@@ -4,6 +4,7 @@
  * that fails to take its compatibility mode.
  */
 #include "probes/gpu_stream/stream.h"
+#include "probes/windows.h"
 
 #include "util/clock.h"
 #include "util/text.h"
@@ -82,8 +83,8 @@ struct reads {
 	const struct muster_stream *stream;
 	const struct session *session;
 	CUcontext context;
-	size_t bytes;
-	double end; /* by muster_now_ms */
+	size_t first, bytes; /* of a window: where it begins and ends */
+	double end;          /* by muster_now_ms */
 	_Atomic size_t next, done;
 	_Atomic int error; /* errno, or minus a CUfileOpError; 0: none */
 };
@@ -93,7 +94,7 @@ static void *read_pieces(void *arg)
 	struct reads *reads = arg;
 	if (reads->stream->cuda->cuCtxSetCurrent(reads->context) != CUDA_SUCCESS)
 		reads->error = -(int)CU_FILE_CUDA_DRIVER_ERROR;
-	while (!reads->error && (reads->next == 0 || muster_now_ms() < reads->end)) {
+	while (!reads->error && (reads->next == reads->first || muster_now_ms() < reads->end)) {
 		size_t at = atomic_fetch_add(&reads->next, PIECE), left = at < reads->bytes ? reads->bytes - at : 0;
 		size_t bytes = left < PIECE ? left : PIECE;
 		if (bytes == 0)
@@ -117,20 +118,34 @@ static int check_reads(const struct reads *reads, struct muster_error *err)
 	return 0;
 }
 
-static int read_all(struct reads *reads, double *ret_seconds, struct muster_error *err)
+static int read_window(struct reads *reads, double *ret_ms, struct muster_error *err)
 {
 	pthread_t threads[THREADS];
 	size_t count = 0;
 	double began = muster_clock_now(&muster_clock_raw);
-	reads->end = muster_now_ms() + READ_MS;
 	while (count < THREADS && pthread_create(&threads[count], NULL, read_pieces, reads) == 0)
 		count++;
 	for (size_t i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);
-	*ret_seconds = (muster_clock_now(&muster_clock_raw) - began) / 1e3;
+	*ret_ms = muster_clock_now(&muster_clock_raw) - began;
 	if (count == 0)
 		return muster_fail(err, MUSTER_ENOMEM, "no thread for reads by cuFile");
 	return check_reads(reads, err);
+}
+
+static int read_all(struct reads *reads, size_t all, struct muster_stream_pass *pass, struct muster_error *err)
+{
+	double ms;
+	reads->end = muster_now_ms() + READ_MS;
+	do {
+		size_t left = all - pass->bytes;
+		reads->first = reads->next = pass->bytes;
+		reads->bytes = pass->bytes + (left < MUSTER_WINDOW_BYTES ? left : MUSTER_WINDOW_BYTES);
+		if (read_window(reads, &ms, err) < 0)
+			return -1;
+		muster_stream_keep(pass, reads->done - reads->first, ms);
+	} while (pass->bytes == reads->bytes && pass->bytes < all && muster_now_ms() < reads->end);
+	return 0;
 }
 
 /* Pieces are taken in their order, so what was read has no gaps once all threads have ended. */
@@ -140,23 +155,21 @@ static int measure(struct muster_stream *stream, const struct session *session, 
 	const struct muster_cuda *cuda = stream->cuda;
 	CUdevice device = muster_probe_env(stream->ctx)->gpu->cuda_device;
 	void *memory = (void *)(uintptr_t)stream->device;
-	struct reads reads = {
-		.stream = stream, .session = session, .bytes = file->bytes < stream->bytes ? file->bytes : stream->bytes
-	};
+	size_t all = file->bytes < stream->bytes ? file->bytes : stream->bytes;
+	struct reads reads = { .stream = stream, .session = session };
 	struct muster_stream_pass pass = { 0 };
 	if (muster_stream_clear(stream, err) < 0 ||
 		MUSTER_CUDA(cuda, err, cuDevicePrimaryCtxRetain, &reads.context, device) < 0)
 		return -1;
 	/* Where the GPU's window on PCI is too small for it, cuFile goes through buffers of its own. */
 	bool registered = session->lib->cuFileBufRegister(memory, stream->bytes, 0).err == CU_FILE_SUCCESS;
-	int failed = read_all(&reads, &pass.seconds, err);
+	int failed = read_all(&reads, all, &pass, err);
 	if (registered)
 		session->lib->cuFileBufDeregister(memory);
 	cuda->cuDevicePrimaryCtxRelease_v2(device);
-	pass.bytes = reads.done;
 	if (failed < 0 || muster_stream_verify(stream, pass.bytes, file->seed, &pass.wrong, err) < 0)
 		return -1;
-	if (!(pass.seconds > 0))
+	if (pass.windows == 0)
 		return muster_fail(err, MUSTER_EIO, "reads by cuFile took no time");
 	*ret = pass;
 	return 0;

@@ -3,6 +3,7 @@
  * Every block of the file has a place of its own in the GPU's memory, and is compared there when the time is taken.
  */
 #include "probes/gpu_stream/stream.h"
+#include "probes/windows.h"
 
 #include "storage/pattern.h"
 #include "util/clock.h"
@@ -57,13 +58,13 @@ void muster_stream_file_done(struct muster_stream *stream, struct muster_stream_
 	file->io = NULL;
 }
 
-/* A pass over the file. */
+/* A window of a pass over the file. */
 struct pipeline {
 	struct muster_stream *stream;
 	const struct muster_stream_file *file;
 	enum { UNUSED, READS, COPIES } slots[MUSTER_STREAM_SLOTS_MOST];
 	size_t at[MUSTER_STREAM_SLOTS_MOST]; /* where in the file and in the GPU's memory */
-	size_t started;                      /* bytes of which the read has begun */
+	size_t first, started, most;         /* bytes: where it begins; of which the read has begun; where it ends */
 	size_t busy;                         /* slots */
 	double end;                          /* no new read begins after it, by muster_now_ms */
 };
@@ -72,9 +73,8 @@ struct pipeline {
 static int start_reads(struct pipeline *p, struct muster_error *err)
 {
 	struct muster_stream *stream = p->stream;
-	size_t most = p->file->bytes < stream->bytes ? p->file->bytes : stream->bytes;
-	for (size_t slot = 0; slot < stream->slots && p->started < most; slot++) {
-		if (p->slots[slot] != UNUSED || (p->started > 0 && muster_now_ms() > p->end))
+	for (size_t slot = 0; slot < stream->slots && p->started < p->most; slot++) {
+		if (p->slots[slot] != UNUSED || (p->started > p->first && muster_now_ms() > p->end))
 			continue;
 		if (muster_io_start(p->file->io, MUSTER_IO_READ, &p->file->file,
 			    (char *)stream->host.data + slot * stream->slot_bytes, stream->slot_bytes, p->started, slot,
@@ -134,21 +134,26 @@ static int run_pipeline(struct pipeline *p, bool beside_products, struct muster_
 int muster_stream_from_disk(struct muster_stream *stream, const struct muster_stream_file *file, bool beside_products,
 	struct muster_stream_pass *ret, struct muster_error *err)
 {
+	size_t all = file->bytes < stream->bytes ? file->bytes : stream->bytes;
 	struct pipeline p = { .stream = stream, .file = file, .end = muster_now_ms() + READ_MS };
 	struct muster_stream_pass pass = { 0 };
 	muster_step(stream->ctx, "%zu MiB from the disk to the GPU%s", file->bytes >> 20,
 		beside_products ? " beside matrix products" : "");
 	if (muster_stream_clear(stream, err) < 0 || (beside_products && muster_stream_products_keep(stream, err) < 0))
 		return -1;
-	double began = muster_clock_now(&muster_clock_raw);
-	if (run_pipeline(&p, beside_products, err) < 0)
-		return -1;
-	pass.seconds = (muster_clock_now(&muster_clock_raw) - began) / 1e3;
-	pass.bytes = p.started;
+	do {
+		double began = muster_clock_now(&muster_clock_raw);
+		size_t size = all - p.started < MUSTER_WINDOW_BYTES ? all - p.started : MUSTER_WINDOW_BYTES;
+		p.first = p.started;
+		p.most = p.first + size;
+		if (run_pipeline(&p, beside_products, err) < 0)
+			return -1;
+		muster_stream_keep(&pass, p.started - p.first, muster_clock_now(&muster_clock_raw) - began);
+	} while (p.started == p.most && p.started < all && muster_now_ms() < p.end);
 	if ((beside_products && muster_stream_products_stop(stream, err) < 0) ||
 		muster_stream_verify(stream, pass.bytes, file->seed, &pass.wrong, err) < 0)
 		return -1;
-	if (!(pass.seconds > 0))
+	if (pass.windows == 0)
 		return muster_fail(err, MUSTER_EIO, "reads from the disk took no time");
 	*ret = pass;
 	return 0;

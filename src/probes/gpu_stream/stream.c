@@ -1,5 +1,6 @@
 /* stream.c - buffers, copies and their comparison */
 #include "probes/gpu_stream/stream.h"
+#include "probes/windows.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -38,7 +39,7 @@ int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, 
 	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
 	ret->kernels = muster_kernels(ret->cuda, err);
 	if (!ret->kernels || MUSTER_CUDA(ret->cuda, err, cuStreamCreate, &ret->copies, CU_STREAM_NON_BLOCKING) < 0 ||
-		muster_cuda_events_make(ret->cuda, ret->ends, 2, err) < 0 ||
+		muster_cuda_events_make(ret->cuda, ret->ends, 1 + MUSTER_STREAM_WINDOWS, err) < 0 ||
 		muster_cuda_events_make(ret->cuda, ret->copied, slots, err) < 0 ||
 		MUSTER_CUDA(ret->cuda, err, cuMemAlloc_v2, &ret->report, sizeof(struct muster_kernel_report)) < 0 ||
 		take_memory(ret, bytes, err) < 0)
@@ -56,7 +57,7 @@ void muster_stream_done(struct muster_stream *stream)
 		if (streams[i] && cuda->cuStreamQuery(streams[i]) == CUDA_ERROR_NOT_READY)
 			return;
 	muster_stream_products_done(stream);
-	muster_cuda_events_free(cuda, stream->ends, 2);
+	muster_cuda_events_free(cuda, stream->ends, 1 + MUSTER_STREAM_WINDOWS);
 	muster_cuda_events_free(cuda, stream->copied, stream->slots);
 	if (stream->copies)
 		cuda->cuStreamDestroy_v2(stream->copies);
@@ -66,6 +67,13 @@ void muster_stream_done(struct muster_stream *stream)
 		cuda->cuMemFree_v2(stream->report);
 	muster_pinned_free(cuda, &stream->host);
 	*stream = (struct muster_stream){ 0 };
+}
+
+void muster_stream_keep(struct muster_stream_pass *pass, size_t bytes, double ms)
+{
+	if ((bytes == MUSTER_WINDOW_BYTES || pass->bytes == 0) && ms > 0 && pass->windows < MUSTER_STREAM_WINDOWS)
+		pass->gbps[pass->windows++] = (double)bytes / 1e6 / ms;
+	pass->bytes += bytes;
 }
 
 int muster_stream_copy(struct muster_stream *stream, size_t slot, size_t at, size_t bytes, struct muster_error *err)

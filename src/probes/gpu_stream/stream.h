@@ -11,6 +11,7 @@
 #include "muster/probe.h"
 
 #define MUSTER_STREAM_SLOTS_MOST 32
+#define MUSTER_STREAM_WINDOWS 8 /* of a pass, at most */
 
 /* Matrix products on a stream of their own, queued well ahead so that the GPU never waits for the host. */
 #define MUSTER_STREAM_BATCHES 4 /* queued at most; two fewer are, if they take as long as they did before */
@@ -38,7 +39,7 @@ struct muster_stream {
 	CUdeviceptr device, report; /* `bytes` of memory; a struct muster_kernel_report */
 	size_t bytes;
 	CUstream copies;
-	CUevent ends[2];                          /* around the copies of a pass from the host */
+	CUevent ends[1 + MUSTER_STREAM_WINDOWS];  /* before and after the windows of a pass from the host */
 	CUevent copied[MUSTER_STREAM_SLOTS_MOST]; /* the last copy of each slot */
 	struct muster_stream_products products;
 };
@@ -46,9 +47,13 @@ struct muster_stream {
 /* What one pass has brought to the GPU. */
 struct muster_stream_pass {
 	size_t bytes;
-	double seconds;
+	double gbps[MUSTER_STREAM_WINDOWS];
+	size_t windows;
 	uint64_t wrong; /* 16-byte words that are not those that were sent */
 };
+
+/* A window of a disk has ended (probes/windows.h); one that is shorter counts if it is the first. */
+void muster_stream_keep(struct muster_stream_pass *pass, size_t bytes, double ms);
 
 /* Pinned memory for the slots, at most `bytes` of the GPU's memory (less where the GPU has less, at least a slot), and
  * products where the GPU has them. -1 with err; either way to be ended by done. */

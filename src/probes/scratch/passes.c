@@ -45,7 +45,7 @@ struct muster_passes {
 	/* of the pass that runs */
 	enum muster_io_way way;
 	const struct muster_storage_file *file;
-	uint64_t blocks, seed;
+	uint64_t first, blocks, seed;
 	double until_ms; /* of the monotonic clock */
 	atomic_uint_fast64_t next;
 	atomic_bool stop;
@@ -72,8 +72,9 @@ static bool claim(struct muster_passes *passes, uint64_t *ret)
 {
 	if (atomic_load(&passes->stop))
 		return false;
-	*ret = atomic_fetch_add(&passes->next, 1);
-	return *ret < passes->blocks;
+	uint64_t index = atomic_fetch_add(&passes->next, 1);
+	*ret = passes->first + index;
+	return index < passes->blocks;
 }
 
 static int start(struct job *job, size_t slot, struct muster_error *err)
@@ -190,11 +191,13 @@ static double join_threads(struct muster_passes *passes, int started)
 }
 
 int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, const struct muster_storage_file *file,
-	uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret, struct muster_error *err)
+	uint64_t first, uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret,
+	struct muster_error *err)
 {
 	struct muster_pass pass = { 0 };
 	passes->way = way;
 	passes->file = file;
+	passes->first = first;
 	passes->blocks = blocks;
 	passes->seed = seed;
 	passes->until_ms = muster_now_ms() + limit_ms;

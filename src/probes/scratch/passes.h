@@ -23,15 +23,16 @@ const char *muster_passes_method(const struct muster_passes *passes);
 int muster_passes_cpus(const struct muster_passes *passes);
 
 struct muster_pass {
-	uint64_t blocks; /* from the start of the file: written, or read and verified */
+	uint64_t blocks; /* without a gap, from the first one on: written, or read and verified */
 	double seconds;
 	uint64_t wrong; /* 8-byte words that were read other than written */
 };
 
-/* Write or read the first `blocks` blocks with the content that belongs to seed; no more requests are started after
- * limit_ms. A buffered file is on the disk before the time ends. -1 with err: the code is that of muster_io_wait, or
- * MUSTER_ENOMEM. */
+/* Write or read `blocks` blocks from block `first` on, with the content that belongs to seed; no more requests are
+ * started after limit_ms. A buffered file is on the disk before the time ends. -1 with err: the code is that of
+ * muster_io_wait, or MUSTER_ENOMEM. */
 int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, const struct muster_storage_file *file,
-	uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret, struct muster_error *err);
+	uint64_t first, uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret,
+	struct muster_error *err);
 
 #endif

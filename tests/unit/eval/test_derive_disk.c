@@ -15,6 +15,8 @@ static const struct {
 	{ DISK("a/0", "2") OTHERS("a/0"), "a unknown 2\n" },
 	{ DISK("a/0", "2") DISK("a/1", "3") DISK("b/2", "4"), "a unknown 5\nb unknown 4\n" },
 	{ OTHERS("a/0"), "" },
+	/* windows of 1 and 3, and of 2 and 2: the best ones, 3 and 2, are not at one time */
+	{ DISK("a/0", "1,3") DISK("a/1", "2,2"), "a unknown 3.5\n" },
 	{ "a/0 gpu.h2d_gbps gpu=g 50\n", "" },
 	/* disks of another layout are not compared: it is that of the scratch */
 	{ DISK("a/0", "2") "a node.scratch_read_gbps layout=raid0 3\n" DISK("b/1", "4"), "a raid0 2\nb unknown 4\n" },

@@ -3,6 +3,7 @@
  * Time on the GPU is virtual; reads from the disk take what they take.
  */
 #include "probes/gpu_stream/stream.h"
+#include "probes/windows.h"
 #include "kernel_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
@@ -265,6 +266,37 @@ TEST_EACH(data_streams_from_the_host, rows)
 {
 	fake_case(context, &rows[_i]);
 	ck_assert(context->ctx.env.storage || context->samples.count == 0);
+}
+
+/* Four copies warm up, and a window has eight. */
+TEST(what_disturbs_some_copies_does_not_change_the_others_windows)
+{
+	double rates[4 + 2 * 8 + 1];
+	for (size_t i = 0; i < (size_t)LENGTH(rates); i++)
+		rates[i] = i < 4 + 8 ? 5 : i < 4 + 2 * 8 ? 20 : 25;
+	fake.h2d_gbps = rates;
+	fake.h2d_count = (size_t)LENGTH(rates);
+	fake_run(context);
+	const struct muster_sample *sample = fake_sample(context, "gpu.stream_gbps", BUS_ID, "alone");
+	ck_assert_double_eq_tol(sample->value.number, 25, 1e-3);
+	ck_assert_uint_eq(sample->value_count, MUSTER_STREAM_WINDOWS);
+	for (size_t i = 0; i < sample->value_count; i++)
+		ck_assert_double_eq_tol(sample->values[i], i == 0 ? 5 : i == 1 ? 20 : 25, 1e-3);
+}
+
+TEST(a_shorter_window_counts_where_it_is_the_only_one)
+{
+	struct muster_stream_pass pass = { 0 };
+	muster_stream_keep(&pass, MUSTER_WINDOW_BYTES, 100);
+	muster_stream_keep(&pass, MUSTER_WINDOW_BYTES, 200);
+	muster_stream_keep(&pass, 1 << 20, 1);
+	ck_assert_uint_eq(pass.windows, 2);
+	ck_assert_double_eq_tol(pass.gbps[0], 2.68435456, 1e-9);
+	ck_assert_double_eq_tol(pass.gbps[1], 1.34217728, 1e-9);
+	ck_assert_uint_eq(pass.bytes, 2 * MUSTER_WINDOW_BYTES + (1 << 20));
+	pass = (struct muster_stream_pass){ 0 };
+	muster_stream_keep(&pass, 1 << 20, 1);
+	ck_assert_uint_eq(pass.windows, 1);
 }
 
 static const struct fake_row disk_rows[] = {

@@ -1,13 +1,7 @@
 /* test_host_memory.c - the triad on machines of hwloc's making, where this process may use only some of it */
+#include "probes/host_memory.c"
 #include "check_main.h"
 #include "probe_fake.h"
-
-#include <errno.h>
-#include <hwloc.h>
-#include <stdlib.h>
-#include <string.h>
-
-extern const struct muster_probe muster_probe_host_memory;
 
 static struct probe_fake *context;
 
@@ -101,6 +95,37 @@ TEST_EACH(the_triad_runs_where_it_may_use_all, rows)
 		fake_complete(context, (const char *const[]){ "node.slow_windows", NULL });
 	else
 		ck_assert_uint_eq(context->samples.count, 0);
+}
+
+/* Only a node that is very slow has fewer rounds, and then a second has passed. */
+TEST_LOOP(each_round_is_a_window, 0, 2)
+{
+	static const size_t least[] = { 3, 9 };
+	context->ctx.env.profile = _i == 0 ? MUSTER_QUICK : MUSTER_STANDARD;
+	double began = muster_now_ms();
+	fake_given(context, MACHINE("numa:2 core:1 pu:1"));
+	fake_run(context);
+	ck_assert_uint_eq(context->samples.count, 3);
+	for (size_t i = 0; i < context->samples.count; i++) {
+		const struct muster_sample *sample = &context->samples.items[i];
+		if (muster_now_ms() - began < BUSY_MS)
+			ck_assert_uint_ge(sample->value_count, least[_i]);
+		for (size_t j = 0; j < sample->value_count; j++)
+			ck_assert_double_ge(sample->value.number, sample->values[j]);
+	}
+}
+
+/* With the time of a node that others use: a round beside the first one is enough. */
+TEST(rounds_end_with_the_time)
+{
+	struct triad triad = { .rounds_min = 10 };
+	struct rounds r = { .triad = &triad };
+	take_round(&r, 9, muster_now_ms() - ROUNDS_MS - 1);
+	ck_assert(r.last);
+	take_round(&r, 0, muster_now_ms() - BUSY_MS - 1);
+	ck_assert(!r.last);
+	take_round(&r, 1, muster_now_ms() - BUSY_MS - 1);
+	ck_assert(r.last);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)

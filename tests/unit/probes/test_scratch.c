@@ -1,8 +1,15 @@
 /* test_scratch.c - the test of the scratch on a small file, with disks that fail, lie and are full
  *
  * This program has a pread, a pwrite and a statvfs of its own between the probe and the kernel, and refuses io_uring,
- * so that the requests come through them.
+ * so that the requests come through them. A window is 4 MiB here.
  */
+#include "probes/windows.h"
+#undef MUSTER_WINDOW_BYTES
+#define MUSTER_WINDOW_BYTES ((uint64_t)4 << 20)
+#define muster_storage_file_open open_as_scripted
+#include "storage/file.h"
+#include "probes/scratch.c"
+#undef muster_storage_file_open
 #include "check_main.h"
 #include "probe_fake.h"
 
@@ -24,8 +31,6 @@ int io_uring_queue_init(unsigned depth, struct io_uring *ring, unsigned flags)
 }
 #endif
 
-extern const struct muster_probe muster_probe_scratch;
-
 enum { MIB = 1 << 20 };
 
 static struct probe_fake *context;
@@ -33,6 +38,7 @@ static int read_error, write_error; /* errno of requests of 1 MiB; 0: what the k
 static bool stale;                  /* reads give what the first round wrote */
 static off_t flipped;               /* a bit is wrong in this byte of what is read; -1: in none */
 static double free_bytes;           /* of every file system; negative: what the kernel says */
+static bool direct;                 /* the file is said to be, whatever the file system has */
 static atomic_int writes;
 static char *first_round;
 
@@ -61,6 +67,15 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 	return syscall(SYS_pwrite64, fd, data, bytes, offset);
 }
 
+int open_as_scripted(const char *folder, uint64_t bytes, struct muster_storage_file *ret, struct muster_error *failure)
+{
+	int muster_storage_file_open(const char *, uint64_t, struct muster_storage_file *, struct muster_error *);
+	int result = muster_storage_file_open(folder, bytes, ret, failure);
+	if (result == 0 && direct)
+		ret->direct = true;
+	return result;
+}
+
 static void lie_of_space(struct statvfs *space)
 {
 	if (free_bytes >= 0)
@@ -85,10 +100,12 @@ int fstatvfs(int fd, struct statvfs *ret)
 	return result;
 }
 
-static int written; /* writes, after the run */
+static int written;                /* writes, after the run */
+static size_t writes_of, reads_of; /* windows; 0 where a value has only one */
 static const struct fake_knob knobs[] = { FAKE_KNOB("read_error", read_error), FAKE_KNOB("write_error", write_error),
 	FAKE_KNOB("stale", stale), FAKE_KNOB("flipped", flipped), FAKE_KNOB("free", free_bytes),
-	FAKE_KNOB("written", written), { .name = NULL } };
+	FAKE_KNOB("written", written), FAKE_KNOB("direct", direct), FAKE_KNOB("write_windows", writes_of),
+	FAKE_KNOB("read_windows", reads_of), { .name = NULL } };
 
 enum { ROUND_MIB = 64 }; /* at most */
 
@@ -98,7 +115,7 @@ static void setup(void)
 	context->knobs = knobs;
 	fake_given(context,
 		"storage=1 | storage_bytes=16777216 | storage_path=/data | /data/ | read_error=0 | write_error=0 | "
-		"stale=0 | flipped=-1 | free=-1 | "
+		"stale=0 | flipped=-1 | free=-1 | direct=0 | "
 		"/proc/self/mountinfo=31 22 0:44 / /data rw - tmpfs none rw");
 	atomic_store(&writes, 0);
 	first_round = calloc(ROUND_MIB, MIB);
@@ -138,6 +155,10 @@ static const struct fake_row rows[] = {
 		"node.scratch_wrong 0 | node.scratch_failed 0 | " TESTED(
 			"16") " | node.scratch_write_gbps >0 | "
 			      "node.scratch_read_gbps >0 | written 32 | node.scratch_io 'threads: *" },
+	{ "windows of both rounds are counted", "direct=1", "write_windows 8 | read_windows 8 | node.scratch_wrong 0" },
+	{ "what remains after the windows is tested and no window", "direct=1 | storage_bytes=19922944",
+		"write_windows 8 | read_windows 8 | node.scratch_wrong 0 | written 38 | " TESTED("19") },
+	{ "a bit is found in any window", "direct=1 | flipped=15733298", "node.scratch_wrong >=2" },
 	/* byte 5 MiB and 4242; more where small reads met it */
 	{ "a flipped bit is one wrong word of each round", "flipped=5247122",
 		"node.scratch_wrong >=2 | node.scratch_read_gbps >0" },
@@ -170,6 +191,10 @@ TEST_EACH(the_scratch_is_written_and_read, rows)
 		context->ctx.env.storage_path = NULL; /* none is given: what is found */
 	fake_run(context);
 	written = atomic_load(&writes);
+	if (context->result == 0 && fake_count(context, "node.scratch_write_gbps") > 0) {
+		writes_of = fake_sample(context, "node.scratch_write_gbps", NULL, NULL)->value_count;
+		reads_of = fake_sample(context, "node.scratch_read_gbps", NULL, NULL)->value_count;
+	}
 	fake_expect(context, rows[_i].expected, rows[_i].name);
 	if (context->result < 0 || !context->ctx.env.storage)
 		return;

@@ -21,8 +21,8 @@ struct cublasLtMatrixLayoutOpaque_t {
 
 static struct {
 	bool library_missing, no_algorithm;
-	double host_ms;             /* that the host needs to launch a product */
-	size_t products, slow_from; /* a product from this one on takes three times as long; 0: none */
+	double host_ms;                      /* that the host needs to launch a product */
+	size_t products, slow_from, slow_to; /* products from one to before the other take three times as long */
 	int major;
 } blas;
 
@@ -127,7 +127,7 @@ static cublasStatus_t fake_multiply(cublasLtHandle_t handle, cublasLtMatmulDesc_
 	ck_assert((const char *)B + 2 * (size_t)(b->rows * b->columns) <= (const char *)D);
 	ck_assert((char *)D + 4 * (size_t)(a->columns * b->columns) <= (char *)workspace);
 	ck_assert_uint_eq(workspace_bytes, MUSTER_PRODUCT_WORKSPACE);
-	bool slow = blas.slow_from > 0 && blas.products >= blas.slow_from;
+	bool slow = blas.products >= blas.slow_from && blas.products < blas.slow_to;
 	blas.products++;
 	stream->ahead_ms += blas.host_ms + 2 * a->rows * a->columns * b->columns / (TFLOPS * 1e9) * (slow ? 3 : 1);
 	return CUBLAS_STATUS_SUCCESS;
@@ -333,6 +333,7 @@ TEST_LOOP(parts_that_overlap_take_as_long_as_the_longest, 0, 2)
 	ck_assert_double_eq_tol(number("job.overlap"), ms / (ms + tail_ms), 1e-3);
 	ck_assert_double_eq_tol(fake_number(context, "gpu.h2d_loaded_gbps", BUS_ID), COPY_GBPS, 1e-2);
 	ck_assert_double_eq_tol(fake_number(context, "gpu.d2h_loaded_gbps", BUS_ID), COPY_GBPS, 1e-2);
+	ck_assert_uint_eq(fake_sample(context, "gpu.d2h_loaded_gbps", BUS_ID, NULL)->value_count, 20);
 	/* two of 32 MiB, all gradients alone, the step that warms up and the steps */
 	ck_assert_uint_eq(nccl.sums, 2 + MUSTER_STEP_WEIGHTS * (1 + 1 + 20));
 	ck_assert_double_eq_tol(nccl.bytes, 2 * (32 << 20) + 22 * 436207616.0, 1);
@@ -407,10 +408,26 @@ TEST_EACH(steps_are_taken, rows)
 TEST(a_step_that_takes_long_is_the_99th_percentile)
 {
 	blas.slow_from = (size_t)MUSTER_STEP_PRODUCTS * (2 + ROUNDS + 1 + 19);
+	blas.slow_to = SIZE_MAX;
 	ck_assert_int_eq(play(), 0);
 	ck_assert_double_ge(number("rank.step_p99_ms"), 2.5 * products_ms(2048));
 	ck_assert_double_le(number("rank.step_p50_ms"), 1.2 * products_ms(2048));
 	ck_assert_double_eq_tol(number("rank.step_compute_ms"), products_ms(2048), 1e-3);
+}
+
+/* Two of the rounds, or 15 of the steps: the median would be slow. The windows stay in their order. */
+TEST_LOOP(what_disturbs_most_windows_leaves_the_best_one, 0, 2)
+{
+	static const char *const measured[] = { "rank.compute_ms", "rank.step_compute_ms" };
+	static const size_t first[] = { 2, 2 + ROUNDS + 1 }, slow[] = { 2, 15 }, windows[] = { ROUNDS, 20 };
+	blas.slow_from = first[_i] * MUSTER_STEP_PRODUCTS;
+	blas.slow_to = blas.slow_from + slow[_i] * MUSTER_STEP_PRODUCTS;
+	ck_assert_int_eq(play(), 0);
+	const struct muster_sample *sample = fake_sample(context, measured[_i], NULL, NULL);
+	ck_assert_double_eq_tol(sample->value.number, products_ms(2048), 1e-3);
+	ck_assert_uint_eq(sample->value_count, windows[_i]);
+	for (size_t i = 0; i < windows[_i]; i++)
+		ck_assert_double_eq_tol(sample->values[i], products_ms(2048) * (i < slow[_i] ? 3 : 1), 1e-2);
 }
 
 /* From some step on, the run is cancelled. */
