@@ -150,10 +150,11 @@ static void name_suspects(struct search *s, bool network)
 	for (size_t i = 0; i < s->count; i++) {
 		struct muster_pair *pair = &s->pairs[i];
 		bool theirs = pair->state == MUSTER_PAIR_SLOW || pair->state == MUSTER_PAIR_DOUBTFUL;
-		/* a GPU that is slow within its node explains that it is slow through its NIC */
-		if (theirs && pair->part == 0 && (pair->network == network || !network))
-			pair->part =
-				s->named_as[pair->ranks[0]] ? s->named_as[pair->ranks[0]] : s->named_as[pair->ranks[1]];
+		size_t part = s->named_as[pair->ranks[0]] ? s->named_as[pair->ranks[0]] : s->named_as[pair->ranks[1]];
+		/* a GPU that is slow explains all its exchanges; a NIC, or all those of a node, what goes through it */
+		if (theirs && pair->part == 0 && part > 0 &&
+			(pair->network == network || s->parts->items[part - 1].kind == MUSTER_PART_GPU))
+			pair->part = part;
 	}
 }
 

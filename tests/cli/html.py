@@ -57,7 +57,7 @@ class Html(unittest.TestCase):
         reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)  # that reads nothing
         self.addCleanup(os.close, reader)
         fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
-        done = sim("--report", self.report, "--html", fifo, "--", "--deadline", "10")
+        done = sim("--report", self.report, "--html", fifo, "--", "--deadline", "40")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
         self.assertEqual(self.verdict(), "pass")
         self.assertTrue(done.stdout.splitlines()[-1].startswith("MUSTER PASS "), done.stdout)

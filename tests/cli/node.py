@@ -68,7 +68,7 @@ class Node(unittest.TestCase):
 
     def start(self, *arguments, options=(), **environment):
         return subprocess.Popen([MUSTER, "sim", "--alone", "--sku", SKU, "--report", self.report, *arguments, "--",
-                                 "--deadline", "30", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 "--deadline", "40", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                 cwd=self.folder, env=dict(os.environ, TMPDIR=self.folder, **environment))
 
     def end(self, process):
@@ -196,7 +196,7 @@ class Node(unittest.TestCase):
         self.assertIn("SIGTERM", report["run"]["job"]["interrupted"])
 
     def test_a_machine_without_gpus_is_no_pass(self):
-        done = subprocess.run([MUSTER, "node", "--report", self.report, "--deadline", "30"], capture_output=True, text=True,
+        done = subprocess.run([MUSTER, "node", "--report", self.report, "--deadline", "40"], capture_output=True, text=True,
                               cwd=self.folder, timeout=120, check=False,
                               env=dict(os.environ, SLURM_PROCID="7", SLURM_NTASKS="64", OMPI_COMM_WORLD_RANK="3",
                                        MUSTER_METADATA_URL="", CUDA_VISIBLE_DEVICES=""))

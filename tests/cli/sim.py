@@ -161,7 +161,7 @@ class Sim(unittest.TestCase):
     def test_an_mpi_that_cannot_start_leaves_a_report(self):
         done = subprocess.run(
             ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"', "sh", MUSTER, "sim",
-             "--sku", "Standard_NC80adis_H100_v5", "--report", self.report, *QUICK, "--deadline", "20"],
+             "--sku", "Standard_NC80adis_H100_v5", "--report", self.report, *QUICK, "--deadline", "40"],
             capture_output=True, text=True, timeout=100, env=self.environment)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertRegex(done.stdout, r"MUSTER INCONCLUSIVE [^\n]*\n\Z")
@@ -268,7 +268,7 @@ class Sim(unittest.TestCase):
                     time.sleep(0.01)
                 self.assertNotEqual(self.left_behind(), [])
                 child.send_signal(number)
-                self.assertEqual(child.wait(timeout=30), -number)
+                self.assertEqual(child.wait(timeout=100), -number)
                 self.assertEqual(self.left_behind(), [])
 
     def test_the_report_names_the_signal_that_ended_the_run(self):
@@ -285,7 +285,7 @@ class Sim(unittest.TestCase):
             line = child.stderr.readline()
             self.assertNotEqual(line, "")
         child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=30)
+        out, _ = child.communicate(timeout=100)
         self.assertIn("received SIGINT after", out)
 
 

@@ -122,7 +122,7 @@ mkfifo stuck.json
 sh -c 'exec sleep 100' <stuck.json &
 reader=$!
 status=0
-timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick --deadline 30 >out 2>err ||
+timeout 90 "$muster" sim --sku Standard_ND96asr_v4 --report stuck.json -- --profile quick --deadline 40 >out 2>err ||
 	status=$?
 case $status:$(tail -n 1 out) in
 *:*" report=none") ;;

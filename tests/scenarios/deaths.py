@@ -22,20 +22,22 @@ SIM = ["sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2"]
 SCALE = 0.2
 
 # What is killed, of which rank, at which of its steps, the run's profile; then the findings: check, status, node, rank,
-# and a part of what was observed.
+# and a part of what was observed. The rank's first copy takes 5 s: a busy machine comes to the kill in time.
+COPIES = "copies host to device"
+SLOW_COPY = "cuda-slow@node{}/gpu{}=cuMemcpyHtoDAsync_v2#1:5s"
 MIDDLE = "leader_while_rank_0_receives_its_records"
 CASES = {
     "worker_in_the_ring": (
         "worker", 10, "timed all-reduces of 8 MiB", "standard",
         [("probe.nccl_allreduce", "fail", "sim-2", 10, "signal 9")]),
     "worker_while_it_copies": (
-        "worker", 3, "copies host to device", "quick",
+        "worker", 3, COPIES, "quick",
         [("probe.gpu_copy", "fail", "sim-1", 3, "signal 9")]),
     "supervisor": (
-        "run", 11, "copies host to device", "quick",
+        "run", 11, COPIES, "quick",
         [("rank.missing", "fail", "sim-2", 11, "no further message arrived")]),
     "leader": (
-        "run", 8, "copies host to device", "quick",
+        "run", 8, COPIES, "quick",
         [("rank.missing", "fail", "sim-2", 8, "no further message arrived"),
          ("probe.nccl_allreduce", "inconclusive", "sim-2", None, "no member list from rank 0")]),
     MIDDLE: (
@@ -55,7 +57,8 @@ def run(muster, name, report):
     command, rank, step, profile, wanted = CASES[name]
     scale = SCALE if command == "run" else 1  # workers die at full time
     environment = dict(os.environ, MUSTER_TRACE="1", MUSTER_DEATHS=report, MUSTER_TEST_TIME_SCALE=str(scale))
-    words = [muster] + SIM + ["--report", report, "--", "--profile", profile]
+    fault = ["--fault", SLOW_COPY.format(rank // 8 + 1, rank % 8)] if step == COPIES else []
+    words = [muster] + SIM + fault + ["--report", report, "--", "--profile", profile]
     killed = False
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
         for line in process.stderr:

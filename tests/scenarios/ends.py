@@ -34,8 +34,8 @@ def lost(*ranks, status="fail"):
 
 
 def leaderless(*ranks):
-    return [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank, "no member list from rank 0")
-            for rank in ranks]
+    why = "no member list from rank 0|no time left before the run's deadline"  # the second one where MPI took that time
+    return [("probe.nccl_allreduce", "inconclusive", f"sim-{rank // 2 + 1}", rank, why) for rank in ranks]
 
 
 def never_began(rank_2="MPI_Init had not returned", node="?", why="MPI_Init ", zero=False):
@@ -45,7 +45,7 @@ def never_began(rank_2="MPI_Init had not returned", node="?", why="MPI_Init ", z
 
 # Who is sent what, when which rank comes to which step; the run's deadline; then rank 0's exit code and findings (None: it
 # writes no report), and those of the report assembled from the disk. A finding is its check, status, node, rank, and part of
-# what was observed. wrapper: what happens on rank 2 before its supervisor is started. scale: muster's own deadlines are
+# what was observed, as a regular expression. wrapper: what happens on rank 2 before its supervisor is started. scale: muster's own deadlines are
 # multiplied by it where nothing else is waited for; a_node_vanishes waits for them in full. most: the seconds that it may take,
 # where otherwise a broken ring's deadline would have to pass. goes_on: the rank's worker is not stopped until the signal has come.
 # says: part of a line of stderr. measured: metrics that every rank has a number of, in spite of the signal.
@@ -73,7 +73,7 @@ CASES = {
         code=3, findings=[INTERRUPTED + (" received SIGTERM after ",)],
         disk_code=3, disk=[INTERRUPTED + (" received SIGTERM after ",)]),
     "sigkill_to_rank_0": dict(
-        kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), scale=0.2, deadline=15,
+        kill=(signal.SIGKILL, "run", [0]), at=(0, COPIES), scale=0.2, deadline=40,
         code=3, findings=None,
         disk_code=1, disk=lost(0) + leaderless(1, 2, 3)),
     "sigkill_to_all": dict(
@@ -81,19 +81,19 @@ CASES = {
         code=3, findings=None,
         disk_code=3, disk=[INTERRUPTED + ("no rank finished",)] + lost(0, 1, 2, 3, status="inconclusive")),
     "mpi_init_without_a_rank": dict(
-        wrapper="kill -KILL $$", deadline=24,
-        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] + never_began(),
-        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] +
+        wrapper="kill -KILL $$", deadline=42,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] + never_began(),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] +
         never_began("there is no result of this rank on disk", zero=True)),
     # it does not return either, instead of aborting the job
     "mpi_init_fails_on_a_rank": dict(
-        wrapper="export OMPI_MCA_pml=nope", deadline=24,
-        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] + never_began("MPI_Init ", node="sim-2"),
-        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 8 s: ",)] +
+        wrapper="export OMPI_MCA_pml=nope", deadline=42,
+        code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] + never_began("MPI_Init ", node="sim-2"),
+        disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] +
         never_began("MPI_Init ", node="sim-2", zero=True)),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
-        scale=0.2, deadline=15, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
+        scale=0.2, deadline=40, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),
     "sigterm_in_mpi_init": dict(
         wrapper="exec sleep 15", kill=(signal.SIGTERM, "run", [0, 1, 3]), at=None, deadline=240,
         code=3, findings=[INTERRUPTED + ("rank 0 received SIGTERM after ",)] + never_began(),
@@ -104,7 +104,7 @@ CASES = {
         code=1, findings=lost(2, 3),
         disk_code=1, disk=lost(2, 3)),
     "a_node_vanishes_in_the_ring": dict(
-        kill=(signal.SIGKILL, "run", [2, 3]), at=(2, "timed all-reduces of 8 MiB"), scale=0.2, deadline=240, most=30,
+        kill=(signal.SIGKILL, "run", [2, 3]), at=(2, "timed all-reduces of 8 MiB"), scale=0.2, deadline=240, most=60,
         code=1, findings=lost(2, 3),
         disk_code=1, disk=lost(2, 3)),
 }
@@ -152,9 +152,9 @@ def unmeasured(path, metrics):
 
 def compare(found, wanted):
     problems = [f"missing: {want}" for want in wanted
-                if not any(want[:4] == have[:4] and want[4] in have[4] for have in found)]
+                if not any(want[:4] == have[:4] and re.search(want[4], have[4]) for have in found)]
     return problems + [f"too much: {have}" for have in found
-                       if not any(have[:4] == want[:4] and want[4] in have[4] for want in wanted)]
+                       if not any(have[:4] == want[:4] and re.search(want[4], have[4]) for want in wanted)]
 
 
 def wait_for(spool, text, times=1):

@@ -159,7 +159,7 @@ def simulate(muster, case, directory):
         data = json.loads(read(os.path.join(directory, "report.json")))
     except ValueError as error:
         return None, [f"no report: {error}", ended.stdout, ended.stderr], watch
-    orphans = wait_for_nothing(watch.left, 20)
+    orphans = wait_for_nothing(watch.left, 40)
     problems += [f"a process is left: {process} {read(f'/proc/{process}/cmdline')}" for process in orphans]
     problems += [f"left in TMPDIR: {name}" for name in os.listdir(scratch)]
     problems += [f"left in /dev/shm: {name}" for name in wait_for_nothing(lambda: left_behind(before), 10)]

@@ -272,6 +272,7 @@ def main(tests):
             for file in sorted(file for file in files if file.endswith(".log")):
                 with open(os.path.join(folder, file), encoding="utf-8", errors="replace") as log:
                     print(f"-- {file}\n{log.read()}")
+        print(cluster.script("logs")[1])
         tell_crashes(cluster, muster)
         sys.exit(1)
     finally:

@@ -8,7 +8,7 @@
 #        cluster.sh kill NODE              end a node's slurmd at once, and leave its tasks
 #        cluster.sh lose NODE              end all that runs on a node at once, as when its power fails
 #        cluster.sh start NODE             start its slurmd again
-#        cluster.sh status | down
+#        cluster.sh status | logs | down   logs: the last lines of each
 #
 # --gpus: Slurm knows of so many GPUs a node, not of all. --conf, --plugstack: one line more of slurm.conf, plugstack.conf.
 # MUSTER_CLUSTER names the cluster's directory (default /tmp/muster-cluster-UID); MUSTER_PROGRAM is the muster to use
@@ -322,10 +322,7 @@ all_idle() {
 # ---- subcommands ----
 
 tell_logs() {
-	local log
-	for log in "$dir"/log/*; do
-		[[ ! -s $log ]] || { echo "-- the last lines of $log" && tail -n 5 "$log"; } >&2
-	done
+	find "$dir/log" -type f -size +0 ! -name '*.json' -exec tail -v -n 20 {} + >&2 || true # there may be none yet
 }
 
 up() {
@@ -400,6 +397,7 @@ command=${1:-}
 case $command in
 up) up "$@" ;;
 down) down ;;
+logs) tell_logs ;;
 run) enter "$(init)" "$@" ;;
 on) (($# > 1)) && enter "$(slurmd_of "$1")" "${@:2}" ;;
 fault) init >/dev/null && change_faults "$@" ;;

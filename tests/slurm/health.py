@@ -14,7 +14,7 @@ BAD = "h2d-slow@node2/gpu1=11.2"
 
 
 def options(_):
-    return ("--conf", f"HealthCheckProgram={SCRIPTS}/healthcheck", "--conf", "HealthCheckInterval=2",
+    return ("--conf", f"HealthCheckProgram={SCRIPTS}/healthcheck", "--conf", "HealthCheckInterval=6",
             "--conf", "HealthCheckNodeState=IDLE,CYCLE")
 
 

@@ -30,9 +30,12 @@ if(Python3_FOUND)
 			# Python would leave its compiled files in the source folder.
 			set_tests_properties(slurm.${area}.${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS slurm COST 1000
 				ENVIRONMENT "PYTHONDONTWRITEBYTECODE=1;MUSTER_LATE_FENCE=$<TARGET_FILE:late_fence>;MUSTER_IMAGE_PLUGIN=${IMAGE_PLUGIN}")
-			if(NOT is_fresh)
-				set_tests_properties(slurm.${area}.${name} PROPERTIES RESOURCE_LOCK slurm.${area})
+			# of the clusters that are one test's only one is up at a time: a busy machine starts and checks nodes slowly
+			set(lock ${area})
+			if(is_fresh)
+				set(lock fresh)
 			endif()
+			set_tests_properties(slurm.${area}.${name} PROPERTIES RESOURCE_LOCK slurm.${lock})
 			set(is_fresh FALSE)
 		endforeach()
 	endforeach()

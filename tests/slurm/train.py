@@ -115,12 +115,12 @@ def test_signals_reach_the_command(cluster):
     """With --signal=B:USR1@300 Slurm signals the script alone; each task gets each signal once."""
     command = ("bash", "-c", "for s in USR1 USR2; do trap \"echo $s >>got.$SLURM_PROCID\" $s; done; "
                "trap \"echo TERM >>got.$SLURM_PROCID; exit 5\" TERM; touch trained.$SLURM_PROCID; "
-               "for i in {1..300}; do sleep 0.1; done")
+               "for i in {1..3000}; do sleep 0.1; done")
     number = cluster.submit("-N3", SCRIPT, "2", "--ntasks-per-node=1", "--", *command)
-    cluster.wait_for("the tasks run", lambda: len(trained(cluster)) == 2, 40)
+    cluster.wait_for("the tasks run", lambda: len(trained(cluster)) == 2, 120)
     for rounds, name in enumerate(("USR1", "USR2", "TERM"), 1):
         cluster.ask("scancel", "--batch", f"--signal={name}", str(number))
-        cluster.wait_for(f"both tasks got {name}", lambda: got(cluster).count("\n") == 2 * rounds, 20)
+        cluster.wait_for(f"both tasks got {name}", lambda: got(cluster).count("\n") == 2 * rounds, 100)
     job = cluster.wait(number, 120)
     check_equal((job.state, job.exit_code), ("FAILED", 5), "the job's end")
     check_equal(got(cluster), "USR1\nUSR2\nTERM\n" * 2, "what the tasks got")
@@ -186,7 +186,7 @@ def test_second_job_never_starts_after_a_fail(cluster):
 
 @fresh
 def test_lost_node_is_left_out(cluster):
-    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 30 --repeat 5")
+    number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 60 --repeat 5")
     cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 120)
     check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")
     job = cluster.wait(number, 150)

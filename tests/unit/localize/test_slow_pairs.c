@@ -227,6 +227,21 @@ TEST_EACH(slow_exchanges_name_their_part, cases)
 	free(parts.items);
 }
 
+/* One of two GPUs that share a NIC is slow, and within the node its only exchange is no more than doubtful. */
+TEST(a_gpu_that_its_rails_name_explains_what_is_doubtful_within_its_node)
+{
+	static struct cluster c;
+	struct muster_slow_parts parts;
+	c = (struct cluster){ .nodes = 3, .gpus = 2, .share = 2 };
+	make(&c, false);
+	apply(&c, "doubt edges 2");
+	apply(&c, "rails 2");
+	ck_assert_str_eq(named(&c, &parts), "gpu 2");
+	for (size_t i = 0; i < c.count; i++)
+		ck_assert_uint_eq(c.pairs[i].part, c.pairs[i].state != MUSTER_PAIR_GOOD);
+	free(parts.items);
+}
+
 /* One fault of a known part, in clusters of drawn sizes: that part alone is named. */
 TEST(one_fault_names_one_part)
 {
