@@ -136,6 +136,7 @@ struct muster_metric {
 	/* NULL, or it is a speed or a time that is measured in windows, and which others are counted as steady or not
 	 * together with it: "copies". */
 	const char *windows;
+	bool is_steadiness; /* the share of slow windows of what has its scope; not measured but derived */
 	bool varies;        /* by far more than other speeds: measured while others use the same memory */
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */

@@ -242,7 +242,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			.text = &options->textfile },
 		{ "--profile", "NAME", profile, MUSTER_CLI_CHOICE(&options->profile, muster_profile_names) },
 		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S },
-		{ "--repeat", "N", "take N times as many windows of each speed (default 1); the best one counts, and all are kept",
+		{ "--repeat", "N", "take N times as many windows of each speed; the best one counts (default 1)",
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
 		{ "--soak", "SECONDS", "load every GPU for so long: memory test, matrix products (default: in full 10)",
 			.number = &options->soak_s, .low = 0, .high = DAY_S / 2 },

@@ -42,7 +42,7 @@ void muster_run_derive_disk(struct muster_run *run);
  * keeps them. */
 void muster_run_derive_data_path(struct muster_run *run);
 
-/* Add gpu.slow_windows and its like for what was measured in windows, unless the run has them already. */
+/* Add job., node., rank. and gpu.slow_windows for what was measured in windows, unless the run has them already. */
 void muster_run_derive_steady(struct muster_run *run);
 
 /* All of these, and for each number of nodes and ranks that was measured nccl.allreduce_limit_gbps and

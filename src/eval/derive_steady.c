@@ -24,12 +24,22 @@ struct part {
 	const char *range;
 };
 
-static const char *const shares[MUSTER_SCOPE_COUNT] = {
-	[MUSTER_SCOPE_JOB] = "job.slow_windows",
-	[MUSTER_SCOPE_NODE] = "node.slow_windows",
-	[MUSTER_SCOPE_RANK] = "rank.slow_windows",
-	[MUSTER_SCOPE_GPU] = "gpu.slow_windows",
-};
+/* The metric of the share, of what has this scope. */
+static const struct muster_metric *share_of(enum muster_scope scope)
+{
+	for (size_t i = 0; i < muster_metric_count(); i++)
+		if (muster_metric_at(i)->is_steadiness && muster_metric_at(i)->scope == scope)
+			return muster_metric_at(i);
+	return NULL;
+}
+
+static bool has_share(const struct muster_samples *samples)
+{
+	for (size_t i = 0; i < samples->count; i++)
+		if (samples->items[i].metric->is_steadiness)
+			return true;
+	return false;
+}
 
 static void count(struct part *part, const struct muster_sample *sample, struct muster_arena *arena)
 {
@@ -67,9 +77,8 @@ static void derive(struct muster_samples *samples, bool quick, struct muster_are
 {
 	struct part parts[PARTS_MOST];
 	size_t used = 0, at;
-	for (size_t i = 0; i < MUSTER_SCOPE_COUNT; i++)
-		if (muster_samples_find(samples, muster_metric_find(shares[i])))
-			return;
+	if (has_share(samples))
+		return;
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
 		const char *group = sample->metric->windows, *kind = muster_sample_label_text(sample, "kind");
@@ -82,7 +91,7 @@ static void derive(struct muster_samples *samples, bool quick, struct muster_are
 			continue;
 		if (at == used)
 			parts[used++] = (struct part){ .name = group,
-				.metric = muster_metric_find(shares[sample->metric->scope]),
+				.metric = share_of(sample->metric->scope),
 				.gpu = muster_sample_label(sample, "gpu") };
 		count(&parts[at], sample, arena);
 	}

@@ -41,7 +41,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(PAGE_GPUS, 70, "lanes"))),
 	NUMBER(GPU, "gpu.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
-		.labels = { "gpu", "part", "range" }),
+		.labels = { "gpu", "part", "range" }, .is_steadiness = true),
 };
 
 #define MIB ((size_t)1 << 20)

@@ -339,7 +339,7 @@ static const struct muster_metric metrics[] = {
 		.windows = "host memory"),
 	NUMBER(NODE, "node.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
-		.labels = { "part", "range" }),
+		.labels = { "part", "range" }, .is_steadiness = true),
 	NUMBER(NODE, "node.stream_triad_numa_gbps", GB_PER_S, MORE, "the same of one NUMA node, while all of them work",
 		.labels = { "numa_node" }, .windows = "host memory"),
 };

@@ -29,7 +29,7 @@ static const struct muster_metric metrics[] = {
 		"NVLink to other nodes anyway, else \"no channel\"; not measured but derived"),
 	NUMBER(JOB, "job.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
-		.labels = { "part", "range" }),
+		.labels = { "part", "range" }, .is_steadiness = true),
 	NUMBER(JOB, "nccl.ring_ranks", NONE, MORE, "ranks that took part in the all-reduce"),
 	NUMBER(JOB, "nccl.ring_nodes", NONE, MORE, "nodes that took part in the all-reduce"),
 	RANK_TEXT("rank.nccl_version", FACT, NOTHING,

@@ -36,7 +36,7 @@ static const struct muster_metric metrics[] = {
 		.counts_wrong = true, .is_exchange = true),
 	NUMBER(RANK, "rank.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
-		.labels = { "part", "range" }),
+		.labels = { "part", "range" }, .is_steadiness = true),
 	NUMBER(RANK, "pair.exchange_limit_gbps", GB_PER_S, DRIFTS,
 		"what pair.exchange_gbps can be on the path between the two; not measured but derived from what nodes "
 		"and ranks say of their links",

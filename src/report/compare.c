@@ -53,7 +53,7 @@ static bool same_labels(const struct muster_sample *a, const struct muster_sampl
 	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, "gpu");
 }
 
-/* How far values of one run lie apart. Of windows only the better third counts: what is judged is the best one, and slow
+/* How far values of one run lie apart. Of windows only the better third counts: the best one is judged, and slow
  * windows say how busy the host was. */
 static double spread_of(const struct muster_sample *sample)
 {
@@ -70,7 +70,7 @@ static double spread_of(const struct muster_sample *sample)
 	return spread;
 }
 
-/* Every speed has several windows; they say what the next run may differ by only where the user asked for more of them. */
+/* Every speed has several windows. Whether the next run may differ they say only where the user asked for more. */
 static bool is_repeated(const struct muster_sample *sample, const struct muster_report *report)
 {
 	return sample->value_count > 1 && (!sample->metric->windows || (report && report->run->job.repeats > 1));
