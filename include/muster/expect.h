@@ -93,7 +93,6 @@ struct muster_check {
 	const char *in_words; /* what a pattern asks for, "a whole RTX PRO 6000"; NULL: the pattern itself is shown */
 	const char *within;   /* same_across: only values with the same value of this label are compared; or NULL */
 	bool uniform;         /* same_across nodes: the values on one node are compared with each other too */
-	int at_least;         /* the median of fewer values is not used; 0: of any number */
 	/* the limit metric of which min, max, warn_below and warn_above are shares; NULL: they are values */
 	const struct muster_metric *share_of;
 	struct muster_label *limit_where; /* only where the limit has all these labels */

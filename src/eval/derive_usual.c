@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NODES_LEAST 3 /* of two it is not known which one is usual */
+#define USUAL "pair.exchange_usual_gbps"
+#define NODES_LEAST 3 /* of two it is not known which one is usual; peers.c says how many may fail one */
 
 enum { KIND, TRANSPORT, NIC, OWN_GPU, PEER_GPU, TEXTS };
 
@@ -108,7 +109,7 @@ static void gather(const struct muster_exchange_peers *peers, struct exchanges *
 /* Exchanges that are alike. */
 static void emit_all(struct muster_run *run, const struct exchange *items, size_t count, double *bests)
 {
-	const struct muster_metric *metric = muster_metric_find("pair.exchange_usual_gbps");
+	const struct muster_metric *metric = muster_metric_find(USUAL);
 	size_t ranks = 0, nodes = 0;
 	for (size_t i = 0; i < count; i++) {
 		bool same_node = i > 0 && items[i].node == items[i - 1].node;
@@ -132,8 +133,7 @@ static void emit_all(struct muster_run *run, const struct exchange *items, size_
 void muster_run_derive_usual(struct muster_run *run, const struct muster_exchange_peers *peers)
 {
 	struct exchanges all = { 0 };
-	if (run->node_count < NODES_LEAST ||
-		muster_exchange_is_measured(run, muster_metric_find("pair.exchange_usual_gbps")))
+	if (run->node_count < NODES_LEAST || muster_exchange_is_measured(run, muster_metric_find(USUAL)))
 		return;
 	gather(peers, &all);
 	double *bests = muster_calloc(all.count + 1, sizeof *bests);
@@ -146,4 +146,34 @@ void muster_run_derive_usual(struct muster_run *run, const struct muster_exchang
 	}
 	free(bests);
 	free(all.items);
+}
+
+static bool has_same(const char *label, const struct muster_sample *a, const struct muster_sample *b)
+{
+	return strcmp(muster_sample_label_text(a, label), muster_sample_label_text(b, label)) == 0;
+}
+
+/* Exchanges that are alike have the same median and, within a node, the same GPU. */
+size_t muster_exchange_usual_ranks(
+	const struct muster_eval *eval, size_t at, const struct muster_sample *limit, size_t most)
+{
+	const struct muster_range range = eval->index.limits[at][0];
+	const struct muster_entry *one = &eval->index.entries[range.start], *end = one + range.count, *own = one,
+				  *last = NULL;
+	size_t ranks = 0;
+	if (!limit || strcmp(limit->metric->name, USUAL) != 0)
+		return 0;
+	while (own->sample != limit)
+		own++;
+	const char *gpu = eval->run->nodes[own->node].ranks[own->rank].gpu;
+	bool inside = strcmp(muster_sample_label_text(limit, "path"), "node") == 0;
+	for (; one < end && ranks < most; one++) {
+		if (!muster_value_equal(one->sample->value, limit->value) || !has_same("path", one->sample, limit) ||
+			!has_same("nic", one->sample, limit) ||
+			(inside && muster_text_order(eval->run->nodes[one->node].ranks[one->rank].gpu, gpu) != 0))
+			continue;
+		ranks += muster_peers_is_next(last, one);
+		last = one;
+	}
+	return ranks;
 }

@@ -7,6 +7,7 @@
 #define MUSTER_EVAL_EVAL_H
 
 #include "expect/describe.h"
+#include "expect/operators.h"
 #include "model/share.h"
 #include "muster/arena.h"
 #include "muster/evaluate.h"
@@ -200,10 +201,20 @@ struct muster_verdict {
 	const char *evidence;              /* of an event of the log; or NULL */
 	const char *advice;                /* where the check has none; or NULL */
 	bool in_words;                     /* observed says all, with units */
+	bool counts;                       /* a value that is not judged, and belongs to the check's values */
 };
 /* limit: the value's, or NULL. */
-struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena);
+struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t at, const struct muster_sample *sample,
+	const struct muster_sample *limit);
+/* peers.c: why so few places, the own one counted, judge none of them, or no more than warn of one; NULL: they do. */
+const char *muster_peers_lack(const struct muster_check *check, size_t places, struct muster_arena *arena);
+const char *muster_peers_few(const struct muster_eval *eval, size_t at, const struct muster_question *question,
+	const struct muster_sample *limit);
+/* derive_usual.c: the ranks whose exchanges the limit is the median of, `most` at most; 0: it is no such limit. */
+size_t muster_exchange_usual_ranks(
+	const struct muster_eval *eval, size_t at, const struct muster_sample *limit, size_t most);
+/* Whether the entry is at another place than the one before it, or NULL. */
+bool muster_peers_is_next(const struct muster_entry *last, const struct muster_entry *entry);
 /* events.c: complete the verdict on the age of an event of the log that is no pass; of other checks it is left as it
  * is. */
 void muster_event_tell(const struct muster_eval *eval, const struct muster_check *check,

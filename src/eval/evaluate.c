@@ -41,8 +41,8 @@ static void mark_seen(struct walk *w, const struct muster_sample *sample)
 static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)
 {
 	struct muster_eval *eval = w->eval;
-	struct muster_verdict verdict = muster_judge_sample(w->check, &eval->states[w->check_at], entry->sample,
-		muster_index_limit(&eval->index, w->check_at, entry), eval->report->arena);
+	struct muster_verdict verdict = muster_judge_sample(
+		eval, w->check_at, entry->sample, muster_index_limit(&eval->index, w->check_at, entry));
 	muster_event_tell(eval, w->check, entry, &verdict);
 	return verdict;
 }
@@ -163,7 +163,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 			muster_exchanges_note(eval, w->check_at, entry, NULL);
 		return;
 	}
-	if (sample->value.type != MUSTER_NULL && verdict.status != MUSTER_SKIP)
+	if (sample->value.type != MUSTER_NULL && (verdict.status != MUSTER_SKIP || verdict.counts))
 		muster_result_value(eval, w->check_at, sample, verdict.limit);
 	if ((w->is_exchange && note_exchange(w, entry, &verdict)) || part_explains(w, &verdict))
 		return;

@@ -74,18 +74,23 @@ static struct muster_verdict without_share(const struct muster_check *check, con
 }
 
 /* Ask each operator; the worst answer counts. */
-static struct muster_verdict judge_operands(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
+static struct muster_verdict judge_operands(const struct muster_eval *eval, size_t at,
+	const struct muster_sample *sample, const struct muster_sample *limit)
 {
+	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_check_state *state = &eval->states[at];
+	struct muster_arena *arena = eval->report->arena;
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
+	const char *lack = muster_check_calibrated(check) ? NULL : state->median.why_none;
 	struct muster_others others = { 0 }, like = { 0 };
 	if (state->like)
 		like = muster_others_find(state->like, sample);
 	if (state->others) {
 		others = muster_others_find(state->others, sample);
-		if (others.why_none && !state->like)
-			return (struct muster_verdict){ .status = MUSTER_SKIP, .observed = others.why_none };
+		lack = others.why_none ? others.why_none : muster_peers_lack(check, others.count + 1, arena);
 	}
+	if (lack && !state->like)
+		return (struct muster_verdict){ .status = MUSTER_SKIP, .observed = lack, .counts = true };
 	struct muster_question question = { .check = check,
 		.sample = sample,
 		.median = &state->median,
@@ -99,11 +104,15 @@ static struct muster_verdict judge_operands(const struct muster_check *check, co
 		enum muster_operator_answer answer = operator->judge ? operator->judge(&question) : MUSTER_ANSWER_GOOD;
 		if (answer == MUSTER_ANSWER_GOOD)
 			continue;
+		bool warns = answer == MUSTER_ANSWER_WARN || operator->warns;
+		const char *few = warns ? NULL : muster_peers_few(eval, at, &question, limit);
 		if (verdict.status != MUSTER_FAIL)
-			verdict.status = answer == MUSTER_ANSWER_WARN || operator->warns ? MUSTER_WARN
-											 : muster_check_status(check);
+			verdict.status = warns || few ? MUSTER_WARN : muster_check_status(check);
 		if (operator->each_sample)
 			verdict.expected = operator->describe(&question);
+		if (few && verdict.status == MUSTER_WARN)
+			verdict.expected = muster_arena_printf(
+				arena, "%s; %s", verdict.expected ? verdict.expected : state->tally->expected, few);
 		if (operator->stand)
 			verdict.observed = operator->stand(&question);
 	}
@@ -124,9 +133,11 @@ static const char *observed_text(
 	return text;
 }
 
-struct muster_verdict muster_judge_sample(const struct muster_check *check, const struct muster_check_state *state,
-	const struct muster_sample *sample, const struct muster_sample *limit, struct muster_arena *arena)
+struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t at, const struct muster_sample *sample,
+	const struct muster_sample *limit)
 {
+	const struct muster_check *check = &eval->expect->checks[at];
+	struct muster_arena *arena = eval->report->arena;
 	struct muster_verdict verdict = { .status = MUSTER_PASS };
 	const struct muster_operand *presence = muster_check_operand(check, MUSTER_OF_PRESENCE);
 	struct muster_value value = sample->value;
@@ -150,12 +161,12 @@ struct muster_verdict muster_judge_sample(const struct muster_check *check, cons
 	} else if (check->share_of && !muster_limit_counts(check, limit)) {
 		return without_share(check, limit, value, arena);
 	} else {
-		verdict = judge_operands(check, state, sample, limit, arena);
+		verdict = judge_operands(eval, at, sample, limit);
 	}
 	verdict.limit = limit;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
 		verdict.observed = observed_text(check, value, arena);
-	if (verdict.status != MUSTER_PASS && sample->try_count == 2)
+	if (verdict.status != MUSTER_PASS && !verdict.counts && sample->try_count == 2)
 		verdict.observed = muster_arena_printf(
 			arena, "%s (2 of 2: %.4g, %.4g)", verdict.observed, sample->tries[0], sample->tries[1]);
 	return verdict;

@@ -1,13 +1,12 @@
 /* median.c - the median of all values of a check in a run, or with share_of of their shares
  *
- * It shows a GPU, a port or a node that is slower than the others without an absolute threshold. Of two values each is
- * compared with the other.
+ * It shows a GPU, a port or a node that is slower than the others without an absolute threshold. peers.c says how many
+ * are needed.
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "util/array.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 bool muster_median_takes(const struct muster_eval *eval, size_t at, const struct muster_entry *entry, double *ret)
@@ -31,24 +30,20 @@ struct muster_median muster_median_find(const struct muster_eval *eval, size_t a
 	struct muster_range range = eval->index.of_check[at];
 	double *values = muster_calloc(range.count + 1, sizeof *values);
 	struct muster_median median = { 0 };
+	const struct muster_entry *last = NULL;
 	size_t count = 0;
-	for (size_t i = 0; i < range.count; i++)
-		count += muster_median_takes(eval, at, &eval->index.entries[range.start + i], &values[count]);
-	size_t needed = (size_t)check->at_least;
-	if (count < 2) {
-		median.why_none = count ? "only one value, and nothing to compare it with" : "no value";
-	} else if (count < needed) {
-		median.why_none =
-			muster_arena_printf(eval->report->arena, "only %zu values, %zu are needed", count, needed);
-	} else if (count == 2) { /* which one is wrong is unknown */
-		median = (struct muster_median){
-			.value = fmax(values[0], values[1]), .of_two = true, .lower = fmin(values[0], values[1])
-		};
-	} else {
-		median.value = median.lower = muster_median_of(values, count);
+	for (size_t i = 0; i < range.count; i++) {
+		const struct muster_entry *entry = &eval->index.entries[range.start + i];
+		if (!muster_median_takes(eval, at, entry, &values[count]))
+			continue;
+		median.places += muster_peers_is_next(last, entry);
+		last = entry;
+		count++;
 	}
-	if (!median.why_none && median.lower < 0)
-		median.why_none = "below 0"; /* a share of it would lie above it */
+	median.value = count ? muster_median_of(values, count) : 0;
+	median.why_none = count == 0         ? "no value"
+			  : median.value < 0 ? "the median is below 0" /* a share of it would lie above it */
+					     : muster_peers_lack(check, median.places, eval->report->arena);
 	free(values);
 	return median;
 }

@@ -93,8 +93,7 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 			a->block = muster_block_find(a->eval, a->check_at, place);
 		if (entry->sample->value.type == MUSTER_NULL) {
 			muster_result_take(a->eval, a->check_at, place, entry->sample,
-				muster_judge_sample(
-					a->check, &a->eval->states[a->check_at], entry->sample, NULL, arena));
+				muster_judge_sample(a->eval, a->check_at, entry->sample, NULL));
 			continue;
 		}
 		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
@@ -336,9 +335,8 @@ static const struct group *known_group(const struct across *a, struct across_pee
 			bool pass = peer->seen_count > 0;
 			for (size_t j = 0; j < peer->seen_count && pass; j++)
 				pass = muster_sample_chosen(check, peer->seen[j].sample) &&
-				       muster_judge_sample(check, &a->eval->states[i], peer->seen[j].sample, NULL,
-					       a->eval->report->arena)
-						       .status == MUSTER_PASS;
+				       muster_judge_sample(a->eval, i, peer->seen[j].sample, NULL).status ==
+					       MUSTER_PASS;
 			passed += pass;
 			right = pass ? &groups[g] : right;
 		}

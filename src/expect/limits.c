@@ -183,12 +183,9 @@ int muster_median_max_parse(struct muster_json_reader *r, void *operand, const s
 	return parse_share(r, operand, json, 1, HUGE_VAL, "from 1");
 }
 
-/* Of two values that differ it is unknown which one is wrong. */
 static enum muster_operator_answer median_answer(const struct muster_question *q, bool refused)
 {
-	if (q->median->why_none || !refused)
-		return MUSTER_ANSWER_GOOD;
-	return q->median->of_two ? MUSTER_ANSWER_WARN : MUSTER_ANSWER_BAD;
+	return refused && !q->median->why_none ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
 enum muster_operator_answer muster_median_min_judge(const struct muster_question *q)
@@ -198,27 +195,20 @@ enum muster_operator_answer muster_median_min_judge(const struct muster_question
 
 enum muster_operator_answer muster_median_max_judge(const struct muster_question *q)
 {
-	double other = q->median->of_two ? q->median->lower : q->median->value;
-	return median_answer(q, muster_question_measured(q) > q->operand->value.number * other);
+	return median_answer(q, muster_question_measured(q) > q->operand->value.number * q->median->value);
 }
 
-/* Both as "A to B", or the one that there is: times these factors. */
-static const char *shares_text(const struct muster_operand *min, double of_min, const struct muster_operand *max,
-	double of_max, struct muster_arena *arena)
+/* Both as "A to B", or the one that there is: times this factor. */
+static const char *shares_text(
+	const struct muster_operand *min, const struct muster_operand *max, double factor, struct muster_arena *arena)
 {
-	const char *low = min ? muster_describe_value(muster_number(min->value.number * of_min), arena) : "";
-	const char *high = max ? muster_describe_value(muster_number(max->value.number * of_max), arena) : "";
+	const char *low = min ? muster_describe_value(muster_number(min->value.number * factor), arena) : "";
+	const char *high = max ? muster_describe_value(muster_number(max->value.number * factor), arena) : "";
 	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
 }
 
-static const char *percent(const struct muster_question *q, double value)
-{
-	return muster_arena_printf(q->arena, "%s %%", muster_describe_value(muster_number(value), q->arena));
-}
-
 /* "at least 85 % of the median of this run"; with a known median "at least 22.02 GB/s (85 % of the median of this run,
- * 25.9 GB/s)", and of two values "at least 22.02 GB/s (85 % of the higher of only two values, 25.9 GB/s)". With
- * share_of "at least 75 % of port.limit_gbps (85 % of the median of this run, 88 %)". */
+ * 25.9 GB/s)". With share_of "at least 75 % of port.limit_gbps (85 % of the median of this run, 88 %)". */
 const char *muster_medians_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
@@ -227,23 +217,13 @@ const char *muster_medians_describe(const struct muster_question *q)
 	const char *bound = min && max ? "from" : min ? "at least" : "at most";
 	const char *unit =
 		whole ? muster_arena_printf(q->arena, "%% of %s", whole->name) : muster_metric_unit(q->check->metric);
-	const double factor = whole ? 100 : 1;
-	const char *shares = shares_text(min, 100, max, 100, q->arena);
+	const char *shares = shares_text(min, max, 100, q->arena);
 	const struct muster_median *median = q->median;
 	if (!median || median->why_none)
 		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
 			median ? " (not evaluated: " : "", median ? median->why_none : "", median ? ")" : "");
-	double high = median->value * factor, low = median->of_two ? median->lower * factor : high;
-	const char *values =
-		whole ? percent(q, min ? high : low) : muster_question_text(q, muster_number(min ? high : low));
-	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of %s, %s)", bound,
-		shares_text(min, high, max, low, q->arena), *unit ? " " : "", unit, shares,
-		!median->of_two ? "the median of this run"
-		: min && max    ? "the other one of only two values"
-		: min           ? "the higher of only two values"
-				: "the lower of only two values",
-		median->of_two && min && max
-			? muster_arena_printf(q->arena, "%s and %s",
-				  whole ? percent(q, low) : muster_question_text(q, muster_number(low)), values)
-			: values);
+	double middle = median->value * (whole ? 100 : 1);
+	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of the median of this run, %s)", bound,
+		shares_text(min, max, middle, q->arena), *unit ? " " : "", unit, shares,
+		muster_describe_with_unit(muster_number(middle), whole ? "%" : unit, q->arena));
 }

@@ -26,7 +26,6 @@ muster_judge_fn muster_median_min_judge, muster_median_max_judge;
 muster_words_fn muster_medians_describe; /* "at least 85 % of the run's median 25.9, 22" */
 
 /* outlier.c: {"z": 3.5, "share": 0.08} */
-#define MUSTER_OUTLIER_PEERS 8 /* others that are needed; at_least of the check says another number */
 muster_field_read_fn muster_outlier_parse;
 muster_judge_fn muster_outlier_judge;
 muster_words_fn muster_outlier_stand, muster_outlier_describe;

@@ -36,8 +36,7 @@ enum muster_operator_answer {
 /* The median of the values that a check uses in a run, or with share_of of their shares of the limit. */
 struct muster_median {
 	double value;
-	bool of_two; /* there are only two values: value is the higher one, lower the other one */
-	double lower;
+	size_t places;        /* ranks, or values of nodes and ports: see eval/peers.c */
 	const char *why_none; /* why the median cannot be used; NULL when it can */
 };
 

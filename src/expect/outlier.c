@@ -16,6 +16,7 @@
 
 #include <math.h>
 
+#define PEERS_LEAST 8                     /* other values: the spread of fewer says little */
 #define MAD_OF_NORMAL 0.6745              /* MAD / standard deviation */
 #define MEAN_DEVIATION_OF_NORMAL 1.253314 /* standard deviation / mean deviation: sqrt(pi / 2) */
 #define GROUP_OF_LIKE (1.0 / 8)           /* of the same GPU on other nodes; without other nodes, of all others */
@@ -54,10 +55,9 @@ static bool are_group(const struct muster_others *others, double share)
 enum muster_operator_answer muster_outlier_judge(const struct muster_question *q)
 {
 	const struct muster_others *others = q->others, *like = q->like;
-	size_t needed = q->check->at_least ? (size_t)q->check->at_least : MUSTER_OUTLIER_PEERS;
 	double part = 1 - q->operand->warn;
 	bool has_like = !like->why_none;
-	if (others->why_none || others->count < needed || muster_question_measured(q) >= part * others->median)
+	if (others->why_none || others->count < PEERS_LEAST || muster_question_measured(q) >= part * others->median)
 		return MUSTER_ANSWER_GOOD;
 	if (are_group(others, has_like ? GROUP_OF_ALL : GROUP_OF_LIKE))
 		return MUSTER_ANSWER_GOOD;
@@ -89,6 +89,5 @@ const char *muster_outlier_describe(const struct muster_question *q)
 	return muster_arena_printf(q->arena,
 		"no outlier: at most %g %% below the median of the other GPUs of the same model and machine type, or a "
 		"modified z-score of at least -%g (of %d others or more)",
-		q->operand->warn * 100, q->operand->value.number,
-		q->check->at_least ? q->check->at_least : MUSTER_OUTLIER_PEERS);
+		q->operand->warn * 100, q->operand->value.number, PEERS_LEAST);
 }

@@ -239,7 +239,6 @@ static const struct muster_field key_fields[] = {
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, baseline, OBJECT), .object = &muster_baseline_type, .optional = true },
-	{ MUSTER_FIELD(muster_check, at_least, INT), .low = 3, .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, inconclusive_on, OBJECT), MUSTER_FIELD_MANY(muster_check, inconclusive_on_count),
 		MUSTER_FIELD_MEMBERS(read_excuse, muster_excuse), .optional = true },

@@ -117,10 +117,6 @@ static int check_companions(struct muster_json_reader *r, const struct muster_ch
 	}
 	if (check->within && !peers)
 		return muster_json_reader_fail_member(r, "within", "is only allowed with same_across");
-	if (check->at_least && !muster_check_operand(check, MUSTER_OF_MEDIAN) &&
-		!muster_check_operand(check, MUSTER_OF_FLEET))
-		return muster_json_reader_fail_member(
-			r, "at_least", "is only allowed with min_of_median, max_of_median or outlier");
 	if (check->baseline.count > 0 && !of_baseline)
 		return muster_json_reader_fail_member(
 			r, "baseline", "says something only beside min_of_baseline, warn_of_baseline or max_mad");

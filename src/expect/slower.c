@@ -67,9 +67,8 @@ const char *muster_slower_describe(const struct muster_question *q)
 	bool more = muster_units[q->check->metric->unit].time;
 	double away = allowed(operand, others, operand->value.number),
 	       bound = more ? others->median + away : others->median - away;
-	return muster_arena_printf(arena, "%s %.4g%s%s (%.3g %% %s than %.4g, the median of the %s with %s%s%s)",
+	return muster_arena_printf(arena,
+		"%s %.4g%s%s (%.3g %% %s than %.4g, the median of the %zu other ranks with %s%s%s)",
 		more ? "at most" : "at least", bound, *unit ? " " : "", unit, 100 * away / others->median,
-		more ? "more" : "less", others->median,
-		others->count == 1 ? "one other rank" : muster_arena_printf(arena, "%zu other ranks", others->count),
-		others->model, *warning ? "; " : "", warning);
+		more ? "more" : "less", others->median, others->count, others->model, *warning ? "; " : "", warning);
 }

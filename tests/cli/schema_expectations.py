@@ -100,7 +100,7 @@ OVERLAYS = {
     "a baseline": {"checks": {"baseline.h2d": {"metric": "gpu.h2d_gbps", "source": "learned", "min_of_baseline": 0.93,
                                                "warn_of_baseline": 0.95, "max_mad": 5.2,
                                                "baseline": {"median": 26.1, "mad": 0.12, "n": 480}}}},
-    "an outlier": {"checks": {"site.h2d": {"metric": "gpu.h2d_gbps", "source": "s", "at_least": 16,
+    "an outlier": {"checks": {"site.h2d": {"metric": "gpu.h2d_gbps", "source": "s",
                                            "outlier": {"z": 4, "share": 0.05}}}},
     "case": {"checks": {"node.vm_size": {"equals": "standard_x", "ignore_case": True, "source": "site"}}},
     "paths": {"paths": ["/shared/apps", {"path": "/opt/x", "content": True}, {"path": "/opt/y"}]},

@@ -76,7 +76,7 @@ static void make(struct muster_run *run, const struct cluster *c, const char *me
 	"'min':0.6,'warn_below':0.8,'source':'s'}"
 #define MEDIANS                                                                                                        \
 	",'m':{'metric':'pair.exchange_gbps','where':{'kind':'edge'},'share_of':'pair.exchange_limit_gbps','min_of_"   \
-	"median':0.7,'at_least':4,'source':'s'}"
+	"median':0.7,'source':'s'}"
 
 #define OTHERWISE "; their other exchanges are as expected: "
 #define WITH_ALL " with all other GPUs that this GPU was paired with" OTHERWISE

@@ -126,7 +126,8 @@ static const struct case_of {
 	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "fail load.bf16_median rank=1 " },
 	{ "generic-nvidia", 8, { { 1, "gpu.gemm_bf16_tflops", "", 630, NULL } }, "warn load.bf16_close rank=1 " },
 	{ "generic-nvidia", 3, { { 1, "gpu.gemm_bf16_tflops", "", 655, NULL } }, "" },
-	{ "generic-nvidia", 2, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "warn load.bf16_median rank=1 " },
+	{ "generic-nvidia", 5, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "warn load.bf16_median rank=1 " },
+	{ "generic-nvidia", 2, { { 1, "gpu.gemm_bf16_tflops", "", 590, NULL } }, "" },
 	{ "generic-nvidia", 1, { { 0, "gpu.gemm_drift", "", 0.85, NULL } }, "warn load.drift rank=0 " },
 	/* a GPU that does not say */
 	{ "generic-nvidia", 1,

@@ -18,6 +18,11 @@ static struct muster_run *rates(const double *values, size_t count)
 	return run;
 }
 
+/* Why a bad value is no failure. */
+#define AMONG(gpus) "; only a warning among " gpus " GPUs: 6 are needed to fail one"
+#define LACK(gpus) "only " gpus " to compare, and 3 are needed"
+#define NONE(share, gpus) "at least " share " of the median of this run (not evaluated: " LACK(gpus) ")"
+
 /* Values up to the first 0; below 0 is a null. */
 static const struct {
 	double values[8];
@@ -32,40 +37,26 @@ static const struct {
 		"skip c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_PASS },
 	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "no threshold",
 		"inconclusive c n2 rank=1 gpu=g: no threshold | 7: too early\n", MUSTER_INCONCLUSIVE },
-	/* one value tells nothing; of two the lower one may be wrong */
-	{ { 26 }, "'min_of_median':0.85",
-		"at least 85 % of the median of this run (not evaluated: only one value, and nothing to compare it "
-		"with)",
-		"", MUSTER_PASS },
-	{ { 20, 16.9 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the higher of only two values, 20 GB/s)",
-		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the higher of only two values, 20 GB/s) | 16.9\n",
-		MUSTER_PASS },
-	{ { 17, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the higher of only two values, 20 GB/s)", "",
-		MUSTER_PASS },
-	{ { 10, 15.1 }, "'max_of_median':1.5", "at most 15 GB/s (150 % of the lower of only two values, 10 GB/s)",
-		"warn c n2 rank=1 gpu=g: at most 15 GB/s (150 % of the lower of only two values, 10 GB/s) | 15.1\n",
-		MUSTER_PASS },
-	{ { 20, 3 }, "'min':5,'min_of_median':0.5",
-		"at least 5 GB/s, at least 10 GB/s (50 % of the higher of only two values, 20 GB/s)",
-		"fail c n2 rank=1 gpu=g: at least 5 GB/s, at least 10 GB/s (50 % of the higher of only two values, 20 "
-		"GB/s) | 3\n",
-		MUSTER_FAIL },
-	{ { 26, 26, -1 }, "'min_of_median':0.85,'optional':true",
-		"at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s)",
-		"skip c n3 rank=2 gpu=g: at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s) | null: "
-		"not supported here\n",
-		MUSTER_PASS },
-	{ { 26, 26, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
-		"at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s)",
-		"inconclusive c n3 rank=2 gpu=g: at least 22.1 GB/s (85 % of the higher of only two values, 26 GB/s) | "
-		"2: x\n",
+	/* one value tells nothing, and two never judge each other */
+	{ { 26 }, "'min_of_median':0.85", NONE("85 %", "1 GPU"),
+		"skip c n1 rank=0 gpu=g: " NONE("85 %", "1 GPU") " | " LACK("1 GPU") "\n", MUSTER_PASS },
+	{ { 20, 1 }, "'min_of_median':0.85", NONE("85 %", "2 GPUs"),
+		"skip c: " NONE("85 %", "2 GPUs") " | " LACK("2 GPUs") " (2 GPUs)\n", MUSTER_PASS },
+	/* what stands beside a median is judged, and so are values that are none */
+	{ { 20, 3 }, "'min':5,'min_of_median':0.5", "at least 5 GB/s, " NONE("50 %", "2 GPUs"),
+		"fail c n2 rank=1 gpu=g: at least 5 GB/s, " NONE("50 %", "2 GPUs") " | 3\n", MUSTER_FAIL },
+	{ { 26, 26, 26, 2 }, "'min_of_median':0.85,'inconclusive_on':{'2':'x'}",
+		"at least 22.1 GB/s (85 % of the median of this run, 26 GB/s)",
+		"inconclusive c n4 rank=3 gpu=g: at least 22.1 GB/s (85 % of the median of this run, 26 GB/s) | 2: "
+		"x\n",
 		MUSTER_INCONCLUSIVE },
-	/* three do, and the limit itself passes */
+	/* three warn, and the limit itself passes */
 	{ { 20, 17, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the median of this run, 20 GB/s)", "",
 		MUSTER_PASS },
 	{ { 20, 16.9, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
-		"fail c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
-		MUSTER_FAIL },
+		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s)" AMONG(
+			"3") " | 16.9\n",
+		MUSTER_PASS },
 	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'severity':'warn'",
 		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
 		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
@@ -74,25 +65,33 @@ static const struct {
 		"from 0.1 to 0.1 GB/s (100 to 100 % of the median of this run, 0.1 GB/s)", "", MUSTER_PASS },
 	{ { 26.3, 26.3, 26.3, 26.3 }, "'min_of_median':1",
 		"at least 26.3 GB/s (100 % of the median of this run, 26.3 GB/s)", "", MUSTER_PASS },
-	/* fewer values than are needed tell nothing */
-	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'at_least':4",
-		"at least 85 % of the median of this run (not evaluated: only 3 values, 4 are needed)", "",
+	/* five warn, six fail */
+	{ { 20, 16.9, 20, 20, 20 }, "'min_of_median':0.85",
+		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s)" AMONG(
+			"5") " | 16.9\n",
 		MUSTER_PASS },
-	{ { 20, 16.9, 20, 20 }, "'min_of_median':0.85,'at_least':4",
+	{ { 20, 16.9, 20, 20, 20, 20 }, "'min_of_median':0.85",
+		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"fail c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
+		MUSTER_FAIL },
+	{ { 20, 16.9, 20, 20, 20, 20, 20, 20 }, "'min_of_median':0.85",
 		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
 		"fail c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",
 		MUSTER_FAIL },
 	/* of an even number, the median lies between the two in the middle */
 	{ { 40, 10, 20, 30 }, "'min_of_median':0.5", "at least 12.5 GB/s (50 % of the median of this run, 25 GB/s)",
-		"fail c n2 rank=1 gpu=g: at least 12.5 GB/s (50 % of the median of this run, 25 GB/s) | 10\n",
-		MUSTER_FAIL },
+		"warn c n2 rank=1 gpu=g: at least 12.5 GB/s (50 % of the median of this run, 25 GB/s)" AMONG(
+			"4") " | 10\n",
+		MUSTER_PASS },
 	{ { 10, 10, 15.1 }, "'max_of_median':1.5", "at most 15 GB/s (150 % of the median of this run, 10 GB/s)",
-		"fail c n3 rank=2 gpu=g: at most 15 GB/s (150 % of the median of this run, 10 GB/s) | 15.1\n",
-		MUSTER_FAIL },
-	{ { 20, 10, 10, 10, 1 }, "'min_of_median':0.5,'max_of_median':1.5",
+		"warn c n3 rank=2 gpu=g: at most 15 GB/s (150 % of the median of this run, 10 GB/s)" AMONG(
+			"3") " | 15.1\n",
+		MUSTER_PASS },
+	{ { 20, 10, 10, 10, 10, 1 }, "'min_of_median':0.5,'max_of_median':1.5",
 		"from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s)",
 		"fail c n1 rank=0 gpu=g: from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s) | 20\n"
-		"fail c n5 rank=4 gpu=g: from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s) | 1\n",
+		"fail c n6 rank=5 gpu=g: from 5 to 15 GB/s (50 to 150 % of the median of this run, 10 GB/s) | 1\n",
 		MUSTER_FAIL },
 	/* nulls do not move it */
 	{ { 20, -1, 20, 20, -1 }, "'min_of_median':0.9,'optional':true",
@@ -106,13 +105,20 @@ static const struct {
 		"fail c n4 rank=3 gpu=g: at least 19.5 GB/s, at least 10 GB/s (50 % of the median of this run, 20 "
 		"GB/s) | 19\n",
 		MUSTER_FAIL },
-	/* what another check condemned does not count: 2 of 4 are left */
-	{ { 3, 3, 20, 10 },
+	/* a failure beside a comparison of few stays one */
+	{ { 20, 20, 20, 3 }, "'min':5,'min_of_median':0.5",
+		"at least 5 GB/s, at least 10 GB/s (50 % of the median of this run, 20 GB/s)",
+		"fail c n4 rank=3 gpu=g: at least 5 GB/s, at least 10 GB/s (50 % of the median of this run, 20 GB/s) | "
+		"3\n",
+		MUSTER_FAIL },
+	/* what another check condemned does not count: 5 of 7 are left */
+	{ { 3, 3, 20, 20, 20, 20, 10 },
 		"'min_of_median':0.9,'after':'floor'},'floor':{'metric':'gpu.h2d_gbps','min':5,'source':'s'",
-		"at least 18 GB/s (90 % of the higher of only two values, 20 GB/s)",
+		"at least 18 GB/s (90 % of the median of this run, 20 GB/s)",
 		"fail floor n1 rank=0 gpu=g: at least 5 GB/s | 3\n"
 		"fail floor n2 rank=1 gpu=g: at least 5 GB/s | 3\n"
-		"warn c n4 rank=3 gpu=g: at least 18 GB/s (90 % of the higher of only two values, 20 GB/s) | 10\n",
+		"warn c n7 rank=6 gpu=g: at least 18 GB/s (90 % of the median of this run, 20 GB/s)" AMONG(
+			"5") " | 10\n",
 		MUSTER_FAIL },
 };
 
@@ -141,9 +147,10 @@ TEST(a_median_below_zero_condemns_nothing)
 	struct muster_run *run = rates(values, 3);
 	struct muster_report *report = fixture_report(
 		run, "'c':{'metric':'gpu.numa_node','min_of_median':0.5,'max_of_median':2,'source':'s'}", false);
-	ck_assert_str_eq(fixture_findings(report), "");
-	ck_assert_str_eq(
-		report->tallies[0].expected, "from 50 to 200 % of the median of this run (not evaluated: below 0)");
+	ck_assert_str_eq(report->tallies[0].expected,
+		"from 50 to 200 % of the median of this run (not evaluated: the median is below 0)");
+	ck_assert_uint_eq(report->count[MUSTER_SKIP], 1);
+	ck_assert_uint_eq(report->finding_count, 1);
 }
 
 /* Two message sizes, each with a median of its own; ports and ranks of all nodes count, missing ranks do not. */

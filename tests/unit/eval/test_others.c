@@ -33,28 +33,40 @@ static struct muster_run *make(const struct rank *ranks, size_t count, const cha
 	return run;
 }
 
+#define SAME(value)                                                                                                    \
+	{ value, 'a' }, { value, 'a' },                                                                                \
+	{                                                                                                              \
+		value, 'a'                                                                                             \
+	}
+#define FEWER "at most 10 % slower than the median of the other ranks with the same GPU model | "
+
 /* Ranks up to the first 0. */
 static const struct {
 	struct rank ranks[9];
 	const char *metric, *check, *found;
 } table[] = {
 	/* equal values: the limit itself passes */
-	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 11, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3", "" },
-	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
-		"fail c n1 rank=3: at most 11 us (10 % more than 10, the median of the 3 other ranks with Model a) | "
+	{ { SAME(10), SAME(10), { 11, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3", "" },
+	{ { SAME(10), { 10, 'a' }, { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"fail c n1 rank=5: at most 11 us (10 % more than 10, the median of the 5 other ranks with Model a) | "
 		"11.1\n" },
-	{ { { 10, 'a' }, { 10, 'a' }, { 10, 'a' }, { 10.6, 'a' } }, "rank.allreduce_us", "'fail':0.1,'warn':0.05",
+	{ { SAME(10), SAME(10), { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"fail c n1 rank=7: at most 11 us (10 % more than 10, the median of the 7 other ranks with Model a) | "
+		"11.1\n" },
+	{ { SAME(10), { 10.6, 'a' } }, "rank.allreduce_us", "'fail':0.1,'warn':0.05",
 		"warn c n1 rank=3: at most 11 us (10 % more than 10, the median of the 3 other ranks with Model a; "
 		"warning above 5 %) | 10.6\n" },
 	/* a faster one is no finding; a rate is slower when it is lower */
 	{ { { 10, 'a' }, { 10, 'a' }, { 5, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3,'warn':0.05", "" },
-	{ { { 10, 'a' }, { 10, 'a' }, { 5, 'a' }, { 20, 'a' } }, "gpu.h2d_gbps", "'fail':0.1,'warn':0.05",
-		"fail c n1 rank=2 gpu=g: at least 9 GB/s (10 % less than 10, the median of the 3 other ranks with "
+	{ { { 10, 'a' }, { 10, 'a' }, { 5, 'a' }, { 20, 'a' }, { 10, 'a' }, { 10, 'a' } }, "gpu.h2d_gbps",
+		"'fail':0.1,'warn':0.05",
+		"fail c n1 rank=2 gpu=g: at least 9 GB/s (10 % less than 10, the median of the 5 other ranks with "
 		"Model "
 		"a; warning above 5 %) | 5\n" },
 	/* values that scatter: three times their usual distance */
-	{ { { 10, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1",
-		"fail c n1 rank=3: at most 11 us (10 % more than 10, the median of the 4 other ranks with Model a) | "
+	{ { { 10, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' }, { 10, 'a' } }, "rank.allreduce_us",
+		"'fail':0.1",
+		"fail c n1 rank=3: at most 11 us (10 % more than 10, the median of the 5 other ranks with Model a) | "
 		"12.9\n" },
 	{ { { 8, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' }, { 12, 'a' } }, "rank.allreduce_us",
 		"'fail':0.1,'mad':3", "" },
@@ -62,34 +74,34 @@ static const struct {
 		"'fail':0.1,'mad':3",
 		"fail c n1 rank=3: at most 13 us (30 % more than 10, the median of the 5 other ranks with Model a) | "
 		"13.1\n" },
-	/* two ranks: the slower one; three: both others */
-	{ { { 10, 'a' }, { 11.1, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
-		"fail c n1 rank=1: at most 11 us (10 % more than 10, the median of the one other rank with Model a) | "
-		"11.1\n" },
+	/* five and three ranks warn, and two never judge each other */
+	{ { SAME(10), { 10, 'a' }, { 12, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"warn c n1 rank=4: at most 11 us (10 % more than 10, the median of the 4 other ranks with Model a); "
+		"only a warning among 5 ranks: 6 are needed to fail one | 12\n" },
 	{ { { 12, 'a' }, { 10, 'a' }, { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
-		"fail c n1 rank=0: at most 11 us (10 % more than 10, the median of the 2 other ranks with Model a) | "
-		"12\n" },
+		"warn c n1 rank=0: at most 11 us (10 % more than 10, the median of the 2 other ranks with Model a); "
+		"only a warning among 3 ranks: 6 are needed to fail one | 12\n" },
+	{ { { 10, 'a' }, { 30, 'a' } }, "rank.allreduce_us", "'fail':0.1,'mad':3",
+		"skip c n1: " FEWER "only 2 ranks to compare, and 3 are needed (2 ranks)\n" },
 	/* one rank, or one of its model: nothing to compare with */
 	{ { { 10, 'a' } }, "rank.allreduce_us", "'fail':0.1",
-		"skip c n1 rank=0: at most 10 % slower than the median of the other ranks with the same GPU model | no "
-		"other rank has this GPU model, so there is nothing to compare with\n" },
-	{ { { 10, 'a' }, { 10, 'a' }, { 30, 'b' } }, "rank.allreduce_us", "'fail':0.1", "" },
-	{ { { 10, 'a' }, { 10, 'a' }, { 30, 'b' }, { 40, 'b' } }, "rank.allreduce_us", "'fail':0.1",
-		"fail c n1 rank=3: at most 33 us (10 % more than 30, the median of the one other rank with Model b) | "
-		"40\n" },
+		"skip c n1 rank=0: " FEWER "no other rank has this GPU model, so there is nothing to compare with\n" },
+	{ { SAME(10), { 30, 'b' } }, "rank.allreduce_us", "'fail':0.1", "" },
+	{ { SAME(10), { 30, 'b' }, { 30, 'b' }, { 40, 'b' } }, "rank.allreduce_us", "'fail':0.1",
+		"warn c n1 rank=5: at most 33 us (10 % more than 30, the median of the 2 other ranks with Model b); "
+		"only a warning among 3 ranks: 6 are needed to fail one | 40\n" },
 	/* MIG instances by their profile, and GPUs whose name is not known */
-	{ { { 10, 'A' }, { 10, 'A' }, { 70, 'B' }, { 70, 'B' }, { 5, 'm' }, { 80, 'B' } }, "rank.allreduce_us",
-		"'fail':0.1",
-		"fail c n1 rank=5: at most 77 us (10 % more than 70, the median of the 2 other ranks with Model m, MIG "
-		"B) "
-		"| 80\n" },
+	{ { { 10, 'A' }, { 10, 'A' }, { 10, 'A' }, { 70, 'B' }, { 70, 'B' }, { 5, 'm' }, { 80, 'B' } },
+		"rank.allreduce_us", "'fail':0.1",
+		"warn c n1 rank=6: at most 77 us (10 % more than 70, the median of the 2 other ranks with Model m, MIG "
+		"B); only a warning among 3 ranks: 6 are needed to fail one | 80\n" },
 	{ { { 10, '?' }, { 10, '?' }, { 12, '?' }, { 5, 'a' } }, "rank.allreduce_us", "'fail':0.1",
-		"fail c n1 rank=2: at most 11 us (10 % more than 10, the median of the 2 other ranks with a GPU of "
-		"unknown model) | 12\n" },
+		"warn c n1 rank=2: at most 11 us (10 % more than 10, the median of the 2 other ranks with a GPU of "
+		"unknown model); only a warning among 3 ranks: 6 are needed to fail one | 12\n" },
 	/* nulls count for nothing */
-	{ { { 10, 'a' }, { -1, 'a' }, { 12, 'a' } }, "rank.allreduce_us", "'fail':0.1",
-		"fail c n1 rank=2: at most 11 us (10 % more than 10, the median of the one other rank with Model a) | "
-		"12\n" },
+	{ { SAME(10), { -1, 'a' }, { 10, 'a' }, { 12, 'a' } }, "rank.allreduce_us", "'fail':0.1",
+		"warn c n1 rank=5: at most 11 us (10 % more than 10, the median of the 4 other ranks with Model a); "
+		"only a warning among 5 ranks: 6 are needed to fail one | 12\n" },
 };
 
 TEST_EACH(a_slow_rank_is_found_among_its_like, table)
@@ -126,7 +138,7 @@ TEST(it_is_the_rule_for_any_values)
 	for (int round = 0; round < 300; round++) {
 		struct rank ranks[40];
 		double values[40];
-		size_t count = 2 + (size_t)rand() % 38;
+		size_t count = 6 + (size_t)rand() % 34;
 		for (size_t i = 0; i < count; i++) {
 			values[i] = 100 + rand() % (round % 2 ? 8 : 60);
 			values[i] += rand() % 6 == 0 ? rand() % 40 : 0;

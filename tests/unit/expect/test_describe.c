@@ -114,12 +114,6 @@ static const struct {
 	{ CPUS "'min_of_median':0.5", { .value = 8 }, "at least 4 (50 % of the median of this run, 8)" },
 	{ CPUS "'min_of_median':0.5", { .why_none = "no value" },
 		"at least 50 % of the median of this run (not evaluated: no value)" },
-	{ SPEED "'min_of_median':0.5", { .value = 26, .of_two = true, .lower = 10 },
-		"at least 13 GB/s (50 % of the higher of only two values, 26 GB/s)" },
-	{ SPEED "'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
-		"at most 20 GB/s (200 % of the lower of only two values, 10 GB/s)" },
-	{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26, .of_two = true, .lower = 10 },
-		"from 13 to 20 GB/s (50 to 200 % of the other one of only two values, 10 GB/s and 26 GB/s)" },
 };
 
 TEST_EACH(a_known_median_gives_the_bound, medians)

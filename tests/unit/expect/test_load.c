@@ -118,7 +118,7 @@ static const struct {
 	{ STRING, ": no operator: give one of equals, one_of, matches, min_version, equals_by, same_across, present" },
 	{ NUMBER ",'zzzzzzzz':8",
 		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, within, uniform, "
-		"baseline, at_least, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
+		"baseline, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
 		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, "
 		"min, max, warn_below, warn_above, equals_by, same_across, present, observe, min_of_median, "
 		"max_of_median" },
@@ -242,8 +242,6 @@ static const struct {
 		".within: port.firmware has no label 'gpu', only port, link_layer" },
 	{ OF("port.firmware") ",'same_across':'nodes','within':''", ".within: must not be empty" },
 	{ OF("port.firmware") ",'equals':'1','within':'port'", ".within: is only allowed with same_across" },
-	{ NUMBER ",'min':1,'at_least':4", ".at_least: is only allowed with min_of_median, max_of_median or outlier" },
-	{ NUMBER ",'min_of_median':0.9,'at_least':2", ".at_least: " },
 	{ NUMBER ",'equals':8,'severity':'error'", ".severity: one of fail, warn is needed, found 'error'" },
 	{ NUMBER ",'equals':8,'action_code':'drain'",
 		".action_code: one of none, retry, fix-launch, fix-settings, restart-service, reset-gpu, reboot, "
@@ -315,7 +313,7 @@ static const char *const good[] = {
 	CHECK(NUMBER ",'equals':8,'advice':'${node} ${rank} ${gpu} ${port} ${node.cpus} $ {x} }'"),
 	CHECK(OF("gpu.name") ",'same_across':'ranks'"),
 	CHECK("'metric':'gpu.gemm_checksum','source':'s','same_across':'ranks','within':'made_by'"),
-	CHECK(NUMBER ",'max_of_median':1.5,'at_least':3"),
+	CHECK(NUMBER ",'max_of_median':1.5"),
 	CHECK(OF("gpu.name") ",'same_across':'nodes','within':'gpu'"),
 	CHECK(OF("gpu.name") ",'equals_by':{'label':'gpu','values':{'a':'b'}},'ignore_case':true"),
 	CHECK(OF("gpu.name") ",'matches':'a','ignore_case':true"),
@@ -484,7 +482,7 @@ TEST(every_key_of_a_check_arrives)
 		"min':4}}},"
 		"'fifth':{'metric':'port.firmware','same_across':'nodes','within':'link_layer','source':'s','when':{"
 		"'domains':2}},"
-		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'at_least':4,'source'"
+		"'sixth':{'metric':'gpu.h2d_gbps','min':1,'min_of_median':0.5,'max_of_median':1.5,'source'"
 		":'s'},"
 		"'seventh':{'metric':'gpu.h2d_gbps','observe':true,'source':'s'},"
 		"'eighth':{'metric':'gpu.name','one_of':['*6000*'],'ignore_case':true,'in_words':'a "
@@ -531,7 +529,6 @@ TEST(every_key_of_a_check_arrives)
 	ck_assert_int_eq(c[4].when_domains.max, 2);
 	ck_assert_str_eq(c[4].within, "link_layer");
 	operators_are(&c[5], "min min_of_median max_of_median ");
-	ck_assert_int_eq(c[5].at_least, 4);
 	ck_assert_double_eq(c[5].operands[1].value.number, 0.5);
 	ck_assert_double_eq(c[5].operands[2].value.number, 1.5);
 	operators_are(&c[6], "observe ");
