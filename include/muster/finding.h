@@ -37,6 +37,7 @@ struct muster_finding {
 	size_t label_count;
 	const char *expected;      /* for people: "at least 21", "one of A, B" */
 	const char *observed;      /* for people: "11.2", "null: not supported by this GPU" */
+	const char *tries;         /* of a speed that was measured once more: "2 of 2: 28.6, 28.9"; or NULL */
 	const char *evidence;      /* what a library or a process said, of the first rank that it has; or NULL */
 	struct muster_value value; /* the observed value; null when there was none */
 	const char *unit;          /* "" for none */

@@ -292,6 +292,7 @@ static void unfold(const struct muster_finding_draft *draft, struct muster_findi
 							     : muster_arena_printf(arena, "%s; and %zu more",
 								       draft->all, draft->more - MORE_SHOWN + 1);
 		finding->share = (struct muster_share){ 0 };
+		finding->tries = NULL;
 	}
 	if (draft->port_count) {
 		unfold_ports(draft, finding, arena);

@@ -166,8 +166,5 @@ struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t
 	verdict.limit = limit;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
 		verdict.observed = observed_text(check, value, arena);
-	if (verdict.status != MUSTER_PASS && !verdict.counts && sample->try_count == 2)
-		verdict.observed = muster_arena_printf(
-			arena, "%s (2 of 2: %.4g, %.4g)", verdict.observed, sample->tries[0], sample->tries[1]);
 	return verdict;
 }

@@ -95,6 +95,7 @@ char *muster_finding_observed(const struct muster_finding *finding)
 	const char *unit = finding->unit ? finding->unit : "";
 	bool number = finding->observed && finding->value.type == MUSTER_NUMBER && *unit;
 	muster_share_text(&finding->share, unit, true, share);
-	return muster_asprintf("%s%s%s%s%s", finding->observed ? finding->observed : "", number ? " " : "",
-		number ? unit : "", *share ? ", " : "", share);
+	return muster_asprintf("%s%s%s%s%s%s%s", finding->observed ? finding->observed : "", number ? " " : "",
+		number ? unit : "", *share ? ", " : "", share, finding->tries ? ", " : "",
+		finding->tries ? finding->tries : "");
 }

@@ -69,6 +69,7 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, metric, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, expected, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, observed, TEXT), .most = SIZE_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_finding, tries, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, evidence, TEXT), .most = SIZE_MAX, .optional = true },
 	{ MUSTER_FIELD(muster_finding, value, VALUE) },
 	{ MUSTER_FIELD(muster_finding, unit, TEXT), .write = write_unit },
