@@ -139,7 +139,8 @@ static int read_all(struct reads *reads, size_t all, struct muster_stream_pass *
 	reads->end = muster_now_ms() + READ_MS;
 	do {
 		size_t left = all - pass->bytes;
-		reads->first = reads->next = pass->bytes;
+		reads->first = pass->bytes;
+		atomic_store(&reads->next, pass->bytes);
 		reads->bytes = pass->bytes + (left < MUSTER_WINDOW_BYTES ? left : MUSTER_WINDOW_BYTES);
 		if (read_window(reads, &ms, err) < 0)
 			return -1;
