@@ -74,14 +74,15 @@ int muster_sim_noise_read(const char *path, struct muster_sim_noise *ret, struct
 	}
 	for (line = text; line && !wrong; line = wrong ? line : end) {
 		number++;
-		if ((end = strchr(line, '\n')))
+		end = strchr(line, '\n');
+		if (end)
 			*end++ = '\0';
 		if (*line != '#' && line[strspn(line, " \t\r")])
 			wrong = add_line(&noise, line);
 	}
 	if (!wrong && (noise.count == 0 || noise.series[noise.count - 1].count < 2)) {
 		wrong = noise.count == 0 ? "no series" : "the last series has less than two rows";
-		line = text + strlen(text);
+		line = "";
 	}
 	if (wrong) {
 		muster_fail(err, MUSTER_EUSAGE, "%s:%zu: %s; found \"%.60s\"", path, number, wrong, line);

@@ -42,7 +42,8 @@ static int probes_with(enum muster_traffic_shape shape)
 {
 	int count = 0;
 	for (size_t i = 0; i < muster_probe_count(); i++)
-		count += muster_probe_at(i)->traffic && muster_probe_at(i)->traffic_shape == shape;
+		count += muster_probe_at(i)->traffic && !muster_probe_at(i)->ring &&
+			 muster_probe_at(i)->traffic_shape == shape;
 	return count;
 }
 
@@ -113,7 +114,7 @@ static void look_at(struct found *found, const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	bool ok = outcome->status == MUSTER_OUTCOME_OK;
-	if (!probe->traffic || probe->traffic_shape == MUSTER_TRAFFIC_EACH)
+	if (!probe->traffic || probe->ring || probe->traffic_shape == MUSTER_TRAFFIC_EACH)
 		return;
 	if (probe->traffic_shape == MUSTER_TRAFFIC_PAIRS) {
 		found->pairs_ok += ok;

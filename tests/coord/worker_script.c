@@ -120,7 +120,7 @@ static void finish_ring(struct script_ring *ring, double at_ms)
 		if (!w)
 			continue;
 		if (ring->traffic) {
-			w->traffic_done++;
+			w->traffic_done += !ring->later;
 			end_ring(w, at_ms, "ok", "");
 		} else if (ring->bad)
 			end_ring(w, at_ms, i == 0 ? "remote" : "vendor", "ncclAllReduce: remote error");
@@ -172,7 +172,8 @@ static void join_traffic(struct worker_script *w, const struct muster_json *comm
 	int peer = (int)muster_json_number(muster_json_member(command, "peer"));
 	int low = peer < w->full_rank ? peer : w->full_rank, high = peer < w->full_rank ? w->full_rank : peer;
 	char key[sizeof w->full_id];
-	snprintf(key, sizeof key, "%s/%d/%d/%d-%d", w->full_id + 2 * MUSTER_RING_ID_BYTES - 16, w->probe->order,
+	snprintf(key, sizeof key, "%s/%d/%d/%d/%d-%d", w->full_id + 2 * MUSTER_RING_ID_BYTES - 16, w->probe->order,
+		(int)muster_json_number(muster_json_member(command, "visit")),
 		(int)muster_json_number(muster_json_member(command, "round")), peer < 0 ? -1 : low,
 		peer < 0 ? -1 : high);
 	struct script_ring *ring = ring_of(w->job, key, peer < 0 ? w->full_ranks : 2);
@@ -181,6 +182,7 @@ static void join_traffic(struct worker_script *w, const struct muster_json *comm
 		return;
 	}
 	ring->traffic = true;
+	ring->later = muster_json_number(muster_json_member(command, "visit")) > 0;
 	w->ring_index = ring->joined;
 	ring->members[ring->joined++] = w;
 	w->ring = ring;

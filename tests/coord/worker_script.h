@@ -14,6 +14,7 @@ struct script_ring {
 	int ranks, joined, first_node;
 	bool several_nodes, bad; /* a bad node and another one are in it */
 	bool traffic;            /* a round on the communicator of a ring */
+	bool later;              /* of a later visit */
 	double done_ms;          /* when it ends; 0: not everyone has come yet */
 	struct worker_script **members;
 	struct script_ring *next;
@@ -59,7 +60,7 @@ struct worker_script {
 	/* the last full ring that it was in */
 	char full_id[2 * MUSTER_RING_ID_BYTES + 1];
 	int full_rank, full_ranks;
-	int traffic, traffic_done; /* rounds so far, and rounds that ended well */
+	int traffic, traffic_done; /* rounds so far, and rounds of the first visit that ended well */
 	const struct muster_probe *probe;
 	struct script_account account[MUSTER_SCOPE_COUNT]; /* of probes that are no ring's */
 };

@@ -71,7 +71,7 @@ static int read_windows(
 {
 	size_t copies = count < WINDOW ? count : WINDOW;
 	double ms;
-	for (size_t i = 0; i < count / copies; i++) {
+	for (size_t i = 0; copies > 0 && i < count / copies; i++) {
 		if (muster_cuda_elapsed(stream->cuda, stream->ends[i], stream->ends[i + 1], &ms, err) < 0)
 			return -1;
 		if (!(ms > 0))

@@ -159,12 +159,13 @@ static void emit_busbw(const struct work *work, const struct muster_nccl_windows
 		muster_number(n) };
 	if (ring->rank != 0)
 		return;
-	for (size_t i = 0; !reason && i < windows->count; i++) {
+	size_t count = windows ? windows->count : 0;
+	for (size_t i = 0; !reason && i < count; i++) {
 		if (!(windows->slowest_us[i] > 0))
 			reason = "no time between the events of the GPU";
 		busbw[i] = bytes / 1e3 / windows->slowest_us[i] * (n - 1) / n;
 	}
-	muster_windows_emit(work->s->ctx, work->kind->busbw, labels, 3, busbw, reason ? 0 : windows->count, reason);
+	muster_windows_emit(work->s->ctx, work->kind->busbw, labels, 3, busbw, reason ? 0 : count, reason);
 }
 
 static void emit_none(const struct work *work, const char *reason)
