@@ -30,7 +30,7 @@ static const struct {
 	{ "a hang in an edge", 4, 4, 6, 1, WORKER_HANGS, MUSTER_STANDARD, 13000 },
 	{ "a hang of a leader in a rail", 4, 4, 8, 3, WORKER_HANGS, MUSTER_STANDARD, 13000 },
 	{ "an error in a rail", 3, 4, 5, 3, WORKER_ERROR, MUSTER_STANDARD, 1000 },
-	{ "a rank dies in an edge", 4, 4, 7, 1, WORKER_TAKES_RANK_ALONG, MUSTER_STANDARD, 17000 },
+	{ "a rank dies in an edge", 4, 4, 7, 1, WORKER_TAKES_RANK_ALONG, MUSTER_STANDARD, 19000 },
 	{ "a leader dies in a rail", 4, 4, 8, 2, WORKER_TAKES_RANK_ALONG, MUSTER_STANDARD, 34000 },
 	{ "a crash in a round of all", 4, 4, 9, 4, WORKER_CRASHES, MUSTER_STANDARD, 3000 },
 	{ "a hang in a round of all", 2, 4, 1, 3, WORKER_HANGS, MUSTER_STANDARD, 70000 },
