@@ -192,9 +192,9 @@ static int exit_code(const struct work *work)
 	return missing && work->code == MUSTER_EXIT_PASS ? MUSTER_EXIT_INCONCLUSIVE : work->code;
 }
 
+/* Of a run whose samples are folded. */
 static void judge(const struct work *work, struct muster_report *report)
 {
-	muster_run_fold(work->run, work->run->job.repeats > 1);
 	muster_run_derive(work->run);
 	muster_selection_evaluate(&work->finalize->choice, work->run, work->s->options->strict, report);
 }
@@ -209,6 +209,7 @@ static void *judge_and_write(void *arg)
 		work->finalize->has_judged = false;
 	} else {
 		add_journal(work);
+		muster_run_fold(work->run, work->run->job.repeats > 1);
 		judge(work, &report);
 	}
 	memcpy(work->count, report.count, sizeof work->count);

@@ -334,8 +334,8 @@ static bool wait_for_goodbye(struct muster_supervisor *s, int visit, uint64_t *r
 	}
 }
 
-/* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye: rank 0 alone
- * answers for the run with its exit code. */
+/* Send the record through the leader and wait for the goodbye. Returns whether rank 0 said goodbye; the exit
+ * code of the run is that of rank 0. */
 static bool send_record(struct muster_supervisor *s)
 {
 	uint64_t again;

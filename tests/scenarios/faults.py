@@ -56,8 +56,8 @@ FEW = "to compare, and 3 are needed"
 
 
 def without_soak(skips):
-    """Without the checks that only a soak has figures for: every other run skips them. And without those that need nine
-    windows: a crash, or trials that end the communicator, leave fewer."""
+    """Without the checks that only a soak has figures for: every other run skips them. Also without the checks that need
+    nine windows: a crash, or trials that end the communicator, leave fewer."""
     only = ("load.drift", "load.sustained", "load.sustained_close", "steady.gpu", "steady.rank", "steady.job")
     return {skip for skip in skips if skip.split(" ")[0] not in only}
 

@@ -153,7 +153,8 @@ static const struct {
 } shortest[] = { { 150, 7 }, { 10000, MUSTER_WINDOW_OPERATIONS }, { INFINITY, 1 } };
 #define VISIT_US 2e5 /* longer windows are one in a visit */
 
-size_t muster_nccl_windows_plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
+/* How many windows of how many operations. */
+static size_t plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
 {
 	size_t windows = s->ring.trial ? 1 : muster_windows_count(s->ctx), i = 0;
 	while (once_us >= shortest[i].below_us)
@@ -162,6 +163,12 @@ size_t muster_nccl_windows_plan(const struct muster_nccl_session *s, double once
 	*ret_operations = operations;
 	windows = windows < most ? windows : most;
 	return (double)(windows * operations) * once_us > VISIT_US ? 1 : windows;
+}
+
+double muster_nccl_windows_us(const struct muster_nccl_session *s, double once_us)
+{
+	size_t operations, windows = plan(s, once_us, &operations);
+	return once_us * (double)(windows * operations + 1);
 }
 
 static void fold_windows(double *times_us, size_t windows, size_t operations, double *ret_us)
@@ -175,7 +182,7 @@ int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operati
 {
 	static double times_us[AGREED_MAX];
 	static float slowest[AGREED_MAX];
-	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations), count = windows * operations;
+	size_t operations, windows = plan(s, once_us, &operations), count = windows * operations;
 	double late_us;
 	if (muster_nccl_time_each(s, operation, arg, count, muster_nccl_head_us((int)count, once_us), what, times_us,
 		    &late_us, err) < 0)

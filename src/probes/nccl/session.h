@@ -148,8 +148,8 @@ struct muster_nccl_windows {
 /* once_us: about the time of one operation, the same for all ranks that take part. Overwrites data with zeros. */
 int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
 	double once_us, const char *what, struct muster_nccl_windows *ret, struct muster_error *err);
-/* How many windows of how many operations that are; one more operation comes before them. */
-size_t muster_nccl_windows_plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations);
+/* What these windows take in microseconds, with the operation that comes before them. */
+double muster_nccl_windows_us(const struct muster_nccl_session *s, double once_us);
 /* Whether every rank of the ring has more time left. */
 int muster_nccl_has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err);
 

@@ -75,18 +75,11 @@ static int check(const struct muster_nccl_session *s, uint64_t bytes, const floa
 	return 0;
 }
 
-/* What the windows of a size take. */
-static double windows_us(const struct muster_nccl_session *s, double once_us)
-{
-	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations);
-	return once_us * (double)(windows * operations + 1);
-}
-
 /* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
 static double projected_ms(const struct muster_nccl_session *s, uint64_t bytes, uint64_t smaller, double smaller_us)
 {
 	double once_us = smaller_us * (double)bytes / (double)smaller;
-	return (once_us + windows_us(s, once_us)) / 1e3 + (double)bytes / CHECKED_PER_MS;
+	return (once_us + muster_nccl_windows_us(s, once_us)) / 1e3 + (double)bytes / CHECKED_PER_MS;
 }
 
 /* The windows of this visit. ret_us: the time of one all-reduce in the best one. */
@@ -193,7 +186,7 @@ int muster_allreduce_windows(struct muster_nccl_session *s, struct muster_error 
 	bool time = false;
 	muster_windows_wait(s->ctx, &known.first_ms);
 	for (size_t i = 0; i < known.count; i++)
-		needed_us += windows_us(s, known.once_us[i]);
+		needed_us += muster_nccl_windows_us(s, known.once_us[i]);
 	if (muster_nccl_has_time(s, 2 * needed_us, &time, err) < 0)
 		return -1;
 	for (size_t i = 0; time && i < known.count; i++) {

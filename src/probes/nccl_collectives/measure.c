@@ -244,13 +244,6 @@ static struct work work_of(const struct muster_nccl_session *s, enum muster_coll
 		.part = bytes / (uint64_t)s->ring.ranks / WORD * WORD };
 }
 
-/* What the windows of a size take. */
-static double windows_us(const struct muster_nccl_session *s, double once_us)
-{
-	size_t operations, windows = muster_nccl_windows_plan(s, once_us, &operations);
-	return once_us * (double)(windows * operations + 1);
-}
-
 int muster_collective_measure(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t limit,
 	struct muster_error *err)
 {
@@ -262,7 +255,7 @@ int muster_collective_measure(const struct muster_nccl_session *s, enum muster_c
 		struct work work = work_of(s, collective, sizes[i]);
 		double once_us = i > 0 ? us * (double)sizes[i] / (double)sizes[i - 1] : 0;
 		bool time;
-		if (muster_nccl_has_time(s, once_us * ROUNDS + windows_us(s, once_us), &time, err) < 0)
+		if (muster_nccl_has_time(s, once_us * ROUNDS + muster_nccl_windows_us(s, once_us), &time, err) < 0)
 			return -1;
 		if (work.part == 0) {
 			emit_none(&work, "less than 16 bytes for each rank");
@@ -287,7 +280,7 @@ int muster_collective_windows(
 		bool time = false;
 		if (work.bytes == 0)
 			continue;
-		if (muster_nccl_has_time(s, 2 * windows_us(s, once_us), &time, err) < 0 ||
+		if (muster_nccl_has_time(s, 2 * muster_nccl_windows_us(s, once_us), &time, err) < 0 ||
 			(time && measure_size(&work, &once_us, err) < 0))
 			return -1;
 	}
