@@ -8,7 +8,10 @@
 # A script sets `title` (what the log calls it) and calls check_begin; muster.default describes the settings.
 
 title=${title:-muster} site=/etc/default/muster
-status=0 finished=no log='' folder='' lock='' running='' measuring=''
+clear_state() {
+	status=0 finished=no log='' folder='' lock='' running='' measuring=''
+}
+clear_state
 
 # say WORDS...: append to the log, whose size is limited; to the system log if there is no log yet
 say() {
@@ -36,18 +39,30 @@ at_exit() {
 
 # ---- settings ----
 
-# What is wrong with the site file; nothing if it can be sourced.
-site_file_problem() {
-	[ -r "$site" ] || { echo "it cannot be read" && return; }
-	! grep -q "$(printf '\r')" "$site" || { echo "it has Windows line ends" && return; }
-	said=$(sh -n "$site" 2>&1) || { printf '%s\n' "$said" && return; }
-	# shellcheck source=/dev/null
+# Take MUSTER_* and what the site file exports. It is read in a shell of its own, which has 5 s. site_problem: what is wrong
+# with it.
+read_site_file() {
+	newline='
+'
+	[ -r "$site" ] || { site_problem='it cannot be read' && return; }
+	! grep -q "$(printf '\r')" "$site" || { site_problem='it has Windows line ends' && return; }
+	site_problem=$(sh -n "$site" 2>&1) || return
+	# shellcheck disable=SC2016
 	said=$(
-		exec 2>&1
-		. "$site" >/dev/null
-		echo end-of-site-file
+		export MUSTER MUSTER_NODE_OPTIONS MUSTER_LOG MUSTER_DRAIN MUSTER_DRAIN_AT_MOST MUSTER_TEXTFILE MUSTER_HISTORY \
+			MUSTER_JSON_LOG MUSTER_STORAGE_IN_PROLOG
+		timeout -k 1 5 sh -uc '. "$1" >/dev/null; trap - EXIT; echo end-of-site-file; export -p' sh "$site" 2>&1
 	)
-	[ "$said" = end-of-site-file ] || printf '%s\n' "${said:-it ends the script}"
+	code=$?
+	case $said in
+	end-of-site-file"$newline"*) eval "$(printf '%s\n' "${said#*"$newline"}" | sed 's/^export MUSTER/MUSTER/')" ;;
+	*) site_problem=${said%%"$newline"*} ;;
+	esac
+	[ -n "$site_problem" ] || case $code,$said in
+	124,*) site_problem='it takes longer than 5 s' ;;
+	*,end-of-site-file*) ;;
+	*) site_problem='it ends the script' ;;
+	esac
 }
 
 # The settings, from the site file if there is one.
@@ -58,9 +73,8 @@ read_settings() {
 	export CUDA_MPS_PIPE_DIRECTORY=/nonexistent
 	site_problem='' PATH=${PATH:-/usr/bin}:/usr/local/bin:/usr/bin:/bin
 	if [ -e "$site" ] || [ -L "$site" ]; then
-		site_problem=$(site_file_problem | head -n 1)
-		# shellcheck source=/dev/null
-		[ -n "$site_problem" ] || . "$site" >/dev/null
+		read_site_file
+		clear_state
 	fi
 	MUSTER=${MUSTER:-muster} MUSTER_LOG=${MUSTER_LOG:-/var/log/muster} MUSTER_NODE_OPTIONS=${MUSTER_NODE_OPTIONS:-}
 	MUSTER_DRAIN=${MUSTER_DRAIN:-yes} MUSTER_DRAIN_AT_MOST=${MUSTER_DRAIN_AT_MOST:-10%}
@@ -136,7 +150,7 @@ in_background() {
 		in_background "$log" "$title" "$@" </dev/null >/dev/null 2>&1 9>&-
 }
 
-# keep KIND: what MUSTER_TEXTFILE and MUSTER_HISTORY ask to do with the last report. No job waits for a slow disk.
+# keep KIND: what MUSTER_TEXTFILE and MUSTER_HISTORY ask to do with a report. No job waits for a slow disk.
 keep() {
 	[ -s "$folder/$1.json" ] || return 0
 	[ -z "${MUSTER_TEXTFILE:-}" ] ||
@@ -146,10 +160,21 @@ keep() {
 	return 0
 }
 
+# End the measurement of this health check as soon as a job begins. This ends with the measurement, also without the script.
+watch_for_jobs() {
+	exec 9>&- >/dev/null 2>&1
+	mine=$(cat "$running")
+	while [ -n "$mine" ] && [ "$(identity "${mine%% *}")" = "$mine" ]; do
+		[ -z "$(other_jobs)" ] || end_health_check
+		sleep 0.5
+	done
+}
+
 # measure KIND SECONDS: check this node; sets text, and code to the exit code of muster node. `text` is also in KIND.txt.
 # MUSTER_JSON_LOG has standard error.
 measure() {
 	others=$(other_jobs)
+	say begins # so that the log shows a script that Slurm has killed
 	rm -f "$folder/$1.json" "$folder/$1.txt"
 	errors=$folder/$1.txt json=''
 	if [ -n "${MUSTER_JSON_LOG:-}" ] && (umask 022 && : >>"$MUSTER_JSON_LOG") 2>/dev/null; then
@@ -167,7 +192,10 @@ measure() {
 			--report "$folder/$1.json" $json $MUSTER_NODE_OPTIONS
 	) >>"$folder/$1.txt" 2>>"$errors" 9>&- &
 	measuring=$!
-	[ "$1" != healthcheck ] || identity "$measuring" >"$running"
+	if [ "$1" = healthcheck ]; then
+		identity "$measuring" >"$running"
+		watch_for_jobs &
+	fi
 	wait "$measuring"
 	code=$?
 	measuring=''
@@ -175,7 +203,6 @@ measure() {
 	text=$(tail -n 1 "$folder/$1.txt")
 	[ -n "$text" ] || text=$(tail -n 1 "$errors")
 	say "exit $code: $text${others:+ (beside jobs ${others% })}"
-	keep "$1"
 }
 
 # say_lines TEXT: each line
@@ -185,19 +212,31 @@ say_lines() {
 	done
 }
 
-# drain BY REPORT: 0 if the node is drained now
+# again KIND SECONDS: after a failure, a second time; one failure may be chance. Its report stays as KIND-first.json.
+again() {
+	cp "$folder/$1.json" "$folder/$1-first.json"
+	keep "$1-first"
+	if [ "$2" -ge 15 ]; then
+		measure "$@"
+	else
+		code=3
+		say "not drained: there is no time for a second measurement, and the next health check decides"
+	fi
+}
+
+# drain BY KIND: for what failed in KIND-first.json too; 0 if the node is drained now
 drain() {
 	if [ "$MUSTER_DRAIN" != yes ]; then
 		say "not drained: MUSTER_DRAIN=$MUSTER_DRAIN"
 		return 1
 	fi
-	said=$("$MUSTER" drain "$2" --apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" --deadline 5 2>&1 9>&-)
+	said=$("$MUSTER" drain "$folder/$2.json" --also "$folder/$2-first.json" --apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" --deadline 5 2>&1 9>&-)
 	drained=$?
 	say_lines "$said"
 	case $said in
-	*": only the launch of the job failed there"*) return 1 ;; # a setting of the node, and not the machine
+	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
-	return "$drained"
+	return 1 # a setting of the node, and not the machine, or something that did not fail again
 }
 
 # Settings, folder and program; skips the check if one of them is not right.

@@ -226,6 +226,13 @@ int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeou
 	return 0;
 }
 
+static nvmlReturn_t fake_no_fabric(nvmlDevice_t device, nvmlGpuFabricInfoV_t *info)
+{
+	(void)device;
+	(void)info;
+	return NVML_ERROR_NOT_SUPPORTED;
+}
+
 static nvmlReturn_t fake_generation(nvmlDevice_t device, unsigned int *value)
 {
 	(void)device;
@@ -249,6 +256,7 @@ static const struct muster_nvml fake_nvml = {
 	.nvmlDeviceGetMaxClockInfo = fake_most_clock,
 	.nvmlDeviceGetCurrPcieLinkGeneration = fake_generation,
 	.nvmlDeviceGetCurrPcieLinkWidth = fake_width,
+	.nvmlDeviceGetGpuFabricInfoV = fake_no_fabric,
 };
 /* A healthy GPU without samples. */
 static void fake_gpu_reset(void)
@@ -268,6 +276,7 @@ static struct probe_fake *fake_gpu_new(const struct muster_probe *probe)
 	struct probe_fake *context = fake_new(probe);
 	fake_gpu(context, "0001:00:00.0", "GPU-00000000-0000-0000-0000-000000000001");
 	context->gpu.has_nvml = true;
+	context->ctx.env.node_name = "gpu-1";
 	return context;
 }
 

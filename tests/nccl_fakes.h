@@ -23,7 +23,7 @@ static struct ncclComm {
 static struct muster_nccl scripted_nccl;
 
 /* The answer to a call of the communicator. */
-static ncclResult_t fake_take(void)
+static inline ncclResult_t fake_take(void)
 {
 	ck_assert_int_eq(the_comm.pending, 0);
 	the_comm.pending = the_comm.pending_each;
@@ -59,9 +59,17 @@ static CUresult strict_record(CUevent event, CUstream stream)
 	return fake_record(event, stream);
 }
 
+/* NVLink joins no GPU of these tests to another. */
+static inline nvmlReturn_t fake_no_gpus(unsigned int *count)
+{
+	*count = 0;
+	return NVML_ERROR_UNKNOWN;
+}
+
 /* After fake_gpu_reset. */
 static void fake_nccl_reset(void)
 {
+	scripted_nvml.nvmlDeviceGetCount_v2 = fake_no_gpus;
 	the_comm = (struct ncclComm){ 0 };
 	scripted_nccl = (struct muster_nccl){
 		.ncclCommGetAsyncError = fake_async,

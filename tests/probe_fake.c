@@ -253,6 +253,10 @@ static void set_knob(struct probe_fake *fake, const char *name, const char *text
 		snprintf(fake->gpu.uuid, sizeof fake->gpu.uuid, "%s", text);
 		return;
 	}
+	if (strcmp(name, "why_shared") == 0) {
+		snprintf(fake->gpu.why_shared, sizeof fake->gpu.why_shared, "%s", text);
+		return;
+	}
 	const struct fake_knob *knob = find_knob(fake, name);
 	if (knob->type == 's')
 		*(const char **)knob->place = text;

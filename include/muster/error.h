@@ -21,6 +21,7 @@ enum muster_code {
 	MUSTER_EREMOTE,       /* a vendor library says that another process or the network between failed */
 	MUSTER_ECALLEDOFF,    /* cancelled because another rank failed */
 	MUSTER_EINTERRUPTED,  /* the whole run was ended early */
+	MUSTER_EABSENT,       /* a file that the kernel or an installation would have is not there */
 	MUSTER_ESTALLED,      /* a deadline passed, and a working device needs a small part of that time */
 	MUSTER_CODE_COUNT
 };
@@ -37,6 +38,9 @@ struct muster_error {
 /* Set err to code and text. Always returns -1, so that a caller can `return muster_fail(err, ...)`. err may be NULL. */
 int muster_fail(struct muster_error *err, enum muster_code code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The code of an errno of a file that was to be read: MUSTER_ENOPERMISSION, MUSTER_EABSENT or MUSTER_EIO. */
+enum muster_code muster_errno_code(int number);
 
 /* Put "outer: " before the text that err already has; the code stays. Always returns -1. err may be NULL. */
 int muster_wrap(struct muster_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));

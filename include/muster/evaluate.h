@@ -32,4 +32,9 @@ void muster_report_done(struct muster_report *report);
 /* The tally of a check; NULL when the report has none: it is no check of the expectations. */
 const struct muster_tally *muster_report_tally(const struct muster_report *report, const char *check);
 
+/* How the rank's GPU is shared on purpose: "asked" (--shared), "mps", "shard", "mig"; NULL: it is not, or not known. */
+const char *muster_rank_sharing(const struct muster_rank *rank);
+/* The next sample that names other programs on the rank's GPU; NULL: there is none. *at is 0 at first. */
+const struct muster_sample *muster_rank_users(const struct muster_rank *rank, size_t *at);
+
 #endif

@@ -43,6 +43,22 @@ struct muster_event_table {
 	size_t count;
 };
 
+/* What is known of findings that have one usual cause: an entry of "causes". */
+struct muster_cause_fact {
+	const char *pattern; /* POSIX ERE for the text of a value of the metric; not compiled */
+	const struct muster_metric *metric;
+};
+struct muster_cause {
+	const char *id;
+	const char **explains; /* findings, by their checks; "probe.gpu*" stands for all that begin so */
+	size_t explain_count;
+	struct muster_cause_fact *facts; /* of the rank or its node, all of which must be there */
+	size_t fact_count;
+	const char *name, *action; /* with ${metric}: what the observation lacks, or NULL, and what to do */
+	const char *reported_as;   /* a check, which a finding about a probe becomes one of; or NULL */
+	const char *action_code;
+};
+
 /* One operator of a check and what it is given; which members it uses is its own affair. */
 struct muster_operand {
 	const struct muster_operator *operator; /* its row, see expect/operators.h */
@@ -62,6 +78,12 @@ struct muster_operand {
 struct muster_baseline {
 	double median, mad;
 	size_t count;
+};
+
+/* limit_per, what a limit is divided by, and how much of it each may have; inconclusive_while. metric NULL: none. */
+struct muster_metric_max {
+	const struct muster_metric *metric;
+	double max;
 };
 
 struct muster_span { /* of a count; 0: no limit on that side */
@@ -97,16 +119,22 @@ struct muster_check {
 	const struct muster_metric *share_of;
 	struct muster_label *limit_where; /* only where the limit has all these labels */
 	size_t limit_where_count;
-	struct muster_baseline baseline;       /* min_of_baseline, warn_of_baseline, max_mad: what was learned */
+	struct muster_metric_max limit_per; /* only where there are enough of what the metric counts for the limit */
+	struct muster_baseline baseline;    /* min_of_baseline, warn_of_baseline, max_mad: what was learned */
+	struct muster_metric_max
+		inconclusive_while;            /* what fails proves nothing while the node's metric is at most max */
 	struct muster_excuse *inconclusive_on; /* values that prove nothing yet, and why ("INIT") */
 	size_t inconclusive_on_count;
 	const char *after_id; /* the check named by `after`, which may have been removed; or NULL */
 	/* Index of that check; -1: none. A place where `after` failed blocks every result of this check but a pass, a
 	 * place where `after` warned blocks only a warning. */
 	int after;
+	const char *also_after_id; /* a second such check */
+	int also_after;
 	/* `after` blocks this check at every place of the job as soon as `after` fails at one of them: for a value that
 	 * depends on all nodes */
 	bool anywhere;
+	bool slows; /* what it finds is another program on a GPU, which explains speeds that are bad (eval/slowed.c) */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */
@@ -132,6 +160,8 @@ struct muster_expect {
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
 	struct muster_event_table *events; /* by enum muster_event_source */
+	struct muster_cause *causes;       /* in the file's order: the first one that fits a finding counts */
+	size_t cause_count;
 	/* identify: how the machine is recognised; arrays may be empty */
 	const char **vm_sizes, **gpu_names;
 	size_t vm_size_count, gpu_name_count;

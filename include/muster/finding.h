@@ -10,7 +10,7 @@ enum muster_status {
 	MUSTER_PASS = 0,
 	MUSTER_WARN,
 	MUSTER_FAIL,
-	MUSTER_SKIP,         /* does not apply here, with the reason in `observed` */
+	MUSTER_SKIP,         /* does not apply here, or is `unread`; with the reason in `observed` */
 	MUSTER_INCONCLUSIVE, /* could not be measured, and the machine is not proved bad */
 	MUSTER_BLOCKED, /* not evaluated, since something that has a finding of its own failed there: only counted */
 	MUSTER_STATUS_COUNT
@@ -46,6 +46,7 @@ struct muster_finding {
 	const char *source;        /* NULL when there is none */
 	const char *certainty;     /* NULL when there is none */
 	bool uncalibrated;         /* of a check without a threshold, see muster_tally */
+	bool unread;               /* the source of the value could not be read: not measured, which is no pass */
 	const char **blocked;      /* ids of the checks that are not evaluated somewhere because of this finding */
 	size_t blocked_count;
 };

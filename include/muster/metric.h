@@ -129,6 +129,7 @@ struct muster_metric {
 	enum muster_better better;
 	const char *labels[MUSTER_LABELS_MAX];      /* names of the labels that a sample carries; NULL ends them */
 	const char *meaning;                        /* one line */
+	const char *if_null;                        /* what to do where a check needs it and it is null; or NULL */
 	const char *limits[MUSTER_LIMITS_MOST + 1]; /* metrics: the first one that is known is shown beside a value */
 	const char *called;                         /* of a limit: what people call it; NULL: its name */
 	const char *exported_as;                    /* its name for Prometheus, where its rules forbid the own one */
@@ -137,7 +138,7 @@ struct muster_metric {
 	 * together with it: "copies". */
 	const char *windows;
 	bool is_steadiness; /* the share of slow windows of what has its scope; not measured but derived */
-	bool varies;        /* by far more than other speeds: measured while others use the same memory */
+	bool varies;        /* by far more than other speeds: measured while others use the same path */
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */
 	enum muster_event_part event_part;
@@ -164,10 +165,10 @@ double muster_metric_best(const struct muster_metric *metric, const double *valu
 /* A speed of which more is better: no limit, and not what is only usual. */
 bool muster_metric_is_speed(const struct muster_metric *metric);
 
-/* By how much, as a share, two measurements differ without a cause, where that was not measured. Runs on one machine
- * type differed by at most 1 % (docs/dev/measurements.md); five times that counts as a difference. Copies of all GPUs
- * at once share host memory with other users: 41 to 55 GB/s were seen on the same machine. */
-double muster_metric_noise(const struct muster_metric *metric);
+/* By how much, as a share, the best windows of two runs differ without a cause, besides what the windows tell: 8 %,
+ * or 5 % of repeated runs, whose best is the best of more (docs/dev/measurements.md). Copies of all GPUs at once share
+ * host memory with other users: 41 to 55 GB/s were seen on the same machine. */
+double muster_metric_noise(const struct muster_metric *metric, bool repeated);
 
 /* What a label tells of a sample. */
 enum muster_role {

@@ -29,9 +29,12 @@ struct muster_gpu {
 	char bus_id[32];   /* sysfs form, lower case: "0001:00:00.0"; "" when there is no GPU */
 	char uuid[48];     /* "GPU-..." or "MIG-..."; "" when there is no GPU */
 	char name[128];
-	int visible;        /* GPUs that CUDA shows to this rank; -1 when CUDA could not be asked */
-	char choice[32];    /* how it was chosen: "only-visible", "local-rank", "none" */
-	char why_none[512]; /* a sentence, when there is no GPU; else "" */
+	int cuda_result;           /* CUresult of cuInit, else of the context: how CUDA does not start; 0: it does */
+	int visible;               /* GPUs that CUDA shows to this rank; -1 when CUDA could not be asked */
+	char choice[32];           /* how it was chosen: "only-visible", "local-rank", "none" */
+	char why_none[512];        /* a sentence, when there is no GPU or CUDA does not start; else "" */
+	enum muster_code why_code; /* of CUDA that does not start */
+	char why_shared[256]; /* who else may use the GPU, in words, or "": gpu_users finds out before all probes */
 };
 
 /* Before an expected path: the files of the folder are compared by their bytes, and not only by their sizes. */
@@ -93,6 +96,12 @@ void muster_emit_result_with(struct muster_probe_ctx *ctx, const char *metric, c
 	size_t label_count, int result, struct muster_value value, const char *why);
 void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
 	struct muster_value value, const char *why);
+/* The same where why is an error: its code says whether there is no such value (MUSTER_ENOTSUPPORTED, MUSTER_OK), or
+ * its source could not be read. */
+void muster_emit_read_with(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, int result, struct muster_value value, const struct muster_error *why);
+void muster_emit_read(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
+	struct muster_value value, const struct muster_error *why);
 
 /* Say what comes next, before a call that may crash or hang: "cuMemHostRegister_v2 of 64 MiB". Sent at once, so the
  * supervisor can name the last step. */
@@ -162,6 +171,7 @@ struct muster_probe {
 	const char *summary;     /* one line */
 	enum muster_scope scope; /* NODE: the leader's worker runs it; RANK: every worker */
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
+	bool by_nvml;            /* with needs_gpu: NVML is enough, so the probe runs where CUDA does not start */
 	bool soaks;              /* `together` takes env's soak_s longer than deadline_ms lets it */
 	bool windows;            /* run and together, or traffic, are called once for each visit */
 	bool of_storage;         /* only in runs that measure storage; in others no rank waits for its turn */

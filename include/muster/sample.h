@@ -14,6 +14,8 @@ struct muster_sample {
 	size_t label_count;
 	struct muster_value value;
 	const char *reason;   /* set if and only if value is null */
+	const char *unread;   /* of a null: the code's name of the error that kept its source from being read; NULL: the
+				 machine or the run has no such value */
 	const double *values; /* of a number that was measured several times: all of them, in their order */
 	size_t value_count;   /* 0 or at least 2 */
 	const double *tries;  /* of a number that was measured once more: what it was before, and then */

@@ -43,6 +43,21 @@ static void add_nodes(
 	muster_run_sort(run);
 }
 
+/* Each line of a file has one name. "gpu-1 8" and "gpu-1 slots=8" are lines for MPI. */
+static int check_lines(const char *path, const char *text, struct muster_error *err)
+{
+	int line = 1;
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n', line++) {
+		const char *word = at + strspn(at, " \t\r"), *after = word + strcspn(word, " \t\r\n");
+		after += strspn(after, " \t\r");
+		if (*after && *after != '\n')
+			return muster_fail(err, MUSTER_EUSAGE,
+				"%s: line %d: \"%.*s\" is not the name of one node; a line has no more", path, line,
+				(int)strcspn(word, "\r\n"), word);
+	}
+	return 0;
+}
+
 static int expect_nodes(
 	const char *list, const struct muster_journal_set *spooled, struct muster_run *run, struct muster_error *err)
 {
@@ -51,8 +66,10 @@ static int expect_nodes(
 	char *text = NULL;
 	size_t length, count;
 	if ((strchr(list, '/') || (stat(list, &status) == 0 && S_ISREG(status.st_mode))) &&
-		muster_file_read(list, NODES_FILE_MAX, &text, &length, err) < 0)
+		(muster_file_read(list, NODES_FILE_MAX, &text, &length, err) < 0 || check_lines(list, text, err) < 0)) {
+		free(text);
 		return -1;
+	}
 	int rc = muster_hostlist_expand(text ? text : list, run->arena, &names, &count, err);
 	free(text);
 	if (rc < 0)
@@ -92,7 +109,8 @@ int muster_cmd_assemble(int argc, char **argv)
 			.words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (default: that of the run)",
 			.text = &overlay },
-		{ "--strict", NULL, "warnings fail the run (default: as in the run)", .flag = &strict },
+		{ "--strict", NULL, "warnings and inconclusive results fail the run (default: as in the run)",
+			.flag = &strict },
 	};
 	struct muster_cli cli = {
 		.usage = "muster assemble DIR [options]",

@@ -3,6 +3,7 @@
  * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
  * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
  */
+#include "system/gres.h"
 #include "system/topology.h"
 #include "cli/cli.h"
 #include "util/text.h"
@@ -351,23 +352,42 @@ static int bind_print(const char *hardware, const char *sku)
 	return err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
 }
 
+static int job_print(void)
+{
+	struct muster_error err;
+	char *record = NULL;
+	size_t room = 0;
+	long gpus = 0;
+	int failed = muster_gres_of_job(getdelim(&record, &room, '\0', stdin) > 0 ? record : "", &gpus, &err);
+	free(record);
+	if (failed)
+		return muster_cli_usage(&err);
+	printf("%ld\n", gpus);
+	return muster_cli_printed(MUSTER_EXIT_PASS);
+}
+
 int muster_cmd_bind(int argc, char **argv)
 {
 	const char *sku = NULL;
+	bool job = false;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME", "machine type with a hardware description, instead of this machine", .text = &sku,
 			.words = muster_words_simulated },
+		{ "--job", NULL,
+			"print only the GPUs per node of the job that scontrol --details show job describes on "
+			"standard input",
+			.flag = &job },
 	};
 	struct muster_cli cli = {
-		.usage = "muster bind [--sku NAME]",
+		.usage = "muster bind [--sku NAME | --job]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints the options of srun, sbatch and mpirun and the gres.conf lines that place each "
 			    "rank next to its GPU.\nLines that begin with # are comments.\nExit codes: 0 printed, 2 "
-			    "usage, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
+			    "usage, or the job has no GPUs, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
 	};
 	struct muster_paths paths;
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
-	return bind_print(paths.hardware, sku);
+	return job ? job_print() : bind_print(paths.hardware, sku);
 }

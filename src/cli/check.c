@@ -46,7 +46,7 @@ int muster_cmd_check(int argc, char **argv)
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
 		{ "--report", "FILE", "write the new report to FILE; - is standard output", .text = &report },
-		{ "--strict", NULL, "warnings fail the run", .flag = &strict },
+		{ "--strict", NULL, "warnings and inconclusive results fail the run", .flag = &strict },
 	};
 	struct muster_cli cli = {
 		.usage = "muster check REPORT [options]",

@@ -158,9 +158,9 @@ int muster_cmd_diff(int argc, char **argv)
 		.usage = "muster diff BEFORE AFTER [options]\n       muster diff AFTER --baseline FILE [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue =
-			"A value counts as changed if it differs by more than the variation measured with --repeat; "
-			"without --repeat, by\nmore than 5 % (25 % for copies of all GPUs at once). With --baseline or "
-			"--db, by more than the baseline allows.\nExit codes: 0 "
+			"Worse is a check that fails or warns and did not, and a speed that is lower by more than 8 % "
+			"(5 % with --repeat) and\nwhat its windows vary. With --baseline or --db: by more than the "
+			"baseline allows.\nExit codes: 0 "
 			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
 		.operands = inputs,
 		.operands_least = 1,

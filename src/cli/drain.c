@@ -17,6 +17,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 {
 	const struct muster_option options[] = {
 		MUSTER_NODE_CHANGE_OPTIONS(o),
+		{ "--also", "REPORT", "drain nodes only for checks that failed in this report too", .text = &o->also },
 		{ "--limit", "N", "drain no node if more than N would be drained (default: half of the nodes)",
 			.number = &o->limit, .low = 0, .high = NUMBER_MAX },
 		{ "--at-most", "N|P%",

@@ -117,6 +117,36 @@ static int check_report(const struct muster_node_changes *o, const struct muster
 	return check_job(o, run, err);
 }
 
+/* A check that failed in only one of the two reports drains no node. */
+static int keep_repeated(const struct muster_node_changes *o, struct muster_report *report, struct muster_error *err)
+{
+	struct muster_report other;
+	struct muster_run run;
+	char why[128];
+	if (!o->also)
+		return 0;
+	if (muster_report_load(o->also, &run, &other, err) < 0)
+		return -1;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		struct muster_finding *finding = &report->findings[i];
+		const char *node = finding->node ? finding->node : "the node";
+		bool again = finding->status != MUSTER_FAIL;
+		for (size_t j = 0; j < other.finding_count && !again; j++) {
+			const struct muster_finding *before = &other.findings[j];
+			again = before->status == MUSTER_FAIL && strcmp(before->check, finding->check) == 0 &&
+				strcmp(before->node ? before->node : "the node", node) == 0;
+		}
+		if (again)
+			continue;
+		finding->status = MUSTER_INCONCLUSIVE;
+		snprintf(why, sizeof why, "skipped: %s failed only once", finding->check);
+		muster_node_skip(node, why, NULL);
+	}
+	muster_report_done(&other);
+	muster_run_done(&run);
+	return 0;
+}
+
 int muster_node_changes_by_report(
 	struct muster_node_changes *o, int (*act)(struct muster_node_changes *o, const struct muster_report *report,
 					       const struct muster_node_selection *nodes, struct muster_error *err))
@@ -128,13 +158,21 @@ int muster_node_changes_by_report(
 	int code, fd = muster_file_open_read(o->input, &err);
 	if (fd < 0)
 		return muster_cli_usage(&err);
-	int rc = o->apply && !o->trust ? check_owner(o, fd, &err) : 0;
+	int rc = check_owner(o, fd, &err);
+	bool foreign = rc < 0;
+	if (foreign && !o->apply) /* what is printed is often pasted */
+		muster_log(MUSTER_LOG_WARN, NULL, "%s", err.text);
+	if (!o->apply || o->trust)
+		rc = 0;
 	if (rc == 0)
 		rc = muster_report_load_open(fd, o->input, &run, &report, &err);
 	close(fd);
 	if (rc < 0)
 		return muster_cli_usage(&err);
-	if (check_report(o, &run, &err) < 0) {
+	if (foreign && !run.job.id)
+		muster_log(MUSTER_LOG_WARN, NULL, "%s names no job: its nodes are not compared with those of a job",
+			o->input);
+	if (check_report(o, &run, &err) < 0 || keep_repeated(o, &report, &err) < 0) {
 		code = muster_cli_usage(&err);
 	} else {
 		muster_node_selection_make(&report, NULL, 0, &nodes);

@@ -14,7 +14,7 @@
 enum { MUSTER_BY_UNSET = -1 };
 
 struct muster_node_changes {
-	const char *input;
+	const char *input, *also; /* also: a second report, for drain; NULL: none */
 	bool apply, simulated, trust;
 	int by;         /* an enum muster_drained_by, or MUSTER_BY_UNSET */
 	int limit;      /* -1: half of the report's nodes */

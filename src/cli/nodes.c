@@ -29,11 +29,12 @@ struct nodes_options {
 	enum format format;
 };
 
-static bool chosen(const struct nodes_options *o, enum muster_standing standing)
+/* A node on which only the launch of the job failed is not proved good, and another job may use it. */
+static bool chosen(const struct nodes_options *o, const struct muster_node_selection_entry *entry)
 {
-	switch (standing) {
+	switch (entry->standing) {
 	case MUSTER_STANDING_GOOD: return o->good;
-	case MUSTER_STANDING_BAD: return o->bad;
+	case MUSTER_STANDING_BAD: return entry->fault ? o->bad : o->inconclusive;
 	case MUSTER_STANDING_MISSING: return o->missing || o->bad;
 	default: return o->inconclusive;
 	}
@@ -63,7 +64,8 @@ static void explain(const struct muster_node_selection *roster)
 			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails",
 			wide->observed ? wide->observed : "-");
 	else
-		fputs("no check passed", stderr);
+		fputs("the report's verdict is not pass, and no finding says why: muster check evaluates it again",
+			stderr);
 	fputc('\n', stderr);
 }
 
@@ -75,7 +77,7 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 	int code = MUSTER_EXIT_PASS;
 	for (size_t i = 0; i < roster->count; i++) {
 		const struct muster_node_selection_entry *entry = &roster->entries[i];
-		if (!chosen(o, entry->standing))
+		if (!chosen(o, entry))
 			continue;
 		if (!muster_slurm_name_is_plain(entry->name)) {
 			muster_fail(err, MUSTER_EUSAGE,
@@ -106,7 +108,7 @@ int muster_cmd_nodes(int argc, char **argv)
 	struct nodes_options o = { 0 };
 	const struct muster_option options[] = {
 		{ "--good", NULL, "nodes on which a job may run", .flag = &o.good },
-		{ "--bad", NULL, "nodes that a failed finding names, and missing nodes", .flag = &o.bad },
+		{ "--bad", NULL, "nodes with a failed finding about the machine, and missing nodes", .flag = &o.bad },
 		{ "--inconclusive", NULL,
 			"nodes without a failed check on which a required check could not be evaluated",
 			.flag = &o.inconclusive },

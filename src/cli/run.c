@@ -18,6 +18,8 @@ int muster_cmd_run(int argc, char **argv)
 	/* every rank reads the same command line: rank 0 speaks for all */
 	bool speaks = muster_launch_rank() == 0;
 	int code;
+	/* NCCL's start and the first connections take longer with more ranks: minutes at 16,384 (NCCL, issue 1156) */
+	options.deadline_s += muster_launch_size() * 15 / 1000;
 	if (muster_run_options_parse(argc, argv, "muster run [options]",
 		    "Start it with srun or mpirun, one rank per GPU; without a launcher it is one rank.\nExit codes: 0 "
 		    "pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",

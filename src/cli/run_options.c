@@ -281,7 +281,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--log-format", "FORMAT",
 			"text (default) or json: one JSON object per line on standard error, for a log collector",
 			MUSTER_CLI_CHOICE(&log_format, log_formats) },
-		{ "--strict", NULL, "warnings fail the run", .flag = &options->strict },
+		{ "--strict", NULL, "warnings and inconclusive results fail the run", .flag = &options->strict },
 		{ "--inventory", NULL,
 			"print what the nodes have in place of the summary (as `muster report --inventory`); the same "
 			"checks run",
@@ -333,7 +333,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	settle_measures(options);
 	if (options->deadline_s == 0)
 		options->deadline_s = default_deadline_s + time_of_more(options);
-	if (options->beside_jobs && options->localise == MUSTER_LOCALISE_AUTO)
+	if ((options->beside_jobs || options->shared) && options->localise == MUSTER_LOCALISE_AUTO)
 		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
 	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),
 				  cli.operand_count ? operand : argv[cli.rest < argc ? cli.rest : 0], &err) < 0)

@@ -167,6 +167,8 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 	if (check->after >= 0)
 		printf("    after      %s%s\n", expect->checks[check->after].id,
 			check->anywhere ? ", wherever that fails" : "");
+	if (check->also_after >= 0)
+		printf("    after      %s\n", expect->checks[check->also_after].id);
 	printf("    otherwise  %s%s\n",
 		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
 		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
@@ -288,12 +290,15 @@ static void put_check(
 	muster_json_writer_labels(w, check->where, check->where_count);
 	muster_json_writer_key(w, "limit_where");
 	muster_json_writer_labels(w, check->limit_where, check->limit_where_count);
+	muster_json_writer_pair(
+		w, "limit_per", text_or_null(check->limit_per.metric ? check->limit_per.metric->name : NULL));
 	muster_json_writer_pair(w, "expected", muster_string(muster_describe_expected(check, NULL, arena)));
 	muster_json_writer_pair(w, "calibrated", muster_boolean(muster_check_calibrated(check)));
 	muster_json_writer_pair(w, "only_for", text_or_null(muster_describe_runs(check, arena)));
 	muster_json_writer_pair(
 		w, "after", check->after < 0 ? muster_null() : muster_string(expect->checks[check->after].id));
 	muster_json_writer_pair(w, "anywhere", muster_boolean(check->anywhere));
+	muster_json_writer_pair(w, "slows", muster_boolean(check->slows));
 	muster_json_writer_pair(
 		w, "severity", muster_string(check->severity == MUSTER_SEVERITY_WARN ? "warn" : "fail"));
 	muster_json_writer_pair(w, "optional", muster_boolean(check->optional));

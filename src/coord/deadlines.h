@@ -42,10 +42,12 @@ struct muster_deadlines {
 	double journal;     /* for writing the rest of the journal */
 	/* the worker */
 	double command_least, command_short, command_open, command_cancel;
+	double open_cold;  /* like command_open, for a driver that may have to start first */
 	double hang_least; /* of all probes, the shortest deadline: after less, a worker without an answer may only be
 			      slow */
 	/* the all-reduce over all ranks, and the smaller ones that look for the cause */
 	double trial, trial_least, last_ring;
+	double ring_per_rank; /* by so much longer than its probe's deadline a full ring may take for each rank */
 	double pair;          /* for two ranks that exchange data: a first connection takes seconds */
 	double worker_margin; /* how much sooner than its supervisor a worker gives up a ring */
 	double ring_share;    /* of the time that is left: the most that a full ring may take when trials can follow */

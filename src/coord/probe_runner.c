@@ -22,11 +22,24 @@ enum muster_worker_state muster_command_wait(struct muster_supervisor *s)
 
 /* ---- a worker's start ---- */
 
+static void start_with_drivers(struct muster_supervisor *s, char *text)
+{
+	muster_command_start(s, text, muster_supervisor_bounded(s, s->deadlines.command_open));
+	if (s->cold_driver)
+		muster_probe_runner_cold(s);
+}
+
 void muster_probe_runner_open(struct muster_supervisor *s)
 {
 	const char *key = s->worker.why_skipped ? "skip" : NULL;
-	muster_command_start(s, muster_command_text("open", key, muster_boolean(true), NULL, NULL),
-		muster_supervisor_bounded(s, s->deadlines.command_open));
+	start_with_drivers(s, muster_command_text("open", key, muster_boolean(true), NULL, NULL));
+}
+
+void muster_probe_runner_cold(struct muster_supervisor *s)
+{
+	double most_ms = s->deadlines.open_cold;
+	s->cold_driver = true;
+	muster_worker_client_extend(&s->worker, muster_supervisor_bounded(s, most_ms), most_ms);
 }
 
 /* False when the drivers killed the worker: later workers do not load them, and the outcome of every probe that needs a
@@ -36,7 +49,9 @@ static bool survived(struct muster_supervisor *s)
 	struct muster_worker_client *w = &s->worker;
 	if (muster_command_wait(s) == MUSTER_WORKER_DONE)
 		return true;
-	s->open_status = w->state == MUSTER_WORKER_HUNG ? MUSTER_OUTCOME_HUNG : MUSTER_OUTCOME_CRASHED;
+	s->open_status = w->state != MUSTER_WORKER_HUNG      ? MUSTER_OUTCOME_CRASHED
+			 : w->deadline_ms < w->hang_least_ms ? MUSTER_OUTCOME_NOT_RUN
+							     : MUSTER_OUTCOME_HUNG;
 	const char *evidence = w->evidence, *step = w->step;
 	w->why_skipped = muster_arena_printf(s->arena, "%s%s%s%s%s", w->answer.error, evidence ? "; " : "",
 		evidence ? evidence : "", step ? "; last step: " : "", step ? step : "");
@@ -77,8 +92,7 @@ static bool take(struct muster_supervisor *s)
 		},
 		.why_skipped = s->worker.why_skipped ? s->worker.why_skipped : "",
 	};
-	muster_command_start(s, muster_command_text("take", NULL, muster_null(), &muster_take_type, &take),
-		muster_supervisor_bounded(s, s->deadlines.command_open));
+	start_with_drivers(s, muster_command_text("take", NULL, muster_null(), &muster_take_type, &take));
 	return survived(s);
 }
 
@@ -196,7 +210,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
 	else if (s->no_worker)
 		muster_probe_not_run(s, probe->name, s->open_status, "", why);
-	else if (probe->needs_gpu && !*s->worker.answer.gpu)
+	else if (probe->needs_gpu && (!*s->worker.answer.gpu || (*why && !probe->by_nvml)))
 		muster_probe_not_run(s, probe->name, s->open_status, s->take_code, why);
 	else if (muster_supervisor_time_left(s) == 0)
 		muster_probe_not_run(

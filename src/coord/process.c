@@ -7,6 +7,7 @@
 #include "coord/signals.h"
 #include "coord/worker_process.h"
 #include "muster/report.h"
+#include "system/start.h"
 #include "transport/transport_socket.h"
 #include "util/env.h"
 #include "util/leaks.h"
@@ -110,7 +111,8 @@ static void open_journal(struct process *p, const char *run_name)
 {
 	struct muster_supervisor *s = &p->supervisor;
 	const struct muster_options *o = s->options;
-	const char *nodes = muster_env_of_step("SLURM_STEP_NODELIST");
+	const char *nodes = muster_env_of_step("SLURM_STEP_NODELIST"), *started = getenv("OMPI_MCA_orte_num_nodes");
+	const char *of_job = getenv("SLURM_JOB_NUM_NODES");
 	struct muster_error err;
 	if (!o->spool)
 		return;
@@ -121,7 +123,9 @@ static void open_journal(struct process *p, const char *run_name)
 		.rank = s->rank,
 		.ranks = s->ranks,
 		.node = s->node,
-		.nodelist = nodes ? nodes : getenv("SLURM_JOB_NODELIST"),
+		/* mpirun may have started ranks on some nodes of the job only */
+		.nodelist = nodes || (started && of_job && strcmp(started, of_job) != 0) ? nodes
+											 : getenv("SLURM_JOB_NODELIST"),
 		.started = s->started,
 		.sku = absolute(o->sku, false),
 		.overlay = absolute(o->overlay, true),
@@ -286,6 +290,9 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->worker.ops = &muster_worker_process_ops;
 	s->worker.worker = &p->worker;
 	muster_supervisor_start_worker(s);
+	const char *root = muster_env(MUSTER_ENV_ROOT);
+	if (!s->no_worker && muster_driver_may_be_cold(root ? root : ""))
+		muster_probe_runner_cold(s);
 	if (!s->transport && start_mpi(s, job, &err) < 0)
 		end_without_mpi(s, muster_strdup(err.text));
 	if (s->transport->size == 1)

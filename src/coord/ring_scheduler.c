@@ -187,12 +187,14 @@ static bool may_repeat(const struct muster_ring_scheduler *s, double now_ms)
 
 static double full_deadline(const struct muster_ring_scheduler *s, double now_ms)
 {
-	double most = muster_ring_time_left(s->context, now_ms);
-	if (s->context->localise == MUSTER_LOCALISE_OFF || s->context->members->ranks == 1)
-		return s->probe->deadline_ms;
+	const struct muster_deadlines *deadlines = s->context->deadlines;
+	double most = muster_ring_time_left(s->context, now_ms), ranks = s->context->members->ranks;
+	double own = s->probe->deadline_ms + deadlines->ring_per_rank * ranks;
+	if (s->context->localise == MUSTER_LOCALISE_OFF || ranks == 1)
+		return own;
 	if (!s->localised)
-		most *= s->context->deadlines->ring_share;
-	return fmax(fmin(most, s->probe->deadline_ms), 0);
+		most *= deadlines->ring_share;
+	return fmax(fmin(most, own), 0);
 }
 
 /* The time for the next round of trials: what slow rings need may be more than the usual deadline. 0: too little is

@@ -57,6 +57,7 @@ struct muster_supervisor {
 	const char *take_code, *take_error;
 	char *peers;                            /* the peers command, kept for a replaced worker */
 	enum muster_outcome_status open_status; /* how the drivers ended a worker, when why_skipped is set */
+	bool cold_driver;                       /* the NVIDIA driver may have to start first */
 	bool no_worker;                         /* every worker died */
 	int replaced;                           /* workers, after a crash or a hang */
 	struct muster_ring_course *courses;     /* ring_participant.c: of each probe; NULL before the first ring */
@@ -130,6 +131,8 @@ struct muster_answer muster_answer_of(struct muster_message *message, struct mus
 void muster_command_start(struct muster_supervisor *s, char *text, int deadline_ms);
 enum muster_worker_state muster_command_wait(struct muster_supervisor *s);
 
+/* The driver may have to start first: the command that runs, and later ones that use it, have a longer deadline. */
+void muster_probe_runner_cold(struct muster_supervisor *s);
 /* Load the drivers (without waiting); take a GPU; do both again with a new worker after a crash or a hang. */
 void muster_probe_runner_open(struct muster_supervisor *s);
 void muster_probe_runner_take(struct muster_supervisor *s);

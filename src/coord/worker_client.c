@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STARVED 0.5 /* of its time without a CPU: a probe that does not end says nothing of the node */
+
 /* Samples of one rank and of one command: far above what probes yield, and a probe that floods leaves room for others.
  * TEXT_MAX: bytes of a text, more than a worker sends. */
 enum {
@@ -29,6 +31,11 @@ static const char *or_empty(const char *text)
 static double now(const struct muster_worker_client *client)
 {
 	return muster_clock_now(client->clock);
+}
+
+static double starved_ms(const struct muster_worker_client *client)
+{
+	return client->ops->starved_ms ? client->ops->starved_ms(client->worker) : 0;
 }
 
 int muster_worker_client_start(struct muster_worker_client *client, struct muster_error *err)
@@ -56,6 +63,13 @@ char *muster_command_text(const char *action, const char *key, struct muster_val
 	return muster_json_writer_text_end(&command);
 }
 
+void muster_worker_client_extend(struct muster_worker_client *client, int deadline_ms, double hang_least_ms)
+{
+	client->deadline_ms = deadline_ms;
+	client->until_ms = client->started_ms + deadline_ms;
+	client->hang_least_ms = hang_least_ms;
+}
+
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms)
 {
 	struct muster_error err;
@@ -65,8 +79,10 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 		return;
 	}
 	client->state = MUSTER_WORKER_BUSY;
+	client->starved_ms = starved_ms(client);
 	client->deadline_ms = deadline_ms;
 	client->until_ms = client->started_ms + deadline_ms;
+	client->hang_least_ms = client->deadlines->hang_least;
 	client->heard = client->samples = 0;
 	client->failing = false;
 	client->step = client->evidence = client->cancelled_why = NULL;
@@ -180,6 +196,7 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 {
 	char how[128], output[256];
 	const char *step = or_empty(client->step), *error;
+	double starved = starved_ms(client) - client->starved_ms;
 	bool by_itself = client->ops->end(client->worker, END_MS, how, sizeof how);
 	if (*client->ops->last_output(client->worker, output, sizeof output) && !client->evidence)
 		client->evidence = muster_arena_printf(client->arena, "last output: %s", output);
@@ -191,12 +208,18 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 		error = muster_arena_printf(client->arena,
 			"cancelled: %s; the worker did not stop within %.0f s in %s; %s", client->cancelled_why,
 			client->deadlines->command_cancel / 1e3, *step ? step : "its call", how);
-	} else if (state == MUSTER_WORKER_HUNG && client->deadline_ms < client->deadlines->hang_least) {
+	} else if (state == MUSTER_WORKER_HUNG && client->deadline_ms < client->hang_least_ms) {
 		/* the run had little time left: an error that says nothing of the node */
 		client->answer.code = muster_code_name(MUSTER_ETIME);
 		error = muster_arena_printf(client->arena,
-			"no answer within its deadline of %.1f s, too short to prove a hang%s%s; %s",
-			client->deadline_ms / 1e3, *step ? ", in " : "", step, how);
+			"no answer within its deadline of %.1f s, too short to prove a hang (%g s)%s%s; %s",
+			client->deadline_ms / 1e3, client->hang_least_ms / 1e3, *step ? ", in " : "", step, how);
+	} else if (state == MUSTER_WORKER_HUNG && starved > STARVED * client->deadline_ms) {
+		client->answer.code = muster_code_name(MUSTER_ETIME);
+		error = muster_arena_printf(client->arena,
+			"no answer within its deadline of %.1f s, of which it waited %.1f s for a CPU: other programs "
+			"of this host used them%s%s; %s",
+			client->deadline_ms / 1e3, starved / 1e3, *step ? "; last step: " : "", step, how);
 	} else if (state == MUSTER_WORKER_HUNG) {
 		error = muster_arena_printf(
 			client->arena, "no answer within its deadline of %.1f s; %s", client->deadline_ms / 1e3, how);

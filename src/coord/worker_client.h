@@ -31,6 +31,8 @@ struct muster_worker_ops {
 	/* A descriptor to poll for lines, or -1. When the next line comes, where that is known; NULL. */
 	int (*fd)(void *worker);
 	double (*next_ms)(void *worker);
+	/* Milliseconds that it could run and was given no CPU, since it began; 0 where nothing tells them. NULL. */
+	double (*starved_ms)(void *worker);
 };
 
 enum muster_worker_state {
@@ -56,7 +58,9 @@ struct muster_worker_client {
 	enum muster_worker_state state;
 	double born_ms; /* when the first worker was started */
 	double started_ms, until_ms;
+	double starved_ms; /* until the current command */
 	int deadline_ms;
+	double hang_least_ms;      /* after less, the worker may only be slow */
 	bool failing;              /* the worker has announced its failure: code and error have it */
 	const char *cancelled_why; /* why the current command was cancelled; NULL */
 	size_t heard, samples;     /* bytes and samples from the worker for the current command */
@@ -77,6 +81,9 @@ char *muster_command_text(const char *action, const char *key, struct muster_val
 
 /* Give the worker a command. */
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms);
+
+/* The current command has another deadline, and after less than hang_least_ms the worker may only be slow. */
+void muster_worker_client_extend(struct muster_worker_client *client, int deadline_ms, double hang_least_ms);
 
 /* Cancel the current command: the worker has deadlines->command_cancel to answer. Does nothing when it is not busy. */
 void muster_worker_client_cancel(struct muster_worker_client *client, const char *why);

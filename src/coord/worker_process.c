@@ -1,6 +1,8 @@
 /* worker_process.c - a worker that is a process */
 #include "coord/worker_process.h"
 
+#include "transport/module.h"
+
 #include "muster/arena.h"
 #include "util/child.h"
 #include "util/env.h"
@@ -38,8 +40,8 @@ void muster_worker_process_init(struct muster_worker_process *worker, const char
 	};
 	for (size_t i = 0; i < count; i++)
 		worker->environment[i] = muster_strdup(environ[i]);
-	if (!getenv("CUDA_CACHE_DISABLE")) /* the driver compiles our kernels: nothing of it stays in the user's home */
-		worker->environment[count] = muster_strdup("CUDA_CACHE_DISABLE=1");
+	if (!getenv("HWLOC_PLUGINS_BLACKLIST"))
+		worker->environment[count] = muster_strdup("HWLOC_PLUGINS_BLACKLIST=" MUSTER_HWLOC_PLUGINS);
 }
 
 void muster_worker_process_done(struct muster_worker_process *worker)
@@ -263,6 +265,20 @@ static int fd(void *arg)
 	return worker->results;
 }
 
+/* As the kernel counts it for the thread that runs the probes: proc(5), schedstat, in nanoseconds. */
+static double starved_ms(void *arg)
+{
+	const struct muster_worker_process *worker = arg;
+	struct muster_error err;
+	char path[64], line[128];
+	double ran, waited;
+	snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
+	if (worker->pid <= 0 || muster_read_line(path, line, sizeof line, &err) < 0 ||
+		sscanf(line, "%lf %lf", &ran, &waited) != 2)
+		return 0;
+	return waited / 1e6;
+}
+
 const struct muster_worker_ops muster_worker_process_ops = {
 	.start = start,
 	.send = send_line,
@@ -272,4 +288,5 @@ const struct muster_worker_ops muster_worker_process_ops = {
 	.end = end,
 	.last_output = last_output,
 	.fd = fd,
+	.starved_ms = starved_ms,
 };

@@ -53,7 +53,9 @@ static const char *placeholder_text(const struct muster_eval *eval, const char *
 	if (strcmp(name, "node") == 0)
 		value = finding->node;
 	else if (strcmp(name, "gpu") == 0)
-		value = finding->gpu;
+		value = finding->gpu || node == MUSTER_NOWHERE || rank == MUSTER_NOWHERE
+				? finding->gpu
+				: eval->run->nodes[node].ranks[rank].gpu;
 	else if (strcmp(name, "port") == 0)
 		value = finding->port;
 	else if (strcmp(name, "rank") != 0)

@@ -31,21 +31,32 @@ static void find_wants(const struct muster_eval *eval, enum muster_want *wants)
 	}
 }
 
-/* An earlier probe of the rank that ended in the same way for the same reason (no GPU, no libcuda): one cause, and its
- * finding speaks for both. Its number; the number of probes when there is none. */
-static size_t same_cause(
+/* A probe with traffic that was not run: the rings or rounds before it failed, on this rank or on one that all need. */
+static bool is_traffic_not_run(const struct muster_outcome *outcome)
+{
+	const struct muster_probe *probe = muster_probe_find(outcome->probe);
+	return probe && probe->traffic && !probe->ring && outcome->status == MUSTER_OUTCOME_NOT_RUN;
+}
+
+/* Of the rank's probes that ended in the same way for the same reason (no GPU, no libcuda) the first one that is wanted
+ * most: one cause, and its finding speaks for all. It may be this one. */
+static const struct muster_outcome *same_cause(
 	const struct muster_outcomes *all, const enum muster_want *wants, const struct muster_outcome *outcome)
 {
-	size_t probe = muster_probe_number(outcome->probe), none = muster_probe_count();
-	if (probe == none || !outcome->detail || outcome->step)
-		return none;
-	for (const struct muster_outcome *other = all->items; other < outcome; other++) {
+	size_t none = muster_probe_count(), best = muster_probe_number(outcome->probe);
+	const struct muster_outcome *first = outcome;
+	if (best == none || !outcome->detail || outcome->step)
+		return outcome;
+	for (const struct muster_outcome *other = all->items; other < all->items + all->count; other++) {
 		size_t number = muster_probe_number(other->probe);
-		if (other->status == outcome->status && other->detail && !other->step &&
-			strcmp(other->detail, outcome->detail) == 0 && number < none && wants[probe] == wants[number])
-			return number;
+		if (other->status == outcome->status && other->detail && !other->step && !is_traffic_not_run(other) &&
+			strcmp(other->detail, outcome->detail) == 0 && number < none &&
+			(wants[number] > wants[best] || (wants[number] == wants[best] && other < first))) {
+			first = other;
+			best = number;
+		}
 	}
-	return none;
+	return first;
 }
 
 /* A ring that broke, known by its probe and how many ranks it had, and the rank whose end says most about why. */
@@ -226,9 +237,10 @@ static void judge_outcome(struct muster_eval *eval, const enum muster_want *want
 		muster_outcome_text(outcome, want, arena), arena);
 	finding.gpu = muster_outcome_ended_badly(outcome) ? node->ranks[r].gpu : NULL;
 	finding.evidence = outcome->evidence;
-	size_t other = same_cause(&node->ranks[r].outcomes, wants, outcome);
-	if (other < muster_probe_count() && causes[other]) {
-		causes[probe] = causes[other];
+	finding.node = node->name;
+	const struct muster_outcome *first = same_cause(&node->ranks[r].outcomes, wants, outcome);
+	if (first != outcome) {
+		causes[probe] = causes[muster_probe_number(first->probe)];
 		return;
 	}
 	if (eval->unreached_cause && outcome->ring > 0 && probe == unreached_probe() &&
@@ -249,7 +261,12 @@ static void judge_outcome(struct muster_eval *eval, const enum muster_want *want
 		finding.evidence = NULL;
 	if (finding.status != MUSTER_SKIP && outcome->status != MUSTER_OUTCOME_NOT_RUN)
 		add_xid(eval, node, &node->ranks[r], &finding);
+	size_t *told = NULL;
+	if (finding.status == MUSTER_FAIL && outcome->status == MUSTER_OUTCOME_ERROR)
+		(void)muster_known_cause(eval, &finding, (struct muster_place){ n, r, NULL }, NULL, &told);
 	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
+	if (told)
+		*told = draft + 1;
 	if (ended && eval->ring_cause[probe])
 		draft = eval->ring_cause[probe] - 1; /* that draft explains what is not measured */
 	else if (ended_with_run(eval->run, outcome) && eval->end_cause)
@@ -258,10 +275,21 @@ static void judge_outcome(struct muster_eval *eval, const enum muster_want *want
 		causes[probe] = draft + 1;
 }
 
-/* A run that was ended early is no proof against those that it has nothing of. */
-static enum muster_status missing_status(const struct muster_run *run)
+/* More than a tenth of a large job: a launch or a file system that is slow for all, and not so many faults at once. */
+static bool many_are_missing(const struct muster_run *run)
 {
-	return run->job.interrupted ? MUSTER_INCONCLUSIVE : MUSTER_FAIL;
+	enum { LARGE = 20 /* nodes */ };
+	size_t missing = 0, all = 0;
+	for (size_t n = 0; n < run->node_count && run->node_count >= LARGE; n++)
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++, all++)
+			missing += run->nodes[n].ranks[r].missing != NULL;
+	return missing * 10 > all;
+}
+
+/* A run that was ended early is no proof against those that it has nothing of. */
+static enum muster_status missing_status(const struct muster_eval *eval)
+{
+	return eval->run->job.interrupted || eval->many_missing ? MUSTER_INCONCLUSIVE : MUSTER_FAIL;
 }
 
 /* Nothing came from the rank, or not all: then the probes that it says nothing of are what is missing. */
@@ -270,7 +298,7 @@ static void judge_missing(struct muster_eval *eval, uint32_t n, uint32_t r)
 	const struct muster_rank *rank = &eval->run->nodes[n].ranks[r];
 	struct muster_finding finding = {
 		.check = "rank.missing",
-		.status = missing_status(eval->run),
+		.status = missing_status(eval),
 		.expected = "a result from every rank",
 		.observed = rank->missing ? rank->missing : rank->unfinished,
 		.advice = "check the output of the job and dmesg on the node for the cause; start the job again "
@@ -291,7 +319,7 @@ static void judge_missing_node(struct muster_eval *eval, uint32_t n)
 {
 	struct muster_finding finding = {
 		.check = "node.missing",
-		.status = missing_status(eval->run),
+		.status = missing_status(eval),
 		.expected = "a result from every node",
 		.observed = "no result from this node",
 		.advice = "check that the node is up and that the processes of the job were started there; start the "
@@ -417,13 +445,6 @@ static void pass_on_ring_cause(struct muster_eval *eval, size_t n, size_t r, con
 		*own = cause;
 }
 
-/* A probe with traffic that was not run: the rings or rounds before it failed, on this rank or on one that all need. */
-static bool is_traffic_not_run(const struct muster_outcome *outcome)
-{
-	const struct muster_probe *probe = muster_probe_find(outcome->probe);
-	return probe && probe->traffic && !probe->ring && outcome->status == MUSTER_OUTCOME_NOT_RUN;
-}
-
 /* The draft that speaks for such a probe, and 1; 0: there is none. */
 static size_t find_traffic_cause(const struct muster_eval *eval, uint32_t n, uint32_t r, size_t probe)
 {
@@ -471,6 +492,7 @@ void muster_judge_outcomes(struct muster_eval *eval)
 		muster_calloc(muster_probe_count() + 1, sizeof *wants); /* the last: of an unknown probe */
 	eval->cause_width = muster_probe_count() + 1;
 	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
+	eval->many_missing = many_are_missing(run);
 	for (size_t n = 0; n < run->node_count; n++) {
 		eval->first_rank[n] = eval->rank_count;
 		eval->rank_count += run->nodes[n].rank_count;
@@ -490,10 +512,14 @@ void muster_judge_outcomes(struct muster_eval *eval)
 			const struct muster_rank *rank = &run->nodes[n].ranks[r];
 			if (rank->missing || rank->unfinished)
 				judge_missing(eval, (uint32_t)n, (uint32_t)r);
-			for (size_t i = 0; !rank->missing && i < rank->outcomes.count; i++)
-				if (rank->outcomes.items[i].status != MUSTER_OUTCOME_OK &&
-					!is_traffic_not_run(&rank->outcomes.items[i]))
-					judge_outcome(eval, wants, (uint32_t)n, (uint32_t)r, &rank->outcomes.items[i]);
+			/* outcomes whose finding speaks for others come first */
+			for (size_t i = 0; !rank->missing && i < 2 * rank->outcomes.count; i++) {
+				const struct muster_outcome *outcome = &rank->outcomes.items[i % rank->outcomes.count];
+				bool alone = same_cause(&rank->outcomes, wants, outcome) == outcome;
+				if (outcome->status != MUSTER_OUTCOME_OK && !is_traffic_not_run(outcome) &&
+					alone == (i < rank->outcomes.count))
+					judge_outcome(eval, wants, (uint32_t)n, (uint32_t)r, outcome);
+			}
 		}
 	}
 	muster_finding_draft_fold_here(eval);

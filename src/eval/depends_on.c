@@ -85,10 +85,10 @@ int muster_check_after(const struct muster_eval *eval, size_t at)
 	return after;
 }
 
-struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
+/* What blocks the check at `at` at this place, by the check `after`; -1: none. */
+static struct muster_block find_after(const struct muster_eval *eval, size_t at, int after, struct muster_place place)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
-	int after = muster_check_after(eval, at);
 	const struct muster_check_state *state = after < 0 ? NULL : &eval->states[after];
 	if (!state || state->failed_count == 0)
 		return (struct muster_block){ .status = MUSTER_PASS };
@@ -100,6 +100,27 @@ struct muster_block muster_block_find(const struct muster_eval *eval, size_t at,
 	if (check->anywhere && is_worse(state->worst.status, here.status))
 		return state->worst;
 	return is_worse(job.status, here.status) ? job : here;
+}
+
+struct muster_block muster_block_slowing(const struct muster_eval *eval, struct muster_place place)
+{
+	struct muster_block worst = { .status = MUSTER_PASS };
+	for (size_t i = 0; i < eval->expect->check_count; i++) {
+		const struct muster_check_state *state = &eval->states[i];
+		struct muster_block block = { .status = MUSTER_PASS };
+		if (eval->expect->checks[i].slows && state->failed_count > 0)
+			block = place.node == MUSTER_NOWHERE ? state->worst : find_at(state, place.node, place);
+		if (is_worse(block.status, worst.status))
+			worst = block;
+	}
+	return worst;
+}
+
+struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
+{
+	struct muster_block first = find_after(eval, at, muster_check_after(eval, at), place);
+	struct muster_block second = find_after(eval, at, eval->expect->checks[at].also_after, place);
+	return is_worse(second.status, first.status) ? second : first;
 }
 
 bool muster_block_stops(struct muster_block block, enum muster_status status)
@@ -118,7 +139,7 @@ static struct muster_block find_missing_gpu(
 	struct muster_place node = { place.node, MUSTER_NOWHERE, NULL };
 	while (status != MUSTER_PASS && place.rank != MUSTER_NOWHERE && checks[at].after >= 0) {
 		at = (size_t)checks[at].after;
-		if (strcmp(checks[at].metric->name, "node.gpu_count") != 0)
+		if (!muster_counts_gpus(checks[at].metric))
 			continue;
 		struct muster_block block = find_at(&eval->states[at], place.node, node);
 		if (block.status == MUSTER_FAIL && muster_missing_gpu_explains(eval, at, metric, place))

@@ -47,17 +47,19 @@ struct muster_limit muster_limit_of(
 	if (*link && sample->value.type == MUSTER_NUMBER && sample->value.number > 0)
 		return (struct muster_limit){ .gbps = sample->value.number, .words = link };
 	return (struct muster_limit){ .why = muster_arena_printf(arena, "%s: %s", metric,
-					      sample && sample->reason ? sample->reason : "not measured") };
+					      sample && sample->reason ? sample->reason : "not measured"),
+		.unread = sample ? sample->unread : NULL };
 }
 
 void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
-	const struct muster_label *labels, size_t label_count, double number, const char *reason)
+	const struct muster_label *labels, size_t label_count, double number, const char *reason, const char *unread)
 {
 	muster_samples_add(samples, (struct muster_sample){ .metric = metric,
 					    .labels = labels,
 					    .label_count = label_count,
 					    .value = reason ? muster_null() : muster_number(number),
-					    .reason = reason });
+					    .reason = reason,
+					    .unread = reason ? unread : NULL });
 }
 
 static bool took_part(const struct muster_rank *rank)
@@ -252,7 +254,7 @@ static void emit(struct derivation *d, struct muster_run *run, const struct boun
 	labels[1] = (struct muster_label){ "ranks", muster_number(ranks) };
 	labels[2] = (struct muster_label){ "path", muster_string(path) };
 	labels[3] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
-	muster_derived_add(&run->job.samples, limit_metric(bound), labels, 4, limit.gbps, limit.why);
+	muster_derived_add(&run->job.samples, limit_metric(bound), labels, 4, limit.gbps, limit.why, limit.unread);
 }
 
 static double label_number(const struct muster_sample *sample, const char *key)
@@ -290,13 +292,50 @@ static void derive_bound(struct derivation *d, struct muster_run *run, const str
 	}
 }
 
+/* A GPU that another job has is there. */
+static void derive_present(struct muster_run *run)
+{
+	const struct muster_metric *present = muster_metric_find("node.gpus_present");
+	for (size_t n = 0; n < run->node_count; n++) {
+		struct muster_samples *samples = &run->nodes[n].samples;
+		const struct muster_sample *shown = muster_sample_named(samples, "node.gpu_count");
+		if (!shown || muster_samples_find(samples, present))
+			continue;
+		bool known = shown->value.type == MUSTER_NUMBER;
+		double hidden = muster_sample_number(samples, "node.gpus_hidden", 0);
+		muster_derived_add(samples, present, NULL, 0, known ? shown->value.number + hidden : 0, shown->reason,
+			shown->unread);
+	}
+}
+
+/* Rank 0 calls the second host of a name "gpu-1#2": no list of nodes can tell the two apart. */
+static void derive_same_names(struct muster_run *run)
+{
+	const struct muster_metric *metric = muster_metric_find("job.same_names");
+	const char *text = "";
+	if (muster_samples_find(&run->job.samples, metric))
+		return;
+	for (size_t n = 0; n < run->node_count; n++) {
+		const char *name = run->nodes[n].name, *second = strstr(name, "#2");
+		if (second && !second[2])
+			text = muster_arena_printf(
+				run->arena, "%s%s%.*s", text, *text ? ", " : "", (int)(second - name), name);
+	}
+	if (*text)
+		muster_samples_add(
+			&run->job.samples, (struct muster_sample){ .metric = metric, .value = muster_string(text) });
+}
+
 void muster_run_derive(struct muster_run *run)
 {
 	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
 	struct derivation d = { .arena = run->arena, .joined = JOINED, .domains = domains };
 	bool needed[BOUNDS], any = false;
+	derive_present(run);
+	derive_same_names(run);
 	muster_run_derive_steady(run);
 	muster_run_derive_imex(run);
+	muster_run_derive_disabled(run);
 	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);

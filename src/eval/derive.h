@@ -9,7 +9,8 @@
 struct muster_limit {
 	double gbps;
 	const char *words, *why;
-	size_t members; /* that share it; 0: it is not shared */
+	const char *unread; /* beside why: as in a sample */
+	size_t members;     /* that share it; 0: it is not shared */
 };
 
 /* What a sample with a label "link" says. */
@@ -18,10 +19,13 @@ struct muster_limit muster_limit_of(
 
 /* Add a number, or null where there is a reason. */
 void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
-	const struct muster_label *labels, size_t label_count, double number, const char *reason);
+	const struct muster_label *labels, size_t label_count, double number, const char *reason, const char *unread);
 
 /* Add node.imex_state to each node that has node.imex_channels, unless the node has it already. */
 void muster_run_derive_imex(struct muster_run *run);
+
+/* Add rank.link_disabled to each rank whose settings are known, unless the rank has the metric already. */
+void muster_run_derive_disabled(struct muster_run *run);
 
 /* Add pair.exchange_limit_gbps to each rank, for each of its exchanges, unless the run has the metric already. */
 void muster_run_derive_exchanges(struct muster_run *run, const struct muster_exchange_peers *peers);

@@ -31,7 +31,7 @@ static void add_text(struct muster_samples *samples, const char *metric, const c
 
 static void add_number(struct muster_samples *samples, const char *metric, double number, const char *reason)
 {
-	muster_derived_add(samples, muster_metric_find(metric), NULL, 0, number, reason);
+	muster_derived_add(samples, muster_metric_find(metric), NULL, 0, number, reason, NULL);
 }
 
 static const char *why_none(const struct muster_run *run, const struct muster_node *node,

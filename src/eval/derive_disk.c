@@ -55,7 +55,7 @@ static void derive_node(
 		if (sample->value.type == MUSTER_NUMBER)
 			sum.value.number += mean(sample);
 		else
-			sum.reason = sample->reason ? sample->reason : "not measured";
+			sum.reason = sample->reason ? sample->reason : "not measured", sum.unread = sample->unread;
 	}
 	if (sum.reason)
 		sum.value = muster_null();

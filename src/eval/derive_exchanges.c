@@ -118,7 +118,8 @@ static struct muster_limit port_limit(
 			return (struct muster_limit){ .gbps = sample->value.number };
 		return (struct muster_limit){ .why = muster_arena_printf(d->run->arena,
 						      "port.limit_gbps of %s on %s: %s", port, node->name,
-						      sample->reason ? sample->reason : "not measured") };
+						      sample->reason ? sample->reason : "not measured"),
+			.unread = sample->unread };
 	}
 	return (struct muster_limit){ .why = muster_arena_printf(
 					      d->run->arena, "the rate of %.*s is not known", (int)length, nic) };
@@ -132,7 +133,8 @@ static struct muster_limit sum_nics(struct derivation *d, struct muster_exchange
 	struct muster_limit sum = { .words = nics };
 	size_t length, most = 1;
 	if (!nics || !*nics || strcmp(nics, "none") == 0 || strcmp(nics, "unknown") == 0)
-		return (struct muster_limit){ .why = "which network adapter NCCL uses is not known" };
+		return (struct muster_limit){ .why = "which network adapter NCCL uses is not known",
+			.unread = nics && strcmp(nics, "unknown") == 0 ? muster_code_name(MUSTER_EPROTOCOL) : NULL };
 	while (next_part(&nics, &nic, &length)) {
 		struct muster_limit port = port_limit(d, node, nic, length);
 		size_t sharers = 0;
@@ -192,7 +194,8 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 		}
 	}
 	muster_exchange_limit_add(d->run, own, at, d->limit,
-		(struct muster_exchange_limit){ path, limit.words ? limit.words : path, limit.gbps, limit.why });
+		(struct muster_exchange_limit){
+			path, limit.words ? limit.words : path, limit.gbps, limit.why, limit.unread });
 }
 
 /* The number of each node's first rank, and of its GPUs: no fewer than it has ranks. Returns how many ranks there are.

@@ -51,7 +51,7 @@ static void emit_spread(struct muster_run *run, const struct muster_metric *metr
 	labels[1] = (struct muster_label){ "among",
 		muster_string(*rack ? muster_arena_printf(run->arena, "rack %s", rack) : "all ranks") };
 	muster_derived_add(&run->job.samples, metric, labels, 2, spread,
-		spread < 0 ? "no two ranks have the same GPU model" : NULL);
+		spread < 0 ? "no two ranks have the same GPU model" : NULL, NULL);
 }
 
 static void derive_spread(struct muster_run *run, size_t ranks)

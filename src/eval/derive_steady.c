@@ -70,7 +70,8 @@ static void emit(struct muster_samples *samples, const struct part *part, bool q
 	labels[0].value = part->gpu ? *part->gpu : labels[0].value;
 	struct muster_label *kept = muster_arena_alloc(arena, count * sizeof *kept);
 	memcpy(kept, labels + first, count * sizeof *kept);
-	muster_derived_add(samples, part->metric, kept, count, (double)part->slow / (double)part->windows, reason);
+	muster_derived_add(
+		samples, part->metric, kept, count, (double)part->slow / (double)part->windows, reason, NULL);
 }
 
 static void derive(struct muster_samples *samples, bool quick, struct muster_arena *arena)

@@ -39,8 +39,8 @@ struct muster_range {
 struct muster_index {
 	struct muster_entry *entries;
 	struct muster_range *of_check;
-	struct muster_range (*limits)[MUSTER_LIMITS_MOST]; /* for each check: of share_of, else of what its metric is
-							    * shown with */
+	/* for each check: of share_of, else of what its metric is shown with; then of limit_per */
+	struct muster_range (*limits)[MUSTER_LIMITS_MOST + 1];
 };
 void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect);
 void muster_index_done(struct muster_index *index);
@@ -48,6 +48,10 @@ void muster_index_done(struct muster_index *index);
 /* The limit of a sample of the check, at the same place: the first one that is a number above 0, else one that is null,
  * else NULL. */
 const struct muster_sample *muster_index_limit(
+	const struct muster_index *index, size_t check, const struct muster_entry *entry);
+
+/* What limit_per counts there; NULL: nothing is said of it. */
+const struct muster_sample *muster_index_per(
 	const struct muster_index *index, size_t check, const struct muster_entry *entry);
 
 /* Whether the metric of the check has any sample at this place, whichever the check chooses. */
@@ -86,8 +90,9 @@ struct muster_finding_draft {
 	uint32_t last_node;
 	const char *ports; /* the first of several ports that it stands for, in words */
 	size_t port_count;
-	size_t more;     /* further observations at the same place, with other labels */
-	const char *all; /* the first few of them in words */
+	size_t more;         /* further observations at the same place, with other labels */
+	const char *all;     /* the first few of them in words */
+	const char *general; /* of an inconclusive one: what was observed, with * for the GPU or the port; or NULL */
 	size_t blocked_room;
 	const char *also; /* wrong values that the finding explains, in words: the first few; NULL for none */
 	size_t also_count;
@@ -139,6 +144,7 @@ struct muster_eval {
 	size_t broken_count;
 	struct muster_exchange_notes *exchange_notes; /* what checks say of exchanges: see exchanges.h; NULL */
 	bool any_missing;                             /* likewise: a rank is */
+	bool many_missing;                            /* so many ranks that a slow start is likelier than faults */
 	size_t missing_cause;                         /* 1 + the first draft about a missing rank; 0: none */
 	size_t unreached_cause; /* 1 + the draft about an all-to-all that could not connect all ranks; 0: there is none
 				 */
@@ -150,7 +156,11 @@ struct muster_eval {
 	size_t *causes; /* for each rank, one for each probe and one for being missing: 1 + the draft that explains it
 			 */
 	size_t cause_width;
+	size_t *known_causes; /* for each node, one for each cause of the expectations: 1 + the draft that tells it */
 };
+
+/* asked.c: a finding for each thing that an option asked for and of which no check had a result. After all checks. */
+void muster_judge_asked(struct muster_eval *eval);
 
 /* finding_builder.c: take a finding in, about a check (its index) or, with MUSTER_NO_CHECK, about a probe or a rank.
  * One that differs in nothing but the rank from another of its node (since fold_here) becomes one with it; so do ranks
@@ -185,6 +195,12 @@ const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank,
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
 
+/* known_causes.c: 1 + the draft that tells the cause of the finding already; 0: none does. Then what is known of the
+ * cause is added to the finding, and *ret_told, if set, is where 1 + its draft is to be kept. sample: the value, or
+ * NULL. */
+size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *finding, struct muster_place place,
+	const struct muster_sample *sample, size_t **ret_told);
+
 /* unreached.c: what the ranks' lists of unconnected ranks, made before an all-to-all, say together. */
 struct muster_unreached {
 	uint32_t node, rank; /* what did not connect; MUSTER_NOWHERE: several nodes, or several ranks of the node */
@@ -199,7 +215,8 @@ struct muster_verdict {
 	const char *observed;
 	const struct muster_sample *limit; /* that the value has a share of; or NULL */
 	const char *evidence;              /* of an event of the log; or NULL */
-	const char *advice;                /* where the check has none; or NULL */
+	const char *advice;                /* where the check has none, or could not be judged; or NULL */
+	bool unread;                       /* the source of the value could not be read */
 	bool in_words;                     /* observed says all, with units */
 	bool counts;                       /* a value that is not judged, and belongs to the check's values */
 };
@@ -234,6 +251,8 @@ struct muster_event_during muster_event_find_during(const struct muster_expect *
 /* missing_parts.c: the observation of a check that did not pass on a node, with the GPUs or ports that are missing. */
 const char *muster_describe_observed(
 	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed);
+/* Whether the metric is a number of GPUs of a node. */
+bool muster_counts_gpus(const struct muster_metric *metric);
 /* Whether GPUs that are missing on the node, which this check of their number found, explain what a probe of the launch
  * or of affinity says of a rank: the rank has another GPU than on a complete node, or ranks must share one. */
 bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
@@ -244,6 +263,9 @@ enum muster_status muster_check_status(const struct muster_check *check);
 const char *muster_check_excuse(const struct muster_check *check, struct muster_value value);
 /* Whether the limit of a value is known, and one that limit_where chooses. */
 bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit);
+/* Why nothing can reach the limit of the entry (limit_per), in words; NULL when it can be reached. */
+const char *muster_limit_unreached(
+	const struct muster_eval *eval, size_t at, const struct muster_entry *entry, const struct muster_sample *limit);
 bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample);
 
 /* results.c: count what came out for one thing, and keep it as a finding unless it is a pass. sample may be NULL. */
@@ -277,6 +299,15 @@ bool muster_block_stops(struct muster_block block, enum muster_status status);
  * node has left this place as it should be. */
 bool muster_result_blocked(
 	struct muster_eval *eval, size_t check, struct muster_place place, enum muster_status status);
+
+/* The worst of what checks with `slows` found at a place, or anywhere, for node MUSTER_NOWHERE. */
+struct muster_block muster_block_slowing(const struct muster_eval *eval, struct muster_place place);
+/* slowed.c: leave a speed unjudged where the GPU is shared on purpose; whether another program, which has a finding,
+ * explains a speed that is bad, and counted. Beside a mere warning, a failure is inconclusive. */
+void muster_verdict_of_shared(
+	const struct muster_eval *eval, size_t check, struct muster_place place, struct muster_verdict *verdict);
+bool muster_result_slowed(
+	struct muster_eval *eval, size_t check, struct muster_place place, struct muster_verdict *verdict);
 
 /* median.c */
 struct muster_median muster_median_find(const struct muster_eval *eval, size_t check);

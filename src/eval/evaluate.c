@@ -38,31 +38,21 @@ static void mark_seen(struct walk *w, const struct muster_sample *sample)
 			w->seen[i] = true;
 }
 
-static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)
+/* What fails on a node that has just booted, say, proves nothing yet. */
+static struct muster_verdict excuse_for_now(
+	const struct walk *w, const struct muster_entry *entry, struct muster_verdict verdict)
 {
-	struct muster_eval *eval = w->eval;
-	struct muster_verdict verdict = muster_judge_sample(
-		eval, w->check_at, entry->sample, muster_index_limit(&eval->index, w->check_at, entry));
-	muster_event_tell(eval, w->check, entry, &verdict);
+	const struct muster_metric_max *now = &w->check->inconclusive_while;
+	if ((verdict.status != MUSTER_FAIL && verdict.status != MUSTER_WARN) || !now->metric ||
+		entry->node == MUSTER_NOWHERE)
+		return verdict;
+	double value = muster_sample_number(&w->eval->run->nodes[entry->node].samples, now->metric->name, now->max + 1);
+	if (value > now->max)
+		return verdict;
+	verdict.status = MUSTER_INCONCLUSIVE;
+	verdict.observed = muster_arena_printf(w->eval->report->arena, "%s, while %s is %.2g",
+		verdict.observed ? verdict.observed : "another value", now->metric->name, value);
 	return verdict;
-}
-
-/* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
- * it is only counted. */
-static void take_skipped(struct walk *w)
-{
-	struct muster_eval *eval = w->eval;
-	for (size_t i = 0; i < w->skipped_count; i++) {
-		const struct muster_entry *entry = &w->skipped[i];
-		if (w->applies) {
-			eval->states[w->check_at].tally->count[MUSTER_SKIP]++;
-			eval->report->count[MUSTER_SKIP]++;
-			continue;
-		}
-		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample, judge_entry(w, entry));
-	}
-	w->skipped_count = 0;
-	w->applies = false;
 }
 
 /* A speed of copies or of an all-reduce, as it was here and now, or the time of an all-reduce. A clock or a link's own
@@ -87,9 +77,42 @@ static struct muster_verdict excuse_slow(const struct walk *w, struct muster_ver
 	return verdict;
 }
 
+static struct muster_verdict judge_entry(const struct walk *w, const struct muster_entry *entry)
+{
+	struct muster_eval *eval = w->eval;
+	const struct muster_sample *limit = muster_index_limit(&eval->index, w->check_at, entry);
+	const char *unreached = muster_limit_unreached(eval, w->check_at, entry, limit);
+	if (unreached)
+		return (struct muster_verdict){ .status = MUSTER_SKIP, .observed = unreached };
+	struct muster_verdict verdict =
+		excuse_for_now(w, entry, muster_judge_sample(eval, w->check_at, entry->sample, limit));
+	muster_event_tell(eval, w->check, entry, &verdict);
+	verdict = excuse_slow(w, verdict);
+	muster_verdict_of_shared(eval, w->check_at, muster_entry_place(entry), &verdict);
+	return verdict;
+}
+
+/* A result that is not applicable is a finding only when no other result of the check exists at the node; otherwise
+ * it is only counted. */
+static void take_skipped(struct walk *w)
+{
+	struct muster_eval *eval = w->eval;
+	for (size_t i = 0; i < w->skipped_count; i++) {
+		const struct muster_entry *entry = &w->skipped[i];
+		if (w->applies) {
+			eval->states[w->check_at].tally->count[MUSTER_SKIP]++;
+			eval->report->count[MUSTER_SKIP]++;
+			continue;
+		}
+		muster_result_take(eval, w->check_at, muster_entry_place(entry), entry->sample, judge_entry(w, entry));
+	}
+	w->skipped_count = 0;
+	w->applies = false;
+}
+
 /* A link or a port that is down costs an all-reduce a part of its bandwidth: one below half of what is needed has
- * another cause too. What comes before it in its own probe (a slower message size, a transport) may explain any loss.
- */
+ * another cause too. What comes before it in its own probe (a slower message size, a transport) may explain any loss,
+ * and so may a variable of the job. */
 static bool is_unexplained(const struct walk *w, const struct muster_sample *sample,
 	const struct muster_verdict *verdict, struct muster_place place)
 {
@@ -104,8 +127,9 @@ static bool is_unexplained(const struct walk *w, const struct muster_sample *sam
 	double whole = w->check->share_of && verdict->limit ? verdict->limit->value.number : 1;
 	if (sample->value.number >= least->value.number / 2 * whole)
 		return false;
-	const struct muster_metric *cause = w->eval->expect->checks[block.check].metric;
-	return strcmp(muster_metric_probe(cause), muster_metric_probe(w->check->metric)) != 0;
+	const struct muster_probe *cause =
+		muster_probe_find(muster_metric_probe(w->eval->expect->checks[block.check].metric));
+	return cause != probe && (!cause || !cause->of_job);
 }
 
 /* An exchange between two ranks that is slow is a finding only when its other end is known. */
@@ -155,9 +179,10 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	struct muster_verdict verdict;
 	if (w->seen)
 		mark_seen(w, sample);
-	verdict = excuse_slow(w, judge_entry(w, entry));
-	if (!is_unexplained(w, sample, &verdict, place) &&
-		muster_result_blocked(eval, w->check_at, place, verdict.status)) {
+	verdict = judge_entry(w, entry);
+	if (muster_result_slowed(eval, w->check_at, place, &verdict) ||
+		(!is_unexplained(w, sample, &verdict, place) &&
+			muster_result_blocked(eval, w->check_at, place, verdict.status))) {
 		explain_wrong(w, entry, &verdict);
 		if (w->is_exchange)
 			muster_exchanges_note(eval, w->check_at, entry, NULL);
@@ -208,11 +233,22 @@ static void judge_empty_place(struct walk *w, uint32_t node, uint32_t rank)
 		muster_result_missing(eval, w->check_at, node, rank);
 }
 
+/* A log that was read in part may hold worse events than those that were found. */
+static void judge_unread(struct walk *w, uint32_t node, uint32_t rank)
+{
+	struct muster_verdict verdict;
+	if (muster_event_none(w->eval, w->check, node, &verdict) && verdict.status == MUSTER_INCONCLUSIVE)
+		muster_result_take(
+			w->eval, w->check_at, (struct muster_place){ .node = node, .rank = rank }, NULL, verdict);
+}
+
 static void judge_place(struct walk *w, uint32_t node, uint32_t rank)
 {
 	const struct muster_entry *entry = muster_cursor_next(&w->cursor, w->check, node, rank);
 	if (!entry)
 		judge_empty_place(w, node, rank);
+	else if (muster_check_operand(w->check, MUSTER_OF_EVENT))
+		judge_unread(w, node, rank);
 	for (; entry; entry = muster_cursor_next(&w->cursor, w->check, node, rank))
 		judge_sample(w, entry);
 }
@@ -361,6 +397,8 @@ static void judge_check(struct muster_eval *eval, size_t at)
 	state->done = true;
 	if (check->after >= 0) /* which evaluates the check named by its own `after` first */
 		judge_check(eval, (size_t)check->after);
+	if (check->also_after >= 0)
+		judge_check(eval, (size_t)check->also_after);
 	if (!state->tally->skipped)
 		judge_places(eval, at);
 	state->judged = true;
@@ -430,9 +468,12 @@ static void make_states(struct muster_eval *eval)
 		state->tally = &report->tallies[i];
 	}
 	for (size_t i = 0; i < expect->check_count; i++) {
-		int after = muster_check_after(eval, i);
+		int after = muster_check_after(eval, i), also_after = expect->checks[i].also_after;
 		if (after >= 0)
 			eval->states[after].has_dependents = true;
+		eval->states[i].has_dependents |= expect->checks[i].slows;
+		if (also_after >= 0)
+			eval->states[also_after].has_dependents = true;
 	}
 }
 
@@ -448,7 +489,8 @@ static void free_states(struct muster_eval *eval)
 
 static enum muster_status find_verdict(const struct muster_report *report)
 {
-	if (report->count[MUSTER_FAIL] || (report->strict && report->count[MUSTER_WARN]))
+	size_t doubts = report->count[MUSTER_WARN] + report->count[MUSTER_INCONCLUSIVE];
+	if (report->count[MUSTER_FAIL] || (report->strict && doubts > 0))
 		return MUSTER_FAIL;
 	return report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
 }
@@ -459,7 +501,14 @@ static void take_trial_finding(void *arg, size_t probe, struct muster_finding fi
 	struct muster_eval *eval = arg;
 	bool cause = finding.status == MUSTER_FAIL;
 	struct muster_place place = { MUSTER_NOWHERE, cause ? (uint32_t)eval->draft_count : MUSTER_NOWHERE, NULL };
-	size_t draft = muster_finding_draft_add(eval, finding, place, MUSTER_NO_CHECK, NULL);
+	size_t *told = NULL, draft;
+	for (uint32_t n = 0; finding.node && n < eval->run->node_count; n++)
+		if (strcmp(eval->run->nodes[n].name, finding.node) == 0)
+			(void)muster_known_cause(
+				eval, &finding, (struct muster_place){ n, MUSTER_NOWHERE, NULL }, NULL, &told);
+	draft = muster_finding_draft_add(eval, finding, place, MUSTER_NO_CHECK, NULL);
+	if (told)
+		*told = draft + 1;
 	if (cause && !eval->ring_cause[probe])
 		eval->ring_cause[probe] = draft + 1;
 }
@@ -492,7 +541,12 @@ void muster_evaluate(
 	judge_trials(&eval);
 	muster_judge_outcomes(&eval);
 	for (size_t i = 0; expect && i < expect->check_count; i++)
+		if (expect->checks[i].slows) /* what explains others comes first */
+			judge_check(&eval, i);
+	for (size_t i = 0; expect && i < expect->check_count; i++)
 		judge_check(&eval, i);
+	if (expect)
+		muster_judge_asked(&eval);
 	muster_exchanges_explain(&eval);
 	muster_finding_drafts_finish(&eval);
 	muster_exchanges_done(&eval);
@@ -502,6 +556,7 @@ void muster_evaluate(
 	}
 	free(eval.first_rank);
 	free(eval.causes);
+	free(eval.known_causes);
 	free(eval.ring_cause);
 	report.verdict = find_verdict(&report);
 	if (!expect && report.verdict == MUSTER_PASS)

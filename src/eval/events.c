@@ -70,6 +70,14 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	verdict->in_words = true;
 }
 
+/* More is in the log than could be read in time: unlike a log that is closed to this user, or has lost its beginning,
+ * it may hold a fault that the next reader finds. */
+static bool is_cut(const struct muster_node *node)
+{
+	const struct muster_sample *cut = muster_sample_named(&node->samples, "node.kernel_log_cut");
+	return cut && cut->value.type == MUSTER_BOOLEAN && cut->value.boolean;
+}
+
 /* Why the log says too little of the time in which an event counts; NULL when it says enough. */
 static const char *why_short(const struct muster_check *check, const struct muster_node *node,
 	const struct muster_sample *log, struct muster_arena *arena)
@@ -79,7 +87,7 @@ static const char *why_short(const struct muster_check *check, const struct must
 	double hours = muster_sample_number(&node->samples, "node.kernel_log_hours", HUGE_VAL);
 	if (log->value.type == MUSTER_NULL)
 		return log->reason ? log->reason : "the kernel's log was not read";
-	if (strcmp(start, "boot") == 0 || hours >= operand->value.number)
+	if ((strcmp(start, "boot") == 0 && !is_cut(node)) || hours >= operand->value.number)
 		return NULL;
 	return muster_arena_printf(arena, "only %.1f h of the kernel's log could be read: %s", hours, start);
 }
@@ -91,10 +99,12 @@ bool muster_event_none(
 	if (!log)
 		return false;
 	const char *why = why_short(check, &eval->run->nodes[node], log, eval->report->arena);
-	*ret = (struct muster_verdict){ .status = !why              ? MUSTER_PASS
-						  : check->optional ? MUSTER_SKIP
-								    : MUSTER_INCONCLUSIVE,
-		.observed = why };
+	bool cut = is_cut(&eval->run->nodes[node]);
+	*ret = (struct muster_verdict){ .status = !why                      ? MUSTER_PASS
+						  : check->optional && !cut ? MUSTER_SKIP
+									    : MUSTER_INCONCLUSIVE,
+		.observed = why,
+		.unread = why != NULL };
 	return true;
 }
 

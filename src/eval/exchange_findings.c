@@ -3,12 +3,15 @@
 #include "eval/exchanges.h"
 
 #include "muster/arena.h"
+#include "util/array.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN 3 /* exchanges that a finding lists */
+#define SHOWN 3      /* exchanges that a finding lists */
+#define AS_SLOW 1.05 /* times the job's busbw: such an exchange may be what the job waits for */
+#define SLOWER 0.97  /* of the median: exchanges of healthy pairs of H200 differed by 2.3 % */
 
 static const struct muster_rank *rank_at(const struct muster_exchange_set *s, size_t number)
 {
@@ -37,9 +40,9 @@ static const struct part_words words[3][4] = {
 			"exclude the node (srun --exclude) and run muster on this node only; check what all its GPUs "
 			"share: NVSwitches and the fabric manager within the node; network settings, switch ports and "
 			"PCIe between nodes" },
-		[MUSTER_PART_ALL] = { "in most exchanges of the run, so that no part of it is the cause",
-			"check what all nodes share: the settings of NCCL, the container, the network between the "
-			"nodes; one node alone shows whether NVLink or the network is the cause" },
+		[MUSTER_PART_ALL] = { "in most exchanges of the run: all parts share the cause, or several are bad",
+			"two bad nodes may look like this: run muster with --localise always; otherwise check what all "
+			"nodes share: the settings of NCCL, the container, the network between the nodes" },
 	},
 	{
 		[MUSTER_PART_GPU] = { "between these two GPUs only; their other exchanges are as expected",
@@ -296,6 +299,88 @@ static bool is_of_job(const struct muster_metric *metric)
 	       metric->unit == MUSTER_UNIT_GB_PER_S;
 }
 
+/* Whether a threshold of the limit of a link applied to some exchange between two nodes. */
+static bool are_judged_between_nodes(const struct muster_eval *eval)
+{
+	const struct muster_exchange_notes *notes = eval->exchange_notes;
+	for (size_t i = 0; i < notes->count; i++) {
+		const struct muster_exchange_note *note = &notes->items[i];
+		const struct muster_check *check = &eval->expect->checks[note->check];
+		if (muster_check_calibrated(check) && check->limit_where_count > 0 &&
+			strcmp(muster_sample_label_text(note->sample, "peer_node"),
+				eval->run->nodes[note->node].name) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* The median of the exchanges that the note's check is about. */
+static double median_beside(const struct muster_exchange_notes *notes, const struct muster_exchange_note *note)
+{
+	double *values = muster_calloc(notes->count, sizeof *values);
+	size_t count = 0;
+	for (size_t i = 0; i < notes->count; i++)
+		if (notes->items[i].check == note->check && notes->items[i].sample->value.type == MUSTER_NUMBER)
+			values[count++] = notes->items[i].sample->value.number;
+	double median = muster_median_of(values, count);
+	free(values);
+	return median;
+}
+
+/* Within a node: no exchange is below its threshold, but one is slower than the others, and no faster than the whole
+ * job, which may wait for a link that an exchange does not fill. NULL: there is none. */
+static const char *explain_by_slowest(const struct muster_eval *eval, const struct muster_finding *slow)
+{
+	const struct muster_exchange_notes *notes = eval->exchange_notes;
+	const struct muster_exchange_note *slowest = NULL;
+	double share = SLOWER;
+	for (size_t i = 0; i < notes->count; i++) {
+		const struct muster_exchange_note *note = &notes->items[i];
+		if (note->sample->metric->counts_wrong || note->sample->value.type != MUSTER_NUMBER ||
+			note->sample->value.number > AS_SLOW * slow->value.number)
+			continue;
+		double own = note->sample->value.number / median_beside(notes, note);
+		if (own < share) {
+			share = own;
+			slowest = note;
+		}
+	}
+	if (!slowest)
+		return NULL;
+	const struct muster_node *node = &eval->run->nodes[slowest->node];
+	const char *gpu = node->ranks[slowest->rank].gpu;
+	return muster_arena_printf(eval->report->arena,
+		"no exchange of two ranks is below its threshold, but one is slower than the others and no faster than "
+		"the whole job, %.3g GB/s between GPU %s and GPU %s: check the links of these two first",
+		slowest->sample->value.number, gpu ? gpu : "?", muster_sample_label_text(slowest->sample, "peer_gpu"));
+}
+
+/* What to do about a slow finding of the whole job where exchanges of pairs were measured. */
+static const char *explain(const struct muster_eval *eval, const struct muster_finding *slow)
+{
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_exchange_notes *notes = eval->exchange_notes;
+	if (notes->named) {
+		const struct muster_finding *part = &eval->drafts[notes->named - 1].finding;
+		/* the job does at least half of what its slowest exchange does */
+		if (part->value.number > 2 * slow->value.number)
+			return muster_arena_printf(arena,
+				"see %s too, but %.3g GB/s there do not explain %.3g GB/s here: something else is "
+				"slow, run muster with --localise always",
+				name_of(part, arena), part->value.number, slow->value.number);
+		return muster_arena_printf(
+			arena, "see %s first: this part makes the whole job slow", name_of(part, arena));
+	}
+	if (muster_label_number(slow->labels, slow->label_count, "nodes") > 1 && !are_judged_between_nodes(eval))
+		return "no threshold applies to the exchanges between the nodes: run muster with --localise always to "
+		       "find the slow node";
+	const char *slowest = eval->run->node_count == 1 ? explain_by_slowest(eval, slow) : NULL;
+	if (slowest)
+		return slowest;
+	return "all exchanges between pairs of ranks are as fast as expected, so no single part is slow: compare the "
+	       "settings of NCCL";
+}
+
 void muster_exchanges_explain(struct muster_eval *eval)
 {
 	struct muster_arena *arena = eval->report->arena;
@@ -308,12 +393,8 @@ void muster_exchanges_explain(struct muster_eval *eval)
 		if (!check || !is_of_job(check->metric) ||
 			(finding->status != MUSTER_FAIL && finding->status != MUSTER_WARN))
 			continue;
-		if (notes && notes->named)
-			more = muster_arena_printf(arena, "see %s first: this part makes the whole job slow",
-				name_of(&eval->drafts[notes->named - 1].finding, arena));
-		else if (notes && notes->count > 0)
-			more = "all exchanges between pairs of ranks are as fast as expected, so no single part is "
-			       "slow: compare the settings of NCCL";
+		if (notes && notes->count > 0)
+			more = explain(eval, finding);
 		else if (eval->run->job.profile && strcmp(eval->run->job.profile, "quick") == 0)
 			more = "to find the slow part, run muster with --profile standard";
 		if (more)

@@ -99,5 +99,5 @@ void muster_exchange_limit_add(struct muster_run *run, struct muster_exchange_en
 	memcpy(labels, exchange->labels, count * sizeof *labels);
 	labels[count] = (struct muster_label){ "path", muster_string(limit.path) };
 	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.link) };
-	muster_derived_add(samples, metric, labels, count + 2, limit.gbps, limit.why);
+	muster_derived_add(samples, metric, labels, count + 2, limit.gbps, limit.why, limit.unread);
 }

@@ -40,7 +40,7 @@ bool muster_exchange_is_measured(const struct muster_run *run, const struct must
 struct muster_exchange_limit {
 	const char *path, *link;
 	double gbps;
-	const char *why;
+	const char *why, *unread;
 };
 
 /* Add a sample of the metric to the rank at `end`: it has the labels of the exchange, which is the rank's sample number

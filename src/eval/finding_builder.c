@@ -47,17 +47,38 @@ static bool same_but_port(const struct muster_finding *a, const struct muster_fi
 	       muster_value_equal(a->value, b->value);
 }
 
+/* What kept a GPU or a port from being judged, with * for its own name; NULL: this is no such finding. */
+static const char *general_of(const struct muster_finding *finding, struct muster_arena *arena)
+{
+	const char *name = finding->gpu ? finding->gpu : finding->port, *text = finding->observed, *general = "", *at;
+	if (finding->status != MUSTER_INCONCLUSIVE || !name || !text || finding->evidence)
+		return NULL;
+	name = muster_arena_string_n(arena, name, finding->gpu ? strlen(name) : strcspn(name, "/"));
+	for (; *name && (at = strstr(text, name)); text = at + strlen(name))
+		general = muster_arena_printf(arena, "%s%.*s*", general, (int)(at - text), text);
+	return muster_arena_printf(arena, "%s%s", general, text);
+}
+
+/* Findings of one node whose reason names at most the GPU or the port itself. */
+static bool same_reason(const struct muster_finding_draft *draft, const struct muster_finding *b, const char *general)
+{
+	const struct muster_finding *a = &draft->finding;
+	return general && draft->general && same_text(draft->general, general) && same_text(a->check, b->check) &&
+	       same_text(a->expected, b->expected) && same_text(a->advice, b->advice) &&
+	       same_labels(a, b, b->gpu ? "gpu" : "port") && muster_value_equal(a->value, b->value);
+}
+
 /* What does not apply for one and the same reason is said once for the whole job; what has one cause, or else differs
  * in nothing but the rank or the port, once for its node. */
-static bool foldable(
-	const struct muster_finding_draft *draft, const struct muster_finding *b, const char *cause, uint32_t node)
+static bool foldable(const struct muster_finding_draft *draft, const struct muster_finding *b, const char *cause,
+	const char *general, uint32_t node)
 {
 	const struct muster_finding *a = &draft->finding;
 	if (a->status == MUSTER_SKIP && b->status == MUSTER_SKIP)
 		return same_text(a->check, b->check) && same_text(a->observed, b->observed);
 	if (draft->node != node || draft->more)
 		return false;
-	if (!draft->cause && !cause && same_but_port(a, b))
+	if (!draft->cause && !cause && (same_but_port(a, b) || same_reason(draft, b, general)))
 		return true;
 	if (draft->rank_count == 0 || b->rank < 0)
 		return false;
@@ -137,6 +158,7 @@ size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding 
 	size_t check, const char *cause)
 {
 	size_t first = finding.status == MUSTER_SKIP ? eval->check_start : eval->fold_start;
+	const char *general = general_of(&finding, eval->report->arena);
 	struct muster_finding_draft *draft;
 	if (eval->draft_count > eval->check_start) {
 		draft = &eval->drafts[eval->draft_count - 1];
@@ -149,8 +171,10 @@ size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding 
 		first = eval->draft_count - LOOK_BACK;
 	for (size_t i = first; i < eval->draft_count; i++) {
 		draft = &eval->drafts[i];
-		if (!foldable(draft, &finding, cause, place.node))
+		if (!foldable(draft, &finding, cause, general, place.node))
 			continue;
+		if (general)
+			finding.observed = draft->finding.observed = draft->texts[0] = general;
 		if (finding.rank >= 0)
 			add_rank(draft, finding.rank, finding.observed);
 		else if (finding.port && finding.status != MUSTER_SKIP)
@@ -174,6 +198,7 @@ size_t muster_finding_draft_add(struct muster_eval *eval, struct muster_finding 
 		.rank = place.rank,
 		.check = check,
 		.cause = cause,
+		.general = general,
 		.things = 1,
 		.nodes = 1,
 		.last_node = place.node,
@@ -253,17 +278,23 @@ static const char *ranks_text(const struct muster_finding_draft *draft, struct m
 	return text;
 }
 
+static void drop_label(struct muster_finding *finding, const char *key, struct muster_arena *arena)
+{
+	struct muster_label *labels = muster_arena_alloc(arena, (finding->label_count + 1) * sizeof *labels);
+	size_t count = 0;
+	for (size_t i = 0; i < finding->label_count; i++)
+		if (strcmp(finding->labels[i].key, key) != 0)
+			labels[count++] = finding->labels[i];
+	finding->labels = labels;
+	finding->label_count = count;
+}
+
 /* "ports mlx5_ib0/1, mlx5_ib1/1: false"; no port is the finding's own any more. */
 static void unfold_ports(
 	const struct muster_finding_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
-	struct muster_label *labels = muster_arena_alloc(arena, (finding->label_count + 1) * sizeof *labels);
-	size_t count = 0, more = draft->port_count > PORTS_SHOWN ? draft->port_count - PORTS_SHOWN : 0;
-	for (size_t i = 0; i < finding->label_count; i++)
-		if (strcmp(finding->labels[i].key, "port") != 0)
-			labels[count++] = finding->labels[i];
-	finding->labels = labels;
-	finding->label_count = count;
+	size_t more = draft->port_count > PORTS_SHOWN ? draft->port_count - PORTS_SHOWN : 0;
+	drop_label(finding, "port", arena);
 	finding->port = NULL;
 	finding->observed =
 		more ? muster_arena_printf(arena, "ports %s and %zu more: %s", draft->ports, more, finding->observed)
@@ -298,6 +329,8 @@ static void unfold(const struct muster_finding_draft *draft, struct muster_findi
 		unfold_ports(draft, finding, arena);
 		return;
 	}
+	if (draft->general && draft->things > 1)
+		drop_label(finding, "gpu", arena);
 	if (draft->things < 2 || (finding->status != MUSTER_SKIP && draft->rank_count < 2))
 		return;
 	if (finding->status != MUSTER_SKIP) {

@@ -27,13 +27,16 @@ static struct slot *find_slot(const struct slots *slots, const struct muster_met
 	return &slots->items[at];
 }
 
-/* The limits of a check's metric; NULL for none. */
-static void find_limits(const struct muster_check *check, const struct muster_metric *ret[MUSTER_LIMITS_MOST])
+enum { PER = MUSTER_LIMITS_MOST, RANGES }; /* of limit_per: behind the limits */
+
+/* The limits of a check's metric, and what counts parts of them; NULL for none. */
+static void find_limits(const struct muster_check *check, const struct muster_metric *ret[RANGES])
 {
 	const char *const *names = check->metric->limits;
 	for (size_t i = 0; i < MUSTER_LIMITS_MOST; i++)
 		ret[i] = NULL;
 	ret[0] = check->share_of;
+	ret[PER] = check->limit_per.metric;
 	for (size_t i = 0; !check->share_of && names[i]; i++)
 		ret[i] = muster_metric_find(names[i]);
 }
@@ -41,14 +44,14 @@ static void find_limits(const struct muster_check *check, const struct muster_me
 static struct slots make_slots(const struct muster_expect *expect)
 {
 	size_t room = 64;
-	while (room < 4 * (1 + MUSTER_LIMITS_MOST) * expect->check_count)
+	while (room < 4 * (1 + RANGES) * expect->check_count)
 		room *= 2;
 	struct slots slots = { .items = muster_calloc(room, sizeof *slots.items), .mask = room - 1 };
 	for (size_t i = 0; i < expect->check_count; i++) {
-		const struct muster_metric *limits[MUSTER_LIMITS_MOST];
+		const struct muster_metric *limits[RANGES];
 		find_limits(&expect->checks[i], limits);
 		find_slot(&slots, expect->checks[i].metric)->metric = expect->checks[i].metric;
-		for (size_t j = 0; j < MUSTER_LIMITS_MOST; j++)
+		for (size_t j = 0; j < RANGES; j++)
 			if (limits[j])
 				find_slot(&slots, limits[j])->metric = limits[j];
 	}
@@ -100,10 +103,10 @@ void muster_index_make(struct muster_index *index, const struct muster_run *run,
 	index->of_check = muster_calloc(expect->check_count, sizeof *index->of_check);
 	index->limits = muster_calloc(expect->check_count, sizeof *index->limits);
 	for (size_t i = 0; i < expect->check_count; i++) {
-		const struct muster_metric *limits[MUSTER_LIMITS_MOST];
+		const struct muster_metric *limits[RANGES];
 		find_limits(&expect->checks[i], limits);
 		index->of_check[i] = find_slot(&slots, expect->checks[i].metric)->range;
-		for (size_t j = 0; j < MUSTER_LIMITS_MOST; j++)
+		for (size_t j = 0; j < RANGES; j++)
 			if (limits[j])
 				index->limits[i][j] = find_slot(&slots, limits[j])->range;
 	}
@@ -159,6 +162,12 @@ const struct muster_sample *muster_index_limit(
 		unknown = unknown ? unknown : limit;
 	}
 	return unknown;
+}
+
+const struct muster_sample *muster_index_per(
+	const struct muster_index *index, size_t check, const struct muster_entry *entry)
+{
+	return find_at(index, index->limits[check][PER], entry);
 }
 
 void muster_index_done(struct muster_index *index)

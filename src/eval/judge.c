@@ -45,16 +45,49 @@ bool muster_limit_counts(const struct muster_check *check, const struct muster_s
 	       !unmet_label(check->limit_where, check->limit_where_count, limit);
 }
 
-/* Why the value cannot be held as a share of its limit: inconclusive, or not applicable. */
-static struct muster_verdict without_share(const struct muster_check *check, const struct muster_sample *limit,
-	struct muster_value observed, struct muster_arena *arena)
+const char *muster_limit_unreached(
+	const struct muster_eval *eval, size_t at, const struct muster_entry *entry, const struct muster_sample *limit)
 {
+	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_metric_max *per = &check->limit_per;
+	const struct muster_sample *count = per->metric ? muster_index_per(&eval->index, at, entry) : NULL;
+	struct muster_arena *arena = eval->report->arena;
+	if (!count || entry->sample->value.type != MUSTER_NUMBER || !muster_limit_counts(check, limit))
+		return NULL;
+	if (count->value.type != MUSTER_NUMBER)
+		return muster_arena_printf(
+			arena, "%s is null: %s", per->metric->name, count->reason ? count->reason : "no reason given");
+	if (limit->value.number <= count->value.number * per->max)
+		return NULL;
+	return muster_arena_printf(arena, "%s is %s: too few to reach %s", per->metric->name,
+		muster_describe_value(count->value, arena), check->share_of->name);
+}
+
+/* A check whose value is null. What a machine may lack does not apply where it is lacking. Where a source is there and
+ * cannot be read nothing is proved; one that is not installed, or that this user may not read, is so on healthy
+ * machines too, and on a machine whose type is not known it cannot be told. */
+static struct muster_verdict of_null(
+	const struct muster_eval *eval, const struct muster_check *check, const struct muster_sample *sample)
+{
+	const char *unread = sample ? sample->unread : NULL;
+	bool usual = eval->report->observe || !unread || strcmp(unread, muster_code_name(MUSTER_EABSENT)) == 0 ||
+		     strcmp(unread, muster_code_name(MUSTER_ELIB)) == 0 ||
+		     strcmp(unread, muster_code_name(MUSTER_ENOPERMISSION)) == 0;
+	return (struct muster_verdict){ .status = check->optional && usual ? MUSTER_SKIP : MUSTER_INCONCLUSIVE,
+		.unread = unread != NULL };
+}
+
+/* Why the value cannot be held as a share of its limit: inconclusive, or not applicable. */
+static struct muster_verdict without_share(const struct muster_eval *eval, const struct muster_check *check,
+	const struct muster_sample *limit, struct muster_value observed)
+{
+	struct muster_arena *arena = eval->report->arena;
 	/* exchanges without a limit are one finding for the whole job, so without the value of one exchange */
 	const char *name = check->share_of->name, *value = check->optional && check->metric->is_exchange
 								   ? ""
 								   : muster_arena_printf(arena, ", observed %s",
 									     muster_describe_value(observed, arena));
-	struct muster_verdict verdict = { .status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE };
+	struct muster_verdict verdict = of_null(eval, check, limit);
 	if (!limit) {
 		verdict.observed = muster_arena_printf(arena, "%s was not measured%s", name, value);
 		return verdict;
@@ -119,19 +152,32 @@ static struct muster_verdict judge_operands(const struct muster_eval *eval, size
 	return verdict;
 }
 
+/* Whether a number stands in a text, not as a part of a longer one. */
+static bool has_number(const char *text, const char *number)
+{
+	static const char digits[] = "0123456789.";
+	size_t length = strlen(number);
+	for (const char *at = text; (at = strstr(at, number)); at += length)
+		if ((at == text || !strchr(digits, at[-1])) && (!at[length] || !strchr(digits, at[length])))
+			return true;
+	return false;
+}
+
 /* A number that would look like the limit that it misses is written with more digits. */
-static const char *observed_text(
-	const struct muster_check *check, struct muster_value value, struct muster_arena *arena)
+static const char *observed_text(struct muster_value value, const char *expected, struct muster_arena *arena)
 {
 	const char *text = muster_describe_value(value, arena);
-	for (size_t i = 0; i < check->operand_count && value.type == MUSTER_NUMBER; i++) {
-		struct muster_value limit = check->operands[i].value;
-		if (limit.type == MUSTER_NUMBER && !muster_value_equal(limit, value) &&
-			strcmp(muster_describe_value(limit, arena), text) == 0)
-			return muster_arena_printf(arena, "%.17g", value.number);
-	}
+	for (int digits = 5; digits <= 17 && value.type == MUSTER_NUMBER && has_number(expected, text); digits++)
+		text = muster_arena_printf(arena, "%.*g", digits, value.number);
 	return text;
 }
+
+static const char null_advice[] =
+	"the value could not be read, so nothing is proved: correct the cause that is observed and run again; where "
+	"the machine cannot have the value, set \"optional\": true for the check in an overlay";
+static const char unread_advice[] =
+	"the value could not be read, so nothing is proved: correct the cause that is observed and run again; where "
+	"that source never answers, switch the check off in an overlay (the check's id with null)";
 
 struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t at, const struct muster_sample *sample,
 	const struct muster_sample *limit)
@@ -145,9 +191,12 @@ struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t
 	if (presence && !presence->value.boolean) {
 		verdict.status = muster_check_status(check);
 	} else if (value.type == MUSTER_NULL) {
-		verdict.status = check->optional ? MUSTER_SKIP : MUSTER_INCONCLUSIVE;
+		verdict = of_null(eval, check, sample);
 		verdict.observed =
 			muster_arena_printf(arena, "null: %s", sample->reason ? sample->reason : "no reason given");
+		verdict.advice = check->metric->if_null              ? check->metric->if_null
+				 : check->optional && verdict.unread ? unread_advice
+								     : null_advice;
 		return verdict;
 	} else if (value.type != check->metric->type) {
 		verdict.status = MUSTER_INCONCLUSIVE; /* only a report from elsewhere can hold such a value */
@@ -159,12 +208,13 @@ struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t
 		verdict.observed = muster_arena_printf(arena, "%s: %s", muster_describe_value(value, arena), why);
 		return verdict;
 	} else if (check->share_of && !muster_limit_counts(check, limit)) {
-		return without_share(check, limit, value, arena);
+		return without_share(eval, check, limit, value);
 	} else {
 		verdict = judge_operands(eval, at, sample, limit);
 	}
 	verdict.limit = limit;
 	if (verdict.status != MUSTER_PASS && !verdict.observed)
-		verdict.observed = observed_text(check, value, arena);
+		verdict.observed = observed_text(
+			value, verdict.expected ? verdict.expected : eval->states[at].tally->expected, arena);
 	return verdict;
 }

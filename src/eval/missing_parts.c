@@ -61,8 +61,14 @@ static const struct part {
 	struct names (*of)(const struct muster_node *node, struct muster_arena *arena);
 } parts[] = {
 	{ "node.gpu_count", "gpu", gpus_of },
+	{ "node.gpus_present", "gpu", gpus_of },
 	{ "node.ib_ports", "port", ports_of },
 };
+
+bool muster_counts_gpus(const struct muster_metric *metric)
+{
+	return strcmp(metric->name, parts[0].metric) == 0 || strcmp(metric->name, parts[1].metric) == 0;
+}
 
 /* Whether `all` is the list of a complete node to which `here` belongs. */
 static bool is_complete(const struct names *all, const struct names *here, double wanted)

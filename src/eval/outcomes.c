@@ -69,11 +69,28 @@ static bool is_traffic_failure(const struct muster_outcome *outcome)
 	       !muster_outcome_has_code(outcome, MUSTER_ENOTSUPPORTED);
 }
 
+/* The step reads files that may be on a server, or asks a service: when these do not answer, the node has no fault by
+ * that. Files of the kernel are the node's own. */
+static bool waits_for_others(const struct muster_outcome *outcome)
+{
+	static const char *const waits[] = { "open lib", "loading ", "getpwuid", "read /", "GET " };
+	static const char *const own[] = { "read /sys", "read /proc", "read /dev", "loading the topology" };
+	const char *step = outcome->step ? outcome->step : "";
+	bool found = false;
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++)
+		found = found || strncmp(step, waits[i], strlen(waits[i])) == 0;
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		found = found && strncmp(step, own[i], strlen(own[i])) != 0;
+	return found && outcome->status == MUSTER_OUTCOME_HUNG;
+}
+
 enum muster_status muster_outcome_judge(
 	const struct muster_run *run, const struct muster_outcome *outcome, enum muster_want want)
 {
 	if (muster_outcome_ended_badly(outcome))
-		return want == MUSTER_UNWANTED ? MUSTER_SKIP : MUSTER_FAIL;
+		return want == MUSTER_UNWANTED     ? MUSTER_SKIP
+		       : waits_for_others(outcome) ? MUSTER_INCONCLUSIVE
+						   : MUSTER_FAIL;
 	if (want != MUSTER_WANTED && !(want == MUSTER_OPTIONAL && is_traffic_failure(outcome)))
 		return MUSTER_SKIP;
 	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
@@ -85,6 +102,9 @@ const char *muster_outcome_advice(const struct muster_outcome *outcome)
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	if (outcome->status == MUSTER_OUTCOME_HUNG && probe && probe->hang_advice)
 		return probe->hang_advice;
+	if (waits_for_others(outcome))
+		return "look at the file system or the service that this step waits for (mount, dmesg, sssd); "
+		       "other nodes may wait for the same server";
 	return muster_outcome_ended_badly(outcome)
 		       ? "run muster on this node only; if the probe fails at the same step, check dmesg "
 			 "for Xid and mlx5 lines and exclude the node"

@@ -57,6 +57,7 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.source = tally->source,
 		.certainty = tally->certainty,
 		.uncalibrated = tally->uncalibrated,
+		.unread = verdict.unread,
 	};
 	if (sample && sample->value.type == MUSTER_NUMBER)
 		muster_share_add(&finding.share, sample->value.number, verdict.limit);
@@ -70,10 +71,19 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	bool bad = verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN;
 	if (bad && sample)
 		finding.observed = muster_describe_observed(eval, check, place.node, finding.observed);
-	const char *advice = check->advice ? check->advice : verdict.advice;
-	if (advice && bad)
+	const char *advice = bad && check->advice ? check->advice : verdict.advice;
+	if (advice && verdict.status != MUSTER_SKIP)
 		finding.advice = muster_describe_advice(eval, advice, &finding, place.node, place.rank);
+	size_t *told = NULL, cause = 0;
+	if (verdict.status != MUSTER_SKIP && (cause = muster_known_cause(eval, &finding, place, sample, &told))) {
+		muster_result_block(eval, at, cause - 1);
+		muster_failed_at_add(
+			state, place, (struct muster_block){ .status = MUSTER_FAIL, .draft = cause - 1, .check = at });
+		return;
+	}
 	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
+	if (told)
+		*told = draft + 1;
 	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
 	if (bad)
 		muster_failed_at_add(

@@ -72,11 +72,17 @@ static const char *key_of(const struct across *a, const char *value)
 	return muster_arena_string(arena, lower);
 }
 
-/* The value of the label within which samples are compared; NULL for all of them. */
-static const char *within_of(const struct across *a, const struct muster_sample *sample)
+/* The value of the label within which samples are compared; NULL for all of them. On one node, GPUs are compared with
+ * those of their model. */
+static const char *within_of(const struct across *a, const struct muster_entry *entry)
 {
-	const struct muster_value *label = a->check->within ? muster_sample_label(sample, a->check->within) : NULL;
-	return label ? muster_describe_value(*label, a->eval->report->arena) : NULL;
+	struct muster_arena *arena = a->eval->report->arena;
+	const struct muster_value *label =
+		a->check->within ? muster_sample_label(entry->sample, a->check->within) : NULL;
+	if (a->check->uniform && a->check->metric->scope == MUSTER_SCOPE_GPU)
+		return muster_arena_string(
+			arena, muster_gpu_model(&a->eval->run->nodes[entry->node].ranks[entry->rank], arena));
+	return label ? muster_describe_value(*label, arena) : NULL;
 }
 
 /* See the values at a place. Returns how many samples there are, null ones included. */
@@ -99,8 +105,7 @@ static size_t take_values(struct across *a, uint32_t node, uint32_t rank)
 		muster_result_value(a->eval, a->check_at, entry->sample, NULL);
 		const char *value = muster_describe_value(entry->sample->value, arena);
 		MUSTER_ARRAY_PUSH(a->seen, a->seen_count, a->seen_room,
-			((struct seen_value){
-				within_of(a, entry->sample), value, key_of(a, value), place, entry->sample }));
+			((struct seen_value){ within_of(a, entry), value, key_of(a, value), place, entry->sample }));
 	}
 	return samples;
 }
@@ -246,9 +251,15 @@ static const char *expected_text(const struct across *a, const struct across_pee
 {
 	const char *who = a->of_ranks ? "ranks" : "nodes";
 	struct muster_arena *arena = a->eval->report->arena;
-	if (!peer->within)
+	if (!a->check->within)
 		return muster_arena_printf(arena, "the same on all %s", who);
 	return muster_arena_printf(arena, "the same on all %s within %s %s", who, a->check->within, peer->within);
+}
+
+/* The parts of the peer are to have one value, and have several. */
+static bool is_mixed(const struct across *a, const struct across_peer *peer)
+{
+	return a->check->uniform && peer->seen_count > 0 && peer->seen[0].key != peer->seen[peer->seen_count - 1].key;
 }
 
 /* One peer's result: a pass, or a finding that names its parts that are odd, unless those are all of them. */
@@ -267,7 +278,7 @@ static void take_peer(struct across *a, const struct across_peer *peer, const ch
 		place = odd[0]->place;
 		sample = odd[0]->sample;
 		verdict.observed = odd[0]->value;
-	} else if (expected && odd_count < peer->seen_count) {
+	} else if (expected && (odd_count < peer->seen_count || is_mixed(a, peer))) {
 		const char *text = "";
 		for (size_t i = 0; i < odd_count && i < GROUPS_SHOWN; i++)
 			text = muster_arena_printf(arena, "%s%s%s on %s", text, i ? ", " : "", odd[i]->value,
@@ -433,6 +444,24 @@ static bool judge_parts(struct across *a, struct across_peer *const *sorted, siz
 	return odd_count > 0;
 }
 
+/* Which part is right is not known where no value is that of most: each node whose parts differ is a finding. */
+static bool judge_mixed(struct across *a, struct across_peer *const *sorted, size_t count)
+{
+	bool any = false;
+	for (size_t i = 0; i < count; i++)
+		any = any || is_mixed(a, sorted[i]);
+	for (size_t i = 0; i < count && any; i++) {
+		size_t parts = sorted[i]->seen_count;
+		const struct seen_value **all = muster_calloc(parts + 1, sizeof(*all));
+		for (size_t j = 0; j < parts; j++)
+			all[j] = &sorted[i]->seen[j];
+		take_peer(
+			a, sorted[i], is_mixed(a, sorted[i]) ? "the same on each part of the node" : NULL, all, parts);
+		free(all);
+	}
+	return any;
+}
+
 /* No majority: one finding for the job. A warning is blocked if another one warned about one of the peers before. */
 static void judge_split(
 	struct across *a, struct across_peer *const *sorted, size_t peers, const struct group *groups, size_t count)
@@ -472,7 +501,7 @@ static void judge_peers(struct across *a, struct across_peer *const *sorted, siz
 	}
 	qsort(groups, groups_count, sizeof *groups, by_size);
 	bool majority = groups[0].count > count / 2;
-	if ((a->check->uniform || !majority) && judge_parts(a, sorted, count))
+	if ((a->check->uniform || !majority) && (judge_parts(a, sorted, count) || judge_mixed(a, sorted, count)))
 		return;
 	if (majority)
 		judge_by(a, sorted, count, sorted[groups[0].start],

@@ -1,18 +1,20 @@
 /* events.c - events of the kernel's log: the tables of a file, and the operator that looks an event up in one
  *
- * A table says of each code what a machine that logged it is. A code that is in no table is a warning: new drivers have
- * new codes.
+ * A table says of each code what a machine that logged it is. A code that is in no table is what the driver's own word
+ * for its severity makes it, and without such a word a warning: new drivers have new codes.
  */
 #include "expect/events.h"
 
 #include "expect/describe.h"
 #include "expect/parse.h"
+#include "muster/probe.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define HOURS_MOST 8760 /* a year */
+#define OTHER "other"   /* "other-fatal": the case of all numbers without an entry */
 
 static const char *const classes[] = {
 	[MUSTER_EVENT_NOTE] = "note",
@@ -75,11 +77,17 @@ static int read_event(struct muster_json_reader *r, void *into, const struct mus
 	return muster_object_read(r, json, &event_type, event);
 }
 
-/* A number as the driver prints it: no sign, no 0 before it. */
+/* A number as the driver prints it: no sign, no 0 before it. A case of it may follow: "149-nonfatal"; "other-fatal" is
+ * that case of all numbers that the table does not have. */
 static int read_numbered_event(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char *code = muster_json_key(json);
-	if (!*code || code[strspn(code, "0123456789")] || strlen(code) > 9 || (code[0] == '0' && code[1]))
+	size_t digits = strspn(code, "0123456789"), length = digits ? digits : strlen(OTHER);
+	bool is_number = digits > 0 && digits <= 9 && (code[0] != '0' || digits == 1);
+	const char *word = NULL;
+	if (is_number || strncmp(code, OTHER "-", sizeof OTHER) == 0)
+		word = code[length] == '-' ? code + length + 1 : code[length] ? "" : "none";
+	if (!word || !*word || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")])
 		return muster_json_reader_fail(r, "the number of an error is needed (\"79\"), found \"%.60s\"", code);
 	return read_event(r, into, json);
 }
@@ -106,10 +114,62 @@ int muster_event_tables_read(struct muster_json_reader *r, void *into, const str
 
 const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code)
 {
-	for (size_t i = 0; i < table->count; i++)
-		if (strcmp(table->items[i].code, code) == 0)
+	const struct muster_event *number = NULL, *other = NULL;
+	size_t digits = strspn(code, "0123456789");
+	for (size_t i = 0; i < table->count; i++) {
+		const char *each = table->items[i].code;
+		if (strcmp(each, code) == 0)
 			return &table->items[i];
-	return NULL;
+		if (digits > 0 && strncmp(each, code, digits) == 0 && !each[digits])
+			number = &table->items[i];
+		if (digits > 0 && strncmp(each, OTHER "-", sizeof OTHER) == 0 &&
+			strcmp(each + strlen(OTHER), code + digits) == 0)
+			other = &table->items[i];
+	}
+	return number ? number : other;
+}
+
+/* ---- causes ---- */
+
+static int read_pattern(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const char **pattern = into;
+	char why[200];
+	if (muster_json_text_read(r, into, json) < 0)
+		return -1;
+	regex_t *regex = muster_regex_compile(*pattern, false, why, sizeof why);
+	if (!regex)
+		return muster_json_reader_fail(r, "\"%.80s\" is %s", *pattern, why);
+	regfree(regex);
+	free(regex);
+	return 0;
+}
+
+static int read_fact(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_cause_fact *fact = into;
+	fact->metric = muster_metric_find(muster_json_key(json));
+	return fact->metric ? read_pattern(r, &fact->pattern, json)
+			    : muster_json_reader_fail(r, "there is no metric of this name");
+}
+
+int muster_cause_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	static const struct muster_field fields[] = {
+		{ MUSTER_FIELD(muster_cause, explains, TEXT), .read = muster_json_text_read,
+			.size = sizeof(const char *), MUSTER_FIELD_MANY(muster_cause, explain_count), .least = 1 },
+		{ MUSTER_FIELD(muster_cause, facts, OBJECT), MUSTER_FIELD_MANY(muster_cause, fact_count),
+			MUSTER_FIELD_MEMBERS(read_fact, muster_cause_fact), .least = 1 },
+		{ MUSTER_FIELD(muster_cause, name, TEXT), .read = muster_expect_advice_read, .optional = true },
+		{ MUSTER_FIELD(muster_cause, action, TEXT), .read = muster_expect_advice_read },
+		{ MUSTER_FIELD(muster_cause, reported_as, TEXT), .optional = true },
+		{ MUSTER_FIELD(muster_cause, action_code, TEXT), .read = muster_expect_action_code_read,
+			.optional = true },
+	};
+	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_cause, fields);
+	struct muster_cause *cause = into;
+	cause->id = muster_arena_string(r->arena, muster_json_key(json));
+	return muster_object_read(r, json, &type, cause);
 }
 
 /* ---- samples of one event ---- */

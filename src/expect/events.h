@@ -10,7 +10,10 @@ struct muster_event_table *muster_event_tables_new(struct muster_arena *arena);
 /* The file's "events", into these tables. */
 muster_field_read_fn muster_event_tables_read;
 
-/* The event of this code; NULL when the table has none. */
+/* An entry of the file's "causes". */
+muster_field_read_fn muster_cause_read;
+
+/* The event of this code, of "149-fatal" else that of 149, else that of "other-fatal"; NULL when the table has none. */
 const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code);
 
 /* The sample of this part of the same event; NULL for none, or a null. */

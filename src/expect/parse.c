@@ -52,22 +52,30 @@ static bool id_ever_was(const struct muster_expect_parser *p, const char *id)
 	return false;
 }
 
-/* Find the check that this one comes after. */
-static int find_after(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int find_named(struct muster_json_reader *r, const char *key, const char *id, int *ret)
 {
 	const struct muster_expect_parser *p = (struct muster_expect_parser *)r;
 	const struct muster_expect *expect = p->expect;
-	struct muster_check *check = into;
 	char hint[MUSTER_HINT_MAX];
-	(void)json;
-	check->after = -1;
-	for (size_t i = 0; check->after_id && i < expect->check_count; i++)
-		if (strcmp(expect->checks[i].id, check->after_id) == 0)
-			check->after = (int)i;
-	if (!check->after_id || check->after >= 0 || id_ever_was(p, check->after_id))
+	*ret = -1;
+	for (size_t i = 0; id && i < expect->check_count; i++)
+		if (strcmp(expect->checks[i].id, id) == 0)
+			*ret = (int)i;
+	if (!id || *ret >= 0 || id_ever_was(p, id))
 		return 0;
-	return muster_json_reader_fail_member(r, "after", "there is no check \"%.64s\"%s", check->after_id,
-		muster_expect_hint(check->after_id, expect->checks, expect->check_count, sizeof *check, hint));
+	return muster_json_reader_fail_member(r, key, "there is no check \"%.64s\"%s", id,
+		muster_expect_hint(id, expect->checks, expect->check_count, sizeof *expect->checks, hint));
+}
+
+/* Find the checks that this one comes after. */
+static int find_after(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_check *check = into;
+	(void)json;
+	check->also_after = -1;
+	if (find_named(r, "after", check->after_id, &check->after) < 0)
+		return -1;
+	return find_named(r, "also_after", check->also_after_id, &check->also_after);
 }
 
 /* Following what a check comes after must not lead back to it. */
@@ -146,6 +154,8 @@ static const struct muster_field fields[] = {
 	{ MUSTER_FIELD(muster_expect, observe, BOOLEAN), .optional = true },
 	{ .key = "identify", .type = MUSTER_FIELD_OBJECT, .object = &identify_type, .optional = true },
 	{ .key = "events", .read = read_events, .optional = true },
+	{ MUSTER_FIELD(muster_expect, causes, OBJECT), MUSTER_FIELD_MANY(muster_expect, cause_count),
+		MUSTER_FIELD_MEMBERS(muster_cause_read, muster_cause), .optional = true },
 	{ .key = "paths", .read = muster_expect_paths_read, .optional = true },
 	{ .key = "checks", .read = read_checks, .optional = true },
 };

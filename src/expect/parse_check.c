@@ -110,6 +110,41 @@ static int read_limit_where(struct muster_json_reader *r, void *into, const stru
 	return muster_json_each_read(r, json, read_limit_label, check->limit_where, sizeof *check->limit_where);
 }
 
+/* What counts parts of the limit, at the same places. */
+static int read_counted(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const struct muster_metric *limit = muster_expect_check_at(r)->share_of, **ret = into;
+	if (!limit)
+		return muster_json_reader_fail(r, "says something only beside share_of");
+	if (read_metric(r, into, json) < 0)
+		return -1;
+	if ((*ret)->type == MUSTER_NUMBER && (*ret)->scope == limit->scope)
+		return 0;
+	return muster_json_reader_fail(r, "one number for each %s is needed", muster_scope_name(limit->scope));
+}
+
+static const struct muster_field limit_per_fields[] = {
+	{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = read_counted },
+	{ MUSTER_FIELD(muster_metric_max, max, NUMBER), .read = muster_expect_above_0_read },
+};
+static const struct muster_object_type limit_per_type = MUSTER_OBJECT_TYPE(muster_metric_max, limit_per_fields);
+
+static int read_of_node(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	const struct muster_metric **ret = into;
+	if (read_metric(r, into, json) < 0)
+		return -1;
+	if ((*ret)->type == MUSTER_NUMBER && (*ret)->scope == MUSTER_SCOPE_NODE && (*ret)->labels[0] == NULL)
+		return 0;
+	return muster_json_reader_fail(r, "one number for each node is needed");
+}
+
+static const struct muster_field while_fields[] = {
+	{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = read_of_node },
+	{ MUSTER_FIELD(muster_metric_max, max, NUMBER), .read = muster_expect_above_0_read },
+};
+static const struct muster_object_type while_type = MUSTER_OBJECT_TYPE(muster_metric_max, while_fields);
+
 /* One of these words, which stays a text. */
 static int read_word(struct muster_json_reader *r, const char **ret, const struct muster_json *json,
 	const char *const *words, size_t count)
@@ -236,17 +271,21 @@ static const struct muster_field key_fields[] = {
 	{ .key = "ignore_case", .read = muster_expect_nothing_read, .optional = true },
 	{ .key = "share_of", .read = muster_expect_nothing_read, .optional = true },
 	{ .key = "limit_where", .read = read_limit_where, .optional = true },
+	{ MUSTER_FIELD(muster_check, limit_per, OBJECT), .object = &limit_per_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, within, TEXT), .read = muster_expect_label_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, uniform, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, baseline, OBJECT), .object = &muster_baseline_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, in_words, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD(muster_check, inconclusive_while, OBJECT), .object = &while_type, .optional = true },
 	{ MUSTER_FIELD(muster_check, inconclusive_on, OBJECT), MUSTER_FIELD_MANY(muster_check, inconclusive_on_count),
 		MUSTER_FIELD_MEMBERS(read_excuse, muster_excuse), .optional = true },
 	{ MUSTER_FIELD(muster_check, where, LABELS), MUSTER_FIELD_MANY(muster_check, where_count),
 		MUSTER_FIELD_MEMBERS(read_label, muster_label), .optional = true },
 	{ .key = "when", .type = MUSTER_FIELD_OBJECT, .object = &when_type, .optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "after", after_id, TEXT), .least = 1, .optional = true },
+	{ MUSTER_FIELD_AS(muster_check, "also_after", also_after_id, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, anywhere, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_check, slows, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, severity, NAME), MUSTER_FIELD_NAMES(severities), .optional = true },
 	{ MUSTER_FIELD(muster_check, optional, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, source, TEXT), .least = 1, .optional = true },

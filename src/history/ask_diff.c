@@ -29,7 +29,7 @@ static bool compare(const struct muster_timeline *s, int64_t since, struct chang
 	ret->after = muster_timeline_median(s, before, s->count - before);
 	double difference = ret->after - ret->before, size = fabs(ret->before);
 	if (muster_metric_is_speed(s->metric) || muster_metric_scatters(s->metric))
-		ret->noise = muster_metric_noise(s->metric);
+		ret->noise = muster_metric_noise(s->metric, true);
 	if (before >= 3 && size > 0)
 		ret->noise = fmax(ret->noise,
 			fabs(muster_timeline_percentile(s, before, difference < 0 ? 0.1 : 0.9) - ret->before) / size);

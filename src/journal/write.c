@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 enum {
+	CROWDED = 1024,       /* ranks */
 	QUEUE_MAX = 32 << 20, /* bytes that wait for a slow disk */
 	QUIET_MS = 250,       /* without a new line: then a step, too, is synced to the disk, as its call may hang */
 	NAME_MAX_BYTES = 200, /* of a file's name */
@@ -45,6 +46,7 @@ struct muster_journal {
 	char *queue;
 	size_t length, room;
 	bool sync, closing;
+	bool crowded; /* so many ranks write to the folder that waiting for the disk would stop others */
 	char trouble[512];
 	bool told;
 };
@@ -127,7 +129,7 @@ static void line_end(struct muster_journal *spool, struct muster_json_writer_tex
 	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->w.out);
 	char *text = muster_json_writer_text_end(line);
-	append_text(spool, text, line->length, sync);
+	append_text(spool, text, line->length, sync && !spool->crowded);
 	free(text);
 }
 
@@ -244,6 +246,7 @@ void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
 	struct muster_json_writer_text line;
 	if (!spool)
 		return;
+	spool->crowded = ranks > CROWDED;
 	line_begin(spool, &line);
 	muster_json_writer_pair(&line.w, "rank", muster_number(rank));
 	muster_json_writer_pair(&line.w, "ranks", muster_number(ranks));
@@ -263,7 +266,7 @@ void muster_journal_line(struct muster_journal *spool, const char *line, size_t 
 	/* "{" and the rest, with the writer's name and the time between them */
 	char *text = muster_asprintf(
 		"\n{\"by\":\"%s\",\"t\":%.3f,%.*s\n", spool->id, elapsed_s(spool), (int)length - 1, line + 1);
-	append_text(spool, text, strlen(text), sync);
+	append_text(spool, text, strlen(text), sync && !spool->crowded);
 	free(text);
 }
 

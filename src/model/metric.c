@@ -2,7 +2,8 @@
 #include "muster/metric.h"
 
 #define BYTE_OF_BIT 0.125
-#define NOISE 0.05
+#define NOISE 0.08
+#define NOISE_OF_REPEATED 0.05
 #define NOISE_OF_VARYING 0.25
 
 const struct muster_unit_row muster_units[MUSTER_UNIT_COUNT] = {
@@ -79,7 +80,7 @@ bool muster_metric_is_speed(const struct muster_metric *metric)
 	return metric->better == MUSTER_BETTER_MORE && muster_units[metric->unit].speed;
 }
 
-double muster_metric_noise(const struct muster_metric *metric)
+double muster_metric_noise(const struct muster_metric *metric, bool repeated)
 {
-	return metric->varies ? NOISE_OF_VARYING : NOISE;
+	return metric->varies ? NOISE_OF_VARYING : repeated ? NOISE_OF_REPEATED : NOISE;
 }

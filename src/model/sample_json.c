@@ -128,7 +128,7 @@ static const enum muster_json_type json_types[] = {
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
 struct parts {
-	const struct muster_json *metric, *labels, *value, *reason;
+	const struct muster_json *metric, *labels, *value, *reason, *unread;
 	double *values; /* of all repeats */
 	size_t value_count;
 	double *tries;
@@ -143,6 +143,7 @@ static const struct muster_field muster_json_part_fields[] = {
 	{ PART(labels, MUSTER_JSON_BIT(MUSTER_JSON_OBJECT)), .optional = true },
 	{ PART(value, MUSTER_JSON_SCALAR), .most = SIZE_MAX },
 	{ PART(reason, MUSTER_JSON_BIT(MUSTER_JSON_STRING)), .optional = true },
+	{ PART(unread, MUSTER_JSON_BIT(MUSTER_JSON_STRING)), .optional = true },
 	{ MUSTER_FIELD(parts, values, NUMBER), MUSTER_FIELD_MANY(parts, value_count), .least = 2,
 		.most = MUSTER_VALUES_MAX, .optional = true },
 	{ MUSTER_FIELD(parts, tries, NUMBER), MUSTER_FIELD_MANY(parts, try_count), .least = 2, .most = 2,
@@ -159,8 +160,9 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 	if (type != MUSTER_JSON_NULL && type != wanted)
 		return muster_json_reader_fail_member(r, "value", "%s is %s, found %s", sample->metric->name,
 			muster_json_type_name(wanted), muster_json_type_name(type));
-	if (type != MUSTER_JSON_NULL && parts->reason)
-		return muster_json_reader_fail(r, "\"reason\" is only allowed with a value that is null");
+	if (type != MUSTER_JSON_NULL && (parts->reason || parts->unread))
+		return muster_json_reader_fail(
+			r, "\"%s\" is only allowed with a value that is null", parts->reason ? "reason" : "unread");
 	if (type == MUSTER_JSON_NULL && !parts->reason && !reader->lenient)
 		return muster_json_reader_fail(r, "the value is null, so the key \"reason\" is needed");
 	if ((parts->values || parts->tries) && type != MUSTER_JSON_NUMBER)
@@ -178,6 +180,8 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 	if (type == MUSTER_JSON_NULL)
 		sample->reason = parts->reason ? muster_arena_string(r->arena, muster_json_string(parts->reason))
 					       : "no reason given";
+	if (type == MUSTER_JSON_NULL && parts->unread)
+		sample->unread = muster_arena_string(r->arena, muster_json_string(parts->unread));
 	return muster_json_member_read(r, "value", 0, muster_json_value_read, &sample->value, json);
 }
 
@@ -279,6 +283,7 @@ static const struct muster_field sample_fields[] = {
 		.optional = true },
 	{ MUSTER_FIELD(muster_sample, value, VALUE) },
 	{ MUSTER_FIELD(muster_sample, reason, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_sample, unread, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_sample, values, NUMBER), MUSTER_FIELD_MANY(muster_sample, value_count),
 		.optional = true },
 	{ MUSTER_FIELD(muster_sample, tries, NUMBER), MUSTER_FIELD_MANY(muster_sample, try_count), .optional = true },

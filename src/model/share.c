@@ -83,7 +83,8 @@ const char *muster_share_text(
 	per_cent(share->highest, highest);
 	bool same = strcmp(lowest, highest) == 0;
 	if (with_limit)
-		snprintf(limit, sizeof limit, share->limit < 1000 ? " (%.3g %s)" : " (%.0f %s)", share->limit, unit);
+		snprintf(limit, sizeof limit, share->limit < 1000 ? " (%.3g%s%s)" : " (%.0f%s%s)", share->limit,
+			*unit ? " " : "", unit);
 	snprintf(out, MUSTER_SHARE_TEXT_MAX, "%s%s%s %% of %s%s", lowest, same ? "" : " to ", same ? "" : highest,
 		share->of, limit);
 	return out;

@@ -75,6 +75,7 @@ PMIX_DATADIR=./pmix/share
 PMIX_PKGDATADIR=./pmix/share/pmix
 PMIX_SYSCONFDIR=./etc
 OMPI_MCA_mca_base_component_path=./lib/openmpi
+HWLOC_PLUGINS_PATH=./share
 PMIX_MCA_mca_base_component_path=./pmix/lib/pmix
 OMPI_MCA_pml=ob1
 END

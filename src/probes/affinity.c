@@ -103,8 +103,8 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 	else if (!(name = policy_name(policy)))
 		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
 	if (!name) {
-		muster_emit_null_for(ctx, "rank.memory_policy", NULL, "%s", err.text);
-		muster_emit_null_for(ctx, "rank.memory_locality", NULL, "%s", err.text);
+		muster_emit_read(ctx, "rank.memory_policy", NULL, -1, muster_null(), &err);
+		muster_emit_read(ctx, "rank.memory_locality", NULL, -1, muster_null(), &err);
 	} else if (strcmp(name, "default") == 0) {
 		muster_emit_for(ctx, "rank.memory_policy", NULL, muster_string("default"));
 		muster_emit_for(ctx, "rank.memory_locality", NULL, muster_string("any"));
@@ -129,7 +129,7 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 	struct muster_names devices;
 	struct muster_error why;
 	if (muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband"), &devices, &why) < 0) {
-		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
+		muster_emit_read(ctx, "rank.near_nics", NULL, -1, muster_null(), &why);
 		return;
 	}
 	char *list = NULL;

@@ -79,7 +79,7 @@ static const struct muster_metric *metric_of(struct muster_probe_ctx *ctx, const
 
 /* A value with its windows; window_count 0: it has none. */
 static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
-	struct muster_value value, const char *reason, const double *windows, size_t window_count)
+	struct muster_value value, const char *reason, const char *unread, const double *windows, size_t window_count)
 {
 	const struct muster_metric *metric = metric_of(ctx, name);
 	size_t wanted = 0;
@@ -104,6 +104,7 @@ static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struc
 					    .label_count = count,
 					    .value = value,
 					    .reason = reason,
+					    .unread = unread,
 					    .values = windows,
 					    .value_count = window_count > 1 ? window_count : 0,
 				    });
@@ -112,7 +113,7 @@ static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struc
 static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
 	struct muster_value value, const char *reason)
 {
-	emit_all(ctx, name, values, count, value, reason, NULL, 0);
+	emit_all(ctx, name, values, count, value, reason, NULL, NULL, 0);
 }
 
 void muster_windows_emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *labels,
@@ -124,7 +125,7 @@ void muster_windows_emit(struct muster_probe_ctx *ctx, const char *name, const s
 	size_t left = count < MUSTER_WINDOWS_MOST ? count : MUSTER_WINDOWS_MOST;
 	for (size_t i = 0; i < left; i++)
 		kept[i] = values[i * count / left];
-	emit_all(ctx, name, labels, label_count, best, count ? NULL : why_none, kept, left);
+	emit_all(ctx, name, labels, label_count, best, count ? NULL : why_none, NULL, kept, left);
 }
 
 static void emit_null(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
@@ -176,4 +177,19 @@ void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const 
 {
 	const struct muster_value labels[] = { muster_string(label) };
 	muster_emit_result_with(ctx, metric, labels, label != NULL, result, value, why);
+}
+
+void muster_emit_read_with(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
+	size_t label_count, int result, struct muster_value value, const struct muster_error *why)
+{
+	bool lacks = result < 0 && (why->code == MUSTER_OK || why->code == MUSTER_ENOTSUPPORTED);
+	emit_all(ctx, metric, labels, label_count, result < 0 ? muster_null() : value, result < 0 ? why->text : NULL,
+		result < 0 && !lacks ? muster_code_name(why->code) : NULL, NULL, 0);
+}
+
+void muster_emit_read(struct muster_probe_ctx *ctx, const char *metric, const char *label, int result,
+	struct muster_value value, const struct muster_error *why)
+{
+	const struct muster_value labels[] = { muster_string(label) };
+	muster_emit_read_with(ctx, metric, labels, label != NULL, result, value, why);
 }

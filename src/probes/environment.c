@@ -6,8 +6,9 @@
 #include "vendor/nccl_topo.h"
 #include "system/topology.h"
 #include "util/file.h"
+#include "util/xxh64.h"
 #include "system/nvidia_gpus.h"
-#include "system/settings.h"
+#include "system/setting_names.h"
 #include "probes/metrics.h"
 
 #include <errno.h>
@@ -27,10 +28,19 @@ static const struct muster_metric metrics[] = {
 		"where this variable is set: \"environment\", or the path of NCCL's file; only for variables that are "
 		"set",
 		.labels = { "name" }),
+	TEXT(NODE, "node.setting_lacks", FACT, TEXT,
+		"what this variable names and the node lacks, files with the reason: \"/opt/topo.xml: No such file or "
+		"directory\"; \"none\". Only for variables that are set and name files, interfaces or adapters",
+		.labels = { "name" }),
+	RANK_FLAG("rank.link_disabled", FACT,
+		"this variable keeps NCCL from using links that are there: NCCL_P2P_DISABLE NVLinks of the GPU, "
+		"NCCL_IB_DISABLE InfiniBand ports of the node",
+		.labels = { "name" }),
 	RANK_NUMBER("rank.settings_left_out", NONE, FACT,
 		"NCCL_* variables that are set but not listed, because there are more than 64"),
 	NODE_TEXT("node.topo_file", FACT, TEXT, "NCCL topology file that NCCL_TOPO_FILE names",
 		SHOWN(IN(SOFTWARE, 70, "NCCL topology file"))),
+	NODE_TEXT("node.topo_file_content", FACT, NOTHING, "its content, as its size and XXH64"),
 	NODE_FLAG("node.topo_file_agrees", FACT, "the NCCL topology file has the correct NUMA nodes of GPUs and CPUs"),
 	NODE_TEXT("node.topo_file_differs", FACT, TEXT,
 		"difference between the NCCL topology file and the node; null when there is none"),
@@ -84,6 +94,23 @@ static bool is_nccls(const struct muster_setting *setting)
 	return strncmp(setting->name, "NCCL_", 5) == 0;
 }
 
+/* As NCCL takes it (ncclLoadParam of src/misc/param.cc, 2.18 to 2.30): an empty variable is its default, and numbers
+ * are read with any base, so "0x1", "01" and the "1\r" of a file from Windows are 1. NULL: it is not set. */
+static const char *taken_value(const struct muster_setting *setting, char buf[32])
+{
+	char *end;
+	if (!setting->value || !is_nccls(setting))
+		return setting->value;
+	if (!*setting->value)
+		return NULL;
+	errno = 0;
+	long long number = strtoll(setting->value, &end, 0);
+	if (errno || end == setting->value || end[strspn(end, " \t\r")])
+		return setting->value;
+	snprintf(buf, 32, "%lld", number);
+	return buf;
+}
+
 /* Could a file that could not be read have set it? */
 static bool is_unknown(const struct muster_setting *setting, const struct muster_error *unread)
 {
@@ -96,18 +123,33 @@ static void emit_settings(
 {
 	for (size_t i = 0; i < settings->count; i++) {
 		const struct muster_setting *setting = &settings->items[i];
+		char buf[32];
+		const char *value = taken_value(setting, buf);
 		if (is_unknown(setting, unread))
-			muster_emit_null_for(ctx, "rank.setting", setting->name, "%s", unread->text);
+			muster_emit_read(ctx, "rank.setting", setting->name, -1, muster_null(), unread);
 		else if (!setting->value && !is_nccls(setting) && !muster_probe_env(ctx)->in_job)
 			muster_emit_null_for(ctx, "rank.setting", setting->name,
 				"only a job's environment sets this variable, and this is not a job");
 		else
-			muster_emit_for(ctx, "rank.setting", setting->name,
-				muster_string(setting->value ? setting->value : "not set"));
-		if (setting->value)
+			muster_emit_for(ctx, "rank.setting", setting->name, muster_string(value ? value : "not set"));
+		if (value)
 			muster_emit_for(ctx, "rank.setting_from", setting->name, muster_string(setting->from));
 	}
 	muster_emit_for(ctx, "rank.settings_left_out", NULL, muster_number((double)settings->left_out));
+}
+
+static void emit_lacks(struct muster_probe_ctx *ctx, const struct muster_settings *settings)
+{
+	bool any = false;
+	for (size_t i = 0; i < settings->count; i++) {
+		const char *lacks =
+			muster_setting_lacks(muster_probe_env(ctx)->root, &settings->items[i], settings->arena);
+		if (lacks)
+			muster_emit_for(ctx, "node.setting_lacks", settings->items[i].name, muster_string(lacks));
+		any = any || lacks;
+	}
+	if (!any) /* else a node without such a variable would lack what another one has */
+		muster_emit_for(ctx, "node.setting_lacks", "any", muster_string("none"));
 }
 
 /* Differences as one text. */
@@ -212,7 +254,7 @@ static void emit_differences(
 {
 	int more = all->count - DIFFERENCES_SHOWN;
 	char *text = muster_asprintf(more > 0 ? "%s; and %d more" : "%s", all->text, more);
-	muster_emit_result(ctx, "node.topo_file_agrees", NULL, result, muster_boolean(all->count == 0), why->text);
+	muster_emit_read(ctx, "node.topo_file_agrees", NULL, result, muster_boolean(all->count == 0), why);
 	muster_emit_result(ctx, "node.topo_file_differs", NULL, all->count > 0 ? result : -1, muster_string(text),
 		result < 0 ? why->text : "the file agrees");
 	free(text);
@@ -242,10 +284,13 @@ static void measure_topo(
 	struct differences all = { 0 };
 	struct muster_error why = { 0 };
 	size_t length = 0;
-	char *text = NULL;
+	char *text = NULL, content[MUSTER_CONTENT_TEXT_SIZE] = "";
 	int result = read_topo(ctx, setting, unread, &text, &length, &why);
-	muster_emit_result(ctx, "node.topo_file", NULL, why.code == MUSTER_EUSAGE ? 0 : result,
-		muster_string(setting->value), why.text);
+	muster_emit_read(ctx, "node.topo_file", NULL, why.code == MUSTER_EUSAGE ? 0 : result,
+		muster_string(setting->value), &why);
+	if (result == 0)
+		muster_content_text(text, length, content);
+	muster_emit_read(ctx, "node.topo_file_content", NULL, result, muster_string(content), &why);
 	if (result == 0) {
 		result = muster_nccl_topo_parse(text, length, topo, &why);
 		if (result == 0) {
@@ -275,8 +320,10 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	free(block);
 	bool all_read = read_confs(ctx, &settings, &unread) == 0;
 	emit_settings(ctx, &settings, all_read ? NULL : &unread);
-	if (muster_probe_env(ctx)->leader)
+	if (muster_probe_env(ctx)->leader) {
+		emit_lacks(ctx, &settings);
 		measure_topo(ctx, &settings, all_read ? NULL : &unread);
+	}
 	muster_arena_free(arena);
 	return 0;
 }

@@ -4,6 +4,7 @@
  * accepts is used. Whether the GPU should be in a fabric is for the expectation file.
  */
 #include "probes/gpu/device.h"
+#include "system/start.h"
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
 #include "util/text.h"
@@ -12,6 +13,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
+
+enum { JOINS_TRIES = 20 }; /* every half second */
 
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.fabric_state", FACT, NOTHING,
@@ -35,34 +39,6 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.p2p_peers", NONE, MORE, "number of these other GPUs whose memory this GPU may access"),
 };
 
-/* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.
- * no_health: MUSTER_OK, or why mask and summary of the health are missing. */
-static int ask_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,
-	struct muster_error *no_health, struct muster_error *err)
-{
-	nvmlGpuFabricInfo_t first = { 0 };
-	*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v3 };
-	*no_health = (struct muster_error){ 0 };
-	nvmlReturn_t result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
-	if (result == NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
-		*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v2 };
-		result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
-	}
-	if (muster_nvml_check(nvml, result, no_health, "nvmlDeviceGetGpuFabricInfoV") == 0)
-		return 0;
-	if (result != NVML_ERROR_FUNCTION_NOT_FOUND && result != NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
-		*err = *no_health;
-		return -1;
-	}
-	if (MUSTER_NVML(nvml, err, nvmlDeviceGetGpuFabricInfo, device, &first) < 0)
-		return -1;
-	ret->status = first.status;
-	ret->cliqueId = first.cliqueId;
-	ret->state = first.state;
-	memcpy(ret->clusterUuid, first.clusterUuid, sizeof ret->clusterUuid);
-	return 0;
-}
-
 /* The mask's fields of two bits: 0 says nothing, 1 yes, 2 no. */
 static const struct {
 	unsigned int shift;
@@ -85,7 +61,8 @@ static const char *const configurations[] = {
 	[NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_GPU_STATE_INVALID] = "gpu-state-invalid",
 };
 
-/* What is wrong, separated by spaces; "healthy". What newer drivers put into higher bits shows in their summary. */
+/* What is wrong, separated by spaces; "healthy". What newer drivers put into higher bits shows in their summary, and a
+ * value that muster does not know as its number. */
 static void describe_health(unsigned int mask, unsigned int summary, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -96,12 +73,14 @@ static void describe_health(unsigned int mask, unsigned int summary, char *ret, 
 	unsigned int wrong = mask >> NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_INCORRECT_CONFIGURATION &
 			     NVML_GPU_FABRIC_HEALTH_MASK_WIDTH_INCORRECT_CONFIGURATION;
 	if (wrong > NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_NONE) {
-		const char *name =
-			wrong < sizeof configurations / sizeof *configurations ? configurations[wrong] : "unknown";
-		used += (size_t)snprintf(
-			ret + used, size - used, "%sincorrect-configuration:%s", used ? " " : "", name);
+		char other[16];
+		snprintf(other, sizeof other, "%u", wrong);
+		used += (size_t)snprintf(ret + used, size - used, "%sincorrect-configuration:%s", used ? " " : "",
+			wrong < sizeof configurations / sizeof *configurations ? configurations[wrong] : other);
 	}
-	if (used == 0)
+	if (used == 0 && summary > NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY)
+		snprintf(ret, size, "summary %u", summary);
+	else if (used == 0)
 		snprintf(ret, size, "%s",
 			summary == NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY          ? "unhealthy"
 			: summary == NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY ? "limited-capacity"
@@ -116,8 +95,16 @@ static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, con
 		muster_fail(no_health, MUSTER_ENOTSUPPORTED,
 			"nvmlDeviceGetGpuFabricInfoV gives no health of the GPU: mask and summary are 0");
 	describe_health(fabric->healthMask, fabric->healthSummary, text, sizeof text);
-	muster_emit_result(ctx, "gpu.fabric_health", bus_id, no_health->code == MUSTER_OK ? 0 : -1, muster_string(text),
-		no_health->text);
+	muster_emit_read(ctx, "gpu.fabric_health", bus_id, no_health->code == MUSTER_OK ? 0 : -1, muster_string(text),
+		no_health);
+}
+
+/* A fabric completes some time after boot. */
+static bool still_joins(struct muster_probe_ctx *ctx, const nvmlGpuFabricInfo_v3_t *fabric)
+{
+	return (fabric->state == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
+		       fabric->state == NVML_GPU_FABRIC_STATE_IN_PROGRESS) &&
+	       muster_node_is_young(muster_probe_env(ctx)->root);
 }
 
 static void measure_fabric(
@@ -136,17 +123,22 @@ static void measure_fabric(
 	char other[32], cluster[MUSTER_UUID_TEXT_SIZE] = "unknown";
 	struct muster_value labels[] = { muster_string(bus_id), muster_string(cluster) };
 	muster_step(ctx, "NVML: NVLink fabric of GPU %s", bus_id);
-	if (ask_fabric(nvml, device, &fabric, &no_health, &why) < 0) {
+	int result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
+	for (int i = 0; result == 0 && still_joins(ctx, &fabric) && i < JOINS_TRIES; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+		result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
+	}
+	if (result < 0) {
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-			muster_emit_null_for(ctx, all[i], bus_id, "%s", why.text);
-		muster_emit_null(ctx, "gpu.fabric_clique", labels, 2, "%s", why.text);
+			muster_emit_read(ctx, all[i], bus_id, -1, muster_null(), &why);
+		muster_emit_read_with(ctx, "gpu.fabric_clique", labels, 2, -1, muster_null(), &why);
 		return;
 	}
 	muster_uuid_text(fabric.clusterUuid, cluster);
 	snprintf(other, sizeof other, "state %u", fabric.state);
 	const char *state = fabric.state < sizeof states / sizeof *states ? states[fabric.state] : other;
 	muster_emit_for(ctx, "gpu.fabric_state", bus_id, muster_string(state));
-	if (fabric.state != NVML_GPU_FABRIC_STATE_COMPLETED)
+	if (fabric.state < NVML_GPU_FABRIC_STATE_COMPLETED)
 		muster_emit_null_for(ctx, "gpu.fabric_status", bus_id, "the GPU has not joined a fabric: %s", state);
 	else if (fabric.status == NVML_SUCCESS)
 		muster_emit_for(ctx, "gpu.fabric_status", bus_id, muster_string("success"));
@@ -191,19 +183,18 @@ static void measure_c2c(
 	double up = 0, mbps = 0;
 	muster_step(ctx, "NVML: C2C links of GPU %s", bus_id);
 	int result = count_c2c(nvml, device, &up, &mbps, &why);
-	muster_emit_result(ctx, "gpu.c2c_links", bus_id, result, muster_number(up), why.text);
+	muster_emit_read(ctx, "gpu.c2c_links", bus_id, result, muster_number(up), &why);
 	if (result == 0 && up < 1)
 		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "no C2C link is up");
 	else if (result == 0 && mbps <= 0)
 		result = muster_fail(&why, MUSTER_EVENDOR, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW gives no speed");
-	muster_emit_result(ctx, "gpu.c2c_gbps", bus_id, result, muster_number(mbps / 1000), why.text);
+	muster_emit_read(ctx, "gpu.c2c_gbps", bus_id, result, muster_number(mbps / 1000), &why);
 
 	char link[64] = "C2C";
 	const struct muster_value labels[] = { muster_string(bus_id), muster_string(link) };
 	if (result == 0)
 		snprintf(link, sizeof link, "C2C (%g x %.1f)", up, mbps / 1000);
-	muster_emit_result_with(
-		ctx, "gpu.c2c_limit_gbps", labels, 2, result, muster_number(up * mbps / 1000), why.text);
+	muster_emit_read_with(ctx, "gpu.c2c_limit_gbps", labels, 2, result, muster_number(up * mbps / 1000), &why);
 }
 
 /* How many of the `count` devices but our own it can reach. 0, or -1 with err. */
@@ -230,14 +221,14 @@ static void measure_peers(struct muster_probe_ctx *ctx, const struct muster_gpu 
 	struct muster_error why;
 	int count = 0, reached = 0;
 	muster_step(ctx, "CUDA: peer access of GPU %s", gpu->bus_id);
-	const struct muster_cuda *cuda = muster_cuda(&why);
+	const struct muster_cuda *cuda = muster_gpu_cuda(gpu, &why);
 	int result = cuda ? MUSTER_CUDA(cuda, &why, cuDeviceGetCount, &count) : -1;
-	muster_emit_result(ctx, "gpu.peers", gpu->bus_id, result, muster_number(count - 1), why.text);
+	muster_emit_read(ctx, "gpu.peers", gpu->bus_id, result, muster_number(count - 1), &why);
 	if (result == 0 && count < 2)
 		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "CUDA shows only this rank's own GPU");
 	else if (result == 0)
 		result = count_peers(cuda, gpu->cuda_device, count, &reached, &why);
-	muster_emit_result(ctx, "gpu.p2p_peers", gpu->bus_id, result, muster_number(reached), why.text);
+	muster_emit_read(ctx, "gpu.p2p_peers", gpu->bus_id, result, muster_number(reached), &why);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -258,7 +249,8 @@ const struct muster_probe muster_probe_fabric = {
 	.summary = "NVLink fabric, C2C links and peer access of the rank's GPU",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
-	.deadline_ms = 15000,
+	.by_nvml = true,
+	.deadline_ms = 25000,
 	.order = 35,
 	METRICS(metrics),
 	.run = run,

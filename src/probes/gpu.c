@@ -28,7 +28,11 @@ static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.board_part", FACT, NOTHING, "part number of the board", SHOWN(IN(GPUS, 60, "board part number"))),
 	GPU_NUMBER("gpu.nvml_index", NONE, FACT, "index in NVML order", SHOWN(IN(RANKS, 20, "GPU"))),
 	GPU_NUMBER("gpu.cuda_index", NONE, FACT, "index in the order of this rank's CUDA"),
-	GPU_NUMBER("gpu.numa_node", NONE, FACT, "NUMA node from sysfs; null when the kernel does not know (-1)"),
+	GPU_NUMBER("gpu.numa_node", NONE, FACT, "NUMA node from sysfs; null when the kernel does not know (-1)",
+		.if_null = "the kernel does not know the NUMA nodes of PCI devices, so ranks and buffers may be on the "
+			   "wrong socket: look for numa=off or acpi=off in /proc/cmdline, and compare cat "
+			   "/sys/bus/pci/devices/*/numa_node with another node of this machine type; if only this node "
+			   "has -1, redeploy it, else boot another kernel"),
 	GPU_NUMBER("gpu.memory_mib", MEBIBYTES, FACT, "memory as NVML gives it, reserved part included",
 		SHOWN(IN(GPUS, 40, "GPU memory"))),
 	GPU_TEXT("gpu.compute_capability", FACT, NOTHING, "compute capability: \"8.0\"",
@@ -63,6 +67,9 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.sm_clock_mhz", MHZ, DRIFTS, "SM clock now"),
 	GPU_NUMBER("gpu.sm_clock_app_mhz", MHZ, FACT, "application clock of the SMs",
 		SHOWN(IN(GPUS, 150, "SM clock: of applications"))),
+	GPU_NUMBER("gpu.sm_clock_allowed_mhz", MHZ, FACT,
+		"highest SM clock, or the application clock where that is lower; null for a vGPU",
+		.called = "the clock that the settings allow"),
 	GPU_NUMBER("gpu.sm_clock_max_mhz", MHZ, FACT, "highest SM clock", SHOWN(IN(GPUS, 140, "SM clock: highest"))),
 	GPU_NUMBER("gpu.mem_clock_mhz", MHZ, DRIFTS, "memory clock now"),
 	GPU_NUMBER("gpu.mem_clock_max_mhz", MHZ, FACT, "highest memory clock",
@@ -111,14 +118,14 @@ struct view {
 /* The value that a call gave, or null with the reason in v->why when result is negative. */
 static void yield(const struct view *v, const char *metric, int result, struct muster_value value)
 {
-	muster_emit_result(v->ctx, metric, v->bus_id, result, value, v->why.text);
+	muster_emit_read(v->ctx, metric, v->bus_id, result, value, &v->why);
 }
 
 /* A limit and the words for it. */
 static void yield_limit(const struct view *v, const char *metric, const char *link, int result, double gbps)
 {
 	const struct muster_value labels[] = { muster_string(v->bus_id), muster_string(link) };
-	muster_emit_result_with(v->ctx, metric, labels, 2, result, muster_number(gbps), v->why.text);
+	muster_emit_read_with(v->ctx, metric, labels, 2, result, muster_number(gbps), &v->why);
 }
 
 static void measure_identity(struct view *v)
@@ -297,45 +304,11 @@ static int ask_nvlink_speed(struct view *v, double *ret)
 	return 0;
 }
 
-/* Other GPUs that NVML shows and reaches over NVLink, through switches or not: how many, and their bus ids, which the
- * caller frees. 0, or -1 with v->why. */
-static int find_nvlink_peers(struct view *v, double *ret_count, char **ret_bus_ids)
-{
-	struct muster_nvml_gpus gpus;
-	struct muster_nvml_gpu *items;
-	size_t joined = 0;
-	int result = 0;
-	if (muster_nvml_gpus_list(&gpus, &v->why) < 0)
-		return -1;
-	items = gpus.items;
-	if (gpus.count < 2)
-		result = muster_fail(&v->why, MUSTER_ENOTSUPPORTED, "NVML shows only this GPU");
-	for (size_t i = 0; i < gpus.count && result == 0; i++) {
-		nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
-		if (!*items[i].bus_id) {
-			v->why = items[i].error;
-			result = -1;
-		} else if (items[i].device != v->device) {
-			result = ASK(v, nvmlDeviceGetP2PStatus, items[i].device, NVML_P2P_CAPS_INDEX_NVLINK, &status);
-			if (result < 0)
-				muster_wrap(&v->why, "GPU %zu", i);
-			else if (status == NVML_P2P_STATUS_OK)
-				items[joined++] = items[i]; /* joined GPUs come first */
-		}
-	}
-	gpus.count = joined;
-	if (result == 0) {
-		*ret_count = (double)joined;
-		*ret_bus_ids = muster_nvml_gpus_text(&gpus);
-	}
-	muster_nvml_gpus_done(&gpus);
-	return result;
-}
-
 static void measure_nvlink(struct view *v)
 {
-	double links = 0, mbps = 0, peers = 0;
-	char link[64] = "NVLink", *peer_gpus = NULL;
+	double links = 0, mbps = 0;
+	char link[64] = "NVLink";
+	struct muster_nvml_gpus peers;
 	muster_step(v->ctx, "NVML: NVLinks of GPU %s", v->bus_id);
 	int up = count_nvlinks(v, &links), result = up;
 	yield(v, "gpu.nvlinks", up, muster_number(links));
@@ -351,10 +324,12 @@ static void measure_nvlink(struct view *v)
 	yield_limit(v, "gpu.nvlink_limit_gbps", link, result, links * mbps / 1000);
 
 	muster_step(v->ctx, "NVML: GPUs that GPU %s reaches over NVLink", v->bus_id);
-	result = find_nvlink_peers(v, &peers, &peer_gpus);
-	yield(v, "gpu.nvlink_peers", result, muster_number(peers));
-	yield(v, "gpu.nvlink_peer_gpus", result, muster_string(peer_gpus && *peer_gpus ? peer_gpus : "none"));
-	free(peer_gpus);
+	result = muster_gpu_nvlink_peers(v->nvml, v->device, &peers, &v->why);
+	char *names = muster_nvml_gpus_text(&peers);
+	yield(v, "gpu.nvlink_peers", result, muster_number((double)peers.count));
+	yield(v, "gpu.nvlink_peer_gpus", result, muster_string(*names ? names : "none"));
+	free(names);
+	muster_nvml_gpus_done(&peers);
 }
 
 static const struct {
@@ -362,7 +337,7 @@ static const struct {
 	const char *name;
 } throttles[] = {
 	{ nvmlClocksThrottleReasonGpuIdle, "idle" },
-	{ 0x2, "application-clocks" },
+	{ nvmlClocksThrottleReasonApplicationsClocksSetting, "application-clocks" },
 	{ nvmlClocksThrottleReasonSwPowerCap, "sw-power-cap" },
 	{ nvmlClocksThrottleReasonHwSlowdown, "hw-slowdown" },
 	{ 0x10, "sync-boost" },
@@ -412,6 +387,12 @@ static void measure_clocks(struct view *v)
 	unsigned int app_mhz = 0;
 	result = ASK(v, nvmlDeviceGetApplicationsClock, NVML_CLOCK_SM, &app_mhz);
 	yield(v, "gpu.sm_clock_app_mhz", result, muster_number(app_mhz));
+	double allowed = result == 0 && app_mhz < v->sm_mhz ? app_mhz : v->sm_mhz;
+	result = v->sm_mhz && !v->vgpu ? 0
+				       : muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
+						 v->vgpu ? "the GPU is a vGPU: its host has the clock"
+							 : "the highest SM clock is not known");
+	yield(v, "gpu.sm_clock_allowed_mhz", result, muster_number(allowed));
 	result = ASK(v, nvmlDeviceGetCurrentClocksThrottleReasons, &mask);
 	describe_throttle(mask, names, sizeof names);
 	yield(v, "gpu.throttle_reasons", result, muster_string(names));
@@ -467,22 +448,22 @@ struct shape {
 	struct muster_error no_capability, no_multiprocessors, no_bus;
 };
 
-static int ask_cuda(CUdevice device, CUdevice_attribute attribute, int *ret, struct muster_error *err)
+static int ask_cuda(const struct muster_gpu *gpu, CUdevice_attribute attribute, int *ret, struct muster_error *err)
 {
-	const struct muster_cuda *cuda = muster_cuda(err);
-	return cuda ? MUSTER_CUDA(cuda, err, cuDeviceGetAttribute, ret, attribute, device) : -1;
+	const struct muster_cuda *cuda = muster_gpu_cuda(gpu, err);
+	return cuda ? MUSTER_CUDA(cuda, err, cuDeviceGetAttribute, ret, attribute, gpu->cuda_device) : -1;
 }
 
-static void ask_shape(CUdevice device, struct shape *ret)
+static void ask_shape(const struct muster_gpu *gpu, struct shape *ret)
 {
 	ret->capability_result =
-		ask_cuda(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &ret->major, &ret->no_capability);
+		ask_cuda(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &ret->major, &ret->no_capability);
 	if (ret->capability_result == 0)
-		ret->capability_result = ask_cuda(
-			device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &ret->minor, &ret->no_capability);
+		ret->capability_result =
+			ask_cuda(gpu, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &ret->minor, &ret->no_capability);
 	ret->multiprocessors_result = ask_cuda(
-		device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &ret->multiprocessors, &ret->no_multiprocessors);
-	ret->bus_result = ask_cuda(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &ret->bus_bits, &ret->no_bus);
+		gpu, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &ret->multiprocessors, &ret->no_multiprocessors);
+	ret->bus_result = ask_cuda(gpu, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &ret->bus_bits, &ret->no_bus);
 	if (ret->bus_result == 0 && ret->bus_bits < 1)
 		ret->bus_result = muster_fail(
 			&ret->no_bus, MUSTER_ENOTSUPPORTED, "CUDA gives a memory bus of %d bits", ret->bus_bits);
@@ -495,21 +476,22 @@ static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muste
 	struct muster_error why;
 	char path[PATH_MAX], capability[32];
 	long node = -1;
-	muster_emit_for(ctx, "gpu.cuda_index", gpu->bus_id, muster_number(gpu->cuda_device));
+	muster_emit_result(ctx, "gpu.cuda_index", gpu->bus_id, gpu->cuda_device < 0 ? -1 : 0,
+		muster_number(gpu->cuda_device), gpu->why_none);
 
 	muster_step(ctx, "CUDA: compute capability, multiprocessors and memory bus of GPU %s", gpu->bus_id);
-	ask_shape(gpu->cuda_device, &shape);
+	ask_shape(gpu, &shape);
 	snprintf(capability, sizeof capability, "%d.%d", shape.major, shape.minor);
-	muster_emit_result(ctx, "gpu.compute_capability", gpu->bus_id, shape.capability_result,
-		muster_string(capability), shape.no_capability.text);
-	muster_emit_result(ctx, "gpu.multiprocessors", gpu->bus_id, shape.multiprocessors_result,
-		muster_number(shape.multiprocessors), shape.no_multiprocessors.text);
-	muster_emit_result(ctx, "gpu.memory_bus_bits", gpu->bus_id, shape.bus_result, muster_number(shape.bus_bits),
-		shape.no_bus.text);
+	muster_emit_read(ctx, "gpu.compute_capability", gpu->bus_id, shape.capability_result, muster_string(capability),
+		&shape.no_capability);
+	muster_emit_read(ctx, "gpu.multiprocessors", gpu->bus_id, shape.multiprocessors_result,
+		muster_number(shape.multiprocessors), &shape.no_multiprocessors);
+	muster_emit_read(ctx, "gpu.memory_bus_bits", gpu->bus_id, shape.bus_result, muster_number(shape.bus_bits),
+		&shape.no_bus);
 
 	muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/numa_node", gpu->bus_id);
 	int result = muster_sysfs_natural(path, &node, &why);
-	muster_emit_result(ctx, "gpu.numa_node", gpu->bus_id, result, muster_number((double)node), why.text);
+	muster_emit_read(ctx, "gpu.numa_node", gpu->bus_id, result, muster_number((double)node), &why);
 	*ret_shape = shape;
 }
 
@@ -518,6 +500,7 @@ static void measure_limits(struct view *v, const struct shape *shape)
 {
 	const char *shared = v->vgpu ? "the GPU is a vGPU, and other machines may use the same GPU" : NULL;
 	const char *why = shared;
+	struct muster_error unread;
 	char text[128];
 	double gbps = muster_gpu_memory_gbps(shape->bus_bits, v->memory_mhz);
 	if (v->mig)
@@ -528,7 +511,9 @@ static void measure_limits(struct view *v, const struct shape *shape)
 		why = shape->no_bus.text;
 	else if (v->memory_mhz == 0)
 		why = "the highest memory clock is not known";
-	muster_emit_result(v->ctx, "gpu.memory_limit_gbps", v->bus_id, why ? -1 : 0, muster_number(gbps), why);
+	bool failed = why && !shared && (shape->bus_result < 0 || v->memory_mhz == 0);
+	muster_fail(&unread, failed ? MUSTER_EVENDOR : MUSTER_ENOTSUPPORTED, "%s", why ? why : "");
+	muster_emit_read(v->ctx, "gpu.memory_limit_gbps", v->bus_id, why ? -1 : 0, muster_number(gbps), &unread);
 
 	double tflops = muster_gpu_matmul_bf16_tflops(shape->major, shape->minor, shape->multiprocessors, v->sm_mhz);
 	snprintf(text, sizeof text,
@@ -541,7 +526,10 @@ static void measure_limits(struct view *v, const struct shape *shape)
 	      : v->sm_mhz == 0                    ? "the highest SM clock is not known"
 	      : tflops <= 0                       ? text
 						  : NULL;
-	muster_emit_result(v->ctx, "gpu.matmul_bf16_limit_tflops", v->bus_id, why ? -1 : 0, muster_number(tflops), why);
+	muster_fail(&unread, why && !shared && v->sm_mhz == 0 ? MUSTER_EVENDOR : MUSTER_ENOTSUPPORTED, "%s",
+		why ? why : "");
+	muster_emit_read(
+		v->ctx, "gpu.matmul_bf16_limit_tflops", v->bus_id, why ? -1 : 0, muster_number(tflops), &unread);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -567,7 +555,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_errors(&v);
 	/* last: this asks NVML about other GPUs too, and a broken one may make the call hang */
 	measure_nvlink(&v);
-	return 0;
+	return gpu->why_code == MUSTER_OK ? 0 : muster_fail(err, gpu->why_code, "%s", gpu->why_none);
 }
 
 const struct muster_probe muster_probe_gpu = {
@@ -575,6 +563,7 @@ const struct muster_probe muster_probe_gpu = {
 	.summary = "inventory, modes, clocks and errors of the rank's GPU",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
+	.by_nvml = true,
 	.deadline_ms = 15000,
 	.order = 30,
 	METRICS(metrics),

@@ -178,9 +178,9 @@ static void measure_pcie(struct muster_probe_ctx *ctx)
 	int result = shown < 0
 			     ? -1
 			     : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &number);
-	muster_emit_result(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, result, muster_number(number), why.text);
+	muster_emit_read(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, result, muster_number(number), &why);
 	result = shown < 0 ? -1 : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &number);
-	muster_emit_result(ctx, "gpu.pcie_width_loaded", gpu->bus_id, result, muster_number(number), why.text);
+	muster_emit_read(ctx, "gpu.pcie_width_loaded", gpu->bus_id, result, muster_number(number), &why);
 }
 
 /* A pattern without repetition inside a tile, repeated over the buffer. */

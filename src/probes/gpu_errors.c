@@ -12,7 +12,8 @@
 
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.recovery_action", FACT, NOTHING,
-		"what the driver says the GPU needs: none, gpu-reset, node-reboot, drain-p2p, drain-and-reset"),
+		"what the driver says the GPU needs: none, gpu-reset, node-reboot, drain-p2p, drain-and-reset, "
+		"recover-imex-domain; \"action 6\" is one that muster does not know"),
 	GPU_FLAG("gpu.sram_threshold_exceeded", FACT,
 		"the SRAM has had more uncorrected errors than NVIDIA allows a GPU"),
 	COUNTER_METRIC("gpu.nvlink_errors", DRIFTS, "errors of all NVLinks together, in the life of the counters",
@@ -71,6 +72,7 @@ static const char *const actions[] = {
 	[NVML_GPU_RECOVERY_ACTION_NODE_REBOOT] = "node-reboot",
 	[NVML_GPU_RECOVERY_ACTION_DRAIN_P2P] = "drain-p2p",
 	[NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET] = "drain-and-reset",
+	[NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN] = "recover-imex-domain",
 };
 
 enum { ACTIONS = sizeof actions / sizeof *actions };
@@ -86,19 +88,19 @@ static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvm
 	int result = MUSTER_NVML_FIELD(nvml, &why, gpu->nvml_device, NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, 0, &action);
 	snprintf(other, sizeof other, "action %g", action);
 	bool known = action >= 0 && action < ACTIONS;
-	muster_emit_result(ctx, "gpu.recovery_action", gpu->bus_id, result,
-		muster_string(known ? actions[(int)action] : other), why.text);
+	muster_emit_read(ctx, "gpu.recovery_action", gpu->bus_id, result,
+		muster_string(known ? actions[(int)action] : other), &why);
 	result = MUSTER_NVML(nvml, &why, nvmlDeviceGetSramEccErrorStatus, gpu->nvml_device, &sram);
-	muster_emit_result(ctx, "gpu.sram_threshold_exceeded", gpu->bus_id, result,
-		muster_boolean(sram.bThresholdExceeded != 0), why.text);
+	muster_emit_read(ctx, "gpu.sram_threshold_exceeded", gpu->bus_id, result,
+		muster_boolean(sram.bThresholdExceeded != 0), &why);
 }
 
 /* One counter. Kinds that no check uses are left out where the GPU does not have them. */
-static void yield(
-	struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool known, double value, const char *why)
+static void yield(struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool known, double value,
+	const struct muster_error *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(kind) };
-	muster_emit_result_with(ctx, metric, labels, 2, known ? 0 : -1, muster_number(value), why);
+	muster_emit_read_with(ctx, metric, labels, 2, known ? 0 : -1, muster_number(value), why);
 }
 
 static void tell_first(struct muster_probe_ctx *ctx)
@@ -106,10 +108,10 @@ static void tell_first(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++)
 		if (i < MUSTER_NVLINK_JUDGED || first.nvlink.known[i])
 			yield(ctx, "gpu.nvlink_errors", muster_nvlink_error_names[i], first.nvlink.known[i],
-				muster_nvlink_errors_sum(&first.nvlink, i), first.nvlink.why[i].text);
+				muster_nvlink_errors_sum(&first.nvlink, i), &first.nvlink.why[i]);
 	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
 		yield(ctx, "gpu.pcie_errors", muster_pcie_error_names[i], first.pcie.known[i], first.pcie.counts[i],
-			first.pcie.why[i].text);
+			&first.pcie.why[i]);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -130,12 +132,14 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 /* A counter that went backwards was set to 0 meanwhile. */
 static void yield_increase(struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool before, bool after,
-	double increase, const char *why)
+	double increase, const struct muster_error *why)
 {
+	struct muster_error backwards;
+	muster_fail(&backwards, MUSTER_ENOTSUPPORTED, "the counter went backwards while muster ran");
 	if (!before || !after)
 		yield(ctx, metric, kind, false, 0, why);
 	else
-		yield(ctx, metric, kind, increase >= 0, increase, "the counter went backwards while muster ran");
+		yield(ctx, metric, kind, increase >= 0, increase, &backwards);
 }
 
 /* "recovery: 2 on link 3", for kinds with an increase. */
@@ -165,7 +169,7 @@ static void tell_nvlink_increase(struct muster_probe_ctx *ctx, const struct must
 			yield_increase(ctx, "gpu.nvlink_errors_increase", muster_nvlink_error_names[i],
 				first.nvlink.known[i], last->known[i],
 				muster_nvlink_errors_sum(last, i) - muster_nvlink_errors_sum(&first.nvlink, i),
-				first.nvlink.known[i] ? last->why[i].text : first.nvlink.why[i].text);
+				first.nvlink.known[i] ? &last->why[i] : &first.nvlink.why[i]);
 	describe_links(last, at, sizeof at);
 	muster_emit_for(ctx, "gpu.nvlink_errors_at", muster_probe_env(ctx)->gpu->bus_id, muster_string(at));
 }
@@ -190,7 +194,7 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
 		yield_increase(ctx, "gpu.pcie_errors_increase", muster_pcie_error_names[i], first.pcie.known[i],
 			pcie.known[i], pcie.counts[i] - first.pcie.counts[i],
-			first.pcie.known[i] ? pcie.why[i].text : first.pcie.why[i].text);
+			first.pcie.known[i] ? &pcie.why[i] : &first.pcie.why[i]);
 	return 0;
 }
 
@@ -199,6 +203,7 @@ const struct muster_probe muster_probe_gpu_errors = {
 	.summary = "what the driver remembers of the GPU's errors, and error counters of its links",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
+	.by_nvml = true,
 	.deadline_ms = 15000,
 	.order = 32,
 	METRICS(metrics),

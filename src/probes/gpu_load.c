@@ -48,6 +48,8 @@ static const struct muster_metric metrics[] = {
 		"sum of a product's bits; made_by is the GPU's model, the library, the size and the algorithm",
 		.labels = { "gpu", "precision", "made_by" }),
 	GPU_NUMBER("gpu.sm_clock_loaded_mhz", MHZ, DRIFTS, "SM clock under load: mean of the samples"),
+	GPU_NUMBER("gpu.sm_clock_reached_mhz", MHZ, DRIFTS,
+		"the same: highest sample; null where power, heat or a brake held the clocks down in any sample"),
 	GPU_NUMBER("gpu.mem_clock_loaded_mhz", MHZ, DRIFTS, "memory clock under load: mean of the samples"),
 	GPU_NUMBER("gpu.power_loaded_watts", WATTS, DRIFTS, "power under load: highest sample",
 		SHOWN(IN(PAGE_GPUS, 100, "W loaded"))),
@@ -147,7 +149,7 @@ static size_t later_bytes(const struct muster_load *load, size_t total)
 	const struct muster_probe_env *env = muster_probe_env(load->ctx);
 	size_t ranks = env->ranks < LATER_RANKS ? (size_t)env->ranks : LATER_RANKS;
 	size_t later = LATER + ranks * LATER_PER_RANK + (size_t)env->max_bytes;
-	bool keeps = env->profile == MUSTER_STANDARD && env->soak_s == 0 && !env->shared;
+	bool keeps = env->profile == MUSTER_STANDARD && env->soak_s == 0;
 	return keeps && later < total / LATER_PART ? later : 0;
 }
 
@@ -204,6 +206,7 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 			MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report)) < 0 ||
 		muster_cuda_events_make(cuda, load->events, MUSTER_LOAD_EVENTS, err) < 0)
 		return -1;
+	muster_load_first_product(load);
 	return take_memory(load, results, err);
 }
 
@@ -257,7 +260,7 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 			continue;
 		if (muster_product_need_units(load->cuda, device, precision, &why) < 0) {
 			results->products[i].tried = true;
-			snprintf(results->products[i].why_not, sizeof results->products[i].why_not, "%s", why.text);
+			results->products[i].why_not = why;
 			continue;
 		}
 		if (muster_load_products(load, precision, products_ms, &results->products[i], err) < 0)
@@ -354,31 +357,37 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
 }
 
+static void tell_no_checksum(
+	struct muster_probe_ctx *ctx, enum muster_precision precision, const struct muster_error *why)
+{
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
+		muster_string(muster_precision_names[precision]), muster_string("nothing") };
+	muster_emit_read_with(ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, -1, muster_null(), why);
+}
+
 /* Why there are no products of a precision. Drift is that of BF16. */
-static void tell_no_products(struct muster_load *load, enum muster_precision precision, const char *why)
+static void tell_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
 {
 	const char *const figures[] = { "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
 	const char *name = muster_precision_names[precision];
-	const struct muster_value labels[] = { muster_string(load->bus_id), muster_string(name),
-		muster_string("nothing") };
 	char metric[64];
 	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", name);
-	muster_emit_null_for(load->ctx, metric, load->bus_id, "%s", why);
-	muster_emit_null(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, "%s", why);
+	muster_emit_read(load->ctx, metric, load->bus_id, -1, muster_null(), why);
+	tell_no_checksum(load->ctx, precision, why);
 	for (size_t i = 0; i < sizeof figures / sizeof *figures && precision == MUSTER_BF16; i++)
-		muster_emit_null_for(load->ctx, figures[i], load->bus_id, "%s", why);
+		muster_emit_read(load->ctx, figures[i], load->bus_id, -1, muster_null(), why);
 }
 
 static void tell_products(struct muster_load *load, const struct results *results)
 {
-	const char *why_none = NULL;
+	const struct muster_error *why_none = NULL;
 	double wrong = 0;
 	size_t size = 0;
 	for (size_t i = MUSTER_PRECISIONS; i-- > 0;) {
 		const struct muster_product_figures *figures = &results->products[i];
 		if (figures->tried && !figures->measured) {
-			tell_no_products(load, (enum muster_precision)i, figures->why_not);
-			why_none = figures->why_not;
+			tell_no_products(load, (enum muster_precision)i, &figures->why_not);
+			why_none = &figures->why_not;
 		}
 		if (!figures->measured)
 			continue;
@@ -390,9 +399,23 @@ static void tell_products(struct muster_load *load, const struct results *result
 	}
 	if (size == 0 && !why_none)
 		return;
-	muster_emit_result(
+	muster_emit_read(
 		load->ctx, "gpu.gemm_size", load->bus_id, size ? 0 : -1, muster_number((double)size), why_none);
-	muster_emit_result(load->ctx, "gpu.gemm_wrong", load->bus_id, size ? 0 : -1, muster_number(wrong), why_none);
+	muster_emit_read(load->ctx, "gpu.gemm_wrong", load->bus_id, size ? 0 : -1, muster_number(wrong), why_none);
+}
+
+/* What settings allow: only where nothing else held the clock down. */
+static void tell_reached(struct muster_load *load, const struct muster_sampler *s)
+{
+	const struct muster_sampled_figures *clock = &s->figures[MUSTER_SAMPLED_SM_CLOCK];
+	struct muster_error why = clock->count ? s->why_no_reasons : clock->why_none;
+	int result = clock->count && s->reasons_count ? 0 : -1;
+	for (size_t i = 0; i < MUSTER_THROTTLE_APP_CLOCKS && result == 0; i++)
+		if (s->seen[i])
+			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s held the clocks down under load",
+				muster_throttle_names[i]);
+	muster_emit_read(
+		load->ctx, "gpu.sm_clock_reached_mhz", load->bus_id, result, muster_number(clock->highest), &why);
 }
 
 static void tell_samples(struct muster_load *load)
@@ -413,18 +436,18 @@ static void tell_samples(struct muster_load *load)
 		double value = figures->count == 0 ? 0
 			       : names[i].highest  ? figures->highest
 						   : figures->sum / (double)figures->count;
-		muster_emit_result(load->ctx, names[i].metric, load->bus_id, figures->count ? 0 : -1,
-			muster_number(value), figures->why_none.text);
+		muster_emit_read(load->ctx, names[i].metric, load->bus_id, figures->count ? 0 : -1,
+			muster_number(value), &figures->why_none);
 	}
+	tell_reached(load, s);
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
 			muster_string(muster_throttle_names[i]) };
-		muster_emit_result_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
-			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), s->why_no_reasons.text);
+		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
+			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
-	muster_emit_result(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
-		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms),
-		s->why_no_reasons.text);
+	muster_emit_read(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
+		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms), &s->why_no_reasons);
 }
 
 static void tell_limits(struct muster_load *load)
@@ -444,7 +467,7 @@ static void tell_limits(struct muster_load *load)
 			nvml, &why, nvmlDeviceGetTemperatureThreshold, load->sampler.device, limits[i].what, &celsius);
 		if (result == 0 && celsius == 0)
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "NVML gives a limit of 0 degrees");
-		muster_emit_result(load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), why.text);
+		muster_emit_read(load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), &why);
 	}
 }
 
@@ -452,14 +475,14 @@ static void tell_counters(struct muster_load *load, const struct counters *befor
 {
 	const char *gpu = load->bus_id;
 	int ecc = before->has_ecc && after->has_ecc ? 0 : -1;
-	const char *why = before->has_ecc ? after->no_ecc.text : before->no_ecc.text;
+	const struct muster_error *why = before->has_ecc ? &after->no_ecc : &before->no_ecc;
 	bool thermal = before->has_thermal && after->has_thermal;
-	muster_emit_result(load->ctx, "gpu.thermal_violation_ms", gpu, thermal ? 0 : -1,
+	muster_emit_read(load->ctx, "gpu.thermal_violation_ms", gpu, thermal ? 0 : -1,
 		muster_number((after->thermal_ns - before->thermal_ns) / 1e6),
-		before->has_thermal ? after->no_thermal.text : before->no_thermal.text);
-	muster_emit_result(load->ctx, "gpu.ecc_corrected_increase", gpu, ecc,
+		before->has_thermal ? &after->no_thermal : &before->no_thermal);
+	muster_emit_read(load->ctx, "gpu.ecc_corrected_increase", gpu, ecc,
 		muster_number(after->corrected - before->corrected), why);
-	muster_emit_result(load->ctx, "gpu.ecc_uncorrected_increase", gpu, ecc,
+	muster_emit_read(load->ctx, "gpu.ecc_uncorrected_increase", gpu, ecc,
 		muster_number(after->uncorrected - before->uncorrected), why);
 }
 
@@ -547,17 +570,40 @@ static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return failed;
 }
 
+/* On a GPU that others use too. */
+static void tell_nothing(struct muster_probe_ctx *ctx)
+{
+	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+		if (!metrics[i].labels[1])
+			muster_emit_null_for(ctx, metrics[i].name, gpu->bus_id, "%s", gpu->why_shared);
+	struct muster_error why;
+	muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s", gpu->why_shared);
+	tell_no_checksum(ctx, MUSTER_BF16, &why);
+	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
+		const struct muster_value labels[] = { muster_string(gpu->bus_id),
+			muster_string(muster_throttle_names[i]) };
+		muster_emit_null(ctx, "gpu.throttled_share", labels, 2, "%s", gpu->why_shared);
+	}
+}
+
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	if (muster_probe_env(ctx)->profile == MUSTER_QUICK)
+	const struct muster_probe_env *env = muster_probe_env(ctx);
+	if (env->profile == MUSTER_QUICK)
 		return 0;
+	if (*env->gpu->why_shared) { /* whose programs may need the memory, and slow down the load */
+		if (env->visit == 0)
+			tell_nothing(ctx);
+		return 0;
+	}
 	muster_windows_wait(ctx, &first_ms);
-	int failed = (muster_probe_env(ctx)->visit > 0 ? later_visit : first_visit)(ctx, err);
+	int failed = (env->visit > 0 ? later_visit : first_visit)(ctx, err);
 	if (failed && load.cuda) {
 		muster_wrap(err, "GPU %s", load.bus_id);
 		muster_failing(ctx, err);
 	}
-	if (muster_probe_env(ctx)->visit == 0 && load.cuda)
+	if (env->visit == 0 && load.cuda)
 		release(&load);
 	forget(&results);
 	return failed;

@@ -1,8 +1,8 @@
 /* gpu_users.c - who else uses the rank's GPU
  *
  * The first reading is taken before CUDA has a context on the GPU: nothing of this run is there then, except of ranks
- * that share the GPU. The second one follows everything else. Processes are known by the file that they execute: those
- * of muster's own are no strangers.
+ * that share the GPU. The second one follows everything else. Processes of this user that execute muster's own file are
+ * no strangers.
  */
 #include "probes/gpu/device.h"
 #include "probes/metrics.h"
@@ -69,7 +69,6 @@ static void describe(const char *proc, struct process *process)
 	char path[PATH_MAX];
 	struct muster_error why;
 	struct stat state;
-	process->ours = process->pid == (unsigned int)getpid() || runs_our_file(proc, process->pid);
 	process->uid = -1;
 	snprintf(process->name, sizeof process->name, "?");
 	snprintf(path, sizeof path, "%s/%u", proc, process->pid);
@@ -77,6 +76,8 @@ static void describe(const char *proc, struct process *process)
 		process->uid = (long)state.st_uid;
 	else
 		process->gone = proc_shows_all(proc);
+	process->ours = process->pid == (unsigned int)getpid() ||
+			(process->uid == (long)geteuid() && runs_our_file(proc, process->pid));
 	snprintf(path, sizeof path, "%s/%u/comm", proc, process->pid);
 	if (muster_read_line(path, process->name, sizeof process->name, &why) < 0)
 		snprintf(process->name, sizeof process->name, "?");
@@ -156,7 +157,8 @@ static const struct muster_metric metrics[] = {
 		"came later (end); null on a shared GPU",
 		.labels = { "gpu", "when" }, .identifies = MUSTER_IDENTIFIES_PROCESSES),
 	TEXT(GPU, "gpu.foreign_process", DRIFTS, PROCESSES,
-		"these programs, on a shared GPU too: PID, name, user and memory of each; \"none\"",
+		"the programs of others that were there, on a shared GPU too: PID, name, user and memory of each; "
+		"\"none\"",
 		.labels = { "gpu", "when" }),
 };
 
@@ -253,14 +255,10 @@ static double unlisted_mib(const struct reading *reading)
 	return mib > 0 ? mib : 0;
 }
 
-/* Before CUDA has a context on the GPU. What a job that has just ended leaves goes away by itself: only then does this
- * take time. */
-static void begin(struct muster_probe_ctx *ctx)
+/* What a job that has just ended leaves goes away by itself: only then does this take time. */
+static void read_first(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
-	const struct muster_nvml *nvml = muster_nvml(NULL);
-	if (!nvml || !muster_probe_env(ctx)->gpu->has_nvml)
-		return;
 	muster_step(ctx, "NVML: who uses GPU %s", muster_probe_env(ctx)->gpu->bus_id);
 	take_reading(ctx, nvml, &first);
 	int same = 0;
@@ -317,24 +315,53 @@ static const char *find_sharing(struct muster_probe_ctx *ctx)
 
 /* ---- what is told ---- */
 
-/* The strangers of a reading. The last reading omits the strangers of the first. When NVML lists us, PIDs are of our
- * own namespace, and a PID without a process was a worker that has just ended. */
+/* The strangers of a reading; returns their number, in the last reading without those of the first. When NVML lists us,
+ * PIDs are of our own namespace, and a PID without a process was a worker that has just ended. */
 static size_t name_processes(const struct processes *processes, bool last, char *ret_names, size_t size)
 {
-	size_t count = 0, used = 0;
+	size_t count = 0, old = 0, used = 0;
 	snprintf(ret_names, size, "none");
 	for (size_t i = 0; i < processes->count; i++) {
 		const struct process *process = &processes->items[i];
 		char text[128];
-		if (process->ours || (last && (process->gone || is_listed(&first.processes, process->pid))))
+		if (process->ours || (last && process->gone))
 			continue;
+		old += last && is_listed(&first.processes, process->pid);
 		process_text(process, text, sizeof text);
 		if (++count <= PROCESSES_TOLD && used < size)
 			used += (size_t)snprintf(ret_names + used, size - used, "%s%s", used ? "; " : "", text);
 	}
 	if (count > PROCESSES_TOLD && used < size)
 		snprintf(ret_names + used, size - used, "; and %zu more", count - PROCESSES_TOLD);
-	return count;
+	return count - old;
+}
+
+/* Who else uses the GPU or may use it: probes that would disturb them ask for it. A MIG instance has memory and
+ * multiprocessors of its own. */
+static void say_shared(struct muster_probe_ctx *ctx)
+{
+	static char names[PROCESSES_TOLD * 80];
+	struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
+	const char *sharing = find_sharing(ctx);
+	char *why = gpu->why_shared;
+	if (first.processes_result == 0 && name_processes(&first.processes, false, names, sizeof names) > 0)
+		snprintf(why, sizeof gpu->why_shared, "another program uses the GPU: %.200s", names);
+	else if (unlisted_mib(&first) > NOTABLE_MIB && !is_of_the_system(ctx))
+		snprintf(why, sizeof gpu->why_shared, "another program uses the GPU: %.0f MiB are in use",
+			unlisted_mib(&first));
+	else if (first.busy_result == 0 && first.busy_share > NOTABLE_SHARE)
+		snprintf(why, sizeof gpu->why_shared, "another program uses the GPU: it is busy");
+	else if (strcmp(sharing, "exclusive") != 0 && strcmp(sharing, "mig") != 0)
+		snprintf(why, sizeof gpu->why_shared, "another program may use the GPU (%s)", sharing);
+}
+
+/* Before CUDA has a context on the GPU. */
+static void begin(struct muster_probe_ctx *ctx)
+{
+	const struct muster_nvml *nvml = muster_nvml(NULL);
+	if (nvml && muster_probe_env(ctx)->gpu->has_nvml)
+		read_first(ctx, nvml);
+	say_shared(ctx);
 }
 
 /* What checks judge: nothing, on a GPU that is shared on purpose. */
@@ -347,7 +374,7 @@ static void yield_judged(struct muster_probe_ctx *ctx, const char *metric, const
 	if (result == 0 && strcmp(sharing, "exclusive") != 0)
 		muster_emit_null(ctx, metric, labels, count, "the GPU is shared on purpose (%s)", sharing);
 	else
-		muster_emit_result_with(ctx, metric, labels, count, result, value, why->text);
+		muster_emit_read_with(ctx, metric, labels, count, result, value, why);
 }
 
 static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int result, const struct reading *reading)
@@ -358,8 +385,8 @@ static void yield_processes(struct muster_probe_ctx *ctx, const char *when, int 
 	if (result == 0)
 		count = name_processes(&reading->processes, reading != &first, names, sizeof names);
 	yield_judged(ctx, "gpu.foreign_processes", when, result, muster_number((double)count), &reading->no_processes);
-	muster_emit_result_with(
-		ctx, "gpu.foreign_process", labels, 2, result, muster_string(names), reading->no_processes.text);
+	muster_emit_read_with(
+		ctx, "gpu.foreign_process", labels, 2, result, muster_string(names), &reading->no_processes);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -372,8 +399,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (first.memory_result == 0 && is_of_the_system(ctx))
 		first.memory_result = muster_fail(&first.no_memory, MUSTER_ENOTSUPPORTED,
 			"the memory of the GPU is the system's as well, and the kernel may have pages in it");
-	muster_emit_result(ctx, "gpu.memory_used_mib", muster_probe_env(ctx)->gpu->bus_id, first.memory_result,
-		muster_number(first.used_mib), first.no_memory.text);
+	muster_emit_read(ctx, "gpu.memory_used_mib", muster_probe_env(ctx)->gpu->bus_id, first.memory_result,
+		muster_number(first.used_mib), &first.no_memory);
 	yield_judged(ctx, "gpu.foreign_memory_mib", NULL, first.memory_result, muster_number(unlisted_mib(&first)),
 		&first.no_memory);
 	yield_judged(ctx, "gpu.utilisation_before", NULL, first.busy_result, muster_number(first.busy_share),
@@ -405,6 +432,7 @@ const struct muster_probe muster_probe_gpu_users = {
 	.summary = "other programs on the rank's GPU, before muster uses the GPU and at the end",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
+	.by_nvml = true,
 	.deadline_ms = 10000,
 	.order = 12,
 	METRICS(metrics),

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.kernel_log", FACT, NOTHING, "where the kernel's messages were read: \"kmsg\", \"journal\""),
 	NODE_NUMBER("node.kernel_log_hours", HOURS, DRIFTS, "how far back they were read, at most since boot"),
 	NODE_TEXT("node.kernel_log_start", DRIFTS, NOTHING, "\"boot\", or why messages of this boot were not read"),
+	NODE_FLAG("node.kernel_log_cut", FACT, "there were more messages than can be read in time"),
 	NODE_NUMBER("node.kernel_events_left_out", NONE, LESS,
 		"events before the run that have no sample, because there were too many"),
 	NODE_NUMBER("node.xid_age_hours", HOURS, DRIFTS, "time since the GPU's newest Xid of this code", XID(AGE)),
@@ -52,6 +54,7 @@ static struct {
 	struct muster_kernel_tally tally;
 	bool began;        /* `run` was called: this is no worker that replaced another one */
 	double during_age; /* records that are at most so old came during the run; negative: all did */
+	double driver_age; /* the NVIDIA driver has been loaded for so long at least; 0: not known */
 } history;
 
 /* Seconds since the supervisor began, which is this process's parent and outlives its workers; 0 when not known. */
@@ -73,9 +76,21 @@ static double run_age_s(void)
 	return fmax(0, (double)now.tv_sec + (double)now.tv_nsec / 1e9 - start);
 }
 
+/* A folder of sysfs has the time at which it was first looked at (Linux, fs/kernfs/inode.c): never before its module.
+ */
+static double driver_age_s(const char *root)
+{
+	char path[PATH_MAX];
+	struct stat status;
+	snprintf(path, sizeof path, "%s/sys/module/nvidia", root);
+	return stat(path, &status) < 0 ? 0 : fmax(0, difftime(time(NULL), status.st_mtime));
+}
+
 static void take(void *arg, const struct muster_kernel_record *record)
 {
 	(void)arg;
+	if (history.driver_age > 0)
+		history.tally.driver_by = record->seconds + record->age_s - history.driver_age;
 	bool during = history.during_age < 0 || record->age_s <= history.during_age;
 	muster_kernel_tally_add(&history.tally, record->text, record->seconds, during, record->backwards);
 }
@@ -147,15 +162,19 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	memset(&history, 0, sizeof history);
 	history.began = true;
 	history.during_age = run_age_s() + muster_kernel_log_slack_s(root);
+	history.driver_age = driver_age_s(root);
 	muster_step(ctx, "read /dev/kmsg or the journal");
 	int result = muster_kernel_log_read(&history.log, root, take, NULL, &reach, &why);
-	muster_emit_result(ctx, "node.kernel_log", NULL, result,
-		muster_string(result < 0 ? NULL : sources[history.log.source]), why.text);
-	muster_emit_result(ctx, "node.kernel_log_hours", NULL, result, muster_number(reach.oldest_s / 3600), why.text);
-	muster_emit_result(ctx, "node.kernel_log_start", NULL, result,
-		muster_string(*reach.limit ? reach.limit : "boot"), why.text);
-	muster_emit_result(ctx, "node.kernel_events_left_out", NULL, result,
-		muster_number((double)history.tally.left_out), why.text);
+	muster_kernel_tally_end(&history.tally);
+	muster_emit_read(ctx, "node.kernel_log", NULL, result,
+		muster_string(result < 0 ? NULL : sources[history.log.source]), &why);
+	muster_emit_read(ctx, "node.kernel_log_hours", NULL, result, muster_number(reach.oldest_s / 3600), &why);
+	muster_emit_read(
+		ctx, "node.kernel_log_start", NULL, result, muster_string(*reach.limit ? reach.limit : "boot"), &why);
+	if (result < 0 || !history.log.unread) /* else finish goes on */
+		muster_emit_read(ctx, "node.kernel_log_cut", NULL, result, muster_boolean(reach.cut), &why);
+	muster_emit_read(
+		ctx, "node.kernel_events_left_out", NULL, result, muster_number((double)history.tally.left_out), &why);
 	if (result == 0)
 		emit_all(ctx, false, reach.uptime_s);
 	return 0;
@@ -171,9 +190,14 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (history.began && history.log.source == MUSTER_KERNEL_LOG_NONE)
 		return 0; /* run said why */
 	muster_step(ctx, "read /dev/kmsg or the journal again");
+	history.driver_age = driver_age_s(root);
 	history.during_age = history.began && !history.log.unread ? -1 : run_age_s() + muster_kernel_log_slack_s(root);
+	bool unread = history.log.unread;
 	if (muster_kernel_log_read(&history.log, root, take, NULL, &reach, NULL) < 0)
 		return 0;
+	if (unread)
+		muster_emit_for(ctx, "node.kernel_log_cut", NULL, muster_boolean(reach.cut));
+	muster_kernel_tally_end(&history.tally);
 	emit_all(ctx, true, reach.uptime_s);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "system/acs.h"
 #include "system/mounts.h"
 #include "system/nvidia_gpus.h"
+#include "system/start.h"
 #include "system/sysfs.h"
 #include "vendor/cuda.h"
 #include "util/text.h"
@@ -52,6 +53,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(SOFTWARE, 80, "MLNX_OFED or DOCA"))),
 	NODE_TEXT("node.container", FACT, NOTHING, "container that muster runs in: \"docker\"; \"none\"",
 		SHOWN(IN(MACHINE, 210, "container"))),
+	NODE_NUMBER("node.up_hours", HOURS, DRIFTS, "time since the node booted"),
 	NODE_NUMBER("node.load_average", NONE, DRIFTS, "load average of the last minute, at the start of the run"),
 };
 
@@ -91,16 +93,19 @@ static void measure_limits(struct muster_probe_ctx *ctx)
 	struct muster_error why;
 	double mib = 0;
 	int result = read_memlock(ctx, &mib, &why);
-	muster_emit_result(ctx, "node.memlock_mib", NULL, result, muster_number(mib), why.text);
+	muster_emit_read(ctx, "node.memlock_mib", NULL, result, muster_number(mib), &why);
 	result = read_shm(ctx, &mib, &why);
-	muster_emit_result(ctx, "node.shm_mib", NULL, result, muster_number(mib), why.text);
+	muster_emit_read(ctx, "node.shm_mib", NULL, result, muster_number(mib), &why);
 	char path[PATH_MAX], text[128], *end = text;
 	muster_root_path(ctx, path, sizeof path, "/proc/loadavg");
 	result = muster_read_line(path, text, sizeof text, &why);
 	double load = result == 0 ? strtod(text, &end) : 0;
 	if (result == 0 && (end == text || *end != ' '))
 		result = muster_fail(&why, MUSTER_EIO, "%s is no load average: \"%s\"", path, text);
-	muster_emit_result(ctx, "node.load_average", NULL, result, muster_number(load), why.text);
+	muster_emit_read(ctx, "node.load_average", NULL, result, muster_number(load), &why);
+	double up_s = 0;
+	result = muster_node_up_s(muster_probe_env(ctx)->root, &up_s, &why);
+	muster_emit_read(ctx, "node.up_hours", NULL, result, muster_number(up_s / 3600), &why);
 }
 
 /* -- huge pages -- */
@@ -230,7 +235,7 @@ static void measure_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia
 	int result = read_acs(ctx, gpus, &bridges, &why);
 	for (size_t i = 0; i < bridges.count; i++)
 		muster_list_add(&text, " ", "%s", bridges.items[i]);
-	muster_emit_result(ctx, "node.acs_enabled", NULL, result, muster_string(text ? text : "none"), why.text);
+	muster_emit_read(ctx, "node.acs_enabled", NULL, result, muster_string(text ? text : "none"), &why);
 	free(text);
 	muster_acs_done(&bridges);
 }
@@ -257,13 +262,7 @@ static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvid
 	}
 	for (size_t i = 0, used = 0; i < words.count && used < sizeof text; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " and " : "", words.names[i]);
-	muster_emit_result(ctx, "node.iommu", NULL, result, muster_string(text), why.text);
-}
-
-static bool has_module(struct muster_probe_ctx *ctx, const char *name)
-{
-	char path[PATH_MAX];
-	return access(muster_root_path(ctx, path, sizeof path, "/sys/module/%s", name), F_OK) == 0;
+	muster_emit_read(ctx, "node.iommu", NULL, result, muster_string(text), &why);
 }
 
 /* A driver that does not know the attribute (before CUDA 11.7) gives out no DMA buffers. */
@@ -286,22 +285,24 @@ static void measure_network(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], version[128] = "none";
 	struct muster_error why;
-	bool dma_buf = false, peermem = has_module(ctx, "nvidia_peermem") || has_module(ctx, "nv_peer_mem");
+	const char *root = muster_probe_env(ctx)->root;
+	bool dma_buf = false,
+	     peermem = muster_module_is_loaded(root, "nvidia_peermem") || muster_module_is_loaded(root, "nv_peer_mem");
 	muster_step(ctx, "cuDeviceGetAttribute");
 	int result = read_dma_buf(ctx, &dma_buf, &why);
 	const char *text = dma_buf && peermem ? "dma-buf and peermem"
 			   : dma_buf          ? "dma-buf"
 			   : peermem          ? "peermem"
 					      : "none";
-	muster_emit_result(ctx, "node.gdr_path", NULL, result, muster_string(text), why.text);
+	muster_emit_read(ctx, "node.gdr_path", NULL, result, muster_string(text), &why);
 
 	result = 0;
 	muster_root_path(ctx, path, sizeof path, "/sys/module/mlx5_core/version");
 	if (access(path, F_OK) == 0)
 		result = muster_read_line(path, version, sizeof version, &why);
-	else if (has_module(ctx, "mlx5_core"))
+	else if (muster_module_is_loaded(root, "mlx5_core"))
 		snprintf(version, sizeof version, "inbox");
-	muster_emit_result(ctx, "node.ofed_version", NULL, result, muster_string(version), why.text);
+	muster_emit_read(ctx, "node.ofed_version", NULL, result, muster_string(version), &why);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -323,7 +324,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_limits(ctx);
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
 		int result = texts[i].read(ctx, text, sizeof text, &why);
-		muster_emit_result(ctx, texts[i].metric, NULL, result, muster_string(text), why.text);
+		muster_emit_read(ctx, texts[i].metric, NULL, result, muster_string(text), &why);
 	}
 	measure_acs(ctx, &gpus);
 	measure_iommu(ctx, &gpus);

@@ -18,6 +18,10 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(NETWORK, 10, "InfiniBand ports"))),
 	NODE_NUMBER("node.ethernet_ports", NONE, FACT, "RDMA ports whose link layer is Ethernet",
 		SHOWN(IN(NETWORK, 20, "Ethernet ports (RDMA)"))),
+	NODE_NUMBER("node.other_rdma_ports", NONE, FACT, "RDMA ports of another link layer, such as those of EFA"),
+	NODE_TEXT("node.rdma_adapters_unused", FACT, NOTHING,
+		"adapters of NVIDIA's (15b3) on the PCI bus without an RDMA device, and a module that is not loaded; "
+		"\"none\""),
 	NIC_METRIC("node.ports_per_nic", FACT, "ports of the network adapter"),
 	NIC_METRIC("node.nic_ports_up", MORE,
 		"ACTIVE ports of a network adapter with several; one null when no adapter has several"),
@@ -90,11 +94,11 @@ static void measure_place(struct muster_probe_ctx *ctx, const struct muster_rdma
 	long node = 0;
 	muster_rdma_path(ctx, port, false, "device", path, sizeof path);
 	int result = muster_sysfs_pci_address(path, address, sizeof address, &why);
-	muster_rdma_emit(ctx, port, "port.pci", result, muster_string(address), why.text);
+	muster_rdma_emit(ctx, port, "port.pci", result, muster_string(address), &why);
 	const char *pci = result == 0 ? address : "unknown";
 	result = muster_sysfs_natural(
 		muster_rdma_path(ctx, port, false, "device/numa_node", path, sizeof path), &node, &why);
-	muster_rdma_emit_with(ctx, port, "port.numa_node", pci, result, muster_number((double)node), why.text);
+	muster_rdma_emit_with(ctx, port, "port.numa_node", pci, result, muster_number((double)node), &why);
 }
 
 static void measure_files(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
@@ -106,10 +110,10 @@ static void measure_files(struct muster_probe_ctx *ctx, const struct muster_rdma
 		int result = muster_rdma_line(ctx, port, texts[i].of_port, texts[i].file, text, sizeof text, &why);
 		bool numbered = result == 0 && *text >= '0' && *text <= '9' && strstr(text, ": ");
 		muster_rdma_emit(ctx, port, texts[i].metric, result,
-			muster_string(numbered ? muster_rdma_after_colon(text) : text), why.text);
+			muster_string(numbered ? muster_rdma_after_colon(text) : text), &why);
 	}
 	int result = muster_sysfs_natural(muster_rdma_path(ctx, port, true, "lid", path, sizeof path), &lid, &why);
-	muster_rdma_emit(ctx, port, "port.lid", result, muster_number((double)lid), why.text);
+	muster_rdma_emit(ctx, port, "port.lid", result, muster_number((double)lid), &why);
 }
 
 /* What finish needs of run: the ports, and where their counters stood. */
@@ -129,13 +133,14 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	muster_rdma_ports_wait(ctx, &ports);
 
-	size_t infiniband = 0, ethernet = 0;
+	size_t infiniband = 0, ethernet = 0, others = 0;
 	start.counters = muster_realloc(start.counters, ports.count + 1, sizeof *start.counters);
 	muster_step(ctx, "sysfs: read the ports");
 	for (size_t i = 0; i < ports.count; i++) {
 		struct muster_rdma_port *port = &ports.items[i];
 		infiniband += strcmp(port->link_layer, "InfiniBand") == 0;
 		ethernet += strcmp(port->link_layer, "Ethernet") == 0;
+		others += strcmp(port->link_layer, "other") == 0;
 		measure_files(ctx, port);
 		measure_place(ctx, port);
 		muster_rdma_rate_measure(ctx, port);
@@ -145,7 +150,9 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	muster_emit_for(ctx, "node.ib_ports", NULL, muster_number((double)infiniband));
 	muster_emit_for(ctx, "node.ethernet_ports", NULL, muster_number((double)ethernet));
+	muster_emit_for(ctx, "node.other_rdma_ports", NULL, muster_number((double)others));
 	muster_rdma_nics_measure(ctx, &ports);
+	muster_rdma_adapters_measure(ctx, &ports);
 
 	/* after the files: a device that hangs when it is opened does not hide the state of its ports */
 	muster_step(ctx, "open libibverbs");

@@ -3,6 +3,8 @@
  * Slurm's variables are believed only in processes that srun itself started: mpirun inside a batch job is a legal way
  * to start, and its ranks inherit variables that describe something else.
  */
+#include "system/gres.h"
+#include "system/nvidia_gpus.h"
 #include "vendor/nvml.h"
 #include "util/text.h"
 #include "muster/arena.h"
@@ -37,9 +39,13 @@ static const struct muster_metric metrics[] = {
 	NODE_FLAG("node.gpus_as_slurm", FACT,
 		"number of GPUs in NVML is equal to Slurm's number of GPUs of the job on the node; null when Slurm "
 		"gives none"),
+	NODE_NUMBER("node.gpus_hidden", NONE, DRIFTS,
+		"NVIDIA GPUs on the PCI bus that a cgroup, a container or file modes hide from this process"),
 	NODE_TEXT("node.slurm_topology", FACT, SWITCHES,
 		"switches or block of the node, from the top down (\"s0.s1\"); null when Slurm has no topology",
 		SHOWN(IN(MACHINE, 50, "switch or block (Slurm)", .own = true))),
+	TEXT(JOB, "job.same_names", FACT, TEXT,
+		"host names that two machines of the run have; only where there are such. Not measured but derived"),
 	TEXT(JOB, "job.rack_order", FACT, TEXT,
 		"an order of the nodes in which the ranks of each rack follow each other; only where they do not. Not "
 		"measured but derived from gpu.fabric_clique or node.slurm_topology"),
@@ -118,22 +124,12 @@ static int tasks_of_node(const char *name, long index, long *ret, struct muster_
 	return muster_fail(err, MUSTER_EIO, "%s is not a list of task counts: \"%s\"", name, text);
 }
 
-/* GPUs in "8", "a100:8" or "a100:4,h100:2". */
 static int count_gpus(const char *name, long *ret, struct muster_error *err)
 {
-	const char *text = getenv(name), *at = text;
-	long sum = 0, count;
+	const char *text = getenv(name);
 	if (!text)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not set", name);
-	do {
-		const char *colon = memrchr(at, ':', strcspn(at, ","));
-		at = colon ? colon + 1 : at;
-		if (!take_number(&at, &count) || (*at && *at != ',') || count > INT_MAX)
-			return muster_fail(err, MUSTER_EIO, "%s is not a number of GPUs: \"%s\"", name, text);
-		sum += count;
-	} while (*at++);
-	*ret = sum;
-	return 0;
+	return muster_gres_gpus_alone(text, ret, err) < 0 ? muster_wrap(err, "%s", name) : 0;
 }
 
 static void emit_variable(struct muster_probe_ctx *ctx, const char *metric, const char *name)
@@ -163,14 +159,14 @@ static void measure_slurm(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
 		long number = 0;
 		int result = srun < 0 ? srun : read_variable(pairs[i].variable, &number, &why);
-		muster_emit_result(ctx, pairs[i].metric, NULL, result, muster_number((double)number), why.text);
+		muster_emit_read(ctx, pairs[i].metric, NULL, result, muster_number((double)number), &why);
 		if (result < 0)
 			unknown = why;
 		else if (number != pairs[i].mpi)
 			agree = false;
 	}
-	muster_emit_result(ctx, "rank.mpi_as_slurm", NULL, unknown.code == MUSTER_OK ? 0 : -1, muster_boolean(agree),
-		unknown.text);
+	muster_emit_read(
+		ctx, "rank.mpi_as_slurm", NULL, unknown.code == MUSTER_OK ? 0 : -1, muster_boolean(agree), &unknown);
 }
 
 static void measure_gpu(struct muster_probe_ctx *ctx)
@@ -208,8 +204,8 @@ static void measure_tasks(struct muster_probe_ctx *ctx)
 		result = tasks_of_node(
 			first_set("SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"), node, &tasks, &why);
 	bool same = tasks == muster_probe_env(ctx)->local_ranks;
-	muster_emit_result(ctx, "node.slurm_tasks_per_node", NULL, result, muster_number((double)tasks), why.text);
-	muster_emit_result(ctx, "node.ranks_as_slurm", NULL, result, muster_boolean(same), why.text);
+	muster_emit_read(ctx, "node.slurm_tasks_per_node", NULL, result, muster_number((double)tasks), &why);
+	muster_emit_read(ctx, "node.ranks_as_slurm", NULL, result, muster_boolean(same), &why);
 }
 
 /* Whether a rank of the node sits on a MIG instance: Slurm counts those as GPUs, and NVML does not. */
@@ -233,15 +229,28 @@ static void measure_node_gpus(struct muster_probe_ctx *ctx)
 	int counted = nvml ? MUSTER_NVML(nvml, &no_nvml, nvmlDeviceGetCount_v2, &gpus) : -1;
 	if (counted == 0 && gpus == 0)
 		muster_fail(&no_nvml, MUSTER_ENOTSUPPORTED, "nvmlDeviceGetCount_v2 counts no GPU");
-	muster_emit_result(ctx, "node.ranks_per_gpu", NULL, gpus > 0 ? counted : -1,
-		muster_number(gpus > 0 ? (double)env->local_ranks / gpus : 0), no_nvml.text);
+	muster_emit_read(ctx, "node.ranks_per_gpu", NULL, gpus > 0 ? counted : -1,
+		muster_number(gpus > 0 ? (double)env->local_ranks / gpus : 0), &no_nvml);
 
 	int result = count_gpus(first_set("SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE"), &given, &why);
-	muster_emit_result(ctx, "node.slurm_gpus_on_node", NULL, result, muster_number((double)given), why.text);
+	muster_emit_read(ctx, "node.slurm_gpus_on_node", NULL, result, muster_number((double)given), &why);
 	if (result == 0 && has_mig(env))
 		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "Slurm counts MIG instances, and NVML whole GPUs");
-	muster_emit_result(ctx, "node.gpus_as_slurm", NULL, result < 0 ? result : counted,
-		muster_boolean(given == (long)gpus), result < 0 ? why.text : no_nvml.text);
+	muster_emit_read(ctx, "node.gpus_as_slurm", NULL, result < 0 ? result : counted,
+		muster_boolean(given == (long)gpus), result < 0 ? &why : &no_nvml);
+}
+
+static void measure_hidden_gpus(struct muster_probe_ctx *ctx)
+{
+	struct muster_nvidia_gpus bus;
+	struct muster_error why;
+	size_t hidden = 0;
+	int result = muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &bus, &why);
+	if (result == 0) {
+		hidden = muster_nvidia_gpus_count(&bus, MUSTER_NVIDIA_HIDDEN);
+		muster_nvidia_gpus_done(&bus);
+	}
+	muster_emit_read(ctx, "node.gpus_hidden", NULL, result, muster_number((double)hidden), &why);
 }
 
 /* Slurm's address of the node is "s0.s1.gpu-1", and only "gpu-1" where no topology is configured. The node's name may
@@ -279,6 +288,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return 0;
 	muster_emit_for(ctx, "node.ranks", NULL, muster_number(env->local_ranks));
 	measure_node_gpus(ctx);
+	measure_hidden_gpus(ctx);
 	measure_tasks(ctx);
 	measure_topology(ctx);
 	return 0;

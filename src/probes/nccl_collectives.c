@@ -19,7 +19,7 @@
 	NUMBER(JOB, name, unit, better, __VA_ARGS__, .labels = { "bytes", "nodes", "ranks" })
 
 static const struct muster_metric metrics[] = {
-	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all", "nccl.alltoall_limit_gbps",
+	BUSBW_METRIC("nccl.alltoall_busbw_gbps", "an all-to-all", "nccl.alltoall_limit_gbps", .varies = true,
 		SHOWN(IN(SPEEDS, 160, "all-to-all busbw"))),
 	NUMBER(JOB, "nccl.alltoall_limit_gbps", GB_PER_S, DRIFTS,
 		"what busbw of an all-to-all can be at most; not measured but derived from what nodes and ranks say of "

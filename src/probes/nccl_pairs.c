@@ -34,6 +34,9 @@ static const struct muster_metric metrics[] = {
 	PAIR_METRIC("pair.exchange_wrong", NONE, LESS,
 		"4-byte values that came other than they were sent; every value of every checked exchange is checked",
 		.counts_wrong = true, .is_exchange = true),
+	PAIR_METRIC("pair.channels", NONE, DRIFTS,
+		"channels over which the two ranks send to each other, from NCCL's own log; null where the log does "
+		"not say and the communicator spans several nodes"),
 	NUMBER(RANK, "rank.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
 		.labels = { "part", "range" }, .is_steadiness = true),
@@ -62,8 +65,10 @@ struct hello {
 
 struct pair {
 	const struct muster_nccl_session *s;
-	int peer;      /* in the ring */
-	char who[160]; /* "rank 12 on gpu-4" */
+	int peer; /* in the ring */
+	struct muster_nccl_between between;
+	size_t round_at; /* where in NCCL's log this round begins, which connects the two */
+	char who[160];   /* "rank 12 on gpu-4" */
 	struct hello own, other;
 	uint64_t bytes; /* of the message that is exchanged now */
 	CUdeviceptr from;
@@ -79,6 +84,7 @@ struct known {
 	uint64_t full;
 	double once_us;
 	struct muster_nccl_way way;
+	int channels; /* -1: not known */
 };
 static struct known *known;
 static int known_count;
@@ -86,8 +92,9 @@ static int known_count;
 static int exchange(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
 {
 	const struct pair *pair = arg;
-	if (muster_nccl_group_start(s, err) < 0 || muster_nccl_send(s, pair->from, pair->bytes, pair->peer, err) < 0 ||
-		muster_nccl_receive(s, s->resources->received, pair->bytes, pair->peer, err) < 0)
+	if (muster_nccl_group_start(s, err) < 0 ||
+		muster_nccl_send(s, pair->from, pair->bytes, pair->between.peer, err) < 0 ||
+		muster_nccl_receive(s, s->resources->received, pair->bytes, pair->between.peer, err) < 0)
 		return -1;
 	return muster_nccl_group_end(s, err);
 }
@@ -251,23 +258,41 @@ static int measure(struct pair *pair, int visit, struct muster_error *err)
 
 /* ---- what is yielded ---- */
 
-static void read_way(const struct muster_nccl_session *s, int peer, struct muster_nccl_way *ret)
+static size_t log_length(void)
+{
+	size_t length;
+	return muster_nccl_log_read(&length, NULL) ? length : 0;
+}
+
+/* What was connected before lines of two communicators were mixed, and in this round. */
+static void read_log(const struct pair *pair, struct known *ret)
 {
 	struct muster_error err;
+	const struct muster_nccl_between *between = &pair->between;
 	size_t length;
 	const char *text = muster_nccl_log_read(&length, &err);
-	snprintf(ret->transport, sizeof ret->transport, "unknown");
-	snprintf(ret->nic, sizeof ret->nic, "unknown");
-	if (text)
-		muster_nccl_log_parse_way(text, length, muster_nccl_log_of_ring(length), s->ring.rank, peer, ret);
+	struct muster_nccl_way *way = &ret->way;
+	snprintf(way->transport, sizeof way->transport, "unknown");
+	snprintf(way->nic, sizeof way->nic, "unknown");
+	ret->channels = -1;
+	if (!text || between->log_at >= length)
+		return;
+	char *lines = NULL; /* without those of other rounds, where two communicators are mixed */
+	if (between->log_mixed < pair->round_at)
+		lines = muster_asprintf("%.*s%s", (int)between->log_mixed, text, text + pair->round_at);
+	muster_nccl_log_parse_way(lines ? lines : text, lines ? strlen(lines) : length, between->log_at, between->own,
+		between->peer, way);
+	free(lines);
+	ret->channels = muster_nccl_log_parse_channels(text, length, between->log_at);
 }
 
 static void emit_all(const struct pair *pair, const char *kind, int visit)
 {
 	struct muster_probe_ctx *ctx = pair->s->ctx;
-	struct muster_nccl_way *way = &known_of(pair)->way;
+	struct known *of = known_of(pair);
+	const struct muster_nccl_way *way = &of->way;
 	if (visit == 0) /* the log of a large job is long */
-		read_way(pair->s, pair->peer, way);
+		read_log(pair, of);
 	const struct muster_value labels[] = { muster_string(kind), muster_string(pair->other.node),
 		muster_string(pair->other.gpu), muster_string(way->nic), muster_string(way->transport) };
 	const size_t count = sizeof labels / sizeof *labels;
@@ -288,6 +313,10 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 		return;
 	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
 	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
+	if (of->channels > 0)
+		muster_emit(ctx, "pair.channels", labels, count, muster_number(of->channels));
+	else if (!pair->between.near) /* near ranks have all channels that there are */
+		muster_emit_null(ctx, "pair.channels", labels, count, "NCCL's log does not say");
 }
 
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
@@ -298,6 +327,10 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 	if (muster_nccl_session_standing(ctx, round->timeout_ms, &s, err) < 0)
 		return -1;
 	s.bytes = FULL_BYTES;
+	pair.between = muster_nccl_between(&s, round->peer);
+	s.comm = pair.between.comm;
+	if (round->visit == 0)
+		pair.round_at = log_length();
 	int rank = muster_nccl_rank_of_job(round->peer);
 	if (rank >= 0)
 		snprintf(pair.who, sizeof pair.who, "rank %d", rank);

@@ -21,11 +21,13 @@ enum { PROCESSES_MS = 40 }; /* a node with 10,000 processes takes about 70 */
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.gpus_on_pci", NONE, MORE, "NVIDIA GPUs on the PCI bus that this process may use"),
-	NODE_NUMBER("node.gpus_hidden", NONE, DRIFTS,
-		"NVIDIA GPUs on the PCI bus that a cgroup, a container or file modes hide from this process"),
+	NODE_NUMBER("node.gpus_present", NONE, MORE,
+		"GPUs that NVML shows, and GPUs that are hidden from the job; not measured but derived"),
 	NODE_TEXT("node.gpus_missing", FACT, NOTHING,
 		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\"",
 		SHOWN(IN(GPUS, 20, "GPUs not in NVML"))),
+	NODE_TEXT("node.gpus_withheld", FACT, NOTHING,
+		"GPUs of the bus that a driver, a setting or a missing file keeps from all jobs, and why; \"none\""),
 	NODE_TEXT("node.gpus_not_in_cuda", FACT, NOTHING,
 		"bus ids of GPUs that are in NVML and not in CUDA, where nothing restricts CUDA; \"none\""),
 	NODE_FLAG("node.fabric_manager", FACT, "a process of NVIDIA's Fabric Manager runs",
@@ -34,6 +36,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(SOFTWARE, 110, "nvidia-persistenced runs"))),
 	NODE_FLAG(
 		"node.imex_service", FACT, "a process nvidia-imex runs", SHOWN(IN(SOFTWARE, 120, "IMEX service runs"))),
+	NODE_FLAG("node.dcgm_service", FACT, "a process nv-hostengine of DCGM runs"),
 	NODE_TEXT("node.other_jobs", DRIFTS, JOBS,
 		"ids of other Slurm jobs that have a step on the node, separated by spaces; \"none\""),
 };
@@ -98,26 +101,23 @@ static char *list_missing(const struct muster_nvidia_gpus *bus, const struct mus
 	return missing;
 }
 
-static size_t count_access(const struct muster_nvidia_gpus *bus, enum muster_nvidia_access access)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < bus->count; i++)
-		count += bus->items[i].access == access;
-	return count;
-}
-
 static void measure_bus(
 	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
 {
 	struct muster_nvidia_gpus bus;
 	struct muster_error why;
 	int result = muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &bus, &why);
-	size_t ours = result == 0 ? count_access(&bus, MUSTER_NVIDIA_OURS) : 0;
-	size_t hidden = result == 0 ? count_access(&bus, MUSTER_NVIDIA_HIDDEN) : 0;
-	muster_emit_result(ctx, "node.gpus_on_pci", NULL, result, muster_number((double)ours), why.text);
-	muster_emit_result(ctx, "node.gpus_hidden", NULL, result, muster_number((double)hidden), why.text);
+	size_t ours = result == 0 ? muster_nvidia_gpus_count(&bus, MUSTER_NVIDIA_OURS) : 0;
+	size_t hidden = result == 0 ? muster_nvidia_gpus_count(&bus, MUSTER_NVIDIA_HIDDEN) : 0;
+	muster_emit_read(ctx, "node.gpus_on_pci", NULL, result, muster_number((double)ours), &why);
+	char *withheld = NULL;
+	for (size_t i = 0; result == 0 && i < bus.count; i++)
+		if (*bus.items[i].why && bus.items[i].access != MUSTER_NVIDIA_HIDDEN)
+			muster_list_add(&withheld, "; ", "%s: %s", bus.items[i].bus_id, bus.items[i].why);
+	muster_emit_read(ctx, "node.gpus_withheld", NULL, result, muster_string(withheld ? withheld : "none"), &why);
+	free(withheld);
 	if (result < 0 || !nvml) {
-		muster_emit_null_for(ctx, "node.gpus_missing", NULL, "%s", result < 0 ? why.text : no_nvml->text);
+		muster_emit_read(ctx, "node.gpus_missing", NULL, -1, muster_null(), result < 0 ? &why : no_nvml);
 	} else if (bus.count == 0 && nvml->count > 0) {
 		muster_emit_null_for(ctx, "node.gpus_missing", NULL,
 			"/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows %zu", nvml->count);
@@ -187,15 +187,18 @@ static void measure_cuda(
 	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
 {
 	struct muster_error why;
-	const char *restriction = nvml ? find_restriction(ctx, nvml) : no_nvml->text;
+	const char *restriction = nvml ? find_restriction(ctx, nvml) : NULL;
+	if (!nvml) {
+		muster_emit_read(ctx, "node.gpus_not_in_cuda", NULL, -1, muster_null(), no_nvml);
+		return;
+	}
 	if (restriction) {
 		muster_emit_null_for(ctx, "node.gpus_not_in_cuda", NULL, "%s", restriction);
 		return;
 	}
 	char *missing = NULL;
 	int result = list_not_in_cuda(nvml, &missing, &why);
-	muster_emit_result(
-		ctx, "node.gpus_not_in_cuda", NULL, result, muster_string(missing ? missing : "none"), why.text);
+	muster_emit_read(ctx, "node.gpus_not_in_cuda", NULL, result, muster_string(missing ? missing : "none"), &why);
 	free(missing);
 }
 
@@ -207,6 +210,7 @@ static const struct {
 	{ "node.fabric_manager", "nv-fabricmanager" },
 	{ "node.persistenced", "nvidia-persistenced" },
 	{ "node.imex_service", "nvidia-imex" },
+	{ "node.dcgm_service", "nv-hostengine" },
 };
 
 /* The job of a step's process, whose command line is "slurmstepd: [1234.0]"; 0 when it is of no job. */
@@ -253,7 +257,7 @@ static void measure_services(
 		if (muster_processes_find(processes, services[i].process))
 			muster_emit_for(ctx, services[i].metric, NULL, muster_boolean(true));
 		else if (!processes->complete)
-			muster_emit_null_for(ctx, services[i].metric, NULL, "%s", why->text);
+			muster_emit_read(ctx, services[i].metric, NULL, -1, muster_null(), why);
 		else if (outside)
 			muster_emit_null_for(ctx, services[i].metric, NULL,
 				"no process %s is seen, and it may run outside this container (%s)",
@@ -273,8 +277,8 @@ static void measure_processes(struct muster_probe_ctx *ctx)
 			processes.count, PROCESSES_MS);
 	measure_services(ctx, &processes, &why);
 	char *jobs = list_other_jobs(ctx, &processes);
-	muster_emit_result(ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1,
-		muster_string(jobs ? jobs : "none"), why.text);
+	muster_emit_read(
+		ctx, "node.other_jobs", NULL, processes.complete ? 0 : -1, muster_string(jobs ? jobs : "none"), &why);
 	free(jobs);
 	muster_processes_done(&processes);
 }

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 static const struct muster_metric metrics[] = {
-	NODE_NUMBER("node.nvme_disks", NONE, MORE, "local NVMe disks",
+	NODE_NUMBER("node.nvme_disks", NONE, MORE, "local NVMe disks that work",
 		SHOWN(IN(MACHINE, 170, "NVMe disks", .second = "node.nvme_gb", .between = ", together "))),
 	NODE_NUMBER("node.nvme_gb", GB, FACT, "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
 	NODE_NUMBER("node.temp_disk_gb", GB, FACT, "size of the cloud's temporary disk; null when there is none",
@@ -54,16 +54,17 @@ static void measure_nvme(struct muster_probe_ctx *ctx)
 		double gb = 0;
 		if (muster_disk_is_nvme(disks.items[i]))
 			result = muster_disk_is_local(root, disks.items[i], &local, &why);
+		local = local && !muster_disk_is_dead(root, disks.items[i]);
 		if (local && muster_disk_gb(root, disks.items[i], &gb, &no_size) < 0)
 			sized = -1;
 		count += local;
 		total += gb;
 	}
 	muster_names_done(&disks);
-	muster_emit_result(ctx, "node.nvme_disks", NULL, result, muster_number((double)count), why.text);
+	muster_emit_read(ctx, "node.nvme_disks", NULL, result, muster_number((double)count), &why);
 	if (result == 0 && sized < 0)
 		why = no_size;
-	muster_emit_result(ctx, "node.nvme_gb", NULL, result < 0 ? result : sized, muster_number(total), why.text);
+	muster_emit_read(ctx, "node.nvme_gb", NULL, result < 0 ? result : sized, muster_number(total), &why);
 }
 
 static void measure_temp_disk(struct muster_probe_ctx *ctx)
@@ -76,7 +77,7 @@ static void measure_temp_disk(struct muster_probe_ctx *ctx)
 	int result = muster_disk_temporary(root, disk, sizeof disk, &why);
 	if (result == 0)
 		result = muster_disk_gb(root, disk, &gb, &why);
-	muster_emit_result(ctx, "node.temp_disk_gb", NULL, result, muster_number(gb), why.text);
+	muster_emit_read(ctx, "node.temp_disk_gb", NULL, result, muster_number(gb), &why);
 }
 
 static void measure_volume(struct muster_probe_ctx *ctx, const struct muster_scratch *scratch)
@@ -104,9 +105,9 @@ static void measure_space(struct muster_probe_ctx *ctx, const struct muster_scra
 	double unit = result < 0 ? 0 : (double)(space.f_frsize ? space.f_frsize : space.f_bsize) / 1e9;
 	double size = result < 0 ? 0 : (double)space.f_blocks * unit,
 	       left = result < 0 ? 0 : (double)space.f_bavail * unit;
-	muster_emit_result(ctx, "node.scratch_size_gb", NULL, result, muster_number(size), why.text);
-	muster_emit_result(ctx, "node.scratch_free_gb", NULL, result, muster_number(left), why.text);
-	muster_emit_result(ctx, "node.scratch_free_share", NULL, result, muster_number(left / size), why.text);
+	muster_emit_read(ctx, "node.scratch_size_gb", NULL, result, muster_number(size), &why);
+	muster_emit_read(ctx, "node.scratch_free_gb", NULL, result, muster_number(left), &why);
+	muster_emit_read(ctx, "node.scratch_free_share", NULL, result, muster_number(left / size), &why);
 }
 
 static void measure_scratch(struct muster_probe_ctx *ctx)
@@ -121,7 +122,8 @@ static void measure_scratch(struct muster_probe_ctx *ctx)
 	for (size_t i = 0; result < 0 && i < sizeof facts / sizeof *facts; i++) {
 		char metric[64];
 		snprintf(metric, sizeof metric, "node.scratch_%s", facts[i]);
-		muster_emit_null_for(ctx, metric, strcmp(facts[i], "members") == 0 ? "none" : NULL, "%s", why.text);
+		muster_emit_read(
+			ctx, metric, strcmp(facts[i], "members") == 0 ? "none" : NULL, -1, muster_null(), &why);
 	}
 	if (result < 0)
 		return;

@@ -41,6 +41,9 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(SOFTWARE, 30, "NVIDIA driver"))),
 	NODE_TEXT("node.cuda_driver_api", FACT, NOTHING, "newest CUDA version that the driver supports: \"13.0\"",
 		SHOWN(IN(SOFTWARE, 40, "CUDA of the driver"))),
+	NODE_TEXT("node.cuda_compat", FACT, NOTHING,
+		"CUDA driver library of another version than the driver (forward compatibility); \"none\"",
+		SHOWN(IN(SOFTWARE, 45, "CUDA forward compatibility"))),
 	NODE_TEXT("node.nccl_version", FACT, NOTHING, "NCCL version that the library reports: \"2.28.9\"",
 		SHOWN(IN(SOFTWARE, 50, "NCCL"))),
 	TEXT(NODE, "node.library_path", FACT, TEXT, "file that was loaded for this vendor library",
@@ -81,10 +84,10 @@ static void measure_software(struct muster_probe_ctx *ctx)
 			"PRETTY_NAME", text, sizeof text, NULL);
 	if (result == 0)
 		unquote(text);
-	muster_emit_result(ctx, "node.os", NULL, result, muster_string(text), why.text);
+	muster_emit_read(ctx, "node.os", NULL, result, muster_string(text), &why);
 	muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/osrelease");
 	result = muster_read_line(path, text, sizeof text, &why);
-	muster_emit_result(ctx, "node.kernel", NULL, result, muster_string(text), why.text);
+	muster_emit_read(ctx, "node.kernel", NULL, result, muster_string(text), &why);
 }
 
 static void measure_memory(struct muster_probe_ctx *ctx)
@@ -92,7 +95,7 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	struct muster_error why;
 	double mib = 0;
 	int result = muster_memory_mib(muster_probe_env(ctx)->root, &mib, &why);
-	muster_emit_result(ctx, "node.memory_mib", NULL, result, muster_number(mib), why.text);
+	muster_emit_read(ctx, "node.memory_mib", NULL, result, muster_number(mib), &why);
 }
 
 /* The NUMA nodes that are the home of a CPU, each with its CPUs. topology: NULL with the reason. */
@@ -143,7 +146,7 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	};
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (!root)
-			muster_emit_null_for(ctx, counts[i].metric, NULL, "%s", no_topology.text);
+			muster_emit_read(ctx, counts[i].metric, NULL, -1, muster_null(), &no_topology);
 		else if (counts[i].count < 1)
 			muster_emit_null_for(ctx, counts[i].metric, NULL, "hwloc shows no %s", counts[i].what);
 		else
@@ -154,8 +157,8 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;
 	if (root && !architecture)
 		muster_fail(&no_topology, MUSTER_EIO, "hwloc gives no Architecture");
-	muster_emit_result(
-		ctx, "node.architecture", NULL, architecture ? 0 : -1, muster_string(architecture), no_topology.text);
+	muster_emit_read(
+		ctx, "node.architecture", NULL, architecture ? 0 : -1, muster_string(architecture), &no_topology);
 
 	/* Arm kernels name no model in cpuinfo; hwloc may know it from elsewhere. */
 	hwloc_obj_t package = root ? hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0) : NULL;
@@ -163,7 +166,7 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	if (muster_sysfs_line(muster_root_path(ctx, path, sizeof path, "/proc/cpuinfo"), "model name", text,
 		    sizeof text, &why) == 0)
 		model = text;
-	muster_emit_result(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), why.text);
+	muster_emit_read(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), &why);
 }
 
 static void measure_gpus(struct muster_probe_ctx *ctx)
@@ -175,12 +178,12 @@ static void measure_gpus(struct muster_probe_ctx *ctx)
 	const struct muster_nvml *nvml = muster_nvml(&why);
 	int result = nvml ? muster_nvml_gpus_list(&gpus, &why) : -1;
 	char *list = muster_nvml_gpus_text(&gpus);
-	muster_emit_result(ctx, "node.gpu_count", NULL, result, muster_number((double)gpus.reached), why.text);
-	muster_emit_result(ctx, "node.gpu_bus_ids", NULL, result, muster_string(list), why.text);
+	muster_emit_read(ctx, "node.gpu_count", NULL, result, muster_number((double)gpus.reached), &why);
+	muster_emit_read(ctx, "node.gpu_bus_ids", NULL, result, muster_string(list), &why);
 	free(list);
 	muster_nvml_gpus_done(&gpus);
 	result = nvml ? MUSTER_NVML(nvml, &why, nvmlSystemGetDriverVersion, version, sizeof version) : -1;
-	muster_emit_result(ctx, "node.driver_version", NULL, result, muster_string(version), why.text);
+	muster_emit_read(ctx, "node.driver_version", NULL, result, muster_string(version), &why);
 }
 
 /* How the driver was set up to share memory: with the CPU, and with the GPUs of other nodes. */
@@ -193,14 +196,14 @@ static void measure_sharing(struct muster_probe_ctx *ctx)
 	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
 	int result = muster_sysfs_line(path, "CoherentGPUMemoryMode", text, sizeof text, &why);
 	unquote(text);
-	muster_emit_result(ctx, "node.coherent_memory_mode", NULL, result, muster_string(text), why.text);
+	muster_emit_read(ctx, "node.coherent_memory_mode", NULL, result, muster_string(text), &why);
 
 	muster_root_path(ctx, path, sizeof path, "/dev/nvidia-caps-imex-channels");
 	result = muster_sysfs_names(path, &channels, &why);
 	for (size_t i = 0; i < channels.count; i++)
 		count += strncmp(channels.items[i], "channel", strlen("channel")) == 0;
 	muster_names_done(&channels);
-	muster_emit_result(ctx, "node.imex_channels", NULL, result, muster_number((double)count), why.text);
+	muster_emit_read(ctx, "node.imex_channels", NULL, result, muster_number((double)count), &why);
 }
 
 static int cuda_version(char *ret, size_t size, struct muster_error *err)
@@ -263,14 +266,32 @@ static void measure_libraries(struct muster_probe_ctx *ctx)
 		char version[128];
 		muster_step(ctx, "open %s", library->soname);
 		int result = libraries[i].version(version, sizeof version, &why);
-		muster_emit_result(
-			ctx, "node.library_version", library->soname, result, muster_string(version), why.text);
+		muster_emit_read(ctx, "node.library_version", library->soname, result, muster_string(version), &why);
 		if (libraries[i].metric)
-			muster_emit_result(ctx, libraries[i].metric, NULL, result, muster_string(version), why.text);
+			muster_emit_read(ctx, libraries[i].metric, NULL, result, muster_string(version), &why);
 		muster_emit_result(ctx, "node.library_path", library->soname,
 			library->handle && library->path[0] ? 0 : -1, muster_string(library->path),
 			library->handle ? "dlinfo does not know its file" : library->error.text);
 	}
+}
+
+/* The file of a driver's library ends in the driver's version, that of cuda-compat in a later one. */
+static void measure_compat(struct muster_probe_ctx *ctx)
+{
+	const char *end = strstr(muster_cuda_library.path, "/libcuda.so."),
+		   *ours = end ? end + strlen("/libcuda.so.") : "";
+	char driver[96] = "", text[256] = "none";
+	struct muster_error why;
+	const struct muster_nvml *nvml = muster_nvml(&why);
+	int result = nvml ? MUSTER_NVML(nvml, &why, nvmlSystemGetDriverVersion, driver, sizeof driver) : -1;
+	long branch = strtol(ours, NULL, 10);
+	if (result == 0 && branch < 100)
+		result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "\"%s\" does not end in a driver's version",
+			muster_cuda_library.path);
+	if (strcmp(ours, driver) != 0)
+		snprintf(text, sizeof text, "%.64s on driver %s%s", ours, driver,
+			branch == strtol(driver, NULL, 10) ? "" : ", of another branch");
+	muster_emit_read(ctx, "node.cuda_compat", NULL, result, muster_string(text), &why);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -282,6 +303,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	measure_gpus(ctx);
 	measure_sharing(ctx);
 	measure_libraries(ctx);
+	measure_compat(ctx);
 	return 0;
 }
 

@@ -53,40 +53,47 @@ static bool same_labels(const struct muster_sample *a, const struct muster_sampl
 	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, "gpu");
 }
 
-/* How far values of one run lie apart. Of windows only the better third counts: the best one is judged, and slow
- * windows say how busy the host was. */
-static double spread_of(const struct muster_sample *sample)
+/* The slowest of the better third of its values: a speed that is lost for long is lost there too. The best value is
+ * judged, and slow ones say how busy the host was. */
+static double third_of(const struct muster_sample *sample)
 {
-	size_t count = sample->value_count, from = 0, to = count - 1;
+	size_t count = sample->value_count;
+	if (count < 2)
+		return sample->value.number;
 	double *sorted = muster_calloc(count, sizeof *sorted);
 	memcpy(sorted, sample->values, count * sizeof *sorted);
 	qsort(sorted, count, sizeof *sorted, muster_by_double);
-	if (sample->metric->windows && sample->metric->better == MUSTER_BETTER_MORE)
-		from = to - count / 3;
-	else if (sample->metric->windows)
-		to = count / 3;
-	double spread = sample->value.number != 0 ? (sorted[to] - sorted[from]) / fabs(sample->value.number) : 0;
+	double third = sorted[sample->metric->better == MUSTER_BETTER_MORE ? count - 1 - count / 3 : count / 3];
 	free(sorted);
-	return spread;
+	return third;
 }
 
-/* Every speed has several windows. Whether the next run may differ they say only where the user asked for more. */
-static bool is_repeated(const struct muster_sample *sample, const struct muster_report *report)
+static double share_of(double before, double after)
 {
-	return sample->value_count > 1 && (!sample->metric->windows || (report && report->run->job.repeats > 1));
+	return before != 0 ? (after - before) / fabs(before) : 0;
 }
 
-/* How far two measurements of the same thing may lie apart. */
-static double noise_of(const struct muster_match *m, const struct muster_sample *before,
-	const struct muster_sample *after, enum muster_noise_from *ret_from)
+static double spread_of(const struct muster_sample *sample)
 {
-	bool repeated = is_repeated(before, m->before) && is_repeated(after, m->after);
-	*ret_from = repeated ? MUSTER_NOISE_FROM_REPEATS : MUSTER_NOISE_FROM_ASSUMPTION;
+	return fabs(share_of(sample->value.number, third_of(sample)));
+}
+
+/* Sets share and noise. Two measurements of one speed may lie as far apart as the noise in their best values, or as its
+ * part that is no spread in the third. */
+static bool is_beyond_noise(const struct muster_match *m, const struct muster_sample *before,
+	const struct muster_sample *after, struct muster_change *change)
+{
+	bool measured = before->value_count > 1 && after->value_count > 1;
+	change->share = share_of(before->value.number, after->value.number);
+	change->noise_from = measured ? MUSTER_NOISE_FROM_REPEATS : MUSTER_NOISE_FROM_ASSUMPTION;
 	if (!muster_metric_scatters(before->metric))
-		return 0;
-	if (repeated)
-		return fmax(fmax(spread_of(before), spread_of(after)), MUSTER_NOISE_LEAST);
-	return muster_metric_noise(before->metric);
+		return true;
+	bool repeated = measured && m->before->run->job.repeats > 1 && m->after->run->job.repeats > 1;
+	double third = measured ? share_of(third_of(before), third_of(after)) : change->share,
+	       least = muster_metric_noise(before->metric, repeated);
+	change->noise = least + fmax(spread_of(before), spread_of(after)) / 2;
+	return before->value.number == 0 ||
+	       (fabs(change->share) > change->noise && copysign(third, change->share * third) > least);
 }
 
 struct muster_change muster_match_begin(
@@ -115,6 +122,13 @@ struct muster_change muster_match_begin(
 	return change;
 }
 
+/* A speed that an older version measured at one moment proves nothing beside windows, nor one that varies. */
+static bool can_be_worse(const struct muster_sample *before, const struct muster_sample *after)
+{
+	bool was = before->value_count > 1, is = after->value_count > 1;
+	return !before->metric->windows || (was == is && (is || !before->metric->varies));
+}
+
 static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	enum muster_better better = before->metric->better;
@@ -127,16 +141,14 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 		return;
 	}
 	if (better != MUSTER_BETTER_FACT && numbers) {
-		double difference = after->value.number - before->value.number;
-		change.noise = noise_of(m, before, after, &change.noise_from);
-		if (before->value.number != 0)
-			change.share = difference / fabs(before->value.number);
-		if (before->value.number != 0 && fabs(change.share) <= change.noise) {
+		if (!is_beyond_noise(m, before, after, &change)) {
 			m->to->same++;
 			return;
 		}
-		change.kind =
-			(difference > 0) == (better == MUSTER_BETTER_MORE) ? MUSTER_CHANGE_BETTER : MUSTER_CHANGE_WORSE;
+		if (can_be_worse(before, after))
+			change.kind = (after->value.number > before->value.number) == (better == MUSTER_BETTER_MORE)
+					      ? MUSTER_CHANGE_BETTER
+					      : MUSTER_CHANGE_WORSE;
 	}
 	muster_match_add(m, change);
 }
@@ -300,12 +312,6 @@ static const char *why_incomparable(const struct muster_report *before, const st
 	return NULL;
 }
 
-static bool same_expectations(const struct muster_report *before, const struct muster_report *after)
-{
-	return muster_text_order(before->sku, after->sku) == 0 &&
-	       muster_text_order(before->sku_origin, after->sku_origin) == 0 && before->strict == after->strict;
-}
-
 /* The machine type as the first sample tells it: by the VM size, else by the GPU. */
 static const char *machine_of(const struct muster_run *run, const char *metric)
 {
@@ -359,10 +365,8 @@ void muster_compare(
 		else if (m.apart)
 			comparison.note = "the reports are of different machine types: only bandwidths and counts that "
 					  "both have are compared";
-		else if (same_expectations(before, after))
-			muster_compare_judgements(&m);
 		else
-			comparison.note = "the reports used different expectations: only measured values are compared";
+			muster_compare_judgements(&m);
 		free(m.known_before);
 		free(m.known_after);
 	}

@@ -53,8 +53,6 @@ struct muster_comparison {
 	const char *note; /* NULL, or what was not compared */
 };
 
-#define MUSTER_NOISE_LEAST 0.01 /* repeats that agree better than that prove no more */
-
 /* All that compare points to must outlive ret. */
 void muster_compare(
 	const struct muster_report *before, const struct muster_report *after, struct muster_comparison *ret);

@@ -2,6 +2,7 @@
  */
 #include "report/compare_match.h"
 
+#include "muster/probe.h"
 #include "util/array.h"
 
 #include <stdlib.h>
@@ -34,9 +35,14 @@ static int by_place(const void *a, const void *b)
 	return order;
 }
 
+struct findings {
+	struct muster_finding *items;
+	size_t count;
+};
+
 /* Findings that are not skips, sorted by their place; of one place the worst alone. alias: what the node is called in
  * the other run, where each has one; else NULL. */
-static struct muster_finding *sorted_findings(const struct muster_report *report, const char *alias, size_t *ret_count)
+static struct findings sorted_findings(const struct muster_report *report, const char *alias)
 {
 	struct muster_finding *findings = muster_calloc(report->finding_count + 1, sizeof *findings);
 	size_t count = 0, kept = 0;
@@ -55,16 +61,31 @@ static struct muster_finding *sorted_findings(const struct muster_report *report
 		else if (weight(&findings[i]) > weight(&findings[kept - 1]))
 			findings[kept - 1] = findings[i];
 	}
-	*ret_count = kept;
-	return findings;
+	return (struct findings){ findings, kept };
 }
 
-/* The difference of the metric itself is already reported. */
-static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding)
+/* The finding that stands for several GPUs or ports of the node; NULL: there is none. */
+static const struct muster_finding *of_node(const struct findings *findings, const struct muster_finding *one)
+{
+	const struct muster_finding node = { .check = one->check, .node = one->node };
+	return findings->count ? bsearch(&node, findings->items, findings->count, sizeof node, by_place) : NULL;
+}
+
+/* What the other run has for a GPU or a port that has a finding in this run alone: one for several of them. */
+static const struct muster_finding *counterpart(
+	const struct findings *this, const struct findings *other, const struct muster_finding *one)
+{
+	return (one->gpu || one->port) && !of_node(this, one) ? of_node(other, one) : NULL;
+}
+
+/* The metric itself is already reported as worse, or as better. */
+static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding,
+	enum muster_change_kind kind)
 {
 	for (size_t i = 0; i < until && finding->metric; i++) {
 		const struct muster_change *change = &to->changes[i];
-		if (strcmp(change->what, finding->metric) == 0 && muster_text_order(change->node, finding->node) == 0 &&
+		if (change->kind == kind && strcmp(change->what, finding->metric) == 0 &&
+			muster_text_order(change->node, finding->node) == 0 &&
 			muster_text_order(change->gpu, finding->gpu) == 0 &&
 			muster_text_order(change->port, finding->port) == 0)
 			return true;
@@ -111,7 +132,40 @@ static bool is_blocked(const struct blocked_set *set, const struct muster_findin
 				     bsearch(&job, set->items, set->count, sizeof job, by_blocked));
 }
 
-/* What was blocked before and fails now is worse, to be safe; what failed before and is blocked now is not better. */
+static bool has_probe(const struct muster_run *run, const char *probe)
+{
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = 0; at.rank && i < at.rank->outcomes.count; i++)
+			if (strcmp(at.rank->outcomes.items[i].probe, probe) == 0)
+				return true;
+	return false;
+}
+
+/* Both reports judge by the same rule: a check that one does not know, or has with another limit, proves no change. */
+static bool same_rule(const struct muster_match *m, const char *check)
+{
+	const struct muster_tally *x = muster_report_tally(m->before, check), *y = muster_report_tally(m->after, check);
+	if (!x && !y)
+		return strncmp(check, "probe.", 6) != 0 ||
+		       has_probe(m->before->run, check + 6) == has_probe(m->after->run, check + 6);
+	/* what others have differs from run to run */
+	return x && y && x->uncalibrated == y->uncalibrated &&
+	       (x->uncalibrated || muster_text_order(x->expected, y->expected) == 0);
+}
+
+/* A warning about a speed whose value is not reported as worse, or about how steady a speed is. */
+static bool is_noise(const struct muster_finding *finding)
+{
+	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
+	if (finding->status != MUSTER_WARN || !metric || !muster_metric_scatters(metric))
+		return false;
+	const struct muster_unit_row *unit = &muster_units[metric->unit];
+	bool drifts = metric->better == MUSTER_BETTER_DRIFTS, timed = unit->speed || unit->transfer || unit->time;
+	return metric->is_steadiness || (timed && !(drifts && metric->windows));
+}
+
+/* What was blocked before and fails now is worse, to be safe; what failed before and cannot be judged now is not
+ * better. */
 static void compare_judgement(struct muster_match *m, size_t until, const struct muster_finding *before,
 	const struct muster_finding *after, const struct blocked_set *blocked)
 {
@@ -121,16 +175,19 @@ static void compare_judgement(struct muster_match *m, size_t until, const struct
 		m->to->same++;
 		return;
 	}
-	if (is_told(m->to, until, any))
+	const struct muster_finding *worst = is > was ? after : before;
+	enum muster_change_kind kind = is > was ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER;
+	if (is_told(m->to, until, any, kind))
 		return;
 	bool hidden = !after && is_blocked(blocked, before);
+	if (hidden || is_noise(worst) || !same_rule(m, any->check) ||
+		(is < was && after && after->status == MUSTER_INCONCLUSIVE))
+		kind = MUSTER_CHANGE_CHANGED;
 	const char *now = after    ? muster_status_name(after->status)
 			  : hidden ? muster_status_name(MUSTER_BLOCKED)
 				   : "no finding";
 	muster_match_add(m, (struct muster_change){
-				    .kind = hidden     ? MUSTER_CHANGE_CHANGED
-					    : is > was ? MUSTER_CHANGE_WORSE
-						       : MUSTER_CHANGE_BETTER,
+				    .kind = kind,
 				    .about = MUSTER_ABOUT_JUDGEMENT,
 				    .what = any->check,
 				    .node = any->node,
@@ -147,17 +204,18 @@ static void compare_judgement(struct muster_match *m, size_t until, const struct
 
 void muster_compare_judgements(struct muster_match *m)
 {
-	size_t before_count, after_count, until = m->to->change_count;
-	struct muster_finding *before = sorted_findings(m->before, m->alias, &before_count);
-	struct muster_finding *after = sorted_findings(m->after, NULL, &after_count);
+	size_t until = m->to->change_count;
+	struct findings before = sorted_findings(m->before, m->alias), after = sorted_findings(m->after, NULL);
 	struct blocked_set blocked = sorted_blocked(m->after);
-	for (size_t i = 0, j = 0; i < before_count || j < after_count;) {
-		int order = i == before_count ? 1 : j == after_count ? -1 : by_place(&before[i], &after[j]);
-		compare_judgement(m, until, order <= 0 ? &before[i] : NULL, order >= 0 ? &after[j] : NULL, &blocked);
+	for (size_t i = 0, j = 0; i < before.count || j < after.count;) {
+		const struct muster_finding *x = &before.items[i], *y = &after.items[j];
+		int order = i == before.count ? 1 : j == after.count ? -1 : by_place(x, y);
+		compare_judgement(m, until, order <= 0 ? x : counterpart(&after, &before, y),
+			order >= 0 ? y : counterpart(&before, &after, x), &blocked);
 		i += order <= 0;
 		j += order >= 0;
 	}
-	free(before);
-	free(after);
+	free(before.items);
+	free(after.items);
 	free(blocked.items);
 }

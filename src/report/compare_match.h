@@ -22,7 +22,7 @@ struct muster_change muster_match_begin(
 void muster_match_add(struct muster_match *m, struct muster_change change);
 
 /* compare_judgements.c: checks that fail, warn or are blocked in one run only. Called when all changes of metrics are
- * there: a finding about one of them is not reported again. */
+ * there: a finding about one of them that is as bad is not reported again. */
 void muster_compare_judgements(struct muster_match *m);
 
 /* By kind, and within one in the order in which they were found. */

@@ -80,6 +80,7 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, certainty, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(muster_finding, "calibrated", uncalibrated, BOOLEAN), .read = read_calibrated,
 		.write = write_calibrated, .optional = true },
+	{ MUSTER_FIELD(muster_finding, unread, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_finding, blocked, TEXT), MUSTER_FIELD_MANY(muster_finding, blocked_count),
 		.optional = true },
 	/* its name in earlier versions: read, and never written, as the type says */
@@ -200,6 +201,8 @@ static const struct muster_field summary_fields[] = {
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_NUMBER) },
 	{ MUSTER_FIELD_AS(muster_findings_reader, "domains", report.domains, SIZE), .high = INT_MAX, .optional = true },
 	{ MUSTER_FIELD_AS(muster_findings_reader, "missing_ranks", unread, JSON),
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "not_measured", unread, JSON), .optional = true,
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
 	{ MUSTER_FIELD_AS(muster_findings_reader, "failed_nodes", unread, JSON),
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },

@@ -9,6 +9,7 @@
 #include "muster/probe.h"
 #include "report/figures.h"
 #include "report/print_escaped.h"
+#include "report/verdict.h"
 #include "util/array.h"
 #include "util/text.h"
 
@@ -155,7 +156,7 @@ static void put_limit(char cell[CELL_MAX], double value, double share)
 }
 
 /* "FAIL: 1 of 16 GPUs", "pass", "blocked by ib.state on gpu-2" */
-static char *result_text(const struct row *row, const struct results *all)
+static char *result_text(const struct muster_report *report, const struct row *row, const struct results *all)
 {
 	static const enum muster_status worst_first[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
 	char things[64];
@@ -174,7 +175,7 @@ static char *result_text(const struct row *row, const struct results *all)
 	if (all->count[MUSTER_PASS] == 0 && all->count[MUSTER_BLOCKED] > 0)
 		return muster_asprintf("blocked by %s", all->blocked_by ? all->blocked_by : "a failed check");
 	if (!all->threshold)
-		return muster_asprintf("no threshold");
+		return muster_asprintf(muster_report_is_shared(report) ? "not evaluated" : "no threshold");
 	if (all->count[MUSTER_PASS] == 0)
 		return muster_asprintf("not evaluated");
 	if (all->count[MUSTER_BLOCKED] > 0)
@@ -199,7 +200,7 @@ static void fill_row(const struct muster_report *report, struct row *row)
 	muster_share_text(&row->share, "", false, row->cells[SHARE]);
 	if (!*row->cells[SHARE])
 		snprintf(row->cells[SHARE], CELL_MAX, "-");
-	row->result = result_text(row, &all);
+	row->result = result_text(report, row, &all);
 }
 
 /* ---- the table ---- */

@@ -48,17 +48,14 @@ static void take_node(struct others *others, const struct muster_node *node)
 /* Programs on a GPU that is shared on purpose; on another one they are a finding. */
 static void take_rank(struct others *others, const struct muster_node *node, const struct muster_rank *rank)
 {
-	const char *sharing = muster_sample_text(&rank->samples, "rank.gpu_sharing", "exclusive");
-	if (strcmp(sharing, "exclusive") == 0)
-		return;
-	for (size_t i = 0; i < rank->samples.count; i++) {
-		const struct muster_sample *sample = &rank->samples.items[i];
-		if (strcmp(sample->metric->name, "gpu.foreign_process") != 0 || sample->value.type != MUSTER_STRING ||
-			strcmp(sample->value.string, "none") == 0)
-			continue;
+	const char *sharing = muster_rank_sharing(rank), *last = "none"; /* programs that stay are told once */
+	const struct muster_sample *sample;
+	for (size_t at = 0; sharing && (sample = muster_rank_users(rank, &at));) {
 		const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
-		print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown", sharing,
-				      sample->value.string));
+		if (strcmp(sample->value.string, last) != 0)
+			print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown",
+					      sharing, sample->value.string));
+		last = sample->value.string;
 	}
 }
 

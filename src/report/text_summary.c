@@ -117,6 +117,13 @@ static void print_header(const struct muster_text_page *page)
 		muster_text_paint(page, i == 0 && job->simulated ? MUSTER_PAINT_WARN : MUSTER_PAINT_PLAIN, remarks[i]);
 		fputc('\n', page->out);
 	}
+	char *unmeasured[MUSTER_UNMEASURED_MOST];
+	count = muster_report_unmeasured(report, unmeasured);
+	for (size_t i = 0; i < count; i++) {
+		muster_text_paint(page, MUSTER_PAINT_DOUBT, "not measured: ");
+		muster_text_lines(page->out, unmeasured[i], strlen("not measured: "), 2);
+		free(unmeasured[i]);
+	}
 	if (report->unwritten) {
 		muster_text_paint(page, MUSTER_PAINT_FAIL, "The JSON report could not be written: ");
 		muster_text_lines(page->out, report->unwritten, strlen("The JSON report could not be written: "), 2);

@@ -7,6 +7,7 @@
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
 #include "util/array.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,24 @@ char *muster_verdict_text(const struct muster_report *report, const struct muste
 	case MUSTER_FAIL:
 		if (report->count[MUSTER_FAIL] > 0)
 			return failed_text(report, failed);
+		if (warned == 0)
+			return muster_asprintf("%s could not be evaluated, and with --strict this fails the run",
+				muster_text_plural(text, doubtful, "result"));
 		return muster_asprintf(
 			"%s, and with --strict a warning fails the run", muster_text_plural(text, warned, "warning"));
 	default:
 		return muster_asprintf("no check failed, but %s could not be evaluated",
 			doubtful > 0 ? muster_text_plural(text, doubtful, "result") : "the machine");
 	}
+}
+
+bool muster_report_is_shared(const struct muster_report *report)
+{
+	const char *sharing = NULL; /* an option of the run: that of any rank is enough */
+	for (size_t n = 0; n < report->run->node_count && !sharing; n++)
+		for (size_t r = 0; r < report->run->nodes[n].rank_count && !sharing; r++)
+			sharing = muster_rank_sharing(&report->run->nodes[n].ranks[r]);
+	return sharing && strcmp(sharing, "asked") == 0;
 }
 
 size_t muster_report_remarks(const struct muster_report *report, const char *ret[MUSTER_REMARKS_MOST])
@@ -78,6 +91,8 @@ size_t muster_report_remarks(const struct muster_report *report, const char *ret
 		{ job->simulated, "SIMULATED: results come from simulated hardware, not from a real machine" },
 		{ job->beside_jobs,
 			"Other jobs used CPUs of the node meanwhile: a slow copy or all-reduce is inconclusive" },
+		{ !job->beside_jobs && muster_report_is_shared(report),
+			"Other programs may use the GPUs (--shared): slow GPUs and slow traffic are not evaluated" },
 		{ job->assembled, "Built by muster assemble from files on disk: rank 0 did not write this report" },
 		{ !report->sku_origin, "No expectation file for this machine type: nothing was checked" },
 		{ report->observe,
@@ -88,6 +103,63 @@ size_t muster_report_remarks(const struct muster_report *report, const char *ret
 	for (size_t i = 0; i < sizeof remarks / sizeof *remarks; i++)
 		if (remarks[i].holds)
 			ret[count++] = remarks[i].text;
+	return count;
+}
+
+/* Of findings whose source could not be read: those of one reason. */
+struct unmeasured {
+	const struct muster_finding *first;
+	size_t checks, nodes;
+	const char *last_check, *last_node;
+};
+
+static bool differs(const char *a, const char *b)
+{
+	return !a || !b || strcmp(a, b) != 0;
+}
+
+size_t muster_report_unmeasured(const struct muster_report *report, char *ret[MUSTER_UNMEASURED_MOST])
+{
+	struct unmeasured rows[MUSTER_UNMEASURED_MOST] = { 0 };
+	size_t count = 0, left_out = 0;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		size_t at = 0;
+		if (finding->status != MUSTER_SKIP || !finding->unread || !finding->observed)
+			continue;
+		while (at < count && strcmp(rows[at].first->observed, finding->observed) != 0)
+			at++;
+		if (at == MUSTER_UNMEASURED_MOST) {
+			left_out++;
+			continue;
+		}
+		struct unmeasured *row = &rows[at];
+		count += at == count;
+		row->first = row->first ? row->first : finding;
+		row->checks += differs(row->last_check, finding->check);
+		row->nodes += finding->node && differs(row->first->node, finding->node) &&
+			      differs(row->last_node, finding->node);
+		row->last_check = finding->check;
+		row->last_node = finding->node;
+	}
+	for (size_t at = 0; at < count; at++) {
+		const struct muster_finding *first = rows[at].first;
+		const char *why = first->observed + (strncmp(first->observed, "null: ", 6) == 0 ? 6 : 0);
+		char more[64];
+		size_t length;
+		FILE *line = muster_memory_open(&ret[at], &length);
+		fputs(first->check, line);
+		if (rows[at].checks > 1)
+			fprintf(line, " and %s", muster_text_plural(more, rows[at].checks - 1, "more check"));
+		if (first->node)
+			fprintf(line, " on %s", first->node);
+		if (rows[at].nodes > 0)
+			fprintf(line, " and %s", muster_text_plural(more, rows[at].nodes, "more node"));
+		fprintf(line, ": %s", why);
+		if (left_out > 0 && at + 1 == count)
+			fprintf(line, "; and %s for other reasons", muster_text_plural(more, left_out, "more result"));
+		muster_memory_close(line);
+	}
 	return count;
 }
 

@@ -22,6 +22,14 @@ char *muster_verdict_text(const struct muster_report *report, const struct muste
 enum { MUSTER_REMARKS_MOST = 6 };
 size_t muster_report_remarks(const struct muster_report *report, const char *ret[MUSTER_REMARKS_MOST]);
 
+/* Whether the run was told that other programs may use the GPUs (--shared). */
+bool muster_report_is_shared(const struct muster_report *report);
+
+/* "load.bf16 and 7 more checks on sim-2: libcublasLt.so.13 cannot be opened": what had no value because its source
+ * could not be read, where that alone is no finding. Returns how many of ret are set, malloc'd. */
+enum { MUSTER_UNMEASURED_MOST = 6 };
+size_t muster_report_unmeasured(const struct muster_report *report, char *ret[MUSTER_UNMEASURED_MOST]);
+
 /* Passes of checks without a threshold: some of report->count[MUSTER_PASS]. */
 size_t muster_report_recorded(const struct muster_report *report);
 

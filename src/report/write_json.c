@@ -11,9 +11,11 @@
 #include "model/run_json.h"
 #include "report/read_findings.h"
 #include "report/slowest.h"
+#include "report/verdict.h"
 #include "model/limits.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void write_count(struct muster_json_writer *w, const char *key, size_t count)
@@ -106,6 +108,16 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 		write_count(w, "domains", report->domains);
 	write_missing_ranks(w, report->run);
 	write_failed_nodes(w, report);
+	char *unmeasured[MUSTER_UNMEASURED_MOST];
+	size_t unmeasured_count = muster_report_unmeasured(report, unmeasured);
+	if (unmeasured_count > 0)
+		muster_json_writer_array_of(w, "not_measured");
+	for (size_t i = 0; i < unmeasured_count; i++) {
+		muster_json_writer_string(w, unmeasured[i]);
+		free(unmeasured[i]);
+	}
+	if (unmeasured_count > 0)
+		muster_json_writer_array_end(w);
 	muster_json_writer_key(w, "count");
 	int saved = muster_json_writer_line_begin(w);
 	muster_object_write(w, &muster_counts_type, report->count);

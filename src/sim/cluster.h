@@ -61,6 +61,17 @@ enum {
 	X(INT, mem_clock_mhz, DESCRIBED, 0) \
 	X(INT, mem_clock_max_mhz, DESCRIBED, 0) \
 	X(WORD, throttle_reasons, NONE, 0) \
+	/* what it boots with, and what was asked of it: as described, until a fault changes them */ \
+	X(INT, sm_clock_app_default_mhz, NONE, 0) \
+	X(NUMBER, power_default_watts, NONE, 0) \
+	X(NUMBER, power_requested_watts, NONE, 0) \
+	X(NUMBER, bar1_mib, NONE, 0) /* from the first power of 2 that holds its memory */ \
+	X(INT, compute_mode, NONE, 0) /* nvmlComputeMode_t */ \
+	X(BOOLEAN, ecc_changes, NONE, false) /* with the next reset */ \
+	X(BOOLEAN, mig_changes, NONE, false) \
+	X(INT, repair_pending, NONE, 0) /* 1: of a memory channel, 2: of a TPC */ \
+	X(BOOLEAN, inforom_bad, NONE, false) \
+	X(TEXT, inforom, NONE, "G500.0000.00.01") \
 	X(INT, temperature_celsius, DESCRIBED, 0) \
 	X(NUMBER, power_watts, DESCRIBED, 0) \
 	X(NUMBER, power_limit_watts, DESCRIBED, 0) \
@@ -98,6 +109,7 @@ enum {
 	X(NUMBER, gemm_bf16_tflops, DESCRIBED, 0) /* matrix products; 0: not supported */ \
 	X(NUMBER, gemm_fp64_tflops, DESCRIBED, 0) \
 	X(NUMBER, gemm_fp8_tflops, DESCRIBED, 0) \
+	X(NUMBER, module_mib, NONE, 0) /* of its memory, taken by the code of the library with its first product */ \
 	X(INT, gemm_wrong, NONE, 0) /* about one product in so many is wrong; 0: none */ \
 	X(NUMBER, gemm_drift, NONE, 0) /* share of the rate lost from the first to the last tenth of a long load */ \
 	/* while a program has kernels loaded; a sensor or a limit that is 0 is not supported */ \
@@ -122,6 +134,8 @@ enum {
 	X(BOOLEAN, vgpu_licensed, DESCRIBED, false) \
 	X(BOOLEAN, off_the_bus, NONE, false) /* the kernel still shows it, and no library does: it broke */ \
 	X(BOOLEAN, hidden, NONE, false) /* the same: the job may not use it */ \
+	X(TEXT, driver, NONE, "") /* of the kernel, that has it in place of nvidia; "none": none has */ \
+	X(BOOLEAN, excluded, NONE, false) /* by NVreg_ExcludedGpus */ \
 	/* NVML functions that answer NVML_ERROR_NOT_SUPPORTED for it */ \
 	A(TEXTS, unsupported, DESCRIBED, unsupported_count)
 
@@ -201,8 +215,11 @@ enum {
 	A(TEXTS, daemons, HOST, daemon_count) /* names of processes that run beside the job */ \
 	X(NUMBER, shm_mib, NONE, 0) /* size of /dev/shm; 0: half of the memory, the default of Linux */ \
 	X(TEXT, memlock, HOST, "") /* limit of locked memory, as /proc/PID/limits has it: "unlimited", or bytes */ \
+	X(TEXT, numa_balancing, NONE, "0") /* kernel.numa_balancing */ \
+	X(BOOLEAN, module_proprietary, NONE, false) /* the driver's modules are not the open ones */ \
 	/* "acpi-cpufreq: performance", of all CPUs; "": the kernel controls no frequency */ \
 	X(TEXT, cpu_governor, HOST, "") \
+	X(NUMBER, up_s, NONE, 0) /* seconds since boot; 0: five days */ \
 	X(TEXT, ofed_version, HOST, "") /* of the module mlx5_core; "": the kernel's own module */ \
 	X(BOOLEAN, peermem, HOST, false) /* nvidia_peermem is loaded */ \
 	X(BOOLEAN, dma_buf, HOST, false) /* CUDA gives out DMA buffers */ \
@@ -216,6 +233,7 @@ enum {
 	A(TEXTS, environment, HOST, environment_count) /* "NAME=value", in its ranks' environment */ \
 	A(TEXTS, nccl_conf, HOST, nccl_conf_count) /* lines of /etc/nccl.conf; none: there is no such file */ \
 	X(TEXT, topo_file, HOST, "") /* path of an NCCL topology file, written from what is true; "": none */ \
+	X(TEXT, graph_file, HOST, "") /* path of NCCL's file of rings and trees; "": none */ \
 	X(BOOLEAN, nccl_plugin_missing, NONE, false) /* NCCL's network plugin, where the machine type has one */ \
 	/* with the first two NUMA nodes swapped, as an old copy has them */ \
 	X(BOOLEAN, topo_file_swapped, NONE, false) \
@@ -223,6 +241,7 @@ enum {
 	 * node makes its first copy or misbehaves */ \
 	A(TEXTS, kernel_log, NONE, kernel_log_count) \
 	X(BOOLEAN, kernel_log_hidden, NONE, false) /* there is no /dev/kmsg, as in a container */ \
+	A(TEXTS, files_missing, NONE, file_missing_count) /* not there, nor what is in them */ \
 	A(TEXTS, paths_missing, NONE, path_missing_count) /* of muster_sim_paths: that are not there */ \
 	A(TEXTS, paths_other, NONE, path_other_count) /* that have another content */ \
 	A(OBJECTS, numas, numa, numa_count) \

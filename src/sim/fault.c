@@ -13,7 +13,7 @@
 
 static const char *const where_forms[] = {
 	[AT_NODE] = "node1",
-	[AT_GPU] = "node1/gpu4",
+	[AT_GPU] = "node1[/gpu4]",
 	[AT_PORT] = "node1/mlx5_ib3",
 	[AT_RANK] = "rank5",
 	[AT_NUMA] = "node1/numa0",
@@ -106,7 +106,7 @@ static int find(struct muster_fault_target *t, char *where, struct muster_error 
 {
 	enum muster_fault_where form = t->fault->where;
 	char *slash = strchr(where, '/');
-	if (form == AT_NODE_OR_GPU && (slash || strncmp(where, "rank", 4) != 0))
+	if ((form == AT_NODE_OR_GPU || form == AT_GPU) && (slash || strncmp(where, "rank", 4) != 0))
 		form = slash ? AT_GPU : AT_NODE;
 	bool has_part = form == AT_GPU || form == AT_PORT || form == AT_NUMA;
 	if ((slash != NULL) != has_part || (strncmp(where, "rank", 4) == 0) != (form == AT_RANK))
@@ -220,6 +220,16 @@ static void set(const struct muster_fault_target *t)
 	}
 }
 
+static int strike(struct muster_fault_target *t, struct muster_error *err)
+{
+	if (check(t, err) < 0 || read_number(t, err) < 0)
+		return -1;
+	set(t);
+	if (t->fault->change)
+		t->fault->change(t);
+	return t->fault->apply ? t->fault->apply(t, err) : 0;
+}
+
 /* text is a copy that may be cut up. */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
@@ -241,12 +251,16 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE (%s) is empty", fault->value);
 	struct muster_fault_target t = { .fault = fault, .cluster = cluster, .place = cluster };
 	t.value = muster_arena_string(cluster->arena, value ? value : fault->default_value);
-	if (find(&t, where, err) < 0 || check(&t, err) < 0 || read_number(&t, err) < 0)
+	if (find(&t, where, err) < 0)
 		return -1;
-	set(&t);
-	if (fault->change)
-		fault->change(&t);
-	return fault->apply ? fault->apply(&t, err) : 0;
+	if (fault->where != AT_GPU || t.gpu)
+		return strike(&t, err);
+	for (size_t i = 0; i < t.node->gpu_count; i++) { /* a fault of GPUs at a node: of each of them */
+		t.place = t.gpu = &t.node->gpus[i];
+		if (strike(&t, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. */
@@ -255,7 +269,8 @@ static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 	size_t gpus = 0, ports = 0, unseen = 0;
 	node->unseen_gpus = muster_arena_alloc(arena, node->gpu_count * sizeof *node->unseen_gpus);
 	for (size_t i = 0; i < node->gpu_count; i++)
-		if (node->gpus[i].bus_id && (node->gpus[i].off_the_bus || node->gpus[i].hidden)) {
+		if (node->gpus[i].bus_id && (node->gpus[i].off_the_bus || node->gpus[i].hidden ||
+						    *node->gpus[i].driver || node->gpus[i].excluded)) {
 			node->unseen_gpus[unseen++] = node->gpus[i];
 		} else if (node->gpus[i].bus_id) {
 			node->gpus[gpus] = node->gpus[i];

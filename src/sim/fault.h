@@ -2,7 +2,8 @@
  * functions that carry faults out
  *
  * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU
- * of a node by its CUDA index ("node2/gpu4"), an RDMA device of a node ("node1/mlx5_ib3") or a rank ("rank5").
+ * of a node by its CUDA index ("node2/gpu4"; the node alone is all of its GPUs), an RDMA device of a node
+ * ("node1/mlx5_ib3") or a rank ("rank5").
  *
  * A fault changes facts of the simulated hardware and nothing else; what muster makes of it is not known here.
  */
@@ -109,16 +110,18 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 
 /* fault_gpu.c, fault_network.c, fault_rank.c, fault_node.c, fault_log.c */
 muster_fault_change muster_fault_copies_slow, muster_fault_ecc_uncorrected, muster_fault_hbm_slow,
-	muster_fault_gemm_slow, muster_fault_hot, muster_fault_power_brake, muster_fault_power_cap, muster_fault_rack,
-	muster_fault_clique, muster_fault_ib_down, muster_fault_ib_init, muster_fault_roce, muster_fault_memory_channel,
-	muster_fault_volume_slow, muster_fault_scratch_full, muster_fault_scratch_missing;
+	muster_fault_clock_locked, muster_fault_power_limit, muster_fault_gemm_slow, muster_fault_hot,
+	muster_fault_power_brake, muster_fault_power_cap, muster_fault_rack, muster_fault_clique, muster_fault_ib_down,
+	muster_fault_ib_init, muster_fault_roce, muster_fault_memory_channel, muster_fault_volume_slow,
+	muster_fault_scratch_full, muster_fault_scratch_missing;
 muster_fault_apply muster_fault_mig, muster_fault_memory_bad, muster_fault_memory_held, muster_fault_stranger,
 	muster_fault_stranger_late, muster_fault_nvlink_down, muster_fault_nvlink_errors, muster_fault_c2c_down,
 	muster_fault_ib_rate, muster_fault_ib_extra, muster_fault_counter, muster_fault_nic_port_down,
 	muster_fault_net_bad, muster_fault_cut, muster_fault_link_bad, muster_fault_link_slow, muster_fault_cpu_mask,
-	muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer, muster_fault_driver_drift, muster_fault_env,
-	muster_fault_disk_missing, muster_fault_daemon_dead, muster_fault_volume_stalls, muster_fault_raid_degraded,
-	muster_fault_xid, muster_fault_aer, muster_fault_flap, muster_fault_logged;
+	muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer, muster_fault_driver_drift,
+	muster_fault_driver_library, muster_fault_module_missing, muster_fault_env, muster_fault_disk_missing,
+	muster_fault_daemon_dead, muster_fault_volume_stalls, muster_fault_raid_degraded, muster_fault_xid,
+	muster_fault_aer, muster_fault_flap, muster_fault_logged, muster_fault_lines, muster_fault_disk_dead;
 
 /* -- for the rest of the simulator -- */
 

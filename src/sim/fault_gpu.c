@@ -118,6 +118,22 @@ void muster_fault_power_brake(const struct muster_fault_target *t)
 	throttle(t->gpu, 0.5, nvmlClocksThrottleReasonHwSlowdown | nvmlClocksThrottleReasonHwPowerBrakeSlowdown);
 }
 
+/* Speed and power follow the clock. */
+void muster_fault_clock_locked(const struct muster_fault_target *t)
+{
+	double share = t->number / t->gpu->sm_clock_loaded_mhz;
+	if (share >= 1)
+		return;
+	t->gpu->power_loaded_watts *= share;
+	throttle(t->gpu, share, nvmlClocksThrottleReasonApplicationsClocksSetting);
+}
+
+void muster_fault_power_limit(const struct muster_fault_target *t)
+{
+	t->gpu->power_requested_watts = t->number;
+	t->gpu->power_loaded_watts = fmin(t->gpu->power_loaded_watts, t->number);
+}
+
 /* As every GPU does that works as hard as it can: its rate is the healthy one's already. */
 void muster_fault_power_cap(const struct muster_fault_target *t)
 {

@@ -98,6 +98,41 @@ int muster_fault_aer(const struct muster_fault_target *t, struct muster_error *e
 	return 0;
 }
 
+/* What a bad part brings into the log: NAME[:AGE], of the first GPU or adapter where a line names one. */
+int muster_fault_lines(const struct muster_fault_target *t, struct muster_error *err)
+{
+	double age;
+	if (read_age_behind_word(t, &age, err) < 0)
+		return -1;
+	if (!APPEND(t, muster_arena_printf(t->cluster->arena, "log %s", word_of(t)), age,
+		    { "pci", t->node->port_count ? t->node->ports[0].pci : "0000:5e:00.0" },
+		    { "bus_id", t->node->gpus[0].bus_id }))
+		return muster_fail(err, MUSTER_EUSAGE, "there are no lines \"%s\"", word_of(t));
+	return 0;
+}
+
+/* The kernel still shows the disk, and an array that has it. */
+int muster_fault_disk_dead(const struct muster_fault_target *t, struct muster_error *err)
+{
+	struct muster_sim_node *node = t->node;
+	struct muster_sim_disk *disks = muster_arena_alloc(t->cluster->arena, node->disk_count * sizeof *disks);
+	for (size_t i = 0; i < node->disk_count; i++) {
+		const char *device = node->disks[i].device;
+		if (strcmp(device, t->value) != 0)
+			continue;
+		memcpy(disks, node->disks, node->disk_count * sizeof *disks); /* those of all nodes */
+		disks[i] = disks[0];
+		disks[0] = node->disks[i]; /* the first is the one that the array loses */
+		disks[0].gb = 0;
+		node->disks = disks;
+		node->volumes->missing_members += strcmp(node->volumes->layout, "none") != 0;
+		APPEND(t, "disk-dead", 1200, { "device", device },
+			{ "controller", muster_fault_until(t, device, strrchr(device, 'n')) });
+		return 0;
+	}
+	return muster_fail(err, MUSTER_EUSAGE, "the node has no disk \"%s\"", t->value);
+}
+
 /* Of the node's first network adapter. */
 int muster_fault_flap(const struct muster_fault_target *t, struct muster_error *err)
 {

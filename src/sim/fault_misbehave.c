@@ -23,7 +23,7 @@ static const char *const words[] = {
 const char *const muster_sim_misbehaviour_functions[] = {
 #define X(symbol, parameters) #symbol,
 	MUSTER_CUDA_FUNCTIONS(X) MUSTER_CUBLASLT_FUNCTIONS(X) MUSTER_NVML_FUNCTIONS(X) MUSTER_NVML_OPTIONAL_FUNCTIONS(X)
-		MUSTER_NCCL_FUNCTIONS(X) MUSTER_CUFILE_FUNCTIONS(X)
+		MUSTER_NCCL_FUNCTIONS(X) MUSTER_NCCL_OPTIONAL_FUNCTIONS(X) MUSTER_CUFILE_FUNCTIONS(X)
 #undef X
 #define X(result, symbol, parameters) #symbol,
 			MUSTER_CUFILE_OTHER_FUNCTIONS(X)

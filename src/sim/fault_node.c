@@ -11,7 +11,32 @@ int muster_fault_driver_drift(const struct muster_fault_target *t, struct muster
 	if (strspn(t->value, "0123456789.") != strlen(t->value))
 		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be a version, not \"%s\"", t->value);
 	t->node->driver_version = t->value;
+	return muster_fault_driver_library(t, err);
+}
+
+/* A library that was updated under the loaded module. */
+int muster_fault_driver_library(const struct muster_fault_target *t, struct muster_error *err)
+{
+	(void)err;
 	t->node->nvml_version = muster_arena_printf(t->cluster->arena, "%d.%s", t->node->cuda_driver / 1000, t->value);
+	return 0;
+}
+
+/* Without the module there is nothing of what it makes. */
+int muster_fault_module_missing(const struct muster_fault_target *t, struct muster_error *err)
+{
+	static const char *const paths[][2] = { { "nvidia", "/proc/driver/nvidia" }, { "nvidia", "/dev/nvidiactl" },
+		{ "nvidia", "/dev/nvidia-uvm" }, { "nvidia", "/sys/module/nvidia" },
+		{ "nvidia", "/sys/module/nvidia_uvm" }, { "nvidia_uvm", "/sys/module/nvidia_uvm" },
+		{ "nvidia_uvm", "/dev/nvidia-uvm" }, { "mlx5_core", "/sys/module/mlx5_core" },
+		{ "mlx5_core", "/sys/module/mlx5_ib" }, { "mlx5_core", "/sys/class/infiniband" },
+		{ "mlx5_ib", "/sys/module/mlx5_ib" }, { "mlx5_ib", "/sys/class/infiniband" } };
+	(void)err;
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		if (strcmp(paths[i][0], t->value) == 0)
+			muster_fault_append(t, &t->node->files_missing, &t->node->file_missing_count, paths[i][1]);
+	for (size_t i = 0; strcmp(t->value, "nvidia") == 0 && i < t->node->gpu_count; i++)
+		t->node->gpus[i].driver = "none";
 	return 0;
 }
 

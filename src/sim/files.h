@@ -19,6 +19,8 @@ struct muster_sim_files {
 	} * log; /* of the kernel: the lines so far */
 	size_t log_count, log_room;
 	struct muster_arena *arena;
+	const char **missing; /* paths that are not made, nor what is in them */
+	size_t missing_count;
 	bool failed;
 	struct muster_error *err;
 };

@@ -164,8 +164,15 @@ static void make_gpus(struct writing *w)
 	for (size_t i = 0; i < node->unseen_gpu_count; i++)
 		gpus[count++] = &node->unseen_gpus[i];
 	qsort(gpus, count, sizeof *gpus, by_bus_id);
-	for (size_t i = 0; i < count; i++)
-		MAKE(w, "gpu", .type = &muster_sim_gpu_type, .object = gpus[i], .index = i);
+	for (size_t i = 0; i < count; i++) {
+		const char *driver = gpus[i]->driver;
+		MAKE(w, "gpu", .type = &muster_sim_gpu_type, .object = gpus[i], .index = i,
+			MUSTER_SIM_NAMES({ "bound", !*driver                      ? "nvidia"
+						    : strcmp(driver, "none") == 0 ? ""
+										  : driver },
+				{ "ours", *driver || gpus[i]->hidden ? "" : "1" },
+				{ "exclusion", gpus[i]->excluded ? "Yes" : "No" }));
+	}
 }
 
 /* -- RDMA devices -- */
@@ -453,7 +460,7 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 			{ "cpuinfo", printed(w, print_cpuinfo) }, { "memory_kib", TEXT(w, "%.0f", kib) },
 			{ "memory_free_kib", TEXT(w, "%.0f", kib * 0.96) },
 			{ "memory_available_kib", TEXT(w, "%.0f", kib * 0.97) }, { "mountinfo", mountinfo },
-			{ "uptime_s", TEXT(w, "%d", MUSTER_SIM_UPTIME_S) },
+			{ "uptime_s", TEXT(w, "%.0f", node->up_s > 0 ? node->up_s : MUSTER_SIM_UPTIME_S) },
 			{ "boot_number", TEXT(w, "%012zx", index + 1) },
 			{ "imex", node->imex_channels > 0 ? "1" : "0" },
 			{ "coherent_memory_line", *mode ? TEXT(w, "CoherentGPUMemoryMode: \"%s\"\n", mode) : "" },
@@ -472,7 +479,11 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 	struct muster_error *err)
 {
 	struct muster_arena *arena = muster_arena_new();
-	struct writing w = { .files = { .root = node->directory, .arena = arena, .err = err },
+	struct writing w = { .files = { .root = node->directory,
+				     .arena = arena,
+				     .err = err,
+				     .missing = node->files_missing,
+				     .missing_count = node->file_missing_count },
 		.node = node,
 		.hardware = hw,
 		.scope = { .type = &muster_sim_node_type, .object = node } };

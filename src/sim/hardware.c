@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 /* What all devices of one kind have in common comes first, then the devices themselves. */
@@ -159,6 +160,9 @@ static int add_gpus(struct muster_sim_hardware *hw, const struct gpus *gpus, str
 		node->gpus[i].numa_node = numa_node;
 		node->gpus[i].cuda_index = node->gpus[i].nvml_index = (int)i;
 		node->gpus[i].nvlinks_active = gpus->model.nvlinks;
+		node->gpus[i].sm_clock_app_default_mhz = gpus->model.sm_clock_app_mhz;
+		node->gpus[i].power_default_watts = node->gpus[i].power_requested_watts = gpus->model.power_limit_watts;
+		node->gpus[i].bar1_mib = exp2(ceil(log2(gpus->model.memory_mib)));
 		add_pci(hw, &gpus->pci, bus_id);
 	}
 	return 0;

@@ -52,6 +52,7 @@ static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 		{ "0", { "SLURM_STEP_ID" } },
 		{ NUMBER(tasks), { "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_STEP_NUM_TASKS" } },
 		{ NUMBER(nodes), { "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_NODES" } },
+		{ NUMBER(nodes), { "OMPI_MCA_orte_num_nodes" } },
 		{ NUMBER(per_node), { "SLURM_NTASKS_PER_NODE", "SLURM_GPUS_ON_NODE" } },
 		{ NUMBER(index), { "SLURM_PROCID" } },
 		{ NUMBER(rank->local_rank), { "SLURM_LOCALID" } },

@@ -13,6 +13,7 @@ enum { DIGITS_MAX = 18, BRACKETS_MAX = 8 };
 
 static const char digits[] = "0123456789";
 static const char separators[] = ", \t\r\n";
+static const char in_names[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-#";
 
 /* ---- expanding ---- */
 
@@ -22,8 +23,13 @@ struct names {
 	size_t count, room;
 };
 
+/* Words such as "#", "slots=8" and "gpu-1:8" are in the host files of MPI. "gpu-1#2" is what a report calls the second
+ * machine with the host name gpu-1. */
 static int put(struct names *names, const char *name, struct muster_error *err)
 {
+	if (*name == '-' || *name == '#' || name[strspn(name, in_names)])
+		return muster_fail(err, MUSTER_EUSAGE,
+			"host list: \"%s\" is not the name of a node, which has letters, digits and . _ - only", name);
 	if (names->count == MUSTER_HOSTS_MAX)
 		return muster_fail(err, MUSTER_EUSAGE, "host list: more than %d names", MUSTER_HOSTS_MAX);
 	MUSTER_ARRAY_PUSH(names->items, names->count, names->room, muster_arena_string(names->arena, name));
@@ -117,6 +123,12 @@ int muster_hostlist_expand(const char *text, struct muster_arena *arena, const c
 	for (const char *at = text, *end; rc == 0 && *(at += strspn(at, separators)); at = end) {
 		end = name_end(at);
 		rc = expand_from(&names, "", at, end, 0, err);
+		if (rc < 0 && strchr(text, '\n')) {
+			int line = 1;
+			for (const char *c = text; c < at; c++)
+				line += *c == '\n';
+			rc = muster_wrap(err, "line %d", line);
+		}
 	}
 	if (rc == 0 && names.count == 0)
 		rc = muster_fail(err, MUSTER_EUSAGE, "host list: no name in it");

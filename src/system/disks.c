@@ -76,6 +76,16 @@ static int read_fact(
 	return stay_inside(root, path, err) < 0 ? -1 : muster_read_line(path, ret, size, err);
 }
 
+bool muster_disk_is_dead(const char *root, const char *disk)
+{
+	char text[64];
+	if (read_fact(root, disk, "size", text, sizeof text, NULL) == 0 && strcmp(text, "0") == 0)
+		return true;
+	/* live, new, resetting, connecting, deleting, "deleting (no IO)", dead (Linux, drivers/nvme/host/sysfs.c) */
+	return read_fact(root, disk, "device/state", text, sizeof text, NULL) == 0 &&
+	       (strncmp(text, "deleting", strlen("deleting")) == 0 || strcmp(text, "dead") == 0);
+}
+
 /* A number of such a file; `otherwise` where there is no such file or it has no number. */
 static long read_number(const char *root, const char *device, const char *file, long otherwise)
 {
@@ -182,9 +192,13 @@ static size_t missing_of_md(const char *root, const char *device, const struct m
 	size_t there = 0, wanted = (size_t)read_number(root, device, "md/raid_disks", 0);
 	for (size_t i = 0; i < slaves->count; i++) {
 		snprintf(path, sizeof path, "md/dev-%s/state", slaves->items[i]);
-		there += read_fact(root, device, path, state, sizeof state, NULL) < 0 || !strstr(state, "faulty");
+		bool faulty = read_fact(root, device, path, state, sizeof state, NULL) == 0 && strstr(state, "faulty");
+		there += !faulty && !muster_disk_is_dead(root, slaves->items[i]);
 	}
 	size_t missing = wanted > there ? wanted - there : 0;
+	/* of an array without redundancy no member becomes faulty */
+	if (missing == 0 && read_fact(root, device, "md/array_state", state, sizeof state, NULL) == 0)
+		missing = strcmp(state, "broken") == 0;
 	size_t degraded = (size_t)read_number(root, device, "md/degraded", 0);
 	if (read_fact(root, device, "md/sync_action", state, sizeof state, NULL) == 0 && strcmp(state, "idle") != 0)
 		return missing;

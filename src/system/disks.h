@@ -13,6 +13,8 @@
 
 /* nvme0n1, but neither nvme0n1p1 nor nvme0c1n1, which is one of the paths to nvme0n1. */
 bool muster_disk_is_nvme(const char *name);
+/* Whether the kernel still shows the disk but does not use it any more: its controller has failed. */
+bool muster_disk_is_dead(const char *root, const char *disk);
 
 /* Whether an NVMe disk is in this machine: what is on it is lost with a virtual machine. Clouds show network disks as
  * NVMe too: those are not local. -1 with err when that is not known. */

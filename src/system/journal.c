@@ -212,8 +212,10 @@ static void give(struct reading *r, sd_journal *journal, uint64_t us)
 
 static void tell_time_over(struct reading *r)
 {
-	snprintf(r->reach->limit, sizeof r->reach->limit, "%.2f s were over after the %zu newest records",
-		MUSTER_KERNEL_LOG_MS / 1000, r->reach->records);
+	r->reach->cut = true;
+	snprintf(r->reach->limit, sizeof r->reach->limit,
+		"%.2f s were over after the %zu newest records; older ones were not read", MUSTER_KERNEL_LOG_MS / 1000,
+		r->reach->records);
 }
 
 /* True when no older file can have more. */

@@ -1,7 +1,7 @@
 /* kernel_event.h - one line of the kernel's log becomes an event, if it tells of one; pure
  *
- * Only lines that begin as the kernel or its drivers begin them count: a text that a user brings into the log, such as
- * the name of a process, is never at a line's beginning.
+ * Any user can bring words into the log: by the name of a process, which may begin a line, and by the name of a file.
+ * So lines about a process are left out, and the words of an event count only where the driver writes them.
  */
 #ifndef MUSTER_SYSTEM_KERNEL_EVENT_H
 #define MUSTER_SYSTEM_KERNEL_EVENT_H
@@ -14,41 +14,71 @@ enum muster_kernel_event_kind {
 	MUSTER_KERNEL_SXID,    /* of an NVSwitch */
 	MUSTER_KERNEL_GPU_LOST,
 	MUSTER_KERNEL_GPU_INIT,
+	MUSTER_KERNEL_RESET_NEEDED,  /* the NVIDIA driver says that only a reset of the GPU helps */
+	MUSTER_KERNEL_DRIVER_REBOOT, /* only a reboot */
+	MUSTER_KERNEL_NVSWITCH,      /* an NVSwitch could not be started, or has failed without an SXid */
 	MUSTER_KERNEL_AER_FATAL,
 	MUSTER_KERNEL_AER_NONFATAL,
 	MUSTER_KERNEL_AER_CORRECTED,
 	MUSTER_KERNEL_PCIE_LINK,
 	MUSTER_KERNEL_NIC_ERROR,
-	MUSTER_KERNEL_LINK_FLAP, /* of no line alone: of a link that goes down and comes up again */
+	MUSTER_KERNEL_NIC_FATAL,
+	MUSTER_KERNEL_NIC_QUEUE,
+	MUSTER_KERNEL_LINK_FLAP,      /* of no line alone: of a link that goes down and comes up again */
+	MUSTER_KERNEL_LINK_FLAPS,     /* of three within three hours */
+	MUSTER_KERNEL_LINK_FLAPS_DAY, /* of five within a day */
+	MUSTER_KERNEL_IOMMU,
 	MUSTER_KERNEL_MCE,
 	MUSTER_KERNEL_EDAC_UNCORRECTED,
 	MUSTER_KERNEL_EDAC_CORRECTED,
 	MUSTER_KERNEL_OOM,
 	MUSTER_KERNEL_HUNG_TASK,
 	MUSTER_KERNEL_LOCKUP,
+	MUSTER_KERNEL_LOCKUP_LONG,
+	MUSTER_KERNEL_OOPS,
+	MUSTER_KERNEL_DISK_LOST,
+	MUSTER_KERNEL_DISK_ERROR,
+	MUSTER_KERNEL_FS_ERROR,
 	MUSTER_KERNEL_READ_ONLY,
+	/* why the NVIDIA driver does not start, or not for a GPU */
+	MUSTER_KERNEL_DRIVER_VERSION,
+	MUSTER_KERNEL_DRIVER_UNSIGNED,
+	MUSTER_KERNEL_DRIVER_FIRMWARE,
+	MUSTER_KERNEL_DRIVER_PROBE,
 	/* no events themselves */
 	MUSTER_KERNEL_LINK_DOWN,
 	MUSTER_KERNEL_LINK_UP,
 	MUSTER_KERNEL_DRIVER_STARTS, /* the NVIDIA driver begins to load: all that it says of GPUs comes later */
 	MUSTER_KERNEL_DRIVER_LOADED, /* its last line of loading: what it says while it finds the GPUs came before */
+	MUSTER_KERNEL_GPU_RESET,     /* what a GPU or an NVSwitch needed was done: see enum muster_kernel_ends */
 	MUSTER_KERNEL_EVENT_COUNT
 };
 
 /* "xid", "aer-fatal", ...: labels of samples, and the table of expectation files. */
 extern const char *const muster_kernel_event_names[MUSTER_KERNEL_EVENT_COUNT];
 
+/* What a line ends of its device, beside what it tells. */
+enum muster_kernel_ends {
+	MUSTER_KERNEL_ENDS_NOTHING = 0,
+	MUSTER_KERNEL_ENDS_ACTION, /* what the driver asked for before (Xid 154) */
+	MUSTER_KERNEL_ENDS_RESET,  /* that, and all errors that a reset cures */
+};
+
 struct muster_kernel_event {
 	enum muster_kernel_event_kind kind;
-	/* PCI bus id in sysfs form, "mc0" of a memory controller, "cpu12", a file system's device; "none" */
+	enum muster_kernel_ends ends;
+	/* PCI bus id in sysfs form, "mc0" of a memory controller, "cpu12", "nvme1", a file system's device; "none" */
 	char device[40];
-	char code[12]; /* of an Xid or SXid, in decimal; "" for others */
+	char code[40]; /* of an Xid or SXid: "79", "149-fatal", "154-drain-p2p", "74-harmless"; "" for others */
 	/* The line adds to an event that another line, within a second, tells of; alone it counts as one. */
 	bool follows;
+	unsigned long weight; /* of an event's lines the heaviest is its evidence, of several the newest */
 };
 
 /* Whether the text of a record, which is one line, tells of an event. False leaves *ret alone. */
 bool muster_kernel_event_parse(const char *text, struct muster_kernel_event *ret);
+/* The part of it that knows the NVIDIA driver. */
+bool muster_kernel_nvidia_parse(const char *text, struct muster_kernel_event *ret);
 
 /* ---- the events of a kernel log, counted: one entry for each distinct event; pure ----
  *
@@ -58,6 +88,8 @@ bool muster_kernel_event_parse(const char *text, struct muster_kernel_event *ret
 enum {
 	MUSTER_KERNEL_SEEN_MAX = 64,     /* entries of each group */
 	MUSTER_KERNEL_LINKS_MAX = 64,    /* network links with one half of a flap */
+	MUSTER_KERNEL_ENDS_MAX = 64,     /* of devices whose errors ended */
+	MUSTER_KERNEL_FLAPS = 5,         /* so many are looked at together */
 	MUSTER_KERNEL_LINE_MAX = 240,    /* bytes kept of a line */
 	MUSTER_KERNEL_TRAINING_S = 1800, /* since boot: links that come and go are no flaps yet */
 };
@@ -70,8 +102,9 @@ struct muster_kernel_seen {
 	bool told;     /* for the user of the tally; false at first */
 	double newest; /* seconds since boot, of the newest line */
 	unsigned long count;
-	char line[MUSTER_KERNEL_LINE_MAX + 1]; /* the newest; of one event's lines the one that tells it */
-	double last;                           /* of the line that was read last */
+	char line[MUSTER_KERNEL_LINE_MAX +
+		  1]; /* the heaviest, of these the newest; of one event's the one that tells it */
+	double last;  /* of the line that was read last */
 	bool last_follows;
 };
 
@@ -80,21 +113,54 @@ struct muster_kernel_half { /* of a flap: the one that was read first */
 	double at;
 	bool open, during;
 	char line[MUSTER_KERNEL_LINE_MAX + 1];
+	double flaps[MUSTER_KERNEL_FLAPS]; /* when the last ones were, the last read first */
+	size_t flap_count;
 };
+
+struct muster_kernel_line {
+	const char *text;
+	double seconds; /* since boot */
+	bool during, backwards;
+};
+
+/* An error that the firmware reports in several lines, as far as they were read. */
+struct muster_kernel_firmware {
+	char number[16], section[40], device[40]; /* number: "{3" */
+	char line[MUSTER_KERNEL_LINE_MAX + 1];
+	int severity, type; /* of the record, and of the section */
+	double seconds;
+	bool during, told;
+};
+typedef void muster_kernel_found_fn(
+	void *arg, const struct muster_kernel_event *event, const char *text, double seconds, bool during);
+
+/* Whether the line is of such an error; found is called for each error that is complete. End: nothing follows. */
+bool muster_kernel_firmware_take(struct muster_kernel_firmware *firmware, const struct muster_kernel_line *line,
+	muster_kernel_found_fn *found, void *arg);
+void muster_kernel_firmware_end(struct muster_kernel_firmware *firmware, muster_kernel_found_fn *found, void *arg);
 
 struct muster_kernel_tally {
 	struct muster_kernel_seen seen[MUSTER_KERNEL_GROUPS][MUSTER_KERNEL_SEEN_MAX];
 	size_t count[MUSTER_KERNEL_GROUPS];
 	unsigned long left_out; /* events that found no room, or made room for newer ones or other kinds */
 	double gpus_since;      /* seconds since boot: what the NVIDIA driver said before is over */
+	double driver_by;       /* for the user: by then the driver was loaded, whatever lines say; 0: not known */
+	struct muster_kernel_end {
+		struct muster_kernel_event of;
+		double at; /* the newest */
+	} ends[MUSTER_KERNEL_ENDS_MAX];
+	size_t end_count;
 	struct muster_kernel_half halves[MUSTER_KERNEL_LINKS_MAX];
 	size_t half_count;
 	bool backwards; /* the line before this one came so */
+	struct muster_kernel_firmware firmware;
 };
 
 /* A line that is younger than the one before, or with `backwards` older. seconds: since boot. All zeros is an empty
  * tally. */
 void muster_kernel_tally_add(
 	struct muster_kernel_tally *tally, const char *text, double seconds, bool during, bool backwards);
+/* After the last line of each read: what was read of an error of the firmware is all of it. */
+void muster_kernel_tally_end(struct muster_kernel_tally *tally);
 
 #endif

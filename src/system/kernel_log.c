@@ -6,6 +6,7 @@
 #include "system/kernel_log.h"
 
 #include "system/journal.h"
+#include "system/start.h"
 #include "util/text.h"
 #include "muster/arena.h"
 
@@ -53,18 +54,9 @@ static double clock_s(clockid_t id)
  * root it is as late as its /proc/uptime says. */
 static int read_now(const char *root, double *ret, struct muster_error *err)
 {
-	char path[PATH_MAX], text[128], *end;
-	if (!*root) {
-		*ret = clock_s(CLOCK_MONOTONIC_RAW);
-		return 0;
-	}
-	snprintf(path, sizeof path, "%s/proc/uptime", root);
-	if (muster_read_line(path, text, sizeof text, err) < 0)
-		return -1;
-	double seconds = strtod(text, &end);
-	if (end == text || (*end && *end != ' ') || !(seconds >= 0 && seconds < 1e12))
-		return muster_fail(err, MUSTER_EIO, "%s: no time: \"%.40s\"", path, text);
-	*ret = seconds;
+	if (*root)
+		return muster_node_up_s(root, ret, err);
+	*ret = clock_s(CLOCK_MONOTONIC_RAW);
 	return 0;
 }
 
@@ -197,7 +189,7 @@ static int read_device(struct muster_kernel_log *log, struct reading *r, struct 
 			snprintf(r->reach->limit, sizeof r->reach->limit,
 				"%zu records were read in %.2f s; newer ones are read at the end of the run",
 				r->reach->records, MUSTER_KERNEL_LOG_MS / 1000);
-			log->unread = true;
+			r->reach->cut = log->unread = true;
 			return 0;
 		}
 	}
@@ -245,9 +237,11 @@ static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *re
 		go_on = go_on && (to == from || !is_over(r));
 	}
 	free(text);
+	r->reach->cut = !go_on;
 	if (!go_on)
-		snprintf(r->reach->limit, sizeof r->reach->limit, "%.2f s were over after the %zu newest records",
-			MUSTER_KERNEL_LOG_MS / 1000, r->reach->records);
+		snprintf(r->reach->limit, sizeof r->reach->limit,
+			"%.2f s were over after the %zu newest records; %.0f MiB of older ones were not read",
+			MUSTER_KERNEL_LOG_MS / 1000, r->reach->records, ceil((double)(to - from) / (1 << 20)));
 	return 0;
 }
 
@@ -261,6 +255,7 @@ static int read_file(struct muster_kernel_log *log, struct reading *r, struct mu
 	r->backwards = true;
 	if (read_parts(log->fd, r, whole ? from : status.st_size - most, status.st_size, &log->end, err) < 0)
 		return -1;
+	r->reach->cut = r->reach->cut || !whole;
 	if (!whole && !*r->reach->limit)
 		snprintf(r->reach->limit, sizeof r->reach->limit, "only the last %zu MiB were read",
 			MUSTER_KERNEL_LOG_BYTES >> 20);

@@ -1,6 +1,7 @@
 /* nvidia_gpus.c - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use */
 #include "system/nvidia_gpus.h"
 
+#include "system/mounts.h"
 #include "system/sysfs.h"
 #include "util/text.h"
 #include "muster/arena.h"
@@ -40,6 +41,13 @@ judge(struct muster_nvidia_gpu *gpu, enum muster_nvidia_access access, const cha
 	va_end(args);
 }
 
+/* A container has no files of GPUs that it was not given; elsewhere a missing file keeps a GPU from every job. */
+static bool is_lost(const char *root, int error)
+{
+	char container[64];
+	return error == ENOENT && strcmp(muster_container_name(root, container, sizeof container), "none") == 0;
+}
+
 /* A GPU of the NVIDIA driver. The driver makes its directory in /proc when it takes the GPU, and keeps it for a GPU
  * that it cannot start; containers cover the directories of GPUs that they were not given. */
 static void judge_nvidia(const char *root, struct muster_nvidia_gpu *gpu)
@@ -59,7 +67,8 @@ static void judge_nvidia(const char *root, struct muster_nvidia_gpu *gpu)
 	}
 	snprintf(path, sizeof path, "%s/dev/nvidia%d", root, gpu->minor);
 	if (access(path, R_OK | W_OK) < 0)
-		judge(gpu, MUSTER_NVIDIA_HIDDEN, "/dev/nvidia%d: %s", gpu->minor, strerror(errno));
+		judge(gpu, is_lost(root, errno) ? MUSTER_NVIDIA_OURS : MUSTER_NVIDIA_HIDDEN, "/dev/nvidia%d: %s",
+			gpu->minor, strerror(errno));
 }
 
 /* Drivers that hold a device for a virtual machine: vfio-pci and its variants for some devices
@@ -122,4 +131,12 @@ const struct muster_nvidia_gpu *muster_nvidia_gpus_find(const struct muster_nvid
 		if (strcmp(gpus->items[i].bus_id, bus_id) == 0)
 			return &gpus->items[i];
 	return NULL;
+}
+
+size_t muster_nvidia_gpus_count(const struct muster_nvidia_gpus *gpus, enum muster_nvidia_access access)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < gpus->count; i++)
+		count += gpus->items[i].access == access;
+	return count;
 }

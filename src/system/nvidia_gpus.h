@@ -26,7 +26,8 @@ struct muster_nvidia_gpu {
 	int minor;       /* of /dev/nvidia<minor>; -1 when it is not known */
 	long model;      /* PCI device id: 0x2335; -1 when it is not known */
 	enum muster_nvidia_access access;
-	char why[192]; /* why it is hidden or set aside, or that no driver or a foreign one is bound; "" otherwise */
+	char why[192]; /* why it is hidden or set aside, or that no driver or a foreign one is bound, or that its file
+			* is missing; "" otherwise */
 };
 
 struct muster_nvidia_gpus {
@@ -43,6 +44,9 @@ struct muster_nvidia_gpus {
  * device cgroups, as open(2) would. */
 int muster_nvidia_gpus_list(const char *root, struct muster_nvidia_gpus *ret, struct muster_error *err);
 void muster_nvidia_gpus_done(struct muster_nvidia_gpus *gpus);
+
+/* How many of them are of this kind. */
+size_t muster_nvidia_gpus_count(const struct muster_nvidia_gpus *gpus, enum muster_nvidia_access access);
 
 /* NULL when it is not on the bus. */
 const struct muster_nvidia_gpu *muster_nvidia_gpus_find(const struct muster_nvidia_gpus *gpus, const char *bus_id);

@@ -58,7 +58,7 @@ int muster_sysfs_line(const char *path, const char *key, char *ret, size_t size,
 			value = line + strlen(key) + strspn(line + strlen(key), " \t:=");
 	fclose(in);
 	if (!value)
-		return muster_fail(err, MUSTER_EIO, "%s has no line \"%s\"", path, key);
+		return muster_fail(err, MUSTER_EABSENT, "%s has no line \"%s\"", path, key);
 	size_t length = strlen(value);
 	while (length > 0 && isspace((unsigned char)value[length - 1]))
 		length--;
@@ -121,6 +121,13 @@ int muster_sectors_gb(const char *text, size_t length, double *ret, struct muste
 			err, MUSTER_EIO, "not a count of sectors: \"%.*s\"", (int)(length < 40 ? length : 40), text);
 	*ret = (double)sectors * 512 / 1e9;
 	return 0;
+}
+
+bool muster_module_is_loaded(const char *root, const char *name)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%s/sys/module/%s", root, name);
+	return access(path, F_OK) == 0;
 }
 
 int muster_memory_mib(const char *root, double *ret, struct muster_error *err)

@@ -8,6 +8,7 @@
 #include "util/file.h"
 #include "muster/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The whole number that is all of a file's first line: decimal, or hexadecimal with 0x. 0, or -1 with err naming the
@@ -34,6 +35,9 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
 /* The PCI address ("0101:00:00.0") of the device that a `device` link of a class leads to: the last part of
  * the real path, or PCI_SLOT_NAME of its uevent file. -1 with err when neither is a PCI address. */
 int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct muster_error *err);
+
+/* Whether the kernel has this module, loaded or built in with parameters. root is the prefix of /sys. */
+bool muster_module_is_loaded(const char *root, const char *name);
 
 /* The memory of the node in MiB: MemTotal of /proc/meminfo. root is the prefix of /proc. -1 with err. */
 int muster_memory_mib(const char *root, double *ret, struct muster_error *err);

@@ -9,13 +9,17 @@
 #include "muster/error.h"
 #include "transport/transport.h"
 
+/* For HWLOC_PLUGINS_BLACKLIST: hwloc opens its plugins before it can be told to leave them out, and these open drivers:
+ * 0.1 s, and nine times that from a cold disk. */
+#define MUSTER_HWLOC_PLUGINS "hwloc_cuda.so,hwloc_nvml.so,hwloc_opencl.so,hwloc_gl.so,hwloc_rsmi.so,hwloc_levelzero.so"
+
 #define MUSTER_MPI_MODULE_SYMBOL "muster_mpi_module"
 enum { MUSTER_MPI_MODULE_VERSION = 1 };
 
 /* What a module exports under that symbol. */
 struct muster_mpi_module {
 	unsigned int version;
-	/* Start MPI, without the fabric under test: shared memory and TCP only, unless the user chose otherwise.
+	/* Start MPI, without the fabric under test: shared memory and TCP only.
 	 * MPI_Init waits for ever for a rank that died before it. *ret lives as long as the process. warning->text is
 	 * "" without a warning. */
 	int (*open)(const struct muster_clock *clock, int *argc, char ***argv, struct muster_transport **ret,

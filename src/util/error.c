@@ -3,6 +3,7 @@
 
 #include "util/text.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,6 +18,7 @@ static const char *const names[] = {
 	[MUSTER_EVENDOR] = "vendor",
 	[MUSTER_ENOTSUPPORTED] = "notsupported",
 	[MUSTER_ENOPERMISSION] = "permission",
+	[MUSTER_EABSENT] = "absent",
 	[MUSTER_EPROTOCOL] = "protocol",
 	[MUSTER_EREMOTE] = "remote",
 	[MUSTER_ECALLEDOFF] = "called_off",
@@ -82,4 +84,11 @@ int muster_wrap(struct muster_error *err, const char *format, ...)
 const char *muster_code_name(enum muster_code code)
 {
 	return (unsigned int)code < MUSTER_CODE_COUNT ? names[code] : "unknown";
+}
+
+enum muster_code muster_errno_code(int number)
+{
+	return number == EACCES || number == EPERM ? MUSTER_ENOPERMISSION
+	       : number == ENOENT                  ? MUSTER_EABSENT
+						   : MUSTER_EIO;
 }

@@ -22,7 +22,7 @@ enum { NAMES_TRIED = 100, UNSIZED_MAX = 16 << 20 };
 
 static int fail_with_errno(struct muster_error *err, const char *path)
 {
-	return muster_fail(err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", path, strerror(errno));
+	return muster_fail(err, muster_errno_code(errno), "%s: %s", path, strerror(errno));
 }
 
 int muster_file_open_read(const char *path, struct muster_error *err)
@@ -260,8 +260,7 @@ int muster_file_names(const char *directory, const char *suffix,
 	struct dirent **entries;
 	int count = scandir(directory, &entries, NULL, order), why = errno;
 	if (count < 0) {
-		muster_fail(err, why == EACCES || why == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s", directory,
-			strerror(why));
+		muster_fail(err, muster_errno_code(why), "%s: %s", directory, strerror(why));
 		errno = why;
 		return -1;
 	}

@@ -124,8 +124,7 @@ int muster_read_line(const char *path, char *ret, size_t size, struct muster_err
 	if (fd >= 0)
 		close(fd);
 	if (got < 0)
-		return muster_fail(err, why == EACCES || why == EPERM ? MUSTER_ENOPERMISSION : MUSTER_EIO, "%s: %s",
-			path, strerror(why));
+		return muster_fail(err, muster_errno_code(why), "%s: %s", path, strerror(why));
 	text[got] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	size_t length = strlen(text);

@@ -31,7 +31,7 @@ bool muster_text_among(const char *text, const char *const *texts, size_t count)
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE]);
 
 /* The first line of a small file (at most 4096 bytes) without trailing white space, for sysfs and procfs. 0, or -1 with
- * err (MUSTER_EIO, or MUSTER_ENOPERMISSION) naming the path. */
+ * err (MUSTER_EIO, MUSTER_EABSENT, MUSTER_ENOPERMISSION) naming the path. */
 int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err);
 
 /* A stream into memory, as of open_memstream(3). *ret_text is complete, and the caller's, once the stream is closed.

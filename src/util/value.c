@@ -58,7 +58,8 @@ const char *muster_value_text(struct muster_value value, char *out, size_t size)
 			!(value.number > trunc(value.number)))
 			snprintf(out, size, "%.0f", value.number);
 		else
-			snprintf(out, size, fabs(value.number) < 1000 ? "%.4g" : "%.0f", value.number);
+			snprintf(out, size, fabs(value.number) < 1000 || fabs(value.number) > 1e15 ? "%.4g" : "%.0f",
+				value.number);
 		break;
 	case MUSTER_STRING: snprintf(out, size, "%s", value.string); break;
 	case MUSTER_BOOLEAN: snprintf(out, size, "%s", value.boolean ? "true" : "false"); break;

@@ -1,6 +1,8 @@
 /* xxh64.c - XXH64 with seed 0 */
 #include "util/xxh64.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PRIME_1 UINT64_C(0x9E3779B185EBCA87)
@@ -86,4 +88,13 @@ uint64_t muster_xxh64_value(const struct muster_xxh64 *hash)
 	value = (value ^ value >> 33) * PRIME_2;
 	value = (value ^ value >> 29) * PRIME_3;
 	return value ^ value >> 32;
+}
+
+const char *muster_content_text(const void *data, size_t bytes, char out[MUSTER_CONTENT_TEXT_SIZE])
+{
+	struct muster_xxh64 hash;
+	muster_xxh64_init(&hash);
+	muster_xxh64_add(&hash, data, bytes);
+	snprintf(out, MUSTER_CONTENT_TEXT_SIZE, "%zu bytes, %016" PRIx64, bytes, muster_xxh64_value(&hash));
+	return out;
 }

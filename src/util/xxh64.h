@@ -20,4 +20,8 @@ void muster_xxh64_add(struct muster_xxh64 *hash, const void *data, size_t bytes)
 /* Of all bytes so far; more may be added afterwards. */
 uint64_t muster_xxh64_value(const struct muster_xxh64 *hash);
 
+/* "153 bytes, 01cf8a...": what tells one content from another. Returns out. */
+#define MUSTER_CONTENT_TEXT_SIZE 48
+const char *muster_content_text(const void *data, size_t bytes, char out[MUSTER_CONTENT_TEXT_SIZE]);
+
 #endif

@@ -10,7 +10,10 @@ static const struct muster_symbol symbols[] = {
 #define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol },
 	MUSTER_NCCL_FUNCTIONS(X)
 #undef X
-		{ .name = "ncclGetErrorString", .address = &functions.ncclGetErrorString },
+#define X(symbol, parameters) { .name = #symbol, .address = &functions.symbol, .optional = true },
+		MUSTER_NCCL_OPTIONAL_FUNCTIONS(X)
+#undef X
+			{ .name = "ncclGetErrorString", .address = &functions.ncclGetErrorString },
 	{ .name = "ncclGetLastError", .address = &functions.ncclGetLastError, .optional = true },
 };
 

@@ -8,6 +8,7 @@
 struct muster_nccl {
 #define X(symbol, parameters) ncclResult_t(*symbol) parameters;
 	MUSTER_NCCL_FUNCTIONS(X)
+	MUSTER_NCCL_OPTIONAL_FUNCTIONS(X)
 #undef X
 	const char *(*ncclGetErrorString)(ncclResult_t result);
 	const char *(*ncclGetLastError)(ncclComm_t comm); /* since 2.13; NULL when absent */

@@ -66,6 +66,10 @@ typedef struct CUstream_st *cudaStream_t;
 		cudaStream_t stream)) \
 	X(ncclGroupStart, (void)) \
 	X(ncclGroupEnd, (void))
+
+/* Since 2.18: NULL in struct muster_nccl where the library has none. *new_comm is written when the parent is done. */
+#define MUSTER_NCCL_OPTIONAL_FUNCTIONS(X) \
+	X(ncclCommSplit, (ncclComm_t comm, int color, int key, ncclComm_t *new_comm, ncclConfig_t *config))
 /* clang-format on */
 
 #endif

@@ -39,64 +39,40 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* INIT carries the channels and devices; ENV says which variables and files steer NCCL; TUNING names the algorithms. A
- * user's list keeps its parts; "^A,B" is all parts without these. */
+/* INIT carries the channels and devices, NET the devices that NCCL takes as one; ENV says which variables and files
+ * steer NCCL; TUNING names the algorithms. A user's list keeps its parts; "^A,B" is all parts without these. */
 static void choose_parts(void)
 {
 	const char *list = getenv("NCCL_DEBUG_SUBSYS");
 	if (!list || !*list || (*list == '^' && (list_has(list + 1, "INIT") || list_has(list + 1, "TUNING")))) {
-		setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV,TUNING", 1);
+		setenv("NCCL_DEBUG_SUBSYS", "INIT,ENV,NET,TUNING", 1);
 	} else if (*list != '^' && !list_has(list, "ALL")) {
-		char *more = muster_asprintf("%s%s%s", list_has(list, "INIT") ? "" : "INIT,",
-			list_has(list, "TUNING") ? "" : "TUNING,", list);
+		char *more = muster_asprintf("%s%s%s%s", list_has(list, "INIT") ? "" : "INIT,",
+			list_has(list, "NET") ? "" : "NET,", list_has(list, "TUNING") ? "" : "TUNING,", list);
 		setenv("NCCL_DEBUG_SUBSYS", more, 1);
 		free(more);
 	}
 }
 
+static int log_fd = -1; /* of an anonymous file in memory: nothing remains on disk */
+
 int muster_nccl_log_start(struct muster_error *err)
 {
-	static bool started;
-	if (started)
+	char path[64];
+	if (log_fd >= 0)
 		return 0;
+	log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
+	if (log_fd < 0)
+		return muster_fail(err, MUSTER_EIO, "memfd_create for NCCL's log: %s", strerror(errno));
 	const char *level = getenv("NCCL_DEBUG");
 	if (!level || (strcasecmp(level, "INFO") != 0 && strcasecmp(level, "TRACE") != 0))
 		setenv("NCCL_DEBUG", "INFO", 1);
 	choose_parts();
-	if (!getenv("NCCL_DEBUG_FILE")) {
-		/* NCCL opens the file by name: /proc gives this anonymous file a name, and no file remains on disk. */
-		int memory = memfd_create("nccl-log", MFD_CLOEXEC);
-		if (memory < 0)
-			return muster_fail(err, MUSTER_EIO, "memfd_create for NCCL's log: %s", strerror(errno));
-		char path[64];
-		snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
-		setenv("NCCL_DEBUG_FILE", path, 1);
-	}
-	started = true;
+	/* NCCL opens the file by name, and /proc gives this one a name. A user's file NCCL would truncate, and a pipe,
+	 * a terminal or a file of several ranks could not be read. */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", log_fd);
+	setenv("NCCL_DEBUG_FILE", path, 1);
 	return 0;
-}
-
-/* The file's name as NCCL makes it from NCCL_DEBUG_FILE: %h is the host up to the first dot, %p the process. malloc'd.
- */
-static char *log_path(void)
-{
-	const char *from = getenv("NCCL_DEBUG_FILE");
-	char host[256] = "", *path;
-	size_t length;
-	FILE *out = muster_memory_open(&path, &length);
-	gethostname(host, sizeof host - 1);
-	for (; from && *from; from++) {
-		bool escaped = *from == '%' && from[1];
-		from += escaped;
-		if (escaped && *from == 'h')
-			fprintf(out, "%.*s", (int)strcspn(host, "."), host);
-		else if (escaped && *from == 'p')
-			fprintf(out, "%ld", (long)getpid());
-		else
-			fputc(*from, out);
-	}
-	muster_memory_close(out);
-	return path;
 }
 
 const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
@@ -104,24 +80,19 @@ const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
 	static char *text;
 	static size_t read;
 	struct stat file;
-	char *path = log_path();
-	FILE *in = fopen(path, "re");
-	if (!in)
-		muster_fail(err, errno == EACCES ? MUSTER_ENOPERMISSION : MUSTER_EIO, "NCCL's log %s: %s", path,
-			strerror(errno));
-	free(path);
-	if (!in)
+	ssize_t more = 0;
+	if (log_fd < 0) {
+		muster_fail(err, MUSTER_EIO, "NCCL's log was not started");
 		return NULL;
+	}
 	if (!text)
 		text = muster_calloc(LOG_BYTES_MAX + 1, 1); /* pages that the log does not reach are never touched */
 	/* NCCL opens its log anew when it begins. */
-	if (fstat(fileno(in), &file) == 0 && file.st_size < (off_t)read)
+	if (fstat(log_fd, &file) == 0 && file.st_size < (off_t)read)
 		read = 0;
-	setvbuf(in, NULL, _IONBF, 0); /* a seek in a buffered file reads from the beginning of a block */
-	if (fseeko(in, (off_t)read, SEEK_SET) == 0)
-		read += fread(text + read, 1, LOG_BYTES_MAX - read, in);
+	while (read < LOG_BYTES_MAX && (more = pread(log_fd, text + read, LOG_BYTES_MAX - read, (off_t)read)) > 0)
+		read += (size_t)more;
 	text[read] = '\0';
-	fclose(in);
 	*ret_length = read;
 	return text;
 }
@@ -188,16 +159,18 @@ static void parse_devices(char *list, bool socket, struct muster_nccl_log *log)
 		if (!isalnum((unsigned char)*list) && *list != '_')
 			continue;
 		char word[64];
-		size_t length = strcspn(list, socket ? ":/,}<[ " : "/,}<[ ");
+		size_t length = strcspn(list, socket ? ":/,}<[ " : "/,}<[ "), port = strcspn(list, ":");
+		if (port < length) /* since 2.30 rail and plane may follow: "mlx5_0:1:0:1/RoCE" (net_ib/init.cc) */
+			length = port + 1 + strcspn(list + port + 1, ":/,}<[ ");
 		snprintf(word, sizeof word, "%.*s", (int)length, list);
 		add_word(log->devices, sizeof log->devices, word);
 		list += length;
 	}
 }
 
-int muster_nccl_nvls_channels(const char *message)
+int muster_nccl_count_of(const char *message, const char *what)
 {
-	const char *end = strstr(message, " nvls channels"), *digit = end;
+	const char *end = strstr(message, what), *digit = end;
 	while (digit && digit > message && isdigit((unsigned char)digit[-1]))
 		digit--;
 	return digit && digit < end && end - digit < 6 ? (int)strtol(digit, NULL, 10) : -1;
@@ -217,7 +190,8 @@ void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_l
 			parse_channel(part, &words, ret);
 		else if (muster_nccl_starts(message, "NET/") && (part = muster_nccl_after(message, " : Using ")))
 			parse_devices(part, muster_nccl_starts(message, "NET/Socket"), ret);
-		else if (muster_nccl_nvls_channels(message) > 0 || muster_nccl_starts(message, "Connected NVLS tree"))
+		else if (muster_nccl_count_of(message, " nvls channels") > 0 ||
+			 muster_nccl_starts(message, "Connected NVLS tree"))
 			add_word(words.of[KIND_NVLS], sizeof words.of[KIND_NVLS], "NVLS");
 	}
 	for (size_t kind = 0; kind < KIND_COUNT; kind++)
@@ -317,6 +291,31 @@ static void name_device(char *list, const struct way_device *device, struct way 
 	}
 }
 
+/* "NET/IB : Made virtual device [2] name=mlx5_0+mlx5_1 speed=400000 ndevs=2": since 2.25 devices that NCCL takes as one
+ * have a number of their own (net_ib.cc). Of a device alone the list says more: its port. */
+static void name_virtual(struct way *way, const char *message)
+{
+	static const char made[] = "NET/IB : Made virtual device [";
+	char *end, name[128];
+	if (strncmp(message, made, strlen(made)) != 0)
+		return;
+	long number = strtol(message + strlen(made), &end, 10);
+	for (size_t i = 0; i < way->device_count; i++) {
+		size_t length = muster_nccl_starts(end, "] name=") ? strcspn(end + 7, " ") : 0;
+		if (way->devices[i].number != number || !memchr(end + 7, '+', length) || length >= sizeof name)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)length, end + 7);
+		const char *last = "";
+		int of_device = 1; /* two ports of one device stand beside each other: "mlx5_0+mlx5_0" */
+		for (char *rest = name, *word; (word = strsep(&rest, "+")) != NULL; last = word) {
+			char port[sizeof name + 8];
+			of_device = strcmp(word, last) == 0 ? of_device + 1 : 1;
+			snprintf(port, sizeof port, "%s:%d", word, of_device);
+			add_word(way->nics, sizeof way->nics, port);
+		}
+	}
+}
+
 /* "NET/IB : Using [0]mlx5_0:1/IB ..."; the SHARP plugin, whose networks are IBext, IBext_v8 and so on, writes IB too.
  */
 static void name_devices(struct way *way, char *message)
@@ -352,14 +351,27 @@ void muster_nccl_log_parse_way(
 	free(copy);
 	copy = rest = way.device_count > 0 ? muster_nccl_lines_copy(text, length) : NULL;
 	while (rest && (line = muster_nccl_line_next(&rest)) != NULL)
-		if ((message = muster_nccl_after(line, "NCCL INFO ")) != NULL && muster_nccl_starts(message, "NET/"))
+		if ((message = muster_nccl_after(line, "NCCL INFO ")) != NULL && muster_nccl_starts(message, "NET/")) {
+			name_virtual(&way, message);
 			name_devices(&way, message);
+		}
 	free(copy);
 	join(way.transports);
 	join(way.nics);
 	bool none = *way.transports && way.device_count == 0;
 	snprintf(ret->transport, sizeof ret->transport, "%s", *way.transports ? way.transports : "unknown");
 	snprintf(ret->nic, sizeof ret->nic, "%s", *way.nics ? way.nics : none ? "none" : "unknown");
+}
+
+int muster_nccl_log_parse_channels(const char *text, size_t length, size_t from)
+{
+	char *copy = muster_nccl_lines_copy(text + from, length - from), *rest = copy, *line, *message;
+	int count = -1;
+	while (count <= 0 && (line = muster_nccl_line_next(&rest)) != NULL)
+		if ((message = muster_nccl_after(line, "NCCL INFO ")) != NULL)
+			count = muster_nccl_count_of(message, " p2p channels per peer");
+	free(copy);
+	return count > 0 ? count : -1;
 }
 
 /* Of the part TUNING: the table of its model, and a line for each all-reduce. They say nothing of a failure. */

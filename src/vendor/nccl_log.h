@@ -23,8 +23,8 @@ struct muster_nccl_log {
 };
 
 /* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
- * environment. A user's own NCCL_DEBUG_FILE is not changed; NCCL_DEBUG is raised to INFO, and INIT and TUNING
- * are added to NCCL_DEBUG_SUBSYS. Later calls do nothing. */
+ * environment. A user's own NCCL_DEBUG_FILE is not touched: it gets no lines. NCCL_DEBUG is raised to INFO, and INIT,
+ * NET and TUNING are added to NCCL_DEBUG_SUBSYS. Later calls do nothing. */
 int muster_nccl_log_start(struct muster_error *err);
 
 /* What NCCL has written so far, NUL-terminated: the process keeps it until the next call, which reads only what NCCL
@@ -48,6 +48,10 @@ struct muster_nccl_way {
 void muster_nccl_log_parse_way(
 	const char *text, size_t length, size_t from, int own, int peer, struct muster_nccl_way *ret);
 
+/* Over how many channels two ranks of a communicator send to each other, whose lines begin at byte `from`; -1 when the
+ * log does not say. */
+int muster_nccl_log_parse_channels(const char *text, size_t length, size_t from);
+
 /* The end of the log on one line, for an error: NCCL's last ten warnings, or its last ten lines when it gave none,
  * joined by " | ". What does not fit is cut from the front. Bytes that do not print become '?'. Returns out. */
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size);
@@ -59,7 +63,8 @@ char *muster_nccl_line_next(char **rest);
 /* What follows the first `what` in text; NULL when it does not occur. */
 char *muster_nccl_after(char *text, const char *what);
 bool muster_nccl_starts(const char *text, const char *what);
-/* 16 of "24 coll channels, 0 collnet channels, 16 nvls channels, ..."; -1 when a message does not say. */
-int muster_nccl_nvls_channels(const char *message);
+/* 16 of "24 coll channels, 0 collnet channels, 16 nvls channels, ..." and " nvls channels"; -1 when a message does not
+ * say. */
+int muster_nccl_count_of(const char *message, const char *what);
 
 #endif

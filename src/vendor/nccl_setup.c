@@ -108,8 +108,8 @@ static void parse_message(struct muster_nccl_setup *setup, char *message)
 	else if (strstr(message, " Connected CollNet") || muster_nccl_starts(message, "Connected collnet") ||
 		 strstr(message, " via COLLNET/"))
 		setup->collnet = "used";
-	else if (muster_nccl_nvls_channels(message) >= 0)
-		setup->nvls_channels = muster_nccl_nvls_channels(message);
+	else if (muster_nccl_count_of(message, " nvls channels") >= 0)
+		setup->nvls_channels = muster_nccl_count_of(message, " nvls channels");
 	parse_algorithm(
 		setup, muster_nccl_starts(message, of_all_reduce) ? message + sizeof of_all_reduce - 1 : message);
 }

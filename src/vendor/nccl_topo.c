@@ -68,6 +68,12 @@ static int read_pci(struct reader *r, const XML_Char **attributes)
 {
 	const char *class_code = attribute(attributes, "class"), *bus_id = attribute(attributes, "busid");
 	struct muster_nccl_topo_gpu *gpu = &r->topo->gpus[r->topo->gpu_count];
+	/* NCCL finds its GPUs by their busid and fills in what an element lacks (src/graph/xml.cc, ncclTopoFillGpu) */
+	if (!class_code && bus_id && r->topo->gpu_count < MUSTER_NCCL_TOPO_GPUS_MAX &&
+		muster_bus_id_normalise(bus_id, gpu->bus_id, sizeof gpu->bus_id, NULL) == 0) {
+		gpu->numa_node = r->numa_node;
+		r->topo->gpu_count++;
+	}
 	if (!class_code || strncmp(class_code, "0x03", 4) != 0)
 		return 0;
 	if (r->topo->gpu_count == MUSTER_NCCL_TOPO_GPUS_MAX)

@@ -26,6 +26,7 @@ struct muster_nccl_topo_gpu {
 struct muster_nccl_topo {
 	struct muster_nccl_topo_node nodes[MUSTER_NCCL_TOPO_NODES_MAX];
 	size_t node_count;
+	/* and devices of which the file does not say what they are */
 	struct muster_nccl_topo_gpu gpus[MUSTER_NCCL_TOPO_GPUS_MAX];
 	size_t gpu_count;
 };

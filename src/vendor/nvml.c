@@ -45,6 +45,7 @@ static struct {
 	pthread_mutex_t lock;
 	bool asked;
 	int result;
+	nvmlReturn_t answer;
 	struct muster_error error;
 } start = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -55,7 +56,8 @@ const struct muster_nvml *muster_nvml(struct muster_error *err)
 		return NULL;
 	pthread_mutex_lock(&start.lock);
 	if (!start.asked) {
-		start.result = muster_nvml_check(&functions, functions.nvmlInit_v2(), &start.error, "nvmlInit_v2");
+		start.answer = functions.nvmlInit_v2();
+		start.result = muster_nvml_check(&functions, start.answer, &start.error, "nvmlInit_v2");
 		start.asked = true;
 	}
 	result = start.result;
@@ -65,13 +67,22 @@ const struct muster_nvml *muster_nvml(struct muster_error *err)
 	return result < 0 ? NULL : &functions;
 }
 
+int muster_nvml_start(char *ret_version, unsigned int size)
+{
+	(void)muster_nvml(NULL);
+	if (muster_nvml_library.handle) /* this is answered without nvmlInit_v2 */
+		(void)functions.nvmlSystemGetNVMLVersion(ret_version, size);
+	return muster_nvml_library.handle ? (int)start.answer : -1;
+}
+
 int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call)
 {
 	enum muster_code code = MUSTER_EVENDOR;
 	const char *text;
 	if (result == NVML_SUCCESS)
 		return 0;
-	if (result == NVML_ERROR_NOT_SUPPORTED || result == NVML_ERROR_FUNCTION_NOT_FOUND)
+	if (result == NVML_ERROR_NOT_SUPPORTED || result == NVML_ERROR_FUNCTION_NOT_FOUND ||
+		result == NVML_ERROR_ARGUMENT_VERSION_MISMATCH || result == NVML_ERROR_DEPRECATED)
 		code = MUSTER_ENOTSUPPORTED;
 	else if (result == NVML_ERROR_NO_PERMISSION)
 		code = MUSTER_ENOPERMISSION;

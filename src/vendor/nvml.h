@@ -16,6 +16,9 @@ struct muster_nvml {
 /* The functions, opened and nvmlInit_v2'd on the first call; NULL with err when the library is missing or refuses. */
 const struct muster_nvml *muster_nvml(struct muster_error *err);
 
+/* What nvmlInit_v2 answered, -1 without the library. The library's version, if it gives one. */
+int muster_nvml_start(char *ret_version, unsigned int size);
+
 /* As muster_cuda_check. NOT_SUPPORTED and FUNCTION_NOT_FOUND give MUSTER_ENOTSUPPORTED, NO_PERMISSION
  * MUSTER_ENOPERMISSION. */
 int muster_nvml_check(const struct muster_nvml *nvml, nvmlReturn_t result, struct muster_error *err, const char *call);

@@ -17,13 +17,21 @@ typedef enum nvmlReturn_enum {
 	NVML_ERROR_INSUFFICIENT_SIZE = 7,
 	NVML_ERROR_DRIVER_NOT_LOADED = 9,
 	NVML_ERROR_FUNCTION_NOT_FOUND = 13,
+	NVML_ERROR_CORRUPTED_INFOROM = 14,
 	NVML_ERROR_GPU_IS_LOST = 15,
 	NVML_ERROR_ARGUMENT_VERSION_MISMATCH = 25, /* since R525 */
+	NVML_ERROR_DEPRECATED = 26,                /* since R535 */
 	NVML_ERROR_UNKNOWN = 999
 } nvmlReturn_t;
 
 typedef struct nvmlDevice_st *nvmlDevice_t;
 typedef enum nvmlEnableState_enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 } nvmlEnableState_t;
+typedef enum nvmlComputeMode_enum {
+	NVML_COMPUTEMODE_DEFAULT = 0,
+	NVML_COMPUTEMODE_EXCLUSIVE_THREAD = 1,
+	NVML_COMPUTEMODE_PROHIBITED = 2,
+	NVML_COMPUTEMODE_EXCLUSIVE_PROCESS = 3
+} nvmlComputeMode_t;
 typedef enum nvmlClockType_enum { NVML_CLOCK_GRAPHICS = 0, NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 } nvmlClockType_t;
 typedef enum nvmlTemperatureSensors_enum { NVML_TEMPERATURE_GPU = 0 } nvmlTemperatureSensors_t;
 typedef enum nvmlTemperatureThresholds_enum {
@@ -66,12 +74,13 @@ typedef enum nvmlNvLinkErrorCounter_enum {
 	NVML_NVLINK_ERROR_DL_ECC_DATA = 4
 } nvmlNvLinkErrorCounter_t;
 typedef enum nvmlDeviceGpuRecoveryAction_s {
-	NVML_GPU_RECOVERY_ACTION_NONE = 0,           /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,      /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,    /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,      /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4 /* since R570 */
-} nvmlDeviceGpuRecoveryAction_t;                     /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_NONE = 0,               /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,          /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,        /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,          /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4,    /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN = 5 /* since R595 */
+} nvmlDeviceGpuRecoveryAction_t;                         /* since R570 */
 
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];
@@ -86,6 +95,16 @@ typedef struct nvmlMemory_v2_st {
 	unsigned long long total, reserved, free, used; /* bytes; used: without the driver's own, which is reserved */
 } nvmlMemory_v2_t;                                      /* since R510 */
 #define nvmlMemory_v2 ((unsigned int)(sizeof(nvmlMemory_v2_t) | 2u << 24)) /* since R510 */
+typedef struct nvmlBAR1Memory_st {
+	unsigned long long bar1Total, bar1Free, bar1Used; /* bytes */
+} nvmlBAR1Memory_t;
+typedef struct {
+	unsigned int version;
+	unsigned int bChannelRepairPending;
+	unsigned int bTpcRepairPending;
+} nvmlRepairStatus_v1_t;                                                               /* since R575 */
+typedef nvmlRepairStatus_v1_t nvmlRepairStatus_t;                                      /* since R575 */
+#define nvmlRepairStatus_v1 ((unsigned int)(sizeof(nvmlRepairStatus_v1_t) | 1u << 24)) /* since R575 */
 typedef struct nvmlUtilization_st {
 	unsigned int gpu, memory; /* per cent of the last sample period, which is 1/6 to 1 s long */
 } nvmlUtilization_t;
@@ -244,6 +263,7 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define NVML_DEVICE_MIG_DISABLE 0x0
 #define NVML_DEVICE_MIG_ENABLE 0x1
 #define nvmlClocksThrottleReasonGpuIdle 0x0000000000000001LL
+#define nvmlClocksThrottleReasonApplicationsClocksSetting 0x0000000000000002LL
 #define nvmlClocksThrottleReasonSwPowerCap 0x0000000000000004LL
 #define nvmlClocksThrottleReasonHwSlowdown 0x0000000000000008LL
 #define nvmlClocksThrottleReasonSwThermalSlowdown 0x0000000000000020LL
@@ -298,6 +318,15 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 	X(nvmlDeviceGetP2PStatus, (nvmlDevice_t device, nvmlDevice_t other, nvmlGpuP2PCapsIndex_t what, \
 		nvmlGpuP2PStatus_t *status)) \
 	X(nvmlDeviceGetApplicationsClock, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
+	X(nvmlDeviceGetDefaultApplicationsClock, (nvmlDevice_t device, nvmlClockType_t type, unsigned int *mhz)) \
+	X(nvmlDeviceGetPowerManagementLimit, (nvmlDevice_t device, unsigned int *milliwatts)) \
+	X(nvmlDeviceGetPowerManagementDefaultLimit, (nvmlDevice_t device, unsigned int *milliwatts)) \
+	X(nvmlDeviceGetComputeMode, (nvmlDevice_t device, nvmlComputeMode_t *mode)) \
+	X(nvmlDeviceGetBAR1MemoryInfo, (nvmlDevice_t device, nvmlBAR1Memory_t *memory)) \
+	X(nvmlDeviceValidateInforom, (nvmlDevice_t device)) \
+	X(nvmlDeviceGetInforomImageVersion, (nvmlDevice_t device, char *version, unsigned int length)) \
+	X(nvmlDeviceGetGspFirmwareVersion, (nvmlDevice_t device, char *version)) \
+	X(nvmlDeviceGetRepairStatus, (nvmlDevice_t device, nvmlRepairStatus_t *status)) \
 	X(nvmlDeviceGetGridLicensableFeatures_v4, (nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)) \
 	X(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, nvmlMemory_v2_t *memory)) \
 	X(nvmlDeviceGetUtilizationRates, (nvmlDevice_t device, nvmlUtilization_t *rates)) \

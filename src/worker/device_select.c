@@ -3,21 +3,43 @@
 #include "hidden_gpus.h"
 
 #include "vendor/cuda.h"
-#include "vendor/nvml.h"
+#include "vendor/nvml_gpus.h"
+#include "system/start.h"
 #include "system/sysfs.h"
 #include "system/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Start CUDA. *ret_hidden: CUDA shows no GPU because CUDA_VISIBLE_DEVICES hides as many; else 0. */
-static int start_cuda(const struct muster_cuda *cuda, unsigned int *ret_hidden, struct muster_error *err)
+enum { NOT_READY_S = 10 }; /* how long a node that has just booted is waited for */
+
+/* Start CUDA. gpu->why_none: CUDA shows no GPU because all of them are hidden from this process, and by what; else "".
+ */
+static int start_cuda(
+	struct muster_probe_ctx *ctx, const struct muster_cuda *cuda, struct muster_gpu *gpu, struct muster_error *err)
 {
+	static int waited; /* once */
+	const struct timespec second = { .tv_sec = 1 };
+	const char *root = muster_probe_env(ctx)->root;
 	CUresult result = cuda->cuInit(0);
-	bool none = result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_INVALID_DEVICE;
-	*ret_hidden = none ? muster_gpus_hidden() : 0;
-	return *ret_hidden ? 0 : muster_cuda_check(cuda, result, err, "cuInit");
+	for (; result == CUDA_ERROR_SYSTEM_NOT_READY && muster_node_is_young(root); waited++) {
+		if (waited == NOT_READY_S)
+			return muster_fail(err, MUSTER_ETIME,
+				"cuInit: CUDA_ERROR_SYSTEM_NOT_READY (802) for %d s, soon after the node has booted: "
+				"Fabric Manager or IMEX may still start",
+				NOT_READY_S);
+		nanosleep(&second, NULL);
+		result = cuda->cuInit(0);
+	}
+	*gpu->why_none = '\0';
+	if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_INVALID_DEVICE)
+		muster_gpus_hidden(root, gpu->why_none, sizeof gpu->why_none);
+	if (*gpu->why_none)
+		return 0;
+	gpu->cuda_result = (int)result;
+	return muster_cuda_check(cuda, result, err, "cuInit");
 }
 
 int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -30,8 +52,8 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!cuda)
 		return -1;
 	muster_step(ctx, "cuInit");
-	unsigned int hidden;
-	return start_cuda(cuda, &hidden, err);
+	struct muster_gpu gpu;
+	return start_cuda(ctx, cuda, &gpu, err);
 }
 
 /* CUDA gives a MIG instance the bus id of its GPU and a UUID of its own. The UUID gets the prefix that NVIDIA's tools
@@ -60,22 +82,34 @@ static void join_nvml(struct muster_gpu *gpu)
 	mark_mig(nvml, gpu);
 }
 
+/* CUDA does not start: the GPU that the rank would have had, for probes that NVML is enough for. */
+static void take_by_nvml(struct muster_probe_ctx *ctx, struct muster_gpu *gpu)
+{
+	const int own = muster_probe_env(ctx)->local_rank;
+	const struct muster_nvml *nvml = muster_nvml(NULL);
+	struct muster_nvml_gpus gpus;
+	if (!nvml || getenv("CUDA_VISIBLE_DEVICES") || muster_nvml_gpus_list(&gpus, NULL) < 0)
+		return;
+	if (own < (int)gpus.count && *gpus.items[own].bus_id) {
+		snprintf(gpu->bus_id, sizeof gpu->bus_id, "%s", gpus.items[own].bus_id);
+		nvml->nvmlDeviceGetUUID(gpus.items[own].device, gpu->uuid, sizeof gpu->uuid);
+		join_nvml(gpu);
+	}
+	muster_nvml_gpus_done(&gpus);
+}
+
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_cuda *cuda = muster_cuda(err);
-	if (!cuda)
-		return -1;
 	muster_step(ctx, "cuDeviceGetCount");
 	/* again, so that the error of a failed open is reported here too */
-	unsigned int hidden;
-	if (start_cuda(cuda, &hidden, err) < 0)
+	if (!cuda || start_cuda(ctx, cuda, ret, err) < 0) {
+		take_by_nvml(ctx, ret);
 		return -1;
-	if (hidden > 0) {
+	}
+	if (*ret->why_none) {
 		ret->visible = 0;
-		snprintf(ret->why_none, sizeof ret->why_none,
-			"CUDA_VISIBLE_DEVICES=\"%s\" hides all %u GPUs of the node from this rank",
-			getenv("CUDA_VISIBLE_DEVICES"), hidden);
 		return 0;
 	}
 	if (MUSTER_CUDA(cuda, err, cuDeviceGetCount, &ret->visible) < 0)
@@ -99,15 +133,17 @@ int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, s
 	return 0;
 }
 
-int muster_device_use(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, struct muster_error *err)
+int muster_device_use(struct muster_probe_ctx *ctx, struct muster_gpu *gpu, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = muster_cuda(err);
 	CUcontext context;
 	muster_step(ctx, "cuDevicePrimaryCtxRetain on %s", gpu->bus_id);
-	if (!cuda || MUSTER_CUDA(cuda, err, cuDevicePrimaryCtxRetain, &context, gpu->cuda_device) < 0 ||
-		MUSTER_CUDA(cuda, err, cuCtxSetCurrent, context) < 0)
-		return muster_wrap(err, "GPU %s", gpu->bus_id);
-	return 0;
+	if (!cuda)
+		return -1;
+	gpu->cuda_result = (int)cuda->cuDevicePrimaryCtxRetain(&context, gpu->cuda_device);
+	if (muster_cuda_check(cuda, (CUresult)gpu->cuda_result, err, "cuDevicePrimaryCtxRetain") < 0)
+		return -1;
+	return MUSTER_CUDA(cuda, err, cuCtxSetCurrent, context) < 0 ? muster_wrap(err, "GPU %s", gpu->bus_id) : 0;
 }
 
 void muster_device_bind_cpus(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)

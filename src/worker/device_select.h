@@ -14,7 +14,7 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err);
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err);
 
 /* Make the primary context of the chosen GPU, and make it current. -1 with err. */
-int muster_device_use(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, struct muster_error *err);
+int muster_device_use(struct muster_probe_ctx *ctx, struct muster_gpu *gpu, struct muster_error *err);
 
 /* For a rank that no launcher has bound: bind this thread, which runs the probes, to the CPUs near the GPU. Without
  * effect when these are unknown or not allowed; the affinity probe reports that. */

@@ -1,10 +1,12 @@
-/* hidden_gpus.c - whether CUDA_VISIBLE_DEVICES hides every GPU, as the driver reads the variable */
+/* hidden_gpus.c - whether every GPU is hidden: by CUDA_VISIBLE_DEVICES, as the driver reads it, or from the job */
 #include "hidden_gpus.h"
 
+#include "system/nvidia_gpus.h"
 #include "vendor/nvml.h"
 #include "util/text.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +53,7 @@ static bool hides_all(const struct muster_nvml *nvml, unsigned int count, const 
 	}
 }
 
-unsigned int muster_gpus_hidden(void)
+static unsigned int hidden_by_variable(void)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
 	struct muster_error err;
@@ -60,4 +62,20 @@ unsigned int muster_gpus_hidden(void)
 	if (!nvml || nvml->nvmlDeviceGetCount_v2(&count) != NVML_SUCCESS || count == 0)
 		return 0;
 	return hides_all(nvml, count, visible) ? count : 0;
+}
+
+void muster_gpus_hidden(const char *root, char *ret, size_t size)
+{
+	struct muster_nvidia_gpus bus;
+	unsigned int count = hidden_by_variable();
+	*ret = '\0';
+	if (count > 0)
+		snprintf(ret, size, "CUDA_VISIBLE_DEVICES=\"%s\" hides all %u GPUs of the node from this rank",
+			getenv("CUDA_VISIBLE_DEVICES"), count);
+	else if (muster_nvidia_gpus_list(root, &bus, NULL) == 0) {
+		size_t hidden = muster_nvidia_gpus_count(&bus, MUSTER_NVIDIA_HIDDEN);
+		if (hidden > 0 && muster_nvidia_gpus_count(&bus, MUSTER_NVIDIA_OURS) == 0)
+			snprintf(ret, size, "all %zu GPUs of the node are hidden from this rank", hidden);
+		muster_nvidia_gpus_done(&bus);
+	}
 }

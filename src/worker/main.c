@@ -228,12 +228,12 @@ static const struct muster_probe_sink sink = {
 };
 
 /* Once the GPU is known. What probes read of it in `begin` is not yet changed by our own context. */
-static int use_gpu(struct worker *worker, struct muster_error *err)
+static int use_gpu(struct worker *worker, bool has_cuda, struct muster_error *err)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
-		if (muster_probe_at(i)->begin)
+		if (muster_probe_at(i)->begin && (has_cuda || muster_probe_at(i)->by_nvml))
 			muster_probe_at(i)->begin(&worker->ctx);
-	return muster_device_use(&worker->ctx, &worker->gpu, err);
+	return has_cuda ? muster_device_use(&worker->ctx, &worker->gpu, err) : -1;
 }
 
 /* By NVML alone: CUDA is slow to start, and the ranks ask it later. */
@@ -268,10 +268,12 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
 	if (!failed && !take.env.in_job)
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
-	if (!failed && *worker->gpu.bus_id)
-		failed = use_gpu(worker, &err);
-	if (failed)
+	if (*worker->gpu.bus_id)
+		failed = use_gpu(worker, !failed, &err);
+	if (failed) {
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", err.text);
+		worker->gpu.why_code = err.code;
+	}
 
 	worker->answer.gpu = worker->gpu.bus_id;
 	worker->answer.uuid = worker->gpu.uuid;
@@ -343,7 +345,8 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		failed = worker->ctx.probe->ring_id(&worker->ctx, id, &err);
 	else
 		die("unknown command %s", action);
-	if (failed && *worker->gpu.why_none && worker->ctx.probe->scope != MUSTER_SCOPE_NODE)
+	if (failed && *worker->gpu.why_none && worker->ctx.probe->scope != MUSTER_SCOPE_NODE &&
+		strcmp(err.text, worker->gpu.why_none) != 0)
 		muster_wrap(&err, "%s", worker->gpu.why_none);
 	if (!failed && strcmp(action, "ring_id") == 0) {
 		hex_encode(id, sizeof id, worker->ring_id);

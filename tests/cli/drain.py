@@ -184,10 +184,21 @@ class Drain(Commands):
                 self.assertEqual((done.returncode, done.stdout, self.updates()), (2, "", []), command)
                 self.assertIn("--trust", done.stderr)
                 self.assertEqual(done.stderr.count("\n"), 1)
-            self.assertEqual(self.muster("drain", path).returncode, 0, "to print is no harm")
+            done = self.muster("drain", path)
+            self.assertEqual((done.returncode, done.stdout.count("NodeName=n2 ")), (0, 1))
+            self.assertIn("may have written anything into it", done.stderr)
+            self.assertIn("names no job: its nodes are not compared", done.stderr)
         os.chown(path, 33, -1)
         self.assertEqual(self.muster("drain", path, "--apply", "--trust").returncode, 0)
         self.assertEqual(len(self.updates()), 1)
+
+    def test_only_what_failed_in_both_reports_drains(self):
+        path, other = self.eight([h2d("n2"), h2d("n4"), bind("n3")]), self.save(["n2", "n4"], [h2d("n2")], name="first.json")
+        done = self.muster("drain", path, "--apply", "--also", other)
+        self.assertEqual((done.returncode, len(self.updates()), self.state("n4")), (0, 1, ("IDLE", "")), done.stderr)
+        self.assertIn("NodeName=n2 ", done.stdout)
+        self.assertIn("# n4: skipped: copy.h2d failed only once\n", done.stdout)
+        self.assertEqual(self.muster("drain", path, "--also", "/none.json").returncode, 2)
 
     def test_only_nodes_of_the_job_are_drained(self):
         path = self.eight([h2d("n2")], job="24")

@@ -10,6 +10,7 @@ import sys
 # in place of this folder, whose html.py would be taken for Python's own
 sys.path[0] = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")
 
+import contextlib
 import csv
 import html.parser
 import io
@@ -341,6 +342,19 @@ class History(Commands):
         done = user("add", path)
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stderr, "^muster: /nonexistent: [A-Z].*\n$")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, to make a user's folder")
+    def test_root_reads_no_write_ahead_log_of_a_user(self):
+        self.history("add", self.put("one.json", run_of(1, ["a"])))
+        with contextlib.closing(sqlite3.connect(self.db)) as db:
+            db.execute("PRAGMA journal_mode = WAL")
+        self.assertIn("\na ", self.history())
+        os.chown(self.folder, 65534, 65534)
+        os.chown(self.db, 65534, 65534)
+        before = sorted(os.listdir(self.folder))
+        done = self.history(code=2)
+        self.assertIn("or reads one with a write-ahead log, only in a folder that only root can write", done)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root, to become a user")
     def test_the_default_is_in_the_users_state_folder(self):

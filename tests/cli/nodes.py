@@ -59,6 +59,8 @@ class Nodes(Commands):
         unknown = self.save(["n1"], [finding("inconclusive", "sku.unknown", observed="no file")],
                             verdict="inconclusive", name="unknown.json")
         self.assertEqual(self.select(unknown, "--good", code=3), "")
+        edited = self.save(["n1"], [], verdict="fail", name="edited.json")
+        self.assertIn("verdict is not pass, and no finding says why", self.muster("nodes", edited, "--good").stderr)
 
     def test_a_name_that_is_no_name_prints_nothing_at_all(self):
         for name in ("gpu-1,gpu-2", "gpu-[1-9]", "-w", "a b", "$(reboot)", "x\ny"):

@@ -95,7 +95,7 @@ OVERLAYS = {
     "domains": {"checks": {"copy.h2d": {"when": {"domains": {"min": 1, "max": 4}}}}},
     "within": {"checks": {"site.fw": {"metric": "port.firmware", "same_across": "nodes", "within": "port", "source": "s"}}},
     "a version": {"checks": {"nccl.version": {"min_version": "2.18.5", "source": "site"}}},
-    "another class": {"events": {"xid": {"79": {"class": "note"}, "48": None, "999": EVENT}, "kernel": {"oom": None}}},
+    "another class": {"events": {"xid": {"79": {"class": "note"}, "48": None, "149-nonfatal": None, "999": EVENT}, "kernel": {"oom": None}}},
     "more hours": {"checks": {"history.xid": {"no_event": {"hours": 48}, "source": "site"}}},
     "a baseline": {"checks": {"baseline.h2d": {"metric": "gpu.h2d_gbps", "source": "learned", "min_of_baseline": 0.93,
                                                "warn_of_baseline": 0.95, "max_mad": 5.2,

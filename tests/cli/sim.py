@@ -19,7 +19,7 @@ MUSTER = os.path.abspath(sys.argv.pop(1))
 SKU = "Standard_ND96asr_v4"
 SMALL = "Standard_NC40ads_H100_v5"  # one GPU
 QUICK = ["--", "--profile", "quick"]
-TABLES = ("faults.json", "families.json", "history.json", "load.json", "rings.json", "shared_data.json", "storage.json", "traffic.json", "workers.json")
+TABLES = ("driver.json", "faults.json", "families.json", "history.json", "load.json", "rings.json", "shared_data.json", "state.json", "storage.json", "traffic.json", "workers.json")
 
 
 class Sim(unittest.TestCase):
@@ -107,7 +107,7 @@ class Sim(unittest.TestCase):
     def test_faults_can_be_listed(self):
         done = self.sim("--list-faults")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("h2d-slow@node1/gpu4[=GB/s]", done.stdout)
+        self.assertIn("h2d-slow@node1[/gpu4][=GB/s]", done.stdout)
         names = self.listed_faults()
         self.assertEqual(names, sorted(set(names)))
 

@@ -8,6 +8,9 @@ if(Python3_FOUND)
 	endforeach()
 endif()
 if(Python3_FOUND)
+	add_test(NAME cli.slurm_scripts COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/slurm_scripts.py
+		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.slurm_scripts PROPERTIES TIMEOUT 900 LABELS integration)
 	add_test(NAME cli.prolog_storage COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/prolog_storage.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.prolog_storage PROPERTIES TIMEOUT 900 SKIP_RETURN_CODE 77 LABELS integration)
@@ -81,6 +84,9 @@ endif()
 # `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
 add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)
+add_test(NAME cli.diff_checks COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/diff_checks.py $<TARGET_FILE:muster>
+	${CMAKE_SOURCE_DIR}/configs)
+set_tests_properties(cli.diff_checks PROPERTIES TIMEOUT 300 LABELS integration)
 set_tests_properties(cli.diff PROPERTIES TIMEOUT 600 LABELS integration)
 add_test(NAME cli.baseline COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/baseline.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/docs/diff.schema.json)

@@ -68,9 +68,12 @@ static void add_sample(struct worker_script *w, double at_ms, const struct muste
 
 static void add_samples(struct worker_script *w, double from_ms, double until_ms)
 {
-	for (int i = 0; i < w->samples_each && w->probe->metric_count > 0; i++)
-		add_sample(w, random_between(&w->random, from_ms, until_ms),
-			&w->probe->metrics[(size_t)i % w->probe->metric_count], 0);
+	for (int i = 0; i < w->samples_each && w->probe->metric_count > 0; i++) {
+		const struct muster_metric *metric = &w->probe->metrics[(size_t)i % w->probe->metric_count];
+		bool of_node = metric->scope == MUSTER_SCOPE_NODE || metric->scope == MUSTER_SCOPE_PORT;
+		if (!of_node || w->probe->scope == MUSTER_SCOPE_NODE) /* else only the node's leader has it */
+			add_sample(w, random_between(&w->random, from_ms, until_ms), metric, 0);
+	}
 }
 
 /* ---- rings ---- */

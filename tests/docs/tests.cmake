@@ -10,9 +10,11 @@ if(Python3_FOUND)
 	endforeach()
 	add_test(NAME docs.examples COMMAND Python3::Interpreter -B ${DOCS_TESTS}/examples.py $<TARGET_FILE:muster>
 		${CMAKE_SOURCE_DIR})
+	add_test(NAME docs.after_update COMMAND Python3::Interpreter -B ${DOCS_TESTS}/after_update.py $<TARGET_FILE:muster>
+		${CMAKE_SOURCE_DIR})
 	# Debian's own Python has a browser's driver.
 	add_test(NAME docs.picture COMMAND /usr/bin/python3 -B ${DOCS_TESTS}/picture.py ${CMAKE_SOURCE_DIR})
-	set_tests_properties(docs.links docs.picture docs.examples ${DOCS_QUICK} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
+	set_tests_properties(docs.links docs.picture docs.examples docs.after_update ${DOCS_QUICK} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
 # What starts ranks: the cluster of the examples, and one test for each page with commands.
 if(Python3_FOUND AND TARGET muster_mpi)

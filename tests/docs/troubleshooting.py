@@ -1,7 +1,8 @@
-"""docs/troubleshooting.md: one row for each finding that muster can report, written from the expectation files.
+"""Written from the expectation files: docs/troubleshooting.md, one row for each finding that muster can report, and the
+table of docs/golden-image.md, what one node shows.
 
-Usage: troubleshooting.py MUSTER SOURCE            the page is complete and as the files are
-       troubleshooting.py MUSTER SOURCE --write    write its tables anew
+Usage: troubleshooting.py MUSTER SOURCE            the pages are complete and as the files are
+       troubleshooting.py MUSTER SOURCE --write    write their tables anew
 """
 import collections
 import json
@@ -13,6 +14,7 @@ import unittest
 
 MUSTER, SOURCE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 PAGE = os.path.join(SOURCE, "docs/troubleshooting.md")
+IMAGE = os.path.join(SOURCE, "docs/golden-image.md")
 BEGIN, END = "<!-- findings: begin -->\n", "<!-- findings: end -->\n"
 
 # Words of ids before the first point, in the order of the page: what they are about, and the usual causes.
@@ -128,21 +130,48 @@ def tables():
     return "\n".join(lines) + "\n\n"
 
 
+def of_one_node(check):
+    """Whether `muster node --profile standard` evaluates it."""
+    only = check["only_for"] or ""
+    nodes = re.search(r"(\d+) (node|NVLink domain)s or more", only)
+    return not (nodes and int(nodes[1]) > 1) and check["expected"] != "the same on all nodes" and ("profile" not in only or "standard" in only)
+
+
+def table_of_image():
+    """By what checks are about: those of one node, and those that need more of it."""
+    seen, unseen = collections.defaultdict(list), collections.defaultdict(list)
+    for name, checks in sorted(all_checks().items(), key=lambda item: natural(item[0])):
+        group = name.split(".")[0]
+        link = f"[`{name.split('.', 1)[1]}`](troubleshooting.md#{name})"
+        (seen if any(map(of_one_node, checks)) else unseen)[group].append(link)
+    lines = ["", "| about | seen on one node | only on several nodes, or in the profile full |", "|---|---|---|"]
+    lines += [f"| {title}: `{group}.*` | {', '.join(seen[group]) or '-'} | {', '.join(unseen[group]) or '-'} |"
+              for group, (title, _) in GROUPS.items() if seen[group] or unseen[group]]
+    return "\n".join(lines) + "\n\n"
+
+
 def natural(name):
     """Sizes in their order: 8m, 64m, 1g."""
     size = re.search(r"(\d+)([mg])$", name)
     return (name[:size.start()], int(size[1]) * (1024 if size[2] == "g" else 1)) if size else (name, 0)
 
 
-def read():
-    with open(PAGE, encoding="utf-8") as file:
+def read(page=PAGE):
+    with open(page, encoding="utf-8") as file:
         return file.read()
+
+
+def write(page, table):
+    before, _, rest = read(page).partition(BEGIN)
+    with open(page, "w", encoding="utf-8") as file:
+        file.write(before + BEGIN + table + END + rest.partition(END)[2])
 
 
 class Troubleshooting(unittest.TestCase):
     def test_the_tables_are_as_the_expectation_files(self):
-        inside = read().partition(BEGIN)[2].partition(END)[0]
-        self.assertTrue(inside == tables(), "write them anew: tests/docs/troubleshooting.py build/muster . --write")
+        for page, table in ((PAGE, tables()), (IMAGE, table_of_image())):
+            inside = read(page).partition(BEGIN)[2].partition(END)[0]
+            self.assertTrue(inside == table, "write them anew: tests/docs/troubleshooting.py build/muster . --write")
 
     def test_each_check_of_each_file_has_one_row(self):
         """By the files themselves, not by the program."""
@@ -173,9 +202,7 @@ class Troubleshooting(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[3:] == ["--write"]:
-        before, _, rest = read().partition(BEGIN)
-        after = rest.partition(END)[2]
-        with open(PAGE, "w", encoding="utf-8") as file:
-            file.write(before + BEGIN + tables() + END + after)
+        write(PAGE, tables())
+        write(IMAGE, table_of_image())
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])

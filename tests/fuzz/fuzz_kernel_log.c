@@ -82,6 +82,7 @@ static void check_lines(const char *bytes, size_t size)
 		}
 		at += length + 1;
 	}
+	muster_kernel_tally_end(&tally);
 	check_tally(&tally);
 }
 

@@ -64,6 +64,7 @@ static void check_way(const char *text, size_t length, size_t from)
 {
 	struct muster_nccl_way way;
 	muster_nccl_log_parse_way(text, length, from, 0, 1, &way);
+	FUZZ_CHECK(muster_nccl_log_parse_channels(text, length, from) != 0, "no channels");
 	check_words(way.transport, sizeof way.transport);
 	check_words(way.nic, sizeof way.nic);
 	FUZZ_CHECK(*way.transport && *way.nic, "an empty word");

@@ -1,12 +1,12 @@
-"""Compare a report's GPUs with nvidia-smi: usage: inventory.py REPORT XML [NVLINK]. Exit status 1 when one differs.
+"""Compare a report's GPUs with nvidia-smi: usage: inventory.py REPORT XML [NVLINK | --show]. Exit status 1 when one differs.
 
-XML is what `nvidia-smi -q -x` prints, NVLINK what `nvidia-smi nvlink -e` does.
+XML is what `nvidia-smi -q -x` prints, NVLINK what `nvidia-smi nvlink -e` does. --show prints both sides of each fact.
 """
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-from samples import load, samples, values
+from samples import holders, load, samples, values
 
 
 def number(text):
@@ -22,6 +22,26 @@ def switch(words):
 def words(text):
     """"In Progress" as muster spells it."""
     return text.lower().replace(" ", "-")
+
+
+def text_of(text):
+    """None where nvidia-smi has no value, as muster has null then."""
+    return None if text in ("N/A", "") else text
+
+
+def pending(gpu):
+    """What a reset will change, in muster's words; None where nvidia-smi says nothing of it."""
+    changes, known = [], False
+    for name, now, then in (("ECC", "ecc_mode/current_ecc", "ecc_mode/pending_ecc"),
+                            ("MIG", "mig_mode/current_mig", "mig_mode/pending_mig")):
+        on = [ENABLED(gpu.findtext(place)) for place in (now, then)]
+        known = known or None not in on
+        if None not in on and on[0] != on[1]:
+            changes.append(f"{name}: {'on, will be off' if on[0] else 'off, will be on'}")
+    for place, text in (("channel", "repair of a memory channel"), ("tpc", "repair of a TPC")):
+        if gpu.findtext(f"ecc_errors/{place}_repair_pending") == "Yes":
+            changes.append(text)
+    return ("; ".join(changes) or "none") if known else None
 
 
 ENABLED = switch(("Enabled", "Disabled"))
@@ -50,6 +70,14 @@ FACTS = [
     ("gpu.mem_clock_max_mhz", ["max_clocks/mem_clock"], number, 0),
     ("gpu.power_limit_watts", ["gpu_power_readings/current_power_limit", "power_readings/enforced_power_limit"],
      number, 1),
+    ("gpu.power_requested_watts", ["gpu_power_readings/requested_power_limit", "power_readings/power_limit"], number, 1),
+    ("gpu.power_default_watts", ["gpu_power_readings/default_power_limit", "power_readings/default_power_limit"], number, 1),
+    ("gpu.sm_clock_app_default_mhz", ["default_applications_clocks/graphics_clock"], number, 0),
+    ("gpu.compute_mode", ["compute_mode"], lambda text: words(text).replace("_", "-"), 0),
+    ("gpu.bar1_mib", ["bar1_memory_usage/total"], number, 1),
+    ("gpu.inforom", ["inforom_version/img_version"], text_of, 0),
+    ("gpu.gsp_firmware", ["gsp_firmware_version"], text_of, 0),
+    ("gpu.pending_changes", pending, str, 0),
     ("gpu.virtualization", ["gpu_virtualization_mode/virtualization_mode"], VIRTUALIZATIONS.get, 0),
     ("gpu.c2c_links", ["c2c_mode"], lambda text: text == "Enabled", 0),
     ("gpu.fabric_state", ["fabric/state"], words, 0),
@@ -108,13 +136,15 @@ def nvlink_errors(text):
     return errors
 
 
-def differences(report, root, nvlink=""):
-    """(how many facts agree, what differs as sentences)."""
+def differences(report, root, nvlink="", show=False):
+    """(how many facts agree, what differs as sentences). show: both sides of each fact are printed."""
     gpus = {bus_id(gpu.get("id")): gpu for gpu in root.findall("gpu")}
     agree, wrong = 0, []
 
     def judge(what, ours, theirs, allowed=0):
         nonlocal agree
+        if show:
+            print(f"{'equal ' if same(ours, theirs, allowed) else 'DIFFER'}  {what:52}  {ours!s:32}  {theirs!s}")
         if same(ours, theirs, allowed):
             agree += 1
         else:
@@ -132,7 +162,10 @@ def differences(report, root, nvlink=""):
     for metric, places, make, allowed in FACTS:
         ours = values_of(report, metric)
         for gpu in taken:
-            text = next((found for place in places if gpu in gpus and (found := gpus[gpu].findtext(place))), None)
+            if callable(places):
+                text = places(gpus[gpu]) if gpu in gpus else None
+            else:
+                text = next((found for place in places if gpu in gpus and (found := gpus[gpu].findtext(place))), None)
             theirs = make(text) if text is not None else None
             if gpu in gpus and not says_nothing(metric, text):
                 judge(f"{metric} of {gpu}", OURS.get(metric, lambda value: value)(ours.get(gpu)), theirs, allowed)
@@ -145,11 +178,19 @@ def differences(report, root, nvlink=""):
 
 
 def main(report, xml, nvlink=None):
-    text = ""
-    if nvlink:
+    text, show = "", nvlink == "--show"
+    if nvlink and not show:
         with open(nvlink, encoding="utf-8") as file:
             text = file.read()
-    agree, wrong = differences(load(report), ElementTree.parse(xml).getroot(), text)
+    agree, wrong = differences(load(report), ElementTree.parse(xml).getroot(), text, show)
+    if show:
+        for metric in ("gpu.inforom_valid", "gpu.sm_clock_allowed_mhz", "node.cuda_compat"):
+            print(f"        {metric:52}  {values(load(report), metric)}")
+        took = [probe["elapsed_ms"] for holder in holders(load(report)) for probe in holder.get("probes", [])
+                if probe["probe"] == "gpu_state"]
+        print(f"        the probe gpu_state took at most {max(took, default=0):.0f} ms")
+        print(f"{agree} equal, {len(wrong)} differ")
+        return 1 if wrong else 0
     for line in wrong:
         print(f"FAIL  {line}")
     print(f"{'FAIL' if wrong else 'ok'}    {report}: {agree} facts as nvidia-smi shows them, {len(wrong)} not")

@@ -6,7 +6,7 @@ usage: steps.py GPUS FOLDER TURNS HEALTHY [NVBANDWIDTH]
     NVBANDWIDTH: the folder in which nvbandwidth was built
 
 HEALTHY runs without a finding about steps; then TURNS runs in each of which one rank is slow: another program works on its
-GPU, its host sleeps, or its GPU is as slow as with lower clocks.
+GPU, its host sleeps, or its GPU is as slow as with half of its clocks. A finding about the program names the rank as well.
 """
 import json
 import os
@@ -63,9 +63,11 @@ def blamed(report, *parts):
 
 
 def is_named(report, rank):
-    """Whether a finding names this rank, and none another one: about steps, or about the load that explains them."""
+    """Whether a finding names this rank, and none another one: about steps, about the load that explains them, or about
+    another program, which explains both."""
     ranks = {each for each in blamed(report, "step", "load") if each is not None}
-    return ranks == {rank}
+    programs = {each for each, checks in blamed(report, "gpu").items() if any("gpu.stranger" in check for check in checks)}
+    return ranks | programs == {rank}
 
 
 def figures(report, metric):
@@ -75,8 +77,6 @@ def figures(report, metric):
 def run(gpus, path, slow=None, library=""):
     words = ["mpirun", "--bind-to", "none", "-np", str(gpus), "sh", "-c", RANK, "sh", "muster", "run", "--sku",
              "generic-nvidia", "--profile", "standard", "--deadline", "60", "--report", path]
-    if slow == "stranger": # findings about the program itself are another test's
-        words.append("--shared")
     environment = dict(os.environ, SLOW_RANK=str(gpus - 1) if library else "none", SLOW_LIBRARY=library,
                        CUDA_DEVICE_ORDER="PCI_BUS_ID", MUSTER_TEST_SLOW=slow or "")
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
@@ -151,7 +151,7 @@ def slowed(gpus, folder, slow, library, turns):
         good = is_named(report, gpus - 1)
         named += good
         if not good or not last:
-            last = (f"{blamed(report, 'step', 'load')}, compute {figures(report, 'rank.compute_ms')} ms, within steps "
+            last = (f"{blamed(report, 'step', 'load', 'gpu')}, compute {figures(report, 'rank.compute_ms')} ms, within steps "
                     f"{figures(report, 'rank.step_compute_ms')} ms")
             print(f"      {slow}: {last}", flush=True)
     print(f"{'ok  ' if named == turns else 'FAIL'}  slow by {slow}: rank {gpus - 1} is named in {named} of {turns} runs",

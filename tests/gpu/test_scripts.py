@@ -32,7 +32,10 @@ GPU = {
     "gpu.copy_intact": True, "gpu.copy_numa_node": 0, "gpu.sm_clock_app_mhz": 1830, "gpu.virtualization": "passthrough",
     "gpu.c2c_links": 0, "gpu.fabric_state": "in-progress", "gpu.fabric_status": "Unknown Error (999)",
     "gpu.fabric_clique": 7, "gpu.fabric_cluster": "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809",
-    "gpu.fabric_health": "healthy",
+    "gpu.fabric_health": "healthy", "gpu.power_requested_watts": 700, "gpu.power_default_watts": 650,
+    "gpu.sm_clock_app_default_mhz": 1980, "gpu.compute_mode": "exclusive-process", "gpu.bar1_mib": 262144,
+    "gpu.inforom": "G520.0200.00.05", "gpu.gsp_firmware": None,
+    "gpu.pending_changes": "ECC: on, will be off; repair of a TPC",
 }
 NODE = {
     "node.driver_version": "580.126.16", "node.cuda_driver_api": "13.0", "node.gpu_count": 1, "node.ib_ports": 0,
@@ -65,9 +68,13 @@ def a_report():
 
 XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_version>13.0</cuda_version>
 <gpu id="00000000:19:00.0"><product_name>NVIDIA H200</product_name><uuid>{UUID}</uuid>
-<vbios_version>96.00.A5.00.01</vbios_version><persistence_mode>Enabled</persistence_mode>
-<fb_memory_usage><total>143771 MiB</total></fb_memory_usage><ecc_mode><current_ecc>Enabled</current_ecc></ecc_mode>
-<mig_mode><current_mig>Disabled</current_mig></mig_mode>
+<vbios_version>96.00.A5.00.01</vbios_version><compute_mode>Exclusive_Process</compute_mode>
+<inforom_version><img_version>G520.0200.00.05</img_version></inforom_version><gsp_firmware_version>N/A</gsp_firmware_version>
+<bar1_memory_usage><total>262144 MiB</total></bar1_memory_usage>
+<default_applications_clocks><graphics_clock>1980 MHz</graphics_clock></default_applications_clocks><persistence_mode>Enabled</persistence_mode>
+<fb_memory_usage><total>143771 MiB</total></fb_memory_usage><ecc_mode><current_ecc>Enabled</current_ecc><pending_ecc>Disabled</pending_ecc></ecc_mode>
+<mig_mode><current_mig>Disabled</current_mig><pending_mig>Disabled</pending_mig></mig_mode>
+<ecc_errors><channel_repair_pending>No</channel_repair_pending><tpc_repair_pending>Yes</tpc_repair_pending></ecc_errors>
 <serial>1654024031626</serial><board_part_number>692-2G520-0282-001</board_part_number>
 <gpu_recovery_action>None</gpu_recovery_action><remapped_rows><remapped_row_corr>1</remapped_row_corr>
 <remapped_row_unc>0</remapped_row_unc></remapped_rows>
@@ -78,7 +85,8 @@ XML = f"""<nvidia_smi_log><driver_version>580.126.16</driver_version><cuda_versi
 <fabric><state>In Progress</state><status>Unknown Error</status><cliqueId>7</cliqueId>
 <clusterUuid>1A2B3C4D-5E6F-4081-92A3-B4C5D6E7F809</clusterUuid><health><summary>Healthy</summary></health></fabric>
 <max_clocks><sm_clock>1980 MHz</sm_clock><mem_clock>3201 MHz</mem_clock></max_clocks>
-<gpu_power_readings><current_power_limit>700.00 W</current_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
+<gpu_power_readings><current_power_limit>700.00 W</current_power_limit>
+<requested_power_limit>700.00 W</requested_power_limit><default_power_limit>650.00 W</default_power_limit></gpu_power_readings></gpu></nvidia_smi_log>"""
 
 
 NVLINK = f"""GPU 0: NVIDIA H200 (UUID: {UUID})
@@ -148,6 +156,10 @@ class Steps(unittest.TestCase):
                 ([("pass", "step.compute", 1)], False),
                 ([("fail", "load.bf16", 1)], True),
                 ([("fail", "step.compute", 1), ("warn", "load.bf16_close", 0)], False),
+                ([("fail", "gpu.strangers", 1)], True),
+                ([("warn", "gpu.stranger_busy", 1), ("fail", "load.bf16", 1)], True),
+                ([("fail", "gpu.strangers", 0), ("fail", "step.compute", 1)], False),
+                ([("warn", "gpu.persistence", 1)], False),
                 ([("fail", "copy.h2d", 1)], False)):
             with self.subTest(findings=findings):
                 self.assertEqual(steps.is_named(self.report(*findings), 1), named)
@@ -220,6 +232,18 @@ class Inventory(unittest.TestCase):
         agree, wrong = inventory.differences(a_report(), root)
         self.assertEqual(wrong, [])
         self.assertEqual(agree, 3 + len(inventory.FACTS) - 5)
+
+    def test_both_sides_are_shown_and_counted(self):
+        for xml, last in ((XML, "equal, 0 differ"), (XML.replace("Exclusive_Process", "Default"), "equal, 1 differ")):
+            with self.subTest(last=last), tempfile.TemporaryDirectory() as scratch:
+                for name, text in (("report.json", json.dumps(a_report())), ("smi.xml", xml)):
+                    with open(f"{scratch}/{name}", "w", encoding="utf-8") as file:
+                        file.write(text)
+                printed = io.StringIO()
+                with contextlib.redirect_stdout(printed):
+                    inventory.main(f"{scratch}/report.json", f"{scratch}/smi.xml", "--show")
+                self.assertTrue(printed.getvalue().splitlines()[-1].endswith(last))
+                self.assertRegex(printed.getvalue(), r"equal +gpu.bar1_mib of \S+ +262144 +262144.0")
 
     def test_a_gpu_that_nvidia_smi_does_not_show_is_named(self):
         root = ElementTree.fromstring(XML.replace("00000000:19", "00000000:20"))

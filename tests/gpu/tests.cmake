@@ -7,6 +7,12 @@ endif()
 # Reports that were recorded on real GPUs (names and UUIDs replaced) are judged here as they were there.
 add_test(NAME gpu.recorded COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/recorded.sh $<TARGET_FILE:muster>
 	${CMAKE_CURRENT_LIST_DIR}/recorded)
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	add_test(NAME gpu.recorded_diff COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/recorded_diff.py $<TARGET_FILE:muster>
+		${CMAKE_CURRENT_LIST_DIR}/recorded/pairs)
+	set_tests_properties(gpu.recorded_diff PROPERTIES TIMEOUT 300 LABELS gpu)
+endif()
 set_tests_properties(gpu.recorded PROPERTIES TIMEOUT 300 LABELS gpu)
 
 # For a GPU host (run.sh): the parts of the probe gpu_load, and a bit flipped under them. Needs nothing but libc there.

@@ -53,7 +53,7 @@ for kind in prolog epilog; do
 	[ -x "$source/slurm/$kind.d/50-muster" ] || fail "no $kind.d/50-muster is installed"
 done
 [ "$(cat "$scratch/shared/site_specific.conf")" = "# kept
-BatchStartTimeout=120" ] || fail "site_specific.conf: $(cat "$scratch/shared/site_specific.conf")"
+BatchStartTimeout=180" ] || fail "site_specific.conf: $(cat "$scratch/shared/site_specific.conf")"
 [ "$(sort -u "$scratch/scontrol")" = reconfigure ] || fail "Slurm was not told"
 
 echo healthcheck >"$scratch/muster.check"

@@ -132,7 +132,7 @@ prolog_stays_harmless() {
 	test -f "$link" && test ! -L "$link" && inside "$root" /etc/slurm/prolog.d/50-muster && test -L "$root/etc/slurm/prolog.d/99-other"
 }
 nothing_is_left() {
-	mkdir -p "$root/var/log/muster" && touch "$root/var/log/muster/log"
+	mkdir -p "$root/var/log/muster" "$root/var/lib/muster" && touch "$root/var/log/muster/log" "$root/var/lib/muster/history.db"
 	inside "$root" apt-get -qy purge muster muster-sim muster-spank
 	inside "$root" apt-get -qy purge slurm-client
 	rm -rf "$root/etc/slurm"

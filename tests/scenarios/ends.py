@@ -87,10 +87,15 @@ CASES = {
         never_began("there is no result of this rank on disk", zero=True)),
     # it does not return either, instead of aborting the job
     "mpi_init_fails_on_a_rank": dict(
-        wrapper="export OMPI_MCA_pml=nope", deadline=42,
+        wrapper="export OMPI_MCA_pmix=nope", deadline=42,
         code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] + never_began("MPI_Init ", node="sim-2"),
         disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] +
         never_began("MPI_Init ", node="sim-2", zero=True)),
+    # for the user's own MPI: plugins, CUDA and a folder that muster's has not
+    "mpi_settings_of_the_user": dict(
+        wrapper="export OMPI_MCA_opal_cuda_support=true OMPI_MCA_mpi_cuda_support=1 OMPI_MCA_pml=nope OMPI_MCA_btl=openib,self "
+        "OMPI_MCA_coll=hcoll OMPI_MCA_rcache=nope OMPI_MCA_mca_base_component_path=/none OPAL_PREFIX=/none",
+        deadline=240, code=0, findings=[], disk_code=0, disk=[]),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
         scale=0.2, deadline=40, code=1, findings=lost(2) + leaderless(3), disk_code=1, disk=lost(2) + leaderless(3)),

@@ -97,22 +97,18 @@ class Environment(unittest.TestCase):
                 self.assertEqual(from_environment(rank), wanted, run.__name__)
 
     def test_simulated_nodes_have_the_settings_and_disks_of_the_scenario(self):
-        faults = ["env@node2=NCCL_TOPO_FILE", "env@node2=NCCL_DEBUG=WARN", "env@node2=OMPI_MCA_coll_hcoll_enable",
-                  "disk-missing@node2=nvme5n1"]
+        faults = ["env@node2=NCCL_TOPO_FILE", "env@node2=NCCL_DEBUG=WARN", "disk-missing@node2=nvme5n1"]
         words = [MUSTER, "sim", "--sku", "Standard_ND96asr_v4", "--nodes", "2", "--report", "REPORT"]
         for fault in faults:
             words += ["--fault", fault]
         words += ["--", "--profile", "quick"]
         healthy = {
-            "CUDA_DEVICE_ORDER": ("PCI_BUS_ID", "environment"),
-            "NCCL_SOCKET_IFNAME": ("eth0", "environment"),
-            "OMPI_MCA_coll_hcoll_enable": ("0", "environment"),
             "NCCL_IB_PCI_RELAXED_ORDERING": ("1", "/etc/nccl.conf"),
             "NCCL_TOPO_FILE": ("/opt/microsoft/ndv4/topo.xml", "/etc/nccl.conf"),
             "NCCL_IGNORE_CPU_AFFINITY": ("1", "/etc/nccl.conf"),
         }
         broken = dict(healthy, NCCL_DEBUG=("WARN", "environment"))
-        del broken["NCCL_TOPO_FILE"], broken["OMPI_MCA_coll_hcoll_enable"]
+        del broken["NCCL_TOPO_FILE"]
         # this machine's own settings are not the simulated ones
         nodes = self.nodes(words, NCCL_P2P_DISABLE="1", UCX_TLS="tcp", CUDA_VISIBLE_DEVICES="3")
         for node, wanted in zip(nodes, (healthy, broken)):

@@ -21,6 +21,7 @@ Each case of the table (a JSON file) holds:
   overlay   checks of a site overlay (may be absent)
   events    events of a site overlay (may be absent)
   paths     expected paths of a site overlay (may be absent)
+  says      texts that the summary must have (may be absent)
   ring      how many ranks the ring had whose bandwidth is in the report (not looked at when absent; null: none)
   wider     {"nodes": N, "judged": [...]}: what was measured, taken for what N nodes have measured, passes too
   trials    [most, "KIND NODE... STATUS", ...]: at most so many trial rings (without the last ones, of kind "rest"),
@@ -57,8 +58,10 @@ FEW = "to compare, and 3 are needed"
 
 def without_soak(skips):
     """Without the checks that only a soak has figures for: every other run skips them. Also without the checks that need
-    nine windows: a crash, or trials that end the communicator, leave fewer."""
-    only = ("load.drift", "load.sustained", "load.sustained_close", "steady.gpu", "steady.rank", "steady.job")
+    nine windows: a crash, or trials that end the communicator, leave fewer. GPUs at their power limit skip load.clock, and
+    machine types whose image sets no variable skip env.names."""
+    only = ("load.drift", "load.sustained", "load.sustained_close", "steady.gpu", "steady.rank", "steady.job", "load.clock",
+            "env.names")
     return {skip for skip in skips if skip.split(" ")[0] not in only}
 
 
@@ -212,6 +215,7 @@ def run(muster, case, directory):
     last = stdout.rstrip("\n").rpartition("\n")[2]
     if not last.startswith(f"MUSTER {verdict.upper()} sku={sku} nodes={nodes} ranks={ranks} "):
         problems.append(f"last line: {last}")
+    problems += [f"not in the summary: {text}" for text in case.get("says", ()) if text not in stdout]
     problems += compare(case, report)
     problems += look_at_ring(case, report)
     problems += look_at_time(case, report, time.monotonic() - began)

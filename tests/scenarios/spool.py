@@ -152,6 +152,11 @@ def expected_nodes(folder, spool):
     path = os.path.join(folder, "nodes.txt")
     Path(path).write_text("sim-1\nsim-2\n", encoding="utf-8")
     assemble("a file of nodes", spool, 0, "MUSTER PASS ", "--expect-nodes", path)
+    for lines, why in (("# hosts of the job\nsim-1\n", "line 1: \"# hosts of the job\""),
+                       ("sim-1\nsim-2 slots=8\n", "line 2: \"sim-2 slots=8\""), ("sim-1\n\nsim-2 8\n", "line 3: \"sim-2 8\""),
+                       ("sim-1:2\n", "line 1: host list: \"sim-1:2\" is not the name of a node")):
+        Path(path).write_text(lines, encoding="utf-8")
+        assemble("a file for MPI", spool, 2, why, "--expect-nodes", path)
     os.unlink(path)
     assemble("a malformed list", spool, 2, "the expected nodes: host list:", "--expect-nodes", "sim-[1-")
 

@@ -174,7 +174,7 @@ def simulate(muster, case, directory):
 
 
 # no probe measures these: they are derived from what all ranks say, so they change with any of them
-DERIVED = ("nccl.allreduce_limit_gbps", "node.imex_state",
+DERIVED = ("nccl.allreduce_limit_gbps", "node.imex_state", "rank.link_disabled",
            "gpu.slow_windows", "rank.slow_windows", "node.slow_windows", "job.slow_windows")
 
 

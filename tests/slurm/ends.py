@@ -97,6 +97,7 @@ def test_time_limit(cluster):
 
 @fresh
 def test_slurmd_that_dies_takes_nothing_with_it(cluster):
+    cluster.fault(LONG.replace("300s", "8s"))  # else the copies may be over before anybody reads of them
     number = cluster.preflight_at(COPIES)
     check_equal(cluster.script("kill", "2")[0], 0, "cluster.sh kill")
     cluster.wait_for("the preflight ends", lambda: "preflight: srun exited" in cluster.log(number))
@@ -108,7 +109,7 @@ def test_slurmd_that_dies_takes_nothing_with_it(cluster):
 @fresh
 def test_lost_node_is_named(cluster):
     cluster.fault("nccl-hang@rank3=init")  # so that the node is lost before the run is over
-    number = cluster.preflight_at(COPIES, "--profile", "quick", "--deadline", "60")
+    number = cluster.preflight_at("all-reduce", "--profile", "quick", "--deadline", "60")
     begin = time.monotonic()
     check_equal(cluster.script("lose", "2")[0], 0, "cluster.sh lose")
     job = cluster.wait(number, 140)

@@ -97,7 +97,9 @@ def test_health_check_drains_and_gives_back(cluster):
     check_drained(cluster, "health")
     cluster.fault()
     health_check(cluster, "2")
-    check_equal(cluster.drained(), {}, "who is drained when the node is fit again")
+    check_drained(cluster, "health")
+    health_check(cluster, "2")
+    check_equal(cluster.drained(), {}, "who is drained when the node has passed twice")
 
 
 def busy_job(cluster, node):
@@ -121,17 +123,34 @@ def test_health_check_measures_nothing_beside_a_job(cluster):
     check_equal(cluster.wait(number).state, "COMPLETED", "the job")
 
 
-def test_prolog_ends_a_health_check(cluster):
-    """One that would measure for a minute: the prolog has its own measurement, and the node is drained by neither."""
+def slow_health_check(cluster):
+    """One that measures for a minute, and measures now."""
     program, real = os.path.join(cluster.base, "slow"), cluster.environment["MUSTER_CLUSTER"] + "/bin/muster"
     with open(program, "w", encoding="utf-8") as file:
         file.write(f"#!/bin/sh\ncase \"$*\" in\n*healthcheck.json*) : >{cluster.folder}/measures && exec sleep 60 ;;\n"
                    f"esac\nexec {real} \"$@\"\n")
     os.chmod(program, 0o755)
     add_setting(cluster, f"MUSTER={program}")
-    with subprocess.Popen([os.path.join(HERE, "cluster.sh"), "on", "2", os.path.join(SCRIPTS, "healthcheck")],
-                          env=cluster.environment, cwd=cluster.folder, stdin=subprocess.DEVNULL) as running:
-        cluster.wait_for("the check measures", lambda: os.path.exists(os.path.join(cluster.folder, "measures")))
+    running = subprocess.Popen([os.path.join(HERE, "cluster.sh"), "on", "2", os.path.join(SCRIPTS, "healthcheck")],
+                               env=cluster.environment, cwd=cluster.folder, stdin=subprocess.DEVNULL)
+    cluster.wait_for("the check measures", lambda: os.path.exists(os.path.join(cluster.folder, "measures")))
+    return running
+
+
+def test_job_without_gpus_ends_a_health_check(cluster):
+    """Its prolog does not, nor would there be one without muster's."""
+    with slow_health_check(cluster) as running:
+        number = cluster.submit("-N1", "-n1", "-w", "gpu-2", "--wrap", "while [ ! -e go ]; do sleep 0.2; done")
+        check_equal(running.wait(30), 0, "the health check's exit code")
+    check(f"health check: check skipped: job {number} has begun" in notes(cluster, "gpu-2"), "the log", notes(cluster, "gpu-2"))
+    let_go(cluster)
+    check_equal((cluster.wait(number).state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")
+    check(f"prolog of job {number}: check skipped: the job has no GPU" in notes(cluster, "gpu-2"), "the prolog", notes(cluster, "gpu-2"))
+
+
+def test_prolog_ends_a_health_check(cluster):
+    """The prolog has its own measurement, and the node is drained by neither."""
+    with slow_health_check(cluster) as running:
         job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "true"))
         check_equal(running.wait(30), 0, "the health check's exit code")
     check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained")

@@ -71,7 +71,7 @@ def test_no_user_can_hold_the_lock_or_read_what_is_there(cluster):
     health_check(cluster, "1")
     check("MUSTER PASS" in read(var_log(cluster, 1, "muster/log")), "the health check", read(var_log(cluster, 1, "muster/log")))
     seen = sorted(os.listdir(var_log(cluster, 1, "muster")))
-    check_equal(seen, ["healthcheck.json", "healthcheck.txt", "lock", "log"], "the files")
+    check_equal(seen, ["healthcheck-passed", "healthcheck.json", "healthcheck.txt", "lock", "log"], "the files")
     for name in seen:
         code, text = on(cluster, "1", *NOBODY, "sh", "-c", f"exec 9</var/log/muster/{name}")
         check(code != 0 and "denied" in text, f"{name} opened by a user", text)
@@ -163,7 +163,7 @@ def test_first_weeks_measure_and_drain_no_node(cluster):
     health_check(cluster, "1")
     check_equal(cluster.drained(), {}, "who is drained")
     check_equal(re.findall(r"(prolog of job 7|health check): (exit 1|not drained: MUSTER_DRAIN=no)", notes(cluster, "gpu-1")),
-                [(name, said) for name in ("prolog of job 7", "health check") for said in ("exit 1", "not drained: MUSTER_DRAIN=no")],
+                [(name, said) for name in ("prolog of job 7", "health check") for said in ("exit 1", "exit 1", "not drained: MUSTER_DRAIN=no")],
                 "the log")
     folder = os.path.join(cluster.environment["MUSTER_CLUSTER"], "log/muster-gpu-1")
     check("MUSTER FAIL" in read(os.path.join(folder, "prolog.txt")), "the text of the failure")

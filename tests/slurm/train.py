@@ -186,6 +186,7 @@ def test_second_job_never_starts_after_a_fail(cluster):
 
 @fresh
 def test_lost_node_is_left_out(cluster):
+    cluster.fault(LONG.replace("300s", "8s"))
     number = cluster.submit("-N3", SCRIPT, "2", "--", *COMMAND, MUSTER_OPTIONS="--deadline 60 --repeat 5")
     cluster.wait_for("the copies have begun", lambda: "host and device copies" in read_log(cluster, number), 120)
     check_equal(cluster.script("lose", "3")[0], 0, "cluster.sh lose")

@@ -298,6 +298,24 @@ TEST_WITH(the_first_product_is_never_wrong, .end = 1, .fixture = &other_fixture)
 	done(&plan);
 }
 
+TEST_WITH(the_first_product_takes_memory_for_its_code, .end = 1, .fixture = &other_fixture)
+{
+	size_t before, after, total;
+	gpu(0)->module_mib = 600;
+	begin();
+	struct plan plan = make_plan(CUDA_R_16BF, CUDA_R_32F);
+	CUdeviceptr into = take(4 * N * N);
+	OK(cuMemGetInfo_v2(&before, &total));
+	CUdeviceptr all = take(before - 500 * MIB);
+	ck_assert_int_eq(try(&plan, into, 1, 0, WORKSPACE), CUBLAS_STATUS_ALLOC_FAILED);
+	OK(cuMemFree_v2(all));
+	multiply(&plan, into);
+	multiply(&plan, into);
+	OK(cuMemGetInfo_v2(&after, &total));
+	ck_assert_uint_eq(before - after, 600 * MIB);
+	done(&plan);
+}
+
 /* Milliseconds of one product in the middle of each tenth of a load of that many products. */
 static void run_tenths(const struct plan *plan, CUdeviceptr into, int products, double ret_ms[10])
 {

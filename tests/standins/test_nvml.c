@@ -233,6 +233,51 @@ TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone)
 	OK(nvmlDeviceGetPowerUsage(begin(1), &number));
 }
 
+TEST(settings_are_beside_those_that_the_gpu_boots_with)
+{
+	struct muster_sim_gpu *gpu = change();
+	gpu->power_requested_watts = 250;
+	gpu->power_default_watts = 300;
+	gpu->sm_clock_app_default_mhz = 1095;
+	gpu->compute_mode = NVML_COMPUTEMODE_EXCLUSIVE_PROCESS;
+	gpu->bar1_mib = 256;
+	gpu->ecc_changes = gpu->mig_changes = gpu->inforom_bad = true;
+	gpu->inforom = "G520.0200.00.05";
+	gpu->repair_pending = 2;
+	nvmlDevice_t device = begin_changed();
+	unsigned int number, other;
+	char text[64];
+	nvmlComputeMode_t mode;
+	nvmlBAR1Memory_t bar1;
+	nvmlEnableState_t now, next;
+	nvmlRepairStatus_t repair = { .version = nvmlRepairStatus_v1 };
+	OK(nvmlDeviceGetPowerManagementLimit(device, &number));
+	ck_assert_uint_eq(number, 250000);
+	OK(nvmlDeviceGetPowerManagementDefaultLimit(device, &number));
+	ck_assert_uint_eq(number, 300000);
+	OK(nvmlDeviceGetDefaultApplicationsClock(device, NVML_CLOCK_SM, &number));
+	ck_assert_uint_eq(number, 1095);
+	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetDefaultApplicationsClock(device, (nvmlClockType_t)9, &number));
+	OK(nvmlDeviceGetComputeMode(device, &mode));
+	ck_assert_int_eq(mode, NVML_COMPUTEMODE_EXCLUSIVE_PROCESS);
+	OK(nvmlDeviceGetBAR1MemoryInfo(device, &bar1));
+	ck_assert_uint_eq(bar1.bar1Total, 256ull << 20);
+	GIVES(NVML_ERROR_CORRUPTED_INFOROM, nvmlDeviceValidateInforom(device));
+	ck_assert_str_eq(nvml.nvmlErrorString(NVML_ERROR_CORRUPTED_INFOROM), "infoROM is corrupted");
+	OK(nvmlDeviceGetInforomImageVersion(device, text, sizeof text));
+	GIVES(NVML_ERROR_INSUFFICIENT_SIZE, nvmlDeviceGetInforomImageVersion(device, text, 3));
+	OK(nvmlDeviceGetGspFirmwareVersion(device, text));
+	ck_assert_str_eq(text, "580.126.16");
+	OK(nvmlDeviceGetEccMode(device, &now, &next));
+	ck_assert(now != next);
+	OK(nvmlDeviceGetMigMode(device, &number, &other));
+	ck_assert(number != other);
+	OK(nvmlDeviceGetRepairStatus(device, &repair));
+	ck_assert(repair.bChannelRepairPending == 0 && repair.bTpcRepairPending == 1);
+	repair.version = 0;
+	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetRepairStatus(device, &repair));
+}
+
 TEST(the_applications_clock_is_not_the_highest_one)
 {
 	nvmlDevice_t device = begin(0);

@@ -18,3 +18,4 @@ endforeach()
 
 add_test(NAME standins.abi COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/standins/abi.sh ${CMAKE_SOURCE_DIR} ${STANDIN_DIR})
 set_tests_properties(standins.abi PROPERTIES TIMEOUT 300 LABELS standins)
+target_sources(standin_test_nccl_channels PRIVATE ../src/sim/standins/nccl_channels.c)

@@ -18,8 +18,8 @@ import sys
 
 FREE = ("src/probes/*", "src/sim/*", "sim/*")
 LISTED = ("src/eval/derive*.c",)
-MOST_ELSEWHERE = 71
-MOST_OUTSIDE = 135  # of files in LISTED too
+MOST_ELSEWHERE = 72
+MOST_OUTSIDE = 142  # of files in LISTED too
 FOLDERS = ("model", "eval", "report", "history", "slurm", "expect")
 BY_SPELLING = (
     (r"str(n?case)?n?cmp\([^;\"]*\bunit\b[^;\"]*\"", "compares the text of a unit"),

@@ -6,7 +6,8 @@ usage: campaign.py MUSTER [--healthy N] [--faulty N] [--seed TEXT] [--at-once N]
 
 Run number K of a seed is the same wherever it is made: a machine type, 1 to 6 nodes, a profile, and no, one, two or three
 faults on parts of their own. Of each run is asked:
-  verdict   the exit code is that of the findings, and a healthy run passes without a warning
+  verdict   the exit code is that of the findings, and a healthy run passes without a warning; what could not be measured
+            is in its summary
   names     no finding names a node without a fault, `muster nodes --bad` lists none, and `--good` no node with a fault
   unseen    each fault has a finding of its kind at its node, and at its GPU, port or rank where that is known; an event
             that is only recorded has its sample there
@@ -42,7 +43,8 @@ class Machine:
         self.sku = sku
         checks = json.loads(ask(muster, "skus", sku, "--json").stdout)["checks"]
         self.checks = {check["check"] for check in checks}
-        self.judged = {check["metric"] for check in checks if check["calibrated"]}  # by thresholds of their own
+        self.judged = {check["metric"] for check in checks  # by thresholds of their own
+                       if check["calibrated"] and not check["check"].startswith("same.")}
         self.gpus = node["gpus"]
         self.rack = self.gpus[0]["fabric_cluster"].strip("0-") != ""  # NVLink goes on to other nodes
         self.joined = self.gpus[0]["nvlink_group"] >= len(self.gpus) > 1  # all GPUs of the node, by NVLink
@@ -60,10 +62,13 @@ class Fault:
         self.nodes = {node} if node else set()  # that findings may name
         self.status = ("fail", "warn")
         self.ring = False      # it is about the all-reduce: two of them are one to the report
+        self.explains = False  # slow traffic is no finding beside it
         self.compared = False  # only nodes that are compared with each other show it
         self.silent = False    # nothing is measured there any more
         self.before = ()       # faults that make the machine what it must be for this one
         self.options = []      # of muster run
+        self.of_job = False    # the launch or the job's settings are to blame: the node is not bad
+        self.unmeasured = None # what the summary says that could not be measured, in place of a finding
         self.recorded = None   # the label of a sample of the node that shows it: an event that is no fault has no finding
 
     def with_(self, **changes):
@@ -72,6 +77,8 @@ class Fault:
         return self
 
     def is_seen(self, findings, report):
+        if self.unmeasured:
+            return any(re.search(self.unmeasured, line) for line in report["summary"].get("not_measured", []))
         if not self.recorded:
             return any(self.is_named_by(finding) for finding in findings)
         return any(node["name"] == name_of(self.node) and self.recorded.items() <= sample.get("labels", {}).items()
@@ -239,6 +246,43 @@ class Draw:
         alone |= {self.nodes} if node == self.nodes - 1 else set()
         return Fault(f"cut@node{node}={how}", r"ring\..*").with_(ring=True, nodes=alone)
 
+    def two_of_four(self):
+        """Two nodes with a bad network in one run: neither hides the other."""
+        if self.nodes < 4:
+            return None
+        node, other = self.rng.sample(range(1, self.nodes + 1), 2)
+        fault = Fault(f"net-bad@node{node}=error", r"ring\..*|pairs\..*").with_(ring=True, nodes={node, other})
+        return fault.with_(before=[f"net-bad@node{other}=error"])
+
+    def variable(self):
+        """A variable of the job script that keeps NCCL from using links."""
+        name, check = self.rng.choice((("NCCL_P2P_DISABLE", "p2p"), ("NCCL_IB_DISABLE", "ib")))
+        if not (self.machine.joined if check == "p2p" else self.machine.ports and self.nodes > 1):
+            return None
+        fault = self.of_node("env", rf"env\.{check}_disable", f"={name}=1")
+        return fault.with_(of_job=True, ring=True)
+
+    def hidden(self):
+        """A GPU that a cgroup keeps from the job; the rank that would use it has none."""
+        if len(self.machine.gpus) < 2:
+            return None
+        fault = self.of_gpu("gpu-hidden", r"launch\.hidden")
+        return fault.with_(place={}, of_job=True, ring=True)
+
+    def stranger(self, kind, checks):
+        """Another program on the GPU."""
+        return self.of_gpu(kind, checks).with_(explains=True)
+
+    def unmeasured_by(self, kind, text, value=""):
+        return self.of_node(kind, "nothing", value).with_(unmeasured=text)
+
+    def unread(self):
+        """A source that is there and fails proves nothing, and is no pass."""
+        call = self.rng.choice(["nvmlDeviceGetTotalEccErrors", "nvmlDeviceGetRemappedRows", "nvmlDeviceGetPersistenceMode"])
+        if not self.answers(call):
+            return None
+        return self.of_gpu("nvml-error", r"(gpu|load|same)\..*", f"={call}:999").with_(status=("inconclusive",))
+
     def dies(self):
         calls = ["cuInit:segv", "nvmlInit_v2:abort", "cuMemAllocHost_v2:hang", "nvmlDeviceGetHandleByIndex_v2:exit=3"]
         if len(self.machine.gpus) * self.nodes > 1:
@@ -262,9 +306,9 @@ class Draw:
             "c2c-down": lambda: self.of_gpu("c2c-down", r"gpu\.c2c.*") if gpu.get("c2c_links") else None,
             "unlicensed": lambda: self.of_gpu("unlicensed", r"gpu\.licensed"),
             "memory-bad": lambda: self.load("memory-bad", r"load\.memory_wrong"),
-            "memory-held": lambda: self.of_gpu("memory-held", r"gpu\.stranger_memory|load\.memory_tested"),
-            "stranger": lambda: self.of_gpu("stranger", r"gpu\.strangers|load\.memory_tested"),
-            "stranger-late": lambda: self.of_gpu("stranger-late", r"gpu\.strangers"),
+            "memory-held": lambda: self.stranger("memory-held", r"gpu\.stranger_memory|load\.memory_tested"),
+            "stranger": lambda: self.stranger("stranger", r"gpu\.strangers|load\.memory_tested"),
+            "stranger-late": lambda: self.stranger("stranger-late", r"gpu\.strangers"),
             "gemm-wrong": lambda: self.load("gemm-wrong", r"load\.products_wrong"),
             "gemm-slow": lambda: self.load("gemm-slow", r"load\.bf16.*", "=0.3", "nvmlDeviceGetMaxClockInfo"),
             "hbm-slow": lambda: self.load("hbm-slow", r"load\.memory_.*", "", "nvmlDeviceGetMaxClockInfo"),
@@ -280,7 +324,8 @@ class Draw:
             "ib-rate": lambda: self.of_port("ib-rate", r"ib\.rate|same\.ib_rate", "=50"),
             "counter": lambda: self.of_port("counter", r"ib\..*"),
             "ib-extra": lambda: self.of_node("ib-extra", r"ib\..*|same\..*") if self.machine.ports else None,
-            "disk-missing": lambda: self.of_node("disk-missing", r"node\..*") if self.machine.judged & DISKS else None,
+            "disk-dead": lambda: self.of_node("disk-dead", r"node\..*|same\.nvme.*|history.*|scratch.*") if self.machine.judged & DISKS else None,
+            "disk-missing": lambda: self.of_node("disk-missing", r"node\..*|same\.nvme.*") if self.machine.judged & DISKS else None,
             "lib-missing": lambda: self.of_node("lib-missing", r"probe\..*").with_(ring=True), # there is no all-reduce
             "topo-stale": lambda: self.of_node("topo-stale", r".*topo.*"),
             "imex-missing": lambda: self.of_node("imex-missing", r"imex\..*"),
@@ -309,12 +354,13 @@ class Draw:
             "sxid": lambda: self.logged("sxid", r"history\..*", "=20034:5m") if self.machine.joined else None,
             "aer": lambda: self.logged("aer", r"history\..*", "=fatal:5m"),
             "flap": lambda: self.logged("flap", r"history\..*", "=10m") if self.machine.ports else None,
+            "logged": lambda: self.logged("logged", r"history\..*", "=xfs:5m"),
             "oom": lambda: self.logged("oom", r"history\..*", "=5m").with_(recorded={"kind": "oom"}),
             "read-only": lambda: self.logged("read-only", r"history\..*", "=5m"),
             "acs": lambda: self.of_node("acs", r"host\.acs"),
-            "busy": lambda: self.of_gpu("busy", r"gpu\.stranger.*") if self.answers("nvmlDeviceGetUtilizationRates") else None,
+            "busy": lambda: self.stranger("busy", r"gpu\.stranger.*") if self.answers("nvmlDeviceGetUtilizationRates") else None,
             "nvlink-errors": lambda: self.of_gpu("nvlink-errors", r"gpu\.nvlink.*", self.rng.choice(
-                ("=recovery:3", "=replay:500"))) if gpu["nvlinks"] else None,
+                ("=recovery:3", "=replay:500"))) if gpu["nvlinks"] and self.profile != "quick" else None,
             "pcie-replays": lambda: self.of_gpu("pcie-replays", r"gpu\.pcie.*", "=100000")
             if self.answers("nvmlDeviceGetPcieReplayCounter") else None,
             "recovery-action": lambda: self.of_gpu("recovery-action", r"gpu\.recovery.*", "=gpu-reset")
@@ -324,6 +370,14 @@ class Draw:
             "nccl-wrong-sum": lambda: self.ring("nccl-wrong-sum"),
             "nccl-async-error": lambda: self.ring("nccl-async-error"),
             "net-bad": lambda: self.between_nodes("net-bad"),
+            "net-bad-twice": self.two_of_four,
+            "variable": self.variable,
+            "gpu-hidden": self.hidden,
+            "p2p-off": lambda: no_part(self.of_gpu("p2p-off", r"gpu\.p2p")) if self.machine.joined else None,
+            "log-unreadable": lambda: self.unmeasured_by("log-unreadable", r"^history\."),
+            "cublas-missing": lambda: self.unmeasured_by("cublas-missing", r"^load\.")
+            if self.profile != "quick" else None,
+            "unread": self.unread,
             "link-bad": lambda: self.between_nodes("link-bad"),
             "cut": lambda: self.between_nodes("cut"),
         }
@@ -346,7 +400,8 @@ class Draw:
             name = self.rng.choice(sorted(kinds))
             fault = kinds[name]()
             if not fault or fault.nodes & self.taken or any(
-                    (fault.ring and other.ring) or (fault.compared and other.silent) or (fault.silent and other.compared)
+                    (fault.ring and (other.ring or other.explains)) or (fault.explains and other.ring)
+                    or (fault.compared and other.silent) or (fault.silent and other.compared)
                     or (fault.compared and other.compared)  # two of one kind may be the majority
                     or fault.options != other.options  # other checks
                     for other in found):
@@ -423,8 +478,9 @@ def problems_of(run, muster, report, code, seconds):
     if named - faulty and not nobody:
         yield "names", f"findings name {sorted(named - faulty)}: " + str(
             sorted({f['check'] for f in findings if f['where'].get('node') in named - faulty}))
-    if bad - faulty:
-        yield "names", f"--bad lists {sorted(bad - faulty)}"
+    healthy = bad - faulty | {name_of(fault.node) for fault in run.faults if fault.of_job} & bad
+    if healthy:
+        yield "names", f"--bad lists {sorted(healthy)}"
     if good & certain:
         yield "names", f"--good lists {sorted(good & certain)}"
     for fault in run.faults:

@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 import detection
+import thin_noise
 
 MUSTER = sys.argv.pop(1)
 SKU = "Standard_NC80adis_H100_v5"  # two GPUs
@@ -42,6 +43,14 @@ class Detection(unittest.TestCase):
         series = detection.Series([(0, 1), (10, 10), (30, 2), (40, 1)])
         for begin, ms, takes in (0, 1, 1), (10, 1, 10), (9.5, 1, 5.5), (5, 12, 35), (39, 1.5, 2), (369.5, 1, 5.5), (0, 1700, 4000):
             self.assertAlmostEqual(series.end(begin, ms) - begin, takes, 6)
+
+    def test_operations_that_are_alike_are_one_row_however_many(self):
+        quiet = [(0.5 * i, 0.99 if i % 2 else 1.01) for i in range(200000)]  # the time grows with the number, not its square
+        rows = [*quiet, (100000.0, 2.0), (100000.5, 2.04), (100001.0, 1.0)]
+        thin = list(thin_noise.thinned(rows, 0.05))
+        self.assertEqual([ms for ms, _ in thin], [0, 100000.0, 100001.0, 100001.1])
+        for factor, wanted in zip((factor for _, factor in thin), (1, 2.02, 1, 1)):
+            self.assertAlmostEqual(factor, wanted, 6)
 
     def test_simulated_runs_with_noise_pass(self):
         for number in range(1, 6):

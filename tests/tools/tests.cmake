@@ -3,6 +3,7 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
 	add_test(NAME tools.mutate COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/test_mutate.py)
 	set_tests_properties(tools.mutate PROPERTIES TIMEOUT 900 LABELS integration)
+	add_test(NAME tools.driver_codes COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/test_driver_codes.py)
 	# A small campaign of a fixed seed. It runs alone: a simulated run that is late beside others is no wrong verdict.
 	add_test(NAME tools.campaign COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/campaign.py
 		$<TARGET_FILE:muster> --healthy 4 --faulty 10 --ranks 8 --seed suite --deadline 40)

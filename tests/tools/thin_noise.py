@@ -39,14 +39,13 @@ def slowest(paths):
 
 
 def thinned(rows, tolerance):
-    alike = []
+    since, total, count = rows[0][0], 0, 0  # of operations that are alike
     for ms, factor in rows:
-        mean = statistics.fmean(f for _, f in alike) if alike else factor
-        if abs(factor - mean) > tolerance * mean:
-            yield alike[0][0], mean
-            alike = []
-        alike.append((ms, factor))
-    yield alike[0][0], statistics.fmean(f for _, f in alike)
+        if count and abs(factor - total / count) > tolerance * total / count:
+            yield since, total / count
+            since, total, count = ms, 0, 0
+        total, count = total + factor, count + 1
+    yield since, total / count
     yield rows[-1][0] + 0.1, 1  # the end
 
 

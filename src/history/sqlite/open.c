@@ -8,6 +8,7 @@
 #include "muster/arena.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,8 +38,8 @@ static int check_folders(const char *folder, struct muster_error *err)
 		else if (!is_ours(&found) || (found.st_mode & (first ? S_IWGRP | S_IWOTH : S_IWOTH) &&
 						     (first || !(found.st_mode & S_ISVTX))))
 			rc = muster_fail(err, MUSTER_EUSAGE,
-				"%s: users can change what is in it: root writes a history only in a folder that only "
-				"root can write",
+				"%s: users can change what is in it: root writes a history, or reads one with a "
+				"write-ahead log, only in a folder that only root can write",
 				*path ? path : "/");
 		if (rc < 0 || !slash)
 			break;
@@ -99,6 +100,17 @@ static char *find_folder(const char *given, bool write, struct muster_error *err
 	return folder;
 }
 
+/* SQLite makes files beside a history with a write-ahead log (byte 19 is 2) when it reads, too. */
+static bool has_log_ahead(const char *path)
+{
+	char header[20] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool ahead = fd >= 0 && pread(fd, header, sizeof header, 0) > 0 && header[19] == 2;
+	if (fd >= 0)
+		close(fd);
+	return ahead;
+}
+
 /* The path to give to SQLite, malloc'd: of a file that is or can become a history, see muster_history_open. */
 static char *safe_path(const char *path, bool write, struct muster_error *err)
 {
@@ -116,7 +128,8 @@ static char *safe_path(const char *path, bool write, struct muster_error *err)
 		folder = find_folder(given, write, err);
 	if (folder)
 		whole = muster_asprintf("%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-	if (whole && ((write && geteuid() == 0 && check_folders(strcmp(folder, "/") == 0 ? "" : folder, err) < 0) ||
+	bool root_writes = whole && geteuid() == 0 && (write || has_log_ahead(whole));
+	if (whole && ((root_writes && check_folders(strcmp(folder, "/") == 0 ? "" : folder, err) < 0) ||
 			     check_file(whole, write, err) < 0)) {
 		free(whole);
 		whole = NULL;

@@ -17,6 +17,49 @@ const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct m
 	return NULL;
 }
 
+const struct muster_cuda *muster_gpu_cuda(const struct muster_gpu *gpu, struct muster_error *err)
+{
+	const struct muster_cuda *cuda = muster_cuda(err);
+	if (!cuda || gpu->cuda_device >= 0)
+		return cuda;
+	muster_fail(err, gpu->why_code, "%s", gpu->why_none);
+	return NULL;
+}
+
+int muster_gpu_nvlink_peers(
+	const struct muster_nvml *nvml, nvmlDevice_t device, struct muster_nvml_gpus *ret, struct muster_error *err)
+{
+	struct muster_error why;
+	size_t joined = 0;
+	int result = 0;
+	*ret = (struct muster_nvml_gpus){ 0 };
+	if (muster_nvml_gpus_list(ret, err) < 0)
+		return -1;
+	if (ret->count < 2)
+		result = muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML shows only this GPU");
+	for (size_t i = 0; i < ret->count; i++) {
+		nvmlGpuP2PStatus_t status = NVML_P2P_STATUS_UNKNOWN;
+		struct muster_nvml_gpu *other = &ret->items[i];
+		int asked = 0;
+		if (!*other->bus_id) {
+			why = other->error;
+			asked = -1;
+		} else if (other->device != device) {
+			asked = MUSTER_NVML(nvml, &why, nvmlDeviceGetP2PStatus, device, other->device,
+				NVML_P2P_CAPS_INDEX_NVLINK, &status);
+			if (asked < 0)
+				muster_wrap(&why, "GPU %zu", i);
+		}
+		if (asked < 0 && result == 0)
+			*err = why;
+		result = asked < 0 ? -1 : result;
+		if (status == NVML_P2P_STATUS_OK)
+			ret->items[joined++] = *other; /* joined GPUs come first */
+	}
+	ret->count = joined;
+	return result;
+}
+
 /* ---- what a GPU's parts can do at most, by published figures ---- */
 
 double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes)
@@ -85,5 +128,31 @@ int muster_gpu_instance_find(const struct muster_nvml *nvml, nvmlDevice_t device
 	snprintf(ret->profile, sizeof ret->profile, "%s", mark + strlen("MIG "));
 	/* an instance has a little less than its slices of the memory */
 	ret->memory_slices = (unsigned int)fmax(1, round(ret->memory_mib * 8 / whole_mib));
+	return 0;
+}
+
+int muster_gpu_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,
+	struct muster_error *no_health, struct muster_error *err)
+{
+	nvmlGpuFabricInfo_t first = { 0 };
+	*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v3 };
+	*no_health = (struct muster_error){ 0 };
+	nvmlReturn_t result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
+	if (result == NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
+		*ret = (nvmlGpuFabricInfo_v3_t){ .version = nvmlGpuFabricInfo_v2 };
+		result = nvml->nvmlDeviceGetGpuFabricInfoV(device, ret);
+	}
+	if (muster_nvml_check(nvml, result, no_health, "nvmlDeviceGetGpuFabricInfoV") == 0)
+		return 0;
+	if (result != NVML_ERROR_FUNCTION_NOT_FOUND && result != NVML_ERROR_ARGUMENT_VERSION_MISMATCH) {
+		*err = *no_health;
+		return -1;
+	}
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetGpuFabricInfo, device, &first) < 0)
+		return -1;
+	ret->status = first.status;
+	ret->cliqueId = first.cliqueId;
+	ret->state = first.state;
+	memcpy(ret->clusterUuid, first.clusterUuid, sizeof ret->clusterUuid);
 	return 0;
 }

@@ -2,12 +2,28 @@
 #ifndef MUSTER_PROBES_GPU_DEVICE_H
 #define MUSTER_PROBES_GPU_DEVICE_H
 
+#include "vendor/cuda.h"
 #include "vendor/nvml.h"
+#include "vendor/nvml_gpus.h"
 #include "muster/probe.h"
 
 /* NVML's functions, when it shows the rank's GPU, whose handle is gpu->nvml_device. NULL with err when it cannot be
  * opened, or does not show the GPU that CUDA gave to the rank. */
 const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct muster_error *err);
+
+/* CUDA's functions, when CUDA has started and given the rank its GPU. NULL with err, which says why it has not. */
+const struct muster_cuda *muster_gpu_cuda(const struct muster_gpu *gpu, struct muster_error *err);
+
+/* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.
+ * no_health: MUSTER_OK, or why mask and summary of the health are missing. */
+int muster_gpu_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,
+	struct muster_error *no_health, struct muster_error *err);
+
+/* The other GPUs that NVML shows and reaches over NVLink, through switches or not, by bus id. -1 with the first err
+ * when NVML does not say it of one of them, or shows no other GPU; ret has the GPUs that are known even then. The
+ * caller releases ret with muster_nvml_gpus_done. */
+int muster_gpu_nvlink_peers(
+	const struct muster_nvml *nvml, nvmlDevice_t device, struct muster_nvml_gpus *ret, struct muster_error *err);
 
 /* GB/s that a PCIe link carries in one direction after encoding; 0 for a generation that is not known. */
 double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes);

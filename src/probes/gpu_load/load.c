@@ -53,13 +53,18 @@ int muster_load_clear_reports(struct muster_load *load, struct muster_error *err
 		MUSTER_LOAD_REPORTS * sizeof(struct muster_kernel_report) / sizeof(uint32_t), load->stream);
 }
 
+int muster_load_wait(struct muster_load *load, struct muster_error *err)
+{
+	return muster_cuda_wait(load->cuda, load->stream, WAIT_MS, err);
+}
+
 int muster_load_fetch_report(
 	struct muster_load *load, size_t which, struct muster_kernel_report *ret, struct muster_error *err)
 {
 	if (MUSTER_CUDA(load->cuda, err, cuMemcpyDtoHAsync_v2, ret, muster_load_report(load, which), sizeof *ret,
 		    load->stream) < 0)
 		return -1;
-	return muster_cuda_wait(load->cuda, load->stream, WAIT_MS, err);
+	return muster_load_wait(load, err);
 }
 
 /* The 8-byte word of a difference in words. */

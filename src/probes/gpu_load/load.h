@@ -43,6 +43,8 @@ int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double
 CUdeviceptr muster_load_report(const struct muster_load *load, size_t which);
 /* Set the reports on the device to zeros (queued). */
 int muster_load_clear_reports(struct muster_load *load, struct muster_error *err);
+/* Wait for the stream. */
+int muster_load_wait(struct muster_load *load, struct muster_error *err);
 /* Wait, and fetch a report. */
 int muster_load_fetch_report(
 	struct muster_load *load, size_t which, struct muster_kernel_report *ret, struct muster_error *err);
@@ -74,7 +76,7 @@ int muster_load_memory(struct muster_load *load, size_t patterns, size_t parts, 
 /* Of one precision. */
 struct muster_product_figures {
 	bool tried, measured;
-	char why_not[300];           /* when tried and not measured */
+	struct muster_error why_not; /* when tried and not measured */
 	struct muster_series tflops; /* one value for each round */
 	size_t size;                 /* n of the n x n matrices */
 	uint64_t sum;                /* of the product's bits */
@@ -85,6 +87,10 @@ struct muster_product_figures {
  * the library cannot do is figures->why_not and no error. */
 int muster_load_products(struct muster_load *load, enum muster_precision precision, double ms,
 	struct muster_product_figures *figures, struct muster_error *err);
+
+/* One small product, before nearly all memory is taken: the driver loads the library's code with it, which is up to 700
+ * MiB where modules are loaded as a whole. How it went is told by the products of the load. */
+void muster_load_first_product(struct muster_load *load);
 
 /* For tests on real GPUs alone; NULL in muster. Called between a fill and its verification, and between a product and
  * its comparison, with the range of memory that is looked at next. */

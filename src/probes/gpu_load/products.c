@@ -167,6 +167,27 @@ static int try(struct muster_load *load, struct plan *plan, double ms, struct mu
 	return measure(load, plan, ms, figures, err);
 }
 
+void muster_load_first_product(struct muster_load *load)
+{
+	const CUdevice device = muster_probe_env(load->ctx)->gpu->cuda_device;
+	const size_t n = SIZE_LEAST, matrix = muster_product_aligned(n * n * sizeof(float));
+	struct muster_product product = { 0 };
+	struct muster_error why;
+	CUdeviceptr memory = 0;
+	if (muster_product_need_units(load->cuda, device, MUSTER_BF16, &why) < 0)
+		return;
+	muster_step(load->ctx, "first product by cuBLASLt");
+	if (muster_product_init(&product, MUSTER_BF16, n, n, n, &why) == 0 &&
+		load->cuda->cuMemAlloc_v2(&memory, 3 * matrix + MUSTER_PRODUCT_WORKSPACE) == CUDA_SUCCESS &&
+		muster_product_queue(&product, memory, memory + matrix, memory + 2 * matrix, memory + 3 * matrix,
+			load->stream, &why) == 0 &&
+		muster_load_wait(load, &why) < 0)
+		memory = 0; /* work that never ended still uses it */
+	muster_product_done(&product);
+	if (memory)
+		load->cuda->cuMemFree_v2(memory);
+}
+
 int muster_load_products(struct muster_load *load, enum muster_precision precision, double ms,
 	struct muster_product_figures *figures, struct muster_error *err)
 {
@@ -180,7 +201,7 @@ int muster_load_products(struct muster_load *load, enum muster_precision precisi
 	muster_product_done(&plan.product);
 	if (failed == 0 || figures->measured)
 		return failed < 0 ? muster_wrap(err, "matrix products in %s", name) : 0;
-	snprintf(figures->why_not, sizeof figures->why_not, "%s", err->text);
+	figures->why_not = *err;
 	bool cannot = err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ELIB;
 	return cannot ? 0 : muster_wrap(err, "matrix products in %s", name);
 }

@@ -13,6 +13,7 @@ const char *const muster_throttle_names[MUSTER_THROTTLES] = {
 	[MUSTER_THROTTLE_HW_THERMAL] = "hw-thermal",
 	[MUSTER_THROTTLE_POWER_BRAKE] = "hw-power-brake",
 	[MUSTER_THROTTLE_HW_SLOWDOWN] = "hw-slowdown",
+	[MUSTER_THROTTLE_APP_CLOCKS] = "application-clocks",
 };
 
 static const unsigned long long bits[MUSTER_THROTTLES] = {
@@ -21,6 +22,7 @@ static const unsigned long long bits[MUSTER_THROTTLES] = {
 	[MUSTER_THROTTLE_HW_THERMAL] = nvmlClocksThrottleReasonHwThermalSlowdown,
 	[MUSTER_THROTTLE_POWER_BRAKE] = nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
 	[MUSTER_THROTTLE_HW_SLOWDOWN] = nvmlClocksThrottleReasonHwSlowdown,
+	[MUSTER_THROTTLE_APP_CLOCKS] = nvmlClocksThrottleReasonApplicationsClocksSetting,
 };
 
 static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, struct muster_error *err)

@@ -16,13 +16,14 @@ enum muster_sampled {
 	MUSTER_SAMPLED_KINDS
 };
 
-/* Why clocks are held down; the software power cap is no fault. */
+/* Why clocks are held down; the software power cap is no fault, and a setting is none of the load's. */
 enum muster_throttle {
 	MUSTER_THROTTLE_POWER_CAP,
 	MUSTER_THROTTLE_SW_THERMAL,
 	MUSTER_THROTTLE_HW_THERMAL,
 	MUSTER_THROTTLE_POWER_BRAKE,
 	MUSTER_THROTTLE_HW_SLOWDOWN,
+	MUSTER_THROTTLE_APP_CLOCKS, /* the last: no power, heat or brake */
 	MUSTER_THROTTLES
 };
 extern const char *const muster_throttle_names[MUSTER_THROTTLES]; /* "sw-power-cap", as in gpu.throttle_reasons */

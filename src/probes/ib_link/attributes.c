@@ -81,43 +81,41 @@ static int find_lanes(unsigned int code)
 }
 
 /* Why libibverbs' attributes do not tell something: it was not asked, or the field holds a code without a meaning. */
-static const char *why_not(
-	const struct muster_rdma_port *port, const char *field, unsigned int code, char *buf, size_t size)
+static void why_not(const struct muster_rdma_port *port, const char *field, unsigned int code, struct muster_error *ret)
 {
 	if (port->asked)
-		snprintf(buf, size, "ibv_query_port of %s: %s is %u, which has no meaning here", port->label, field,
-			code);
+		muster_fail(ret, MUSTER_ENOTSUPPORTED, "ibv_query_port of %s: %s is %u, which has no meaning here",
+			port->label, field, code);
 	else
-		snprintf(buf, size, "%s", port->why);
-	return buf;
+		muster_fail(ret, MUSTER_ELIB, "%s", port->why);
 }
 
 /* What libibverbs says, and whether its rate agrees with that of sysfs. */
 void muster_rdma_attributes_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
 {
 	const struct ibv_port_attr *attr = &port->attr;
-	char text[128], why[MUSTER_ERROR_TEXT_MAX];
+	char text[128];
 	double rate;
-	struct muster_error no_rate;
+	struct muster_error no_rate, why;
 	int sysfs = muster_rdma_rate_read(ctx, port, text, &rate, &no_rate);
 	int mtu = attr->active_mtu >= IBV_MTU_256 && attr->active_mtu <= IBV_MTU_4096 ? 128 << attr->active_mtu : -1;
-	why_not(port, "active_mtu", attr->active_mtu, why, sizeof why);
-	muster_rdma_emit(ctx, port, "port.mtu_bytes", mtu, muster_number(mtu), why);
+	why_not(port, "active_mtu", attr->active_mtu, &why);
+	muster_rdma_emit(ctx, port, "port.mtu_bytes", mtu, muster_number(mtu), &why);
 	int lanes = find_lanes(attr->active_width);
-	why_not(port, "active_width", attr->active_width, why, sizeof why);
-	muster_rdma_emit(ctx, port, "port.width", lanes, muster_number(lanes), why);
+	why_not(port, "active_width", attr->active_width, &why);
+	muster_rdma_emit(ctx, port, "port.width", lanes, muster_number(lanes), &why);
 	int verbs = lanes;
 	/* active_speed has eight bits and stops at NDR: at XDR it holds something else. */
 	const struct speed *speed = strstr(text, "XDR") ? NULL : find_speed(attr->active_speed);
 	if (!speed) {
-		why_not(port, "active_speed", attr->active_speed, why, sizeof why);
+		why_not(port, "active_speed", attr->active_speed, &why);
 		verbs = -1;
 	}
 	double product = speed ? speed->gbps * lanes : 0;
-	muster_rdma_emit(ctx, port, "port.speed", speed ? 0 : -1, muster_string(speed ? speed->name : ""), why);
-	muster_rdma_emit(ctx, port, "port.rate_verbs_gbps", verbs, muster_number(product), why);
+	muster_rdma_emit(ctx, port, "port.speed", speed ? 0 : -1, muster_string(speed ? speed->name : ""), &why);
+	muster_rdma_emit(ctx, port, "port.rate_verbs_gbps", verbs, muster_number(product), &why);
 
 	/* Half a per cent: the kernel rounds some speeds. A wrong speed or width is off by a fifth or more. */
 	muster_rdma_emit(ctx, port, "port.rate_agrees", sysfs < 0 ? sysfs : verbs,
-		muster_boolean(fabs(rate - product) <= 0.005 * rate), sysfs < 0 ? no_rate.text : why);
+		muster_boolean(fabs(rate - product) <= 0.005 * rate), sysfs < 0 ? &no_rate : &why);
 }

@@ -74,13 +74,12 @@ void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_
 		found = find_entry(ctx, port, &index, &why);
 	if (found == 0 && index < 0)
 		muster_fail(&why, MUSTER_ENOTSUPPORTED, "no GID of the port is of RoCE v2");
-	muster_rdma_emit(ctx, port, "port.gid_roce_v2", index < 0 ? -1 : 0, muster_number((double)index), why.text);
+	muster_rdma_emit(ctx, port, "port.gid_roce_v2", index < 0 ? -1 : 0, muster_number((double)index), &why);
 	if (found == 0 && index < 0) /* a port that is down has lost its addresses */
 		active = muster_rdma_line(ctx, port, true, "state", state, sizeof state, &why);
 	if (found == 0 && index < 0 && active == 0 && strcmp(muster_rdma_after_colon(state), "ACTIVE") != 0)
 		active = muster_fail(&why, MUSTER_ENOTSUPPORTED, "the port is %s", muster_rdma_after_colon(state));
-	muster_rdma_emit(
-		ctx, port, "port.roce_v2", found < 0 || active < 0 ? -1 : 0, muster_boolean(index >= 0), why.text);
+	muster_rdma_emit(ctx, port, "port.roce_v2", found < 0 || active < 0 ? -1 : 0, muster_boolean(index >= 0), &why);
 }
 
 /* ---- a port's partition keys ---- */
@@ -123,13 +122,13 @@ void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster
 		muster_list_add(&list, " ", "0x%04lx", key);
 	}
 	char *partitions = partitions_text(keys, count);
-	muster_rdma_emit(ctx, port, "port.pkeys", result, muster_string(list ? list : "none"), why.text);
-	muster_rdma_emit(ctx, port, "port.full_member", result, muster_boolean(full_member), why.text);
+	muster_rdma_emit(ctx, port, "port.pkeys", result, muster_string(list ? list : "none"), &why);
+	muster_rdma_emit(ctx, port, "port.full_member", result, muster_boolean(full_member), &why);
 	muster_rdma_emit(ctx, port, "port.partitions", result,
 		muster_string(partitions  ? partitions
 			      : count > 0 ? "default"
 					  : "none"),
-		why.text);
+		&why);
 	free(partitions);
 	free(keys);
 	free(list);

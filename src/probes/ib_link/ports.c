@@ -24,15 +24,15 @@ static struct muster_rdma_port *add_port(struct muster_rdma_ports *ports, const 
 }
 
 void muster_rdma_emit_with(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *metric,
-	const char *third, int result, struct muster_value value, const char *why)
+	const char *third, int result, struct muster_value value, const struct muster_error *why)
 {
 	const struct muster_value labels[] = { muster_string(port->label), muster_string(port->link_layer),
 		muster_string(third) };
-	muster_emit_result_with(ctx, metric, labels, third ? 3 : 2, result, value, why);
+	muster_emit_read_with(ctx, metric, labels, third ? 3 : 2, result, value, why);
 }
 
 void muster_rdma_emit(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *metric, int result,
-	struct muster_value value, const char *why)
+	struct muster_value value, const struct muster_error *why)
 {
 	muster_rdma_emit_with(ctx, port, metric, NULL, result, value, why);
 }
@@ -101,6 +101,9 @@ int muster_rdma_ports_find(struct muster_probe_ctx *ctx, struct muster_rdma_port
 			if (muster_rdma_line(
 				    ctx, port, true, "link_layer", port->link_layer, sizeof port->link_layer, NULL) < 0)
 				snprintf(port->link_layer, sizeof port->link_layer, "unknown");
+			else if (strcmp(port->link_layer, "InfiniBand") != 0 &&
+				 strcmp(port->link_layer, "Ethernet") != 0) /* "Unknown", "Unspecified": EFA */
+				snprintf(port->link_layer, sizeof port->link_layer, "other");
 		}
 		if (result == 0)
 			muster_names_done(&numbers);
@@ -154,7 +157,7 @@ void muster_rdma_counters_measure(
 		if (access(muster_rdma_path(ctx, port, true, counter_files[i], path, sizeof path), F_OK) != 0)
 			continue;
 		present++;
-		int result = unknown ? muster_fail(&why, MUSTER_EIO,
+		int result = unknown ? muster_fail(&why, MUSTER_ENOTSUPPORTED,
 					       "the worker that read %s at the start was replaced", counter)
 				     : muster_sysfs_number(path, &now, &why);
 		if (!again)
@@ -162,13 +165,15 @@ void muster_rdma_counters_measure(
 		else if (result == 0 && start[i] < 0)
 			result = muster_fail(&why, MUSTER_EIO, "%s could not be read at the start", path);
 		else if (result == 0 && now < start[i])
-			result = muster_fail(&why, MUSTER_EIO, "%s was reset: from %ld to %ld", path, start[i], now);
+			result = muster_fail(
+				&why, MUSTER_ENOTSUPPORTED, "%s was reset: from %ld to %ld", path, start[i], now);
 		struct muster_value value = muster_number((double)(again && result == 0 ? now - start[i] : now));
-		muster_rdma_emit_with(ctx, port, metric, counter, result, value, why.text);
+		muster_rdma_emit_with(ctx, port, metric, counter, result, value, &why);
 	}
+	struct muster_error none;
+	muster_fail(&none, MUSTER_EABSENT, "the port has no error counters in sysfs");
 	if (present == 0)
-		muster_rdma_emit_with(
-			ctx, port, metric, "none", -1, muster_null(), "the port has no error counters in sysfs");
+		muster_rdma_emit_with(ctx, port, metric, "none", -1, muster_null(), &none);
 }
 
 /* ---- a port's rate as sysfs has it, and what the link can carry of it ---- */
@@ -209,8 +214,7 @@ static void measure_limit(struct muster_probe_ctx *ctx, const struct muster_rdma
 		result = muster_rdma_line(ctx, port, true, "state", state, sizeof state, why);
 	if (result == 0 && strcmp(muster_rdma_after_colon(state), "ACTIVE") != 0)
 		result = muster_fail(why, MUSTER_ENOTSUPPORTED, "the port is %s", muster_rdma_after_colon(state));
-	muster_rdma_emit(
-		ctx, port, "port.limit_gbps", result, muster_number(rate / 8 * data_share(port, text)), why->text);
+	muster_rdma_emit(ctx, port, "port.limit_gbps", result, muster_number(rate / 8 * data_share(port, text)), why);
 }
 
 int muster_rdma_rate_read(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, char text[128],
@@ -227,6 +231,6 @@ void muster_rdma_rate_measure(struct muster_probe_ctx *ctx, const struct muster_
 	double rate;
 	struct muster_error why;
 	int result = muster_rdma_rate_read(ctx, port, text, &rate, &why);
-	muster_rdma_emit(ctx, port, "port.rate_gbps", result, muster_number(rate), why.text);
+	muster_rdma_emit(ctx, port, "port.rate_gbps", result, muster_number(rate), &why);
 	measure_limit(ctx, port, text, result, rate, &why);
 }

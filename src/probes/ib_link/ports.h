@@ -48,15 +48,16 @@ int muster_rdma_rate_read(struct muster_probe_ctx *ctx, const struct muster_rdma
 
 /* The value with the port's labels, or null with why when result is negative. third: the metric's third label. */
 void muster_rdma_emit_with(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *metric,
-	const char *third, int result, struct muster_value value, const char *why);
+	const char *third, int result, struct muster_value value, const struct muster_error *why);
 void muster_rdma_emit(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *metric, int result,
-	struct muster_value value, const char *why);
+	struct muster_value value, const struct muster_error *why);
 
 void muster_rdma_rate_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_attributes_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port);
 void muster_rdma_nics_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports);
+void muster_rdma_adapters_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports);
 
 enum { MUSTER_RDMA_COUNTERS = 14 };
 /* Read every counter that the port has into start, with metric port.counter; or with `again`, emit what was added to

@@ -6,8 +6,6 @@
 #include "util/text.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define FILLS_MAX 512 /* of a small buffer */
 
@@ -207,53 +205,5 @@ int muster_nccl_has_time(const struct muster_nccl_session *s, double needed_us, 
 	if (muster_nccl_slowest(s, &left_ms, err) < 0)
 		return -1;
 	*ret = needed_us / 1e3 < -left_ms;
-	return 0;
-}
-
-/* ---- ranks of the job ---- */
-
-static int *roster; /* by their number in the ring */
-static int roster_count;
-
-int muster_nccl_rank_of_job(int ring_rank)
-{
-	return ring_rank >= 0 && ring_rank < roster_count ? roster[ring_rank] : -1;
-}
-
-/* Each puts its own rank, and 1 more, at its own place. */
-static int share_ranks(const struct muster_nccl_session *s, CUdeviceptr at, float *ranks, struct muster_error *err)
-{
-	const struct muster_nccl_resources *resources = s->resources;
-	const struct muster_cuda *cuda = resources->cuda;
-	size_t count = (size_t)s->ring.ranks, bytes = count * sizeof *ranks;
-	memset(ranks, 0, bytes);
-	ranks[s->ring.rank] = (float)(muster_probe_env(s->ctx)->rank + 1);
-	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, at, ranks, bytes, resources->stream) < 0 ||
-		muster_nccl_sum(s, at, count, ncclMax, err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, ranks, at, bytes, resources->stream) < 0)
-		return -1;
-	return muster_nccl_finish(s, "telling all ranks who they are", err);
-}
-
-int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err)
-{
-	const struct muster_cuda *cuda = s->resources->cuda;
-	float *ranks = s->resources->chunks.data;
-	size_t count = (size_t)s->ring.ranks;
-	CUdeviceptr at;
-	free(roster);
-	roster = NULL;
-	roster_count = 0;
-	if (count * sizeof *ranks > CHUNKS_BYTES)
-		return 0;
-	if (MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &at, count * sizeof *ranks) < 0)
-		return -1;
-	if (share_ranks(s, at, ranks, err) < 0)
-		return -1; /* what is in the stream may still use the buffer */
-	cuda->cuMemFree_v2(at);
-	roster = muster_calloc(count, sizeof *roster);
-	roster_count = s->ring.ranks;
-	for (size_t i = 0; i < count; i++)
-		roster[i] = (int)ranks[i] - 1;
 	return 0;
 }

@@ -19,6 +19,7 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	if (!standing.comm)
 		return;
 	muster_step(ctx, "ncclCommAbort of the previous communicator");
+	muster_nccl_near_leave(nccl);
 	nccl->ncclCommAbort(standing.comm);
 	standing.comm = NULL;
 	end_ring();
@@ -64,10 +65,12 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 		muster_nccl_log_tell_tail(s->ctx);
 	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
 	muster_failing(s->ctx, err);
+	ncclComm_t comm = standing.comm ? standing.comm : s->comm;
 	standing.comm = NULL;
-	if (s->comm) {
+	if (comm) {
 		muster_step(s->ctx, "ncclCommAbort after: %s", err->text);
-		s->resources->nccl->ncclCommAbort(s->comm);
+		muster_nccl_near_leave(s->resources->nccl);
+		s->resources->nccl->ncclCommAbort(comm);
 	}
 	muster_step(s->ctx, "freeing the buffers of NCCL's traffic");
 	muster_nccl_resources_release();

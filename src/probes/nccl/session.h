@@ -162,10 +162,30 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	       */
 /* The head start that `count` operations need which take once_us each. */
 double muster_nccl_head_us(int count, double once_us);
+
+/* ---- roster.c ---- */
+
 /* The job's rank that has this number in the ring; -1 when it is not known. */
 int muster_nccl_rank_of_job(int ring_rank);
-/* Tell all ranks of the ring which rank of the job each of them is. */
+/* Tell all ranks of the ring which rank of the job each of them is, and which ranks are near it: those of its node, or
+ * of its NVLink domain. */
 int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err);
+/* Where only some ranks of the ring are near each other: split its communicator into those of near ranks, all ranks of
+ * the ring together. ret_ms: the time; 0: there was nothing to do, or NCCL cannot (before 2.18). After an error the
+ * ring's communicator cannot be used either. */
+int muster_nccl_near_make(const struct muster_nccl_session *s, double *ret_ms, struct muster_error *err);
+void muster_nccl_near_leave(const struct muster_nccl *nccl);
+
+/* How two ranks send to each other: on the communicator of near ranks, where there is one, else on the ring's. */
+struct muster_nccl_between {
+	ncclComm_t comm;
+	int own, peer; /* their numbers there */
+	/* Where in NCCL's log the lines of the communicator begin, and from where on lines of the other one, whose
+	 * ranks have the same numbers, may stand among them. */
+	size_t log_at, log_mixed;
+	bool near; /* all its ranks are near each other */
+};
+struct muster_nccl_between muster_nccl_between(const struct muster_nccl_session *s, int peer);
 
 /* ---- data.c ---- */
 

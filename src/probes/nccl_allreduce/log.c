@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* NCCL's log, and where the part of this ring begins. Plugins and devices are named once in a process. */
@@ -18,20 +19,20 @@ struct log {
 static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
 {
 	struct muster_nccl_log whole = { 0 }, own = { 0 };
-	const char *reason = !log->text         ? log->why.text
-			     : ring->ranks == 1 ? "an all-reduce of one rank has no channels"
-						: "NCCL's log names no channel";
+	struct muster_error why = log->why, no_network;
+	if (log->text)
+		muster_fail(&why, ring->ranks == 1 ? MUSTER_ENOTSUPPORTED : MUSTER_EPROTOCOL, "%s",
+			ring->ranks == 1 ? "an all-reduce of one rank has no channels" : "NCCL's log names no channel");
+	muster_fail(&no_network, MUSTER_ENOTSUPPORTED, "no channel uses a network");
 	if (log->text) {
 		muster_nccl_log_parse(log->text, log->length, &whole);
 		muster_nccl_log_parse(log->text + log->ring_at, log->length - log->ring_at, &own);
 	}
-	muster_emit_result(
-		ctx, "rank.nccl_transport", NULL, own.transports[0] ? 0 : -1, muster_string(own.transports), reason);
-	muster_emit_result(
-		ctx, "rank.nccl_hcas", NULL, whole.devices[0] ? 0 : -1, muster_string(whole.devices), reason);
-	muster_emit_result(ctx, "rank.nccl_gdr", NULL, own.network_channels > 0 ? 0 : -1,
-		muster_boolean(own.gdr_channels == own.network_channels),
-		own.transports[0] ? "no channel uses a network" : reason);
+	muster_emit_read(
+		ctx, "rank.nccl_transport", NULL, own.transports[0] ? 0 : -1, muster_string(own.transports), &why);
+	muster_emit_read(ctx, "rank.nccl_hcas", NULL, whole.devices[0] ? 0 : -1, muster_string(whole.devices), &why);
+	muster_emit_read(ctx, "rank.nccl_gdr", NULL, own.network_channels > 0 ? 0 : -1,
+		muster_boolean(own.gdr_channels == own.network_channels), own.transports[0] ? &no_network : &why);
 }
 
 /* A network that is not NCCL's own is a plugin's. */
@@ -42,8 +43,10 @@ static void emit_plugin(
 	char text[sizeof whole->network + sizeof whole->plugin_file];
 	snprintf(text, sizeof text, "%s%s%s", own ? "none" : network, own || !whole->plugin_file[0] ? "" : " ",
 		own ? "" : whole->plugin_file);
-	const char *reason = log->text ? "NCCL's log names no network" : log->why.text;
-	muster_emit_result(ctx, "rank.nccl_plugin", NULL, *network ? 0 : -1, muster_string(text), reason);
+	struct muster_error why = log->why;
+	if (log->text)
+		muster_fail(&why, MUSTER_EPROTOCOL, "NCCL's log names no network");
+	muster_emit_read(ctx, "rank.nccl_plugin", NULL, *network ? 0 : -1, muster_string(text), &why);
 }
 
 /* "67108864:NVLS/SIMPLE 268435456:RING/SIMPLE": the sizes that were measured. */
@@ -74,9 +77,13 @@ static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *r
 	const char *network = own.network[0] ? own.network : whole.network;
 	bool loaded = strcmp(own.collnet, "none") == 0 && strcmp(whole.collnet, "none") != 0;
 	emit_plugin(ctx, log, &whole, network);
-	muster_emit_result(ctx, "rank.nccl_collnet", NULL, *network ? 0 : -1,
+	const char *enabled = getenv("NCCL_COLLNET_ENABLE"); /* NCCL has put the lines of its files there */
+	bool asked = enabled && strcmp(enabled, "0") != 0, known = asked || loaded || strcmp(own.collnet, "none") != 0;
+	muster_emit_result(ctx, "rank.nccl_collnet", NULL, *network && known ? 0 : -1,
 		muster_string(loaded ? "loaded" : own.collnet),
-		log->text ? "NCCL's log names no network" : log->why.text);
+		!log->text ? log->why.text
+		: *network ? "NCCL_COLLNET_ENABLE is not set, so NCCL looks for no CollNet"
+			   : "NCCL's log names no network");
 	muster_emit_result(ctx, "rank.nccl_nvls", NULL, own.nvls_channels, muster_number(own.nvls_channels),
 		log->text ? "NCCL's log gives no number of NVLS channels" : log->why.text);
 	emit_algorithms(ctx, ring, log, &own);

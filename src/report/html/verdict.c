@@ -117,7 +117,7 @@ void muster_html_verdict(const struct muster_html *page)
 	for (size_t i = 0; i < remark_count; i++)
 		fprintf(page->out, "<p class='remark'>%s.</p>\n", remarks[i]);
 	if (report->strict)
-		fputs("<p class='remark'>Strict: warnings fail the run.</p>\n", page->out);
+		fputs("<p class='remark'>Strict: warnings and inconclusive results fail the run.</p>\n", page->out);
 	if (report->run->job.interrupted) {
 		muster_html_within(
 			page, "<p class='remark'>The run ended early: ", report->run->job.interrupted, ".</p>\n");

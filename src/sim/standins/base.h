@@ -88,6 +88,8 @@ struct muster_standin_use {
 	X(bool, muster_standin_cuda_beside, (CUstream stream)) \
 	/* do what can be done now, in every stream */ \
 	X(void, muster_standin_cuda_progress, (void)) \
+	/* memory of the current context's GPU that stays taken; false: there is not so much */ \
+	X(bool, muster_standin_cuda_take, (size_t bytes)) \
 	/* whether so many bytes from pointer on lie in one allocation */ \
 	X(bool, muster_standin_cuda_check, (CUdeviceptr pointer, size_t bytes)) \
 	/* copy; the caller has checked the range */ \

@@ -339,6 +339,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
 	cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,
 	void *workspace, size_t workspace_bytes, CUstream stream)
 {
+	static bool loaded[DEVICES_MAX]; /* the code, with the first product */
 	const struct muster_standin_cuda *cuda = muster_standin_cuda();
 	struct muster_standin_device device;
 	struct problem problem;
@@ -357,6 +358,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t prod
 		return CUBLAS_STATUS_ARCH_MISMATCH;
 	if (algorithm->data[KEY] != problem.key || algorithm->data[WORKSPACE_BYTES] > workspace_bytes)
 		return CUBLAS_STATUS_INVALID_VALUE;
+	if (device.gpu->module_mib > 0 && !loaded[device.ordinal] &&
+		!cuda->muster_standin_cuda_take((size_t)(device.gpu->module_mib * 1048576)))
+		return CUBLAS_STATUS_ALLOC_FAILED;
+	loaded[device.ordinal] = true;
 	struct work *work = muster_calloc(1, sizeof *work);
 	*work = (struct work){ .device = device,
 		.factors = { operand_of(A, a), operand_of(B, b), operand_of(C, c) },

@@ -210,6 +210,8 @@ static const struct {
 	{ CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument" },
 	{ CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory" },
 	{ CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error" },
+	{ CUDA_ERROR_DEVICE_UNAVAILABLE_, "CUDA_ERROR_DEVICE_UNAVAILABLE",
+		"CUDA-capable device(s) is/are busy or unavailable" },
 	{ CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected" },
 	{ CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal" },
 	{ CUDA_ERROR_INVALID_IMAGE_, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid" },
@@ -358,6 +360,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
 	struct CUctx_st *found;
 	ENTER(enter_device(device, context != NULL, &found), true);
+	if (found->gpu->compute_mode == 2) /* prohibited */
+		return muster_simcuda_leave(CUDA_ERROR_DEVICE_UNAVAILABLE_);
 	if (found->retained++ == 0) {
 		*found = (struct CUctx_st){ .gpu = found->gpu, .retained = 1, .loaded_seconds = found->loaded_seconds };
 		found->default_stream.context = found;

@@ -124,6 +124,15 @@ static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t byte
 	return CUDA_SUCCESS;
 }
 
+bool muster_standin_cuda_take(size_t bytes)
+{
+	struct CUctx_st *context;
+	CUdeviceptr pointer;
+	CUresult result = muster_simcuda_enter_context(&context);
+	return muster_simcuda_leave(result == CUDA_SUCCESS ? allocate(context, &pointer, bytes) : result) ==
+	       CUDA_SUCCESS;
+}
+
 CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes)
 {
 	struct CUctx_st *context;

@@ -128,19 +128,11 @@ void muster_simnccl_advance_init(struct ncclComm *comm)
 		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
 		comm->connected = true;
 	}
-	muster_simlog_info("ncclCommInitRankConfig comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64
-			   " commId 0x%" PRIx64 " - Init COMPLETE",
-		(void *)comm, comm->rank, comm->ranks, comm->device.ordinal, comm->device.gpu->nvml_index,
-		bus_number(comm->device.gpu), comm->token);
-}
-
-/* Where the communicator is, after doing what can be done. */
-static ncclResult_t advance(struct ncclComm *comm)
-{
-	muster_simnccl_advance_init(comm);
-	muster_simnccl_launch_deferred(comm);
-	muster_standin_cuda()->muster_standin_cuda_progress();
-	return comm->state;
+	muster_simlog_channel_count(comm->ring, comm->rank, comm->ranks);
+	muster_simlog_info("%s comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64 " commId 0x%" PRIx64
+			   " - Init COMPLETE",
+		comm->made_by, (void *)comm, comm->rank, comm->ranks, comm->device.ordinal,
+		comm->device.gpu->nvml_index, bus_number(comm->device.gpu), comm->token);
 }
 
 static bool is_config(const ncclConfig_t *config)
@@ -193,41 +185,66 @@ static void raise_counters(void)
 				raise_counter(&node->ports[i], &node->ports[i].counters[c]);
 }
 
+/* Join the others of a communicator, if no rank is there twice. */
+static ncclResult_t join(ncclComm_t *ret, const struct ncclComm *like, const struct muster_simring_member *self)
+{
+	struct muster_error err;
+	struct muster_simring *ring = muster_simring_join(like->token, like->rank, like->ranks, self, &err);
+	if (!ring) {
+		muster_simlog_warn("%s", err.text);
+		return err.code == MUSTER_EUSAGE ? ncclInvalidUsage : ncclSystemError;
+	}
+	*ret = muster_calloc(1, sizeof **ret);
+	**ret = *like;
+	(*ret)->ring = ring;
+	(*ret)->state = ncclInProgress;
+	(*ret)->references = 1;
+	(*ret)->peers = muster_calloc((size_t)like->ranks, sizeof *like->peers);
+	return ncclInProgress;
+}
+
+/* What bootstrap.cc of NCCL 2.28 needs: an interface whose name begins as one of the list. A node has eth0. */
+static bool finds_interface(void)
+{
+	const char *list = getenv("NCCL_SOCKET_IFNAME");
+	if (!list || !*list || *list == '^')
+		return true;
+	const bool whole = *list == '=';
+	for (const char *at = list + whole; *at; at += strspn(at, ",")) {
+		size_t length = strcspn(at, ":,");
+		if (strncmp("eth0", at, length) == 0 && (!whole || length == strlen("eth0")))
+			return true;
+		at += strcspn(at, ",");
+	}
+	return false;
+}
+
 static ncclResult_t init(ncclComm_t *ret, int ranks, uint64_t token, int rank)
 {
 	struct muster_standin_device device;
-	struct muster_error err;
 	if (!muster_standin_cuda()->muster_standin_cuda_current(&device)) {
 		muster_simlog_warn("Cuda failure 'invalid device context'");
 		return ncclUnhandledCudaError;
 	}
 	muster_simlog_start(rank);
+	if (!finds_interface()) {
+		muster_simlog_warn("Bootstrap : no socket interface found");
+		return ncclInvalidUsage;
+	}
 	int node = muster_sim_this_rank()->node;
 	struct muster_simring_member self = { .node = node,
 		.domain = find_domain(device.gpu, node),
 		.nvml_index = device.gpu->nvml_index,
 		.slow = muster_sim_this_rank()->nccl_slow,
 		.jitter = muster_sim_this_rank()->nccl_jitter,
-		.no_ib = muster_simlog_is_set("NCCL_IB_DISABLE"),
-		.no_p2p = muster_simlog_is_set("NCCL_P2P_DISABLE") };
+		.no_ib = muster_simlog_setting("NCCL_IB_DISABLE") != 0,
+		.no_p2p = muster_simlog_setting("NCCL_P2P_DISABLE") != 0 };
 	snprintf(self.bus_id, sizeof self.bus_id, "%s", device.gpu->bus_id);
-	struct muster_simring *ring = muster_simring_join(token, rank, ranks, &self, &err);
-	if (!ring) {
-		muster_simlog_warn("%s", err.text);
-		return err.code == MUSTER_EUSAGE ? ncclInvalidUsage : ncclSystemError;
-	}
+	const struct ncclComm like = {
+		.rank = rank, .ranks = ranks, .token = token, .device = device, .made_by = "ncclCommInitRankConfig"
+	};
 	raise_counters();
-	struct ncclComm *comm = muster_calloc(1, sizeof *comm);
-	*comm = (struct ncclComm){ .ring = ring,
-		.rank = rank,
-		.ranks = ranks,
-		.token = token,
-		.state = ncclInProgress,
-		.references = 1,
-		.device = device,
-		.peers = muster_calloc((size_t)ranks, sizeof *comm->peers) };
-	*ret = comm;
-	return ncclInProgress;
+	return join(ret, &like, &self);
 }
 
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t *config)
@@ -243,6 +260,51 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	muster_simnccl_lock();
 	*comm = NULL;
 	return muster_simnccl_unlock(init(comm, ranks, token, rank));
+}
+
+/* -- a part of its ranks -- */
+
+#define COLOR_FACTOR 0x9e3779b97f4a7c15u /* so that colours have other tokens, and other than their parent */
+
+/* As ncclCommSplit of init.cc: the parent is busy until all ranks have come, and the child appears then. */
+static void advance_split(struct ncclComm *comm)
+{
+	struct ncclComm like = { .device = comm->device, .made_by = "ncclCommSplit" };
+	like.rank = muster_simring_split(comm->ring, comm->split_color, comm->split_key, &like.ranks);
+	like.token = comm->token ^ (uint64_t)(comm->split_color + 1) * COLOR_FACTOR;
+	if (like.rank < 0)
+		return;
+	comm->state = join(comm->child_to, &like, muster_simring_member(comm->ring, comm->rank));
+	if (comm->state == ncclInProgress)
+		comm->state = ncclSuccess;
+	comm->child_to = NULL;
+}
+
+ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *new_comm, ncclConfig_t *config)
+{
+	muster_simnccl_lock();
+	*new_comm = NULL;
+	if (color < 0 || config)
+		muster_standin_end("the simulated NCCL splits with a colour, and without a configuration");
+	if (comm->state != ncclSuccess) {
+		muster_simlog_warn("Attempt to use communicator before the previous operation returned ncclSuccess");
+		return muster_simnccl_unlock(ncclInvalidArgument);
+	}
+	comm->split_color = color;
+	comm->split_key = key;
+	comm->child_to = new_comm;
+	return muster_simnccl_unlock(comm->state = ncclInProgress);
+}
+
+/* Where the communicator is, after doing what can be done. */
+static ncclResult_t advance(struct ncclComm *comm)
+{
+	muster_simnccl_advance_init(comm);
+	if (comm->child_to)
+		advance_split(comm);
+	muster_simnccl_launch_deferred(comm);
+	muster_standin_cuda()->muster_standin_cuda_progress();
+	return comm->state;
 }
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)

@@ -2,7 +2,7 @@
  *
  * nccl.c has the communicators, nccl_group.c the collectives and groups of sends, nccl_ring.c moves the data of an
  * all-reduce between the processes, nccl_exchange.c the data of everything else, nccl_time.c says how long they take,
- * nccl_log.c writes what NCCL_DEBUG asks for.
+ * nccl_channels.c over how many channels two ranks send, nccl_log.c writes what NCCL_DEBUG asks for.
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_H
 #define MUSTER_SIM_STANDINS_NCCL_H
@@ -10,6 +10,7 @@
 #include "vendor/nccl_abi.h"
 #include "sim/cluster.h"
 #include "sim/standins/base.h"
+#include "sim/standins/nccl_channels.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,6 +18,7 @@
 
 #define X(symbol, parameters) MUSTER_STANDIN_EXPORT ncclResult_t symbol parameters;
 MUSTER_NCCL_FUNCTIONS(X)
+MUSTER_NCCL_OPTIONAL_FUNCTIONS(X)
 #undef X
 MUSTER_STANDIN_EXPORT const char *ncclGetErrorString(ncclResult_t result);
 MUSTER_STANDIN_EXPORT const char *ncclGetLastError(ncclComm_t comm);
@@ -47,6 +49,9 @@ int muster_simring_domains(const struct muster_simring *ring);
 /* Whether the network lies between its members so that it is broken in this way: "hang", "error", "slow". */
 bool muster_simring_is_broken(const struct muster_simring *ring, const char *mode);
 void muster_simring_leave(struct muster_simring *ring);
+/* Tell the others how this rank wants to split the ring, which is split once. Among the ranks of the same colour, in
+ * the order of their keys, this rank's number, once all ranks of the ring have told; -1 before. */
+int muster_simring_split(struct muster_simring *ring, int color, int key, int *ret_ranks);
 
 /* One all-reduce of floats as one rank sees it. All ranks must start theirs in the same order with the same count and
  * op.
@@ -118,6 +123,8 @@ double muster_simring_limit(const struct muster_simring *ring, int a, int b);
 double muster_simring_cap(const struct muster_simring *ring, int a, int b);
 /* The latter of one GPU's links. */
 double muster_simring_edge_cap(const struct muster_sim_gpu *gpu);
+/* How many channels its ranks have; the ring must be complete. */
+const struct muster_simchannels *muster_simring_channels(const struct muster_simring *ring);
 /* Whether the network between the two ranks' nodes is broken in this way. */
 bool muster_simring_is_barred(const struct muster_simring *ring, int a, int b, const char *mode);
 
@@ -147,8 +154,10 @@ void muster_simlog_info(const char *format, ...) __attribute__((format(printf, 1
 /* Also keeps the text for ncclGetLastError. */
 void muster_simlog_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *muster_simlog_last_warning(void);
-/* Whether this environment variable is a number that is not 0. */
-bool muster_simlog_is_set(const char *variable);
+/* The number that this environment variable has; 0: none. */
+int muster_simlog_setting(const char *variable);
+/* How many channels the communicator has. */
+void muster_simlog_channel_count(const struct muster_simring *ring, int rank, int ranks);
 /* The lines of the ring's connections on this rank. */
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks);
 /* The line of an all-reduce's algorithm, which only rank 0 writes. */
@@ -170,7 +179,10 @@ struct ncclComm {
 	bool ready, connected, aborted;
 	bool *peers;                          /* the ranks that it has connected to */
 	struct muster_simnccl_work *deferred; /* wait for connections, in their order */
-	size_t references;                    /* the caller's, and one for each work */
+	const char *made_by;                  /* the call */
+	int split_color, split_key;
+	struct ncclComm **child_to; /* of a split that goes on; else NULL */
+	size_t references;          /* the caller's, and one for each work */
 };
 
 /* All with the lock of libcuda's stand-in held. */

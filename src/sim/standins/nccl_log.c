@@ -143,15 +143,15 @@ static void log_version(void)
 	}
 }
 
-bool muster_simlog_is_set(const char *variable)
+int muster_simlog_setting(const char *variable)
 {
 	const char *text = getenv(variable);
-	return text && strtol(text, NULL, 10) != 0;
+	return text ? (int)strtol(text, NULL, 10) : 0;
 }
 
 static bool is_used(const struct muster_sim_port *port)
 {
-	return !muster_simlog_is_set("NCCL_IB_DISABLE") && muster_simring_uses(muster_sim_this_node(), port);
+	return muster_simlog_setting("NCCL_IB_DISABLE") == 0 && muster_simring_uses(muster_sim_this_node(), port);
 }
 
 static size_t count_used(void)
@@ -285,7 +285,7 @@ static bool uses_nvls(const struct muster_simring *ring, int rank, int ranks)
 static bool uses_collnet(const struct muster_simring *ring)
 {
 	char network[64];
-	return muster_simring_domains(ring) > 1 && muster_simlog_is_set("NCCL_COLLNET_ENABLE") &&
+	return muster_simring_domains(ring) > 1 && muster_simlog_setting("NCCL_COLLNET_ENABLE") != 0 &&
 	       is_plugin(network_name(network));
 }
 
@@ -306,10 +306,15 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 	muster_simlog_info("Connected all rings");
 	if (uses_collnet(ring))
 		muster_simlog_info("rank %d Connected CollNet", rank);
-	muster_simlog_info(
-		"%zu coll channels, %zu collnet channels, %d nvls channels, %zu p2p channels, %zu p2p channels "
-		"per peer",
-		channels, channels, uses_nvls(ring, rank, ranks) ? 16 : 0, channels, channels);
+}
+
+void muster_simlog_channel_count(const struct muster_simring *ring, int rank, int ranks)
+{
+	const struct muster_simchannels *channels = muster_simring_channels(ring);
+	muster_simlog_info("%d coll channels, %d collnet channels, %d nvls channels, %d p2p channels, %d p2p channels "
+			   "per peer",
+		channels->collectives, channels->collectives, uses_nvls(ring, rank, ranks) ? 16 : 0, channels->p2p,
+		channels->per_peer);
 }
 
 void muster_simlog_algorithm(const struct muster_simring *ring, int rank, int ranks, size_t bytes)

@@ -4,6 +4,7 @@
 
 #include "muster/arena.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,6 +136,58 @@ const struct muster_simring_way *muster_simring_way(const struct muster_simring 
 		share_adapters(ring);
 	}
 	return &ring->ways[rank];
+}
+
+/* -- channels -- */
+
+static int count_adapters(const struct muster_sim_node *node)
+{
+	int count = 0;
+	for (size_t i = 0; i < node->port_count; i++)
+		count += muster_simring_uses(node, &node->ports[i]);
+	return count;
+}
+
+static struct muster_simchannels_facts channel_facts(const struct muster_simring *ring)
+{
+	struct muster_simchannels_facts facts = { .version = node_of(ring, 0)->nccl_version,
+		.ranks = ring->ranks,
+		.domains = muster_simring_domains(ring),
+		.nvlinks = INT_MAX,
+		.adapters = INT_MAX,
+		.adapter_gbps = (double)INFINITY,
+		.min = muster_simlog_setting("NCCL_MIN_NCHANNELS"),
+		.max = muster_simlog_setting("NCCL_MAX_NCHANNELS"),
+		.p2p_min = muster_simlog_setting("NCCL_MIN_P2P_NCHANNELS"),
+		.p2p_max = muster_simlog_setting("NCCL_MAX_P2P_NCHANNELS"),
+		.per_net_peer = muster_simlog_setting("NCCL_NCHANNELS_PER_NET_PEER") };
+	for (int a = 0; a < ring->ranks; a++) {
+		const struct muster_simring_way *way = muster_simring_way(ring, a);
+		int adapters = way->adapter ? count_adapters(node_of(ring, a)) : 1;
+		double gbps = way->adapter ? strtod(way->adapter->rate, NULL) / 8 : socket_gbps();
+		facts.adapters = adapters < facts.adapters ? adapters : facts.adapters;
+		facts.adapter_gbps = fmin(facts.adapter_gbps, gbps);
+		for (int b = 0; b < ring->ranks; b++) {
+			enum muster_simring_path path = muster_simring_path(ring, a, b);
+			int links = path == MUSTER_SIMRING_NVLINK ? way->gpu->nvlinks_active : 0;
+			if (a == b || path == MUSTER_SIMRING_NETWORK)
+				continue;
+			facts.near_peers = true;
+			facts.nvlinks = links < facts.nvlinks ? links : facts.nvlinks;
+		}
+	}
+	facts.nvlinks = facts.near_peers ? facts.nvlinks : 0;
+	return facts;
+}
+
+const struct muster_simchannels *muster_simring_channels(const struct muster_simring *complete)
+{
+	struct muster_simring *ring = (struct muster_simring *)complete;
+	if (ring->channels.per_peer == 0) {
+		struct muster_simchannels_facts facts = channel_facts(ring);
+		ring->channels = muster_simchannels_find(&facts);
+	}
+	return &ring->channels;
 }
 
 /* -- how wide -- */

@@ -180,6 +180,26 @@ void muster_simring_leave(struct muster_simring *ring)
 	forget(ring);
 }
 
+/* -- splits -- */
+
+int muster_simring_split(struct muster_simring *ring, int color, int key, int *ret_ranks)
+{
+	struct muster_simring_slot *own = &ring->shared->slots[ring->rank];
+	int before = 0;
+	own->color = color;
+	own->key = key;
+	atomic_store(&own->splits, true);
+	*ret_ranks = 0;
+	for (int i = 0; i < ring->ranks; i++) {
+		const struct muster_simring_slot *slot = &ring->shared->slots[i];
+		if (!atomic_load(&slot->splits))
+			return -1;
+		*ret_ranks += slot->color == color;
+		before += slot->color == color && (slot->key < key || (slot->key == key && i < ring->rank));
+	}
+	return before;
+}
+
 /* -- all-reduce -- */
 
 static void reduce(const struct muster_simring *ring, ncclRedOp_t op, size_t from, size_t to)

@@ -20,6 +20,8 @@ struct muster_simring_slot {
 	size_t count;
 	ncclRedOp_t op;
 	atomic_int untaken[MUSTER_SIMRING_OUT]; /* by window: messages that the others have not taken yet */
+	int color, key;                         /* of a split */
+	atomic_bool splits;
 };
 
 struct muster_simring_shared {
@@ -45,8 +47,9 @@ struct muster_simring {
 	size_t bytes;
 	char *path; /* NULL once it is gone */
 	int rank, ranks;
-	uint64_t *sent, *received;       /* by peer: messages that have a number */
-	struct muster_simring_way *ways; /* by rank; NULL until one is asked for */
+	uint64_t *sent, *received;          /* by peer: messages that have a number */
+	struct muster_simring_way *ways;    /* by rank; NULL until one is asked for */
+	struct muster_simchannels channels; /* all 0 until they are asked for */
 };
 
 /* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */

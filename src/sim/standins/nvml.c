@@ -80,8 +80,10 @@ const char *nvmlErrorString(nvmlReturn_t result)
 	case NVML_ERROR_INSUFFICIENT_SIZE: return "An input argument is not large enough";
 	case NVML_ERROR_DRIVER_NOT_LOADED: return "NVIDIA driver is not loaded";
 	case NVML_ERROR_FUNCTION_NOT_FOUND: return "Local version of NVML doesn't implement this function";
+	case NVML_ERROR_CORRUPTED_INFOROM: return "infoROM is corrupted";
 	case NVML_ERROR_GPU_IS_LOST: return "The GPU has fallen off the bus or has otherwise become inaccessible";
 	case NVML_ERROR_ARGUMENT_VERSION_MISMATCH: return "The provided version is invalid/unsupported";
+	case NVML_ERROR_DEPRECATED: return "The requested functionality has been deprecated";
 	case NVML_ERROR_UNKNOWN: break;
 	}
 	return "An internal driver error occurred";
@@ -92,7 +94,8 @@ static bool is_for_instances(const char *function)
 {
 	static const char *const functions[] = { "nvmlDeviceGetName", "nvmlDeviceGetUUID", "nvmlDeviceGetMemoryInfo",
 		"nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetAttributes_v2", "nvmlDeviceGetComputeRunningProcesses_v2",
-		"nvmlDeviceGetGraphicsRunningProcesses_v2", "nvmlDeviceGetMPSComputeRunningProcesses_v2" };
+		"nvmlDeviceGetGraphicsRunningProcesses_v2", "nvmlDeviceGetMPSComputeRunningProcesses_v2",
+		"nvmlDeviceGetComputeMode" };
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
 		if (strcmp(functions[i], function) == 0)
 			return true;
@@ -137,9 +140,10 @@ nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
 	return muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, length);
 }
 
+/* which the driver has no part in */
 nvmlReturn_t nvmlSystemGetNVMLVersion(char *version, unsigned int length)
 {
-	ENTER(enter(version != NULL));
+	ENTER(version ? (nvmlReturn_t)muster_standin_answer(NULL) : NVML_ERROR_INVALID_ARGUMENT);
 	return muster_simnvml_copy_text(muster_sim_this_node()->nvml_version, version, length);
 }
 
@@ -195,6 +199,7 @@ nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int len
 }
 
 GIVES_TEXT(nvmlDeviceGetVbiosVersion, device->gpu->vbios)
+GIVES_TEXT(nvmlDeviceGetInforomImageVersion, device->gpu->inforom)
 GIVES_TEXT(nvmlDeviceGetBoardPartNumber, "900-00000-0000-000")
 
 /* Made of the UUID: thirteen digits, as on a label. */
@@ -207,6 +212,19 @@ nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t device, char *serial, unsigned int
 		number = number * 31 + (unsigned char)*at;
 	snprintf(text, sizeof text, "%013llu", number % 10000000000000ull);
 	return muster_simnvml_copy_text(text, serial, length);
+}
+
+/* GSP firmware comes with the driver. The caller has room for 64 characters. */
+nvmlReturn_t nvmlDeviceGetGspFirmwareVersion(nvmlDevice_t device, char *version)
+{
+	REQUIRE(device, version != NULL);
+	return muster_simnvml_copy_text(muster_sim_this_node()->driver_version, version, 64);
+}
+
+nvmlReturn_t nvmlDeviceValidateInforom(nvmlDevice_t device)
+{
+	REQUIRE(device, true);
+	return device->gpu->inforom_bad ? NVML_ERROR_CORRUPTED_INFOROM : NVML_SUCCESS;
 }
 
 /* The legacy form has four digits of the domain, the other one eight. */
@@ -234,15 +252,37 @@ nvmlEnableState_t muster_simnvml_enabled(bool yes)
 }
 
 GIVES_TWO(nvmlDeviceGetEccMode, nvmlEnableState_t, muster_simnvml_enabled(device->gpu->ecc),
-	muster_simnvml_enabled(device->gpu->ecc))
+	muster_simnvml_enabled(device->gpu->ecc != device->gpu->ecc_changes))
 
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, unsigned int *pending)
 {
 	REQUIRE(device, current && pending);
 	if (!device->gpu->mig_supported)
 		return NVML_ERROR_NOT_SUPPORTED;
-	*current = *pending = device->gpu->mig ? NVML_DEVICE_MIG_ENABLE : NVML_DEVICE_MIG_DISABLE;
+	*current = device->gpu->mig ? NVML_DEVICE_MIG_ENABLE : NVML_DEVICE_MIG_DISABLE;
+	*pending = device->gpu->mig != device->gpu->mig_changes ? NVML_DEVICE_MIG_ENABLE : NVML_DEVICE_MIG_DISABLE;
 	return NVML_SUCCESS;
+}
+
+/* Since Ampere; of a version that NVML knows. */
+nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, nvmlRepairStatus_t *status)
+{
+	REQUIRE(device, status != NULL);
+	if (status->version != nvmlRepairStatus_v1)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	if (device->gpu->compute_major < 8)
+		return NVML_ERROR_NOT_SUPPORTED;
+	status->bChannelRepairPending = device->gpu->repair_pending == 1;
+	status->bTpcRepairPending = device->gpu->repair_pending == 2;
+	return NVML_SUCCESS;
+}
+
+/* Of a divided GPU, the instances have it. */
+nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t *mode)
+{
+	REQUIRE(device, mode != NULL);
+	*mode = (nvmlComputeMode_t)device->gpu->compute_mode;
+	return device->gpu->mig_slices > 0 && !device->instance ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
 GIVES(nvmlDeviceGetPersistenceMode, nvmlEnableState_t, muster_simnvml_enabled(device->gpu->persistence))

@@ -109,10 +109,22 @@ GIVES_CLOCK(nvmlDeviceGetClockInfo, under_load(device, device->gpu->sm_clock_mhz
 	device->gpu->mem_clock_mhz)
 GIVES_CLOCK(nvmlDeviceGetMaxClockInfo, device->gpu->sm_clock_max_mhz, device->gpu->mem_clock_max_mhz)
 GIVES_CLOCK(nvmlDeviceGetApplicationsClock, device->gpu->sm_clock_app_mhz, device->gpu->mem_clock_max_mhz)
+GIVES_CLOCK(
+	nvmlDeviceGetDefaultApplicationsClock, device->gpu->sm_clock_app_default_mhz, device->gpu->mem_clock_max_mhz)
+
+/* A GPU whose clock is lower than it may be is at its power limit, unless a setting holds it below. */
+static unsigned long long reasons_loaded(const struct muster_sim_gpu *gpu)
+{
+	bool at_limit = gpu->power_loaded_watts >= 0.94 * gpu->power_limit_watts;
+	return gpu->throttle_reasons_loaded | (at_limit ? nvmlClocksThrottleReasonSwPowerCap : 0);
+}
+
 GIVES(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long,
-	under_load(device, (double)device->gpu->throttle_reasons, (double)device->gpu->throttle_reasons_loaded))
+	under_load(device, (double)device->gpu->throttle_reasons, (double)reasons_loaded(device->gpu)))
 GIVES(nvmlDeviceGetPowerUsage, unsigned int, power_milliwatts(device))
 GIVES(nvmlDeviceGetEnforcedPowerLimit, unsigned int, device->gpu->power_limit_watts * 1000 + 0.5)
+GIVES(nvmlDeviceGetPowerManagementLimit, unsigned int, device->gpu->power_requested_watts * 1000 + 0.5)
+GIVES(nvmlDeviceGetPowerManagementDefaultLimit, unsigned int, device->gpu->power_default_watts * 1000 + 0.5)
 
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
 {

@@ -29,6 +29,15 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
 	return NVML_SUCCESS;
 }
 
+/* Of a divided GPU, only a privileged process is told the sum. */
+nvmlReturn_t nvmlDeviceGetBAR1MemoryInfo(nvmlDevice_t device, nvmlBAR1Memory_t *memory)
+{
+	REQUIRE(device, memory != NULL);
+	unsigned long long total = (unsigned long long)(device->gpu->bar1_mib * MIB);
+	*memory = (nvmlBAR1Memory_t){ .bar1Total = total, .bar1Free = total };
+	return device->gpu->mig_slices > 0 ? NVML_ERROR_NO_PERMISSION : NVML_SUCCESS;
+}
+
 nvmlReturn_t nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t device, nvmlMemory_v2_t *memory)
 {
 	REQUIRE(device, memory != NULL);

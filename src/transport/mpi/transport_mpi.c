@@ -4,10 +4,15 @@
  */
 #include "transport/mpi/failures.h"
 #include "transport/mpi/pmix_fence.h"
+#include "transport/interfaces.h"
 #include "transport/module.h"
 
 #include "muster/arena.h"
+#include "util/env.h"
+#include "util/text.h"
 
+#include <dlfcn.h>
+#include <libgen.h>
 #include <mpi.h>
 #include <poll.h>
 #include <stdio.h>
@@ -46,20 +51,95 @@ static struct mpi {
 	} inbox;
 } mpi;
 
-/* The user's choice wins: nothing is overwritten. */
+static const struct setting {
+	const char *name, *value;
+} settings[] = {
+	{ "OMPI_MCA_pml", "ob1" },
+	{ "OMPI_MCA_btl", "tcp,vader,self" },
+	{ "OMPI_MCA_osc", "^ucx" },
+	{ "OMPI_MCA_coll_hcoll_enable", "0" },
+	{ "OMPI_MCA_opal_cuda_support", "0" }, /* an MPI without CUDA crashes with 1 */
+	{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
+	{ "UCX_TLS", "tcp,self" }, /* NCCL's plugins read it too */
+	{ "HWLOC_HIDE_ERRORS", "2" },
+	{ "HWLOC_PLUGINS_BLACKLIST", MUSTER_HWLOC_PLUGINS },
+};
+
+/* Whether the library of this MPI is in the directory, or in lib/ beside it as in the portable tree; another MPI of the
+ * user may have set OPAL_PREFIX. */
+static bool has_this_mpi(const char *directory)
+{
+	Dl_info self;
+	int (*function)(int *, char ***) = MPI_Init;
+	void *address;
+	memcpy(&address, &function, sizeof address);
+	char *prefix = realpath(directory, NULL);
+	char *library = dladdr(address, &self) ? realpath(self.dli_fname, NULL) : NULL;
+	bool there = prefix && library && strncmp(library, prefix, strlen(prefix)) == 0;
+	if (prefix && library && !there) { /* TREE/lib/libmpi.so.40 */
+		const char *tree = dirname(dirname(library));
+		there = strcmp(tree, "/") != 0 && strncmp(prefix, tree, strlen(tree)) == 0;
+	}
+	free(library);
+	free(prefix);
+	return there;
+}
+
+static char *unused; /* settings of the user, "NAME=value, NAME=value"; NULL: none */
+
+static bool begins(const char *text, const char *const *beginnings)
+{
+	while (*beginnings && strncmp(text, *beginnings, strlen(*beginnings)) != 0)
+		beginnings++;
+	return *beginnings;
+}
+
+/* The value that is set is muster's own, or a btl that is part of it: shared memory alone, as on one machine. */
+static bool is_as_ours(const char *entry, size_t length)
+{
+	char parts[64];
+	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+		if (strncmp(entry, settings[i].name, length) != 0 || settings[i].name[length])
+			continue;
+		snprintf(parts, sizeof parts, "%s", entry + length + 1);
+		bool ours = strcmp(parts, settings[i].value) == 0,
+		     is_btl = strcmp(settings[i].name, "OMPI_MCA_btl") == 0;
+		for (char *rest = parts, *part; !ours && is_btl && (part = strsep(&rest, ","));)
+			is_btl = muster_text_among(part, (const char *const[]){ "tcp", "vader", "self" }, 3);
+		return ours || is_btl;
+	}
+	return false;
+}
+
+/* Any of the hundreds of settings of Open MPI may end MPI_Init: a plugin that this MPI lacks, CUDA, a directory. Those
+ * stay by which TCP finds the other nodes, and the launcher's; Slurm's needs none. */
+static bool is_dropped(const char *entry, size_t length)
+{
+	static const char *const mca[] = { "OMPI_MCA_", NULL };
+	/* of an MPI that is not where it was built */
+	static const char *const places[] = { "OPAL_", "OMPI_MCA_mca_base_component_path=", NULL };
+	static const char *const of_tcp[] = { "btl_tcp_", "oob_tcp_", "mpi_ft_enable=", "mpi_abort_delay=", NULL };
+	static const char *const of_mpirun[] = { "orte_", "prte_", "ess", "pmix", "plm", "odls", "ras", "rmaps",
+		"hwloc_base_", "initial_wdir=", "num_procs=", "shmem_RUNTIME_QUERY_hint=", "mpi_oversubscribe=",
+		"mpi_yield_when_idle=", NULL };
+	const char *space = getenv("PMIX_NAMESPACE"), *prefix = getenv("OPAL_PREFIX");
+	bool by_slurm = space && strncmp(space, "slurm.", 6) == 0;
+	if (begins(entry, places) ? prefix && has_this_mpi(prefix)
+				  : !begins(entry, mca) || begins(entry + 9, of_tcp) || is_as_ours(entry, length) ||
+					    (!by_slurm && begins(entry + 9, of_mpirun)))
+		return false;
+	char *more = muster_asprintf("%s%s%s", unused ? unused : "", unused ? ", " : "", entry);
+	free(unused);
+	unused = more;
+	return true;
+}
+
 static void keep_off_the_fabric(void)
 {
-	static const char *const settings[][2] = {
-		{ "OMPI_MCA_pml", "ob1" },
-		{ "OMPI_MCA_btl", "tcp,vader,self" },
-		{ "OMPI_MCA_osc", "^ucx" },
-		{ "OMPI_MCA_coll_hcoll_enable", "0" },
-		{ "OMPI_MCA_btl_vader_single_copy_mechanism", "none" },
-		{ "UCX_TLS", "tcp,self" },
-		{ "HWLOC_HIDE_ERRORS", "2" },
-	};
+	muster_env_unset_if(is_dropped);
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-		setenv(settings[i][0], settings[i][1], 0);
+		setenv(settings[i].name, settings[i].value, 0);
+	muster_mpi_choose_interface();
 }
 
 /* Rank 0 holds a connection to every rank. */
@@ -301,6 +381,8 @@ static int mpi_open(const struct muster_clock *clock, int *argc, char ***argv, s
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	if (!*warning->text)
 		check_file_limit(rank, size, warning);
+	if (!*warning->text && unused && rank == 0)
+		(void)muster_fail(warning, MUSTER_OK, "settings that muster's own MPI does not take: %s", unused);
 	muster_transport_init(&mpi.transport, &mpi_ops, clock, rank, size);
 	mpi.traffic_ms = muster_clock_now(clock);
 	*ret = &mpi.transport;

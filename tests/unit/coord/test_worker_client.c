@@ -310,12 +310,65 @@ TEST_LOOP(a_worker_without_an_answer_hangs_at_its_deadline, 0, 2)
 	while (muster_worker_client_poll(&it.client) == MUSTER_WORKER_BUSY)
 		poll(NULL, 0, 1);
 	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
-	const char *detail = _i ? "no answer within its deadline of 0.3 s, too short to prove a hang; killed"
+	const char *detail = _i ? "no answer within its deadline of 0.3 s, too short to prove a hang (0.301 s); killed"
 				: "no answer within its deadline of 0.3 s; killed";
 	ck_assert_int_eq(outcome.status, _i ? MUSTER_OUTCOME_ERROR : MUSTER_OUTCOME_HUNG);
 	ck_assert_pstr_eq(outcome.code, _i ? "time" : NULL);
 	ck_assert_msg(strncmp(outcome.detail, detail, strlen(detail)) == 0, "%s", outcome.detail);
 	ck_assert_double_ge(outcome.elapsed_ms, 300);
+	stop(&it);
+	muster_arena_free(arena);
+}
+
+/* One that uses its CPU all the time; on a busy machine others may keep it from the CPUs. */
+TEST(a_worker_that_never_stops_computing_is_ended)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	write_file(script, "#!/bin/sh\nwhile :; do :; done\n");
+	ck_assert_int_eq(chmod(script, 0700), 0);
+	start(&it, arena);
+	it.deadlines.hang_least = 0;
+	muster_worker_client_command(&it.client, "{}", 300);
+	while (muster_worker_client_poll(&it.client) == MUSTER_WORKER_BUSY)
+		poll(NULL, 0, 1);
+	ck_assert_int_eq(it.client.state, MUSTER_WORKER_HUNG);
+	ck_assert_msg(strstr(it.client.answer.error, "killed") != NULL, "%s", it.client.answer.error);
+	stop(&it);
+	muster_arena_free(arena);
+}
+
+static double starved_by_ms; /* in each command, of which it is asked at the begin and at the end */
+static double count_starved(void *worker)
+{
+	static double total;
+	(void)worker;
+	total += starved_by_ms;
+	return total;
+}
+
+/* A probe that other programs kept from the CPUs says nothing of the node. */
+TEST_LOOP(a_worker_without_a_cpu_is_not_hung, 0, 2)
+{
+	struct client_of_script it;
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_worker_ops ops = muster_worker_process_ops;
+	write_silent();
+	start(&it, arena);
+	ops.starved_ms = count_starved;
+	it.client.ops = &ops;
+	it.deadlines.hang_least = 0;
+	starved_by_ms = _i ? 160 : 140;
+	muster_worker_client_command(&it.client, "{}", 300);
+	while (muster_worker_client_poll(&it.client) == MUSTER_WORKER_BUSY)
+		poll(NULL, 0, 1);
+	struct muster_outcome outcome = muster_worker_client_outcome(&it.client, "gpu_copy");
+	const char *detail = _i ? "no answer within its deadline of 0.3 s, of which it waited 0.2 s for a CPU: other "
+				  "programs of this host used them; killed"
+				: "no answer within its deadline of 0.3 s; killed";
+	ck_assert_int_eq(outcome.status, _i ? MUSTER_OUTCOME_ERROR : MUSTER_OUTCOME_HUNG);
+	ck_assert_pstr_eq(outcome.code, _i ? "time" : NULL);
+	ck_assert_str_eq(outcome.detail, detail);
 	stop(&it);
 	muster_arena_free(arena);
 }

@@ -17,6 +17,31 @@
 		"8", "r8", "'min':10", ",'after':'first'") "," RING("64", "r64", "'min':118",                          \
 		",'after':'r8'") "," RING("512", "r512", "'min':118", ",'after':'r64'")
 
+/* Speeds of two GPUs of node a and one of b, which are bad, and results; what other programs there are. */
+#define OF_EACH(metric, a, b, c) "a/0 " metric a "\na/1 " metric b "\nb/2 " metric c "\n"
+#define SPEEDS(users, none, busy)                                                                                      \
+	OF_EACH("rank.compute_ms ", "9", "9", "1")                                                                     \
+	OF_EACH("gpu.h2d_gbps gpu=", "g0 1", "g1 1", "g0 1")                                                           \
+	OF_EACH("gpu.copy_intact gpu=", "g0 false", "g1 true", "g0 true")                                              \
+	OF_EACH("gpu.foreign_processes when=start gpu=", "g0 " users, "g1 " none, "g0 " none)                          \
+	OF_EACH("gpu.utilisation_before gpu=", "g0 " none, "g1 " busy, "g0 " none)                                     \
+	"job nccl.allreduce_busbw_gbps bytes=8 nodes=2 ranks=3 1\n"
+#define SPEED_CHECKS                                                                                                   \
+	"'intact':{'metric':'gpu.copy_intact','equals':true,'source':'s','optional':true},"                            \
+	"'h2d':{'metric':'gpu.h2d_gbps','min':2,'source':'s'},'compute':{'metric':'rank.compute_ms','warn_above':2,"   \
+	"'source':'s'},'ring':{'metric':'nccl.allreduce_busbw_gbps','min':9,'source':'s'},"                            \
+	"'users':{'metric':'gpu.foreign_processes','max':0,'source':'s','slows':true,'optional':true},"                \
+	"'busy':{'metric':'gpu.utilisation_before','warn_above':0.1,'source':'s','slows':true,'optional':true}"
+#define UNDECIDED(where, limit)                                                                                        \
+	"inconclusive " where ": at least " limit " GB/s, without another program on the GPU (busy) | 1\n"
+#define UNDECIDED_RANKS                                                                                                \
+	"inconclusive h2d a: at least 2 GB/s, without another program on the GPU (busy) | ranks 0-1: 1\n"
+#define UNTOUCHED "fail h2d b rank=2 gpu=g0: at least 2 GB/s | 1\n"
+#define NONE_SEEN                                                                                                      \
+	"skip users: at most 0 | null: not supported here (3 GPUs)\n"                                                  \
+	"skip busy: warning above 0.1 | null: not supported here (3 GPUs)\n"
+#define RECORDED(how) " | recorded, not evaluated: other programs may use the GPU (" how ")"
+
 static const struct {
 	const char *run, *checks;
 	const char *found;   /* fixture_findings() */
@@ -145,6 +170,40 @@ static const struct {
 			    "source':'s',"
 			    "'after':'sharers'}",
 		"fail first a: 2 | 1\n", "numa: 1 by first on a\n", MUSTER_FAIL },
+	/* a stranger explains the speeds of its GPU, copies of its node and what all do together; nothing that is wrong
+	 */
+	{ SPEEDS("1", "0", "0"), SPEED_CHECKS,
+		"fail intact a rank=0 gpu=g0: true | false\n"
+		"fail users a rank=0 gpu=g0: at most 0 | 1\n" UNTOUCHED
+		"warn compute a rank=1: warning above 2 ms | 9\n",
+		"h2d: 2 by users on a\ncompute: 1 by users on a\nring: 1 by users on a\n", MUSTER_FAIL },
+	/* one that is only a warning leaves a failure undecided */
+	{ SPEEDS("0", "0", "0.9"), SPEED_CHECKS,
+		"fail intact a rank=0 gpu=g0: true | false\n" UNTOUCHED UNDECIDED("ring", "9") UNDECIDED_RANKS
+		"warn compute a rank=0: warning above 2 ms | 9\n"
+		"warn busy a rank=1 gpu=g1: warning above 0.1 | 0.9\n",
+		"compute: 1 by busy on a\n", MUSTER_FAIL },
+	/* where GPUs are shared on purpose, speeds are recorded */
+	{ SPEEDS("-", "-", "-") "a/0 rank.gpu_sharing asked\na/1 rank.gpu_sharing asked\nb/2 rank.gpu_sharing asked",
+		SPEED_CHECKS,
+		"fail intact a rank=0 gpu=g0: true | false\n"
+		"skip ring: at least 9 GB/s" RECORDED(
+			"asked") "\n"
+				 "skip h2d: at least 2 GB/s" RECORDED(
+					 "asked") " (3 GPUs)\n"
+						  "skip compute a: warning above 2 ms" RECORDED(
+							  "asked") " (2 ranks)\n" NONE_SEEN,
+		"", MUSTER_FAIL },
+	/* with MPS only where another program was seen */
+	{ SPEEDS("-", "-", "-") "a/0 rank.gpu_sharing mps\na/1 rank.gpu_sharing mps\n"
+				"a/1 gpu.foreign_process gpu=g1 when=start '5~a\nb/2 rank.gpu_sharing exclusive",
+		SPEED_CHECKS,
+		"fail intact a rank=0 gpu=g0: true | false\n" UNTOUCHED
+		"warn compute a rank=0: warning above 2 ms | 9\n"
+		"skip ring: at least 9 GB/s" RECORDED("mps") "\n"
+							     "skip h2d a: at least 2 GB/s" RECORDED(
+								     "mps") " (2 GPUs)\n" NONE_SEEN,
+		"", MUSTER_FAIL },
 	/* a missing rank blocks what would have come from it, of its node too when it was the only one */
 	{ "a/0 gpu.numa_node gpu=g0 1\na/1 missing\na node.cpus 1\nb/2 missing",
 		"'numa':{'metric':'gpu.numa_node','equals':1,'source':'s'},"

@@ -267,7 +267,7 @@ static const struct {
 		"fail probe.gpu a rank=0: probe gpu finishes | damaged\n"
 		"fail probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n",
 		MUSTER_FAIL },
-	/* one cause of two probes is one finding, but not where one of them is optional or ended otherwise */
+	/* one cause of two probes is one finding, of the one that is wanted; not where one of them ended otherwise */
 	{ "a/0 probe gpu error vendor broken\na/0 probe gpu_copy error vendor broken",
 		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},'d':{'metric':'gpu.numa_node','min':0,'source':'s'"
 		"}",
@@ -275,9 +275,11 @@ static const struct {
 	{ "a/0 probe gpu error vendor broken\na/0 probe gpu_copy error vendor broken",
 		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true},"
 		"'d':{'metric':'gpu.numa_node','min':0,'source':'s'}",
-		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
-		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n",
-		MUSTER_FAIL },
+		"fail probe.gpu a rank=0: probe gpu finishes | broken\n", MUSTER_FAIL },
+	{ "a/0 probe gpu error vendor broken\na/0 probe gpu_copy error vendor broken",
+		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},"
+		"'d':{'metric':'gpu.numa_node','min':0,'source':'s','optional':true}",
+		"fail probe.gpu_copy a rank=0: probe gpu_copy finishes | broken\n", MUSTER_FAIL },
 	{ "a/0 probe gpu hung - broken\na/0 probe gpu_copy error vendor broken",
 		"'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s'},'d':{'metric':'gpu.numa_node','min':0,'source':'s'"
 		"}",
@@ -480,6 +482,39 @@ TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 	ck_assert_uint_eq(report->findings[0].label_count, 0);
 }
 
+/* One cause of four GPUs, each of which it names; another cause of a fifth; what a GPU without a rank has. */
+TEST(one_reason_that_names_each_gpu_is_one_finding_with_an_action)
+{
+	static const char config[] = "'c':{'metric':'gpu.numa_node','equals':0,'source':'s','advice':'of a bad value'}";
+	struct muster_run *run = run_text_new("a/0 gpu.numa_node gpu=g0 -\na/1 gpu.numa_node gpu=g1 -\n"
+					      "a/2 gpu.numa_node gpu=g2 -\na/3 gpu.numa_node gpu=g3 -\n"
+					      "b/4 gpu.numa_node gpu=g0 -");
+	for (size_t i = 0; i < 4; i++)
+		run->nodes[0].ranks[i].samples.items[0].reason =
+			i == 2 ? "gone" : muster_arena_printf(run->arena, "/sys/g%zu/numa of g%zu is -1", i, i);
+	struct muster_report *report = fixture_report(run, config, false);
+	ck_assert_str_eq(fixture_findings(report), "inconclusive c a: 0 | ranks 0-1,3: null: /sys/*/numa of * is -1\n"
+						   "inconclusive c a rank=2 gpu=g2: 0 | null: gone\n"
+						   "inconclusive c b rank=4 gpu=g0: 0 | null: not supported here\n");
+	ck_assert_uint_eq(report->findings[0].label_count, 0);
+	ck_assert_uint_eq(report->tallies[0].count[MUSTER_INCONCLUSIVE], 3);
+	for (size_t i = 0; i < 3; i++)
+		ck_assert_msg(strstr(report->findings[i].advice, "numa=off"), "%s", report->findings[i].advice);
+}
+
+TEST(one_reason_that_names_each_port_is_one_finding_too)
+{
+	struct muster_run *run = run_text_new("a/0 = g0 U\na port.width port=m0/1 link_layer=InfiniBand -\n"
+					      "a port.width port=m1/1 link_layer=InfiniBand -");
+	for (size_t i = 0; i < 2; i++)
+		run->nodes[0].samples.items[i].reason =
+			muster_arena_printf(run->arena, "m%zu/ports/1/rate: No such file", i);
+	struct muster_report *report = fixture_report(run, "'c':{'metric':'port.width','min':1,'source':'s'}", false);
+	ck_assert_str_eq(fixture_findings(report),
+		"inconclusive c a: at least 1 lanes | ports m0/1, m1/1: null: */ports/1/rate: No such file\n");
+	ck_assert_msg(strstr(report->findings[0].advice, "could not be read"), "%s", report->findings[0].advice);
+}
+
 /* As many reasons, each on a node of its own, and the first one again: after 64 others it is not found. */
 TEST_LOOP(a_reason_is_looked_for_among_the_last_64, 64, 66)
 {
@@ -670,6 +705,30 @@ TEST_EACH(a_run_is_judged_by_the_expectations_of_its_machine_type, selections)
 	ck_assert_msg(
 		!selections[_i].origin || strstr(report->sku_origin, selections[_i].origin), "%s", report->sku_origin);
 	ck_assert_int_eq(report->verdict, selections[_i].verdict);
+}
+
+static const struct {
+	int nodes, missing;
+	enum muster_status verdict;
+} late[] = { { 30, 3, MUSTER_FAIL }, { 30, 4, MUSTER_INCONCLUSIVE }, { 19, 4, MUSTER_FAIL } };
+
+/* Faults do not come so many at a time: the launch, or where the program is read from, is slow. */
+TEST_EACH(many_missing_ranks_of_a_large_job_prove_no_fault, late)
+{
+	char *text, *line;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	for (int n = 0; n < late[_i].nodes; n++)
+		fprintf(out, n < late[_i].missing ? "n%d/%d missing\n" : "n%d/%d rank.local_rank 0\n", n, n);
+	fclose(out);
+	struct muster_run *run = run_text_new("n0 node.cpus 4");
+	run_text_each(run, text, run_text_line, NULL);
+	line = strdup(fixture_found(run, "'cpus':{'metric':'node.cpus','min':1,'source':'s','optional':true}"));
+	ck_assert_msg((strstr(line, "fail rank.missing") != NULL) == (late[_i].verdict == MUSTER_FAIL), "%s", line);
+	ck_assert_msg(
+		(strstr(line, "inconclusive rank.missing") != NULL) == (late[_i].verdict != MUSTER_FAIL), "%s", line);
+	free(line);
+	free(text);
 }
 
 TEST_MAIN(.teardown = fixture_done)

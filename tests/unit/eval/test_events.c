@@ -219,6 +219,24 @@ TEST_LOOP(a_log_that_does_not_reach_back_far_enough_is_no_pass, 0, 3)
 			"only 23.5 h of the kernel's log could be read: older lines are lost");
 }
 
+/* Time was over before all was read: whatever was found until then. */
+TEST_LOOP(a_log_that_was_read_in_part_is_inconclusive, 0, 4)
+{
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
+	bool note = _i & 1, fault = _i & 2;
+	fixture_sample(run, &node->samples, "node.kernel_log_start", NULL, muster_string("1 s was over"));
+	fixture_sample(run, &node->samples, "node.kernel_log_hours", NULL, muster_number(3));
+	fixture_sample(run, &node->samples, "node.kernel_log_cut", NULL, muster_boolean(true));
+	if (note)
+		add_xid(run, node, GPU, &(struct event){ "31", "job", "before", 1, 1, NULL });
+	if (fault)
+		add_xid(run, node, GPU, &(struct event){ "79", "job", "before", 1, 1, NULL });
+	struct muster_report *report = judge(run, OPTIONAL);
+	ck_assert_uint_eq(report->count[MUSTER_INCONCLUSIVE], 3);
+	ck_assert_int_eq(report->verdict, fault ? MUSTER_FAIL : MUSTER_INCONCLUSIVE);
+}
+
 TEST(a_report_without_the_probe_is_no_pass_and_no_failure)
 {
 	struct muster_run *run = fixture_new_run();

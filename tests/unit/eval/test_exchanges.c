@@ -132,9 +132,10 @@ static const struct {
 		"GB/s) between n1 GPU g0 and n1 GPU g1; 99 GB/s, 22 % of NVLink (450 GB/s) between n1 GPU g0 and n2 "
 		"GPU g0\n" },
 	{ { 3, 2, false, 100, 46, "" }, SHARES,
-		"fail e - -1 - -: slow in most exchanges of the run, so that no part of it is the cause: 100 GB/s, 22 "
-		"% of NVLink (450 GB/s) between n0 GPU g0 and n0 GPU g1; 100 GB/s, 22 % of NVLink (450 GB/s) between "
-		"n1 GPU g0 and n1 GPU g1; 100 GB/s, 22 % of NVLink (450 GB/s) between n2 GPU g0 and n2 GPU g1\n" },
+		"fail e - -1 - -: slow in most exchanges of the run: all parts share the cause, or several are bad: "
+		"100 GB/s, 22 % of NVLink (450 GB/s) between n0 GPU g0 and n0 GPU g1; 100 GB/s, 22 % of NVLink (450 "
+		"GB/s) between n1 GPU g0 and n1 GPU g1; 100 GB/s, 22 % of NVLink (450 GB/s) between n2 GPU g0 and n2 "
+		"GPU g1\n" },
 };
 
 TEST_EACH(slow_exchanges_name_a_part, cases)
@@ -265,13 +266,28 @@ TEST(a_slow_job_says_where_to_look)
 {
 	static const struct {
 		const char *profile, *slow, *advice;
+		double busbw;
 	} jobs[] = {
-		{ "standard", "0-1=99 0-3=99", "see e on n0, GPU g0 first: this part makes the whole job slow" },
+		{ "standard", "0-1=99 0-3=99", "see e on n0, GPU g0 first: this part makes the whole job slow", 60 },
+		{ "standard", "0-1=130 0-3=130",
+			"see e on n0, GPU g0 too, but 130 GB/s there do not explain 49 GB/s here: something else is "
+			"slow, run muster with --localise always",
+			49 },
 		{ "standard", "",
 			"all exchanges between pairs of ranks are as fast as expected, so no single part is slow: "
-			"compare the settings of NCCL" },
-		{ "quick", NULL, "to find the slow part, run muster with --profile standard" },
-		{ "standard", NULL, NULL },
+			"compare the settings of NCCL",
+			60 },
+		{ "standard", "1-2=230",
+			"no exchange of two ranks is below its threshold, but one is slower than the others and no "
+			"faster than the whole job, 230 GB/s between GPU g1 and GPU g2: check the links of these two "
+			"first",
+			225 },
+		{ "standard", "1-2=250",
+			"all exchanges between pairs of ranks are as fast as expected, so no single part is slow: "
+			"compare the settings of NCCL",
+			225 },
+		{ "quick", NULL, "to find the slow part, run muster with --profile standard", 60 },
+		{ "standard", NULL, NULL, 60 },
 	};
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
 		struct cluster cluster = { 1, 4, false, 265, 46, jobs[i].slow ? jobs[i].slow : "" };
@@ -288,10 +304,10 @@ TEST(a_slow_job_says_where_to_look)
 		}
 		run.job.profile = jobs[i].profile;
 		fixture_sample(&run, &run.job.samples, "nccl.allreduce_busbw_gbps", "bytes=64 nodes=1 ranks=4",
-			muster_number(1));
+			muster_number(jobs[i].busbw));
 		fixture_judge(&run,
 			"'w':{'metric':'pair.exchange_wrong','equals':0,'optional':true,'source':'s'}," SHARES
-			",'ring':{'metric':'nccl.allreduce_busbw_gbps','min':100,'source':'s'}",
+			",'ring':{'metric':'nccl.allreduce_busbw_gbps','min':240,'source':'s'}",
 			false, &report);
 		for (size_t k = 0; k < report.finding_count; k++)
 			if (strcmp(report.findings[k].check, "ring") == 0)

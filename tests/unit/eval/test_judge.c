@@ -82,6 +82,7 @@ static const struct {
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 23, NULL, "'min':21,'warn_below':24",
 		"warn c sim-1: at least 21 MiB (warning below 24) | 23\n" },
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 24, NULL, "'min':21,'warn_below':24", NO_FINDING },
+	{ "node.memory_mib", NULL, MUSTER_NUMBER, 1e308, NULL, "'max':21", "fail c sim-1: at most 21 MiB | 1e+308\n" },
 	/* what looks like its limit has more digits */
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 189.9999995, NULL, "'warn_below':190",
 		"warn c sim-1: warning below 190 MiB | 189.9999995\n" },
@@ -440,7 +441,8 @@ TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 	static const char checks[] = "'h2d':{'metric':'gpu.h2d_gbps','min':21,'source':'s','advice':'open a ticket'},"
 				     "'d2h':{'metric':'gpu.d2h_gbps','warn_below':1000,'source':'s'}";
 	struct muster_report *report = fixture_report(run, checks, true);
-	ck_assert_int_eq(report->verdict, MUSTER_INCONCLUSIVE);
+	ck_assert_int_eq(report->verdict, MUSTER_FAIL); /* --strict */
+	ck_assert_int_eq(fixture_report(run, checks, false)->verdict, MUSTER_INCONCLUSIVE);
 	ck_assert_uint_eq(report->count[MUSTER_FAIL] + report->count[MUSTER_WARN], 0);
 	ck_assert_ptr_nonnull(strstr(fixture_findings(report),
 		"inconclusive h2d sim-2 rank=3 gpu=0002:00:00.0: at least 21 GB/s, without other jobs on the node | "

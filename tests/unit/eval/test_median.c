@@ -57,6 +57,11 @@ static const struct {
 		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s)" AMONG(
 			"3") " | 16.9\n",
 		MUSTER_PASS },
+	/* a value that would look like the limit has more digits */
+	{ { 20, 16.99999, 20 }, "'min_of_median':0.85", "at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
+		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s)" AMONG(
+			"3") " | 16.99999\n",
+		MUSTER_PASS },
 	{ { 20, 16.9, 20 }, "'min_of_median':0.85,'severity':'warn'",
 		"at least 17 GB/s (85 % of the median of this run, 20 GB/s)",
 		"warn c n2 rank=1 gpu=g: at least 17 GB/s (85 % of the median of this run, 20 GB/s) | 16.9\n",

@@ -174,7 +174,12 @@ static const struct {
 		"warn same n1 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n"
 		"warn same n2 port=ib2/1: the same on all nodes: 20 (4 of 6 ports) | 9\n" },
 	{ UNIFORM, { "ib0=20 ib1=20", "ib0=20 ib1=20" }, 2, "" },
-	{ UNIFORM, { "ib0=20 ib1=9" }, 1, "" }, /* which of the two is right? */
+	/* which of the two is right is not known, and one of them is wrong */
+	{ UNIFORM, { "ib0=20 ib1=9" }, 1,
+		"warn same n1: the same on each part of the node | 20 on ib0/1, 9 on ib1/1\n" },
+	{ UNIFORM, { "ib0=20 ib1=9", "ib0=20 ib1=9", "ib0=9 ib1=9" }, 3,
+		"warn same n1: the same on each part of the node | 20 on ib0/1, 9 on ib1/1\n"
+		"warn same n2: the same on each part of the node | 20 on ib0/1, 9 on ib1/1\n" },
 	/* whole nodes are compared as ever */
 	{ UNIFORM, { "ib0=20 ib1=20", "ib0=9 ib1=9", "ib0=20 ib1=20" }, 3,
 		"warn same n2: the same on all nodes: 20 (2 of 3) | 9\n" },
@@ -251,6 +256,30 @@ static struct muster_run *names(const char *const *values)
 					muster_string(values[2 * n + r]));
 	}
 	return run;
+}
+
+/* VBIOS versions of the same four ranks: on one node, GPUs are compared with those of their model. */
+static const struct {
+	const char *models[4], *versions[4], *found;
+} model_table[] = {
+	{ { "A", "A", "A", "A" }, { "1", "2", "1", "1" },
+		"warn same n1: the same on each part of the node | 1 on a, 2 on b\n" },
+	{ { "A", "B", "A", "B" }, { "1", "2", "1", "2" }, "" },
+	{ { "A", "B", "A", "B" }, { "1", "2", "1", "3" }, "warn same: the same on all nodes | 2 on n1; 3 on n2\n" },
+	{ { "A", "A", "A", "A" }, { "1", "2", "1", "2" },
+		"warn same n1: the same on each part of the node | 1 on a, 2 on b\n"
+		"warn same n2: the same on each part of the node | 1 on a, 2 on b\n" },
+};
+
+TEST_EACH(on_one_node_gpus_are_compared_within_their_model, model_table)
+{
+	struct muster_run *run = names(model_table[_i].models);
+	for (size_t i = 0; i < 4; i++)
+		fixture_sample(run, &run->nodes[i / 2].ranks[i % 2].samples, "gpu.vbios", i % 2 ? "gpu=b" : "gpu=a",
+			muster_string(model_table[_i].versions[i]));
+	ck_assert_str_eq(
+		fixture_found(run, "'same':{'metric':'gpu.vbios','same_across':'nodes','source':'s'," UNIFORM "}"),
+		model_table[_i].found);
 }
 
 static const struct {

@@ -12,6 +12,9 @@
 	"a/" rank " gpu.h2d_gbps gpu=g " value "\na/" rank " gpu.pcie_limit_gbps gpu=g link=" link " 200\n"
 #define SHARE "'metric':'gpu.h2d_gbps','share_of':'gpu.pcie_limit_gbps',"
 #define BUSBW "'metric':'nccl.allreduce_busbw_gbps','share_of':'nccl.allreduce_limit_gbps',"
+#define PER "'min':0.6,'limit_per':{'metric':'gpu.nvlinks','max':10}"
+#define COUNTED(links) H2D("30") PCIE("60") "a/0 gpu.nvlinks " links "\n"
+#define OF_60 "at least 60 % of gpu.pcie_limit_gbps"
 #define EXPECTED "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)"
 #define OF_RING "at least 50 % of nccl.allreduce_limit_gbps"
 
@@ -58,6 +61,14 @@ static const struct {
 		"fail c: " OF_RING " | 100\n" },
 	{ RING("64", "100") LIMIT("1", "2", "PCIe", "300"), BUSBW "'min':0.5,'limit_where':{'path':'NVLink'}",
 		"skip c: " OF_RING " | nccl.allreduce_limit_gbps has path PCIe and not NVLink, observed 100\n" },
+	/* with fewer parts than the limit needs, or an unknown number, nothing is said; a run that counts none is
+	   judged */
+	{ COUNTED("gpu=g 6"), SHARE PER, "fail c a rank=0 gpu=g: " OF_60 " | 30\n" },
+	{ COUNTED("gpu=g 5"), SHARE PER,
+		"skip c a rank=0 gpu=g: " OF_60 " | gpu.nvlinks is 5: too few to reach gpu.pcie_limit_gbps\n" },
+	{ COUNTED("gpu=g -"), SHARE PER,
+		"skip c a rank=0 gpu=g: " OF_60 " | gpu.nvlinks is null: not supported here\n" },
+	{ COUNTED("gpu=h 5"), SHARE PER, "fail c a rank=0 gpu=g: " OF_60 " | 30\n" },
 	/* the median of the values with such a limit: the other ones are not compared with these */
 	{ OVER("0", "90", "NVLink") OVER("1", "100", "NVLink") OVER("2", "20", "PCIe") OVER("3", "20", "PCIe")
 			OVER("4", "100", "NVLink") OVER("5", "60", "NVLink"),

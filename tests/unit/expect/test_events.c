@@ -24,6 +24,12 @@ static const struct {
 	{ FILE_OF("'xid':{'079':{" EVENT "}}"),
 		"$.events.xid['079']: the number of an error is needed ('79'), found '079'" },
 	{ FILE_OF("'xid':{'':{" EVENT "}}"), "$.events.xid['']: the number of an error is needed ('79'), found ''" },
+	{ FILE_OF("'xid':{'79-':{" EVENT "}}"), "['79-']: the number of an error is needed" },
+	{ FILE_OF("'xid':{'79-A':{" EVENT "}}"), "['79-A']: the number of an error is needed" },
+	{ FILE_OF("'sxid':{'other':{" EVENT "}}"), "$.events.sxid.other: the number of an error is needed" },
+	{ FILE_OF("'sxid':{'other-':{" EVENT "}}"), "['other-']: the number of an error is needed" },
+	{ FILE_OF("'sxid':{'others-fatal':{" EVENT "}}"), "['others-fatal']: the number of an error is needed" },
+	{ XID_79(EVENT "}},'sxid':{'other-fatal':{" EVENT "},'1-drain-p2p':{" EVENT ""), "" },
 	{ FILE_OF("'sxid':{'-1':{" EVENT "}}"),
 		"$.events.sxid['-1']: the number of an error is needed ('79'), found '-1'" },
 	{ XID_79("'name':'n','class':'error','action':'a'"),
@@ -112,14 +118,24 @@ static const struct {
 } classes[] = {
 	/* reset, reboot or a new GPU, by NVIDIA's catalogue or AzNHC */
 	{ MUSTER_EVENT_XID, MUSTER_EVENT_FAIL,
-		"46 48 54 56 57 58 62 64 74 79 80 81 95 109 110 119 120 136 140 143 149 150 151 155 156 158 167 169 "
-		"171 172" },
-	{ MUSTER_EVENT_XID, MUSTER_EVENT_WARN, "63 65 68 69 73 92 94 121 144 145 146 147 148 154 157" },
-	{ MUSTER_EVENT_XID, MUSTER_EVENT_NOTE, "11 13 25 31 37 43 45 66 106 107 137 162" },
-	{ MUSTER_EVENT_SXID, MUSTER_EVENT_FAIL, "11001 12020 14017 19084 20034 22003 23001 24007 10003" },
-	{ MUSTER_EVENT_SXID, MUSTER_EVENT_WARN, "10001 10004 20001 20009 20012 22012" },
-	{ MUSTER_EVENT_SXID, MUSTER_EVENT_NOTE, "11012 12021 19049 22013 24001 10005" },
-	{ MUSTER_EVENT_KERNEL, MUSTER_EVENT_FAIL, "aer-fatal gpu-lost gpu-init edac-uncorrected read-only" },
+		"46 48 54 56 57 58 62 64 74 79 80 81 95 110 119 120 136 140 143 149 150 151 155 156 158 167 169 "
+		"171 172 154-gpu-reset-required 154-node-reboot-required 154-drain-and-reset 999-fatal 144-fatal "
+		"145-fatal 146-fatal 147-fatal 148-fatal 149-fatal 150-fatal" },
+	{ MUSTER_EVENT_XID, MUSTER_EVENT_WARN,
+		"154-drain-p2p 154-recover-imex-domain 154-unknown 74-watch 999-nonfatal "
+		"63 65 68 69 73 92 94 109 121 144 145 146 147 148 154 157 144-nonfatal 149-nonfatal 150-nonfatal" },
+	{ MUSTER_EVENT_XID, MUSTER_EVENT_NOTE, "11 13 25 31 37 43 45 66 74-harmless 106 107 137 162" },
+	{ MUSTER_EVENT_SXID, MUSTER_EVENT_FAIL,
+		"11001 12020 14017 19084 20034 22003 23001 24007 10003 10006 20034-fatal 11004-nonfatal 12028-nonfatal "
+		"19084-nonfatal 19048 19048-fatal 19049-fatal 19055-fatal 20035-fatal 22012-fatal 25008-fatal "
+		"99999-fatal" },
+	{ MUSTER_EVENT_SXID, MUSTER_EVENT_WARN,
+		"10001 10004 20001 20009 20012 22012 22012-na 19048-nonfatal 19061-nonfatal 11001-nonfatal "
+		"99999-nonfatal" },
+	{ MUSTER_EVENT_SXID, MUSTER_EVENT_NOTE,
+		"11012 12021 19049 19049-nonfatal 22013 24001 10005 99999-correctable" },
+	{ MUSTER_EVENT_KERNEL, MUSTER_EVENT_FAIL,
+		"aer-fatal gpu-lost gpu-init reset-needed driver-reboot nvswitch-init edac-uncorrected read-only" },
 	{ MUSTER_EVENT_KERNEL, MUSTER_EVENT_WARN, "aer-nonfatal pcie-link nic-error link-flap mce hung-task lockup" },
 	{ MUSTER_EVENT_KERNEL, MUSTER_EVENT_NOTE, "aer-corrected edac-corrected oom" },
 };

@@ -69,7 +69,14 @@ static const struct {
 	{ CHECKS(""), "$: no checks: every run would pass" },
 	{ TOP("'chekcs':{}"),
 		"$.chekcs: unknown key; did you mean \"checks\"? Allowed are schema_version, name, title, extends, "
-		"observe, identify, events, paths, checks" },
+		"observe, identify, events, causes, paths, checks" },
+	{ TOP("'causes':{'a':{'explains':[],'facts':{},'action':'b'}}"), "$.causes.a.explains: " },
+	{ TOP("'causes':{'a':{'explains':['b'],'facts':{'gpu.nmae':'c'},'action':'b'}}"),
+		"$.causes.a.facts[\"gpu.nmae\"]: there is no metric of this name" },
+	{ TOP("'causes':{'a':{'explains':['b'],'facts':{'gpu.name':'('},'action':'b'}}"),
+		"$.causes.a.facts[\"gpu.name\"]: \"(\" is not a POSIX extended regular expression" },
+	{ TOP("'causes':{'a':{'explains':['b'],'facts':{'gpu.name':'c'},'action':'${b}'}}"),
+		"$.causes.a.action: the placeholder ${b} must be" },
 	{ TOP("'observe':1"), "$.observe: true or false is needed, found 1" },
 	{ TOP("'extends':5"), "$.extends: the path of a file is needed" },
 	{ TOP("'identify':{'gpus':8}"), "$.identify.gpus: unknown key, allowed are vm_size, gpu_name, gpu_count" },
@@ -117,11 +124,11 @@ static const struct {
 		  "same_across, present" },
 	{ STRING, ": no operator: give one of equals, one_of, matches, min_version, equals_by, same_across, present" },
 	{ NUMBER ",'zzzzzzzz':8",
-		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, within, uniform, "
-		"baseline, in_words, inconclusive_on, where, when, after, anywhere, severity, optional, "
-		"source, certainty, advice, title, measured_on, action_code, equals, one_of, matches, min_version, "
-		"min, max, warn_below, warn_above, equals_by, same_across, present, observe, min_of_median, "
-		"max_of_median" },
+		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, limit_per, within, "
+		"uniform, baseline, in_words, inconclusive_while, inconclusive_on, where, when, after, also_after, "
+		"anywhere, slows, severity, optional, source, certainty, advice, title, measured_on, action_code, "
+		"equals, one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, "
+		"present, observe, min_of_median, max_of_median" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gpbs'",
 		".share_of: no such metric: 'gpu.pcie_limit_gpbs'; did you mean 'gpu.pcie_limit_gbps'" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.h2d_gbps'",
@@ -143,6 +150,14 @@ static const struct {
 		".limit_where: says something only beside share_of" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_where':{'path':'x'}",
 		".limit_where.path: gpu.pcie_limit_gbps has no label 'path', only gpu, link" },
+	{ OF("gpu.h2d_gbps") ",'min':0.5,'limit_per':{'metric':'gpu.nvlinks','max':2}",
+		".limit_per.metric: says something only beside share_of" },
+	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_per':{'metric':'gpu.nvlinks','max':0}",
+		".limit_per.max: a number above 0 is needed, found 0" },
+	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_per':{'metric':'node.kernel','max':2}",
+		".limit_per.metric: one number for each gpu is needed" },
+	{ OF("gpu.h2d_gbps") ",'min':0.5,'inconclusive_while':{'metric':'gpu.nvlinks','max':2}",
+		".inconclusive_while.metric: one number for each node is needed" },
 	{ NUMBER ",'min':'8'", ".min: a number is needed, found '8'" },
 	{ NUMBER ",'max':true", ".max: a number is needed, found true" },
 	{ NUMBER ",'warn_below':[1]", ".warn_below: a number is needed, found an array" },

@@ -48,7 +48,6 @@ static const struct {
 	{ "Standard_ND128isr_GB300_v6", "node.vm_size", "Standard_ND128isr_GB300_v6|standard_nd128isrg5_gb300_v6",
 		"Standard_ND128isr_NDR_GB200_v6|" },
 	{ "Standard_ND96asr_v4", "env.topo_file", "/opt/microsoft/ndv4-topo.xml", "not set|" },
-	{ "Standard_ND96asr_v4", "env.socket_ifname", "eth0|eth0,eth1", "not set|" },
 };
 
 static bool takes_sample(const struct muster_check *check, const struct muster_sample *sample)

@@ -163,7 +163,8 @@ static const struct fake_row topology_rows[] = {
 
 static void play(const struct fake_row *row)
 {
-	static const char *const only_when_set[] = { "rank.setting_from", NULL };
+	static const char *const only_when_set[] = { "rank.setting_from", "rank.link_disabled", "node.setting_lacks",
+		NULL };
 	fake_given(context, at_home(row->given));
 	fake_run(context);
 	if (context->result == 0 && context->ctx.env.leader)
@@ -218,6 +219,13 @@ static const struct fake_row rows[] = {
 	{ "a relative name counts from the root",
 		"started_with=NCCL_CONF_FILE=opt/nccl.conf | /opt/nccl.conf=NCCL_DEBUG=VERSION",
 		SETTING("NCCL_DEBUG", "VERSION", "opt/nccl.conf") },
+	{ "numbers as NCCL reads them",
+		"started_with=NCCL_IB_DISABLE=0x1|NCCL_P2P_DISABLE=false|NCCL_NET= | "
+		"/etc/nccl.conf=NCCL_IB_PCI_RELAXED_ORDERING=1\r\nNCCL_SHM_DISABLE=010\nNCCL_ALGO=Ring",
+		SETTING("NCCL_IB_DISABLE", "1", "environment") SETTING("NCCL_P2P_DISABLE", "false", "environment")
+			IS("NCCL_NET", "not set") SETTING("NCCL_IB_PCI_RELAXED_ORDERING", "1", "/etc/nccl.conf")
+				SETTING("NCCL_SHM_DISABLE", "8", "/etc/nccl.conf")
+					SETTING("NCCL_ALGO", "Ring", "/etc/nccl.conf") "rank.setting_from #5" },
 	{ "an empty name of a file is no name", "started_with=NCCL_CONF_FILE= | /HOME/.nccl.conf=NCCL_DEBUG=INFO",
 		IS("NCCL_DEBUG", "INFO") },
 	{ "a file that is too long leaves unknown what it may set",
@@ -230,7 +238,8 @@ static const struct fake_row rows[] = {
 	{ "a user's file that is too long", "/HOME/.nccl.conf=LONG", "rank.setting name=NCCL_NET -*" TOO_LONG "*" },
 	{ "only the leader speaks for the node", "leader=0 | started_with=NCCL_TOPO_FILE=/topo.xml",
 		"node.topo_file #0 | node.topo_file_agrees #0" },
-	NO_FILE("", "NCCL_TOPO_FILE is empty (environment)"),
+	{ "an empty variable is no file", TOPO("") "started_with=NCCL_TOPO_FILE=",
+		IS("NCCL_TOPO_FILE", "not set") "node.topo_file -*NCCL_TOPO_FILE is empty (environment)*" },
 	NO_FILE("/opt/absent.xml", "/opt/absent.xml: No such file or directory"),
 	NO_FILE("/opt", "/opt: is not a regular file"),
 	{ "each file that is read is a step", NULL,

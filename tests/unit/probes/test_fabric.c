@@ -191,7 +191,7 @@ static const struct fake_row rows[] = {
 	STATE("0", "not-supported"),
 	STATE("1", "not-started"),
 	STATE("2", "in-progress"),
-	STATE("9", "state 9"),
+	{ "a state of the future", "state=9", "gpu.fabric_state 'state 9 | gpu.fabric_status 'success" },
 	{ "a fabric that was joined in vain is told in NVML's words", "status=999", "gpu.fabric_status 'result 999" },
 
 	/* summary: 1 healthy, 2 unhealthy, 3 limited capacity */
@@ -208,14 +208,15 @@ static const struct fake_row rows[] = {
 	HEALTH("0x4a9", "0", "degraded-bandwidth incorrect-configuration:no-partition"),
 	HEALTH("0x5aa", "0", "incorrect-configuration:insufficient-nvlinks"),
 	HEALTH("0x8aa", "0", "incorrect-configuration:gpu-state-invalid"),
-	HEALTH("0xfaa", "0", "incorrect-configuration:unknown"),
+	HEALTH("0xfaa", "0", "incorrect-configuration:15"),
 	HEALTH("0x3aa", "0", "incorrect-configuration:incorrect-chassis-sn"),
 	HEALTH("0x6aa", "0", "incorrect-configuration:incompatible-gpu-firmware"),
 	HEALTH("0x7aa", "0", "incorrect-configuration:invalid-location"),
-	HEALTH("0x9aa", "0", "incorrect-configuration:unknown"),
+	HEALTH("0x9aa", "0", "incorrect-configuration:9"),
 	HEALTH("0x51aa", "1", "healthy"), /* fields of newer drivers where 1 is good */
 	HEALTH("0x91aa", "2", "unhealthy"),
 	HEALTH("0x1aa", "3", "limited-capacity"),
+	HEALTH("0x1aa", "4", "summary 4"),
 
 	{ "one C2C link down", "links_up=9",
 		"gpu.c2c_links 9 | gpu.c2c_gbps 44.712~1e-9 | "

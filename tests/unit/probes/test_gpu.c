@@ -389,6 +389,9 @@ static const struct fake_row rows[] = {
 	{ FACT, "gpu.sm_clock_mhz 1410" },
 	{ FACT, "gpu.sm_clock_app_mhz 1410" },
 	{ FACT, "gpu.sm_clock_max_mhz 1411" },
+	{ FACT, "gpu.sm_clock_allowed_mhz 1410" },
+	{ "of a vGPU the clock is its host's", "mode=2", "gpu.sm_clock_allowed_mhz -*the GPU is a vGPU*" },
+	{ "no highest clock", "clock_result=3", "gpu.sm_clock_allowed_mhz -the highest SM clock is not known" },
 	{ FACT, "gpu.mem_clock_mhz 1215" },
 	{ FACT, "gpu.mem_clock_max_mhz 1216" },
 	{ FACT, "gpu.temperature_celsius 31" },
@@ -547,9 +550,9 @@ TEST(what_nvml_refuses_is_null_with_its_reason_and_never_zero)
 		const struct muster_sample *sample = &context->samples.items[i];
 		nulls += sample->value.type == MUSTER_NULL && strstr(sample->reason, ": result 3") != NULL;
 	}
-	/* all but what sysfs and the CUDA driver tell, the two limits at highest clocks, which name the clock, and
-	 * three facts of a MIG instance, which name MIG mode */
-	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 10);
+	/* all but what sysfs and the CUDA driver tell, two limits and what settings allow, which name the highest
+	 * clock, and three facts of a MIG instance, which name MIG mode */
+	ck_assert_uint_eq(nulls, muster_probe_gpu.metric_count - 11);
 }
 
 TEST(without_nvml_the_probe_could_not_tell_and_names_the_library)

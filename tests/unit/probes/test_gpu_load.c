@@ -44,6 +44,36 @@ TEST(a_reason_counts_from_three_samples_in_a_row_on)
 	ck_assert_double_eq(muster_sampler_seen(&none, MUSTER_THROTTLE_POWER_BRAKE), 0);
 }
 
+/* ---- the clock that load reaches ---- */
+
+TEST(a_clock_counts_only_where_nothing_but_settings_held_it_down)
+{
+	static const struct {
+		unsigned long long reasons;
+		size_t clocks;
+		const char *expected;
+	} rows[] = {
+		{ 0, 3, "gpu.sm_clock_reached_mhz 1410" },
+		{ nvmlClocksThrottleReasonApplicationsClocksSetting, 3, "gpu.sm_clock_reached_mhz 1410" },
+		{ CAP, 3, "gpu.sm_clock_reached_mhz -sw-power-cap held the clocks down under load" },
+		{ BRAKE, 3, "gpu.sm_clock_reached_mhz -hw-power-brake held the clocks down under load" },
+		{ 0, 0, "gpu.sm_clock_reached_mhz -no clock" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct probe_fake *probe = fake_new(&muster_probe_gpu_load);
+		struct muster_load loaded = { .ctx = &probe->ctx, .bus_id = "0001:00:00.0" };
+		struct muster_sampler *sampler = &loaded.sampler;
+		sampler->figures[MUSTER_SAMPLED_SM_CLOCK] =
+			(struct muster_sampled_figures){ .sum = 9, .highest = 1410, .count = rows[i].clocks };
+		muster_fail(&sampler->figures[MUSTER_SAMPLED_SM_CLOCK].why_none, MUSTER_EVENDOR, "no clock");
+		muster_sampler_count(sampler, 0);
+		muster_sampler_count(sampler, rows[i].reasons);
+		tell_reached(&loaded, sampler);
+		fake_expect(probe, rows[i].expected, "a clock under load");
+		fake_free(probe);
+	}
+}
+
 TEST(without_nvml_nothing_is_sampled)
 {
 	struct muster_sampler sampler;
@@ -199,6 +229,11 @@ static const struct fake_row rows[] = {
 	{ "without memory there are no windows", AGAIN("1") " | kept=0 | alloc_result=2", "samples 0 | launches 0" },
 	{ "a worker that was replaced has none", "visit=1", "samples 0 | launches 0" },
 	{ "a quick run has no load", "profile=0", "samples 0 | launches 0" },
+	{ "a GPU that others use is left alone", "why_shared=another program uses the GPU: 5 python3",
+		"launches 0 | held 0 | gpu.memory_tested_mib -another program uses the GPU: 5 python3 | "
+		"gpu.memory_write_gbps -?* | gpu.memory_wrong -?* | gpu.gemm_bf16_tflops -?* | "
+		"gpu.load_seconds -?*" },
+	{ "and in later visits", "visit=1 | why_shared=another", "samples 0 | launches 0" },
 };
 
 /* After the first visit, as on a GPU with more memory. */

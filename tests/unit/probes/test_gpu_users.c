@@ -4,6 +4,7 @@
 
 #include "vendor_fakes.h"
 
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,8 +182,11 @@ static const struct {
 		NAMES("start", "'*7 Web__[1m__ *") },
 	{ "of many strangers the first 16 are named", NULL, TWENTY, NULL,
 		STRANGERS("start", "20") NAMES("start", "'100 ? *115 ? 10 MiB; and 4 more") },
-	{ "a stranger that comes later is found at the end", "/proc/5/comm=early | /proc/9/comm=late", "5:100",
-		"0:518 9:1", STRANGERS("start", "1") STRANGERS("end", "1") NAMES("end", "'9 late (USER) 1 MiB") },
+	{ "a stranger that comes later is counted at the end, and the earlier one named again",
+		"/proc/5/comm=early | /proc/9/comm=late", "5:100", "0:518 9:1",
+		STRANGERS("start", "1") STRANGERS("end", "1") NAMES("end", "'5 early *; 9 late * 1 MiB") },
+	{ "a stranger that stays is named at the end", "/proc/5/comm=early", "5:100", "0:518",
+		STRANGERS("start", "1") STRANGERS("end", "0") NAMES("end", "'5 early (USER) 100 MiB") },
 	{ "programs of the same file are no strangers", "/proc/31/exe->/proc/self/exe | /proc/32/exe=another file",
 		"31:500 32:500", NULL, STRANGERS("start", "1") NAMES("start", "'*32 ?*") },
 	/* without an entry in /proc, which shows all processes */
@@ -247,6 +251,46 @@ TEST_EACH(who_else_is_on_the_gpu_is_told, rows)
 		fake_complete(context, NULL);
 	}
 	fake_expect(context, expected, rows[_i].name);
+}
+
+/* root's check beside a user who executes muster's file */
+TEST(a_program_of_another_user_is_a_stranger_whatever_its_file)
+{
+	char path[sizeof context->root + 16];
+	fake_given(context, "/proc/31/exe->/proc/self/exe");
+	snprintf(path, sizeof path, "%s/proc/31", context->root);
+	int strangers = chown(path, 33, (gid_t)-1) == 0; /* only root can */
+	add("31:500");
+	fake_given(context, "begin | run");
+	fake_expect(context, strangers ? STRANGERS("start", "1") : STRANGERS("start", "0"), "of another user");
+}
+
+/* What other probes ask for. */
+static const struct {
+	const char *given, *start, *why;
+} shared_rows[] = {
+	{ NULL, NULL, "" },
+	{ "/proc/5/comm=python3", "5:100", "another program uses the GPU: 5 python3 (uid*) 100 MiB" },
+	{ "shared=1 | /proc/5/comm=python3", "5:100", "another program uses the GPU: 5 *" },
+	{ "used_mib=5000", NULL, "another program uses the GPU: 5000 MiB are in use" },
+	{ "used_mib=1000", NULL, "" },
+	{ MODE("numa") "used_mib=5000", NULL, "" },
+	{ "percent=90", NULL, "another program uses the GPU: it is busy" },
+	{ "shared=1", NULL, "another program may use the GPU (asked)" },
+	{ "has_nvml=0 | shared=1", NULL, "another program may use the GPU (asked)" },
+	{ "SLURM_SHARDS_ON_NODE=4", NULL, "another program may use the GPU (shard)" },
+	{ "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=50", NULL, "another program may use the GPU (mps)" },
+	{ "uuid=MIG-1", NULL, "" },
+	{ NULL, TWENTY, "another program uses the GPU: 100 ? *" },
+};
+
+TEST_EACH(other_probes_know_whether_the_gpu_is_shared, shared_rows)
+{
+	fake_given(context, shared_rows[_i].given);
+	scripted_nvml.nvmlDeviceGetMaxMigDeviceCount = no_instances;
+	add(shared_rows[_i].start);
+	fake_given(context, "begin");
+	ck_assert_msg(fnmatch(shared_rows[_i].why, context->gpu.why_shared, 0) == 0, "%s", context->gpu.why_shared);
 }
 
 TEST(a_display_server_is_no_stranger)

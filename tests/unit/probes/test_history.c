@@ -2,9 +2,12 @@
 #include "check_main.h"
 #include "probe_fake.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 extern const struct muster_probe muster_probe_history;
 
@@ -38,13 +41,13 @@ static void write_log(const char *lines)
 	fake_file(context, "/dev/kmsg", kmsg);
 }
 
-/* A GPU on the bus with the driver bound, which a cgroup may keep from this process: then it has no device node. */
-#define GPU_AT(bus_id, minor)                                                                                          \
+/* Two GPUs on the bus with the driver bound, of which a container covers the second one's files. */
+#define GPU_AT(bus_id)                                                                                                 \
 	"/sys/bus/pci/devices/" bus_id "/vendor=0x10de | /sys/bus/pci/devices/" bus_id "/class=0x030200 | "            \
-	"/sys/bus/pci/devices/" bus_id                                                                                 \
-	"/driver->../../../../bus/pci/drivers/nvidia | /proc/driver/nvidia/gpus/" bus_id                               \
-	"/information=Device Minor: \t " minor " | "
-#define OURS_AND_HIDDEN GPU_AT("0001:00:00.0", "0") GPU_AT("0002:00:00.0", "1") "/dev/nvidia0="
+	"/sys/bus/pci/devices/" bus_id "/driver->../../../../bus/pci/drivers/nvidia | "
+#define OURS_AND_HIDDEN                                                                                                \
+	GPU_AT("0001:00:00.0")                                                                                         \
+	GPU_AT("0002:00:00.0") "/dev/nvidia0= | /proc/driver/nvidia/gpus/0001:00:00.0/information=Device Minor: \t 0"
 #define XID(age, gpu, code, more) age ": NVRM: Xid (PCI:000" gpu ":00:00): " code ", " more "\n"
 #define LOST(gpu) "1: NVRM: GPU at PCI:000" gpu ":00:00 has fallen off the bus.\n"
 #define OF_GPU(metric, gpu, code, of, when) metric " gpu=000" gpu ":00:00.0 code=" code " of=" of " when=" when " "
@@ -60,10 +63,10 @@ static const struct {
 	{ "a healthy node has a log and no events", NULL,
 		"1: usb 1-1: new high-speed USB device number 2 using xhci_hcd\n", "",
 		"node.kernel_log 'kmsg | node.kernel_log_hours 100 | node.kernel_log_start 'boot | "
-		"node.kernel_events_left_out 0 | samples 4" },
+		"node.kernel_events_left_out 0 | node.kernel_log_cut false | samples 5" },
 	{ "a node whose log cannot be read says why and nothing else", NULL, NULL, "",
 		"node.kernel_log" NO_LOG "node.kernel_log_hours" NO_LOG "node.kernel_log_start" NO_LOG
-		"node.kernel_events_left_out" NO_LOG "samples 4" },
+		"node.kernel_events_left_out" NO_LOG "samples 5" },
 	{ "an event has its age, its count and its newest line", NULL,
 		XID("3", "1", "94", "pid=1, name=old, Contained") XID("2", "1", "94",
 			"pid=2, name=new, Contained") "1: nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 12028, Non-fatal, "
@@ -73,7 +76,7 @@ static const struct {
 		OF_GPU("node.xid_age_hours", "1", "94", "job", "before") "2 | " OF_GPU(
 			"node.xid_count", "1", "94", "job", "before") "2 | " OF_GPU("node.xid_line", "1", "94", "job",
 			"before") "'NVRM: Xid (PCI:0001:00:00): 94, pid=2, name=new, Contained | node.xid_count #1 | "
-				  "node.sxid_age_hours device=0000:05:00.0 1 | node.sxid_count code=12028 1 | "
+				  "node.sxid_age_hours device=0000:05:00.0 1 | node.sxid_count code=12028-nonfatal 1 | "
 				  "node.sxid_count #1 | "
 				  "node.kernel_event_age_hours kind=read-only 0.5 | node.kernel_event_line device=md0 "
 				  "'EXT4-fs (md0): Remounting filesystem read-only | node.kernel_event_line #1" },
@@ -118,6 +121,22 @@ TEST_EACH(the_kernels_log_is_read, rows)
 		fake_complete(context, NULL);
 	samples = (int)context->samples.count;
 	fake_expect(context, rows[_i].expected, rows[_i].name);
+}
+
+/* the folder of the module is older than the line that says that the driver was loaded */
+TEST_LOOP(a_line_does_not_load_a_driver_that_was_there, 0, 2)
+{
+	char path[300];
+	const struct timespec times[2] = { { .tv_sec = time(NULL) - (_i ? 7200 : 1) },
+		{ .tv_sec = time(NULL) - (_i ? 7200 : 1) } };
+	fake_file(context, "/sys/module/nvidia", NULL);
+	snprintf(path, sizeof path, "%s/sys/module/nvidia", context->root);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+	write_log(XID(
+		"3", "1", "79", "GPU has fallen off the bus.") "1: nvidia-nvlink: Nvlink Core is being initialized, "
+							       "major device number 511\n");
+	fake_run(context);
+	ck_assert_uint_eq(fake_count(context, "node.xid_count"), _i ? 1 : 0);
 }
 
 TEST(of_a_flood_the_samples_are_bounded_and_the_rest_is_counted)

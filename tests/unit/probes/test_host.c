@@ -79,6 +79,7 @@ static const struct fake_row rows[] = {
 		"node.transparent_hugepages 'none | node.cpu_governor 'none | node.acs_enabled 'none | "
 		"node.ofed_version 'none | node.container 'none | node.gdr_path 'dma-buf | "
 		"node.iommu -*shows no NVIDIA GPU*" },
+	{ "two days since boot", "/proc/uptime=172800.00 9.00", "node.up_hours 48" },
 	{ "a load that is no number is null", "/proc/loadavg=high", "node.load_average -*is no load average*" },
 
 	{ "locked memory: the whole memory", LIMITED("unlimited"), "node.memlock_mib 102400" },

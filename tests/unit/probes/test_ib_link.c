@@ -365,6 +365,12 @@ static const struct fake_row rows[] = {
 		IB0 "/ports/0/link_layer=InfiniBand | " IB0 "/ports/256/link_layer=InfiniBand | " IB0
 		    "/ports/x/link_layer=InfiniBand | " IB0 "/ports/1x/link_layer=InfiniBand",
 		"node.ib_ports 1 | node.ethernet_ports 1 | port.state #2" },
+	{ "ports of another link layer count and have a state",
+		AN0 "/ports/1/link_layer=Unspecified | " IB0 "/ports/1/link_layer=Unknown | " IB0
+		    "/ports/1/state=1: DOWN",
+		"node.ib_ports 0 | node.ethernet_ports 0 | node.other_rdma_ports 2 | "
+		"port.state port=mlx5_an0/1 link_layer=other 'ACTIVE | "
+		"port.state port=mlx5_ib0/1 link_layer=other 'DOWN" },
 	{ "the link layer of a port may be unknown", "-" AN0 "/ports/1/link_layer",
 		"node.ib_ports 1 | node.ethernet_ports 0 | port.state port=mlx5_an0/1 link_layer=unknown 'ACTIVE | "
 		"port.state #2" },
@@ -423,6 +429,9 @@ TEST(a_replaced_worker_does_not_invent_an_increase)
 }
 
 static const struct test_fixture other_fixture = { .setup = setup, .teardown = teardown };
+#define ADAPTER                                                                                                        \
+	"/sys/bus/pci/devices/0101:00:00.0/vendor=0x15b3 | /sys/bus/pci/devices/0101:00:00.0/class=0x020700 | "        \
+	"/sys/bus/pci/devices/0102:00:00.0/vendor=0x15b3 | /sys/bus/pci/devices/0102:00:00.0/class=0x060400 | "
 static const struct fake_row without[] = {
 	{ "a node without RDMA has no ports", "list_errno=38 | run | finish",
 		"node.ib_ports 0 | node.ethernet_ports 0" },
@@ -430,14 +439,20 @@ static const struct fake_row without[] = {
 		"node.ib_ports 0 | node.ethernet_ports 0" },
 	{ "an empty folder", "list_errno=38 | missing=1 | /sys/class/infiniband/ | run | finish",
 		"node.ib_ports 0 | node.ethernet_ports 0" },
+	{ "adapters whose driver is not loaded", "list_errno=38 | " ADAPTER "/sys/module/mlx5_core/ | run | finish",
+		"node.ib_ports 0 | node.rdma_adapters_unused '0101:00:00.0, mlx5_ib is not loaded" },
+	{ "none of whose modules is loaded", "list_errno=38 | " ADAPTER "run | finish",
+		"node.rdma_adapters_unused '0101:00:00.0, mlx5_core is not loaded" },
+	{ "and that have it", "list_errno=38 | " ADAPTER "/sys/module/mlx5_core/ | /sys/module/mlx5_ib/ | run | finish",
+		"node.rdma_adapters_unused '0101:00:00.0, mlx5_ib has made no device" },
 	{ "without sysfs nothing is counted", "-/sys/class", "error '*/sys/class*" },
 	{ "a replaced worker of a node without ports misses nothing", "finish", "" },
 };
 
-TEST_WITH(where_there_are_no_ports_there_are_two_counts_at_most, .end = LENGTH(without), .fixture = &other_fixture)
+TEST_WITH(where_there_are_no_ports_only_the_node_is_told_of, .end = LENGTH(without), .fixture = &other_fixture)
 {
 	fake_case(context, &without[_i]);
-	ck_assert_uint_eq(context->samples.count, strstr(without[_i].expected, "node.") ? 2 : 0);
+	ck_assert_uint_eq(context->samples.count, strstr(without[_i].expected, "node.") ? 4 : 0);
 }
 
 /* A host with SR-IOV. In a machine that has only the virtual functions they are its devices. */

@@ -56,6 +56,11 @@ static void teardown(void)
 #define NO_TASKS "node.slurm_tasks_per_node -*SLURM_STEP_TASKS_PER_NODE*"
 #define NO_GPUS "node.slurm_gpus_on_node -*SLURM_GPUS_*"
 
+#define PCI "/sys/bus/pci/devices/0009:00:00.0/"
+#define GPU_OF_ANOTHER_JOB                                                                                             \
+	PCI "vendor=0x10de | " PCI "class=0x030200 | " PCI "device=0x2335 | " PCI "driver->../../drivers/nvidia | "    \
+	    "/proc/driver/nvidia/gpus/0009:00:00.0/information=Device Minor: \t 2"
+
 static const struct fake_row rows[] = {
 	{ "a rank of srun agrees with MPI", SRUN,
 		"steps 'NVML: count the GPUs | rank.cuda_visible_devices -CUDA_VISIBLE_DEVICES is not set | "
@@ -140,6 +145,9 @@ static const struct fake_row rows[] = {
 	{ "MIG instances are not counted by NVML", SAME_GPUS("SLURM_GPUS_ON_NODE=14 | ", "2", "MIG-1"),
 		"node.gpus_as_slurm -*MIG instances* | node.ranks_per_gpu 4" },
 
+	{ "a machine without a PCI bus", NULL, "node.gpus_hidden 0" },
+	{ "a GPU that the job may not use", GPU_OF_ANOTHER_JOB " | /.dockerenv=", "node.gpus_hidden 1" },
+
 	{ "the switches are the address without the node", ADDRESS("s0.s1.gpu-1", "gpu-1"),
 		"node.slurm_topology 's0.s1" },
 	{ "a block", ADDRESS("block4.gpu-1", "gpu-1"), "node.slurm_topology 'block4" },
@@ -168,7 +176,7 @@ static const struct fake_row rows[] = {
 
 TEST_EACH(what_slurm_set_is_held_against_what_there_is, rows)
 {
-	static const char *const derived[] = { "job.rack_order", NULL }; /* at the end of the run */
+	static const char *const derived[] = { "job.same_names", "job.rack_order", NULL }; /* at the end of the run */
 	fake_given(context, rows[_i].given);
 	nvml_missing = nvml_gpus == -1;
 	if (uuid)

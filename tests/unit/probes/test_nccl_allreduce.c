@@ -257,7 +257,8 @@ static const struct fake_row rows[] = {
 		"rank.nccl_nvls 16 | rank.nccl_algo '2048:RING/LL128 4096:NVLS/SIMPLE" },
 	{ "NCCL's own network is no plugin",
 		"log=" AT "Plugin name set by env to libnccl-net-x.so\n" AT "Using network IB\n",
-		"rank.nccl_plugin 'none | rank.nccl_collnet 'none" },
+		"rank.nccl_plugin 'none | "
+		"rank.nccl_collnet -NCCL_COLLNET_ENABLE is not set, so NCCL looks for no CollNet" },
 	{ "an empty log is null with the reason", NULL,
 		"rank.nccl_plugin -NCCL's log names no network | rank.nccl_collnet -NCCL's log names no network | "
 		"rank.nccl_transport -NCCL's log names no channel | rank.nccl_gdr -NCCL's log names no channel" },

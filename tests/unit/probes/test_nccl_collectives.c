@@ -1,5 +1,6 @@
 /* test_nccl_collectives.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "probes/nccl/exchange.c"
+#include "probes/nccl/roster.c"
 #include "probes/nccl/session.c"
 #include "probes/nccl_collectives.c"
 #include "probes/nccl_collectives/connect.c"
@@ -219,7 +220,7 @@ static void stand(int rank, int ranks)
 	roster = muster_calloc((size_t)ranks, sizeof *roster);
 	roster_count = ranks;
 	for (int i = 0; i < ranks; i++)
-		roster[i] = 100 + i;
+		roster[i].rank = 100 + i;
 }
 
 static int of, number, ring_ms; /* the ring's ranks, this one, and its time */

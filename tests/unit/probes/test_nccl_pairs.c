@@ -206,7 +206,11 @@ static const struct fake_row rows[] = {
 		"log=" AT "NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB [RO]; OOB eth0:10.0.0.4<0>\n" AT
 		"Channel 00/1 : 3[3] -> 7[4] [send] via NET/IB/1/GDRDMA\n",
 		"pair.exchange_gbps kind=rail peer_node=gpu-4 peer_gpu=000b:00:00.0 nic=mlx5_ib1:1 "
-		"transport=NET/IB/GDRDMA >0" },
+		"transport=NET/IB/GDRDMA >0 | pair.channels kind=rail -NCCL's log does not say" },
+	{ "the channels are those of the log",
+		"log=" AT
+		"16 coll channels, 0 collnet channels, 0 nvls channels, 16 p2p channels, 2 p2p channels per peer\n",
+		"pair.channels kind=rail 2" },
 	WRONG("0", "3"),
 	WRONG("1", "3"),
 	WRONG("2", "3"),

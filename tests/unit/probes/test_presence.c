@@ -126,9 +126,11 @@ static void teardown(void)
 	"/proc/14/comm=slurmstepd | /proc/15/comm=bash | "                                                             \
 	"/proc/15/cmdline=bash [99.0] | "
 
+static const char *const derived[] = { "node.gpus_present", NULL };
+
 static const struct fake_row rows[] = {
 	{ "a healthy node lacks nothing", NULL,
-		"node.gpus_on_pci 2 | node.gpus_hidden 0 | node.gpus_missing 'none | node.gpus_not_in_cuda 'none" },
+		"node.gpus_on_pci 2 | node.gpus_missing 'none | node.gpus_not_in_cuda 'none" },
 	{ "a GPU of the bus that NVML lacks is named", BOUND("0009:00:00.0", "2") UNBOUND("000a:00:00.0", "0x2335"),
 		"node.gpus_on_pci 4 | node.gpus_missing '0009:00:00.0 is on the bus and not in NVML; "
 		"000a:00:00.0 is on the bus and not in NVML: no driver is bound" },
@@ -136,10 +138,17 @@ static const struct fake_row rows[] = {
 		"node.gpus_missing '0001:00:00.0 is on the bus and not in NVML: GPU 0 in NVML's order: " LOST },
 	{ "a lost GPU that has left the bus too is named by its number", "result2=15 | count=3",
 		"node.gpus_missing 'GPU 2 in NVML's order: " LOST },
-	{ "a hidden GPU is counted and not missing", BOUND("0009:00:00.0", "2") "-/dev/nvidia2",
-		"node.gpus_on_pci 2 | node.gpus_hidden 1 | node.gpus_missing 'none" },
+	{ "a hidden GPU is not missing",
+		BOUND("0009:00:00.0", "2") "-/proc/driver/nvidia/gpus/0009:00:00.0/information",
+		"node.gpus_on_pci 2 | node.gpus_missing 'none" },
+	{ "a GPU without its file is missing", BOUND("0009:00:00.0", "2") "-/dev/nvidia2",
+		"node.gpus_on_pci 3 | node.gpus_missing '0009:00:00.0 is on the bus and not in NVML: /dev/nvidia2: No "
+		"such file or directory | node.gpus_withheld '0009:00:00.0: /dev/nvidia2: No such file or directory" },
+	{ "in a container the file is that of another job", BOUND("0009:00:00.0", "2") "-/dev/nvidia2 | /.dockerenv=",
+		"node.gpus_on_pci 2 | node.gpus_missing 'none" },
 	{ "on a shared node nobody knows whose GPU is missing",
-		BOUND("0009:00:00.0", "2") UNBOUND("000a:00:00.0", "0x2335") "-/dev/nvidia2",
+		BOUND("0009:00:00.0", "2")
+			UNBOUND("000a:00:00.0", "0x2335") "-/proc/driver/nvidia/gpus/0009:00:00.0/information",
 		"node.gpus_missing -*1 GPUs are hidden from this job, so a missing one may be another job's: "
 		"000a:00:00.0 is on the bus and not in NVML: no driver is bound" },
 	{ "a display of another model needs no driver", UNBOUND("0009:00:00.0", "0x13ba"), "node.gpus_missing 'none" },
@@ -181,7 +190,7 @@ static const struct fake_row rows[] = {
 static void play(const struct fake_row *row)
 {
 	fake_case(context, row);
-	fake_complete(context, NULL);
+	fake_complete(context, derived);
 	fake_expect(context,
 		"steps 'NVML: list the GPUs; read /sys/bus/pci/devices; CUDA: list the GPUs; list the processes",
 		row->name);

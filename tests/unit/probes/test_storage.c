@@ -50,6 +50,12 @@ static const struct fake_row rows[] = {
 				OVER("nvme2n1", "rdma") DISK("nvme3n1", "1875000000", "Amazon Elastic Block Store")
 					OVER("nvme3n1", "pcie"),
 		"node.nvme_disks 2 | node.nvme_gb 1920" },
+	{ "a disk that the kernel has given up does not count",
+		LOCAL_DISK("nvme0n1") "/sys/block/nvme0n1/device/state=live | " LOCAL_DISK(
+			"nvme1n1") "/sys/block/nvme1n1/device/state=dead | " DISK("nvme2n1", "0", LOCAL)
+			LOCAL_DISK("nvme3n1") "/sys/block/nvme3n1/device/state=deleting (no IO) | " LOCAL_DISK(
+				"nvme4n1") "/sys/block/nvme4n1/device/state=resetting",
+		"node.nvme_disks 2 | node.nvme_gb 1920" },
 	{ "partitions and paths are no disks",
 		LOCAL_DISK("nvme0n1p1") LOCAL_DISK("nvme0c0n1") LOCAL_DISK("nvme0") LOCAL_DISK("nvmen1")
 			LOCAL_DISK("nvme0n") LOCAL_DISK("nvme-n1") LOCAL_DISK("nvm0n1") LOCAL_DISK("nvme0n1x")

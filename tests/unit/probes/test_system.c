@@ -217,6 +217,26 @@ TEST(the_driver_tells_its_versions_and_every_gpu_in_its_order)
 	ck_assert(muster_library_any_standin());
 }
 
+TEST(a_library_of_another_version_is_forward_compatibility)
+{
+	static const struct {
+		const char *file, *expected;
+	} rows_of_files[] = {
+		{ "/usr/lib/libcuda.so.580.126.16", "node.cuda_compat 'none" },
+		{ "/usr/local/cuda/compat/libcuda.so.580.65.06", "node.cuda_compat '580.65.06 on driver 580.126.16" },
+		{ "/usr/local/cuda/compat/libcuda.so.590.44.01",
+			"node.cuda_compat '590.44.01 on driver 580.126.16, of another branch" },
+		{ "/usr/lib/wsl/lib/libcuda.so.1.1", "node.cuda_compat -*does not end in a driver's version" },
+	};
+	put_driver(NULL);
+	ck_assert_int_eq(muster_library_open(&muster_cuda_library, NULL), 0);
+	for (size_t i = 0; i < sizeof rows_of_files / sizeof *rows_of_files; i++) {
+		snprintf(muster_cuda_library.path, sizeof muster_cuda_library.path, "%s", rows_of_files[i].file);
+		fake_forget(context);
+		play(&(struct fake_row){ rows_of_files[i].file, NULL, rows_of_files[i].expected });
+	}
+}
+
 TEST(a_gpu_that_the_driver_does_not_see_is_not_counted)
 {
 	put_driver("gpu-missing@node1/gpu7");

@@ -52,7 +52,7 @@ static inline void lacks(const char *unwanted)
 
 static inline void begins(const char *wanted)
 {
-	ck_assert_msg(strncmp(text, wanted, strlen(wanted)) == 0, "\"%s\" is not the begin of:\n%s", wanted, text);
+	ck_assert_msg(strncmp(text, wanted, strlen(wanted)) == 0, "\"%s\" is not the begin of:\n%.3000s", wanted, text);
 }
 
 static inline size_t count_of(const char *wanted)

@@ -3,6 +3,7 @@
  * The two runs are written as in run_text.h, and what belongs to a report as
  *   ! STATUS CHECK NODE [METRIC [GPU [BYTES]]]     a finding; the node "-" is the whole job
  *   ! blocks CHECK                                 the finding before this one blocks the check
+ *   check ID RULE                                  a check of the expectations
  *   profile NAME, sku NAME, strict, simulated
  */
 #include "check_main.h"
@@ -16,6 +17,7 @@ struct side {
 	struct muster_run run;
 	struct muster_report report;
 	struct muster_finding findings[FINDINGS_MAX];
+	struct muster_tally tallies[FINDINGS_MAX];
 };
 
 static void add_finding(struct side *side, char **words, size_t count)
@@ -35,6 +37,17 @@ static void add_finding(struct side *side, char **words, size_t count)
 	}
 }
 
+/* A rule: "x" is a text that is expected, "5" the least number, "medianN" what others have in this run. */
+static void add_tally(struct side *side, const char *check, const char *rule)
+{
+	struct muster_tally *tally = &side->tallies[side->report.tally_count++];
+	char *end;
+	*tally = (struct muster_tally){ .check = check, .expected = rule, .unit = "" };
+	tally->uncalibrated = strncmp(rule, "median", 6) == 0;
+	tally->least = strtod(rule, &end);
+	tally->has_least = end != rule;
+}
+
 static void add_blocked(struct side *side, const char *check)
 {
 	struct muster_finding *finding = &side->findings[side->report.finding_count - 1];
@@ -49,6 +62,8 @@ static void add_line(struct muster_run *run, void *data, char **words, size_t co
 		add_blocked(side, words[2]);
 	else if (strcmp(words[0], "!") == 0)
 		add_finding(side, words, count);
+	else if (strcmp(words[0], "check") == 0)
+		add_tally(side, words[1], words[2]);
 	else if (strcmp(words[0], "profile") == 0)
 		run->job.profile = words[1];
 	else if (strcmp(words[0], "sku") == 0)
@@ -65,9 +80,11 @@ static void make(struct side *side, const char *lines)
 {
 	memset(side, 0, sizeof *side);
 	fixture_run(&side->run);
-	side->report = (struct muster_report){
-		.run = &side->run, .findings = side->findings, .sku = "test", .sku_origin = "test.json"
-	};
+	side->report = (struct muster_report){ .run = &side->run,
+		.findings = side->findings,
+		.tallies = side->tallies,
+		.sku = "test",
+		.sku_origin = "test.json" };
 	run_text_each(&side->run, lines, add_line, side);
 }
 
@@ -88,38 +105,39 @@ static const struct {
 	{ "nothing", TWO_NODES H2D "20", TWO_NODES H2D "20",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "slower", GPU_0 H2D "20", GPU_0 H2D "18",
-		"\nworse\n  gpu.h2d_gbps: 20 -> 18 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"\nworse\n  gpu.h2d_gbps: 20 -> 18 GB/s, -10.0 % (variation 8.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "faster", GPU_0 H2D "20", GPU_0 H2D "22",
-		"\nbetter\n  gpu.h2d_gbps: 20 -> 22 GB/s, +10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"\nbetter\n  gpu.h2d_gbps: 20 -> 22 GB/s, +10.0 % (variation 8.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
-	{ "as far as the variation goes", GPU_0 H2D "100", GPU_0 H2D "95",
+	{ "as far as the variation goes", GPU_0 H2D "100", GPU_0 H2D "92",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "all GPUs at once scatter more", "sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 100",
 		"sim-1/0 gpu.h2d_together_gbps gpu=0001:00:00.0 80",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "beyond the noise of repeats", GPU_0 H2D "100,98,104", GPU_0 H2D "90,90,91",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 4.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.0 %): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
-	{ "windows of a run without repeats prove nothing", GPU_0 H2D "100,98,104", GPU_0 H2D "90,90,91",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
-		"0001:00:00.0\n"
+	{ "windows of a run without repeats vary more", GPU_0 H2D "100,98,104", GPU_0 H2D "90,90,91",
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 8.0 %): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "what is slow at times says nothing", GPU_0 H2D "100,20,99", GPU_0 H2D "90,10,90",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 1.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.5 %): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
-	{ "within the noise of repeats", GPU_0 H2D "100,98,99", GPU_0 H2D "90,90,101",
+	{ "within the noise of repeats", GPU_0 H2D "100,85,85", GPU_0 H2D "88,75,75",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "a figure of 0 has no variation", GPU_0 H2D "100,98,104", GPU_0 H2D "0,5,0",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 0 GB/s, -100.0 % (variation 4.0 %): node sim-1, GPU 0001:00:00.0\n"
+		"\nworse\n  gpu.h2d_gbps: 100 -> 0 GB/s, -100.0 % (variation 5.0 %): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
-	{ "repeats of one side prove nothing", GPU_0 H2D "100,80,99", GPU_0 H2D "90",
-		"\nworse\n  gpu.h2d_gbps: 100 -> 90 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+	{ "one moment proves nothing beside windows", GPU_0 H2D "100,80,99", GPU_0 H2D "50",
+		"\nchanged\n  gpu.h2d_gbps: 100 -> 50 GB/s, -50.0 % (variation 8.5 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
-		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
-	{ "repeats that agree prove no more than 1 %", GPU_0 H2D "100,100", GPU_0 H2D "99.5,99.5",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "windows that agree prove no more than 5 %", GPU_0 H2D "100,100", GPU_0 H2D "95,95",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "one fast window is no loss of the others", GPU_0 H2D "100,88,88,88,88", GPU_0 H2D "86,86,86,86,86",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "more of what should be little", "sim-1/0 rank.allreduce_wrong bytes=64 2",
 		"sim-1/0 rank.allreduce_wrong bytes=64 3",
@@ -129,7 +147,7 @@ static const struct {
 		"\nbetter\n  rank.allreduce_wrong bytes=64 B: 2 -> 0: node sim-1, rank 0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
 	{ "from nothing", GPU_0 H2D "0", GPU_0 H2D "20",
-		"\nbetter\n  gpu.h2d_gbps: 0 -> 20 GB/s, +0.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"\nbetter\n  gpu.h2d_gbps: 0 -> 20 GB/s, +0.0 % (variation 8.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=0\n" },
 	{ "what drifts says nothing", "sim-1/0 gpu.temperature_celsius gpu=0001:00:00.0 30",
@@ -164,9 +182,7 @@ static const struct {
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
 		"job nccl.allreduce_busbw_gbps bytes=1048576 nodes=1 ranks=2 180",
 		"\nworse\n  nccl.allreduce_busbw_gbps bytes=1 MiB nodes=1 ranks=2: 200 -> 180 GB/s, -10.0 % (variation "
-		"5.0 "
-		"%, "
-		"assumed): the whole job\n"
+		"8.0 %, assumed): the whole job\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=2\n" },
 	{ "a ring of another size", "sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100",
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=2 ranks=4 50",
@@ -191,7 +207,7 @@ static const struct {
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "or else by its bus id", "sim-1/0 = 0001:00:00.0 -\n" H2D "20\nsim-1/1 = 0002:00:00.0 -",
 		"sim-1/4 = 0002:00:00.0 -\nsim-1/5 = 0001:00:00.0 -\nsim-1/5 gpu.h2d_gbps gpu=0001:00:00.0 10",
-		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): node sim-1, GPU "
+		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): node sim-1, GPU "
 		"0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "a rank without a GPU by its number", "sim-1/3 rank.allreduce_wrong bytes=64 0\nsim-1/4 = 0001:00:00.0 GPU-a",
@@ -238,8 +254,8 @@ static const struct {
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
 	{ "of one place the worst counts", "sim-1 node.cpus 1\n! warn a sim-1\n! fail a sim-1\n! warn a sim-1",
 		"sim-1 node.cpus 1\n! inconclusive a sim-1",
-		"\nbetter\n  a: fail -> inconclusive: node sim-1\n"
-		"\nMUSTER DIFF NOT_WORSE worse=0 better=1 changed=0 same=1\n" },
+		"\nchanged\n  a: fail -> inconclusive: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
 	{ "each size and each GPU is judged for itself",
 		"sim-1 node.cpus 1\n! fail a sim-1 m - 64\n! fail a sim-1 m - 256\n! fail a sim-1 m g1\n! fail a sim-1 "
 		"m",
@@ -255,29 +271,77 @@ static const struct {
 		"10\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0\n! fail copy sim-1 gpu.h2d_gbps 0002:00:00.0\n"
 		"! fail copy sim-2 gpu.h2d_gbps 0001:00:00.0\n! fail other sim-1 gpu.d2h_gbps 0001:00:00.0",
 		"\nworse\n"
-		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): node sim-1, GPU 0001:00:00.0\n"
 		"  copy: no finding -> fail: 2 nodes sim-[1-2]\n"
 		"  other: no finding -> fail: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
-	{ "judged by different expectations", "sim-1 node.cpus 1\nsku other", "sim-1 node.cpus 1\n! fail a sim-1",
-		"Not compared: the reports used different expectations: only measured values are compared\n"
-		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "the text of a metric is worse where its check fails",
+		TWO_NODES "sim-1 node.gdr_path a\nsim-2 node.gdr_path a",
+		TWO_NODES "sim-1 node.gdr_path b\nsim-2 node.gdr_path b\n! fail gdr sim-1 node.gdr_path",
+		"\nworse\n  gdr: no finding -> fail: node sim-1\n"
+		"\nchanged\n  node.gdr_path: a -> b: 2 nodes sim-[1-2]\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=2 same=0\n" },
+	{ "a value that is no longer there, and warns", "sim-1/0 gpu.ecc gpu=g true",
+		"sim-1/0 gpu.ecc gpu=g -\n! warn ecc sim-1 gpu.ecc g",
+		"\nworse\n  ecc: no finding -> warn: node sim-1, GPU g\n"
+		"\nchanged\n  gpu.ecc: true -> null (not supported here): node sim-1, GPU g\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=1 same=0\n" },
+	{ "a better figure does not hide a check that fails", GPU_0 H2D "20",
+		GPU_0 H2D "30\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0",
+		"\nworse\n  copy: no finding -> fail: node sim-1, GPU 0001:00:00.0\n"
+		"\nbetter\n  gpu.h2d_gbps: 20 -> 30 GB/s, +50.0 % (variation 8.0 %, assumed): node sim-1, GPU "
+		"0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=1 changed=0 same=0\n" },
+	{ "a speed that passes its threshold by 1 % is worse if it fails", GPU_0 H2D "20",
+		GPU_0 H2D "19.8\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0",
+		"\nworse\n  copy: no finding -> fail: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=1\n" },
+	{ "and changed if it warns", GPU_0 H2D "20", GPU_0 H2D "19.8\n! warn copy sim-1 gpu.h2d_gbps 0001:00:00.0",
+		"\nchanged\n  copy: no finding -> warn: node sim-1, GPU 0001:00:00.0\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
+	{ "as what says how steady a speed is", "sim-1/0 gpu.slow_windows gpu=g part=copies 0.1",
+		"sim-1/0 gpu.slow_windows gpu=g part=copies 0.8\n! warn steady sim-1 gpu.slow_windows g\n"
+		"! warn jitter - nccl.allreduce_p99_us\n! warn step sim-1 rank.compute_ms",
+		"\nworse\n  step: no finding -> warn: node sim-1\n"
+		"\nchanged\n  jitter: no finding -> warn: the whole job\n"
+		"  steady: no finding -> warn: node sim-1, GPU g\n"
+		"\nMUSTER DIFF WORSE worse=1 better=0 changed=2 same=0\n" },
+	{ "one GPU of several is no new finding", TWO_NODES "! warn a sim-1\n! warn b sim-1 m g1\n! warn c sim-1",
+		TWO_NODES "! warn a sim-1 m g1\n! warn b sim-1\n! warn c sim-1\n! warn c sim-1 m g1",
+		"\nworse\n  b: no finding -> warn: node sim-1\n  c: no finding -> warn: node sim-1, GPU g1\n"
+		"\nbetter\n  a: warn -> no finding: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=2 better=1 changed=0 same=3\n" },
+	/* ---- other rules ---- */
+	{ "a check that one of them does not know", TWO_NODES "check a x\n! fail a sim-1",
+		TWO_NODES "check b x\n! fail b sim-1",
+		"\nchanged\n  a: fail -> no finding: node sim-1\n  b: no finding -> fail: node sim-1\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=2 same=0\n" },
+	{ "or that asks for something else", TWO_NODES "check a x\ncheck b 5\ncheck c x\ncheck d median1",
+		TWO_NODES "check a y\ncheck b 6\ncheck c x\ncheck d median2\n"
+			  "! fail a sim-1\n! fail b sim-1\n! fail c sim-1\n! fail d sim-1",
+		"\nworse\n  c: no finding -> fail: node sim-1\n  d: no finding -> fail: node sim-1\n"
+		"\nchanged\n  a: no finding -> fail: node sim-1\n  b: no finding -> fail: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=2 better=0 changed=2 same=0\n" },
+	{ "or a probe", "sim-1/0 probe gpu ok",
+		"sim-1/0 probe gpu ok\nsim-1/0 probe gpu_copy ok\n"
+		"! fail probe.gpu sim-1\n! fail probe.gpu_copy sim-1\n! fail rank.missing sim-1",
+		"\nworse\n  probe.gpu: no finding -> fail: node sim-1\n  rank.missing: no finding -> fail: node sim-1\n"
+		"\nchanged\n  probe.gpu_copy: no finding -> fail: node sim-1\n"
+		"\nMUSTER DIFF WORSE worse=2 better=0 changed=1 same=0\n" },
 	{ "of different machine types",
 		"sim-1 node.vm_size A\nsim-1 node.cpus 1\nsim-1/0 gpu.nvlinks gpu=g 12\nsim-1/0 gpu.h2d_gbps gpu=g "
 		"20\nsku other",
 		"sim-1 node.vm_size B\nsim-1 node.cpus 2\nsim-1/0 gpu.h2d_gbps gpu=g 10\nsim-1/1 gpu.nvlinks gpu=h 18",
 		"Not compared: the reports are of different machine types: only bandwidths and counts that both have "
 		"are compared\n"
-		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): node sim-1, GPU g\n"
+		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): node sim-1, GPU g\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "the same machine, taken for another one", "sim-1 node.vm_size A\nsim-1 node.cpus 1\nsku other",
 		"sim-1 node.vm_size a\nsim-1 node.cpus 2",
-		"Not compared: the reports used different expectations: only measured values are compared\n"
 		"\nchanged\n  node.vm_size: A -> a: node sim-1\n  node.cpus: 1 -> 2: node sim-1\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=2 same=0\n" },
-	{ "judged strictly once", "sim-1 node.cpus 1", "sim-1 node.cpus 1\nstrict\n! fail a sim-1",
-		"Not compared: the reports used different expectations: only measured values are compared\n"
-		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "judged strictly once", "sim-1 node.cpus 1\n! warn a sim-1", "sim-1 node.cpus 1\nstrict\n! warn a sim-1",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=2\n" },
 	/* ---- what cannot be compared ---- */
 	{ "a simulation and a machine", "sim-1 node.cpus 1", "sim-1 node.cpus 2\nsimulated",
 		"The reports cannot be compared: one of the reports is simulated\n"
@@ -298,11 +362,11 @@ static const struct {
 		TWO_NODES H2D "18\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 10\n"
 			      "sim-2/2 gpu.h2d_gbps gpu=0001:00:00.0 17\nsim-2/3 gpu.d2h_gbps gpu=0002:00:00.0 18",
 		"\nworse\n"
-		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 5.0 %, assumed): 3 GPUs of 2 nodes sim-[1-2], most "
+		"  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): 3 GPUs of 2 nodes sim-[1-2], most "
 		"on "
 		"node "
 		"sim-1, GPU 0002:00:00.0\n"
-		"  gpu.d2h_gbps: 20 -> 18 GB/s, -10.0 % (variation 5.0 %, assumed): node sim-2, GPU 0002:00:00.0\n"
+		"  gpu.d2h_gbps: 20 -> 18 GB/s, -10.0 % (variation 8.0 %, assumed): node sim-2, GPU 0002:00:00.0\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=0\n" },
 	{ "sizes are not alike, links of a port are",
 		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
@@ -314,10 +378,10 @@ static const struct {
 		"sim-1 port.rate_gbps port=m0/1 link_layer=InfiniBand 100\n"
 		"sim-1 port.rate_gbps port=m1/1 link_layer=Ethernet 100",
 		"\nworse\n"
-		"  nccl.allreduce_busbw_gbps bytes=64 B nodes=1 ranks=2: 100 -> 50 GB/s, -50.0 % (variation 5.0 %, "
+		"  nccl.allreduce_busbw_gbps bytes=64 B nodes=1 ranks=2: 100 -> 50 GB/s, -50.0 % (variation 8.0 %, "
 		"assumed): the "
 		"whole job\n"
-		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (variation 5.0 %, "
+		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (variation 8.0 %, "
 		"assumed): the "
 		"whole job\n"
 		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of 1 node sim-1\n"
@@ -432,7 +496,7 @@ static const char changes_json[] =
 	"    {\"kind\": \"worse\", \"about\": \"figure\", \"what\": \"gpu.h2d_gbps\", \"where\": {\"node\": \"sim-1\", "
 	"\"rank\": 0, \"gpu\": \"0001:00:00.0\", \"labels\": {\"gpu\": \"0001:00:00.0\"}}, \"before\": 20, \"after\": "
 	"18, "
-	"\"unit\": \"GB/s\", \"percent\": -10, \"noise_percent\": 5, \"noise_from\": \"assumption\"},\n"
+	"\"unit\": \"GB/s\", \"percent\": -10, \"noise_percent\": 8, \"noise_from\": \"assumption\"},\n"
 	"    {\"kind\": \"changed\", \"about\": \"fact\", \"what\": \"port.state\", \"where\": {\"node\": \"sim-1\", "
 	"\"port\": \"m0/1\", \"labels\": {\"port\": \"m0/1\", \"link_layer\": \"InfiniBand\"}}, \"before\": "
 	"\"ACTIVE\", "

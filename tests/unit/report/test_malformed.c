@@ -156,7 +156,7 @@ static const struct {
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'reason': 'why not'}"),
 		FIRST_SAMPLE ": \"reason\" is only allowed with a value that is null" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'unit': 'x'}"),
-		FIRST_SAMPLE ".unit: unknown key, allowed are metric, labels, value, reason, values, tries" },
+		FIRST_SAMPLE ".unit: unknown key, allowed are metric, labels, value, reason, unread, values, tries" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'values': [1]}"),
 		FIRST_SAMPLE ".values: at least 2 elements are needed, found 1" },
 	{ IN_RANK("{'metric': 'rank.cpus', 'value': 1, 'values': [1, '2']}"),

@@ -28,6 +28,7 @@ static const struct {
 	{ " \ngpu-[1-2]\n\n", "gpu-1 gpu-2" },
 	{ "gpu-[1-2]-ib0", "gpu-1-ib0 gpu-2-ib0" },
 	{ "n1,n1", "n1 n1" },
+	{ "n1,n1#2", "n1 n1#2" },
 	{ "gpu-[999999999999999998-999999999999999999]", "gpu-999999999999999998 gpu-999999999999999999" },
 };
 
@@ -63,6 +64,11 @@ static const struct {
 	{ "gpu-[[1-2]]", "a number of 1 to 18 digits is needed" },
 	{ "gpu-[3-1]", "the range 3-1 goes backwards" },
 	{ "gpu-[1111111111111111111]", "a number of 1 to 18 digits is needed" },
+	{ "# hosts", "\"#\" is not the name of a node" },
+	{ "gpu-1\ngpu-2 slots=8\n", "line 2: host list: \"slots=8\" is not the name of a node" },
+	{ "gpu-1:8", "\"gpu-1:8\" is not the name of a node" },
+	{ "-gpu-[1-2]", "\"-gpu-1\" is not the name of a node" },
+	{ "gpu-[1-2]=4", "\"gpu-1=4\" is not the name of a node" },
 	{ "gpu-[1-65537]", "more than 65536 names" },
 	{ "a[1-1000]b[1-1000]", "more than 65536 names" },
 	{ "gpu-[0-999999999999999999]", "more than 65536 names" },

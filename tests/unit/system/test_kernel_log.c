@@ -190,8 +190,9 @@ TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
 	double before = muster_now_ms();
 	ck_assert_int_eq(muster_kernel_log_read(&reader, root, take_some, text, &reach, &err), 0);
 	ck_assert_str_eq(text, "last");
-	ck_assert_double_lt(muster_now_ms() - before, 2000); /* on a machine that has other work too */
+	ck_assert_double_lt(muster_now_ms() - before, 8000); /* on a machine that has other work too */
 	ck_assert_uint_ge(reach.records, 64);
+	ck_assert(reach.cut);
 	ck_assert_msg(strstr(reach.limit, "newest records") || strstr(reach.limit, "64 MiB"), "%s", reach.limit);
 }
 

@@ -103,7 +103,7 @@ static const struct {
 		MUSTER_NVIDIA_OURS, 3, "" },
 	/* drivers before R470 have no line about exclusion */
 	{ "nvidia", "Device Minor: \t 12\n", "/dev/nvidia12", MUSTER_NVIDIA_OURS, 12, "" },
-	{ "nvidia", "Device Minor: \t 3\n", "/dev/nvidia30", MUSTER_NVIDIA_HIDDEN, 3,
+	{ "nvidia", "Device Minor: \t 3\n", "/dev/nvidia30", MUSTER_NVIDIA_OURS, 3,
 		"/dev/nvidia3: No such file or directory" },
 	{ "nvidia", NULL, "/dev/nvidia0", MUSTER_NVIDIA_HIDDEN, -1,
 		"/proc/driver/nvidia/gpus/" BUS_ID "/information cannot be read" },

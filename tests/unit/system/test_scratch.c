@@ -140,6 +140,18 @@ TEST(a_disk_that_an_array_lost_is_counted)
 	missing_are(2);
 }
 
+TEST(an_array_that_the_kernel_has_failed_has_lost_a_disk)
+{
+	md("md127", "9:127", "raid0\n", 0, 7, "8\n");
+	put("/sys/block/md127/md/array_state", "clean\n");
+	missing_are(0);
+	put("/sys/block/md127/md/array_state", "broken\n");
+	missing_are(1);
+	put("/sys/block/nvme3n1/device/state", "dead\n");
+	put("/sys/block/nvme4n1/size", "0\n");
+	missing_are(2);
+}
+
 /* mdadm makes an array of level 5 by rebuilding its last disk. */
 TEST(an_array_that_is_being_built_has_lost_nothing)
 {

@@ -64,7 +64,7 @@ TEST(a_negative_number_stands_for_what_is_not_known)
 	ck_assert_int_eq(muster_sysfs_natural("file", &number, &err), 0);
 	ck_assert_int_eq(number, 0);
 	ck_assert_int_eq(muster_sysfs_natural("absent", &number, &err), -1);
-	ck_assert_int_eq(err.code, MUSTER_EIO);
+	ck_assert_int_eq(err.code, MUSTER_EABSENT);
 }
 
 static const struct {

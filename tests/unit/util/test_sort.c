@@ -105,7 +105,7 @@ TEST(the_names_in_a_directory_are_those_with_the_suffix_in_the_order_asked_for)
 	rmdir(folder);
 	ck_assert_int_eq(muster_file_names(folder, "", alphasort, &names, &err), -1);
 	ck_assert_int_eq(errno, ENOENT);
-	ck_assert_int_eq(err.code, MUSTER_EIO);
+	ck_assert_int_eq(err.code, MUSTER_EABSENT);
 	ck_assert_msg(strncmp(err.text, folder, strlen(folder)) == 0, "%s", err.text);
 }
 

@@ -120,6 +120,20 @@ static const struct {
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IBext_v8/1/GDRDMA\n", "NET/IBext_v8/GDRDMA",
 		"mlx5_ib1:1" },
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/7\n", "NET/IB", "unknown" },
+	/* 2.25: a device of two; of one alone the list says more */
+	{ TWO_NICS AT "NET/IB : Made virtual device [1] name=mlx5_ib1 speed=200000 ndevs=1\n" AT
+		      "NET/IB : Made virtual device [2] name=mlx5_ib0+mlx5_ib1 speed=400000 ndevs=2\n",
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/2/GDRDMA\n", "NET/IB/GDRDMA",
+		"mlx5_ib0:1+mlx5_ib1:1" },
+	{ AT "NET/IB : Made virtual device [4] name=mlx5_0+mlx5_0 speed=400000 ndevs=2 rail=0 plane=3\n",
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/4\n", "NET/IB", "mlx5_0:1+mlx5_0:2" },
+	{ AT "NET/IB : Made virtual device [2] name=mlx5_0+\n" AT "NET/IB : Made virtual device [2\n",
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/3\n", "NET/IB", "unknown" },
+	/* 2.30: rail and plane after the port */
+	{ AT "NET/IB : Using [0]mlx5_0:1:0:1/RoCE [1]mlx5_1:1::2/RoCE [2]mlx5_2:1:3/IB [RO]; OOB eth0:10.0.0.4<0>\n",
+		AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB/0/GDRDMA(PCI)\n" AT
+		   "Channel 00/1 : 12[4] -> 3[3] [receive] via NET/IB/1/GDRDMA(PCI)\n",
+		"NET/IB/GDRDMA", "mlx5_0:1+mlx5_1:1" },
 	{ TWO_NICS, AT "Channel 00/1 : 3[3] -> 12[4] [send] via NET/IB\n", "NET/IB", "unknown" },
 	/* other ranks, other rings, other lines */
 	{ TWO_NICS AT "Channel 00/1 : 3[3] -> 12[4] via P2P/CUMEM\n",
@@ -139,6 +153,31 @@ TEST_EACH(a_log_names_the_way_between_two_ranks, ways)
 	ck_assert_str_eq(way.nic, ways[_i].nic);
 	muster_nccl_log_parse_way(text, strlen(text), strlen(ways[_i].before), 12, 3, &way);
 	ck_assert_str_eq(way.nic, ways[_i].nic);
+}
+
+#define PER_PEER(number) AT "16 coll channels, 16 p2p channels, " number " p2p channels per peer\n"
+
+static const struct {
+	const char *before, *log;
+	int channels;
+} channels[] = {
+	{ "", AT "8 coll channels, 0 collnet channels, 0 nvls channels, 8 p2p channels, 2 p2p channels per peer\n", 2 },
+	{ "", AT "comm 0x55a7, 16 coll channels, 16 p2p channels, 4 p2p channels per peer\n", 4 },
+	/* the first line from there on is of the communicator, another one comes later */
+	{ PER_PEER("1"), AT "Connected all rings\n" PER_PEER("32") PER_PEER("2"), 32 },
+	{ PER_PEER("1"), AT "Connected all rings\n", -1 },
+	{ "", "32 p2p channels per peer\n", -1 },
+	{ "", PER_PEER("0"), -1 },
+	{ "", AT " p2p channels per peer\n", -1 },
+	{ "", "", -1 },
+};
+
+TEST_EACH(a_log_tells_the_channels_of_a_communicator, channels)
+{
+	char text[512];
+	snprintf(text, sizeof text, "%s%s", channels[_i].before, channels[_i].log);
+	ck_assert_int_eq(
+		muster_nccl_log_parse_channels(text, strlen(text), strlen(channels[_i].before)), channels[_i].channels);
 }
 
 TEST_EACH(a_log_names_transports_devices_and_gdr, parse_cases)
@@ -285,7 +324,7 @@ TEST(what_nccl_writes_to_its_debug_file_can_be_read_while_it_runs)
 {
 	start();
 	ck_assert_str_eq(getenv("NCCL_DEBUG"), "INFO");
-	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "INIT,ENV,TUNING");
+	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "INIT,ENV,NET,TUNING");
 	read_back("");
 	write_log(AT "hello\n");
 	read_back(AT "hello\n");
@@ -341,41 +380,21 @@ TEST(of_a_log_without_end_the_first_16_mib_are_read)
 	free(block);
 }
 
-TEST(the_users_own_debug_file_is_kept_and_read)
+/* A pipe, a terminal, a file that several ranks write, a folder that is not there: none of them could be read. */
+TEST(the_users_own_debug_file_is_left_alone)
 {
-	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[128];
-	ck_assert_ptr_nonnull(mkdtemp(pattern));
-	snprintf(variable, sizeof variable, "%s/log.%%p", pattern);
-	snprintf(path, sizeof path, "%s/log.%ld", pattern, (long)getpid());
-	setenv("NCCL_DEBUG_FILE", variable, 1);
+	char path[] = "/tmp/muster-nccl-XXXXXX", text[32];
+	int fd = mkstemp(path);
+	ck_assert_int_eq(write(fd, "mine\n", 5), 5);
+	setenv("NCCL_DEBUG_FILE", path, 1);
 	setenv("NCCL_DEBUG_SUBSYS", "ALL", 1);
 	start();
-	ck_assert_str_eq(getenv("NCCL_DEBUG_FILE"), variable);
 	ck_assert_str_eq(getenv("NCCL_DEBUG_SUBSYS"), "ALL");
-	size_t length;
-	ck_assert_ptr_null(muster_nccl_log_read(&length, &err));
-	ck_assert_int_eq(err.code, MUSTER_EIO);
-	ck_assert_ptr_nonnull(strstr(err.text, path));
-	write_as_nccl(path, AT "mine\n");
-	read_back(AT "mine\n");
+	write_log(AT "hello\n");
+	read_back(AT "hello\n");
+	ck_assert_int_eq(pread(fd, text, sizeof text, 0), 5);
+	close(fd);
 	unlink(path);
-	rmdir(pattern);
-}
-
-/* NCCL puts in the host's name up to its first dot; of another letter, and of a sign at the end, it makes nothing. */
-TEST(the_hosts_name_in_the_file_name_is_the_short_one)
-{
-	char pattern[] = "/tmp/muster-nccl-XXXXXX", variable[128], path[512], host[256] = "";
-	ck_assert_ptr_nonnull(mkdtemp(pattern));
-	ck_assert_int_eq(gethostname(host, sizeof host - 1), 0);
-	snprintf(variable, sizeof variable, "%s/a%%h.%%x%%", pattern);
-	snprintf(path, sizeof path, "%s/a%.*s.x%%", pattern, (int)strcspn(host, "."), host);
-	setenv("NCCL_DEBUG_FILE", variable, 1);
-	start();
-	write_as_nccl(path, AT "mine\n");
-	read_back(AT "mine\n");
-	unlink(path);
-	rmdir(pattern);
 }
 
 static const struct {
@@ -406,13 +425,13 @@ static const struct {
 	{ "COLL,NET", "INIT,TUNING,COLL,NET" },
 	{ "init,NET", "TUNING,init,NET" },
 	{ "NET,INIT", "TUNING,NET,INIT" },
-	{ "INIT,tuning", "INIT,tuning" },
-	{ "INITIAL", "INIT,TUNING,INITIAL" },
+	{ "INIT,tuning", "NET,INIT,tuning" },
+	{ "INITIAL", "INIT,NET,TUNING,INITIAL" },
 	{ "ALL", "ALL" },
 	{ "^NET", "^NET" },
-	{ "^INIT,NET", "INIT,ENV,TUNING" },
-	{ "^TUNING", "INIT,ENV,TUNING" },
-	{ "", "INIT,ENV,TUNING" },
+	{ "^INIT,NET", "INIT,ENV,NET,TUNING" },
+	{ "^TUNING", "INIT,ENV,NET,TUNING" },
+	{ "", "INIT,ENV,NET,TUNING" },
 };
 
 TEST_EACH(a_users_parts_are_kept_and_init_is_one_of_them, lists)

@@ -61,6 +61,7 @@ static const struct {
 	{ "<system><cpu numaid=\"3\"><pci busid=\"1:00:00.0\" class=\"0x030000\"/></cpu></system>", 3, 1, 3 },
 	{ "<system><cpu numaid=\"3\"><pci busid=\"no\" class=\"0x020000\"/><pci busid=\"no\"/></cpu></system>", 3, 0,
 		0 },
+	{ "<system><cpu numaid=\"3\"><pci busid=\"0001:00:00.0\"><gpu dev=\"0\"/></pci></cpu></system>", 3, 1, 3 },
 	{ "<system><cpu numaid=\"3\"/>" GPU("0001:00:00.0") "</system>", 3, 1, -1 },
 };
 

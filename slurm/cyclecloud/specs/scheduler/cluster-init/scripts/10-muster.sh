@@ -35,7 +35,7 @@ prolog)
 		chmod 755 "$slurm/$kind.d/.muster"
 		mv "$slurm/$kind.d/.muster" "$slurm/$kind.d/50-muster" # at once: jobs may be starting
 	done
-	set_option BatchStartTimeout 120 # the check takes seconds, 100 s at worst; Slurm's default is 10 s
+	set_option BatchStartTimeout 180 # the check takes seconds, 150 s at worst; Slurm's default is 10 s
 	;;
 healthcheck)
 	if grep -qE '^HealthCheckProgram="?/' "$slurm/slurm.conf"; then

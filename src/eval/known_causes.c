@@ -1,0 +1,110 @@
+/* known_causes.c - a failure with one usual cause says the cause and its remedy, and is one finding of its node
+ *
+ * The expectation file lists the causes (`causes`): which findings each of them explains, by which facts of the rank or
+ * of the node it is known, and what to do. A cause makes no finding by itself.
+ */
+#include "eval/eval.h"
+
+#include "muster/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* "nvidia_uvm: not loaded", of a sample with a label, else its value alone. */
+static const char *text_of(const struct muster_sample *sample, struct muster_arena *arena)
+{
+	const char *value = muster_describe_value(sample->value, arena);
+	return sample->label_count == 0 ? value
+					: muster_arena_printf(arena, "%s: %s",
+						  muster_describe_value(sample->labels[0].value, arena), value);
+}
+
+/* A sample with such a text: of the rank, for a finding about the node of its leader, or of the node. NULL: none. */
+static const struct muster_sample *find_fact(const struct muster_eval *eval, const struct muster_metric *metric,
+	const char *pattern, struct muster_place place)
+{
+	const struct muster_node *node = &eval->run->nodes[place.node];
+	uint32_t rank = place.rank == MUSTER_NOWHERE ? muster_node_leader(node) : place.rank;
+	const struct muster_samples *samples[] = { &node->samples,
+		rank == MUSTER_NOWHERE ? &node->samples : &node->ranks[rank].samples };
+	const struct muster_sample *found = NULL;
+	char why[200];
+	regex_t *regex = muster_regex_compile(pattern, false, why, sizeof why);
+	for (size_t s = 0; s < 2; s++)
+		for (size_t i = 0; i < samples[s]->count && !found; i++) {
+			const struct muster_sample *sample = &samples[s]->items[i];
+			if (sample->metric == metric && sample->value.type != MUSTER_NULL &&
+				regexec(regex, text_of(sample, eval->report->arena), 0, NULL, 0) == 0)
+				found = sample;
+		}
+	regfree(regex);
+	free(regex);
+	return found;
+}
+
+static bool fits(
+	const struct muster_eval *eval, const struct muster_cause *cause, const char *check, struct muster_place place)
+{
+	bool explains = false;
+	for (size_t i = 0; i < cause->explain_count; i++) {
+		size_t star = strcspn(cause->explains[i], "*");
+		explains |= strncmp(cause->explains[i], check, star + !cause->explains[i][star]) == 0;
+	}
+	for (size_t i = 0; i < cause->fact_count && explains; i++)
+		explains = find_fact(eval, cause->facts[i].metric, cause->facts[i].pattern, place) != NULL;
+	return explains;
+}
+
+/* 1 + the draft about a probe of the rank, or of any rank of the node, that ended with the same words as this null has
+ * for its reason. */
+static size_t find_outcome(
+	const struct muster_eval *eval, const struct muster_sample *sample, struct muster_place place)
+{
+	const struct muster_node *node = &eval->run->nodes[place.node];
+	size_t cause = 0;
+	for (size_t r = 0; r < node->rank_count && sample && sample->reason; r++)
+		for (size_t i = 0; i < node->ranks[r].outcomes.count && !cause; i++) {
+			const struct muster_outcome *outcome = &node->ranks[r].outcomes.items[i];
+			if ((place.rank == MUSTER_NOWHERE || place.rank == r) && outcome->detail &&
+				strcmp(outcome->detail, sample->reason) == 0)
+				cause = muster_cause_of(eval, place.node, r)[muster_probe_number(outcome->probe)];
+		}
+	return cause && eval->drafts[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
+}
+
+size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *finding, struct muster_place place,
+	const struct muster_sample *sample, size_t **ret_told)
+{
+	struct muster_arena *arena = eval->report->arena;
+	size_t count = eval->expect ? eval->expect->cause_count : 0, at = 0;
+	bool of_probe = strncmp(finding->check, "probe.", strlen("probe.")) == 0;
+	if (place.node == MUSTER_NOWHERE)
+		return 0;
+	size_t outcome = finding->status == MUSTER_INCONCLUSIVE ? find_outcome(eval, sample, place) : 0;
+	while (at < count && !fits(eval, &eval->expect->causes[at], finding->check, place))
+		at++;
+	if (outcome || at == count)
+		return outcome;
+	if (!eval->known_causes)
+		eval->known_causes = muster_calloc(eval->run->node_count * count, sizeof *eval->known_causes);
+	size_t *told = *ret_told = &eval->known_causes[place.node * count + at];
+	if (!of_probe && *told && eval->drafts[*told - 1].finding.status == MUSTER_FAIL)
+		return *told;
+
+	const struct muster_cause *cause = &eval->expect->causes[at];
+	const char *name =
+		cause->name ? muster_describe_advice(eval, cause->name, finding, place.node, place.rank) : NULL;
+	const struct muster_tally *as =
+		of_probe && cause->reported_as ? muster_report_tally(eval->report, cause->reported_as) : NULL;
+	if (name)
+		finding->observed = muster_arena_printf(arena, "%s; %s", finding->observed, name);
+	finding->advice = muster_describe_advice(eval, cause->action, finding, place.node, place.rank);
+	for (size_t i = 0; i < cause->fact_count; i++)
+		if (cause->facts[i].metric->event_part == MUSTER_EVENT_LINE)
+			finding->evidence = muster_arena_string(arena,
+				find_fact(eval, cause->facts[i].metric, cause->facts[i].pattern, place)->value.string);
+	finding->check = as ? as->check : finding->check;
+	finding->metric = as ? as->metric : finding->metric;
+	finding->expected = as ? as->expected : finding->expected;
+	return 0;
+}

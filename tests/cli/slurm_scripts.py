@@ -1,0 +1,184 @@
+#!/usr/bin/python3
+"""Prolog, epilog and health check with stand-ins for muster and for Slurm's commands: when they measure, and what a failure
+must be to change a node.
+
+usage: slurm_scripts.py MUSTER SOURCE
+"""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = sys.argv[2]
+# `node` takes its exit code from the next line of `codes`; "hang" waits for a signal. All calls are in `calls`.
+MUSTER = """#!/bin/sh
+echo "$*" >>{0}/calls
+case $1 in
+bind) printf '# GPU 0\\n# GPU 1\\n' ;;
+drain) echo "scontrol update NodeName=gpu-1 State=DRAIN" ;;
+node)
+	code=$(head -n 1 {0}/codes)
+	sed -i 1d {0}/codes
+	[ "$code" != hang ] || {{ : >{0}/begun && exec /bin/sleep 60; }}
+	while [ $# -gt 0 ]; do [ "$1" != --report ] || echo "{{}}" >"$2"; shift; done
+	echo "MUSTER said $code"
+	exit "$code"
+	;;
+esac
+"""
+SQUEUE = """#!/bin/sh
+echo squeue >>{0}/asked
+[ "$(grep -c . {0}/asked)" -ge "$(cat {0}/squeue-answers-at)" ]
+"""
+SCONTROL = """#!/bin/sh
+printf 'NodeName=gpu-1 Arch=x86_64\\n   State=%s ThreadsPerCore=1\\n   Reason=MAINT is over\\n' "$(cat {0}/state)"
+"""
+PS = """#!/bin/sh
+[ ! -e {0}/begun ] || echo "{1} slurmstepd: [12.batch]"
+"""
+# the clock goes on by 15 s at each look
+DATE = """#!/bin/sh
+[ "$*" = +%s ] && [ -e {0}/clock ] || exec /bin/date "$@"
+echo x >>{0}/clock
+echo $(($(grep -c x {0}/clock) * 15))
+"""
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        shutil.copytree(os.path.join(SOURCE, "slurm"), self.path("slurm"), symlinks=True)
+        text = self.read("slurm/node-check.sh").replace("/etc/default/muster", self.path("site"))
+        self.put("slurm/node-check.sh", text.replace("/var/log/muster", self.path("log")))
+        os.mkdir(self.path("bin"))
+        for name, text in (("muster", MUSTER), ("squeue", SQUEUE), ("scontrol", SCONTROL), ("ps", PS), ("date", DATE),
+                           ("sleep", "#!/bin/sh\nexec /bin/sleep 0.1\n"), ("logger", "#!/bin/sh\n")):
+            self.put("bin/" + name, text.format(self.folder, os.getpid()) if "{0}" in text else text)
+            os.chmod(self.path("bin/" + name), 0o755)
+        self.put("squeue-answers-at", "1")
+        self.put("state", "IDLE")
+        self.put("site", "")
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def read(self, name):
+        if not os.path.exists(self.path(name)):
+            return ""
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def put(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_script(self, name, codes, **variables):
+        """The script's exit code; `calls` and `asked` are those of this run."""
+        self.put("codes", "".join(f"{code}\n" for code in codes))
+        for old in ("calls", "asked", "begun"):
+            if os.path.exists(self.path(old)):
+                os.unlink(self.path(old))
+        return subprocess.run([self.path("slurm/" + name)], check=False, timeout=120, stdin=subprocess.DEVNULL, env={
+            "PATH": self.path("bin") + ":/usr/bin:/bin", "SLURMD_NODENAME": "gpu-1", **variables}).returncode
+
+    def prolog(self, *codes, gpus="0,1"):
+        return self.run_script("prolog.d/50-muster", codes, SLURM_JOB_ID="7", SLURM_JOB_GPUS=gpus, SLURM_SCRIPT_CONTEXT="prolog_slurmd")
+
+    def health(self, *codes):
+        self.assertEqual(self.run_script("healthcheck", codes), 0)
+
+    def called(self):
+        return [line.split()[0] for line in self.read("calls").splitlines()]
+
+    def test_no_site_file_changes_the_exit_code_or_keeps_a_job_waiting(self):
+        for text, measures in (("status=1", True), ("readonly status=1", True), ("export finished=yes status=1", True),
+                               ("trap 'exit 1' EXIT", True), ("ulimit -f 1", True), ("kill -9 $$", False), ("exit 3", False),
+                               ("while :; do :; done", False), ("/bin/sleep 100", False), ("MUSTER_X=$UNSET", False)):
+            self.put("site", text + "\n")
+            self.assertEqual((self.prolog(0), "node" in self.called()), (0, measures), text)
+        self.assertIn("it takes longer than 5 s", self.read("log/log"))
+
+    def test_a_site_file_sets_what_it_may(self):
+        self.put("site", "SKU=\"a b\"\nMUSTER_NODE_OPTIONS=\"--sku $SKU\"\nMUSTER_DRAIN=no\nexport TEXT='it'\"'\"'s\n$(true)'\n")
+        self.assertEqual(self.prolog(1, 1), 0)
+        self.assertRegex(self.read("calls"), "node .* --sku a b\n")
+        self.assertIn("not drained: MUSTER_DRAIN=no", self.read("log/log"))
+
+    def test_a_job_without_gpus_waits_for_no_lock(self):
+        self.prolog(0)
+        with open(self.path("log/lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertEqual((self.prolog(gpus=""), self.called()), (0, []))
+            self.assertTrue(self.read("log/log").endswith("check skipped: the job has no GPU\n"))
+            self.assertEqual((self.prolog(), self.called()), (0, []))
+            self.assertTrue(self.read("log/log").endswith("check skipped: the lock was busy for 10 s\n"))
+
+    def test_a_prolog_drains_what_failed_twice(self):
+        self.assertEqual((self.prolog(1, 0), self.called()), (0, ["bind", "node", "node"]))
+        self.assertEqual((self.prolog(1, 1), self.called()), (1, ["bind", "node", "node", "drain"]))
+        self.assertRegex(self.read("calls"), r"drain \S+/prolog.json --also \S+/prolog-first.json --apply --by prolog ")
+        self.assertEqual(self.read("log/log").count("prolog of job 7: begins\n"), 4)
+        self.put("bin/muster", MUSTER.format(self.folder).replace("scontrol update NodeName=gpu-1 State=DRAIN", "# gpu-1: skipped: copy.h2d failed only once"))
+        self.assertEqual(self.prolog(1, 1), 0)
+
+    def test_both_measurements_are_kept(self):
+        self.put("site", "MUSTER_HISTORY=/h.db\n")
+        for run, names in ((lambda: self.prolog(1, 1), ("prolog-first", "prolog")), (lambda: self.health(1, 1), ("healthcheck-first", "healthcheck")),
+                           (lambda: self.prolog(0), ("prolog",))):
+            run()
+            wanted = sorted(f"history add {self.folder}/log/{name}.json --db /h.db --quiet" for name in names)
+            for _ in range(300): # in the background
+                kept = sorted(line for line in self.read("calls").splitlines() if line.startswith("history"))
+                if kept == wanted:
+                    break
+                time.sleep(0.1)
+            self.assertEqual(kept, wanted)
+
+    def test_a_health_check_drains_what_failed_twice_and_undrains_after_two_passes(self):
+        for codes, called in (((0,), ["node"]), ((0,), ["node", "resume"]), ((1, 0), ["node", "node"]), ((0,), ["node", "resume"]),
+                              ((1, 1), ["node", "node", "drain"]), ((1,), ["node", "drain"]), ((0,), ["node"]), ((3,), ["node"]),
+                              ((0,), ["node"]), ((0,), ["node", "resume"]), ((1, 3), ["node", "node"]), ((1,), ["node", "drain"])):
+            self.health(*codes)
+            self.assertEqual(self.called(), called, codes)
+
+    def test_without_time_for_a_second_measurement_the_next_health_check_decides(self):
+        self.put("clock", "")
+        self.health(1)
+        self.assertEqual(self.called(), ["node"])
+        self.assertIn("there is no time for a second measurement", self.read("log/log"))
+        self.health(1)
+        self.assertEqual(self.called(), ["node", "drain"])
+
+    def test_a_job_that_begins_ends_a_health_check(self):
+        self.health("hang")
+        self.assertEqual(self.called(), ["node"])
+        self.assertTrue(self.read("log/log").endswith("check skipped: job 12 has begun\n"), self.read("log/log"))
+
+    def test_squeue_is_asked_three_times(self):
+        self.put("squeue-answers-at", "3")
+        self.health(0)
+        self.assertEqual(self.called(), ["node"])
+        self.put("squeue-answers-at", "4")
+        self.health(0)
+        self.assertEqual((self.called(), self.read("asked").count("squeue")), ([], 3))
+        self.assertTrue(self.read("log/log").endswith("squeue does not respond\n"))
+
+    def test_a_node_at_which_somebody_works_is_not_measured(self):
+        for state in ("IDLE+MAINTENANCE", "IDLE+PLANNED", "IDLE+POWERING_DOWN", "IDLE+DRAIN+REBOOT_REQUESTED", "DOWN+REBOOT_ISSUED"):
+            self.put("state", state)
+            self.health(0)
+            self.assertEqual(self.called(), [], state)
+            self.assertTrue(self.read("log/log").endswith(f"check skipped: the node is {state}\n"))
+        self.put("state", "IDLE+DRAIN")
+        self.health(0)
+        self.assertEqual(self.called(), ["node"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
