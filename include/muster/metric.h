@@ -142,7 +142,10 @@ struct muster_metric {
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */
 	enum muster_event_part event_part;
-	enum muster_event_source event;   /* unless event_part is 0 */
+	enum muster_event_source event; /* unless event_part is 0 */
+	/* NULL, or the metric of a rank whose lowest value on the node this is, or, as a text, the local ranks that
+	 * have it; not measured but derived. */
+	const char *lowest_of;
 	bool is_exchange;                 /* of two ranks, each of which has a sample of it */
 	const struct muster_shown *shown; /* the last one has no title; NULL: in no table */
 };

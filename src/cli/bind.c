@@ -1,9 +1,10 @@
 /* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, sbatch, mpirun and gres.conf
  *
  * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
- * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID.
+ * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID. With --exec it places the process itself.
  */
 #include "system/gres.h"
+#include "system/nvidia_gpus.h"
 #include "system/topology.h"
 #include "cli/cli.h"
 #include "util/text.h"
@@ -13,18 +14,17 @@
 #include "util/cpuset.h"
 #include "util/array.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define VENDOR_NVIDIA 0x10de
-#define CLASS_VGA 0x0300
-#define CLASS_3D 0x0302
+#include <unistd.h>
 
 struct home {                    /* a NUMA node with CPUs */
 	int os_index;            /* first, for muster_by_int */
-	const char *mask, *list; /* of its CPUs */
-	unsigned int cpus;       /* how many they are */
+	hwloc_bitmap_t usable;   /* those of its CPUs that may be used */
+	const char *mask, *list; /* of these */
+	unsigned int cpus;       /* how many it has, whether they may be used or not */
 	const char *cores;       /* Slurm counts cores as hwloc's logical indices do, not CPUs */
 	unsigned int core_count;
 	int gpus; /* how many are next to it */
@@ -32,7 +32,8 @@ struct home {                    /* a NUMA node with CPUs */
 
 struct gpu {
 	const char *bus_id;
-	long minor; /* /dev/nvidia<minor> */
+	long minor; /* /dev/nvidia<minor>; -1 when it is not known */
+	bool ours;  /* nothing keeps it from this process */
 	size_t home;
 };
 
@@ -44,6 +45,7 @@ struct machine {
 	size_t home_count, gpu_count;
 	size_t sockets;
 	bool minors_known;
+	const char *doubt; /* why it is not known which CPUs of a home are near a GPU; NULL: it is */
 };
 
 /* A text of malloc's into the arena. */
@@ -61,12 +63,15 @@ static void machine_init(struct machine *machine, const char *name, const char *
 	machine->gpus = muster_arena_alloc(machine->arena, (gpus + 1) * sizeof *machine->gpus);
 }
 
-static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t cores)
+/* Keeps usable. */
+static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_bitmap_t usable,
+	hwloc_const_bitmap_t cores)
 {
 	machine->homes[machine->home_count++] = (struct home){
 		.os_index = os_index,
-		.mask = keep(machine->arena, muster_cpuset_mask(cpus)),
-		.list = keep(machine->arena, muster_cpuset_list(cpus)),
+		.usable = usable,
+		.mask = keep(machine->arena, muster_cpuset_mask(usable)),
+		.list = keep(machine->arena, muster_cpuset_list(usable)),
 		.cpus = (unsigned int)hwloc_bitmap_weight(cpus),
 		.cores = keep(machine->arena, muster_cpuset_list(cores)),
 		.core_count = (unsigned int)hwloc_bitmap_weight(cores),
@@ -80,16 +85,17 @@ static int by_bus_id(const void *a, const void *b)
 	return m == n ? strcmp(x->bus_id, y->bus_id) : m < n ? -1 : 1; /* a PCI domain may have more than four digits */
 }
 
-static int gpu_add(struct machine *machine, const char *bus_id, int os_index, struct muster_error *err)
+static int gpu_add(struct machine *machine, struct gpu gpu, int os_index, struct muster_error *err)
 {
 	size_t home = 0;
 	while (home < machine->home_count && machine->homes[home].os_index != os_index)
 		home++;
 	if (home == machine->home_count)
-		return muster_fail(
-			err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs", bus_id, os_index);
-	machine->gpus[machine->gpu_count++] =
-		(struct gpu){ .bus_id = muster_arena_string(machine->arena, bus_id), .home = home };
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs",
+			gpu.bus_id, os_index);
+	gpu.bus_id = muster_arena_string(machine->arena, gpu.bus_id);
+	gpu.home = home;
+	machine->gpus[machine->gpu_count++] = gpu;
 	machine->homes[home].gpus++;
 	return 0;
 }
@@ -107,8 +113,7 @@ static int homes_described(struct machine *machine, const struct muster_hardware
 		cores = hwloc_bitmap_alloc();
 		for (unsigned int left = (unsigned int)hwloc_bitmap_weight(cpus) / threads; left > 0; left--)
 			hwloc_bitmap_set(cores, core++);
-		home_add(machine, hardware->numas[i].os_index, cpus, cores);
-		hwloc_bitmap_free(cpus);
+		home_add(machine, hardware->numas[i].os_index, cpus, cpus, cores);
 		hwloc_bitmap_free(cores);
 	}
 	return 0;
@@ -124,7 +129,8 @@ static int machine_described(struct machine *machine, const char *directory, con
 	if (homes_described(machine, &hardware, err) < 0)
 		return -1;
 	for (size_t i = 0; i < hardware.gpu_count; i++)
-		if (gpu_add(machine, hardware.gpus[i].bus_id, hardware.gpus[i].numa_node, err) < 0)
+		if (gpu_add(machine, (struct gpu){ .bus_id = hardware.gpus[i].bus_id, .minor = -1 },
+			    hardware.gpus[i].numa_node, err) < 0)
 			return -1;
 	return 0;
 }
@@ -132,7 +138,8 @@ static int machine_described(struct machine *machine, const char *directory, con
 /* ---- from this machine ---- */
 
 /* Slurm's cores are hwloc's, or CPUs where hwloc knows no cores. */
-static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err)
+static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_bitmap_t allowed,
+	struct muster_error *err)
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
 	hwloc_obj_type_t type = has_cores ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
@@ -145,7 +152,9 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 	for (hwloc_obj_t core = NULL;
 		(core = hwloc_get_next_obj_inside_cpuset_by_type(topology, node->cpuset, type, core));)
 		hwloc_bitmap_set(cores, core->logical_index);
-	home_add(machine, (int)node->os_index, node->cpuset, cores);
+	hwloc_bitmap_t usable = hwloc_bitmap_alloc();
+	hwloc_bitmap_and(usable, node->cpuset, allowed);
+	home_add(machine, (int)node->os_index, node->cpuset, usable, cores);
 	hwloc_bitmap_free(cores);
 	return 0;
 }
@@ -153,100 +162,112 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
 {
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
-	int rc = 0;
+	hwloc_cpuset_t usable = hwloc_bitmap_alloc();
+	int rc = muster_topology_usable(topology, usable, err);
+	struct muster_error doubt;
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
 	for (hwloc_obj_t node = NULL;
-		rc == 0 && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));)
-		if (hwloc_bitmap_isset(homes, node->os_index))
-			rc = home_here(machine, topology, node, err);
+		rc == 0 && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
+		if (!hwloc_bitmap_isset(homes, node->os_index))
+			continue;
+		rc = home_here(machine, topology, node, usable, err);
+		if (!muster_topology_package(topology, node, &doubt))
+			machine->doubt = muster_arena_string(machine->arena, doubt.text);
+	}
 	hwloc_bitmap_free(homes);
+	hwloc_bitmap_free(usable);
 	qsort(machine->homes, machine->home_count, sizeof *machine->homes, muster_by_int); /* by os_index */
 	return rc;
 }
 
-static bool is_gpu(hwloc_obj_t device)
+static int gpus_here(struct machine *machine, hwloc_topology_t topology, const char *root,
+	const struct muster_nvidia_gpus *gpus, struct muster_error *err)
 {
-	const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
-	return pci->vendor_id == VENDOR_NVIDIA && (pci->class_id == CLASS_3D || pci->class_id == CLASS_VGA);
-}
-
-/* The number in the name of the GPU's device file, as the driver says it. */
-static int minor_read(const char *root, const char *bus_id, long *ret)
-{
-	char *path = muster_asprintf("%s/proc/driver/nvidia/gpus/%s/information", root, bus_id);
-	FILE *in = fopen(path, "r");
-	char line[256];
-	int found = -1;
-	free(path);
-	while (in && found < 0 && fgets(line, sizeof line, in)) {
-		const char *label = "Device Minor:";
-		if (strncmp(line, label, strlen(label)) != 0)
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct muster_nvidia_gpu *gpu = &gpus->items[i];
+		hwloc_obj_t node;
+		if (gpu->access == MUSTER_NVIDIA_SET_ASIDE)
 			continue;
-		line[strcspn(line, "\n")] = '\0';
-		const char *number = line + strlen(label);
-		found = muster_parse_int(number + strspn(number, " \t"), 0, 1L << 20, ret, label, NULL);
-		break;
+		if (muster_topology_gpu_node(topology, root, gpu->bus_id, &node, err) < 0)
+			return muster_wrap(err, "the NUMA node of GPU %s", gpu->bus_id);
+		if (gpu_add(machine,
+			    (struct gpu){ .bus_id = gpu->bus_id,
+				    .minor = gpu->minor,
+				    .ours = gpu->access == MUSTER_NVIDIA_OURS },
+			    (int)node->os_index, err) < 0)
+			return -1;
 	}
-	if (in)
-		fclose(in);
-	return found;
+	if (machine->gpu_count > 0)
+		return 0;
+	return muster_fail(err, MUSTER_ENOTSUPPORTED,
+		"no NVIDIA GPU among this machine's PCI devices; use --sku NAME for a machine type");
 }
 
 static int machine_here(struct machine *machine, const char *root, struct muster_error *err)
 {
 	hwloc_topology_t topology = muster_topology(err);
-	if (!topology)
+	struct muster_nvidia_gpus gpus;
+	if (!topology || muster_nvidia_gpus_list(root, &gpus, err) < 0)
 		return -1;
-	size_t gpus = 0;
 	int nodes = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));)
-		gpus += is_gpu(device);
-	machine_init(machine, "this machine", "from hwloc and the kernel", nodes > 0 ? (size_t)nodes : 0, gpus);
+	machine_init(machine, "this machine", "from hwloc and the kernel", nodes > 0 ? (size_t)nodes : 0, gpus.count);
 	int sockets = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
 	machine->sockets = sockets > 0 ? (size_t)sockets : 1;
-	if (homes_here(machine, topology, err) < 0)
-		return -1;
-	for (hwloc_obj_t device = NULL; (device = hwloc_get_next_pcidev(topology, device));) {
-		const struct hwloc_pcidev_attr_s *pci = &device->attr->pcidev;
-		char bus_id[32];
-		hwloc_obj_t node;
-		if (!is_gpu(device))
-			continue;
-		snprintf(bus_id, sizeof bus_id, "%04x:%02x:%02x.%x", (unsigned int)pci->domain, (unsigned int)pci->bus,
-			(unsigned int)pci->dev, (unsigned int)pci->func);
-		if (muster_topology_gpu_node(topology, root, bus_id, &node, err) < 0)
-			return muster_wrap(err, "the NUMA node of GPU %s", bus_id);
-		if (gpu_add(machine, bus_id, (int)node->os_index, err) < 0)
-			return -1;
-	}
-	if (machine->gpu_count == 0)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED,
-			"no NVIDIA GPU among this machine's PCI devices; use --sku NAME for a machine type");
-	return 0;
+	int rc = homes_here(machine, topology, err);
+	rc = rc < 0 ? rc : gpus_here(machine, topology, root, &gpus, err);
+	muster_nvidia_gpus_done(&gpus);
+	return rc;
 }
 
 /* In the order of bus ids; where the driver does not say it, the device files have that order as well. */
-static void gpus_order(struct machine *machine, const char *root)
+static void gpus_order(struct machine *machine)
 {
 	qsort(machine->gpus, machine->gpu_count, sizeof *machine->gpus, by_bus_id);
-	machine->minors_known = root != NULL;
-	for (size_t i = 0; i < machine->gpu_count && machine->minors_known; i++)
-		machine->minors_known = minor_read(root, machine->gpus[i].bus_id, &machine->gpus[i].minor) == 0;
+	machine->minors_known = true;
+	for (size_t i = 0; i < machine->gpu_count; i++)
+		machine->minors_known &= machine->gpus[i].minor >= 0;
 	for (size_t i = 0; i < machine->gpu_count && !machine->minors_known; i++)
 		machine->gpus[i].minor = (long)i;
 }
 
 /* ---- what is printed: commands and configuration; all else is a comment ---- */
 
+/* The first GPU none of whose CPUs may be used; NULL when there is none. */
+static const struct gpu *cut_off(const struct machine *machine)
+{
+	for (size_t i = 0; i < machine->gpu_count; i++)
+		if (hwloc_bitmap_iszero(machine->homes[machine->gpus[i].home].usable))
+			return &machine->gpus[i];
+	return NULL;
+}
+
+static size_t count_usable(const struct machine *machine, size_t *ret_all)
+{
+	size_t usable = 0;
+	*ret_all = 0;
+	for (size_t i = 0; i < machine->home_count; i++) {
+		usable += (size_t)hwloc_bitmap_weight(machine->homes[i].usable);
+		*ret_all += machine->homes[i].cpus;
+	}
+	return usable;
+}
+
 static void print_gpus(const struct machine *machine)
 {
+	size_t all, usable = count_usable(machine, &all);
 	printf("# %s, %s: %zu GPU%s, %zu NUMA node%s\n", machine->name, machine->origin, machine->gpu_count,
 		machine->gpu_count == 1 ? "" : "s", machine->home_count, machine->home_count == 1 ? "" : "s");
 	for (size_t i = 0; i < machine->gpu_count; i++) {
 		const struct home *home = &machine->homes[machine->gpus[i].home];
 		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
-			home->list);
+			*home->list ? home->list : "none that may be used");
 	}
+	if (machine->doubt)
+		printf("# %s\n", machine->doubt);
+	if (usable < all)
+		printf("# %zu of %zu CPUs may be used here (Slurm's job, a cgroup or a container); lines for srun and "
+		       "mpirun name no others\n",
+			usable, all);
 }
 
 static void print_srun(const struct machine *machine)
@@ -262,38 +283,21 @@ static void print_srun(const struct machine *machine)
 /* Whole nodes by count, for a site where --exclusive does not give them. */
 static void print_sbatch(const struct machine *machine)
 {
-	size_t cpus = 0, gpus = machine->gpu_count;
-	for (size_t i = 0; i < machine->home_count; i++)
-		cpus += machine->homes[i].cpus;
+	size_t all, cpus = count_usable(machine, &all), gpus = machine->gpu_count;
 	size_t share = gpus > 0 ? cpus / gpus : 0;
 	printf("\n# the same in a job script, for the whole node\n#SBATCH --ntasks-per-node=%zu --gpus-per-node=%zu "
 	       "--cpus-per-task=%zu\n",
 		gpus, gpus, share > 0 ? share : 1);
 }
 
-/* mpirun deals ranks to the NUMA nodes in their order, as many to each: the GPUs must follow. */
+/* No option of mpirun puts rank i next to GPU i on every machine: "--map-by ppr:N:numa" takes nodes without CPUs too,
+ * deals as many ranks to each, in hwloc's order (Open MPI 4) or the kernel's (PRRTE of Open MPI 5, hwloc_base_util.c),
+ * and GPUs must be listed in that order. So each rank places itself. */
 static void print_mpirun(const struct machine *machine)
 {
-	const char *joint = "";
-	for (size_t h = 0; h < machine->home_count; h++) {
-		if (machine->homes[h].gpus == machine->homes[0].gpus)
-			continue;
-		printf("\n# mpirun --map-by ppr:N:numa does not fit: NUMA node %d has %d GPUs, and NUMA node %d has "
-		       "%d\n",
-			machine->homes[0].os_index, machine->homes[0].gpus, machine->homes[h].os_index,
-			machine->homes[h].gpus);
-		return;
-	}
-	printf("\n# ranks follow the order of the NUMA nodes, so the GPUs are listed in the same order\nmpirun "
-	       "--map-by ppr:%d:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID -x CUDA_VISIBLE_DEVICES=",
-		machine->homes[0].gpus);
-	for (size_t h = 0; h < machine->home_count; h++)
-		for (size_t i = 0; i < machine->gpu_count; i++)
-			if (machine->gpus[i].home == h) {
-				printf("%s%zu", joint, i);
-				joint = ",";
-			}
-	putchar('\n');
+	printf("\n# each rank places itself: rank i of a node uses GPU i and the CPUs of its NUMA node\n"
+	       "mpirun --map-by ppr:%zu:node --bind-to none -x CUDA_DEVICE_ORDER=PCI_BUS_ID muster bind --exec --\n",
+		machine->gpu_count);
 }
 
 /* Slurm 24.11 drains a node whose gres.conf names a part of a socket (gres.conf(5), Cores): there each NUMA node must
@@ -330,26 +334,130 @@ static void print_gres(const struct machine *machine)
 	}
 }
 
+static void print_lines(const struct machine *machine)
+{
+	const struct gpu *far = cut_off(machine);
+	print_gpus(machine);
+	if (far) {
+		printf("\n# None of the CPUs near GPU %s may be used, so no line for srun, sbatch or mpirun is right: "
+		       "ask for other CPUs, or for the whole node.\n",
+			far->bus_id);
+	} else {
+		print_srun(machine);
+		print_sbatch(machine);
+		print_mpirun(machine);
+	}
+	print_gres(machine);
+}
+
+static int machine_read(struct machine *machine, const char *hardware, const char *sku, struct muster_error *err)
+{
+	const char *root = muster_env(MUSTER_ENV_ROOT);
+	if ((sku ? machine_described(machine, hardware, sku, err) : machine_here(machine, root ? root : "", err)) < 0)
+		return -1;
+	gpus_order(machine);
+	return 0;
+}
+
+static void machine_done(struct machine *machine)
+{
+	for (size_t i = 0; i < machine->home_count; i++)
+		hwloc_bitmap_free(machine->homes[i].usable);
+	muster_arena_free(machine->arena);
+}
+
 static int bind_print(const char *hardware, const char *sku)
 {
 	struct machine machine = { .arena = muster_arena_new() };
-	const char *root = muster_env(MUSTER_ENV_ROOT);
 	struct muster_error err;
-	root = root ? root : "";
-	int failed = sku ? machine_described(&machine, hardware, sku, &err) : machine_here(&machine, root, &err);
-	if (!failed) {
-		gpus_order(&machine, sku ? NULL : root);
-		print_gpus(&machine);
-		print_srun(&machine);
-		print_sbatch(&machine);
-		print_mpirun(&machine);
-		print_gres(&machine);
-	}
-	muster_arena_free(machine.arena);
+	int failed = machine_read(&machine, hardware, sku, &err);
+	if (!failed)
+		print_lines(&machine);
+	machine_done(&machine);
 	if (!failed)
 		return muster_cli_printed(MUSTER_EXIT_PASS);
 	muster_cli_usage(&err);
 	return err.code == MUSTER_EUSAGE ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
+}
+
+/* ---- --exec ---- */
+
+/* The number of this process among those of its job on this node, as its launcher says it. */
+static int local_rank_read(long *ret, struct muster_error *err)
+{
+	/* Open MPI and PRRTE; Hydra of MPICH and Intel MPI; MVAPICH; Cray's PALS; torchrun; Slurm, whose number is that
+	 * of mpirun's daemon where mpirun started the rank */
+	static const char *const names[] = { "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+		"MV2_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "LOCAL_RANK", "SLURM_LOCALID" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *text = getenv(names[i]);
+		if (text)
+			return muster_parse_int(text, 0, INT_MAX, ret, names[i], err);
+	}
+	return muster_fail(err, MUSTER_ENOTSUPPORTED, "no launcher has given this process a local rank");
+}
+
+/* The GPU that CUDA and muster give this rank: the only one that it sees, or the one with its number. */
+static const struct gpu *gpu_of_rank(const struct machine *machine, long local_rank, struct muster_error *err)
+{
+	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+	const struct gpu **gpus = muster_arena_alloc(machine->arena, (machine->gpu_count + 1) * sizeof *gpus);
+	size_t seen = 0, chosen = 0;
+	for (size_t i = 0; i < machine->gpu_count; i++)
+		if (machine->gpus[i].ours)
+			gpus[seen++] = &machine->gpus[i];
+	if (visible) {
+		const struct gpu **all = gpus;
+		gpus = muster_arena_alloc(machine->arena, (strlen(visible) + 1) * sizeof *gpus);
+		for (const char *at = visible, *end; chosen == 0 || at[-1] == ','; at = *end ? end + 1 : end) {
+			long number;
+			end = at + strcspn(at, ",");
+			if (muster_parse_int(muster_arena_printf(machine->arena, "%.*s", (int)(end - at), at), 0,
+				    (long)seen - 1, &number, "CUDA_VISIBLE_DEVICES", err) < 0)
+				return NULL;
+			gpus[chosen++] = all[number];
+		}
+		seen = chosen;
+	}
+	if (seen == 1)
+		return gpus[0];
+	if (local_rank < (long)seen)
+		return gpus[local_rank];
+	muster_fail(err, MUSTER_ENOTSUPPORTED, "local rank %ld, and %zu GPUs", local_rank, seen);
+	return NULL;
+}
+
+static int place_here(struct machine *machine, struct muster_error *err)
+{
+	long local_rank;
+	if (local_rank_read(&local_rank, err) < 0 || machine_read(machine, NULL, NULL, err) < 0)
+		return -1;
+	const struct gpu *gpu = gpu_of_rank(machine, local_rank, err);
+	if (!gpu)
+		return -1;
+	hwloc_const_cpuset_t cpus = machine->homes[gpu->home].usable;
+	if (hwloc_bitmap_iszero(cpus))
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "none of the CPUs near GPU %s may be used", gpu->bus_id);
+	if (hwloc_set_cpubind(muster_topology(NULL), cpus, HWLOC_CPUBIND_PROCESS) < 0)
+		return muster_fail(err, MUSTER_EIO, "CPUs %s near GPU %s: %s", machine->homes[gpu->home].list,
+			gpu->bus_id, strerror(errno));
+	return 0;
+}
+
+/* A rank that cannot be placed starts all the same: what is wrong is said, and the affinity probe judges it. */
+static int bind_exec(char **command)
+{
+	struct machine machine = { .arena = muster_arena_new() };
+	struct muster_error err;
+	setenv("CUDA_DEVICE_ORDER", "PCI_BUS_ID", 0);
+	if (place_here(&machine, &err) < 0)
+		fprintf(stderr, "muster: bind: this rank keeps its CPUs: %s\n", err.text);
+	machine_done(&machine);
+	execvp(command[0], command);
+	int why = errno;
+	muster_fail(&err, MUSTER_EUSAGE, "%s: %s", command[0], strerror(why));
+	muster_cli_usage(&err);
+	return why == ENOENT ? 127 : 126; /* as a shell's */
 }
 
 static int job_print(void)
@@ -369,7 +477,7 @@ static int job_print(void)
 int muster_cmd_bind(int argc, char **argv)
 {
 	const char *sku = NULL;
-	bool job = false;
+	bool job = false, exec = false;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME", "machine type with a hardware description, instead of this machine", .text = &sku,
 			.words = muster_words_simulated },
@@ -377,17 +485,30 @@ int muster_cmd_bind(int argc, char **argv)
 			"print only the GPUs per node of the job that scontrol --details show job describes on "
 			"standard input",
 			.flag = &job },
+		{ "--exec", NULL,
+			"become COMMAND, as one rank of a job, on the CPUs next to the GPU with the number of its "
+			"local rank, or to the only one that it sees",
+			.flag = &exec },
 	};
 	struct muster_cli cli = {
-		.usage = "muster bind [--sku NAME | --job]",
+		.usage = "muster bind [--sku NAME | --job | --exec -- COMMAND...]",
+		.takes_rest = true,
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints the options of srun, sbatch and mpirun and the gres.conf lines that place each "
 			    "rank next to its GPU.\nLines that begin with # are comments.\nExit codes: 0 printed, 2 "
-			    "usage, or the job has no GPUs, 3 no NVIDIA GPU found, or its NUMA node is unknown.\n",
+			    "usage, or the job has no GPUs, 3 no NVIDIA GPU found, or its NUMA node is unknown; with "
+			    "--exec that of COMMAND, or 126 or 127 if it cannot be started.\n",
 	};
 	struct muster_paths paths;
+	struct muster_error err;
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
-	return job ? job_print() : bind_print(paths.hardware, sku);
+	if (!exec && cli.rest < argc)
+		muster_fail(&err, MUSTER_EUSAGE, "a command behind \"--\" needs --exec");
+	else if (exec && cli.rest == argc)
+		muster_fail(&err, MUSTER_EUSAGE, "--exec needs a command behind \"--\"");
+	else
+		return exec ? bind_exec(argv + cli.rest) : job ? job_print() : bind_print(paths.hardware, sku);
+	return muster_cli_usage(&err);
 }

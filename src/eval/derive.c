@@ -336,6 +336,7 @@ void muster_run_derive(struct muster_run *run)
 	muster_run_derive_steady(run);
 	muster_run_derive_imex(run);
 	muster_run_derive_disabled(run);
+	muster_run_derive_placement(run);
 	muster_run_derive_disk(run);
 	derive_from_exchanges(run, domains);
 	muster_run_derive_racks(run);

@@ -178,15 +178,22 @@ bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_ch
 {
 	const char *probe = muster_metric_probe(metric);
 	bool of_launch = strcmp(probe, "launch") == 0;
-	if (place.node == MUSTER_NOWHERE || place.rank == MUSTER_NOWHERE ||
+	if (place.node == MUSTER_NOWHERE ||
 		(!of_launch && strcmp(probe, "affinity") != 0)) /* a GPU is what it is, whatever rank it has */
 		return false;
 	const struct muster_node *node = &eval->run->nodes[place.node];
+	if (place.rank == MUSTER_NOWHERE) { /* of affinity, a node's value is that of any of its ranks */
+		for (size_t i = 0; !of_launch && i < node->rank_count; i++)
+			if (muster_missing_gpu_explains(eval, count_check, metric,
+				    (struct muster_place){ .node = place.node, .rank = (uint32_t)i }))
+				return true;
+		return false;
+	}
 	const struct muster_rank *rank = &node->ranks[place.rank];
 	const char *gpu = gpu_of(rank);
-	double local_rank = muster_sample_number(&rank->samples, "rank.local_rank", -1);
 	if (!gpu || of_launch || must_share(node))
 		return gpu && must_share(node);
 	struct names all = find_all(eval, &parts[0], place.node, wanted_by(&eval->expect->checks[count_check]));
-	return local_rank >= 0 && local_rank < (double)all.count && strcmp(all.items[(size_t)local_rank], gpu) != 0;
+	return rank->local_rank >= 0 && (size_t)rank->local_rank < all.count &&
+	       strcmp(all.items[rank->local_rank], gpu) != 0;
 }

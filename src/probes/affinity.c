@@ -1,7 +1,8 @@
-/* affinity.c - which CPUs the rank may use, and which its GPU is near
+/* affinity.c - which CPUs and memory the rank may use, and which its GPU is near
  *
- * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. When the
- * GPU's node is not known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
+ * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. How near it
+ * is, in three steps, is said by the shares of its CPUs on the GPU's node and package. When the GPU's node is not
+ * known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
  */
 #include "system/topology.h"
 #include "system/sysfs.h"
@@ -14,6 +15,13 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What the worst rank of a node has, and which ranks those are. */
+#define LOWEST(name, rank, unit)                                                                                       \
+	NODE_NUMBER(                                                                                                   \
+		name, unit, FACT, "the lowest " rank " of the node; not measured but derived", .lowest_of = (rank)),   \
+		NODE_TEXT(name "_ranks", FACT, NOTHING, "local ranks that have it; not measured but derived",          \
+			.lowest_of = (rank))
 
 static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.cpu_mask", FACT, NOTHING,
@@ -30,13 +38,25 @@ static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.cpu_locality", FACT, NOTHING,
 		"the rank's CPUs compared with the GPU's: inside, covers (all of these and others), overlaps, outside",
 		SHOWN(IN(RANKS, 70, "locality"))),
+	RANK_NUMBER("rank.near_share", RATIO, FACT, "share of the rank's CPUs that are on the NUMA node of its GPU"),
+	RANK_NUMBER("rank.package_share", RATIO, FACT, "share of the rank's CPUs that are on the package of its GPU"),
+	RANK_NUMBER("rank.cpus_each", NONE, FACT,
+		"the rank's CPUs, divided by the ranks of the node that may use some of them; null where the node has "
+		"fewer than two CPUs for each rank. Not measured but derived"),
 	RANK_TEXT(
 		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_TEXT("rank.memory_locality", FACT, NOTHING,
-		"NUMA nodes of the memory policy compared with the GPU's: inside, covers, overlaps, outside; \"any\" "
-		"when the policy names none"),
-	RANK_TEXT("rank.near_nics", FACT, NOTHING, "RDMA devices on the GPU's NUMA node, separated by spaces; \"none\"",
+		"NUMA nodes that the policy and the cgroup leave, compared with the GPU's: inside, covers, overlaps, "
+		"outside; \"any\" when neither names any"),
+	RANK_NUMBER("rank.memory_near", NONE, FACT, "1 where the memory may come from the GPU's NUMA node, else 0"),
+	RANK_TEXT("rank.near_nics", FACT, NOTHING,
+		"RDMA devices on the GPU's NUMA node, separated by spaces, with a \"?\" where theirs is not known; "
+		"\"none\"",
 		SHOWN(IN(RANKS, 80, "nearest RDMA devices"))),
+	LOWEST("node.near_share", "rank.near_share", RATIO),
+	LOWEST("node.package_share", "rank.package_share", RATIO),
+	LOWEST("node.cpus_each", "rank.cpus_each", NONE),
+	LOWEST("node.memory_near", "rank.memory_near", NONE),
 };
 
 static void emit_cpus(
@@ -91,32 +111,49 @@ static const char *locality_of(hwloc_const_bitmap_t mine, hwloc_const_bitmap_t t
 	return hwloc_bitmap_intersects(mine, theirs) ? "overlaps" : "outside";
 }
 
+/* The nodes that memory may come from, and the policy's name: "default" and no nodes where nothing limits them. */
+static int read_memory(
+	hwloc_topology_t topology, hwloc_nodeset_t ret_nodes, const char **ret_name, struct muster_error *err)
+{
+	hwloc_membind_policy_t policy;
+	hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(topology),
+			      all = hwloc_topology_get_topology_nodeset(topology);
+	if (hwloc_get_membind(topology, ret_nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0)
+		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: %s", strerror(errno));
+	*ret_name = policy_name(policy);
+	if (!*ret_name)
+		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
+	if (strcmp(*ret_name, "default") != 0)
+		return 0;
+	hwloc_bitmap_zero(ret_nodes);
+	if (!hwloc_bitmap_isincluded(all, allowed)) /* cpuset.mems of a cgroup */
+		hwloc_bitmap_copy(ret_nodes, allowed);
+	return 0;
+}
+
 /* near: the GPU's node; NULL with the reason when it is not known. */
 static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const char *why)
 {
-	struct muster_error err = { 0 };
-	hwloc_membind_policy_t policy;
+	static const char *const all[] = { "rank.memory_policy", "rank.memory_locality", "rank.memory_near" };
+	struct muster_error err;
 	hwloc_nodeset_t nodes = hwloc_bitmap_alloc();
-	const char *name = NULL;
-	if (hwloc_get_membind(topology, nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0)
-		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: %s", strerror(errno));
-	else if (!(name = policy_name(policy)))
-		muster_fail(&err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
-	if (!name) {
-		muster_emit_read(ctx, "rank.memory_policy", NULL, -1, muster_null(), &err);
-		muster_emit_read(ctx, "rank.memory_locality", NULL, -1, muster_null(), &err);
-	} else if (strcmp(name, "default") == 0) {
-		muster_emit_for(ctx, "rank.memory_policy", NULL, muster_string("default"));
-		muster_emit_for(ctx, "rank.memory_locality", NULL, muster_string("any"));
+	const char *name, *locality = "any";
+	if (read_memory(topology, nodes, &name, &err) < 0) {
+		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+			muster_emit_read(ctx, all[i], NULL, -1, muster_null(), &err);
 	} else {
 		char *list = NULL;
+		bool limited = !hwloc_bitmap_iszero(nodes);
 		hwloc_bitmap_list_asprintf(&list, nodes);
-		char *text = muster_asprintf("%s:%s", name, list ? list : "?");
+		char *text = muster_asprintf("%s%s%s", name, limited ? ":" : "", limited && list ? list : "");
 		muster_emit_for(ctx, "rank.memory_policy", NULL, muster_string(text));
 		free(text);
 		free(list);
-		muster_emit_result(ctx, "rank.memory_locality", NULL, near ? 0 : -1,
-			muster_string(near ? locality_of(nodes, near->nodeset) : NULL), why);
+		if (limited)
+			locality = near ? locality_of(nodes, near->nodeset) : NULL;
+		muster_emit_result(ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why);
+		muster_emit_result(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
+			muster_number(locality && strcmp(locality, "outside") != 0), why);
 	}
 	hwloc_bitmap_free(nodes);
 }
@@ -133,16 +170,23 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 		return;
 	}
 	char *list = NULL;
+	size_t unknown = 0;
 	for (size_t i = 0; i < devices.count; i++) {
 		hwloc_obj_t node;
-		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device", devices.items[i]);
-		bool known = muster_sysfs_pci_address(path, address, sizeof address, NULL) == 0;
-		muster_root_path(ctx, path, sizeof path, "/sys/class/infiniband/%s/device/numa_node", devices.items[i]);
-		if (muster_topology_device_node(topology, path, known ? address : NULL, &node, NULL) == 0 &&
-			node == near)
-			muster_list_add(&list, " ", "%s", devices.items[i]);
+		char directory[PATH_MAX];
+		snprintf(directory, sizeof directory, "/sys/class/infiniband/%s/device", devices.items[i]);
+		bool addressed = muster_sysfs_pci_address(muster_root_path(ctx, path, sizeof path, "%s", directory),
+					 address, sizeof address, NULL) == 0;
+		bool known = muster_topology_device_node(topology, muster_probe_env(ctx)->root, directory,
+				     addressed ? address : NULL, &node, &why) == 0;
+		unknown += !known;
+		if (!known || node == near)
+			muster_list_add(&list, " ", "%s%s", devices.items[i], known ? "" : "?");
 	}
-	muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(list ? list : "none"));
+	if (unknown > 0 && unknown == devices.count)
+		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
+	else
+		muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(list ? list : "none"));
 	free(list);
 	muster_names_done(&devices);
 }
@@ -158,12 +202,34 @@ static int find_gpu_node(
 	return muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, gpu->bus_id, ret_node, err);
 }
 
+/* How near the rank's CPUs are, unless it is not known which CPUs of the node are near the GPU. */
+static void measure_nearness(
+	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_cpuset_t mine)
+{
+	struct muster_error why;
+	hwloc_obj_t package = muster_topology_package(topology, node, &why);
+	hwloc_cpuset_t there = hwloc_bitmap_alloc();
+	const struct {
+		const char *metric;
+		hwloc_obj_t place;
+	} steps[] = { { "rank.near_share", node }, { "rank.package_share", package } };
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		hwloc_bitmap_and(there, mine, package ? steps[i].place->cpuset : mine);
+		muster_emit_result(ctx, steps[i].metric, NULL, package ? 0 : -1,
+			muster_number((double)hwloc_bitmap_weight(there) / (double)hwloc_bitmap_weight(mine)),
+			why.text);
+	}
+	muster_emit_result(ctx, "rank.cpu_locality", NULL, package ? 0 : -1,
+		muster_string(locality_of(mine, node->cpuset)), why.text);
+	hwloc_bitmap_free(there);
+}
+
 /* node: the GPU's; NULL with the reason when it is not known. */
 static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, const char *why,
 	hwloc_const_cpuset_t mine)
 {
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
-		"rank.cpu_locality", "rank.near_nics" };
+		"rank.near_share", "rank.package_share", "rank.cpu_locality", "rank.near_nics" };
 	struct muster_error err;
 	if (node && muster_cpuset_check(node->cpuset, &err) < 0) {
 		node = NULL;
@@ -176,7 +242,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 	}
 	muster_emit_for(ctx, "rank.gpu_numa_node", NULL, muster_number(node->os_index));
 	emit_cpus(ctx, "rank.gpu_cpu_mask", "rank.gpu_cpu_list", node->cpuset);
-	muster_emit_for(ctx, "rank.cpu_locality", NULL, muster_string(locality_of(mine, node->cpuset)));
+	measure_nearness(ctx, topology, node, mine);
 	measure_nics(ctx, topology, node);
 }
 

@@ -1,12 +1,15 @@
-/* topology.c - the node's hwloc topology, loaded once in a worker, and what is near what in it */
+/* topology.c - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used */
 #include "system/topology.h"
 
 #include "system/sysfs.h"
+#include "util/cpuset.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int load(hwloc_topology_t *ret, struct muster_error *err)
@@ -122,13 +125,80 @@ static hwloc_obj_t nearest_with_cpus(hwloc_topology_t topology, hwloc_obj_t node
 	return nearest;
 }
 
-int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file, const char *bus_id,
+/* A batch script has no step id, an interactive one a reserved id (slurm.h, SLURM_BATCH_SCRIPT and those below). */
+static bool is_job_script(void)
+{
+	const char *step = getenv("SLURM_STEP_ID");
+	return getenv("SLURM_JOB_ID") && (!step || strtoull(step, NULL, 10) >= 0xfffffff0);
+}
+
+int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct muster_error *err)
+{
+	hwloc_bitmap_copy(ret, hwloc_topology_get_allowed_cpuset(topology));
+	if (!is_job_script())
+		return 0;
+	hwloc_cpuset_t mine = hwloc_bitmap_alloc();
+	int failed = hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS);
+	if (failed)
+		muster_fail(err, MUSTER_EIO, "hwloc_get_cpubind: %s", strerror(errno));
+	else
+		hwloc_bitmap_and(ret, ret, mine);
+	hwloc_bitmap_free(mine);
+	return failed ? -1 : 0;
+}
+
+hwloc_obj_t muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err)
+{
+	hwloc_obj_t package = NULL, found = NULL;
+	int count = 0;
+	while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != NULL) {
+		if (!hwloc_bitmap_intersects(package->cpuset, node->cpuset))
+			continue;
+		found = package;
+		count++;
+	}
+	if (count == 0)
+		return hwloc_get_root_obj(topology);
+	if (count == 1)
+		return found;
+	muster_fail(err, MUSTER_ENOTSUPPORTED,
+		"NUMA node %u has the CPUs of %d packages (NUMA is off, or this is a guest without NUMA nodes): which "
+		"of them are near the GPU is not known",
+		node->os_index, count);
+	return NULL;
+}
+
+/* hwloc ignores what the kernel says of NUMA nodes where it contradicts the kernel's cores and packages, and gives the
+ * nodes other CPUs. It may know fewer: a container can hide CPUs from it. */
+static int check_cpus(const char *root, hwloc_obj_t node, struct muster_error *err)
+{
+	char path[PATH_MAX], text[4096];
+	snprintf(path, sizeof path, "%s/sys/devices/system/node/node%u/cpulist", root, node->os_index);
+	hwloc_bitmap_t cpus = muster_read_line(path, text, sizeof text, NULL) < 0 || !*text
+				      ? NULL
+				      : muster_cpuset_parse_list(text, NULL);
+	int result = 0;
+	if (cpus && !hwloc_bitmap_isincluded(node->cpuset, cpus)) {
+		char *list = muster_cpuset_list(node->cpuset);
+		result = muster_fail(err, MUSTER_EIO,
+			"NUMA node %u has CPUs %s for the kernel and %s for hwloc: NUMA cells and threads of this "
+			"machine (of a guest, by its hypervisor's settings) do not fit each other",
+			node->os_index, text, list);
+		free(list);
+	}
+	hwloc_bitmap_free(cpus);
+	return result;
+}
+
+int muster_topology_device_node(hwloc_topology_t topology, const char *root, const char *directory, const char *bus_id,
 	hwloc_obj_t *ret_node, struct muster_error *err)
 {
 	hwloc_obj_t device = bus_id ? hwloc_get_pcidev_by_busidstring(topology, bus_id) : NULL;
 	hwloc_obj_t place = device ? hwloc_get_non_io_ancestor_obj(topology, device) : hwloc_get_root_obj(topology);
 	struct muster_error kernel;
+	char numa_file[PATH_MAX];
 	long index;
+	snprintf(numa_file, sizeof numa_file, "%s%s/numa_node", root, directory);
 	if (muster_sysfs_natural(numa_file, &index, &kernel) < 0) {
 		int count;
 		hwloc_obj_t home = only_home(topology, place->cpuset, &count);
@@ -136,11 +206,13 @@ int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file
 			return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s, and hwloc places it near %d NUMA nodes",
 				kernel.text, count);
 		*ret_node = home;
-		return 0;
+		return check_cpus(root, home, err);
 	}
 	hwloc_obj_t named = index <= INT_MAX ? hwloc_get_numanode_obj_by_os_index(topology, (unsigned int)index) : NULL;
 	if (!named)
 		return muster_fail(err, MUSTER_EIO, "%s is %ld, and hwloc knows no such NUMA node", numa_file, index);
+	if (check_cpus(root, named, err) < 0)
+		return -1;
 	hwloc_obj_t nearest = nearest_with_cpus(topology, named);
 	if (!nearest)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED,
@@ -156,7 +228,7 @@ int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file
 int muster_topology_gpu_node(hwloc_topology_t topology, const char *root, const char *bus_id, hwloc_obj_t *ret_node,
 	struct muster_error *err)
 {
-	char numa_file[PATH_MAX];
-	snprintf(numa_file, sizeof numa_file, "%s/sys/bus/pci/devices/%s/numa_node", root, bus_id);
-	return muster_topology_device_node(topology, numa_file, bus_id, ret_node, err);
+	char directory[64];
+	snprintf(directory, sizeof directory, "/sys/bus/pci/devices/%s", bus_id);
+	return muster_topology_device_node(topology, root, directory, bus_id, ret_node, err);
 }

@@ -1,4 +1,4 @@
-/* topology.h - the node's hwloc topology, loaded once in a worker, and what is near what in it
+/* topology.h - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used
  *
  * Only the thread that runs the probes may call these.
  */
@@ -20,10 +20,22 @@ hwloc_topology_t muster_topology(struct muster_error *err);
  */
 void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus, hwloc_nodeset_t ret);
 
-/* The NUMA node with CPUs that is nearest to a PCI device: the one that the kernel's numa_file names
- * ("<device>/numa_node"), or when that is -1 or missing, the one that hwloc places the device in. bus_id may be NULL.
- * -1 with a reason in err when the node is not known, or when kernel and hwloc contradict each other. */
-int muster_topology_device_node(hwloc_topology_t topology, const char *numa_file, const char *bus_id,
+/* Sets ret to the CPUs that this process's job may use: hwloc's allowed set, which a cgroup or container limits. In the
+ * script of a Slurm job only those of its own mask, which are the CPUs of the job: Slurm refuses a step with other CPUs
+ * in a mask, such as those of CoreSpecCount (slurm.conf(5); dist_tasks.c, _validate_mask). In a step of a job the own
+ * mask says nothing of the rest of the job. -1 with err when the mask cannot be read. */
+int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct muster_error *err);
+
+/* The package that has all CPUs of a NUMA node, or the whole machine where hwloc knows no packages. NULL with the
+ * reason when several packages have them: then NUMA is off, and which of the CPUs a device is near is not known. */
+hwloc_obj_t muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err);
+
+/* The NUMA node with CPUs that is nearest to a PCI device: the one that the kernel's file
+ * "<root><directory>/numa_node" names, or when that is -1 or missing, the one that hwloc places the device in. bus_id
+ * may be NULL. -1 with a reason in err when the node is not known, or when kernel and hwloc contradict each other:
+ * about the place of the device, or about the CPUs of the node, as in a guest whose NUMA cells do not fit its threads.
+ */
+int muster_topology_device_node(hwloc_topology_t topology, const char *root, const char *directory, const char *bus_id,
 	hwloc_obj_t *ret_node, struct muster_error *err);
 
 /* The same for a GPU, by its bus id; root is the prefix of /sys. */

@@ -251,11 +251,13 @@ class Lint(InDirectory):
         self.assertIn("No such file", muster("lint", "/none.json").stdout)
 
 
+MPIRUN = "mpirun --map-by ppr:%d:node --bind-to none -x CUDA_DEVICE_ORDER=PCI_BUS_ID muster bind --exec --"
+
+
 class Bind(InDirectory):
     expected = [
         "srun --ntasks-per-node=8 --cpu-bind=mask_cpu:" + MASKS,
-        "mpirun --map-by ppr:2:numa --bind-to numa -x CUDA_DEVICE_ORDER=PCI_BUS_ID "
-        "-x CUDA_VISIBLE_DEVICES=2,3,0,1,6,7,4,5",
+        MPIRUN % 8,
         "Name=gpu File=/dev/nvidia[0-1] Cores=24-47",
         "Name=gpu File=/dev/nvidia[2-3] Cores=0-23",
         "Name=gpu File=/dev/nvidia[4-5] Cores=72-95",
@@ -304,6 +306,7 @@ class Bind(InDirectory):
         done = muster("bind", "--sku", "Standard_NC288ds_xl_RTXPro6000_v6")
         self.assertEqual(plain(done), [
             "srun --ntasks-per-node=2 --cpu-bind=mask_cpu:" + "f" * 18 + "," + "f" * 18 + "0" * 36,
+            MPIRUN % 2,
             "Name=gpu File=/dev/nvidia0 Cores=0-35",
             "Name=gpu File=/dev/nvidia1 Cores=72-107"], done.stderr)
 
@@ -331,31 +334,126 @@ class Bind(InDirectory):
             "Name=gpu File=/dev/nvidia[2-3] Cores=72-95",
             "Name=gpu File=/dev/nvidia[4-5] Cores=48-71"])
 
-    def test_two_threads_a_core_and_uneven_numa_nodes_are_told_apart(self):
-        cores = lambda first: "".join(
-            f'<object type="Core" os_index="{core}" cpuset="0x{17 << core:x}" complete_cpuset="0x{17 << core:x}" '
-            f'nodeset="0x{1 << core // 2}" complete_nodeset="0x{1 << core // 2}" gp_index="{20 + core}">' + "".join(
-                f'<object type="PU" os_index="{cpu}" cpuset="0x{1 << cpu:x}" complete_cpuset="0x{1 << cpu:x}" '
-                f'nodeset="0x{1 << core // 2}" complete_nodeset="0x{1 << core // 2}" gp_index="{40 + cpu}"/>'
-                for cpu in (core, core + 4)) + "</object>" for core in (first, first + 1))
-        gpu = ('<object type="Bridge" gp_index="60" bridge_type="0-1" depth="0" bridge_pci="0000:[01-01]">'
-               '<object type="PCIDev" gp_index="61" pci_busid="0000:01:00.0" '
-               'pci_type="0302 [10de:2335] [0000:0000] 00" pci_link_speed="0"/></object>')
-        package = lambda node, mask, inside: (
-            f'<object type="Package" os_index="{node}" cpuset="{mask}" complete_cpuset="{mask}" '
-            f'nodeset="0x{1 << node}" complete_nodeset="0x{1 << node}" gp_index="{2 + node}">'
-            f'<object type="NUMANode" os_index="{node}" cpuset="{mask}" complete_cpuset="{mask}" '
-            f'nodeset="0x{1 << node}" complete_nodeset="0x{1 << node}" gp_index="{10 + node}" '
-            f'local_memory="1048576"/>{inside}</object>')
-        xml = self.put("uneven.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'
-            '<topology version="2.0"><object type="Machine" os_index="0" cpuset="0xff" complete_cpuset="0xff" '
-            'allowed_cpuset="0xff" nodeset="0x3" complete_nodeset="0x3" allowed_nodeset="0x3" gp_index="1">'
-            + package(0, "0x33", cores(0)) + package(1, "0xcc", cores(2) + gpu) + "</object></topology>")
-        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1", MUSTER_ROOT=self.directory)
-        self.assertEqual(plain(done), ["srun --ntasks-per-node=1 --cpu-bind=mask_cpu:cc",
+    def gpus(self, *numa_nodes):
+        """Their files, and what the driver says of them, beneath the directory; bus ids and minors count along."""
+        for minor, node in enumerate(numa_nodes):
+            device = f"{self.directory}/sys/bus/pci/devices/0000:0{minor + 1}:00.0"
+            for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("numa_node", str(node))):
+                self.put(f"{device}/{name}", text + "\n")
+
+    def machine(self, *packages, allowed=None, threads=1):
+        """hwloc's XML: packages of one NUMA node with these CPUs, `threads` of a core far apart in the list."""
+        unique = iter(range(1, 1000))
+        mask = lambda cpus: f"0x{sum(1 << cpu for cpu in cpus):x}"
+        every = [cpu for cpus in packages for cpu in cpus]
+        nodes = f"0x{(1 << len(packages)) - 1:x}"
+
+        def element(kind, index, cpus, nodes, inside="", more=""):
+            return (f'<object type="{kind}" os_index="{index}" cpuset="{mask(cpus)}" complete_cpuset="{mask(cpus)}" '
+                    f'nodeset="{nodes}" complete_nodeset="{nodes}" gp_index="{next(unique)}" {more}>{inside}</object>')
+
+        inside, core = "", 0
+        for number, cpus in enumerate(packages):
+            here, parts = f"0x{1 << number:x}", element("NUMANode", number, cpus, f"0x{1 << number:x}", more='local_memory="1"')
+            for first in range(len(cpus) // threads):
+                own = cpus[first::len(cpus) // threads]
+                parts += element("Core", core, own, here, "".join(element("PU", cpu, [cpu], here) for cpu in own))
+                core += 1
+            inside += element("Package", number, cpus, here, parts)
+        limits = f'allowed_cpuset="{mask(every if allowed is None else allowed)}" allowed_nodeset="{nodes}"'
+        xml = self.put("topology.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">' +
+                       element("Machine", 0, every, nodes, inside, limits) + "</topology>")
+        return {"HWLOC_XMLFILE": xml, "HWLOC_THISSYSTEM": "1", "MUSTER_ROOT": self.directory}
+
+    def test_two_threads_a_core_are_told_apart(self):
+        self.gpus(1)
+        done = muster("bind", **self.machine([0, 1, 4, 5], [2, 3, 6, 7], threads=2))
+        self.assertEqual(plain(done), ["srun --ntasks-per-node=1 --cpu-bind=mask_cpu:cc", MPIRUN % 1,
                                        "Name=gpu File=/dev/nvidia0 Cores=2-3"], done.stderr)
-        self.assertIn("# mpirun --map-by ppr:N:numa does not fit: NUMA node 0 has 0 GPUs, and NUMA node 1 has 1",
-                      done.stdout)
+
+    def test_lines_for_ranks_name_only_cpus_that_may_be_used(self):
+        """And gres.conf, which is of the node and not of the job, names them all."""
+        self.gpus(0, 1)
+        done = muster("bind", **self.machine([0, 1, 2, 3], [4, 5, 6, 7], allowed=[1, 2, 3, 5, 6, 7]))
+        self.assertEqual(plain(done), ["srun --ntasks-per-node=2 --cpu-bind=mask_cpu:e,e0", MPIRUN % 2,
+                                       "Name=gpu File=/dev/nvidia0 Cores=0-3", "Name=gpu File=/dev/nvidia1 Cores=4-7"])
+        self.assertIn("# 6 of 8 CPUs may be used here", done.stdout)
+        self.assertIn("#SBATCH --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=3\n", done.stdout)
+
+    def test_a_job_script_has_the_cpus_of_its_mask_and_a_step_says_nothing_of_its_job(self):
+        cpu = max(os.sched_getaffinity(0))
+        self.gpus(0)
+        machine = self.machine([cpu, cpu + 1])
+        for variables, mask in (({}, 3), ({"SLURM_JOB_ID": "7"}, 1), ({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}, 3),
+                                ({"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "4294967290"}, 1)):
+            done = muster("bind", **machine, **variables)
+            self.assertIn(f"--cpu-bind=mask_cpu:{mask << cpu:x}\n", done.stdout, variables)
+
+    def test_a_gpu_none_of_whose_cpus_may_be_used_leaves_no_line(self):
+        self.gpus(0, 1)
+        done = muster("bind", **self.machine([0, 1], [2, 3], allowed=[0, 1]))
+        self.assertEqual([line for line in plain(done) if not line.startswith("Name=")], [])
+        self.assertIn("None of the CPUs near GPU 0000:02:00.0 may be used", done.stdout)
+
+    def test_gpus_of_virtual_machines_are_not_counted(self):
+        """Virtual functions, and a GPU that vfio-pci holds."""
+        self.gpus(0, 0, 0)
+        device = self.directory + "/sys/bus/pci/devices/0000:0%d:00.0"
+        os.symlink("../0000:01:00.0", device % 2 + "/physfn")
+        os.symlink("../../../drivers/vfio-pci", device % 3 + "/driver")
+        self.assertIn("srun --ntasks-per-node=1 ", muster("bind", **self.machine([0, 1])).stdout)
+
+    def test_packages_that_share_a_numa_node_leave_a_doubt(self):
+        self.gpus(0)
+        machine = self.machine([0, 1], [2, 3])
+        with open(machine["HWLOC_XMLFILE"], encoding="utf-8") as file:
+            text = file.read()
+        text = re.sub(r'<object type="NUMANode" os_index="1".*?</object>', "", text).replace('nodeset="0x3"', 'nodeset="0x1"')
+        text = text.replace('nodeset="0x2"', 'nodeset="0x1"')
+        text = re.sub(r'(<object type="NUMANode" os_index="0") cpuset="0x3" complete_cpuset="0x3"(.*?</object>)', "", text)
+        node = ('<object type="NUMANode" os_index="0" cpuset="0xf" complete_cpuset="0xf" nodeset="0x1" '
+                'complete_nodeset="0x1" gp_index="999" local_memory="1"/>')
+        self.put("topology.xml", text.replace('<object type="Package" os_index="0"', node + '<object type="Package" os_index="0"'))
+        self.assertIn("# NUMA node 0 has the CPUs of 2 packages (NUMA is off", muster("bind", **machine).stdout)
+
+    def place(self, machine, **variables):
+        """The CPUs of a command that `muster bind --exec` starts, and what it says."""
+        done = muster("bind", "--exec", "--", "grep", "Cpus_allowed_list", "/proc/self/status", **machine, **variables)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()[1], done.stderr
+
+    def test_a_rank_places_itself(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        low, high = cpus[0], cpus[-1]
+        if low == high:
+            self.skipTest("one CPU only")
+        self.gpus(1, 0)
+        machine = self.machine([low], [high])
+        for variables, cpu in (({"OMPI_COMM_WORLD_LOCAL_RANK": "0", "SLURM_LOCALID": "1"}, high), ({"SLURM_LOCALID": "1"}, low),
+                               ({"SLURM_LOCALID": "0", "CUDA_VISIBLE_DEVICES": "1,0"}, low),
+                               ({"SLURM_LOCALID": "1", "CUDA_VISIBLE_DEVICES": "0"}, high)):
+            self.assertEqual(self.place(machine, **variables), (str(cpu), ""), variables)
+
+    def test_a_rank_that_cannot_be_placed_starts_all_the_same(self):
+        before = self.place({})[0]
+        self.gpus(0)
+        cpu = min(os.sched_getaffinity(0))
+        for allowed, variables, why in (
+                (None, {}, "no launcher has given this process a local rank"),
+                ([], {"SLURM_LOCALID": "0"}, "none of the CPUs near GPU 0000:01:00.0 may be used"),
+                (None, {"SLURM_LOCALID": "1", "CUDA_VISIBLE_DEVICES": "0,0,0,GPU-1"}, "CUDA_VISIBLE_DEVICES")):
+            cpus, text = self.place(self.machine([cpu, 4000], allowed=allowed), **variables)
+            self.assertEqual(cpus, before)
+            self.assertIn("muster: bind: this rank keeps its CPUs: ", text)
+            self.assertIn(why, text)
+
+    def test_a_command_that_cannot_be_started_has_the_codes_of_a_shell(self):
+        for command, code in (("/no/such/program", 127), ("/etc/passwd", 126)):
+            done = muster("bind", "--exec", "--", command)
+            self.assertEqual(done.returncode, code)
+            self.assertIn(f"muster: {command}: ", done.stderr)
+        self.assertEqual(muster("bind", "--exec").returncode, 2)
+        self.assertEqual(muster("bind", "--", "true").returncode, 2)
 
     def test_a_machine_without_a_gpu_is_inconclusive_and_an_unknown_type_a_mistake(self):
         sets = 'os_index="0" cpuset="0x1" complete_cpuset="0x1" nodeset="0x1" complete_nodeset="0x1"'
@@ -363,7 +461,7 @@ class Bind(InDirectory):
             f'<topology version="2.0"><object type="Machine" {sets} allowed_cpuset="0x1" allowed_nodeset="0x1" '
             f'gp_index="1"><object type="NUMANode" {sets} gp_index="2" local_memory="1048576"/>'
             f'<object type="PU" {sets} gp_index="3"/></object></topology>')
-        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1")
+        done = muster("bind", HWLOC_XMLFILE=xml, HWLOC_THISSYSTEM="1", MUSTER_ROOT=self.directory)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("no NVIDIA GPU", done.stderr)
         xml = self.put("coreless.xml", '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd">'

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char gpu_numa_node[] = "rank.gpu_numa_node";
+
 /* ---- NUMA nodes ---- */
 
 static double label_number(const struct muster_sample *sample, const char *key)
@@ -48,7 +50,7 @@ static void find_numas_of_gpus(struct muster_machine *m)
 {
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_samples *samples = &m->node->ranks[r].samples;
-		double index = muster_sample_number(samples, "rank.gpu_numa_node", -1);
+		double index = muster_sample_number(samples, gpu_numa_node, -1);
 		const char *list = muster_sample_text(samples, "rank.gpu_cpu_list", NULL);
 		if (list && index >= 0 && index < MUSTER_CPUS_MAX)
 			add_numa(m, (int)index, -1, list);
@@ -164,7 +166,7 @@ static void find_gpus(struct muster_machine *m, const struct muster_run *run, co
 		if (part->rank)
 			read_gpu(m, run, gpu);
 		const struct muster_inventory_place of_rank = { .run = run, .node = m->node, .rank = part->rank };
-		gpu->numa = place_of(m, &of_rank, "rank.gpu_numa_node");
+		gpu->numa = place_of(m, &of_rank, gpu_numa_node);
 	}
 	find_cliques(m);
 }
@@ -198,7 +200,7 @@ static void find_masks(struct muster_machine *m)
 	for (size_t r = 0; r < m->node->rank_count; r++) {
 		const struct muster_rank *rank = &m->node->ranks[r];
 		const char *list = muster_sample_text(&rank->samples, "rank.cpu_list", NULL);
-		double numa = muster_sample_number(&rank->samples, "rank.gpu_numa_node", NAN);
+		double numa = muster_sample_number(&rank->samples, gpu_numa_node, NAN);
 		hwloc_bitmap_t cpus = list ? muster_cpuset_parse_list(list, NULL) : NULL;
 		if (!cpus)
 			continue;

@@ -111,6 +111,8 @@ enum hbm { HBM_NONE, HBM_BESIDE_1, HBM_NEAR_2, HBM_NEAR_NONE };
  * one. */
 struct machine {
 	unsigned int nodes, cpus;
+	unsigned int package_nodes; /* NUMA nodes of a package; 0: there are no packages */
+	const char *allowed_nodes;  /* what a cgroup leaves, as hwloc's mask; NULL: all */
 	enum hbm hbm;
 	bool at_root; /* hwloc does not know where the PCI devices are */
 	bool wrong;   /* hwloc thinks that they are all at node 0 */
@@ -169,7 +171,10 @@ static void write_machine(const struct machine *m)
 	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
 	      "<topology version=\"2.0\">\n",
 		out);
-	print_object(out, "Machine", 0, all, every, "");
+	char allowed[80] = "";
+	if (m->allowed_nodes)
+		snprintf(allowed, sizeof allowed, "allowed_nodeset=\"%s\"", m->allowed_nodes);
+	print_object(out, "Machine", 0, all, every, allowed);
 	if (m->hbm > HBM_BESIDE_1) {
 		print_object(out, "NUMANode", m->nodes, all, hbm, memory);
 		fputs("</object>\n", out);
@@ -177,6 +182,12 @@ static void write_machine(const struct machine *m)
 	for (unsigned int node = 0; node < m->nodes; node++) {
 		unsigned int first = node * m->cpus, own = 1u << node;
 		unsigned int local = own | (m->hbm > HBM_BESIDE_1 || (m->hbm && node == 1) ? hbm : 0);
+		if (m->package_nodes && node % m->package_nodes == 0) {
+			hwloc_bitmap_zero(some);
+			hwloc_bitmap_set_range(some, first, (int)(first + m->package_nodes * m->cpus) - 1);
+			print_object(out, "Package", node / m->package_nodes, some,
+				((1u << m->package_nodes) - 1) << node, "");
+		}
 		hwloc_bitmap_zero(some);
 		hwloc_bitmap_set_range(some, first, (int)(first + m->cpus) - 1);
 		print_object(out, "Group", node, some, local, "kind=\"0\" subkind=\"0\"");
@@ -196,6 +207,8 @@ static void write_machine(const struct machine *m)
 		for (unsigned int gpu = 1; m->wrong && node == 0 && gpu <= m->nodes; gpu++)
 			print_gpu(out, gpu);
 		fputs("</object>\n", out);
+		if (m->package_nodes && (node + 1) % m->package_nodes == 0)
+			fputs("</object>\n", out);
 	}
 	for (unsigned int gpu = 1; m->at_root && gpu <= m->nodes; gpu++)
 		print_gpu(out, gpu);
@@ -216,7 +229,8 @@ static struct machine machine;
 #define MACHINE(field) FAKE_KNOB(#field, machine.field)
 
 static const struct fake_knob knobs[] = { FAKE_KNOB("hwloc_nodes", machine.nodes), MACHINE(cpus), MACHINE(hbm),
-	MACHINE(at_root), MACHINE(wrong), FAKE_KNOB("mask", scripted_mask), FAKE_KNOB("policy", scripted_memory.policy),
+	MACHINE(package_nodes), MACHINE(allowed_nodes), MACHINE(at_root), MACHINE(wrong),
+	FAKE_KNOB("mask", scripted_mask), FAKE_KNOB("policy", scripted_memory.policy),
 	FAKE_KNOB("policy_nodes", scripted_memory.nodes), FAKE_KNOB("named_policy", scripted_policy),
 	FAKE_KNOB("cpus_answer", scripted_cpus), { .name = NULL } };
 
@@ -256,6 +270,12 @@ static void teardown(void)
 			"policy=" policy " | policy_nodes=" nodes " | " NODE_OF("2", "1"),                             \
 			"rank.memory_policy " text " | rank.memory_locality " locality                                 \
 	}
+#define SHARES(list, mask, node, package)                                                                              \
+	{                                                                                                              \
+		"the shares of CPUs on the GPU's node and package: " list, "2",                                        \
+			"package_nodes=2 | mask=" mask " | " NODE_OF("2", "1"),                                        \
+			"rank.near_share " node " | rank.package_share " package                                       \
+	}
 #define NAMED(policy, text)                                                                                            \
 	{                                                                                                              \
 		"each policy of hwloc has its name or is null", "2", "named_policy=" policy " | " NODE_OF("2", "1"),   \
@@ -292,6 +312,20 @@ static const struct {
 		UNKNOWN("numa_node is 7, and hwloc knows no such NUMA node") },
 	{ "a GPU's node with too many CPUs is unknown", "1", "hwloc_nodes=1 | cpus=4097 | " NODE_OF("1", "0"),
 		UNKNOWN("a CPU set of hwloc goes beyond 4096 CPUs") },
+	/* two nodes a package: the mask of node 1's neighbour, of the other package, and of no binding */
+	SHARES("24-47", "ffffff000000", "1", "1"),
+	SHARES("0-23", "ffffff", "0", "1"),
+	SHARES("48-71", "ffffff000000000000", "0", "0"),
+	SHARES("0-95", "ffffffffffffffffffffffff", "0.25", "0.5"),
+	{ "what the kernel and hwloc say of the node's CPUs must agree", "2",
+		"/sys/devices/system/node/node1/cpulist=0-23,48-71 | " NODE_OF("2", "1"),
+		UNKNOWN("NUMA node 1 has CPUs 0-23,48-71 for the kernel and 24-47 for hwloc") },
+	{ "hwloc may know fewer CPUs than the kernel", "2",
+		"/sys/devices/system/node/node1/cpulist=24-59 | " NODE_OF("2", "1"), "rank.gpu_numa_node 1" },
+	{ "a cgroup that leaves memory of other nodes only is told", "2", "allowed_nodes=0xd | " NODE_OF("2", "1"),
+		"rank.memory_policy 'default:0,2-3 | rank.memory_locality 'outside | rank.memory_near 0" },
+	{ "a cgroup that leaves the memory of the node is no reason", "2", "allowed_nodes=0x2 | " NODE_OF("2", "1"),
+		"rank.memory_policy 'default:1 | rank.memory_locality 'inside | rank.memory_near 1" },
 	/* hbm: 1 beside node 1, 2 near node 2, 3 near none */
 	{ "memory without CPUs leads to the node beside it", "2", "hbm=1 | mask=ffffff000000 | " NODE_OF("2", "4"),
 		"rank.gpu_numa_node 1 | rank.cpu_locality 'inside | rank.cpu_numa_nodes 1" },
@@ -304,7 +338,9 @@ static const struct {
 		NIC("mlx5_0", "3") NIC("mlx5_1", "3") NIC("mlx5_2", "2") NIC("mlx5_3", "0") NIC("mlx5_4", "2")
 			NIC("mlx5_5", "1") NIC("mlx5_6", "0") NIC("mlx5_7", "1") NIC("mlx5_10", "0")
 				NIC("mlx5_11", "-1") NODE_OF("1", "0"),
-		"rank.near_nics 'mlx5_3 mlx5_6 mlx5_10" },
+		"rank.near_nics 'mlx5_3 mlx5_6 mlx5_10 mlx5_11?" },
+	{ "NICs all of whose nodes are unknown are not none", "1", NIC("mlx5_0", "-1") NODE_OF("1", "0"),
+		"rank.near_nics -*numa_node is -1*" },
 	{ "no NIC nearby is a fact", "1", NODE_OF("1", "0"), "rank.near_nics 'none" },
 	{ "NICs that cannot be listed are unknown and the rest is told", "1",
 		"/sys/class/infiniband=a file where the folder should be | " NODE_OF("1", "0"),
@@ -338,7 +374,7 @@ TEST_EACH(a_rank_is_placed_beside_its_gpu_or_not, rows)
 	fake_given(context, rows[_i].given);
 	write_machine(&machine);
 	fake_run(context);
-	fake_complete(context, NULL);
+	fake_complete(context, (const char *const[]){ "rank.cpus_each", NULL });
 	fake_expect(context, rows[_i].expected, rows[_i].name);
 	fake_expect(context, "steps 'hwloc: load the topology; hwloc: CPUs and memory policy of this thread",
 		rows[_i].name);

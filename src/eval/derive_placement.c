@@ -1,0 +1,85 @@
+/* derive_placement.c - how the ranks of a node are placed beside their GPUs
+ *
+ * Who starts a job places all of its ranks at once, so a wrong launch is one finding of the node: what is judged is the
+ * worst rank, and which local ranks have that value.
+ */
+#include "eval/derive.h"
+
+#include "muster/arena.h"
+#include "muster/probe.h"
+#include "util/cpuset.h"
+
+#include <stdlib.h>
+
+#define CPUS_WANTED 2 /* for each rank: its own thread, and NCCL's, which polls */
+
+/* CPUs of each rank, divided by the ranks that may use some of them. */
+static void share_cpus(struct muster_run *run, struct muster_node *node)
+{
+	const struct muster_metric *each = muster_metric_find("rank.cpus_each");
+	double enough = (double)node->rank_count * CPUS_WANTED,
+	       cpus = muster_sample_number(&node->samples, "node.cpus", enough);
+	hwloc_bitmap_t *sets = muster_calloc(node->rank_count + 1, sizeof *sets);
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const char *list = muster_sample_text(&node->ranks[i].samples, "rank.cpu_list", NULL);
+		sets[i] = list ? muster_cpuset_parse_list(list, NULL) : NULL;
+	}
+	for (size_t i = 0; i < node->rank_count; i++) {
+		size_t sharers = 0;
+		for (size_t j = 0; sets[i] && j < node->rank_count; j++)
+			sharers += sets[j] && hwloc_bitmap_intersects(sets[i], sets[j]);
+		if (sharers == 0)
+			continue;
+		const char *reason = cpus >= enough
+					     ? NULL
+					     : muster_arena_printf(run->arena, "the node has %.0f CPUs for %zu ranks",
+						       cpus, node->rank_count);
+		muster_derived_add(&node->ranks[i].samples, each, NULL, 0,
+			(double)hwloc_bitmap_weight(sets[i]) / (double)sharers, reason, NULL);
+	}
+	for (size_t i = 0; i < node->rank_count; i++)
+		hwloc_bitmap_free(sets[i]);
+	free(sets);
+}
+
+/* The lowest value of the node's ranks. Where a rank's is not known, those of the others say enough. */
+static void derive_lowest(struct muster_run *run, struct muster_node *node, const struct muster_metric *metric)
+{
+	const struct muster_metric *of = muster_metric_find(metric->lowest_of);
+	const struct muster_sample *lowest = NULL;
+	const char *ranks = "";
+	for (size_t i = 0; i < node->rank_count; i++) {
+		const struct muster_sample *sample = muster_samples_find(&node->ranks[i].samples, of);
+		bool known = sample && !sample->reason, had = lowest && !lowest->reason;
+		if (!sample || (had && (!known || sample->value.number > lowest->value.number)))
+			continue;
+		if (!had || sample->value.number < lowest->value.number)
+			lowest = sample, ranks = "";
+		ranks = muster_arena_printf(run->arena, "%s%s%d", ranks, *ranks ? ", " : "", node->ranks[i].local_rank);
+	}
+	if (lowest)
+		muster_samples_add(
+			&node->samples, (struct muster_sample){ .metric = metric,
+						.value = lowest->reason                  ? muster_null()
+							 : metric->type == MUSTER_STRING ? muster_string(ranks)
+											 : lowest->value,
+						.reason = lowest->reason,
+						.unread = lowest->unread });
+}
+
+void muster_run_derive_placement(struct muster_run *run)
+{
+	const struct muster_metric *metric;
+	for (size_t n = 0; n < run->node_count; n++) {
+		bool begun = false;
+		for (size_t i = 0; (metric = muster_metric_at(i)) != NULL; i++) {
+			struct muster_node *node = &run->nodes[n];
+			if (!metric->lowest_of || muster_samples_find(&node->samples, metric))
+				continue;
+			if (!begun)
+				share_cpus(run, node);
+			begun = true;
+			derive_lowest(run, node, metric);
+		}
+	}
+}
