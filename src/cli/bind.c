@@ -33,7 +33,6 @@ struct home {                    /* a NUMA node with CPUs */
 struct gpu {
 	const char *bus_id;
 	long minor; /* /dev/nvidia<minor>; -1 when it is not known */
-	bool ours;  /* nothing keeps it from this process */
 	size_t home;
 };
 
@@ -45,7 +44,8 @@ struct machine {
 	size_t home_count, gpu_count;
 	size_t sockets;
 	bool minors_known;
-	const char *doubt; /* why it is not known which CPUs of a home are near a GPU; NULL: it is */
+	const char *doubt;  /* why it is not known which CPUs of a home are near a GPU; NULL: it is */
+	const char *hidden; /* a line for each GPU that this process may not use, unless that is all of them */
 };
 
 /* A text of malloc's into the arena. */
@@ -58,6 +58,7 @@ static const char *keep(struct muster_arena *arena, char *text)
 static void machine_init(struct machine *machine, const char *name, const char *origin, size_t homes, size_t gpus)
 {
 	machine->name = name;
+	machine->hidden = "";
 	machine->origin = origin;
 	machine->homes = muster_arena_alloc(machine->arena, (homes + 1) * sizeof *machine->homes);
 	machine->gpus = muster_arena_alloc(machine->arena, (gpus + 1) * sizeof *machine->gpus);
@@ -164,6 +165,7 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	hwloc_cpuset_t usable = hwloc_bitmap_alloc();
 	int rc = muster_topology_usable(topology, usable, err);
+	hwloc_cpuset_t package = hwloc_bitmap_alloc();
 	struct muster_error doubt;
 	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
 	for (hwloc_obj_t node = NULL;
@@ -171,11 +173,12 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 		if (!hwloc_bitmap_isset(homes, node->os_index))
 			continue;
 		rc = home_here(machine, topology, node, usable, err);
-		if (!muster_topology_package(topology, node, &doubt))
+		if (muster_topology_package(topology, node, package, &doubt) < 0)
 			machine->doubt = muster_arena_string(machine->arena, doubt.text);
 	}
 	hwloc_bitmap_free(homes);
 	hwloc_bitmap_free(usable);
+	hwloc_bitmap_free(package);
 	qsort(machine->homes, machine->home_count, sizeof *machine->homes, muster_by_int); /* by os_index */
 	return rc;
 }
@@ -183,18 +186,19 @@ static int homes_here(struct machine *machine, hwloc_topology_t topology, struct
 static int gpus_here(struct machine *machine, hwloc_topology_t topology, const char *root,
 	const struct muster_nvidia_gpus *gpus, struct muster_error *err)
 {
+	size_t ours = muster_nvidia_gpus_count(gpus, MUSTER_NVIDIA_OURS);
 	for (size_t i = 0; i < gpus->count; i++) {
 		const struct muster_nvidia_gpu *gpu = &gpus->items[i];
 		hwloc_obj_t node;
-		if (gpu->access == MUSTER_NVIDIA_SET_ASIDE)
+		if (gpu->access == MUSTER_NVIDIA_HIDDEN && ours > 0)
+			machine->hidden = muster_arena_printf(machine->arena, "%s# GPU %s may not be used here: %s\n",
+				machine->hidden, gpu->bus_id, gpu->why);
+		if (gpu->access == MUSTER_NVIDIA_SET_ASIDE || (gpu->access == MUSTER_NVIDIA_HIDDEN && ours > 0))
 			continue;
 		if (muster_topology_gpu_node(topology, root, gpu->bus_id, &node, err) < 0)
 			return muster_wrap(err, "the NUMA node of GPU %s", gpu->bus_id);
-		if (gpu_add(machine,
-			    (struct gpu){ .bus_id = gpu->bus_id,
-				    .minor = gpu->minor,
-				    .ours = gpu->access == MUSTER_NVIDIA_OURS },
-			    (int)node->os_index, err) < 0)
+		if (gpu_add(machine, (struct gpu){ .bus_id = gpu->bus_id, .minor = gpu->minor }, (int)node->os_index,
+			    err) < 0)
 			return -1;
 	}
 	if (machine->gpu_count > 0)
@@ -262,6 +266,7 @@ static void print_gpus(const struct machine *machine)
 		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
 			*home->list ? home->list : "none that may be used");
 	}
+	fputs(machine->hidden, stdout);
 	if (machine->doubt)
 		printf("# %s\n", machine->doubt);
 	if (usable < all)
@@ -401,13 +406,8 @@ static int local_rank_read(long *ret, struct muster_error *err)
 static const struct gpu *gpu_of_rank(const struct machine *machine, long local_rank, struct muster_error *err)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
-	const struct gpu **gpus = muster_arena_alloc(machine->arena, (machine->gpu_count + 1) * sizeof *gpus);
-	size_t seen = 0, chosen = 0;
-	for (size_t i = 0; i < machine->gpu_count; i++)
-		if (machine->gpus[i].ours)
-			gpus[seen++] = &machine->gpus[i];
+	size_t seen = machine->gpu_count, chosen = 0, *gpus = NULL;
 	if (visible) {
-		const struct gpu **all = gpus;
 		gpus = muster_arena_alloc(machine->arena, (strlen(visible) + 1) * sizeof *gpus);
 		for (const char *at = visible, *end; chosen == 0 || at[-1] == ','; at = *end ? end + 1 : end) {
 			long number;
@@ -415,14 +415,13 @@ static const struct gpu *gpu_of_rank(const struct machine *machine, long local_r
 			if (muster_parse_int(muster_arena_printf(machine->arena, "%.*s", (int)(end - at), at), 0,
 				    (long)seen - 1, &number, "CUDA_VISIBLE_DEVICES", err) < 0)
 				return NULL;
-			gpus[chosen++] = all[number];
+			gpus[chosen++] = (size_t)number;
 		}
 		seen = chosen;
 	}
-	if (seen == 1)
-		return gpus[0];
-	if (local_rank < (long)seen)
-		return gpus[local_rank];
+	size_t number = seen == 1 ? 0 : (size_t)local_rank;
+	if (number < seen)
+		return &machine->gpus[gpus ? gpus[number] : number];
 	muster_fail(err, MUSTER_ENOTSUPPORTED, "local rank %ld, and %zu GPUs", local_rank, seen);
 	return NULL;
 }

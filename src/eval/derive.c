@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char gpus_shown[] = "node.gpu_count";
+
 enum joined { JOINED, APART, UNKNOWN };
 
 struct derivation {
@@ -158,7 +160,7 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		members += took_part(&node->ranks[i]);
 	if (members == 0)
 		return;
-	double gpus = muster_sample_number(&node->samples, "node.gpu_count", 0);
+	double gpus = muster_sample_number(&node->samples, gpus_shown, 0);
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
 		const struct muster_samples *samples = &node->ranks[i].samples;
@@ -298,7 +300,7 @@ static void derive_present(struct muster_run *run)
 	const struct muster_metric *present = muster_metric_find("node.gpus_present");
 	for (size_t n = 0; n < run->node_count; n++) {
 		struct muster_samples *samples = &run->nodes[n].samples;
-		const struct muster_sample *shown = muster_sample_named(samples, "node.gpu_count");
+		const struct muster_sample *shown = muster_sample_named(samples, gpus_shown);
 		if (!shown || muster_samples_find(samples, present))
 			continue;
 		bool known = shown->value.type == MUSTER_NUMBER;

@@ -9,16 +9,15 @@
 #include "muster/probe.h"
 #include "util/cpuset.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define CPUS_WANTED 2 /* for each rank: its own thread, and NCCL's, which polls */
+#define CORES_WANTED 2 /* for each rank: for its own thread, and NCCL's, which polls */
 
-/* CPUs of each rank, divided by the ranks that may use some of them. */
-static void share_cpus(struct muster_run *run, struct muster_node *node)
+/* Cores of each rank, divided by the ranks that may use some of its CPUs. */
+static void share_cores(struct muster_run *run, struct muster_node *node)
 {
-	const struct muster_metric *each = muster_metric_find("rank.cpus_each");
-	double enough = (double)node->rank_count * CPUS_WANTED,
-	       cpus = muster_sample_number(&node->samples, "node.cpus", enough);
+	const struct muster_metric *each = muster_metric_find("rank.cores_each");
 	hwloc_bitmap_t *sets = muster_calloc(node->rank_count + 1, sizeof *sets);
 	for (size_t i = 0; i < node->rank_count; i++) {
 		const char *list = muster_sample_text(&node->ranks[i].samples, "rank.cpu_list", NULL);
@@ -28,14 +27,16 @@ static void share_cpus(struct muster_run *run, struct muster_node *node)
 		size_t sharers = 0;
 		for (size_t j = 0; sets[i] && j < node->rank_count; j++)
 			sharers += sets[j] && hwloc_bitmap_intersects(sets[i], sets[j]);
-		if (sharers == 0)
-			continue;
-		const char *reason = cpus >= enough
-					     ? NULL
-					     : muster_arena_printf(run->arena, "the node has %.0f CPUs for %zu ranks",
-						       cpus, node->rank_count);
-		muster_derived_add(&node->ranks[i].samples, each, NULL, 0,
-			(double)hwloc_bitmap_weight(sets[i]) / (double)sharers, reason, NULL);
+		double cpus = sets[i] ? hwloc_bitmap_weight(sets[i]) : 0,
+		       cores = muster_sample_number(&node->ranks[i].samples, "rank.cores", cpus),
+		       all = muster_sample_number(&node->samples, "node.cpus", INFINITY) * cores / cpus;
+		if (sharers > 0)
+			muster_derived_add(&node->ranks[i].samples, each, NULL, 0, cores / (double)sharers,
+				all >= CORES_WANTED * (double)node->rank_count
+					? NULL
+					: muster_arena_printf(run->arena, "the node has %.0f cores for %zu ranks", all,
+						  node->rank_count),
+				NULL);
 	}
 	for (size_t i = 0; i < node->rank_count; i++)
 		hwloc_bitmap_free(sets[i]);
@@ -77,7 +78,7 @@ void muster_run_derive_placement(struct muster_run *run)
 			if (!metric->lowest_of || muster_samples_find(&node->samples, metric))
 				continue;
 			if (!begun)
-				share_cpus(run, node);
+				share_cores(run, node);
 			begun = true;
 			derive_lowest(run, node, metric);
 		}

@@ -29,6 +29,7 @@ static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.cpu_list", FACT, NOTHING, "these CPUs as a list: \"24-47\"",
 		SHOWN(IN(RANKS, 60, "CPUs of the rank"))),
 	RANK_NUMBER("rank.cpus", NONE, FACT, "number of these CPUs"),
+	RANK_NUMBER("rank.cores", NONE, FACT, "number of cores that these CPUs are threads of"),
 	RANK_NUMBER("rank.cpu_numa_nodes", NONE, FACT, "NUMA nodes of these CPUs"),
 	RANK_NUMBER("rank.gpu_numa_node", NONE, FACT,
 		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown",
@@ -40,9 +41,9 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(RANKS, 70, "locality"))),
 	RANK_NUMBER("rank.near_share", RATIO, FACT, "share of the rank's CPUs that are on the NUMA node of its GPU"),
 	RANK_NUMBER("rank.package_share", RATIO, FACT, "share of the rank's CPUs that are on the package of its GPU"),
-	RANK_NUMBER("rank.cpus_each", NONE, FACT,
-		"the rank's CPUs, divided by the ranks of the node that may use some of them; null where the node has "
-		"fewer than two CPUs for each rank. Not measured but derived"),
+	RANK_NUMBER("rank.cores_each", NONE, FACT,
+		"the rank's cores, divided by the ranks of the node that may use some of its CPUs; null where the node "
+		"has fewer than two cores for each rank. Not measured but derived"),
 	RANK_TEXT(
 		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_TEXT("rank.memory_locality", FACT, NOTHING,
@@ -55,7 +56,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(RANKS, 80, "nearest RDMA devices"))),
 	LOWEST("node.near_share", "rank.near_share", RATIO),
 	LOWEST("node.package_share", "rank.package_share", RATIO),
-	LOWEST("node.cpus_each", "rank.cpus_each", NONE),
+	LOWEST("node.cores_each", "rank.cores_each", NONE),
 	LOWEST("node.memory_near", "rank.memory_near", NONE),
 };
 
@@ -69,6 +70,15 @@ static void emit_cpus(
 	free(list);
 }
 
+/* As many as CPUs where hwloc knows no cores. */
+static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)
+{
+	int count = 0;
+	for (hwloc_obj_t core = NULL; (core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != NULL;)
+		count += hwloc_bitmap_intersects(core->cpuset, cpus);
+	return count > 0 ? count : hwloc_bitmap_weight(cpus);
+}
+
 /* The CPUs of the thread that runs the probe; libraries may have pinned threads of their own elsewhere. */
 static int measure_cpus(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_cpuset_t ret_set, struct muster_error *err)
@@ -79,6 +89,7 @@ static int measure_cpus(
 		return -1;
 	emit_cpus(ctx, "rank.cpu_mask", "rank.cpu_list", ret_set);
 	muster_emit_for(ctx, "rank.cpus", NULL, muster_number(hwloc_bitmap_weight(ret_set)));
+	muster_emit_for(ctx, "rank.cores", NULL, muster_number(count_cores(topology, ret_set)));
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
 	muster_topology_homes(topology, ret_set, homes);
 	muster_emit_for(ctx, "rank.cpu_numa_nodes", NULL, muster_number(hwloc_bitmap_weight(homes)));
@@ -131,6 +142,15 @@ static int read_memory(
 	return 0;
 }
 
+static const char *memory_locality(hwloc_topology_t topology, hwloc_const_nodeset_t nodes, hwloc_obj_t near)
+{
+	hwloc_nodeset_t there = hwloc_bitmap_alloc();
+	muster_topology_near_memory(topology, near, there);
+	const char *locality = locality_of(nodes, there);
+	hwloc_bitmap_free(there);
+	return locality;
+}
+
 /* near: the GPU's node; NULL with the reason when it is not known. */
 static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const char *why)
 {
@@ -150,7 +170,7 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 		free(text);
 		free(list);
 		if (limited)
-			locality = near ? locality_of(nodes, near->nodeset) : NULL;
+			locality = near ? memory_locality(topology, nodes, near) : NULL;
 		muster_emit_result(ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why);
 		muster_emit_result(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
 			muster_number(locality && strcmp(locality, "outside") != 0), why);
@@ -207,20 +227,21 @@ static void measure_nearness(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_cpuset_t mine)
 {
 	struct muster_error why;
-	hwloc_obj_t package = muster_topology_package(topology, node, &why);
-	hwloc_cpuset_t there = hwloc_bitmap_alloc();
+	hwloc_cpuset_t package = hwloc_bitmap_alloc(), there = hwloc_bitmap_alloc();
+	int result = muster_topology_package(topology, node, package, &why);
 	const struct {
 		const char *metric;
-		hwloc_obj_t place;
-	} steps[] = { { "rank.near_share", node }, { "rank.package_share", package } };
+		hwloc_const_cpuset_t place;
+	} steps[] = { { "rank.near_share", node->cpuset }, { "rank.package_share", package } };
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-		hwloc_bitmap_and(there, mine, package ? steps[i].place->cpuset : mine);
-		muster_emit_result(ctx, steps[i].metric, NULL, package ? 0 : -1,
+		hwloc_bitmap_and(there, mine, steps[i].place);
+		muster_emit_result(ctx, steps[i].metric, NULL, result,
 			muster_number((double)hwloc_bitmap_weight(there) / (double)hwloc_bitmap_weight(mine)),
 			why.text);
 	}
-	muster_emit_result(ctx, "rank.cpu_locality", NULL, package ? 0 : -1,
-		muster_string(locality_of(mine, node->cpuset)), why.text);
+	muster_emit_result(
+		ctx, "rank.cpu_locality", NULL, result, muster_string(locality_of(mine, node->cpuset)), why.text);
+	hwloc_bitmap_free(package);
 	hwloc_bitmap_free(there);
 }
 

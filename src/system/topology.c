@@ -147,25 +147,35 @@ int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct
 	return failed ? -1 : 0;
 }
 
-hwloc_obj_t muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err)
+int muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, hwloc_cpuset_t ret, struct muster_error *err)
 {
-	hwloc_obj_t package = NULL, found = NULL;
+	hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
+	hwloc_obj_t package = NULL;
 	int count = 0;
+	hwloc_bitmap_zero(ret);
 	while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != NULL) {
 		if (!hwloc_bitmap_intersects(package->cpuset, node->cpuset))
 			continue;
-		found = package;
+		hwloc_bitmap_or(ret, ret, package->cpuset);
 		count++;
 	}
 	if (count == 0)
-		return hwloc_get_root_obj(topology);
-	if (count == 1)
-		return found;
-	muster_fail(err, MUSTER_ENOTSUPPORTED,
+		hwloc_bitmap_copy(ret, all);
+	if (count <= 1 || !hwloc_bitmap_isincluded(all, node->cpuset))
+		return 0;
+	return muster_fail(err, MUSTER_ENOTSUPPORTED,
 		"NUMA node %u has the CPUs of %d packages (NUMA is off, or this is a guest without NUMA nodes): which "
 		"of them are near the GPU is not known",
 		node->os_index, count);
-	return NULL;
+}
+
+void muster_topology_near_memory(hwloc_topology_t topology, hwloc_obj_t node, hwloc_nodeset_t ret)
+{
+	hwloc_obj_t other = NULL;
+	hwloc_bitmap_zero(ret);
+	while ((other = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, other)) != NULL)
+		if (hwloc_bitmap_isequal(other->cpuset, node->cpuset))
+			hwloc_bitmap_set(ret, other->os_index);
 }
 
 /* hwloc ignores what the kernel says of NUMA nodes where it contradicts the kernel's cores and packages, and gives the

@@ -26,9 +26,14 @@ void muster_topology_homes(hwloc_topology_t topology, hwloc_const_cpuset_t cpus,
  * mask says nothing of the rest of the job. -1 with err when the mask cannot be read. */
 int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct muster_error *err);
 
-/* The package that has all CPUs of a NUMA node, or the whole machine where hwloc knows no packages. NULL with the
- * reason when several packages have them: then NUMA is off, and which of the CPUs a device is near is not known. */
-hwloc_obj_t muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, struct muster_error *err);
+/* Sets ret to the CPUs of the packages that a NUMA node is of, or to those of the whole machine where hwloc knows no
+ * packages. In a guest each CPU may be a package of its own. -1 with the reason when the node has the CPUs of all of
+ * several packages: then NUMA is off, and which of the CPUs a device is near is not known. */
+int muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, hwloc_cpuset_t ret, struct muster_error *err);
+
+/* Sets ret to the NUMA nodes whose memory is as near as that of this node: itself, and those without CPUs of their own
+ * that hwloc attaches to the same CPUs (HBM). */
+void muster_topology_near_memory(hwloc_topology_t topology, hwloc_obj_t node, hwloc_nodeset_t ret);
 
 /* The NUMA node with CPUs that is nearest to a PCI device: the one that the kernel's file
  * "<root><directory>/numa_node" names, or when that is -1 or missing, the one that hwloc places the device in. bus_id

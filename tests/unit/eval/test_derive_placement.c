@@ -20,14 +20,14 @@ static const struct {
 	/* a run that has it keeps it */
 	{ SHARE("a/0", "0") "a node.near_share 7\n", "node.near_share", "a 7\n" },
 	/* CPUs of its own, one for several, all for all */
-	{ CPUS("a/0", "0-3") CPUS("a/1", "4-5"), "node.cpus_each", "a 2\n" },
-	{ CPUS("a/0", "0-3") CPUS("a/1", "4-5"), "node.cpus_each_ranks", "a 1\n" },
-	{ CPUS("a/0", "0-0") CPUS("a/1", "0-0") CPUS("a/2", "8-9"), "node.cpus_each", "a 0.5\n" },
-	{ CPUS("a/0", "0-7") CPUS("a/1", "0-7"), "node.cpus_each", "a 4\n" },
-	{ "a node.cpus 4\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cpus_each", "a 0.5\n" },
-	{ "a node.cpus 3\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cpus_each",
-		"a null: the node has 3 CPUs for 2 ranks\n" },
-	{ CPUS("a/0", "-") CPUS("a/1", "4-4"), "node.cpus_each", "a 1\n" },
+	{ CPUS("a/0", "0-3") CPUS("a/1", "4-5"), "node.cores_each", "a 2\n" },
+	{ CPUS("a/0", "0-3") CPUS("a/1", "4-5"), "node.cores_each_ranks", "a 1\n" },
+	{ CPUS("a/0", "0-0") CPUS("a/1", "0-0") CPUS("a/2", "8-9"), "node.cores_each", "a 0.5\n" },
+	{ CPUS("a/0", "0-7") CPUS("a/1", "0-7"), "node.cores_each", "a 4\n" },
+	{ "a node.cpus 4\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cores_each", "a 0.5\n" },
+	{ "a node.cpus 3\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cores_each",
+		"a null: the node has 3 cores for 2 ranks\n" },
+	{ CPUS("a/0", "-") CPUS("a/1", "4-4"), "node.cores_each", "a 1\n" },
 };
 
 TEST_EACH(the_worst_rank_of_a_node_is_found, cases)

@@ -374,7 +374,7 @@ TEST_EACH(a_rank_is_placed_beside_its_gpu_or_not, rows)
 	fake_given(context, rows[_i].given);
 	write_machine(&machine);
 	fake_run(context);
-	fake_complete(context, (const char *const[]){ "rank.cpus_each", NULL });
+	fake_complete(context, (const char *const[]){ "rank.cores_each", NULL });
 	fake_expect(context, rows[_i].expected, rows[_i].name);
 	fake_expect(context, "steps 'hwloc: load the topology; hwloc: CPUs and memory policy of this thread",
 		rows[_i].name);
