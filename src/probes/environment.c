@@ -3,6 +3,7 @@
  * Records the settings that a job of the user would get: the environment at the start of the worker, and the files
  * that NCCL reads. Variables that muster or a library has set in its own process since are ignored.
  */
+#include "vendor/nccl.h"
 #include "vendor/nccl_topo.h"
 #include "system/topology.h"
 #include "util/file.h"
@@ -20,7 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DIFFERENCES_SHOWN = 8 };
+enum {
+	DIFFERENCES_SHOWN = 8,
+	NCCL_SINCE_2_30 = 23003, /* the first release of 2.30 */
+};
 
 static const struct muster_metric metrics[] = {
 	TEXT(RANK, "rank.setting", FACT, TEXT, "value in effect of this variable; \"not set\"", .labels = { "name" }),
@@ -53,20 +57,62 @@ static const char *user_path(struct muster_probe_ctx *ctx, char *buf, size_t siz
 	return muster_root_path(ctx, buf, size, "%s%s", joined ? "/" : "", path);
 }
 
+/* ncclGetVersion's number; 0 with err when it is not known. */
+static int nccl_version(struct muster_probe_ctx *ctx, struct muster_error *err)
+{
+	int version = 0;
+	muster_step(ctx, "NCCL: ask for its version");
+	const struct muster_nccl *nccl = muster_nccl(err);
+	if (nccl && nccl->ncclGetVersion(&version) != ncclSuccess)
+		muster_fail(err, MUSTER_EVENDOR, "ncclGetVersion fails");
+	return version;
+}
+
+static bool is_there(struct muster_probe_ctx *ctx, const char *path)
+{
+	char whole[PATH_MAX];
+	return path && access(user_path(ctx, whole, sizeof whole, path), R_OK) == 0;
+}
+
 /* One of NCCL's configuration files. One that NCCL could not open means nothing to it either. */
 static int read_conf(
 	struct muster_probe_ctx *ctx, struct muster_settings *settings, const char *path, struct muster_error *err)
 {
+	struct muster_error unknown;
 	char whole[PATH_MAX], *text;
 	size_t length;
 	muster_step(ctx, "read %s", path);
-	user_path(ctx, whole, sizeof whole, path);
-	if (access(whole, R_OK) < 0)
+	if (!is_there(ctx, path))
 		return 0;
+	user_path(ctx, whole, sizeof whole, path);
 	if (muster_file_read(whole, MUSTER_SETTINGS_FILE_MAX, &text, &length, err) < 0)
 		return -1;
-	muster_settings_add_file(settings, text, length, path);
+	bool from_windows = memchr(text, '\r', length) && nccl_version(ctx, &unknown) >= NCCL_SINCE_2_30;
+	muster_settings_add_file(settings, text, length, from_windows, path);
 	free(text);
+	return 0;
+}
+
+/* *ret: the user's own file, NULL when NCCL looks for none. -1 with err when it depends on a version that is not known.
+ * userHomeDir of src/misc/param.cc: the home of the password database up to 2.29.7, $HOME since 2.30.3. */
+static int users_conf(
+	struct muster_probe_ctx *ctx, struct muster_arena *arena, const char **ret, struct muster_error *err)
+{
+	muster_step(ctx, "getpwuid: look up the home directory");
+	const struct passwd *user = getpwuid(getuid());
+	const char *home = getenv("HOME");
+	const char *before = user && user->pw_dir ? muster_arena_printf(arena, "%s/.nccl.conf", user->pw_dir) : NULL;
+	const char *since = home ? muster_arena_printf(arena, "%s/.nccl.conf", home) : NULL;
+	struct muster_error why;
+	*ret = since;
+	if ((before && since && strcmp(before, since) == 0) || (!is_there(ctx, before) && !is_there(ctx, since)))
+		return 0;
+	int version = nccl_version(ctx, &why);
+	if (!version)
+		return muster_fail(err, why.code,
+			"NCCL up to 2.29 reads %s, later ones %s, and the version is not known: %s",
+			before ? before : "no file of the user", since ? since : "no file of the user", why.text);
+	*ret = version < NCCL_SINCE_2_30 ? before : since;
 	return 0;
 }
 
@@ -74,17 +120,11 @@ static int read_conf(
 static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *settings, struct muster_error *err)
 {
 	const struct muster_setting *named = muster_settings_find(settings, "NCCL_CONF_FILE");
-	if (named && *named->value) {
-		if (read_conf(ctx, settings, named->value, err) < 0)
-			return -1;
-	} else {
-		muster_step(ctx, "getpwuid: look up the home directory");
-		const struct passwd *user = getpwuid(getuid());
-		if (user && user->pw_dir &&
-			read_conf(ctx, settings, muster_arena_printf(settings->arena, "%s/.nccl.conf", user->pw_dir),
-				err) < 0)
-			return -1;
-	}
+	const char *first = named ? named->value : NULL;
+	if (!(first && *first) && users_conf(ctx, settings->arena, &first, err) < 0)
+		return -1;
+	if (first && read_conf(ctx, settings, first, err) < 0)
+		return -1;
 	return read_conf(ctx, settings, "/etc/nccl.conf", err);
 }
 
@@ -95,7 +135,7 @@ static bool is_nccls(const struct muster_setting *setting)
 }
 
 /* As NCCL takes it (ncclLoadParam of src/misc/param.cc, 2.18 to 2.30): an empty variable is its default, and numbers
- * are read with any base, so "0x1", "01" and the "1\r" of a file from Windows are 1. NULL: it is not set. */
+ * are read with any base, so "0x1" and "01" are 1, and so is "1\r". NULL: it is not set. */
 static const char *taken_value(const struct muster_setting *setting, char buf[32])
 {
 	char *end;

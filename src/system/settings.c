@@ -95,14 +95,15 @@ static void add(struct muster_settings *settings, const char *name, size_t name_
 	setting->from = muster_arena_string(settings->arena, from);
 }
 
-/* Each NAME=VALUE before a separator, or before the end, whose name counts. */
-static void add_all(struct muster_settings *settings, const char *text, size_t length, char separator,
+/* Each NAME=VALUE before a separator, or before the end, whose name counts. trimmed: 0, or what may end it besides. */
+static void add_all(struct muster_settings *settings, const char *text, size_t length, char separator, char trimmed,
 	bool (*counts)(const char *name, size_t length), const char *from)
 {
 	for (const char *at = text, *end = text + length; at < end;) {
 		const char *stop = memchr(at, separator, (size_t)(end - at));
 		size_t size = stop ? (size_t)(stop - at) : (size_t)(end - at);
 		size_t seen = strnlen(at, size); /* to NCCL, which knows C's strings alone, a NUL ends the line */
+		seen -= trimmed && seen > 0 && at[seen - 1] == trimmed;
 		const char *equals = memchr(at, '=', seen);
 		size_t name = equals ? (size_t)(equals - at) : 0;
 		if (equals && counts(at, name))
@@ -113,12 +114,13 @@ static void add_all(struct muster_settings *settings, const char *text, size_t l
 
 void muster_settings_add_environment(struct muster_settings *settings, const char *block, size_t length)
 {
-	add_all(settings, block, length, '\0', muster_setting_counts, MUSTER_SETTING_ENVIRONMENT);
+	add_all(settings, block, length, '\0', '\0', muster_setting_counts, MUSTER_SETTING_ENVIRONMENT);
 }
 
-void muster_settings_add_file(struct muster_settings *settings, const char *text, size_t length, const char *from)
+void muster_settings_add_file(
+	struct muster_settings *settings, const char *text, size_t length, bool from_windows, const char *from)
 {
-	add_all(settings, text, length, '\n', is_nccl, from);
+	add_all(settings, text, length, '\n', from_windows ? '\r' : '\0', is_nccl, from);
 }
 
 const struct muster_setting *muster_settings_find(const struct muster_settings *settings, const char *name)

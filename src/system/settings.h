@@ -1,7 +1,7 @@
 /* settings.h - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from
  *
  * NCCL takes a variable from the environment, else from the first file that has it: the one that NCCL_CONF_FILE names
- * or else ~/.nccl.conf, then /etc/nccl.conf.
+ * or else the user's .nccl.conf, then /etc/nccl.conf.
  */
 #ifndef MUSTER_SYSTEM_SETTINGS_H
 #define MUSTER_SYSTEM_SETTINGS_H
@@ -42,8 +42,11 @@ void muster_settings_init(struct muster_settings *settings, struct muster_arena 
  * ended by NUL. */
 void muster_settings_add_environment(struct muster_settings *settings, const char *block, size_t length);
 /* A configuration file of NCCL, read as NCCL does: NAME=VALUE on each line, from its first byte to its last; lines that
- * begin with # or have no = mean nothing. Only NCCL_* counts. from is the file's path. */
-void muster_settings_add_file(struct muster_settings *settings, const char *text, size_t length, const char *from);
+ * begin with # or have no = mean nothing. Only NCCL_* counts. from is the file's path. from_windows: a carriage return
+ * at the end of a line does not count, as for NCCL since 2.30.3 (setEnvFile of src/misc/param.cc); before, it is the
+ * last character of the value. */
+void muster_settings_add_file(
+	struct muster_settings *settings, const char *text, size_t length, bool from_windows, const char *from);
 
 /* NULL when it is neither a named one nor set. */
 const struct muster_setting *muster_settings_find(const struct muster_settings *settings, const char *name);

@@ -64,11 +64,11 @@ static void try_settings(const char *text, size_t size)
 	muster_settings_init(&settings, arena);
 	muster_settings_add_environment(&settings, text, size);
 	check_settings(&settings);
-	muster_settings_add_file(&settings, text, size, "/etc/nccl.conf");
+	muster_settings_add_file(&settings, text, size, false, "/etc/nccl.conf");
 	check_settings(&settings);
 	again = settings;
 	muster_settings_add_environment(&again, text, size);
-	muster_settings_add_file(&again, text, size, "/another");
+	muster_settings_add_file(&again, text, size, true, "/another");
 	FUZZ_CHECK(memcmp(again.items, settings.items, sizeof again.items) == 0, "what was set has changed");
 	muster_arena_free(arena);
 }

@@ -4,6 +4,7 @@
 
 #include "system/settings.h"
 #include "util/cpuset.h"
+#include "vendor/nccl.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -26,6 +27,24 @@ int muster_environment_read(char **ret_block, size_t *ret_length, struct muster_
 		if (*at == '|')
 			*at = '\0';
 	return 0;
+}
+
+static int nccl; /* its version; 0: there is none */
+static const char *home;
+
+static ncclResult_t tell_version(int *version)
+{
+	*version = nccl;
+	return ncclSuccess;
+}
+
+const struct muster_nccl *muster_nccl(struct muster_error *err)
+{
+	static const struct muster_nccl scripted = { .ncclGetVersion = tell_version };
+	if (nccl)
+		return &scripted;
+	muster_fail(err, MUSTER_ELIB, "libnccl.so.2: not here");
+	return NULL;
 }
 
 /* Two NUMA nodes with two CPUs each. */
@@ -56,7 +75,8 @@ static void put_machine(const char *xml)
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 }
 
-static const struct fake_knob knobs[] = { FAKE_KNOB("started_with", environment_block), { .name = NULL } };
+static const struct fake_knob knobs[] = { FAKE_KNOB("started_with", environment_block), FAKE_KNOB("nccl", nccl),
+	FAKE_KNOB("home", home), { .name = NULL } };
 
 #define DEVICE(bus_id, vendor, class_code, numa_node)                                                                  \
 	"/sys/bus/pci/devices/" bus_id "/vendor=" vendor " | /sys/bus/pci/devices/" bus_id "/class=" class_code        \
@@ -84,11 +104,11 @@ static const char *at_home(const char *text)
 	static char longest[MUSTER_SETTINGS_FILE_MAX + 1];
 	memset(longest, '#', MUSTER_SETTINGS_FILE_MAX);
 	while (text) {
-		const char *home = strstr(text, "HOME"), *at = home ? home : strstr(text, "LONG");
+		const char *mine = strstr(text, "HOME"), *at = mine ? mine : strstr(text, "LONG");
 		if (!at)
 			break;
 		text = muster_arena_printf(context->arena, "%.*s%s%s", (int)(at - text), text,
-			home ? getpwuid(getuid())->pw_dir : longest, at + 4);
+			mine ? getpwuid(getuid())->pw_dir : longest, at + 4);
 	}
 	return text;
 }
@@ -165,7 +185,9 @@ static void play(const struct fake_row *row)
 {
 	static const char *const only_when_set[] = { "rank.setting_from", "rank.link_disabled", "node.setting_lacks",
 		NULL };
+	home = getpwuid(getuid())->pw_dir;
 	fake_given(context, at_home(row->given));
+	setenv("HOME", home, 1);
 	fake_run(context);
 	if (context->result == 0 && context->ctx.env.leader)
 		fake_complete(context, only_when_set);
@@ -190,6 +212,7 @@ TEST_WITH(a_topology_file_is_compared_with_the_kernel, .end = LENGTH(topology_ro
 #else
 #define LOADS
 #endif
+#define TWO_HOMES "/HOME/.nccl.conf=NCCL_NET=IB | /elsewhere/.nccl.conf=NCCL_NET=Socket"
 #define TOO_LONG "nccl.conf: has 65537 bytes"
 
 static const struct fake_row rows[] = {
@@ -226,6 +249,19 @@ static const struct fake_row rows[] = {
 			IS("NCCL_NET", "not set") SETTING("NCCL_IB_PCI_RELAXED_ORDERING", "1", "/etc/nccl.conf")
 				SETTING("NCCL_SHM_DISABLE", "8", "/etc/nccl.conf")
 					SETTING("NCCL_ALGO", "Ring", "/etc/nccl.conf") "rank.setting_from #5" },
+	{ "up to 2.29 the user's file lies in the home of the password database",
+		"nccl=22907 | home=/elsewhere | " TWO_HOMES, SETTING("NCCL_NET", "IB", "HOME/.nccl.conf") },
+	{ "since 2.30 it lies in $HOME", "nccl=23003 | home=/elsewhere | " TWO_HOMES,
+		SETTING("NCCL_NET", "Socket", "/elsewhere/.nccl.conf") },
+	{ "where both are one, the version does not matter", TWO_HOMES, SETTING("NCCL_NET", "IB", "HOME/.nccl.conf") },
+	{ "else an unknown version leaves the settings unknown", "home=/elsewhere | " TWO_HOMES,
+		"rank.setting name=NCCL_NET -*up to 2.29 reads HOME/.nccl.conf, later ones /elsewhere/.nccl.conf, "
+		"and the version is not known: libnccl.so.2: not here*" },
+	{ "unless there is no such file", "home=/elsewhere | /etc/nccl.conf=NCCL_NET=IB",
+		SETTING("NCCL_NET", "IB", "/etc/nccl.conf") },
+	{ "a carriage return belongs to the value up to 2.29", "nccl=22907 | /etc/nccl.conf=NCCL_NET=IB\r",
+		IS("NCCL_NET", "IB\r") },
+	{ "and to the end of the line since 2.30", "nccl=23003 | /etc/nccl.conf=NCCL_NET=IB\r", IS("NCCL_NET", "IB") },
 	{ "an empty name of a file is no name", "started_with=NCCL_CONF_FILE= | /HOME/.nccl.conf=NCCL_DEBUG=INFO",
 		IS("NCCL_DEBUG", "INFO") },
 	{ "a file that is too long leaves unknown what it may set",

@@ -39,7 +39,7 @@ static void add_file(const char *text, size_t length, const char *from)
 {
 	char *copy = muster_realloc(NULL, length + 1, 1);
 	memcpy(copy + 1, text, length);
-	muster_settings_add_file(&settings, copy + 1, length, from);
+	muster_settings_add_file(&settings, copy + 1, length, false, from);
 	free(copy);
 }
 
@@ -103,6 +103,15 @@ TEST_EACH(a_file_means_what_it_means_to_nccl, files)
 	check_text(value_of("NCCL_X"), files[_i].x);
 	ck_assert_uint_eq(settings.count, MUSTER_SETTINGS_NAMED + (files[_i].x != NULL));
 	ck_assert_ptr_null(value_of("UCX_TLS"));
+}
+
+TEST(a_file_from_windows_ends_its_lines_in_two_characters)
+{
+	static const char text[] = "NCCL_DEBUG=WARN\r\n\r\nNCCL_NET=I\rB\r\r\nNCCL_X=1\r";
+	muster_settings_add_file(&settings, text, sizeof text - 1, true, "/etc/nccl.conf");
+	ck_assert_str_eq(value_of("NCCL_DEBUG"), "WARN");
+	ck_assert_str_eq(value_of("NCCL_NET"), "I\rB\r");
+	ck_assert_str_eq(value_of("NCCL_X"), "1");
 }
 
 TEST(a_nul_ends_a_line_as_it_does_for_nccl)
