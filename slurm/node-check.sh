@@ -82,6 +82,17 @@ read_settings() {
 	PATH=$PATH:/usr/local/bin:/usr/bin:/bin
 }
 
+# Drop all variables of Slurm but those that say where Slurm is and which job this is. Others are options of Slurm's
+# commands: SQUEUE_STATES=PENDING would hide a job that runs. For a job, forget_options of preflight.sbatch has the list.
+forget_options() {
+	for variable in $(env | sed -n 's/^\(\(SLURM\|SQUEUE\|SCONTROL\|SINFO\|SACCT\)_[A-Za-z0-9_]*\)=.*/\1/p'); do
+		case $variable in
+		SLURM_CONF | SLURM_CONF_SERVER | SLURM_JWT | SLURM_SACK_* | SLURM_SCRIPT_CONTEXT | SLURM_JOB_ID | SLURM_JOB_GPUS) ;;
+		*) unset "$variable" ;;
+		esac
+	done
+}
+
 # ---- the folder of the log, the reports and the lock ----
 
 # Whether all folders above a path belong to root or to this user, and others cannot replace what is in them.
@@ -245,6 +256,7 @@ check_begin() {
 	trap 'exit 0' HUP INT TERM
 	umask 077
 	read_settings
+	forget_options
 	for program in flock timeout find ps; do
 		command -v "$program" >/dev/null || skip "program $program not found"
 	done

@@ -7,6 +7,7 @@ usage: slurm_scripts.py MUSTER SOURCE
 
 import fcntl
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ MUSTER = """#!/bin/sh
 echo "$*" >>{0}/calls
 case $1 in
 bind) printf '# GPU 0\\n# GPU 1\\n' ;;
-drain) echo "scontrol update NodeName=gpu-1 State=DRAIN" ;;
+drain) env >{0}/environment && echo "scontrol update NodeName=gpu-1 State=DRAIN" ;;
 node)
 	code=$(head -n 1 {0}/codes)
 	sed -i 1d {0}/codes
@@ -32,6 +33,7 @@ node)
 esac
 """
 SQUEUE = """#!/bin/sh
+env >{0}/environment
 echo squeue >>{0}/asked
 [ "$(grep -c . {0}/asked)" -ge "$(cat {0}/squeue-answers-at)" ]
 """
@@ -168,6 +170,17 @@ class Scripts(unittest.TestCase):
         self.health(0)
         self.assertEqual((self.called(), self.read("asked").count("squeue")), ([], 3))
         self.assertTrue(self.read("log/log").endswith("squeue does not respond\n"))
+
+    def test_options_of_slurms_commands_in_the_environment_are_not_for_the_scripts(self):
+        hostile = {"SQUEUE_STATES": "PENDING", "SCONTROL_FUTURE": "1", "SINFO_PARTITION": "none", "SLURM_CLUSTERS": "other",
+                   "SLURM_TIME_FORMAT": "%s\nSLURM_CONF=/x", "SLURM_JOB_NODELIST": "gpu-9"}
+        self.put("site", "export SLURM_CONF=/shared/slurm.conf SLURM_JWT=token SQUEUE_USERS=nobody\n")
+        for run in (lambda: self.run_script("healthcheck", [0], **hostile),
+                    lambda: self.run_script("prolog.d/50-muster", [1, 1], SLURM_JOB_ID="7", SLURM_JOB_GPUS="0,1", **hostile)):
+            run()
+            seen = dict(re.findall(r"^((?:SLURM|SQUEUE|SCONTROL|SINFO)_\w+)=(.*)", self.read("environment"), re.MULTILINE))
+            self.assertLessEqual({"SLURM_CONF": "/shared/slurm.conf", "SLURM_JWT": "token"}.items(), seen.items())
+            self.assertLessEqual(set(seen), {"SLURM_CONF", "SLURM_JWT", "SLURM_JOB_ID", "SLURM_JOB_GPUS"})
 
     def test_a_node_at_which_somebody_works_is_not_measured(self):
         for state in ("IDLE+MAINTENANCE", "IDLE+PLANNED", "IDLE+POWERING_DOWN", "IDLE+DRAIN+REBOOT_REQUESTED", "DOWN+REBOOT_ISSUED"):
