@@ -35,6 +35,8 @@ struct muster_event {
 	enum muster_event_class class;
 	double hours;                          /* for which it counts; 0: as long as the check says */
 	const char *measured_on, *action_code; /* as of a check */
+	const char **explains;                 /* kinds of the table "kernel" that tell of the same incident */
+	size_t explain_count;
 };
 
 struct muster_event_table {

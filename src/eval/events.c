@@ -52,6 +52,44 @@ static const char *unknown_advice(const struct muster_event_table *table, const 
 		table->key, table->title, code);
 }
 
+/* Whether an event of this kind may be another word on the device of `other`, or on a part of it: "nvme0n1" is one of
+ * "nvme0". A line without a device is of the second in which the other one was logged. */
+static bool is_of_device(const struct muster_sample *age, const struct muster_sample *other, bool same_kind)
+{
+	const char *part = muster_sample_label_text(age, "device"), *gpu = muster_sample_label_text(other, "gpu");
+	const char *whole = *gpu ? gpu : muster_sample_label_text(other, "device");
+	size_t length = strlen(whole);
+	if (strcmp(part, "none") == 0 || strcmp(whole, "none") == 0)
+		return !same_kind && fabs(age->value.number - other->value.number) * 3600 <= 1;
+	return strncmp(part, whole, length) == 0 &&
+	       (part[length] == 'n' ? strncmp(whole, "nvme", 4) == 0 : !part[length] && !same_kind);
+}
+
+/* "Xid 79", whose finding is that of this event too: its entry says so, and it is at least as bad. NULL: none. */
+static const char *find_explaining(const struct muster_eval *eval, const struct muster_node *node,
+	const struct muster_sample *age, enum muster_operator_answer answer)
+{
+	const char *kind = muster_sample_label_text(age, "kind");
+	for (size_t c = 0; c < eval->expect->check_count; c++) {
+		const struct muster_check *check = &eval->expect->checks[c];
+		struct muster_question q = { .operand = muster_check_operand(check, MUSTER_OF_EVENT) };
+		for (size_t i = 0; q.operand && i < node->samples.count; i++) {
+			q.sample = &node->samples.items[i];
+			if (q.sample->metric != check->metric || q.sample->value.type != MUSTER_NUMBER)
+				continue;
+			const char *code = muster_sample_label_text(q.sample, q.operand->label);
+			const struct muster_event *event = muster_event_find(q.operand->events, code);
+			for (size_t k = 0; event && k < event->explain_count; k++)
+				if (strcmp(event->explains[k], kind) == 0 &&
+					is_of_device(age, q.sample, strcmp(kind, code) == 0) &&
+					muster_no_event_judge(&q) >= answer)
+					return muster_arena_printf(
+						eval->report->arena, "%s %s", q.operand->events->title, code);
+		}
+	}
+	return NULL;
+}
+
 void muster_event_tell(const struct muster_eval *eval, const struct muster_check *check,
 	const struct muster_entry *entry, struct muster_verdict *verdict)
 {
@@ -64,6 +102,14 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	const char *code = muster_sample_label_text(age, operand->label);
 	const struct muster_event *event = muster_event_find(operand->events, code);
 	const struct muster_sample *line = muster_event_beside(&node->samples, age, MUSTER_EVENT_LINE);
+	const char *explaining = find_explaining(
+		eval, node, age, verdict->status == MUSTER_FAIL ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_WARN);
+	if (explaining) {
+		*verdict = (struct muster_verdict){ .status = MUSTER_SKIP,
+			.observed = muster_arena_printf(
+				arena, "%s %s is a part of %s", operand->events->title, code, explaining) };
+		return;
+	}
 	verdict->observed = event_text(node, age, operand->events, event, code, arena);
 	verdict->evidence = line ? muster_arena_string(arena, line->value.string) : NULL;
 	verdict->advice = event ? event->action : unknown_advice(operand->events, code, arena);

@@ -67,6 +67,8 @@ static const struct muster_field event_fields[] = {
 	{ MUSTER_FIELD(muster_event, hours, NUMBER), .read = read_hours, .optional = true },
 	{ MUSTER_FIELD(muster_event, measured_on, TEXT), MUSTER_EXPECT_SHORT_TEXT },
 	{ MUSTER_FIELD(muster_event, action_code, TEXT), .read = muster_expect_action_code_read, .optional = true },
+	{ MUSTER_FIELD(muster_event, explains, TEXT), .read = muster_json_text_read, .size = sizeof(const char *),
+		MUSTER_FIELD_MANY(muster_event, explain_count), .least = 1, .optional = true },
 };
 static const struct muster_object_type event_type = MUSTER_OBJECT_TYPE(muster_event, event_fields);
 

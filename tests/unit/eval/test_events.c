@@ -7,12 +7,18 @@
 static const char file[] =
 	"{'schema_version':1,'name':'t','events':{"
 	"'xid':{"
-	"'79':{'name':'GPU has fallen off the bus','class':'fail','action':'power ${node} off and on: ${gpu}'},"
+	"'79':{'name':'GPU has fallen off the bus','class':'fail','explains':['gpu-lost','hung'],"
+	"'action':'power ${node} off and on: ${gpu}'},"
 	"'63':{'name':'row remapped','class':'warn','action':'reset'},"
 	"'74':{'name':'NVLink error','class':'fail','action':'look','hours':2},"
 	"'31':{'name':'page fault','class':'note','action':'look at the job'}},"
 	"'kernel':{"
 	"'link-flap':{'name':'link down','class':'warn','action':'cable','hours':6},"
+	"'gpu-lost':{'name':'GPU lost','class':'fail','action':'off and on'},"
+	"'disk-error':{'name':'I/O error','class':'warn','explains':['disk-error'],'action':'look'},"
+	"'disk-lost':{'name':'disk lost','class':'fail','explains':['disk-error'],'action':'replace'},"
+	"'lockup':{'name':'stuck','class':'fail','action':'reboot'},"
+	"'hung':{'name':'hung','class':'warn','explains':['lockup'],'action':'look'},"
 	"'aer-fatal':{'name':'PCIe error','class':'fail','action':'reboot'}}},"
 	"'checks':{"
 	"'xid':{'metric':'node.xid_age_hours','source':'s','where':{'of':'job'},'optional':true,"
@@ -116,6 +122,56 @@ TEST_EACH(an_event_is_what_its_entry_says_while_it_is_young, cases)
 	bool found = strstr(cases[_i].found, " xid ") != NULL;
 	ck_assert_uint_eq(tally->count[MUSTER_PASS], !found);
 	ck_assert_int_eq(report->verdict, strncmp(cases[_i].found, "fail", 4) == 0 ? MUSTER_FAIL : MUSTER_PASS);
+}
+
+/* Two events of one node, an Xid first if it has an age, and which of them have a finding. */
+static const struct {
+	double xid_age;
+	struct {
+		const char *kind, *device;
+		double age;
+	} events[2];
+	const char *found;
+} incidents[] = {
+	{ 1, { { "gpu-lost", GPU, 2 } }, "xid" },
+	{ 1, { { "gpu-lost", "0002:00:00.0", 1 } }, "xid gpu-lost" }, /* another GPU */
+	{ 30, { { "gpu-lost", GPU, 2 } }, "gpu-lost" },               /* nobody is told of the Xid any more */
+	{ 1, { { "hung", "none", 1.0002 } }, "xid" },
+	{ 1, { { "hung", "none", 1.001 } }, "xid hung" }, /* four seconds apart */
+	{ 1, { { "aer-fatal", GPU, 1 } }, "xid aer-fatal" },
+	{ 0, { { "disk-lost", "nvme1", 3 }, { "disk-error", "nvme1", 1 } }, "disk-lost" },
+	{ 0, { { "disk-error", "nvme1n1", 1 }, { "disk-lost", "nvme1", 3 } }, "disk-lost" },
+	{ 0, { { "disk-error", "nvme1n1", 1 }, { "disk-error", "nvme1", 3 } }, "disk-error" },
+	{ 0, { { "disk-error", "nvme11n1", 1 }, { "disk-lost", "nvme1", 3 } }, "disk-lost disk-error" },
+	{ 0, { { "disk-error", "nvme1", 1 }, { "disk-error", "nvme1", 3 } }, "disk-error disk-error" },
+	{ 0, { { "disk-error", "none", 1 } }, "disk-error" },
+	{ 0, { { "lockup", "cpu1", 1 }, { "hung", "cpu1", 1 } }, "lockup hung" }, /* which is less bad */
+};
+
+TEST_EACH(one_incident_is_one_finding, incidents)
+{
+	struct muster_run *run = fixture_new_run();
+	struct muster_node *node = begin(run, 1);
+	char found[100] = "";
+	for (size_t i = 0; i < 2 && incidents[_i].events[i].kind; i++)
+		add_kernel(run, node, incidents[_i].events[i].kind, incidents[_i].events[i].device,
+			incidents[_i].events[i].age, (double)i + 1);
+	if (incidents[_i].xid_age > 0)
+		add_xid(run, node, GPU, &(struct event){ "79", "job", "before", incidents[_i].xid_age, 1, NULL });
+	struct muster_report *report = judge(run, OPTIONAL);
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct muster_finding *finding = &report->findings[i];
+		const char *observed = finding->observed;
+		if (finding->status == MUSTER_SKIP) {
+			ck_assert_ptr_nonnull(strstr(observed, " is a part of "));
+			continue;
+		}
+		bool xid = strcmp(finding->check, "xid") == 0;
+		size_t used = strlen(found), length = strcspn(observed + strlen("kernel event "), " ,");
+		snprintf(found + used, sizeof found - used, "%s%.*s", used ? " " : "", xid ? 3 : (int)length,
+			xid ? "xid" : observed + strlen("kernel event "));
+	}
+	ck_assert_str_eq(found, incidents[_i].found);
 }
 
 TEST(a_finding_has_the_line_and_what_to_do)
