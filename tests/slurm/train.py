@@ -159,6 +159,14 @@ def test_exit_code_is_that_of_the_command(cluster):
     check_equal([words[:2] for words in trained(cluster)], [["gpu-1", "0/2"], ["gpu-2", "1/2"]], "one task a node")
 
 
+def test_any_exit_code_may_be_the_commands_own(cluster):
+    """Also the one that srun has if it cannot start the command (counts.py has the other case)."""
+    job = submit(cluster, "1", command=("sh", "-c", "exit 250"))
+    check_equal((job.state, job.exit_code), ("FAILED", 250), "the job's end")
+    check_equal(log_of(cluster, job).splitlines()[-1], "train-with-preflight: the command exited with 250", "the last line")
+    check(not any(os.path.isdir(os.path.join(cluster.folder, name)) for name in os.listdir(cluster.folder)), "nothing is left")
+
+
 def test_wrong_usage_starts_nothing(cluster):
     for words in (("two", "--", "true"), ("2",), ("4", "--", "touch", "trained.0")):
         job = cluster.wait(cluster.submit("-N3", SCRIPT, *words))
