@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # cluster.sh - a real Slurm with several nodes of simulated GPUs, on this machine
 #
-# usage: cluster.sh up N SKU [--gpus N] [--gres LIST] [--fault KIND@WHERE]... [--conf LINE]... [--plugstack LINE]...
+# usage: cluster.sh up N SKU [--gpus N] [--gres LIST] [--node WORDS] [--fault KIND@WHERE]... [--conf LINE]... [--plugstack LINE]...
 #        cluster.sh run COMMAND...         as a user on the login node would, in the current directory
 #        cluster.sh on NODE COMMAND...     the same on a node, by its number
 #        cluster.sh fault [KIND@WHERE]...  break this and nothing else, from now on
@@ -11,7 +11,8 @@
 #        cluster.sh status | logs | down   logs: the last lines of each
 #
 # --gpus: Slurm knows of so many GPUs a node, not of all. --gres: Slurm's list of a node's resources, with GPUs of one type
-# (nic:4,gpu:TYPE:2). --conf, --plugstack: one line more of slurm.conf, plugstack.conf.
+# (nic:4,gpu:TYPE:2). --node: more of the nodes' line (CoreSpecCount=1). --conf, --plugstack: one line more of slurm.conf,
+# plugstack.conf.
 # MUSTER_CLUSTER names the cluster's directory (default /tmp/muster-cluster-UID); MUSTER_PROGRAM is the muster to use
 # (default build/muster); MUSTER_CLUSTER_LIFE ends the cluster after so many seconds (default 3600).
 # MUSTER_CLUSTER_HOME, a directory around the cluster's own: the cluster ends as soon as nobody has held a flock(2) of the
@@ -147,7 +148,7 @@ read_facts() {
 }
 
 write_files() {
-	local known_gpus=${1:-$gpus} gres=${2:-} pmix version k name
+	local known_gpus=${1:-$gpus} gres=${2:-} node=${3:-} pmix version k name
 	mkdir -p "$dir"/{etc/default,log,state,run,bin,dev,tmp}
 	for ((k = 1; k <= number; k++)); do mkdir -p "$dir"/{nodes,var}/"gpu-$k"; done
 
@@ -179,7 +180,7 @@ SchedulerParameters=batch_sched_delay=0,bf_interval=1
 ReturnToService=2
 SlurmdTimeout=20
 GresTypes=$(tr ',' '\n' <<<"${gres:-gpu}" | cut -d: -f1 | paste -sd,)
-NodeName=gpu-[1-$number] NodeAddr=$network.[1-$number] CPUs=$cpus $shape RealMemory=$memory Gres=${gres:-gpu:$known_gpus}
+NodeName=gpu-[1-$number] NodeAddr=$network.[1-$number] CPUs=$cpus $shape RealMemory=$memory Gres=${gres:-gpu:$known_gpus} $node
 PartitionName=gpu Nodes=ALL Default=YES State=UP
 END
 	{
@@ -333,7 +334,7 @@ tell_logs() {
 }
 
 up() {
-	local known_gpus='' gres='' faults=() conf=() plugstack=() holder
+	local known_gpus='' gres='' node='' faults=() conf=() plugstack=() holder
 	[[ ${1:-} =~ ^[1-9][0-9]?$ && ${2:-} =~ ^[A-Za-z0-9_]+$ ]] || usage
 	number=$1 sku=$2
 	shift 2
@@ -341,6 +342,7 @@ up() {
 		case $1 in
 		--gpus) known_gpus=$2 ;;
 		--gres) gres=$2 ;;
+		--node) node=$2 ;;
 		--fault) faults+=("$2") ;;
 		--conf) conf+=("$2") ;;
 		--plugstack) plugstack+=("$2") ;;
@@ -365,7 +367,7 @@ up() {
 	facts >"$dir/facts"
 	printf '%s\n' "number=$number" "sku=$sku" "program=$(printf %q "$program")" >>"$dir/facts"
 	read_facts
-	write_files "$known_gpus" "$gres"
+	write_files "$known_gpus" "$gres" "$node"
 	((${#conf[@]} == 0)) || printf '%s\n' "${conf[@]}" >>"$dir/etc/slurm.conf"
 	((${#plugstack[@]} == 0)) || printf '%s\n' "${plugstack[@]}" >>"$dir/etc/plugstack.conf"
 

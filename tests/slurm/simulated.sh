@@ -26,6 +26,10 @@ elif [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
 	IFS=, read -ra masks <<<"${SLURM_CPU_BIND_LIST:-}"
 	mask=${masks[local_rank % ${#masks[@]}]}
 fi
+if grep -q '^TaskPlugin=task/affinity' "$directory/etc/slurm.conf"; then # Slurm binds tasks to this machine's CPUs
+	mask=$(taskset --pid $$)
+	mask=${mask##* }
+fi
 
 words=("MUSTER_SIM_CPU_MASK=$mask")
 while IFS= read -r line; do
