@@ -152,7 +152,8 @@ static const char *memory_locality(hwloc_topology_t topology, hwloc_const_nodese
 }
 
 /* near: the GPU's node; NULL with the reason when it is not known. */
-static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const char *why)
+static void measure_memory(
+	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const struct muster_error *why)
 {
 	static const char *const all[] = { "rank.memory_policy", "rank.memory_locality", "rank.memory_near" };
 	struct muster_error err;
@@ -171,8 +172,8 @@ static void measure_memory(struct muster_probe_ctx *ctx, hwloc_topology_t topolo
 		free(list);
 		if (limited)
 			locality = near ? memory_locality(topology, nodes, near) : NULL;
-		muster_emit_result(ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why);
-		muster_emit_result(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
+		muster_emit_read(ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why);
+		muster_emit_read(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
 			muster_number(locality && strcmp(locality, "outside") != 0), why);
 	}
 	hwloc_bitmap_free(nodes);
@@ -204,7 +205,7 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 			muster_list_add(&list, " ", "%s%s", devices.items[i], known ? "" : "?");
 	}
 	if (unknown > 0 && unknown == devices.count)
-		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
+		muster_emit_read(ctx, "rank.near_nics", NULL, -1, muster_null(), &why);
 	else
 		muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(list ? list : "none"));
 	free(list);
@@ -235,30 +236,28 @@ static void measure_nearness(
 	} steps[] = { { "rank.near_share", node->cpuset }, { "rank.package_share", package } };
 	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
 		hwloc_bitmap_and(there, mine, steps[i].place);
-		muster_emit_result(ctx, steps[i].metric, NULL, result,
-			muster_number((double)hwloc_bitmap_weight(there) / (double)hwloc_bitmap_weight(mine)),
-			why.text);
+		muster_emit_read(ctx, steps[i].metric, NULL, result,
+			muster_number((double)hwloc_bitmap_weight(there) / (double)hwloc_bitmap_weight(mine)), &why);
 	}
-	muster_emit_result(
-		ctx, "rank.cpu_locality", NULL, result, muster_string(locality_of(mine, node->cpuset)), why.text);
+	muster_emit_read(ctx, "rank.cpu_locality", NULL, result, muster_string(locality_of(mine, node->cpuset)), &why);
 	hwloc_bitmap_free(package);
 	hwloc_bitmap_free(there);
 }
 
 /* node: the GPU's; NULL with the reason when it is not known. */
-static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, const char *why,
-	hwloc_const_cpuset_t mine)
+static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node,
+	const struct muster_error *why, hwloc_const_cpuset_t mine)
 {
 	static const char *const of_gpu[] = { "rank.gpu_numa_node", "rank.gpu_cpu_mask", "rank.gpu_cpu_list",
 		"rank.near_share", "rank.package_share", "rank.cpu_locality", "rank.near_nics" };
 	struct muster_error err;
 	if (node && muster_cpuset_check(node->cpuset, &err) < 0) {
 		node = NULL;
-		why = err.text;
+		why = &err;
 	}
 	if (!node) {
 		for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-			muster_emit_null_for(ctx, of_gpu[i], NULL, "%s", why);
+			muster_emit_read(ctx, of_gpu[i], NULL, -1, muster_null(), why);
 		return;
 	}
 	muster_emit_for(ctx, "rank.gpu_numa_node", NULL, muster_number(node->os_index));
@@ -281,8 +280,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		hwloc_obj_t near = NULL;
 		if (find_gpu_node(ctx, topology, &near, &why) < 0)
 			near = NULL;
-		measure_memory(ctx, topology, near, why.text);
-		measure_gpu(ctx, topology, near, why.text, mine);
+		measure_memory(ctx, topology, near, &why);
+		measure_gpu(ctx, topology, near, &why, mine);
 	}
 	hwloc_bitmap_free(mine);
 	return result;

@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 # what the release's MPI, Slurm and libraries decide
 tests='^(coord|install)\.|^unit\.(coord|probes|storage|system|transport|util|vendor|worker)\.|^scenarios\.ends\.|'
-tests+='^slurm\.(preflight|spank)\.'
+tests+='^slurm\.(preflight|spank)\.|^machines\.'
 
 say() {
 	printf '== %s\n' "$*"
