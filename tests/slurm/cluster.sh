@@ -125,7 +125,7 @@ for numa in node["numas"]:
     masks.append(mask)
 # NUMA nodes count as sockets, as `muster bind` advises
 cpus, threads, sockets = bin(sum(masks)).count("1"), node["threads_per_core"], sum(1 for mask in masks if mask)
-print(f"gpus={len(node['gpus'])} cpus={cpus} all_cpus={sum(masks):x} numa_cpus=({' '.join(f'{m:x}' for m in masks)})")
+print(f"gpus={len(node['gpus'])} cpus={cpus} all_cpus={sum(masks):x}")
 print(f"shape='Sockets={sockets} CoresPerSocket={cpus // sockets // threads} ThreadsPerCore={threads}'")
 print(f"memory={int(sum(numa['memory_mib'] for numa in node['numas']))}")
 END

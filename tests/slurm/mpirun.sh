@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # mpirun.sh - mpirun, as the cluster's nodes have it: this machine lacks their NUMA nodes and cores
 #
-# Binding to NUMA nodes is left to the simulation (simulated.sh); all else is what the caller wants.
+# Binding is left to the simulation (simulated.sh); all else is what the caller wants.
 set -euo pipefail
 
 real=$(PATH=${PATH#*:} command -v mpirun) # this one is in the first folder
 words=(--oversubscribe)
 while (($# > 0)); do
-	if [[ $1 == --map-by && ${2:-} =~ ^ppr:([0-9]+):numa$ ]]; then
-		export SIMULATED_RANKS_PER_NUMA=${BASH_REMATCH[1]}
-		words+=(--map-by slot -x SIMULATED_RANKS_PER_NUMA)
-		shift
-	elif [[ $1 == --bind-to ]]; then
+	if [[ $1 == --bind-to ]]; then
 		words+=(--bind-to none)
 		shift
 	else

@@ -47,7 +47,9 @@ def test_mpirun_in_place_of_srun(cluster):
     job = cluster.preflight(MUSTER_LAUNCHER="mpirun")
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
     check("2 GPUs each, started by mpirun" in job.read("log"), "the log names the launcher", job.read("log"))
-    check_equal(job.report()["run"]["job"]["ranks"], 4, "ranks")
+    localities = [sample["value"] for node in job.report()["run"]["nodes"] for rank in node["ranks"] for sample in rank["samples"]
+                  if sample["metric"] == "rank.cpu_locality"]
+    check_equal(localities, ["inside"] * 4, "each rank has placed itself")
 
 
 def test_without_pmix_mpirun_starts_the_tasks(cluster):

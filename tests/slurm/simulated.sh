@@ -6,7 +6,7 @@
 set -euo pipefail
 
 directory=$(cd "$(dirname "$0")/.." && pwd)
-gpus='' all_cpus='' numa_cpus=() program=''
+gpus='' all_cpus='' program=''
 # shellcheck source=/dev/null
 source "$directory/facts"
 node=$(hostname)
@@ -17,12 +17,10 @@ simulation=$(readlink "$directory/sim")
 
 [[ $node =~ ^[0-9]+$ ]] || exec "$program" "$@" # on the login node there is no GPU to simulate
 
-# srun's mask for this task, or the NUMA node that mpirun would have put it on (mpirun.sh); without any, it may run
-# anywhere on its node.
-mask=$all_cpus
-if [[ -n ${SIMULATED_RANKS_PER_NUMA:-} ]]; then
-	mask=${numa_cpus[local_rank / SIMULATED_RANKS_PER_NUMA]}
-elif [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
+# srun's mask for this task, or the one that it has given itself (bind, below); without any, it may run anywhere on its
+# node.
+mask=${SIMULATED_CPU_MASK:-$all_cpus}
+if [[ ${SLURM_CPU_BIND_TYPE:-} == mask_cpu: ]]; then
 	IFS=, read -ra masks <<<"${SLURM_CPU_BIND_LIST:-}"
 	mask=${masks[local_rank % ${#masks[@]}]}
 fi
@@ -46,6 +44,14 @@ run | node) # the ranks that `muster node` starts count on from the node's first
 	[[ ${SIMULATED_LATE_RANK:-} != "${SLURM_PROCID:-0}" ]] || sleep 180
 	export MUSTER_WORKER_WRAPPER="${place[*]}"
 	exec "$program" "$@"
+	;;
+bind) # what it starts has the CPUs that it took, as from a kernel, and is simulated anew
+	if [[ ${2:-} == --exec ]]; then
+		SIMULATED_CPU_MASK=$("${place[@]}" "$program" bind --exec -- sh -c 'echo "$MUSTER_SIM_CPU_MASK"')
+		export SIMULATED_CPU_MASK
+		shift 3
+		exec "$@"
+	fi
 	;;
 esac
 exec "${place[@]}" "$program" "$@"

@@ -54,6 +54,21 @@ static void read_mask(const char *text, cpu_set_t *ret, size_t size)
 	}
 }
 
+/* What the process executes next has these CPUs too (cluster.h). */
+static void hand_on(const cpu_set_t *cpus)
+{
+	char text[CPUS_MAX / 4 + 1];
+	for (size_t i = 0; i < CPUS_MAX / 4; i++) {
+		unsigned int digit = 0;
+		for (size_t cpu = 0; cpu < 4; cpu++)
+			digit |= (unsigned int)(CPU_ISSET_S(CPUS_MAX - 4 * (i + 1) + cpu, CPUS_MAX / 8, cpus) != 0)
+				 << cpu;
+		text[i] = "0123456789abcdef"[digit];
+	}
+	text[CPUS_MAX / 4] = '\0';
+	setenv("MUSTER_SIM_CPU_MASK", text + strspn(text, "0"), 1);
+}
+
 static bool is_own_thread(pid_t pid)
 {
 	return pid == 0 || muster_standin_next()->syscall(SYS_tgkill, (long)getpid(), (long)pid, 0L) == 0;
@@ -98,6 +113,8 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 	CPU_ZERO_S(sizeof own_cpus, cpus);
 	memcpy(cpus, set, size < sizeof own_cpus ? size : sizeof own_cpus);
 	*(by_thread ? &has_thread_cpus : &has_own_cpus) = true;
+	if (!by_thread)
+		hand_on(cpus);
 	return 0;
 }
 
