@@ -15,7 +15,7 @@ import tempfile
 
 from cluster import SCRIPTS, check_equal, fresh, main, skip
 
-NODES, SKU = 1, "This_Machine"
+SKU = "This_Machine"
 CPUS = set(range(os.cpu_count()))
 PREFLIGHT = os.path.join(SCRIPTS, "preflight.sbatch")
 WORDS = ("--sku", "generic-nvidia", "--profile", "quick")
@@ -43,27 +43,39 @@ def options(_):
     return "--conf", "TaskPlugin=task/affinity", *(("--node", "CoreSpecCount=1") if sys.argv[2].startswith("core") else ())
 
 
-def is_measured(cluster, job, cpus):
-    """The job has passed, and its rank has run on these CPUs, which Slurm was asked for."""
+def is_measured(job, *cpus):
+    """The job has passed, and the rank of each node has run on these CPUs, which Slurm was asked for if all nodes have the same."""
     check_equal((job.state, job.exit_code), ("COMPLETED", 0), "the job's end")
-    [node] = job.report()["run"]["nodes"]
-    seen = {sample["metric"]: sample.get("value") for sample in node["ranks"][0]["samples"]}
-    mask = f"{sum(1 << cpu for cpu in cpus):x}"
-    check_equal((len(node["ranks"]), seen["rank.cpu_mask"], seen["rank.slurm_cpu_bind"]), (1, mask, "quiet,mask_cpu:" + mask), "the rank")
+    nodes = job.report()["run"]["nodes"]
+    check_equal([(len(node["ranks"]), int(seen(node, "rank.cpu_mask"), 16) & ~mask(each)) for node, each in zip(nodes, cpus)],
+                [(1, 0)] * len(cpus), "how many ranks, and on which other CPUs")
+    if cpus[0] == cpus[-1]:
+        check_equal([seen(node, "rank.slurm_cpu_bind") for node in nodes], [f"quiet,mask_cpu:{mask(cpus[0]):x}"] * len(cpus), "the masks")
+
+
+def mask(cpus):
+    return sum(1 << cpu for cpu in cpus)
+
+
+def seen(node, metric):
+    return next(sample["value"] for sample in node["ranks"][0]["samples"] if sample["metric"] == metric)
 
 
 @fresh
 def test_core_that_slurm_keeps_for_itself_is_in_no_mask(cluster):
     kept = int(re.search(r" CPUSpecList=(\d+)", cluster.ask("scontrol", "show", "node", "gpu-1"))[1])
-    is_measured(cluster, cluster.preflight(*WORDS), CPUS - {kept})
+    is_measured(cluster.preflight(*WORDS), CPUS - {kept}, CPUS - {kept})
 
 
 @fresh
-def test_job_that_shares_its_node_uses_its_own_cpus(cluster):
-    other = cluster.submit("-n1", "-c1", "--wrap", "sleep 600")
+def test_job_that_shares_a_node_uses_its_own_cpus(cluster):
+    """They are not the same on the other node."""
+    other = cluster.submit("-n1", "-c1", "-wgpu-1", "--wrap", "sleep 600")
     cluster.wait_for("the other job runs", lambda: "JobState=RUNNING" in cluster.ask("scontrol", "show", "job", str(other)))
-    job = cluster.submit("-n1", f"-c{len(CPUS) - 1}", "--gpus-per-node=1", "--wrap", " ".join(("bash", PREFLIGHT, *WORDS)))
-    is_measured(cluster, cluster.wait(job), CPUS - {0})
+    for nodes, cpus in ((("-N1", "-wgpu-1"), (CPUS - {0},)), (("-N2",), (CPUS - {0}, CPUS - {max(CPUS)}))):
+        job = cluster.submit(*nodes, "--ntasks-per-node=1", f"-c{len(CPUS) - 1}", "--gpus-per-node=1", "--wrap",
+                             " ".join(("bash", PREFLIGHT, *WORDS)))
+        is_measured(cluster.wait(job), *cpus)
 
 
 if shutil.which("slurmd") and "SocketsPerBoard=1 CoresPerSocket=%d ThreadsPerCore=1" % len(CPUS) not in subprocess.run(
