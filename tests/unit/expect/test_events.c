@@ -118,13 +118,13 @@ static const struct {
 } classes[] = {
 	/* reset, reboot or a new GPU, by NVIDIA's catalogue or AzNHC */
 	{ MUSTER_EVENT_XID, MUSTER_EVENT_FAIL,
-		"46 48 54 56 57 58 62 64 74 79 80 81 95 110 119 120 136 140 143 149 150 151 155 156 158 167 169 "
+		"46 48 54 56 57 58 62 64 74 79 80 81 95 110 119 120 136 140 143 149 150 151 156 158 167 169 "
 		"171 172 154-gpu-reset-required 154-node-reboot-required 154-drain-and-reset 999-fatal 144-fatal "
 		"145-fatal 146-fatal 147-fatal 148-fatal 149-fatal 150-fatal" },
 	{ MUSTER_EVENT_XID, MUSTER_EVENT_WARN,
 		"154-drain-p2p 154-recover-imex-domain 154-unknown 74-watch 999-nonfatal "
-		"63 65 68 69 73 92 94 109 121 144 145 146 147 148 154 157 144-nonfatal 149-nonfatal 150-nonfatal" },
-	{ MUSTER_EVENT_XID, MUSTER_EVENT_NOTE, "11 13 25 31 37 43 45 66 74-harmless 106 107 137 162" },
+		"63 65 68 69 73 92 94 109 144 145 146 147 148 154 155 157 144-nonfatal 149-nonfatal 150-nonfatal" },
+	{ MUSTER_EVENT_XID, MUSTER_EVENT_NOTE, "11 13 25 31 37 43 45 66 74-harmless 106 107 121 137 162 163" },
 	{ MUSTER_EVENT_SXID, MUSTER_EVENT_FAIL,
 		"11001 12020 14017 19084 20034 22003 23001 24007 10003 10006 20034-fatal 11004-nonfatal 12028-nonfatal "
 		"19084-nonfatal 19048 19048-fatal 19049-fatal 19055-fatal 20035-fatal 22012-fatal 25008-fatal "
