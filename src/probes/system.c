@@ -23,6 +23,9 @@
 static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.os", FACT, NOTHING, "PRETTY_NAME of os-release", SHOWN(IN(SOFTWARE, 10, "operating system"))),
 	NODE_TEXT("node.kernel", FACT, NOTHING, "kernel release", SHOWN(IN(SOFTWARE, 20, "kernel"))),
+	NODE_TEXT("node.kernel_taint", FACT, NOTHING,
+		"what flags of the kernel say of faults since boot, separated by spaces: \"machine-check\", "
+		"\"bad-page\", \"oops\"; \"none\""),
 	NODE_TEXT("node.architecture", FACT, NOTHING, "machine architecture, as uname -m prints it",
 		SHOWN(IN(MACHINE, 100, "architecture"))),
 	NODE_TEXT("node.cpu_model", FACT, NOTHING, "CPU model of /proc/cpuinfo", SHOWN(IN(MACHINE, 60, "CPU model"))),
@@ -88,6 +91,26 @@ static void measure_software(struct muster_probe_ctx *ctx)
 	muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/osrelease");
 	result = muster_read_line(path, text, sizeof text, &why);
 	muster_emit_read(ctx, "node.kernel", NULL, result, muster_string(text), &why);
+}
+
+/* Bits of Documentation/admin-guide/tainted-kernels.rst. The others are of modules, which every node with NVIDIA's has,
+ * of settings, and of warnings and lockups that a busy host of virtual machines brings about. */
+static void measure_taint(struct muster_probe_ctx *ctx)
+{
+	static const struct {
+		long bit;
+		const char *name;
+	} flags[] = { { 1L << 4, "machine-check" }, { 1L << 5, "bad-page" }, { 1L << 7, "oops" } };
+	char path[PATH_MAX], *text = NULL;
+	struct muster_error why;
+	long taint = 0;
+	int result =
+		muster_sysfs_number(muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/tainted"), &taint, &why);
+	for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+		if (taint & flags[i].bit)
+			muster_list_add(&text, " ", "%s", flags[i].name);
+	muster_emit_read(ctx, "node.kernel_taint", NULL, result, muster_string(text ? text : "none"), &why);
+	free(text);
 }
 
 static void measure_memory(struct muster_probe_ctx *ctx)
@@ -298,6 +321,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	(void)err;
 	measure_software(ctx);
+	measure_taint(ctx);
 	measure_memory(ctx);
 	measure_cpus(ctx);
 	measure_gpus(ctx);

@@ -58,7 +58,7 @@ static void setup(void)
 {
 	context = fake_new(&muster_probe_system);
 	fake_given(context, "/etc/os-release=NAME=\"Ubuntu\"\nPRETTY_NAME=\"Ubuntu 22.04.5 LTS\"\nID=ubuntu | "
-			    "/proc/sys/kernel/osrelease=5.15.0-1089-azure | "
+			    "/proc/sys/kernel/osrelease=5.15.0-1089-azure | /proc/sys/kernel/tainted=12289 | "
 			    "/proc/cpuinfo=processor\t: 0\nmodel name\t: AMD EPYC 7V12 64-Core Processor | "
 			    "/proc/meminfo=MemTotal:       928858112 kB\nMemFree:        1 kB");
 	write_topology("<info name=\"Architecture\" value=\"x86_64\"/>");
@@ -146,6 +146,12 @@ static const struct fake_row rows[] = {
 		"node.cpus 1 | node.numa_nodes 1 | node.numa_cpu_list numa_node=0 package=0 '0 | "
 		"node.numa_cpu_list #1 | node.sockets -hwloc shows no package | "
 		"node.cpu_model -*/proc/cpuinfo: No such file*" },
+	{ "flags of modules, warnings and soft lockups are no fault", "/proc/sys/kernel/tainted=29185",
+		"node.kernel_taint 'none" },
+	{ "flags of an oops, a bad page and a machine check are", "/proc/sys/kernel/tainted=12465",
+		"node.kernel_taint 'machine-check bad-page oops" },
+	{ "a kernel that hides its flags", "-/proc/sys/kernel/tainted",
+		"node.kernel_taint -*/proc/sys/kernel/tainted: No such file*" },
 	{ "a kernel without a release is null and names the file", "-/proc/sys/kernel/osrelease",
 		"node.kernel -*/proc/sys/kernel/osrelease: No such file*" },
 };
