@@ -172,9 +172,10 @@ static void measure_memory(
 		free(list);
 		if (limited)
 			locality = near ? memory_locality(topology, nodes, near) : NULL;
-		muster_emit_read(ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why);
-		muster_emit_read(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
-			muster_number(locality && strcmp(locality, "outside") != 0), why);
+		muster_emit_result(
+			ctx, "rank.memory_locality", NULL, locality ? 0 : -1, muster_string(locality), why->text);
+		muster_emit_result(ctx, "rank.memory_near", NULL, locality ? 0 : -1,
+			muster_number(locality && strcmp(locality, "outside") != 0), why->text);
 	}
 	hwloc_bitmap_free(nodes);
 }
@@ -205,7 +206,7 @@ static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology
 			muster_list_add(&list, " ", "%s%s", devices.items[i], known ? "" : "?");
 	}
 	if (unknown > 0 && unknown == devices.count)
-		muster_emit_read(ctx, "rank.near_nics", NULL, -1, muster_null(), &why);
+		muster_emit_null_for(ctx, "rank.near_nics", NULL, "%s", why.text);
 	else
 		muster_emit_for(ctx, "rank.near_nics", NULL, muster_string(list ? list : "none"));
 	free(list);
@@ -257,7 +258,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology,
 	}
 	if (!node) {
 		for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-			muster_emit_read(ctx, of_gpu[i], NULL, -1, muster_null(), why);
+			muster_emit_null_for(ctx, of_gpu[i], NULL, "%s", why->text);
 		return;
 	}
 	muster_emit_for(ctx, "rank.gpu_numa_node", NULL, muster_number(node->os_index));

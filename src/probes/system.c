@@ -7,6 +7,7 @@
 #include "vendor/library.h"
 #include "vendor/nccl.h"
 #include "vendor/nvml_gpus.h"
+#include "system/nvidia_gpus.h"
 #include "system/topology.h"
 #include "vendor/verbs.h"
 #include "system/sysfs.h"
@@ -32,6 +33,8 @@ static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.cpus", NONE, FACT, "logical CPUs online", SHOWN(IN(MACHINE, 70, "CPUs"))),
 	NODE_NUMBER("node.sockets", NONE, FACT, "CPU packages", SHOWN(IN(MACHINE, 80, "CPU packages"))),
 	NODE_NUMBER("node.numa_nodes", NONE, FACT, "NUMA nodes that have CPUs", SHOWN(IN(MACHINE, 90, "NUMA nodes"))),
+	NODE_TEXT("node.numa_conflict", FACT, NOTHING,
+		"what the kernel and hwloc say differently of the NUMA node of a GPU; \"none\""),
 	TEXT(NODE, "node.numa_cpu_list", FACT, NOTHING,
 		"CPUs of each of these NUMA nodes: \"0-23\"; package: the CPU package of the first of them",
 		.labels = { "numa_node", "package" }),
@@ -149,6 +152,22 @@ static void measure_numa_cpus(
 	}
 }
 
+/* Of the first such GPU: all have the same cause. */
+static void measure_conflict(struct muster_probe_ctx *ctx, hwloc_topology_t topology)
+{
+	const char *root = muster_probe_env(ctx)->root;
+	struct muster_error why, conflict = { 0 };
+	struct muster_nvidia_gpus gpus = { 0 };
+	hwloc_obj_t node;
+	int result = muster_nvidia_gpus_list(root, &gpus, &why);
+	for (size_t i = 0; result == 0 && conflict.code != MUSTER_EIO && i < gpus.count; i++)
+		if (muster_topology_gpu_node(topology, root, gpus.items[i].bus_id, &node, &conflict) == 0)
+			conflict.code = MUSTER_OK;
+	muster_emit_read(ctx, "node.numa_conflict", NULL, result,
+		muster_string(conflict.code == MUSTER_EIO ? conflict.text : "none"), &why);
+	muster_nvidia_gpus_done(&gpus);
+}
+
 static void measure_cpus(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[256];
@@ -175,6 +194,10 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 		else
 			muster_emit_for(ctx, counts[i].metric, NULL, muster_number(counts[i].count));
 	measure_numa_cpus(ctx, topology, homes, no_topology.text);
+	if (root)
+		measure_conflict(ctx, topology);
+	else
+		muster_emit_read(ctx, "node.numa_conflict", NULL, -1, muster_null(), &no_topology);
 	hwloc_bitmap_free(homes);
 
 	const char *architecture = root ? hwloc_obj_get_info_by_name(root, "Architecture") : NULL;

@@ -94,6 +94,8 @@ static void measure(void)
 			"node.memory_mib -*is not in kB: \"" total "\""                                                \
 	}
 #define CHANNELS "/dev/nvidia-caps-imex-channels"
+#define GPU "/sys/bus/pci/devices/0001:00:00.0/"
+#define GPU_ON(node) GPU "vendor=0x10de | " GPU "class=0x030200 | " GPU "numa_node=" node " | "
 #define NUMA(node, package, cpus) "node.numa_cpu_list numa_node=" node " package=" package " '" cpus " | "
 #define ONE_CPU "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "
 #define NO_TOPOLOGY "-hwloc_topology_load: *"
@@ -146,6 +148,13 @@ static const struct fake_row rows[] = {
 		"node.cpus 1 | node.numa_nodes 1 | node.numa_cpu_list numa_node=0 package=0 '0 | "
 		"node.numa_cpu_list #1 | node.sockets -hwloc shows no package | "
 		"node.cpu_model -*/proc/cpuinfo: No such file*" },
+	{ "kernel and hwloc agree about a GPU", GPU_ON("1") "/sys/devices/system/node/node1/cpulist=2-3",
+		"node.numa_conflict 'none" },
+	{ "kernel and hwloc give its node other CPUs", GPU_ON("1") "/sys/devices/system/node/node1/cpulist=3",
+		"node.numa_conflict 'NUMA node 1 has CPUs 3 for the kernel and 2-3 for hwloc: *" },
+	{ "a node that hwloc does not have", GPU_ON("5") "/etc/hostname=vm",
+		"node.numa_conflict '*numa_node is 5, and hwloc knows no such NUMA node" },
+	{ "a GPU that nobody can place is no conflict", GPU_ON("-1") "/etc/hostname=vm", "node.numa_conflict 'none" },
 	{ "flags of modules, warnings and soft lockups are no fault", "/proc/sys/kernel/tainted=29185",
 		"node.kernel_taint 'none" },
 	{ "flags of an oops, a bad page and a machine check are", "/proc/sys/kernel/tainted=12465",
