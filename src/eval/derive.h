@@ -27,8 +27,8 @@ void muster_run_derive_imex(struct muster_run *run);
 /* Add rank.link_disabled to each rank whose settings are known, unless the rank has the metric already. */
 void muster_run_derive_disabled(struct muster_run *run);
 
-/* Add rank.cores_each to each rank whose CPUs are known, and what the worst rank has to each node: node.near_share,
- * node.package_share, node.cores_each and node.memory_near; unless the node has them already. */
+/* Add rank.cores_each to each rank whose CPUs are known, and to each node the metrics that are the lowest value of its
+ * ranks (lowest_of in metric.h), unless the rank or the node has them already. */
 void muster_run_derive_placement(struct muster_run *run);
 
 /* Add pair.exchange_limit_gbps to each rank, for each of its exchanges, unless the run has the metric already. */

@@ -1,7 +1,7 @@
 /* derive_placement.c - how the ranks of a node are placed beside their GPUs
  *
- * Who starts a job places all of its ranks at once, so a wrong launch is one finding of the node: what is judged is the
- * worst rank, and which local ranks have that value.
+ * A launcher places all ranks of a node, so a wrong launch is one finding of the node: the value of its worst rank, and
+ * the local ranks that have this value.
  */
 #include "eval/derive.h"
 
@@ -30,7 +30,7 @@ static void share_cores(struct muster_run *run, struct muster_node *node)
 		double cpus = sets[i] ? hwloc_bitmap_weight(sets[i]) : 0,
 		       cores = muster_sample_number(&node->ranks[i].samples, "rank.cores", cpus),
 		       all = muster_sample_number(&node->samples, "node.cpus", INFINITY) * cores / cpus;
-		if (sharers > 0)
+		if (sharers > 0 && !muster_samples_find(&node->ranks[i].samples, each))
 			muster_derived_add(&node->ranks[i].samples, each, NULL, 0, cores / (double)sharers,
 				all >= CORES_WANTED * (double)node->rank_count
 					? NULL
@@ -71,16 +71,10 @@ static void derive_lowest(struct muster_run *run, struct muster_node *node, cons
 void muster_run_derive_placement(struct muster_run *run)
 {
 	const struct muster_metric *metric;
-	for (size_t n = 0; n < run->node_count; n++) {
-		bool begun = false;
-		for (size_t i = 0; (metric = muster_metric_at(i)) != NULL; i++) {
-			struct muster_node *node = &run->nodes[n];
-			if (!metric->lowest_of || muster_samples_find(&node->samples, metric))
-				continue;
-			if (!begun)
-				share_cores(run, node);
-			begun = true;
-			derive_lowest(run, node, metric);
-		}
-	}
+	for (size_t n = 0; n < run->node_count; n++)
+		share_cores(run, &run->nodes[n]);
+	for (size_t i = 0; (metric = muster_metric_at(i)) != NULL; i++)
+		for (size_t n = 0; metric->lowest_of && n < run->node_count; n++)
+			if (!muster_samples_find(&run->nodes[n].samples, metric))
+				derive_lowest(run, &run->nodes[n], metric);
 }

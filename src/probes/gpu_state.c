@@ -1,4 +1,4 @@
-/* gpu_state.c - settings of the rank's GPU beside those that it boots with, and its firmware
+/* gpu_state.c - settings of the rank's GPU, those that it boots with, and its firmware
  *
  * A setting that all GPUs of a node have may be wrong on all of them. What NVML does not say is null with NVML's
  * reason.
@@ -112,7 +112,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 const struct muster_probe muster_probe_gpu_state = {
 	.name = "gpu_state",
-	.summary = "settings of the rank's GPU beside those that it boots with, and its firmware",
+	.summary = "settings of the rank's GPU, those that it boots with, and its firmware",
 	.scope = MUSTER_SCOPE_RANK,
 	.needs_gpu = true,
 	.by_nvml = true,

@@ -1,4 +1,4 @@
-/* test_gpu_state.c - a GPU's settings beside those that it boots with, against a scripted NVML */
+/* test_gpu_state.c - a GPU's settings and those that it boots with, against a scripted NVML */
 #include "check_main.h"
 #include "probe_fake.h"
 
