@@ -146,6 +146,7 @@ struct muster_metric {
 	/* NULL, or the metric of a rank whose lowest value on the node this is, or, as a text, the local ranks that
 	 * have it; not measured but derived. */
 	const char *lowest_of;
+	bool is_usual;                    /* a limit that follows from the run's own values of other parts */
 	bool is_exchange;                 /* of two ranks, each of which has a sample of it */
 	const struct muster_shown *shown; /* the last one has no title; NULL: in no table */
 };

@@ -195,12 +195,14 @@ struct muster_probe {
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
-	/* Optional: measurements on the communicator of the last ring, while it stands; not in the profile quick. Of a
-	 * probe with `ring` only the windows of later visits, in every profile.
+	/* Optional: measurements on the communicator of the last ring, while it stands; in the profile quick only
+	 * between nodes, and only of a probe that says so. Of a probe with `ring` only the windows of later visits, in
+	 * every profile.
 	 * Called once for each round that this rank takes part in, after a barrier of the job. A rank whose callback
 	 * has failed has no communicator any more and is in no further round, of this probe and of later ones. */
 	int (*traffic)(struct muster_probe_ctx *ctx, const struct muster_traffic *traffic, struct muster_error *err);
 	enum muster_traffic_shape traffic_shape;
+	bool quick_between_nodes;
 	int traffic_rounds;      /* of ranks by themselves, a barrier before each; 0: one */
 	int traffic_ms_per_step; /* by so much longer than deadline_ms a round may take for each of env's steps */
 	/* Where a hang is no fault of the node, such as one in a shared file system: what to do then. Else NULL. */
@@ -217,6 +219,8 @@ struct muster_probe {
 size_t muster_probe_count(void);
 const struct muster_probe *muster_probe_at(size_t index);
 const struct muster_probe *muster_probe_find(const char *name);
+/* Whether a run of this profile on so many nodes has the probe's own traffic, not that of later visits alone. */
+bool muster_probe_has_traffic(const struct muster_probe *probe, enum muster_profile profile, int nodes);
 
 /* The catalogue: every metric of every probe, sorted by name. */
 size_t muster_metric_count(void);

@@ -324,9 +324,10 @@ static void end_traffic(struct muster_ring_course *course, const char *why)
 	end_rounds(course);
 	const struct muster_outcome *ring = muster_probe_outcome(s, course->probe->name);
 	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
-	for (size_t i = 0; s->options->profile != MUSTER_QUICK && i < muster_probe_count(); i++) {
+	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->traffic || probe->ring || muster_probe_outcome(s, probe->name))
+		if (!muster_probe_has_traffic(probe, s->options->profile, s->nodes) ||
+			muster_probe_outcome(s, probe->name))
 			continue;
 		if (of_ring || *why)
 			not_run(course, probe, of_ring ? of_ring : why);

@@ -30,7 +30,12 @@ static void plan_pairs(struct muster_ring_traffic *t, const struct muster_ring_c
 			if (t->members[ranks[i]] >= 0)
 				places[t->members[ranks[i]]] = (struct muster_pairs_member){ node, i };
 	}
-	muster_pairs_init(&t->pairs, places, t->count, context->profile == MUSTER_FULL);
+	static const enum muster_pairs_plan plans[MUSTER_PROFILE_COUNT] = {
+		[MUSTER_QUICK] = MUSTER_PAIRS_RAILS,
+		[MUSTER_STANDARD] = MUSTER_PAIRS_EDGES,
+		[MUSTER_FULL] = MUSTER_PAIRS_ALL,
+	};
+	muster_pairs_init(&t->pairs, places, t->count, plans[context->profile]);
 	free(places);
 }
 
@@ -108,11 +113,10 @@ void muster_ring_traffic_note(
 static bool is_of_visit(size_t index, int visit, const struct muster_ring_context *context)
 {
 	const struct muster_probe *probe = muster_probe_at(index);
-	enum muster_profile profile = context->profile;
 	if (visit == MUSTER_VISITS && !(context->again >> index & 1))
 		return false;
-	return probe->traffic && (visit == 0 ? !probe->ring && profile != MUSTER_QUICK
-					     : probe->windows && (probe->ring || profile != MUSTER_QUICK));
+	bool traffic = muster_probe_has_traffic(probe, context->profile, (int)context->members->node_count);
+	return visit == 0 ? traffic : probe->windows && (traffic || (probe->traffic && probe->ring));
 }
 
 /* The next probe with traffic, from its first round on. False: there is none. */
@@ -240,7 +244,8 @@ void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct must
 const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
 	const struct muster_ring_entry *entry)
 {
-	if (context->profile == MUSTER_QUICK || (t->begun && t->members[entry->rank] >= 0))
+	bool quick_node = context->profile == MUSTER_QUICK && context->members->node_count < 2;
+	if (quick_node || (t->begun && t->members[entry->rank] >= 0))
 		return "";
 	return entry->why && *entry->why ? entry->why : "no all-reduce with this rank went well";
 }

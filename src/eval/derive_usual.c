@@ -161,7 +161,7 @@ size_t muster_exchange_usual_ranks(
 	const struct muster_entry *one = &eval->index.entries[range.start], *end = one + range.count, *own = one,
 				  *last = NULL;
 	size_t ranks = 0;
-	if (!limit || strcmp(limit->metric->name, USUAL) != 0)
+	if (!limit || !limit->metric->is_usual)
 		return 0;
 	while (own->sample != limit)
 		own++;

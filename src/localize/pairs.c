@@ -143,7 +143,8 @@ static void join_tournament(const struct muster_pairs_groups *nodes, size_t roun
 
 /* ---- plans ---- */
 
-void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_member *members, size_t count, bool all)
+void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_member *members, size_t count,
+	enum muster_pairs_plan plan)
 {
 	struct key *by_node = muster_calloc(count + 1, sizeof *by_node),
 		   *by_position = muster_calloc(count + 1, sizeof *by_position);
@@ -156,10 +157,10 @@ void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_mem
 		.nodes = make_groups(by_node, count),
 		.rails = make_groups(by_position, count),
 	};
-	pairs->edge_rounds = most_cycle_rounds(&pairs->nodes);
+	pairs->edge_rounds = plan == MUSTER_PAIRS_RAILS ? 0 : most_cycle_rounds(&pairs->nodes);
 	pairs->rail_rounds = most_cycle_rounds(&pairs->rails);
 	pairs->tournament = muster_calloc(pairs->nodes.largest + 1, sizeof *pairs->tournament);
-	for (size_t round = 0; all && round < pairs->nodes.largest; round++)
+	for (size_t round = 0; plan == MUSTER_PAIRS_ALL && round < pairs->nodes.largest; round++)
 		if (has_pairs(&pairs->nodes, round))
 			pairs->tournament[pairs->pair_rounds++] = (int)round;
 	pairs->rounds = pairs->edge_rounds + pairs->pair_rounds + pairs->rail_rounds;

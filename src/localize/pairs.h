@@ -40,9 +40,13 @@ struct muster_pairs {
 	int rounds;      /* all of them */
 };
 
+/* Which rounds: rails alone, edges and rails, or other pairs of a node too. */
+enum muster_pairs_plan { MUSTER_PAIRS_RAILS, MUSTER_PAIRS_EDGES, MUSTER_PAIRS_ALL };
+
 /* Plan the rounds of these members, whose numbers are their places in the array. No two of them have both the same node
- * and the same position. all: other pairs of a node too, not only its edges. */
-void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_member *members, size_t count, bool all);
+ * and the same position. */
+void muster_pairs_init(struct muster_pairs *pairs, const struct muster_pairs_member *members, size_t count,
+	enum muster_pairs_plan plan);
 void muster_pairs_done(struct muster_pairs *pairs);
 
 /* The partner of each member in a round: its number, -1 when it has none. Returns the kind. */

@@ -23,7 +23,7 @@ void muster_plan_init(struct muster_plan *plan, size_t nodes)
 	*plan = (struct muster_plan){ .nodes = nodes, .peers = muster_calloc(nodes + 1, sizeof *plan->peers) };
 	for (size_t i = 0; i < nodes; i++)
 		members[i].position = i;
-	muster_pairs_init(&plan->pairs, members, nodes, true);
+	muster_pairs_init(&plan->pairs, members, nodes, MUSTER_PAIRS_ALL);
 	free(members);
 }
 

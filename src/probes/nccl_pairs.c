@@ -47,7 +47,7 @@ static const struct muster_metric metrics[] = {
 	NUMBER(RANK, "pair.exchange_usual_gbps", GB_PER_S, DRIFTS,
 		"median of pair.exchange_gbps over the exchanges of the run that are alike, the best one of each rank; "
 		"not measured but derived",
-		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }),
+		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }, .is_usual = true),
 };
 
 #define FULL_BYTES (64 * MIB)
@@ -181,13 +181,13 @@ static uint64_t seed_of(const struct hello *sender, const struct hello *receiver
 }
 
 /* Exchanges of one size, each with other data. The time of the last one. */
-static int check(struct pair *pair, uint64_t bytes, int round, double *ret_us, struct muster_error *err)
+static int check(struct pair *pair, uint64_t bytes, int round, int count, double *ret_us, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = pair->s;
 	char size[32];
-	muster_step(s->ctx, "%d checked exchanges of %s with %s", CHECKED, muster_bytes_text(bytes, size, sizeof size),
+	muster_step(s->ctx, "%d checked exchanges of %s with %s", count, muster_bytes_text(bytes, size, sizeof size),
 		pair->who);
-	for (int i = 0; i < CHECKED; i++, round++) {
+	for (int i = 0; i < count; i++, round++) {
 		uint64_t wrong;
 		pair->from = pair->buffer;
 		pair->bytes = bytes;
@@ -201,6 +201,14 @@ static int check(struct pair *pair, uint64_t bytes, int round, double *ret_us, s
 	return 0;
 }
 
+/* In quick, one checked exchange of what both have room for. */
+static int check_once(struct pair *pair, struct muster_error *err)
+{
+	pair->full = pair->own.room < pair->other.room ? pair->own.room : pair->other.room;
+	pair->full = pair->full < FULL_BYTES ? pair->full / 16 * 16 : FULL_BYTES;
+	return check(pair, pair->full, 0, 1, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
+}
+
 /* The full size: what both have room for, and smaller where a small exchange shows that it would take too long. */
 static int check_both_sizes(struct pair *pair, struct muster_error *err)
 {
@@ -208,12 +216,12 @@ static int check_both_sizes(struct pair *pair, struct muster_error *err)
 	full = full < FULL_BYTES ? full / 16 * 16 : FULL_BYTES;
 	uint64_t small = full < ODD_BYTES ? full : ODD_BYTES;
 	double small_us;
-	if (check(pair, small, 0, &small_us, err) < 0 || agree(pair, &small_us, err) < 0)
+	if (check(pair, small, 0, CHECKED, &small_us, err) < 0 || agree(pair, &small_us, err) < 0)
 		return -1;
 	while (full > small && small_us * (double)full / (double)small > SLOW_MS * 1e3)
 		full = full / 2 < small ? small : full / 2 / 16 * 16;
 	pair->full = full;
-	return check(pair, full, CHECKED, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
+	return check(pair, full, CHECKED, CHECKED, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
 }
 
 /* ---- timed exchanges ---- */
@@ -246,14 +254,15 @@ static int measure(struct pair *pair, int visit, struct muster_error *err)
 	struct known *of = known_of(pair);
 	if (visit > 0 && of->full == 0) /* the two have not come so far */
 		return 0;
-	if (meet(pair, err) < 0 || (visit == 0 && check_both_sizes(pair, err) < 0))
+	bool quick = muster_probe_env(pair->s->ctx)->profile == MUSTER_QUICK;
+	if (meet(pair, err) < 0 || (visit == 0 && (quick ? check_once(pair, err) : check_both_sizes(pair, err)) < 0))
 		return -1;
 	if (visit == 0)
 		*of = (struct known){ .full = pair->full, .once_us = pair->once_us };
 	pair->full = of->full;
 	if (time_windows(pair, of->full, of->once_us, &pair->exchanges, err) < 0)
 		return -1;
-	return time_windows(pair, LATENCY_BYTES, 0, &pair->shortest, err);
+	return quick ? 0 : time_windows(pair, LATENCY_BYTES, 0, &pair->shortest, err);
 }
 
 /* ---- what is yielded ---- */
@@ -308,7 +317,8 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 			counts[1] = 0;
 	const char *why = "no time between the events of the GPU";
 	muster_windows_emit(ctx, "pair.exchange_gbps", labels, count, gbps, counts[0], why);
-	muster_windows_emit(ctx, "pair.exchange_us", labels, count, pair->shortest.own_us, counts[1], why);
+	if (muster_probe_env(ctx)->profile != MUSTER_QUICK)
+		muster_windows_emit(ctx, "pair.exchange_us", labels, count, pair->shortest.own_us, counts[1], why);
 	if (visit > 0)
 		return;
 	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
@@ -356,4 +366,5 @@ const struct muster_probe muster_probe_nccl_pairs = {
 	.windows = true,
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_PAIRS,
+	.quick_between_nodes = true,
 };

@@ -135,6 +135,11 @@ const struct muster_probe *muster_probe_find(const char *name)
 	return NULL;
 }
 
+bool muster_probe_has_traffic(const struct muster_probe *probe, enum muster_profile profile, int nodes)
+{
+	return probe->traffic && !probe->ring && (profile != MUSTER_QUICK || (probe->quick_between_nodes && nodes > 1));
+}
+
 size_t muster_metric_count(void)
 {
 	prepare();

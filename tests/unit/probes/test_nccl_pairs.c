@@ -272,6 +272,16 @@ TEST_LOOP(a_later_visit_yields_windows_alone, 1, 1 + MUSTER_VISITS)
 		"; timed exchanges of 8 B " WITH "*" });
 }
 
+TEST(in_quick_one_size_is_checked_once_and_nothing_is_timed_of_8_bytes)
+{
+	static const struct fake_row row = { "quick", "pending_each=2",
+		"checked 1 | pair.exchange_wrong kind=rail 0 | pair.exchange_bytes kind=rail 4194304 | "
+		"pair.exchange_gbps kind=rail [19.9728] | aborted 0" };
+	context->ctx.env.profile = MUSTER_QUICK;
+	play(&row);
+	ck_assert_uint_eq(fake_count(context, "pair.exchange_us"), 0);
+}
+
 TEST(a_pair_that_did_not_meet_before_has_no_later_visit)
 {
 	play(&(struct fake_row){ "never met", "forget | visit=1", "samples 0 | timed 0 | steps '" });
