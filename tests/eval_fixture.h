@@ -179,11 +179,11 @@ static inline void fixture_lint(const char *check, char ret[512])
 }
 
 static inline void fixture_judge(
-	const struct muster_run *run, const char *checks, bool strict, struct muster_report *ret)
+	const struct muster_run *run, const char *checks, int strict, struct muster_report *ret)
 {
 	struct muster_expect expect;
 	fixture_load(checks, &expect);
-	muster_evaluate(run, &expect, strict, ret);
+	muster_evaluate(run, &expect, (enum muster_strictness)strict, ret);
 	muster_expect_done(&expect); /* the report must not need it any more */
 }
 
@@ -198,10 +198,10 @@ static inline struct muster_report *fixture_report_file(const struct muster_run 
 	return report;
 }
 
-static inline struct muster_report *fixture_report(const struct muster_run *run, const char *checks, bool strict)
+static inline struct muster_report *fixture_report(const struct muster_run *run, const char *checks, int strict)
 {
 	struct muster_report *report = fixture_new_report();
-	fixture_judge(run, checks, strict, report);
+	fixture_judge(run, checks, (enum muster_strictness)strict, report);
 	return report;
 }
 

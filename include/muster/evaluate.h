@@ -13,7 +13,8 @@ struct muster_report {
 	const struct muster_run *run; /* borrowed */
 	const char *sku, *sku_origin;
 	size_t domains; /* NVLink domains that the run's GPUs span */
-	bool strict, observe;
+	enum muster_strictness strict;
+	bool observe;
 	const char *unwritten;           /* NULL, or why the JSON report that was asked for could not be written */
 	enum muster_status verdict;      /* PASS, FAIL or INCONCLUSIVE */
 	struct muster_finding *findings; /* worst first, then by node, rank, check */
@@ -25,8 +26,8 @@ struct muster_report {
 
 /* Evaluate the run. No I/O, no clock. The report borrows run; expect may be freed afterwards. With expect NULL the
  * machine type is unknown: only probes and ranks are evaluated, and the verdict is inconclusive or fail. */
-void muster_evaluate(
-	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret);
+void muster_evaluate(const struct muster_run *run, const struct muster_expect *expect, enum muster_strictness strict,
+	struct muster_report *ret);
 void muster_report_done(struct muster_report *report);
 
 /* The tally of a check; NULL when the report has none: it is no check of the expectations. */

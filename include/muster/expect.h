@@ -97,11 +97,6 @@ struct muster_origin { /* a key of a check, and the file that said it last; remo
 	bool removed;
 };
 
-/* How sure an expected value is, the surest first: measured on this machine type, a threshold of a public test,
- * specified by the manufacturer, inferred. */
-enum { MUSTER_CERTAINTY_COUNT = 4 };
-extern const char *const muster_certainties[MUSTER_CERTAINTY_COUNT];
-
 #define MUSTER_ACTION_CODE_COUNT 11
 extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT];
 
@@ -147,9 +142,20 @@ struct muster_check {
 				     * that only optional checks want may be missing */
 	enum muster_severity severity;
 	const char *source, *certainty, *advice, *title; /* NULL when absent; advice may hold ${metric} */
-	const char *measured_on;                         /* the machine on which the value was seen; NULL when absent */
+	const char *measured_on;                         /* where the value was seen, for people; NULL when absent */
+	const struct muster_measurement *measured;       /* of the file, when measured_on is its id; or NULL */
 	const char *action_code; /* what to do, for programs: one of muster_action_codes; NULL when absent */
 };
+
+/* Where values were seen: by a run of muster, or by others who published it. */
+struct muster_measurement {
+	const char *id;                          /* first, for muster_suggest */
+	const char *machine, *software, *source; /* software: NULL when unknown */
+	struct muster_span nodes, gpus;          /* nodes 0 to 0: the value does not depend on them */
+};
+
+/* Whether a speed or a time can only warn, because its value is inferred: no run of this type makes it fail. */
+bool muster_check_only_warns(const struct muster_check *check);
 
 struct muster_expect {
 	struct muster_arena *arena;
@@ -162,7 +168,9 @@ struct muster_expect {
 	struct muster_check *checks; /* in the file's order, parents first */
 	size_t check_count;
 	struct muster_event_table *events; /* by enum muster_event_source */
-	struct muster_cause *causes;       /* in the file's order: the first one that fits a finding counts */
+	struct muster_measurement *measurements;
+	size_t measurement_count;
+	struct muster_cause *causes; /* in the file's order: the first one that fits a finding counts */
 	size_t cause_count;
 	/* identify: how the machine is recognised; arrays may be empty */
 	const char **vm_sizes, **gpu_names;

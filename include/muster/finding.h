@@ -16,6 +16,11 @@ enum muster_status {
 	MUSTER_STATUS_COUNT
 };
 
+/* What fails a run besides a failed check: nothing; warnings and what is inconclusive, but no warning of an inferred
+ * value, which proves nothing (a gate would never pass); that too. In a file: false, true, "all". */
+enum muster_strictness { MUSTER_LENIENT = 0, MUSTER_STRICT, MUSTER_STRICT_ALL, MUSTER_STRICTNESS_COUNT };
+extern const char *const muster_strictness_names[MUSTER_STRICTNESS_COUNT]; /* "no", "yes", "all" */
+
 /* How much of its limit a speed reached: see model/share.h. Of one value lowest is highest. */
 struct muster_share {
 	bool known;
@@ -50,6 +55,16 @@ struct muster_finding {
 	const char **blocked;      /* ids of the checks that are not evaluated somewhere because of this finding */
 	size_t blocked_count;
 };
+
+/* How sure an expected value is, the surest first: measured on this machine type, a threshold of a public test,
+ * specified by the manufacturer, inferred. */
+enum { MUSTER_CERTAINTY_COUNT = 4 };
+extern const char *const muster_certainties[MUSTER_CERTAINTY_COUNT];
+/* The one that makes no speed fail (expect/certainty.c). NULL is none. */
+bool muster_certainty_is_inferred(const char *certainty);
+
+/* Whether the finding fails a run that is judged so strictly. */
+bool muster_finding_fails(const struct muster_finding *finding, enum muster_strictness strict);
 
 /* How one check went over the whole run. */
 struct muster_tally {

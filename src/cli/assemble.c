@@ -98,7 +98,7 @@ static void remarks_print(const char *folder, const struct muster_journal_set *s
 int muster_cmd_assemble(int argc, char **argv)
 {
 	const char *sku = NULL, *overlay = NULL, *report = NULL, *nodes = NULL, *folder;
-	bool strict = false;
+	enum muster_strictness strict = MUSTER_LENIENT;
 	const struct muster_option options[] = {
 		{ "--expect-nodes", "LIST",
 			"expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes that Slurm "
@@ -109,8 +109,7 @@ int muster_cmd_assemble(int argc, char **argv)
 			.words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (default: that of the run)",
 			.text = &overlay },
-		{ "--strict", NULL, "warnings and inconclusive results fail the run (default: as in the run)",
-			.flag = &strict },
+		MUSTER_CLI_STRICT(&strict, " (default: as in the run)"),
 	};
 	struct muster_cli cli = {
 		.usage = "muster assemble DIR [options]",
@@ -143,7 +142,8 @@ int muster_cmd_assemble(int argc, char **argv)
 	if (failed)
 		code = muster_cli_usage(&err);
 	else
-		code = muster_cli_judge(&choice, &run, strict || spooled.header->strict, report, "none");
+		code = muster_cli_judge(&choice, &run, strict ? strict : (enum muster_strictness)spooled.header->strict,
+			report, "none");
 	muster_selection_done(&choice);
 	muster_journal_set_done(&spooled);
 	muster_run_done(&run);

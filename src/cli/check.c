@@ -37,7 +37,7 @@ static int choose(const char *configs, const char *before, const char *overlay, 
 int muster_cmd_check(int argc, char **argv)
 {
 	const char *sku = NULL, *overlay = NULL, *report = NULL, *input;
-	bool strict = false;
+	enum muster_strictness strict = MUSTER_LENIENT;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME",
 			"expected machine type: NAME, FILE or auto (detect); default: that of the report, otherwise "
@@ -46,7 +46,7 @@ int muster_cmd_check(int argc, char **argv)
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
 		{ "--report", "FILE", "write the new report to FILE; - is standard output", .text = &report },
-		{ "--strict", NULL, "warnings and inconclusive results fail the run", .flag = &strict },
+		MUSTER_CLI_STRICT(&strict, ""),
 	};
 	struct muster_cli cli = {
 		.usage = "muster check REPORT [options]",

@@ -35,8 +35,8 @@ bool muster_cli_colours(FILE *out)
 	return isatty(fileno(out)) && !getenv("NO_COLOR");
 }
 
-int muster_cli_judge(
-	struct muster_selection *choice, struct muster_run *run, bool strict, const char *path, const char *otherwise)
+int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, enum muster_strictness strict,
+	const char *path, const char *otherwise)
 {
 	bool to_stdout = path && strcmp(path, "-") == 0;
 	struct muster_report report;
@@ -61,7 +61,7 @@ static void help_print(const struct muster_cli *cli)
 	}
 	printf("usage: %s\n\n", cli->usage);
 	for (size_t i = 0; i < cli->option_count; i++) {
-		int used = printf("  %s%s%s", options[i].name, options[i].argument ? " " : "",
+		int used = printf("  %s%s%s", options[i].name, options[i].argument && !options[i].bare ? " " : "",
 			options[i].argument ? options[i].argument : "");
 		printf("%*s%s\n", (int)width + 4 - used, "", options[i].help);
 	}
@@ -95,7 +95,8 @@ static int argument_put(const struct muster_option *option, const char *text, st
 	if (option->bytes && muster_parse_bytes(text, option->bytes, option->name, err) < 0)
 		return -1;
 	if (option->choice) {
-		int place = muster_parse_name(text, option->names, option->name_count, option->name, err);
+		int place = text ? muster_parse_name(text, option->names, option->name_count, option->name, err)
+				 : option->bare;
 		if (place < 0)
 			return -1;
 		*(int *)option->choice = place;
@@ -115,7 +116,7 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 		return muster_fail(err, MUSTER_EUSAGE, "%s takes no value", option->name);
 	if (equals)
 		text = equals + 1;
-	else if (option->is_path_optional && (*at + 1 >= argc || argv[*at + 1][0] != '/'))
+	else if (option->bare || (option->is_path_optional && (*at + 1 >= argc || argv[*at + 1][0] != '/')))
 		return argument_put(option, NULL, err);
 	else if (option->argument && *at + 1 < argc && strncmp(argv[*at + 1], "--", 2) != 0)
 		text = argv[++*at];

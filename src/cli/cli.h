@@ -4,6 +4,7 @@
 
 #include "cli/complete.h"
 #include "muster/error.h"
+#include "muster/finding.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,8 +47,17 @@ bool muster_cli_colours(FILE *out);
  * Returns the exit code. */
 struct muster_selection;
 struct muster_run;
-int muster_cli_judge(
-	struct muster_selection *choice, struct muster_run *run, bool strict, const char *path, const char *otherwise);
+int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, enum muster_strictness strict,
+	const char *path, const char *otherwise);
+
+/* --strict, of every command that judges: into an enum muster_strictness. */
+#define MUSTER_CLI_STRICT(into, more)                                                                                  \
+	{                                                                                                              \
+		"--strict", "[=all]",                                                                                  \
+			"warnings and inconclusive results fail the run, but no warning of an inferred value; all: "   \
+			"that too" more,                                                                               \
+			MUSTER_CLI_CHOICE(into, muster_strictness_names), .bare = MUSTER_STRICT                        \
+	}
 
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */
@@ -81,6 +91,7 @@ struct muster_option {
 	void *choice;             /* an enum: the place of the argument in names */
 	const char *const *names; /* name_count of them */
 	size_t name_count;
+	int bare; /* 0, or the choice without an argument, which is then given only after a '=' */
 	int (*each)(void *arg, const char *text, struct muster_error *err); /* called for every occurrence instead */
 	void *arg;
 	muster_words

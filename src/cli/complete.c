@@ -144,7 +144,7 @@ static const struct muster_option *words_read(const struct muster_cli *cli, stru
 			if (option && option->is_path_optional && i + 1 < typed->word_count &&
 				typed->words[i + 1][0] != '/')
 				continue;
-			if (!option || !option->argument || strchr(word, '='))
+			if (!option || !option->argument || option->bare || strchr(word, '='))
 				continue;
 			if (++i == typed->word_count)
 				return option;

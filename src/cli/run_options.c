@@ -281,7 +281,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--log-format", "FORMAT",
 			"text (default) or json: one JSON object per line on standard error, for a log collector",
 			MUSTER_CLI_CHOICE(&log_format, log_formats) },
-		{ "--strict", NULL, "warnings and inconclusive results fail the run", .flag = &options->strict },
+		MUSTER_CLI_STRICT(&options->strict, ""),
 		{ "--inventory", NULL,
 			"print what the nodes have in place of the summary (as `muster report --inventory`); the same "
 			"checks run",

@@ -171,12 +171,13 @@ static void check_text(const struct muster_expect *expect, const struct muster_c
 		printf("    after      %s\n", expect->checks[check->also_after].id);
 	printf("    otherwise  %s%s\n",
 		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
+		: muster_check_only_warns(check)               ? "warn; cannot fail: the value is inferred"
 		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
 							       : "fail",
 		check->optional ? "; skipped if it cannot be measured" : "");
 	printf("    source     %s\n", check->source);
 	if (check->measured_on)
-		printf("    seen on    %s\n", check->measured_on);
+		printf("    seen on    %s\n", muster_describe_measured_on(check, arena));
 	printf("    certainty  %s\n", check->certainty ? check->certainty : "not given");
 	printf("    from       %s\n", origin_text(check, arena));
 }
@@ -187,14 +188,12 @@ static void texts_text(const char *what, const char *const *texts, size_t count)
 		printf("%-9s  %s\n", i ? "" : what, texts[i]);
 }
 
-/* Which checks were asked for: those with these ids (all when there is none), or of them the unconfirmed ones. */
+/* Which checks were asked for: those with these ids (all when there is none), or of them those that cannot fail yet. */
 struct wanted {
 	const char *const *checks;
 	size_t count;
 	bool uncertain;
 };
-
-#define CONFIRMED 2 /* the first certainties: measured on this machine type, or required by a test of it */
 
 /* Its place in the list; MUSTER_CERTAINTY_COUNT when the check has none. */
 static size_t certainty_of(const struct muster_check *check)
@@ -218,9 +217,9 @@ static bool is_of_type(const struct muster_expect *expect, const struct muster_c
 	return false;
 }
 
-static bool is_wanted(const struct muster_expect *expect, const struct muster_check *check, const struct wanted *wanted)
+static bool is_wanted(const struct muster_check *check, const struct wanted *wanted)
 {
-	if (wanted->uncertain && (!is_of_type(expect, check) || certainty_of(check) < CONFIRMED))
+	if (wanted->uncertain && !muster_check_only_warns(check))
 		return false;
 	return wanted->count == 0 || muster_text_among(check->id, wanted->checks, wanted->count);
 }
@@ -269,7 +268,7 @@ static void show_text(const struct muster_expect *expect, const struct wanted *w
 	printf("checks     %zu\n", expect->check_count);
 	print_certainties(expect);
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (is_wanted(expect, &expect->checks[i], wanted))
+		if (is_wanted(&expect->checks[i], wanted))
 			check_text(expect, &expect->checks[i]);
 }
 
@@ -304,6 +303,8 @@ static void put_check(
 	muster_json_writer_pair(w, "optional", muster_boolean(check->optional));
 	muster_json_writer_pair(w, "source", muster_string(check->source));
 	muster_json_writer_pair(w, "certainty", text_or_null(check->certainty));
+	muster_json_writer_pair(w, "only_warns", muster_boolean(muster_check_only_warns(check)));
+	muster_json_writer_pair(w, "measured_on", text_or_null(muster_describe_measured_on(check, arena)));
 	muster_json_writer_pair(w, "advice", text_or_null(check->advice));
 	muster_json_writer_pair(w, "file", muster_string(check->file));
 	muster_json_writer_array_of(w, "changes");
@@ -326,7 +327,7 @@ static void show_json(const struct muster_expect *expect, const struct wanted *w
 	put_head(&w, expect);
 	muster_json_writer_array_of(&w, "checks");
 	for (size_t i = 0; i < expect->check_count; i++)
-		if (is_wanted(expect, &expect->checks[i], wanted))
+		if (is_wanted(&expect->checks[i], wanted))
 			put_check(&w, expect, &expect->checks[i]);
 	muster_json_writer_array_end(&w);
 	muster_json_writer_object_end(&w);
@@ -358,7 +359,8 @@ int muster_cmd_skus(int argc, char **argv)
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
 		{ "--uncertain", NULL,
-			"only the checks that no machine of this type and no public test of it has confirmed",
+			"only the speeds and times that warn and cannot fail yet: no measurement on such a machine is "
+			"known",
 			.flag = &uncertain },
 		{ "--json", NULL, "print JSON", .flag = &json },
 	};

@@ -2,6 +2,7 @@
 #ifndef MUSTER_COORD_OPTIONS_H
 #define MUSTER_COORD_OPTIONS_H
 
+#include "muster/finding.h"
 #include "muster/probe.h"
 
 #include <stdbool.h>
@@ -30,7 +31,7 @@ struct muster_options {
 	enum muster_profile profile;
 	int deadline_s;
 	int probe_deadline_s; /* the most that one probe's command may take; 0: the probe's own deadline */
-	bool strict;
+	enum muster_strictness strict;
 	bool beside_jobs; /* other jobs use CPUs of these nodes, and may use GPUs */
 	bool shared;      /* other programs may use the GPUs */
 	bool inventory;   /* print what the nodes have in place of the summary */

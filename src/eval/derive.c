@@ -3,7 +3,8 @@
  * Bus bandwidth is what each GPU sends and receives, so a ring is as fast as the slowest link that it must take:
  * NVLink within a node or an NVLink domain, the network adapters between nodes, PCIe where NVLink does not join the
  * GPUs of a node. Links that are there count, whether NCCL uses them or not: a ring that falls back to sockets is slow.
- * The switches between nodes are not known. A reduction in switches (NVLS, SHARP) may exceed the limit.
+ * A domain's nodes carry together what leaves it. The switches between nodes are not known. A reduction in switches
+ * (NVLS, SHARP) may exceed the limit.
  *
  * In an all-to-all each rank sends equal parts to all others. Its bus bandwidth counts them all, and only those for
  * other nodes go through the network: with n ranks, of which a node or NVLink domain has g, a rank's share of the
@@ -31,7 +32,8 @@ struct derivation {
 	struct muster_limit nvlink, pcie; /* the lowest of all ranks */
 	struct muster_limit network;      /* the lowest of all nodes */
 	struct muster_limit share;        /* of one rank: the lowest of all nodes */
-	size_t domains;                   /* NVLink domains of the run */
+	struct muster_nvlink_domains domains;
+	size_t nodes; /* that took part */
 };
 
 /* Keep the lower one; what is not known stays not known. */
@@ -160,6 +162,7 @@ static void add_node(struct derivation *d, const struct muster_node *node)
 		members += took_part(&node->ranks[i]);
 	if (members == 0)
 		return;
+	d->nodes++;
 	double gpus = muster_sample_number(&node->samples, gpus_shown, 0);
 	gpus = gpus < (double)members ? (double)members : gpus;
 	for (size_t i = 0; i < node->rank_count; i++) {
@@ -210,8 +213,8 @@ static struct muster_limit spread(const struct derivation *d, double nodes, doub
 {
 	struct muster_limit network = d->share;
 	double near = (double)network.members; /* ranks that NVLink joins, the rank itself among them */
-	if ((double)d->domains < nodes && ranks / (double)d->domains > near)
-		near = ranks / (double)d->domains;
+	if ((double)d->domains.count < nodes && ranks / (double)d->domains.count > near)
+		near = ranks / (double)d->domains.count;
 	if (near < ranks)
 		network.gbps *= (ranks - 1) / (ranks - near);
 	if (near > 1)
@@ -219,11 +222,21 @@ static struct muster_limit spread(const struct derivation *d, double nodes, doub
 	return network;
 }
 
+/* Between NVLink domains each node of a domain carries a part of what leaves it, so the domain with the fewest nodes
+ * sets the limit. Of GB200, 197 GB/s were measured with one node of each rack, 393 with two (NCCL issue 1801). */
+static void side_by_side(const struct derivation *d, struct muster_limit *network)
+{
+	network->gbps *= (double)d->domains.fewest_nodes;
+	if (network->words)
+		network->words =
+			muster_arena_printf(d->arena, "%s of %zu nodes", network->words, d->domains.fewest_nodes);
+}
+
 /* The limit over so many nodes, and the kind of path that sets it. */
 static struct muster_limit limit_over(
 	const struct derivation *d, double nodes, double ranks, const struct bound *bound, const char **ret_path)
 {
-	bool one_domain = nodes > 1 && d->domains == 1;
+	bool one_domain = nodes > 1 && d->domains.count == 1;
 	struct muster_limit limit, nvlink = d->nvlink;
 	*ret_path = "unknown";
 	if (ranks <= 1)
@@ -237,12 +250,14 @@ static struct muster_limit limit_over(
 	if (nodes <= 1)
 		return d->pcie;
 	limit = bound->to_all ? spread(d, nodes, ranks, &nvlink) : d->network;
+	if (!bound->to_all && nodes >= (double)d->nodes && d->domains.fewest_nodes > 1)
+		side_by_side(d, &limit);
 	if (d->joined == APART) {
 		lower(&limit, d->pcie);
 		return limit;
 	}
 	*ret_path = "network";
-	if (ranks > nodes) /* some node has several */
+	if (ranks > nodes || (double)d->domains.count < nodes) /* some node or domain has several */
 		lower(&limit, nvlink);
 	return limit;
 }
@@ -330,7 +345,7 @@ static void derive_same_names(struct muster_run *run)
 
 void muster_run_derive(struct muster_run *run)
 {
-	size_t domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique"));
+	struct muster_nvlink_domains domains = muster_nvlink_domains_of(run, muster_metric_find("gpu.fabric_clique"));
 	struct derivation d = { .arena = run->arena, .joined = JOINED, .domains = domains };
 	bool needed[BOUNDS], any = false;
 	derive_present(run);
@@ -340,7 +355,7 @@ void muster_run_derive(struct muster_run *run)
 	muster_run_derive_disabled(run);
 	muster_run_derive_placement(run);
 	muster_run_derive_disk(run);
-	derive_from_exchanges(run, domains);
+	derive_from_exchanges(run, domains.count);
 	muster_run_derive_racks(run);
 	muster_run_derive_data_path(run);
 	for (size_t i = 0; i < BOUNDS; i++) {

@@ -489,9 +489,9 @@ static void free_states(struct muster_eval *eval)
 
 static enum muster_status find_verdict(const struct muster_report *report)
 {
-	size_t doubts = report->count[MUSTER_WARN] + report->count[MUSTER_INCONCLUSIVE];
-	if (report->count[MUSTER_FAIL] || (report->strict && doubts > 0))
-		return MUSTER_FAIL;
+	for (size_t i = 0; i < report->finding_count; i++)
+		if (muster_finding_fails(&report->findings[i], report->strict))
+			return MUSTER_FAIL;
 	return report->count[MUSTER_INCONCLUSIVE] ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
 }
 
@@ -520,15 +520,15 @@ static void judge_trials(struct muster_eval *eval)
 	muster_finding_draft_check_here(eval);
 }
 
-void muster_evaluate(
-	const struct muster_run *run, const struct muster_expect *expect, bool strict, struct muster_report *ret)
+void muster_evaluate(const struct muster_run *run, const struct muster_expect *expect, enum muster_strictness strict,
+	struct muster_report *ret)
 {
 	struct muster_report report = {
 		.arena = muster_arena_new(),
 		.run = run,
 		.sku = "unknown",
 		.strict = strict,
-		.domains = muster_nvlink_domains_count(run, muster_metric_find("gpu.fabric_clique")),
+		.domains = muster_nvlink_domains_of(run, muster_metric_find("gpu.fabric_clique")).count,
 	};
 	struct muster_eval eval = { .run = run, .expect = expect, .report = &report };
 	if (expect) {

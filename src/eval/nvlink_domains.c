@@ -48,20 +48,32 @@ static int by_node(const void *a, const void *b)
 	return order ? order : strcmp(x->fabric, y->fabric);
 }
 
-/* How many domains these ranks span; they are sorted. */
-static size_t count_domains(struct member *members, size_t count)
+static void count_domain(struct muster_nvlink_domains *domains, size_t nodes)
 {
-	size_t domains = 0;
+	domains->fewest_nodes = domains->count == 0 || nodes < domains->fewest_nodes ? nodes : domains->fewest_nodes;
+	domains->count++;
+}
+
+/* The domains that these ranks span; they are sorted. */
+static struct muster_nvlink_domains count_domains(struct member *members, size_t count)
+{
+	struct muster_nvlink_domains domains = { 0 };
 	qsort(members, count, sizeof *members, by_fabric);
-	for (size_t i = 0; i < count; i++)
-		domains += *members[i].fabric && (i == 0 || strcmp(members[i - 1].fabric, members[i].fabric) != 0);
+	for (size_t i = 0, next; i < count; i = next) {
+		size_t nodes = 1;
+		for (next = i + 1; next < count && strcmp(members[next].fabric, members[i].fabric) == 0; next++)
+			nodes += members[next].node != members[next - 1].node;
+		if (*members[i].fabric)
+			count_domain(&domains, nodes);
+	}
 	qsort(members, count, sizeof *members, by_node);
 	for (size_t i = 0; i < count; i++) /* "" comes first: a node whose last one is "" has no fabric */
-		domains += !*members[i].fabric && (i + 1 == count || members[i + 1].node != members[i].node);
+		if (!*members[i].fabric && (i + 1 == count || members[i + 1].node != members[i].node))
+			count_domain(&domains, 1);
 	return domains;
 }
 
-size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique)
+struct muster_nvlink_domains muster_nvlink_domains_of(const struct muster_run *run, const struct muster_metric *clique)
 {
 	size_t count = 0;
 	for (size_t n = 0; n < run->node_count; n++)
@@ -74,7 +86,7 @@ size_t muster_nvlink_domains_count(const struct muster_run *run, const struct mu
 			if (!rank->missing)
 				members[count++] = (struct member){ n, muster_nvlink_fabric(rank, clique, run->arena) };
 		}
-	size_t domains = count_domains(members, count);
+	struct muster_nvlink_domains domains = count_domains(members, count);
 	free(members);
 	return domains;
 }

@@ -9,7 +9,11 @@
 const char *muster_nvlink_fabric(
 	const struct muster_rank *rank, const struct muster_metric *clique, struct muster_arena *arena);
 
-/* How many domains the ranks of a run span that are not missing. A node without a fabric is a domain of its own. */
-size_t muster_nvlink_domains_count(const struct muster_run *run, const struct muster_metric *clique);
+/* The domains that the ranks of a run span that are not missing: how many, and how many nodes the smallest one has. A
+ * node without a fabric is a domain of its own. */
+struct muster_nvlink_domains {
+	size_t count, fewest_nodes;
+};
+struct muster_nvlink_domains muster_nvlink_domains_of(const struct muster_run *run, const struct muster_metric *clique);
 
 #endif

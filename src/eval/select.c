@@ -89,8 +89,8 @@ static const struct muster_expect *find_expectations(const struct muster_selecti
 	return NULL;
 }
 
-static void evaluate_unknown(const struct muster_selection *choice, const struct muster_run *run, bool strict,
-	const char *why, struct muster_report *ret)
+static void evaluate_unknown(const struct muster_selection *choice, const struct muster_run *run,
+	enum muster_strictness strict, const char *why, struct muster_report *ret)
 {
 	muster_evaluate(run, choice->has_common ? &choice->common : NULL, strict, ret);
 	ret->sku = "unknown";
@@ -107,8 +107,8 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 		ret->verdict = MUSTER_INCONCLUSIVE;
 }
 
-void muster_selection_evaluate(
-	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret)
+void muster_selection_evaluate(struct muster_selection *choice, const struct muster_run *run,
+	enum muster_strictness strict, struct muster_report *ret)
 {
 	struct muster_error err;
 	const char *how;

@@ -24,7 +24,7 @@ void muster_selection_done(struct muster_selection *choice);
 
 /* Judge the run. No I/O. When its machine type is not known, or its nodes are of several, one more finding says why and
  * what to do ("sku.unknown"), and the verdict is never a pass. The report borrows run. */
-void muster_selection_evaluate(
-	struct muster_selection *choice, const struct muster_run *run, bool strict, struct muster_report *ret);
+void muster_selection_evaluate(struct muster_selection *choice, const struct muster_run *run,
+	enum muster_strictness strict, struct muster_report *ret);
 
 #endif

@@ -195,3 +195,14 @@ const char *muster_describe_nodes(const char *const *names, size_t count, struct
 	}
 	return text;
 }
+
+const char *muster_describe_measured_on(const struct muster_check *check, struct muster_arena *arena)
+{
+	const struct muster_measurement *seen = check->measured;
+	if (!seen)
+		return check->measured_on;
+	return muster_arena_printf(arena, "%s: %s%s%s%s%s (%s)", seen->machine,
+		seen->nodes.min ? span_text(seen->nodes, "node", arena) : "", seen->nodes.min ? ", " : "",
+		span_text(seen->gpus, "GPU", arena), seen->software ? ", " : "", seen->software ? seen->software : "",
+		seen->source);
+}

@@ -21,4 +21,8 @@ const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_
 const char *muster_describe_nodes(
 	const char *const *names, size_t count, struct muster_arena *arena); /* "sim-[1-4,7]" */
 
+/* Where the expected value was seen, for people: "8 x H100 SXM: 2 nodes, 16 GPUs, NCCL 2.18 (where it was published)";
+ * NULL: that is not said. */
+const char *muster_describe_measured_on(const struct muster_check *check, struct muster_arena *arena);
+
 #endif

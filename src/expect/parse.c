@@ -2,7 +2,7 @@
  *
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.
  */
-#include "expect/parse.h"
+#include "expect/certainty.h"
 #include "expect/events.h"
 #include "expect/load.h"
 #include "util/text.h"
@@ -146,6 +146,15 @@ static int read_events(struct muster_json_reader *r, void *into, const struct mu
 	return muster_event_tables_read(r, expect->events, json);
 }
 
+/* Read first: checks name them. */
+static const struct muster_field first_fields[] = {
+	{ MUSTER_FIELD(muster_expect, measurements, OBJECT), MUSTER_FIELD_MANY(muster_expect, measurement_count),
+		MUSTER_FIELD_MEMBERS(muster_measurement_read, muster_measurement), .optional = true },
+};
+static const struct muster_object_type first_type = {
+	.fields = first_fields, .count = PARSE_COUNT(first_fields), .size = sizeof(struct muster_expect), .open = true
+};
+
 static const struct muster_field fields[] = {
 	{ .key = "schema_version", .read = muster_expect_nothing_read, .optional = true },
 	{ MUSTER_FIELD(muster_expect, name, TEXT), .read = read_name, .optional = true },
@@ -156,6 +165,7 @@ static const struct muster_field fields[] = {
 	{ .key = "events", .read = read_events, .optional = true },
 	{ MUSTER_FIELD(muster_expect, causes, OBJECT), MUSTER_FIELD_MANY(muster_expect, cause_count),
 		MUSTER_FIELD_MEMBERS(muster_cause_read, muster_cause), .optional = true },
+	{ .key = "measurements", .read = muster_expect_nothing_read, .optional = true },
 	{ .key = "paths", .read = muster_expect_paths_read, .optional = true },
 	{ .key = "checks", .read = read_checks, .optional = true },
 };
@@ -177,7 +187,8 @@ int muster_expect_parse(const struct muster_json *merged, const struct muster_la
 	p.expect = expect;
 	expect->events = muster_event_tables_new(expect->arena);
 	p.check_type = muster_expect_check_type(expect->arena);
-	if (muster_object_read(&p.json, merged, &file_type, expect) < 0)
+	if (muster_object_read(&p.json, merged, &first_type, expect) < 0 ||
+		muster_object_read(&p.json, merged, &file_type, expect) < 0)
 		return -1;
 	return expect->check_count || is_part(expect)
 		       ? 0

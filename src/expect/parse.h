@@ -40,6 +40,7 @@ muster_field_read_fn muster_expect_nothing_read; /* of a key that was read befor
 /* The table of a check's keys: those of the operators are taken from their rows. It lives as long as the arena. */
 struct muster_object_type muster_expect_check_type(struct muster_arena *arena);
 muster_field_read_fn muster_expect_check_read;       /* struct muster_check */
+muster_field_read_fn muster_expect_span_read;        /* struct muster_span: a count, or {"min": a, "max": b} */
 muster_field_read_fn muster_expect_advice_read;      /* const char *: a text whose ${...} are places or metrics */
 muster_field_read_fn muster_expect_action_code_read; /* const char *: one of muster_action_codes */
 #define MUSTER_EXPECT_SHORT_TEXT .least = 1, .most = 200, .optional = true

@@ -1,7 +1,8 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
+#include "expect/certainty.h"
 #include "expect/limits.h"
-#include "expect/parse.h"
+#include "muster/finding.h"
 #include "muster/probe.h"
 #include "muster/run.h"
 #include "util/text.h"
@@ -10,7 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const muster_certainties[MUSTER_CERTAINTY_COUNT] = { "measured", "threshold", "specified", "inferred" };
 const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT] = { "none", "retry", "fix-launch", "fix-settings",
 	"restart-service", "reset-gpu", "reboot", "replace-node", "fix-fabric", "fix-storage", "investigate" };
 static const char *const places[] = { "node", "rank", "gpu", "port" };
@@ -198,8 +198,7 @@ static const struct muster_field span_fields[] = {
 };
 static const struct muster_object_type span_type = MUSTER_OBJECT_TYPE(muster_span, span_fields);
 
-/* A count, or {"min": a, "max": b}. */
-static int read_span(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_expect_span_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_span *span = into;
 	if (muster_json_type(json) == MUSTER_JSON_NUMBER) {
@@ -245,10 +244,13 @@ static int read_measure(struct muster_json_reader *r, void *into, const struct m
 }
 
 static const struct muster_field when_fields[] = {
-	{ MUSTER_FIELD_AS(muster_check, "nodes", when_nodes, OBJECT), .read = read_span, .optional = true },
-	{ MUSTER_FIELD_AS(muster_check, "ranks", when_ranks, OBJECT), .read = read_span, .optional = true },
+	{ MUSTER_FIELD_AS(muster_check, "nodes", when_nodes, OBJECT), .read = muster_expect_span_read,
+		.optional = true },
+	{ MUSTER_FIELD_AS(muster_check, "ranks", when_ranks, OBJECT), .read = muster_expect_span_read,
+		.optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "profile", when_profiles, NAME), .read = read_profiles, .optional = true },
-	{ MUSTER_FIELD_AS(muster_check, "domains", when_domains, OBJECT), .read = read_span, .optional = true },
+	{ MUSTER_FIELD_AS(muster_check, "domains", when_domains, OBJECT), .read = muster_expect_span_read,
+		.optional = true },
 	{ MUSTER_FIELD_AS(muster_check, "measures", when_measures, NAME), .read = read_measure, .optional = true },
 };
 static const struct muster_object_type when_type = MUSTER_OBJECT_TYPE(muster_check, when_fields);
@@ -351,6 +353,20 @@ static void drop_foreign_words(struct muster_check *check)
 		check->in_words = NULL;
 }
 
+/* How sure one file is of its value says nothing of the value that a later file puts in its place. */
+static void drop_foreign_certainty(struct muster_json_reader *r, struct muster_check *check)
+{
+	for (size_t i = 0; i < muster_operator_count; i++) {
+		const char *name = muster_operators[i].name;
+		if (!muster_check_operand_named(check, name))
+			continue;
+		if (muster_expect_said_later(r, name, "certainty"))
+			check->certainty = NULL;
+		if (muster_expect_said_later(r, name, "measured_on"))
+			check->measured_on = NULL;
+	}
+}
+
 /* A value that is wanted and proves nothing would never pass. */
 static int lint_excuses(struct muster_json_reader *r, const struct muster_check *check)
 {
@@ -392,10 +408,12 @@ int muster_expect_check_read(struct muster_json_reader *r, void *into, const str
 		return 0; /* the operators cannot be compared with each other */
 	muster_expect_trace(p);
 	drop_foreign_words(check);
+	drop_foreign_certainty(r, check);
+	check->measured = muster_measurement_find(p->expect, check->measured_on);
 	if (muster_expect_operators_check(r) < 0)
 		return -1;
 	if (p->problems && (muster_expect_operators_lint(r, json) < 0 || lint_excuses(r, check) < 0 ||
-				   muster_expect_sources_lint(p) < 0))
+				   muster_expect_certainty_lint(r) < 0 || muster_expect_sources_lint(p) < 0))
 		return -1;
 	return 0;
 }

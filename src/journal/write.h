@@ -34,7 +34,8 @@ struct muster_journal_header {
 	const char *nodelist; /* Slurm's list of the nodes that the run was started on; NULL */
 	const char *started;  /* RFC 3339, UTC */
 	const char *sku, *overlay, *profile;
-	bool strict, beside_jobs;
+	int strict; /* an enum muster_strictness */
+	bool beside_jobs;
 	int repeats, measures; /* measures: 1 << enum muster_measure */
 };
 extern const struct muster_object_type muster_journal_header_type;

@@ -1,6 +1,8 @@
 /* finding.c - names of statuses, and how bad each is */
 #include "muster/finding.h"
 
+#include <string.h>
+
 const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
 	[MUSTER_PASS] = "pass",
 	[MUSTER_WARN] = "warn",
@@ -10,9 +12,27 @@ const char *const muster_status_names[MUSTER_STATUS_COUNT] = {
 	[MUSTER_BLOCKED] = "blocked",
 };
 
+const char *const muster_certainties[MUSTER_CERTAINTY_COUNT] = { "measured", "threshold", "specified", "inferred" };
+
+bool muster_certainty_is_inferred(const char *certainty)
+{
+	return certainty && strcmp(certainty, muster_certainties[MUSTER_CERTAINTY_COUNT - 1]) == 0;
+}
+
 const char *muster_status_name(enum muster_status status)
 {
 	return (unsigned int)status < MUSTER_STATUS_COUNT ? muster_status_names[status] : "unknown";
+}
+
+const char *const muster_strictness_names[MUSTER_STRICTNESS_COUNT] = { "no", "yes", "all" };
+
+bool muster_finding_fails(const struct muster_finding *finding, enum muster_strictness strict)
+{
+	if (finding->status == MUSTER_FAIL || strict == MUSTER_LENIENT)
+		return finding->status == MUSTER_FAIL;
+	return finding->status == MUSTER_INCONCLUSIVE ||
+	       (finding->status == MUSTER_WARN &&
+		       (strict == MUSTER_STRICT_ALL || !muster_certainty_is_inferred(finding->certainty)));
 }
 
 int muster_status_weight(enum muster_status status)

@@ -2,6 +2,7 @@
 #include "model/run_json.h"
 
 #include "model/windows.h"
+#include "muster/finding.h"
 #include "model/limits.h"
 #include "util/array.h"
 
@@ -48,6 +49,27 @@ void muster_measures_write(struct muster_json_writer *w, const void *from)
 		if (*(const int *)from & 1 << i)
 			muster_json_writer_value(w, muster_string(muster_measure_names[i]));
 	muster_json_writer_array_end(w);
+}
+
+int muster_strictness_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	static const char *const all[] = { "all" };
+	bool strict = false;
+	int result;
+	if (muster_json_type(json) == MUSTER_JSON_STRING) {
+		result = muster_json_name_read(r, json, all, 1);
+		*(int *)into = MUSTER_STRICT_ALL;
+	} else {
+		result = muster_json_boolean_read(r, &strict, json);
+		*(int *)into = strict ? MUSTER_STRICT : MUSTER_LENIENT;
+	}
+	return result;
+}
+
+void muster_strictness_write(struct muster_json_writer *w, const void *from)
+{
+	int strict = *(const int *)from;
+	muster_json_writer_value(w, strict == MUSTER_STRICT_ALL ? muster_string("all") : muster_boolean(strict));
 }
 
 static int read_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)

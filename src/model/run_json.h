@@ -25,6 +25,8 @@ muster_field_read_fn muster_profile_read;                 /* into a const char *
 /* an array of muster_measure_names, and an int with their bits */
 muster_field_read_fn muster_measures_read;
 muster_field_write_fn muster_measures_write;
+muster_field_read_fn muster_strictness_read; /* int: an enum muster_strictness */
+muster_field_write_fn muster_strictness_write;
 
 /* "run" of a report. reader->run has only its arena. -1 with err; the caller frees the run in any case. */
 int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part);

@@ -170,7 +170,9 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 		[MUSTER_INCONCLUSIVE] = OUTCOME_ERROR,
 		[MUSTER_BLOCKED] = OUTCOME_SKIPPED,
 	};
-	return finding->status == MUSTER_WARN && book->report->strict ? OUTCOME_FAILED : outcomes[finding->status];
+	return finding->status == MUSTER_WARN && muster_finding_fails(finding, book->report->strict)
+		       ? OUTCOME_FAILED
+		       : outcomes[finding->status];
 }
 
 /* ---- suites ---- */

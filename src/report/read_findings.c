@@ -7,6 +7,7 @@
 
 #include "muster/arena.h"
 #include "model/limits.h"
+#include "model/run_json.h"
 #include "util/array.h"
 
 #include <limits.h>
@@ -212,7 +213,7 @@ static const struct muster_object_type summary_type = MUSTER_OBJECT_TYPE(muster_
 
 static const struct muster_field fields[] = {
 	{ MUSTER_FIELD_AS(muster_findings_reader, "verdict", report.verdict, NAME), .read = read_verdict },
-	{ MUSTER_FIELD_AS(muster_findings_reader, "strict", report.strict, BOOLEAN) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "strict", report.strict, INT), .read = muster_strictness_read },
 	{ .key = "sku", .type = MUSTER_FIELD_OBJECT, .object = &sku_type },
 	{ .key = "summary", .type = MUSTER_FIELD_OBJECT, .object = &summary_type },
 	{ .key = "findings", .read = read_finding, .many = true, .most = SIZE_MAX },

@@ -59,9 +59,9 @@ static int read_sku(struct muster_json_reader *r, void *into, const struct muste
 
 enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, SLOWEST, FINDINGS, CHECKS, RUN, COUNT };
 
-#define UNREAD(type_)                                                                                                  \
-	.type = MUSTER_FIELD_JSON, .types = MUSTER_JSON_BIT(MUSTER_JSON_##type_),                                      \
-	.offset = offsetof(struct report_reader, unread), .optional = true
+#define UNREAD_OF(types_)                                                                                              \
+	.type = MUSTER_FIELD_JSON, .types = (types_), .offset = offsetof(struct report_reader, unread), .optional = true
+#define UNREAD(type_) UNREAD_OF(MUSTER_JSON_BIT(MUSTER_JSON_##type_))
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. */
 static const struct muster_field fields[COUNT] = {
@@ -69,7 +69,8 @@ static const struct muster_field fields[COUNT] = {
 	[VERSION] = { .key = "muster", UNREAD(STRING) },
 	[VERDICT] = { .key = "verdict", UNREAD(STRING) },
 	[SIMULATED] = { .key = "simulated", .read = read_simulated, .optional = true },
-	[STRICT] = { .key = "strict", UNREAD(BOOLEAN) },
+	[STRICT] = { .key = "strict",
+		UNREAD_OF(MUSTER_JSON_BIT(MUSTER_JSON_BOOLEAN) | MUSTER_JSON_BIT(MUSTER_JSON_STRING)) },
 	[SKU] = { .key = "sku", .read = read_sku, .optional = true },
 	[SUMMARY] = { .key = "summary", UNREAD(OBJECT) },
 	[SLOWEST] = { .key = "slowest", UNREAD(OBJECT) },

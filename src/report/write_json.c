@@ -94,7 +94,8 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 	muster_json_writer_pair(w, "muster", muster_string(MUSTER_VERSION));
 	muster_json_writer_pair(w, "verdict", muster_string(muster_status_name(report->verdict)));
 	muster_json_writer_pair(w, "simulated", muster_boolean(report->run->job.simulated));
-	muster_json_writer_pair(w, "strict", muster_boolean(report->strict));
+	muster_json_writer_key(w, "strict");
+	muster_strictness_write(w, &(int){ (int)report->strict });
 	muster_json_writer_object_of(w, "sku");
 	muster_json_writer_pair(w, "name", muster_string(report->sku ? report->sku : "unknown"));
 	muster_json_writer_text(w, "origin", report->sku_origin);

@@ -193,12 +193,14 @@ class Skus(InDirectory):
         count = dict((word, int(number)) for number, word in re.findall(
             r"(\d+) (\w+)", re.search(r"^certainty (.*)$", whole, re.M).group(1)))
         self.assertEqual(list(count), ["measured", "threshold", "specified", "inferred"])
-        self.assertEqual(part.count("    source  "), count["specified"] + count["inferred"])
-        self.assertIn("\ngpu.p2p:", part)
-        for confirmed in ("copy.h2d", "gpu.pcie_gen", "ring.sum"):  # a threshold, measured, of every machine
+        self.assertEqual(part.count("    source  "), part.count("    otherwise  warn; cannot fail: the value is inferred"))
+        self.assertEqual(whole.count("cannot fail: the value is inferred"), part.count("cannot fail: the value is inferred"))
+        self.assertIn("\nring.large.512m:", part)
+        for confirmed in ("copy.h2d", "gpu.pcie_gen", "ring.sum", "ring.2nodes.512m"):  # a threshold, a fact, measured
             self.assertIn(f"\n{confirmed}", whole)
             self.assertNotIn(f"\n{confirmed}:", part)
-        self.assertIn("\ngpu.p2p:", muster("skus", SKU, "gpu.p2p", "copy.h2d", "--uncertain").stdout)
+        self.assertIn("    seen on    ND96asr_v4, 8 x 200 Gb/s: 2 to 3 nodes, 16 to 24 GPUs (", whole)
+        self.assertIn("\nring.large.8g:", muster("skus", SKU, "ring.large.8g", "copy.h2d", "--uncertain").stdout)
 
     def test_a_check_that_was_removed_and_made_anew_is_the_later_files(self):
         check = {"metric": "node.gpu_count", "equals": 8, "source": "s"}

@@ -54,6 +54,21 @@ static const struct muster_sim_bandwidth *find_table(int domains, int nodes, siz
 	return first;
 }
 
+/* A ring of so many bytes where nothing is slow. Between racks each node of a rack carries a part, up to what a rack
+ * reaches by itself: 197 GB/s with one node of each rack, 393 with two (NCCL issue 1801), 793 with 18 (README of
+ * coreweave/nccl-tests). Racks have equally many nodes here. */
+static double healthy_gbps(const struct muster_simring *ring, double bytes)
+{
+	int domains = muster_simring_domains(ring), side_by_side = muster_simring_nodes(ring) / domains;
+	size_t count;
+	const struct muster_sim_bandwidth *table = find_table(domains, muster_simring_nodes(ring), &count);
+	double gbps = busbw_gbps(table, count, bytes);
+	if (domains == 1 || side_by_side <= 1)
+		return gbps;
+	table = find_table(1, muster_simring_nodes(ring), &count);
+	return fmin(gbps * side_by_side, busbw_gbps(table, count, bytes));
+}
+
 /* -- what slows a ring down -- */
 
 /* How many times longer it takes because a rank may not use InfiniBand, or NVLink to a rank of its node. */
@@ -92,12 +107,13 @@ static double ring_cap(const struct muster_simring *ring)
 	double cap = (double)INFINITY;
 	int ranks = muster_simring_ranks(ring);
 	bool leaves = muster_simring_domains(ring) > 1;
+	int side_by_side = muster_simring_nodes(ring) / muster_simring_domains(ring);
 	for (int i = 0; i < ranks && ranks > 1; i++) {
 		int next = (i + 1) % ranks;
 		bool network = muster_simring_path(ring, i, next) == MUSTER_SIMRING_NETWORK;
-		cap = fmin(cap, muster_simring_cap(ring, i, next) * (network ? ranks_of_node(ring) : 1));
+		cap = fmin(cap, muster_simring_cap(ring, i, next) * (network ? ranks_of_node(ring) * side_by_side : 1));
 		if (leaves)
-			cap = fmin(cap, muster_simring_way(ring, i)->adapter_cap * ranks_of_node(ring));
+			cap = fmin(cap, muster_simring_way(ring, i)->adapter_cap * ranks_of_node(ring) * side_by_side);
 	}
 	return cap;
 }
@@ -120,10 +136,7 @@ double muster_simring_seconds(const struct muster_simring *ring, const struct mu
 	if (muster_simring_ranks(ring) == 1)
 		return ALONE_SECONDS * slow;
 	slow *= disabled_slow(ring);
-	size_t count;
-	const struct muster_sim_bandwidth *table =
-		find_table(muster_simring_domains(ring), muster_simring_nodes(ring), &count);
-	double busbw = fmin(busbw_gbps(table, count, bytes), ring_cap(ring));
+	double busbw = fmin(healthy_gbps(ring, bytes), ring_cap(ring));
 	return bytes / (busbw / (2 * (ranks - 1) / ranks) * 1e9) * slow;
 }
 

@@ -14,6 +14,13 @@
 #define NODE(name, first, second, limit)                                                                               \
 	name " node.gpu_count 2\n" RANK(name "/" first, limit, "1") RANK(name "/" second, limit, "1")
 #define PORT(node, port, layer, gbps) node " port.limit_gbps port=" port "/1 link_layer=" layer " " gbps "\n"
+#define OTHER_RACK(place) place " gpu.fabric_clique gpu=g cluster=a0 8\n"
+/* Four nodes of one GPU and one port. */
+#define SINGLE(node, place, nvlink, port)                                                                              \
+	node " node.gpu_count 1\n" RANK(place, nvlink, "0") PORT(node, "mlx5_0", "InfiniBand", port)
+#define FOUR(nvlink, port)                                                                                             \
+	SINGLE("a", "a/0", nvlink, port)                                                                               \
+	SINGLE("b", "b/1", nvlink, port) SINGLE("c", "c/2", nvlink, port) SINGLE("d", "d/3", nvlink, port)
 #define RACK(place) place " gpu.fabric_clique gpu=g cluster=a0 7\n"
 
 static const struct {
@@ -103,6 +110,18 @@ static const struct {
 		RING("2", "4") NODE("a", "0", "1", "900") NODE("b", "2", "3", "900") RACK("a/0") RACK("a/1") RACK("b/2")
 			RACK("b/3") PORT("a", "mlx5_0", "InfiniBand", "50") PORT("b", "mlx5_0", "InfiniBand", "50"),
 		900, "NVLink", "NVLink_of_900" },
+	{ "two racks of two nodes: the ports of both nodes carry what leaves a rack",
+		RING("4", "4") FOUR("900", "50") RACK("a/0") RACK("b/1") OTHER_RACK("c/2") OTHER_RACK("d/3"), 100,
+		"network", "network (1 x 50) of 2 nodes" },
+	{ "two racks of one and three nodes: the smaller one counts",
+		RING("4", "4") FOUR("900", "50") RACK("a/0") OTHER_RACK("b/1") OTHER_RACK("c/2") OTHER_RACK("d/3"), 50,
+		"network", "network (1 x 50)" },
+	{ "two racks whose NVLinks are slower",
+		RING("4", "4") FOUR("80", "50") RACK("a/0") RACK("b/1") OTHER_RACK("c/2") OTHER_RACK("d/3"), 80,
+		"network", "NVLink_of_80" },
+	{ "a ring of fewer nodes: how many of each rack is not known",
+		RING("3", "3") FOUR("900", "50") RACK("a/0") RACK("b/1") OTHER_RACK("c/2") OTHER_RACK("d/3"), 50,
+		"network", "network (1 x 50)" },
 	{ "a rank that was left out says nothing",
 		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1")
 			RANK("a/1", "300", "1") "a/2 gpu.nvlink_limit_gbps gpu=g link=NVLink 25\na/3 missing\n",

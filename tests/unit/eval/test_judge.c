@@ -460,14 +460,28 @@ TEST(beside_other_jobs_a_slow_transfer_proves_nothing)
 	ck_assert_int_eq(report->verdict, MUSTER_PASS); /* fast enough all the same */
 }
 
-TEST(warnings_pass_unless_strict)
+/* A warning of each certainty, and whether it fails a run that is strict, and one that is strict in all. */
+static const struct {
+	const char *certainty;
+	bool fails, fails_in_all;
+} warnings[] = {
+	{ "", true, true },
+	{ ",'certainty':'measured'", true, true },
+	{ ",'certainty':'specified'", true, true },
+	{ ",'certainty':'inferred'", false, true },
+};
+
+TEST_EACH(warnings_pass_unless_strict, warnings)
 {
 	struct muster_run *run = two_nodes();
-	for (int strict = 0; strict <= 1; strict++) {
-		struct muster_report *report =
-			fixture_report(run, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'}", strict);
+	char check[200];
+	snprintf(check, sizeof check, "'h2d':{'metric':'gpu.h2d_gbps','warn_below':27,'source':'s'%s}",
+		warnings[_i].certainty);
+	const bool fails[MUSTER_STRICTNESS_COUNT] = { false, warnings[_i].fails, warnings[_i].fails_in_all };
+	for (int strict = 0; strict < MUSTER_STRICTNESS_COUNT; strict++) {
+		struct muster_report *report = fixture_report(run, check, strict);
 		ck_assert_uint_eq(report->count[MUSTER_WARN], 4);
-		ck_assert_int_eq(report->verdict, strict ? MUSTER_FAIL : MUSTER_PASS);
+		ck_assert_int_eq(report->verdict, fails[strict] ? MUSTER_FAIL : MUSTER_PASS);
 		ck_assert_int_eq(report->strict, strict);
 	}
 }

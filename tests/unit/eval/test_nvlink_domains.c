@@ -24,33 +24,33 @@ static const struct {
 		double cliques[2];
 		bool missing;
 	} nodes[4];
-	size_t count, domains;
+	size_t count, domains, fewest_nodes;
 } table[] = {
-	{ { { "n1", { NULL, NULL }, { 0, 0 }, false }, { "n2", { NULL, NULL }, { 0, 0 }, false } }, 2, 2 },
-	{ { { "n1", { ZERO, ZERO }, { 0, 0 }, false }, { "n2", { ZERO, ZERO }, { 0, 0 }, false } }, 2, 2 },
-	{ { { "n1", { "", "" }, { 1, 1 }, false } }, 1, 1 },
-	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 1 },
-	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_A, RACK_A }, { 8, 8 }, false } }, 2, 2 },
-	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_B, RACK_B }, { 7, 7 }, false } }, 2, 2 },
+	{ { { "n1", { NULL, NULL }, { 0, 0 }, false }, { "n2", { NULL, NULL }, { 0, 0 }, false } }, 2, 2, 1 },
+	{ { { "n1", { ZERO, ZERO }, { 0, 0 }, false }, { "n2", { ZERO, ZERO }, { 0, 0 }, false } }, 2, 2, 1 },
+	{ { { "n1", { "", "" }, { 1, 1 }, false } }, 1, 1, 1 },
+	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 1, 2 },
+	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_A, RACK_A }, { 8, 8 }, false } }, 2, 2, 1 },
+	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_B, RACK_B }, { 7, 7 }, false } }, 2, 2, 1 },
 	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { RACK_B, RACK_B }, { 7, 7 }, false },
 		  { "n3", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n4", { RACK_B, RACK_B }, { 7, 7 }, false } },
-		4, 2 },
+		4, 2, 2 },
 	/* one of the node's GPUs is out of the fabric: the node is in it all the same */
-	{ { { "n1", { RACK_A, ZERO }, { 7, 0 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 1 },
-	{ { { "n1", { RACK_A, NULL }, { 7, 0 }, false }, { "n2", { RACK_A, RACK_A }, { 7, -1 }, false } }, 2, 1 },
+	{ { { "n1", { RACK_A, ZERO }, { 7, 0 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 1, 2 },
+	{ { { "n1", { RACK_A, NULL }, { 7, 0 }, false }, { "n2", { RACK_A, RACK_A }, { 7, -1 }, false } }, 2, 1, 2 },
 	/* a null says nothing of a fabric */
-	{ { { "n1", { RACK_A, RACK_A }, { -1, -1 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 2 },
+	{ { { "n1", { RACK_A, RACK_A }, { -1, -1 }, false }, { "n2", { RACK_A, RACK_A }, { 7, 7 }, false } }, 2, 2, 1 },
 	/* cliques that differ in the last of many digits */
 	{ { { "n1", { RACK_A, RACK_A }, { 1000001, 1000001 }, false },
 		  { "n2", { RACK_A, RACK_A }, { 1000002, 1000002 }, false } },
-		2, 2 },
+		2, 2, 1 },
 	/* GPUs of one node in two fabrics */
-	{ { { "n1", { RACK_A, RACK_B }, { 7, 7 }, false } }, 1, 2 },
+	{ { { "n1", { RACK_A, RACK_B }, { 7, 7 }, false } }, 1, 2, 1 },
 	/* nodes of which nothing came */
 	{ { { "n1", { RACK_A, RACK_A }, { 7, 7 }, false }, { "n2", { NULL, NULL }, { 0, 0 }, true },
 		  { "?", { NULL, NULL }, { 0, 0 }, true } },
-		3, 1 },
-	{ { { "n1", { NULL, NULL }, { 0, 0 }, true } }, 1, 0 },
+		3, 1, 1 },
+	{ { { "n1", { NULL, NULL }, { 0, 0 }, true } }, 1, 0, 0 },
 };
 
 static struct muster_run *nodes_make(int row)
@@ -85,7 +85,9 @@ static struct muster_run *nodes_make(int row)
 TEST_EACH(gpus_of_one_cluster_and_clique_are_one_domain, table)
 {
 	struct muster_run *run = nodes_make(_i);
-	ck_assert_uint_eq(muster_nvlink_domains_count(run, &clique), table[_i].domains);
+	struct muster_nvlink_domains domains = muster_nvlink_domains_of(run, &clique);
+	ck_assert_uint_eq(domains.count, table[_i].domains);
+	ck_assert_uint_eq(domains.fewest_nodes, table[_i].fewest_nodes);
 }
 
 /* Before there was such a metric, every node that reported was a domain. */
@@ -95,7 +97,7 @@ TEST_EACH(without_the_metric_each_node_is_a_domain, table)
 	struct muster_run *run = nodes_make(_i);
 	for (size_t n = 0; n < table[_i].count; n++)
 		nodes += !table[_i].nodes[n].missing;
-	ck_assert_uint_eq(muster_nvlink_domains_count(run, NULL), nodes);
+	ck_assert_uint_eq(muster_nvlink_domains_of(run, NULL).count, nodes);
 }
 
 static const struct {

@@ -69,7 +69,7 @@ static const struct {
 	{ CHECKS(""), "$: no checks: every run would pass" },
 	{ TOP("'chekcs':{}"),
 		"$.chekcs: unknown key; did you mean \"checks\"? Allowed are schema_version, name, title, extends, "
-		"observe, identify, events, causes, paths, checks" },
+		"observe, identify, events, causes, measurements, paths, checks" },
 	{ TOP("'causes':{'a':{'explains':[],'facts':{},'action':'b'}}"), "$.causes.a.explains: " },
 	{ TOP("'causes':{'a':{'explains':['b'],'facts':{'gpu.nmae':'c'},'action':'b'}}"),
 		"$.causes.a.facts[\"gpu.nmae\"]: there is no metric of this name" },

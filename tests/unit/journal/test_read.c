@@ -1,5 +1,6 @@
 /* test_read.c - what is found in a folder of journals: one run's ranks, and how much that is no line of it */
 #include "check_main.h"
+#include "muster/finding.h"
 #include "unit/journal/journal_fixture.h"
 
 static struct muster_run run;
@@ -71,7 +72,7 @@ TEST(the_lowest_rank_speaks_for_the_run)
 	ck_assert_int_eq(set.ranks[1].header.rank, 2);
 	ck_assert_str_eq(set.header->sku, "first.json");
 	ck_assert_str_eq(set.header->profile, "full");
-	ck_assert(set.header->strict);
+	ck_assert_int_eq(set.header->strict, MUSTER_STRICT);
 	ck_assert(set.header->beside_jobs);
 	ck_assert_int_eq(set.header->measures, 1 << MUSTER_MEASURE_STORAGE | 1 << MUSTER_MEASURE_CHECKPOINT);
 	ck_assert_int_eq(set.header->repeats, 3);

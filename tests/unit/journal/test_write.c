@@ -1,5 +1,6 @@
 /* test_write.c - a journal as it grows: each line whole and the process's own, and no file that is not plain */
 #include "check_main.h"
+#include "muster/finding.h"
 #include "unit/journal/journal_fixture.h"
 
 #include "json/json.h"
@@ -26,7 +27,7 @@ static const struct muster_journal_header header = {
 	.sku = "x.json",
 	.overlay = "o.json",
 	.profile = "quick",
-	.strict = true,
+	.strict = MUSTER_STRICT_ALL,
 	.repeats = 3,
 };
 
@@ -85,7 +86,7 @@ TEST(what_is_written_is_read)
 	ck_assert_str_eq(set.header->sku, "x.json");
 	ck_assert_str_eq(set.header->overlay, "o.json");
 	ck_assert_str_eq(set.header->profile, "quick");
-	ck_assert(set.header->strict);
+	ck_assert_int_eq(set.header->strict, MUSTER_STRICT_ALL);
 	ck_assert_int_eq(set.header->repeats, 3);
 	ck_assert_int_eq(set.ranks[0].header.rank, 2);
 	ck_assert_int_eq(set.ranks[0].header.ranks, 8);

@@ -69,7 +69,7 @@ static void add_line(struct muster_run *run, void *data, char **words, size_t co
 	else if (strcmp(words[0], "sku") == 0)
 		side->report.sku = words[1];
 	else if (strcmp(words[0], "strict") == 0)
-		side->report.strict = true;
+		side->report.strict = MUSTER_STRICT;
 	else if (strcmp(words[0], "simulated") == 0)
 		run->job.simulated = true;
 	else

@@ -208,7 +208,7 @@ TEST(each_place_has_a_case_for_each_probe_and_check)
 TEST(warnings_fail_where_they_are_judged_strictly)
 {
 	make();
-	report.strict = true;
+	report.strict = MUSTER_STRICT;
 	print_cases();
 	has("name=\"gpu.name\" time=\"0.000\">\n      <failure message=\"expected B, observed A\" type=\"warn\">a\n");
 	has("<testsuite name=\"a\" id=\"1\" tests=\"9\" failures=\"3\" errors=\"0\"");
@@ -230,7 +230,7 @@ TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 	make();
 	run.job.simulated = true;
 	run.job.id = "4711";
-	report.strict = true;
+	report.strict = MUSTER_STRICT;
 	print_with(muster_report_print_junit);
 	has("<testsuites name=\"muster (simulated)\"");
 	for (char *at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)

@@ -52,7 +52,7 @@ TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 	with_ranks(1);
 	run.job.simulated = false;
 	run.job.id = run.job.started = NULL;
-	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = true };
+	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = MUSTER_STRICT };
 	print();
 	ck_assert_str_eq(text, "### muster: INCONCLUSIVE\n"
 			       "\n"

@@ -32,7 +32,7 @@ static int load(const char *json, struct muster_error *err)
 	return rc;
 }
 
-static void print_fixture(enum muster_status verdict, bool strict)
+static void print_fixture(enum muster_status verdict, enum muster_strictness strict)
 {
 	with_everything();
 	report.verdict = verdict;
@@ -59,7 +59,7 @@ TEST_LOOP(a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3)
 {
 	static const enum muster_status verdicts[] = { MUSTER_PASS, MUSTER_FAIL, MUSTER_INCONCLUSIVE };
 	struct muster_error err;
-	print_fixture(verdicts[_i], _i == 1);
+	print_fixture(verdicts[_i], (enum muster_strictness)_i);
 	ck_assert_msg(load(text, &err) == 0, "%s", err.text);
 	char *first = strdup(text);
 	print_back();
@@ -93,7 +93,7 @@ static const struct {
 TEST_EACH(what_is_no_judgement_is_refused_with_its_place, broken)
 {
 	struct muster_error err = { 0 };
-	print_fixture(MUSTER_FAIL, false);
+	print_fixture(MUSTER_FAIL, MUSTER_LENIENT);
 	const char *at = strstr(text, broken[_i].what);
 	ck_assert_msg(at, "the fixture has no %s", broken[_i].what);
 	char *changed =
@@ -109,7 +109,7 @@ TEST(a_report_of_an_earlier_version_is_read)
 {
 	struct muster_error err = { 0 };
 	char *at;
-	print_fixture(MUSTER_FAIL, false);
+	print_fixture(MUSTER_FAIL, MUSTER_LENIENT);
 	while ((at = strstr(text, "\"blocked\": [")))
 		memcpy(at, "\"unjudged\":[", strlen("\"unjudged\":["));
 	while ((at = strstr(text, ", \"blocked\": 2}")))

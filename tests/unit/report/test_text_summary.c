@@ -253,7 +253,7 @@ TEST_EACH(the_first_line_says_what_to_do, first_lines)
 TEST(a_warning_that_fails_the_run_is_said)
 {
 	first_report(6);
-	report.strict = true;
+	report.strict = MUSTER_STRICT;
 	report.verdict = MUSTER_FAIL;
 	print();
 	begins("FAIL: 1 warning, and with --strict a warning fails the run\n");

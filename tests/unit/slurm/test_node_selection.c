@@ -39,7 +39,7 @@ enum { FINDINGS_MAX = 4 };
 static const struct {
 	const char *name, *nodes, *expected;
 	enum muster_status verdict;
-	bool strict;
+	int strict;
 	struct muster_finding findings[FINDINGS_MAX];
 	const char *roster;
 	bool none_good;
@@ -54,6 +54,12 @@ static const struct {
 		"g g", false },
 	{ "unless it is strict", "hh", NULL, MUSTER_FAIL, true, { WARNING("gpu.clock", "n1", "gpu.sm_clock_mhz") },
 		"bd g", false },
+	{ "an inferred value is no fault", "hh", NULL, MUSTER_PASS, MUSTER_STRICT,
+		{ { .check = "a", .status = MUSTER_WARN, .node = "n1", .rank = -1, .certainty = "inferred" } }, "g g",
+		false },
+	{ "unless it is strict in all", "hh", NULL, MUSTER_FAIL, MUSTER_STRICT_ALL,
+		{ { .check = "a", .status = MUSTER_WARN, .node = "n1", .rank = -1, .certainty = "inferred" } }, "bd g",
+		false },
 	{ "what does not apply is no fault", "hh", NULL, MUSTER_PASS, false, { SKIPPED("x", "n1", NULL) }, "g g",
 		false },
 	{ "how the job was launched is bad and no fault", "hh", NULL, MUSTER_FAIL, false,
@@ -147,9 +153,10 @@ TEST_EACH(nodes_are_what_the_findings_say, cases)
 	make_run(&run, cases[_i].nodes);
 	struct muster_finding findings[FINDINGS_MAX];
 	memcpy(findings, cases[_i].findings, sizeof findings);
-	struct muster_report report = {
-		.run = &run, .verdict = cases[_i].verdict, .strict = cases[_i].strict, .findings = findings
-	};
+	struct muster_report report = { .run = &run,
+		.verdict = cases[_i].verdict,
+		.strict = (enum muster_strictness)cases[_i].strict,
+		.findings = findings };
 	while (report.finding_count < FINDINGS_MAX && findings[report.finding_count].check)
 		report.finding_count++;
 	muster_node_selection_make(
