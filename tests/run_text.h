@@ -154,4 +154,32 @@ static inline struct muster_run *run_text_new(const char *text)
 	return run;
 }
 
+/* The results of a check, each once: "pass", "pass warn"; "" when there is none. Until the next call. */
+static inline const char *run_text_result(const struct muster_report *report, const char *check)
+{
+	static char found[128];
+	size_t used = 0;
+	*found = '\0';
+	for (size_t i = 0; i < report->tally_count; i++)
+		for (size_t s = 0; s < MUSTER_STATUS_COUNT && strcmp(report->tallies[i].check, check) == 0; s++)
+			if (report->tallies[i].count[s] > 0)
+				used += (size_t)snprintf(found + used, sizeof found - used, "%s%s", used ? " " : "",
+					muster_status_name((enum muster_status)s));
+	return found;
+}
+
+/* What the shipped checks of a machine type make of a run. */
+static inline struct muster_report *run_text_judge(const char *sku, const char *text, bool beside_jobs)
+{
+	struct muster_expect expect;
+	struct muster_error err;
+	struct muster_run *run = run_text_new(text);
+	struct muster_report *report = fixture_new_report();
+	run->job.beside_jobs = beside_jobs;
+	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", sku, NULL, &expect, &err) == 0, "%s", err.text);
+	muster_evaluate(run, &expect, false, report);
+	muster_expect_done(&expect);
+	return report;
+}
+
 #endif

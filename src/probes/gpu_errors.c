@@ -13,7 +13,7 @@
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.recovery_action", FACT, NOTHING,
 		"what the driver says the GPU needs: none, gpu-reset, node-reboot, drain-p2p, drain-and-reset, "
-		"recover-imex-domain; \"action 6\" is one that muster does not know"),
+		"recover-imex-domain, bus-reset, system-reboot; \"action 8\" is one that muster does not know"),
 	GPU_FLAG("gpu.sram_threshold_exceeded", FACT,
 		"the SRAM has had more uncorrected errors than NVIDIA allows a GPU"),
 	COUNTER_METRIC("gpu.nvlink_errors", DRIFTS, "errors of all NVLinks together, in the life of the counters",
@@ -73,6 +73,8 @@ static const char *const actions[] = {
 	[NVML_GPU_RECOVERY_ACTION_DRAIN_P2P] = "drain-p2p",
 	[NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET] = "drain-and-reset",
 	[NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN] = "recover-imex-domain",
+	[NVML_GPU_RECOVERY_ACTION_BUS_RESET] = "bus-reset",
+	[NVML_GPU_RECOVERY_ACTION_SYSTEM_REBOOT] = "system-reboot",
 };
 
 enum { ACTIONS = sizeof actions / sizeof *actions };

@@ -21,7 +21,7 @@
 static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
 /* By nvmlDeviceGpuRecoveryAction_t. */
 static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset",
-	"recover-imex-domain", "action-6" };
+	"recover-imex-domain", "bus-reset", "system-reboot", "action-8" };
 static const char *const balancing[] = { "0", "1", "2" };
 /* By nvmlComputeMode_t. */
 static const char *const compute_modes[] = { "default", "exclusive-thread", "prohibited", "exclusive-process" };

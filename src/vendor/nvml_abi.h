@@ -74,13 +74,15 @@ typedef enum nvmlNvLinkErrorCounter_enum {
 	NVML_NVLINK_ERROR_DL_ECC_DATA = 4
 } nvmlNvLinkErrorCounter_t;
 typedef enum nvmlDeviceGpuRecoveryAction_s {
-	NVML_GPU_RECOVERY_ACTION_NONE = 0,               /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,          /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,        /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,          /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4,    /* since R570 */
-	NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN = 5 /* since R595 */
-} nvmlDeviceGpuRecoveryAction_t;                         /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_NONE = 0,                /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_GPU_RESET = 1,           /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_NODE_REBOOT = 2,         /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_P2P = 3,           /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET = 4,     /* since R570 */
+	NVML_GPU_RECOVERY_ACTION_RECOVER_IMEX_DOMAIN = 5, /* since R595 */
+	NVML_GPU_RECOVERY_ACTION_BUS_RESET = 6,           /* since R615 */
+	NVML_GPU_RECOVERY_ACTION_SYSTEM_REBOOT = 7        /* since R615 */
+} nvmlDeviceGpuRecoveryAction_t;                          /* since R570 */
 
 typedef struct nvmlPciInfo_st {
 	char busIdLegacy[16];

@@ -26,11 +26,12 @@ static const struct {
 	const char *check, *judged; /* its one result; "": none */
 } rows[] = {
 	{ "two H200", "Standard_ND96isr_H200_v5", TWO_RANKS TIMES("1", "49.6", "52"), "collectives.jitter", "pass" },
-	{ "late by half: a warning where NVLink carries it", "Standard_ND96isr_H200_v5",
-		TWO_RANKS TIMES("1", "49.6", "80"), "collectives.jitter", "warn" },
-	{ "the same through the memory of a host, which others use too", "generic-nvidia",
-		TWO_RANKS TIMES("1", "49.6", "80"), "collectives.jitter", "pass" },
-	{ "twice as long", "generic-nvidia", TWO_RANKS TIMES("1", "350", "710"), "collectives.jitter", "warn" },
+	{ "late by half, as healthy ones at times", "Standard_ND96isr_H200_v5", TWO_RANKS TIMES("1", "49.6", "80"),
+		"collectives.jitter", "pass" },
+	{ "more than three times as long", "Standard_ND96isr_H200_v5", TWO_RANKS TIMES("1", "49.6", "150"),
+		"collectives.jitter", "warn" },
+	{ "the same through the memory of a host", "generic-nvidia", TWO_RANKS TIMES("1", "350", "1060"),
+		"collectives.jitter", "warn" },
 	{ "sockets between nodes are uneven anyway", "generic-nvidia", TWO_NODES TIMES("2", "9000", "40000"),
 		"collectives.jitter", "" },
 	{ "other sizes are", "generic-nvidia",
@@ -38,9 +39,9 @@ static const struct {
 			  "job nccl.allreduce_p99_us bytes=65536 nodes=1 ranks=2 60\n",
 		"collectives.jitter", "skip" },
 	{ "too slow to be timed", "generic-nvidia", TWO_RANKS TIMES("1", "-", "-"), "collectives.jitter", "skip" },
-	{ "InfiniBand beside other jobs", "Standard_ND96asr_v4", TWO_NODES TIMES("2", "200", "380"),
+	{ "InfiniBand beside other jobs", "Standard_ND96asr_v4", TWO_NODES TIMES("2", "200", "580"),
 		"collectives.jitter_network", "pass" },
-	{ "InfiniBand where something is late", "Standard_ND96asr_v4", TWO_NODES TIMES("2", "200", "420"),
+	{ "InfiniBand where something is late", "Standard_ND96asr_v4", TWO_NODES TIMES("2", "200", "620"),
 		"collectives.jitter_network", "warn" },
 	{ "all-to-all of two H200", "generic-nvidia",
 		TWO_RANKS SPEED("alltoall", "1", "2", "267") LIMIT("alltoall", "1", "2", "NVLink", "478"),
@@ -92,50 +93,24 @@ static const struct {
 		"collectives.alltoall.nvlink.128m", "skip" },
 };
 
-/* The one result of a check: "pass"; "" when there is none, or several. */
-static const char *result_of(const struct muster_report *report, const char *check)
-{
-	const char *found = "";
-	for (size_t i = 0; i < report->tally_count; i++)
-		for (size_t s = 0; s < MUSTER_STATUS_COUNT && strcmp(report->tallies[i].check, check) == 0; s++)
-			if (report->tallies[i].count[s] > 0)
-				found = *found || report->tallies[i].count[s] > 1
-						? "several"
-						: muster_status_name((enum muster_status)s);
-	return found;
-}
-
-static struct muster_report *judge(const char *sku, const char *text, bool beside_jobs)
-{
-	struct muster_expect expect;
-	struct muster_error err;
-	struct muster_run *run = run_text_new(text);
-	struct muster_report *report = fixture_new_report();
-	run->job.beside_jobs = beside_jobs;
-	ck_assert_msg(muster_expect_load(MUSTER_SOURCE_DIR "/configs", sku, NULL, &expect, &err) == 0, "%s", err.text);
-	muster_evaluate(run, &expect, false, report);
-	muster_expect_done(&expect);
-	return report;
-}
-
 TEST_EACH(collectives_of_a_job_are_judged, rows)
 {
-	struct muster_report *report = judge(rows[_i].sku, rows[_i].run, false);
-	ck_assert_msg(strcmp(result_of(report, rows[_i].check), rows[_i].judged) == 0, "%s: %s", rows[_i].title,
-		result_of(report, rows[_i].check));
+	struct muster_report *report = run_text_judge(rows[_i].sku, rows[_i].run, false);
+	ck_assert_msg(strcmp(run_text_result(report, rows[_i].check), rows[_i].judged) == 0, "%s: %s", rows[_i].title,
+		run_text_result(report, rows[_i].check));
 }
 
 TEST(beside_other_jobs_a_late_all_reduce_says_nothing)
 {
-	struct muster_report *report = judge("generic-nvidia", TWO_RANKS TIMES("1", "350", "1400"), true);
-	ck_assert_str_eq(result_of(report, "collectives.jitter"), "inconclusive");
+	struct muster_report *report = run_text_judge("generic-nvidia", TWO_RANKS TIMES("1", "350", "1400"), true);
+	ck_assert_str_eq(run_text_result(report, "collectives.jitter"), "inconclusive");
 }
 
 /* Exchanges that are well say nothing of a rank that is late now and then. */
 TEST(no_part_is_excused_by_exchanges)
 {
 	const char *advice = NULL;
-	struct muster_report *report = judge("generic-nvidia",
+	struct muster_report *report = run_text_judge("generic-nvidia",
 		TWO_RANKS TIMES("1", "350", "1400") "a/0 pair.exchange_gbps kind=edge peer_node=a "
 						    "peer_gpu=0002:00:00.0 nic=none transport=P2P 300\n"
 						    "a/1 pair.exchange_gbps kind=edge peer_node=a "

@@ -176,7 +176,9 @@ static const struct fake_row rows[] = {
 	ACTION("3", "0", "drain-p2p", "false"),
 	ACTION("4", "0", "drain-and-reset", "false"),
 	ACTION("5", "0", "recover-imex-domain", "false"),
-	ACTION("6", "0", "action 6", "false"),
+	ACTION("6", "0", "bus-reset", "false"),
+	ACTION("7", "0", "system-reboot", "false"),
+	ACTION("8", "0", "action 8", "false"),
 	/* the other one has run */
 	{ "a worker that replaced another has its own start", "begin | finish", NVLINK_MORE("recovery") "0" },
 	{ "without NVML there is an error", "nvml_missing=1 | begin | run", "error '?*" },
