@@ -25,6 +25,12 @@ set(MUSTER_PTXAS "" CACHE FILEPATH "ptxas, when it is neither in PATH nor in /us
 add_test(NAME abi.ptx COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/ptx.sh
 	${CMAKE_SOURCE_DIR}/src/probes/gpu/kernels.ptx ${MUSTER_PTXAS})
 set_tests_properties(abi.ptx PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS abi)
+find_package(Python3 COMPONENTS Interpreter)
+if(Python3_FOUND)
+	add_test(NAME abi.ptx_meaning COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/ptx_meaning.py
+		${CMAKE_SOURCE_DIR}/src/probes/gpu/kernels.ptx)
+	set_tests_properties(abi.ptx_meaning PROPERTIES TIMEOUT 300 LABELS abi)
+endif()
 
 add_test(NAME abi.needed COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/needed.sh $<TARGET_FILE:muster>)
 set_tests_properties(abi.needed PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS abi)

@@ -135,11 +135,13 @@ main() {
 	fi
 
 	title "load: the kernels' meaning, a flipped bit, and the rates beside CUDA's own means"
-	for program in "$source/build-portable/gpu_load_faults" "$source/build/tests/gpu_load_faults"; do
-		if [ -x "$program" ]; then
-			"$program" || failed=1
-			break
-		fi
+	for name in gpu_load_faults gpu_memory_reads; do
+		for program in "$source/build-portable/$name" "$source/build/tests/$name"; do
+			if [ -x "$program" ]; then
+				"$program" || failed=1
+				break
+			fi
+		done
 	done
 	if nvcc -O3 -arch=native -o "$scratch/load" "$here/load_reference.cu" -lcublas 2>"$scratch/nvcc.txt"; then
 		"$scratch/load" | tee -a "$out/reference.jsonl"

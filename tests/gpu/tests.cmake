@@ -19,3 +19,7 @@ set_tests_properties(gpu.recorded PROPERTIES TIMEOUT 300 LABELS gpu)
 add_executable(gpu_load_faults ${CMAKE_CURRENT_LIST_DIR}/load_faults.c)
 target_link_libraries(gpu_load_faults PRIVATE muster_all)
 target_link_options(gpu_load_faults PRIVATE -Wl,--as-needed)
+# How fast the kernels read memory, and whether loads under way limit them.
+add_executable(gpu_memory_reads ${CMAKE_CURRENT_LIST_DIR}/memory_reads.c)
+target_link_libraries(gpu_memory_reads PRIVATE muster_all)
+target_link_options(gpu_memory_reads PRIVATE -Wl,--as-needed)

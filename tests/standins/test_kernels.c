@@ -61,7 +61,7 @@ TEST_EACH(what_was_filled_is_verified_and_nothing_else_is, sizes)
 	ck_assert_uint_eq(verify(memory, bytes, plain).wrong, 0);
 	struct muster_kernel_report report = verify(memory, bytes, other);
 	ck_assert_uint_eq(report.wrong, words);
-	ck_assert_uint_eq(report.noted, words < 2048 * 256 ? words : 2048 * 256);
+	ck_assert_uint_eq(report.noted, words < 5920 * 256 ? words : 5920 * 256);
 	for (size_t i = 0; i < words && i < MUSTER_DIFFERENCES_MAX; i++) {
 		const struct muster_difference *difference = &report.noticed[i];
 		ck_assert_uint_eq(difference->read[0], muster_pattern_word(&plain, 2 * difference->place));
