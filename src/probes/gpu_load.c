@@ -55,7 +55,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(PAGE_GPUS, 100, "W loaded"))),
 	GPU_NUMBER("gpu.temperature_loaded_celsius", CELSIUS, DRIFTS, "temperature under load: highest sample",
 		SHOWN(IN(PAGE_GPUS, 90, "°C loaded"))),
-	GPU_NUMBER("gpu.temperature_slowdown_celsius", CELSIUS, FACT, "where the GPU slows itself down",
+	GPU_NUMBER("gpu.temperature_slowdown_celsius", CELSIUS, FACT, "where the hardware slows the GPU down",
 		.called = "the slowdown temperature"),
 	GPU_NUMBER("gpu.memory_temperature_loaded_celsius", CELSIUS, DRIFTS,
 		"temperature of the memory under load: highest sample"),
@@ -450,25 +450,46 @@ static void tell_samples(struct muster_load *load)
 		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms), &s->why_no_reasons);
 }
 
+static int ask_threshold(
+	const struct muster_sampler *s, nvmlTemperatureThresholds_t what, double *ret, struct muster_error *err)
+{
+	unsigned int celsius = 0;
+	if (MUSTER_NVML(s->nvml, err, nvmlDeviceGetTemperatureThreshold, s->device, what, &celsius) < 0)
+		return -1;
+	if (celsius == 0)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "NVML gives a limit of 0 degrees");
+	*ret = celsius;
+	return 0;
+}
+
+/* Where the hardware slows the GPU down. For Ada and later NVML will give no thresholds any more, but how far the GPU
+ * is from its nearest limit (that of the memory counts too), and how far it is when the hardware slows it down. */
+static int ask_slowdown(const struct muster_sampler *s, double *ret, struct muster_error *err)
+{
+	nvmlMarginTemperature_t margin = { .version = nvmlMarginTemperature_v1 };
+	unsigned int celsius = 0;
+	double at;
+	if (MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT, 0, &at) < 0 ||
+		MUSTER_NVML(s->nvml, err, nvmlDeviceGetMarginTemperature, s->device, &margin) < 0 ||
+		MUSTER_NVML(s->nvml, err, nvmlDeviceGetTemperature, s->device, NVML_TEMPERATURE_GPU, &celsius) < 0)
+		return ask_threshold(s, NVML_TEMPERATURE_THRESHOLD_SLOWDOWN, ret, err);
+	*ret = (double)celsius + margin.marginTemperature - at;
+	return 0;
+}
+
 static void tell_limits(struct muster_load *load)
 {
-	static const struct {
-		const char *metric;
-		nvmlTemperatureThresholds_t what;
-	} limits[] = {
-		{ "gpu.temperature_slowdown_celsius", NVML_TEMPERATURE_THRESHOLD_SLOWDOWN },
-		{ "gpu.memory_temperature_limit_celsius", NVML_TEMPERATURE_THRESHOLD_MEM_MAX },
-	};
-	const struct muster_nvml *nvml = load->sampler.nvml;
-	for (size_t i = 0; nvml && i < sizeof limits / sizeof *limits; i++) {
-		unsigned int celsius = 0;
-		struct muster_error why;
-		int result = MUSTER_NVML(
-			nvml, &why, nvmlDeviceGetTemperatureThreshold, load->sampler.device, limits[i].what, &celsius);
-		if (result == 0 && celsius == 0)
-			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "NVML gives a limit of 0 degrees");
-		muster_emit_read(load->ctx, limits[i].metric, load->bus_id, result, muster_number(celsius), &why);
-	}
+	const struct muster_sampler *s = &load->sampler;
+	struct muster_error why;
+	double celsius = 0;
+	if (!s->nvml)
+		return;
+	int result = ask_slowdown(s, &celsius, &why);
+	muster_emit_read(
+		load->ctx, "gpu.temperature_slowdown_celsius", load->bus_id, result, muster_number(celsius), &why);
+	result = ask_threshold(s, NVML_TEMPERATURE_THRESHOLD_MEM_MAX, &celsius, &why);
+	muster_emit_read(
+		load->ctx, "gpu.memory_temperature_limit_celsius", load->bus_id, result, muster_number(celsius), &why);
 }
 
 static void tell_counters(struct muster_load *load, const struct counters *before, const struct counters *after)

@@ -48,7 +48,8 @@ typedef enum nvmlValueType_enum {
 	NVML_VALUE_TYPE_UNSIGNED_INT = 1,
 	NVML_VALUE_TYPE_UNSIGNED_LONG = 2,
 	NVML_VALUE_TYPE_UNSIGNED_LONG_LONG = 3,
-	NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4
+	NVML_VALUE_TYPE_SIGNED_LONG_LONG = 4,
+	NVML_VALUE_TYPE_SIGNED_INT = 5 /* since R535 */
 } nvmlValueType_t;
 
 typedef enum nvmlGpuVirtualizationMode {
@@ -151,6 +152,7 @@ typedef union nvmlValue_st {
 	unsigned long ulVal;
 	unsigned long long ullVal;
 	signed long long sllVal;
+	signed int siVal; /* since R535 */
 } nvmlValue_t;
 typedef struct nvmlFieldValue_st {
 	unsigned int fieldId, scopeId;
@@ -159,6 +161,12 @@ typedef struct nvmlFieldValue_st {
 	nvmlReturn_t nvmlReturn;
 	nvmlValue_t value;
 } nvmlFieldValue_t;
+typedef struct {
+	unsigned int version;
+	int marginTemperature; /* degrees to the nearest temperature at which the GPU is slowed down */
+} nvmlMarginTemperature_v1_t;  /* since R570 */
+typedef nvmlMarginTemperature_v1_t nvmlMarginTemperature_t;                                      /* since R570 */
+#define nvmlMarginTemperature_v1 ((unsigned int)(sizeof(nvmlMarginTemperature_v1_t) | 1u << 24)) /* since R570 */
 typedef struct nvmlGridLicenseExpiry_st {
 	unsigned int year;
 	unsigned short month, day, hour, min, sec;
@@ -228,6 +236,7 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 #define NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR 182                       /* since R535 */
 #define NVML_FI_DEV_PCIE_COUNT_LANE_ERROR 183                       /* since R535 */
 #define NVML_FI_DEV_POWER_INSTANT 186                               /* since R535; mW */
+#define NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT 194                 /* since R535; signed, a margin in degrees */
 #define NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS 206        /* since R560; scope: the link; NVLink 5 */
 #define NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS 207          /* since R560 */
 #define NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS 208                     /* since R560 */
@@ -328,6 +337,7 @@ typedef nvmlGpuFabricInfo_v3_t nvmlGpuFabricInfoV_t; /* since R550; whichever ve
 	X(nvmlDeviceValidateInforom, (nvmlDevice_t device)) \
 	X(nvmlDeviceGetInforomImageVersion, (nvmlDevice_t device, char *version, unsigned int length)) \
 	X(nvmlDeviceGetGspFirmwareVersion, (nvmlDevice_t device, char *version)) \
+	X(nvmlDeviceGetMarginTemperature, (nvmlDevice_t device, nvmlMarginTemperature_t *margin)) \
 	X(nvmlDeviceGetRepairStatus, (nvmlDevice_t device, nvmlRepairStatus_t *status)) \
 	X(nvmlDeviceGetGridLicensableFeatures_v4, (nvmlDevice_t device, nvmlGridLicensableFeatures_t *features)) \
 	X(nvmlDeviceGetMemoryInfo_v2, (nvmlDevice_t device, nvmlMemory_v2_t *memory)) \

@@ -61,6 +61,7 @@ int muster_nvml_field_number(const struct muster_nvml *nvml, struct muster_error
 	case NVML_VALUE_TYPE_UNSIGNED_LONG: *ret = (double)value->value.ulVal; return 0;
 	case NVML_VALUE_TYPE_UNSIGNED_LONG_LONG: *ret = (double)value->value.ullVal; return 0;
 	case NVML_VALUE_TYPE_SIGNED_LONG_LONG: *ret = (double)value->value.sllVal; return 0;
+	case NVML_VALUE_TYPE_SIGNED_INT: *ret = value->value.siVal; return 0;
 	}
 	return muster_fail(err, MUSTER_EVENDOR, "%s: a value of unknown type %d", name, (int)value->valueType);
 }

@@ -202,6 +202,35 @@ TEST(newer_gpus_have_their_link_counters_as_fields)
 		nvmlDeviceGetNvLinkErrorCounter(device, 3, NVML_NVLINK_ERROR_DL_RECOVERY, &count));
 }
 
+/* As a real H100 with thresholds of 90 degrees. */
+TEST(newer_gpus_say_how_far_they_are_from_a_limit)
+{
+	nvmlFieldValue_t field = { .fieldId = NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT };
+	nvmlMarginTemperature_t margin = { .version = nvmlMarginTemperature_v1 };
+	gpu()->compute_major = 9;
+	gpu()->temperature_celsius = 33;
+	gpu()->temperature_slowdown_celsius = 90;
+	nvmlDevice_t device = begin();
+	OK(nvmlDeviceGetFieldValues(device, 1, &field));
+	ck_assert_int_eq(field.nvmlReturn, NVML_SUCCESS);
+	ck_assert_int_eq(field.valueType, NVML_VALUE_TYPE_SIGNED_INT);
+	ck_assert_int_eq(field.value.siVal, -2);
+	OK(nvmlDeviceGetMarginTemperature(device, &margin));
+	ck_assert_int_eq(margin.marginTemperature, 55);
+	margin.version = 1;
+	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetMarginTemperature(device, &margin));
+}
+
+TEST(older_gpus_do_not)
+{
+	nvmlFieldValue_t field = { .fieldId = NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT };
+	nvmlMarginTemperature_t margin = { .version = nvmlMarginTemperature_v1 };
+	nvmlDevice_t device = begin();
+	OK(nvmlDeviceGetFieldValues(device, 1, &field));
+	ck_assert_int_eq(field.nvmlReturn, NVML_ERROR_NOT_SUPPORTED);
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetMarginTemperature(device, &margin));
+}
+
 TEST(a_device_remembers_its_memory_errors)
 {
 	nvmlEnableState_t pending;

@@ -28,6 +28,14 @@ static double thermal_violation(nvmlDevice_t device)
 	return device->gpu->throttle_reasons_loaded & heat ? muster_simnvml_use(device).seconds * 1e9 : 0;
 }
 
+/* Hopper and later (Ada too) say how far they are from a limit, which is two degrees below that of the hardware. */
+#define SLOWDOWN_MARGIN (-2)
+
+static bool has_margin(const struct muster_sim_gpu *gpu)
+{
+	return gpu->compute_major >= 9 && gpu->temperature_slowdown_celsius > 0;
+}
+
 /* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link.
  * Hopper and later have no speed common to all NVLinks. */
 static nvmlReturn_t find_field(nvmlDevice_t device, nvmlFieldValue_t *field)
@@ -44,6 +52,8 @@ static nvmlReturn_t find_field(nvmlDevice_t device, nvmlFieldValue_t *field)
 			NVML_VALUE_TYPE_UNSIGNED_LONG_LONG },
 		{ NVML_FI_DEV_MEMORY_TEMP, gpu->memory_temperature_celsius > 0, false, memory_temperature(device),
 			NVML_VALUE_TYPE_UNSIGNED_INT },
+		{ NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT, has_margin(gpu), false, SLOWDOWN_MARGIN,
+			NVML_VALUE_TYPE_SIGNED_INT },
 		{ NVML_FI_DEV_NVLINK_LINK_COUNT, nvlinks, false, gpu->nvlinks, NVML_VALUE_TYPE_UNSIGNED_INT },
 		{ NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON, gpu->compute_major < 9 ? nvlinks : 0, false, gpu->nvlink_mbps,
 			NVML_VALUE_TYPE_UNSIGNED_INT },
@@ -66,6 +76,8 @@ static nvmlReturn_t find_field(nvmlDevice_t device, nvmlFieldValue_t *field)
 		field->valueType = fields[i].type;
 		if (field->valueType == NVML_VALUE_TYPE_UNSIGNED_INT)
 			field->value.uiVal = (unsigned int)fields[i].value;
+		else if (field->valueType == NVML_VALUE_TYPE_SIGNED_INT)
+			field->value.siVal = (int)fields[i].value;
 		else
 			field->value.ullVal = (unsigned long long)fields[i].value;
 		return NVML_SUCCESS;
@@ -131,6 +143,19 @@ nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensor
 	REQUIRE(device, celsius && sensor == NVML_TEMPERATURE_GPU);
 	*celsius = (unsigned int)under_load(
 		device, device->gpu->temperature_celsius, device->gpu->temperature_loaded_celsius);
+	return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetMarginTemperature(nvmlDevice_t device, nvmlMarginTemperature_t *margin)
+{
+	unsigned int celsius;
+	REQUIRE(device, margin);
+	if (margin->version != nvmlMarginTemperature_v1)
+		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+	if (!has_margin(device->gpu))
+		return NVML_ERROR_NOT_SUPPORTED;
+	(void)nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &celsius);
+	margin->marginTemperature = device->gpu->temperature_slowdown_celsius + SLOWDOWN_MARGIN - (int)celsius;
 	return NVML_SUCCESS;
 }
 

@@ -88,6 +88,72 @@ TEST(without_nvml_nothing_is_sampled)
 	ck_assert(*sampler.why_no_reasons.text);
 }
 
+/* ---- where heat slows the GPU down ---- */
+
+/* What NVML answers: the GPU's temperature, the margin to its nearest limit, the margin at which the hardware slows it
+ * down, the thresholds of old; -1: not supported. */
+static const struct heat {
+	int celsius, margin, slowdown_margin, threshold, memory;
+	const char *expected;
+} heats[] = {
+#define LIMITS(gpu, memory) "gpu.temperature_slowdown_celsius " gpu " | gpu.memory_temperature_limit_celsius " memory
+	{ 58, 29, -2, 60, 95, LIMITS("89", "95") },                                 /* Ada and later: by the margin */
+	{ 70, 3, -2, -1, -1, LIMITS("75", "-nvmlDeviceGetTemperatureThreshold*") }, /* the memory is nearest */
+	{ 58, -1, -2, 89, 95, LIMITS("89", "95") },                                 /* a driver before R570 */
+	{ 57, -1, -99, 91, 0, LIMITS("91", "-NVML gives a limit of 0 degrees") },   /* Ampere */
+	{ 57, -1, -99, -1, 95, LIMITS("-nvmlDeviceGetTemperatureThreshold*", "95") },
+};
+static const struct heat *heat;
+
+static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+	(void)device;
+	ck_assert(count == 1 && values->fieldId == NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT);
+	values->nvmlReturn = heat->slowdown_margin == -99 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+	values->valueType = NVML_VALUE_TYPE_SIGNED_INT;
+	values->value.siVal = heat->slowdown_margin;
+	return NVML_SUCCESS;
+}
+
+static nvmlReturn_t give_margin(nvmlDevice_t device, nvmlMarginTemperature_t *margin)
+{
+	(void)device;
+	ck_assert_uint_eq(margin->version, nvmlMarginTemperature_v1);
+	margin->marginTemperature = heat->margin;
+	return heat->margin == -1 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+}
+
+static nvmlReturn_t give_heat(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
+{
+	(void)device;
+	*celsius = (unsigned int)heat->celsius;
+	return sensor == NVML_TEMPERATURE_GPU ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
+
+static nvmlReturn_t give_threshold(nvmlDevice_t device, nvmlTemperatureThresholds_t what, unsigned int *celsius)
+{
+	int limit = what == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN ? heat->threshold : heat->memory;
+	(void)device;
+	*celsius = (unsigned int)limit;
+	return limit == -1 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+}
+
+TEST_EACH(the_slowdown_comes_from_the_margin_where_nvml_has_one, heats)
+{
+	struct probe_fake *probe = fake_new(&muster_probe_gpu_load);
+	struct muster_load loaded = { .ctx = &probe->ctx, .bus_id = "0001:00:00.0", .sampler.nvml = &scripted_nvml };
+	heat = &heats[_i];
+	scripted_nvml = (struct muster_nvml){
+		.nvmlDeviceGetFieldValues = give_fields,
+		.nvmlDeviceGetMarginTemperature = give_margin,
+		.nvmlDeviceGetTemperature = give_heat,
+		.nvmlDeviceGetTemperatureThreshold = give_threshold,
+	};
+	tell_limits(&loaded);
+	fake_expect(probe, heat->expected, "limits");
+	fake_free(probe);
+}
+
 /* ---- what was wrong ---- */
 
 TEST(the_first_wrong_word_is_told_with_its_bit)

@@ -43,6 +43,8 @@ static const struct {
 	{ NVML_VALUE_TYPE_UNSIGNED_LONG, { .ulVal = 1ul << 40 }, 1099511627776.0 },
 	{ NVML_VALUE_TYPE_UNSIGNED_LONG_LONG, { .ullVal = 1ull << 63 }, 0x1p63 },
 	{ NVML_VALUE_TYPE_SIGNED_LONG_LONG, { .sllVal = -8 }, -8 },
+	{ NVML_VALUE_TYPE_SIGNED_INT, { .ullVal = 0x7ffffffe }, 0x7ffffffe },
+	{ NVML_VALUE_TYPE_SIGNED_INT, { .ullVal = 0xfffffffe }, -2 },
 };
 
 TEST_EACH(a_value_is_read_as_its_type_says, types)
@@ -60,10 +62,10 @@ TEST(a_type_of_a_later_driver_is_no_number)
 {
 	struct muster_error err;
 	double number = -1;
-	answer = (nvmlFieldValue_t){ .valueType = (nvmlValueType_t)5 };
+	answer = (nvmlFieldValue_t){ .valueType = (nvmlValueType_t)7 };
 	ck_assert_int_eq(ask(&number, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
-	ck_assert_str_eq(err.text, "NVML_FI_TEST: a value of unknown type 5");
+	ck_assert_str_eq(err.text, "NVML_FI_TEST: a value of unknown type 7");
 	ck_assert_double_eq(number, -1);
 }
 
