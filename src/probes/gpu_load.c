@@ -64,6 +64,9 @@ static const struct muster_metric metrics[] = {
 	NUMBER(GPU, "gpu.throttled_share", RATIO, DRIFTS,
 		"share of the samples under load in which a reason held the clocks down at least three times running",
 		.labels = { "gpu", "reason" }),
+	GPU_NUMBER("gpu.hw_slowdown_share", RATIO, DRIFTS,
+		"share of the time under load, without the first 200 ms, for which the hardware held the clocks down "
+		"in such samples; 0 below 100 ms"),
 	GPU_NUMBER("gpu.thermal_violation_ms", MS, LESS, "time for which heat held the clocks down, in steps of 100"),
 	GPU_NUMBER("gpu.power_brake_ms", MS, LESS,
 		"time under load for which a power brake held the clocks down, by the samples"),
@@ -446,6 +449,8 @@ static void tell_samples(struct muster_load *load)
 		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
 			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
+	muster_emit_read(load->ctx, "gpu.hw_slowdown_share", load->bus_id, s->reasons_count ? 0 : -1,
+		muster_number(muster_sampler_slow_share(s)), &s->why_no_reasons);
 	muster_emit_read(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
 		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms), &s->why_no_reasons);
 }

@@ -1,11 +1,15 @@
 /* sampler.c - what NVML says of a GPU while it works */
 #include "probes/gpu_load/sampler.h"
 
+#include "util/clock.h"
+
 #include <string.h>
 #include <time.h>
 
 #define EVERY_NS 20000000 /* 20 ms: the power's own refresh */
 #define ROW 3             /* samples running that make a reason count */
+#define STEP_MS 200 /* the power of a load that begins settles: what slows the clocks down until then may be that */
+#define SLOW_MS 100 /* slowdowns that take less in all are none */
 
 const char *const muster_throttle_names[MUSTER_THROTTLES] = {
 	[MUSTER_THROTTLE_POWER_CAP] = "sw-power-cap",
@@ -55,8 +59,10 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 	return result;
 }
 
-void muster_sampler_count(struct muster_sampler *s, unsigned long long mask)
+void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, double ms)
 {
+	double since = ms - (s->last_ms > STEP_MS ? s->last_ms : STEP_MS);
+	s->last_ms = ms;
 	s->reasons_count++;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		s->seen[i] += (mask & bits[i]) != 0;
@@ -64,6 +70,12 @@ void muster_sampler_count(struct muster_sampler *s, unsigned long long mask)
 		if (s->row[i] >= ROW)
 			s->throttled[i] += s->row[i] == ROW ? ROW : 1;
 	}
+	size_t row = s->row[MUSTER_THROTTLE_HW_SLOWDOWN];
+	s->row_ms = row > 1 ? s->row_ms + (since > 0 ? since : 0) : 0;
+	if (row < ROW)
+		return;
+	s->slow_ms += s->row_ms;
+	s->row_ms = 0;
 }
 
 void muster_sampler_take(struct muster_sampler *s)
@@ -90,7 +102,7 @@ void muster_sampler_take(struct muster_sampler *s)
 		if (MUSTER_NVML(s->nvml, &err, nvmlDeviceGetCurrentClocksThrottleReasons, s->device, &mask) < 0)
 			s->why_no_reasons = err;
 		else
-			muster_sampler_count(s, mask);
+			muster_sampler_count(s, mask, muster_clock_now(&muster_clock_monotonic) - s->start_ms);
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -130,6 +142,7 @@ void muster_sampler_init(struct muster_sampler *s, bool has_nvml, void *device)
 
 void muster_sampler_start(struct muster_sampler *s)
 {
+	s->start_ms = muster_clock_now(&muster_clock_monotonic);
 	s->running = s->nvml && pthread_create(&s->thread, NULL, sample, s) == 0;
 }
 
@@ -147,6 +160,11 @@ void muster_sampler_stop(struct muster_sampler *s)
 double muster_sampler_seen(const struct muster_sampler *s, enum muster_throttle reason)
 {
 	return s->reasons_count ? (double)s->seen[reason] / (double)s->reasons_count : 0;
+}
+
+double muster_sampler_slow_share(const struct muster_sampler *s)
+{
+	return s->slow_ms < SLOW_MS ? 0 : s->slow_ms / s->last_ms;
 }
 
 double muster_sampler_share(const struct muster_sampler *s, enum muster_throttle reason)

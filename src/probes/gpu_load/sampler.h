@@ -47,6 +47,9 @@ struct muster_sampler {
 	/* For each reason: samples in runs of at least three, and the length of the run that goes on. */
 	size_t throttled[MUSTER_THROTTLES], row[MUSTER_THROTTLES];
 	size_t seen[MUSTER_THROTTLES]; /* samples with the reason, single ones too */
+	/* When the samples began, and the last one since then; of slowdowns by the hardware how long they were after
+	 * the start, in runs of at least three samples, and in the run that goes on. */
+	double start_ms, last_ms, slow_ms, row_ms;
 };
 
 /* Without NVML, or a device of it, nothing will be sampled and why_* say why. */
@@ -64,7 +67,11 @@ double muster_sampler_share(const struct muster_sampler *sampler, enum muster_th
 /* The same for single samples too: of the time under load, how much a reason held for. */
 double muster_sampler_seen(const struct muster_sampler *sampler, enum muster_throttle reason);
 
-/* Count one answer of NVML about the reasons. Called by take; for tests. */
-void muster_sampler_count(struct muster_sampler *sampler, unsigned long long mask);
+/* The share of the time for which the hardware slowed the GPU down in such runs, without the first 200 ms, in which the
+ * power of the load settles; 0 where that was less than 100 ms in all. */
+double muster_sampler_slow_share(const struct muster_sampler *sampler);
+
+/* Count one answer of NVML about the reasons, so many ms after the start. Called by take; for tests. */
+void muster_sampler_count(struct muster_sampler *sampler, unsigned long long mask, double ms);
 
 #endif

@@ -43,6 +43,7 @@ static const struct figure {
 	THROTTLED("hw-thermal", 0),
 	THROTTLED("hw-power-brake", 0),
 	THROTTLED("hw-slowdown", 0),
+	NUMBER("gpu.hw_slowdown_share", 0),
 	{ "gpu.gemm_drift", "", { .type = MUSTER_NULL } },
 	{ "gpu.gemm_checksum", " precision=bf16 made_by=H100,8192", { .type = MUSTER_STRING, .string = "3587c3c2" } },
 };
@@ -110,8 +111,13 @@ static const struct case_of {
 			{ -1, "gpu.throttled_share", " reason=hw-slowdown", 1, NULL },
 			{ -1, "gpu.gemm_bf16_tflops", "", 200, NULL } },
 		"fail load.power_brake rank=0 fail load.power_brake rank=1 " },
-	{ "generic-nvidia", 1, { { 0, "gpu.throttled_share", " reason=hw-slowdown", 0.5, NULL } },
+	{ "generic-nvidia", 1,
+		{ { 0, "gpu.throttled_share", " reason=hw-slowdown", 0.5, NULL },
+			{ 0, "gpu.hw_slowdown_share", "", 0.4, NULL } },
 		"fail load.hw_slowdown rank=0 " },
+	/* for a moment, as where the power jumps */
+	{ "generic-nvidia", 1, { { 0, "gpu.throttled_share", " reason=hw-slowdown", 0.2, NULL } },
+		"warn load.hw_slowdown_brief rank=0 " },
 	{ "generic-nvidia", 1, { { 0, "gpu.temperature_loaded_celsius", "", 86, NULL } },
 		"warn load.temperature rank=0 " },
 	{ "generic-nvidia", 1, { { 0, "gpu.memory_temperature_loaded_celsius", "", 94, NULL } },

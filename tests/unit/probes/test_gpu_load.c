@@ -28,10 +28,12 @@ TEST(a_reason_counts_from_three_samples_in_a_row_on)
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct muster_sampler sampler = { 0 };
 		for (const char *at = rows[i].samples; *at; at++)
-			muster_sampler_count(&sampler, *at == 'b'   ? BRAKE
-						       : *at == 'c' ? CAP
-						       : *at == '2' ? BRAKE | CAP
-								    : 0);
+			muster_sampler_count(&sampler,
+				*at == 'b'   ? BRAKE
+				: *at == 'c' ? CAP
+				: *at == '2' ? BRAKE | CAP
+					     : 0,
+				(double)(at - rows[i].samples) * 20);
 		ck_assert_double_eq_tol(
 			muster_sampler_share(&sampler, MUSTER_THROTTLE_POWER_BRAKE), rows[i].brake, 1e-9);
 		ck_assert_double_eq_tol(muster_sampler_share(&sampler, MUSTER_THROTTLE_POWER_CAP), rows[i].cap, 1e-9);
@@ -42,6 +44,33 @@ TEST(a_reason_counts_from_three_samples_in_a_row_on)
 	struct muster_sampler none = { 0 };
 	ck_assert_double_eq(muster_sampler_share(&none, MUSTER_THROTTLE_POWER_BRAKE), 0);
 	ck_assert_double_eq(muster_sampler_seen(&none, MUSTER_THROTTLE_POWER_BRAKE), 0);
+}
+
+/* A sample each 20 ms: its count of the reason, and '.' for as many without it. */
+static const struct {
+	const char *samples;
+	double share;
+} slowdowns[] = {
+	{ "25.", 0 }, { "5.3s17.", 0 },  /* where the power jumps */
+	{ "11s14.", 0 },                 /* not beyond the first 200 ms */
+	{ "12.5s8.", 0 },                /* 80 ms */
+	{ "12.6s7.", 100 / 480.0 },      /* 100 ms */
+	{ "5.20s", 280 / 480.0 },        /* from 200 ms on */
+	{ "10.3s3.4s5.", 100 / 480.0 },  /* 40 and 60 ms */
+	{ "10.3s3.3s6.", 0 },            /* 40 and 40 ms */
+	{ "10.2s1.2s1.9s", 160 / 480.0 } /* only rows of three and more */
+};
+
+TEST_EACH(a_slowdown_by_the_hardware_counts_after_the_start_and_from_100_ms_on, slowdowns)
+{
+	struct muster_sampler sampler = { 0 };
+	double ms = 0;
+	for (char *at = (char *)(uintptr_t)slowdowns[_i].samples; *at; at++)
+		for (long count = strtol(at, &at, 10); count > 0; count--, ms += 20)
+			muster_sampler_count(&sampler, *at == 's' ? nvmlClocksThrottleReasonHwSlowdown : 0, ms);
+	ck_assert_double_eq_tol(muster_sampler_slow_share(&sampler), slowdowns[_i].share, 1e-9);
+	struct muster_sampler none = { 0 };
+	ck_assert_double_eq(muster_sampler_slow_share(&none), 0);
 }
 
 /* ---- the clock that load reaches ---- */
@@ -66,8 +95,8 @@ TEST(a_clock_counts_only_where_nothing_but_settings_held_it_down)
 		sampler->figures[MUSTER_SAMPLED_SM_CLOCK] =
 			(struct muster_sampled_figures){ .sum = 9, .highest = 1410, .count = rows[i].clocks };
 		muster_fail(&sampler->figures[MUSTER_SAMPLED_SM_CLOCK].why_none, MUSTER_EVENDOR, "no clock");
-		muster_sampler_count(sampler, 0);
-		muster_sampler_count(sampler, rows[i].reasons);
+		muster_sampler_count(sampler, 0, 0);
+		muster_sampler_count(sampler, rows[i].reasons, 20);
 		tell_reached(&loaded, sampler);
 		fake_expect(probe, rows[i].expected, "a clock under load");
 		fake_free(probe);
