@@ -18,7 +18,7 @@ static const struct muster_metric metrics[] = {
 	/* for as many tokens as the slowest rank allows */
 	RANK_NUMBER("rank.compute_ms", MS, DRIFTS,
 		"the products of a step in BF16, launched one after the other, without traffic: the best of three "
-		"rounds",
+		"rounds before the steps and one after them",
 		.windows = "products", SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
 	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median", SHOWN(IN(SLOWEST, 40, "step, median"))),
 	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile",
@@ -41,7 +41,7 @@ static const struct muster_metric metrics[] = {
 		.labels = { "kind", "among" }),
 };
 
-#define ROUNDS 3
+#define ROUNDS 3 /* and one after the steps: what disturbs a host or a GPU for a moment is over then */
 #define SAMPLE_BYTES ((uint64_t)32 << 20) /* an all-reduce of them says how long those of all gradients take */
 /* The first gradient is made after four tenths of the products. Where all-reduces take no longer than this share of the
  * time of all products, nearly all of them can go on beside products. */
@@ -66,10 +66,11 @@ enum list { STEP_MS, COMPUTE_MS, IN_GBPS, OUT_GBPS, LISTS };
 
 /* What was measured so far; 0 where nothing was. */
 struct results {
-	double rounds_ms[ROUNDS], compute_ms; /* the products alone; their median */
-	double longest_ms;                    /* of the parts alone, on any rank */
-	double *lists[LISTS];                 /* a value for each step; STEP_MS is sorted in the end */
-	size_t count;                         /* steps */
+	double rounds_ms[ROUNDS + 1], compute_ms; /* the products alone; the median of those before the steps */
+	size_t rounds;
+	double longest_ms;    /* of the parts alone, on any rank */
+	double *lists[LISTS]; /* a value for each step; STEP_MS is sorted in the end */
+	size_t count;         /* steps */
 	double slowest_p50_ms;
 };
 
@@ -101,8 +102,8 @@ static int measure_compute(struct muster_step_work *work, struct results *result
 	muster_step(work->session->ctx, "products without traffic");
 	if (muster_nccl_agree(work->session, &nothing, 1, err) < 0) /* so that all ranks begin at once */
 		return -1;
-	for (size_t i = 0; i < ROUNDS; i++)
-		if (muster_step_products_alone(work, &results->rounds_ms[i], err) < 0)
+	for (results->rounds = 0; results->rounds < ROUNDS; results->rounds++)
+		if (muster_step_products_alone(work, &results->rounds_ms[results->rounds], err) < 0)
 			return -1;
 	memcpy(sorted, results->rounds_ms, sizeof sorted);
 	results->compute_ms = muster_median_of(sorted, ROUNDS);
@@ -204,8 +205,9 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 		return -1;
 	int failed = take_steps(work, (size_t)env->steps, results, err);
 	qsort(results->lists[STEP_MS], results->count, sizeof *results->lists[STEP_MS], muster_by_double);
-	if (failed < 0)
+	if (failed < 0 || muster_step_products_alone(work, &results->rounds_ms[results->rounds], err) < 0)
 		return -1;
+	results->rounds++;
 	double slowest_ms = percentile(results, 0.5);
 	if (muster_nccl_slowest(work->session, &slowest_ms, err) < 0)
 		return -1;
@@ -246,7 +248,7 @@ static void tell(struct muster_step_work *work, const struct results *results)
 {
 	struct muster_probe_ctx *ctx = work->session->ctx;
 	if (results->compute_ms > 0)
-		muster_windows_emit(ctx, "rank.compute_ms", NULL, 0, results->rounds_ms, ROUNDS, NULL);
+		muster_windows_emit(ctx, "rank.compute_ms", NULL, 0, results->rounds_ms, results->rounds, NULL);
 	if (results->count == 0)
 		return;
 	tell_steps(ctx, results);
