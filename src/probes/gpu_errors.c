@@ -44,7 +44,7 @@ static size_t nvlink_kinds(enum muster_profile profile)
 {
 	switch (profile) {
 	case MUSTER_QUICK: return 0;
-	case MUSTER_STANDARD: return MUSTER_NVLINK_JUDGED;
+	case MUSTER_STANDARD: return MUSTER_NVLINK_STANDARD;
 	default: return MUSTER_NVLINK_ERRORS;
 	}
 }

@@ -10,13 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The kinds of errors of an NVLink. The kinds that checks use come first; not every generation has each kind. */
+/* The kinds of errors of an NVLink. The kinds that checks of the profile standard use come first; not every generation
+ * has each kind. */
 enum muster_nvlink_error {
-	MUSTER_NVLINK_RECOVERY, /* the link lost its partner and found it again */
+	MUSTER_NVLINK_RECOVERY, /* the link lost its partner; NVLink 5: and did not find it again */
 	MUSTER_NVLINK_REPLAY,   /* a packet was sent again */
 	MUSTER_NVLINK_CRC_FLIT,
-	MUSTER_NVLINK_JUDGED,
-	MUSTER_NVLINK_CRC_DATA = MUSTER_NVLINK_JUDGED,
+	MUSTER_NVLINK_JUDGED,                               /* null where the GPU does not have them */
+	MUSTER_NVLINK_LINK_RECOVERY = MUSTER_NVLINK_JUDGED, /* of NVLink 5: the link lost its partner */
+	MUSTER_NVLINK_STANDARD,
+	MUSTER_NVLINK_CRC_DATA = MUSTER_NVLINK_STANDARD,
 	MUSTER_NVLINK_ECC_DATA,
 	MUSTER_NVLINK_RECEIVE,
 	MUSTER_NVLINK_INTEGRITY,

@@ -89,6 +89,7 @@ static const struct fake_knob knobs[] = { KNOB(major), KNOB(links), KNOB(links_r
 	FIELD("fatal", NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR, 0),
 	FIELD("symbol_5", NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS, 5),
 	FIELD("recovery_5", NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS, 5),
+	FIELD("failed_5", NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS, 5),
 	LINK("crc_data_0", NVML_NVLINK_ERROR_DL_CRC_DATA, 0), LINK("crc_data_2", NVML_NVLINK_ERROR_DL_CRC_DATA, 2),
 	LINK("crc_data_17", NVML_NVLINK_ERROR_DL_CRC_DATA, 17), LINK("recovery_4", NVML_NVLINK_ERROR_DL_RECOVERY, 4),
 	FAKE_KNOB("nvml_missing", nvml_missing), { .name = NULL } };
@@ -155,9 +156,13 @@ static const struct fake_row rows[] = {
 		"counter_calls 180 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
 			"crc-flit") "0 | " NVLINK_MORE("crc-data") "0 | " NVLINK_MORE("ecc-data") "0" },
 	{ "NVLink 5 has its counters as fields", "major=10 | symbol_5=1000 | begin | run | recovery_5=2 | finish",
-		"counter_calls 0 | " NVLINK("symbol") "1000 | " NVLINK_MORE("recovery") "2 | " NVLINK_MORE(
-			"symbol") "0 | " NVLINK_MORE("replay") "-*no such counter* | " NVLINK("crc-data") "#"
-													  "0" },
+		"counter_calls 0 | " NVLINK("symbol") "1000 | " NVLINK_MORE("link-recovery") "2" },
+	{ "and some of the others not at all", "major=10 | begin | run | finish",
+		NVLINK_MORE("replay") "-*no such counter* | " NVLINK("crc-data") "#0" },
+	{ "and standard reads what links came through, and what they did not",
+		"profile=1 | major=10 | begin | run | recovery_5=2 | failed_5=1 | finish",
+		NVLINK_MORE("link-recovery") "2 | " NVLINK_MORE("recovery") "1 | " NVLINK("symbol") "#0" },
+	{ "older GPUs do not tell these apart", "profile=1 | begin | run | finish", NVLINK("link-recovery") "#0" },
 	{ "a GPU without NVLinks has none of their errors", "links=0 | begin | run | finish",
 		NVLINK_MORE("recovery") "0 | gpu.nvlink_errors_at 'none" },
 	{ "what NVML does not tell is null with the reason",
