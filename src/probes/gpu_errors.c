@@ -16,6 +16,9 @@ static const struct muster_metric metrics[] = {
 		"recover-imex-domain, bus-reset, system-reboot; \"action 8\" is one that muster does not know"),
 	GPU_FLAG("gpu.sram_threshold_exceeded", FACT,
 		"the SRAM has had more uncorrected errors than NVIDIA allows a GPU"),
+	GPU_NUMBER("gpu.sram_uncorrected_aggregate", NONE, LESS,
+		"uncorrected errors of the SRAM in the life of the GPU, by parity and ECC"),
+	GPU_NUMBER("gpu.sram_corrected_aggregate", NONE, LESS, "corrected errors of the SRAM in the life of the GPU"),
 	COUNTER_METRIC("gpu.nvlink_errors", DRIFTS, "errors of all NVLinks together, in the life of the counters",
 		.counts_errors = true),
 	COUNTER_METRIC("gpu.nvlink_errors_increase", LESS, "errors of all NVLinks together while muster ran",
@@ -95,6 +98,10 @@ static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvm
 	result = MUSTER_NVML(nvml, &why, nvmlDeviceGetSramEccErrorStatus, gpu->nvml_device, &sram);
 	muster_emit_read(ctx, "gpu.sram_threshold_exceeded", gpu->bus_id, result,
 		muster_boolean(sram.bThresholdExceeded != 0), &why);
+	muster_emit_read(ctx, "gpu.sram_uncorrected_aggregate", gpu->bus_id, result,
+		muster_number((double)sram.aggregateUncParity + (double)sram.aggregateUncSecDed), &why);
+	muster_emit_read(ctx, "gpu.sram_corrected_aggregate", gpu->bus_id, result,
+		muster_number((double)sram.aggregateCor), &why);
 }
 
 /* One counter. Kinds that no check uses are left out where the GPU does not have them. */

@@ -69,6 +69,9 @@ static nvmlReturn_t give_sram(nvmlDevice_t of, nvmlEccSramErrorStatus_t *status)
 	(void)of;
 	ck_assert_uint_eq(status->version, nvmlEccSramErrorStatus_v1);
 	status->bThresholdExceeded = script.sram;
+	status->aggregateUncParity = 1;
+	status->aggregateUncSecDed = 2;
+	status->aggregateCor = 400;
 	return script.sram_result;
 }
 
@@ -175,6 +178,10 @@ static const struct fake_row rows[] = {
 		NVLINK("recovery") "-*NVLink 0: nvmlDeviceGetNvLinkErrorCounter*" },
 	{ "a counter that went backwards is no increase", "replays=7 | begin | run | replays=3 | finish",
 		PCIE_MORE("replay") "-*backwards*" },
+	{ "the SRAM's errors are those of a life", "begin | run",
+		"gpu.sram_uncorrected_aggregate 3 | gpu.sram_corrected_aggregate 400" },
+	{ "and unknown where NVML does not tell", "sram_result=3 | begin | run",
+		"gpu.sram_uncorrected_aggregate -*nvmlDeviceGetSram* | gpu.sram_corrected_aggregate -*" },
 	ACTION("0", "0", "none", "false"),
 	ACTION("1", "0", "gpu-reset", "false"),
 	ACTION("2", "1", "node-reboot", "true"),
