@@ -89,13 +89,17 @@ double muster_gpu_memory_gbps(int bus_bits, unsigned int clock_mhz)
 double muster_gpu_matmul_bf16_tflops(int major, int minor, int multiprocessors, unsigned int clock_mhz)
 {
 	/* Dense operations for each multiprocessor and clock; a multiply-add is two. Sources: NVIDIA A100 Tensor Core
-	 * GPU Architecture (1,024 multiply-adds), NVIDIA H100 Tensor Core GPU Architecture (twice the A100). */
+	 * GPU Architecture (1,024 multiply-adds), NVIDIA H100 Tensor Core GPU Architecture (twice the A100). Blackwell
+	 * by its data sheets: 2.5 PFLOP/s of a GPU of GB200 NVL72 are 148 multiprocessors x 8,192 x 2,062 MHz, and one
+	 * of GB300 NVL72 has as many. */
 	static const struct {
 		int major, minor;
 		double operations;
 	} published[] = {
 		{ 8, 0, 2048 },
 		{ 9, 0, 4096 },
+		{ 10, 0, 8192 },
+		{ 10, 3, 8192 },
 	};
 	for (size_t i = 0; i < sizeof published / sizeof *published; i++)
 		if (published[i].major == major && published[i].minor == minor)

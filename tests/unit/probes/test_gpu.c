@@ -33,7 +33,7 @@ static struct {
 	nvmlReturn_t licence_result;
 	nvmlGridLicensableFeatures_t licences;
 	CUdevice_attribute no_attribute; /* CUDA refuses this one */
-	int minor;
+	int major, minor;
 	unsigned int generation_max, lanes_max;
 	unsigned int gpus, joined; /* of the node, and those of them that NVLink reaches; the first one is ours */
 	nvmlReturn_t p2p_result, rows_result, pages_result;
@@ -255,7 +255,7 @@ static nvmlReturn_t give_licences(nvmlDevice_t device, nvmlGridLicensableFeature
 static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
-	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR  ? 9
+	*value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR  ? script.major
 		 : attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT    ? 132
 		 : attribute == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH ? 5120
 									    : script.minor;
@@ -268,7 +268,7 @@ static CUresult give_attribute(int *value, CUdevice_attribute attribute, CUdevic
 static const struct fake_knob knobs[] = { KNOB(result), KNOB(link_result), KNOB(count_result), KNOB(clock_result),
 	KNOB(links), KNOB(links_up), KNOB(link_count), KNOB(speed_result), KNOB(common_mbps), KNOB(link_mbps),
 	KNOB(throttle), KNOB(mig), KNOB(name), KNOB(instance), KNOB(slices), KNOB(mode), KNOB(licence_result),
-	KNOB(no_attribute), KNOB(minor), KNOB(generation_max), KNOB(lanes_max), KNOB(gpus), KNOB(joined),
+	KNOB(no_attribute), KNOB(major), KNOB(minor), KNOB(generation_max), KNOB(lanes_max), KNOB(gpus), KNOB(joined),
 	KNOB(p2p_result), KNOB(rows_result), KNOB(pages_result), KNOB(pages_pending),
 	FAKE_KNOB("licences", script.licences.licensableFeaturesCount), FEATURE(featureState, 1, "licensed"),
 	FEATURE(featureEnabled, 0, "other_enabled"), FEATURE(featureEnabled, 1, "enabled"),
@@ -326,8 +326,8 @@ static void setup(void)
 	script.licences.gridLicensableFeatures[0].featureState = 1;
 	snprintf(script.licences.gridLicensableFeatures[1].productName, 128, "NVIDIA Virtual Compute Server");
 	fake_given(context,
-		"nvml_missing=0 | cuda_missing=0 | minor=1 | generation_max=5 | lanes_max=16 | gpus=8 | joined=8 | "
-		"links=12 | "
+		"nvml_missing=0 | cuda_missing=0 | major=9 | minor=1 | generation_max=5 | lanes_max=16 | gpus=8 | "
+		"joined=8 | links=12 | "
 		"links_up=12 | common_mbps=25000 | mode=1 | name=a text | /sys/bus/pci/devices/" BUS_ID "/numa_node=1");
 }
 
@@ -460,6 +460,9 @@ static const struct fake_row rows[] = {
 		"gpu.matmul_bf16_limit_tflops -no operations per multiprocessor and clock are published for compute "
 		"capability 9.1" },
 	{ "an H100's 132 multiprocessors x 4,096 x 1,411 MHz", "minor=0", "gpu.matmul_bf16_limit_tflops 762.888~1e-3" },
+	{ "Blackwell has twice as many operations", "major=10 | minor=0",
+		"gpu.matmul_bf16_limit_tflops 1525.776~1e-3" },
+	{ "and so has Blackwell Ultra", "major=10 | minor=3", "gpu.matmul_bf16_limit_tflops 1525.776~1e-3" },
 	{ "no number of multiprocessors", "minor=0 | no_attribute=16",
 		"gpu.matmul_bf16_limit_tflops -cuDeviceGetAttribute: result 1" },
 	{ "no width of the memory's bus", "minor=0 | no_attribute=37",
