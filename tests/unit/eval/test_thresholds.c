@@ -19,7 +19,7 @@
 static const struct {
 	const char *sku, *run, *check, *judged;
 } rows[] = {
-	/* Azure's healthy rack of GB300 */
+	/* a rack of GB300 that Azure published */
 	{ GB300, RANK "job job.step_spread kind=rack among=a 0.084\n", "step.spread", "pass" },
 	{ GB300, RANK "job job.step_spread kind=rack among=a 0.13\n", "step.spread", "warn" },
 	{ "generic-nvidia", RANK "job job.step_spread kind=rack among=a 0.084\n", "step.spread", "pass" },
