@@ -6,6 +6,7 @@
 
 #include "check_main.h"
 #include <string.h>
+#include <unistd.h>
 
 static struct {
 #define X(symbol, parameters) nvmlReturn_t(*symbol) parameters;
@@ -216,6 +217,7 @@ TEST(a_function_that_the_scenario_calls_unsupported_is_so_on_that_gpu_alone)
 	static const char *names[] = { "nvmlDeviceGetPowerUsage", "nvmlDeviceGetNvLinkState",
 		"nvmlDeviceGetGpuFabricInfo", "nvmlDeviceGetCurrPcieLinkWidth" };
 	struct muster_sim_gpu *gpu = change();
+	gpu->compute_major = 9; /* older ones have no fabric */
 	gpu->unsupported = names;
 	gpu->unsupported_count = 4;
 	nvmlDevice_t device = begin_changed();
@@ -293,6 +295,7 @@ TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
 	static const unsigned char uuid[16] = { 0x1a, 0x2b, 0x3c, 0x4d, 0x5e, 0x6f, 0x40, 0x81, 0x92, 0xa3, 0xb4, 0xc5,
 		0xd6, 0xe7, 0xf8, 0x09 };
 	struct muster_sim_gpu *gpu = change();
+	gpu->compute_major = 9;
 	gpu->fabric_state = NVML_GPU_FABRIC_STATE_COMPLETED;
 	gpu->fabric_cluster = "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809";
 	gpu->fabric_clique = 32766;
@@ -316,6 +319,27 @@ TEST(the_fabric_is_told_in_the_version_that_is_asked_for_and_no_byte_more)
 	info.version = (unsigned int)sizeof info | 4u << 24;
 	GIVES(NVML_ERROR_ARGUMENT_VERSION_MISMATCH, nvmlDeviceGetGpuFabricInfoV(device, &info));
 	GIVES(NVML_ERROR_INVALID_ARGUMENT, nvmlDeviceGetGpuFabricInfoV(device, NULL));
+}
+
+/* nvml.h: "For Hopper or newer", "For Ampere or newer", "Requires root/admin permissions". */
+TEST(older_gpus_and_users_are_told_less)
+{
+	struct muster_sim_gpu *gpu = change();
+	gpu->compute_major = 7;
+	nvmlDevice_t device = begin_changed(), ampere;
+	unsigned int n;
+	nvmlEccSramErrorStatus_t sram = { .version = nvmlEccSramErrorStatus_v1 };
+	nvmlGpuFabricInfoV_t fabric = { .version = nvmlGpuFabricInfo_v3 };
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetRemappedRows(device, &n, &n, &n, &n));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetSramEccErrorStatus(device, &sram));
+	OK(nvmlDeviceGetHandleByIndex_v2(1, &ampere));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetGpuFabricInfoV(ampere, &fabric));
+	GIVES(NVML_ERROR_NOT_SUPPORTED, nvmlDeviceGetGpuFabricInfo(ampere, &(nvmlGpuFabricInfo_t){ 0 }));
+	GIVES(geteuid() == 0 ? NVML_SUCCESS : NVML_ERROR_NO_PERMISSION, nvmlDeviceGetSramEccErrorStatus(ampere, &sram));
+	if (geteuid() == 0 && seteuid(65534) == 0) {
+		GIVES(NVML_ERROR_NO_PERMISSION, nvmlDeviceGetSramEccErrorStatus(ampere, &sram));
+		ck_assert_int_eq(seteuid(0), 0);
+	}
 }
 
 TEST(a_field_is_unknown_to_nvml_or_not_there_on_the_gpu)

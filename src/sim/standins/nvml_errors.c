@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 /* -- errors of the memory -- */
 
@@ -27,6 +28,8 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device, unsigned int *correc
 	unsigned int *pending, unsigned int *failed)
 {
 	REQUIRE(device, correctable && uncorrectable && pending && failed);
+	if (device->gpu->compute_major < 8 || device->gpu->mig_slices > 0) /* before Ampere, or divided */
+		return NVML_ERROR_NOT_SUPPORTED;
 	*correctable = (unsigned int)device->gpu->remap_correctable;
 	*uncorrectable = (unsigned int)device->gpu->remap_uncorrectable;
 	*pending = device->gpu->remap_pending;
@@ -48,8 +51,10 @@ nvmlReturn_t nvmlDeviceGetSramEccErrorStatus(nvmlDevice_t device, nvmlEccSramErr
 	REQUIRE(device, status != NULL);
 	if (status->version != nvmlEccSramErrorStatus_v1)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	if (!device->gpu->ecc)
+	if (!device->gpu->ecc || device->gpu->compute_major < 8)
 		return NVML_ERROR_NOT_SUPPORTED;
+	if (geteuid() != 0)
+		return NVML_ERROR_NO_PERMISSION;
 	*status = (nvmlEccSramErrorStatus_t){ .version = status->version,
 		.bThresholdExceeded = device->gpu->sram_exceeded };
 	return NVML_SUCCESS;

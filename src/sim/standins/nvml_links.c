@@ -30,20 +30,23 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(
 
 /* -- fabric -- */
 
-static void fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *ret)
+/* Hopper and later. */
+static nvmlReturn_t fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *ret)
 {
+	if (gpu->compute_major < 9)
+		return NVML_ERROR_NOT_SUPPORTED;
 	memset(ret, 0, sizeof *ret);
 	muster_standin_hex("the UUID of a fabric", gpu->fabric_cluster, ret->clusterUuid, sizeof ret->clusterUuid);
 	ret->status = (nvmlReturn_t)gpu->fabric_status;
 	ret->cliqueId = (unsigned int)gpu->fabric_clique;
 	ret->state = (nvmlGpuFabricState_t)gpu->fabric_state;
+	return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t *info)
 {
 	REQUIRE(device, info != NULL);
-	fill_fabric(device->gpu, info);
-	return NVML_SUCCESS;
+	return fill_fabric(device->gpu, info);
 }
 
 /* Any field that says yes, or a configuration other than "nothing wrong". */
@@ -67,7 +70,7 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfoV(nvmlDevice_t device, nvmlGpuFabricInfoV
 	REQUIRE(device, info != NULL);
 	if (info->version != nvmlGpuFabricInfo_v2 && info->version != nvmlGpuFabricInfo_v3)
 		return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
-	fill_fabric(device->gpu, &first);
+	ENTER(fill_fabric(device->gpu, &first));
 	memcpy(info->clusterUuid, first.clusterUuid, sizeof info->clusterUuid);
 	info->status = first.status;
 	info->cliqueId = first.cliqueId;

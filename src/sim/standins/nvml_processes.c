@@ -56,6 +56,8 @@ static bool is_stranger_there(nvmlDevice_t device)
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *rates)
 {
 	REQUIRE(device, rates != NULL);
+	if (device->gpu->mig)
+		return NVML_ERROR_NOT_SUPPORTED;
 	*rates = (nvmlUtilization_t){ .gpu = is_stranger_there(device) ? 99 : (unsigned int)device->gpu->busy_percent };
 	return NVML_SUCCESS;
 }
