@@ -4,6 +4,7 @@
  * or stop (iterations, room on the GPU, time left) is agreed by an all-reduce of the maximum, so that all ranks make
  * the same calls. No call waits without a deadline: stream and communicator are polled.
  */
+#include "util/clock.h"
 #include "util/text.h"
 #include "probes/metrics.h"
 #include "probes/nccl_allreduce/allreduce.h"
@@ -66,12 +67,13 @@ static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err
 	ncclUniqueId id;
 	memcpy(id.internal, s->ring.id, sizeof id.internal);
 	muster_step(s->ctx, "ncclCommInitRankConfig: %d of %d", s->ring.rank, s->ring.ranks);
-	double began_ms = muster_now_ms();
+	double began_ms = muster_clock_now(&muster_clock_raw);
 	ncclResult_t result =
 		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, id, s->ring.rank, &config);
 	if (muster_nccl_settle(s, result, "ncclCommInitRankConfig", err) < 0)
 		return -1;
-	muster_emit_for(s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_now_ms() - began_ms));
+	muster_emit_for(
+		s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_clock_now(&muster_clock_raw) - began_ms));
 	return 0;
 }
 

@@ -868,7 +868,9 @@ static void split_ranks(int rank, void *arg)
 	static ncclComm_t child;
 	ncclResult_t state;
 	CUstream stream = start_rank(rank);
+	double began_ms = 1e3 * muster_standin_host_now();
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, 8);
+	ck_assert_double_eq_tol(1e3 * muster_standin_host_now() - began_ms, 350 + 8 * 40, 1e-3);
 	CUdeviceptr send = allocate(64 << 20), receive = allocate(64 << 20);
 	double slow = (double)measure_group(comm, rank ^ 1, send, receive, 64 << 20, stream);
 	ck_assert_int_eq(nccl.ncclCommSplit(comm, rank / 4 * 4, -rank, &child, NULL), ncclInProgress);
@@ -877,8 +879,10 @@ static void split_ranks(int rank, void *arg)
 		ck_assert_int_eq(state == ncclSuccess, child != NULL);
 		pause_briefly();
 	}
+	began_ms = 1e3 * muster_standin_host_now();
 	ck_assert_int_eq(settle(comm), ncclSuccess);
 	ck_assert_int_eq(settle(child), ncclSuccess);
+	ck_assert_double_eq_tol(1e3 * muster_standin_host_now() - began_ms, 32, 1e-3);
 	upload_words(send, rank, 64 << 20, stream);
 	int number = 3 - rank % 4; /* the keys count backwards */
 	double fast = (double)measure_group(child, number ^ 1, send, receive, 64 << 20, stream);
@@ -1377,9 +1381,17 @@ static void log_ranks(int rank, void *arg)
 	}
 	if (rank == 3)
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/0 : 3[0] -> 4[3] [send] via NET/IB/0/GDRDMA\n"));
+	ck_assert_ptr_nonnull(strstr(text, "NCCL INFO Connected all rings, use ring PXN 0 GDR 1\n"));
 	if (rank == 5)
 		ck_assert_ptr_null(strstr(text, "via NET/"));
 }
+
+/* What the way to a rank of the same node is called: as it is, without P2P, and where NVLink joins the nodes too. */
+enum pair_log { USUAL, NO_P2P, RACK };
+static const char *const near_ways[] = { [USUAL] = "Channel 00/1 : 1[2] -> 0[3] via P2P/CUMEM\n",
+	[NO_P2P] = "Channel 00 : 1[2] -> 0[3] via SHM/direct/direct\n",
+	[RACK] = "Channel 00/1 : 1[2] -> 0[3] via P2P/MNNVL\n" };
+static enum pair_log pair_log;
 
 static void pair_log_ranks(int rank, void *arg)
 {
@@ -1388,18 +1400,23 @@ static void pair_log_ranks(int rank, void *arg)
 	snprintf(name, sizeof name, "%s/%d", log_directory, rank);
 	setenv("NCCL_DEBUG", "info", 1);
 	setenv("NCCL_DEBUG_FILE", name, 1);
+	if (pair_log == NO_P2P)
+		setenv("NCCL_P2P_DISABLE", "1", 1);
 	stream = start_rank(rank);
 	ncclComm_t comm = join(*(ncclUniqueId *)arg, rank, EXAMPLE_RANKS);
 	CUdeviceptr send = allocate(64), receive = allocate(64);
 	measure_group(comm, rank ^ 1, send, receive, 64, stream);
 	measure_group(comm, rank ^ 4, send, receive, 64, stream);
+	message(true, send, 64, 99, comm, stream);
 	FILE *file = fopen(name, "r");
 	ck_assert_ptr_nonnull(file);
 	text[fread(text, 1, sizeof text - 1, file)] = '\0';
 	fclose(file);
 	unlink(name);
-	if (rank == 1) {
-		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 1[2] -> 0[3] via P2P/CUMEM\n"));
+	ck_assert_msg(strstr(text, "\n\n[20") && strstr(text, "NCCL WARN Invalid root 99 "), "%s", text);
+	if (rank == 1)
+		ck_assert_msg(strstr(text, near_ways[pair_log]) != NULL, "%s", text);
+	if (rank == 1 && pair_log != RACK) {
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 1[2] -> 5[2] [send] via NET/IB/0/GDRDMA\n"));
 		ck_assert_ptr_nonnull(strstr(text, "Channel 00/1 : 5[2] -> 1[2] [receive] via NET/IB/0/GDRDMA\n"));
 		ck_assert_ptr_null(strstr(text, "1[2] -> 2["));
@@ -1407,8 +1424,19 @@ static void pair_log_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-TEST(the_log_names_the_way_between_two_ranks_when_they_connect)
+TEST_LOOP(the_log_names_the_way_between_two_ranks_when_they_connect, USUAL, RACK + 1)
 {
+	struct muster_sim_cluster *cluster = example_cluster();
+	pair_log = (enum pair_log)_i;
+	for (size_t n = 0; n < cluster->node_count && pair_log == RACK; n++) {
+		cluster->nodes[n].imex_channels = 1;
+		for (size_t g = 0; g < cluster->nodes[n].gpu_count; g++) {
+			cluster->nodes[n].gpus[g].fabric_state = 3; /* completed */
+			cluster->nodes[n].gpus[g].fabric_cluster = "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809";
+		}
+	}
+	example_end();
+	example_start(cluster, 0);
 	char *end = strrchr(log_directory, '-') + 1;
 	memcpy(end, "XXXXXX", 6);
 	ck_assert_ptr_nonnull(mkdtemp(log_directory));

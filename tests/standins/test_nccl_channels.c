@@ -30,10 +30,13 @@ static const struct {
 	{ { 22203, 64, 8, true, 18, 8, .adapter_gbps = 50, .min = 32 }, { 32, 32, 2 } },
 	{ { 22809, 512, 64, true, 18, 8, .adapter_gbps = 50, .min = 32 }, { 32, 32, 1 } },
 	{ { 22809, 4096, 512, true, 18, 8, .adapter_gbps = 50, .per_net_peer = 4 }, { 16, 16, 4 } },
-	/* ... and since 2.29 more of them a faster network */
+	/* ... and since 2.29 as many as the rate of the network needs */
 	{ { 23004, 8, 1, true, 18, 8, .adapter_gbps = 50 }, { 24, 32, 32 } },
 	{ { 23004, 16, 2, true, 18, 8, .adapter_gbps = 50 }, { 16, 16, 4 } },
 	{ { 23004, 16, 2, true, 18, 8, .adapter_gbps = 25 }, { 16, 16, 2 } },
+	{ { 22809, 4, 2, true, 12, 1, .adapter_gbps = 12.5 }, { 2, 2, 2 } },
+	{ { 22907, 4, 2, true, 12, 1, .adapter_gbps = 12.5 }, { 2, 2, 1 } },
+	{ { 22907, 2, 2, false, 0, 1, .adapter_gbps = 0.5 }, { 2, 2, 1 } },
 	{ { 22907, 16, 2, true, 18, 8, .adapter_gbps = 50, .per_net_peer = 8 }, { 16, 16, 8 } },
 	{ { 22907, 64, 8, true, 18, 8, .adapter_gbps = 50 }, { 16, 16, 2 } },
 	{ { 22907, 64, 8, true, 18, 8, .adapter_gbps = 50, .min = 32 }, { 32, 32, 4 } },

@@ -7,6 +7,7 @@
 
 #include "muster/arena.h"
 #include "probes/gpu/device.h"
+#include "util/clock.h"
 #include "util/text.h"
 #include "util/xxh64.h"
 #include "vendor/nccl_log.h"
@@ -153,7 +154,7 @@ int muster_nccl_near_make(const struct muster_nccl_session *s, double *ret_ms, s
 {
 	const struct muster_nccl *nccl = s->resources->nccl;
 	struct muster_nccl_session of_near = *s;
-	double began_ms = muster_now_ms();
+	double began_ms = muster_clock_now(&muster_clock_raw);
 	int color;
 	*ret_ms = 0;
 	if (!nccl->ncclCommSplit || near || s->ring.rank >= roster_count || !is_divided())
@@ -170,7 +171,7 @@ int muster_nccl_near_make(const struct muster_nccl_session *s, double *ret_ms, s
 	of_near.comm = near;
 	if (muster_nccl_settle(&of_near, ncclInProgress, "ncclCommSplit", err) < 0)
 		return -1;
-	*ret_ms = muster_now_ms() - began_ms;
+	*ret_ms = muster_clock_now(&muster_clock_raw) - began_ms;
 	return 0;
 }
 

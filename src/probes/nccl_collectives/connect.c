@@ -6,6 +6,7 @@
 #include "probes/nccl_collectives/collectives.h"
 
 #include "util/array.h"
+#include "util/clock.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -66,7 +67,7 @@ static int tell_unreached(const struct muster_nccl_session *s, int first, int la
 int muster_collective_connect(const struct muster_nccl_session *given, struct muster_error *err)
 {
 	struct muster_nccl_session s = *given;
-	double began_ms = muster_now_ms();
+	double began_ms = muster_now_ms(), raw_ms = muster_clock_now(&muster_clock_raw);
 	s.ring.timeout_ms = (int)((s.deadline_ms - began_ms) * TIME_SHARE);
 	s.deadline_ms = began_ms + s.ring.timeout_ms;
 	for (int first = 1, last; first < s.ring.ranks; first = last) {
@@ -75,7 +76,7 @@ int muster_collective_connect(const struct muster_nccl_session *given, struct mu
 		if (connect_some(&s, first, last, err) < 0)
 			return tell_unreached(&s, first, last, err);
 	}
-	double slowest_ms = muster_now_ms() - began_ms;
+	double slowest_ms = muster_clock_now(&muster_clock_raw) - raw_ms;
 	if (muster_nccl_slowest(given, &slowest_ms, err) < 0)
 		return -1;
 	const struct muster_value labels[] = { muster_number(s.ring.nodes), muster_number(s.ring.ranks) };

@@ -124,10 +124,9 @@ void muster_simnccl_advance_init(struct ncclComm *comm)
 	if (comm->state != ncclSuccess)
 		return;
 	comm->ready = true;
-	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION) {
-		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
-		comm->connected = true;
-	}
+	muster_simnccl_pass(muster_simring_start_seconds(comm->ranks, strcmp(comm->made_by, "ncclCommSplit") == 0));
+	if (muster_sim_this_node()->nccl_version < LAZY_CONNECT_VERSION)
+		muster_simnccl_connect(comm);
 	muster_simlog_channel_count(comm->ring, comm->rank, comm->ranks);
 	muster_simlog_info("%s comm %p rank %d nranks %d cudaDev %d nvmlDev %d busId %" PRIx64 " commId 0x%" PRIx64
 			   " - Init COMPLETE",

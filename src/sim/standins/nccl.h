@@ -146,6 +146,14 @@ double muster_simring_pair_seconds(const struct muster_simring *ring, int a, int
 double muster_simring_traffic_seconds(
 	const struct muster_simring *ring, enum muster_simring_traffic traffic, size_t bytes);
 double muster_simring_broadcast_seconds(const struct muster_simring *ring, int root, size_t bytes);
+/* Until a communicator of so many ranks is there, made or split from another one: 0.39 to 0.45 s of two H200, and 32 ms
+ * (docs/dev/measurements.md); 0.66 s of 8 ranks in NVIDIA/nccl-tests issue 273, 2.5 minutes of some thousand in
+ * NVIDIA/nccl issue 1156. */
+double muster_simring_start_seconds(int ranks, bool split);
+/* Of the first collective, or of the first message to a rank: measured on two H200 (docs/dev/measurements.md). */
+double muster_simring_connect_seconds(const struct muster_simring *ring, bool message);
+/* The process has waited so long, on the virtual clock. */
+void muster_simnccl_pass(double seconds);
 
 /* -- NCCL_DEBUG -- */
 
@@ -190,6 +198,8 @@ void muster_simnccl_lock(void);
 ncclResult_t muster_simnccl_unlock(ncclResult_t result); /* returns result */
 void muster_simnccl_advance_init(struct ncclComm *comm);
 void muster_simnccl_release(struct ncclComm *comm);
+/* For collectives. */
+void muster_simnccl_connect(struct ncclComm *comm);
 /* Launch what waits for connections and has them. */
 void muster_simnccl_launch_deferred(struct ncclComm *comm);
 void muster_simnccl_drop_deferred(struct ncclComm *comm);

@@ -9,7 +9,7 @@
 #define MOST 32                   /* p2p channels */
 #define NEAR_CHANNELS 24          /* of collectives in one NVLink domain: 8 H100 or A100 */
 #define SCALED_VERSION 22000      /* since then fewer channels over a network where there are many ranks */
-#define BY_RATE_VERSION 22900     /* since then more of them over a faster network */
+#define BY_RATE_VERSION 22900     /* since then as many as the rate of the network needs: one over a slow one */
 #define CHANNEL_GBPS 14           /* NCCL_P2P_PER_CHANNEL_NET_BW */
 #define PEERS_OF_A_BATCH 8        /* NCCL_MAX_DEV_WORK_P2P_PER_BATCH */
 #define OPERATIONS_OF_A_CHANNEL 4 /* ncclTopoGetNchannels, up to 2.28 */
@@ -47,7 +47,7 @@ static int far_channels(const struct muster_simchannels_facts *f, int p2p)
 	if (f->per_net_peer > 0)
 		return f->per_net_peer;
 	if (f->version >= BY_RATE_VERSION)
-		return most(channels, ((int)f->adapter_gbps + CHANNEL_GBPS - 1) / CHANNEL_GBPS);
+		return most(1, ((int)f->adapter_gbps + CHANNEL_GBPS - 1) / CHANNEL_GBPS);
 	while (f->version >= SCALED_VERSION && channels * f->ranks > p2p * OPERATIONS_OF_A_CHANNEL && channels > 1)
 		channels /= 2;
 	return channels;

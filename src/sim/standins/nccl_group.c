@@ -178,8 +178,10 @@ static bool connect_peers(struct muster_simnccl_work *work)
 			continue;
 		comm->peers[peer] = !(is_alltoall(work) && hangs(work)) && muster_simring_connect(comm->ring, peer);
 		all = all && comm->peers[peer];
-		if (comm->peers[peer])
-			muster_simlog_pair(comm->ring, comm->rank, peer);
+		if (!comm->peers[peer])
+			continue;
+		muster_simnccl_pass(muster_simring_connect_seconds(comm->ring, true));
+		muster_simlog_pair(comm->ring, comm->rank, peer);
 	}
 	return all;
 }
@@ -195,14 +197,20 @@ static bool is_connected(const struct muster_simnccl_work *work)
 	return true;
 }
 
+void muster_simnccl_connect(struct ncclComm *comm)
+{
+	muster_simnccl_pass(muster_simring_connect_seconds(comm->ring, false));
+	muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
+	comm->connected = true;
+}
+
 static bool connect_work(struct muster_simnccl_work *work)
 {
 	struct ncclComm *comm = work->comm;
 	if (work->kind == MUSTER_SIMRING_MESSAGES)
 		return connect_peers(work);
 	if (!comm->connected)
-		muster_simlog_channels(comm->ring, comm->rank, comm->ranks);
-	comm->connected = true;
+		muster_simnccl_connect(comm);
 	return true;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 enum level { LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
@@ -82,13 +83,20 @@ static void read_environment(void)
 	}
 }
 
-static void say(const char *kind, const char *text)
+static bool is_since(int version)
+{
+	return muster_sim_this_node()->nccl_version >= version;
+}
+
+/* when: the time with "[%F %T] ", as warnings have it since 2.26; "" */
+static void say(const char *when, const char *kind, const char *text)
 {
 	struct muster_standin_device device = { 0 };
 	char host[256];
 	host_name(host, sizeof host);
 	muster_standin_cuda()->muster_standin_cuda_current(&device);
-	fprintf(debug.out, "%s:%ld:%ld [%d] %s%s\n", host, (long)getpid(), (long)gettid(), device.ordinal, kind, text);
+	fprintf(debug.out, "%s%s:%ld:%ld [%d] %s%s\n", when, host, (long)getpid(), (long)gettid(), device.ordinal, kind,
+		text);
 	fflush(debug.out);
 }
 
@@ -102,20 +110,25 @@ void muster_simlog_info(const char *format, ...)
 	va_start(arguments, format);
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
-	say("NCCL INFO ", text);
+	say("", "NCCL INFO ", text);
 }
 
 void muster_simlog_warn(const char *format, ...)
 {
 	va_list arguments;
+	char when[64] = "";
+	time_t now = time(NULL);
+	struct tm local;
 	pthread_once(&debug.once, read_environment);
 	va_start(arguments, format);
 	vsnprintf(debug.warning, sizeof debug.warning, format, arguments);
 	va_end(arguments);
 	if (debug.level < LEVEL_WARN)
 		return;
+	if (is_since(22600) && localtime_r(&now, &local))
+		strftime(when, sizeof when, "[%F %T] ", &local);
 	fputc('\n', debug.out); /* NCCL puts an empty line before a warning */
-	say("nccl.c:0 NCCL WARN ", debug.warning);
+	say(when, "nccl.c:0 NCCL WARN ", debug.warning);
 }
 
 const char *muster_simlog_last_warning(void)
@@ -231,7 +244,7 @@ void muster_simlog_start(int rank)
 	log_network();
 }
 
-/* connection: 0 is that of collectives, 1 that of sends and receives. */
+/* connection: 0 is that of collectives, 1 that of sends and receives; the line of shared memory leaves it out. */
 struct channel {
 	size_t number;
 	int connection;
@@ -241,7 +254,10 @@ struct channel {
 static void log_channel(
 	const struct muster_simring *ring, struct channel channel, int from, int to, const char *end, const char *path)
 {
-	muster_simlog_info("Channel %02zu/%d : %d[%d] -> %d[%d]%s via %s", channel.number, channel.connection, from,
+	char connection[16] = "";
+	if (strncmp(path, "SHM/", 4) != 0)
+		snprintf(connection, sizeof connection, "/%d", channel.connection);
+	muster_simlog_info("Channel %02zu%s : %d[%d] -> %d[%d]%s via %s", channel.number, connection, from,
 		muster_simring_member(ring, from)->nvml_index, to, muster_simring_member(ring, to)->nvml_index, end,
 		path);
 }
@@ -258,15 +274,26 @@ static void log_far_channel(
 	log_channel(ring, channel, from, to, end, path);
 }
 
+/* Whether NVLink joins the rank to another node of the ring: then all of its ways over NVLink are called so. */
+static bool is_mnnvl(const struct muster_simring *ring, int rank)
+{
+	const struct muster_simring_member *self = muster_simring_member(ring, rank);
+	for (int i = 0; i < muster_simring_ranks(ring); i++)
+		if (muster_simring_member(ring, i)->domain == self->domain &&
+			muster_simring_member(ring, i)->node != self->node)
+			return true;
+	return false;
+}
+
 /* Within one NVLink domain, on the sender's side. */
 static void log_near_channel(const struct muster_simring *ring, struct channel channel, int from, int to)
 {
 	const struct muster_simring_member *self = muster_simring_member(ring, from);
 	const struct muster_simring_member *peer = muster_simring_member(ring, to);
 	log_channel(ring, channel, from, to, "",
-		peer->node != self->node       ? "P2P/MNNVL"
-		: peer->no_p2p || self->no_p2p ? "SHM/direct/direct"
-					       : muster_sim_cluster()->intra_transport);
+		peer->node == self->node && (peer->no_p2p || self->no_p2p) ? "SHM/direct/direct"
+		: is_mnnvl(ring, from)                                     ? "P2P/MNNVL"
+									   : muster_sim_cluster()->intra_transport);
 }
 
 /* NVLink SHARP: GPUs from Hopper on, of which the ring has two or more at one set of switches. */
@@ -303,7 +330,7 @@ void muster_simlog_channels(const struct muster_simring *ring, int rank, int ran
 		else
 			log_near_channel(ring, channel, rank, after);
 	}
-	muster_simlog_info("Connected all rings");
+	muster_simlog_info(is_since(22400) ? "Connected all rings, use ring PXN 0 GDR 1" : "Connected all rings");
 	if (uses_collnet(ring))
 		muster_simlog_info("rank %d Connected CollNet", rank);
 }
@@ -322,14 +349,14 @@ void muster_simlog_algorithm(const struct muster_simring *ring, int rank, int ra
 	char text[256];
 	bool large = bytes >= (size_t)64 << 20, nvls = large && uses_nvls(ring, rank, ranks);
 	pthread_once(&debug.once, read_environment);
-	if (debug.level < LEVEL_INFO || !debug.tuning || rank != 0)
+	if (debug.level < LEVEL_INFO || !debug.tuning || rank != 0 || !is_since(22400))
 		return;
 	snprintf(text, sizeof text, "AllReduce: %zu Bytes -> Algo %s proto %s channel{Lo..Hi}={0..15}", bytes,
 		!nvls                              ? "RING"
 		: muster_simring_domains(ring) > 1 ? "NVLS_TREE"
 						   : "NVLS",
 		large ? "SIMPLE" : "LL128");
-	say("NCCL INFO ", text);
+	say("", "NCCL INFO ", text);
 }
 
 void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer)
