@@ -1386,11 +1386,13 @@ static void log_ranks(int rank, void *arg)
 		ck_assert_ptr_null(strstr(text, "via NET/"));
 }
 
-/* What the way to a rank of the same node is called: as it is, without P2P, and where NVLink joins the nodes too. */
-enum pair_log { USUAL, NO_P2P, RACK };
+/* What the way to a rank of the same node is called: as it is, without P2P, where NVLink joins the nodes too, and where
+ * it would but for one GPU. */
+enum pair_log { USUAL, NO_P2P, RACK, BUT_FOR_ONE };
 static const char *const near_ways[] = { [USUAL] = "Channel 00/1 : 1[2] -> 0[3] via P2P/CUMEM\n",
 	[NO_P2P] = "Channel 00 : 1[2] -> 0[3] via SHM/direct/direct\n",
-	[RACK] = "Channel 00/1 : 1[2] -> 0[3] via P2P/MNNVL\n" };
+	[RACK] = "Channel 00/1 : 1[2] -> 0[3] via P2P/MNNVL\n",
+	[BUT_FOR_ONE] = "Channel 00/1 : 1[2] -> 0[3] via P2P/CUMEM\n" };
 static enum pair_log pair_log;
 
 static void pair_log_ranks(int rank, void *arg)
@@ -1424,14 +1426,14 @@ static void pair_log_ranks(int rank, void *arg)
 	end_rank(rank, comm);
 }
 
-TEST_LOOP(the_log_names_the_way_between_two_ranks_when_they_connect, USUAL, RACK + 1)
+TEST_LOOP(the_log_names_the_way_between_two_ranks_when_they_connect, USUAL, BUT_FOR_ONE + 1)
 {
 	struct muster_sim_cluster *cluster = example_cluster();
 	pair_log = (enum pair_log)_i;
-	for (size_t n = 0; n < cluster->node_count && pair_log == RACK; n++) {
+	for (size_t n = 0; n < cluster->node_count && pair_log >= RACK; n++) {
 		cluster->nodes[n].imex_channels = 1;
 		for (size_t g = 0; g < cluster->nodes[n].gpu_count; g++) {
-			cluster->nodes[n].gpus[g].fabric_state = 3; /* completed */
+			cluster->nodes[n].gpus[g].fabric_state = pair_log == BUT_FOR_ONE && n + g == 0 ? 2 : 3;
 			cluster->nodes[n].gpus[g].fabric_cluster = "1a2b3c4d-5e6f-4081-92a3-b4c5d6e7f809";
 		}
 	}

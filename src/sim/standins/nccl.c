@@ -109,6 +109,43 @@ static ncclResult_t check_duplicates(struct ncclComm *comm)
 	return result;
 }
 
+#define FABRIC_COMPLETED 3 /* NVML_GPU_FABRIC_STATE_COMPLETED */
+
+static bool has_fabric(const struct muster_sim_gpu *gpu)
+{
+	return gpu->fabric_state == FABRIC_COMPLETED && gpu->fabric_status == 0 &&
+	       strspn(gpu->fabric_cluster, "0-") != strlen(gpu->fabric_cluster);
+}
+
+/* Whether NCCL would cross from one GPU to the other over NVLink though they are on different nodes. */
+static bool is_one_fabric(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
+{
+	return has_fabric(a) && has_fabric(b) && strcmp(a->fabric_cluster, b->fabric_cluster) == 0 &&
+	       a->fabric_clique == b->fabric_clique;
+}
+
+/* As mnnvl.cc of NCCL: memory is shared between nodes through IMEX, and where it does not work a rank says so and ends;
+ * the rest see the connection close. */
+static ncclResult_t check_imex(const struct ncclComm *comm)
+{
+	ncclResult_t result = ncclSuccess;
+	for (int i = 0; i < comm->ranks; i++) {
+		if (muster_simring_member(comm->ring, i)->imex || !muster_simring_is_mnnvl(comm->ring, i))
+			continue;
+		result = ncclRemoteError;
+		if (i != comm->rank)
+			continue;
+		muster_simlog_warn("MNNVL (cliqueSize %d) is available but not working on this system. Check the IMEX "
+				   "channel configuration (/dev/nvidia-caps-imex-channels). Set NCCL_MNNVL_ENABLE=0 to "
+				   "ignore this issue.",
+			comm->ranks);
+		return ncclSystemError;
+	}
+	if (result == ncclRemoteError)
+		muster_simlog_warn("Connection closed by a remote peer that could not initialize");
+	return result;
+}
+
 /* Go on with initialising, if the others are there. */
 void muster_simnccl_advance_init(struct ncclComm *comm)
 {
@@ -117,6 +154,7 @@ void muster_simnccl_advance_init(struct ncclComm *comm)
 	if (muster_simring_is_broken(comm->ring, "hang"))
 		return;
 	comm->state = check_duplicates(comm);
+	comm->state = comm->state == ncclSuccess ? check_imex(comm) : comm->state;
 	if (comm->state == ncclSuccess && muster_simring_is_broken(comm->ring, "error")) {
 		muster_simlog_warn("NET/IB : Got completion from peer with status=12 opcode=0 len=0 vendor err 129");
 		comm->state = ncclRemoteError;
@@ -140,23 +178,12 @@ static bool is_config(const ncclConfig_t *config)
 	       config->size >= sizeof(struct muster_nccl_config) && config->blocking == 0;
 }
 
-#define FABRIC_COMPLETED 3 /* NVML_GPU_FABRIC_STATE_COMPLETED */
-
-/* Whether NCCL would cross from one GPU to the other over NVLink though they are on different nodes. */
-static bool is_one_fabric(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
-{
-	return a->fabric_state == FABRIC_COMPLETED && b->fabric_state == FABRIC_COMPLETED && a->fabric_status == 0 &&
-	       b->fabric_status == 0 && strspn(a->fabric_cluster, "0-") != strlen(a->fabric_cluster) &&
-	       strcmp(a->fabric_cluster, b->fabric_cluster) == 0 && a->fabric_clique == b->fabric_clique;
-}
-
-/* The first node that NVLink connects to the GPU's node; memory is shared between nodes through IMEX. */
+/* The first node that NVLink connects to the GPU's node. */
 static int find_domain(const struct muster_sim_gpu *gpu, int node)
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
 	for (int i = 0; i < node; i++)
-		if (cluster->nodes[i].gpu_count > 0 && cluster->nodes[i].imex_channels > 0 &&
-			cluster->nodes[node].imex_channels > 0 && is_one_fabric(&cluster->nodes[i].gpus[0], gpu))
+		if (cluster->nodes[i].gpu_count > 0 && is_one_fabric(&cluster->nodes[i].gpus[0], gpu))
 			return i;
 	return node;
 }
@@ -231,8 +258,11 @@ static ncclResult_t init(ncclComm_t *ret, int ranks, uint64_t token, int rank)
 		return ncclInvalidUsage;
 	}
 	int node = muster_sim_this_rank()->node;
+	const char *mnnvl = getenv("NCCL_MNNVL_ENABLE");
 	struct muster_simring_member self = { .node = node,
 		.domain = find_domain(device.gpu, node),
+		.fabric = has_fabric(device.gpu) && (!mnnvl || strcmp(mnnvl, "0") != 0),
+		.imex = muster_sim_this_node()->imex_channels > 0,
 		.nvml_index = device.gpu->nvml_index,
 		.slow = muster_sim_this_rank()->nccl_slow,
 		.jitter = muster_sim_this_rank()->nccl_jitter,

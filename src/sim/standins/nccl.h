@@ -33,7 +33,10 @@ struct muster_simring_member {
 	char bus_id[32];
 	double slow, jitter;
 	bool no_ib, no_p2p; /* NCCL_IB_DISABLE, NCCL_P2P_DISABLE of its process */
+	bool fabric, imex;  /* it may use NVLink to other nodes; its node has an IMEX channel */
 };
+
+#define MUSTER_SIMNCCL_IMEX_CHECKED 22700 /* since then a communicator fails where IMEX does not work */
 
 struct muster_simring;
 
@@ -46,6 +49,8 @@ const struct muster_simring_member *muster_simring_member(const struct muster_si
 /* How many it spans; the ring must be complete. */
 int muster_simring_nodes(const struct muster_simring *ring);
 int muster_simring_domains(const struct muster_simring *ring);
+/* Whether NVLink joins the rank to another node of the ring. */
+bool muster_simring_is_mnnvl(const struct muster_simring *ring, int rank);
 /* Whether the network lies between its members so that it is broken in this way: "hang", "error", "slow". */
 bool muster_simring_is_broken(const struct muster_simring *ring, const char *mode);
 void muster_simring_leave(struct muster_simring *ring);

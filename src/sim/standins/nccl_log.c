@@ -274,25 +274,14 @@ static void log_far_channel(
 	log_channel(ring, channel, from, to, end, path);
 }
 
-/* Whether NVLink joins the rank to another node of the ring: then all of its ways over NVLink are called so. */
-static bool is_mnnvl(const struct muster_simring *ring, int rank)
-{
-	const struct muster_simring_member *self = muster_simring_member(ring, rank);
-	for (int i = 0; i < muster_simring_ranks(ring); i++)
-		if (muster_simring_member(ring, i)->domain == self->domain &&
-			muster_simring_member(ring, i)->node != self->node)
-			return true;
-	return false;
-}
-
-/* Within one NVLink domain, on the sender's side. */
+/* Within one NVLink domain, on the sender's side. Where it joins nodes, all ways in it are called so. */
 static void log_near_channel(const struct muster_simring *ring, struct channel channel, int from, int to)
 {
 	const struct muster_simring_member *self = muster_simring_member(ring, from);
 	const struct muster_simring_member *peer = muster_simring_member(ring, to);
 	log_channel(ring, channel, from, to, "",
 		peer->node == self->node && (peer->no_p2p || self->no_p2p) ? "SHM/direct/direct"
-		: is_mnnvl(ring, from)                                     ? "P2P/MNNVL"
+		: muster_simring_is_mnnvl(ring, from)                      ? "P2P/MNNVL"
 									   : muster_sim_cluster()->intra_transport);
 }
 

@@ -108,10 +108,36 @@ fail:
 	return NULL;
 }
 
+bool muster_simring_is_mnnvl(const struct muster_simring *ring, int rank)
+{
+	const struct muster_simring_member *self = muster_simring_member(ring, rank);
+	for (int i = 0; i < ring->ranks; i++) {
+		const struct muster_simring_member *other = muster_simring_member(ring, i);
+		if (other->domain == self->domain && other->node != self->node)
+			return true;
+	}
+	return false;
+}
+
+/* As mnnvl.cc of NCCL 2.27: where one rank may not use NVLink to other nodes, none does. Before, a node without an IMEX
+ * channel went alone. Each process finds the same. */
+static void settle_domains(struct muster_simring *ring)
+{
+	bool all = true, old = muster_sim_this_node()->nccl_version < MUSTER_SIMNCCL_IMEX_CHECKED;
+	for (int i = 0; i < ring->ranks; i++)
+		all = all && ring->shared->slots[i].member.fabric;
+	for (int i = 0; i < ring->ranks; i++) {
+		struct muster_simring_member *member = &ring->shared->slots[i].member;
+		member->domain = all && (member->imex || !old) ? member->domain : member->node;
+	}
+}
+
 int muster_simring_is_complete(struct muster_simring *ring)
 {
 	if (atomic_load(&ring->shared->joined) != ring->ranks)
 		return 0;
+	if (ring->path)
+		settle_domains(ring);
 	free(ring->path);
 	ring->path = NULL;
 	return 1;
