@@ -1118,7 +1118,7 @@ static const struct timed timed[] = {
 	{ REDUCESCATTER, 2, 0, 64 * SIZE_MIB, 210, change_nothing, { "" } },
 	{ REDUCESCATTER, 2, 0, 512 * SIZE_MIB, 257, change_nothing, { "" } },
 	/* a latency: 12 us, and 20 us over the network */
-	{ PAIR, 2, 1, 8, 8 / 12e3, change_nothing, { "" } },
+	{ PAIR, 2, 1, 8, 8 / 6.4e3, change_nothing, { "" } },
 	{ PAIR, 8, 4, 8, 8 / 20e3, change_nothing, { "" } },
 	/* through the host, and over an adapter that four ranks share */
 	{ PAIR, 2, 1, 512 * SIZE_MIB, 16, no_links, { "" } },
