@@ -3,6 +3,7 @@ find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)
 	set(DOCS_TESTS ${CMAKE_CURRENT_LIST_DIR})
 	add_test(NAME docs.links COMMAND Python3::Interpreter -B ${DOCS_TESTS}/links.py ${CMAKE_SOURCE_DIR})
+	add_test(NAME docs.standins COMMAND Python3::Interpreter -B ${DOCS_TESTS}/standins.py ${CMAKE_SOURCE_DIR})
 	foreach(name options troubleshooting)
 		add_test(NAME docs.${name} COMMAND Python3::Interpreter -B ${DOCS_TESTS}/${name}.py $<TARGET_FILE:muster>
 			${CMAKE_SOURCE_DIR})
@@ -14,7 +15,7 @@ if(Python3_FOUND)
 		${CMAKE_SOURCE_DIR})
 	# Debian's own Python has a browser's driver.
 	add_test(NAME docs.picture COMMAND /usr/bin/python3 -B ${DOCS_TESTS}/picture.py ${CMAKE_SOURCE_DIR})
-	set_tests_properties(docs.links docs.picture docs.examples docs.after_update ${DOCS_QUICK} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
+	set_tests_properties(docs.links docs.standins docs.picture docs.examples docs.after_update ${DOCS_QUICK} PROPERTIES TIMEOUT 400 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
 # What starts ranks: the cluster of the examples, and one test for each page with commands.
 if(Python3_FOUND AND TARGET muster_mpi)
