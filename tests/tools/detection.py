@@ -15,7 +15,7 @@ of the host, disks. Of several noises the runs take turns.
 or a pair of which it is an end, and no finding has another part. The loss is in the part's own speeds alone: no collective is slower for it.
 
 --table makes healthy reports of the machine types of the table (profile standard, with --storage), and writes between the two lines of FILE that
-begin with `<!-- detection`. About 25 minutes on two cores; --quick is one machine type and a few runs.
+begin with `<!-- detection`. About 15 minutes on two cores; --quick is one machine type and a few runs.
 Intervals are those of Wilson, 95 %. Exit status 0, whatever is found.
 """
 import argparse
@@ -304,12 +304,25 @@ def checks_of(runs):
     return ", ".join(f"{check} {count}" for check, count in checks.most_common()) or "none"
 
 
-def run_all(options, pool, cells):
+def run_all(options, pool, cells, first=0):
     """The runs of each cell (report, part, percent, number of runs), in their order."""
-    tasks = [(options, path, part, percent, number) for path, part, percent, count in cells for number in range(count)]
+    tasks = [(options, path, part, percent, number) for path, part, percent, count in cells for number in range(first, count)]
     done = pool.imap(one_run, tasks, 4)
     for *_, count in cells:
-        yield [next(done) for _ in range(count)]
+        yield [next(done) for _ in range(first, count)]
+
+
+def are_alike(runs):
+    return all(count in (0, len(runs)) for count in counts(runs))
+
+
+def run_until_alike(options, pool, cells):
+    """As run_all, but a cell whose first half of the runs are all alike has no more of them."""
+    found = dict(zip(cells, run_all(options, pool, [(*cell, count // 2) for *cell, count in cells])))
+    rest = [cell for cell in cells if not are_alike(found[cell])]
+    for cell, more in zip(rest, run_all(options, pool, rest, options.runs // 2)):
+        found[cell] += more
+    return found
 
 
 # -- the table of docs/dev/measurements.md --
@@ -335,12 +348,12 @@ def cell(runs, percent, parts):
 
 
 def table(options, pool, reports):
-    """The Markdown lines, and how many cells miss the goal."""
+    """Its lines of Markdown."""
     healthy = list(run_all(options, pool, [(path, None, 0, options.healthy) for path, _ in reports.values()]))
     lost = [(path, part, percent, options.runs) for part in LOSSES for path, found in reports.values() if found.parts[part]
             for percent in options.loss]
-    runs_of = dict(zip(((path, part, percent) for path, part, percent, _ in lost), run_all(options, pool, lost)))
-    none, every = limits(0, options.runs)[1], limits(options.runs, options.runs)[0]
+    runs_of = run_until_alike(options, pool, lost)
+    none, every = limits(0, options.runs // 2)[1], limits(options.runs // 2, options.runs // 2)[0]
 
     def name(sku, nodes):
         return f"{sku.removeprefix('Standard_')}{'' if MACHINES[sku] else ' †'}, {nodes} node{'s' if nodes > 1 else ''}"
@@ -351,14 +364,14 @@ def table(options, pool, reports):
         seen, failed, _ = counts(runs)
         lines.append(f"| {name(*machine)} | {share(failed, len(runs))} | {share(seen - failed, len(runs))} | {checks_of(runs)} |")
     lines += ["", f"Each cell: how many of {options.runs} runs warned or failed / failed / named the part and no other one, in brackets the limits in percent; one word where all "
-              f"three are the same. 0: at most {none:.0f} %; all: at least {every:.0f} %. Bold: fewer than {100 * ENOUGH:.0f} % are warned and named from a loss of {WARNED_AT} % "
+              f"three are the same. Where the first {options.runs // 2} runs were alike, there are no more. 0: at most {none:.0f} %; all: at least {every:.0f} %. Bold: fewer than {100 * ENOUGH:.0f} % are warned and named from a loss of {WARNED_AT} % "
               f"on, or fail from {FAILED_AT} % on, with {OF_PARTS} such parts or more in the run."]
     for part in (part for part in LOSSES if any(found.parts[part] for _, found in reports.values())):
         remark = " (no noise was recorded: simulated values alone)" if part == "disk" else ""
         lines += ["", f"| {part}{remark} | " + " | ".join(f"{percent:g} %" for percent in options.loss) + " |", "|---" * (len(options.loss) + 1) + "|"]
         for machine, (path, found) in reports.items():
             if found.parts[part]:
-                cells = [cell(runs_of[path, part, percent], percent, len(found.parts[part])) for percent in options.loss]
+                cells = [cell(runs_of[path, part, percent, options.runs], percent, len(found.parts[part])) for percent in options.loss]
                 lines.append(f"| {name(*machine)} | {' | '.join(cells)} |")
     return lines
 
@@ -415,7 +428,7 @@ def main():
     options = parser.parse_args()
     if bool(options.table) == bool(options.reports):
         parser.error("either reports or --table FILE")
-    usual = (0, [], 200, "noisy-a") if not options.table else (20, [10, 50], 4, TABLE_NOISE) if options.quick else (1000, TABLE_LOSSES, 40, TABLE_NOISE)
+    usual = (0, [], 200, "noisy-a") if not options.table else (20, [10, 50], 4, TABLE_NOISE) if options.quick else (300, TABLE_LOSSES, 40, TABLE_NOISE)
     for name, value in zip(("healthy", "loss", "runs", "noise"), usual):
         setattr(options, name, value if getattr(options, name) is None else getattr(options, name))
     options.muster = os.path.realpath(options.muster)
