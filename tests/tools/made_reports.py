@@ -1,7 +1,9 @@
-"""Reports put together by hand, for the commands that read one."""
+"""Reports put together by hand or made by the simulation, for the commands that read one."""
 
 import json
 import os
+import subprocess
+import tempfile
 
 
 def finding(status, check, node=None, **more):
@@ -49,3 +51,33 @@ def save(directory, name, value):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(value, file)
     return path
+
+
+def sample_lists(value):
+    """The samples of the job, of each node and of each rank."""
+    run = value["run"]
+    parts = [run["job"], *run["nodes"], *(rank for one in run["nodes"] for rank in one["ranks"])]
+    return [part["samples"] for part in parts]
+
+
+def simulated(muster, sku, *words, profile="standard"):
+    """The report of a simulated run."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "report.json")
+        done = subprocess.run([muster, "sim", "--sku", sku, *words, "--report", path, "--", "--profile", profile], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if not os.path.exists(path):
+            raise RuntimeError(done.stdout)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+def judged(muster, value, *words):
+    """The report after `muster check`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = save(folder, "report.json", value)
+        done = subprocess.run([muster, "check", path, *words, "--report", path], stdout=subprocess.DEVNULL, check=False)
+        if done.returncode not in (0, 1, 3):
+            raise RuntimeError(f"muster check: exit code {done.returncode}")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
