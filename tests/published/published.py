@@ -3,15 +3,19 @@
 
 usage: published.py SOURCE MUSTER [--write-docs | ROW...]
 
+The rows alone: what comes out of them. --write-docs: docs/dev/published.md.
+
 Rows are lines of *.json in this folder. A row has facts only:
   id, source       where the figures are: repository, its commit and file, or issue
   machine, gpu     what it is; nodes, gpus (of a node), network ("8 x 400 Gb/s"), software as far as these are known
-  said             what its owner says: healthy, sick, setting (set so on purpose), unknown; or derived: a part of a healthy value
+  said             what its owner says: healthy, sick, setting (slow by a setting, on purpose), unknown; or hidden: sick, and healthy
+                   machines have the same value; or derived: the values are a part of those of a healthy machine
   values           {metric: value, or {size or other label: value}, or [value of each GPU]}; all-reduces are bus bandwidths in GB/s, out
                    of place unless "place" says in. 512M are 512 MiB
   type             the machine type with this GPU; racks: NVLink domains, where these are not one
   must             {own or generic: what must come out}: "pass" (no finding), or "warn CHECK..." or "fail CHECK...": at least one of
                    these checks says so, and no other check. own is the type, generic is generic-nvidia
+  shares           as values, of the report's own values; profile: standard, where the row is not judged as a full run
   gpu_named        the only GPU of a node that findings name, by its number
   now              as must, where today's thresholds judge otherwise; the row fails as soon as the thresholds are right
   quoted           the source is one that a threshold quotes, so the row is no independent test
@@ -29,6 +33,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "tools"))
+import tables  # pylint: disable=wrong-import-position
 from made_reports import judged, sample_lists, simulated  # pylint: disable=wrong-import-position
 
 NODES_MOST = 10  # more nodes are judged as so many: no threshold tells them apart
@@ -39,8 +44,8 @@ LIKE = {"gpu.gemm_fp8_tflops": "gpu.gemm_bf16_tflops", "gpu.gemm_fp64_tflops": "
 DERIVED = re.compile(r"(pair|nccl)\.\w+_limit_gbps|pair\.exchange_usual_\w+|.*\.slow_windows|job\.step_spread")
 COPIES = {"gpu.h2d_gbps": "h2d", "gpu.d2h_gbps": "d2h"}
 GENERIC = "generic-nvidia"
-WORDS = ("healthy", "sick", "setting", "unknown", "derived")
-KEYS = set("id source machine gpu nodes gpus network software said values place type racks must gpu_named now quoted shares profile note".split())
+KEYS = set("id source machine gpu nodes gpus network software said values shares place profile type racks must now gpu_named quoted note"
+           .split())
 
 
 def label_of(text):
@@ -135,8 +140,8 @@ def scale_network(report, gbps):
         for one in samples:
             if one["metric"] == "pair.exchange_gbps" and one["labels"]["transport"].startswith("NET"):
                 one["value"] *= share
-            elif one["metric"] in RINGS:
-                one["value"] *= min(share, 1)
+            elif one["metric"] in RINGS and one["value"]:
+                one["value"] *= share
 
 
 def put(report, metric, label, value, share=False):
@@ -159,8 +164,8 @@ def put(report, metric, label, value, share=False):
                     both["value"] *= one["value"] / before
 
 
-def judge(base, row, sku, muster):
-    """What comes out: "pass", or "fail" or "warn" and the checks that say so; and the GPUs that these name; and the checks."""
+def measured(base, row):
+    """The report with the values of the row."""
     report = json.loads(base)
     if row["nodes"] > 1 and network_of(row):
         scale_network(report, network_of(row))
@@ -169,13 +174,16 @@ def judge(base, row, sku, muster):
         for metric, values in row.get(key, {}).items():
             for label, value in values.items() if isinstance(values, dict) else [(None, values)]:
                 put(report, metric, label, value, key == "shares")
-    report = judged(muster, report, "--sku", sku)
+    return report
+
+
+def outcome(report):
+    """What came out: "pass", or "fail" or "warn" and the checks that say so; and the GPUs that these name."""
     for word in "fail", "inconclusive", "warn":
         found = [one for one in report["findings"] if one["status"] == word]
         if found:
-            gpus = {one["where"].get("gpu") for one in found}
-            return " ".join([word, *sorted({one["check"] for one in found})]), gpus, report
-    return "pass", set(), report
+            return " ".join([word, *sorted({one["check"] for one in found})]), {one["where"].get("gpu") for one in found}
+    return "pass", set()
 
 
 def agrees(expected, seen):
@@ -209,7 +217,8 @@ def hardware_of(source, sku):
 
 
 def base_of(row):
-    return row["type"], min(row["nodes"], NODES_MOST), row.get("racks", 1)
+    racks = row.get("racks", 1)
+    return row["type"], min(row["nodes"], max(NODES_MOST, 2 * racks if racks < row["nodes"] else racks)), racks
 
 
 def simulation_of(base):
@@ -219,12 +228,14 @@ def simulation_of(base):
 
 
 def judge_row(task):
+    """Of each kind: what came out, the GPUs that are named, and the counts of each check."""
     base, row, muster = task
-    return [(row, kind, *judge(base, row, GENERIC if kind == "generic" else row["type"], muster)) for kind in row["must"]]
+    skus = {"own": row["type"], "generic": GENERIC}
+    reports = judged(muster, measured(base, row), [skus[kind] for kind in row["must"]])
+    return [(row, kind, *outcome(report), report["checks"]) for kind, report in zip(row["must"], reports)]
 
 
 def outcomes(source, muster, rows):
-    """Of each row and kind: what judge returns."""
     bases = {base_of(row): None for row in rows}
     runs = sorted(set(map(simulation_of, bases)), key=lambda run: run[2], reverse=True)
     with multiprocessing.Pool() as pool:
@@ -239,9 +250,9 @@ def faults_of_rows(rows):
     found = [f"{row['id']}: twice" for i, row in enumerate(rows) if row["id"] in [one["id"] for one in rows[:i]]]
     for row in rows:
         found += [f"{row['id']}: unknown key {key}" for key in set(row) - KEYS]
-        found += [f"{row['id']}: unknown word {row['said']}"] * (row["said"] not in WORDS)
+        found += [f"{row['id']}: unknown word {row['said']}"] * (row["said"] not in tables.SAYS)
         found += [f"{row['id']}: {row['said']} and must be {text}" for text in row["must"].values()
-                  if (text == "pass") != (row["said"] == "healthy") and row["said"] not in ("setting", "unknown")]
+                  if (text == "pass") != (row["said"] in ("healthy", "hidden")) and row["said"] not in ("setting", "unknown")]
     return found
 
 
@@ -250,8 +261,24 @@ def tenth(row):
     return {**row, "id": row["id"] + "-tenth", "values": {SUMS: {size: gbps / 10 for size, gbps in row["values"][SUMS].items()}}}
 
 
+def check_docs(source, rows, judgements, write):
+    """The page of the rows is what they say, and so is the sentence of the README."""
+    found = []
+    for name, pattern, text in (("docs/dev/published.md", r"(?s).*", tables.page(rows, judgements, label_of)),
+                                ("README.md", r"The thresholds are tested with .*", tables.sentence(rows))):
+        path = pathlib.Path(source, name)
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        after = re.sub(pattern, lambda _, text=text: text, before, count=1)
+        if write:
+            path.write_text(after, encoding="utf-8")
+        elif before != after or text not in before:
+            found.append(f"{name}: write it anew with tests/published/published.py . build/muster --write-docs")
+    return found
+
+
 def main(source, muster, *names):
-    rows = [row for row in read_rows() if not names or row["id"] in names]
+    write = names == ("--write-docs",)
+    rows = [row for row in read_rows() if write or not names or row["id"] in names]
     wrong = [tenth(row) for row in rows if row["said"] == "healthy" and SUMS in row.get("values", {})][:1]
     found, judgements = faults_of_rows(rows), outcomes(source, os.path.realpath(muster), rows + wrong)
     for row, kind, seen, gpus, _ in judgements:
@@ -261,12 +288,13 @@ def main(source, muster, *names):
         elif not complaints({**row, "now": {kind: "fail nothing"}}, kind, row["must"][kind], gpus):
             said.append(f"{row['id']}, {kind}: no complaint about a mark that is old")
         found += said
-        if names:
+        if names and not write:
             print(f"{row['id']}, {kind}: {seen}")
-    words = ", ".join(f"{sum(row['said'] == word for row in rows)} {word}" for word in WORDS)
+    if write or not names:
+        found += check_docs(source, rows, [one for one in judgements if one[0] not in wrong], write)
     marks = sorted(f"{row['id']} ({', '.join(row['now'])})" for row in rows if "now" in row)
-    print(f"{len(rows)} rows of {len({(row['machine'], row['gpu'], row['source']) for row in rows})} machines: {words}; "
-          f"{len(judgements)} judgements")
+    print("{} rows of {} machines, {} sources: ".format(*tables.counts(rows)) +
+          ", ".join(f"{sum(row['said'] == word for row in rows)} {word}" for word in tables.SAYS))
     print(f"judged wrongly until now, {len(marks)}: {', '.join(marks)}")
     print("\n".join(found))
     return bool(found)

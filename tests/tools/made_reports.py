@@ -72,12 +72,16 @@ def simulated(muster, sku, *words, profile="standard"):
             return json.load(file)
 
 
-def judged(muster, value, *words):
-    """The report after `muster check`."""
+def judged(muster, value, skus=("",)):
+    """The report after `muster check`, as each of these machine types; "" is that of the report."""
+    found = []
     with tempfile.TemporaryDirectory() as folder:
-        path = save(folder, "report.json", value)
-        done = subprocess.run([muster, "check", path, *words, "--report", path], stdout=subprocess.DEVNULL, check=False)
-        if done.returncode not in (0, 1, 3):
-            raise RuntimeError(f"muster check: exit code {done.returncode}")
-        with open(path, encoding="utf-8") as file:
-            return json.load(file)
+        path, after = save(folder, "report.json", value), os.path.join(folder, "judged.json")
+        for sku in skus:
+            done = subprocess.run([muster, "check", path, *(["--sku", sku] if sku else []), "--report", after],
+                                  stdout=subprocess.DEVNULL, check=False)
+            if done.returncode not in (0, 1, 3):
+                raise RuntimeError(f"muster check: exit code {done.returncode}")
+            with open(after, encoding="utf-8") as file:
+                found.append(json.load(file))
+    return found
