@@ -29,6 +29,7 @@ struct muster_gpu {
 	char bus_id[32];   /* sysfs form, lower case: "0001:00:00.0"; "" when there is no GPU */
 	char uuid[48];     /* "GPU-..." or "MIG-..."; "" when there is no GPU */
 	char name[128];
+	double cuda_start_ms;      /* the first call of cuInit took so long; 0: CUDA was not started */
 	int cuda_result;           /* CUresult of cuInit, else of the context: how CUDA does not start; 0: it does */
 	int visible;               /* GPUs that CUDA shows to this rank; -1 when CUDA could not be asked */
 	char choice[32];           /* how it was chosen: "only-visible", "local-rank", "none" */

@@ -21,6 +21,7 @@ static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.driver_start", FACT, NOTHING,
 		"\"ok\", or the libraries that did not start, each with the code of its first call that failed "
 		"(\"nvml-18 cuda-803\") or \"missing\""),
+	RANK_NUMBER("rank.cuda_start_ms", MS, DRIFTS, "time of cuInit, which starts the driver"),
 	NODE_TEXT("node.driver_module", DRIFTS, NOTHING,
 		"version of the loaded module nvidia; \"none\": it is not loaded"),
 	NODE_TEXT("node.driver_flavour", FACT, NOTHING,
@@ -46,6 +47,10 @@ static void measure_start(struct muster_probe_ctx *ctx, bool asked, int nvml)
 	muster_emit_result(ctx, "rank.driver_start", NULL, text || gpu->visible >= 0 ? 0 : -1,
 		muster_string(text ? text : "ok"), gpu->why_none);
 	free(text);
+	if (gpu->cuda_start_ms > 0)
+		muster_emit_for(ctx, "rank.cuda_start_ms", NULL, muster_number(gpu->cuda_start_ms));
+	else
+		muster_emit_null_for(ctx, "rank.cuda_start_ms", NULL, "CUDA was not started");
 }
 
 /* "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.126.16  Release Build", or of the proprietary module

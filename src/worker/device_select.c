@@ -7,6 +7,7 @@
 #include "system/start.h"
 #include "system/sysfs.h"
 #include "system/topology.h"
+#include "util/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +22,13 @@ static int start_cuda(
 	struct muster_probe_ctx *ctx, const struct muster_cuda *cuda, struct muster_gpu *gpu, struct muster_error *err)
 {
 	static int waited; /* once */
+	static double took_ms;
+	double began_ms = muster_clock_now(&muster_clock_monotonic);
 	const struct timespec second = { .tv_sec = 1 };
 	const char *root = muster_probe_env(ctx)->root;
 	CUresult result = cuda->cuInit(0);
+	took_ms = took_ms > 0 ? took_ms : muster_clock_now(&muster_clock_monotonic) - began_ms;
+	gpu->cuda_start_ms = took_ms;
 	for (; result == CUDA_ERROR_SYSTEM_NOT_READY && muster_node_is_young(root); waited++) {
 		if (waited == NOT_READY_S)
 			return muster_fail(err, MUSTER_ETIME,

@@ -75,10 +75,10 @@ static const struct {
 		TWO_RANKS SPEED("alltoall", "1", "2", "50") LIMIT("alltoall", "1", "2", "NVLink", "478")
 			EDGE("a/0", "0002:00:00.0", "270") EDGE("a/1", "0001:00:00.0", "270"),
 		"collectives.alltoall.nvlink.128m", "warn" },
-	{ "one cause of several slow collectives is one finding", "generic-nvidia",
+	{ "one slow collective hides no other", "generic-nvidia",
 		TWO_RANKS SPEED("alltoall", "1", "2", "50") LIMIT("alltoall", "1", "2", "NVLink", "478")
 			SPEED("allgather", "1", "2", "50") LIMIT("allreduce", "1", "2", "NVLink", "478"),
-		"collectives.allgather.nvlink.128m", "blocked" },
+		"collectives.allgather.nvlink.128m", "warn" },
 	{ "a network is not held against the share of NVLink", "Standard_ND96asr_v4",
 		TWO_NODES SPEED("alltoall", "2", "2", "5") LIMIT("alltoall", "2", "2", "network", "25"),
 		"collectives.alltoall.nvlink.128m", "" },

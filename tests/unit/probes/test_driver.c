@@ -57,6 +57,15 @@ static const struct fake_row rows[] = {
 	{ "a file is missing", "-/dev/nvidia-uvm", "node.device_files '/dev/nvidia-uvm: No such file or directory" },
 };
 
+TEST(the_start_of_cuda_has_its_time)
+{
+	fake_case(context, &(struct fake_row){ "none", NULL, "rank.cuda_start_ms -CUDA was not started" });
+	fake_forget(context);
+	muster_probe_env(&context->ctx)->gpu->cuda_start_ms = 6557;
+	fake_given(context, "run");
+	ck_assert_double_eq(fake_number(context, "rank.cuda_start_ms", NULL), 6557);
+}
+
 TEST_EACH(files_and_codes_say_how_the_driver_is, rows)
 {
 	fake_case(context, &rows[_i]);
