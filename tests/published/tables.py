@@ -8,7 +8,7 @@ HEAD = """# Published measurements
 Made from `tests/published/*.json` by `tests/published/published.py . build/muster --write-docs`; the head of that file says what a row holds.
 Each row has facts that others have published of a real machine. The test `published.rows` puts them into the report of a healthy simulated
 machine, lets `muster check` evaluate the report as the machine type with this GPU ("own") and as `generic-nvidia`, and compares what comes out with
-what the owner says. Runs on more than 10 nodes are evaluated as runs on 10. Where an address is not known, a source is named by its title.
+what the owner says. Runs on more nodes than the test has are evaluated as runs on as many as the same thresholds are for. Where an address is not known, a source is named by its title.
 
 """
 WORDS = """| the owner says | rows |
