@@ -201,7 +201,7 @@ static inline struct muster_report *fixture_report_file(const struct muster_run 
 static inline struct muster_report *fixture_report(const struct muster_run *run, const char *checks, int strict)
 {
 	struct muster_report *report = fixture_new_report();
-	fixture_judge(run, checks, (enum muster_strictness)strict, report);
+	fixture_judge(run, checks, strict, report);
 	return report;
 }
 

@@ -130,7 +130,7 @@ static void open_journal(struct process *p, const char *run_name)
 		.sku = absolute(o->sku, false),
 		.overlay = absolute(o->overlay, true),
 		.profile = muster_profile_names[o->profile],
-		.strict = o->strict,
+		.strict = (int)o->strict,
 		.beside_jobs = o->beside_jobs,
 		.repeats = o->repeats,
 		.measures = o->measures,

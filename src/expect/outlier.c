@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-#define PEERS_LEAST 8                     /* other values: the spread of fewer says little */
+#define PEERS_LEAST 7                     /* other values: the spread of fewer says little */
 #define MAD_OF_NORMAL 0.6745              /* MAD / standard deviation */
 #define MEAN_DEVIATION_OF_NORMAL 1.253314 /* standard deviation / mean deviation: sqrt(pi / 2) */
 #define GROUP_OF_LIKE (1.0 / 8)           /* of the same GPU on other nodes; without other nodes, of all others */

@@ -53,8 +53,9 @@ static const struct muster_metric metrics[] = {
 #define FULL_BYTES (64 * MIB)
 #define ODD_BYTES ((uint64_t)16 * 65537) /* 16 times a prime: no whole number of any library's chunks */
 #define LATENCY_BYTES 8
-#define SLOW_MS 60.0 /* an exchange that would take longer is made smaller */
-#define CHECKED 2    /* exchanges of each of the two sizes */
+#define SLOW_MS 60.0      /* an exchange that would take longer is made smaller */
+#define QUICK_SLOW_MS 5.0 /* in the profile quick: some ten of them take 0.05 s */
+#define CHECKED 2         /* exchanges of each of the two sizes */
 
 /* What a rank says of itself first. */
 struct hello {
@@ -201,27 +202,22 @@ static int check(struct pair *pair, uint64_t bytes, int round, int count, double
 	return 0;
 }
 
-/* In quick, one checked exchange of what both have room for. */
-static int check_once(struct pair *pair, struct muster_error *err)
+/* The full size: what both have room for, and smaller where a small exchange shows that it would take too long. In
+ * quick the full size is checked once, and takes little time over sockets too. */
+static int check_both_sizes(struct pair *pair, bool quick, struct muster_error *err)
 {
-	pair->full = pair->own.room < pair->other.room ? pair->own.room : pair->other.room;
-	pair->full = pair->full < FULL_BYTES ? pair->full / 16 * 16 : FULL_BYTES;
-	return check(pair, pair->full, 0, 1, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
-}
-
-/* The full size: what both have room for, and smaller where a small exchange shows that it would take too long. */
-static int check_both_sizes(struct pair *pair, struct muster_error *err)
-{
+	const double slow_us = (quick ? QUICK_SLOW_MS : SLOW_MS) * 1e3;
+	const int count = quick ? 1 : CHECKED;
 	uint64_t full = pair->own.room < pair->other.room ? pair->own.room : pair->other.room;
 	full = full < FULL_BYTES ? full / 16 * 16 : FULL_BYTES;
 	uint64_t small = full < ODD_BYTES ? full : ODD_BYTES;
 	double small_us;
-	if (check(pair, small, 0, CHECKED, &small_us, err) < 0 || agree(pair, &small_us, err) < 0)
+	if (check(pair, small, 0, count, &small_us, err) < 0 || agree(pair, &small_us, err) < 0)
 		return -1;
-	while (full > small && small_us * (double)full / (double)small > SLOW_MS * 1e3)
+	while (full > small && small_us * (double)full / (double)small > slow_us)
 		full = full / 2 < small ? small : full / 2 / 16 * 16;
 	pair->full = full;
-	return check(pair, full, CHECKED, CHECKED, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
+	return check(pair, full, count, count, &pair->once_us, err) < 0 ? -1 : agree(pair, &pair->once_us, err);
 }
 
 /* ---- timed exchanges ---- */
@@ -255,7 +251,7 @@ static int measure(struct pair *pair, int visit, struct muster_error *err)
 	if (visit > 0 && of->full == 0) /* the two have not come so far */
 		return 0;
 	bool quick = muster_probe_env(pair->s->ctx)->profile == MUSTER_QUICK;
-	if (meet(pair, err) < 0 || (visit == 0 && (quick ? check_once(pair, err) : check_both_sizes(pair, err)) < 0))
+	if (meet(pair, err) < 0 || (visit == 0 && check_both_sizes(pair, quick, err) < 0))
 		return -1;
 	if (visit == 0)
 		*of = (struct known){ .full = pair->full, .once_us = pair->once_us };

@@ -45,8 +45,11 @@ static const struct {
 	{ "25.8 25.9 25.9 26 26 26.1 26.1 26.2 23.4", "",
 		"warn c n0 rank=8 gpu=g8: X | the lowest of 9 values, 10 % below the median of the others, 26 (z "
 		"-17.5): 23.4\n" },
-	/* too few others */
-	{ "25.8 25.9 25.9 26 26.1 26.1 26.2 23.4", "", "" },
+	/* eight GPUs of one node, and too few others */
+	{ "25.8 25.9 25.9 26 26.1 26.1 26.2 23.4", "",
+		"warn c n0 rank=7 gpu=g7: X | the lowest of 8 values, 10 % below the median of the others, 26 (z "
+		"-17.5): 23.4\n" },
+	{ "25.8 25.9 26 26.1 26.1 26.2 23.4", "", "" },
 	/* close to the others, though their values hardly differ: noise */
 	{ "26 26 26.01 26.01 26 26 26 26 24.2", "", "" },
 	{ "26 26 26.01 26.01 26 26 26 26 30", "", "" },
@@ -103,7 +106,7 @@ static const char *shortened(const char *findings)
 {
 	static char text[4096];
 	static const char head[] = "no outlier: at most 8 % below the median of the other GPUs of the same model and "
-				   "machine type, or a modified z-score of at least -3.5 (of 8 others or more)";
+				   "machine type, or a modified z-score of at least -3.5 (of 7 others or more)";
 	size_t used = 0;
 	while (*findings) {
 		if (strncmp(findings, head, strlen(head)) == 0) {

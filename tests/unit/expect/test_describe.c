@@ -62,7 +62,7 @@ static const struct {
 		false },
 	{ SPEED "'outlier':{'z':3.5,'share':0.08}",
 		"no outlier: at most 8 % below the median of the other GPUs of the same model and machine type, or a "
-		"modified z-score of at least -3.5 (of 8 others or more)",
+		"modified z-score of at least -3.5 (of 7 others or more)",
 		false },
 	{ SPEED "'baseline':{'median':26.1,'mad':0.12,'n':480},'min_of_baseline':0.93,'max_mad':5.2",
 		"at least 24.27 GB/s (7 % less than the median of 480 earlier values, 26.1)", true },

@@ -272,14 +272,22 @@ TEST_LOOP(a_later_visit_yields_windows_alone, 1, 1 + MUSTER_VISITS)
 		"; timed exchanges of 8 B " WITH "*" });
 }
 
-TEST(in_quick_one_size_is_checked_once_and_nothing_is_timed_of_8_bytes)
+TEST(in_quick_less_is_checked_and_nothing_is_timed_of_8_bytes)
 {
 	static const struct fake_row row = { "quick", "pending_each=2",
-		"checked 1 | pair.exchange_wrong kind=rail 0 | pair.exchange_bytes kind=rail 4194304 | "
+		"checked 2 | pair.exchange_wrong kind=rail 0 | pair.exchange_bytes kind=rail 4194304 | "
 		"pair.exchange_gbps kind=rail [19.9728] | aborted 0" };
 	context->ctx.env.profile = MUSTER_QUICK;
 	play(&row);
 	ck_assert_uint_eq(fake_count(context, "pair.exchange_us"), 0);
+}
+
+TEST(in_quick_a_slow_pair_sends_little)
+{
+	static const struct fake_row row = { "sockets", "room=1073741824 | other_us=700",
+		"pair.exchange_bytes kind=rail 4194304~1048576" };
+	context->ctx.env.profile = MUSTER_QUICK;
+	play(&row);
 }
 
 TEST(a_pair_that_did_not_meet_before_has_no_later_visit)
