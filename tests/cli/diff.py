@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
 import detection
@@ -259,10 +260,11 @@ class Noise(unittest.TestCase):
         """A report with the speeds of `base`, disturbed; the copies of one GPU have this loss."""
         path = os.path.join(self.directory.name, f"{noise}-{number}-{loss}")
         healthy, rng = detection.Healthy(base), random.Random(number)
-        lost = {id(speed[0]): loss for speed in healthy.lose(rng, "copies")[0]} if loss else {}
+        lost = {id(speed[0]): loss for speed in rng.choice(healthy.parts["copies"])[1]} if loss else {}
         options = argparse.Namespace(muster=MUSTER, window="best")
-        detection.draw(options, detection.read_noise(noise), healthy, [rng.uniform(0, 1e6)], lost, ())
-        detection.judge(options, healthy, path)
+        text = detection.draw(options, detection.read_noise(noise), healthy, [rng.uniform(0, 1e6)], lost, ())
+        Path(path).write_text(text, encoding="utf-8")
+        subprocess.run([MUSTER, "check", path, "--report", path + ".judged"], capture_output=True, timeout=60, check=False)
         return path + ".judged"
 
     def test_healthy_runs_are_never_worse_and_a_lasting_loss_is(self):

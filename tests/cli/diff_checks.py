@@ -17,9 +17,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from made_reports import finding, node, report, save, tally
 
 MUSTER, CONFIGS = sys.argv[1:3]
-# What says how steady a speed is: a warning of it is "changed".
+# What says how steady a speed is, or how long something took to start: a warning of it is "changed".
 UNSTEADY = {"nccl.allreduce_p99_us", "rank.step_p99_ms", "gpu.slow_windows", "rank.slow_windows", "node.slow_windows",
-            "job.slow_windows"}
+            "job.slow_windows", "rank.cuda_start_ms", "rank.nccl_init_ms"}
 NUMBERS = ("bytes", "nodes", "ranks", "numa_node")
 VALUES = {"number": (100, 50), "string": ("a", "b"), "boolean": (True, False)}
 
