@@ -12,7 +12,7 @@
 
 #define FULL_BYTES (64.0 * 1024 * 1024) /* smaller messages take longer to begin than to go */
 #define SHORT_BYTES 1e6
-#define SLOW_GBPS 1.2 /* slower than that, an exchange has a smaller message because it is slow: no more than 60 ms */
+#define LONG_MS 2 /* so long that the start of an exchange hardly counts, whatever its size */
 
 struct muster_exchange_name {
 	const char *name;
@@ -71,7 +71,8 @@ const char *muster_exchange_why_small(const struct muster_samples *samples, size
 		if (bytes->metric != metric || !muster_limit_fits(bytes, &samples->items[at]))
 			continue;
 		double size = bytes->value.type == MUSTER_NUMBER ? bytes->value.number : 0;
-		if (size >= FULL_BYTES || (size > SHORT_BYTES && rate.type == MUSTER_NUMBER && rate.number < SLOW_GBPS))
+		if (size >= FULL_BYTES ||
+			(size > SHORT_BYTES && rate.type == MUSTER_NUMBER && size / 1e6 >= LONG_MS * rate.number))
 			return NULL;
 		return muster_arena_printf(
 			arena, "messages of %.4g MiB only, and a share is for 64 MiB", size / (1024 * 1024));
