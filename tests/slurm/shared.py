@@ -158,6 +158,13 @@ def leftovers(cluster):
     return found + ([] if daemons == cluster.nodes else [f"{daemons} slurmd and not {cluster.nodes}"])
 
 
+def remove_folder(path):
+    """Also where an epilog that has not ended yet writes one more file."""
+    end = time.monotonic() + 60
+    while os.path.exists(path):
+        shutil.rmtree(path, ignore_errors=time.monotonic() < end)
+
+
 def tidy(cluster):
     """Give back all that a test may have changed."""
     cluster.run("scancel", "--user=root")
@@ -173,7 +180,7 @@ def tidy(cluster):
         shutil.copytree(os.path.join(cluster.home, "kept", "bin"), folder(cluster, "bin"), symlinks=True)
     for name in os.listdir(folder(cluster, "log")):
         if name.startswith("muster-"):
-            shutil.rmtree(folder(cluster, "log", name))
+            remove_folder(folder(cluster, "log", name))
     for node in os.listdir(folder(cluster, "var")):
         shutil.rmtree(folder(cluster, "var", node, "muster"), ignore_errors=True)
 
