@@ -43,6 +43,7 @@ def check_table(report, directory):
     elsewhere = overlay("elsewhere.json", other)
     floor = overlay("floor.json", {"checks": {"copy.h2d": {"min": 30, "warn_below": None}}})
     doubt = overlay("doubt.json", {"checks": {"copy.h2d": {"warn_below": 30}}})
+    inferred = overlay("inferred.json", {"checks": {"copy.h2d": {"warn_below": 30, "source": "s", "certainty": "inferred"}}})
     broken = overlay("broken.json", {"checks": {"copy.h2d": {"min": "30"}}})
     verdict = f"sku={SKU} nodes=1 ranks=8 "
     return [
@@ -52,6 +53,9 @@ def check_table(report, directory):
         ("a higher floor", [report, "--sku", SKU, "--overlay", floor], 1, f"MUSTER FAIL {verdict}failed=8 warned=0"),
         ("a warning", [report, "--sku", SKU, "--overlay", doubt], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
         ("strict", [report, "--sku", SKU, "--overlay", doubt, "--strict"], 1, f"MUSTER FAIL {verdict}"),
+        ("strict, an inferred value", [report, "--sku", SKU, "--overlay", inferred, "--strict"], 0, f"MUSTER PASS {verdict}failed=0 warned=8"),
+        ("strict in all", [report, "--sku", SKU, "--overlay", inferred, "--strict=all"], 1, f"MUSTER FAIL {verdict}"),
+        ("strict in what", [report, "--sku", SKU, "--strict=some"], 2, "--strict"),
         ("an unknown machine type", [report, "--sku", "Nobody_v1"], 2, 'no machine type "Nobody_v1" in '),
         ("a broken overlay", [report, "--sku", SKU, "--overlay", broken], 2, 'copy.h2d"].min: a number is needed'),
         ("no such report", [report + "x", "--sku", SKU], 2, "No such file"),
