@@ -27,6 +27,7 @@ GROUPS = {
     "path": ("Files and folders that must be there", "a file system that is not mounted, an installation that is not complete, rights of the user, a wrong path"),
     "same": ("Differences between nodes", "an image, a driver or a setting that was changed on some nodes only; a replaced part"),
     "gpu": ("A GPU", "a GPU that fell off the bus, another model, memory or link errors, other programs on the GPU, changed clocks or power limits"),
+    "driver": ("Start of the driver", "the persistence daemon does not run, and each job waits until the driver has started"),
     "history": ("Events of the kernel's log", "see [events.md](events.md): each event with its class and action"),
     "fabric": ("NVLink fabric", "Fabric Manager or the subnet manager of the rack is not ready, a GPU in another partition, a failed NVLink"),
     "imex": ("IMEX: memory of other nodes of a rack", "the service nvidia-imex does not run, or its channel has no file in the container"),
