@@ -188,7 +188,8 @@ static void texts_text(const char *what, const char *const *texts, size_t count)
 		printf("%-9s  %s\n", i ? "" : what, texts[i]);
 }
 
-/* Which checks were asked for: those with these ids (all when there is none), or of them those that cannot fail yet. */
+/* The checks that were asked for: those with these ids, or all when no id is given; uncertain: of these only the checks
+ * that cannot fail yet. */
 struct wanted {
 	const char *const *checks;
 	size_t count;

@@ -294,7 +294,7 @@ static void schedule_nothing(struct muster_ring_scheduler *s, const struct muste
 	struct muster_packer *answers = muster_ring_answers_begin(s->context, entries->barrier);
 	for (size_t i = 0; i < entries->count; i++) {
 		const struct muster_ring_entry *entry = &entries->items[i];
-		const char *why = muster_ring_traffic_why_not(&s->traffic, s->context, entry);
+		const char *why = muster_ring_traffic_why_not(&s->traffic, entry);
 		muster_ring_answers_add(
 			answers, entry, (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = why });
 	}

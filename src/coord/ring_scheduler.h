@@ -83,8 +83,7 @@ void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct must
 
 /* Why this rank had no round of traffic, though the profile has such probes; "" when it had, or may have had no partner
  * only. */
-const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
-	const struct muster_ring_entry *entry);
+const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_entry *entry);
 
 /* ---- rank 0 assigns ranks to rings, round after round ---- */
 

@@ -241,11 +241,9 @@ void muster_ring_traffic_failed(struct muster_ring_traffic *t, const struct must
 	muster_ring_answers_send(context, MUSTER_TAG_CANCEL, answers);
 }
 
-const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
-	const struct muster_ring_entry *entry)
+const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, const struct muster_ring_entry *entry)
 {
-	bool quick_node = context->profile == MUSTER_QUICK && context->members->node_count < 2;
-	if (quick_node || (t->begun && t->members[entry->rank] >= 0))
+	if (t->begun && t->members[entry->rank] >= 0)
 		return "";
 	return entry->why && *entry->why ? entry->why : "no all-reduce with this rank went well";
 }

@@ -1,9 +1,9 @@
 /* certainty.c - how sure an expected value is, and what it may do: the machines on which it was seen, and lint's rule
  *
  * A threshold that was never seen on such a machine may fail a healthy one: 40 % of NVLink, measured on one host,
- * would have failed each healthy job of two. So an inferred speed only warns, and one that may
- * fail says where it was measured or published, and reaches no further. The rule is about what a file says of its own
- * values: a site that sets a limit of its own, without a certainty, knows its machines.
+ * would have failed each healthy job of two. So an inferred speed only warns, and one that may fail says where it was
+ * measured or published, and reaches no further. The rule is about what a file says of its own values: a site that sets
+ * a limit of its own, without a certainty, knows its machines.
  */
 #include "expect/certainty.h"
 #include "muster/finding.h"

@@ -1,9 +1,9 @@
 /* run_json.c - a run: its job, its nodes, and its localisation all-reduces */
 #include "model/run_json.h"
 
+#include "model/limits.h"
 #include "model/windows.h"
 #include "muster/finding.h"
-#include "model/limits.h"
 #include "util/array.h"
 
 #include <math.h>

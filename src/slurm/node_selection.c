@@ -53,8 +53,7 @@ static void add_nodes(struct muster_node_selection *roster, const struct muster_
 
 static bool failed(const struct muster_report *report, const struct muster_finding *finding)
 {
-	return finding->status == MUSTER_FAIL ||
-	       (finding->status == MUSTER_WARN && muster_finding_fails(finding, report->strict));
+	return finding->status != MUSTER_INCONCLUSIVE && muster_finding_fails(finding, report->strict);
 }
 
 /* The probe whose business the finding is; NULL for ranks that are missing and the like. */
