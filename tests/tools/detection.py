@@ -364,7 +364,7 @@ def table(options, pool, reports):
         seen, failed, _ = counts(runs)
         lines.append(f"| {name(*machine)} | {share(failed, len(runs))} | {share(seen - failed, len(runs))} | {checks_of(runs)} |")
     lines += ["", f"Each cell: how many of {options.runs} runs warned or failed / failed / named the part and no other one, in brackets the limits in percent; one word where all "
-              f"three are the same. Where the first {options.runs // 2} runs were alike, there are no more. 0: at most {none:.0f} %; all: at least {every:.0f} %. Bold: fewer than {100 * ENOUGH:.0f} % are warned and named from a loss of {WARNED_AT} % "
+              f"three are the same. Where the first {options.runs // 2} runs came out the same, there are no more. 0: at most {none:.0f} %; all: at least {every:.0f} %. Bold: fewer than {100 * ENOUGH:.0f} % are warned and named from a loss of {WARNED_AT} % "
               f"on, or fail from {FAILED_AT} % on, with {OF_PARTS} such parts or more in the run."]
     for part in (part for part in LOSSES if any(found.parts[part] for _, found in reports.values())):
         remark = " (no noise was recorded: simulated values alone)" if part == "disk" else ""
