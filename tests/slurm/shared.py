@@ -158,11 +158,10 @@ def leftovers(cluster):
     return found + ([] if daemons == cluster.nodes else [f"{daemons} slurmd and not {cluster.nodes}"])
 
 
-def remove_folder(path):
-    """Also where an epilog that has not ended yet writes one more file."""
-    end = time.monotonic() + 60
-    while os.path.exists(path):
-        shutil.rmtree(path, ignore_errors=time.monotonic() < end)
+def removed(path):
+    """Also where an epilog that has not ended yet writes one more file: then the next attempt."""
+    shutil.rmtree(path, ignore_errors=True)
+    return not os.path.exists(path)
 
 
 def tidy(cluster):
@@ -180,7 +179,7 @@ def tidy(cluster):
         shutil.copytree(os.path.join(cluster.home, "kept", "bin"), folder(cluster, "bin"), symlinks=True)
     for name in os.listdir(folder(cluster, "log")):
         if name.startswith("muster-"):
-            remove_folder(folder(cluster, "log", name))
+            cluster.wait_for(f"the folder {name} is removed", lambda path=folder(cluster, "log", name): removed(path))
     for node in os.listdir(folder(cluster, "var")):
         shutil.rmtree(folder(cluster, "var", node, "muster"), ignore_errors=True)
 
