@@ -132,8 +132,11 @@ class Cluster:
         """Whoever shares this cluster finds it as this test did."""
         if self.is_shared:
             left = shared.leave(self)
+            self.is_clean = not left
+            if left and all(map(shared.is_of_step, left)):
+                print(f"the next test gets a new cluster, for Slurm does not end {left}")  # seen once in some thousand steps
+                return
             check(not left, "the next test would find what this one has left", left)
-            self.is_clean = True
 
     def down(self):
         """For good, unless the next test can have it."""

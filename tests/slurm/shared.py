@@ -194,9 +194,14 @@ def is_as_new(cluster):
     return not found
 
 
+def is_of_step(line):
+    """Slurm's own process of a step, or its sockets."""
+    return bool(re.search(r"\(slurmstepd\)$|^nodes/\S+/(stepd\.slurm\.)?pmix\.[\d.]+$", line))
+
+
 def is_completing(line):
-    """Slurm is still ending a step: its own process of the step, or the job or node of it."""
-    return "(slurmstepd)" in line or "COMPLETING" in line
+    """Slurm is still ending a step: what it has of the step, or the job or node of it."""
+    return is_of_step(line) or "COMPLETING" in line
 
 
 def leave(cluster):
