@@ -8,6 +8,7 @@
 
 #include "muster/error.h"
 #include "muster/arena.h"
+#include "muster/finding.h"
 #include "muster/sample.h"
 
 #include <regex.h>
@@ -97,9 +98,6 @@ struct muster_origin { /* a key of a check, and the file that said it last; remo
 	bool removed;
 };
 
-#define MUSTER_ACTION_CODE_COUNT 11
-extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT];
-
 struct muster_check {
 	const char *id;                /* first, for muster_suggest */
 	const char *file;              /* the first in the chain that has this check */
@@ -144,6 +142,7 @@ struct muster_check {
 	const char *source, *certainty, *advice, *title; /* NULL when absent; advice may hold ${metric} */
 	const char *measured_on;                         /* where the value was seen, for people; NULL when absent */
 	const struct muster_measurement *measured;       /* of the file, when measured_on is its id; or NULL */
+	enum muster_proof proof; /* as the file says, else as its operators and its metric have it */
 	const char *action_code; /* what to do, for programs: one of muster_action_codes; NULL when absent */
 };
 

@@ -21,6 +21,18 @@ enum muster_status {
 enum muster_strictness { MUSTER_LENIENT = 0, MUSTER_STRICT, MUSTER_STRICT_ALL, MUSTER_STRICTNESS_COUNT };
 extern const char *const muster_strictness_names[MUSTER_STRICTNESS_COUNT]; /* "no", "yes", "all" */
 
+/* What a finding proves by itself. SOFT: a speed, a time, an increase of a counter, a deadline: it may be chance, and
+ * only a second run that finds it again proves it. HARD: a part is missing, data are wrong, a link is down, the kernel
+ * logged an event. */
+enum muster_proof { MUSTER_PROOF_SOFT = 0, MUSTER_PROOF_HARD, MUSTER_PROOF_COUNT };
+extern const char *const muster_proof_names[MUSTER_PROOF_COUNT]; /* "soft", "hard" */
+
+/* What to do about a finding, for programs: docs/action-codes.md. The stronger code comes later: a node has the
+ * strongest one of its findings. */
+#define MUSTER_ACTION_CODE_COUNT 11
+extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT]; /* "none", "retry", ..., "replace-node" */
+size_t muster_action_strength(const char *code);                        /* its place there; of NULL, and of others, 0 */
+
 /* How much of its limit a speed reached: see model/share.h. Of one value lowest is highest. */
 struct muster_share {
 	bool known;
@@ -48,11 +60,13 @@ struct muster_finding {
 	const char *unit;          /* "" for none */
 	struct muster_share share; /* of the observed value */
 	const char *advice;        /* NULL when there is none; placeholders filled in */
-	const char *source;        /* NULL when there is none */
-	const char *certainty;     /* NULL when there is none */
-	bool uncalibrated;         /* of a check without a threshold, see muster_tally */
-	bool unread;               /* the source of the value could not be read: not measured, which is no pass */
-	const char **blocked;      /* ids of the checks that are not evaluated somewhere because of this finding */
+	enum muster_proof proof;
+	const char *action_code; /* one of muster_action_codes; of a report of an older muster NULL */
+	const char *source;      /* NULL when there is none */
+	const char *certainty;   /* NULL when there is none */
+	bool uncalibrated;       /* of a check without a threshold, see muster_tally */
+	bool unread;             /* the source of the value could not be read: not measured, which is no pass */
+	const char **blocked;    /* ids of the checks that are not evaluated somewhere because of this finding */
 	size_t blocked_count;
 };
 
@@ -71,6 +85,7 @@ struct muster_tally {
 	const char *check, *metric, *probe, *unit;
 	const char *title;                         /* a short description, or NULL */
 	const char *expected, *source, *certainty; /* as in a finding */
+	enum muster_proof proof;                   /* what its findings prove */
 	bool uncalibrated;   /* no absolute threshold: a pass means that there is a value, or that it is close to the
 				others */
 	bool compares_nodes; /* one node alone proves nothing: its values must be the same on all nodes */

@@ -141,6 +141,8 @@ static void log_finding(const struct muster_finding *finding)
 		{ "unit", muster_string(unit && *unit ? unit : NULL) },
 		{ "observed", muster_string(*observed ? observed : NULL) },
 		{ "expected", muster_string(finding->expected) },
+		{ "action_code", muster_string(finding->action_code) },
+		{ "proof", muster_string(muster_proof_names[finding->proof]) },
 		{ "source", muster_string(finding->source) },
 	};
 	const struct muster_log_place at = {

@@ -238,6 +238,8 @@ static void judge_outcome(struct muster_eval *eval, const enum muster_want *want
 	finding.gpu = muster_outcome_ended_badly(outcome) ? node->ranks[r].gpu : NULL;
 	finding.evidence = outcome->evidence;
 	finding.node = node->name;
+	finding.proof = muster_outcome_proof(outcome);
+	finding.action_code = muster_outcome_action(outcome);
 	const struct muster_outcome *first = same_cause(&node->ranks[r].outcomes, wants, outcome);
 	if (first != outcome) {
 		causes[probe] = causes[muster_probe_number(first->probe)];

@@ -216,6 +216,7 @@ struct muster_verdict {
 	const struct muster_sample *limit; /* that the value has a share of; or NULL */
 	const char *evidence;              /* of an event of the log; or NULL */
 	const char *advice;                /* where the check has none, or could not be judged; or NULL */
+	const char *action_code;           /* of an event of the log; NULL: as the check says */
 	bool unread;                       /* the source of the value could not be read */
 	bool in_words;                     /* observed says all, with units */
 	bool counts;                       /* a value that is not judged, and belongs to the check's values */
@@ -349,6 +350,9 @@ enum muster_status muster_outcome_judge(
 const char *muster_outcome_text(
 	const struct muster_outcome *outcome, enum muster_want want, struct muster_arena *arena);
 const char *muster_outcome_advice(const struct muster_outcome *outcome);
+/* What to do, for programs, and whether it is proved: a call that failed is, one that hung is not. */
+const char *muster_outcome_action(const struct muster_outcome *outcome);
+enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome);
 
 #define MUSTER_WAITED 1 /* weight of a rank that waited for others until its time was over */
 

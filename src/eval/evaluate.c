@@ -458,6 +458,7 @@ static void make_states(struct muster_eval *eval)
 			.expected = muster_describe_expected(check, NULL, arena),
 			.source = muster_arena_string(arena, check->source),
 			.certainty = muster_arena_string(arena, check->certainty),
+			.proof = check->proof,
 			.uncalibrated = !muster_check_calibrated(check),
 			.compares_nodes = across && across->peers == MUSTER_SCOPE_NODE,
 			.skipped = muster_describe_when(check, eval->run, report->domains, arena),

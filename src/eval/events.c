@@ -113,6 +113,7 @@ void muster_event_tell(const struct muster_eval *eval, const struct muster_check
 	verdict->observed = event_text(node, age, operand->events, event, code, arena);
 	verdict->evidence = line ? muster_arena_string(arena, line->value.string) : NULL;
 	verdict->advice = event ? event->action : unknown_advice(operand->events, code, arena);
+	verdict->action_code = event ? event->action_code : NULL;
 	verdict->in_words = true;
 }
 

@@ -215,6 +215,8 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		.unit = "",
 		.source = tally->source,
 		.certainty = tally->certainty,
+		.proof = tally->proof,
+		.action_code = eval->expect->checks[report->check].action_code,
 		.uncalibrated = tally->uncalibrated,
 		.advice = words[part->link ? 1 + part->undecided : 0][part->kind].advice,
 	};

@@ -363,6 +363,15 @@ static const char *add_explained(
 					      : muster_arena_printf(arena, "%s; also wrong: %s", observed, draft->also);
 }
 
+/* Where neither a check, nor an event, nor a cause says it. */
+static const char *default_action(const struct muster_finding *finding)
+{
+	return finding->status == MUSTER_SKIP           ? "none"
+	       : finding->status != MUSTER_INCONCLUSIVE ? "investigate"
+	       : finding->unread                        ? "fix-settings"
+							: "retry";
+}
+
 void muster_finding_drafts_finish(struct muster_eval *eval)
 {
 	struct muster_report *report = eval->report;
@@ -375,6 +384,8 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 		struct muster_finding *finding = &report->findings[i];
 		*finding = draft->finding;
 		unfold(draft, finding, arena);
+		if (!finding->action_code || finding->status == MUSTER_SKIP)
+			finding->action_code = default_action(finding);
 		if (draft->also)
 			finding->observed = add_explained(draft, finding->observed, arena);
 		if (finding->blocked_count) {

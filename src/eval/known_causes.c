@@ -98,12 +98,14 @@ size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *findi
 		of_probe && cause->reported_as ? muster_report_tally(eval->report, cause->reported_as) : NULL;
 	if (name)
 		finding->observed = muster_arena_printf(arena, "%s; %s", finding->observed, name);
+	finding->action_code = cause->action_code ? cause->action_code : finding->action_code;
 	finding->advice = muster_describe_advice(eval, cause->action, finding, place.node, place.rank);
 	for (size_t i = 0; i < cause->fact_count; i++)
 		if (cause->facts[i].metric->event_part == MUSTER_EVENT_LINE)
 			finding->evidence = muster_arena_string(arena,
 				find_fact(eval, cause->facts[i].metric, cause->facts[i].pattern, place)->value.string);
 	finding->check = as ? as->check : finding->check;
+	finding->proof = as ? as->proof : finding->proof;
 	finding->metric = as ? as->metric : finding->metric;
 	finding->expected = as ? as->expected : finding->expected;
 	return 0;

@@ -22,31 +22,31 @@ struct code_meaning {
 	enum muster_code code;
 	bool broken; /* the node or what it is connected to; else it could not be measured */
 	int weight;  /* as muster_outcome_weight() */
-	const char *advice;
+	const char *action_code, *advice;
 };
 
 static const struct code_meaning *meaning_of(const struct muster_outcome *outcome)
 {
 	static const struct code_meaning meanings[] = {
-		{ MUSTER_ELIB, true, 3,
+		{ MUSTER_ELIB, true, 3, "fix-settings",
 			"install or repair the library on this node (ldconfig -p lists the libraries that the loader "
 			"finds), then run muster on this node again" },
-		{ MUSTER_EVENDOR, true, 3,
+		{ MUSTER_EVENDOR, true, 3, "investigate",
 			"run muster on this node only; if the same call fails again, check dmesg for Xid lines and "
 			"open a ticket for the driver of the node" },
-		{ MUSTER_EREMOTE, true, 2,
+		{ MUSTER_EREMOTE, true, 2, "fix-fabric",
 			"run again with --localise always to find the faulty node or link; check the InfiniBand links, "
 			"and dmesg for mlx5 lines" },
-		{ MUSTER_ENOPERMISSION, false, 3,
+		{ MUSTER_ENOPERMISSION, false, 3, "fix-settings",
 			"run as a user who may open these files, or ask the administrator for access to the devices" },
-		{ MUSTER_ETIME, false, MUSTER_WAITED,
+		{ MUSTER_ETIME, false, MUSTER_WAITED, "retry",
 			"run again with a longer --deadline; if the time runs out at the same step, suspect the node" },
-		{ MUSTER_ESTALLED, false, MUSTER_WAITED,
+		{ MUSTER_ESTALLED, false, MUSTER_WAITED, "investigate",
 			"check dmesg for Xid lines; of several nodes, run muster on each alone, and on one node "
 			"on half of its GPUs, to find the one that hangs" },
-		{ MUSTER_ECALLEDOFF, false, 0, NULL },
+		{ MUSTER_ECALLEDOFF, false, 0, "none", NULL },
 	};
-	static const struct code_meaning other = { .weight = 3 };
+	static const struct code_meaning other = { .weight = 3, .action_code = "investigate" };
 	for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
 		if (muster_outcome_has_code(outcome, meanings[i].code))
 			return &meanings[i];
@@ -95,6 +95,19 @@ enum muster_status muster_outcome_judge(
 		return MUSTER_SKIP;
 	return outcome->status == MUSTER_OUTCOME_ERROR && is_node_failure(run, outcome) ? MUSTER_FAIL
 											: MUSTER_INCONCLUSIVE;
+}
+
+const char *muster_outcome_action(const struct muster_outcome *outcome)
+{
+	if (waits_for_others(outcome))
+		return "fix-storage";
+	return muster_outcome_ended_badly(outcome) ? "investigate" : meaning_of(outcome)->action_code;
+}
+
+enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome)
+{
+	bool fact = muster_outcome_has_code(outcome, MUSTER_ELIB) || muster_outcome_has_code(outcome, MUSTER_EVENDOR);
+	return fact && !muster_outcome_ended_badly(outcome) ? MUSTER_PROOF_HARD : MUSTER_PROOF_SOFT;
 }
 
 const char *muster_outcome_advice(const struct muster_outcome *outcome)

@@ -101,6 +101,7 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 				 .expected = "one machine type with an expectation file",
 				 .observed = muster_arena_string(ret->arena, why),
 				 .unit = "",
+				 .action_code = "fix-settings",
 				 .advice = ways_out,
 			 });
 	if (ret->verdict != MUSTER_FAIL)

@@ -29,6 +29,21 @@ bool muster_check_calibrated(const struct muster_check *check)
 	return false;
 }
 
+/* One of several GPUs, links or settings that should be there is a fact, also where it is counted. */
+enum muster_proof muster_check_proof(const struct muster_check *check)
+{
+	const struct muster_metric *metric = check->metric;
+	bool compared = false, exact = false;
+	for (size_t i = 0; i < check->operand_count; i++) {
+		enum muster_operator_kind kind = check->operands[i].operator->kind;
+		compared = compared || kind == MUSTER_OF_MEDIAN || kind == MUSTER_OF_OTHERS || kind == MUSTER_OF_FLEET;
+		exact = exact || kind == MUSTER_OF_EVENT || check->operands[i].operator->exact;
+	}
+	bool scatters = muster_metric_scatters(metric) || muster_units[metric->unit].time || metric->windows ||
+			metric->is_steadiness;
+	return metric->counts_errors || compared || (scatters && !exact) ? MUSTER_PROOF_SOFT : MUSTER_PROOF_HARD;
+}
+
 void muster_check_done(struct muster_check *check)
 {
 	for (size_t i = 0; i < check->operand_count; i++) {

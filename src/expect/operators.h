@@ -109,6 +109,8 @@ const struct muster_operand *muster_check_operand(const struct muster_check *che
 const struct muster_operand *muster_check_operand_named(const struct muster_check *check, const char *operator);
 /* False when the check has no absolute threshold. */
 bool muster_check_calibrated(const struct muster_check *check);
+/* What the check's findings prove where its file does not say it. */
+enum muster_proof muster_check_proof(const struct muster_check *check);
 /* Free what operands own beside the arena. */
 void muster_check_done(struct muster_check *check);
 

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <string.h>
 
-const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT] = { "none", "retry", "fix-launch", "fix-settings",
-	"restart-service", "reset-gpu", "reboot", "replace-node", "fix-fabric", "fix-storage", "investigate" };
 static const char *const places[] = { "node", "rank", "gpu", "port" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
@@ -295,6 +293,7 @@ static const struct muster_field key_fields[] = {
 	{ MUSTER_FIELD(muster_check, advice, TEXT), .read = muster_expect_advice_read, .optional = true },
 	{ MUSTER_FIELD(muster_check, title, TEXT), .least = 1, .optional = true },
 	{ MUSTER_FIELD(muster_check, measured_on, TEXT), MUSTER_EXPECT_SHORT_TEXT },
+	{ MUSTER_FIELD(muster_check, proof, NAME), MUSTER_FIELD_NAMES(muster_proof_names), .optional = true },
 	{ MUSTER_FIELD(muster_check, action_code, TEXT), .read = muster_expect_action_code_read, .optional = true },
 };
 static const struct muster_object_type keys_type = MUSTER_OBJECT_TYPE(muster_check, key_fields);
@@ -406,6 +405,8 @@ int muster_expect_check_read(struct muster_json_reader *r, void *into, const str
 		return muster_json_reader_fail(r, "no source: give the source of the expected value");
 	if (p->problems && p->problems->count > before)
 		return 0; /* the operators cannot be compared with each other */
+	if (!muster_json_member(json, "proof"))
+		check->proof = muster_check_proof(check);
 	muster_expect_trace(p);
 	drop_foreign_words(check);
 	drop_foreign_certainty(r, check);

@@ -142,31 +142,33 @@ enum kind { NODE_ALONE, NODE_WITH_OTHERS, LINK, SPLIT, PAIRS, REST, REST_LATE, N
 static const struct {
 	const char *check, *expected, *advice;
 	enum muster_status status;
+	const char *action_code;
 } kinds[] = {
 	[NODE_ALONE] = { "ring.suspect", "the all-reduce on this node alone works",
 		"exclude the node (srun --exclude) and run muster on this node only; check its GPUs and their "
 		"connections: NVLink, Xid lines in dmesg, the other findings of the node",
-		MUSTER_FAIL },
+		MUSTER_FAIL, "investigate" },
 	[NODE_WITH_OTHERS] = { "ring.suspect", "all-reduces of this node with another node work",
 		"exclude the node (srun --exclude) and check its connection to the other nodes: its InfiniBand links "
 		"and their error counters, its switch port, P_Keys, mlx5 lines in dmesg",
-		MUSTER_FAIL },
+		MUSTER_FAIL, "fix-fabric" },
 	[LINK] = { "ring.link", "nodes that work with other nodes also work with each other",
 		"check switches, cables and routing between the two nodes; until this is fixed, do not use both nodes "
 		"in one job",
-		MUSTER_FAIL },
+		MUSTER_FAIL, "fix-fabric" },
 	[SPLIT] = { "ring.split", "all nodes work with each other",
 		"check the switches, the cables between switches and the partitions (P_Key, placement group) between "
 		"the groups; until this is fixed, run each job within one group",
-		MUSTER_FAIL },
+		MUSTER_FAIL, "fix-fabric" },
 	[PAIRS] = { "ring.link", "nodes that work alone also work with each other",
-		"run muster on each of these nodes together with nodes that are known to work", MUSTER_FAIL },
+		"run muster on each of these nodes together with nodes that are known to work", MUSTER_FAIL,
+		"investigate" },
 	[REST] = { "ring.suspect", "the nodes that are not suspected work together",
-		"run muster again on the remaining nodes, without the suspected ones", MUSTER_FAIL },
+		"run muster again on the remaining nodes, without the suspected ones", MUSTER_FAIL, "retry" },
 	[REST_LATE] = { "ring.suspect", "the nodes that are not suspected work together",
 		"run muster again on the remaining nodes, without the suspected ones, with a longer --deadline",
-		MUSTER_INCONCLUSIVE },
-	[NOTHING] = { "ring.suspect", "all-reduces on few nodes work", NULL, MUSTER_SKIP },
+		MUSTER_INCONCLUSIVE, "retry" },
+	[NOTHING] = { "ring.suspect", "all-reduces on few nodes work", NULL, MUSTER_SKIP, "none" },
 };
 _Static_assert(sizeof kinds / sizeof *kinds == KINDS, "every kind has its words");
 
@@ -185,6 +187,7 @@ static void report(struct trial_set *d, enum kind kind, const char *node, const 
 			.observed = observed,
 			.unit = "",
 			.advice = kinds[kind].advice,
+			.action_code = kinds[kind].action_code,
 		});
 }
 

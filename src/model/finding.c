@@ -19,6 +19,19 @@ bool muster_certainty_is_inferred(const char *certainty)
 	return certainty && strcmp(certainty, muster_certainties[MUSTER_CERTAINTY_COUNT - 1]) == 0;
 }
 
+const char *const muster_proof_names[MUSTER_PROOF_COUNT] = { "soft", "hard" };
+
+const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT] = { "none", "retry", "investigate", "fix-launch",
+	"fix-settings", "restart-service", "fix-storage", "fix-fabric", "reset-gpu", "reboot", "replace-node" };
+
+size_t muster_action_strength(const char *code)
+{
+	size_t at = MUSTER_ACTION_CODE_COUNT - 1;
+	while (at > 0 && (!code || strcmp(code, muster_action_codes[at]) != 0))
+		at--;
+	return at;
+}
+
 const char *muster_status_name(enum muster_status status)
 {
 	return (unsigned int)status < MUSTER_STATUS_COUNT ? muster_status_names[status] : "unknown";

@@ -100,3 +100,9 @@ char *muster_finding_observed(const struct muster_finding *finding)
 		number ? unit : "", *share ? ", " : "", share, finding->tries ? ", " : "",
 		finding->tries ? finding->tries : "");
 }
+
+char *muster_finding_action(const struct muster_finding *finding)
+{
+	const char *code = finding->action_code ? finding->action_code : "", *advice = finding->advice;
+	return muster_asprintf("%s%s%s", code, *code && advice ? ": " : "", advice ? advice : "");
+}

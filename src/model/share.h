@@ -30,5 +30,7 @@ const char *muster_share_text(
 
 /* What was observed, for people: "27 GB/s, 43 % of PCIe 5.0 x16 (63 GB/s)". malloc'd; "" where observed is NULL. */
 char *muster_finding_observed(const struct muster_finding *finding);
+/* "reset-gpu: reset GPU ...", malloc'd: the action's code, and the advice where there is one. */
+char *muster_finding_action(const struct muster_finding *finding);
 
 #endif

@@ -337,7 +337,9 @@ static void put_body(FILE *out, const struct muster_finding *finding)
 	put_line(out, "expected", finding->expected);
 	put_line(out, "observed", finding->observed);
 	put_line(out, "evidence", finding->evidence);
-	put_line(out, "advice", finding->advice);
+	char *action = muster_finding_action(finding);
+	put_line(out, "action", action);
+	free(action);
 	put_line(out, "source", finding->source);
 }
 

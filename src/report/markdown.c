@@ -49,12 +49,13 @@ static void put_row(FILE *out, const char *const *cells, size_t count)
 static void put_finding(FILE *out, const struct muster_finding *finding)
 {
 	char *where = muster_text_where(finding);
-	char *observed = muster_finding_observed(finding);
+	char *observed = muster_finding_observed(finding), *action = muster_finding_action(finding);
 	const char *const cells[] = { muster_status_name(finding->status), finding->check, where, finding->expected,
-		observed, finding->advice };
+		observed, action };
 	put_row(out, cells, sizeof cells / sizeof *cells);
 	free(where);
 	free(observed);
+	free(action);
 }
 
 static void put_findings(FILE *out, const struct muster_report *report)
@@ -66,7 +67,7 @@ static void put_findings(FILE *out, const struct muster_report *report)
 			if (report->findings[j].status != order[i] || ++all > ROWS_MAX)
 				continue;
 			if (all == 1)
-				fputs("\n| status | check | where | expected | observed | advice |\n"
+				fputs("\n| status | check | where | expected | observed | action |\n"
 				      "|---|---|---|---|---|---|\n",
 					out);
 			put_finding(out, &report->findings[j]);

@@ -76,6 +76,20 @@ static void put_nodes(const struct muster_prometheus *page)
 	for (size_t i = 0; i < nodes.count; i++)
 		muster_prometheus_put_of(page, "muster_node_inconclusive", "node", nodes.entries[i].name,
 			nodes.entries[i].standing == MUSTER_STANDING_INCONCLUSIVE);
+	bool first = true;
+	for (size_t i = 0; i < nodes.count; i++) {
+		struct muster_prometheus_labels labels = { 0 };
+		if (muster_action_strength(nodes.entries[i].action_code) == 0)
+			continue;
+		if (first)
+			muster_prometheus_begin(page, "muster_node_action", "",
+				"What to do about a node with findings, for the worst of them (docs/action-codes.md).");
+		first = false;
+		muster_prometheus_label(&labels, "node", nodes.entries[i].name);
+		muster_prometheus_label(&labels, "action_code", nodes.entries[i].action_code);
+		muster_prometheus_put(
+			page, "muster_node_action", muster_prometheus_labels_end(&labels, page->arena), 1);
+	}
 	muster_node_selection_done(&nodes);
 }
 
@@ -122,6 +136,7 @@ static void put_findings(struct muster_prometheus *page)
 		muster_prometheus_label(&labels, "node", finding->node);
 		muster_prometheus_label(&labels, "check", finding->check);
 		muster_prometheus_label(&labels, "status", muster_status_name(finding->status));
+		muster_prometheus_label(&labels, "action_code", finding->action_code);
 		muster_prometheus_add(page,
 			(struct muster_prometheus_series){
 				.name = "", .labels = muster_prometheus_labels_end(&labels, page->arena), .value = 1 });

@@ -114,7 +114,9 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	free(line);
 	print_values(page, finding);
 	print_line(page, "evidence", finding->evidence, NULL);
-	print_line(page, "action", finding->advice, NULL);
+	char *action = muster_finding_action(finding);
+	print_line(page, "action", action, NULL);
+	free(action);
 	print_line(page, "source", finding->source, finding->certainty);
 	print_blocked(page, finding);
 }

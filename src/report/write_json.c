@@ -10,6 +10,7 @@
 #include "json/writer.h"
 #include "model/run_json.h"
 #include "report/read_findings.h"
+#include "slurm/node_selection.h"
 #include "report/slowest.h"
 #include "report/verdict.h"
 #include "model/limits.h"
@@ -40,6 +41,25 @@ static void write_failed_nodes(struct muster_json_writer *w, const struct muster
 	}
 	muster_json_writer_array_end(w);
 	muster_json_writer_line_end(w, saved);
+}
+
+static void write_actions(struct muster_json_writer *w, const struct muster_report *report)
+{
+	struct muster_node_selection nodes;
+	muster_node_selection_make(report, NULL, 0, &nodes);
+	muster_json_writer_array_of(w, "actions");
+	int saved = muster_json_writer_line_begin(w);
+	for (size_t i = 0; i < nodes.count; i++) {
+		if (muster_action_strength(nodes.entries[i].action_code) == 0)
+			continue;
+		muster_json_writer_object(w);
+		muster_json_writer_text(w, "node", nodes.entries[i].name);
+		muster_json_writer_text(w, "action_code", nodes.entries[i].action_code);
+		muster_json_writer_object_end(w);
+	}
+	muster_json_writer_line_end(w, saved);
+	muster_json_writer_array_end(w);
+	muster_node_selection_done(&nodes);
 }
 
 static void write_missing_ranks(struct muster_json_writer *w, const struct muster_run *run)
@@ -109,6 +129,7 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 		write_count(w, "domains", report->domains);
 	write_missing_ranks(w, report->run);
 	write_failed_nodes(w, report);
+	write_actions(w, report);
 	char *unmeasured[MUSTER_UNMEASURED_MOST];
 	size_t unmeasured_count = muster_report_unmeasured(report, unmeasured);
 	if (unmeasured_count > 0)

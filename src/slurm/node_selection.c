@@ -65,6 +65,18 @@ static const struct muster_probe *probe_of(const struct muster_finding *finding)
 	return strncmp(finding->check, "probe.", 6) == 0 ? muster_probe_find(finding->check + 6) : NULL;
 }
 
+/* The strongest code of the worst findings. */
+static void take_action(struct muster_node_selection_entry *entry, const struct muster_finding *finding)
+{
+	int weight = muster_status_weight(finding->status);
+	if (weight < entry->weight || !finding->action_code)
+		return;
+	if (weight > entry->weight ||
+		muster_action_strength(finding->action_code) > muster_action_strength(entry->action_code))
+		entry->action_code = finding->action_code;
+	entry->weight = weight;
+}
+
 static void blame(struct muster_node_selection_entry *entry, const struct muster_report *report,
 	const struct muster_finding *finding)
 {
@@ -137,11 +149,13 @@ static void judge(struct muster_node_selection *roster, const struct muster_repo
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		struct muster_node_selection_entry *entry = finding->node ? find(roster, finding->node) : NULL;
+		if (!finding->node && roster->count == 1)
+			entry = &roster->entries[0];
+		if (entry)
+			take_action(entry, finding);
 		if (!failed(report, finding) && finding->status != MUSTER_INCONCLUSIVE)
 			continue;
 		any = true;
-		if (!finding->node && roster->count == 1)
-			entry = &roster->entries[0];
 		if (entry)
 			blame(entry, report, finding);
 		else if (!finding->node && !is_of_suspect(report, finding, &suspects) && !roster->none_good) {
@@ -168,6 +182,8 @@ void muster_node_selection_make(const struct muster_report *report, const char *
 		ret->entries[ret->count++] = (struct muster_node_selection_entry){ .name = expected[i],
 			.standing = MUSTER_STANDING_MISSING };
 	sort(ret);
+	for (size_t i = 0; i < ret->count; i++)
+		ret->entries[i].action_code = muster_action_codes[0];
 	judge(ret, report);
 }
 

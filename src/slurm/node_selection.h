@@ -26,6 +26,9 @@ struct muster_node_selection_entry {
 	const struct muster_finding *fault; /* the first failed one that is about the machine, and not about how the job
 					     * was launched; NULL when there is none */
 	size_t faults;                      /* how many of these there are */
+	/* What to do, the strongest code of the worst findings that name the node, warnings included; "none". */
+	const char *action_code;
+	int weight; /* of the status of these findings: muster_status_weight */
 };
 
 struct muster_node_selection {

@@ -107,7 +107,7 @@ class Formats(unittest.TestCase):
         failure = self.case(root, "sim-1", "copy.h2d").find("failure")
         self.assertEqual(failure.get("message"), "expected at least 21 GB/s, observed 11.2 GB/s, 36 % of PCIe 4.0 x16 (31.5 GB/s)")
         self.assertIn("sim-1, GPU 000b:00:00.0, rank 4", failure.text)
-        self.assertIn('advice    reseat it: see "nvidia-smi -q"', failure.text)
+        self.assertIn('action    reset-gpu: reseat it: see "nvidia-smi -q"', failure.text)
         self.assertEqual(self.case(root, "sim-2", "probe.gpu_copy").find("error").get("type"), "inconclusive")
         self.assertIn("no message", self.case(root, "sim-2", "rank.missing").find("failure").get("message"))
         self.assertTrue(self.case(root, "sim-1", "ib.state").find("system-out").text.startswith("warning\n"))

@@ -89,7 +89,9 @@ static void put_whole(const struct muster_html *page, const struct muster_findin
 	bool is_long = strlen(observed) > SHORT_MAX || (finding->expected && strlen(finding->expected) > SHORT_MAX);
 	put_field(page, "observed", observed, is_long ? "long" : "value");
 	put_field(page, "expected", finding->expected, is_long ? "long" : "value");
-	put_field(page, "action", finding->advice, "action");
+	char *action = muster_finding_action(finding);
+	put_field(page, "action", action, "action");
+	free(action);
 	put_field(page, "evidence", finding->evidence, "evidence");
 	put_blocked(page, finding);
 	put_source(page, finding);

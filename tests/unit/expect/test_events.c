@@ -47,8 +47,8 @@ static const struct {
 	{ XID_79(EVENT ",'hours':'6'"), "$.events.xid['79'].hours: a number is needed, found '6'" },
 	{ XID_79(EVENT ",'measured_on':3"), "$.events.xid['79'].measured_on: a string is needed, found 3" },
 	{ XID_79(EVENT ",'action_code':'drain'"),
-		"$.events.xid['79'].action_code: one of none, retry, fix-launch, fix-settings, restart-service, "
-		"reset-gpu, reboot, replace-node, fix-fabric, fix-storage, investigate is needed, found 'drain'" },
+		"$.events.xid['79'].action_code: one of none, retry, investigate, fix-launch, fix-settings, "
+		"restart-service, fix-storage, fix-fabric, reset-gpu, reboot, replace-node is needed, found 'drain'" },
 	{ FILE_OF("'xid':{}"), "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','observe':true,'events':{'xid':{'79':{" EVENT "}}}}",
 		"$: no checks: every run would pass" },

@@ -126,9 +126,9 @@ static const struct {
 	{ NUMBER ",'zzzzzzzz':8",
 		".zzzzzzzz: unknown key, allowed are metric, ignore_case, share_of, limit_where, limit_per, within, "
 		"uniform, baseline, in_words, inconclusive_while, inconclusive_on, where, when, after, also_after, "
-		"anywhere, slows, severity, optional, source, certainty, advice, title, measured_on, action_code, "
-		"equals, one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, same_across, "
-		"present, observe, min_of_median, max_of_median" },
+		"anywhere, slows, severity, optional, source, certainty, advice, title, measured_on, proof, "
+		"action_code, equals, one_of, matches, min_version, min, max, warn_below, warn_above, equals_by, "
+		"same_across, present, observe, min_of_median, max_of_median" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gpbs'",
 		".share_of: no such metric: 'gpu.pcie_limit_gpbs'; did you mean 'gpu.pcie_limit_gbps'" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.h2d_gbps'",
@@ -259,8 +259,9 @@ static const struct {
 	{ OF("port.firmware") ",'equals':'1','within':'port'", ".within: is only allowed with same_across" },
 	{ NUMBER ",'equals':8,'severity':'error'", ".severity: one of fail, warn is needed, found 'error'" },
 	{ NUMBER ",'equals':8,'action_code':'drain'",
-		".action_code: one of none, retry, fix-launch, fix-settings, restart-service, reset-gpu, reboot, "
-		"replace-node, fix-fabric, fix-storage, investigate is needed, found 'drain'" },
+		".action_code: one of none, retry, investigate, fix-launch, fix-settings, "
+		"restart-service, fix-storage, fix-fabric, reset-gpu, reboot, replace-node is needed, found 'drain'" },
+	{ NUMBER ",'equals':8,'proof':'maybe'", ".proof: one of soft, hard is needed, found 'maybe'" },
 	{ NUMBER ",'equals':8,'measured_on':''", ".measured_on: must not be empty" },
 	{ NUMBER ",'equals':8,'certainty':'sure'",
 		".certainty: one of measured, threshold, specified, inferred is needed, found 'sure'" },

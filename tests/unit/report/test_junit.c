@@ -11,7 +11,7 @@ static const char *const no_cliques[] = { "fabric.clique" };
 static struct muster_finding findings[] = {
 	FINDING(FAIL, "copy.h2d", "a", 0, "at least 21 GB/s", "11.2", "GB/s", .gpu = "0001:00:00.0",
 		.value = { .type = MUSTER_NUMBER, .number = 11.2 }, .advice = "reseat <it> & \"look\"",
-		.source = "vendor's guide"),
+		.action_code = "replace-node", .source = "vendor's guide"),
 	FINDING(WARN, "copy.h2d", "a", 1, "warning below 24 GB/s", "23", "GB/s", .gpu = "0002:00:00.0",
 		.value = { .type = MUSTER_NUMBER, .number = 23 }),
 	FINDING(WARN, "gpu.name", "a", -1, "B", "A", ""),
@@ -126,7 +126,7 @@ static const char first_half[] =
 	"GPU 0001:00:00.0, rank 0\n"
 	"  expected  at least 21 GB/s\n"
 	"  observed  11.2\n"
-	"  advice    reseat &lt;it&gt; &amp; &quot;look&quot;\n"
+	"  action    replace-node: reseat &lt;it&gt; &amp; &quot;look&quot;\n"
 	"  source    vendor's guide\n"
 	"a, GPU 0002:00:00.0, rank 1\n"
 	"  expected  warning below 24 GB/s\n"

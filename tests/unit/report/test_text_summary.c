@@ -49,7 +49,7 @@ static const char *const top =
 	"FAIL sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU [copy.h2d]\n"
 	"  observed  11.2 GB/s, 36 % of PCIe 4.0 x16 (31.5 GB/s)\n"
 	"  expected  at least 21 GB/s\n"
-	"  action    reseat it: see \"nvidia-smi -q\"\n"
+	"  action    reset-gpu: reseat it: see \"nvidia-smi -q\"\n"
 	"  source    vendor's guide (specified)\n"
 	"\n"
 	"warn sim-1, port mlx5_ib3/1 [ib.state]\n"
