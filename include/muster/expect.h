@@ -146,6 +146,10 @@ struct muster_check {
 	const char *action_code; /* what to do, for programs: one of muster_action_codes; NULL when absent */
 };
 
+/* The check's action code; "investigate" when absent: what no file says is for a person to decide. An event or a cause
+ * without a code of its own leaves that of the check. */
+const char *muster_check_action(const struct muster_check *check);
+
 /* Where values were seen: by a run of muster, or by others who published it. */
 struct muster_measurement {
 	const char *id;                          /* first, for muster_suggest */

@@ -307,6 +307,7 @@ static void put_check(
 	muster_json_writer_pair(w, "only_warns", muster_boolean(muster_check_only_warns(check)));
 	muster_json_writer_pair(w, "measured_on", text_or_null(muster_describe_measured_on(check, arena)));
 	muster_json_writer_pair(w, "advice", text_or_null(check->advice));
+	muster_json_writer_pair(w, "action_code", muster_string(muster_check_action(check)));
 	muster_json_writer_pair(w, "file", muster_string(check->file));
 	muster_json_writer_array_of(w, "changes");
 	for (size_t i = 0; i < check->change_count; i++) {

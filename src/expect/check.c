@@ -44,6 +44,11 @@ enum muster_proof muster_check_proof(const struct muster_check *check)
 	return metric->counts_errors || compared || (scatters && !exact) ? MUSTER_PROOF_SOFT : MUSTER_PROOF_HARD;
 }
 
+const char *muster_check_action(const struct muster_check *check)
+{
+	return check->action_code ? check->action_code : "investigate";
+}
+
 void muster_check_done(struct muster_check *check)
 {
 	for (size_t i = 0; i < check->operand_count; i++) {

@@ -220,10 +220,10 @@ def events():
     lines = []
     for key, table in load(CONFIGS, "common")["events"].items():
         title, code = titles[key]
-        lines += ["", f"## {title}", "", f"| {code} | name | class | action |", "|---|---|---|---|"]
+        lines += ["", f"## {title}", "", f"| {code} | name | class | [code](action-codes.md) | action |", "|---|---|---|---|---|"]
         for number, event in table.items():
             hours = f" for {event['hours']} h" if "hours" in event else ""
-            lines.append(f"| {number} | {event['name']} | {event['class']}{hours} | {event['action']} |")
+            lines.append(f"| {number} | {event['name']} | {event['class']}{hours} | {event['action_code']} | {event['action']} |")
     return "\n".join(lines) + "\n\n"
 
 

@@ -111,6 +111,7 @@ def row_of_check(name, checks):
     action = words(advice) or "see the title"
     if differs:
         action += " (machine types have their own words)"
+    action += f" (`{most_common(checks, 'action_code')[0]}`)"
     source = f"of each machine type: `muster skus NAME {name}`" if sources else words(source) + (f" ({certainty})" if certainty else "")
     return row(name, f"{words(title)}{severity}; `{checks[0]['metric']}`", action, source)
 

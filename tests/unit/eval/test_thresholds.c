@@ -30,7 +30,9 @@ static const struct {
 	{ H100, GPU("gpu.recovery_action", "drain-p2p"), "gpu.recovery_action", "pass" },
 	{ H100, GPU("gpu.recovery_action", "drain-p2p"), "gpu.recovery_other", "warn" },
 	{ H100, GPU("gpu.recovery_action", "drain-and-reset"), "gpu.recovery_action", "fail" },
-	{ H100, GPU("gpu.recovery_action", "system-reboot"), "gpu.recovery_action", "fail" },
+	{ H100, GPU("gpu.recovery_action", "drain-and-reset"), "gpu.recovery_reboot", "pass" },
+	{ H100, GPU("gpu.recovery_action", "system-reboot"), "gpu.recovery_action", "pass" },
+	{ H100, GPU("gpu.recovery_action", "system-reboot"), "gpu.recovery_reboot", "fail" },
 	{ H100, GPU("gpu.remap_pending", "true"), "gpu.remap_pending", "fail" },
 	/* Azure's own health check fails such GPUs, NVIDIA uses them; a corrupted InfoROM both fail */
 	{ H100, GPU("gpu.sram_uncorrected_aggregate", "1"), "gpu.sram_uncorrected", "warn" },
