@@ -168,7 +168,8 @@ static inline void fixture_keep_problem(void *arg, const char *problem)
 static inline void fixture_lint(const char *check, char ret[512])
 {
 	char text[1024];
-	snprintf(text, sizeof text, "{'schema_version':1,'name':'test','checks':{'c':{'source':'s',%s}}}", check);
+	snprintf(text, sizeof text,
+		"{'schema_version':1,'name':'test','checks':{'c':{'source':'s','action_code':'none',%s}}}", check);
 	for (char *at = text; *at; at++)
 		*at = *at == '\'' ? '"' : *at;
 	*ret = '\0';

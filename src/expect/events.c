@@ -76,7 +76,9 @@ static int read_event(struct muster_json_reader *r, void *into, const struct mus
 {
 	struct muster_event *event = into;
 	event->code = muster_arena_string(r->arena, muster_json_key(json));
-	return muster_object_read(r, json, &event_type, event);
+	if (muster_object_read(r, json, &event_type, event) < 0)
+		return -1;
+	return event->class == MUSTER_EVENT_NOTE ? 0 : muster_expect_action_lint(r, json);
 }
 
 /* A number as the driver prints it: no sign, no 0 before it. A case of it may follow: "149-nonfatal"; "other-fatal" is
@@ -171,7 +173,7 @@ int muster_cause_read(struct muster_json_reader *r, void *into, const struct mus
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(muster_cause, fields);
 	struct muster_cause *cause = into;
 	cause->id = muster_arena_string(r->arena, muster_json_key(json));
-	return muster_object_read(r, json, &type, cause);
+	return muster_object_read(r, json, &type, cause) < 0 ? -1 : muster_expect_action_lint(r, json);
 }
 
 /* ---- samples of one event ---- */

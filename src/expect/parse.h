@@ -43,6 +43,8 @@ muster_field_read_fn muster_expect_check_read;       /* struct muster_check */
 muster_field_read_fn muster_expect_span_read;        /* struct muster_span: a count, or {"min": a, "max": b} */
 muster_field_read_fn muster_expect_advice_read;      /* const char *: a text whose ${...} are places or metrics */
 muster_field_read_fn muster_expect_action_code_read; /* const char *: one of muster_action_codes */
+/* For lint: a check, an event or a cause, json, says what to do. A site's own that does not is for a person. */
+int muster_expect_action_lint(struct muster_json_reader *r, const struct muster_json *json);
 #define MUSTER_EXPECT_SHORT_TEXT .least = 1, .most = 200, .optional = true
 
 /* ---- parse_operators.c: of the check at hand ---- */

@@ -164,6 +164,17 @@ int muster_expect_action_code_read(struct muster_json_reader *r, void *into, con
 	return read_word(r, into, json, muster_action_codes, MUSTER_ACTION_CODE_COUNT);
 }
 
+int muster_expect_action_lint(struct muster_json_reader *r, const struct muster_json *json)
+{
+	const char *list = muster_action_codes[0];
+	if (!((struct muster_expect_parser *)r)->problems || muster_json_member(json, "action_code"))
+		return 0;
+	for (size_t i = 1; i < MUSTER_ACTION_CODE_COUNT; i++)
+		list = muster_arena_printf(r->arena, "%s, %s", list, muster_action_codes[i]);
+	muster_json_reader_say(r, "no action_code: one of %s is needed", list);
+	return muster_json_reader_go_on(r);
+}
+
 /* Each ${...} in an advice is a place or a metric. */
 int muster_expect_advice_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
@@ -414,7 +425,8 @@ int muster_expect_check_read(struct muster_json_reader *r, void *into, const str
 	if (muster_expect_operators_check(r) < 0)
 		return -1;
 	if (p->problems && (muster_expect_operators_lint(r, json) < 0 || lint_excuses(r, check) < 0 ||
-				   muster_expect_certainty_lint(r) < 0 || muster_expect_sources_lint(p) < 0))
+				   muster_expect_certainty_lint(r) < 0 || muster_expect_sources_lint(p) < 0 ||
+				   muster_expect_action_lint(r, json) < 0))
 		return -1;
 	return 0;
 }

@@ -88,6 +88,7 @@ static void print_check(struct muster_json_writer *w, const struct muster_learni
 		muster_string(muster_arena_printf(arena, "learned from %s", muster_learned_source(learning, item))));
 	muster_json_writer_pair(w, "certainty", muster_string("measured"));
 	muster_json_writer_pair(w, "advice", muster_string(advice_of(metric)));
+	muster_json_writer_pair(w, "action_code", muster_string("investigate"));
 	muster_json_writer_object_end(w);
 }
 

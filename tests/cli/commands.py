@@ -227,7 +227,7 @@ class Lint(InDirectory):
         parent = self.put("parent.json", {"schema_version": 1, "name": "p", "checks": {
             "a": {"metric": "node.gpu_count", "equals": "8"}}})
         child = self.put("child.json", {"schema_version": 1, "name": "c", "extends": "parent.json", "checks": {
-            "b": {"metric": "gpu.h2d_gbps", "min": 20, "warn_below": 10, "source": "s"}}})
+            "b": {"metric": "gpu.h2d_gbps", "min": 20, "warn_below": 10, "source": "s", "action_code": "none"}}})
         broken = self.put("broken.json", "{")
         done = muster("lint", parent, child, broken)
         self.assertEqual(done.returncode, 2)

@@ -11,8 +11,9 @@
 	"'single':{'machine':'8 x A','nodes':1,'gpus':8,'source':'a page'},"                                           \
 	"'many':{'machine':'8 x A','nodes':{'min':10,'max':12},'gpus':{'min':80},'source':'a page'}},"                 \
 	"'checks':{" checks "}}"
-#define RING "'metric':'nccl.allreduce_busbw_gbps','source':'s',"
-#define COPY "'metric':'gpu.h2d_gbps','source':'s',"
+#define CODE "'action_code':'none',"
+#define RING CODE "'metric':'nccl.allreduce_busbw_gbps','source':'s',"
+#define COPY CODE "'metric':'gpu.h2d_gbps','source':'s',"
 
 TEST(what_a_value_was_measured_on_is_told)
 {
@@ -57,7 +58,7 @@ static const struct {
 	const char *check, *said;
 } rules[] = {
 	{ COPY "'min':9,'certainty':'inferred'", AN_INFERRED "warn_below" },
-	{ "'metric':'rank.nccl_init_ms','source':'s','max':9,'certainty':'inferred'", AN_INFERRED "warn_above" },
+	{ CODE "'metric':'rank.nccl_init_ms','source':'s','max':9,'certainty':'inferred'", AN_INFERRED "warn_above" },
 	{ COPY "'min':9,'certainty':'inferred','severity':'warn'", NULL },
 	{ COPY "'warn_below':9,'certainty':'inferred'", NULL },
 	{ COPY "'min':9,'certainty':'measured'", NOT_SEEN },
@@ -67,9 +68,9 @@ static const struct {
 	{ COPY "'share_of':'gpu.pcie_limit_gbps','min':0.5,'certainty':'inferred'", AN_INFERRED "warn_below" },
 	{ COPY "'min_of_median':0.5,'certainty':'inferred'", NULL },
 	/* facts: a count, the rate of a link */
-	{ "'metric':'node.gpu_count','source':'s','min':8,'certainty':'inferred'", NULL },
-	{ "'metric':'gpu.nvlink_gbps','source':'s','min':26,'certainty':'specified'", NULL },
-	{ "'metric':'gpu.nvlink_gbps','source':'s','min':26,'certainty':'inferred'", AN_INFERRED "warn_below" },
+	{ CODE "'metric':'node.gpu_count','source':'s','min':8,'certainty':'inferred'", NULL },
+	{ CODE "'metric':'gpu.nvlink_gbps','source':'s','min':26,'certainty':'specified'", NULL },
+	{ CODE "'metric':'gpu.nvlink_gbps','source':'s','min':26,'certainty':'inferred'", AN_INFERRED "warn_below" },
 	{ COPY "'min':26,'certainty':'specified'", NOT_SEEN },
 	/* in the same regime, where the nodes matter: one, 2 to 8, or more up to as many as were measured */
 	{ RING "'min':9,'certainty':'measured','measured_on':'pair','when':{'nodes':2}", NULL },
@@ -84,10 +85,11 @@ static const struct {
 	{ RING "'min':9,'certainty':'measured','measured_on':'single','when':{'nodes':1}", NULL },
 	{ RING "'min':9,'certainty':'measured','measured_on':'single','when':{'nodes':{'max':2}}", BEYOND },
 	{ RING "'min':9,'certainty':'measured','measured_on':'one'", NULL },
-	{ "'metric':'pair.exchange_gbps','source':'s','min':9,'certainty':'measured','measured_on':'pair'", BEYOND },
+	{ CODE "'metric':'pair.exchange_gbps','source':'s','min':9,'certainty':'measured','measured_on':'pair'",
+		BEYOND },
 	/* peers of the same run */
-	{ "'metric':'pair.exchange_gbps','source':'s','share_of':'pair.exchange_usual_gbps','min':0.5,"
-	  "'certainty':'inferred'",
+	{ CODE "'metric':'pair.exchange_gbps','source':'s','share_of':'pair.exchange_usual_gbps','min':0.5,"
+	       "'certainty':'inferred'",
 		NULL },
 };
 
@@ -115,7 +117,7 @@ static const struct {
 	{ COPY "'warn_below':9,'certainty':'measured'", false },
 	{ COPY "'min':9,'certainty':'measured'", false },
 	{ COPY "'min_of_median':0.9,'severity':'warn','certainty':'inferred'", false },
-	{ "'metric':'node.gpu_count','source':'s','warn_below':8,'certainty':'inferred'", false },
+	{ CODE "'metric':'node.gpu_count','source':'s','warn_below':8,'certainty':'inferred'", false },
 };
 
 TEST_EACH(what_cannot_fail_yet_is_an_inferred_speed, which)

@@ -17,8 +17,12 @@ static void hear(void *arg, const char *problem)
 }
 
 #define FILE_OF(checks) "{'schema_version':1,'name':'t','checks':{" checks "}}"
-#define COUNT_IS "'metric':'node.gpu_count','source':'s',"
-#define SPEED_IS "'metric':'gpu.h2d_gbps','source':'s',"
+#define CODE "'action_code':'none',"
+#define COUNT_IS CODE "'metric':'node.gpu_count','source':'s',"
+#define SPEED_IS CODE "'metric':'gpu.h2d_gbps','source':'s',"
+#define NEEDED                                                                                                         \
+	": no action_code: one of none, retry, fix-launch, fix-settings, restart-service, reset-gpu, reboot, "         \
+	"replace-node, fix-fabric, fix-storage, investigate is needed\n"
 
 static const struct {
 	const char *text;
@@ -28,7 +32,7 @@ static const struct {
 	{ "{'schema_version':1,'name':'a/b','checks':{'a':{" COUNT_IS "'equals':8}}}",
 		"x.json: $.name: must not contain '/': --sku would take it for a path\n" },
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8,'inconclusive_on':{'7':'x','8':'y'}},"
-		  "'b':{'metric':'port.state','source':'s','equals':'ACTIVE','inconclusive_on':{'INIT':'x'}}"),
+		  "'b':{" CODE "'metric':'port.state','source':'s','equals':'ACTIVE','inconclusive_on':{'INIT':'x'}}"),
 		"x.json: $.checks.a.inconclusive_on: \"8\" is the value that equals asks for: this check could never "
 		"pass\n" },
 	{ FILE_OF("'a':{" COUNT_IS "'equals':8,'advice':'${nodes}'}"),
@@ -99,6 +103,13 @@ static const struct {
 		"x.json: $.checks.g.equals: 8 is outside min and max\n"
 		"x.json: $.checks.h.one_of[1]: 10 is outside min and max\n"
 		"x.json: $.checks.h.one_of[2]: 11 is outside min and max\n" },
+	/* all that can fail or warn, and a cause, says what to do; a code that is none is one problem */
+	{ "{'schema_version':1,'name':'t','events':{'xid':{'1':{'name':'n','class':'note','action':'a'},'2':{'name':"
+	  "'n','class':'warn','action':'a'},'3':{'name':'n','class':'fail','action':'a','action_code':'x'}}},"
+	  "'causes':{'c':{'explains':['a'],'facts':{'node.os':'x'},'action':'a'}},"
+	  "'checks':{'a':{'metric':'node.gpu_count','source':'s','equals':8}}}",
+		"x.json: $.events.xid[\"2\"]" NEEDED "x.json: $.events.xid[\"3\"].action_code: one of none, *\n"
+		"x.json: $.causes.c" NEEDED "x.json: $.checks.a" NEEDED },
 	/* a value that could not be read is no operator that is not there */
 	{ FILE_OF("'a':{" SPEED_IS "'min':'x'}"), "x.json: $.checks.a.min: a number is needed, found \"x\"\n" },
 	/* at the bounds */
@@ -173,6 +184,9 @@ TEST_EACH(every_problem_of_a_file_is_told_in_its_order, cases)
 TEST(what_lint_alone_complains_of_can_still_be_judged)
 {
 	load_check(SPEED_IS "'min':9,'warn_below':8");
+	ck_assert_str_eq(muster_check_action(expect.checks), "none");
+	load_check("'metric':'gpu.h2d_gbps','source':'s','min':9");
+	ck_assert_str_eq(muster_check_action(expect.checks), "investigate");
 }
 
 static void count(void *arg, const char *problem)
@@ -203,6 +217,7 @@ static const struct {
 	{ "'a':{'min':7,'source':'t'}", "{'checks':{'a':{'max':70}}}", "over.json: $.checks.a.max: changed" },
 	{ "'a':{'min':null,'max':7,'source':'t'}", "{'checks':{'a':{'title':'new','severity':'warn'}}}", "" },
 	{ "'a':null", "{'checks':{'a':{" SPEED_IS "'min':3}}}", "" },
+	{ "'a':{'action_code':null}", "{}", "child.json: $.checks.a" NEEDED },
 	/* the file that moved a limit past an inherited one, whichever of the two has no effect now */
 	{ "'a':{'warn_below':9,'source':'t'}", "{'checks':{'a':{'min':9.5,'source':'u'}}}",
 		"over.json: $.checks.a.min: the inherited warn_below, 9, has no effect: min is 9.5\n" },

@@ -2,7 +2,7 @@
 #include "check_main.h"
 #include "unit/expect/loaded.h"
 
-#define CHECK "{'metric':'gpu.h2d_gbps','min':8,'source':'s'}"
+#define CHECK "{'metric':'gpu.h2d_gbps','min':8,'source':'s','action_code':'none'}"
 
 /* A parent, a file that extends it and an overlay, each without its braces. */
 static void put_all(const char *parent, const char *child, const char *overlay)
@@ -139,8 +139,8 @@ TEST(each_change_without_a_source_is_told)
 		ck_assert_msg(strstr(told, parts[i]) != NULL, "%s", told);
 	load("child.json", "overlay.json");
 	/* what is removed needs no source */
-	put_all("'checks':{'a':{'metric':'gpu.h2d_gbps','min':8,'max':9,'source':'s'}}", ",'checks':{'a':{'max':null}}",
-		"");
+	put_all("'checks':{'a':{'metric':'gpu.h2d_gbps','min':8,'max':9,'source':'s','action_code':'none'}}",
+		",'checks':{'a':{'max':null}}", "");
 	ck_assert_uint_eq(muster_expect_lint("/none", fixture_path("child.json"), NULL, append, told), 0);
 }
 
