@@ -216,7 +216,7 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		.source = tally->source,
 		.certainty = tally->certainty,
 		.proof = tally->proof,
-		.action_code = eval->expect->checks[report->check].action_code,
+		.action_code = muster_check_action(&eval->expect->checks[report->check]),
 		.uncalibrated = tally->uncalibrated,
 		.advice = words[part->link ? 1 + part->undecided : 0][part->kind].advice,
 	};

@@ -70,7 +70,7 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
 		finding.port = place.key;
 	bool bad = verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN;
-	finding.action_code = verdict.action_code ? verdict.action_code : bad ? check->action_code : NULL;
+	finding.action_code = verdict.action_code ? verdict.action_code : bad ? muster_check_action(check) : NULL;
 	if (bad && sample)
 		finding.observed = muster_describe_observed(eval, check, place.node, finding.observed);
 	const char *advice = bad && check->advice ? check->advice : verdict.advice;

@@ -119,7 +119,8 @@ static const char *const lines[] = {
 	"muster_check_results{check=\"copy.h2d\",status=\"pass\"} 13\n"
 	"muster_check_results{check=\"copy.h2d\",status=\"fail\"} 1\n",
 	"\nmuster_findings{check=\"ring.busbw\",status=\"warn\"} 1\n",
-	"\nmuster_findings{node=\"sim-1\",check=\"copy.h2d\",status=\"fail\"} 1\n",
+	"\nmuster_findings{node=\"sim-1\",check=\"copy.h2d\",status=\"fail\",action_code=\"reset-gpu\"} 1\n",
+	"\nmuster_node_action{node=\"sim-1\",action_code=\"reset-gpu\"} 1\n",
 	"\nmuster_findings_not_exported 0\n",
 	"# HELP muster_gpu_h2d_bytes_per_second host to device, alone on its path\n"
 	"# UNIT muster_gpu_h2d_bytes_per_second bytes_per_second\n"

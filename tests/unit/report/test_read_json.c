@@ -347,7 +347,7 @@ TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)
 		"\"domains\": 2",
 		"\"certainty\": \"specified\", \"proof\": \"soft\"},",
 		"\"proof\": \"hard\",\n      \"action_code\": \"reset-gpu\"",
-		("\"actions\": [{\"node\": \"sim-1\", \"action_code\": \"reset-gpu\"}]"),
+		"\"actions\": [\n      {\"node\": \"sim-1\", \"action_code\": \"reset-gpu\"}",
 		"\"expected\": \"no threshold\", \"calibrated\": false}",
 		"\"unit\": \"W\",\n      \"calibrated\": false",
 		"\"skipped\": \"only for runs of 1 node (this run has 2)\"",
