@@ -163,10 +163,10 @@ static int take_history(struct muster_lesson *lesson, struct muster_error *err)
 	struct muster_history *history;
 	char day[32];
 	if (o->since && snprintf(day, sizeof day, "%.20sT00:00:00Z", o->since) > 0 &&
-		muster_history_time(day, &filter.since) < 0)
+		muster_utc_read(day, &filter.since) < 0)
 		return muster_fail(
 			err, MUSTER_EUSAGE, "--since: a date like 2026-10-01 is needed, found \"%.40s\"", o->since);
-	if (o->before && muster_history_time(o->before, &filter.until) < 0)
+	if (o->before && muster_utc_read(o->before, &filter.until) < 0)
 		return muster_fail(err, MUSTER_EUSAGE, "the report does not say when its run started");
 	if (muster_history_open(o->db, false, &history, err) < 0)
 		return -1;

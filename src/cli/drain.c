@@ -3,27 +3,37 @@
 #include "cli/cli.h"
 #include "cli/node_changes.h"
 #include "muster/report.h"
+#include "util/text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { NUMBER_MAX = 1000000 };
 
 static int read_at_most(void *at_most, const char *text, struct muster_error *err)
 {
-	return muster_drained_most_parse(text, at_most, err);
+	return muster_drained_most_parse(text, "--at-most", at_most, err);
+}
+
+static int read_per_hour(void *per_hour, const char *text, struct muster_error *err)
+{
+	return muster_drained_most_parse(text, "--per-hour", per_hour, err);
 }
 
 static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret_code)
 {
 	const struct muster_option options[] = {
 		MUSTER_NODE_CHANGE_OPTIONS(o),
-		{ "--also", "REPORT", "drain nodes only for checks that failed in this report too", .text = &o->also },
 		{ "--limit", "N", "drain no node if more than N would be drained (default: half of the nodes)",
 			.number = &o->limit, .low = 0, .high = NUMBER_MAX },
 		{ "--at-most", "N|P%",
 			"drain a node only if muster then has drained at most N nodes, or P %, of each partition of "
 			"the node (P %: at least one)",
-			.each = read_at_most, .arg = &o->at_most },
+			.each = read_at_most, .arg = &o->limits.at_most },
+		{ "--per-hour", "N|P%", "the same of nodes that were drained within the last hour (default 10%)",
+			.each = read_per_hour, .arg = &o->limits.per_hour },
+		{ "--per-rack", "N", "drain at most N nodes under one switch, or in one block, in an hour (default 2)",
+			.number = &o->limits.per_rack, .low = 0, .high = NUMBER_MAX },
 		{ "--by", "NAME", "begin the reason with muster(NAME), for scripts: health, prolog, epilog",
 			MUSTER_CLI_CHOICE(&o->by, muster_drained_by_names) },
 	};
@@ -37,12 +47,10 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }
 
-/* --at-most: 0 when the node may be drained, or, if it is drained already, may stay so. */
+/* 0 when the node may be drained, or, if it is drained already, may stay so. */
 static int check_most(const struct muster_node_changes *o, const char *node, bool already, struct muster_error *err)
 {
-	if (!o->at_most.is_set)
-		return 0;
-	return muster_slurm_drained_nodes_check(node, already, &o->at_most, o->deadline_s * 1000, err);
+	return muster_slurm_drained_nodes_check(node, already, &o->limits, o->deadline_s * 1000, err);
 }
 
 static void change(struct muster_node_changes *o, const char *node, const char *reason)
@@ -58,10 +66,42 @@ static void change(struct muster_node_changes *o, const char *node, const char *
 	muster_node_change(o, node, "RESUME", NULL);
 }
 
-static void drain_one(struct muster_node_changes *o, const struct muster_node_selection_entry *entry)
+static enum muster_drained_by who(const struct muster_node_changes *o)
+{
+	return o->by == MUSTER_BY_UNSET ? MUSTER_DRAINED_BY_PERSON : (enum muster_drained_by)o->by;
+}
+
+/* The finding for which the node is drained: a fact, or what is found for the second time. NULL when there is none. */
+static const struct muster_finding *find_proof(
+	struct muster_node_changes *o, const struct muster_node_selection_entry *entry)
+{
+	const struct muster_finding *proof = NULL, *waits = NULL;
+	const char *first, *since = NULL;
+	for (size_t i = 0; i < entry->faults; i++) {
+		const struct muster_finding *finding = entry->all[i];
+		bool is_proof = finding->proof == MUSTER_PROOF_HARD;
+		if (!is_proof && !muster_strikes_take(&o->strikes, finding, entry->name, o->at, who(o), &first)) {
+			since = waits ? since : first;
+			waits = waits ? waits : finding;
+			continue;
+		}
+		if (!proof || (is_proof && proof->proof != MUSTER_PROOF_HARD))
+			proof = finding;
+	}
+	if (!proof && waits) {
+		char *why = muster_asprintf("not drained: %s is a first strike%s%s; a run at least a minute later that "
+					    "finds it again drains the node",
+			waits->check, since ? " since " : "", since ? since : "");
+		muster_node_skip(entry->name, why, NULL);
+		free(why);
+	}
+	return proof;
+}
+
+static void drain_one(struct muster_node_changes *o, const struct muster_node_selection_entry *entry,
+	const struct muster_finding *proof)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1];
-	enum muster_drained_by by = o->by == MUSTER_BY_UNSET ? MUSTER_DRAINED_BY_PERSON : (enum muster_drained_by)o->by;
 	struct muster_drain_reason ours;
 	struct muster_slurm_node node;
 	if (!muster_node_ask(o, entry->name, &node))
@@ -72,19 +112,19 @@ static void drain_one(struct muster_node_changes *o, const struct muster_node_se
 	} else if (node.drained || (*node.reason && !is_ours)) {
 		muster_node_skip(entry->name, "skipped: has a reason from someone else", &node);
 	} else {
-		muster_drain_reason_write(by, entry->fault, entry->faults, reason);
+		muster_drain_reason_write(who(o), entry->action_code, proof, entry->faults, reason);
 		change(o, entry->name, reason);
 	}
 }
 
-static int check_limit(
-	const struct muster_node_changes *o, const struct muster_node_selection *nodes, struct muster_error *err)
+/* proofs: of each entry, or NULL. */
+static int check_limit(const struct muster_node_changes *o, const struct muster_node_selection *nodes,
+	const struct muster_finding *const *proofs, struct muster_error *err)
 {
 	size_t wanted = 0, limit = o->limit >= 0 ? (size_t)o->limit : (nodes->count + 1) / 2;
 	for (size_t i = 0; i < nodes->count; i++) {
-		const struct muster_node_selection_entry *entry = &nodes->entries[i];
-		wanted += entry->fault != NULL;
-		if (entry->fault && muster_node_check_names(&entry->name, 1, err) < 0)
+		wanted += proofs[i] != NULL;
+		if (nodes->entries[i].fault && muster_node_check_names(&nodes->entries[i].name, 1, err) < 0)
 			return -1;
 	}
 	if (wanted <= limit)
@@ -98,25 +138,37 @@ static int check_limit(
 static int drain_nodes(struct muster_node_changes *o, const struct muster_report *report,
 	const struct muster_node_selection *nodes, struct muster_error *err)
 {
+	const struct muster_finding **proofs = muster_calloc(nodes->count + 1, sizeof(*proofs));
 	size_t i = 0, left = 0;
-	(void)report;
-	if (check_limit(o, nodes, err) < 0)
-		return muster_cli_usage(err);
-	for (; i < nodes->count && !o->is_silent; i++) {
-		const struct muster_node_selection_entry *entry = &nodes->entries[i];
-		if (entry->fault)
-			drain_one(o, entry);
-		else if (entry->standing == MUSTER_STANDING_BAD && muster_slurm_name_is_plain(entry->name))
-			muster_node_skip(entry->name, "skipped: only the launch of the job failed there", NULL);
+	int code;
+	muster_strikes_forgive(&o->strikes, report, o->at);
+	for (size_t n = 0; n < nodes->count; n++)
+		proofs[n] = find_proof(o, &nodes->entries[n]);
+	if (check_limit(o, nodes, proofs, err) < 0) {
+		code = muster_cli_usage(err);
+	} else {
+		for (; i < nodes->count && !o->is_silent; i++) {
+			const struct muster_node_selection_entry *entry = &nodes->entries[i];
+			if (proofs[i])
+				drain_one(o, entry, proofs[i]);
+			else if (entry->standing == MUSTER_STANDING_BAD && !entry->fault &&
+				 muster_slurm_name_is_plain(entry->name))
+				muster_node_skip(entry->name, "skipped: only the launch of the job failed there", NULL);
+		}
+		for (; i < nodes->count; i++)
+			left += proofs[i] != NULL;
+		code = muster_node_changes_end(o, left);
 	}
-	for (; i < nodes->count; i++)
-		left += nodes->entries[i].fault != NULL;
-	return muster_node_changes_end(o, left);
+	free(proofs);
+	return code;
 }
 
 int muster_cmd_drain(int argc, char **argv)
 {
-	struct muster_node_changes o = { .limit = -1, .deadline_s = 20, .by = MUSTER_BY_UNSET };
+	struct muster_node_changes o = { .limit = -1,
+		.deadline_s = 20,
+		.by = MUSTER_BY_UNSET,
+		.limits = { .per_hour = { true, true, 10 }, .per_rack = 2 } };
 	int code;
 	if (!begin(argc, argv, &o, &code))
 		return code;

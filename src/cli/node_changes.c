@@ -8,6 +8,7 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/utc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -117,34 +118,12 @@ static int check_report(const struct muster_node_changes *o, const struct muster
 	return check_job(o, run, err);
 }
 
-/* A check that failed in only one of the two reports drains no node. */
-static int keep_repeated(const struct muster_node_changes *o, struct muster_report *report, struct muster_error *err)
+static int read_strikes(struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
 {
-	struct muster_report other;
-	struct muster_run run;
-	char why[128];
-	if (!o->also)
-		return 0;
-	if (muster_report_load(o->also, &run, &other, err) < 0)
-		return -1;
-	for (size_t i = 0; i < report->finding_count; i++) {
-		struct muster_finding *finding = &report->findings[i];
-		const char *node = finding->node ? finding->node : "the node";
-		bool again = finding->status != MUSTER_FAIL;
-		for (size_t j = 0; j < other.finding_count && !again; j++) {
-			const struct muster_finding *before = &other.findings[j];
-			again = before->status == MUSTER_FAIL && strcmp(before->check, finding->check) == 0 &&
-				strcmp(before->node ? before->node : "the node", node) == 0;
-		}
-		if (again)
-			continue;
-		finding->status = MUSTER_INCONCLUSIVE;
-		snprintf(why, sizeof why, "skipped: %s failed only once", finding->check);
-		muster_node_skip(node, why, NULL);
-	}
-	muster_report_done(&other);
-	muster_run_done(&run);
-	return 0;
+	if (!run->job.started || muster_utc_read(run->job.started, &o->at) < 0)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: the report does not say when its run began: nothing is changed", o->input);
+	return muster_strikes_read(o->input, &o->strikes, err);
 }
 
 int muster_node_changes_by_report(
@@ -172,12 +151,17 @@ int muster_node_changes_by_report(
 	if (foreign && !run.job.id)
 		muster_log(MUSTER_LOG_WARN, NULL, "%s names no job: its nodes are not compared with those of a job",
 			o->input);
-	if (check_report(o, &run, &err) < 0 || keep_repeated(o, &report, &err) < 0) {
+	if (check_report(o, &run, &err) < 0 || read_strikes(o, &run, &err) < 0) {
 		code = muster_cli_usage(&err);
 	} else {
 		muster_node_selection_make(&report, NULL, 0, &nodes);
 		code = act(o, &report, &nodes, &err);
 		muster_node_selection_done(&nodes);
+		if (o->apply && muster_strikes_write(o->input, &o->strikes, &err) < 0) {
+			muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
+			code = MUSTER_EXIT_INCONCLUSIVE;
+		}
+		muster_strikes_done(&o->strikes);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);

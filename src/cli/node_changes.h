@@ -10,16 +10,19 @@
 #include "slurm/drain.h"
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
+#include "slurm/strikes.h"
 
 enum { MUSTER_BY_UNSET = -1 };
 
 struct muster_node_changes {
-	const char *input, *also; /* also: a second report, for drain; NULL: none */
+	const char *input;
 	bool apply, simulated, trust;
 	int by;         /* an enum muster_drained_by, or MUSTER_BY_UNSET */
 	int limit;      /* -1: half of the report's nodes */
 	int deadline_s; /* of each call of a Slurm command */
-	struct muster_drained_most at_most;
+	struct muster_drained_limits limits;
+	int64_t at; /* when the report's run began */
+	struct muster_strikes strikes;
 	/* how it went, over all nodes */
 	size_t failed;
 	bool is_silent; /* scontrol is not there or does not respond: no more is asked of it */
@@ -39,7 +42,7 @@ struct muster_node_changes {
 #define MUSTER_NODE_CHANGE_EPILOGUE                                                                                    \
 	"Exit codes: 0 done, printed, or nothing to do; 2 usage, no readable report, or a report that is refused; 3 "  \
 	"a "                                                                                                           \
-	"node's state could not be read or changed, or --at-most stopped it.\n"
+	"node's state could not be read or changed, or a limit on drained nodes stopped it.\n"
 
 /* Print "# gpu-1: skipped: ..."; state is what Slurm says of the node, or NULL. */
 void muster_node_skip(const char *node, const char *why, const struct muster_slurm_node *state);

@@ -7,6 +7,7 @@
 #include "slurm/hostlist.h"
 #include "slurm/command.h"
 #include "slurm/node_selection.h"
+#include "slurm/strikes.h"
 #include "report/print_escaped.h"
 #include "muster/report.h"
 
@@ -24,7 +25,7 @@ static const char *const format_names[] = {
 _Static_assert(sizeof format_names / sizeof *format_names == FORMAT_COUNT, "every format has a name");
 
 struct nodes_options {
-	bool good, bad, inconclusive, missing;
+	bool good, bad, inconclusive, missing, waiting;
 	const char *expected, *input;
 	enum format format;
 };
@@ -103,6 +104,36 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 	return muster_cli_printed(code);
 }
 
+static bool is_first_of_node(const struct muster_strikes *strikes, size_t at)
+{
+	size_t first = 0;
+	while (strcmp(strikes->strikes[first].node, strikes->strikes[at].node) != 0)
+		first++;
+	return first == at;
+}
+
+/* The nodes that one run more drains, if it finds the same. */
+static int list_waiting(const struct nodes_options *o, struct muster_error *err)
+{
+	struct muster_strikes strikes;
+	if (muster_strikes_read(o->input, &strikes, err) < 0)
+		return muster_cli_usage(err);
+	const char **names = muster_calloc(strikes.strike_count + 1, sizeof *names);
+	size_t count = 0;
+	for (size_t i = 0; i < strikes.strike_count; i++) {
+		const struct muster_strike *one = &strikes.strikes[i];
+		if (is_first_of_node(&strikes, i))
+			names[count++] = one->node;
+		muster_print_text(stderr, "muster: %s: %s%s%s since %s (%s)", one->node, one->check,
+			*one->part ? " at " : "", one->part, one->first, muster_drained_by_names[one->by]);
+		fputc('\n', stderr);
+	}
+	print_list(o->format, names, count);
+	free(names);
+	muster_strikes_done(&strikes);
+	return muster_cli_printed(MUSTER_EXIT_PASS);
+}
+
 int muster_cmd_nodes(int argc, char **argv)
 {
 	struct nodes_options o = { 0 };
@@ -113,13 +144,17 @@ int muster_cmd_nodes(int argc, char **argv)
 			"nodes without a failed check on which a required check could not be evaluated",
 			.flag = &o.inconclusive },
 		{ "--missing", NULL, "expected nodes without any result", .flag = &o.missing },
+		{ "--waiting", NULL,
+			"nodes with a soft finding that `muster drain` has seen once: a second run that finds it "
+			"again drains them",
+			.flag = &o.waiting },
 		{ "--expect", "LIST", "expected nodes as a host list (\"$SLURM_JOB_NODELIST\")", .text = &o.expected },
 		{ "--format", "FORMAT",
 			"hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: --exclude=gpu-[1-3,7]",
 			MUSTER_CLI_CHOICE(&o.format, format_names) },
 	};
 	struct muster_cli cli = {
-		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing [options]",
+		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing|--waiting [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "An empty list prints nothing.\nExit codes:\n  0  printed (an empty list too, except for "
 			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
@@ -137,10 +172,13 @@ int muster_cmd_nodes(int argc, char **argv)
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
 		return code;
-	if (o.good + o.bad + o.inconclusive + o.missing != 1) {
-		muster_fail(&err, MUSTER_EUSAGE, "nodes: give one of --good, --bad, --inconclusive and --missing");
+	if (o.good + o.bad + o.inconclusive + o.missing + o.waiting != 1) {
+		muster_fail(&err, MUSTER_EUSAGE,
+			"nodes: give one of --good, --bad, --inconclusive, --missing and --waiting");
 		return muster_cli_usage(&err);
 	}
+	if (o.waiting)
+		return list_waiting(&o, &err);
 	if (muster_report_load(o.input, &run, &report, &err) < 0)
 		return muster_cli_usage(&err);
 	if (o.expected && muster_hostlist_expand(o.expected, run.arena, &expected, &expected_count, &err) < 0) {

@@ -29,6 +29,13 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }
 
+/* Of a finding that is no check, a probe that hung or a rank that is missing, one pass is no proof. */
+static bool is_hard(const struct muster_report *report, const char *check)
+{
+	const struct muster_tally *tally = muster_report_tally(report, check);
+	return tally && tally->proof == MUSTER_PROOF_HARD;
+}
+
 /* report: NULL when a person named the nodes. */
 static void resume_one(struct muster_node_changes *o, const struct muster_report *report, const char *name)
 {
@@ -46,6 +53,10 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
 		muster_wrap(&err, "skipped");
 		muster_node_skip(name, err.text, &node);
+	} else if (report && !is_hard(report, reason.check) &&
+		   !muster_strikes_passed(&o->strikes, name, &reason, o->at)) {
+		muster_node_skip(name,
+			"skipped: passed once; a run at least ten minutes later that passes too gives it back", &node);
 	} else {
 		muster_node_change(o, name, "RESUME", NULL);
 	}
@@ -68,6 +79,7 @@ static int resume_nodes(struct muster_node_changes *o, const struct muster_repor
 {
 	const char **names = muster_calloc(nodes->count + 1, sizeof *names);
 	size_t count = 0;
+	muster_strikes_forgive(&o->strikes, report, o->at);
 	for (size_t i = 0; i < nodes->count; i++)
 		if (nodes->entries[i].standing == MUSTER_STANDING_GOOD)
 			names[count++] = nodes->entries[i].name;

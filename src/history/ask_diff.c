@@ -109,7 +109,7 @@ int muster_ask_diff(struct muster_history *history, const struct muster_history_
 	struct muster_history_filter filter = question->filter;
 	struct muster_history_use use = { 0 };
 	size_t worse = 0;
-	char from[MUSTER_HISTORY_TIME_SIZE], at[MUSTER_HISTORY_TIME_SIZE];
+	char from[MUSTER_UTC_SIZE], at[MUSTER_UTC_SIZE];
 	filter.since = question->before_from;
 	filter.split = question->filter.since;
 	filter.wanted = has_direction;
@@ -127,8 +127,8 @@ int muster_ask_diff(struct muster_history *history, const struct muster_history_
 	}
 	muster_table_note(ret,
 		"medians from %s to %s, and after that: %zu of %zu that were measured in both are worse, %zu better",
-		muster_history_time_text(question->before_from, from),
-		muster_history_time_text(question->filter.since, at), worse, diff.both, diff.count - worse);
+		muster_utc_text(question->before_from, from),
+		muster_utc_text(question->filter.since, at), worse, diff.both, diff.count - worse);
 	muster_cell_note_use(ret, &use);
 	if (diff.both == 0)
 		ret->empty =

@@ -144,14 +144,14 @@ bool muster_learned_enough(const struct muster_learned *item)
 
 const char *muster_learned_source(const struct muster_learning *learning, const struct muster_learned *item)
 {
-	char first[MUSTER_HISTORY_TIME_SIZE], last[MUSTER_HISTORY_TIME_SIZE];
+	char first[MUSTER_UTC_SIZE], last[MUSTER_UTC_SIZE];
 	const char *reports = muster_arena_printf(learning->arena, "%zu %sreport%s", item->reports,
 		learning->simulated ? "simulated " : "", item->reports == 1 ? "" : "s");
 	if (item->first == MUSTER_HISTORY_NEVER)
 		return reports;
 	/* of "2026-11-23T12:24:01Z" the day */
-	muster_history_time_text(item->first, first);
-	muster_history_time_text(item->last, last);
+	muster_utc_text(item->first, first);
+	muster_utc_text(item->last, last);
 	return strncmp(first, last, 10) == 0
 		       ? muster_arena_printf(learning->arena, "%s, %.10s", reports, first)
 		       : muster_arena_printf(learning->arena, "%s, %.10s to %.10s", reports, first, last);

@@ -27,7 +27,7 @@ int muster_history_since(const char *text, int64_t now, const char *what, int64_
 		}
 	}
 	snprintf(day, sizeof day, "%.20s%s", text, length == 10 ? "T00:00:00Z" : "");
-	if (length > 20 || muster_history_time(day, ret) < 0)
+	if (length > 20 || muster_utc_read(day, ret) < 0)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: a date as 2026-11-20 or 2026-11-20T12:00:00Z, or a time before now as 36h, 7d or 4w is "
 			"needed, found \"%.40s\"",
@@ -42,8 +42,8 @@ struct muster_value muster_cell_text(const char *text)
 
 struct muster_value muster_cell_day(struct muster_arena *arena, int64_t time)
 {
-	char text[MUSTER_HISTORY_TIME_SIZE];
-	muster_history_time_text(time, text);
+	char text[MUSTER_UTC_SIZE];
+	muster_utc_text(time, text);
 	return muster_string(muster_arena_string_n(arena, text, strcspn(text, "T")));
 }
 

@@ -6,7 +6,6 @@
 #include "muster/probe.h"
 #include "util/text.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -112,33 +111,4 @@ int muster_history_key_read(struct muster_arena *arena, const char *key, const s
 			"\"%s\": after the metric, labels as in \"{bytes=8388608,nodes=2}\" are needed", key);
 	*ret_metric = metric;
 	return 0;
-}
-
-/* ---- time ---- */
-
-int muster_history_time(const char *text, int64_t *ret)
-{
-	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";
-	struct tm parts = { 0 };
-	char back[MUSTER_HISTORY_TIME_SIZE];
-	for (size_t i = 0; i < sizeof form; i++)
-		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
-			return -1;
-	if (!strptime(text, "%Y-%m-%dT%H:%M:%SZ", &parts))
-		return -1;
-	int64_t time = timegm(&parts);
-	if (time < 0 || strcmp(muster_history_time_text(time, back), text) != 0)
-		return -1; /* no such day or second */
-	*ret = time;
-	return 0;
-}
-
-const char *muster_history_time_text(int64_t time, char out[MUSTER_HISTORY_TIME_SIZE])
-{
-	struct tm parts;
-	time_t seconds = time;
-	if (time < 0 || !gmtime_r(&seconds, &parts) || parts.tm_year > 8099)
-		return memcpy(out, "unknown", sizeof "unknown");
-	strftime(out, MUSTER_HISTORY_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ", &parts);
-	return out;
 }

@@ -71,7 +71,7 @@ void muster_history_describe(const struct muster_report *report, struct muster_h
 		.verdict = report->verdict,
 	};
 	if (job->started)
-		(void)muster_history_time(job->started, &ret->started);
+		(void)muster_utc_read(job->started, &ret->started);
 }
 
 int muster_history_values(

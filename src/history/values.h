@@ -7,6 +7,7 @@
 #ifndef MUSTER_HISTORY_VALUES_H
 #define MUSTER_HISTORY_VALUES_H
 
+#include "util/utc.h"
 #include "muster/evaluate.h"
 
 #include <stdint.h>
@@ -59,10 +60,5 @@ const char *muster_history_key(struct muster_arena *arena, const struct muster_m
  * know its metric. Labels have room for MUSTER_LABELS_MAX; texts go to the arena. */
 int muster_history_key_read(struct muster_arena *arena, const char *key, const struct muster_metric **ret_metric,
 	struct muster_label *ret_labels, size_t *ret_label_count, struct muster_error *err);
-
-/* "2026-11-23T12:24:01Z" as seconds since 1970, and back; -1 when text is no such time of the years 1970 to 9999. */
-int muster_history_time(const char *text, int64_t *ret);
-#define MUSTER_HISTORY_TIME_SIZE 24
-const char *muster_history_time_text(int64_t time, char out[MUSTER_HISTORY_TIME_SIZE]); /* "unknown" of NEVER */
 
 #endif

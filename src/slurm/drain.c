@@ -4,12 +4,14 @@
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "slurm/command.h"
+#include "slurm/hostlist.h"
 #include "util/text.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Copy text, made harmless; runs of blanks become one. What does not fit into size bytes with the NUL is left out. */
 static void copy_harmless(char *out, size_t size, const char *text)
@@ -66,15 +68,16 @@ const char *const muster_drained_by_names[] = {
 	[MUSTER_DRAINED_BY_EPILOG] = "epilog",
 };
 
-void muster_drain_reason_write(enum muster_drained_by by, const struct muster_finding *finding, size_t faults,
-	char out[MUSTER_DRAIN_REASON_MAX + 1])
+void muster_drain_reason_write(enum muster_drained_by by, const char *action_code, const struct muster_finding *finding,
+	size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
 	const char *kind = finding->gpu ? " GPU " : finding->port ? " port " : "";
 	const char *part = finding->gpu ? finding->gpu : finding->port ? finding->port : "";
-	bool unit = has_unit(finding);
-	char *whole = muster_asprintf("%s%s%s%s: %s%s%s%s%s", prefixes[by], finding->check, kind, part,
-		finding->observed ? finding->observed : "", unit ? " " : "", unit ? finding->unit : "",
-		finding->expected ? "; expected " : "", finding->expected ? finding->expected : "");
+	bool unit = has_unit(finding), code = muster_action_strength(action_code) > 0;
+	char *whole = muster_asprintf("%s%s%s%s%s%s: %s%s%s%s%s", prefixes[by], code ? action_code : "",
+		code ? ": " : "", finding->check, kind, part, finding->observed ? finding->observed : "",
+		unit ? " " : "", unit ? finding->unit : "", finding->expected ? "; expected " : "",
+		finding->expected ? finding->expected : "");
 	char text[1024], more[64] = "";
 	size_t room = MUSTER_DRAIN_REASON_MAX;
 	copy_harmless(text, sizeof text, whole);
@@ -88,6 +91,15 @@ void muster_drain_reason_write(enum muster_drained_by by, const struct muster_fi
 static void copy_text(char *out, const char *text, size_t length)
 {
 	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%.*s", (int)length, text);
+}
+
+/* 0: it is no code. Reasons of an older muster have none. */
+static size_t code_at(const char *text, size_t length)
+{
+	char word[32] = "";
+	if (length < sizeof word)
+		memcpy(word, text, length);
+	return muster_action_strength(word);
 }
 
 bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *ret)
@@ -104,7 +116,12 @@ bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *re
 	if (!text)
 		return false;
 	text += strspn(text, " ");
-	size_t length = strcspn(text, " :");
+	size_t length = strcspn(text, " :"), code = code_at(text, length);
+	if (strncmp(text + length, ": ", 2) == 0 && code > 0 && strchr(text + length + 2, ':')) {
+		found.action_code = muster_action_codes[code];
+		text += length + 2;
+		length = strcspn(text, " :");
+	}
 	copy_text(found.check, text, length);
 	text += length;
 	size_t kind = strncmp(text, " GPU ", 5) == 0 ? 5 : strncmp(text, " port ", 6) == 0 ? 6 : 0;
@@ -125,14 +142,15 @@ bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *re
  * drained, the last one has counted all the others.
  */
 
-enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255 };
+enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255, SECONDS_OF_HOUR = 3600 };
 
 struct line {
-	const char *node, *partition, *state, *reason;
+	const char *node, *partition, *state, *time, *reason;
 	int node_length, partition_length, reason_length;
 };
 
-int muster_drained_most_parse(const char *text, struct muster_drained_most *ret, struct muster_error *err)
+int muster_drained_most_parse(
+	const char *text, const char *option, struct muster_drained_most *ret, struct muster_error *err)
 {
 	size_t length = strlen(text);
 	char digits[16];
@@ -140,9 +158,9 @@ int muster_drained_most_parse(const char *text, struct muster_drained_most *ret,
 	bool is_share = length > 0 && text[length - 1] == '%';
 	snprintf(digits, sizeof digits, "%.*s", (int)(length - is_share), text);
 	if (length > sizeof digits - 1 ||
-		muster_parse_int(digits, 0, is_share ? 100 : NUMBER_MAX, &number, "--at-most", err) < 0)
+		muster_parse_int(digits, 0, is_share ? 100 : NUMBER_MAX, &number, option, err) < 0)
 		return muster_fail(
-			err, MUSTER_EUSAGE, "--at-most: a number of nodes, or a share like 10%%, not \"%.40s\"", text);
+			err, MUSTER_EUSAGE, "%s: a number of nodes, or a share like 10%%, not \"%.40s\"", option, text);
 	*ret = (struct muster_drained_most){ true, is_share, (int)number };
 	return 0;
 }
@@ -162,7 +180,8 @@ static const char *next_line(const char *text, struct line *ret)
 		struct line line = { .node = text };
 		line.partition = next_field(line.node, end);
 		line.state = next_field(line.partition, end);
-		line.reason = next_field(line.state, end);
+		line.time = next_field(line.state, end);
+		line.reason = next_field(line.time, end);
 		if (!line.reason)
 			continue;
 		line.node_length = (int)strcspn(line.node, " |");
@@ -190,31 +209,72 @@ static bool is_drained_by_muster(const struct line *line)
 	return muster_drain_reason_read(text, &reason);
 }
 
+/* Within an hour, or at a moment that is not known. */
+static bool is_recent(const struct line *line, int64_t now)
+{
+	struct tm parts = { .tm_isdst = -1 };
+	time_t at = strptime(line->time, "%Y-%m-%dT%H:%M:%S", &parts) ? mktime(&parts) : (time_t)now;
+	return now - at < SECONDS_OF_HOUR;
+}
+
+static int limit_of(const struct muster_drained_most *most, int nodes)
+{
+	int limit = most->is_share ? (int)((long long)nodes * most->number / 100) : most->number;
+	return most->is_share && limit < 1 && most->number > 0 ? 1 : limit;
+}
+
+static int too_many(struct muster_error *err, int drained, const char *of, const char *when, int limit, bool already)
+{
+	return muster_fail(err, MUSTER_EUSAGE,
+		"muster has drained %d other%s of %s%s, and at most %d may be drained%s: if so many nodes fail, the "
+		"nodes are seldom the cause%s",
+		drained, drained == 1 ? "" : "s", of, when, limit, when, already ? "; undrained again" : "");
+}
+
 /* Of one partition: its nodes, and how many of them muster drained, without this one. */
 static int check_partition(const char *text, const char *node, const char *partition, bool already,
-	const struct muster_drained_most *most, struct muster_error *err)
+	const struct muster_drained_limits *limits, int64_t now, struct muster_error *err)
 {
 	struct line line;
-	int nodes = 0, drained = 0, limit = most->number;
+	char of[NAME_MAX_ + 64];
+	int nodes = 0, drained = 0, recent = 0;
 	while ((text = next_line(text, &line))) {
 		if (!is(line.partition, line.partition_length, partition))
 			continue;
+		bool counts = !is(line.node, line.node_length, node) && is_drained_by_muster(&line);
 		nodes++;
-		drained += !is(line.node, line.node_length, node) && is_drained_by_muster(&line);
+		drained += counts;
+		recent += counts && is_recent(&line, now);
 	}
-	if (most->is_share)
-		limit = (int)((long long)nodes * most->number / 100);
-	if (most->is_share && limit < 1 && most->number > 0)
-		limit = 1;
-	if (drained < limit)
-		return 0;
-	return muster_fail(err, MUSTER_EUSAGE,
-		"muster has drained %d other%s of %d nodes in partition %s, and at most %d may be drained: if so many "
-		"nodes fail, the nodes are seldom the cause%s",
-		drained, drained == 1 ? "" : "s", nodes, partition, limit, already ? "; undrained again" : "");
+	snprintf(of, sizeof of, "%d nodes in partition %s", nodes, partition);
+	if (limits->at_most.is_set && drained >= limit_of(&limits->at_most, nodes))
+		return too_many(err, drained, of, "", limit_of(&limits->at_most, nodes), already);
+	if (limits->per_hour.is_set && recent >= limit_of(&limits->per_hour, nodes))
+		return too_many(err, recent, of, " within an hour", limit_of(&limits->per_hour, nodes), already);
+	return 0;
 }
 
-int muster_drained_nodes_check(const char *text, const char *node, bool already, const struct muster_drained_most *most,
+static int check_rack(const char *text, const char *node, bool already, int most, const char *const *rack,
+	size_t rack_count, int64_t now, struct muster_error *err)
+{
+	char of[64];
+	int recent = 0;
+	for (size_t i = 0; i < rack_count; i++) {
+		struct line line;
+		bool counts = false;
+		for (const char *at = text; strcmp(rack[i], node) != 0 && !counts && (at = next_line(at, &line));)
+			counts = is(line.node, line.node_length, rack[i]) && is_drained_by_muster(&line) &&
+				 is_recent(&line, now);
+		recent += counts;
+	}
+	if (rack_count == 0 || recent < most)
+		return 0;
+	snprintf(of, sizeof of, "%zu nodes of one rack or switch", rack_count);
+	return too_many(err, recent, of, " within an hour", most, already);
+}
+
+int muster_drained_nodes_check(const char *text, const char *node, bool already,
+	const struct muster_drained_limits *limits, const char *const *rack, size_t rack_count, int64_t now,
 	struct muster_error *err)
 {
 	struct line line;
@@ -225,20 +285,53 @@ int muster_drained_nodes_check(const char *text, const char *node, bool already,
 			continue;
 		seen = true;
 		snprintf(partition, sizeof partition, "%.*s", line.partition_length, line.partition);
-		if (check_partition(text, node, partition, already, most, err) < 0)
+		if (check_partition(text, node, partition, already, limits, now, err) < 0)
 			return -1;
 	}
-	return seen ? 0 : muster_fail(err, MUSTER_EPROTOCOL, "sinfo lists no partition with this node");
+	if (!seen)
+		return muster_fail(err, MUSTER_EPROTOCOL, "sinfo lists no partition with this node");
+	return check_rack(text, node, already, limits->per_rack, rack, rack_count, now, err);
 }
 
-int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_most *most,
+void muster_rack_read(
+	const char *text, const char *node, struct muster_arena *arena, const char *const **ret, size_t *ret_count)
+{
+	struct muster_error err;
+	*ret_count = 0;
+	for (const char *line = text, *end; *line && *ret_count == 0; line = *end ? end + 1 : end) {
+		end = line + strcspn(line, "\n");
+		const char *whole = muster_arena_string_n(arena, line, (size_t)(end - line));
+		const char *nodes = strstr(whole, " Nodes=");
+		bool lowest = strncmp(whole, "BlockName=", 10) == 0 || strstr(whole, " Level=0 ");
+		if (!nodes || !lowest)
+			continue;
+		nodes += strlen(" Nodes=");
+		nodes = muster_arena_string_n(arena, nodes, strcspn(nodes, " "));
+		if (muster_hostlist_expand(nodes, arena, ret, ret_count, &err) < 0 ||
+			!muster_text_among(node, *ret, *ret_count))
+			*ret_count = 0;
+	}
+}
+
+int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_limits *limits,
 	int deadline_ms, struct muster_error *err)
 {
-	const char *const argv[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%E", NULL };
-	struct muster_child_output child;
-	if (muster_slurm_command_run(argv, deadline_ms, &child, err) < 0)
+	static const char *const list[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%H|%E", NULL };
+	static const char *const topology[] = { "scontrol", "show", "topology", NULL };
+	struct muster_child_output child, racks;
+	struct muster_error unknown;
+	const char *const *rack = NULL;
+	size_t rack_count = 0;
+	if (muster_slurm_command_run(list, deadline_ms, &child, err) < 0)
 		return -1;
-	int rc = muster_drained_nodes_check(child.out, node, already, most, err);
+	struct muster_arena *arena = muster_arena_new();
+	if (muster_slurm_command_run(topology, deadline_ms, &racks, &unknown) == 0) { /* most clusters have none */
+		muster_rack_read(racks.out, node, arena, &rack, &rack_count);
+		muster_child_output_done(&racks);
+	}
+	int rc = muster_drained_nodes_check(
+		child.out, node, already, limits, rack, rack_count, (int64_t)time(NULL), err);
+	muster_arena_free(arena);
 	muster_child_output_done(&child);
 	return rc;
 }

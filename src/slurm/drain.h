@@ -1,7 +1,7 @@
 /* drain.h - why a node is drained, as Slurm keeps it
  *
- * "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that drains nodes has
- * a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
+ * "muster: replace-node: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that
+ * drains nodes has a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
  */
 #ifndef MUSTER_SLURM_DRAIN_H
 #define MUSTER_SLURM_DRAIN_H
@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum muster_drained_by { /* who drained a node with muster */
 	MUSTER_DRAINED_BY_PERSON = 0,
@@ -24,15 +25,17 @@ extern const char *const muster_drained_by_names[MUSTER_DRAINED_BY_COUNT]; /* "p
 /* Slurm itself sets no limit, but its database keeps a reason in a field of 255 bytes. */
 enum { MUSTER_DRAIN_REASON_MAX = 255 };
 
-/* The reason, cut at a word. faults: how many findings there are, this one included. Printable ASCII, and nothing in it
+/* The reason, cut at a word. action_code: of the node; NULL and "none" are left out. faults: how many findings there are, this one
+ * included. Printable ASCII, and nothing in it
  * that a shell or scontrol takes for more than text: quotes, backslashes, backquotes and dollars are left out, and what
  * is not ASCII becomes "?". */
-void muster_drain_reason_write(enum muster_drained_by by, const struct muster_finding *finding, size_t faults,
-	char out[MUSTER_DRAIN_REASON_MAX + 1]);
+void muster_drain_reason_write(enum muster_drained_by by, const char *action_code, const struct muster_finding *finding,
+	size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1]);
 
 /* What a reason says. */
 struct muster_drain_reason {
 	enum muster_drained_by by;
+	const char *action_code;                 /* one of muster_action_codes, or NULL */
 	char check[MUSTER_DRAIN_REASON_MAX + 1]; /* "copy.h2d" */
 	char part[MUSTER_DRAIN_REASON_MAX + 1];  /* the GPU or the port, "000b:00:00.0"; "" when the reason has none */
 	char observed[MUSTER_DRAIN_REASON_MAX + 1]; /* what follows, "11.2 GB/s; expected at least 21 GB/s" */
@@ -49,16 +52,30 @@ struct muster_drained_most {
 	int number;
 };
 
-int muster_drained_most_parse(const char *text, struct muster_drained_most *ret, struct muster_error *err);
+/* option: for the error. */
+int muster_drained_most_parse(
+	const char *text, const char *option, struct muster_drained_most *ret, struct muster_error *err);
+
+struct muster_drained_limits {
+	struct muster_drained_most at_most, per_hour; /* in all, and within an hour */
+	int per_rack;                                 /* within an hour, of nodes under one switch or in one block */
+};
 
 /* Whether one node more may be drained (already: the node is one of them now, and may stay). 0, or -1 with err: code
  * MUSTER_EUSAGE when there are too many, in any partition of the node; another code when text tells nothing of the
- * node. text: a line for each node in each partition, "NODE|PARTITION|STATE|REASON". */
-int muster_drained_nodes_check(const char *text, const char *node, bool already, const struct muster_drained_most *most,
+ * node. text: a line for each node in each partition, "NODE|PARTITION|STATE|TIME|REASON", with the local time of the
+ * reason. rack: names of the nodes of this node's rack; count 0: not known. now: seconds since 1970. */
+int muster_drained_nodes_check(const char *text, const char *node, bool already,
+	const struct muster_drained_limits *limits, const char *const *rack, size_t rack_count, int64_t now,
 	struct muster_error *err);
 
-/* The same; the text is that of sinfo. */
-int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_most *most,
+/* The nodes of the lowest switch, or of the block, that has the node, from what `scontrol show topology` prints; none
+ * when it has none. The names live in arena. */
+void muster_rack_read(
+	const char *text, const char *node, struct muster_arena *arena, const char *const **ret, size_t *ret_count);
+
+/* The same check; the text is that of sinfo, and the rack that of scontrol. */
+int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_limits *limits,
 	int deadline_ms, struct muster_error *err);
 
 /* ---- whether a report proves that the fault for which a node was drained is gone ----

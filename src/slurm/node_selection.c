@@ -91,7 +91,8 @@ static void blame(struct muster_node_selection_entry *entry, const struct muster
 	if (!fail || of_job)
 		return;
 	entry->fault = entry->fault ? entry->fault : finding;
-	entry->faults++;
+	entry->all = muster_realloc(entry->all, entry->faults + 1, sizeof(*entry->all));
+	entry->all[entry->faults++] = finding;
 }
 
 /* What failed at a node and explains findings about the whole job. */
@@ -189,6 +190,8 @@ void muster_node_selection_make(const struct muster_report *report, const char *
 
 void muster_node_selection_done(struct muster_node_selection *roster)
 {
+	for (size_t i = 0; i < roster->count; i++)
+		free(roster->entries[i].all);
 	free(roster->entries);
 	*roster = (struct muster_node_selection){ 0 };
 }

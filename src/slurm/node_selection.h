@@ -25,6 +25,7 @@ struct muster_node_selection_entry {
 	const struct muster_finding *why;   /* the first of the worst that names it; NULL when there is none */
 	const struct muster_finding *fault; /* the first failed one that is about the machine, and not about how the job
 					     * was launched; NULL when there is none */
+	const struct muster_finding **all;  /* of these, in the report's order */
 	size_t faults;                      /* how many of these there are */
 	/* What to do, the strongest code of the worst findings that name the node, warnings included; "none". */
 	const char *action_code;

@@ -33,7 +33,7 @@ struct bench {
 	struct muster_run run, original;
 	struct muster_report report, unused;
 	struct muster_finding failed;
-	char names[2][32], job[32], started[MUSTER_HISTORY_TIME_SIZE];
+	char names[2][32], job[32], started[MUSTER_UTC_SIZE];
 	int nodes;
 };
 
@@ -41,7 +41,7 @@ struct bench {
 static void make(struct bench *b, int i)
 {
 	int per_day = b->nodes / 2;
-	muster_history_time_text(1767225600 + (int64_t)i * 86400 / per_day, b->started);
+	muster_utc_text(1767225600 + (int64_t)i * 86400 / per_day, b->started);
 	snprintf(b->job, sizeof b->job, "%d", i);
 	b->run.job.started = b->started;
 	b->run.job.id = b->job;

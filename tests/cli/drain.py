@@ -62,8 +62,8 @@ class Drain(Commands):
         self.assertTrue(self.state("n2")[1].startswith("muster: copy.h2d"))
 
     def test_apply_drains_the_bad_nodes_and_resume_gives_them_back(self):
-        path = self.eight([h2d("n2"), finding("fail", "rank.missing", "n5", rank=4, observed="no message")])
-        done = self.muster("drain", path, "--apply")
+        path = self.eight([h2d("n2"), finding("fail", "rank.missing", "n5", rank=4, observed="no message", proof="hard")])
+        done = self.muster("drain", path, "--apply", "--per-hour", "100%")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual([call[1:3] for call in self.updates()],
                          [["NodeName=n2", "State=DRAIN"], ["NodeName=n5", "State=DRAIN"]])
@@ -85,7 +85,7 @@ class Drain(Commands):
         self.states(others)
         names = sorted(others)
         path = self.save(names, [h2d(name) for name in names])
-        done = self.muster("drain", path, "--apply", "--limit", "6")
+        done = self.muster("drain", path, "--apply", "--limit", "6", "--per-hour", "6")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual([call[1] for call in self.updates()], ["NodeName=n4", "NodeName=n5", "NodeName=n6"])
         self.assertIn("# n1: skipped: has a reason from someone else (IDLE+DRAIN: bad PSU)\n", done.stdout)
@@ -104,7 +104,7 @@ class Drain(Commands):
         shown = self.muster("drain", path)
         self.assertEqual((shown.returncode, shown.stdout), (2, ""), "what is printed may go to a shell")
         self.assertIn("the limit is 4", shown.stderr)
-        self.assertEqual(self.muster("drain", path, "--apply", "--limit", "5").returncode, 0)
+        self.assertEqual(self.muster("drain", path, "--apply", "--limit", "5", "--per-hour", "100%").returncode, 0)
         self.assertEqual(len(self.updates()), 5)
 
     def test_a_simulated_report_changes_nothing(self):
@@ -117,7 +117,7 @@ class Drain(Commands):
         self.assertEqual(len(self.updates()), 1)
 
     def test_a_reason_is_one_argument_whatever_the_machine_says(self):
-        evil = finding("fail", "x", "n2", observed="a' ; reboot \"$(b)`c`\\ \x1b[31m\nState=UP " + "word " * 200)
+        evil = finding("fail", "x", "n2", proof="hard", observed="a' ; reboot \"$(b)`c`\\ \x1b[31m\nState=UP " + "word " * 200)
         done = self.muster("drain", self.eight([evil]), "--apply")
         self.assertEqual(done.returncode, 0, done.stderr)
         reason = self.updates()[0][3][len("Reason="):]
@@ -192,13 +192,104 @@ class Drain(Commands):
         self.assertEqual(self.muster("drain", path, "--apply", "--trust").returncode, 0)
         self.assertEqual(len(self.updates()), 1)
 
-    def test_only_what_failed_in_both_reports_drains(self):
-        path, other = self.eight([h2d("n2"), h2d("n4"), bind("n3")]), self.save(["n2", "n4"], [h2d("n2")], name="first.json")
-        done = self.muster("drain", path, "--apply", "--also", other)
-        self.assertEqual((done.returncode, len(self.updates()), self.state("n4")), (0, 1, ("IDLE", "")), done.stderr)
-        self.assertIn("NodeName=n2 ", done.stdout)
-        self.assertIn("# n4: skipped: copy.h2d failed only once\n", done.stdout)
-        self.assertEqual(self.muster("drain", path, "--also", "/none.json").returncode, 2)
+    def soft(self, minute, *findings, name="report.json", **more):
+        """A report of eight nodes; each finding is of a speed."""
+        return self.eight([{**one, "proof": "soft"} for one in findings], name=name, verdict="fail" if findings else "pass",
+                          started=f"2026-11-29T{12 + minute // 60}:{minute % 60:02}:00Z",
+                          checks=[{**tally("copy.h2d", **{"pass": 8 - len(findings), "fail": len(findings)}), "proof": "soft"}], **more)
+
+    def kept(self):
+        path = os.path.join(self.folder, "muster-strikes.json")
+        if not os.path.exists(path):
+            return None
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_a_soft_finding_drains_only_in_a_second_run_a_minute_later(self):
+        done = self.muster("drain", self.soft(0, h2d("n2")), "--apply", "--by", "prolog")
+        self.assertEqual((done.returncode, done.stderr, self.updates()), (0, "", []))
+        self.assertEqual(done.stdout, "# n2: not drained: copy.h2d is a first strike; a run at least a minute later that finds it again drains the node\n")
+        self.assertEqual(self.kept(), {"strikes": [{"node": "n2", "check": "copy.h2d", "part": "000b:00:00.0", "first": "2026-11-29T12:00:00Z",
+                                                    "by": "prolog"}], "passes": []})
+        waiting = self.muster("nodes", "report.json", "--waiting")
+        self.assertEqual((waiting.stdout, waiting.stderr), ("n2\n", "muster: n2: copy.h2d at 000b:00:00.0 since 2026-11-29T12:00:00Z (prolog)\n"))
+        again = self.muster("drain", self.soft(0, h2d("n2")), "--apply")
+        self.assertEqual(self.updates(), [], "the same run is no second one")
+        self.assertIn("first strike since 2026-11-29T12:00:00Z;", again.stdout)
+        shown = self.muster("drain", self.soft(1, h2d("n2")))
+        self.assertEqual((shown.stdout.count("State=DRAIN"), self.updates()), (1, []), "what is printed")
+        self.assertEqual(self.muster("drain", self.soft(1, h2d("n2")), "--apply").returncode, 0)
+        self.assertEqual(self.state("n2"), ("IDLE+DRAIN", "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s"))
+
+    def test_another_part_or_a_pass_between_is_no_second_strike(self):
+        self.muster("drain", self.soft(0, h2d("n2")), "--apply")
+        other = h2d("n2")
+        other["where"] = {**other["where"], "gpu": "000c:00:00.0"}
+        self.muster("drain", self.soft(5, other), "--apply")
+        self.assertEqual((self.updates(), len(self.kept()["strikes"])), ([], 2))
+        self.muster("drain", self.soft(9), "--apply")
+        self.assertIsNone(self.kept(), "a pass")
+        self.muster("drain", self.soft(20, h2d("n2")), "--apply")
+        self.assertEqual(self.updates(), [])
+        self.muster("drain", self.soft(20 + 8 * 60, h2d("n2")), "--apply")
+        self.assertEqual(len(self.updates()), 1)
+
+    def test_an_old_strike_is_forgotten(self):
+        self.muster("drain", self.soft(0, h2d("n2")), "--apply")
+        later = self.eight([{**h2d("n2"), "proof": "soft"}], started="2026-12-06T12:00:01Z")
+        self.muster("drain", later, "--apply")
+        self.assertEqual((self.updates(), self.kept()["strikes"][0]["first"]), ([], "2026-12-06T12:00:01Z"))
+
+    def test_a_fact_drains_at_once_and_names_itself(self):
+        fact = finding("fail", "gpu.count", "n2", metric="node.gpu_count", observed="7", expected="8", proof="hard", action_code="reboot")
+        done = self.muster("drain", self.soft(0, {**h2d("n2"), "action_code": "replace-node"}), "--apply")
+        self.assertEqual(self.updates(), [], done.stdout)
+        self.muster("drain", self.eight([{**h2d("n2"), "proof": "soft", "action_code": "replace-node"}, fact]), "--apply")
+        self.assertEqual(self.state("n2"), ("IDLE+DRAIN", "muster: replace-node: gpu.count: 7; expected 8; and 1 more"))
+
+    def test_a_node_comes_back_after_two_passes_ten_minutes_apart(self):
+        for code in ("", "replace-node: "):
+            self.states({"n2": ("IDLE+DRAIN", f"muster(health): {code}copy.h2d GPU 0: 1"), "n1": ("IDLE", "")})
+            said = self.muster("resume", self.soft(0), "--apply", "--by", "health").stdout
+            self.assertIn("# n2: skipped: passed once; a run at least ten minutes later", said)
+            self.muster("resume", self.soft(9), "--apply")
+            self.muster("drain", self.soft(10, h2d("n2")), "--apply")
+            self.muster("resume", self.soft(11), "--apply")
+            self.muster("resume", self.soft(20), "--apply")
+            self.assertEqual(self.state("n2")[0], "IDLE+DRAIN", "it failed between")
+            self.muster("resume", self.soft(21), "--apply")
+            self.assertEqual((self.state("n2"), self.kept()), (("IDLE", ""), None))
+
+    def test_damaged_strikes_change_nothing(self):
+        for text, said in (("{", "the text ends too early"), ('{"strikes": [], "passes": [], "x": 1}', "$.x: unknown key"),
+                           ('{"strikes": [{"node": "n2", "check": "a", "part": "", "first": "today", "by": "prolog"}], "passes": []}',
+                            "$.strikes[0].first: a time like")):
+            with open(os.path.join(self.folder, "muster-strikes.json"), "w", encoding="utf-8") as file:
+                file.write(text)
+            for arguments in (("drain", self.soft(0, h2d("n2")), "--apply"), ("nodes", "report.json", "--waiting")):
+                done = self.muster(*arguments)
+                self.assertEqual((done.returncode, done.stdout, self.updates(), done.stderr.count("\n")), (2, "", [], 1), done.stderr)
+                self.assertIn("muster-strikes.json: ", done.stderr)
+                self.assertIn(said, done.stderr)
+        undated = self.eight([h2d("n2")], started="noon")
+        self.assertEqual(self.muster("drain", undated).returncode, 2)
+
+    def test_only_so_many_in_an_hour_and_of_a_rack(self):
+        path = self.eight([h2d(f"n{i}") for i in range(1, 5)])
+        done = self.muster("drain", path, "--apply")
+        self.assertEqual((done.returncode, [call[1] for call in self.updates()]), (3, ["NodeName=n1"]))
+        self.assertEqual(done.stderr.count("muster has drained 1 other of 8 nodes in partition all within an hour, and at most 1 may be drained "
+                                           "within an hour"), 3)
+        with open(os.path.join(self.folder, "topology"), "w", encoding="utf-8") as file:
+            file.write("SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n[1-3,8]\nSwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=n[4-7]\n"
+                       "SwitchName=top Level=1 LinkSpeed=1 Nodes=n[1-8] Switches=leaf[1-2]\n")
+        done = self.muster("drain", path, "--apply", "--per-hour", "100%")
+        self.assertEqual([call[1] for call in self.updates()], ["NodeName=n1", "NodeName=n2", "NodeName=n4"])
+        self.assertIn("muster: n3: muster has drained 2 others of 4 nodes of one rack or switch within an hour, and at most 2", done.stderr)
+        self.assertEqual(self.muster("drain", path, "--apply", "--per-hour", "100%", "--per-rack", "3").returncode, 0)
+        self.assertEqual(self.state("n3")[0], "IDLE+DRAIN")
+        for wrong in (("--per-hour", "x"), ("--per-rack", "-1")):
+            self.assertEqual(self.muster("drain", path, *wrong).returncode, 2)
 
     def test_only_nodes_of_the_job_are_drained(self):
         path = self.eight([h2d("n2")], job="24")
@@ -249,8 +340,8 @@ class Drain(Commands):
     def test_whoever_finds_too_many_afterwards_undrains_itself(self):
         """As when many nodes drain themselves at once: others come between the first count and the second."""
         with open(os.path.join(self.folder, "bin", "sinfo"), "w", encoding="utf-8") as file:
-            file.write(f"#!/bin/sh\n[ -e {self.folder}/asked ] && echo 'n1|all|drained|muster(health): x'\n"
-                       f": >{self.folder}/asked\necho 'n2|all|idle|none'\n")
+            file.write(f"#!/bin/sh\n[ -e {self.folder}/asked ] && echo 'n1|all|drained|2020-01-01T00:00:00|muster(health): x'\n"
+                       f": >{self.folder}/asked\necho 'n2|all|idle|Unknown|none'\n")
         done = self.muster("drain", self.save(["n2"], [h2d("n2")]), "--apply", "--at-most", "1")
         self.assertEqual((done.returncode, self.state("n2")), (3, ("IDLE", "")), done.stderr)
         self.assertEqual([call[2] for call in self.updates()], ["State=DRAIN", "State=RESUME"])
@@ -270,9 +361,11 @@ class Drain(Commands):
         self.assertEqual(self.muster("resume", "n1", "--by", "nobody").returncode, 2)
 
     def resumes(self, reason, names, checks, findings=(), name="n1", **more):
-        """Whether a report undrains a node that has this reason."""
+        """Whether a report undrains a node that has this reason, and for what is no check, a second one ten minutes later."""
         self.states({name: ("IDLE+DRAIN", reason), "n2": ("IDLE", "")})
         done = self.muster("resume", self.save(names, findings, verdict="pass", checks=checks, **more), "--apply")
+        if "passed once" in done.stdout:
+            done = self.muster("resume", self.save(names, findings, verdict="pass", checks=checks, started="2026-11-29T12:10:00Z", **more), "--apply")
         self.assertEqual(done.returncode, 0, done.stderr)
         resumed = self.state(name) == ("IDLE", "")
         self.assertEqual(done.stdout.count("State=RESUME"), resumed)
@@ -311,8 +404,8 @@ class Drain(Commands):
             if not gone:
                 self.assertIn("# n1: skipped: ", said)
 
-    def probes(self, names, *probes):
-        made = report(names, verdict="pass")
+    def probes(self, minute, names, *probes):
+        made = report(names, verdict="pass", started=f"2026-11-29T12:{minute:02}:00Z")
         for node in made["run"]["nodes"]:
             node["ranks"][0]["probes"] = list(probes)
         return save(self.folder, "probes.json", made)
@@ -325,7 +418,9 @@ class Drain(Commands):
                                      ("muster: probe.gpu_copy: x", [ring], False), ("muster: ring.suspect: x", [ok, ring], True),
                                      ("muster: ring.suspect: x", [ok, {**ring, "ring": 1}], False)):
             self.states({"n1": ("IDLE+DRAIN", reason), "n2": ("IDLE", "")})
-            done = self.muster("resume", self.probes(["n1", "n2"], *probes), "--apply")
+            self.muster("resume", self.probes(0, ["n1", "n2"], *probes), "--apply")
+            self.assertEqual(self.state("n1")[0], "IDLE+DRAIN", "after one pass")
+            done = self.muster("resume", self.probes(10, ["n1", "n2"], *probes), "--apply")
             self.assertEqual((done.returncode, self.state("n1")[0] == "IDLE"), (0, gone), (reason, probes, done.stderr))
 
     def test_a_part_that_was_skipped_is_not_proved_good(self):

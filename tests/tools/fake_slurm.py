@@ -2,7 +2,7 @@
 """Slurm's commands, by the name that this file is called by: the nodes' states are in $FAKE_SLURM/nodes.json.
 
 Every call is written down in $FAKE_SLURM/calls. squeue knows the jobs of jobs.json, sacct those of past.json. All nodes
-are in the partition "all", and those of partitions.json in others too. $FAKE_SLURM/mood of scontrol: "hang", "fail",
+are in the partition "all", and those of partitions.json in others too. topology has what scontrol show topology prints. $FAKE_SLURM/mood of scontrol: "hang", "fail",
 "deny" (update alone fails), "flood", "garbage"; else it does as it is told.
 """
 
@@ -42,7 +42,7 @@ def sinfo():
     for name, node in load("nodes.json").items():
         for partition in ["all", *load("partitions.json").get(name, [])]:
             state = "drained" if "DRAIN" in node["state"] else "idle"
-            print(f"{name}|{partition}|{state}|{node['reason'] or 'none'}")
+            print(f"{name}|{partition}|{state}|{node.get('since', '2020-01-01T00:00:00')}|{node['reason'] or 'none'}")
     return 0
 
 
@@ -83,12 +83,18 @@ def main():
         reason = f" Reason={node['reason']} [root@2026-11-21T10:00:00]" if node["reason"] else ""
         print(f"NodeName={arguments[2]} Arch=x86_64 OS=Linux 5.15 #1 SMP State={node['state']} CPUs=96{reason}")
         return 0
+    if arguments == ["show", "topology"]:
+        if os.path.exists(path("topology")):
+            with open(path("topology"), encoding="utf-8") as file:
+                print(file.read(), end="")
+        return 0
     if arguments[0] != "update":
         return 1
     pairs = dict(argument.split("=", 1) for argument in arguments[1:])
     node = nodes[pairs["NodeName"]]
     if pairs["State"] == "DRAIN":
         node["state"], node["reason"] = node["state"] + "+DRAIN", pairs["Reason"]
+        node["since"] = time.strftime("%Y-%m-%dT%H:%M:%S")
     elif pairs["State"] == "RESUME":
         node["state"], node["reason"] = node["state"].replace("+DRAIN", ""), ""
     with open(path("nodes.json"), "w", encoding="utf-8") as file:

@@ -25,11 +25,11 @@ def node(name, first, ranks=1, missing=None, samples=()):
 
 def tally(check, metric="gpu.h2d_gbps", expected="at least 21 GB/s", **count):
     """How a check went over the whole run."""
-    return {"check": check, "metric": metric, "probe": metric.split(".", maxsplit=1)[0], "expected": expected, "unit": "",
+    return {"check": check, "metric": metric, "probe": metric.split(".", maxsplit=1)[0], "expected": expected, "unit": "", "proof": "hard",
             "count": {status: count.get(status, 0) for status in ("pass", "warn", "fail", "skip", "inconclusive")}}
 
 
-def report(names, findings=(), verdict="fail", simulated=False, missing=(), strict=False, checks=(), job=None):
+def report(names, findings=(), verdict="fail", simulated=False, missing=(), strict=False, checks=(), job=None, started="2026-11-29T12:00:00Z"):
     """One rank on each node."""
     count = dict.fromkeys(("pass", "warn", "fail", "skip", "inconclusive"), 0)
     for one in findings:
@@ -39,7 +39,7 @@ def report(names, findings=(), verdict="fail", simulated=False, missing=(), stri
         "sku": {"name": "made", "observe": False},
         "summary": {"nodes": len(names), "ranks": len(names), "missing_ranks": [], "failed_nodes": [], "count": count},
         "findings": list(findings), "checks": list(checks),
-        "run": {"job": {"elapsed_s": 1.5, "profile": "quick", "ranks": len(names), "simulated": simulated,
+        "run": {"job": {"started": started, "elapsed_s": 1.5, "profile": "quick", "ranks": len(names), "simulated": simulated,
                         "samples": [], **({"id": job} if job else {})},
                 "nodes": [node(name, i, missing="nothing came" if name in missing else None)
                           for i, name in enumerate(names)]},

@@ -13,7 +13,7 @@
 static int64_t day(int days)
 {
 	int64_t time;
-	ck_assert_int_eq(muster_history_time("2026-10-01T12:00:00Z", &time), 0);
+	ck_assert_int_eq(muster_utc_read("2026-10-01T12:00:00Z", &time), 0);
 	return time + days * 24 * 3600LL;
 }
 

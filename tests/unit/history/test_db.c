@@ -64,9 +64,9 @@ static int print_value(void *arg, const struct muster_history_value *value, stru
 
 static int print_verdict(void *arg, const struct muster_history_verdict *verdict, struct muster_error *err)
 {
-	char time[MUSTER_HISTORY_TIME_SIZE];
+	char time[MUSTER_UTC_SIZE];
 	(void)err;
-	fprintf(arg, "%s %s %s %s %s\n", verdict->node, muster_history_time_text(verdict->report->started, time),
+	fprintf(arg, "%s %s %s %s %s\n", verdict->node, muster_utc_text(verdict->report->started, time),
 		verdict->report->job, muster_status_name(verdict->status),
 		muster_status_name(verdict->report->verdict));
 	return 0;
@@ -450,11 +450,11 @@ TEST_EACH(few_of_many_reports_are_read_on_demand, thinned)
 	struct counted found = { 0 };
 	struct muster_history_use use;
 	int64_t start;
-	ck_assert_int_eq(muster_history_time("2026-01-01T00:00:00Z", &start), 0);
+	ck_assert_int_eq(muster_utc_read("2026-01-01T00:00:00Z", &start), 0);
 	ck_assert_int_eq(muster_history_begin(h, &err), 0);
 	for (int i = 0; i < 600; i++) {
-		char when[MUSTER_HISTORY_TIME_SIZE];
-		muster_history_time_text(start + i * 60, when);
+		char when[MUSTER_UTC_SIZE];
+		muster_utc_text(start + i * 60, when);
 		add(h, &(struct given){ .run = i % 599 ? "a/0 = 0001:00:00.0 u\na/0 gpu.h2d_gbps gpu=0001:00:00.0 25\n"
 						       : "b/0 = 0001:00:00.0 u\nb/0 gpu.h2d_gbps gpu=0001:00:00.0 25\n",
 			       .job = "1",

@@ -78,18 +78,18 @@ static const struct {
 TEST_EACH(a_time_reads_back, times)
 {
 	int64_t time = -7;
-	char text[MUSTER_HISTORY_TIME_SIZE];
-	ck_assert_int_eq(muster_history_time(times[_i].text, &time), times[_i].time < 0 ? -1 : 0);
+	char text[MUSTER_UTC_SIZE];
+	ck_assert_int_eq(muster_utc_read(times[_i].text, &time), times[_i].time < 0 ? -1 : 0);
 	ck_assert_int_eq(time, times[_i].time < 0 ? -7 : times[_i].time);
 	if (times[_i].time >= 0)
-		ck_assert_str_eq(muster_history_time_text(time, text), times[_i].text);
+		ck_assert_str_eq(muster_utc_text(time, text), times[_i].text);
 }
 
 TEST_LOOP(a_time_that_cannot_be_is_unknown, 0, 4)
 {
 	static const int64_t never[] = { MUSTER_HISTORY_NEVER, -1, 253402300800, INT64_MAX };
-	char text[MUSTER_HISTORY_TIME_SIZE];
-	ck_assert_str_eq(muster_history_time_text(never[_i], text), "unknown");
+	char text[MUSTER_UTC_SIZE];
+	ck_assert_str_eq(muster_utc_text(never[_i], text), "unknown");
 }
 
 TEST_MAIN(.setup = NULL)

@@ -84,14 +84,14 @@ TEST(the_report_of_a_value_says_when_and_what)
 {
 	struct muster_run run;
 	struct muster_history_report described;
-	char text[MUSTER_HISTORY_TIME_SIZE];
+	char text[MUSTER_UTC_SIZE];
 	run_text(&run, "a node.gpu_count 8\nb node.gpu_count 8\n?/0 missing gone\n");
 	run.job.started = "2026-11-23T12:24:01Z";
 	run.job.profile = "quick";
 	run.job.id = "17";
 	const struct muster_report report = { .run = &run, .sku = "type", .verdict = MUSTER_FAIL };
 	muster_history_describe(&report, &described);
-	ck_assert_str_eq(muster_history_time_text(described.started, text), "2026-11-23T12:24:01Z");
+	ck_assert_str_eq(muster_utc_text(described.started, text), "2026-11-23T12:24:01Z");
 	ck_assert_int_eq(described.started, 1795436641);
 	ck_assert_str_eq(described.machine_type, "type");
 	ck_assert_str_eq(described.profile, "quick");

@@ -196,7 +196,7 @@ static const struct {
 TEST_EACH(a_reason_says_what_failed, reasons)
 {
 	char reason[MUSTER_DRAIN_REASON_MAX + 1];
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &reasons[_i].finding, reasons[_i].count, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, NULL, &reasons[_i].finding, reasons[_i].count, reason);
 	ck_assert_str_eq(reason, reasons[_i].reason);
 }
 
@@ -212,13 +212,37 @@ TEST(a_reason_is_read_as_it_was_written)
 			};
 			char text[MUSTER_DRAIN_REASON_MAX + 1];
 			struct muster_drain_reason reason;
-			muster_drain_reason_write((enum muster_drained_by)by, &finding, 1, text);
+			muster_drain_reason_write((enum muster_drained_by)by, NULL, &finding, 1, text);
 			ck_assert_int_eq(strncmp(text, begins[by], strlen(begins[by])), 0);
 			ck_assert(muster_drain_reason_read(text, &reason));
 			ck_assert_int_eq((int)reason.by, by);
 			ck_assert_str_eq(reason.check, "x.y");
 			ck_assert_str_eq(reason.part, gpus[i] ? gpus[i] : "");
 		}
+}
+
+static const struct {
+	const char *text, *code, *check;
+} coded[] = {
+	{ "muster(health): reset-gpu: history.xid GPU 0: Xid 48", "reset-gpu", "history.xid" },
+	{ "muster: fix-fabric: ib.rate port mlx5_0/1: 100", "fix-fabric", "ib.rate" },
+	{ "muster: history.xid GPU 0: Xid 48", NULL, "history.xid" },
+	{ "muster: reboot: yes", NULL, "reboot" }, /* a check of a site */
+	{ "muster: none: a: b", NULL, "none" },
+};
+
+TEST_EACH(a_reason_has_the_code_of_what_to_do, coded)
+{
+	struct muster_drain_reason reason;
+	ck_assert(muster_drain_reason_read(coded[_i].text, &reason));
+	ck_assert_str_eq(reason.action_code ? reason.action_code : "-", coded[_i].code ? coded[_i].code : "-");
+	ck_assert_str_eq(reason.check, coded[_i].check);
+	const struct muster_finding finding = { .check = "x", .observed = "y", .unit = "" };
+	char text[MUSTER_DRAIN_REASON_MAX + 1];
+	muster_drain_reason_write(MUSTER_DRAINED_BY_HEALTH, coded[_i].code, &finding, 1, text);
+	ck_assert(muster_drain_reason_read(text, &reason));
+	ck_assert_str_eq(reason.check, "x");
+	ck_assert_str_eq(reason.action_code ? reason.action_code : "-", coded[_i].code ? coded[_i].code : "-");
 }
 
 TEST(a_reason_of_someone_else_is_none_of_muster)
@@ -241,17 +265,17 @@ TEST(a_long_reason_is_cut_at_a_word)
 		words[i] = "word "[i % 5];
 	words[sizeof words - 1] = '\0';
 	struct muster_finding finding = { .check = "x", .observed = words, .unit = "" };
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, NULL, &finding, 1, reason);
 	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_uint_gt(strlen(reason), MUSTER_DRAIN_REASON_MAX - 10);
 	ck_assert_str_eq(reason + strlen(reason) - 7, "word...");
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 100, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, NULL, &finding, 100, reason);
 	ck_assert_uint_le(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + strlen(reason) - strlen("word...; and 99 more"), "word...; and 99 more");
 	memset(word, 'x', sizeof word - 1);
 	word[sizeof word - 1] = '\0';
 	finding.observed = word;
-	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, &finding, 1, reason);
+	muster_drain_reason_write(MUSTER_DRAINED_BY_PERSON, NULL, &finding, 1, reason);
 	ck_assert_uint_eq(strlen(reason), MUSTER_DRAIN_REASON_MAX);
 	ck_assert_str_eq(reason + MUSTER_DRAIN_REASON_MAX - 4, "x...");
 }

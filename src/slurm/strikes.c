@@ -1,0 +1,206 @@
+/* strikes.c - soft findings of nodes and when they were first seen */
+#include "slurm/strikes.h"
+
+#include "json/object.h"
+#include "muster/arena.h"
+#include "util/array.h"
+#include "util/file.h"
+#include "util/text.h"
+#include "util/utc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FILE_BYTES_MAX = 16 << 20, STRIKES_MAX = 100000, TEXT_MAX = 4096 };
+
+static int read_time(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	int64_t time;
+	if (muster_json_text_read(r, into, json) < 0)
+		return -1;
+	return muster_utc_read(*(const char **)into, &time) == 0
+		       ? 0
+		       : muster_json_reader_fail(r, "a time like 2026-11-29T02:40:10Z is needed");
+}
+
+static const struct muster_field strike_fields[] = {
+	{ MUSTER_FIELD(muster_strike, node, TEXT), .least = 1 },
+	{ MUSTER_FIELD(muster_strike, check, TEXT), .least = 1 },
+	{ MUSTER_FIELD(muster_strike, part, TEXT) },
+	{ MUSTER_FIELD(muster_strike, first, TEXT), .read = read_time },
+	{ MUSTER_FIELD(muster_strike, by, NAME), .names = muster_drained_by_names,
+		.name_count = MUSTER_DRAINED_BY_COUNT },
+};
+static const struct muster_object_type strike_type = MUSTER_OBJECT_TYPE(muster_strike, strike_fields);
+
+static const struct muster_field file_fields[] = {
+	{ MUSTER_FIELD(muster_strikes, strikes, OBJECT), MUSTER_FIELD_MANY(muster_strikes, strike_count),
+		.object = &strike_type, .most = STRIKES_MAX },
+	{ MUSTER_FIELD(muster_strikes, passes, OBJECT), MUSTER_FIELD_MANY(muster_strikes, pass_count),
+		.object = &strike_type, .most = STRIKES_MAX },
+};
+static const struct muster_object_type file_type = MUSTER_OBJECT_TYPE(muster_strikes, file_fields);
+
+/* malloc'd */
+static char *path_of(const char *report)
+{
+	const char *slash = strrchr(report, '/');
+	return muster_asprintf("%.*smuster-strikes.json", slash ? (int)(slash + 1 - report) : 0, report);
+}
+
+/* The arrays grow, so they are not the arena's. */
+static struct muster_strike *copy_of(const struct muster_strike *strikes, size_t count)
+{
+	struct muster_strike *copy = muster_calloc(count + 1, sizeof *copy);
+	if (count > 0)
+		memcpy(copy, strikes, count * sizeof *copy);
+	return copy;
+}
+
+int muster_strikes_read(const char *report, struct muster_strikes *ret, struct muster_error *err)
+{
+	struct muster_strikes read = { 0 };
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_json_reader reader = { .arena = arena, .err = err, .text_max = TEXT_MAX };
+	struct muster_json *json = NULL;
+	char *path = path_of(report);
+	int rc = 0;
+	if (access(path, F_OK) == 0 || errno != ENOENT)
+		rc = muster_json_parse_file(path, FILE_BYTES_MAX, &json, err);
+	if (rc == 0 && json && muster_object_read(&reader, json, &file_type, &read) < 0)
+		rc = muster_wrap(err, "%s", path);
+	muster_json_free(json);
+	free(path);
+	*ret = (struct muster_strikes){
+		.arena = arena,
+		.strikes = copy_of(read.strikes, read.strike_count),
+		.passes = copy_of(read.passes, read.pass_count),
+		.strike_count = read.strike_count,
+		.pass_count = read.pass_count,
+	};
+	if (rc < 0)
+		muster_strikes_done(ret);
+	return rc;
+}
+
+int muster_strikes_write(const char *report, const struct muster_strikes *strikes, struct muster_error *err)
+{
+	struct muster_json_writer writer;
+	struct muster_file file;
+	char *path = path_of(report);
+	int rc = 0;
+	if (strikes->changed && strikes->strike_count + strikes->pass_count == 0) {
+		if (unlink(path) < 0 && errno != ENOENT)
+			rc = muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
+	} else if (strikes->changed && (rc = muster_file_open(&file, path, err)) == 0) {
+		muster_json_writer_init(&writer, file.out, MUSTER_WRITER_DEPTH_MAX);
+		muster_object_write(&writer, &file_type, strikes);
+		rc = muster_file_commit(&file, err);
+	}
+	free(path);
+	return rc < 0 ? muster_wrap(err, "first strikes and passes are not kept") : 0;
+}
+
+void muster_strikes_done(struct muster_strikes *strikes)
+{
+	free(strikes->strikes);
+	free(strikes->passes);
+	muster_arena_free(strikes->arena);
+	*strikes = (struct muster_strikes){ 0 };
+}
+
+static const char *part_of(const struct muster_finding *finding)
+{
+	return finding->gpu ? finding->gpu : finding->port ? finding->port : "";
+}
+
+/* part: NULL for any. */
+static struct muster_strike *find(
+	struct muster_strike *list, size_t count, const char *node, const char *check, const char *part)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].node, node) == 0 && strcmp(list[i].check, check) == 0 &&
+			(!part || strcmp(list[i].part, part) == 0))
+			return &list[i];
+	return NULL;
+}
+
+static void drop(struct muster_strikes *strikes, struct muster_strike *list, size_t *count, struct muster_strike *one)
+{
+	*one = list[--*count];
+	strikes->changed = true;
+}
+
+static void add(struct muster_strikes *strikes, struct muster_strike **list, size_t *count, struct muster_strike one,
+	int64_t at)
+{
+	char first[MUSTER_UTC_SIZE];
+	*list = muster_realloc(*list, *count + 1, sizeof **list);
+	(*list)[(*count)++] = (struct muster_strike){
+		.node = muster_arena_string(strikes->arena, one.node),
+		.check = muster_arena_string(strikes->arena, one.check),
+		.part = muster_arena_string(strikes->arena, one.part),
+		.first = muster_arena_string(strikes->arena, muster_utc_text(at, first)),
+		.by = one.by,
+	};
+	strikes->changed = true;
+}
+
+/* Seconds from there to the run at hand. */
+static int64_t age_of(const struct muster_strike *one, int64_t at)
+{
+	int64_t first = 0;
+	(void)muster_utc_read(one->first, &first);
+	return at - first;
+}
+
+bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_finding *finding, const char *node,
+	int64_t at, enum muster_drained_by by, const char **ret_first)
+{
+	const struct muster_strike one = { .node = node, .check = finding->check, .part = part_of(finding), .by = by };
+	struct muster_strike *pass, *known;
+	while ((pass = find(strikes->passes, strikes->pass_count, node, one.check, NULL)))
+		drop(strikes, strikes->passes, &strikes->pass_count, pass);
+	known = find(strikes->strikes, strikes->strike_count, node, one.check, one.part);
+	if (known && age_of(known, at) > MUSTER_STRIKE_KEPT_S) {
+		drop(strikes, strikes->strikes, &strikes->strike_count, known);
+		known = NULL;
+	}
+	*ret_first = known ? known->first : NULL;
+	if (!known)
+		add(strikes, &strikes->strikes, &strikes->strike_count, one, at);
+	return known && age_of(known, at) >= MUSTER_STRIKE_GAP_S;
+}
+
+void muster_strikes_forgive(struct muster_strikes *strikes, const struct muster_report *report, int64_t at)
+{
+	struct muster_error err;
+	for (size_t i = strikes->strike_count; i-- > 0;) {
+		const struct muster_strike *one = &strikes->strikes[i];
+		struct muster_drain_reason reason = { .by = one->by };
+		snprintf(reason.check, sizeof reason.check, "%s", one->check);
+		snprintf(reason.part, sizeof reason.part, "%s", one->part);
+		if (age_of(one, at) > 0 && muster_fault_is_gone(report, one->node, &reason, &err))
+			drop(strikes, strikes->strikes, &strikes->strike_count, &strikes->strikes[i]);
+	}
+}
+
+bool muster_strikes_passed(
+	struct muster_strikes *strikes, const char *node, const struct muster_drain_reason *reason, int64_t at)
+{
+	struct muster_strike *pass = find(strikes->passes, strikes->pass_count, node, reason->check, reason->part);
+	if (pass && age_of(pass, at) >= MUSTER_RETURN_GAP_S && age_of(pass, at) <= MUSTER_STRIKE_KEPT_S) {
+		drop(strikes, strikes->passes, &strikes->pass_count, pass);
+		return true;
+	}
+	if (pass && age_of(pass, at) > MUSTER_STRIKE_KEPT_S) {
+		drop(strikes, strikes->passes, &strikes->pass_count, pass);
+		pass = NULL;
+	}
+	if (!pass)
+		add(strikes, &strikes->passes, &strikes->pass_count,
+			(struct muster_strike){ node, reason->check, reason->part, NULL, reason->by }, at);
+	return false;
+}

@@ -1,0 +1,54 @@
+/* strikes.h - soft findings of nodes and when they were first seen: one run drains no node for them
+ *
+ * A strike is a soft finding of a run: a check at a part of a node. It drains the node when a run that begins at least
+ * a minute later finds it again, and is forgotten when that check passes there. In the same way, a node that was
+ * drained for a soft finding comes back after passes of two runs that are ten minutes apart: the first of them is kept.
+ * Both are in a file beside the report, muster-strikes.json.
+ */
+#ifndef MUSTER_SLURM_STRIKES_H
+#define MUSTER_SLURM_STRIKES_H
+
+#include "slurm/drain.h"
+#include "slurm/node_selection.h"
+
+#include <stdint.h>
+
+enum {
+	MUSTER_STRIKE_GAP_S = 60,         /* from the first strike to the second */
+	MUSTER_RETURN_GAP_S = 600,        /* from the first pass to the second */
+	MUSTER_STRIKE_KEPT_S = 7 * 86400, /* a job between the two may take days */
+};
+
+struct muster_strike {
+	const char *node, *check, *part; /* part: GPU or port, or "" */
+	const char *first;               /* when the run began, "2026-11-29T02:40:10Z" */
+	enum muster_drained_by by;       /* who looked */
+};
+
+struct muster_strikes {
+	struct muster_arena *arena;
+	struct muster_strike *strikes, *passes; /* passes: of nodes that are drained */
+	size_t strike_count, pass_count;
+	bool changed;
+};
+
+/* Read the file beside the report; none is an empty one. -1 with err (MUSTER_EUSAGE) when it is no such file. */
+int muster_strikes_read(const char *report, struct muster_strikes *ret, struct muster_error *err);
+/* Write it, if something has changed. Without anything to keep, the file is removed. */
+int muster_strikes_write(const char *report, const struct muster_strikes *strikes, struct muster_error *err);
+void muster_strikes_done(struct muster_strikes *strikes);
+
+/* Whether the finding of a run that began at `at` is the second strike. *ret_first: since when it is known, NULL when
+ * it was not; then it becomes the first strike. Passes of this check on the node are forgotten. */
+bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_finding *finding, const char *node,
+	int64_t at, enum muster_drained_by by, const char **ret_first);
+
+/* Forget the strikes of the nodes of a report whose check passes there. at: when its run began. */
+void muster_strikes_forgive(struct muster_strikes *strikes, const struct muster_report *report, int64_t at);
+
+/* Whether the fault of a drained node, which is gone in a run that began at `at`, was gone ten minutes before too. If
+ * not, this is the first pass. */
+bool muster_strikes_passed(
+	struct muster_strikes *strikes, const char *node, const struct muster_drain_reason *reason, int64_t at);
+
+#endif
