@@ -49,8 +49,8 @@ read_site_file() {
 	site_problem=$(sh -n "$site" 2>&1) || return
 	# shellcheck disable=SC2016
 	said=$(
-		export MUSTER MUSTER_NODE_OPTIONS MUSTER_LOG MUSTER_DRAIN MUSTER_DRAIN_AT_MOST MUSTER_TEXTFILE MUSTER_HISTORY \
-			MUSTER_JSON_LOG MUSTER_STORAGE_IN_PROLOG
+		export MUSTER MUSTER_NODE_OPTIONS MUSTER_LOG MUSTER_DRAIN MUSTER_DRAIN_AT_MOST MUSTER_DRAIN_PER_HOUR \
+			MUSTER_DRAIN_PER_RACK MUSTER_TEXTFILE MUSTER_HISTORY MUSTER_JSON_LOG MUSTER_STORAGE_IN_PROLOG
 		timeout -k 1 5 sh -uc '. "$1" >/dev/null; trap - EXIT; echo end-of-site-file; export -p' sh "$site" 2>&1
 	)
 	code=$?
@@ -68,7 +68,7 @@ read_site_file() {
 # The settings, from the site file if there is one.
 read_settings() {
 	MUSTER=muster MUSTER_NODE_OPTIONS='' MUSTER_LOG=/var/log/muster MUSTER_DRAIN=yes MUSTER_DRAIN_AT_MOST=10%
-	MUSTER_TEXTFILE='' MUSTER_HISTORY='' MUSTER_JSON_LOG='' MUSTER_STORAGE_IN_PROLOG=''
+	MUSTER_DRAIN_PER_HOUR=10% MUSTER_DRAIN_PER_RACK=2 MUSTER_TEXTFILE='' MUSTER_HISTORY='' MUSTER_JSON_LOG='' MUSTER_STORAGE_IN_PROLOG=''
 	# A user can leave a pipe of the Multi-Process Service behind, where libcuda looks for it.
 	export CUDA_MPS_PIPE_DIRECTORY=/nonexistent
 	site_problem='' PATH=${PATH:-/usr/bin}:/usr/local/bin:/usr/bin:/bin
@@ -78,6 +78,7 @@ read_settings() {
 	fi
 	MUSTER=${MUSTER:-muster} MUSTER_LOG=${MUSTER_LOG:-/var/log/muster} MUSTER_NODE_OPTIONS=${MUSTER_NODE_OPTIONS:-}
 	MUSTER_DRAIN=${MUSTER_DRAIN:-yes} MUSTER_DRAIN_AT_MOST=${MUSTER_DRAIN_AT_MOST:-10%}
+	MUSTER_DRAIN_PER_HOUR=${MUSTER_DRAIN_PER_HOUR:-10%} MUSTER_DRAIN_PER_RACK=${MUSTER_DRAIN_PER_RACK:-2}
 	export MUSTER_STORAGE_IN_PROLOG # muster node reads it
 	PATH=$PATH:/usr/local/bin:/usr/bin:/bin
 }
@@ -223,31 +224,23 @@ say_lines() {
 	done
 }
 
-# again KIND SECONDS: after a failure, a second time; one failure may be chance. Its report stays as KIND-first.json.
-again() {
-	cp "$folder/$1.json" "$folder/$1-first.json"
-	keep "$1-first"
-	if [ "$2" -ge 15 ]; then
-		measure "$@"
-	else
-		code=3
-		say "not drained: there is no time for a second measurement, and the next health check decides"
-	fi
-}
-
-# drain BY KIND: for what failed in KIND-first.json too; 0 if the node is drained now
+# drain BY KIND: drain the node for what has failed, and forget first strikes that have passed. A fact drains at once, a
+# speed, a time or a count of errors in a second measurement a minute later; until then the node is in service. 0 if the
+# node is drained now.
 drain() {
+	[ "$code" -eq 1 ] || [ -e "$folder/muster-strikes.json" ] || return 1
 	if [ "$MUSTER_DRAIN" != yes ]; then
-		say "not drained: MUSTER_DRAIN=$MUSTER_DRAIN"
+		[ "$code" -ne 1 ] || say "not drained: MUSTER_DRAIN=$MUSTER_DRAIN"
 		return 1
 	fi
-	said=$("$MUSTER" drain "$folder/$2.json" --also "$folder/$2-first.json" --apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" --deadline 5 2>&1 9>&-)
+	said=$("$MUSTER" drain "$folder/$2.json" --apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
+		--per-hour "$MUSTER_DRAIN_PER_HOUR" --per-rack "$MUSTER_DRAIN_PER_RACK" --deadline 5 2>&1 9>&-)
 	drained=$?
 	say_lines "$said"
 	case $said in
 	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
-	return 1 # a setting of the node, and not the machine, or something that did not fail again
+	return 1 # a setting of the node, and not the machine, or a first strike
 }
 
 # Settings, folder and program; skips the check if one of them is not right.
