@@ -30,7 +30,7 @@ grep -q 'gpu\.h2d_gbps' metrics.txt || {
 }
 
 # Scripts for Slurm can be run, and no link among them leads out of the tree.
-for script in preflight.sbatch train-with-preflight.sbatch healthcheck prolog.d/50-muster epilog.d/50-muster; do
+for script in preflight.sbatch train-with-preflight.sbatch healthcheck deep-check deep-check.sbatch prolog.d/50-muster epilog.d/50-muster; do
 	sh -c 'test -x "$1" && bash -n "$1"' check "$prefix/share/muster/slurm/$script" || {
 		echo "share/muster/slurm/$script is missing or cannot be run"
 		exit 1

@@ -324,7 +324,7 @@ lose() {
 }
 
 all_idle() {
-	[[ $(enter "$(init)" sinfo -h -N -o %T 2>/dev/null | sort | uniq -c | tr -s ' ') == " $1 idle" ]]
+	[[ $(enter "$(init)" sinfo -h -N -p gpu -o %T 2>/dev/null | sort | uniq -c | tr -s ' ') == " $1 idle" ]]
 }
 
 # ---- subcommands ----
