@@ -113,6 +113,9 @@ def test_failed_nodes_come_before_others(cluster):
     check_equal(due(cluster), first + others, "the order")
     leave(cluster, "running/gpu-1", 0.5, "")
     check_equal(due(cluster), first[1:] + others, "the order when a job never began")
+    job = cluster.wait(started(cluster, "gpu-2", "--", "--profile", "none"))
+    check_equal((job.exit_code, due(cluster)), (2, others), "a check that could not begin: " + read(cluster, "gpu-2.log"))
+    os.unlink(path(cluster, "running/gpu-2"))
 
     sim = subprocess.run([cluster.environment["MUSTER_PROGRAM"], "sim", "--sku", cluster.sku, "--nodes", "4", "--fault",
                           "h2d-slow@node3/gpu1=40", "--report", "-", "--", "--profile", "quick"],
