@@ -135,14 +135,19 @@ def test_failed_nodes_come_before_others(cluster):
     cluster.ask("scancel", "--name=muster-deep")
 
 
-def test_ends_when_a_job_needs_the_node(cluster):
+def measuring(cluster):
+    """The number of a check of gpu-1 that would last for minutes, the only one that is due."""
     cluster.fault(LONG)
     for k in (2, 3, 4):
         leave(cluster, f"gpu-{k}.json", 1)
     number = started(cluster, "gpu-1", "--soak", "0", "--", "--profile", "quick", *PATIENT)
     cluster.wait_for("the check measures", lambda: os.path.exists(path(cluster, "gpu-1.log")) and
                      "host and device copies" in read(cluster, "gpu-1.log"))
-    check_equal(deep_check(cluster), (0, "no idle node of deep is due"), "while the check runs")
+    return number
+
+
+def test_ends_when_a_job_needs_the_node(cluster):
+    number = measuring(cluster)
     job = cluster.wait(cluster.submit("-w", "gpu-1", "--exclusive", "--wrap", "true"), 120)
     check_equal(job.state, "COMPLETED", "the job's end")
     check("JobState=PREEMPTED" in cluster.ask("scontrol", "show", "job", str(number)), "the end of the check")
@@ -152,6 +157,16 @@ def test_ends_when_a_job_needs_the_node(cluster):
                 ("inconclusive", False, []), "what is left")
     check("State=DRAIN" not in cluster.ask("muster", "drain", "deep/partial/gpu-1.json"), "it drains no node")
     cluster.wait_for("the node is still to be checked", lambda: due(cluster) == [("gpu-1", "never checked")])
+
+
+def test_ends_after_a_signal_to_its_script(cluster):
+    number = measuring(cluster)
+    cluster.ask("scancel", "--batch", "--signal=TERM", str(number))
+    job = cluster.wait(number, 120)
+    check_equal((job.state, job.exit_code, os.path.exists(path(cluster, "gpu-1.json"))), ("FAILED", 3, False), read(cluster, "gpu-1.log"))
+    waiting = cluster.submit("--hold", "--job-name=muster-deep", "-w", "gpu-1", "--wrap", "true")
+    check_equal(deep_check(cluster), (0, "no idle node of deep is due"), "while another check of the node waits")
+    cluster.ask("scancel", str(waiting))
 
 
 def test_waits_while_jobs_wait(cluster):
