@@ -69,6 +69,7 @@ enum muster_identifies {
 	MUSTER_IDENTIFIES_LINE,         /* the same, of the kernel's log or of a library */
 	MUSTER_IDENTIFIES_NODE,         /* this and the next ones are names as a whole */
 	MUSTER_IDENTIFIES_VM,
+	MUSTER_IDENTIFIES_HOST, /* the machine that the node is a virtual machine of */
 	MUSTER_IDENTIFIES_GROUP,
 	MUSTER_IDENTIFIES_REGION,
 	MUSTER_IDENTIFIES_SERIAL,

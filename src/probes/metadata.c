@@ -1,4 +1,4 @@
-/* metadata.c - what the cloud says this virtual machine is
+/* metadata.c - what the cloud says this virtual machine is, and Hyper-V of the host that it runs on
  *
  * Most sites have no such service: that is no error, and costs at most a second on the leader alone. What does not
  * answer is null with the reason.
@@ -7,6 +7,7 @@
 #include "json/json.h"
 #include "probes/metrics.h"
 #include "util/env.h"
+#include "util/file.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -18,8 +19,17 @@ enum {
 	CONNECT_MS = 500, /* the service is on the host itself: it takes a connection at once or never */
 	TOTAL_MS = 1000,
 	ANSWER_BYTES_MAX = 64 * 1024,
-	TEXT_BYTES_MAX = 255,
+	TEXT_BYTES_MAX = 511, /* longer than the id of a machine of a scale set with the longest names, about 300 */
+	/* struct kvp_record of linux tools/hv/hv_kvp_daemon.c: two arrays of the sizes HV_KVP_EXCHANGE_MAX_KEY_SIZE and
+	 * HV_KVP_EXCHANGE_MAX_VALUE_SIZE of include/uapi/linux/hyperv.h. A host gives about 20 records. */
+	KVP_KEY_BYTES = 512,
+	KVP_RECORD_BYTES = KVP_KEY_BYTES + 2048,
+	KVP_POOL_BYTES_MAX = 256 * KVP_RECORD_BYTES,
 };
+
+/* What the host says of itself; the daemon makes it readable for all (kvp_file_init: 0755, 0644). */
+#define KVP_POOL "/var/lib/hyperv/.kvp_pool_3"
+#define HOST_METRIC "node.physical_host"
 
 static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service",
@@ -30,12 +40,16 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.location", FACT, REGION, "region of the cloud", SHOWN(IN(MACHINE, 20, "region"))),
 	NODE_TEXT("node.vm_id", FACT, VM, "id of the virtual machine, for a support request",
 		SHOWN(IN(MACHINE, 40, "VM id", .own = true))),
+	NODE_TEXT("node.resource_id", FACT, VM, "id of the virtual machine in Azure Resource Manager"),
+	NODE_TEXT(HOST_METRIC, FACT, HOST,
+		"name of the physical host, for a support request; null where Hyper-V tells none",
+		SHOWN(IN(MACHINE, 45, "physical host", .own = true, .optional = true))),
 };
 
-/* Of the object "compute", in the order of metrics. */
-static const char *const keys[] = { "vmSize", "placementGroupId", "location", "vmId" };
+/* Of the object "compute", in the order of metrics, of which the last one is no key. */
+static const char *const keys[] = { "vmSize", "placementGroupId", "location", "vmId", "resourceId" };
 #define KEY_COUNT (sizeof keys / sizeof *keys)
-_Static_assert(KEY_COUNT == sizeof metrics / sizeof *metrics, "a key for each metric");
+_Static_assert(KEY_COUNT + 1 == sizeof metrics / sizeof *metrics, "a key for each metric but the host's name");
 
 static void emit_nothing(struct muster_probe_ctx *ctx, const char *reason)
 {
@@ -71,26 +85,62 @@ static bool is_plain(const char *text)
 	return !*text;
 }
 
+/* text: the value of the key, in what `source` names. */
+static void emit_text(
+	struct muster_probe_ctx *ctx, const char *metric, const char *source, const char *key, const char *text)
+{
+	if (!*text)
+		muster_emit_null_for(ctx, metric, NULL, "%s: %s is empty", source, key);
+	else if (strlen(text) > TEXT_BYTES_MAX)
+		muster_emit_null_for(
+			ctx, metric, NULL, "%s: %s is longer than %d bytes", source, key, (int)TEXT_BYTES_MAX);
+	else if (!is_plain(text))
+		muster_emit_null_for(
+			ctx, metric, NULL, "%s: %s contains characters other than printable ASCII", source, key);
+	else
+		muster_emit_for(ctx, metric, NULL, muster_string(text));
+}
+
 static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *key, const struct muster_json *compute)
 {
 	const struct muster_json *member = muster_json_member(compute, key);
-	const char *text = NULL;
-	if (member && muster_json_type(member) == MUSTER_JSON_STRING)
-		text = muster_json_string(member);
 	if (!member)
 		muster_emit_null_for(ctx, metric, NULL, "metadata service: compute has no %s", key);
-	else if (!text)
+	else if (muster_json_type(member) != MUSTER_JSON_STRING)
 		muster_emit_null_for(ctx, metric, NULL, "metadata service: %s is not a string", key);
-	else if (!*text)
-		muster_emit_null_for(ctx, metric, NULL, "metadata service: %s is empty", key);
-	else if (strlen(text) > TEXT_BYTES_MAX)
-		muster_emit_null_for(
-			ctx, metric, NULL, "metadata service: %s is longer than %d bytes", key, (int)TEXT_BYTES_MAX);
-	else if (!is_plain(text))
-		muster_emit_null_for(
-			ctx, metric, NULL, "metadata service: %s contains characters other than printable ASCII", key);
 	else
-		muster_emit_for(ctx, metric, NULL, muster_string(text));
+		emit_text(ctx, metric, "metadata service", key, muster_json_string(member));
+}
+
+/* The value of a key that has length bytes of records; NULL when no record is whole and has it. */
+static const char *find_value(const char *pool, size_t length, const char *key)
+{
+	for (; length >= KVP_RECORD_BYTES; pool += KVP_RECORD_BYTES, length -= KVP_RECORD_BYTES)
+		if (strncmp(pool, key, KVP_KEY_BYTES) == 0 && !pool[KVP_RECORD_BYTES - 1])
+			return pool + KVP_KEY_BYTES;
+	return NULL;
+}
+
+static void emit_host(struct muster_probe_ctx *ctx)
+{
+	/* Azure asks for the first one; a host that tells the other one alone is named by it all the same. */
+	static const char *const host_keys[] = { "PhysicalHostName", "PhysicalHostNameFullyQualified" };
+	char path[4096], *pool;
+	const char *name = NULL;
+	size_t length, i = 0;
+	struct muster_error why;
+	muster_root_path(ctx, path, sizeof path, KVP_POOL);
+	if (muster_file_read(path, KVP_POOL_BYTES_MAX, &pool, &length, &why) < 0) {
+		muster_emit_null_for(ctx, HOST_METRIC, NULL, "%s", why.text);
+		return;
+	}
+	while (i < 2 && !(name = find_value(pool, length, host_keys[i])))
+		i++;
+	if (name)
+		emit_text(ctx, HOST_METRIC, KVP_POOL, host_keys[i], name);
+	else
+		muster_emit_null_for(ctx, HOST_METRIC, NULL, KVP_POOL ": no record of %s", host_keys[0]);
+	free(pool);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -99,6 +149,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	struct muster_json *answer;
 	struct muster_error why;
 	(void)err;
+	emit_host(ctx);
 	if (url && !*url) {
 		emit_nothing(ctx, "no request: MUSTER_METADATA_URL is empty");
 		return 0;

@@ -17,6 +17,7 @@
 /* What is replaced as a whole name, and what else is replaced in texts about values of such a metric. */
 static const enum muster_name_kind kinds[MUSTER_IDENTIFIES_COUNT] = {
 	[MUSTER_IDENTIFIES_VM] = MUSTER_NAME_VM,
+	[MUSTER_IDENTIFIES_HOST] = MUSTER_NAME_HOST,
 	[MUSTER_IDENTIFIES_GROUP] = MUSTER_NAME_GROUP,
 	[MUSTER_IDENTIFIES_REGION] = MUSTER_NAME_REGION,
 	[MUSTER_IDENTIFIES_SERIAL] = MUSTER_NAME_SERIAL,

@@ -25,7 +25,7 @@ enum muster_name_kind {
 	MUSTER_NAME_PARTITION, /* of a P_Key, "0x0001": stays one */
 	MUSTER_NAME_FOLDER,
 	MUSTER_NAME_FILE,
-	MUSTER_NAME_HOST, /* in logs: of no node of the run */
+	MUSTER_NAME_HOST, /* of virtual machines; in logs: of no node of the run */
 	MUSTER_NAME_USER,
 	MUSTER_NAME_VALUE,   /* of a setting that may hold anything */
 	MUSTER_NAME_PROCESS, /* and its user */

@@ -475,6 +475,19 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 	hwloc_bitmap_free(all);
 }
 
+/* What Hyper-V tells of the host: a record has a key of 512 bytes and a value of 2048. */
+static void make_host(struct writing *w, size_t index)
+{
+	static const char path[] = "var/lib/hyperv/.kvp_pool_3";
+	char records[2][512 + 2048] = { "HostName", "PhysicalHostName" };
+	FILE *out = muster_sim_files_start(&w->files, path);
+	for (size_t i = 0; i < 2; i++)
+		snprintf(records[i] + 512, 2048, "SIMHOST%zu", index + 1);
+	if (out)
+		fwrite(records, 1, sizeof records, out);
+	muster_sim_files_finish(&w->files, path, out);
+}
+
 static int write_node(const struct muster_sim_node *node, size_t index, const struct muster_sim_hardware *hw,
 	struct muster_error *err)
 {
@@ -489,6 +502,7 @@ static int write_node(const struct muster_sim_node *node, size_t index, const st
 		.scope = { .type = &muster_sim_node_type, .object = node } };
 	make_disks(&w);
 	make_node(&w, index, make_mounts(&w));
+	make_host(&w, index);
 	for (size_t i = 0; i < node->numa_count; i++)
 		make_numa(&w, &node->numas[i]);
 	make_gpus(&w);

@@ -16,8 +16,9 @@ import unittest
 
 MUSTER = os.path.abspath(sys.argv.pop(1))
 KEYS = {"node.vm_size": "vmSize", "node.placement_group": "placementGroupId", "node.location": "location",
-        "node.vm_id": "vmId"}
-RIGHT = {"vmSize": "Standard_ND96asr_v4", "placementGroupId": "a-group", "location": "eastus", "vmId": "0-1-2"}
+        "node.vm_id": "vmId", "node.resource_id": "resourceId"}
+RIGHT = {"vmSize": "Standard_ND96asr_v4", "placementGroupId": "a-group", "location": "eastus", "vmId": "0-1-2",
+         "resourceId": "/subscriptions/a/resourceGroups/b"}
 LIMIT = 64 * 1024
 
 
@@ -52,10 +53,10 @@ class Service(http.server.BaseHTTPRequestHandler):
         self.reply(json.dumps({"compute": RIGHT, "network": {}}).encode())
 
     def answer_partial(self):
-        self.reply(json.dumps({"compute": {"vmSize": "A" * 255, "placementGroupId": "", "location": 7}}).encode())
+        self.reply(json.dumps({"compute": {"vmSize": "A" * 511, "placementGroupId": "", "location": 7}}).encode())
 
     def answer_long(self):
-        self.reply(json.dumps({"compute": dict(RIGHT, vmSize="A" * 256)}).encode())
+        self.reply(json.dumps({"compute": dict(RIGHT, vmSize="A" * 512)}).encode())
 
     def answer_control(self):
         self.reply(json.dumps({"compute": dict(RIGHT, vmSize="\x1b[2J", vmId="\u00e9")}).encode())
@@ -170,13 +171,15 @@ class Metadata(unittest.TestCase):
 
     def test_each_fact_is_had_or_not_by_itself(self):
         samples = self.measure(self.base + "/partial")
-        self.assert_values(samples, {"vmSize": "A" * 255, "placementGroupId": None, "location": None, "vmId": None})
+        self.assert_values(samples, {"vmSize": "A" * 511, "placementGroupId": None, "location": None, "vmId": None,
+                                      "resourceId": None})
         reasons = [samples[name].get("reason") for name in KEYS]
         self.assertEqual(reasons, [None, "metadata service: placementGroupId is empty",
-                                   "metadata service: location is not a string", "metadata service: compute has no vmId"])
+                                   "metadata service: location is not a string", "metadata service: compute has no vmId",
+                                   "metadata service: compute has no resourceId"])
         samples = self.measure(self.base + "/long")
         self.assert_values(samples, dict(RIGHT, vmSize=None))
-        self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize is longer than 255 bytes")
+        self.assertEqual(samples["node.vm_size"]["reason"], "metadata service: vmSize is longer than 511 bytes")
 
     def test_nothing_that_could_steer_a_terminal_is_taken(self):
         samples = self.measure(self.base + "/control")
