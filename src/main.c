@@ -27,6 +27,7 @@ static const struct muster_command commands[] = {
 	{ "nodes", "list the good, bad or missing nodes of a saved report", muster_cmd_nodes },
 	{ "drain", "drain the failed nodes of a saved report in Slurm", muster_cmd_drain },
 	{ "resume", "undrain nodes that muster drained", muster_cmd_resume },
+	{ "ticket", "print what the cloud's support desk asks for about a failed node", muster_cmd_ticket },
 	{ "worker", NULL, muster_cmd_worker },
 	{ "sim-rank", NULL, muster_cmd_sim },
 	{ "sim-worker", NULL, muster_cmd_sim },

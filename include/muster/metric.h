@@ -100,6 +100,8 @@ enum muster_shown_table {
 	MUSTER_SHOWN_PAGE_PORTS,
 	MUSTER_SHOWN_SPEEDS,  /* summary: what was measured, what is required, and how much of the limit that is */
 	MUSTER_SHOWN_SLOWEST, /* by which the slowest ranks are found */
+	MUSTER_SHOWN_TICKET,  /* for a support desk: texts of a node, a GPU or a port */
+	MUSTER_SHOWN_AZURE,   /* fields for Azure: the first one is impactedResourceId, then additional properties */
 };
 
 /* That a metric is shown in a table, and how. */

@@ -32,6 +32,7 @@ int muster_cmd_report(int argc, char **argv);
 int muster_cmd_baseline(int argc, char **argv);
 int muster_cmd_diff(int argc, char **argv);
 int muster_cmd_history(int argc, char **argv);
+int muster_cmd_ticket(int argc, char **argv);
 
 /* "muster: <text>" on stderr, and MUSTER_EXIT_USAGE. */
 int muster_cli_usage(const struct muster_error *err);

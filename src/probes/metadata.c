@@ -33,17 +33,21 @@ enum {
 
 static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service",
-		SHOWN(IN(MACHINE, 10, "VM size"))),
+		SHOWN(IN(MACHINE, 10, "VM size"), IN(TICKET, 40, "VM size"))),
 	NODE_TEXT("node.placement_group", FACT, GROUP,
 		"placement group: nodes of different groups may have no common fabric",
 		SHOWN(IN(MACHINE, 30, "placement group"))),
-	NODE_TEXT("node.location", FACT, REGION, "region of the cloud", SHOWN(IN(MACHINE, 20, "region"))),
+	NODE_TEXT("node.location", FACT, REGION, "region of the cloud",
+		SHOWN(IN(MACHINE, 20, "region"), IN(TICKET, 50, "region"))),
 	NODE_TEXT("node.vm_id", FACT, VM, "id of the virtual machine, for a support request",
-		SHOWN(IN(MACHINE, 40, "VM id", .own = true))),
-	NODE_TEXT("node.resource_id", FACT, VM, "id of the virtual machine in Azure Resource Manager"),
+		SHOWN(IN(MACHINE, 40, "VM id", .own = true), IN(TICKET, 30, "VM id"),
+			IN(AZURE, 30, "VmUniqueId", .optional = true))),
+	NODE_TEXT("node.resource_id", FACT, VM, "id of the virtual machine in Azure Resource Manager",
+		SHOWN(IN(TICKET, 20, "resource id"), IN(AZURE, 10, "impactedResourceId"))),
 	NODE_TEXT(HOST_METRIC, FACT, HOST,
 		"name of the physical host, for a support request; null where Hyper-V tells none",
-		SHOWN(IN(MACHINE, 45, "physical host", .own = true, .optional = true))),
+		SHOWN(IN(MACHINE, 45, "physical host", .own = true, .optional = true), IN(TICKET, 10, "physical host"),
+			IN(AZURE, 20, "PhysicalHostName"))),
 };
 
 /* Of the object "compute", in the order of metrics, of which the last one is no key. */
@@ -112,34 +116,25 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 		emit_text(ctx, metric, "metadata service", key, muster_json_string(member));
 }
 
-/* The value of a key that has length bytes of records; NULL when no record is whole and has it. */
-static const char *find_value(const char *pool, size_t length, const char *key)
-{
-	for (; length >= KVP_RECORD_BYTES; pool += KVP_RECORD_BYTES, length -= KVP_RECORD_BYTES)
-		if (strncmp(pool, key, KVP_KEY_BYTES) == 0 && !pool[KVP_RECORD_BYTES - 1])
-			return pool + KVP_KEY_BYTES;
-	return NULL;
-}
-
+/* Azure asks for PhysicalHostName; where a host tells its longer name alone, that names it too. */
 static void emit_host(struct muster_probe_ctx *ctx)
 {
-	/* Azure asks for the first one; a host that tells the other one alone is named by it all the same. */
-	static const char *const host_keys[] = { "PhysicalHostName", "PhysicalHostNameFullyQualified" };
-	char path[4096], *pool;
+	char path[4096], *pool = NULL;
 	const char *name = NULL;
-	size_t length, i = 0;
+	size_t length = 0;
 	struct muster_error why;
 	muster_root_path(ctx, path, sizeof path, KVP_POOL);
-	if (muster_file_read(path, KVP_POOL_BYTES_MAX, &pool, &length, &why) < 0) {
-		muster_emit_null_for(ctx, HOST_METRIC, NULL, "%s", why.text);
-		return;
-	}
-	while (i < 2 && !(name = find_value(pool, length, host_keys[i])))
-		i++;
+	int result = muster_file_read(path, KVP_POOL_BYTES_MAX, &pool, &length, &why);
+	for (const char *at = pool; length >= KVP_RECORD_BYTES; at += KVP_RECORD_BYTES, length -= KVP_RECORD_BYTES)
+		if (!at[KVP_RECORD_BYTES - 1] &&
+			(strncmp(at, "PhysicalHostName", KVP_KEY_BYTES) == 0 ||
+				(!name && strncmp(at, "PhysicalHostNameFullyQualified", KVP_KEY_BYTES) == 0)))
+			name = at + KVP_KEY_BYTES;
 	if (name)
-		emit_text(ctx, HOST_METRIC, KVP_POOL, host_keys[i], name);
+		emit_text(ctx, HOST_METRIC, KVP_POOL, "PhysicalHostName", name);
 	else
-		muster_emit_null_for(ctx, HOST_METRIC, NULL, KVP_POOL ": no record of %s", host_keys[0]);
+		muster_emit_null_for(ctx, HOST_METRIC, NULL, "%s",
+			result < 0 ? why.text : KVP_POOL ": no record of PhysicalHostName");
 	free(pool);
 }
 

@@ -23,7 +23,8 @@
 
 static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.os", FACT, NOTHING, "PRETTY_NAME of os-release", SHOWN(IN(SOFTWARE, 10, "operating system"))),
-	NODE_TEXT("node.kernel", FACT, NOTHING, "kernel release", SHOWN(IN(SOFTWARE, 20, "kernel"))),
+	NODE_TEXT("node.kernel", FACT, NOTHING, "kernel release",
+		SHOWN(IN(SOFTWARE, 20, "kernel"), IN(TICKET, 70, "kernel"))),
 	NODE_TEXT("node.kernel_taint", FACT, NOTHING,
 		"what flags of the kernel say of faults since boot, separated by spaces: \"machine-check\", "
 		"\"bad-page\", \"oops\"; \"none\""),
@@ -44,7 +45,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(GPUS, 10, "GPUs in NVML"))),
 	NODE_TEXT("node.gpu_bus_ids", FACT, NOTHING, "PCI bus ids of these GPUs, in NVML order, separated by spaces"),
 	NODE_TEXT("node.driver_version", FACT, NOTHING, "NVIDIA driver, as NVML gives it",
-		SHOWN(IN(SOFTWARE, 30, "NVIDIA driver"))),
+		SHOWN(IN(SOFTWARE, 30, "NVIDIA driver"), IN(TICKET, 60, "NVIDIA driver"))),
 	NODE_TEXT("node.cuda_driver_api", FACT, NOTHING, "newest CUDA version that the driver supports: \"13.0\"",
 		SHOWN(IN(SOFTWARE, 40, "CUDA of the driver"))),
 	NODE_TEXT("node.cuda_compat", FACT, NOTHING,

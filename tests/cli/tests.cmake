@@ -81,6 +81,9 @@ if(Python3_FOUND)
 		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
 	endforeach()
 endif()
+# Debian's own Python has the validator.
+add_test(NAME cli.ticket COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/ticket.py $<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
+set_tests_properties(cli.ticket PROPERTIES TIMEOUT 400 LABELS integration)
 # `muster run --repeat` and `muster diff`. Debian's own Python has the validator.
 add_test(NAME cli.diff COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/diff.py $<TARGET_FILE:muster>
 	${CMAKE_SOURCE_DIR}/docs/diff.schema.json)

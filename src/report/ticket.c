@@ -1,0 +1,194 @@
+/* ticket.c - what a cloud's support desk asks for about one node that failed
+ *
+ * Only from a report; nothing is evaluated again, and nothing is sent.
+ */
+#include "json/writer.h"
+#include "model/share.h"
+#include "muster/probe.h"
+#include "muster/report.h"
+#include "report/print_escaped.h"
+#include "report/text_summary.h"
+#include "util/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *category, *names, *label, *values;
+} rows[] = {
+#define ROW(category, names, label, values) { "Resource.Hpc.Unhealthy." category, names, label, values },
+#include "report/ticket.def"
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+/* The first row of the finding's category. */
+static size_t category_of(const struct muster_finding *finding)
+{
+	size_t i = 0, first = 0;
+	for (; i < ROW_COUNT - 1; i++) {
+		const char *value = muster_label_string(finding->labels, finding->label_count, rows[i].label);
+		if (muster_text_has_word(rows[i].names, finding->metric ? finding->metric : finding->check) &&
+			(!*rows[i].label || (value && muster_text_has_word(rows[i].values, value))))
+			break;
+	}
+	while (strcmp(rows[first].category, rows[i].category) != 0)
+		first++;
+	return first;
+}
+
+/* The next finding that failed on the node, about the machine and not the job. *at is 0 at first; NULL: no more. */
+static const struct muster_finding *next(const struct muster_report *report, const struct muster_node *node, size_t *at)
+{
+	bool alone = muster_run_known_nodes(report->run) == 1; /* findings about the job are about the node */
+	while (*at < report->finding_count) {
+		const struct muster_finding *finding = &report->findings[(*at)++];
+		const struct muster_metric *metric = muster_metric_find(finding->metric);
+		const char *of_probe = strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6 : "";
+		const struct muster_probe *probe = muster_probe_find(metric ? muster_metric_probe(metric) : of_probe);
+		bool of_job = probe && (metric ? probe->of_job : probe->hang_advice != NULL);
+		if ((finding->node ? strcmp(finding->node, node->name) == 0 : alone) &&
+			finding->status == MUSTER_FAIL && !of_job)
+			return finding;
+	}
+	return NULL;
+}
+
+/* A text of the node, or of its GPU or port of this name, as the metric says. NULL when it is not known. */
+static const char *text_of(
+	const struct muster_node *node, const struct muster_metric *metric, const char *gpu, const char *port)
+{
+	const char *name = metric->scope == MUSTER_SCOPE_GPU ? gpu : metric->scope == MUSTER_SCOPE_PORT ? port : "";
+	for (size_t r = 0; name && r <= node->rank_count; r++) {
+		const struct muster_samples *samples = r ? &node->ranks[r - 1].samples : &node->samples;
+		for (const struct muster_sample *s = samples->items; s < samples->items + samples->count; s++)
+			if (s->metric == metric && s->value.type == MUSTER_STRING &&
+				strcmp(muster_sample_label_text(s, muster_scope_name(metric->scope)), name) == 0)
+				return s->value.string;
+	}
+	return NULL;
+}
+
+/* Name and text, escaped; nothing when the text is NULL or empty. */
+static void put(FILE *out, const char *between, const char *name, const char *text)
+{
+	if (text && *text) {
+		fputs(between, out);
+		muster_print_text(out, "%s: %s", name, text);
+	}
+}
+
+static void put_finding(FILE *out, const struct muster_report *report, const struct muster_node *node,
+	const struct muster_finding *finding, const char *between)
+{
+	size_t count;
+	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_TICKET, &count);
+	const struct muster_tally *tally = muster_report_tally(report, finding->check);
+	char *where = muster_text_where(finding), *observed = muster_finding_observed(finding);
+	fputs(where, out);
+	put(out, between, "failed", finding->check);
+	put(out, between, "check", tally ? tally->title : NULL);
+	put(out, between, "observed", observed);
+	put(out, between, "expected", finding->expected);
+	put(out, between, "evidence", finding->evidence);
+	for (size_t i = 0; i < count; i++)
+		if (shown[i].metric->scope != MUSTER_SCOPE_NODE)
+			put(out, between, shown[i].as->title,
+				text_of(node, shown[i].metric, finding->gpu, finding->port));
+	put(out, between, "advice", finding->advice);
+	free(where);
+	free(observed);
+}
+
+static void print_text(const struct muster_report *report, const struct muster_node *node, FILE *out)
+{
+	size_t count;
+	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_TICKET, &count);
+	const struct muster_finding *finding;
+	if (report->run->job.simulated)
+		fputs("SIMULATED: results come from simulated hardware, not from a real machine\n", out);
+	put(out, "", "node", node->name);
+	put(out, "\n", "time (UTC)", report->run->job.started);
+	for (size_t i = 0; i < count; i++) {
+		const char *text = text_of(node, shown[i].metric, NULL, NULL);
+		if (shown[i].metric->scope == MUSTER_SCOPE_NODE)
+			put(out, "\n", shown[i].as->title, text ? text : "unknown");
+	}
+	for (size_t at = 0, number = 1; (finding = next(report, node, &at)); number++) {
+		fprintf(out, "\n\n%zu. ", number);
+		put_finding(out, report, node, finding, "\n   ");
+		put(out, "\n   ", "Azure category", rows[category_of(finding)].category);
+	}
+	fputc('\n', out);
+}
+
+/* The body of a request: docs/ticket.schema.json. */
+static void write_impact(struct muster_json_writer *w, const struct muster_report *report,
+	const struct muster_node *node, size_t category)
+{
+	size_t length, count;
+	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_AZURE, &count);
+	const struct muster_finding *finding;
+	const char *gpu = NULL; /* Azure takes one: of the worst finding that names one */
+	char *description;
+	FILE *out = muster_memory_open(&description, &length);
+	for (size_t at = 0; (finding = next(report, node, &at));)
+		if (category_of(finding) == category) {
+			fputs(ftell(out) > 0 ? " | " : "", out);
+			put_finding(out, report, node, finding, "; ");
+			gpu = gpu ? gpu : finding->gpu;
+		}
+	muster_memory_close(out);
+	muster_json_writer_object(w);
+	muster_json_writer_object_of(w, "properties");
+	muster_json_writer_pair(w, "startDateTime", muster_string(report->run->job.started));
+	muster_json_writer_pair(w, "impactCategory", muster_string(rows[category].category));
+	muster_json_writer_pair(w, "impactDescription", muster_string(description));
+	for (size_t i = 0; i < count; i++) {
+		const char *text = text_of(node, shown[i].metric, gpu, NULL);
+		if (i == 1)
+			muster_json_writer_object_of(w, "additionalProperties");
+		if (text || !shown[i].as->optional)
+			muster_json_writer_pair(w, shown[i].as->title, muster_string(text));
+	}
+	muster_json_writer_text(w, "Manufacturer", gpu ? "NVIDIA" : NULL);
+	muster_json_writer_text(w, "Location", gpu);
+	for (int depth = 0; depth < 3; depth++)
+		muster_json_writer_object_end(w);
+	free(description);
+}
+
+static void print_azure(const struct muster_report *report, const struct muster_node *node, FILE *out)
+{
+	bool written[ROW_COUNT] = { false };
+	const struct muster_finding *finding;
+	struct muster_json_writer w;
+	muster_json_writer_init(&w, out, MUSTER_WRITER_DEPTH_MAX);
+	muster_json_writer_object(&w);
+	muster_json_writer_pair(&w, "schema_version", muster_number(1));
+	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
+	muster_json_writer_pair(&w, "node", muster_string(node->name));
+	muster_json_writer_pair(&w, "simulated", muster_boolean(report->run->job.simulated));
+	muster_json_writer_array_of(&w, "impacts");
+	for (size_t at = 0; (finding = next(report, node, &at));)
+		if (!written[category_of(finding)]) {
+			write_impact(&w, report, node, category_of(finding));
+			written[category_of(finding)] = true;
+		}
+	muster_json_writer_array_end(&w);
+	muster_json_writer_object_end(&w);
+}
+
+int muster_report_print_ticket(
+	const struct muster_report *report, const char *node, bool azure, FILE *out, struct muster_error *err)
+{
+	size_t i = 0;
+	while (i < report->run->node_count && strcmp(report->run->nodes[i].name, node) != 0)
+		i++;
+	if (i == report->run->node_count)
+		return muster_fail(err, MUSTER_EUSAGE, "ticket: the report has no node \"%.100s\"", node);
+	if (!next(report, &report->run->nodes[i], &(size_t){ 0 }))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"ticket: no check of the machine failed on %.100s: nothing to report", node);
+	(azure ? print_azure : print_text)(report, &report->run->nodes[i], out);
+	return 0;
+}
