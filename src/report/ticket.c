@@ -27,7 +27,8 @@ static size_t category_of(const struct muster_finding *finding)
 	size_t i = 0, first = 0;
 	for (; i < ROW_COUNT - 1; i++) {
 		const char *value = muster_label_string(finding->labels, finding->label_count, rows[i].label);
-		if (muster_text_has_word(rows[i].names, finding->metric ? finding->metric : finding->check) &&
+		if ((muster_text_has_word(rows[i].names, finding->metric ? finding->metric : finding->check) ||
+			    (finding->action_code && muster_text_has_word(rows[i].names, finding->action_code))) &&
 			(!*rows[i].label || (value && muster_text_has_word(rows[i].values, value))))
 			break;
 	}
@@ -35,6 +36,9 @@ static size_t category_of(const struct muster_finding *finding)
 		first++;
 	return first;
 }
+
+/* What the support desk can do nothing about. */
+#define NOT_THE_MACHINE "none retry fix-launch fix-settings restart-service"
 
 /* The next finding that failed on the node, about the machine and not the job. *at is 0 at first; NULL: no more. */
 static const struct muster_finding *next(const struct muster_report *report, const struct muster_node *node, size_t *at)
@@ -45,9 +49,10 @@ static const struct muster_finding *next(const struct muster_report *report, con
 		const struct muster_metric *metric = muster_metric_find(finding->metric);
 		const char *of_probe = strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6 : "";
 		const struct muster_probe *probe = muster_probe_find(metric ? muster_metric_probe(metric) : of_probe);
+		bool is_other = finding->action_code && muster_text_has_word(NOT_THE_MACHINE, finding->action_code);
 		bool of_job = probe && (metric ? probe->of_job : probe->hang_advice != NULL);
 		if ((finding->node ? strcmp(finding->node, node->name) == 0 : alone) &&
-			finding->status == MUSTER_FAIL && !of_job)
+			finding->status == MUSTER_FAIL && !of_job && !is_other)
 			return finding;
 	}
 	return NULL;
@@ -95,6 +100,8 @@ static void put_finding(FILE *out, const struct muster_report *report, const str
 			put(out, between, shown[i].as->title,
 				text_of(node, shown[i].metric, finding->gpu, finding->port));
 	put(out, between, "advice", finding->advice);
+	put(out, between, "action code", finding->action_code);
+	put(out, between, "proof", finding->action_code ? muster_proof_names[finding->proof] : NULL);
 	free(where);
 	free(observed);
 }

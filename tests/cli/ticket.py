@@ -31,7 +31,7 @@ def read(name):
 
 def rows():
     """(metric or check, label, value, category) of the table in docs/ticket.md."""
-    for line in re.findall(r"^\| `.* \| (?:exact|near) \| .*$", read("ticket.md"), re.M):
+    for line in re.findall(r"^\| (?:`|all others with).* \| (?:exact|near) \| .*$", read("ticket.md"), re.M):
         names, label, category = (cell.strip() for cell in line.split("|")[1:4])
         key, values = re.fullmatch(r"(?:`(\w+)` )?(.*)", label).groups()
         for name in re.findall(r"`([^`]+)`", names):
@@ -58,8 +58,8 @@ class Ticket(Commands):
         table = list(rows())
         self.assertGreater(len(table), 50)
         for name, key, value, category in table:
-            one = finding("fail", name if name.startswith("probe.") else "x", "n1", observed="o",
-                          **({} if name.startswith("probe.") else {"metric": name}))
+            one = finding("fail", "x", "n1", observed="o", proof="hard", action_code="replace-node")
+            one["action_code" if "." not in name else "check" if name.startswith("probe.") else "metric"] = name
             one["where"]["labels"] = {key: value} if key else {"code": "13", "counter": "x"}
             self.assertEqual(self.categories(one), [category], (name, key, value))
         with open(os.path.join(SOURCE, "src", "report", "ticket.def"), encoding="utf-8") as file:
@@ -71,6 +71,16 @@ class Ticket(Commands):
         for metric in ("node.nvme_disks", "port.state", "gpu.throttled_share"):  # of Ethernet, by a power brake
             self.assertEqual(self.categories(finding("fail", "x", "n1", metric=metric)), ["HpcGenericFailure"])
         self.assertEqual(self.categories(finding("fail", "rank.missing", "n1")), ["HpcGenericFailure"])
+
+    def test_what_the_support_desk_cannot_mend_is_no_part_of_a_ticket(self):
+        setting = finding("fail", "gpu.ecc", "n1", metric="gpu.ecc", action_code="fix-settings", proof="hard")
+        self.assertEqual(self.categories({**setting, "action_code": "reset-gpu"}, setting), ["HpcGenericFailure"])
+        for code in ("none", "retry", "fix-launch", "restart-service"):
+            path = self.save(["n1"], [setting, {**setting, "action_code": code}])
+            self.assertEqual(self.ticket(path, "--node", "n1", code=2), "")
+        text = self.ticket(self.save(["n1"], [{**h2d("n1"), "action_code": "replace-node", "proof": "soft"}]), "--node", "n1")
+        self.assertIn("   action code: replace-node\n   proof: soft\n", text)
+        self.assertNotIn("proof", self.ticket(self.save(["n1"], [h2d("n1")]), "--node", "n1"))  # of an older report
 
     def test_one_body_for_each_category(self):
         links = [finding("fail", "gpu.nvlinks", "n1", gpu=f"000{i}:00:00.0", metric="gpu.nvlinks") for i in (1, 2)]
