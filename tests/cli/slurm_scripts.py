@@ -43,12 +43,6 @@ printf 'NodeName=gpu-1 Arch=x86_64\\n   State=%s ThreadsPerCore=1\\n   Reason=MA
 PS = """#!/bin/sh
 [ ! -e {0}/begun ] || echo "{1} slurmstepd: [12.batch]"
 """
-# the clock goes on by 15 s at each look
-DATE = """#!/bin/sh
-[ "$*" = +%s ] && [ -e {0}/clock ] || exec /bin/date "$@"
-echo x >>{0}/clock
-echo $(($(grep -c x {0}/clock) * 15))
-"""
 
 
 class Scripts(unittest.TestCase):
@@ -59,7 +53,7 @@ class Scripts(unittest.TestCase):
         text = self.read("slurm/node-check.sh").replace("/etc/default/muster", self.path("site"))
         self.put("slurm/node-check.sh", text.replace("/var/log/muster", self.path("log")))
         os.mkdir(self.path("bin"))
-        for name, text in (("muster", MUSTER), ("squeue", SQUEUE), ("scontrol", SCONTROL), ("ps", PS), ("date", DATE),
+        for name, text in (("muster", MUSTER), ("squeue", SQUEUE), ("scontrol", SCONTROL), ("ps", PS),
                            ("sleep", "#!/bin/sh\nexec /bin/sleep 0.1\n"), ("logger", "#!/bin/sh\n")):
             self.put("bin/" + name, text.format(self.folder, os.getpid()) if "{0}" in text else text)
             os.chmod(self.path("bin/" + name), 0o755)
@@ -108,7 +102,7 @@ class Scripts(unittest.TestCase):
 
     def test_a_site_file_sets_what_it_may(self):
         self.put("site", "SKU=\"a b\"\nMUSTER_NODE_OPTIONS=\"--sku $SKU\"\nMUSTER_DRAIN=no\nexport TEXT='it'\"'\"'s\n$(true)'\n")
-        self.assertEqual(self.prolog(1, 1), 0)
+        self.assertEqual(self.prolog(1), 0)
         self.assertRegex(self.read("calls"), "node .* --sku a b\n")
         self.assertIn("not drained: MUSTER_DRAIN=no", self.read("log/log"))
 
@@ -121,41 +115,44 @@ class Scripts(unittest.TestCase):
             self.assertEqual((self.prolog(), self.called()), (0, []))
             self.assertTrue(self.read("log/log").endswith("check skipped: the lock was busy for 10 s\n"))
 
-    def test_a_prolog_drains_what_failed_twice(self):
-        self.assertEqual((self.prolog(1, 0), self.called()), (0, ["bind", "node", "node"]))
-        self.assertEqual((self.prolog(1, 1), self.called()), (1, ["bind", "node", "node", "drain"]))
-        self.assertRegex(self.read("calls"), r"drain \S+/prolog.json --also \S+/prolog-first.json --apply --by prolog ")
-        self.assertEqual(self.read("log/log").count("prolog of job 7: begins\n"), 4)
-        self.put("bin/muster", MUSTER.format(self.folder).replace("scontrol update NodeName=gpu-1 State=DRAIN", "# gpu-1: skipped: copy.h2d failed only once"))
-        self.assertEqual(self.prolog(1, 1), 0)
+    def test_a_prolog_measures_once_and_drains_what_muster_drains(self):
+        self.assertEqual((self.prolog(0), self.called()), (0, ["bind", "node"]))
+        self.assertEqual((self.prolog(1), self.called()), (1, ["bind", "node", "drain"]))
+        self.assertRegex(self.read("calls"), r"drain \S+/prolog.json --apply --by prolog --at-most 10% --per-hour 10% --per-rack 2 --deadline 5\n")
+        self.put("site", "MUSTER_DRAIN_AT_MOST=8\nMUSTER_DRAIN_PER_HOUR=4\nMUSTER_DRAIN_PER_RACK=1\n")
+        self.prolog(1)
+        self.assertIn(" --at-most 8 --per-hour 4 --per-rack 1 ", self.read("calls"))
+        self.put("bin/muster", MUSTER.format(self.folder).replace("scontrol update NodeName=gpu-1 State=DRAIN", "# gpu-1: not drained: copy.h2d is a first strike"))
+        self.assertEqual(self.prolog(1), 0)
+        self.assertIn("prolog of job 7: # gpu-1: not drained: copy.h2d is a first strike\n", self.read("log/log"))
 
-    def test_both_measurements_are_kept(self):
+    def test_a_pass_is_told_where_a_first_strike_waits(self):
+        for run in (self.prolog, self.health):
+            run(0)
+            self.assertNotIn("drain", self.called())
+            self.put("log/muster-strikes.json", "{}")
+            run(0)
+            self.assertEqual(self.called()[-1], "drain")
+            os.unlink(self.path("log/muster-strikes.json"))
+
+    def test_the_measurement_is_kept(self):
         self.put("site", "MUSTER_HISTORY=/h.db\n")
-        for run, names in ((lambda: self.prolog(1, 1), ("prolog-first", "prolog")), (lambda: self.health(1, 1), ("healthcheck-first", "healthcheck")),
-                           (lambda: self.prolog(0), ("prolog",))):
+        for run, name in ((lambda: self.prolog(1), "prolog"), (lambda: self.health(1), "healthcheck"), (lambda: self.prolog(0), "prolog")):
             run()
-            wanted = sorted(f"history add {self.folder}/log/{name}.json --db /h.db --quiet" for name in names)
+            wanted = [f"history add {self.folder}/log/{name}.json --db /h.db --quiet"]
             for _ in range(300): # in the background
-                kept = sorted(line for line in self.read("calls").splitlines() if line.startswith("history"))
+                kept = [line for line in self.read("calls").splitlines() if line.startswith("history")]
                 if kept == wanted:
                     break
                 time.sleep(0.1)
             self.assertEqual(kept, wanted)
 
-    def test_a_health_check_drains_what_failed_twice_and_undrains_after_two_passes(self):
-        for codes, called in (((0,), ["node"]), ((0,), ["node", "resume"]), ((1, 0), ["node", "node"]), ((0,), ["node", "resume"]),
-                              ((1, 1), ["node", "node", "drain"]), ((1,), ["node", "drain"]), ((0,), ["node"]), ((3,), ["node"]),
-                              ((0,), ["node"]), ((0,), ["node", "resume"]), ((1, 3), ["node", "node"]), ((1,), ["node", "drain"])):
-            self.health(*codes)
-            self.assertEqual(self.called(), called, codes)
-
-    def test_without_time_for_a_second_measurement_the_next_health_check_decides(self):
-        self.put("clock", "")
-        self.health(1)
-        self.assertEqual(self.called(), ["node"])
-        self.assertIn("there is no time for a second measurement", self.read("log/log"))
-        self.health(1)
-        self.assertEqual(self.called(), ["node", "drain"])
+    def test_a_health_check_drains_and_offers_drained_nodes_their_return(self):
+        for state, code, called in (("IDLE", 0, ["node"]), ("IDLE", 1, ["node", "drain"]), ("IDLE", 3, ["node"]), ("IDLE+DRAIN", 0, ["node", "resume"]),
+                                    ("IDLE+DRAIN", 1, ["node", "drain"]), ("IDLE+DRAIN", 3, ["node"])):
+            self.put("state", state)
+            self.health(code)
+            self.assertEqual(self.called(), called, (state, code))
 
     def test_a_job_that_begins_ends_a_health_check(self):
         self.health("hang")
@@ -176,7 +173,7 @@ class Scripts(unittest.TestCase):
                    "SLURM_TIME_FORMAT": "%s\nSLURM_CONF=/x", "SLURM_JOB_NODELIST": "gpu-9"}
         self.put("site", "export SLURM_CONF=/shared/slurm.conf SLURM_JWT=token SQUEUE_USERS=nobody\n")
         for run in (lambda: self.run_script("healthcheck", [0], **hostile),
-                    lambda: self.run_script("prolog.d/50-muster", [1, 1], SLURM_JOB_ID="7", SLURM_JOB_GPUS="0,1", **hostile)):
+                    lambda: self.run_script("prolog.d/50-muster", [1], SLURM_JOB_ID="7", SLURM_JOB_GPUS="0,1", **hostile)):
             run()
             seen = dict(re.findall(r"^((?:SLURM|SQUEUE|SCONTROL|SINFO)_\w+)=(.*)", self.read("environment"), re.MULTILINE))
             self.assertLessEqual({"SLURM_CONF": "/shared/slurm.conf", "SLURM_JWT": "token"}.items(), seen.items())
@@ -190,7 +187,7 @@ class Scripts(unittest.TestCase):
             self.assertTrue(self.read("log/log").endswith(f"check skipped: the node is {state}\n"))
         self.put("state", "IDLE+DRAIN")
         self.health(0)
-        self.assertEqual(self.called(), ["node"])
+        self.assertEqual(self.called(), ["node", "resume"])
 
 
 if __name__ == "__main__":
