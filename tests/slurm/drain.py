@@ -15,7 +15,7 @@ from cluster import check, check_equal, main
 
 NODES = 3
 NEEDS = ("nodes", "drain", "resume")
-BAD = "h2d-slow@node2/gpu1=11.2"
+BAD = "recovery-action@node2/gpu1=gpu-reset"
 AWKWARD = ["gpu-1", "gpu-2", "gpu-007", "gpu-008", "gpu-10", "rack01-node9", "rack01-node10", "rack2n1x", "n3", "n0100",
            "n1-ib0", "n2-ib0", "a5.b12", "1002x", "alone"]
 # As people write them for Slurm.
@@ -43,7 +43,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
     check(code == 0 and "NodeName=gpu-2" in text and not state(cluster, "gpu-2")[0], "without --apply it is only said", text)
     cluster.ask("muster", "drain", report, "--apply", "--simulated")
     drained, reason = state(cluster, "gpu-2")
-    check(drained and reason.startswith("muster: ") and "11.2" in reason, "the node is drained, with what was seen", reason)
+    check(drained and reason.startswith("muster: ") and "gpu-reset" in reason, "the node is drained, with what was seen", reason)
     check_equal([state(cluster, node)[0] for node in ("gpu-1", "gpu-3")], [False, False], "the others")
     cluster.ask("muster", "resume", report, "--apply", "--simulated")
     check(state(cluster, "gpu-2")[0], "a report in which it is bad does not give it back")
@@ -73,7 +73,7 @@ def test_what_an_administrator_has_taken_over_is_left_alone(cluster):
 
 def renamed(cluster, of_job):
     """A report in which gpu-2 is bad, although it was not in the job: that of another node, with another name."""
-    cluster.fault("h2d-slow@node1/gpu1=11.2")
+    cluster.fault("recovery-action@node1/gpu1=gpu-reset")
     job = cluster.preflight("--profile", "quick", options=("-N1", "-w", "gpu-1"))
     report = json.loads(job.read("json").replace("gpu-1", "gpu-2"))
     if not of_job:
@@ -105,7 +105,7 @@ def test_forged_reports_drain_no_node(cluster):
 
 def test_fault_of_several_nodes_is_not_gone_when_one_passes_alone(cluster):
     """A person drains for what only several nodes show, and a run of this node passes."""
-    drift = made_reports.finding("fail", "same.driver", "gpu-2", metric="node.driver_version", observed="570.1 on gpu-2")
+    drift = made_reports.finding("fail", "same.driver", "gpu-2", metric="node.driver_version", observed="570.1 on gpu-2", proof="hard")
     save_report(cluster, "several.json", made_reports.report(["gpu-2"], [drift]))
     cluster.ask("muster", "drain", "several.json", "--apply", "--trust")
     check(state(cluster, "gpu-2")[1].startswith("muster: same.driver"), "the reason", state(cluster, "gpu-2"))
@@ -116,7 +116,7 @@ def test_fault_of_several_nodes_is_not_gone_when_one_passes_alone(cluster):
 
 
 def h2d(name):
-    return {**made_reports.finding("fail", "copy.h2d", name, metric="gpu.h2d_gbps", observed="11.2"), "value": 11.2, "unit": "GB/s"}
+    return {**made_reports.finding("fail", "copy.h2d", name, metric="gpu.h2d_gbps", observed="11.2", proof="hard"), "value": 11.2, "unit": "GB/s"}
 
 
 def save_report(cluster, name, report):

@@ -10,7 +10,7 @@ import re
 from cluster import SCRIPTS, check, check_equal, fresh, main
 
 NEEDS = ("node", "drain", "resume")
-BAD = "h2d-slow@node2/gpu1=11.2"
+BAD = "recovery-action@node2/gpu1=gpu-reset"
 
 
 def options(_):
@@ -44,7 +44,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
     check_equal(cluster.drained(), {}, "who is drained while all is well")
     cluster.fault(BAD)
     seen = cluster.wait_for("a node is drained", lambda: cluster.drained())
-    check(list(seen) == ["gpu-2"] and re.match(r"muster\(health\): copy\.h2d GPU \S+: 11\.2 GB/s; expected at least 48 GB/s", seen["gpu-2"]),
+    check(list(seen) == ["gpu-2"] and re.match(r"muster\(health\): reset-gpu: gpu\.recovery_action GPU \S+: gpu-reset; expected neither", seen["gpu-2"]),
           "who is drained, and why", seen)
     wait_for_two_checks(cluster, "gpu-1")
     check_equal(cluster.drained(), seen, "after more checks")

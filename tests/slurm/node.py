@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from cluster import HERE, SCRIPTS, check, check_equal, main
-from node_scripts import BAD, NEEDS, WHOLE, add_setting, check_drained, checked, health_check, notes, options
+from node_scripts import BAD, NEEDS, SLOW, WHOLE, add_setting, age, check_drained, checked, health_check, notes, options
 
 
 def test_good_nodes_run_the_job(cluster):
@@ -95,11 +95,32 @@ def test_health_check_drains_and_gives_back(cluster):
     health_check(cluster, "1")
     health_check(cluster, "2")
     check_drained(cluster, "health")
+    check("reset-gpu" in cluster.ask("sinfo", "-R", "--noheader", "--format=%E"), "the code in sinfo -R")
     cluster.fault()
     health_check(cluster, "2")
-    check_drained(cluster, "health")
+    check_equal(cluster.drained(), {}, "who is drained when the fact is gone")
+
+
+def test_slow_copies_drain_in_a_second_run_and_come_back_after_two_passes(cluster):
+    """The job after the prolog's first strike starts; the health check finds it again."""
+    cluster.fault(SLOW)
+    job = cluster.wait(cluster.submit("-N1", "-w", "gpu-2", *WHOLE, "--wrap", "true"))
+    check_equal((job.state, cluster.drained()), ("COMPLETED", {}), "the job, and who is drained after its prolog and epilog")
+    cluster.wait_for("the epilog has run", lambda: f"epilog of job {job.number}: exit 1" in notes(cluster, "gpu-2"))
+    check(re.search(rf"prolog of job {job.number}: # gpu-2: not drained: copy\.h2d is a first strike; ", notes(cluster, "gpu-2")),
+          "the log", notes(cluster, "gpu-2"))
+    age(cluster, "gpu-2", "strikes", 2)
     health_check(cluster, "2")
-    check_equal(cluster.drained(), {}, "who is drained when the node has passed twice")
+    check_drained(cluster, "health", "replace-node: copy.h2d GPU 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s")
+    cluster.fault()
+    health_check(cluster, "2")
+    check_equal(list(cluster.drained()), ["gpu-2"], "after one pass")
+    age(cluster, "gpu-2", "passes", 9)
+    health_check(cluster, "2")
+    check_equal(list(cluster.drained()), ["gpu-2"], "after two passes, some nine minutes apart")
+    age(cluster, "gpu-2", "passes", 2)
+    health_check(cluster, "2")
+    check_equal(cluster.drained(), {}, "after two passes that are ten minutes apart")
 
 
 def busy_job(cluster, node):

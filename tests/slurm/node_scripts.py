@@ -1,11 +1,14 @@
 """What the tests of prolog, epilog and health check share."""
 
+import datetime
+import json
 import os
 
 from cluster import SCRIPTS, check, check_equal
 
 NEEDS = ("node", "drain", "resume")
-BAD = "h2d-slow@node2/gpu1=11.2"
+BAD = "recovery-action@node2/gpu1=gpu-reset"  # a fact
+SLOW = "h2d-slow@node2/gpu1=11.2"
 WHOLE = ("--exclusive", "--gpus-per-node=2")
 
 
@@ -33,10 +36,25 @@ def add_setting(cluster, line):
         file.write(line + "\n")
 
 
-def check_drained(cluster, by, fault="copy.h2d GPU 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s"):
+def check_drained(cluster, by, fault="reset-gpu: gpu.recovery_action GPU 0002:00:00.0: gpu-reset; expected neither"):
     """gpu-2 alone, with a reason that says who did it and why."""
     seen = cluster.drained()
     check(list(seen) == ["gpu-2"] and seen["gpu-2"].startswith(f"muster({by}): {fault}"), "who is drained, and why", seen)
+
+
+def strikes(cluster, node):
+    return os.path.join(cluster.environment["MUSTER_CLUSTER"], "log", "muster-" + node, "muster-strikes.json")
+
+
+def age(cluster, node, kind, minutes):
+    """Let the node's first strikes, or passes, be so much older."""
+    with open(strikes(cluster, node), encoding="utf-8") as file:
+        kept = json.load(file)
+    for one in kept[kind]:
+        first = datetime.datetime.strptime(one["first"], "%Y-%m-%dT%H:%M:%SZ") - datetime.timedelta(minutes=minutes)
+        one["first"] = first.strftime("%Y-%m-%dT%H:%M:%SZ")
+    with open(strikes(cluster, node), "w", encoding="utf-8") as file:
+        json.dump(kept, file)
 
 
 def health_check(cluster, node):
