@@ -127,8 +127,8 @@ int muster_ask_diff(struct muster_history *history, const struct muster_history_
 	}
 	muster_table_note(ret,
 		"medians from %s to %s, and after that: %zu of %zu that were measured in both are worse, %zu better",
-		muster_utc_text(question->before_from, from),
-		muster_utc_text(question->filter.since, at), worse, diff.both, diff.count - worse);
+		muster_utc_text(question->before_from, from), muster_utc_text(question->filter.since, at), worse,
+		diff.both, diff.count - worse);
 	muster_cell_note_use(ret, &use);
 	if (diff.both == 0)
 		ret->empty =

@@ -25,10 +25,9 @@ extern const char *const muster_drained_by_names[MUSTER_DRAINED_BY_COUNT]; /* "p
 /* Slurm itself sets no limit, but its database keeps a reason in a field of 255 bytes. */
 enum { MUSTER_DRAIN_REASON_MAX = 255 };
 
-/* The reason, cut at a word. action_code: of the node; NULL and "none" are left out. faults: how many findings there are, this one
- * included. Printable ASCII, and nothing in it
- * that a shell or scontrol takes for more than text: quotes, backslashes, backquotes and dollars are left out, and what
- * is not ASCII becomes "?". */
+/* The reason, cut at a word. action_code: of the node; NULL and "none" are left out. faults: how many findings there
+ * are, this one included. Printable ASCII, and nothing in it that a shell or scontrol takes for more than text: quotes,
+ * backslashes, backquotes and dollars are left out, and what is not ASCII becomes "?". */
 void muster_drain_reason_write(enum muster_drained_by by, const char *action_code, const struct muster_finding *finding,
 	size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1]);
 

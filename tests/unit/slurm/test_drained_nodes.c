@@ -144,8 +144,7 @@ TEST_EACH(few_are_drained_in_an_hour_and_of_a_rack, within)
 		.per_rack = within[_i].per_rack };
 	struct muster_error err = { .code = MUSTER_OK };
 	struct tm noon = { .tm_year = 126, .tm_mon = 10, .tm_mday = 29, .tm_hour = 12, .tm_isdst = -1 };
-	int rc = muster_drained_nodes_check(
-		within[_i].text, "n1", false, &few, rack, 3, (int64_t)mktime(&noon), &err);
+	int rc = muster_drained_nodes_check(within[_i].text, "n1", false, &few, rack, 3, (int64_t)mktime(&noon), &err);
 	ck_assert_msg((rc == 0) == within[_i].allowed, "%s: %s", within[_i].name, rc ? err.text : "allowed");
 }
 
