@@ -376,12 +376,12 @@ def table(options, pool, reports):
     return lines
 
 
-def write_between_markers(path, lines):
+def write_between_markers(path, lines, marker="detection"):
     with open(path, encoding="utf-8") as file:
         before = file.read().split("\n")
-    at = [i for i, line in enumerate(before) if line.startswith("<!-- detection")]
+    at = [i for i, line in enumerate(before) if line.startswith(f"<!-- {marker}")]
     if len(at) != 2:
-        raise SystemExit(f"{path}: not two lines that begin with <!-- detection")
+        raise SystemExit(f"{path}: not two lines that begin with <!-- {marker}")
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(before[:at[0] + 1] + lines + before[at[1]:]))
 
