@@ -3,6 +3,9 @@ find_program(MUSTER_PYTHON NAMES python3)
 if(MUSTER_PYTHON)
 	add_test(NAME gpu.scripts COMMAND ${MUSTER_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/test_scripts.py)
 	set_tests_properties(gpu.scripts PROPERTIES TIMEOUT 300 LABELS gpu)
+	# prove.py and its thief on the stand-ins: few runs, which prove no rate.
+	add_test(NAME gpu.prove COMMAND ${MUSTER_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/test_prove.py $<TARGET_FILE_DIR:muster>)
+	set_tests_properties(gpu.prove PROPERTIES TIMEOUT 600 LABELS gpu)
 endif()
 # Reports that were recorded on real GPUs (names and UUIDs replaced) are judged here as they were there.
 add_test(NAME gpu.recorded COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/recorded.sh $<TARGET_FILE:muster>
