@@ -22,7 +22,7 @@ static const struct muster_rank *rank_at(const struct muster_exchange_set *s, si
 /* ---- words ---- */
 
 struct part_words {
-	const char *observed, *advice;
+	const char *observed, *action_code, *advice;
 };
 
 /* By whether it is a link that cannot be decided (2), a link (1), or the part itself (0), and the kind of part. */
@@ -30,41 +30,51 @@ static const struct part_words words[3][4] = {
 	{
 		[MUSTER_PART_GPU] = { "with all other GPUs that this GPU was paired with; their other exchanges are as "
 				      "expected",
+			"replace-node",
 			"exclude the node (srun --exclude) and check this GPU: the state and the error counters of its "
 			"NVLinks, Xid lines in dmesg, its clocks, other programs on it" },
 		[MUSTER_PART_NIC] = { "through this network adapter to all other nodes; their other exchanges are as "
 				      "expected",
+			"fix-fabric",
 			"exclude the node (srun --exclude) and check this adapter: its link and error counters, its "
 			"cable and switch port, the PCIe path between adapter and GPU" },
 		[MUSTER_PART_NODE] = { "in most exchanges of this node; exchanges without this node are as expected",
+			"investigate",
 			"exclude the node (srun --exclude) and run muster on this node only; check what all its GPUs "
 			"share: NVSwitches and the fabric manager within the node; network settings, switch ports and "
 			"PCIe between nodes" },
 		[MUSTER_PART_ALL] = { "in most exchanges of the run: all parts share the cause, or several are bad",
+			"investigate",
 			"two bad nodes may look like this: run muster with --localise always; otherwise check what all "
 			"nodes share: the settings of NCCL, the container, the network between the nodes" },
 	},
 	{
 		[MUSTER_PART_GPU] = { "between these two GPUs only; their other exchanges are as expected",
+			"replace-node",
 			"check the NVLinks between the two GPUs, or the PCIe path: state and error counters, dmesg" },
 		[MUSTER_PART_NIC] = { "between these two network adapters only; their other exchanges are as expected",
+			"fix-fabric",
 			"check cables, switches and routing between the two adapters; until this is fixed, do not use "
 			"both nodes in one job" },
 		[MUSTER_PART_NODE] = { "between these two nodes only; their other exchanges are as expected",
+			"fix-fabric",
 			"check switches, cables and routing between the two nodes; until this is fixed, do not use "
 			"both nodes in one job" },
 	},
 	{
 		[MUSTER_PART_GPU] = { "between these two GPUs; it cannot be decided which of them is the cause, or the "
 				      "link between them",
+			"investigate",
 			"check both GPUs: NVLinks or PCIe, clocks, Xid lines in dmesg; to find out which one, run "
 			"muster on this node together with another one" },
 		[MUSTER_PART_NIC] = { "between these two network adapters; it cannot be decided which of them is the "
 				      "cause, or the network between them",
+			"investigate",
 			"to find out which one, exchange one of the two nodes for another node and run muster again: "
 			"the exchanges of the cause stay as they are" },
 		[MUSTER_PART_NODE] = { "between these two nodes; it cannot be decided which of them is the cause, or "
 				       "the network between them",
+			"investigate",
 			"to find out which one, exchange one of the two nodes for another node and run muster again: "
 			"the exchanges of the cause stay as they are" },
 	},
@@ -200,6 +210,7 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 {
 	struct muster_eval *eval = s->eval;
 	const struct muster_part *part = report->part;
+	const struct part_words *said = &words[part->link ? 1 + part->undecided : 0][part->kind];
 	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
 	const struct muster_verdict *verdict = &eval->exchange_notes->verdicts[worst->verdict - 1];
 	struct muster_tally *tally = eval->states[report->check].tally;
@@ -216,9 +227,9 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		.source = tally->source,
 		.certainty = tally->certainty,
 		.proof = tally->proof,
-		.action_code = muster_check_action(&eval->expect->checks[report->check]),
+		.action_code = said->action_code,
 		.uncalibrated = tally->uncalibrated,
-		.advice = words[part->link ? 1 + part->undecided : 0][part->kind].advice,
+		.advice = said->advice,
 	};
 	set_place(s, part, &finding, &report->place);
 	muster_finding_draft_check_here(eval); /* no other finding is the same */

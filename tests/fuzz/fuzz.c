@@ -4,6 +4,7 @@
 #include "muster/arena.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +37,44 @@ const char *fuzz_file(int slot, const void *bytes, size_t size)
 	FUZZ_CHECK(ftruncate(files[slot].fd, 0) == 0, "ftruncate: %s", strerror(errno));
 	FUZZ_CHECK(pwrite(files[slot].fd, bytes, size, 0) == (ssize_t)size, "pwrite: %s", strerror(errno));
 	return files[slot].path;
+}
+
+static struct {
+	char path[64];
+	const char *names[FUZZ_FILES];
+} folder;
+
+static const char *path_in_folder(const char *name, char out[128])
+{
+	snprintf(out, 128, "%s/%s", folder.path, name);
+	return out;
+}
+
+static void remove_folder(void)
+{
+	char path[128];
+	for (size_t i = 0; i < FUZZ_FILES && folder.names[i]; i++)
+		unlink(path_in_folder(folder.names[i], path));
+	rmdir(folder.path);
+}
+
+const char *fuzz_folder_put(const char *name, const void *bytes, size_t size)
+{
+	char path[128];
+	size_t slot = 0;
+	if (!*folder.path) {
+		snprintf(folder.path, sizeof folder.path, "/dev/shm/muster-fuzz-XXXXXX");
+		FUZZ_CHECK(mkdtemp(folder.path), "%s", folder.path);
+		atexit(remove_folder);
+	}
+	while (slot < FUZZ_FILES && folder.names[slot] && strcmp(folder.names[slot], name) != 0)
+		slot++;
+	FUZZ_CHECK(slot < FUZZ_FILES, "%s: too many files", name);
+	folder.names[slot] = name;
+	int fd = open(path_in_folder(name, path), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FUZZ_CHECK(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "%s", path);
+	close(fd);
+	return folder.path;
 }
 
 size_t fuzz_split(const uint8_t *bytes, size_t size, size_t *ret_second)

@@ -30,6 +30,9 @@ _Noreturn void fuzz_broken(const char *file, int line, const char *condition, co
 enum { FUZZ_FILES = 3 };
 const char *fuzz_file(int slot, const void *bytes, size_t size);
 
+/* Put a file of this name into a folder of this process, which is removed at the end; returns the folder's path. */
+const char *fuzz_folder_put(const char *name, const void *bytes, size_t size);
+
 /* An input of two parts: the length of what stands before the first line "---"; size when there is none. *ret_second is
  * where the second part begins. */
 size_t fuzz_split(const uint8_t *bytes, size_t size, size_t *ret_second);

@@ -6,42 +6,7 @@
 #include "muster/arena.h"
 #include "journal/read.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-static char folder[64];
-static const char *const files[] = { "a.jsonl", "b.jsonl" };
-
-static void remove_folder(void)
-{
-	char path[128];
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		snprintf(path, sizeof path, "%s/%s", folder, files[i]);
-		unlink(path);
-	}
-	rmdir(folder);
-}
-
-static void put_file(const char *name, const uint8_t *bytes, size_t size)
-{
-	char path[128];
-	snprintf(path, sizeof path, "%s/%s", folder, name);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	FUZZ_CHECK(fd >= 0 && write(fd, bytes, size) == (ssize_t)size, "%s", path);
-	close(fd);
-}
-
-static void make_folder(void)
-{
-	if (*folder)
-		return;
-	snprintf(folder, sizeof folder, "/dev/shm/muster-fuzz-XXXXXX");
-	FUZZ_CHECK(mkdtemp(folder), "%s", folder);
-	atexit(remove_folder);
-}
 
 static char *write_run(const struct muster_run *run, size_t *ret_length)
 {
@@ -59,9 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct muster_run run, back;
 	struct muster_error err;
 	size_t second, first = fuzz_split(bytes, size, &second), length;
-	make_folder();
-	put_file(files[0], bytes, first);
-	put_file(files[1], bytes + second, size - second);
+	const char *folder = fuzz_folder_put("a.jsonl", bytes, first);
+	fuzz_folder_put("b.jsonl", bytes + second, size - second);
 	muster_run_init(&run);
 	if (muster_journal_set_read(folder, NULL, run.arena, &spooled, &err) < 0) {
 		fuzz_check_error(&err);

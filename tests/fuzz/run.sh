@@ -13,7 +13,7 @@ seconds=${1:-60}
 [[ $seconds =~ ^[1-9][0-9]*$ ]] || { echo "usage: tests/fuzz/run.sh [SECONDS [FUZZER...]]" >&2; exit 2; }
 shift $(($# > 0 ? 1 : 0))
 build="build-fuzz"
-[[ $# -gt 0 ]] || set -- cpus expect gres hostlist kernel_log merge metadata nccl_files nccl_log report scenario spool sysfs wire
+[[ $# -gt 0 ]] || set -- cpus expect gres hostlist kernel_log merge metadata nccl_files nccl_log report scenario spool strikes sysfs wire
 
 generator=()
 if [[ ! -e $build/CMakeCache.txt ]] && command -v ninja >/dev/null; then

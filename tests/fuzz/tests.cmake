@@ -1,7 +1,7 @@
 # Fuzzers: fuzz_<what>.c takes any bytes for one of the program's inputs. Here each is linked with a main that goes
 # through the inputs kept in corpus/<what>; with MUSTER_FUZZ (and clang) `ninja fuzz` links them with libFuzzer too.
 option(MUSTER_FUZZ "Build the fuzzers with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (needs clang)" OFF)
-set(FUZZERS cpus expect gres hostlist kernel_log merge metadata nccl_files nccl_log report scenario spool sysfs wire)
+set(FUZZERS cpus expect gres hostlist kernel_log merge metadata nccl_files nccl_log report scenario spool strikes sysfs wire)
 
 # What is not to be reached, by the name that the linker gives it.
 set(FUZZ_WRAPPED_metadata muster_http_get)

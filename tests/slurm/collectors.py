@@ -108,7 +108,7 @@ def test_checks_come_to_the_history(cluster):
         return {row["node"]: row["verdicts"] for row in json.loads(done.stdout)["rows"]} if done.returncode == 0 else {}
     health_check(cluster, "1")
     health_check(cluster, "2")
-    cluster.wait_for("both are there", lambda: verdicts() == {"gpu-1": ".", "gpu-2": "FF"})
+    cluster.wait_for("both are there", lambda: verdicts() == {"gpu-1": ".", "gpu-2": "F"})
     job = cluster.wait(cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true"))
     check_equal(job.state, "COMPLETED", "the job")
     cluster.wait_for("prolog and epilog are there", lambda: verdicts()["gpu-1"] == "...")
@@ -136,9 +136,9 @@ def test_log_lines_of_checks_are_objects(cluster):
     health_check(cluster, "1")
     health_check(cluster, "2")
     lines = [json.loads(line) for line in read(path).splitlines()]
-    check_equal([line["verdict"] for line in lines if "verdict" in line], ["pass", "fail", "fail"], "the verdicts")
+    check_equal([line["verdict"] for line in lines if "verdict" in line], ["pass", "fail"], "the verdicts")
     check_equal([(line["node"], line["check"], line["metric"], line["unit"]) for line in lines if line.get("status") == "fail"],
-                [("gpu-2", "copy.h2d", "gpu.h2d_gbps", "GB/s")] * 2, "the findings")
+                [("gpu-2", "copy.h2d", "gpu.h2d_gbps", "GB/s")], "the findings")
     check_equal(os.stat(path + ".old").st_size, 10000001, "what was there before")
     check_equal(oct(os.stat(path).st_mode & 0o7777), "0o644", "the mode")
     check("exit 1: MUSTER FAIL" in notes(cluster, "gpu-2"), "Muster's own log", notes(cluster, "gpu-2"))

@@ -69,7 +69,7 @@ def test_node_that_has_lost_all_gpus_is_drained(cluster):
     cluster.fault("gpu-missing@node2/gpu0", "gpu-missing@node2/gpu1")
     job = cluster.submit("-N1", "-w", "gpu-2", "--gpus=2", "--wrap", "true")
     cluster.wait_for("gpu-2 is drained", lambda: cluster.drained())
-    check_drained(cluster, "prolog", "gpu.count")
+    check_drained(cluster, "prolog", "reboot: gpu.count")
     cluster.run("scancel", str(job))
 
 

@@ -21,8 +21,8 @@ static void hear(void *arg, const char *problem)
 #define COUNT_IS CODE "'metric':'node.gpu_count','source':'s',"
 #define SPEED_IS CODE "'metric':'gpu.h2d_gbps','source':'s',"
 #define NEEDED                                                                                                         \
-	": no action_code: one of none, retry, fix-launch, fix-settings, restart-service, reset-gpu, reboot, "         \
-	"replace-node, fix-fabric, fix-storage, investigate is needed\n"
+	": no action_code: one of none, retry, investigate, fix-launch, fix-settings, restart-service, "               \
+	"fix-storage, fix-fabric, reset-gpu, reboot, replace-node is needed\n"
 
 static const struct {
 	const char *text;
