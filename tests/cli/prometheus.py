@@ -151,7 +151,7 @@ class Prometheus(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(os.listdir(textfiles), ["muster.prom"])
         self.assertEqual(read(textfiles, "muster.prom"), run(MUSTER, "report", report, "--format", "prometheus").stdout)
-        self.assertIn('muster_findings{node="sim-1",check="copy.h2d",status="fail",action_code="investigate"} 1\n', read(textfiles, "muster.prom"))
+        self.assertIn('muster_findings{node="sim-1",check="copy.h2d",status="fail",action_code="replace-node"} 1\n', read(textfiles, "muster.prom"))
 
     def test_a_directory_that_cannot_take_it_is_said_before_anything_is_measured(self):
         for command in ("run", "node"):
