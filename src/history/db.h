@@ -69,14 +69,23 @@ struct muster_history_filter {
 int muster_history_each_value(struct muster_history *history, const struct muster_history_filter *filter,
 	muster_history_visit_fn *visit, void *arg, struct muster_error *err);
 
+/* What a finding says about the machine, and so when it drains the node. */
+enum muster_history_fault {
+	MUSTER_FAULT_NONE = 0, /* nothing: it did not fail the run, or is about how the job was launched */
+	MUSTER_FAULT_SOFT,     /* a second run must find it again */
+	MUSTER_FAULT_HARD,     /* at once */
+	MUSTER_FAULT_COUNT
+};
+
 /* How a node came out of a report, or how a check came out there that failed, warned or was inconclusive. */
 struct muster_history_verdict {
 	const struct muster_history_report *report;
 	int64_t report_id; /* in the order in which reports were added */
 	const char *node;
-	enum muster_status status; /* PASS, WARN, INCONCLUSIVE or FAIL: see node_status.h */
-	const char *check;         /* NULL: it is the node's verdict */
-	const char *part;          /* of a check, as of a value */
+	enum muster_status status;       /* PASS, WARN, INCONCLUSIVE or FAIL: see node_status.h */
+	const char *check;               /* NULL: it is the node's verdict */
+	const char *part;                /* of a check, as of a value */
+	enum muster_history_fault fault; /* of a check */
 };
 typedef int muster_history_verdict_fn(
 	void *arg, const struct muster_history_verdict *verdict, struct muster_error *err);

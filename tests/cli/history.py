@@ -262,7 +262,7 @@ class History(Commands):
         with sqlite3.connect(self.db) as db:
             db.execute("PRAGMA user_version = 9")
         db.close()
-        self.assert_refused("a newer muster made this history (schema 9, this muster knows 1)")
+        self.assert_refused("a newer muster made this history (schema 9, this muster knows 2)")
 
     def test_a_full_disk_loses_nothing(self):
         self.add(run_of(1, ["a"], [20]))

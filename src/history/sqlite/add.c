@@ -5,6 +5,7 @@
 #include "history/pack.h"
 #include "json/writer.h"
 #include "muster/arena.h"
+#include "slurm/node_selection.h"
 #include "util/array.h"
 
 #include <stdlib.h>
@@ -31,7 +32,8 @@ static const char *const sql[STATEMENTS] = {
 	[FINDINGS_FORGET] = "DELETE FROM findings WHERE node = ?1 AND report = ?2",
 	[VERDICT_ADD] = "INSERT INTO verdicts(node, report, status) VALUES (?1, ?2, ?3)",
 	/* of several findings of one check at one part the worst one, which comes first */
-	[FINDING_ADD] = "INSERT OR IGNORE INTO findings(node, report, rule, part, status) VALUES (?1, ?2, ?3, ?4, ?5)",
+	[FINDING_ADD] = "INSERT OR IGNORE INTO findings(node, report, rule, part, status, fault) "
+			"VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 	[SAMPLE_ADD] = "INSERT INTO samples(key, report, node, parts, packed) VALUES (?1, ?2, ?3, ?4, ?5)",
 };
 
@@ -50,6 +52,7 @@ struct addition {
 	struct muster_history_report described;
 	struct muster_node_status *nodes;
 	size_t node_count;
+	struct muster_node_selection selection;
 	struct sample *samples;
 	size_t sample_count, sample_room;
 	int64_t id;
@@ -108,6 +111,15 @@ static const char *part_of(const struct muster_finding *finding)
 	return finding->gpu ? finding->gpu : finding->port;
 }
 
+static enum muster_history_fault fault_of(const struct addition *a, const struct muster_finding *finding)
+{
+	for (size_t i = 0; i < a->selection.count; i++)
+		for (size_t j = 0; j < a->selection.entries[i].faults; j++)
+			if (a->selection.entries[i].all[j] == finding)
+				return finding->proof == MUSTER_PROOF_HARD ? MUSTER_FAULT_HARD : MUSTER_FAULT_SOFT;
+	return MUSTER_FAULT_NONE;
+}
+
 static int64_t evaluation_of(const struct addition *a)
 {
 	uint64_t so_far = hash_text(HASH_START, a->described.machine_type);
@@ -120,6 +132,10 @@ static int64_t evaluation_of(const struct addition *a)
 			continue;
 		so_far = hash_text(hash_text(so_far, node_of(a, finding)), finding->check);
 		so_far = hash_text(hash_text(so_far, part_of(finding)), muster_status_name(finding->status));
+		/* what an older muster has stored of the others holds */
+		enum muster_history_fault fault = fault_of(a, finding);
+		if (fault != (finding->status == MUSTER_FAIL ? MUSTER_FAULT_SOFT : MUSTER_FAULT_NONE))
+			so_far = hash(so_far, &(unsigned char){ (unsigned char)fault }, 1);
 	}
 	return (int64_t)so_far;
 }
@@ -174,8 +190,10 @@ static int add_verdicts(struct addition *a)
 			continue;
 		if (name_id(a, name, &node) < 0 || name_id(a, finding->check, &check) < 0 ||
 			name_id(a, part_of(finding), &part) < 0 ||
-			put(a, FINDING_ADD, (const int64_t[]){ node, a->id, check, part, (int64_t)finding->status },
-				5) < 0)
+			put(a, FINDING_ADD,
+				(const int64_t[]){ node, a->id, check, part, (int64_t)finding->status,
+					(int64_t)fault_of(a, finding) },
+				6) < 0)
 			return -1;
 	}
 	return 0;
@@ -322,6 +340,7 @@ int muster_history_add(struct muster_history *h, const struct muster_report *rep
 			"the report");
 	a.arena = muster_arena_new();
 	a.nodes = muster_node_statuses(report, &a.node_count);
+	muster_node_selection_make(report, NULL, 0, &a.selection);
 	for (size_t i = 0; i < STATEMENTS && rc == 0; i++) {
 		a.statements[i] = muster_history_statement(h, sql[i], err);
 		rc = a.statements[i] ? 0 : -1;
@@ -330,6 +349,7 @@ int muster_history_add(struct muster_history *h, const struct muster_report *rep
 		rc = add_prepared(&a, &added);
 	for (size_t i = 0; i < STATEMENTS; i++)
 		h->sql->finalize(a.statements[i]);
+	muster_node_selection_done(&a.selection);
 	free(a.samples);
 	free(a.nodes);
 	muster_arena_free(a.arena);

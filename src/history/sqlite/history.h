@@ -74,7 +74,7 @@ struct muster_history {
 /* ---- schema.c ---- */
 
 extern const char *const muster_history_steps[]; /* SQL from one schema version to the next; step 0 makes version 1 */
-enum { MUSTER_HISTORY_SCHEMA = 1 };              /* the number of steps */
+enum { MUSTER_HISTORY_SCHEMA = 2 };              /* the number of steps */
 #define MUSTER_HISTORY_APPLICATION 0x4d757374    /* "Must" in the header of the file */
 
 /* Check that an open database is a history with the tables of step `target`, and when write is set make or upgrade it.

@@ -235,7 +235,7 @@ static int choose_reports(struct walk *w)
 
 /* ---- verdicts and findings ---- */
 
-/* A row {node, report, status}, of a finding with {check, part} behind. 1: to be visited, 0: not, -1. */
+/* A row {node, report, status}, of a finding with {check, part, fault} behind. 1: to be visited, 0: not, -1. */
 static int read_row(struct walk *w, sqlite3_stmt *row, bool of_finding, struct muster_history_verdict *ret)
 {
 	const struct muster_sqlite *sql = w->h->sql;
@@ -253,6 +253,10 @@ static int read_row(struct walk *w, sqlite3_stmt *row, bool of_finding, struct m
 		.status = (enum muster_status)status };
 	if (!ret->node || !of_finding)
 		return ret->node ? 1 : -1;
+	int64_t fault = sql->column_int64(row, 5);
+	if (fault < 0 || fault >= MUSTER_FAULT_COUNT)
+		return muster_history_damaged(w->h, "a finding has a fault that is none", w->err);
+	ret->fault = (enum muster_history_fault)fault;
 	ret->check = muster_history_name(w->h, sql->column_int64(row, 3), w->err);
 	return !ret->check || name_of(w, sql->column_int64(row, 4), &ret->part) < 0 ? -1 : 1;
 }
@@ -260,8 +264,9 @@ static int read_row(struct walk *w, sqlite3_stmt *row, bool of_finding, struct m
 int muster_history_each_verdict(struct muster_history *h, const struct muster_history_filter *filter, bool findings,
 	muster_history_verdict_fn *visit, void *arg, struct muster_error *err)
 {
-	const char *sql = findings ? "SELECT node, report, status, rule, part FROM findings ORDER BY node, report"
-				   : "SELECT node, report, status FROM verdicts ORDER BY node, report";
+	const char *sql = findings
+				  ? "SELECT node, report, status, rule, part, fault FROM findings ORDER BY node, report"
+				  : "SELECT node, report, status FROM verdicts ORDER BY node, report";
 	struct walk w = { .h = h, .filter = filter, .err = err };
 	int rc = begin_walk(&w);
 	sqlite3_stmt *row = rc < 0 ? NULL : muster_history_statement(h, sql, err);

@@ -24,7 +24,11 @@ const char *const muster_history_steps[] = {
 	" part INTEGER NOT NULL, status INTEGER NOT NULL, PRIMARY KEY(node, report, rule, part)) WITHOUT ROWID;"
 	"CREATE TABLE samples(key INTEGER NOT NULL, report INTEGER NOT NULL, node INTEGER NOT NULL,"
 	" parts INTEGER NOT NULL, packed NOT NULL, PRIMARY KEY(key, report, node)) WITHOUT ROWID;",
+	/* fault: an enum muster_history_fault. Of what was stored before, a failure (2) is a soft one (1). */
+	"ALTER TABLE findings ADD COLUMN fault INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE findings SET fault = 1 WHERE status = 2;",
 };
+_Static_assert(MUSTER_FAIL == 2 && MUSTER_FAULT_SOFT == 1, "as the step has them");
 _Static_assert(sizeof muster_history_steps / sizeof *muster_history_steps == MUSTER_HISTORY_SCHEMA,
 	"as many steps as the version says");
 

@@ -75,8 +75,9 @@ static int print_verdict(void *arg, const struct muster_history_verdict *verdict
 static int print_finding(void *arg, const struct muster_history_verdict *finding, struct muster_error *err)
 {
 	(void)err;
-	fprintf(arg, "%s %s %s %s %s\n", finding->node, finding->report->job, finding->check,
-		finding->part ? finding->part : "-", muster_status_name(finding->status));
+	fprintf(arg, "%s %s %s %s %s%s\n", finding->node, finding->report->job, finding->check,
+		finding->part ? finding->part : "-", muster_status_name(finding->status),
+		(const char *[]){ "", " soft", " hard" }[finding->fault]);
 	return 0;
 }
 
@@ -188,7 +189,12 @@ TEST(the_same_run_is_there_once_with_its_newest_evaluation)
 	ck_assert_str_eq(text, "a 2026-01-01T00:00:00Z 1 fail fail\n");
 	free(text);
 	text = walk(h, FINDINGS, &(struct muster_history_filter){ 0 });
-	ck_assert_str_eq(text, "a 1 copy.h2d g fail\n");
+	ck_assert_str_eq(text, "a 1 copy.h2d g fail soft\n");
+	free(text);
+	again.finding.proof = MUSTER_PROOF_HARD;
+	ck_assert_int_eq(add(h, &again), MUSTER_HISTORY_UPDATED);
+	text = walk(h, FINDINGS, &(struct muster_history_filter){ 0 });
+	ck_assert_str_eq(text, "a 1 copy.h2d g fail hard\n");
 	free(text);
 	ck_assert_int_eq(add(h, &first), MUSTER_HISTORY_UPDATED);
 	text = walk(h, FINDINGS, &(struct muster_history_filter){ 0 });
@@ -263,15 +269,16 @@ static const struct {
 	const char *error;
 } spoilt[] = {
 	{ "PRAGMA application_id = 7", "a database of another program, not a history of muster" },
-	{ "PRAGMA user_version = 2",
-		"a newer muster made this history (schema 2, this muster knows 1): use that muster" },
+	{ "PRAGMA user_version = 3",
+		"a newer muster made this history (schema 3, this muster knows 2): use that muster" },
+	{ "PRAGMA user_version = 1", "an older muster made this history (schema 1, this muster needs 2)" },
 	{ "PRAGMA user_version = 0", "damaged: its schema version does not fit its tables." },
 	{ "PRAGMA user_version = -1", "damaged: its schema version does not fit its tables." },
 	{ "DROP TABLE findings", "damaged: its tables are not those of a history." },
 	{ "CREATE TRIGGER t AFTER INSERT ON names BEGIN DELETE FROM reports; END",
 		"damaged: its tables are not those of a history." },
 	{ "DROP TABLE findings; CREATE VIEW findings AS SELECT 1 AS node, 1 AS report, 1 AS rule, 1 AS part, 1 AS "
-	  "status",
+	  "status, 0 AS fault",
 		"damaged: its tables are not those of a history." },
 	{ "ALTER TABLE reports ADD COLUMN more", "damaged: its tables are not those of a history." },
 	{ "UPDATE names SET text = x'00' WHERE text = 'gpu.h2d_gbps'",
@@ -393,20 +400,42 @@ TEST(a_history_with_wrong_bytes_is_survived)
 /* A later muster brings one step more: what is there stays. */
 TEST(an_older_schema_is_brought_up_to_date)
 {
-	const char *const steps[] = { muster_history_steps[0], "CREATE TABLE later(a)", "DROP TABLE nothing" };
+	const char *const steps[] = { muster_history_steps[0], muster_history_steps[1], "CREATE TABLE later(a)",
+		"DROP TABLE nothing" };
 	struct muster_error err;
 	struct muster_history *h = open_history(true);
 	add(h, &first);
-	ck_assert_int_eq(muster_history_prepare(h, false, steps, 2, &err), -1);
+	ck_assert_int_eq(muster_history_prepare(h, false, steps, 3, &err), -1);
 	ck_assert_msg(
-		strstr(err.text, "an older muster made this history (schema 1, this muster needs 2)"), "%s", err.text);
+		strstr(err.text, "an older muster made this history (schema 2, this muster needs 3)"), "%s", err.text);
 	/* a step that fails changes nothing */
-	ck_assert_int_eq(muster_history_prepare(h, true, steps, 3, &err), -1);
-	ck_assert_int_eq(muster_history_prepare(h, false, steps, 1, &err), 0);
-	ck_assert_msg(muster_history_prepare(h, true, steps, 2, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(muster_history_prepare(h, true, steps, 4, &err), -1);
 	ck_assert_int_eq(muster_history_prepare(h, false, steps, 2, &err), 0);
+	ck_assert_msg(muster_history_prepare(h, true, steps, 3, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(muster_history_prepare(h, false, steps, 3, &err), 0);
 	char *text = walk(h, VERDICTS, &(struct muster_history_filter){ 0 });
 	ck_assert_str_eq(text, "a 2026-01-01T00:00:00Z 1 pass pass\n");
+	free(text);
+	muster_history_close(h);
+}
+
+/* The first schema had no proof of findings. */
+TEST(failures_of_the_first_schema_are_soft)
+{
+	struct given failed = first;
+	failed.verdict = MUSTER_FAIL;
+	failed.finding = (struct muster_finding){ .check = "copy.h2d", .status = MUSTER_FAIL, .node = "a", .gpu = "g" };
+	spoil(muster_history_steps[0]);
+	spoil("PRAGMA application_id = 0x4d757374; PRAGMA user_version = 1;"
+	      "INSERT INTO names VALUES (1, 'a'), (2, 'quick'), (3, 'copy.h2d'), (4, 'ib.rate'), (5, 'g');"
+	      "INSERT INTO reports VALUES (1, 1767225600, 7, 8, '0', 0, 2, 0, 0, 1, 2);"
+	      "INSERT INTO verdicts VALUES (1, 1, 2); INSERT INTO findings VALUES (1, 1, 3, 5, 2), (1, 1, 4, 0, 1);");
+	struct muster_history *h = open_history(true);
+	ck_assert_int_eq(add(h, &failed), MUSTER_HISTORY_ADDED);
+	muster_history_close(h);
+	h = open_history(false);
+	char *text = walk(h, FINDINGS, &(struct muster_history_filter){ 0 });
+	ck_assert_str_eq(text, "a 0 copy.h2d g fail soft\na 0 ib.rate - warn\na 1 copy.h2d g fail soft\n");
 	free(text);
 	muster_history_close(h);
 }
