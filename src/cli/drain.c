@@ -79,13 +79,12 @@ static const struct muster_finding *find_proof(
 	const char *first, *since = NULL;
 	for (size_t i = 0; i < entry->faults; i++) {
 		const struct muster_finding *finding = entry->all[i];
-		bool is_proof = finding->proof == MUSTER_PROOF_HARD;
-		if (!is_proof && !muster_strikes_take(&o->strikes, finding, entry->name, o->at, who(o), &first)) {
+		if (!muster_strikes_take(&o->strikes, finding, entry->name, o->at, who(o), &first)) {
 			since = waits ? since : first;
 			waits = waits ? waits : finding;
 			continue;
 		}
-		if (!proof || (is_proof && proof->proof != MUSTER_PROOF_HARD))
+		if (!proof || proof->proof < finding->proof)
 			proof = finding;
 	}
 	if (!proof && waits) {
@@ -141,7 +140,7 @@ static int drain_nodes(struct muster_node_changes *o, const struct muster_report
 	const struct muster_finding **proofs = muster_calloc(nodes->count + 1, sizeof(*proofs));
 	size_t i = 0, left = 0;
 	int code;
-	muster_strikes_forgive(&o->strikes, report, o->at);
+	muster_strikes_forgive(&o->strikes, muster_strike_is_gone, report, o->at);
 	for (size_t n = 0; n < nodes->count; n++)
 		proofs[n] = find_proof(o, &nodes->entries[n]);
 	if (check_limit(o, nodes, proofs, err) < 0) {

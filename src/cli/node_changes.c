@@ -5,12 +5,14 @@
 #include "muster/report.h"
 #include "report/print_escaped.h"
 #include "slurm/command.h"
+#include "util/array.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
 #include "util/utc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -118,12 +120,41 @@ static int check_report(const struct muster_node_changes *o, const struct muster
 	return check_job(o, run, err);
 }
 
-static int read_strikes(struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
+/* A hard finding drains whatever is wrong with the history. */
+static void read_past(struct muster_node_changes *o, const struct muster_report *report)
 {
+	const struct muster_run *run = report->run;
+	const char **nodes = muster_calloc(run->node_count + 1, sizeof *nodes);
+	struct muster_history_report described;
+	struct muster_error err;
+	muster_history_describe(report, &described);
+	const struct muster_history_filter filter = { .nodes = nodes,
+		.node_count = run->node_count,
+		.machine_type = described.machine_type,
+		.profile = described.profile,
+		.simulated = described.simulated,
+		.since = o->at - MUSTER_STRIKE_KEPT_S,
+		.until = o->at };
+	for (size_t i = 0; i < run->node_count; i++)
+		nodes[i] = run->nodes[i].name;
+	if (muster_history_open(o->db, false, &o->history, &err) < 0 ||
+		muster_past_read(o->history, &filter, &o->past, &err) < 0)
+		muster_log(MUSTER_LOG_WARN, NULL, "no earlier run counts: %s", err.text);
+	for (size_t i = 0; i < o->past.count; i++)
+		muster_past_take(&o->strikes, &o->past, &o->past.runs[i]);
+	free(nodes);
+}
+
+static int read_strikes(struct muster_node_changes *o, const struct muster_report *report, struct muster_error *err)
+{
+	const struct muster_run *run = report->run;
 	if (!run->job.started || muster_utc_read(run->job.started, &o->at) < 0)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: the report does not say when its run began: nothing is changed", o->input);
-	return muster_strikes_read(o->input, &o->strikes, err);
+	if (!o->db)
+		return muster_strikes_read(o->input, &o->strikes, err);
+	read_past(o, report);
+	return 0;
 }
 
 int muster_node_changes_by_report(
@@ -151,17 +182,19 @@ int muster_node_changes_by_report(
 	if (foreign && !run.job.id)
 		muster_log(MUSTER_LOG_WARN, NULL, "%s names no job: its nodes are not compared with those of a job",
 			o->input);
-	if (check_report(o, &run, &err) < 0 || read_strikes(o, &run, &err) < 0) {
+	if (check_report(o, &run, &err) < 0 || read_strikes(o, &report, &err) < 0) {
 		code = muster_cli_usage(&err);
 	} else {
 		muster_node_selection_make(&report, NULL, 0, &nodes);
 		code = act(o, &report, &nodes, &err);
 		muster_node_selection_done(&nodes);
-		if (o->apply && muster_strikes_write(o->input, &o->strikes, &err) < 0) {
+		if (o->apply && !o->db && muster_strikes_write(o->input, &o->strikes, &err) < 0) {
 			muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 			code = MUSTER_EXIT_INCONCLUSIVE;
 		}
 		muster_strikes_done(&o->strikes);
+		muster_past_done(&o->past);
+		muster_history_close(o->history);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);

@@ -7,10 +7,9 @@
 #ifndef MUSTER_CLI_NODE_CHANGES_H
 #define MUSTER_CLI_NODE_CHANGES_H
 
-#include "slurm/drain.h"
+#include "history/past.h"
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
-#include "slurm/strikes.h"
 
 enum { MUSTER_BY_UNSET = -1 };
 
@@ -21,7 +20,10 @@ struct muster_node_changes {
 	int limit;      /* -1: half of the report's nodes */
 	int deadline_s; /* of each call of a Slurm command */
 	struct muster_drained_limits limits;
-	int64_t at; /* when the report's run began */
+	int64_t at;     /* when the report's run began */
+	const char *db; /* a history, which has the strikes; NULL: they are in the file beside the report */
+	struct muster_history *history;
+	struct muster_past past; /* the runs of the report's nodes before `at`, as long as strikes are kept */
 	struct muster_strikes strikes;
 	/* how it went, over all nodes */
 	size_t failed;
@@ -31,6 +33,10 @@ struct muster_node_changes {
 /* Of struct muster_option: the options of both commands. */
 #define MUSTER_NODE_CHANGE_OPTIONS(o)                                                                                  \
 	{ "--apply", NULL, "run the commands; without this option they are only printed", .flag = &(o)->apply },       \
+		{ "--history", "FILE",                                                                                 \
+			"take first strikes and first passes from the runs in this database (muster history), and "    \
+			"not from the file beside REPORT",                                                             \
+			.text = &(o)->db },                                                                            \
 		{ "--trust", NULL, "apply a report that another user owns or can write", .flag = &(o)->trust },        \
 		{ "--simulated", NULL, "apply a simulated report too: only on a test cluster",                         \
 			.flag = &(o)->simulated },                                                                     \

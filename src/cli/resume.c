@@ -36,6 +36,15 @@ static bool is_hard(const struct muster_report *report, const char *check)
 	return tally && tally->proof == MUSTER_PROOF_HARD;
 }
 
+/* Whether the fault, which is gone in this run, was gone ten minutes before too. */
+static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason)
+{
+	if (!o->db)
+		return muster_strikes_passed(&o->strikes, name, reason, o->at);
+	int64_t since = muster_past_gone_since(&o->past, name, reason->check);
+	return since != MUSTER_HISTORY_NEVER && o->at - since >= MUSTER_RETURN_GAP_S;
+}
+
 /* report: NULL when a person named the nodes. */
 static void resume_one(struct muster_node_changes *o, const struct muster_report *report, const char *name)
 {
@@ -53,8 +62,7 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
 		muster_wrap(&err, "skipped");
 		muster_node_skip(name, err.text, &node);
-	} else if (report && !is_hard(report, reason.check) &&
-		   !muster_strikes_passed(&o->strikes, name, &reason, o->at)) {
+	} else if (report && !is_hard(report, reason.check) && !has_passed(o, name, &reason)) {
 		muster_node_skip(name,
 			"skipped: passed once; a run at least ten minutes later that passes too gives it back", &node);
 	} else {
@@ -79,7 +87,7 @@ static int resume_nodes(struct muster_node_changes *o, const struct muster_repor
 {
 	const char **names = muster_calloc(nodes->count + 1, sizeof *names);
 	size_t count = 0;
-	muster_strikes_forgive(&o->strikes, report, o->at);
+	muster_strikes_forgive(&o->strikes, muster_strike_is_gone, report, o->at);
 	for (size_t i = 0; i < nodes->count; i++)
 		if (nodes->entries[i].standing == MUSTER_STANDING_GOOD)
 			names[count++] = nodes->entries[i].name;

@@ -1,4 +1,5 @@
 /* ask_nodes.c - nodes by their verdicts over time */
+#include "history/past.h"
 #include "history/questions.h"
 
 #include "util/array.h"
@@ -8,100 +9,61 @@
 
 enum { SHOWN_RUNS = 30, SHOWN_CHECKS = 3 };
 
-struct run {
-	int64_t started, id;
-	enum muster_status status;
-};
-
 struct node {
-	const char *name, *machine_type;
-	struct run *runs; /* by time */
-	size_t count, room;
+	const char *name;
+	struct muster_past_run *runs; /* by time */
+	size_t count;
 	size_t of[MUSTER_STATUS_COUNT];
-	const char *checks; /* of the newest run with findings; NULL: none */
-	int64_t checks_of;  /* the id of that run */
-	size_t check_count;
+	const char *checks; /* of the newest run that was not a pass; NULL: none */
 };
 
 struct nodes {
-	struct muster_arena *arena;
-	struct node *items; /* in the order of the walk */
+	struct muster_past past;
+	struct node *items;
 	size_t count, room;
-	size_t at; /* of the walk over findings, which has the same order */
 };
-
-static int take_verdict(void *arg, const struct muster_history_verdict *verdict, struct muster_error *err)
-{
-	struct nodes *nodes = arg;
-	(void)err;
-	if (nodes->count == 0 || nodes->items[nodes->count - 1].name != verdict->node)
-		MUSTER_ARRAY_PUSH(nodes->items, nodes->count, nodes->room, (struct node){ .name = verdict->node });
-	struct node *node = &nodes->items[nodes->count - 1];
-	node->machine_type = verdict->report->machine_type;
-	MUSTER_ARRAY_PUSH(node->runs, node->count, node->room,
-		(struct run){ verdict->report->started, verdict->report_id, verdict->status });
-	return 0;
-}
 
 static int by_time(const void *x, const void *y)
 {
-	const struct run *a = x, *b = y;
+	const struct muster_past_run *a = x, *b = y;
 	if (a->started != b->started)
 		return a->started < b->started ? -1 : 1;
 	return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The newest run that was not a pass; NULL when there is none. */
-static const struct run *newest_trouble(const struct node *node)
+static const char *checks_of(struct muster_arena *arena, const struct muster_past *past, const struct node *node)
 {
-	for (size_t i = node->count; i-- > 0;)
-		if (node->runs[i].status != MUSTER_PASS)
-			return &node->runs[i];
-	return NULL;
-}
-
-static int take_finding(void *arg, const struct muster_history_verdict *finding, struct muster_error *err)
-{
-	struct nodes *nodes = arg;
-	(void)err;
-	while (nodes->at < nodes->count && nodes->items[nodes->at].name != finding->node)
-		nodes->at++;
-	if (nodes->at == nodes->count) { /* of a node without a verdict: there is none in what muster writes */
-		nodes->at = 0;
-		return 0;
+	const char *checks = NULL;
+	size_t at = node->count;
+	while (at > 0 && node->runs[at - 1].status == MUSTER_PASS)
+		at--;
+	for (size_t i = 0; at > 0 && i < node->runs[at - 1].finding_count && i <= SHOWN_CHECKS; i++) {
+		const struct muster_past_finding *finding = &past->findings[node->runs[at - 1].first + i];
+		const char *text = i == SHOWN_CHECKS
+					   ? "..."
+					   : muster_arena_printf(arena, "%s%s%s", finding->check,
+						     finding->part ? " " : "", finding->part ? finding->part : "");
+		checks = checks ? muster_arena_printf(arena, "%s, %s", checks, text) : text;
 	}
-	struct node *node = &nodes->items[nodes->at];
-	if (node->checks_of != finding->report_id || ++node->check_count > SHOWN_CHECKS + 1)
-		return 0;
-	const char *text = node->check_count > SHOWN_CHECKS
-				   ? "..."
-				   : muster_arena_printf(nodes->arena, "%s%s%s", finding->check,
-					     finding->part ? " " : "", finding->part ? finding->part : "");
-	node->checks = node->checks ? muster_arena_printf(nodes->arena, "%s, %s", node->checks, text) : text;
-	return 0;
+	return checks;
 }
 
-static int read_nodes(struct muster_history *history, const struct muster_history_filter *filter, struct nodes *ret,
-	struct muster_error *err)
+static int read_nodes(struct muster_history *history, const struct muster_history_filter *filter,
+	struct muster_arena *arena, struct nodes *ret, struct muster_error *err)
 {
-	if (muster_history_each_verdict(history, filter, false, take_verdict, ret, err) < 0)
+	struct muster_past *past = &ret->past;
+	if (muster_past_read(history, filter, past, err) < 0)
 		return -1;
-	for (size_t n = 0; n < ret->count; n++) {
-		struct node *node = &ret->items[n];
-		qsort(node->runs, node->count, sizeof *node->runs, by_time);
-		for (size_t i = 0; i < node->count; i++)
-			node->of[node->runs[i].status]++;
-		const struct run *trouble = newest_trouble(node);
-		node->checks_of = trouble ? trouble->id : 0;
+	for (size_t i = 0, end; i < past->count; i = end) {
+		struct node node = { .name = past->runs[i].node, .runs = &past->runs[i] };
+		for (end = i; end < past->count && past->runs[end].node == node.name; end++)
+			node.of[past->runs[end].status]++;
+		node.count = end - i;
+		qsort(node.runs, node.count, sizeof *node.runs, by_time);
+		node.checks = checks_of(arena, past, &node);
+		MUSTER_ARRAY_PUSH(ret->items, ret->count, ret->room, node);
 	}
-	return muster_history_each_verdict(history, filter, true, take_finding, ret, err);
-}
-
-static void nodes_done(struct nodes *nodes)
-{
-	for (size_t i = 0; i < nodes->count; i++)
-		free(nodes->items[i].runs);
-	free(nodes->items);
+	return 0;
 }
 
 /* ---- rows ---- */
@@ -136,10 +98,10 @@ static size_t since_of(const struct node *node)
 
 static void add_row(struct muster_table *table, const struct node *node)
 {
-	const struct run *last = &node->runs[node->count - 1];
+	const struct muster_past_run *last = &node->runs[node->count - 1];
 	const struct muster_value cells[] = {
 		muster_string(node->name),
-		muster_cell_text(node->machine_type),
+		muster_cell_text(last->machine_type),
 		muster_string(muster_status_name(last->status)),
 		muster_cell_day(table->arena, node->runs[since_of(node)].started),
 		muster_cell_day(table->arena, last->started),
@@ -192,7 +154,7 @@ static void keep_last(struct nodes *nodes, size_t most)
 		size_t old = node->count > most ? node->count - most : 0;
 		for (size_t r = 0; r < old; r++)
 			node->of[node->runs[r].status]--;
-		memmove(node->runs, node->runs + old, (node->count - old) * sizeof *node->runs);
+		node->runs += old;
 		node->count -= old;
 	}
 }
@@ -200,7 +162,7 @@ static void keep_last(struct nodes *nodes, size_t most)
 static int answer(struct muster_history *history, const struct muster_history_question *question, bool flapping,
 	struct muster_table *ret, struct muster_error *err)
 {
-	struct nodes nodes = { .arena = ret->arena };
+	struct nodes nodes = { 0 };
 	size_t failing = 0;
 	*ret = (struct muster_table){ .arena = ret->arena,
 		.title = flapping ? "Flapping nodes" : "Nodes",
@@ -208,7 +170,7 @@ static int answer(struct muster_history *history, const struct muster_history_qu
 		.status_column = LAST,
 		.empty = flapping ? "no node failed some of these runs and passed others"
 				  : "no run of such a node is in the history" };
-	int rc = read_nodes(history, &question->filter, &nodes, err);
+	int rc = read_nodes(history, &question->filter, ret->arena, &nodes, err);
 	if (flapping)
 		keep_last(&nodes, (size_t)question->runs);
 	if (nodes.count)
@@ -230,7 +192,8 @@ static int answer(struct muster_history *history, const struct muster_history_qu
 		muster_table_note(ret,
 			"verdicts of the last %d runs, the newest last: . pass, w warn, F fail, ? inconclusive",
 			SHOWN_RUNS);
-	nodes_done(&nodes);
+	free(nodes.items);
+	muster_past_done(&nodes.past);
 	return rc;
 }
 

@@ -137,6 +137,7 @@ static void add(struct muster_strikes *strikes, struct muster_strike **list, siz
 	int64_t at)
 {
 	char first[MUSTER_UTC_SIZE];
+	strikes->arena = strikes->arena ? strikes->arena : muster_arena_new();
 	*list = muster_realloc(*list, *count + 1, sizeof **list);
 	(*list)[(*count)++] = (struct muster_strike){
 		.node = muster_arena_string(strikes->arena, one.node),
@@ -161,6 +162,9 @@ bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_fin
 {
 	const struct muster_strike one = { .node = node, .check = finding->check, .part = part_of(finding), .by = by };
 	struct muster_strike *pass, *known;
+	*ret_first = NULL;
+	if (finding->proof == MUSTER_PROOF_HARD)
+		return true;
 	while ((pass = find(strikes->passes, strikes->pass_count, node, one.check, NULL)))
 		drop(strikes, strikes->passes, &strikes->pass_count, pass);
 	known = find(strikes->strikes, strikes->strike_count, node, one.check, one.part);
@@ -174,15 +178,20 @@ bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_fin
 	return known && age_of(known, at) >= MUSTER_STRIKE_GAP_S;
 }
 
-void muster_strikes_forgive(struct muster_strikes *strikes, const struct muster_report *report, int64_t at)
+bool muster_strike_is_gone(const void *report, const struct muster_strike *one)
 {
 	struct muster_error err;
+	struct muster_drain_reason reason = { .by = one->by };
+	snprintf(reason.check, sizeof reason.check, "%s", one->check);
+	snprintf(reason.part, sizeof reason.part, "%s", one->part);
+	return muster_fault_is_gone(report, one->node, &reason, &err);
+}
+
+void muster_strikes_forgive(struct muster_strikes *strikes, muster_strike_gone_fn *is_gone, const void *run, int64_t at)
+{
 	for (size_t i = strikes->strike_count; i-- > 0;) {
 		const struct muster_strike *one = &strikes->strikes[i];
-		struct muster_drain_reason reason = { .by = one->by };
-		snprintf(reason.check, sizeof reason.check, "%s", one->check);
-		snprintf(reason.part, sizeof reason.part, "%s", one->part);
-		if (age_of(one, at) > 0 && muster_fault_is_gone(report, one->node, &reason, &err))
+		if (age_of(one, at) > 0 && is_gone(run, one))
 			drop(strikes, strikes->strikes, &strikes->strike_count, &strikes->strikes[i]);
 	}
 }

@@ -195,7 +195,7 @@ class Drain(Commands):
     def soft(self, minute, *findings, name="report.json", **more):
         """A report of eight nodes; each finding is of a speed."""
         return self.eight([{**one, "proof": "soft"} for one in findings], name=name, verdict="fail" if findings else "pass",
-                          started=f"2026-11-29T{12 + minute // 60}:{minute % 60:02}:00Z",
+                          started=f"2026-11-29T{12 + minute // 60:.0f}:{int(minute) % 60:02}:{minute % 1 * 60:02.0f}Z",
                           checks=[{**tally("copy.h2d", **{"pass": 8 - len(findings), "fail": len(findings)}), "proof": "soft"}], **more)
 
     def kept(self):
@@ -259,6 +259,55 @@ class Drain(Commands):
             self.assertEqual(self.state("n2")[0], "IDLE+DRAIN", "it failed between")
             self.muster("resume", self.soft(21), "--apply")
             self.assertEqual((self.state("n2"), self.kept()), (("IDLE", ""), None))
+
+    def with_history(self, command, minute, *findings, keep=True, **more):
+        """The command with a report and the history, and then the report is in the history."""
+        done = self.muster(command, self.soft(minute, *findings, **more), "--apply", "--history", "h.db")
+        if keep:
+            self.assertEqual(self.muster("history", "add", "report.json", "--db", "h.db").returncode, 0)
+        self.assertIsNone(self.kept(), done.stderr)
+        return done
+
+    def test_first_strikes_come_from_a_history(self):
+        done = self.with_history("drain", 0, h2d("n2"))
+        self.assertRegex(done.stderr, "^muster: no earlier run counts: .*h.db: there is no such history: .*\n$")
+        self.assertIn("copy.h2d is a first strike;", self.with_history("drain", 0, h2d("n2")).stdout, "the same run is no second one")
+        other = h2d("n2")
+        other["where"] = {**other["where"], "gpu": "000c:00:00.0"}
+        self.assertIn("copy.h2d is a first strike;", self.with_history("drain", 20, other, keep=False).stdout)
+        self.with_history("drain", 20)
+        self.assertIn("copy.h2d is a first strike;", self.with_history("drain", 40, h2d("n2")).stdout, "a pass between")
+        self.assertIn("first strike since 2026-11-29T12:40:00Z;", self.with_history("drain", 40.5, h2d("n2"), keep=False).stdout)
+        path = self.soft(50, h2d("n2"))
+        for key, value in (("profile", "full"), ("sku", "other"), ("started", "2026-12-06T12:40:01Z")):
+            with open(path, encoding="utf-8") as file:
+                changed = json.load(file)
+            changed["sku" if key == "sku" else "run"].update({"name": value} if key == "sku" else
+                                                             {"job": {**changed["run"]["job"], key: value}})
+            self.muster("drain", save(self.folder, "changed.json", changed), "--apply", "--history", "h.db")
+            self.assertEqual(self.updates(), [], key)
+        self.assertEqual(self.muster("drain", path, "--apply", "--history", "h.db").returncode, 0)
+        self.assertEqual(self.state("n2")[0], "IDLE+DRAIN")
+
+    def test_a_fact_drains_whatever_is_wrong_with_the_history(self):
+        with open(os.path.join(self.folder, "h.db"), "w", encoding="utf-8") as file:
+            file.write("no database, but long enough to have the header of one, which has a hundred bytes, as this text has")
+        done = self.muster("drain", self.eight([h2d("n2")]), "--apply", "--history", "h.db")
+        self.assertEqual((done.returncode, self.state("n2")[0], done.stderr.count("\n")), (0, "IDLE+DRAIN", 1), done.stderr)
+        self.assertRegex(done.stderr, "no earlier run counts: .*h.db: not an SQLite database")
+
+    def test_first_passes_come_from_a_history(self):
+        self.states({"n2": ("IDLE+DRAIN", "muster(health): copy.h2d GPU 0: 1"), "n1": ("IDLE", "")})
+        self.with_history("drain", 0, h2d("n2"))
+        said = self.with_history("resume", 5).stdout
+        self.assertIn("# n2: skipped: passed once; a run at least ten minutes later", said)
+        self.with_history("resume", 14)
+        self.with_history("drain", 15, h2d("n2"))
+        self.with_history("resume", 16)
+        self.with_history("resume", 25)
+        self.assertEqual(self.state("n2")[0], "IDLE+DRAIN", "it failed between")
+        self.with_history("resume", 26, keep=False)
+        self.assertEqual(self.state("n2"), ("IDLE", ""))
 
     def test_damaged_strikes_change_nothing(self):
         for text, said in (("{", "the text ends too early"), ('{"strikes": [], "passes": [], "x": 1}', "$.x: unknown key"),

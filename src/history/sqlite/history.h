@@ -10,7 +10,7 @@
 
 #include <sqlite3.h>
 
-/* SQLite, opened at run time: no process but that of `muster history` loads it. Functions of SQLite 3.34 (2020) and
+/* SQLite, opened at run time: no process without a history loads it. Functions of SQLite 3.34 (2020) and
  * later; the types are those of sqlite3.h. */
 #define MUSTER_SQLITE_FUNCTIONS(X)                                                                                     \
 	X(bind_blob)                                                                                                   \
