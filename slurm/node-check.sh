@@ -225,18 +225,24 @@ say_lines() {
 }
 
 # drain BY KIND: drain the node for what has failed, and forget first strikes that have passed. A fact drains at once, a
-# speed, a time or a count of errors in a second measurement a minute later; until then the node is in service. 0 if the
-# node is drained now.
+# speed, a time or a count of errors in a second measurement a minute later; until then the node is in service. With a
+# history, earlier measurements are those in it. In a trial, the log has what would be done. 0 if the node is drained now.
 drain() {
-	[ "$code" -eq 1 ] || [ -e "$folder/muster-strikes.json" ] || return 1
-	if [ "$MUSTER_DRAIN" != yes ]; then
+	[ "$code" -eq 1 ] || { [ -z "${MUSTER_HISTORY:-}" ] && [ -e "$folder/muster-strikes.json" ]; } || return 1
+	case $MUSTER_DRAIN in
+	yes) apply=--apply ;;
+	trial) apply='' ;;
+	*)
 		[ "$code" -ne 1 ] || say "not drained: MUSTER_DRAIN=$MUSTER_DRAIN"
 		return 1
-	fi
-	said=$("$MUSTER" drain "$folder/$2.json" --apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
-		--per-hour "$MUSTER_DRAIN_PER_HOUR" --per-rack "$MUSTER_DRAIN_PER_RACK" --deadline 5 2>&1 9>&-)
+		;;
+	esac
+	said=$("$MUSTER" drain "$folder/$2.json" $apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
+		--per-hour "$MUSTER_DRAIN_PER_HOUR" --per-rack "$MUSTER_DRAIN_PER_RACK" --deadline 5 \
+		${MUSTER_HISTORY:+--history "$MUSTER_HISTORY"} 2>&1 9>&-)
 	drained=$?
 	say_lines "$said"
+	[ -n "$apply" ] || return 1
 	case $said in
 	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
@@ -259,5 +265,10 @@ check_begin() {
 		skip "$site: $site_problem"
 	fi
 	command -v "$MUSTER" >/dev/null || skip "program $MUSTER not found"
+	case $MUSTER_DRAIN in
+	yes | no) ;;
+	trial) MUSTER_HISTORY=${MUSTER_HISTORY:-/var/lib/muster/history.db} title="$title, trial" ;;
+	*) say "MUSTER_DRAIN=$MUSTER_DRAIN: yes, no or trial is needed; no node is drained" ;;
+	esac
 	exec 9>>"$lock"
 }

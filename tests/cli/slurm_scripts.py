@@ -106,6 +106,45 @@ class Scripts(unittest.TestCase):
         self.assertRegex(self.read("calls"), "node .* --sku a b\n")
         self.assertIn("not drained: MUSTER_DRAIN=no", self.read("log/log"))
 
+    def assert_called(self, *wanted):
+        """Also in the background."""
+        for _ in range(300):
+            kept = self.read("calls").splitlines()
+            if not set(wanted) - set(kept):
+                return
+            time.sleep(0.1)
+        self.fail((wanted, kept))
+
+    def test_a_trial_drains_nothing_and_keeps_all_results(self):
+        """By default where `muster history` of root reads; the log says what would be done."""
+        for setting, db in (("MUSTER_HISTORY=/h.db", "/h.db"), ("", "/var/lib/muster/history.db")):
+            self.put("site", f"MUSTER_DRAIN=trial\n{setting}\n")
+            for run, by, name in (((lambda: self.prolog(1)), "prolog", "prolog"), ((lambda: self.health(1)), "health", "healthcheck")):
+                self.assertIn(run(), (0, None), "the exit code")
+                self.assert_called(f"history add {self.folder}/log/{name}.json --db {db} --quiet",
+                                   f"drain {self.folder}/log/{name}.json --by {by} --at-most 10% --per-hour 10% --per-rack 2 --deadline 5 --history {db}")
+        self.assertIn("prolog of job 7, trial: scontrol update NodeName=gpu-1 State=DRAIN\n", self.read("log/log"))
+        self.put("state", "IDLE+DRAIN")
+        self.put("log/muster-strikes.json", "{}")
+        self.health(0)
+        self.assert_called(f"history add {self.folder}/log/healthcheck.json --db {db} --quiet")
+        self.assertEqual(sorted(self.called()), ["history", "node"])
+
+    def test_with_a_history_it_has_the_first_strikes_and_passes(self):
+        self.put("site", "MUSTER_HISTORY='/a b/h.db'\n")
+        self.assertEqual(self.prolog(1), 1)
+        self.assertRegex(self.read("calls"), r"drain \S+/prolog.json --apply .* --history /a b/h.db\n")
+        self.put("log/muster-strikes.json", "{}")
+        self.put("state", "IDLE+DRAIN")
+        self.health(0)
+        self.assertNotIn("drain", self.called(), "of a time without a history")
+        self.assertRegex(self.read("calls"), r"resume \S+/healthcheck.json --apply .* --history /a b/h.db\n")
+
+    def test_an_unknown_word_for_drains_drains_nothing(self):
+        self.put("site", "MUSTER_DRAIN=Trial\n")
+        self.assertEqual((self.prolog(1), self.called()), (0, ["bind", "node"]))
+        self.assertIn("prolog of job 7: MUSTER_DRAIN=Trial: yes, no or trial is needed; no node is drained\n", self.read("log/log"))
+
     def test_a_job_without_gpus_waits_for_no_lock(self):
         self.prolog(0)
         with open(self.path("log/lock"), "w", encoding="utf-8") as lock:
@@ -139,13 +178,7 @@ class Scripts(unittest.TestCase):
         self.put("site", "MUSTER_HISTORY=/h.db\n")
         for run, name in ((lambda: self.prolog(1), "prolog"), (lambda: self.health(1), "healthcheck"), (lambda: self.prolog(0), "prolog")):
             run()
-            wanted = [f"history add {self.folder}/log/{name}.json --db /h.db --quiet"]
-            for _ in range(300): # in the background
-                kept = [line for line in self.read("calls").splitlines() if line.startswith("history")]
-                if kept == wanted:
-                    break
-                time.sleep(0.1)
-            self.assertEqual(kept, wanted)
+            self.assert_called(f"history add {self.folder}/log/{name}.json --db /h.db --quiet")
 
     def test_a_health_check_drains_and_offers_drained_nodes_their_return(self):
         for state, code, called in (("IDLE", 0, ["node"]), ("IDLE", 1, ["node", "drain"]), ("IDLE", 3, ["node"]), ("IDLE+DRAIN", 0, ["node", "resume"]),
