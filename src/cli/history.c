@@ -114,7 +114,8 @@ static int answer(const char *path, const struct muster_history_question *questi
 	int rc = muster_history_measure(history, &size, &err);
 	rc = rc < 0 ? rc : ask(history, question, &table, &err);
 	if (rc == 0) {
-		table.shown = (size_t)count;
+		for (struct muster_table *each = &table; each; each = each->next)
+			each->shown = (size_t)count;
 		if (question->filter.simulated)
 			muster_table_note(
 				&table, "SIMULATED: results come from simulated hardware, not from real machines");
@@ -128,7 +129,7 @@ static int answer(const char *path, const struct muster_history_question *questi
 	return rc < 0 ? exit_of(&err) : muster_cli_printed(MUSTER_EXIT_PASS);
 }
 
-enum topic { TOPIC_NODES, TOPIC_FLAPPING, TOPIC_WORST, TOPIC_DIFF, TOPIC_ADD, TOPIC_COUNT };
+enum topic { TOPIC_NODES, TOPIC_FLAPPING, TOPIC_WORST, TOPIC_DIFF, TOPIC_TRIAL, TOPIC_ADD, TOPIC_COUNT };
 
 /* Arguments of one question; options of others are not in its table. */
 struct arguments {
@@ -145,7 +146,7 @@ static int fill_question(const struct arguments *a, enum topic topic, struct mus
 	struct muster_history_question *ret, struct muster_error *err)
 {
 	static const char week[] = "7d";
-	const char *since = a->since ? a->since : topic == TOPIC_WORST ? week : NULL;
+	const char *since = a->since ? a->since : topic == TOPIC_WORST ? week : topic == TOPIC_TRIAL ? "14d" : NULL;
 	*ret = (struct muster_history_question){
 		.filter = { .metric = a->metric,
 			.machine_type = a->machine_type,
@@ -189,7 +190,8 @@ static const struct {
 } topics[TOPIC_COUNT] = {
 	[TOPIC_NODES] = { NULL, NULL, "muster history [options]",
 		"Prints each node with its verdicts over time; with --metric, values over time.\n"
-		"Other questions: muster history flapping|worst|diff; muster history add REPORT... keeps reports.\n"
+		"Other questions: muster history flapping|worst|diff|trial; muster history add REPORT... keeps "
+		"reports.\n"
 		"Machine types and profiles are never mixed, and simulated runs appear only with --simulated.\n" EXITS,
 		muster_ask_nodes },
 	[TOPIC_FLAPPING] = { "flapping", "nodes that failed some of their last runs",
@@ -208,6 +210,11 @@ static const struct {
 		"it differs by more\nthan 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % "
 		"of the values before.\n" EXITS,
 		muster_ask_diff },
+	[TOPIC_TRIAL] = { "trial", "what drains would have done", "muster history trial [options]",
+		"Prints, without a drain, which nodes muster drain would have drained in the last 14 days (--since), "
+		"how often each check\nfailed, how often the node passed within the hour, and which thresholds no "
+		"machine comes near: for MUSTER_DRAIN=trial\nin /etc/default/muster.\n" EXITS,
+		muster_ask_trial },
 	[TOPIC_ADD] = { .name = "add", .meaning = "add reports" },
 };
 
@@ -219,7 +226,7 @@ static int ask(enum topic topic, int argc, char **argv)
 		FLAPPING = 1 << TOPIC_FLAPPING,
 		WORST = 1 << TOPIC_WORST,
 		DIFF = 1 << TOPIC_DIFF,
-		EVERY = NODES | FLAPPING | WORST | DIFF,
+		EVERY = NODES | FLAPPING | WORST | DIFF | 1 << TOPIC_TRIAL,
 	};
 	const struct {
 		int topics;
@@ -265,17 +272,21 @@ static int ask(enum topic topic, int argc, char **argv)
 		.epilogue = topics[topic].epilogue,
 	};
 	struct muster_history_question question;
+	struct muster_paths paths = { 0 };
 	struct muster_error err;
 	int code;
-	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
+	if (!muster_cli_begin(&cli, argc, argv, topic == TOPIC_TRIAL ? &paths : NULL, &code))
 		return code;
 	struct muster_arena *arena = muster_arena_new();
 	char *path = a.db ? muster_strdup(a.db) : muster_history_default_path(false, &err);
-	if (!path || fill_question(&a, topic, arena, &question, &err) < 0)
+	if (!path || fill_question(&a, topic, arena, &question, &err) < 0) {
 		code = muster_cli_usage(&err);
-	else
+	} else {
+		question.db = path;
+		question.configs = paths.configs;
 		code = answer(path, &question, topic == TOPIC_NODES && a.metric ? muster_ask_values : topics[topic].ask,
 			a.format, a.count, arena);
+	}
 	free(path);
 	muster_arena_free(arena);
 	return code;

@@ -37,10 +37,6 @@ enum muster_history_added {
 int muster_history_add(struct muster_history *history, const struct muster_report *report,
 	enum muster_history_added *ret, struct muster_error *err);
 
-/* Several reports in one transaction, for importing many: between the two, -1 of an add keeps the ones before it. */
-int muster_history_begin(struct muster_history *history, struct muster_error *err);
-int muster_history_commit(struct muster_history *history, struct muster_error *err);
-
 /* How many reports the question is about (of), and how many of these were read. */
 struct muster_history_use {
 	size_t reports, of;

@@ -12,8 +12,9 @@
 struct muster_history_question {
 	struct muster_history_filter filter;
 	int64_t now;
-	int runs, failed;    /* flapping: at least so many of the last so many runs */
-	int64_t before_from; /* diff: the time before filter.since that counts begins here */
+	int runs, failed;         /* flapping: at least so many of the last so many runs */
+	int64_t before_from;      /* diff: the time before filter.since that counts begins here */
+	const char *db, *configs; /* trial: the history's path, and where expectation files are */
 };
 
 typedef int muster_history_ask(struct muster_history *history, const struct muster_history_question *question,
@@ -23,6 +24,7 @@ muster_history_ask muster_ask_nodes;    /* each node: verdicts over time, since 
 muster_history_ask muster_ask_flapping; /* nodes that failed some of their last runs, and passed others */
 muster_history_ask muster_ask_values;   /* a metric over time; of each part where nodes are named, else of each node */
 muster_history_ask muster_ask_worst;    /* parts that are lowest among those of their machine type */
+muster_history_ask muster_ask_trial;    /* whom drains would have taken, and how often a check is wrong */
 muster_history_ask muster_ask_diff;     /* parts whose values changed at filter.since by more than their noise */
 
 /* "2026-11-20", "2026-11-20T12:00:00Z", "36h", "7d" or "4w" before now. -1 with err (MUSTER_EUSAGE). */

@@ -33,6 +33,8 @@ void muster_table_row(struct muster_table *table, const struct muster_value *cel
 
 void muster_table_done(struct muster_table *table)
 {
+	if (table->next)
+		muster_table_done(table->next);
 	free(table->notes);
 	free(table->cells);
 	free(table->statuses);
@@ -140,31 +142,44 @@ static void print_text(const struct muster_table *table, FILE *out)
 		fprintf(out, "%s\n", table->empty);
 	if (shown < rows)
 		fprintf(out, "%zu more rows: --count 0 prints all\n", rows - shown);
+	if (table->next) {
+		fprintf(out, "\n%s\n", table->next->title);
+		print_text(table->next, out);
+	}
 }
 
 /* ---- JSON and CSV: all rows ---- */
+
+static void put_table(struct muster_json_writer *w, const struct muster_table *table)
+{
+	muster_json_writer_object(w);
+	muster_json_writer_pair(w, "title", muster_string(table->title));
+	muster_json_writer_array_of(w, "notes");
+	for (size_t i = 0; i < table->note_count; i++)
+		muster_json_writer_string(w, table->notes[i]);
+	muster_json_writer_array_end(w);
+	muster_json_writer_array_of(w, "rows");
+	for (size_t i = 0; i < table->cell_count; i++) {
+		size_t c = i % table->column_count;
+		if (c == 0)
+			muster_json_writer_object(w);
+		muster_json_writer_pair(w, table->columns[c].key, table->cells[i]);
+		if (c + 1 == table->column_count)
+			muster_json_writer_object_end(w);
+	}
+	muster_json_writer_array_end(w);
+	if (table->next) {
+		muster_json_writer_key(w, "next");
+		put_table(w, table->next);
+	}
+	muster_json_writer_object_end(w);
+}
 
 static void print_json(const struct muster_table *table, FILE *out)
 {
 	struct muster_json_writer w;
 	muster_json_writer_init(&w, out, 2);
-	muster_json_writer_object(&w);
-	muster_json_writer_pair(&w, "title", muster_string(table->title));
-	muster_json_writer_array_of(&w, "notes");
-	for (size_t i = 0; i < table->note_count; i++)
-		muster_json_writer_string(&w, table->notes[i]);
-	muster_json_writer_array_end(&w);
-	muster_json_writer_array_of(&w, "rows");
-	for (size_t i = 0; i < table->cell_count; i++) {
-		size_t c = i % table->column_count;
-		if (c == 0)
-			muster_json_writer_object(&w);
-		muster_json_writer_pair(&w, table->columns[c].key, table->cells[i]);
-		if (c + 1 == table->column_count)
-			muster_json_writer_object_end(&w);
-	}
-	muster_json_writer_array_end(&w);
-	muster_json_writer_object_end(&w);
+	put_table(&w, table);
 	fputc('\n', out);
 }
 
@@ -196,6 +211,10 @@ static void print_csv(const struct muster_table *table, FILE *out)
 		}
 		fputs("\r\n", out);
 	}
+	if (table->next) {
+		fputs("\r\n", out);
+		print_csv(table->next, out);
+	}
 }
 
 /* ---- HTML: one file, no script, no request ---- */
@@ -220,33 +239,42 @@ static void print_cell(const struct muster_html *page, const struct muster_table
 	muster_html_within(page, ">", text_of(table->cells[index], text, sizeof text), "</td>");
 }
 
-static void print_html(const struct muster_table *table, FILE *out)
+static void print_section(const struct muster_html *page, const struct muster_table *table)
 {
-	const struct muster_html page = { .out = out };
+	FILE *out = page->out;
 	const char *titles[MUSTER_TABLE_COLUMNS_MAX];
 	size_t rows = table->row_count;
 	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
-	muster_html_head(&page, table->title);
-	muster_html_within(&page, "<body>\n<header>\n<h1>", table->title, "</h1>\n</header>\n<main>\n");
-	for (size_t i = 0; i < table->note_count; i++) {
-		muster_html_within(&page, "<p>", table->notes[i], "</p>\n");
-	}
+	for (size_t i = 0; i < table->note_count; i++)
+		muster_html_within(page, "<p>", table->notes[i], "</p>\n");
 	if (rows == 0) {
 		fprintf(out, "<p>%s</p>\n", table->empty);
 	} else {
 		for (size_t c = 0; c < table->column_count; c++)
 			titles[c] = table->columns[c].title;
-		muster_html_table_begin(&page, "Answer");
-		muster_html_headings(&page, titles, table->column_count);
+		muster_html_table_begin(page, table->title);
+		muster_html_headings(page, titles, table->column_count);
 		for (size_t i = 0; i < shown * table->column_count; i++) {
 			fputs(i % table->column_count ? "" : "<tr>", out);
-			print_cell(&page, table, i);
+			print_cell(page, table, i);
 			fputs((i + 1) % table->column_count ? "" : "</tr>\n", out);
 		}
-		muster_html_table_end(&page);
+		muster_html_table_end(page);
 	}
 	if (shown < rows)
 		fprintf(out, "<p>%zu more rows: --count 0 prints all</p>\n", rows - shown);
+}
+
+static void print_html(const struct muster_table *table, FILE *out)
+{
+	const struct muster_html page = { .out = out };
+	muster_html_head(&page, table->title);
+	muster_html_within(&page, "<body>\n<header>\n<h1>", table->title, "</h1>\n</header>\n<main>\n");
+	print_section(&page, table);
+	for (table = table->next; table; table = table->next) {
+		muster_html_within(&page, "<h2>", table->title, "</h2>\n");
+		print_section(&page, table);
+	}
 	fputs("</main>\n<footer><p>Written by muster " MUSTER_VERSION ".</p></footer>\n</body>\n</html>\n", out);
 }
 

@@ -1,4 +1,4 @@
-/* table.h - an answer of a history: one table, written as text, JSON, CSV or HTML
+/* table.h - an answer of a history: a table, or several on one page, written as text, JSON, CSV or HTML
  *
  * Texts of machines can inject nothing: neither a terminal, nor a page, nor a spreadsheet obeys them.
  */
@@ -29,9 +29,10 @@ struct muster_table {
 	size_t cell_count, cell_room;
 	enum muster_status *statuses; /* of each row: that of its cell in status_column */
 	size_t row_count, row_room;
-	size_t status_column; /* the cells that a page shows in the colour of a status; 0: the first */
-	size_t shown;         /* rows as text and HTML; 0: all */
-	const char *empty;    /* the sentence when there is no row */
+	size_t status_column;      /* the cells that a page shows in the colour of a status; 0: the first */
+	size_t shown;              /* rows as text and HTML; 0: all */
+	const char *empty;         /* the sentence when there is no row */
+	struct muster_table *next; /* the arena's, with a title of its own; NULL: the last one */
 };
 
 #define MUSTER_TABLE_COLUMNS(table) .columns = (table), .column_count = sizeof(table) / sizeof *(table)

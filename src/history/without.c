@@ -23,18 +23,6 @@ int muster_history_add(struct muster_history *history, const struct muster_repor
 	return muster_history_open(NULL, true, NULL, err);
 }
 
-int muster_history_begin(struct muster_history *history, struct muster_error *err)
-{
-	(void)history;
-	return muster_history_open(NULL, true, NULL, err);
-}
-
-int muster_history_commit(struct muster_history *history, struct muster_error *err)
-{
-	(void)history;
-	return muster_history_open(NULL, true, NULL, err);
-}
-
 int muster_history_each_value(struct muster_history *history, const struct muster_history_filter *filter,
 	muster_history_visit_fn *visit, void *arg, struct muster_error *err)
 {

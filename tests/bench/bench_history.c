@@ -5,7 +5,7 @@
  * by some percent, and one node in a hundred fails. Reports are added in transactions of 1,000; the last 100 one by
  * one, as `muster history add` does.
  */
-#include "history/db.h"
+#include "history/sqlite/history.h"
 #include "muster/report.h"
 #include "util/text.h"
 
@@ -79,8 +79,8 @@ static int fill(struct muster_history *h, struct bench *b, int count, struct mus
 	double start = muster_now_ms();
 	for (int i = 0; i < count - single; i += 1000) {
 		int until = i + 1000 < count - single ? i + 1000 : count - single;
-		if (muster_history_begin(h, err) < 0 || add(h, b, i, until, err) < 0 ||
-			muster_history_commit(h, err) < 0)
+		if (muster_history_exec(h, "BEGIN IMMEDIATE", err) < 0 || add(h, b, i, until, err) < 0 ||
+			muster_history_exec(h, "COMMIT", err) < 0)
 			return -1;
 	}
 	printf("%d reports in transactions of 1,000: %.2f ms each\n", count - single,

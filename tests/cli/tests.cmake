@@ -74,9 +74,9 @@ if(Python3_FOUND)
 		${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.configs PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
-# `muster nodes`, `muster drain`, `muster resume` and `muster history`, on reports put together by hand.
+# `muster nodes`, `muster drain`, `muster resume` and `muster history`, on reports put together by hand; a made history.
 if(Python3_FOUND)
-	foreach(name nodes drain history)
+	foreach(name nodes drain history history_trial)
 		add_test(NAME cli.${name} COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/${name}.py $<TARGET_FILE:muster>)
 		set_tests_properties(cli.${name} PROPERTIES TIMEOUT 400 LABELS integration)
 	endforeach()

@@ -315,8 +315,9 @@ static int add_prepared(struct addition *a, enum muster_history_added *ret)
 {
 	struct muster_error ignored;
 	const char *const *words =
-		a->h->batch ? (const char *const[]){ "SAVEPOINT one", "RELEASE one", "ROLLBACK TO one; RELEASE one" }
-			    : (const char *const[]){ "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK" };
+		!a->h->sql->get_autocommit(a->h->db) /* several reports in a transaction of the caller */
+			? (const char *const[]){ "SAVEPOINT one", "RELEASE one", "ROLLBACK TO one; RELEASE one" }
+			: (const char *const[]){ "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK" };
 	if (muster_history_exec(a->h, words[0], a->err) < 0)
 		return -1;
 	int rc = add_in_transaction(a, ret);

@@ -64,7 +64,6 @@ struct muster_history {
 	const struct muster_sqlite *sql;
 	sqlite3 *db;
 	char *path;
-	bool batch;                 /* between muster_history_begin and muster_history_commit */
 	struct muster_arena *arena; /* texts of names */
 	struct muster_history_name *names;
 	size_t name_count;

@@ -201,22 +201,6 @@ void muster_history_close(struct muster_history *h)
 	free(h);
 }
 
-int muster_history_begin(struct muster_history *h, struct muster_error *err)
-{
-	if (muster_history_exec(h, "BEGIN IMMEDIATE", err) < 0)
-		return -1;
-	h->batch = true;
-	return 0;
-}
-
-int muster_history_commit(struct muster_history *h, struct muster_error *err)
-{
-	if (muster_history_exec(h, "COMMIT", err) < 0)
-		return -1;
-	h->batch = false;
-	return 0;
-}
-
 int muster_history_measure(struct muster_history *h, struct muster_history_size *ret, struct muster_error *err)
 {
 	static const struct {

@@ -234,11 +234,11 @@ TEST(a_batch_is_committed_as_one)
 {
 	struct muster_history *h = open_history(true);
 	struct muster_history_size size;
-	ck_assert_int_eq(muster_history_begin(h, NULL), 0);
+	ck_assert_int_eq(muster_history_exec(h, "BEGIN IMMEDIATE", NULL), 0);
 	ck_assert_int_eq(add(h, &several[0]), MUSTER_HISTORY_ADDED);
 	ck_assert_int_eq(add(h, &several[0]), MUSTER_HISTORY_UNCHANGED);
-	ck_assert_int_eq(muster_history_commit(h, NULL), 0);
-	ck_assert_int_eq(muster_history_begin(h, NULL), 0);
+	ck_assert_int_eq(muster_history_exec(h, "COMMIT", NULL), 0);
+	ck_assert_int_eq(muster_history_exec(h, "BEGIN IMMEDIATE", NULL), 0);
 	ck_assert_int_eq(add(h, &several[1]), MUSTER_HISTORY_ADDED);
 	muster_history_close(h); /* before the commit */
 	h = open_history(false);
@@ -480,7 +480,7 @@ TEST_EACH(few_of_many_reports_are_read_on_demand, thinned)
 	struct muster_history_use use;
 	int64_t start;
 	ck_assert_int_eq(muster_utc_read("2026-01-01T00:00:00Z", &start), 0);
-	ck_assert_int_eq(muster_history_begin(h, &err), 0);
+	ck_assert_int_eq(muster_history_exec(h, "BEGIN IMMEDIATE", &err), 0);
 	for (int i = 0; i < 600; i++) {
 		char when[MUSTER_UTC_SIZE];
 		muster_utc_text(start + i * 60, when);
@@ -490,7 +490,7 @@ TEST_EACH(few_of_many_reports_are_read_on_demand, thinned)
 			       .sku = "T",
 			       .started = when });
 	}
-	ck_assert_int_eq(muster_history_commit(h, &err), 0);
+	ck_assert_int_eq(muster_history_exec(h, "COMMIT", &err), 0);
 	const struct muster_history_filter filter = { .nodes = thinned[_i].only_b ? b : NULL,
 		.node_count = thinned[_i].only_b,
 		.reports_most = thinned[_i].most,
