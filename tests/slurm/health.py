@@ -4,10 +4,14 @@
 usage: health.py MUSTER NAME
 """
 
+import json
 import os
 import re
+import subprocess
+import sys
 
 from cluster import SCRIPTS, check, check_equal, fresh, main
+from node_scripts import add_setting, notes
 
 NEEDS = ("node", "drain", "resume")
 BAD = "recovery-action@node2/gpu1=gpu-reset"
@@ -51,6 +55,29 @@ def test_bad_node_is_drained_and_given_back(cluster):
     cluster.fault()
     cluster.wait_for("the node is given back", lambda: not cluster.drained())
     check_equal(cluster.wait(cluster.submit("-N2", "--exclusive", "--wrap", "srun true")).state, "COMPLETED", "a job on both")
+
+
+@fresh
+def test_trial_drains_nothing_and_fills_the_history(cluster):
+    """Nor does it give back what muster drained before."""
+    path = os.path.join(cluster.folder, "history.db")
+    add_setting(cluster, f"MUSTER_DRAIN=trial\nMUSTER_HISTORY={path}\nMUSTER_DRAIN_AT_MOST=100%\nMUSTER_DRAIN_PER_HOUR=100%")
+    before = "muster(health): gpu.recovery_action GPU 0001:00:00.0: gpu-reset; expected neither"
+    cluster.ask("scontrol", "update", "NodeName=gpu-1", "State=DRAIN", f"Reason={before}")
+    cluster.fault(BAD)
+    start(cluster)
+
+    def would_be_drained():
+        done = subprocess.run([sys.argv[1], "history", "trial", "--db", path, "--simulated", "--format", "json"], capture_output=True,
+                              text=True, check=False)
+        rows = json.loads(done.stdout)["next"]["rows"] if done.returncode == 0 else []
+        return [(row["node"], row["check"], row["proof"]) for row in rows]
+    cluster.wait_for("the history names the bad node", lambda: would_be_drained() == [("gpu-2", "gpu.recovery_action", "hard")])
+    for node in ("gpu-1", "gpu-2"):
+        wait_for_two_checks(cluster, node)
+    check_equal(cluster.drained(), {"gpu-1": before}, "who is drained: as before")
+    check("health check, trial: scontrol update NodeName=gpu-2 State=DRAIN Reason='muster(health): reset-gpu: gpu.recovery_action" in
+          notes(cluster, "gpu-2"), "the log", notes(cluster, "gpu-2"))
 
 
 @fresh

@@ -32,8 +32,7 @@ static const char *const sql[STATEMENTS] = {
 	[FINDINGS_FORGET] = "DELETE FROM findings WHERE node = ?1 AND report = ?2",
 	[VERDICT_ADD] = "INSERT INTO verdicts(node, report, status) VALUES (?1, ?2, ?3)",
 	/* of several findings of one check at one part the worst one, which comes first */
-	[FINDING_ADD] = "INSERT OR IGNORE INTO findings(node, report, rule, part, status, fault) "
-			"VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+	[FINDING_ADD] = "INSERT OR IGNORE INTO findings VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
 	[SAMPLE_ADD] = "INSERT INTO samples(key, report, node, parts, packed) VALUES (?1, ?2, ?3, ?4, ?5)",
 };
 
