@@ -174,7 +174,7 @@ static void add_drains(const struct trial *t, struct muster_table *table)
 	}
 }
 
-/* ---- thresholds that are figures, and fail ---- */
+/* ---- thresholds that are numbers, and fail ---- */
 
 struct threshold {
 	const struct muster_check *check;

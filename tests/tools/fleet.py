@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """A history of 200 simulated nodes over 14 days: one report is measured, and its rows are the pattern of all others.
 
-usage: fleet.py MUSTER DATABASE
+usage: fleet.py DATABASE
 
 Each node has a health check every six hours, and jobs with prolog and epilog. Three nodes are bad: gpu-042 loses a GPU on
 day 5, gpu-077 is slow from the start, gpu-123 from day 9. Two are flappy: now and then a soft finding, and a pass 20
@@ -93,4 +93,4 @@ def make(muster, path):
 
 
 if __name__ == "__main__":
-    make(*sys.argv[1:3])
+    make("muster", sys.argv[1])
