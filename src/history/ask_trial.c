@@ -298,9 +298,9 @@ static void note_runs(const struct trial *t, struct muster_table *table)
 	}
 	find_limits(t->failed, t->past.count, &low, &high);
 	muster_table_note(table,
-		"%zu runs (one node in one report) of %zu nodes in %lld days, %.10s to %.10s: %.2f %% of them failed a "
+		"%zu runs (one node in one report) of %zu nodes in %jd days, %.10s to %.10s: %.2f %% of them failed a "
 		"check of the machine (95 %% limits: %.2f to %.2f %%)",
-		t->past.count, t->nodes, (long long)((last - first) / DAY_S + 1), muster_utc_text(first, from),
+		t->past.count, t->nodes, (last - first) / DAY_S + 1, muster_utc_text(first, from),
 		muster_utc_text(last, to), percent(t->failed, t->past.count), low, high);
 	muster_table_note(table,
 		"%zu nodes would have been drained: a hard finding drains at once, a soft one in a second run at "
