@@ -278,6 +278,7 @@ class Drain(Commands):
         self.with_history("drain", 20)
         self.assertIn("copy.h2d is a first strike;", self.with_history("drain", 40, h2d("n2")).stdout, "a pass between")
         self.assertIn("first strike since 2026-11-29T12:40:00Z;", self.with_history("drain", 40.5, h2d("n2"), keep=False).stdout)
+        self.with_history("drain", 45, {**h2d("n2"), "check": "copy.d2h"})  # it fails, which is no pass
         path = self.soft(50, h2d("n2"))
         for key, value in (("profile", "full"), ("sku", "other"), ("started", "2026-12-06T12:40:01Z")):
             with open(path, encoding="utf-8") as file:
