@@ -112,7 +112,7 @@ static bool is_first_of_node(const struct muster_strikes *strikes, size_t at)
 	return first == at;
 }
 
-/* The nodes that one run more drains, if it finds the same. */
+/* Nodes with a first strike: the same finding in a second run drains them. */
 static int list_waiting(const struct nodes_options *o, struct muster_error *err)
 {
 	struct muster_strikes strikes;

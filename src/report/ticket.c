@@ -8,6 +8,8 @@
 #include "muster/report.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
+#include "slurm/node_selection.h"
+#include "util/array.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -40,22 +42,30 @@ static size_t category_of(const struct muster_finding *finding)
 /* What the support desk can do nothing about. */
 #define NOT_THE_MACHINE "none retry fix-launch fix-settings restart-service"
 
-/* The next finding that failed on the node, about the machine and not the job. *at is 0 at first; NULL: no more. */
-static const struct muster_finding *next(const struct muster_report *report, const struct muster_node *node, size_t *at)
+/* What is to be told of one node. */
+struct ticket {
+	const struct muster_report *report;
+	const struct muster_node *node;
+	const struct muster_finding **findings; /* failed there, and the machine's, in the report's order */
+	size_t count;
+};
+
+/* The findings for which muster drain may drain the node, without those that no support desk mends. */
+static void find_findings(struct ticket *t)
 {
-	bool alone = muster_run_known_nodes(report->run) == 1; /* findings about the job are about the node */
-	while (*at < report->finding_count) {
-		const struct muster_finding *finding = &report->findings[(*at)++];
-		const struct muster_metric *metric = muster_metric_find(finding->metric);
-		const char *of_probe = strncmp(finding->check, "probe.", 6) == 0 ? finding->check + 6 : "";
-		const struct muster_probe *probe = muster_probe_find(metric ? muster_metric_probe(metric) : of_probe);
-		bool is_other = finding->action_code && muster_text_has_word(NOT_THE_MACHINE, finding->action_code);
-		bool of_job = probe && (metric ? probe->of_job : probe->hang_advice != NULL);
-		if ((finding->node ? strcmp(finding->node, node->name) == 0 : alone) &&
-			finding->status == MUSTER_FAIL && !of_job && !is_other)
-			return finding;
+	struct muster_node_selection nodes;
+	size_t at = 0;
+	muster_node_selection_make(t->report, NULL, 0, &nodes);
+	while (at < nodes.count && strcmp(nodes.entries[at].name, t->node->name) != 0)
+		at++;
+	t->findings = muster_calloc(t->report->finding_count + 1, sizeof(*t->findings));
+	for (size_t i = 0; at < nodes.count && i < nodes.entries[at].faults; i++) {
+		const struct muster_finding *finding = nodes.entries[at].all[i];
+		if (finding->status == MUSTER_FAIL &&
+			!(finding->action_code && muster_text_has_word(NOT_THE_MACHINE, finding->action_code)))
+			t->findings[t->count++] = finding;
 	}
-	return NULL;
+	muster_node_selection_done(&nodes);
 }
 
 /* A text of the node, or of its GPU or port of this name, as the metric says. NULL when it is not known. */
@@ -82,12 +92,11 @@ static void put(FILE *out, const char *between, const char *name, const char *te
 	}
 }
 
-static void put_finding(FILE *out, const struct muster_report *report, const struct muster_node *node,
-	const struct muster_finding *finding, const char *between)
+static void put_finding(FILE *out, const struct ticket *t, const struct muster_finding *finding, const char *between)
 {
 	size_t count;
 	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_TICKET, &count);
-	const struct muster_tally *tally = muster_report_tally(report, finding->check);
+	const struct muster_tally *tally = muster_report_tally(t->report, finding->check);
 	char *where = muster_text_where(finding), *observed = muster_finding_observed(finding);
 	fputs(where, out);
 	put(out, between, "failed", finding->check);
@@ -98,7 +107,7 @@ static void put_finding(FILE *out, const struct muster_report *report, const str
 	for (size_t i = 0; i < count; i++)
 		if (shown[i].metric->scope != MUSTER_SCOPE_NODE)
 			put(out, between, shown[i].as->title,
-				text_of(node, shown[i].metric, finding->gpu, finding->port));
+				text_of(t->node, shown[i].metric, finding->gpu, finding->port));
 	put(out, between, "advice", finding->advice);
 	put(out, between, "action code", finding->action_code);
 	put(out, between, "proof", finding->action_code ? muster_proof_names[finding->proof] : NULL);
@@ -106,52 +115,49 @@ static void put_finding(FILE *out, const struct muster_report *report, const str
 	free(observed);
 }
 
-static void print_text(const struct muster_report *report, const struct muster_node *node, FILE *out)
+static void print_text(const struct ticket *t, FILE *out)
 {
 	size_t count;
 	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_TICKET, &count);
-	const struct muster_finding *finding;
-	if (report->run->job.simulated)
+	if (t->report->run->job.simulated)
 		fputs("SIMULATED: results come from simulated hardware, not from a real machine\n", out);
-	put(out, "", "node", node->name);
-	put(out, "\n", "time (UTC)", report->run->job.started);
+	put(out, "", "node", t->node->name);
+	put(out, "\n", "time (UTC)", t->report->run->job.started);
 	for (size_t i = 0; i < count; i++) {
-		const char *text = text_of(node, shown[i].metric, NULL, NULL);
+		const char *text = text_of(t->node, shown[i].metric, NULL, NULL);
 		if (shown[i].metric->scope == MUSTER_SCOPE_NODE)
 			put(out, "\n", shown[i].as->title, text ? text : "unknown");
 	}
-	for (size_t at = 0, number = 1; (finding = next(report, node, &at)); number++) {
-		fprintf(out, "\n\n%zu. ", number);
-		put_finding(out, report, node, finding, "\n   ");
-		put(out, "\n   ", "Azure category", rows[category_of(finding)].category);
+	for (size_t i = 0; i < t->count; i++) {
+		fprintf(out, "\n\n%zu. ", i + 1);
+		put_finding(out, t, t->findings[i], "\n   ");
+		put(out, "\n   ", "Azure category", rows[category_of(t->findings[i])].category);
 	}
 	fputc('\n', out);
 }
 
 /* The body of a request: docs/ticket.schema.json. */
-static void write_impact(struct muster_json_writer *w, const struct muster_report *report,
-	const struct muster_node *node, size_t category)
+static void write_impact(struct muster_json_writer *w, const struct ticket *t, size_t category)
 {
 	size_t length, count;
 	const struct muster_shown_metric *shown = muster_metrics_shown(MUSTER_SHOWN_AZURE, &count);
-	const struct muster_finding *finding;
 	const char *gpu = NULL; /* Azure takes one: of the worst finding that names one */
 	char *description;
 	FILE *out = muster_memory_open(&description, &length);
-	for (size_t at = 0; (finding = next(report, node, &at));)
-		if (category_of(finding) == category) {
+	for (size_t i = 0; i < t->count; i++)
+		if (category_of(t->findings[i]) == category) {
 			fputs(ftell(out) > 0 ? " | " : "", out);
-			put_finding(out, report, node, finding, "; ");
-			gpu = gpu ? gpu : finding->gpu;
+			put_finding(out, t, t->findings[i], "; ");
+			gpu = gpu ? gpu : t->findings[i]->gpu;
 		}
 	muster_memory_close(out);
 	muster_json_writer_object(w);
 	muster_json_writer_object_of(w, "properties");
-	muster_json_writer_pair(w, "startDateTime", muster_string(report->run->job.started));
+	muster_json_writer_pair(w, "startDateTime", muster_string(t->report->run->job.started));
 	muster_json_writer_pair(w, "impactCategory", muster_string(rows[category].category));
 	muster_json_writer_pair(w, "impactDescription", muster_string(description));
 	for (size_t i = 0; i < count; i++) {
-		const char *text = text_of(node, shown[i].metric, gpu, NULL);
+		const char *text = text_of(t->node, shown[i].metric, gpu, NULL);
 		if (i == 1)
 			muster_json_writer_object_of(w, "additionalProperties");
 		if (text || !shown[i].as->optional)
@@ -164,23 +170,23 @@ static void write_impact(struct muster_json_writer *w, const struct muster_repor
 	free(description);
 }
 
-static void print_azure(const struct muster_report *report, const struct muster_node *node, FILE *out)
+static void print_azure(const struct ticket *t, FILE *out)
 {
 	bool written[ROW_COUNT] = { false };
-	const struct muster_finding *finding;
 	struct muster_json_writer w;
 	muster_json_writer_init(&w, out, MUSTER_WRITER_DEPTH_MAX);
 	muster_json_writer_object(&w);
 	muster_json_writer_pair(&w, "schema_version", muster_number(1));
 	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
-	muster_json_writer_pair(&w, "node", muster_string(node->name));
-	muster_json_writer_pair(&w, "simulated", muster_boolean(report->run->job.simulated));
+	muster_json_writer_pair(&w, "node", muster_string(t->node->name));
+	muster_json_writer_pair(&w, "simulated", muster_boolean(t->report->run->job.simulated));
 	muster_json_writer_array_of(&w, "impacts");
-	for (size_t at = 0; (finding = next(report, node, &at));)
-		if (!written[category_of(finding)]) {
-			write_impact(&w, report, node, category_of(finding));
-			written[category_of(finding)] = true;
-		}
+	for (size_t i = 0; i < t->count; i++) {
+		size_t category = category_of(t->findings[i]);
+		if (!written[category])
+			write_impact(&w, t, category);
+		written[category] = true;
+	}
 	muster_json_writer_array_end(&w);
 	muster_json_writer_object_end(&w);
 }
@@ -188,14 +194,20 @@ static void print_azure(const struct muster_report *report, const struct muster_
 int muster_report_print_ticket(
 	const struct muster_report *report, const char *node, bool azure, FILE *out, struct muster_error *err)
 {
+	struct ticket ticket = { .report = report };
 	size_t i = 0;
 	while (i < report->run->node_count && strcmp(report->run->nodes[i].name, node) != 0)
 		i++;
 	if (i == report->run->node_count)
 		return muster_fail(err, MUSTER_EUSAGE, "ticket: the report has no node \"%.100s\"", node);
-	if (!next(report, &report->run->nodes[i], &(size_t){ 0 }))
-		return muster_fail(err, MUSTER_EUSAGE,
-			"ticket: no check of the machine failed on %.100s: nothing to report", node);
-	(azure ? print_azure : print_text)(report, &report->run->nodes[i], out);
-	return 0;
+	ticket.node = &report->run->nodes[i];
+	find_findings(&ticket);
+	int rc = ticket.count > 0
+			 ? 0
+			 : muster_fail(err, MUSTER_EUSAGE,
+				   "ticket: no check of the machine failed on %.100s: nothing to report", node);
+	if (rc == 0)
+		(azure ? print_azure : print_text)(&ticket, out);
+	free(ticket.findings);
+	return rc;
 }

@@ -68,7 +68,7 @@ def speeds(report, rank):
 
 
 def losses(runs, healthy, metrics):
-    """{metric: share that is lost}, by the medians of the runs; without a metric that one of both lacks."""
+    """{metric: 1 - median of runs / median of healthy}, of each metric that both lists have."""
     pairs = {metric: [[run["speeds"][metric] for run in several if metric in run["speeds"]] for several in (runs, healthy)] for metric in metrics}
     return {metric: 1 - statistics.median(robbed) / statistics.median(usual) for metric, (robbed, usual) in pairs.items() if robbed and usual}
 
