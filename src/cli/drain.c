@@ -48,7 +48,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 }
 
 /* 0 when the node may be drained, or, if it is drained already, may stay so. */
-static int check_most(const struct muster_node_changes *o, const char *node, bool already, struct muster_error *err)
+static int check_most(struct muster_node_changes *o, const char *node, bool already, struct muster_error *err)
 {
 	return muster_slurm_drained_nodes_check(node, already, &o->limits, o->deadline_s * 1000, err);
 }
@@ -171,5 +171,7 @@ int muster_cmd_drain(int argc, char **argv)
 	int code;
 	if (!begin(argc, argv, &o, &code))
 		return code;
-	return muster_node_changes_by_report(&o, drain_nodes);
+	code = muster_node_changes_by_report(&o, drain_nodes);
+	free(o.limits.topology);
+	return code;
 }

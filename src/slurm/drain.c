@@ -313,8 +313,8 @@ void muster_rack_read(
 	}
 }
 
-int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_limits *limits,
-	int deadline_ms, struct muster_error *err)
+int muster_slurm_drained_nodes_check(
+	const char *node, bool already, struct muster_drained_limits *limits, int deadline_ms, struct muster_error *err)
 {
 	static const char *const list[] = { "sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%H|%E", NULL };
 	static const char *const topology[] = { "scontrol", "show", "topology", NULL };
@@ -325,10 +325,12 @@ int muster_slurm_drained_nodes_check(const char *node, bool already, const struc
 	if (muster_slurm_command_run(list, deadline_ms, &child, err) < 0)
 		return -1;
 	struct muster_arena *arena = muster_arena_new();
-	if (muster_slurm_command_run(topology, deadline_ms, &racks, &unknown) == 0) { /* most clusters have none */
-		muster_rack_read(racks.out, node, arena, &rack, &rack_count);
+	if (!limits->topology && muster_slurm_command_run(topology, deadline_ms, &racks, &unknown) == 0) {
+		limits->topology = muster_strdup(racks.out); /* most clusters have none */
 		muster_child_output_done(&racks);
 	}
+	if (limits->topology)
+		muster_rack_read(limits->topology, node, arena, &rack, &rack_count);
 	int rc = muster_drained_nodes_check(
 		child.out, node, already, limits, rack, rack_count, (int64_t)time(NULL), err);
 	muster_arena_free(arena);

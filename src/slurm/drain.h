@@ -58,6 +58,7 @@ int muster_drained_most_parse(
 struct muster_drained_limits {
 	struct muster_drained_most at_most, per_hour; /* in all, and within an hour */
 	int per_rack;                                 /* within an hour, of nodes under one switch or in one block */
+	char *topology; /* what `scontrol show topology` prints, malloc'd; NULL: not known yet */
 };
 
 /* Whether one node more may be drained (already: the node is one of them now, and may stay). 0, or -1 with err: code
@@ -73,8 +74,9 @@ int muster_drained_nodes_check(const char *text, const char *node, bool already,
 void muster_rack_read(
 	const char *text, const char *node, struct muster_arena *arena, const char *const **ret, size_t *ret_count);
 
-/* The same check; the text is that of sinfo, and the rack that of scontrol. */
-int muster_slurm_drained_nodes_check(const char *node, bool already, const struct muster_drained_limits *limits,
+/* The same check; the text is that of sinfo, and the rack that of scontrol, which is asked until it answers: the caller
+ * frees limits->topology. */
+int muster_slurm_drained_nodes_check(const char *node, bool already, struct muster_drained_limits *limits,
 	int deadline_ms, struct muster_error *err);
 
 /* ---- whether a report proves that the fault for which a node was drained is gone ----
