@@ -5,6 +5,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run.h"
 
 /* Derive twice from the run (as run_text.h has it), since the second time everything is there already. Each time the
  * samples of the metric are these lines, "NODE/RANK PATH, LINK: VALUE[: REASON]", and have `labels` labels. */

@@ -4,6 +4,7 @@
 
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run.h"
 #include "temporary_root.h"
 
 #include <check.h>

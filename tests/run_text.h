@@ -11,6 +11,7 @@
 #define MUSTER_TESTS_RUN_TEXT_H
 
 #include "eval_fixture.h"
+#include "muster/run.h"
 
 enum { RUN_TEXT_WORDS = 12 };
 

@@ -6,7 +6,9 @@
 
 #include "muster/expect.h"
 #include "muster/finding.h"
-#include "muster/run.h"
+
+struct muster_rank;
+struct muster_run;
 
 struct muster_report {
 	struct muster_arena *arena;

@@ -8,7 +8,8 @@
 #define MUSTER_PROBE_H
 
 #include "muster/error.h"
-#include "muster/run.h"
+#include "muster/profile.h"
+#include "muster/sample.h"
 
 #include <stdint.h>
 

@@ -3,6 +3,7 @@
  * Judged by the same code as on rank 0. What the user does not say anew is as it was when the run was started.
  */
 #include "cli/cli.h"
+#include "muster/run.h"
 #include "slurm/hostlist.h"
 #include "util/file.h"
 #include "eval/select.h"

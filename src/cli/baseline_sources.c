@@ -4,6 +4,7 @@
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run.h"
 #include "util/array.h"
 #include "util/text.h"
 

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "eval/select.h"
 #include "muster/report.h"
+#include "muster/run.h"
 
 #include <stdio.h>
 #include <string.h>

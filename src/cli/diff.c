@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "muster/arena.h"
 #include "muster/expect.h"
+#include "muster/run.h"
 #include "report/compare.h"
 
 #include <stdio.h>

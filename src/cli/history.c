@@ -1,6 +1,7 @@
 /* history.c - `muster history`: keep reports in a database, and ask it about nodes and values over time */
 #include "cli/cli.h"
 #include "history/questions.h"
+#include "muster/run.h"
 #include "slurm/hostlist.h"
 #include "util/text.h"
 #include "muster/report.h"

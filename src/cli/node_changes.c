@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "muster/report.h"
+#include "muster/run.h"
 #include "report/print_escaped.h"
 #include "slurm/command.h"
 #include "util/array.h"

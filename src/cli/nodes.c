@@ -4,6 +4,7 @@
  * node.
  */
 #include "cli/cli.h"
+#include "muster/run.h"
 #include "slurm/hostlist.h"
 #include "slurm/command.h"
 #include "slurm/node_selection.h"

@@ -4,6 +4,7 @@
  * printed.
  */
 #include "cli/cli.h"
+#include "muster/run.h"
 #include "util/file.h"
 #include "muster/report.h"
 #include "report/anonymous.h"

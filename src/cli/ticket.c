@@ -1,6 +1,7 @@
 /* ticket.c - `muster ticket`: what a cloud's support desk asks for about one node of a saved report; sends nothing */
 #include "cli/cli.h"
 #include "muster/report.h"
+#include "muster/run.h"
 
 static const char *const format_names[] = { "text", "azure-ghr" };
 

@@ -4,6 +4,7 @@
 #include "coord/send.h"
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run.h"
 
 #include <limits.h>
 #include <math.h>

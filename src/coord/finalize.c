@@ -6,6 +6,7 @@
 #include "model/share.h"
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run.h"
 #include "storage/file.h"
 #include "storage/folder.h"
 #include "util/child.h"

@@ -9,8 +9,9 @@
 #include "coord/membership.h"
 #include "coord/options.h"
 #include "muster/probe.h"
-#include "muster/run.h"
 #include "transport/transport.h"
+
+struct muster_run;
 
 /* What the scheduler uses; borrowed. */
 struct muster_ring_context {

@@ -1,5 +1,6 @@
 /* ring_scheduler.c - rank 0 assigns ranks to rings, round after round */
 #include "coord/ring_scheduler.h"
+#include "muster/run.h"
 
 #include <math.h>
 #include <stdlib.h>

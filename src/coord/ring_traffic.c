@@ -2,6 +2,7 @@
 #include "coord/ring_scheduler.h"
 
 #include "coord/send.h"
+#include "muster/run_data.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* advice.c - what a finding advises, with its places filled in */
 #include "eval/eval.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* asked.c - what the user asked for with an option, and no check could evaluate: it is never a silent pass */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
  */
 #include "eval/eval.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <string.h>
 

@@ -15,6 +15,7 @@
 #include "eval/eval.h"
 #include "eval/nvlink_domains.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <stdio.h>

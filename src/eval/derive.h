@@ -3,7 +3,8 @@
 #define MUSTER_EVAL_DERIVE_H
 
 #include "eval/exchange_peers.h"
-#include "muster/run.h"
+
+struct muster_run;
 
 /* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
 struct muster_limit {

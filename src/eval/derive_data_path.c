@@ -8,6 +8,7 @@
 #include "eval/eval.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <inttypes.h>
 #include <math.h>

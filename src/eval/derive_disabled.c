@@ -5,6 +5,7 @@
 #include "eval/derive.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,6 +10,7 @@
 #include "eval/eval.h"
 #include "eval/exchange_peers.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/cpuset.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>

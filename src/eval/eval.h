@@ -13,10 +13,12 @@
 #include "muster/evaluate.h"
 #include "muster/expect.h"
 #include "muster/finding.h"
+#include "muster/outcome.h"
 #include "muster/probe.h"
-#include "muster/run.h"
 
 #include <stdint.h>
+
+struct muster_node;
 
 #define MUSTER_NOWHERE UINT32_MAX
 

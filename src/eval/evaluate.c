@@ -10,6 +10,7 @@
 #include "localize/findings.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

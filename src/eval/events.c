@@ -5,6 +5,7 @@
 #include "eval/eval.h"
 #include "expect/events.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <math.h>
 #include <string.h>

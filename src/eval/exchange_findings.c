@@ -3,6 +3,7 @@
 #include "eval/exchanges.h"
 
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdint.h>

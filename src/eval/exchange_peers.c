@@ -5,6 +5,7 @@
 #include "eval/derive.h"
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

@@ -2,9 +2,12 @@
 #ifndef MUSTER_EVAL_EXCHANGE_PEERS_H
 #define MUSTER_EVAL_EXCHANGE_PEERS_H
 
-#include "muster/run.h"
+#include "muster/arena.h"
+#include "muster/sample.h"
 
 #include <stddef.h>
+
+struct muster_run;
 
 /* A rank of the run, by the places of its node and of the rank there. */
 struct muster_exchange_end {

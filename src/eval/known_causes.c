@@ -6,6 +6,7 @@
 #include "eval/eval.h"
 
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>

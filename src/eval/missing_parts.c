@@ -8,6 +8,7 @@
 #include "expect/operators.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <string.h>

@@ -2,7 +2,11 @@
 #ifndef MUSTER_EVAL_NVLINK_DOMAINS_H
 #define MUSTER_EVAL_NVLINK_DOMAINS_H
 
-#include "muster/run.h"
+#include "muster/arena.h"
+#include "muster/sample.h"
+
+struct muster_rank;
+struct muster_run;
 
 /* The fabric between nodes that the rank's GPU belongs to, as a text that is equal for all GPUs of the fabric; "" when
  * the rank shows none. clique is the metric of a GPU's clique, labelled with its cluster; NULL when there is none. */

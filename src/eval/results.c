@@ -4,6 +4,7 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 void muster_result_value(
 	struct muster_eval *eval, size_t check, const struct muster_sample *sample, const struct muster_sample *limit)

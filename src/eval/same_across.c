@@ -5,6 +5,7 @@
  */
 #include "eval/eval.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <ctype.h>

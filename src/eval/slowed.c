@@ -7,6 +7,7 @@
 #include "eval/eval.h"
 
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <string.h>
 

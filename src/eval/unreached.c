@@ -9,6 +9,7 @@
 #include "eval/eval.h"
 #include "eval/exchange_peers.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* describe.c - values, expectations, short lists of ranks and nodes as people read them */
 #include "expect/describe.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 #include <ctype.h>
 #include <stdlib.h>

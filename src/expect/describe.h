@@ -3,7 +3,8 @@
 #define MUSTER_EXPECT_DESCRIBE_H
 
 #include "expect/operators.h"
-#include "muster/run.h"
+
+struct muster_run;
 
 #define MUSTER_LIST_MOST 12 /* parts of a list, then "and N more" */
 

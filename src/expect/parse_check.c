@@ -4,7 +4,7 @@
 #include "expect/limits.h"
 #include "muster/finding.h"
 #include "muster/probe.h"
-#include "muster/run.h"
+#include "muster/profile.h"
 #include "util/text.h"
 
 #include <limits.h>

@@ -3,6 +3,7 @@
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
  */
 #include "expect/recognise.h"
+#include "muster/run_data.h"
 #include "util/file.h"
 #include "expect/load.h"
 #include "expect/describe.h"

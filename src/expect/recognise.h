@@ -3,7 +3,8 @@
 #define MUSTER_EXPECT_RECOGNISE_H
 
 #include "muster/expect.h"
-#include "muster/run.h"
+
+struct muster_run;
 
 /* A machine type that can be recognised: its file has an identify of its own, with vm_size or gpu_name. */
 struct muster_candidate {

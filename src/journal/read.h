@@ -8,7 +8,7 @@
 #include "journal/write.h"
 #include "model/record.h"
 #include "muster/error.h"
-#include "muster/run.h"
+#include "muster/run_data.h"
 
 #include <stdbool.h>
 #include <stddef.h>

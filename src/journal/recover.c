@@ -3,6 +3,7 @@
 
 #include "model/windows.h"
 #include "muster/arena.h"
+#include "muster/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "model/limits.h"
 #include "model/run_json.h"
 #include "model/windows.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 #include "util/clock.h"
 #include "util/file.h"

@@ -15,9 +15,10 @@
 #define MUSTER_JOURNAL_WRITE_H
 
 #include "muster/error.h"
-#include "muster/run.h"
 
 #include <stdbool.h>
+
+struct muster_run;
 
 enum { MUSTER_SPOOL_VERSION = 2, MUSTER_SPOOL_LINE_MAX = 8 << 20 };
 

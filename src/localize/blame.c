@@ -7,6 +7,7 @@
 #include "localize/blame.h"
 
 #include "localize/slow_pairs.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <math.h>

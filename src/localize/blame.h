@@ -7,7 +7,9 @@
 #define MUSTER_LOCALIZE_BLAME_H
 
 #include "muster/arena.h"
-#include "muster/run.h"
+#include "muster/trial.h"
+
+#include <stdbool.h>
 
 /* A trial ring of one node or of two. */
 struct muster_attempt {

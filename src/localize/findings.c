@@ -7,6 +7,7 @@
 #include "expect/describe.h"
 #include "localize/blame.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

@@ -5,7 +5,8 @@
 #include "muster/arena.h"
 #include "muster/finding.h"
 #include "muster/probe.h"
-#include "muster/run.h"
+
+struct muster_run;
 
 /* Called for each finding about the rings of a probe (its index), the strongest first. One that failed is a cause; one
  * that is skipped says that no cause was found. */

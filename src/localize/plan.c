@@ -1,6 +1,7 @@
 /* plan.c - which small rings to try next, to find what breaks the ring of all */
 #include "localize/plan.h"
 
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdint.h>

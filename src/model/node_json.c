@@ -2,6 +2,7 @@
 #include "model/run_json.h"
 
 #include "model/limits.h"
+#include "muster/run.h"
 
 #include <stddef.h>
 

@@ -6,6 +6,7 @@
 #include "model/run_json.h"
 #include "model/windows.h"
 #include "muster/arena.h"
+#include "muster/run.h"
 #include "util/array.h"
 
 #include <stdint.h>

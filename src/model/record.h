@@ -17,7 +17,7 @@
 
 #include "json/json.h"
 #include "muster/error.h"
-#include "muster/run.h"
+#include "muster/run_data.h"
 
 struct muster_record {
 	char *bytes; /* malloc'd */

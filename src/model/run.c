@@ -1,6 +1,7 @@
 /* run.c - the nodes, ranks and outcomes of a run */
 #include "muster/run.h"
 
+#include "muster/profile.h"
 #include "util/array.h"
 
 #include <stdlib.h>

@@ -4,6 +4,8 @@
 #include "model/limits.h"
 #include "model/windows.h"
 #include "muster/finding.h"
+#include "muster/profile.h"
+#include "muster/run.h"
 #include "util/array.h"
 
 #include <math.h>

@@ -5,8 +5,8 @@
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H
 
+#include "muster/sample.h"
 #include "json/object.h"
-#include "muster/run.h"
 
 struct muster_sample_reader {
 	struct muster_json_reader json; /* first: functions that read a value are handed this */

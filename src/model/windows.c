@@ -1,6 +1,7 @@
 /* windows.c - one sample of all that were taken of one thing */
 #include "model/windows.h"
 
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <string.h>

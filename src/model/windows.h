@@ -6,7 +6,10 @@
 #ifndef MUSTER_MODEL_WINDOWS_H
 #define MUSTER_MODEL_WINDOWS_H
 
-#include "muster/run.h"
+#include "muster/arena.h"
+#include "muster/sample.h"
+
+struct muster_run;
 
 /* Values of a sample: in a visit, and of the whole run in a report, which has those of thousands of GPUs. */
 enum { MUSTER_VALUES_MAX = 256, MUSTER_VALUES_KEPT = 36 };

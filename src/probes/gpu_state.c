@@ -3,6 +3,7 @@
  * A setting that all GPUs of a node have may be wrong on all of them. What NVML does not say is null with NVML's
  * reason.
  */
+#include "muster/arena.h"
 #include "util/text.h"
 #include "vendor/nvml.h"
 #include "probes/metrics.h"

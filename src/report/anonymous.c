@@ -3,6 +3,7 @@
  * Run and report are changed in place, each name to the same replacement everywhere, so that the report is evaluated
  * as before. The row of each metric says what its texts identify.
  */
+#include "muster/run_data.h"
 #include "report/anonymous.h"
 #include "muster/probe.h"
 #include "slurm/hostlist.h"

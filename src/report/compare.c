@@ -2,6 +2,7 @@
 #include "report/compare_match.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <math.h>

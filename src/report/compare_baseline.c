@@ -3,6 +3,7 @@
 
 #include "expect/describe.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 
 #include <math.h>
 

@@ -5,6 +5,7 @@
  */
 #include "report/compare.h"
 
+#include "muster/run_data.h"
 #include "slurm/hostlist.h"
 #include "json/writer.h"
 #include "util/array.h"

@@ -9,7 +9,8 @@
 #define MUSTER_REPORT_INVENTORY_H
 
 #include "muster/arena.h"
-#include "muster/run.h"
+
+struct muster_run;
 
 enum muster_inventory_kind {
 	MUSTER_INVENTORY_RANKS = 0, /* rank → GPU, NUMA node, CPUs, RDMA devices; a block is a group of equal nodes */

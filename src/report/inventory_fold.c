@@ -3,6 +3,7 @@
  * All texts are the arena's or the run's, and each is the only copy of its text in the arena: equal texts are equal
  * pointers.
  */
+#include "muster/run_data.h"
 #include "report/inventory_build.h"
 
 #include <stdint.h>

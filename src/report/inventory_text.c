@@ -3,6 +3,7 @@
  * A value that differs between nodes ends with " !". Why a value is not known is a note after its table.
  */
 #include "muster/report.h"
+#include "muster/run_data.h"
 #include "report/inventory.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"

@@ -2,6 +2,7 @@
 #include "report/inventory_build.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "slurm/hostlist.h"
 #include "slurm/command.h"
 

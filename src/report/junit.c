@@ -7,6 +7,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 #include "util/array.h"

@@ -6,6 +6,7 @@
 #include "model/share.h"
 #include "muster/probe.h"
 
+#include "muster/run_data.h"
 #include "report/inventory.h"
 #include "report/slowest.h"
 #include "report/text_summary.h"

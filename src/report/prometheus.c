@@ -4,6 +4,7 @@
  */
 #include "report/prometheus.h"
 
+#include "muster/run_data.h"
 #include "slurm/node_selection.h"
 
 #include <stdlib.h>

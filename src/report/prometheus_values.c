@@ -5,6 +5,7 @@
  */
 #include "report/prometheus.h"
 
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <ctype.h>

@@ -1,5 +1,6 @@
 /* publish.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
+#include "muster/run_data.h"
 #include "util/log.h"
 #include "util/text.h"
 

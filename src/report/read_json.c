@@ -5,6 +5,7 @@
  */
 #include "muster/report.h"
 
+#include "muster/run.h"
 #include "util/file.h"
 #include "model/run_json.h"
 #include "model/limits.h"

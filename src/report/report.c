@@ -1,5 +1,6 @@
 /* report.c - the exit code, and the last line that scripts rely on */
 #include "muster/report.h"
+#include "muster/run_data.h"
 
 #include <ctype.h>
 

@@ -5,6 +5,7 @@
 #include "report/slowest.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <math.h>

@@ -2,7 +2,11 @@
 #ifndef MUSTER_REPORT_SLOWEST_H
 #define MUSTER_REPORT_SLOWEST_H
 
-#include "muster/run.h"
+#include "muster/sample.h"
+
+struct muster_node;
+struct muster_rank;
+struct muster_run;
 
 enum { MUSTER_SLOWEST_SHOWN = 5, MUSTER_SLOWEST_FIGURES = 8 };
 

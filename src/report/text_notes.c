@@ -2,6 +2,7 @@
 #include "report/text_summary.h"
 
 #include "expect/events.h"
+#include "muster/run_data.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
 

@@ -3,6 +3,7 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/print_escaped.h"
 
 #include <stdlib.h>

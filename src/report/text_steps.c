@@ -3,6 +3,7 @@
 #include "report/text_summary.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 
 struct range {
 	double lowest, highest;

@@ -3,6 +3,7 @@
  * Read from the top: the verdict and which nodes to exclude, what was looked at, what is wrong with it and what to do,
  * where, and how fast it was. Everything that a machine gave goes through muster_print_escaped.
  */
+#include "muster/run_data.h"
 #include "report/text_summary.h"
 #include "muster/report.h"
 #include "report/print_escaped.h"

@@ -6,6 +6,7 @@
 #include "report/text_summary.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
 

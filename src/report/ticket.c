@@ -6,6 +6,7 @@
 #include "model/share.h"
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run_data.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
 #include "slurm/node_selection.h"

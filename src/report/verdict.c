@@ -2,6 +2,7 @@
 #include "report/verdict.h"
 
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "report/text_summary.h"
 #include "slurm/hostlist.h"
 #include "slurm/node_selection.h"

@@ -6,6 +6,7 @@
  */
 #include "muster/report.h"
 
+#include "muster/run_data.h"
 #include "util/file.h"
 #include "json/writer.h"
 #include "model/run_json.h"

@@ -1,4 +1,5 @@
 /* drain.c - why a node is drained, as Slurm keeps it */
+#include "muster/run_data.h"
 #include "slurm/drain.h"
 #include "expect/events.h"
 #include "muster/arena.h"

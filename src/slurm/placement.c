@@ -2,6 +2,7 @@
 #include "slurm/placement.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "slurm/hostlist.h"
 #include "util/text.h"
 

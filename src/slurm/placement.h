@@ -2,7 +2,9 @@
 #ifndef MUSTER_SLURM_PLACEMENT_H
 #define MUSTER_SLURM_PLACEMENT_H
 
-#include "muster/run.h"
+#include <stddef.h>
+
+struct muster_run;
 
 struct muster_node_block {
 	const char *name; /* "s0.s1", the run's; NULL: of these nodes it is not known */

@@ -7,6 +7,7 @@
  */
 #include "history/sqlite/history.h"
 #include "muster/report.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "muster/report.h"
 
 #include "eval/derive.h"
+#include "muster/run.h"
 #include "util/text.h"
 #include "synthetic_run.h"
 

@@ -4,6 +4,7 @@
  */
 #include "muster/report.h"
 
+#include "muster/run.h"
 #include "report_fixture.h"
 
 #include <stdlib.h>

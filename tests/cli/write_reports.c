@@ -1,6 +1,7 @@
 /* write_reports.c - write reports of several kinds into a directory, for the schema's validator */
 #include "muster/report.h"
 
+#include "muster/run.h"
 #include "report_fixture.h"
 
 #include <stdlib.h>

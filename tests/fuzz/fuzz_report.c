@@ -3,6 +3,7 @@
 
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run.h"
 
 #include <stdlib.h>
 #include <string.h>

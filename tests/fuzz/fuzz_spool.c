@@ -5,6 +5,7 @@
 
 #include "muster/arena.h"
 #include "journal/read.h"
+#include "muster/run.h"
 
 #include <stdlib.h>
 

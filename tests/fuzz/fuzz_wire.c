@@ -2,6 +2,7 @@
  */
 #include "fuzz.h"
 
+#include "muster/run.h"
 #include "util/text.h"
 #include "muster/arena.h"
 #include "coord/worker_process.h"

@@ -6,6 +6,7 @@
  */
 #include "eval/derive.h"
 #include "muster/evaluate.h"
+#include "muster/run.h"
 #include "probes/context.h"
 #include "system/topology.h"
 

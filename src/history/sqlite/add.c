@@ -5,6 +5,7 @@
 #include "history/pack.h"
 #include "json/writer.h"
 #include "muster/arena.h"
+#include "muster/run_data.h"
 #include "slurm/node_selection.h"
 #include "util/array.h"
 

@@ -2,6 +2,7 @@
  *
  * A value that differs between nodes is a <mark>; why a value is not known stands beside it.
  */
+#include "muster/run_data.h"
 #include "report/html/html.h"
 #include "report/inventory.h"
 

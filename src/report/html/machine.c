@@ -1,4 +1,5 @@
 /* machine.c - pictures of nodes: of those with findings, and of one without any to compare with */
+#include "muster/run_data.h"
 #include "report/html/html.h"
 #include "report/html/machine_parts.h"
 #include "report/html/places.h"

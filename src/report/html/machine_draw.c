@@ -3,6 +3,7 @@
  * In the manner of hwloc's lstopo: a NUMA node is a box with its CPUs as one bar, and below them the CPUs that each
  * rank may use.
  */
+#include "muster/run_data.h"
 #include "report/html/html.h"
 #include "report/html/machine_parts.h"
 #include "report/print_escaped.h"

@@ -2,6 +2,7 @@
 #include "report/html/machine_parts.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/html/places.h"
 #include "report/inventory_build.h"
 #include "util/cpuset.h"

@@ -5,9 +5,12 @@
 
 #include "muster/arena.h"
 #include "muster/finding.h"
-#include "muster/run.h"
 
 #include <hwloc.h>
+
+struct muster_node;
+struct muster_rank;
+struct muster_run;
 
 struct muster_html_node;
 

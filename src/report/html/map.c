@@ -9,6 +9,7 @@
 #include "eval/nvlink_domains.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

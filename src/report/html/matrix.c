@@ -8,6 +8,7 @@
 #include "model/share.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <math.h>

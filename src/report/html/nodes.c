@@ -8,6 +8,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/inventory_build.h"
 #include "report/text_summary.h"
 

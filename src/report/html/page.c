@@ -5,6 +5,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "muster/run_data.h"
 #include "report_css.h"   /* made by CMake from style.css */
 #include "report_signs.h" /* and from signs.svg: a shape for each status, used by reference */
 #include "report/text_summary.h"

@@ -2,6 +2,7 @@
 #include "report/html/places.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/html/html.h"
 #include "util/array.h"
 

@@ -3,6 +3,7 @@
 
 #include "model/share.h"
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <math.h>

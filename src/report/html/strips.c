@@ -2,6 +2,7 @@
 #include "report/html/strips.h"
 
 #include "muster/probe.h"
+#include "muster/run_data.h"
 #include "report/html/places.h"
 #include "report/text_summary.h"
 #include "util/array.h"

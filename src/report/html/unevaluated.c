@@ -2,6 +2,7 @@
  * result, checks that do not apply */
 #include "report/html/html.h"
 
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  */
 #include "report/html/strips.h"
 
+#include "muster/run_data.h"
 #include "report/text_summary.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* verdict.c - the verdict, which nodes to exclude, what was run, and how many results there are of each kind */
 #include "report/html/html.h"
 
+#include "muster/run_data.h"
 #include "report/verdict.h"
 
 #include <stdlib.h>

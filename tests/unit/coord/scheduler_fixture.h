@@ -8,6 +8,7 @@
 #include "coord/ring_scheduler.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include "recorder.h"
 
 #include <stdio.h>

@@ -3,6 +3,7 @@
  * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.
  */
 #include "check_main.h"
+#include "muster/run_data.h"
 #include "scheduler_fixture.h"
 
 #include <math.h>

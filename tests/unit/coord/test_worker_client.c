@@ -8,6 +8,7 @@
 #include "muster/probe.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* test_baseline.c - values against what earlier runs measured, and the place of such checks among the others */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run_data.h"
 
 static struct muster_run *make(const char *metric, double value)
 {

@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run_data.h"
 
 #define RING(nodes, ranks) "job nccl.allreduce_busbw_gbps bytes=64 nodes=" nodes " ranks=" ranks " 100\n"
 /* A rank that took part, with NVLink to `peers` of its node's GPUs. */

@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run_data.h"
 
 #include <string.h>
 

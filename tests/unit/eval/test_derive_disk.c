@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run_data.h"
 
 #define DISK(place, value) place " gpu.stream_gbps gpu=g source=disk load=alone " value "\n"
 #define OTHERS(place)                                                                                                  \

@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run_data.h"
 
 #define CPUS(place, list) place " rank.cpu_list " list "\n"
 #define SHARE(place, value) place " rank.near_share " value "\n"

@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/derive.h"
+#include "muster/run_data.h"
 
 #define STEP(place, model, ms) place " gpu.name gpu=g " model "\n" place " rank.step_compute_ms " ms "\n"
 #define RACK(place, clique) place " gpu.fabric_clique gpu=g cluster=a0 " clique "\n"

@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "eval/select.h"
+#include "muster/run_data.h"
 
 #define RING(rank, status, more) rank " probe nccl_allreduce " status " " more "\n"
 #define PAIR(rank, status, more) rank " probe nccl_pairs " status " " more "\n"

@@ -1,6 +1,7 @@
 /* test_events.c - what findings say of events of the kernel's log, and of Xids while a probe failed */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run_data.h"
 
 #define GPU "0001:00:00.0"
 

@@ -1,6 +1,7 @@
 /* test_exchanges.c - slow exchanges become findings that name a GPU, a NIC, a node or a link */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run.h"
 
 enum { NODES_MAX = 4, GPUS_MAX = 4 };
 

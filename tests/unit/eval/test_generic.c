@@ -2,6 +2,7 @@
  * and an all-reduce at a third fails
  */
 #include "check_main.h"
+#include "muster/run_data.h"
 #include "run_text.h"
 
 #define MIB 1048576.0

@@ -3,6 +3,7 @@
  */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run_data.h"
 
 /* What a healthy H100 gave, at its power limit for a part of the time. */
 static const struct figure {

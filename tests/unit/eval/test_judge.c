@@ -1,5 +1,6 @@
 /* test_judge.c - each operator, and each rule of what becomes a finding */
 #include "check_main.h"
+#include "muster/run.h"
 #include "run_text.h"
 #include "muster/probe.h"
 

@@ -1,5 +1,6 @@
 /* test_known_causes.c - findings with a usual cause: what they say, and that one cause is one finding */
 #include "check_main.h"
+#include "muster/run_data.h"
 #include "run_text.h"
 
 static const char file[] =

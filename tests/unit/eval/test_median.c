@@ -1,6 +1,7 @@
 /* test_median.c - checks without a figure: values that are only observed, or held against their median */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run_data.h"
 
 /* One GPU on each of some nodes, with this H2D rate; one below 0 stands for a null. */
 static struct muster_run *rates(const double *values, size_t count)

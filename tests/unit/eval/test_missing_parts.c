@@ -1,5 +1,6 @@
 /* test_missing_parts.c - which GPUs and ports a node lacks, and what that explains on its ranks */
 #include "check_main.h"
+#include "muster/run_data.h"
 #include "run_text.h"
 
 #define COUNT(number) "'gpus':{'metric':'node.gpu_count','equals':" number ",'source':'s'}"

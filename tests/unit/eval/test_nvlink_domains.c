@@ -3,6 +3,7 @@
 #include "eval_fixture.h"
 
 #include "eval/nvlink_domains.h"
+#include "muster/run_data.h"
 
 #define ZERO "00000000-0000-0000-0000-000000000000"
 #define RACK_A "a0000000-0000-0000-0000-000000000001"

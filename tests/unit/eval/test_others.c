@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "eval_fixture.h"
 
+#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* test_outlier.c - outlier: a GPU far below the others of the run, and healthy runs with two groups of values */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* test_same_across.c - what must be the same on all nodes or ranks */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run_data.h"
 
 #define SAME_DRIVER                                                                                                    \
 	"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','advice':'${node.kernel}'}"

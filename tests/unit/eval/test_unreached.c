@@ -1,5 +1,6 @@
 /* test_unreached.c - which rank did not come, when an all-to-all could not connect all ranks */
 #include "check_main.h"
+#include "muster/run.h"
 #include "run_text.h"
 
 /* A rank that waited until its time was over, among so many. */

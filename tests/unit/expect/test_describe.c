@@ -4,6 +4,7 @@
 
 #include "expect/describe.h"
 #include "muster/arena.h"
+#include "muster/run.h"
 
 static struct muster_arena *arena;
 

@@ -3,6 +3,7 @@
 #include "eval_fixture.h"
 
 #include "eval/select.h"
+#include "muster/run.h"
 
 static struct muster_run run;
 static struct muster_report report;

@@ -14,6 +14,7 @@ int main(void)
 }
 #else
 #include "history/sqlite/history.h"
+#include "muster/run.h"
 
 static struct muster_history *open_history(bool write)
 {

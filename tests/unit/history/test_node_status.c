@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "history/node_status.h"
+#include "muster/run.h"
 
 static const struct {
 	const char *nodes;

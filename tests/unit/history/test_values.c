@@ -3,6 +3,7 @@
 #include "run_text.h"
 
 #include "history/values.h"
+#include "muster/run.h"
 #include "util/text.h"
 
 static int print_value(void *arg, const struct muster_history_value *value, struct muster_error *err)

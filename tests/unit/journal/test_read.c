@@ -1,6 +1,8 @@
 /* test_read.c - what is found in a folder of journals: one run's ranks, and how much that is no line of it */
 #include "check_main.h"
 #include "muster/finding.h"
+#include "muster/profile.h"
+#include "muster/run.h"
 #include "unit/journal/journal_fixture.h"
 
 static struct muster_run run;

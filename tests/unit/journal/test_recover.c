@@ -1,5 +1,6 @@
 /* test_recover.c - the run that journals make: who came to an end, who did not, and who left nothing */
 #include "check_main.h"
+#include "muster/run.h"
 #include "unit/journal/journal_fixture.h"
 
 static struct muster_run run;

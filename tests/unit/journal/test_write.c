@@ -4,6 +4,7 @@
 #include "unit/journal/journal_fixture.h"
 
 #include "json/json.h"
+#include "muster/run.h"
 #include "util/text.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 /* test_findings.c - who is suspected for a ring that breaks, by trial rings and by how each rank ended in it */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run.h"
 
 #define PROBE "nccl_allreduce"
 

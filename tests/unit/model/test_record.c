@@ -6,6 +6,7 @@
 #include "model/limits.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

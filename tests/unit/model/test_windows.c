@@ -3,6 +3,7 @@
 #include "muster/probe.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

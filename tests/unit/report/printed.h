@@ -6,6 +6,7 @@
 #define MUSTER_TESTS_PRINTED_H
 
 #include "muster/report.h"
+#include "muster/run.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "check_main.h"
 #include "muster/probe.h"
+#include "muster/run.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "check_main.h"
 #include "report/compare.h"
 
+#include "muster/run.h"
 #include "run_text.h"
 
 enum { FINDINGS_MAX = 16 };

@@ -2,6 +2,7 @@
 #include "report/html/strips.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include "report/html/places.h"
 #include "report_fixture.h"
 

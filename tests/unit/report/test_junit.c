@@ -1,5 +1,6 @@
 /* test_junit.c - which test cases a CI server is shown, and what stands in them */
 #include "check_main.h"
+#include "muster/run.h"
 #include "report_rows.h"
 #include "unit/report/printed.h"
 

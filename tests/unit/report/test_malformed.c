@@ -6,6 +6,7 @@
 #include "muster/probe.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -3,6 +3,7 @@
 
 #include "check_main.h"
 #include "muster/probe.h"
+#include "muster/run.h"
 #include "report/prometheus.h"
 #include "report_fixture.h"
 #include "util/array.h"

@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "run_text.h"
 
+#include "muster/run.h"
 #include "util/log.h"
 
 #include <fcntl.h>

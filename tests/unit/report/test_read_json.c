@@ -4,6 +4,7 @@
 #include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "unit/report/printed_fixture.h"
 
 #include "check_main.h"
+#include "muster/run.h"
 #include <stdlib.h>
 
 static bool coloured;

@@ -1,5 +1,6 @@
 /* test_ticket.c - what a support desk asks for about one node, of recorded values */
 #include "check_main.h"
+#include "muster/run_data.h"
 #include "report_rows.h"
 #include "run_text.h"
 #include "unit/report/printed.h"

@@ -3,6 +3,7 @@
 #include "slurm/drain.h"
 
 #include "muster/probe.h"
+#include "muster/run.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
 #include "check_main.h"
 #include "slurm/node_selection.h"
 
+#include "muster/run.h"
 #include "slurm/command.h"
 #include "slurm/drain.h"
 

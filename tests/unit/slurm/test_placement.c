@@ -1,6 +1,7 @@
 /* test_placement.c - the nodes of each switch or block */
 #include "check_main.h"
 #include "eval_fixture.h"
+#include "muster/run.h"
 #include "slurm/placement.h"
 
 static const struct {
