@@ -212,6 +212,8 @@ static const struct muster_field summary_fields[] = {
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
 	{ MUSTER_FIELD_AS(muster_findings_reader, "actions", unread, JSON), .optional = true,
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
+	{ MUSTER_FIELD_AS(muster_findings_reader, "kinds", unread, JSON), .optional = true,
+		.types = MUSTER_JSON_BIT(MUSTER_JSON_ARRAY) },
 	{ MUSTER_FIELD_AS(muster_findings_reader, "count", report.count, OBJECT), .object = &muster_counts_type },
 };
 static const struct muster_object_type summary_type = MUSTER_OBJECT_TYPE(muster_findings_reader, summary_fields);

@@ -10,6 +10,7 @@
 #include "util/file.h"
 #include "json/writer.h"
 #include "model/run_json.h"
+#include "report/kinds.h"
 #include "report/read_findings.h"
 #include "slurm/node_selection.h"
 #include "report/slowest.h"
@@ -61,6 +62,28 @@ static void write_actions(struct muster_json_writer *w, const struct muster_repo
 	muster_json_writer_line_end(w, saved);
 	muster_json_writer_array_end(w);
 	muster_node_selection_done(&nodes);
+}
+
+static void write_kinds(struct muster_json_writer *w, const struct muster_report *report)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_kinds kinds;
+	muster_kinds_find(report, arena, &kinds);
+	muster_json_writer_array_of(w, "kinds");
+	int saved = muster_json_writer_line_begin(w);
+	for (const struct muster_kind *kind = kinds.items; kind < kinds.items + kinds.count; kind++) {
+		muster_json_writer_object(w);
+		muster_json_writer_text(w, "check", kind->check);
+		muster_json_writer_text(w, "status", muster_status_name(kind->status));
+		muster_json_writer_text(w, "action_code", kind->action_code);
+		write_count(w, "count", kind->count);
+		write_count(w, "nodes", kind->node_count);
+		muster_json_writer_text(w, "node_list", kind->node_list);
+		muster_json_writer_object_end(w);
+	}
+	muster_json_writer_line_end(w, saved);
+	muster_json_writer_array_end(w);
+	muster_arena_free(arena);
 }
 
 static void write_missing_ranks(struct muster_json_writer *w, const struct muster_run *run)
@@ -131,6 +154,7 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 	write_missing_ranks(w, report->run);
 	write_failed_nodes(w, report);
 	write_actions(w, report);
+	write_kinds(w, report);
 	char *unmeasured[MUSTER_UNMEASURED_MOST];
 	size_t unmeasured_count = muster_report_unmeasured(report, unmeasured);
 	if (unmeasured_count > 0)

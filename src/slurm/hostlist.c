@@ -206,18 +206,27 @@ static void print_family(FILE *out, const struct split *all, size_t first, size_
 	fputs(several ? "]" : "", out);
 }
 
-char *muster_hostlist_compress(const char *const *names, size_t count)
+/* The names, sorted, each once; malloc'd. */
+static struct split *split_all(const char *const *names, size_t count, size_t *ret_count)
 {
 	struct split *all = muster_calloc(count + 1, sizeof *all);
-	size_t kept = 0, length;
-	char *text = NULL;
-	FILE *out = muster_memory_open(&text, &length);
+	size_t kept = 0;
 	for (size_t i = 0; i < count; i++)
 		all[i] = split(names[i]);
 	qsort(all, count, sizeof *all, by_name);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || by_name(&all[kept - 1], &all[i]) != 0)
 			all[kept++] = all[i];
+	*ret_count = kept;
+	return all;
+}
+
+char *muster_hostlist_compress(const char *const *names, size_t count)
+{
+	size_t kept, length;
+	char *text = NULL;
+	struct split *all = split_all(names, count, &kept);
+	FILE *out = muster_memory_open(&text, &length);
 	for (size_t first = 0, end; first < kept; first = end) {
 		for (end = first + 1; end < kept && by_family(&all[first], &all[end]) == 0;)
 			end++;
@@ -226,4 +235,14 @@ char *muster_hostlist_compress(const char *const *names, size_t count)
 	muster_memory_close(out);
 	free(all);
 	return text;
+}
+
+size_t muster_hostlist_sort(const char **names, size_t count)
+{
+	size_t kept;
+	struct split *all = split_all(names, count, &kept);
+	for (size_t i = 0; i < kept; i++)
+		names[i] = all[i].name;
+	free(all);
+	return kept;
 }

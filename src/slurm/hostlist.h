@@ -22,4 +22,7 @@ int muster_hostlist_expand(const char *text, struct muster_arena *arena, const c
 /* The shortest list of these names that has one bracket in a name: sorted, each once; malloc'd. "" for none. */
 char *muster_hostlist_compress(const char *const *names, size_t count);
 
+/* Sort the names in place as such a list has them, gpu-9 before gpu-10, each once. Returns how many remain. */
+size_t muster_hostlist_sort(const char **names, size_t count);
+
 #endif

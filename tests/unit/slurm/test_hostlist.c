@@ -146,6 +146,16 @@ TEST_EACH(these_names_make_this_list, compressions)
 }
 
 /* Names with every width and gap: what a list stands for is what it was made of. */
+TEST(sorted_names_stand_as_in_a_list_each_once)
+{
+	const char *unsorted[] = { "n10", "n9", "m", "n9", "n09" };
+	ck_assert_uint_eq(muster_hostlist_sort(unsorted, 5), 4);
+	static const char *const sorted[] = { "m", "n9", "n09", "n10" };
+	for (size_t i = 0; i < 4; i++)
+		ck_assert_str_eq(unsorted[i], sorted[i]);
+	ck_assert_uint_eq(muster_hostlist_sort(unsorted, 0), 0);
+}
+
 TEST(a_compressed_list_expands_to_the_same_names)
 {
 	struct muster_arena *arena = muster_arena_new();
