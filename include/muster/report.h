@@ -31,8 +31,16 @@ int muster_report_load(
 int muster_report_load_open(
 	int fd, const char *path, struct muster_run *ret_run, struct muster_report *ret, struct muster_error *err);
 
-/* The summary for people, failures first. colour: use ANSI colours. */
-void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour);
+/* How text for people is laid out. */
+struct muster_layout {
+	bool colour;      /* ANSI colours */
+	size_t columns;   /* of a line; 0: as many as usual, 120 */
+	size_t lines;     /* of the terminal: a longer text ends with its verdict; 0: the text goes to no terminal */
+	const char *path; /* of the JSON report, for commands that read it; NULL: there is none */
+};
+
+/* The summary for people, failures first. */
+void muster_report_print_text(const struct muster_report *report, const struct muster_layout *layout, FILE *out);
 
 /* JUnit XML for CI servers: a test suite for each node and one for the job, a test case for each probe and check. A
  * failed finding is a failure, an inconclusive one an error, what does not apply is skipped. */
@@ -46,7 +54,8 @@ void muster_report_print_html(const struct muster_report *report, FILE *out);
 /* The same to a file: temporary file beside path, fsync, rename. */
 int muster_report_write_html(const struct muster_report *report, const char *path, struct muster_error *err);
 /* The inventory (report/inventory.h) in place of the summary: the verdict and three tables. */
-void muster_report_print_inventory_text(const struct muster_report *report, FILE *out, bool colour);
+void muster_report_print_inventory_text(
+	const struct muster_report *report, const struct muster_layout *layout, FILE *out);
 void muster_report_print_inventory_markdown(const struct muster_report *report, FILE *out);
 void muster_report_print_inventory_html(const struct muster_report *report, FILE *out);
 
@@ -69,10 +78,10 @@ void muster_report_print_line(const struct muster_report *report, const char *re
 
 /* How a finished report is published. */
 struct muster_publishing {
-	const char *path;  /* of the JSON report; NULL: none is wanted */
-	const char *named; /* the report's name in the last line */
-	bool colour;       /* of the summary */
-	bool inventory;    /* the inventory in place of the summary */
+	const char *path;            /* of the JSON report; NULL: none is wanted */
+	const char *named;           /* the report's name in the last line */
+	struct muster_layout layout; /* of the summary; its path is set here */
+	bool inventory;              /* the inventory in place of the summary */
 };
 
 /* All of the above: the JSON report, the summary or the inventory, and the last line to stdout, or to stderr when path

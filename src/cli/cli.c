@@ -8,6 +8,7 @@
 #include "eval/select.h"
 #include "muster/report.h"
 #include "util/log.h"
+#include "util/screen.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -30,9 +31,17 @@ int muster_cli_printed(int code)
 	return MUSTER_EXIT_INCONCLUSIVE;
 }
 
-bool muster_cli_colours(FILE *out)
+struct muster_layout muster_cli_layout(FILE *out, const char *path)
 {
-	return isatty(fileno(out)) && !getenv("NO_COLOR");
+	struct muster_screen screen;
+	bool is_terminal = isatty(fileno(out));
+	muster_screen_of(out, &screen);
+	return (struct muster_layout){
+		.colour = is_terminal && !getenv("NO_COLOR"),
+		.columns = screen.columns,
+		.lines = is_terminal ? screen.lines : 0,
+		.path = path && strcmp(path, "-") != 0 ? path : NULL,
+	};
 }
 
 int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, enum muster_strictness strict,
@@ -42,11 +51,12 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 	struct muster_report report;
 	muster_run_derive(run);
 	muster_selection_evaluate(choice, run, strict, &report);
-	int code = muster_report_publish(&report, &(struct muster_publishing){
-							  .path = path,
-							  .named = path ? path : otherwise,
-							  .colour = muster_cli_colours(to_stdout ? stderr : stdout),
-						  });
+	int code =
+		muster_report_publish(&report, &(struct muster_publishing){
+						       .path = path,
+						       .named = path ? path : otherwise,
+						       .layout = muster_cli_layout(to_stdout ? stderr : stdout, NULL),
+					       });
 	muster_report_done(&report);
 	return code;
 }

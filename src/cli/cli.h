@@ -5,6 +5,7 @@
 #include "cli/complete.h"
 #include "muster/error.h"
 #include "muster/finding.h"
+#include "muster/report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,8 +42,9 @@ int muster_cli_usage(const struct muster_error *err);
  * stderr when stdout did not take it. */
 int muster_cli_printed(int code);
 
-/* Whether a stream is to have colours: on a terminal, and without $NO_COLOR. */
-bool muster_cli_colours(FILE *out);
+/* How text to a stream is laid out: colours on a terminal without $NO_COLOR, and the terminal's size. path: of the
+ * report that it is about, or NULL. */
+struct muster_layout muster_cli_layout(FILE *out, const char *path);
 
 /* Judge the run by the expectations and publish the report: to path (NULL: to no file), or under the name `otherwise`.
  * Returns the exit code. */

@@ -12,35 +12,41 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_text(const struct muster_report *report, FILE *out)
-{
-	muster_report_print_text(report, out, muster_cli_colours(out));
-}
-
 static void print_json(const struct muster_report *report, FILE *out)
 {
 	struct muster_error ignored; /* the stream remembers */
 	(void)muster_report_print_json(report, out, &ignored);
 }
 
-static void print_inventory_text(const struct muster_report *report, FILE *out)
-{
-	muster_report_print_inventory_text(report, out, muster_cli_colours(out));
-}
-
+/* A form for people needs the terminal's size and the path of the report, one for programs does not. */
 static const struct form {
 	const char *name;
-	void (*print)(const struct muster_report *report, FILE *out);
-	void (*inventory)(const struct muster_report *report, FILE *out); /* NULL: the form has none */
+	struct printer {
+		void (*print)(const struct muster_report *report, FILE *out);
+		void (*print_laid_out)(
+			const struct muster_report *report, const struct muster_layout *layout, FILE *out);
+	} summary, inventory; /* without either the form has none */
 } forms[] = {
-	{ "text", print_text, print_inventory_text }, /* the default */
-	{ "json", print_json, NULL },
-	{ "junit", muster_report_print_junit, NULL },
-	{ "markdown", muster_report_print_markdown, muster_report_print_inventory_markdown },
-	{ "html", muster_report_print_html, muster_report_print_inventory_html },
-	{ "prometheus", muster_report_print_prometheus, NULL },
+	{ "text", { .print_laid_out = muster_report_print_text },
+		{ .print_laid_out = muster_report_print_inventory_text } }, /* the default */
+	{ "json", { .print = print_json }, { .print = NULL } },
+	{ "junit", { .print = muster_report_print_junit }, { .print = NULL } },
+	{ "markdown", { .print = muster_report_print_markdown }, { .print = muster_report_print_inventory_markdown } },
+	{ "html", { .print = muster_report_print_html }, { .print = muster_report_print_inventory_html } },
+	{ "prometheus", { .print = muster_report_print_prometheus }, { .print = NULL } },
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
+
+static void print_form(const struct printer *printer, const struct muster_report *report, const char *path, FILE *out)
+{
+	if (!printer->print_laid_out) {
+		printer->print(report, out);
+		return;
+	}
+	struct muster_layout layout = muster_cli_layout(out, path);
+	printer->print_laid_out(report, &layout, out);
+	muster_report_print_line(report, path, out);
+}
 
 int muster_cmd_report(int argc, char **argv)
 {
@@ -90,7 +96,7 @@ int muster_cmd_report(int argc, char **argv)
 			"--format, --inventory and --output");
 		return muster_cli_usage(&err);
 	}
-	if (inventory && !forms[form].inventory) {
+	if (inventory && !forms[form].inventory.print && !forms[form].inventory.print_laid_out) {
 		muster_fail(&err, MUSTER_EUSAGE, "report: --inventory needs --format text, markdown or html");
 		return muster_cli_usage(&err);
 	}
@@ -101,7 +107,7 @@ int muster_cmd_report(int argc, char **argv)
 	int rc = textfile ? muster_report_write_textfile(&report, textfile, &err)
 			  : muster_file_open(&file, output, &err);
 	if (rc == 0 && !textfile) {
-		(inventory ? forms[form].inventory : forms[form].print)(&report, file.out);
+		print_form(inventory ? &forms[form].inventory : &forms[form].summary, &report, input, file.out);
 		rc = muster_file_commit(&file, &err);
 	}
 	if (rc < 0)

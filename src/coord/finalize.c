@@ -9,6 +9,7 @@
 #include "muster/run.h"
 #include "storage/file.h"
 #include "storage/folder.h"
+#include "util/screen.h"
 #include "util/child.h"
 #include "util/file.h"
 #include "util/log.h"
@@ -202,6 +203,16 @@ static void judge(const struct work *work, struct muster_report *report)
 	muster_selection_evaluate(&work->finalize->choice, work->run, work->s->options->strict, report);
 }
 
+static struct muster_layout layout_of_output(void)
+{
+	struct muster_screen screen;
+	bool on_terminal = muster_on_terminal();
+	muster_screen_of(stdout, &screen);
+	return (struct muster_layout){
+		.colour = on_terminal, .columns = screen.columns, .lines = on_terminal ? screen.lines : 0
+	};
+}
+
 static void *judge_and_write(void *arg)
 {
 	struct work *work = arg;
@@ -222,7 +233,7 @@ static void *judge_and_write(void *arg)
 	work->code = muster_report_publish(&report, &(struct muster_publishing){
 							    .path = path,
 							    .named = options->report,
-							    .colour = muster_on_terminal(),
+							    .layout = layout_of_output(),
 							    .inventory = options->inventory,
 						    });
 	atomic_store(&work->published, true);

@@ -5,122 +5,12 @@
 #include "muster/report.h"
 #include "muster/run_data.h"
 #include "report/inventory.h"
-#include "report/print_escaped.h"
-#include "report/text_summary.h"
+#include "report/text_grid.h"
 #include "util/array.h"
 #include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- a table of texts whose columns share the width of the page; a long text takes several lines ---- */
-
-enum { COLUMNS_MAX = 16 };
-
-/* Begin with columns of no width; indent: blanks before each line. */
-struct text_grid {
-	size_t indent, columns;
-	size_t widths[COLUMNS_MAX];
-};
-
-enum { GAP = 2, NARROWEST = 8 };
-
-/* Texts are as a machine gave them: they are escaped here. First measure every row, then fit, then print. */
-static void measure_grid(struct text_grid *grid, const char *const *texts)
-{
-	for (size_t i = 0; i < grid->columns; i++) {
-		size_t width = muster_print_escaped(NULL, texts[i]);
-		grid->widths[i] = width > grid->widths[i] ? width : grid->widths[i];
-	}
-}
-
-/* Make the widest columns narrower until a line fits the page. */
-static void fit_grid(struct text_grid *grid)
-{
-	for (;;) {
-		size_t all = grid->indent, widest = 0;
-		for (size_t i = 0; i < grid->columns; i++) {
-			all += grid->widths[i] + (i ? GAP : 0);
-			widest = grid->widths[i] > grid->widths[widest] ? i : widest;
-		}
-		if (all <= MUSTER_TEXT_WIDTH || grid->widths[widest] <= NARROWEST)
-			return;
-		size_t less = all - MUSTER_TEXT_WIDTH, spare = grid->widths[widest] - NARROWEST;
-		size_t step = less > 64 ? less / 2 : 1;
-		grid->widths[widest] -= step < spare ? step : spare;
-	}
-}
-
-/* The bytes of the next line of an escaped text, at most `width` columns, with a break after a blank or a comma where
- * there is one. */
-static size_t next_line(const char *text, size_t width, size_t *ret_columns)
-{
-	size_t bytes = 0, columns = 0, good = 0, good_columns = 0;
-	while (text[bytes] && columns < width) {
-		unsigned long point;
-		size_t step = muster_utf8_next(text + bytes, strlen(text + bytes), &point);
-		bytes += step ? step : 1;
-		columns++;
-		if (text[bytes - 1] == ' ' || text[bytes - 1] == ',') {
-			good = bytes;
-			good_columns = columns;
-		}
-	}
-	if (!text[bytes] || text[bytes] == ' ' || good == 0) {
-		*ret_columns = columns;
-		return bytes;
-	}
-	*ret_columns = good_columns;
-	return good;
-}
-
-/* The next line of each column; false when there is none. */
-static bool print_line(const struct text_grid *grid, const struct muster_text_page *page, const char **rest,
-	const enum muster_paint *paints)
-{
-	size_t blanks = grid->indent; /* before the next text: none behind the last one */
-	bool any = false;
-	for (size_t i = 0; i < grid->columns; i++)
-		any = any || *rest[i];
-	for (size_t i = 0; any && i < grid->columns; i++) {
-		size_t columns = 0, bytes = 0;
-		while (*rest[i] == ' ')
-			rest[i]++;
-		if (*rest[i])
-			bytes = next_line(rest[i], grid->widths[i], &columns);
-		if (bytes > 0) {
-			bool blank = rest[i][bytes - 1] == ' '; /* the break */
-			char *line = strndup(rest[i], bytes - blank);
-			columns -= blank;
-			fprintf(page->out, "%*s", (int)blanks, "");
-			blanks = 0;
-			if (paints && paints[i] != MUSTER_PAINT_OK)
-				muster_text_paint(page, paints[i], line ? line : "");
-			else
-				fputs(line ? line : "", page->out);
-			free(line);
-		}
-		rest[i] += bytes;
-		blanks += grid->widths[i] + GAP - columns;
-	}
-	if (any)
-		fputc('\n', page->out);
-	return any;
-}
-
-/* paints: of each column; NULL: none. */
-static void print_grid(const struct text_grid *grid, const struct muster_text_page *page, const char *const *texts,
-	const enum muster_paint *paints)
-{
-	char *escaped[COLUMNS_MAX];
-	const char *rest[COLUMNS_MAX];
-	for (size_t i = 0; i < grid->columns; i++)
-		rest[i] = escaped[i] = muster_escaped(texts[i]);
-	while (print_line(grid, page, rest, paints))
-		;
-	for (size_t i = 0; i < grid->columns; i++)
-		free(escaped[i]);
-}
 
 enum { NOTES_MAX = 40, INLINE_MAX = 60 };
 
@@ -174,19 +64,19 @@ static void paints_of(const struct muster_inventory_cell *cells, size_t count, e
 		ret[i] = cells[i].usual ? MUSTER_PAINT_WARN : cells[i].why ? MUSTER_PAINT_DIM : MUSTER_PAINT_OK;
 }
 
-static void print_blocks(struct writer *w, const struct text_grid *grid, const char **texts)
+static void print_blocks(struct writer *w, const struct muster_text_grid *grid, const char **texts)
 {
-	enum muster_paint paints[COLUMNS_MAX];
+	enum muster_paint paints[MUSTER_GRID_COLUMNS_MAX];
 	for (size_t b = 0; b < w->table->block_count; b++) {
 		const struct muster_inventory_block *block = &w->table->blocks[b];
-		muster_text_lines(w->page->out, block->title, 0, 2);
+		muster_text_lines(w->page, block->title, 0, 2);
 		if (block->empty && block->row_count == 0) {
 			fputs("  ", w->page->out);
-			muster_text_lines(w->page->out, block->empty, 2, 4);
+			muster_text_lines(w->page, block->empty, 2, 4);
 		}
 		for (size_t r = 0; r < block->row_count; r++, texts += w->table->column_count) {
 			paints_of(&block->cells[r * w->table->column_count], grid->columns, paints);
-			print_grid(grid, w->page, texts, paints);
+			muster_grid_print(grid, w->page, texts, paints);
 		}
 	}
 }
@@ -195,7 +85,7 @@ static void print_notes(struct writer *w)
 {
 	for (size_t i = 0; i < w->note_count && i < NOTES_MAX; i++) {
 		size_t used = (size_t)fprintf(w->page->out, "[%zu] ", i + 1);
-		muster_text_lines(w->page->out, w->notes[i], used, used);
+		muster_text_lines(w->page, w->notes[i], used, used);
 	}
 	if (w->note_count > NOTES_MAX)
 		fprintf(w->page->out, "and %zu more reasons, all of them in the JSON report\n",
@@ -214,7 +104,7 @@ static void print_table(
 	struct writer w = { .page = page, .table = table, .arena = inventory->arena };
 	/* of one node, the column that says which nodes says nothing */
 	bool alone = kind == MUSTER_INVENTORY_NODES && page->report->run->node_count == 1;
-	struct text_grid grid = { .indent = 2, .columns = table->column_count - alone };
+	struct muster_text_grid grid = { .indent = 2, .columns = table->column_count - alone };
 	const char **texts = make_texts(&w), **row = texts;
 	bool rows = false;
 	fputc('\n', page->out);
@@ -222,21 +112,22 @@ static void print_table(
 	fputc('\n', page->out);
 	for (size_t b = 0; b < table->block_count; b++)
 		for (size_t r = 0; r < table->blocks[b].row_count; r++, row += table->column_count, rows = true)
-			measure_grid(&grid, row);
+			muster_grid_measure(&grid, row);
 	if (rows)
-		measure_grid(&grid, table->columns);
-	fit_grid(&grid);
+		muster_grid_measure(&grid, table->columns);
+	muster_grid_fit(&grid, muster_text_width(page));
 	if (rows)
-		print_grid(&grid, page, table->columns, NULL);
+		muster_grid_print(&grid, page, table->columns, NULL);
 	print_blocks(&w, &grid, texts);
 	print_notes(&w);
 	free(texts);
 	free(w.notes);
 }
 
-void muster_report_print_inventory_text(const struct muster_report *report, FILE *out, bool colour)
+void muster_report_print_inventory_text(
+	const struct muster_report *report, const struct muster_layout *layout, FILE *out)
 {
-	const struct muster_text_page page = { .report = report, .out = out, .colour = colour };
+	const struct muster_text_page page = { .report = report, .out = out, .layout = *layout };
 	struct muster_inventory inventory;
 	muster_inventory_make(report->run, &inventory);
 	muster_text_head(&page);

@@ -120,6 +120,11 @@ static bool same_kind(const struct muster_finding *a, const struct muster_findin
 	       muster_text_order(a->action_code, b->action_code) == 0;
 }
 
+bool muster_kind_has(const struct muster_kind *kind, const struct muster_finding *finding)
+{
+	return same_kind(kind->items[0], finding);
+}
+
 static int by_damage(const void *a, const void *b)
 {
 	const struct muster_kind *x = a, *y = b;

@@ -5,6 +5,8 @@
 #include "muster/arena.h"
 #include "muster/evaluate.h"
 
+#include <stdbool.h>
+
 struct muster_kind {
 	const char *check;
 	enum muster_status status; /* FAIL, INCONCLUSIVE or WARN */
@@ -23,6 +25,9 @@ struct muster_kinds {
 	size_t count;
 	size_t node_count; /* of nodes that have any finding of these kinds */
 };
+
+/* Whether a finding of the report is of this kind. */
+bool muster_kind_has(const struct muster_kind *kind, const struct muster_finding *finding);
 
 /* The kinds of the report's failed findings, inconclusive findings and warnings. All of *ret lives in arena, and
  * borrows from the report. Where the findings of a kind differ in node, GPU or port, action says "each node", and * in

@@ -46,10 +46,9 @@ int muster_report_publish(struct muster_report *report, const struct muster_publ
 		named = "none";
 	}
 	if (out == stdout || !muster_log_is_json()) {
-		if (how->inventory)
-			muster_report_print_inventory_text(report, out, how->colour);
-		else
-			muster_report_print_text(report, out, how->colour);
+		struct muster_layout layout = how->layout;
+		layout.path = out == stdout && !report->unwritten ? path : NULL;
+		(how->inventory ? muster_report_print_inventory_text : muster_report_print_text)(report, &layout, out);
 		muster_report_print_line(report, named, out);
 	}
 	if (muster_log_is_json())

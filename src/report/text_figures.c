@@ -3,13 +3,12 @@
  * A table for each unit, in it a row for each metric, and for each message size of a collective. A machine type
  * without thresholds has no check of a bandwidth: then only what was measured is shown.
  */
-#include "report/text_summary.h"
+#include "report/text_grid.h"
 
 #include "model/share.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "report/figures.h"
-#include "report/print_escaped.h"
 #include "report/verdict.h"
 #include "util/array.h"
 #include "util/text.h"
@@ -20,8 +19,7 @@
 
 enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
 
-/* The columns of the table before the result, which may need several lines. */
-enum column { TITLE, LOWEST, HIGHEST, REQUIRED, WARNING, SHARE, COLUMN_COUNT };
+enum column { TITLE, LOWEST, HIGHEST, REQUIRED, WARNING, SHARE, RESULT, COLUMN_COUNT };
 static const char *const headings[COLUMN_COUNT] = {
 	[TITLE] = "", /* by the unit */
 	[LOWEST] = "lowest",
@@ -29,6 +27,7 @@ static const char *const headings[COLUMN_COUNT] = {
 	[REQUIRED] = "required",
 	[WARNING] = "warning",
 	[SHARE] = "share of the limit",
+	[RESULT] = "result",
 };
 
 struct row {
@@ -38,14 +37,14 @@ struct row {
 	double lowest, highest;
 	size_t count; /* of values */
 	struct muster_share share;
-	char cells[COLUMN_COUNT][CELL_MAX];
+	char cells[RESULT][CELL_MAX];
 	char *result;
 };
 
 struct table {
 	struct row *rows;
 	size_t count, room;
-	size_t widths[COLUMN_COUNT];
+	bool is_short; /* shares stand without their limit */
 };
 
 /* ---- what was measured ---- */
@@ -206,61 +205,72 @@ static void fill_row(const struct muster_report *report, struct row *row)
 
 /* ---- the table ---- */
 
-static size_t columns_of(const char *text)
-{
-	return muster_print_escaped(NULL, text);
-}
-
-/* The texts of a line before its result; numbers stand on the right. Returns the columns. */
-static size_t print_cells(FILE *out, const struct table *table, const char *const cells[COLUMN_COUNT])
-{
-	size_t printed = 0;
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		int pad = (int)(table->widths[i] - columns_of(cells[i]));
-		bool right = i != TITLE && i != SHARE;
-		fprintf(out, "%*s", right ? pad : 0, "");
-		muster_print_escaped(out, cells[i]);
-		fprintf(out, "%*s", (right ? 0 : pad) + 2, "");
-		printed += table->widths[i] + 2;
-	}
-	return printed;
-}
-
 static const char *heading_of(const struct muster_metric *metric)
 {
 	return metric->unit == MUSTER_UNIT_GB_PER_S ? "bandwidth, GB/s" : "matrix products, TFLOP/s";
 }
 
-/* The headings, where a row has another unit than the one before. */
-static void print_headings(FILE *out, const struct table *table, size_t row)
+/* The headings of a row that has another unit than the row before. */
+static bool has_heading(const struct table *table, size_t row, const char *cells[COLUMN_COUNT])
 {
-	const char *cells[COLUMN_COUNT];
 	const struct muster_metric *metric = table->rows[row].metric;
 	if (row > 0 && table->rows[row - 1].metric->unit == metric->unit)
-		return;
-	memcpy(cells, headings, sizeof cells);
+		return false;
+	memcpy(cells, headings, sizeof headings);
 	cells[TITLE] = heading_of(metric);
-	fputc('\n', out);
-	print_cells(out, table, cells);
-	fputs("result\n", out);
+	cells[SHARE] = table->is_short ? "share" : headings[SHARE];
+	return true;
 }
 
-static void print_table(FILE *out, struct table *table)
+static void cells_of(const struct row *row, const char *cells[COLUMN_COUNT])
+{
+	for (size_t i = 0; i < RESULT; i++)
+		cells[i] = row->cells[i];
+	cells[RESULT] = row->result;
+}
+
+static void measure(const struct table *table, struct muster_text_grid *grid)
 {
 	const char *cells[COLUMN_COUNT];
-	for (size_t i = 0; i < COLUMN_COUNT; i++) {
-		table->widths[i] = columns_of(i == TITLE ? heading_of(table->rows[0].metric) : headings[i]);
-		for (size_t j = 0; j < table->count; j++) {
-			size_t width = columns_of(table->rows[j].cells[i]);
-			table->widths[i] = width > table->widths[i] ? width : table->widths[i];
-		}
-	}
+	*grid = (struct muster_text_grid){ .columns = COLUMN_COUNT };
+	for (size_t i = LOWEST; i < SHARE; i++)
+		grid->right[i] = true;
 	for (size_t j = 0; j < table->count; j++) {
-		print_headings(out, table, j);
-		for (size_t i = 0; i < COLUMN_COUNT; i++)
-			cells[i] = table->rows[j].cells[i];
-		size_t used = print_cells(out, table, cells);
-		muster_text_lines(out, table->rows[j].result, used, used < MUSTER_TEXT_WIDTH / 2 ? used : 2);
+		if (has_heading(table, j, cells))
+			muster_grid_measure(grid, cells);
+		cells_of(&table->rows[j], cells);
+		muster_grid_measure(grid, cells);
+	}
+}
+
+/* "83 % of PCIe 4.0 x16" becomes "83 %". */
+static void shorten_shares(struct table *table)
+{
+	table->is_short = true;
+	for (size_t j = 0; j < table->count; j++) {
+		char *of = strstr(table->rows[j].cells[SHARE], " of ");
+		if (of)
+			*of = '\0';
+	}
+}
+
+static void print_table(const struct muster_text_page *page, struct table *table)
+{
+	const char *cells[COLUMN_COUNT];
+	struct muster_text_grid grid;
+	measure(table, &grid);
+	if (muster_grid_width(&grid) > muster_text_width(page)) {
+		shorten_shares(table);
+		measure(table, &grid);
+	}
+	muster_grid_fit(&grid, muster_text_width(page));
+	for (size_t j = 0; j < table->count; j++) {
+		if (has_heading(table, j, cells)) {
+			fputc('\n', page->out);
+			muster_grid_print(&grid, page, cells, NULL);
+		}
+		cells_of(&table->rows[j], cells);
+		muster_grid_print(&grid, page, cells, NULL);
 	}
 }
 
@@ -286,7 +296,7 @@ void muster_text_figures(const struct muster_text_page *page)
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {
-		print_table(page->out, &table);
+		print_table(page, &table);
 		print_ring(page);
 	}
 	for (size_t i = 0; i < table.count; i++)

@@ -5,6 +5,7 @@
 #include "muster/probe.h"
 #include "report/print_escaped.h"
 #include "report/verdict.h"
+#include "slurm/hostlist.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -12,10 +13,13 @@
 
 enum {
 	BLOCKS_MAX = 40,         /* findings shown in full */
-	BLOCKS_OF_ONE_CHECK = 8, /* of these, findings of one check: a frequent fault leaves room for other faults */
-	BLOCKED_MAX = 12,        /* ids of checks in one line */
-	TEXT_COLUMN = 12,        /* where the text of "  observed  ..." begins */
-	SIDE_COLUMN = 54,        /* where "expected" begins beside a short "observed" */
+	BLOCKS_OF_ONE_CHECK = 8, /* of these, findings of one kind: a frequent fault leaves room for other faults */
+	BLOCKS_OF_A_KIND = 2,    /* the same where the kinds stand above, with all their nodes */
+	REST_LINES_MAX = 2,      /* of the findings that are only counted, for each kind */
+	INDENT = 6,
+	BLOCKED_MAX = 12, /* ids of checks in one line */
+	TEXT_COLUMN = 12, /* where the text of "  observed  ..." begins */
+	SIDE_COLUMN = 54, /* where "expected" begins beside a short "observed" */
 };
 
 /* ---- where ---- */
@@ -58,7 +62,7 @@ static void print_line(const struct muster_text_page *page, const char *name, co
 		return;
 	char *line = remark && *remark ? muster_asprintf("%s (%s)", text, remark) : muster_asprintf("%s", text);
 	fprintf(page->out, "  %-*s", TEXT_COLUMN - 2, name);
-	muster_text_lines(page->out, line, TEXT_COLUMN, TEXT_COLUMN);
+	muster_text_lines(page, line, TEXT_COLUMN, TEXT_COLUMN);
 	free(line);
 }
 
@@ -69,7 +73,7 @@ static void print_values(const struct muster_text_page *page, const struct muste
 	char *observed = muster_finding_observed(finding);
 	size_t left = muster_print_escaped(NULL, observed), right = muster_print_escaped(NULL, wanted);
 	if (left > 0 && right > 0 && TEXT_COLUMN + left + 2 <= SIDE_COLUMN &&
-		SIDE_COLUMN + strlen("expected  ") + right <= MUSTER_TEXT_WIDTH) {
+		SIDE_COLUMN + strlen("expected  ") + right <= muster_text_width(page)) {
 		muster_print_text(page->out, "  %-*s%s", TEXT_COLUMN - 2, "observed", observed);
 		fprintf(page->out, "%*s", (int)(SIDE_COLUMN - TEXT_COLUMN - left), "");
 		muster_print_text(page->out, "expected  %s", wanted);
@@ -100,7 +104,7 @@ static void print_blocked(const struct muster_text_page *page, const struct must
 }
 
 /* "FAIL  sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU  [copy.h2d]", and what is known of it */
-static void print_block(const struct muster_text_page *page, const struct muster_finding *finding)
+static void print_block(const struct muster_text_page *page, const struct muster_finding *finding, bool with_source)
 {
 	const struct muster_tally *tally = muster_report_tally(page->report, finding->check);
 	const char *title = tally ? tally->title : NULL;
@@ -109,7 +113,7 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	fputc('\n', page->out);
 	muster_text_paint_status(page, finding->status, NULL);
 	fputc(' ', page->out);
-	muster_text_lines(page->out, line, strlen(muster_text_mark(finding->status)) + 1, TEXT_COLUMN);
+	muster_text_lines(page, line, strlen(muster_text_mark(finding->status)) + 1, TEXT_COLUMN);
 	free(where);
 	free(line);
 	print_values(page, finding);
@@ -117,58 +121,84 @@ static void print_block(const struct muster_text_page *page, const struct muster
 	char *action = muster_finding_action(finding);
 	print_line(page, "action", action, NULL);
 	free(action);
-	print_line(page, "source", finding->source, finding->certainty);
+	if (with_source)
+		print_line(page, "source", finding->source, finding->certainty);
 	print_blocked(page, finding);
 }
 
 /* ---- findings that are counted instead of shown ---- */
 
-/* Findings of a node come one after the other, so a change of name is another node. */
-static void hide(struct muster_finding_group *group, const struct muster_finding *finding)
+/* How many findings of a kind are shown, and the nodes of the others. */
+struct rest {
+	size_t shown, hidden, node_count;
+	const char **nodes;
+};
+
+static size_t kind_of(const struct muster_kinds *kinds, const struct muster_finding *finding)
 {
-	group->hidden++;
-	if (!finding->node || (group->last_node && strcmp(group->last_node, finding->node) == 0))
-		return;
-	group->last_node = finding->node;
-	group->nodes++;
+	size_t at = 0;
+	while (at < kinds->count && !muster_kind_has(&kinds->items[at], finding))
+		at++;
+	return at;
 }
 
-static void print_hidden(const struct muster_text_page *page, const struct muster_finding_groups *groups, size_t hidden)
+static void hide(struct rest *rest, const struct muster_kind *kind, const struct muster_finding *finding)
+{
+	if (!rest->nodes)
+		rest->nodes = muster_calloc(kind->count, sizeof *rest->nodes);
+	rest->hidden++;
+	if (finding->node)
+		rest->nodes[rest->node_count++] = finding->node;
+}
+
+/* "  FAIL copy.h2d on 5 nodes: sim-[4-8]" */
+static void print_hidden(const struct muster_text_page *page, const struct rest *rests, size_t hidden)
 {
 	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);
-	for (size_t i = 0; i < groups->count; i++) {
-		const struct muster_finding_group *group = &groups->items[i];
+	for (size_t i = 0; i < page->kinds->count; i++) {
+		const struct muster_kind *kind = &page->kinds->items[i];
 		char nodes[64];
-		if (group->hidden == 0)
+		if (rests[i].hidden == 0)
 			continue;
+		size_t count = muster_hostlist_sort(rests[i].nodes, rests[i].node_count);
+		char *list = muster_hostlist_compress(rests[i].nodes, count);
+		bool each = count == rests[i].hidden; /* one on each node */
+		char *findings = each ? NULL : muster_asprintf(": %zu findings", rests[i].hidden);
+		char *line = muster_asprintf("%s%s%s%s%s%s", kind->check, each ? "" : findings, count ? " on " : "",
+			count ? muster_text_plural(nodes, count, "node") : "", count ? ": " : "", list);
+		free(findings);
 		fputs("  ", page->out);
-		muster_text_paint_status(page, group->status, NULL);
-		muster_print_text(page->out, " %s: %zu", group->check, group->hidden);
-		if (group->nodes > 0)
-			fprintf(page->out, " on %s", muster_text_plural(nodes, group->nodes, "node"));
-		fputc('\n', page->out);
+		muster_text_paint_status(page, kind->status, NULL);
+		fputc(' ', page->out);
+		muster_text_few_lines(
+			page, line, 2 + strlen(muster_text_mark(kind->status)) + 1, INDENT, REST_LINES_MAX);
+		free(line);
+		free(list);
 	}
 }
 
 void muster_text_findings(const struct muster_text_page *page)
 {
-	struct muster_finding_groups groups = { 0 };
+	struct rest *rests = muster_calloc(page->kinds->count + 1, sizeof *rests);
 	size_t count, shown = 0, hidden = 0;
 	const struct muster_finding **findings = muster_findings_by_place(page->report, &count);
+	bool has_kinds = muster_text_has_kinds(page);
+	size_t most = has_kinds ? BLOCKS_OF_A_KIND : BLOCKS_OF_ONE_CHECK;
 	for (size_t i = 0; i < count; i++) {
-		const struct muster_finding *finding = findings[i];
-		struct muster_finding_group *group = muster_finding_group_of(&groups, finding);
-		if (shown < BLOCKS_MAX && group->shown < BLOCKS_OF_ONE_CHECK) {
-			print_block(page, finding);
-			group->shown++;
+		size_t kind = kind_of(page->kinds, findings[i]);
+		if (shown < BLOCKS_MAX && rests[kind].shown < most) {
+			print_block(page, findings[i], !has_kinds || rests[kind].shown == 0);
+			rests[kind].shown++;
 			shown++;
 		} else {
-			hide(group, finding);
+			hide(&rests[kind], &page->kinds->items[kind], findings[i]);
 			hidden++;
 		}
 	}
 	if (hidden > 0)
-		print_hidden(page, &groups, hidden);
-	free(groups.items);
+		print_hidden(page, rests, hidden);
+	for (size_t i = 0; i < page->kinds->count; i++)
+		free(rests[i].nodes);
+	free(rests);
 	free(findings);
 }

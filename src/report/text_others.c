@@ -4,7 +4,6 @@
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
-#include "report/print_escaped.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +23,8 @@ static void print(struct others *others, char *line)
 	if (others->count == 0)
 		fputs("\nalso on the nodes\n", out);
 	if (others->count++ < LINES_MAX) {
-		char *escaped = muster_escaped(line);
 		fputs("  ", out);
-		muster_text_lines(out, escaped, 2, 4);
-		free(escaped);
+		muster_text_lines(others->page, line, 2, 4);
 	}
 	free(line);
 }

@@ -13,7 +13,7 @@ static void print_figure(const struct muster_text_page *page, const struct muste
 	char *ranks = muster_slowest_text(slowest);
 	char *line = muster_asprintf("%s, %s: %s", slowest->as->title, muster_metric_unit(slowest->metric), ranks);
 	fputs("  ", page->out);
-	muster_text_lines(page->out, line, 2, 4);
+	muster_text_lines(page, line, 2, 4);
 	free(line);
 	free(ranks);
 }

@@ -4,6 +4,9 @@
 
 #include "muster/probe.h"
 #include "muster/run_data.h"
+#include "util/text.h"
+
+#include <stdlib.h>
 
 struct range {
 	double lowest, highest;
@@ -49,15 +52,20 @@ void muster_text_steps(const struct muster_text_page *page)
 	const struct muster_run *run = page->report->run;
 	struct range median = range_of(run, "rank.step_p50_ms"), slow = range_of(run, "rank.step_p99_ms"),
 		     overlap = range_of(run, "job.overlap"), spread = range_of(run, "job.step_spread");
-	char text[160];
+	char text[160], *line;
+	size_t length;
 	if (median.count == 0)
 		return;
-	fprintf(page->out, "\ntraining steps: median %s ms", range_text(&median, text));
+	FILE *out = muster_memory_open(&line, &length);
+	fprintf(out, "training steps: median %s ms", range_text(&median, text));
 	if (slow.count > 0)
-		fprintf(page->out, ", 99th percentile %s ms", range_text(&slow, text));
+		fprintf(out, ", 99th percentile %s ms", range_text(&slow, text));
 	if (overlap.count > 0)
-		fprintf(page->out, ", overlap %.0f %%", overlap.lowest * 100);
+		fprintf(out, ", overlap %.0f %%", overlap.lowest * 100);
 	if (spread.count > 0)
-		fprintf(page->out, ", products differ by %.1f %%", spread.highest * 100);
+		fprintf(out, ", products differ by %.1f %%", spread.highest * 100);
+	muster_memory_close(out);
 	fputc('\n', page->out);
+	muster_text_lines(page, line, 0, 2);
+	free(line);
 }

@@ -9,9 +9,11 @@
 #include "report/print_escaped.h"
 #include "report/verdict.h"
 #include "slurm/placement.h"
+#include "util/screen.h"
 #include "util/text.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +29,7 @@ void muster_text_paint(const struct muster_text_page *page, enum muster_paint pa
 		[MUSTER_PAINT_DIM] = "2",
 		[MUSTER_PAINT_STRONG] = "1",
 	};
-	if (page->colour && paint != MUSTER_PAINT_PLAIN)
+	if (page->layout.colour && paint != MUSTER_PAINT_PLAIN)
 		fprintf(page->out, "\033[%sm%s\033[0m", codes[paint], text);
 	else
 		fputs(text, page->out);
@@ -64,32 +66,55 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 
 /* ---- the verdict ---- */
 
-/* " Exclude: --exclude=sim-1" after a line of `used` columns */
-static void print_excluded(const struct muster_text_page *page, const struct muster_failed *failed, size_t used)
+static bool excludes(const struct muster_text_page *page, const struct muster_failed *failed)
 {
-	bool fits = failed->list && used + strlen(" Exclude: --exclude=") + strlen(failed->list) <= MUSTER_TEXT_WIDTH;
-	muster_print_text(page->out, " Exclude: %s%s", fits ? "--exclude=" : "",
-		fits ? failed->list : "`muster nodes REPORT --bad` lists them");
+	return page->report->verdict == MUSTER_FAIL && page->report->count[MUSTER_FAIL] > 0 && failed->count > 0 &&
+	       muster_run_known_nodes(page->report->run) > 1;
 }
 
-/* "FAIL: 1 of 16 nodes failed. Exclude: --exclude=sim-1", "PASS, with 2 warnings" */
-static void print_verdict(const struct muster_text_page *page)
+/* A path as one word of a shell. */
+static void print_word(FILE *out, const char *path)
 {
-	const struct muster_report *report = page->report;
-	struct muster_failed failed;
-	muster_failed_find(report, &failed);
-	char *text = muster_verdict_text(report, &failed);
-	enum muster_status verdict = report->verdict;
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@,=-";
+	bool is_plain = path[strspn(path, plain)] == '\0';
+	char *escaped = muster_escaped(path);
+	fputs(is_plain ? "" : "'", out);
+	for (const char *at = escaped; *at; at++)
+		fprintf(out, *at == '\'' ? "'\\''" : "%c", *at);
+	fputs(is_plain ? "" : "'", out);
+	free(escaped);
+}
+
+/* The list stands whole on one line, and the command as a shell takes it: both are there to be copied. */
+static void print_excluded(const struct muster_text_page *page, const struct muster_failed *failed)
+{
+	const char *nodes = failed->count == 1 ? "node" : "nodes", *path = page->layout.path;
+	if (!failed->list) {
+		fprintf(page->out,
+			"Exclude the failed %s by hand: a name cannot be in a host list (the JSON report has all names)\n",
+			nodes);
+		return;
+	}
+	fprintf(page->out, "To exclude the failed %s, use this option%s:\n  --exclude=%s\n", nodes,
+		path ? "; the command prints it again" : "", failed->list);
+	if (!path)
+		return;
+	fputs("  muster nodes ", page->out);
+	print_word(page->out, path);
+	fputs(" --bad --format exclude\n", page->out);
+}
+
+/* "FAIL: 1 of 16 nodes failed.", "PASS, with 2 warnings" */
+static void print_verdict(const struct muster_text_page *page, const struct muster_failed *failed)
+{
+	char *text = muster_verdict_text(page->report, failed);
+	enum muster_status verdict = page->report->verdict;
 	const char *name = verdict == MUSTER_PASS ? "PASS" : verdict == MUSTER_FAIL ? "FAIL" : "INCONCLUSIVE";
 	muster_text_paint_status(page, verdict, name);
 	if (*text)
 		fprintf(page->out, "%s%s", verdict == MUSTER_PASS ? ", with " : ": ", text);
-	if (verdict == MUSTER_FAIL && report->count[MUSTER_FAIL] > 0 && failed.count > 0 &&
-		muster_run_known_nodes(report->run) > 1)
-		print_excluded(page, &failed, strlen("FAIL: ") + strlen(text));
 	fputc('\n', page->out);
 	free(text);
-	muster_failed_done(&failed);
 }
 
 /* What was looked at, and what is to be known about it. */
@@ -110,7 +135,7 @@ static void print_header(const struct muster_text_page *page)
 	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0)
 		fprintf(out, " (measured by muster %s)", job->version);
 	muster_memory_close(out);
-	muster_text_lines(page->out, text, 0, 2);
+	muster_text_lines(page, text, 0, 2);
 	free(text);
 	const char *remarks[MUSTER_REMARKS_MOST];
 	size_t count = muster_report_remarks(report, remarks);
@@ -122,12 +147,12 @@ static void print_header(const struct muster_text_page *page)
 	count = muster_report_unmeasured(report, unmeasured);
 	for (size_t i = 0; i < count; i++) {
 		muster_text_paint(page, MUSTER_PAINT_DOUBT, "not measured: ");
-		muster_text_lines(page->out, unmeasured[i], strlen("not measured: "), 2);
+		muster_text_lines(page, unmeasured[i], strlen("not measured: "), 2);
 		free(unmeasured[i]);
 	}
 	if (report->unwritten) {
 		muster_text_paint(page, MUSTER_PAINT_FAIL, "The JSON report could not be written: ");
-		muster_text_lines(page->out, report->unwritten, strlen("The JSON report could not be written: "), 2);
+		muster_text_lines(page, report->unwritten, strlen("The JSON report could not be written: "), 2);
 	}
 }
 
@@ -137,7 +162,8 @@ static void print_header(const struct muster_text_page *page)
 static void print_counts(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
-	size_t recorded = muster_report_recorded(report), all = 0, passed = report->count[MUSTER_PASS];
+	size_t recorded = muster_report_recorded(report), all = 0, passed = report->count[MUSTER_PASS], length;
+	char *text;
 	const struct {
 		size_t count;
 		const char *text;
@@ -153,15 +179,19 @@ static void print_counts(const struct muster_text_page *page)
 	_Static_assert(sizeof parts / sizeof *parts == MUSTER_STATUS_COUNT + 1, "every status is counted");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		all += parts[i].count;
-	fprintf(page->out, "\n%zu result%s", all, all == 1 ? "" : "s");
+	FILE *out = muster_memory_open(&text, &length);
+	fprintf(out, "%zu result%s", all, all == 1 ? "" : "s");
 	const char *before = ": ";
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 		if (parts[i].count == 0)
 			continue;
-		fprintf(page->out, "%s%zu %s", before, parts[i].count, parts[i].text);
+		fprintf(out, "%s%zu %s", before, parts[i].count, parts[i].text);
 		before = ", ";
 	}
+	muster_memory_close(out);
 	fputc('\n', page->out);
+	muster_text_lines(page, text, 0, 2);
+	free(text);
 }
 
 void muster_text_label(FILE *out, const struct muster_label *label)
@@ -188,7 +218,7 @@ static void print_placement(const struct muster_text_page *page)
 		const struct muster_node_block *place = &placement.places[i];
 		char *line = muster_asprintf("%s: %s", place->name ? place->name : "unknown", place->nodes);
 		fputs("  ", page->out);
-		muster_text_lines(page->out, line, 2, 4);
+		muster_text_lines(page, line, 2, 4);
 		free(line);
 	}
 	if (placement.count > PLACES_MAX)
@@ -198,13 +228,41 @@ static void print_placement(const struct muster_text_page *page)
 
 void muster_text_head(const struct muster_text_page *page)
 {
-	print_verdict(page);
+	struct muster_failed failed;
+	muster_failed_find(page->report, &failed);
+	print_verdict(page, &failed);
+	muster_text_kinds(page);
+	if (excludes(page, &failed))
+		print_excluded(page, &failed);
+	if (muster_text_has_kinds(page))
+		fputc('\n', page->out);
 	print_header(page);
+	muster_failed_done(&failed);
 }
 
-void muster_report_print_text(const struct muster_report *report, FILE *out, bool colour)
+/* The verdict once more where the first line has left the screen. */
+static void print_again(const struct muster_text_page *page, const char *text)
 {
-	const struct muster_text_page page = { .report = report, .out = out, .colour = colour };
+	size_t lines = 0;
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	if (page->layout.lines == 0 || lines < page->layout.lines)
+		return;
+	struct muster_failed failed;
+	muster_failed_find(page->report, &failed);
+	print_verdict(page, &failed);
+	muster_failed_done(&failed);
+}
+
+void muster_report_print_text(const struct muster_report *report, const struct muster_layout *layout, FILE *out)
+{
+	char *text;
+	size_t length;
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_kinds kinds;
+	struct muster_text_page page = { .report = report, .layout = *layout, .kinds = &kinds };
+	page.out = muster_memory_open(&text, &length);
+	muster_kinds_find(report, arena, &kinds);
 	muster_text_head(&page);
 	muster_text_findings(&page);
 	muster_text_table(&page);
@@ -215,10 +273,21 @@ void muster_report_print_text(const struct muster_report *report, FILE *out, boo
 	muster_text_steps(&page);
 	muster_text_slowest(&page);
 	print_counts(&page);
-	fputc('\n', out);
+	fputc('\n', page.out);
+	muster_memory_close(page.out);
+	page.out = out;
+	fwrite(text, 1, length, out);
+	print_again(&page, text);
+	free(text);
+	muster_arena_free(arena);
 }
 
 /* ---- lines that fit a terminal ---- */
+
+size_t muster_text_width(const struct muster_text_page *page)
+{
+	return page->layout.columns ? page->layout.columns : MUSTER_COLUMNS_USUAL;
+}
 
 /* The bytes of the character at text, which is UTF-8. */
 static size_t character(const char *text)
@@ -229,52 +298,103 @@ static size_t character(const char *text)
 	return bytes;
 }
 
-/* The columns of the word at text, and its bytes. */
-static size_t word_columns(const char *text, size_t *ret_bytes)
+/* The columns of the word at text, or of its part until after a comma, and its bytes. */
+static size_t word_columns(const char *text, bool whole, size_t *ret_bytes)
 {
 	size_t columns = 0, bytes = 0;
-	for (; text[bytes] && text[bytes] != ' '; bytes += character(text + bytes))
+	while (text[bytes] && text[bytes] != ' ' && (whole || bytes == 0 || text[bytes - 1] != ',')) {
+		bytes += character(text + bytes);
 		columns++;
+	}
 	*ret_bytes = bytes;
 	return columns;
 }
 
-static void begin_line(FILE *out, size_t indent)
+#define DOTS " ..."
+
+/* Lines that are being printed. */
+struct lines {
+	FILE *out;
+	size_t width, indent, column;
+	bool first;  /* nothing of the text is on this line */
+	size_t left; /* lines that may begin */
+};
+
+/* False when no line is left. */
+static bool begin_line(struct lines *lines)
 {
-	fprintf(out, "\n%*s", (int)indent, "");
+	if (lines->left == 0)
+		return false;
+	lines->left--;
+	fprintf(lines->out, "\n%*s", (int)lines->indent, "");
+	lines->column = lines->indent;
+	lines->first = true;
+	return true;
 }
 
-void muster_text_lines(FILE *out, const char *text, size_t used, size_t indent)
+/* The column at which the line ends: on the last line that may begin, room is left for the dots, unless the rest of the
+ * text fits. */
+static size_t end_of(const struct lines *lines, const char *rest)
 {
+	size_t columns = 0;
+	for (; lines->left == 0 && *rest; rest += character(rest))
+		columns++;
+	return lines->width - (lines->left == 0 && lines->column + columns > lines->width ? strlen(DOTS) : 0);
+}
+
+/* A word that has no line of its own: it is broken after commas, and where there is none, at the end of the line. */
+static bool put_word(struct lines *lines, const char *word, const char *end)
+{
+	while (word < end) {
+		size_t bytes, columns = word_columns(word, false, &bytes);
+		if (!lines->first && lines->column + columns > end_of(lines, word) && !begin_line(lines))
+			return false;
+		for (const char *stop = word + bytes; word < stop; lines->column++) {
+			size_t step = character(word);
+			if (lines->column >= end_of(lines, word) && lines->column <= lines->width && !begin_line(lines))
+				return false;
+			fwrite(word, 1, step, lines->out);
+			word += step;
+			lines->first = false;
+		}
+	}
+	return true;
+}
+
+void muster_text_few_lines(
+	const struct muster_text_page *page, const char *text, size_t used, size_t indent, size_t count)
+{
+	struct lines lines = { page->out, muster_text_width(page), indent, used, true, count - 1 };
 	char *escaped = muster_escaped(text);
-	size_t column = used, bytes;
-	bool first = true; /* on its line */
-	for (const char *at = escaped; *at;) {
+	bool fits = true;
+	for (const char *at = escaped; *at && fits;) {
 		if (*at == ' ') {
 			at++;
 			continue;
 		}
-		size_t columns = word_columns(at, &bytes);
-		if (!first && column + 1 + columns > MUSTER_TEXT_WIDTH) {
-			begin_line(out, indent);
-			column = indent;
-			first = true;
+		size_t bytes, columns = word_columns(at, true, &bytes);
+		bool is_long = columns > lines.width - indent;
+		size_t needed = is_long ? word_columns(at, false, &(size_t){ 0 }) : columns;
+		size_t blank = lines.first ? 0 : 1;
+		if (lines.column + blank + needed > end_of(&lines, at - blank) &&
+			(blank || (!is_long && lines.column > indent))) {
+			fits = begin_line(&lines);
+			blank = 0;
 		}
-		if (!first) {
-			fputc(' ', out);
-			column++;
+		if (lines.left == 0 && !is_long && lines.column + blank + columns > end_of(&lines, at - blank))
+			fits = false;
+		if (fits && blank) {
+			fputc(' ', lines.out);
+			lines.column++;
 		}
-		for (const char *end = at + bytes; at < end; column++) {
-			size_t step = character(at);
-			if (column == MUSTER_TEXT_WIDTH) {
-				begin_line(out, indent);
-				column = indent;
-			}
-			fwrite(at, 1, step, out);
-			at += step;
-		}
-		first = false;
+		fits = fits && put_word(&lines, at, at + bytes);
+		at += bytes;
 	}
-	fputc('\n', out);
+	fputs(fits ? "\n" : lines.first ? "...\n" : DOTS "\n", page->out);
 	free(escaped);
+}
+
+void muster_text_lines(const struct muster_text_page *page, const char *text, size_t used, size_t indent)
+{
+	muster_text_few_lines(page, text, used, indent, SIZE_MAX);
 }

@@ -3,6 +3,7 @@
 #define MUSTER_REPORT_TEXT_SUMMARY_H
 
 #include "muster/report.h"
+#include "report/kinds.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 struct muster_text_page {
 	const struct muster_report *report;
 	FILE *out;
-	bool colour;
+	struct muster_layout layout;
+	const struct muster_kinds *kinds; /* of the report; NULL: the page does not list them */
 };
 
 enum muster_paint {
@@ -39,22 +41,28 @@ char *muster_text_where(const struct muster_finding *finding);
 /* The value of a label, escaped; "bytes" as people say it: "8 GiB". */
 void muster_text_label(FILE *out, const struct muster_label *label);
 
-void muster_text_head(const struct muster_text_page *page);     /* the verdict and what was looked at */
-void muster_text_findings(const struct muster_text_page *page); /* what is wrong, by place */
-void muster_text_table(const struct muster_text_page *page);    /* nodes x probes */
-void muster_text_notes(const struct muster_text_page *page);    /* events of the kernel's log without a finding */
-void muster_text_others(const struct muster_text_page *page);   /* who else used the nodes */
-void muster_text_figures(const struct muster_text_page *page);  /* the bandwidths that were measured */
-void muster_text_steps(const struct muster_text_page *page);    /* the training steps */
-void muster_text_slowest(const struct muster_text_page *page);  /* the slowest ranks */
+void muster_text_head(const struct muster_text_page *page);      /* the verdict and what was looked at */
+void muster_text_kinds(const struct muster_text_page *page);     /* what is wrong, where several nodes have findings */
+bool muster_text_has_kinds(const struct muster_text_page *page); /* whether that prints anything */
+void muster_text_findings(const struct muster_text_page *page);  /* the same by place, each finding in full */
+void muster_text_table(const struct muster_text_page *page);     /* nodes x probes */
+void muster_text_notes(const struct muster_text_page *page);     /* events of the kernel's log without a finding */
+void muster_text_others(const struct muster_text_page *page);    /* who else used the nodes */
+void muster_text_figures(const struct muster_text_page *page);   /* the bandwidths that were measured */
+void muster_text_steps(const struct muster_text_page *page);     /* the training steps */
+void muster_text_slowest(const struct muster_text_page *page);   /* the slowest ranks */
 
 /* ---- lines that fit a terminal ---- */
 
-enum { MUSTER_TEXT_WIDTH = 120 }; /* columns of the summary */
+/* Columns of a line. */
+size_t muster_text_width(const struct muster_text_page *page);
 
-/* Print text, escaped, and a newline, with breaks at blanks so that no line has more than MUSTER_TEXT_WIDTH columns; a
- * word that is longer than a line is broken too. used: columns that the first line has already; further lines begin
- * with indent blanks. */
-void muster_text_lines(FILE *out, const char *text, size_t used, size_t indent);
+/* Print text, escaped, and a newline, with breaks at blanks so that no line is wider than the page; a word that is
+ * longer than a line is broken after a comma, or anywhere when it has none. used: columns that the first line has
+ * already; further lines begin with indent blanks. */
+void muster_text_lines(const struct muster_text_page *page, const char *text, size_t used, size_t indent);
+/* The same on so many lines at most: what does not fit ends with dots. */
+void muster_text_few_lines(
+	const struct muster_text_page *page, const char *text, size_t used, size_t indent, size_t lines);
 
 #endif

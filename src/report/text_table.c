@@ -8,13 +8,14 @@
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "report/print_escaped.h"
+#include "slurm/hostlist.h"
 #include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-	ALL_ROWS_MAX = 16,   /* up to as many nodes, each has its row */
+	ALL_ROWS_MAX = 4,    /* up to as many nodes, each has its row */
 	BAD_ROWS_MAX = 40,   /* rows in any case */
 	NAME_MAX_SHOWN = 40, /* bytes of a node's name */
 	GAP = 2,             /* blanks between columns */
@@ -28,6 +29,8 @@ struct cell {
 struct row {
 	const char *name;
 	struct cell *cells; /* one for each probe */
+	char *list;         /* of all nodes of the row when they are several: the name too */
+	bool merged;        /* another row has the node */
 };
 
 struct table {
@@ -149,6 +152,8 @@ static void table_init(struct table *table, const struct muster_report *report)
 static void table_done(struct table *table)
 {
 	free(table->rows[0].cells);
+	for (size_t i = 0; i < table->row_count; i++)
+		free(table->rows[i].list);
 	free(table->rows);
 	free(table->by_name);
 	free(table->judged);
@@ -197,7 +202,8 @@ static bool row_shown(const struct table *table, size_t row)
 {
 	if (row + 1 == table->row_count)
 		return !row_clean(table, &table->rows[row]);
-	return table->row_count - 1 <= ALL_ROWS_MAX || !row_clean(table, &table->rows[row]);
+	return !table->rows[row].merged &&
+	       (table->row_count - 1 <= ALL_ROWS_MAX || !row_clean(table, &table->rows[row]));
 }
 
 /* "FAIL 3"; the length of the text. */
@@ -263,6 +269,39 @@ static void print_row(
 	fputc('\n', page->out);
 }
 
+/* ---- nodes whose cells are equal share a row ---- */
+
+static bool same_cells(const struct table *table, const struct row *a, const struct row *b)
+{
+	char x[32], y[32];
+	for (size_t i = 0; i < table->columns; i++) {
+		cell_text(table, a, i, x);
+		cell_text(table, b, i, y);
+		if (strcmp(x, y) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Rename the first row of equal ones to the list of their nodes, and hide the others. */
+static void merge_rows(struct table *table)
+{
+	const char **names = muster_calloc(table->row_count, sizeof *names);
+	for (size_t i = 0; i + 1 < table->row_count; i++) {
+		size_t count = 0;
+		for (size_t j = i; row_shown(table, i) && j + 1 < table->row_count; j++) {
+			struct row *row = &table->rows[j];
+			if (!row_shown(table, j) || !same_cells(table, &table->rows[i], row))
+				continue;
+			names[count++] = row->name;
+			row->merged = j > i;
+		}
+		if (count > 1)
+			table->rows[i].name = table->rows[i].list = muster_hostlist_compress(names, count);
+	}
+	free(names);
+}
+
 /* passed: the whole run did; a probe that did not run was not needed. */
 static void measure(struct table *table, bool passed)
 {
@@ -286,7 +325,7 @@ static void measure(struct table *table, bool passed)
 }
 
 /* As many columns as fit a line, from `first`. */
-static struct part next_part(const struct table *table, size_t first)
+static struct part next_part(const struct table *table, size_t first, size_t columns_most)
 {
 	struct part part = { first, first };
 	size_t width = table->name_width;
@@ -294,7 +333,7 @@ static struct part next_part(const struct table *table, size_t first)
 		if (!table->shown[part.end])
 			continue;
 		width += GAP + table->widths[part.end];
-		if (width > MUSTER_TEXT_WIDTH && part.end > part.first)
+		if (width > columns_most && part.end > part.first)
 			break;
 	}
 	return part;
@@ -308,7 +347,9 @@ static void print_part(const struct muster_text_page *page, const struct table *
 	fputc('\n', page->out);
 	print_row(page, table, part, NULL);
 	for (size_t i = 0; i + 1 < table->row_count; i++) {
-		if (!row_shown(table, i)) {
+		if (table->rows[i].merged) {
+			continue;
+		} else if (!row_shown(table, i)) {
 			clean++;
 		} else if (shown == BAD_ROWS_MAX) {
 			cut++;
@@ -332,13 +373,15 @@ void muster_text_table(const struct muster_text_page *page)
 {
 	struct table table;
 	char columns[64];
-	size_t shown = 0;
+	size_t shown = 0, width = muster_text_width(page);
 	table_init(&table, page->report);
+	if (table.row_count - 1 > ALL_ROWS_MAX)
+		merge_rows(&table);
 	measure(&table, page->report->verdict == MUSTER_PASS);
 	for (size_t i = 0; i < table.columns; i++)
 		shown += table.shown[i];
-	for (struct part part = next_part(&table, 0); shown > 0 && part.first < table.columns;
-		part = next_part(&table, part.end))
+	for (struct part part = next_part(&table, 0, width); shown > 0 && part.first < table.columns;
+		part = next_part(&table, part.end, width))
 		print_part(page, &table, part);
 	if (shown > 0 && shown < table.columns)
 		fprintf(page->out, "(%s: all pass or n/a)\n",

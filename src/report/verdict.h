@@ -41,8 +41,7 @@ const struct muster_finding **muster_findings_by_place(const struct muster_repor
 struct muster_finding_group {
 	const char *check;
 	enum muster_status status;
-	size_t shown, hidden, nodes; /* nodes: of the hidden ones */
-	const char *last_node;
+	size_t shown, hidden;
 };
 
 struct muster_finding_groups {

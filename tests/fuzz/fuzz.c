@@ -183,9 +183,9 @@ void fuzz_report_text(const struct muster_report *report)
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 	FUZZ_CHECK(out != NULL, "%s", strerror(errno));
-	muster_report_print_text(report, out, false);
+	muster_report_print_text(report, &(struct muster_layout){ 0 }, out);
 	muster_report_print_line(report, "report.json", out);
-	muster_report_print_inventory_text(report, out, false);
+	muster_report_print_inventory_text(report, &(struct muster_layout){ 0 }, out);
 	muster_report_print_inventory_markdown(report, out);
 	FUZZ_CHECK(fclose(out) == 0, "%s", strerror(errno));
 	fuzz_check_plain(text, length, true);

@@ -85,3 +85,31 @@ def judged(muster, value, skus=("",)):
             with open(after, encoding="utf-8") as file:
                 found.append(json.load(file))
     return found
+
+
+# Nodes with the finding, out of 512: scattered, a rack in a row, two that follow each other, a few.
+FAULTS = {"copy.h2d": range(11, 512, 64), "ib.state": range(129, 137), "history.xid": (7, 8, 70, 71, 200, 201, 400, 401),
+          "same.driver": (33, 34, 300)}
+
+
+def many(example, nodes=512, faults=None):
+    """The report `example`, which has these findings on one node each, with as many nodes and with its findings on these nodes."""
+    run = example["run"]
+    ranks, probes = len(run["nodes"][0]["ranks"]), run["nodes"][0]["ranks"][0]["probes"]
+    names = [f"gpu-{i:03}" for i in range(1, nodes + 1)]
+    findings = []
+    for check, places in (faults or FAULTS).items():
+        one = next(finding for finding in example["findings"] if finding["check"] == check)
+        for place in places:
+            text = json.dumps(one).replace(one["where"]["node"], names[place - 1])
+            findings.append(json.loads(text))
+            if "rank" in one["where"]:
+                findings[-1]["where"]["rank"] = (place - 1) * ranks + one["where"]["rank"] % ranks
+    count = {**example["summary"]["count"], "fail": 0, "warn": 0, "inconclusive": 0}
+    for one in findings:
+        count[one["status"]] += 1
+    order = ("fail", "inconclusive", "warn")
+    findings.sort(key=lambda one: (order.index(one["status"]), one["where"]["node"]))
+    return {**example, "summary": {**example["summary"], "nodes": nodes, "ranks": nodes * ranks, "count": count}, "findings": findings,
+            "run": {"job": {**run["job"], "ranks": nodes * ranks}, "nodes": [{**node(name, i * ranks, ranks), "ranks": [{"rank": i * ranks + j, "probes": [] if j else probes, "samples": []}
+                                                                 for j in range(ranks)]} for i, name in enumerate(names)]}}

@@ -205,7 +205,7 @@ TEST(a_thousand_nodes_that_all_differ_stay_a_short_table)
 
 static void print_text(const struct muster_report *what, FILE *out)
 {
-	muster_report_print_inventory_text(what, out, false);
+	muster_report_print_inventory_text(what, &(struct muster_layout){ 0 }, out);
 }
 
 static void print(void (*printer)(const struct muster_report *, FILE *))

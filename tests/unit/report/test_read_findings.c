@@ -73,9 +73,9 @@ TEST_LOOP(a_report_that_was_read_is_written_again_to_the_last_byte, 0, 3)
 static const struct {
 	const char *what, *with, *said;
 } broken[] = {
-	{ "\"status\": \"warn\"", "\"status\": \"bad\"",
+	{ "\"status\": \"warn\",\n", "\"status\": \"bad\",\n",
 		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive, blocked is needed, found \"bad\"" },
-	{ "\"status\": \"warn\"", "\"status\": 4",
+	{ "\"status\": \"warn\",\n", "\"status\": 4,\n",
 		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive, blocked is needed, found 4" },
 	{ "\"rank\": 4, \"gpu\"", "\"rank\": -2, \"gpu\"", "$.findings[1].where.rank" },
 	{ "\"rank\": 4, \"gpu\"", "\"rank\": 4, \"xpu\"",

@@ -138,9 +138,11 @@ static const struct case_of {
 		COPY "26.1 26.1 21 - - not evaluated\n" },
 };
 
+static size_t columns;
+
 static void print_plain(const struct muster_report *what, FILE *out)
 {
-	muster_report_print_text(what, out, false);
+	muster_report_print_text(what, &(struct muster_layout){ .columns = columns }, out);
 }
 
 /* The summary of a run, with one blank for several. */

@@ -8,12 +8,12 @@
 #include "muster/run.h"
 #include <stdlib.h>
 
-static bool coloured;
+static struct muster_layout layout;
 static const char *path;
 
 static void print_text(const struct muster_report *what, FILE *out)
 {
-	muster_report_print_text(what, out, coloured);
+	muster_report_print_text(what, &layout, out);
 }
 
 static void print(void)
@@ -33,7 +33,9 @@ static void line_is(const char *at, const char *expected)
 }
 
 static const char *const top =
-	"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"
+	"FAIL: 2 of 2 nodes failed.\n"
+	"To exclude the failed nodes, use this option:\n"
+	"  --exclude=sim-[1-2]\n"
 	"Standard_ND96asr_v4, 2 nodes, 16 ranks, profile standard, 4.2 s, job 4711, muster " MUSTER_VERSION "\n"
 	"SIMULATED: results come from simulated hardware, not from a real machine\n"
 	"\n"
@@ -180,10 +182,12 @@ TEST(a_fault_of_all_nodes_does_not_hide_another)
 		FAIL, "copy.h2d", run.nodes[99].name, 799, NULL, NULL, "", .metric = "gpu.h2d_gbps");
 	only_findings(findings, 201);
 	print();
-	has_count("\nFAIL sim-", 9);
+	has("\n2 kinds of faults\n  FAIL  100 nodes (200 findings)  gpu.ecc: gpu.ecc\n      sim-[1-100]\n"
+	    "  FAIL  sim-100                   copy.h2d: copy.h2d\n");
+	has_count("\nFAIL sim-", 3);
 	has_count("\nFAIL sim-100, rank 799 [copy.h2d]\n", 1);
-	has("\nand 192 more, all of them in the JSON report:\n  FAIL gpu.ecc: 192 on 96 nodes\n");
-	has("\nand 60 more nodes with findings\n");
+	has("\nand 198 more, all of them in the JSON report:\n  FAIL gpu.ecc: 198 findings on 99 nodes: sim-[2-100]\n");
+	has("\nnode        gpu     gpu_copy\nsim-[1-99]  FAIL 2  pass\nsim-100     FAIL 2  FAIL 1\n");
 	free(findings);
 }
 
@@ -210,14 +214,15 @@ static const struct {
 	const char *line;
 } first_lines[] = {
 	{ 24, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-2" } },
-		"FAIL: 1 of 3 nodes failed. Exclude: --exclude=sim-2\n" },
+		"FAIL: 1 of 3 nodes failed.\nTo exclude the failed node, use this option:\n  --exclude=sim-2\nx, 3 nodes" },
 	{ 24,
 		{ { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-3" },
 			{ .check = "ib.count", .status = MUSTER_FAIL, .node = "sim-1" },
 			{ .check = "ib.state", .status = MUSTER_FAIL, .node = "sim-1" } },
-		"FAIL: 2 of 3 nodes failed. Exclude: --exclude=sim-[1,3]\n" },
+		"FAIL: 2 of 3 nodes failed.\n\n3 kinds of faults\n  FAIL  sim-3  gpu.count: gpu.count\n" },
 	/* of one node nothing is left without it */
-	{ 8, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-1" } }, "FAIL: 1 of 1 node failed.\n" },
+	{ 8, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-1" } },
+		"FAIL: 1 of 1 node failed.\nx, 1 node" },
 	{ 24, { { .check = "ring.busbw", .status = MUSTER_FAIL, .metric = "nccl.allreduce_busbw_gbps" } },
 		"FAIL: the job failed, and no single node is known to be the cause.\n" },
 	/* another node would do no better */
@@ -260,8 +265,8 @@ TEST(a_warning_that_fails_the_run_is_said)
 	begins("FAIL: 1 warning, and with --strict a warning fails the run\n");
 }
 
-/* A list of nodes that is longer than a line, or that no shell could take, is asked for. */
-TEST(a_list_that_does_not_fit_is_asked_for)
+/* However long; the command is for a shell. A name that no shell could take is in no list. */
+TEST(the_option_that_excludes_nodes_stands_on_a_line_of_its_own)
 {
 	struct muster_finding findings[100];
 	synthetic_run(&run, 1600);
@@ -271,16 +276,63 @@ TEST(a_list_that_does_not_fit_is_asked_for)
 			(struct muster_finding)FINDING(FAIL, "gpu.count", run.nodes[2 * i].name, -1, NULL, NULL, NULL);
 	report.finding_count = report.count[MUSTER_FAIL] = 100;
 	print();
-	has("FAIL: 100 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n");
+	begins("FAIL: 100 of 200 nodes failed.\n\n1 kind of faults\n  FAIL  100 nodes  gpu.count: gpu.count\n");
+	has("\nTo exclude the failed nodes, use this option:\n  --exclude=sim-[1,3,5,");
+	has(",195,197,199]\n\nx, 200 nodes");
+	layout.path = "it's/a.json";
+	print();
+	has("\nTo exclude the failed nodes, use this option; the command prints it again:\n  --exclude=sim-[1,3,");
+	has(",199]\n  muster nodes 'it'\\''s/a.json' --bad --format exclude\n\nx, 200 nodes");
+	layout.path = "/tmp/a.json";
 	report.finding_count = report.count[MUSTER_FAIL] = 1;
+	print();
+	begins("FAIL: 1 of 200 nodes failed.\nTo exclude the failed node, use this option; the command prints it again:\n"
+	       "  --exclude=sim-1\n  muster nodes /tmp/a.json --bad --format exclude\nx, 200 nodes");
 	run.nodes[0].name = "$(reboot)";
 	findings[0].node = run.nodes[0].name;
 	print();
-	has("FAIL: 1 of 200 nodes failed. Exclude: `muster nodes REPORT --bad` lists them\n");
+	begins("FAIL: 1 of 200 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the JSON "
+	       "report has all names)\nx, 200 nodes");
 }
 
-TEST(no_line_is_wider_than_a_terminal)
+/* Beyond the last line of the screen the first one is gone. */
+TEST(a_text_that_is_longer_than_the_terminal_ends_with_its_verdict)
 {
+	with_everything();
+	print();
+	size_t lines = count_of("\n");
+	layout.lines = lines + 1;
+	print();
+	has_count("FAIL: 2 of 2 nodes failed.\n", 1);
+	layout.lines = lines;
+	print();
+	has_count("FAIL: 2 of 2 nodes failed.\n", 2);
+	has(" not applicable\n\nFAIL: 2 of 2 nodes failed.\n");
+}
+
+/* Of three nodes and more with findings on several, details of the first two of a kind. */
+TEST(what_stands_for_several_nodes_is_said_once)
+{
+	static const char *const advice = "look at it";
+	struct muster_finding findings[6];
+	with_ranks(64);
+	for (size_t i = 0; i < 6; i++)
+		findings[i] = (struct muster_finding)FINDING(FAIL, "ib.state", run.nodes[i].name, -1, "ACTIVE", "DOWN",
+			"", .metric = "port.state", .advice = advice, .action_code = "fix-fabric",
+			.source = "the source");
+	only_findings(findings, 6);
+	print();
+	has("\n1 kind of faults\n  FAIL  6 nodes  ib.state: ");
+	has("\n      sim-[1-6]\n      fix-fabric: look at it\n");
+	has_count("\n  source    the source\n", 1);
+	has_count("\n  action    fix-fabric: look at it\n", 2);
+	has("\nand 4 more, all of them in the JSON report:\n  FAIL ib.state on 4 nodes: sim-[3-6]\n");
+	has("\nnode       ib_link\nsim-[1-6]  FAIL 1\n2 other nodes  pass\n");
+}
+
+TEST_LOOP(no_line_is_wider_than_a_terminal, 80, 83)
+{
+	size_t width = layout.columns = _i < 82 ? (size_t)_i : 200;
 	char name[256], words[1200];
 	memset(name, 'n', sizeof name);
 	name[sizeof name - 1] = '\0';
@@ -296,7 +348,7 @@ TEST(no_line_is_wider_than_a_terminal)
 	report.unwritten = words;
 	print();
 	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
-		ck_assert_msg(strcspn(at, "\n") <= 120, "%s", at);
+		ck_assert_msg(strncmp(at, "  --exclude=", 12) == 0 || strcspn(at, "\n") <= width, "%s", at);
 	has("\nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...  ");
 }
 
@@ -342,9 +394,9 @@ TEST(colours_come_only_when_asked_for)
 	print();
 	lacks("\033");
 	char *plain = strdup(text);
-	coloured = true;
+	layout.colour = true;
 	print();
-	coloured = false;
+	layout.colour = false;
 	has("\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n");
 	/* without its colours it is the same text */
 	char *to = text;

@@ -1,0 +1,95 @@
+/* text_kinds.c - kinds of faults in the summary, where several nodes have findings: how many nodes, which, what to do
+ */
+#include "report/text_summary.h"
+
+#include "report/print_escaped.h"
+#include "util/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	KINDS_MAX = 12,
+	FULL_MAX = 4,        /* of so many kinds, each has its lines; with more kinds a screen takes fewer of each */
+	LINES_MAX = 2,       /* of a host list, and of an action */
+	NAME_MAX_SHOWN = 24, /* columns of the name of the only node */
+	INDENT = 6,
+};
+
+bool muster_text_has_kinds(const struct muster_text_page *page)
+{
+	return page->kinds && page->kinds->node_count > 1 && muster_run_known_nodes(page->report->run) > 2;
+}
+
+/* The name of the only node stands in place of its number. */
+static bool is_named(const struct muster_kind *kind)
+{
+	return kind->node_count == 1 && kind->node_list && strlen(kind->node_list) <= NAME_MAX_SHOWN;
+}
+
+/* "8 nodes", "sim-3", "whole job"; with more findings than nodes their number too */
+static const char *count_text(const struct muster_kind *kind, char out[96])
+{
+	char nodes[64];
+	if (kind->node_count == 0)
+		snprintf(out, 96, "whole job");
+	else if (is_named(kind) && kind->count == 1)
+		snprintf(out, 96, "%s", kind->node_list);
+	else if (is_named(kind))
+		snprintf(out, 96, "%s (%zu findings)", kind->node_list, kind->count);
+	else if (kind->count == kind->node_count)
+		snprintf(out, 96, "%s", muster_text_plural(nodes, kind->node_count, "node"));
+	else
+		snprintf(
+			out, 96, "%s (%zu findings)", muster_text_plural(nodes, kind->node_count, "node"), kind->count);
+	return out;
+}
+
+/* The columns of what stands before the check, for all rows. */
+struct widths {
+	size_t mark, count;
+};
+
+static void print_kind(
+	const struct muster_text_page *page, const struct muster_kind *kind, struct widths widths, size_t lines)
+{
+	char count[96];
+	size_t mark = strlen(muster_text_mark(kind->status));
+	char *what = muster_asprintf("%s: %s", kind->check, kind->what);
+	char *action = muster_asprintf("%s%s%s", kind->action_code ? kind->action_code : "",
+		kind->action_code && kind->action ? ": " : "", kind->action ? kind->action : "");
+	fputs("  ", page->out);
+	muster_text_paint_status(page, kind->status, NULL);
+	fprintf(page->out, "%*s%-*s  ", (int)(widths.mark - mark + 2), "", (int)widths.count, count_text(kind, count));
+	muster_text_few_lines(page, what, 2 + widths.mark + 2 + widths.count + 2, INDENT, LINES_MAX);
+	const char *const more[] = { is_named(kind) ? NULL : kind->node_list, action };
+	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+		if (!more[i] || !*more[i])
+			continue;
+		fprintf(page->out, "%*s", INDENT, "");
+		muster_text_few_lines(page, more[i], INDENT, INDENT, lines);
+	}
+	free(what);
+	free(action);
+}
+
+void muster_text_kinds(const struct muster_text_page *page)
+{
+	struct widths widths = { 0 };
+	char count[96];
+	if (!muster_text_has_kinds(page))
+		return;
+	const struct muster_kind *kinds = page->kinds->items;
+	size_t shown = page->kinds->count < KINDS_MAX ? page->kinds->count : KINDS_MAX;
+	for (size_t i = 0; i < shown; i++) {
+		size_t mark = strlen(muster_text_mark(kinds[i].status)), length = strlen(count_text(&kinds[i], count));
+		widths.mark = mark > widths.mark ? mark : widths.mark;
+		widths.count = length > widths.count ? length : widths.count;
+	}
+	fprintf(page->out, "\n%zu kind%s of faults\n", page->kinds->count, page->kinds->count == 1 ? "" : "s");
+	for (size_t i = 0; i < shown; i++)
+		print_kind(page, &kinds[i], widths, page->kinds->count <= FULL_MAX ? LINES_MAX : 1);
+	if (shown < page->kinds->count)
+		fprintf(page->out, "  and %zu more, all of them in the JSON report\n", page->kinds->count - shown);
+	fputc('\n', page->out);
+}
