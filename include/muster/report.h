@@ -43,7 +43,8 @@ struct muster_layout {
 void muster_report_print_text(const struct muster_report *report, const struct muster_layout *layout, FILE *out);
 
 /* JUnit XML for CI servers: a test suite for each node and one for the job, a test case for each probe and check. A
- * failed finding is a failure, an inconclusive one an error, what does not apply is skipped. */
+ * failed finding is a failure, an inconclusive one an error, what does not apply is skipped. A check for other runs has
+ * no case. The suite of the job has a property for each kind of fault. */
 void muster_report_print_junit(const struct muster_report *report, FILE *out);
 
 /* A short summary for a pull request or a ticket. */

@@ -44,6 +44,14 @@ struct muster_layout muster_cli_layout(FILE *out, const char *path)
 	};
 }
 
+struct muster_layout muster_cli_list_layout(void)
+{
+	struct muster_layout layout = muster_cli_layout(stdout, NULL);
+	if (!isatty(STDOUT_FILENO))
+		layout.columns = SIZE_MAX;
+	return layout;
+}
+
 int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, enum muster_strictness strict,
 	const char *path, const char *otherwise)
 {

@@ -45,6 +45,8 @@ int muster_cli_printed(int code);
 /* How text to a stream is laid out: colours on a terminal without $NO_COLOR, and the terminal's size. path: of the
  * report that it is about, or NULL. */
 struct muster_layout muster_cli_layout(FILE *out, const char *path);
+/* The same of a list to standard output: what is no terminal gets each entry on one line, however long, for grep. */
+struct muster_layout muster_cli_list_layout(void);
 
 /* Judge the run by the expectations and publish the report: to path (NULL: to no file), or under the name `otherwise`.
  * Returns the exit code. */

@@ -17,10 +17,11 @@ static const char *const format_names[] = { "text", "json" };
 static int print_comparison(const struct muster_comparison *comparison, const char *const *inputs,
 	const struct muster_report *before, const struct muster_report *after, bool json)
 {
+	struct muster_layout layout = muster_cli_list_layout();
 	if (json)
 		muster_comparison_print_json(comparison, before, inputs[0], after, inputs[1], stdout);
 	else
-		muster_comparison_print_text(comparison, inputs[0], inputs[1], stdout);
+		muster_comparison_print_text(comparison, inputs[0], inputs[1], &layout, stdout);
 	return muster_cli_printed(comparison->incomparable                     ? MUSTER_EXIT_INCONCLUSIVE
 				  : comparison->count[MUSTER_CHANGE_WORSE] > 0 ? MUSTER_EXIT_FAIL
 									       : MUSTER_EXIT_PASS);

@@ -2,9 +2,10 @@
  */
 #include "cli/cli.h"
 #include "json/writer.h"
-#include "muster/report.h"
+#include "muster/arena.h"
 #include "muster/sample.h"
 #include "muster/probe.h"
+#include "report/text_grid.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -21,23 +22,8 @@ static const char *labels_text(const struct muster_metric *metric, char *out, si
 	return out;
 }
 
-/* One line a metric, in columns; the meaning last, because it is long. Without out only the columns' widths are set. */
-enum { COLUMNS = 6, METRICS_MAX = 100 };
-
-static void print_row(FILE *out, const char *const *cells, const char *meaning, int widths[COLUMNS])
-{
-	for (size_t c = 0; c < COLUMNS; c++) {
-		/* "°C" has one byte more than it shows */
-		int extra = strncmp(cells[c], "\xc2\xb0", 2) == 0, length = (int)strlen(cells[c]) - extra;
-
-		if (out)
-			fprintf(out, "%-*s  ", widths[c] + extra, cells[c]);
-		else if (length > widths[c])
-			widths[c] = length;
-	}
-	if (out)
-		fprintf(out, "%s\n", meaning);
-}
+enum { COLUMNS = 7, METRICS_MAX = 100 };
+static const char *const headings[COLUMNS] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS", "MEANING" };
 
 /* The metrics that were asked for; without any, all. */
 struct wanted {
@@ -68,19 +54,48 @@ static int names_known(const struct wanted *wanted, struct muster_error *err)
 	return 0;
 }
 
-static void print_rows(FILE *out, const struct wanted *wanted, int widths[COLUMNS])
+static void cells_of(const struct muster_metric *metric, const char *cells[COLUMNS], char labels[256])
 {
-	static const char *const heads[COLUMNS] = { "NAME", "TYPE", "UNIT", "SCOPE", "PROBE", "LABELS" };
+	const char *const all[COLUMNS] = { metric->name, muster_type_name(metric->type),
+		*muster_metric_unit(metric) ? muster_metric_unit(metric) : "-", muster_scope_name(metric->scope),
+		muster_metric_probe(metric), labels_text(metric, labels, 256), metric->meaning };
+	memcpy(cells, all, sizeof all);
+}
+
+/* What has no room in columns: the name, and below it the rest. */
+static void print_paragraph(const struct muster_text_page *page, const char *const cells[COLUMNS])
+{
+	char *line = muster_asprintf(
+		"%s, %s, %s, probe %s, labels %s: %s", cells[1], cells[2], cells[3], cells[4], cells[5], cells[6]);
+	fprintf(page->out, "%s\n    ", cells[0]);
+	muster_text_lines(page, line, 4, 4);
+	free(line);
+}
+
+/* A line for each metric, in columns; the meaning last, because it is long. */
+static void print_rows(const struct wanted *wanted)
+{
+	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_list_layout() };
+	struct muster_text_grid grid = { .columns = COLUMNS };
+	const char *cells[COLUMNS];
 	char labels[256];
-	print_row(out, heads, "MEANING", widths);
+	muster_grid_measure(&grid, headings);
 	for (size_t i = 0; i < muster_metric_count(); i++) {
-		const struct muster_metric *metric = muster_metric_at(i);
-		const char *cells[COLUMNS] = { metric->name, muster_type_name(metric->type),
-			*muster_metric_unit(metric) ? muster_metric_unit(metric) : "-",
-			muster_scope_name(metric->scope), muster_metric_probe(metric),
-			labels_text(metric, labels, sizeof labels) };
-		if (is_wanted(wanted, metric))
-			print_row(out, cells, metric->meaning, widths);
+		cells_of(muster_metric_at(i), cells, labels);
+		if (is_wanted(wanted, muster_metric_at(i)))
+			muster_grid_measure(&grid, cells);
+	}
+	bool fits = muster_grid_fit(&grid, muster_text_width(&page));
+	if (fits)
+		muster_grid_print(&grid, &page, headings, NULL);
+	for (size_t i = 0; i < muster_metric_count(); i++) {
+		cells_of(muster_metric_at(i), cells, labels);
+		if (!is_wanted(wanted, muster_metric_at(i)))
+			continue;
+		if (fits)
+			muster_grid_print(&grid, &page, cells, NULL);
+		else
+			print_paragraph(&page, cells);
 	}
 }
 
@@ -133,12 +148,9 @@ int muster_cmd_metrics(int argc, char **argv)
 	wanted.count = cli.operand_count;
 	if (names_known(&wanted, &err) < 0)
 		return muster_cli_usage(&err);
-	int widths[COLUMNS] = { 0 };
-	if (json) {
+	if (json)
 		print_json(stdout, &wanted);
-	} else {
-		print_rows(NULL, &wanted, widths);
-		print_rows(stdout, &wanted, widths);
-	}
+	else
+		print_rows(&wanted);
 	return muster_cli_printed(MUSTER_EXIT_PASS);
 }

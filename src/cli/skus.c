@@ -4,7 +4,7 @@
 #include "json/writer.h"
 #include "eval/eval.h"
 #include "muster/expect.h"
-#include "muster/report.h"
+#include "report/text_grid.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -20,16 +20,26 @@ static const char *file_name(const char *path)
 
 static void list_text(const struct muster_expect *all, size_t count)
 {
-	int width = (int)strlen("NAME");
-	for (size_t i = 0; i < count; i++)
-		width = (int)strlen(all[i].name) > width ? (int)strlen(all[i].name) : width;
-	printf("%-*s  GPUS  CHECKS  TITLE\n", width, "NAME");
-	for (size_t i = 0; i < count; i++) {
-		char gpus[16] = "-";
-		if (all[i].gpu_count)
-			snprintf(gpus, sizeof gpus, "%d", all[i].gpu_count);
-		printf("%-*s  %4s  %6zu  %s\n", width, all[i].name, gpus, all[i].check_count,
-			all[i].title ? all[i].title : "");
+	static const char *const headings[] = { "NAME", "GPUS", "CHECKS", "TITLE" };
+	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_list_layout() };
+	struct muster_text_grid grid = { .columns = 4, .right = { [1] = true, [2] = true } };
+	muster_grid_measure(&grid, headings);
+	for (bool measured = false;; measured = true) {
+		for (size_t i = 0; i < count; i++) {
+			char gpus[16] = "-", checks[32];
+			if (all[i].gpu_count)
+				snprintf(gpus, sizeof gpus, "%d", all[i].gpu_count);
+			snprintf(checks, sizeof checks, "%zu", all[i].check_count);
+			const char *const cells[] = { all[i].name, gpus, checks, all[i].title ? all[i].title : "" };
+			if (measured)
+				muster_grid_print(&grid, &page, cells, NULL);
+			else
+				muster_grid_measure(&grid, cells);
+		}
+		if (measured)
+			return;
+		muster_grid_fit(&grid, muster_text_width(&page));
+		muster_grid_print(&grid, &page, headings, NULL);
 	}
 }
 
@@ -130,8 +140,16 @@ static const char *where_text(const struct muster_check *check, struct muster_ar
 	return text;
 }
 
+/* "    source     ...", with further lines below. */
+static void put_field(const struct muster_text_page *page, const char *name, const char *text)
+{
+	fprintf(page->out, "    %-11s", name);
+	muster_text_lines(page, text, 15, 15);
+}
+
 /* The codes of each class: what `events` of all files comes to. */
-static void events_text(const struct muster_event_table *table)
+static void events_text(
+	const struct muster_text_page *page, const struct muster_event_table *table, struct muster_arena *arena)
 {
 	static const char *const titles[MUSTER_EVENT_CLASS_COUNT] = {
 		[MUSTER_EVENT_NOTE] = "notes",
@@ -139,47 +157,52 @@ static void events_text(const struct muster_event_table *table)
 		[MUSTER_EVENT_FAIL] = "fails on",
 	};
 	for (int class = MUSTER_EVENT_CLASS_COUNT - 1; class >= 0; class --) {
-		size_t count = 0;
-		for (size_t i = 0; i < table->count; i++) {
-			if ((int)table->items[i].class != class)
-				continue;
-			if (count++ == 0)
-				printf("    %-10s", titles[class]);
-			printf(" %s", table->items[i].code);
-		}
-		if (count)
-			printf("\n");
+		const char *codes = "";
+		for (size_t i = 0; i < table->count; i++)
+			if ((int)table->items[i].class == class)
+				codes = muster_arena_printf(
+					arena, "%s%s%s", codes, *codes ? " " : "", table->items[i].code);
+		if (*codes)
+			put_field(page, titles[class], codes);
 	}
 }
 
-static void check_text(const struct muster_expect *expect, const struct muster_check *check)
+static void check_text(
+	const struct muster_text_page *page, const struct muster_expect *expect, const struct muster_check *check)
 {
 	struct muster_arena *arena = expect->arena;
 	const char *runs = muster_describe_runs(check, arena);
-	printf("\n%s%s%s\n", check->id, check->title ? ": " : "", check->title ? check->title : "");
-	printf("    expected   %s%s: %s\n", check->metric->name, where_text(check, arena),
-		muster_describe_expected(check, NULL, arena));
+	fprintf(page->out, "\n");
+	muster_text_lines(page,
+		muster_arena_printf(
+			arena, "%s%s%s", check->id, check->title ? ": " : "", check->title ? check->title : ""),
+		0, 4);
+	put_field(page, "expected",
+		muster_arena_printf(arena, "%s%s: %s", check->metric->name, where_text(check, arena),
+			muster_describe_expected(check, NULL, arena)));
 	const struct muster_operand *event = muster_check_operand(check, MUSTER_OF_EVENT);
 	if (event)
-		events_text(event->events);
+		events_text(page, event->events, arena);
 	if (*runs)
-		printf("    only for   %s\n", runs);
+		put_field(page, "only for", runs);
 	if (check->after >= 0)
-		printf("    after      %s%s\n", expect->checks[check->after].id,
-			check->anywhere ? ", wherever that fails" : "");
+		put_field(page, "after",
+			muster_arena_printf(arena, "%s%s", expect->checks[check->after].id,
+				check->anywhere ? ", wherever that fails" : ""));
 	if (check->also_after >= 0)
-		printf("    after      %s\n", expect->checks[check->also_after].id);
-	printf("    otherwise  %s%s\n",
-		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
-		: muster_check_only_warns(check)               ? "warn; cannot fail: the value is inferred"
-		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
-							       : "fail",
-		check->optional ? "; skipped if it cannot be measured" : "");
-	printf("    source     %s\n", check->source);
+		put_field(page, "after", expect->checks[check->also_after].id);
+	put_field(page, "otherwise",
+		muster_arena_printf(arena, "%s%s",
+			muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
+			: muster_check_only_warns(check)               ? "warn; cannot fail: the value is inferred"
+			: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
+								       : "fail",
+			check->optional ? "; skipped if it cannot be measured" : ""));
+	put_field(page, "source", check->source);
 	if (check->measured_on)
-		printf("    seen on    %s\n", muster_describe_measured_on(check, arena));
-	printf("    certainty  %s\n", check->certainty ? check->certainty : "not given");
-	printf("    from       %s\n", origin_text(check, arena));
+		put_field(page, "seen on", muster_describe_measured_on(check, arena));
+	put_field(page, "certainty", check->certainty ? check->certainty : "not given");
+	put_field(page, "from", origin_text(check, arena));
 }
 
 static void texts_text(const char *what, const char *const *texts, size_t count)
@@ -260,6 +283,7 @@ static int checks_known(
 
 static void show_text(const struct muster_expect *expect, const struct wanted *wanted)
 {
+	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_list_layout() };
 	printf("%s%s%s\n\n", expect->name, expect->title ? ": " : "", expect->title ? expect->title : "");
 	texts_text("files", expect->files, expect->file_count);
 	texts_text("VM size", expect->vm_sizes, expect->vm_size_count);
@@ -270,7 +294,7 @@ static void show_text(const struct muster_expect *expect, const struct wanted *w
 	print_certainties(expect);
 	for (size_t i = 0; i < expect->check_count; i++)
 		if (is_wanted(&expect->checks[i], wanted))
-			check_text(expect, &expect->checks[i]);
+			check_text(&page, expect, &expect->checks[i]);
 }
 
 static struct muster_value text_or_null(const char *text)

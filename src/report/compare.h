@@ -81,8 +81,9 @@ const char *muster_comparison_verdict(const struct muster_comparison *comparison
 										    * "not_comparable" */
 
 /* before and after are the names of the files. The report before is NULL for a comparison with what was learned. */
-void muster_comparison_print_text(
-	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out);
+struct muster_layout;
+void muster_comparison_print_text(const struct muster_comparison *comparison, const char *before, const char *after,
+	const struct muster_layout *layout, FILE *out);
 void muster_comparison_print_json(const struct muster_comparison *comparison, const struct muster_report *before,
 	const char *before_path, const struct muster_report *after, const char *after_path, FILE *out);
 

@@ -11,6 +11,7 @@
 #include "util/array.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
+#include "util/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -104,10 +105,13 @@ static void print_places(FILE *out, const struct bundle *bundle)
 }
 
 /* "  gpu.h2d_gbps: 26.1 -> 23.5 GB/s, -10.0 % (noise 5.0 %): node sim-1, GPU 0001:00:00.0" */
-static void print_bundle(FILE *out, const struct bundle *bundle)
+static void print_bundle(const struct muster_text_page *page, const struct bundle *bundle)
 {
 	const struct muster_change *change = bundle->worst;
-	muster_print_text(out, "  %s", change->what);
+	char *line;
+	size_t length;
+	FILE *out = muster_memory_open(&line, &length);
+	muster_print_text(out, "%s", change->what);
 	for (size_t i = 0; i < change->label_count; i++) {
 		if (muster_label_is_of_place(change->labels[i].key))
 			continue;
@@ -125,17 +129,20 @@ static void print_bundle(FILE *out, const struct bundle *bundle)
 			noise_texts[change->noise_from]);
 	fputs(": ", out);
 	print_places(out, bundle);
-	fputc('\n', out);
+	muster_memory_close(out);
+	fputs("  ", page->out);
+	muster_text_lines(page, line, 2, 4);
+	free(line);
 }
 
 /* All changes of one kind, bundled where the first of the likes stands. */
-static void print_kind(FILE *out, const struct muster_change *changes, size_t count)
+static void print_kind(const struct muster_text_page *page, const struct muster_change *changes, size_t count)
 {
 	bool *told = muster_calloc(count + 1, sizeof *told);
 	const char **nodes = muster_calloc(count + 1, sizeof *nodes);
 	size_t lines = 0, hidden = 0;
 	if (count > 0)
-		fprintf(out, "\n%s\n", muster_change_kind_names[changes[0].kind]);
+		fprintf(page->out, "\n%s\n", muster_change_kind_names[changes[0].kind]);
 	for (size_t i = 0; i < count; i++) {
 		struct bundle bundle = { .worst = &changes[i], .nodes = nodes };
 		if (told[i])
@@ -152,17 +159,18 @@ static void print_kind(FILE *out, const struct muster_change *changes, size_t co
 			if (fabs(changes[j].share) > fabs(bundle.worst->share))
 				bundle.worst = &changes[j];
 		}
-		print_bundle(out, &bundle);
+		print_bundle(page, &bundle);
 	}
 	if (hidden > 0)
-		fprintf(out, "  and %zu more, all of them in --format json\n", hidden);
+		fprintf(page->out, "  and %zu more, all of them in --format json\n", hidden);
 	free(nodes);
 	free(told);
 }
 
-void muster_comparison_print_text(
-	const struct muster_comparison *comparison, const char *before, const char *after, FILE *out)
+void muster_comparison_print_text(const struct muster_comparison *comparison, const char *before, const char *after,
+	const struct muster_layout *layout, FILE *out)
 {
+	const struct muster_text_page page = { .out = out, .layout = *layout };
 	muster_print_text(out, "before: %s", before);
 	fputc('\n', out);
 	muster_print_text(out, "after:  %s", after);
@@ -173,7 +181,7 @@ void muster_comparison_print_text(
 		fprintf(out, "Not compared: %s\n", comparison->note);
 	for (size_t at = 0; at < comparison->change_count;) {
 		size_t count = comparison->count[comparison->changes[at].kind];
-		print_kind(out, &comparison->changes[at], count);
+		print_kind(&page, &comparison->changes[at], count);
 		at += count;
 	}
 	fputs("\nMUSTER DIFF ", out);

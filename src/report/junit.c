@@ -8,6 +8,7 @@
 #include "model/share.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
+#include "report/kinds.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
@@ -221,11 +222,11 @@ static void add_check(const struct book *book, struct suite *suite, const struct
 		add(suite, found_case(book, group, first, count));
 		return;
 	}
-	if (is_of_job(tally) != at_job && !(at_job && tally->skipped))
+	if (tally->skipped)
+		return; /* it is for other runs: more than a hundred such cases would bury the others */
+	if (is_of_job(tally) != at_job)
 		return; /* it has its case in the other kind of suite */
-	if (tally->skipped && !at_job)
-		return;
-	const char *why = tally->skipped ? tally->skipped : block_text(book, suite, tally);
+	const char *why = block_text(book, suite, tally);
 	bool of_job =
 		!at_job && find(book, NULL, tally->check, &first) > 0 && book->findings[first]->status != MUSTER_SKIP;
 	if (why || of_job || tally->count[MUSTER_PASS] == 0) {
@@ -387,6 +388,33 @@ static void put_counts(FILE *out, const size_t tally[OUTCOME_COUNT], double seco
 		tally[OUTCOME_ERROR], seconds);
 }
 
+/* "kind.copy.h2d" is "FAIL 8 nodes gpu-[1-8] replace-node". */
+static void put_kinds(const struct muster_report *report, FILE *out)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_kinds kinds;
+	muster_kinds_find(report, arena, &kinds);
+	for (const struct muster_kind *kind = kinds.items; kind < kinds.items + kinds.count; kind++) {
+		char nodes[64];
+		put_property(out, muster_arena_printf(arena, "kind.%s", kind->check),
+			muster_arena_printf(arena, "%s %s%s%s%s%s", muster_text_mark(kind->status),
+				kind->node_count ? muster_text_plural(nodes, kind->node_count, "node") : "whole job",
+				kind->node_list ? " " : "", kind->node_list ? kind->node_list : "",
+				kind->action_code ? " " : "", kind->action_code ? kind->action_code : ""));
+	}
+	muster_arena_free(arena);
+}
+
+/* How many checks have no case, because they are for other runs. */
+static void put_left_out(const struct muster_report *report, FILE *out)
+{
+	char text[64];
+	size_t count = 0;
+	for (size_t i = 0; i < report->tally_count; i++)
+		count += report->tallies[i].skipped != NULL;
+	put_property(out, "not_for_this_run", count ? muster_text_plural(text, count, "check") : NULL);
+}
+
 static void put_suite(const struct book *book, const struct suite *suite, size_t id)
 {
 	const struct muster_report *report = book->report;
@@ -412,6 +440,10 @@ static void put_suite(const struct book *book, const struct suite *suite, size_t
 	put_property(out, "simulated", job->simulated ? "true" : "false");
 	put_property(out, "profile", job->profile);
 	put_property(out, "job", job->id);
+	if (!suite->node) {
+		put_kinds(report, out);
+		put_left_out(report, out);
+	}
 	fputs("    </properties>\n", out);
 	for (size_t i = 0; i < suite->count; i++)
 		put_case(suite, &suite->cases[i], out);

@@ -169,3 +169,8 @@ void muster_kinds_find(const struct muster_report *report, struct muster_arena *
 	}
 	qsort(ret->items, ret->count, sizeof *ret->items, by_damage);
 }
+
+bool muster_kinds_are_listed(const struct muster_kinds *kinds, const struct muster_report *report)
+{
+	return kinds->node_count > 1 && muster_run_known_nodes(report->run) > 2;
+}

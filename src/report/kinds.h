@@ -34,4 +34,7 @@ bool muster_kind_has(const struct muster_kind *kind, const struct muster_finding
  * place of the name of a GPU or a port; other values in it are those of the first finding. */
 void muster_kinds_find(const struct muster_report *report, struct muster_arena *arena, struct muster_kinds *ret);
 
+/* Whether a list of them says more than the findings alone: several nodes of more than two have findings. */
+bool muster_kinds_are_listed(const struct muster_kinds *kinds, const struct muster_report *report);
+
 #endif

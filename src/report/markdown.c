@@ -8,10 +8,12 @@
 
 #include "muster/run_data.h"
 #include "report/inventory.h"
+#include "report/kinds.h"
 #include "report/slowest.h"
 #include "report/text_summary.h"
 #include "slurm/placement.h"
 #include "report/print_escaped.h"
+#include "report/verdict.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -76,6 +78,39 @@ static void put_findings(FILE *out, const struct muster_report *report)
 	}
 	if (all > ROWS_MAX)
 		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", all - ROWS_MAX);
+}
+
+/* Where several nodes have findings: which, and what to do. */
+static void put_kinds(FILE *out, const struct muster_report *report)
+{
+	struct muster_arena *arena = muster_arena_new();
+	struct muster_kinds kinds;
+	muster_kinds_find(report, arena, &kinds);
+	if (muster_kinds_are_listed(&kinds, report))
+		fputs("\n| kind of fault | what | nodes | which | action |\n|---|---|---|---|---|\n", out);
+	for (size_t i = 0; muster_kinds_are_listed(&kinds, report) && i < kinds.count && i < ROWS_MAX; i++) {
+		const struct muster_kind *kind = &kinds.items[i];
+		const char *const cells[] = {
+			muster_arena_printf(arena, "%s %s", muster_status_name(kind->status), kind->check),
+			kind->what,
+			muster_arena_printf(arena, "%zu", kind->node_count),
+			kind->node_count == 0 ? "whole job" : kind->node_list,
+			muster_arena_printf(arena, "%s%s%s", kind->action_code ? kind->action_code : "",
+				kind->action_code && kind->action ? ": " : "", kind->action ? kind->action : ""),
+		};
+		put_row(out, cells, sizeof cells / sizeof *cells);
+	}
+	muster_arena_free(arena);
+}
+
+/* The option that excludes the nodes that failed. */
+static void put_excluded(FILE *out, const struct muster_report *report)
+{
+	struct muster_failed failed;
+	muster_failed_find(report, &failed);
+	if (muster_failed_to_exclude(report, &failed) && failed.list)
+		fprintf(out, "\nExclude the failed nodes: `--exclude=%s`\n", failed.list);
+	muster_failed_done(&failed);
 }
 
 /* Checks of speeds: measured and expected values. */
@@ -196,6 +231,8 @@ static void print_head(const struct muster_report *report, FILE *out)
 void muster_report_print_markdown(const struct muster_report *report, FILE *out)
 {
 	print_head(report, out);
+	put_kinds(out, report);
+	put_excluded(out, report);
 	put_findings(out, report);
 	put_blocked(out, report);
 	put_placement(out, report);

@@ -64,13 +64,14 @@ size_t muster_grid_width(const struct muster_text_grid *grid)
 	return all;
 }
 
-void muster_grid_fit(struct muster_text_grid *grid, size_t width)
+bool muster_grid_fit(struct muster_text_grid *grid, size_t width)
 {
 	size_t all = muster_grid_width(grid), least[MUSTER_GRID_COLUMNS_MAX];
 	for (size_t i = 0; i < grid->columns; i++)
 		least[i] = NARROWEST;
 	size_t over = narrow(grid, all > width ? all - width : 0, grid->words);
 	narrow(grid, over, least);
+	return over == 0;
 }
 
 /* The bytes of the next line of an escaped text, at most `width` columns, with a break after a blank or a comma where

@@ -21,8 +21,8 @@ void muster_grid_measure(struct muster_text_grid *grid, const char *const *texts
 size_t muster_grid_width(const struct muster_text_grid *grid);
 
 /* Make the widest columns narrower until a line has at most `width` columns: as narrow as their words are, and if that
- * is not enough, narrower. */
-void muster_grid_fit(struct muster_text_grid *grid, size_t width);
+ * is not enough, narrower. Returns whether all words stay whole. */
+bool muster_grid_fit(struct muster_text_grid *grid, size_t width);
 
 /* paints: of each column; NULL: none. */
 void muster_grid_print(const struct muster_text_grid *grid, const struct muster_text_page *page,

@@ -18,7 +18,7 @@ enum {
 
 bool muster_text_has_kinds(const struct muster_text_page *page)
 {
-	return page->kinds && page->kinds->node_count > 1 && muster_run_known_nodes(page->report->run) > 2;
+	return page->kinds && muster_kinds_are_listed(page->kinds, page->report);
 }
 
 /* The name of the only node stands in place of its number. */

@@ -66,12 +66,6 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 
 /* ---- the verdict ---- */
 
-static bool excludes(const struct muster_text_page *page, const struct muster_failed *failed)
-{
-	return page->report->verdict == MUSTER_FAIL && page->report->count[MUSTER_FAIL] > 0 && failed->count > 0 &&
-	       muster_run_known_nodes(page->report->run) > 1;
-}
-
 /* A path as one word of a shell. */
 static void print_word(FILE *out, const char *path)
 {
@@ -232,7 +226,7 @@ void muster_text_head(const struct muster_text_page *page)
 	muster_failed_find(page->report, &failed);
 	print_verdict(page, &failed);
 	muster_text_kinds(page);
-	if (excludes(page, &failed))
+	if (muster_failed_to_exclude(page->report, &failed))
 		print_excluded(page, &failed);
 	if (muster_text_has_kinds(page))
 		fputc('\n', page->out);

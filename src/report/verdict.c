@@ -35,6 +35,12 @@ void muster_failed_find(const struct muster_report *report, struct muster_failed
 	*ret = failed;
 }
 
+bool muster_failed_to_exclude(const struct muster_report *report, const struct muster_failed *failed)
+{
+	return report->verdict == MUSTER_FAIL && report->count[MUSTER_FAIL] > 0 && failed->count > 0 &&
+	       muster_run_known_nodes(report->run) > 1;
+}
+
 void muster_failed_done(struct muster_failed *failed)
 {
 	free(failed->names);

@@ -12,6 +12,8 @@ struct muster_failed {
 };
 
 void muster_failed_find(const struct muster_report *report, struct muster_failed *ret);
+/* Whether other nodes are left to run a job on. */
+bool muster_failed_to_exclude(const struct muster_report *report, const struct muster_failed *failed);
 void muster_failed_done(struct muster_failed *failed);
 
 /* What follows the verdict's name: "1 of 16 nodes failed.", "2 warnings"; "" for a plain pass. malloc'd. */

@@ -12,6 +12,7 @@
 #include "util/child.h"
 #include "util/env.h"
 #include "util/text.h"
+#include "util/screen.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,6 +95,20 @@ enum {
 	RANKS_STARTED_IN_S = 4 /* ... and a second more for so many ranks */
 };
 
+/* The terminals of the ranks have no size: that of ours goes the way that shells have for it. */
+static void tell_size(void)
+{
+	struct muster_screen screen;
+	char text[32];
+	muster_screen_of(stdout, &screen);
+	if (!isatty(STDOUT_FILENO))
+		return;
+	snprintf(text, sizeof text, "%zu", screen.columns);
+	setenv("COLUMNS", text, 1);
+	snprintf(text, sizeof text, "%zu", screen.lines);
+	setenv("LINES", text, 1);
+}
+
 /* Open MPI refuses root without these variables, and must not mistake an outer job for its own. */
 static void prepare_environment(const struct simulation *s)
 {
@@ -113,6 +128,7 @@ static void prepare_environment(const struct simulation *s)
 	/* mpirun gives every rank a terminal, whatever its own output is: only this process knows where rank 0's output
 	 * ends, unless the user does. */
 	muster_env_set(MUSTER_ENV_TERMINAL, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", true);
+	tell_size();
 	if (s->launch->scenario.alone)
 		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
 	else

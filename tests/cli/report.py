@@ -114,11 +114,15 @@ class Formats(unittest.TestCase):
         self.assertEqual(len(self.case(root, "sim-2", "ib.state")), 0, "it passed there")
         self.assertEqual(self.case(root, "sim-2", "copy.d2h").find("skipped").get("message"),
                          "blocked by probe.gpu_copy on sim-2")
-        self.assertIn("for runs of 1 node", self.case(root, "job", "ring.one_node").find("skipped").get("message"))
+        self.assertIsNone(root.find("testsuite/testcase[@name='ring.one_node']"), "it is for other runs")
         self.assertEqual(self.case(root, "job", "ring.busbw").find("system-out").text.split("\n")[1],
                          "whole job, bytes 8 GiB, nodes 2")
         properties = {p.get("name"): p.get("value") for p in root.findall("testsuite[@name='sim-1']/properties/property")}
         self.assertEqual((properties["sku"], properties["verdict"]), ("Standard_ND96asr_v4", "fail"))
+        properties = {p.get("name"): p.get("value") for p in root.findall("testsuite[@name='job']/properties/property")}
+        self.assertEqual(properties["kind.copy.h2d"], "FAIL 1 node sim-1 reset-gpu")
+        self.assertEqual(properties["kind.ring.busbw"], "warn whole job")
+        self.assertEqual(properties["not_for_this_run"], "1 check")
 
     def test_a_strict_warning_is_a_failure(self):
         path = save(self.folder, "strict.made", report(["a"], [finding("warn", "x", "a", observed="o")], strict=True))
@@ -136,9 +140,9 @@ class Formats(unittest.TestCase):
         self.assertEqual(root.get("failures"), "6")
         text = show(path, "markdown").stdout.decode()
         rows = [line for line in text.splitlines() if line.startswith("| fail")]
-        self.assertEqual(len(rows), 6)
+        self.assertEqual(len(rows), 12, "a kind and a finding for each")
         for row in rows:
-            self.assertEqual(len(re.findall(r"(?<!\\)\|", row)), 7, row)
+            self.assertIn(len(re.findall(r"(?<!\\)\|", row)), (6, 7), row)
             self.assertNotRegex(row, "[\x00-\x1f<@]")
 
     def test_json_is_the_report_itself(self):
@@ -162,7 +166,9 @@ class Formats(unittest.TestCase):
     def test_text_is_the_summary_and_a_pass_is_no_exit_code(self):
         done = show(os.path.join(self.folder, "fail.json"), "text")
         self.assertEqual(done.returncode, 0)
-        self.assertTrue(done.stdout.startswith(b"FAIL: 2 of 2 nodes failed. Exclude: --exclude=sim-[1-2]\n"), done.stdout)
+        self.assertTrue(done.stdout.startswith(b"FAIL: 2 of 2 nodes failed.\nTo exclude the failed nodes, use this option; "
+                                               b"the command prints it again:\n  --exclude=sim-[1-2]\n  muster nodes "), done.stdout)
+        self.assertTrue(done.stdout.endswith(b"/fail.json\n"), "the line for scripts is the last one")
         self.assertIn(b"\n51 results: 10 passed, ", done.stdout)
 
     def test_the_inventory_takes_the_place_of_the_summary(self):

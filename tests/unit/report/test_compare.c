@@ -424,7 +424,8 @@ static char *text_of(const struct side *before, const struct side *after)
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 	muster_compare(&before->report, &after->report, &comparison);
-	muster_comparison_print_text(&comparison, "a.json", "b.json", out);
+	muster_comparison_print_text(
+		&comparison, "a.json", "b.json", &(struct muster_layout){ .columns = SIZE_MAX }, out);
 	fclose(out);
 	muster_comparison_done(&comparison);
 	return text;

@@ -93,8 +93,8 @@ static void print_cases(void)
 
 static const char first_half[] =
 	"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	"<testsuites name=\"muster\" tests=\"25\" failures=\"5\" errors=\"1\" time=\"4.250\">\n"
-	"  <testsuite name=\"job\" id=\"0\" tests=\"6\" failures=\"2\" errors=\"0\" time=\"0.000\" skipped=\"3\" "
+	"<testsuites name=\"muster\" tests=\"23\" failures=\"5\" errors=\"1\" time=\"4.250\">\n"
+	"  <testsuite name=\"job\" id=\"0\" tests=\"4\" failures=\"2\" errors=\"0\" time=\"0.000\" skipped=\"1\" "
 	"timestamp=\"2025-01-31T12:00:00\">\n"
 	"    <testcase classname=\"job.fabric\" name=\"fabric.same\" time=\"0.000\">\n"
 	"      <failure message=\"expected the same on all nodes, observed 2 values\" type=\"fail\">whole job\n"
@@ -105,12 +105,6 @@ static const char first_half[] =
 	"    <testcase classname=\"job.nccl_allreduce\" name=\"ring.busbw\" time=\"0.000\"/>\n"
 	"    <testcase classname=\"job.nccl_allreduce\" name=\"ring.large\" time=\"0.000\">\n"
 	"      <skipped message=\"blocked by copy.h2d on a and 1 more finding\"/>\n"
-	"    </testcase>\n"
-	"    <testcase classname=\"job.nccl_allreduce\" name=\"ring.many\" time=\"0.000\">\n"
-	"      <skipped message=\"for runs of 8 nodes\"/>\n"
-	"    </testcase>\n"
-	"    <testcase classname=\"job.system\" name=\"host.cpus\" time=\"0.000\">\n"
-	"      <skipped message=\"for one node\"/>\n"
 	"    </testcase>\n"
 	"    <testcase classname=\"job.muster\" name=\"rank.missing\" time=\"0.000\">\n"
 	"      <failure message=\"observed no message\" type=\"fail\">?, rank 4\n"
@@ -222,8 +216,7 @@ static const char properties[] = "    <properties>\n"
 				 "      <property name=\"strict\" value=\"true\"/>\n"
 				 "      <property name=\"simulated\" value=\"true\"/>\n"
 				 "      <property name=\"profile\" value=\"quick\"/>\n"
-				 "      <property name=\"job\" value=\"4711\"/>\n"
-				 "    </properties>\n";
+				 "      <property name=\"job\" value=\"4711\"/>\n";
 
 TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 {
@@ -237,6 +230,12 @@ TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 	for (char *at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)
 		ck_assert_msg(strncmp(at, properties, sizeof properties - 1) == 0, "%s", at);
 	ck_assert_uint_eq(suites, 4);
+	has_count("value=\"4711\"/>\n    </properties>\n", 3);
+	/* and that of the job which kinds of faults there are, and how many checks have no case */
+	has("value=\"4711\"/>\n      <property name=\"kind.");
+	has_count("name=\"kind.", 7);
+	has("      <property name=\"kind.fabric.same\" value=\"FAIL whole job\"/>\n");
+	has("      <property name=\"not_for_this_run\" value=\"2 checks\"/>\n    </properties>\n");
 }
 
 TEST_MAIN(.teardown = printed_done)

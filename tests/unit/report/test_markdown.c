@@ -20,6 +20,8 @@ static const char whole[] =
 	"\n"
 	"**SIMULATED: results come from simulated hardware, not from a real machine.**\n"
 	"\n"
+	"Exclude the failed nodes: `--exclude=sim-[1-2]`\n"
+	"\n"
 	"| status | check | where | expected | observed | action |\n"
 	"|---|---|---|---|---|---|\n"
 	"| fail | rank.missing | sim-2, rank 15 | a report from every rank | no message within 60 s |  |\n"
@@ -80,6 +82,22 @@ TEST(fifty_rows_at_most_and_how_many_more_there_are)
 	has_count("\n| fail |", 45);
 	has_count("\n| warn |", 5);
 	lacks(" more, all of them");
+}
+
+TEST(with_findings_on_several_nodes_kinds_of_faults_come_first)
+{
+	struct muster_finding findings[4];
+	with_ranks(24);
+	for (size_t i = 0; i < 3; i++)
+		findings[i] = (struct muster_finding)FINDING(FAIL, "ib.state", run.nodes[i].name, -1, "ACTIVE", "DOWN",
+			"", .action_code = "fix-fabric", .advice = "look at the port");
+	findings[3] = (struct muster_finding)FINDING(WARN, "ring.busbw", NULL, -1, "at least 180", "170", "");
+	only_findings(findings, 4);
+	print();
+	has("\n| kind of fault | what | nodes | which | action |\n|---|---|---|---|---|\n"
+	    "| fail ib.state | expected: ACTIVE | 3 | sim-\\[1-3\\] | fix-fabric: look at the port |\n"
+	    "| warn ring.busbw | expected: at least 180 | 0 | whole job |  |\n\nExclude the failed nodes: "
+	    "`--exclude=sim-[1-3]`\n\n| status |");
 }
 
 TEST(what_a_machine_gave_is_text_and_nothing_more)
