@@ -37,6 +37,7 @@ static const struct form {
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
+/* path: of the saved report, which the text names; NULL: it must not. */
 static void print_form(const struct printer *printer, const struct muster_report *report, const char *path, FILE *out)
 {
 	if (!printer->print_laid_out) {
@@ -107,7 +108,8 @@ int muster_cmd_report(int argc, char **argv)
 	int rc = textfile ? muster_report_write_textfile(&report, textfile, &err)
 			  : muster_file_open(&file, output, &err);
 	if (rc == 0 && !textfile) {
-		print_form(inventory ? &forms[form].inventory : &forms[form].summary, &report, input, file.out);
+		print_form(inventory ? &forms[form].inventory : &forms[form].summary, &report, anonymous ? NULL : input,
+			file.out);
 		rc = muster_file_commit(&file, &err);
 	}
 	if (rc < 0)

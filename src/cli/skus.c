@@ -147,6 +147,12 @@ static void put_field(const struct muster_text_page *page, const char *name, con
 	muster_text_lines(page, text, 15, 15);
 }
 
+static void titled_text(
+	const struct muster_text_page *page, const char *name, const char *title, struct muster_arena *arena)
+{
+	muster_text_lines(page, title ? muster_arena_printf(arena, "%s: %s", name, title) : name, 0, 4);
+}
+
 /* The codes of each class: what `events` of all files comes to. */
 static void events_text(
 	const struct muster_text_page *page, const struct muster_event_table *table, struct muster_arena *arena)
@@ -173,10 +179,7 @@ static void check_text(
 	struct muster_arena *arena = expect->arena;
 	const char *runs = muster_describe_runs(check, arena);
 	fprintf(page->out, "\n");
-	muster_text_lines(page,
-		muster_arena_printf(
-			arena, "%s%s%s", check->id, check->title ? ": " : "", check->title ? check->title : ""),
-		0, 4);
+	titled_text(page, check->id, check->title, arena);
 	put_field(page, "expected",
 		muster_arena_printf(arena, "%s%s: %s", check->metric->name, where_text(check, arena),
 			muster_describe_expected(check, NULL, arena)));
@@ -284,7 +287,8 @@ static int checks_known(
 static void show_text(const struct muster_expect *expect, const struct wanted *wanted)
 {
 	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_list_layout() };
-	printf("%s%s%s\n\n", expect->name, expect->title ? ": " : "", expect->title ? expect->title : "");
+	titled_text(&page, expect->name, expect->title, expect->arena);
+	printf("\n");
 	texts_text("files", expect->files, expect->file_count);
 	texts_text("VM size", expect->vm_sizes, expect->vm_size_count);
 	texts_text("GPU", expect->gpu_names, expect->gpu_name_count);

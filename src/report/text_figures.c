@@ -20,14 +20,22 @@
 enum { CELL_MAX = MUSTER_SHARE_TEXT_MAX };
 
 enum column { TITLE, LOWEST, HIGHEST, REQUIRED, WARNING, SHARE, RESULT, COLUMN_COUNT };
-static const char *const headings[COLUMN_COUNT] = {
-	[TITLE] = "", /* by the unit */
-	[LOWEST] = "lowest",
-	[HIGHEST] = "highest",
-	[REQUIRED] = "required",
-	[WARNING] = "warning",
-	[SHARE] = "share of the limit",
-	[RESULT] = "result",
+static const char *const headings[2][COLUMN_COUNT] = {
+	{ [TITLE] = "",
+		/* by the unit */[LOWEST] = "lowest",
+		[HIGHEST] = "highest",
+		[REQUIRED] = "required",
+		[WARNING] = "warning",
+		[SHARE] = "share of the limit",
+		[RESULT] = "result" },
+	/* of a narrow page */
+	{ [TITLE] = "",
+		[LOWEST] = "low",
+		[HIGHEST] = "high",
+		[REQUIRED] = "min",
+		[WARNING] = "warn",
+		[SHARE] = "share",
+		[RESULT] = "result" },
 };
 
 struct row {
@@ -44,7 +52,7 @@ struct row {
 struct table {
 	struct row *rows;
 	size_t count, room;
-	bool is_short; /* shares stand without their limit */
+	bool is_narrow; /* short headings, and shares without their limit */
 };
 
 /* ---- what was measured ---- */
@@ -216,9 +224,8 @@ static bool has_heading(const struct table *table, size_t row, const char *cells
 	const struct muster_metric *metric = table->rows[row].metric;
 	if (row > 0 && table->rows[row - 1].metric->unit == metric->unit)
 		return false;
-	memcpy(cells, headings, sizeof headings);
+	memcpy(cells, headings[table->is_narrow], sizeof headings[0]);
 	cells[TITLE] = heading_of(metric);
-	cells[SHARE] = table->is_short ? "share" : headings[SHARE];
 	return true;
 }
 
@@ -241,16 +248,22 @@ static void measure(const struct table *table, struct muster_text_grid *grid)
 		cells_of(&table->rows[j], cells);
 		muster_grid_measure(grid, cells);
 	}
+	grid->words[TITLE] = grid->widths[TITLE]; /* a row is looked up by its title: that stays on one line */
 }
 
-/* "83 % of PCIe 4.0 x16" becomes "83 %". */
-static void shorten_shares(struct table *table)
+/* "36 to 83 % of PCIe 4.0 x16" becomes "36-83 %". */
+static void make_narrow(struct table *table)
 {
-	table->is_short = true;
+	table->is_narrow = true;
 	for (size_t j = 0; j < table->count; j++) {
 		char *of = strstr(table->rows[j].cells[SHARE], " of ");
 		if (of)
 			*of = '\0';
+		char *to = strstr(table->rows[j].cells[SHARE], " to ");
+		if (to) {
+			*to = '-';
+			memmove(to + 1, to + 4, strlen(to + 4) + 1);
+		}
 	}
 }
 
@@ -260,7 +273,7 @@ static void print_table(const struct muster_text_page *page, struct table *table
 	struct muster_text_grid grid;
 	measure(table, &grid);
 	if (muster_grid_width(&grid) > muster_text_width(page)) {
-		shorten_shares(table);
+		make_narrow(table);
 		measure(table, &grid);
 	}
 	muster_grid_fit(&grid, muster_text_width(page));

@@ -165,7 +165,7 @@ static void print_hidden(const struct muster_text_page *page, const struct rest 
 		bool each = count == rests[i].hidden; /* one on each node */
 		char *findings = each ? NULL : muster_asprintf(": %zu findings", rests[i].hidden);
 		char *line = muster_asprintf("%s%s%s%s%s%s", kind->check, each ? "" : findings, count ? " on " : "",
-			count ? muster_text_plural(nodes, count, "node") : "", count ? ": " : "", list);
+			count > 1 ? muster_text_plural(nodes, count, "node") : "", count > 1 ? ": " : "", list);
 		free(findings);
 		fputs("  ", page->out);
 		muster_text_paint_status(page, kind->status, NULL);

@@ -91,5 +91,4 @@ void muster_text_kinds(const struct muster_text_page *page)
 		print_kind(page, &kinds[i], widths, page->kinds->count <= FULL_MAX ? LINES_MAX : 1);
 	if (shown < page->kinds->count)
 		fprintf(page->out, "  and %zu more, all of them in the JSON report\n", page->kinds->count - shown);
-	fputc('\n', page->out);
 }

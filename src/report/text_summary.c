@@ -84,9 +84,11 @@ static void print_excluded(const struct muster_text_page *page, const struct mus
 {
 	const char *nodes = failed->count == 1 ? "node" : "nodes", *path = page->layout.path;
 	if (!failed->list) {
-		fprintf(page->out,
-			"Exclude the failed %s by hand: a name cannot be in a host list (the JSON report has all names)\n",
+		char *text = muster_asprintf("Exclude the failed %s by hand: a name cannot be in a host list (the JSON "
+					     "report has all names)",
 			nodes);
+		muster_text_lines(page, text, 0, 2);
+		free(text);
 		return;
 	}
 	fprintf(page->out, "To exclude the failed %s, use this option%s:\n  --exclude=%s\n", nodes,
@@ -226,10 +228,12 @@ void muster_text_head(const struct muster_text_page *page)
 	muster_failed_find(page->report, &failed);
 	print_verdict(page, &failed);
 	muster_text_kinds(page);
-	if (muster_failed_to_exclude(page->report, &failed))
+	const char *blank = muster_text_has_kinds(page) ? "\n" : "";
+	fputs(blank, page->out);
+	if (muster_failed_to_exclude(page->report, &failed)) {
 		print_excluded(page, &failed);
-	if (muster_text_has_kinds(page))
-		fputc('\n', page->out);
+		fputs(blank, page->out);
+	}
 	print_header(page);
 	muster_failed_done(&failed);
 }

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from made_reports import many, save
 
 MUSTER, EXAMPLES = sys.argv[1:3]
+CLEAR = "\r\x1b[K"  # before each line of the progress, and after the last one
 ESCAPES = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
 
 
@@ -45,7 +46,7 @@ def show(columns, lines, *words, **environment):
     os.close(theirs)
     reader.join()
     os.close(ours)
-    return ESCAPES.sub("", b"".join(parts).decode()).splitlines()
+    return ESCAPES.sub("", b"".join(parts).decode().replace(CLEAR, "\n")).splitlines()
 
 
 class Terminal(unittest.TestCase):
@@ -55,6 +56,12 @@ class Terminal(unittest.TestCase):
         with gzip.open(os.path.join(EXAMPLES, "report.json.gz"), "rt", encoding="utf-8") as file:
             example = json.load(file)
         cls.report, cls.many = (save(cls.directory.name, name, value) for name, value in (("a.json", example), ("b.json", many(example))))
+        for node in example["run"]["nodes"][::3]:
+            for sample in node["ranks"][0]["samples"]:
+                if sample["metric"] == "gpu.h2d_gbps":
+                    sample["value"] /= 2
+                    sample.pop("values", None)
+        cls.slow = save(cls.directory.name, "c.json", example)
 
     @classmethod
     def tearDownClass(cls):
@@ -62,12 +69,12 @@ class Terminal(unittest.TestCase):
 
     def fits(self, lines, columns):
         for line in lines:
-            if not line.startswith(("  --exclude=", "  muster nodes ", "MUSTER ")):
+            if not line.startswith(("  --exclude=", "  muster nodes ", "MUSTER ")) and "/share/muster/configs/" not in line:
                 self.assertLessEqual(len(line), columns, line)
 
     def test_every_text_is_as_wide_as_the_terminal(self):
         for words in (["report", self.many], ["report", self.report], ["report", self.report, "--inventory"], ["check", self.report],
-                      ["diff", self.many, self.report], ["skus"], ["skus", "Standard_ND96asr_v4"], ["metrics"]):
+                      ["diff", self.report, self.slow], ["skus"], ["skus", "Standard_ND96asr_v4"], ["metrics"]):
             widest = {}
             for columns in (80, 133, 400):
                 lines = show(columns, 50, *words)
@@ -116,10 +123,9 @@ class Terminal(unittest.TestCase):
 
     def test_a_simulated_run_knows_the_terminal_of_the_user(self):
         with tempfile.TemporaryDirectory() as folder:
-            lines = show(80, 24, "sim", "--sku", "Standard_NC48ads_A100_v4", "--alone", "--report", os.path.join(folder, "r.json"))
-        start = next(i for i, line in enumerate(lines) if line.endswith("PASS"))
-        self.fits(lines[start:], 80)
-        self.assertEqual(lines[-2:][0], "PASS")
+            lines = show(80, 12, "sim", "--sku", "Standard_NC48ads_A100_v4", "--alone", "--report", os.path.join(folder, "r.json"))
+        self.fits(lines[lines.index("PASS"):], 80)
+        self.assertEqual((lines.count("PASS"), lines[-2]), (2, "PASS"), "the text has more than 12 lines")
 
 
 if __name__ == "__main__":

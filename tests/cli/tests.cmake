@@ -28,6 +28,11 @@ if(Python3_FOUND)
 	set_tests_properties(cli.storage_kills PROPERTIES TIMEOUT 600 LABELS integration)
 endif()
 if(Python3_FOUND)
+	add_test(NAME cli.terminal COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/terminal.py
+		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR}/docs/examples)
+	set_tests_properties(cli.terminal PROPERTIES TIMEOUT 600 LABELS integration)
+endif()
+if(Python3_FOUND)
 	add_test(NAME cli.completion COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/completion.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.completion PROPERTIES TIMEOUT 400 LABELS integration)

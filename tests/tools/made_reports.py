@@ -98,7 +98,7 @@ def many(example, nodes=512, faults=None):
     ranks, probes = len(run["nodes"][0]["ranks"]), run["nodes"][0]["ranks"][0]["probes"]
     names = [f"gpu-{i:03}" for i in range(1, nodes + 1)]
     findings = []
-    for check, places in (faults or FAULTS).items():
+    for check, places in (FAULTS if faults is None else faults).items():
         one = next(finding for finding in example["findings"] if finding["check"] == check)
         for place in places:
             text = json.dumps(one).replace(one["where"]["node"], names[place - 1])

@@ -268,31 +268,31 @@ TEST(a_warning_that_fails_the_run_is_said)
 /* However long; the command is for a shell. A name that no shell could take is in no list. */
 TEST(the_option_that_excludes_nodes_stands_on_a_line_of_its_own)
 {
-	struct muster_finding findings[100];
-	synthetic_run(&run, 1600);
+	struct muster_finding findings[25];
+	synthetic_run(&run, 400);
+	layout.columns = 80;
 	report = (struct muster_report){ .run = &run, .sku = "x", .findings = findings, .verdict = MUSTER_FAIL };
-	for (size_t i = 0; i < 100; i++)
+	for (size_t i = 0; i < 25; i++)
 		findings[i] =
 			(struct muster_finding)FINDING(FAIL, "gpu.count", run.nodes[2 * i].name, -1, NULL, NULL, NULL);
-	report.finding_count = report.count[MUSTER_FAIL] = 100;
+	report.finding_count = report.count[MUSTER_FAIL] = 25;
 	print();
-	begins("FAIL: 100 of 200 nodes failed.\n\n1 kind of faults\n  FAIL  100 nodes  gpu.count: gpu.count\n");
+	begins("FAIL: 25 of 50 nodes failed.\n\n1 kind of faults\n  FAIL  25 nodes  gpu.count: gpu.count\n");
 	has("\nTo exclude the failed nodes, use this option:\n  --exclude=sim-[1,3,5,");
-	has(",195,197,199]\n\nx, 200 nodes");
+	has(",45,47,49]\n\nx, 50 nodes");
 	layout.path = "it's/a.json";
 	print();
 	has("\nTo exclude the failed nodes, use this option; the command prints it again:\n  --exclude=sim-[1,3,");
-	has(",199]\n  muster nodes 'it'\\''s/a.json' --bad --format exclude\n\nx, 200 nodes");
+	has(",49]\n  muster nodes 'it'\\''s/a.json' --bad --format exclude\n\nx, 50 nodes");
 	layout.path = "/tmp/a.json";
 	report.finding_count = report.count[MUSTER_FAIL] = 1;
 	print();
-	begins("FAIL: 1 of 200 nodes failed.\nTo exclude the failed node, use this option; the command prints it again:\n"
-	       "  --exclude=sim-1\n  muster nodes /tmp/a.json --bad --format exclude\nx, 200 nodes");
+	begins("FAIL: 1 of 50 nodes failed.\nTo exclude the failed node, use this option; the command prints it again:\n"
+	       "  --exclude=sim-1\n  muster nodes /tmp/a.json --bad --format exclude\nx, 50 nodes");
 	run.nodes[0].name = "$(reboot)";
 	findings[0].node = run.nodes[0].name;
 	print();
-	begins("FAIL: 1 of 200 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the JSON "
-	       "report has all names)\nx, 200 nodes");
+	begins("FAIL: 1 of 50 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the\n  JSON report has all names)\nx, 50 nodes");
 }
 
 /* Beyond the last line of the screen the first one is gone. */
