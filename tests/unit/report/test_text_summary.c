@@ -292,7 +292,8 @@ TEST(the_option_that_excludes_nodes_stands_on_a_line_of_its_own)
 	run.nodes[0].name = "$(reboot)";
 	findings[0].node = run.nodes[0].name;
 	print();
-	begins("FAIL: 1 of 50 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the\n  JSON report has all names)\nx, 50 nodes");
+	begins("FAIL: 1 of 50 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the JSON\n"
+	       "  report has all names)\nx, 50 nodes");
 }
 
 /* Beyond the last line of the screen the first one is gone. */
