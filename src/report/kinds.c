@@ -1,6 +1,7 @@
 /* kinds.c - kinds of faults: the findings of one check, status and action as one row */
 #include "report/kinds.h"
 
+#include "muster/run_data.h"
 #include "slurm/command.h"
 #include "slurm/hostlist.h"
 #include "util/array.h"
