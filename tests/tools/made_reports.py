@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -113,3 +114,60 @@ def many(example, nodes=512, faults=None):
     return {**example, "summary": {**example["summary"], "nodes": nodes, "ranks": nodes * ranks, "count": count}, "findings": findings,
             "run": {"job": {**run["job"], "ranks": nodes * ranks}, "nodes": [{**node(name, i * ranks, ranks), "ranks": [{"rank": i * ranks + j, "probes": [] if j else probes, "samples": []}
                                                                  for j in range(ranks)]} for i, name in enumerate(names)]}}
+
+
+def multiplied(value, times, faulty):
+    """The text of a report with each node of this one `times` times, in pieces: the nodes are gpu-0001 and so on, each
+    copy has NVLink domains of its own. `faulty` copies, spread over the run, have the findings of the nodes; in the
+    others the nodes with findings are like a node of their domain that has none. Nothing is judged again: findings
+    about the whole job and the results of checks are those of one copy, the numbers of passes are multiplied, and the
+    single windows of a value are left out."""
+    run, names = value["run"], [one["name"] for one in value["run"]["nodes"]]
+    bad = {one["where"]["node"] for one in value["findings"] if one["status"] != "skip" and one["where"].get("node")}
+    domains = [re.findall(r'"cluster": "([^"]*)"', json.dumps(one))[:1] for one in run["nodes"]]
+    alike = [i if name not in bad else next(j for j, other in enumerate(names) if other not in bad and domains[j] == domains[i])
+             for i, name in enumerate(names)]
+    with_faults = {round(i * times / faulty) for i in range(faulty)}
+    first, size = run["nodes"][0]["ranks"][0]["rank"], sum(len(one["ranks"]) for one in run["nodes"])
+    assert first == 0 and size == run["job"]["ranks"]
+
+    token = re.compile(r'(?<![\w-])(' + "|".join(map(re.escape, names)) + r')(?!\w)|(' + "|".join(map(re.escape, sum(domains, []))) + r')|"@(\d+)"')
+
+    def cut(text):
+        """JSON as pieces: texts, names of nodes as their indices, domains and ranks as functions of the copy."""
+        pieces, end = [], 0
+        for match in token.finditer(text):
+            pieces.append(text[end:match.start()])
+            end = match.end()
+            pieces.append(names.index(match[1]) if match[1] else match[2] and (match[2][:-6] + "%06x", 1, 0) or ("%d", size, int(match[3])))
+        return pieces + [text[end:]]
+
+    def moved(pieces, copy, itself=(None, None)):
+        """The JSON of a copy; the node itself[0] has the name of the node itself[1], for which it stands."""
+        return "".join(piece if isinstance(piece, str) else
+                       f"gpu-{copy * len(names) + (itself[1] if piece == itself[0] else piece) + 1:04d}" if isinstance(piece, int) else
+                       piece[0] % (copy * piece[1] + piece[2]) for piece in pieces)
+
+    def placed(one):
+        where = one["where"]
+        return cut(json.dumps({**one, "where": {**where, "rank": f"@{where['rank']}"} if "rank" in where else where}))
+
+    findings = [moved(placed(one), copy) for copy in sorted(with_faults) for one in value["findings"]
+                if one["where"].get("node") or copy == min(with_faults)]
+    count = {status: number * times if status == "pass" else sum(json.loads(one)["status"] == status for one in findings)
+             for status, number in value["summary"]["count"].items()}
+    head = {**value, "findings": None, "run": None, "slowest": {},
+            "summary": {**value["summary"], "nodes": times * len(names), "ranks": times * size, "domains": 2 * times,
+                        "failed_nodes": [], "actions": [], "count": count}}
+    yield json.dumps(head)[:-1].replace('"findings": null', '"findings": [' + ",".join(findings) + "]").replace('"run": null, ', "").replace(', "run": null', "")
+    yield ', "run": ' + json.dumps({**run, "nodes": None, "job": {**run["job"], "ranks": times * size}})[:-1].replace('"nodes": null', '"nodes": [')
+    shapes = [[cut(json.dumps({**one, "ranks": [
+        {**rank, "rank": f"@{rank['rank'] - one['ranks'][0]['rank'] + names_of['ranks'][0]['rank']}", "samples": [
+            {key: of for key, of in sample.items() if key not in ("values", "tries")} for sample in rank["samples"]]}
+        for rank in one["ranks"]]})) for one in (names_of, run["nodes"][alike[i]])] for i, names_of in enumerate(run["nodes"])]
+    for copy in range(times):
+        for i, (faulty_shape, shape) in enumerate(shapes):
+            text = moved(faulty_shape, copy) if copy in with_faults else moved(shape, copy, (alike[i], i))
+            yield ("," if copy or i else "") + text
+    yield "]}}"
+

@@ -1,30 +1,30 @@
-/* findings.c - what is wrong and what to do, the worst place first
+/* findings.c - the kinds of faults, the worst first: what is wrong, where, and what to do; one click shows each finding
  *
- * As in the summary, one frequent fault leaves room for other faults: what is not shown in full is a row of a table,
- * and what is too much for that is counted.
+ * A kind is one row, however many nodes have it. Of a report with few findings all of them can be seen at once.
  */
 #include "report/html/html.h"
 
-#include "model/share.h"
+#include "report/html/places.h"
 #include "report/text_summary.h"
-#include "report/verdict.h"
+#include "util/array.h"
 
+#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-	FULL_MAX = 60,    /* findings shown in full */
-	FULL_OF_ONE = 8,  /* of these, findings of one check and status */
-	ROWS_MAX = 1000,  /* rows of the table of the others */
+	OPEN_MAX = 8,     /* findings in all; more of them are folded */
+	ROWS_OF_ONE = 64, /* findings of one kind; others are counted */
+	ROWS_MAX = 512,   /* of all kinds */
 	BLOCKED_MAX = 24, /* ids of blocked checks */
-	SHORT_MAX = 60,   /* bytes; observed and expected values stand beside each other */
 };
 
-static void put_field(const struct muster_html *page, const char *name, const char *text, const char *class)
+/* ---- what the findings of a kind share ---- */
+
+static void put_field(const struct muster_html *page, const char *name, const char *text)
 {
 	if (!text || !*text)
 		return;
-	fprintf(page->out, "<div class='%s'><dt>%s</dt>", class, name);
+	fprintf(page->out, "<div class='%s'><dt>%s</dt>", name, name);
 	muster_html_within(page, "<dd>", text, "</dd></div>\n");
 }
 
@@ -44,121 +44,144 @@ static void put_blocked(const struct muster_html *page, const struct muster_find
 	char count[64];
 	if (finding->blocked_count == 0)
 		return;
-	fprintf(page->out, "<div class='source'><dt>blocked</dt><dd>%s not evaluated because of this: ",
+	fprintf(page->out, "<div class='blocked-by'><dt>blocked</dt><dd>%s not evaluated because of this: ",
 		muster_text_plural(count, finding->blocked_count, "check"));
 	for (size_t i = 0; i < finding->blocked_count && i < BLOCKED_MAX; i++) {
-		muster_html_within(page, i ? ", <code>" : "<code>", finding->blocked[i], "</code>");
+		fputs(i ? ", " : "", page->out);
+		muster_html_check(page, finding->blocked[i]);
 	}
 	if (finding->blocked_count > BLOCKED_MAX)
 		fprintf(page->out, " and %zu more", finding->blocked_count - BLOCKED_MAX);
 	fputs("</dd></div>\n", page->out);
 }
 
-static size_t index_of(const struct muster_html *page, const struct muster_finding *finding)
+/* Whether the findings of a kind expect the same. */
+static bool expects_one(const struct muster_kind *kind)
 {
-	return (size_t)(finding - page->report->findings);
+	for (size_t i = 1; i < kind->count; i++)
+		if (muster_text_order(kind->items[0]->expected, kind->items[i]->expected) != 0)
+			return false;
+	return true;
 }
 
-static void put_picture_link(const struct muster_html *page, const struct muster_finding *finding)
+/* ---- each finding ---- */
+
+static void put_place(const struct muster_html *page, const struct muster_finding *finding)
 {
-	char anchor[64];
-	if (!muster_html_anchor(page, finding, anchor))
-		return;
-	size_t node = strtoul(anchor + 1, NULL, 10);
-	if (!muster_html_is_drawn(page, node))
+	size_t node = muster_html_place_of(page->places, finding->node);
+	muster_html_where(page, finding);
+	if (node == SIZE_MAX || !page->places->nodes[node].drawn)
 		return;
 	fprintf(page->out, " <a href='#m%zu'>picture", node);
 	muster_html_within(page, "<span class='hidden'> of ", finding->node, "</span></a>");
 }
 
-static void put_whole(const struct muster_html *page, const struct muster_finding *finding)
+static void put_row(const struct muster_html *page, const struct muster_finding *finding, bool expected)
 {
-	const struct muster_tally *tally = muster_report_tally(page->report, finding->check);
-	char *observed = muster_finding_observed(finding);
-	size_t index = index_of(page, finding);
-	fprintf(page->out, "<article class='finding %s' id='f%zu' aria-labelledby='f%zu-title'>\n<h3 id='f%zu-title'>",
-		muster_status_name(finding->status), index, index, index);
-	muster_html_badge(page, finding->status);
-	fputc(' ', page->out);
-	muster_html_where(page, finding);
-	if (tally && tally->title)
-		muster_html_print(page, ": %s", tally->title);
-	muster_html_within(page, " <code>", finding->check, "</code>");
-	put_picture_link(page, finding);
-	fputs("</h3>\n<dl>\n", page->out);
-	bool is_long = strlen(observed) > SHORT_MAX || (finding->expected && strlen(finding->expected) > SHORT_MAX);
-	put_field(page, "observed", observed, is_long ? "long" : "value");
-	put_field(page, "expected", finding->expected, is_long ? "long" : "value");
-	char *action = muster_finding_action(finding);
-	put_field(page, "action", action, "action");
-	free(action);
-	put_field(page, "evidence", finding->evidence, "evidence");
-	put_blocked(page, finding);
-	put_source(page, finding);
-	fputs("</dl>\n</article>\n", page->out);
+	char *observed = muster_html_observed(finding);
+	fprintf(page->out, "<tr id='f%zu'><th scope='row'>", (size_t)(finding - page->report->findings));
+	put_place(page, finding);
+	muster_html_within(page, "</th><td>", observed, "");
+	if (finding->evidence)
+		muster_html_within(page, "<br><code>", finding->evidence, "</code>");
+	fputs("</td>", page->out);
+	if (expected)
+		muster_html_within(page, "<td>", finding->expected, "</td>");
+	fputs("</tr>\n", page->out);
 	free(observed);
 }
 
-static void put_row(const struct muster_html *page, const struct muster_finding *finding)
+/* The only finding of a kind, as fields. */
+static void put_single(const struct muster_html *page, const struct muster_finding *finding)
 {
-	char *observed = muster_finding_observed(finding);
-	fprintf(page->out, "<tr id='f%zu'><td>", index_of(page, finding));
-	muster_html_badge(page, finding->status);
-	fputs("</td><th scope='row'>", page->out);
-	muster_html_where(page, finding);
-	muster_html_within(page, "</th><td><code>", finding->check, "</code></td>");
-	muster_html_within(page, "<td>", observed, "</td>");
-	muster_html_within(page, "<td>", finding->expected, "</td></tr>\n");
+	char *observed = muster_html_observed(finding);
+	fprintf(page->out, "<div id='f%zu'><dt>where</dt><dd>", (size_t)(finding - page->report->findings));
+	put_place(page, finding);
+	fputs("</dd></div>\n", page->out);
+	put_field(page, "observed", observed);
+	put_field(page, "expected", finding->expected);
+	put_field(page, "evidence", finding->evidence);
 	free(observed);
 }
 
-/* ---- how many of one check ---- */
-
-static void print_rest(const struct muster_html *page, const struct muster_finding_groups *groups, size_t rest)
+/* As many rows as *room has. */
+static void put_rows(const struct muster_html *page, const struct muster_kind *kind, bool expected, size_t *room)
 {
-	static const char *const headings[] = { "result", "check", "findings" };
-	if (rest == 0)
-		return;
-	fprintf(page->out, "<p>%zu more findings are only counted here; the JSON report has all of them.</p>\n", rest);
-	muster_html_rows_begin(page, "Findings that are only counted", headings, sizeof headings / sizeof *headings);
-	for (size_t i = 0; i < groups->count; i++) {
-		if (groups->items[i].hidden == 0)
-			continue;
-		fputs("<tr><td>", page->out);
-		muster_html_badge(page, groups->items[i].status);
-		muster_html_within(page, "</td><th scope='row'><code>", groups->items[i].check, "</code></th>");
-		fprintf(page->out, "<td class='number'>%zu</td></tr>\n", groups->items[i].hidden);
+	static const char *const headings[] = { "where", "observed", "expected" };
+	size_t most = *room < ROWS_OF_ONE ? *room : ROWS_OF_ONE, rows = kind->count < most ? kind->count : most;
+	*room -= rows;
+	if (rows > 0) {
+		muster_html_rows_begin(page, "Findings of this kind", headings, expected ? 3 : 2);
+		for (size_t i = 0; i < rows; i++)
+			put_row(page, kind->items[i], expected);
+		muster_html_rows_end(page);
 	}
-	muster_html_rows_end(page);
+	char text[32];
+	if (rows < kind->count)
+		fprintf(page->out,
+			"<p>and %s more; <code>muster report REPORT --format json</code> has all of them</p>\n",
+			muster_html_count(kind->count - rows, text));
+}
+
+/* ---- the kinds ---- */
+
+/* The summary of a kind: a row of its own on a wide page. */
+static void put_summary(const struct muster_html *page, const struct muster_kind *kind)
+{
+	FILE *out = page->out;
+	char count[64];
+	fputs("<summary>", out);
+	muster_html_badge(page, kind->status);
+	muster_html_within(page, "<span class='what'><b>", kind->what, "</b> ");
+	muster_html_check(page, kind->check);
+	fputs("</span><span class='hosts'>", out);
+	if (kind->node_count == 0)
+		fputs("whole job", out);
+	else
+		fprintf(out, "<b>%s</b>", muster_text_plural(count, kind->node_count, "node"));
+	if (kind->count > kind->node_count && kind->count > 1)
+		fprintf(out, ", %zu findings", kind->count);
+	if (kind->node_list) {
+		fputs(" <code>", out);
+		muster_html_hosts(page, "", kind->node_list);
+		fputs("</code>", out);
+	}
+	fputs("</span><span class='action'>", out);
+	if (kind->action_code)
+		muster_html_within(page, "<b>", kind->action_code, "</b> ");
+	if (kind->action)
+		muster_html_put(page, kind->action);
+	fputs("</span></summary>\n", out);
+}
+
+static void put_kind(const struct muster_html *page, const struct muster_kind *kind, bool open, size_t *room)
+{
+	bool same = expects_one(kind);
+	fprintf(page->out, "<details class='kind %s'%s>", muster_status_name(kind->status), open ? " open" : "");
+	put_summary(page, kind);
+	fputs("<div class='findings'>\n", page->out);
+	if (kind->count > 1)
+		put_rows(page, kind, !same, room);
+	fputs("<dl>\n", page->out);
+	if (kind->count == 1)
+		put_single(page, kind->items[0]);
+	else if (same)
+		put_field(page, "expected", kind->items[0]->expected);
+	put_blocked(page, kind->items[0]);
+	put_source(page, kind->items[0]);
+	fputs("</dl></div></details>\n", page->out);
 }
 
 void muster_html_findings(const struct muster_html *page)
 {
-	static const char *const headings[] = { "result", "where", "check", "observed", "expected" };
-	struct muster_finding_groups groups = { 0 };
-	size_t count, whole = 0, rows = 0;
-	const struct muster_finding **findings = muster_findings_by_place(page->report, &count);
-	const struct muster_finding **others = muster_calloc(count + 1, sizeof(*others));
-	for (size_t i = 0; i < count; i++) {
-		struct muster_finding_group *group = muster_finding_group_of(&groups, findings[i]);
-		if (whole < FULL_MAX && group->shown < FULL_OF_ONE) {
-			put_whole(page, findings[i]);
-			group->shown++;
-			whole++;
-		} else if (rows < ROWS_MAX) {
-			others[rows++] = findings[i];
-		} else {
-			group->hidden++;
-		}
-	}
-	if (rows > 0) {
-		muster_html_rows_begin(page, "More findings", headings, sizeof headings / sizeof *headings);
-		for (size_t i = 0; i < rows; i++)
-			put_row(page, others[i]);
-		muster_html_rows_end(page);
-	}
-	print_rest(page, &groups, count - whole - rows);
-	free(others);
-	free(findings);
-	free(groups.items);
+	const struct muster_kinds *kinds = &page->places->kinds;
+	size_t room = ROWS_MAX, findings = 0;
+	for (size_t i = 0; i < kinds->count; i++)
+		findings += kinds->items[i].count;
+	if (kinds->count > 0)
+		fputs("<div class='kinds-head' aria-hidden='true'><span>result</span><span>what is "
+		      "wrong</span><span>where</span><span>what to do</span></div>\n",
+			page->out);
+	for (size_t i = 0; i < kinds->count; i++)
+		put_kind(page, &kinds->items[i], findings <= OPEN_MAX, &room);
 }

@@ -4,8 +4,9 @@
  * writes nothing is absent. Markup of our own goes to page->out as it is, with single literals; whatever a machine, a
  * user or a file gave goes through muster_html_put or muster_html_print.
  *
- * Anchors: "f3" is the finding of index 3 of the report; "n3" the details of the node of index 3 of the run, "n3-g1"
- * and "n3-p1" its GPU and its port of these indices (places.h). The id of a section is in the table of page.c.
+ * Anchors: "f3" is the finding of index 3 of the report; "n3" the details of the node of index 3 of the run, or its tile
+ * on the map where it has no details; "n3-g1" and "n3-p1" its GPU and its port of these indices (places.h), "m3" its
+ * picture; "explain-copy.h2d" what a check means. The id of a section is in the table of page.c.
  */
 #ifndef MUSTER_REPORT_HTML_H
 #define MUSTER_REPORT_HTML_H
@@ -51,14 +52,26 @@ void muster_html_rows_end(const struct muster_html *page);
 bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64]);
 /* Where a finding is, "gpu-1, GPU 000b:00:00.0, rank 4", as a link to the values there. */
 void muster_html_where(const struct muster_html *page, const struct muster_finding *finding);
+/* The id of a check, as a link to what it means where the page explains it. */
+void muster_html_check(const struct muster_html *page, const char *check);
+/* A list of hosts that breaks only behind a comma, and never at a hyphen: names stay whole. before: our own text in
+ * front of it, which stays there. */
+void muster_html_hosts(const struct muster_html *page, const char *before, const char *list);
+/* What was observed, "no value: ..." where there was none; malloc'd, to be escaped. */
+char *muster_html_observed(const struct muster_finding *finding);
 /* The name of a node, as a link to its details; plain text when the run has no such node. */
 void muster_html_node(const struct muster_html *page, const char *name);
 
+/* Radio buttons that show all nodes of the section, or only those of one status: the items of .filtered, whose class is
+ * the status. name: of the group, our own. sums: how many nodes there are of each status. Nothing where all nodes have
+ * the same one. */
+void muster_html_filter(const struct muster_html *page, const char *name, const size_t sums[MUSTER_STATUS_COUNT]);
+
+/* "1,257,162". Returns out. */
+const char *muster_html_count(size_t count, char out[32]);
+
 /* "60", "23.9": a speed in GB/s. Returns out. */
 const char *muster_html_gbps(double value, char out[32]);
-
-/* Whether the page has a picture of the node of this index, with the anchor "m3". */
-bool muster_html_is_drawn(const struct muster_html *page, size_t index);
 
 /* The sections, in the order of the page; each is a file of this folder. */
 void muster_html_verdict(const struct muster_html *page);
@@ -72,5 +85,6 @@ void muster_html_notes(const struct muster_html *page);
 void muster_html_unevaluated(const struct muster_html *page);
 void muster_html_inventory(const struct muster_html *page);
 void muster_html_nodes(const struct muster_html *page);
+void muster_html_explain(const struct muster_html *page);
 
 #endif

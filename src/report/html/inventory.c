@@ -6,6 +6,8 @@
 #include "report/html/html.h"
 #include "report/inventory.h"
 
+#include <string.h>
+
 static void print_cell(const struct muster_html *page, const struct muster_inventory_cell *cell, bool is_heading)
 {
 	fputs(is_heading ? "<th scope='row'>" : "<td>", page->out);
@@ -58,6 +60,22 @@ static void print_table(
 			table->cut);
 }
 
+/* The expectation files of "/a/b.json < /a/c.json", without their directories. */
+static void put_expectations(const struct muster_html *page, const char *origin)
+{
+	fputs("<p class='note'>Expectations: ", page->out);
+	for (const char *at = origin; *at;) {
+		size_t length = strcspn(at, "<"), base = 0;
+		for (size_t i = 0; i < length; i++)
+			base = at[i] == '/' ? i + 1 : base;
+		muster_html_print(page, "%.*s", (int)(length - base), at + base);
+		at += length;
+		if (*at && *++at)
+			fputs("&lt; ", page->out);
+	}
+	fputs("</p>\n", page->out);
+}
+
 void muster_html_inventory(const struct muster_html *page)
 {
 	struct muster_inventory inventory;
@@ -73,5 +91,7 @@ void muster_html_inventory(const struct muster_html *page)
 	for (int i = 0; i < MUSTER_INVENTORY_COUNT; i++)
 		print_table(page, &inventory, (enum muster_inventory_kind)i);
 	fputs("</div>\n", page->out);
+	if (page->report->sku_origin)
+		put_expectations(page, page->report->sku_origin);
 	muster_inventory_done(&inventory);
 }

@@ -3,8 +3,9 @@
 #include "report/html/html.h"
 #include "report/html/machine_parts.h"
 #include "report/html/places.h"
+#include "report/text_summary.h"
 
-enum { DRAWN_MAX = 12 }; /* nodes with findings */
+enum { OPEN_MAX = 3 }; /* pictures that can be seen without a click */
 
 /* In words, the ranks with CPUs of other NUMA nodes than that of their GPU: "Rank 5: NUMA nodes 0, 1". */
 static void put_far_ranks(const struct muster_html *page, const struct muster_machine *m)
@@ -44,60 +45,46 @@ static void print_node(const struct muster_html *page, size_t index)
 	muster_machine_done(&machine);
 }
 
-/* Of both kinds, the first ones of the run are drawn. */
-static bool has_findings(const struct muster_html_node *node)
-{
-	return muster_status_weight(node->status) > 0;
-}
-
-static bool has_parts(const struct muster_html_node *node)
-{
-	return node->gpus.count > 0 || node->ports.count > 0;
-}
-
-bool muster_html_is_drawn(const struct muster_html *page, size_t index)
+/* The pictures of the nodes that did not pass, in the order of the details: the first ones can be seen at once, one
+ * click opens the others. Returns how many there are. */
+static size_t print_bad(const struct muster_html *page)
 {
 	const struct muster_html_places *places = page->places;
-	size_t like = 0;
-	if (!has_parts(&places->nodes[index]))
-		return false;
-	for (size_t i = 0; i < index; i++)
-		like += has_parts(&places->nodes[i]) &&
-			has_findings(&places->nodes[i]) == has_findings(&places->nodes[index]);
-	return like < (has_findings(&places->nodes[index]) ? DRAWN_MAX : 1);
-}
-
-/* The nodes with findings, or those without. Returns how many there are, drawn or not. */
-static size_t print_nodes(const struct muster_html *page, bool findings)
-{
-	const struct muster_html_places *places = page->places;
-	size_t count = 0;
-	for (size_t i = 0; i < places->count; i++) {
-		if (!has_parts(&places->nodes[i]) || has_findings(&places->nodes[i]) != findings)
+	size_t drawn = 0;
+	char text[64];
+	for (size_t i = 0; i < places->worst_count; i++) {
+		if (!places->nodes[places->worst[i]].drawn)
 			continue;
-		count++;
-		if (muster_html_is_drawn(page, i))
-			print_node(page, i);
+		if (drawn++ == OPEN_MAX)
+			fputs("<details><summary>Pictures of more nodes with findings</summary>\n", page->out);
+		print_node(page, places->worst[i]);
 	}
-	return count;
+	fputs(drawn > OPEN_MAX ? "</details>\n" : "", page->out);
+	if (drawn < places->worst_count && drawn == MUSTER_HTML_DRAWN_MAX)
+		fprintf(page->out, "<p class='note'>Not drawn: %s with findings.</p>\n",
+			muster_text_plural(text, places->worst_count - drawn, "more node"));
+	return drawn;
 }
 
 void muster_html_machines(const struct muster_html *page)
 {
-	bool any = false;
-	for (size_t i = 0; i < page->places->count; i++)
-		any = any || has_parts(&page->places->nodes[i]);
-	if (!any)
+	const struct muster_html_places *places = page->places;
+	size_t healthy = 0, drawn = 0;
+	for (size_t i = places->count; i-- > 0;) {
+		drawn += places->nodes[i].drawn;
+		if (places->nodes[i].drawn && places->nodes[i].status == MUSTER_PASS)
+			healthy = i;
+	}
+	if (drawn == 0)
 		return;
 	fputs("<p>RDMA ports are on the left, CPUs in the middle, GPUs on the right. The line on the far right joins "
 	      "GPUs that reach each other over NVLink. The bars in the box of a NUMA node are its CPUs and, below, "
 	      "the CPUs that each rank may use; a dashed bar is a rank whose GPU is on another NUMA node.</p>\n",
 		page->out);
-	size_t bad = print_nodes(page, true);
-	if (bad > DRAWN_MAX)
-		fprintf(page->out, "<p class='note'>%zu more nodes with findings are not drawn.</p>\n",
-			bad - DRAWN_MAX);
-	if (bad > 0 && bad < page->places->count)
-		fputs("<p>For comparison, a node without findings:</p>\n", page->out);
-	print_nodes(page, false);
+	size_t bad = print_bad(page);
+	if (bad == drawn)
+		return;
+	fputs(bad > 0 ? "<details><summary>For comparison, a node without findings</summary>\n" : "", page->out);
+	print_node(page, healthy);
+	fputs(bad > 0 ? "</details>\n" : "", page->out);
 }

@@ -1,7 +1,8 @@
 /* map.c - the cluster at one sight: NVLink domains or switches, their nodes, the GPUs and ports of each
  *
- * A square is a GPU, a circle is a port. Colour and sign say the result; a thing that was not measured has a dashed
- * outline. Each is a link to its values.
+ * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a port.
+ * Colour and sign say the result; a thing that was not measured has a dashed outline. Each is a link to its values. Of
+ * a large run the tiles have no drawings, and that of a node without findings is one element.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -17,10 +18,14 @@
 
 enum {
 	CELL = 16,    /* of the drawing's own units; 14 of it are drawn */
+	PIXELS = 20,  /* of a cell on the page */
 	ROW_MAX = 12, /* things in one row; more of them are in rows of 8 */
 	ROW = 8,
-	LARGE = 64, /* nodes; more of them have smaller drawings */
-	VERY_LARGE = 256,
+	LARGE = 64,      /* nodes; tiles of more of them have no drawings */
+	STACKED = 20,    /* such tiles of a group below each other */
+	NARROWEST = 6,   /* of such a tile, in characters of the node's name */
+	WIDEST = 28,
+	NARROW_TILE = 6, /* columns of a drawing; more of them need a wide tile */
 };
 
 /* ---- groups ---- */
@@ -28,13 +33,14 @@ enum {
 struct group_key {
 	const char *name;   /* NULL: not known */
 	size_t node, first; /* index; the lowest one of the group */
+	size_t number;      /* of the group, from 1 */
 };
 
 struct grouping {
 	const char *noun; /* "NVLink domain"; NULL: there are no groups */
 	bool numbered;    /* their names say nothing to people */
 	struct group_key *keys;
-	size_t count;
+	size_t count, group_count; /* nodes; groups */
 };
 
 static int by_group(const void *a, const void *b)
@@ -102,6 +108,10 @@ static struct grouping make_groups(const struct muster_html *page, struct muster
 	qsort(ret.keys, ret.count, sizeof *ret.keys, by_group);
 	if (ret.numbered)
 		sort_by_first(&ret);
+	for (size_t i = 0; i < ret.count; i++) {
+		ret.group_count += i == 0 || muster_text_order(ret.keys[i - 1].name, ret.keys[i].name) != 0;
+		ret.keys[i].number = ret.group_count;
+	}
 	return ret;
 }
 
@@ -191,9 +201,8 @@ static void put_drawing(const struct drawing *d)
 	bool bad = any_bad(&node->gpus) || any_bad(&node->ports);
 	if (rows == 0)
 		return;
-	size_t nodes = d->page->places->count, pixels = nodes > VERY_LARGE ? 10 : nodes > LARGE ? 12 : 20;
 	fprintf(out, "<svg viewBox='0 0 %zu %zu' width='%zu' height='%zu'%s><g aria-hidden='true'>", columns * CELL,
-		rows * CELL, columns * pixels, rows * pixels, bad ? "" : " aria-hidden='true'");
+		rows * CELL, columns * PIXELS, rows * PIXELS, bad ? "" : " aria-hidden='true'");
 	put_parts(d, &node->gpus, 'g', 0, false);
 	put_parts(d, &node->ports, 'p', row, false);
 	fputs("</g>", out);
@@ -202,19 +211,34 @@ static void put_drawing(const struct drawing *d)
 	fputs("</svg>", out);
 }
 
+static bool is_large(const struct muster_html *page)
+{
+	return page->places->count > LARGE;
+}
+
+/* Its result in words for those who do not see the sign; a tile without details is the anchor of the node. */
 static void put_node(const struct muster_html *page, size_t index)
 {
 	const struct muster_html_node *node = &page->places->nodes[index];
 	const struct drawing drawing = { page, node, index };
-	const char *class = muster_status_name(node->status);
-	fprintf(page->out, "<li class='tile %s'><a class='name' href='#n%zu'>", class, index);
+	const char *class = muster_status_name(node->status), *end = node->detailed ? "</a>" : "</span>";
+	FILE *out = page->out;
+	if (node->status == MUSTER_PASS && is_large(page)) {
+		fprintf(out, "<li id='n%zu'>", index);
+		muster_html_within(page, "", node->node->name, "</li>\n");
+		return;
+	}
+	if (node->detailed)
+		fprintf(out, "<li class='%s'><a class='name' href='#n%zu'>", class, index);
+	else
+		fprintf(out, "<li class='%s' id='n%zu'><span class='name'>", class, index);
 	if (muster_status_weight(node->status) > 0)
-		fprintf(page->out, "<svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>", class);
+		fprintf(out, "<svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg>", class);
 	muster_html_put(page, node->node->name);
-	fprintf(page->out, "<span class='hidden'>: %s</span></a>",
-		node->status == MUSTER_SKIP ? "not measured" : muster_status_name(node->status));
-	put_drawing(&drawing);
-	fputs("</li>\n", page->out);
+	fprintf(out, "<span class='hidden'>: %s</span>%s", node->status == MUSTER_SKIP ? "not measured" : class, end);
+	if (!is_large(page))
+		put_drawing(&drawing);
+	fputs("</li>\n", out);
 }
 
 /* ---- the map ---- */
@@ -237,35 +261,71 @@ static void put_sums(const struct muster_html *page, const struct group_key *key
 	}
 }
 
-static void put_group(
-	const struct muster_html *page, const struct grouping *groups, size_t first, size_t end, size_t number)
+/* As wide as the widest drawing, or the longest name. count: of the group. */
+static void put_tiles_begin(const struct muster_html *page, size_t count)
 {
-	bool large = page->places->count > LARGE;
-	if (groups->noun) {
-		const char *name = groups->keys[first].name;
-		fprintf(page->out, "<h3>%s%s", name ? "" : "no known ", groups->noun);
-		if (name && groups->numbered)
-			fprintf(page->out, " %zu", number);
-		fputs(" <span class='note'>", page->out);
-		if (name)
-			muster_html_within(page, "", name, ": ");
-		put_sums(page, &groups->keys[first], end - first);
-		fputs("</span></h3>\n", page->out);
+	size_t widest = 0;
+	for (size_t i = 0; i < page->places->count; i++) {
+		const struct muster_html_node *node = &page->places->nodes[i];
+		size_t gpus = columns_of(&node->gpus), ports = columns_of(&node->ports);
+		size_t width = is_large(page) ? strlen(node->node->name) : gpus > ports ? gpus : ports;
+		widest = width > widest ? width : widest;
 	}
-	fprintf(page->out, "<ul class='tiles%s'>\n", large ? " small" : "");
-	for (size_t i = first; i < end; i++)
-		put_node(page, groups->keys[i].node);
-	fputs("</ul>\n", page->out);
+	if (is_large(page))
+		fprintf(page->out, "<ul class='tiles small filtered' style='--tile: %zuch; --columns: %zu'>\n",
+			widest < NARROWEST ? (size_t)NARROWEST
+			: widest > WIDEST  ? (size_t)WIDEST
+					   : widest,
+			(count + STACKED - 1) / STACKED);
+	else
+		fprintf(page->out, "<ul class='tiles %s filtered'>\n", widest > NARROW_TILE ? "broad" : "narrow");
 }
 
+/* "NVLink domain 3", or the name of a switch. */
+static void put_group_heading(const struct muster_html *page, const struct grouping *groups, size_t first, size_t end)
+{
+	const char *name = groups->keys[first].name;
+	if (name && groups->numbered) {
+		muster_html_within(page, "<h3 title='", name, "'>");
+		fprintf(page->out, "%s %zu", groups->noun, groups->keys[first].number);
+	} else {
+		fprintf(page->out, "<h3>%s%s", name ? "" : "no known ", groups->noun);
+		muster_html_within(page, " ", name ? name : "", "");
+	}
+	fputs("</h3> <span class='note'>", page->out);
+	put_sums(page, &groups->keys[first], end - first);
+	fputs("</span>\n", page->out);
+}
+
+static void put_group(const struct muster_html *page, const struct grouping *groups, size_t first, size_t end)
+{
+	if (groups->noun) {
+		fputs("<div class='rack'>", page->out);
+		put_group_heading(page, groups, first, end);
+		if (groups->group_count > 1)
+			fputs("<label class='only'><input type='radio' name='rack'>only this one</label>\n",
+				page->out);
+	}
+	put_tiles_begin(page, end - first);
+	for (size_t i = first; i < end; i++)
+		put_node(page, groups->keys[i].node);
+	fputs(groups->noun ? "</ul></div>\n" : "</ul>\n", page->out);
+}
+
+/* What the shapes are; of a large run, whose tiles have none, what the tiles say. */
 static void put_legend(const struct muster_html *page)
 {
 	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
 	FILE *out = page->out;
 	fputs("<ul class='legend'>\n<li class='pass'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' "
-	      "width='14' height='14'/></svg>GPU</li>\n<li class='pass'><svg aria-hidden='true' viewBox='0 0 16 16'>"
-	      "<circle cx='8' cy='8' r='6'/></svg>network port</li>\n",
+	      "width='14' height='14'/></svg>",
 		out);
+	if (is_large(page))
+		fputs("node without findings</li>\n", out);
+	else
+		fputs("GPU</li>\n<li class='pass'><svg aria-hidden='true' viewBox='0 0 16 16'><circle cx='8' cy='8' "
+		      "r='6'/></svg>network port</li>\n",
+			out);
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		fprintf(out,
 			"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><rect x='1' y='1' width='14' "
@@ -276,22 +336,38 @@ static void put_legend(const struct muster_html *page)
 		out);
 }
 
-static bool same_group(const struct group_key *a, const struct group_key *b)
+/* Which groups and nodes are shown. */
+static void put_filters(const struct muster_html *page, const struct grouping *groups)
 {
-	return muster_text_order(a->name, b->name) == 0;
+	size_t sums[MUSTER_STATUS_COUNT] = { 0 };
+	char text[32];
+	for (size_t i = 0; i < page->places->count; i++)
+		sums[page->places->nodes[i].status]++;
+	muster_html_filter(page, "map", sums);
+	if (groups->group_count > 1)
+		fprintf(page->out,
+			"<fieldset class='filter'><legend>%s</legend><label><input type='radio' name='rack' checked>"
+			"all <span class='note'>%s</span></label>\n<span class='note'>or \"only this one\" beside the "
+			"name of one</span></fieldset>\n",
+			groups->noun, muster_html_count(groups->group_count, text));
 }
 
 void muster_html_map(const struct muster_html *page)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct grouping groups = make_groups(page, arena);
-	if (groups.count > 0)
-		put_legend(page);
-	for (size_t first = 0, end, number = 1; first < groups.count; first = end, number++) {
-		for (end = first; end < groups.count && same_group(&groups.keys[first], &groups.keys[end]); end++)
+	if (groups.count == 0)
+		goto out;
+	put_legend(page);
+	put_filters(page, &groups);
+	fprintf(page->out, "<div class='racks%s'>\n", groups.noun && is_large(page) ? " stacked" : "");
+	for (size_t first = 0, end; first < groups.count; first = end) {
+		for (end = first; end < groups.count && groups.keys[end].number == groups.keys[first].number; end++)
 			;
-		put_group(page, &groups, first, end, number);
+		put_group(page, &groups, first, end);
 	}
+	fputs("</div>\n", page->out);
+out:
 	free(groups.keys);
 	muster_arena_free(arena);
 }

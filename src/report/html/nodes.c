@@ -1,12 +1,11 @@
-/* nodes.c - each node: its findings, and the values of its GPUs and ports
+/* nodes.c - each node that did not pass, the worst first: its findings, and the values of its GPUs and ports
  *
- * The anchor of a node is within its details: a browser that follows a link to it opens them. Nodes with findings are
- * open from the start.
+ * The anchor of a node is within its details: a browser that follows a link to it opens them. The first nodes with
+ * findings are open from the start. Of a small run, the nodes that passed are there too.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
 
-#include "model/share.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "report/inventory_build.h"
@@ -16,8 +15,7 @@
 #include <string.h>
 
 enum {
-	OPEN_MAX = 32,   /* nodes that are open from the start */
-	SINGLE_MAX = 16, /* nodes without findings that are listed one by one; more of them are folded into one entry */
+	OPEN_MAX = 3,     /* nodes that are open from the start */
 	FINDINGS_MAX = 8, /* findings of a node that are listed */
 	COLUMNS_MAX = 16,
 };
@@ -159,12 +157,12 @@ static void put_findings(const struct tables *tables, const struct muster_html_n
 	fputs("<ul class='list'>\n", page->out);
 	for (size_t i = 0; i < node->finding_count && i < FINDINGS_MAX; i++) {
 		const struct muster_finding *finding = &page->report->findings[node->findings[i]];
-		char *observed = muster_finding_observed(finding), *where = muster_text_where(finding);
+		char *observed = muster_html_observed(finding), *where = muster_text_where(finding);
 		fputs("<li>", page->out);
 		muster_html_badge(page, finding->status);
 		muster_html_print(page, " %s: ", where);
-		muster_html_within(page, "<code>", finding->check, "</code> ");
-		muster_html_put(page, observed);
+		muster_html_check(page, finding->check);
+		muster_html_within(page, " ", observed, "");
 		if (finding->expected)
 			muster_html_print(page, "; expected %s", finding->expected);
 		fputs("</li>\n", page->out);
@@ -193,7 +191,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 	const struct muster_html *page = tables->page;
 	const struct muster_html_node *node = &page->places->nodes[index];
 	char count[64];
-	fprintf(page->out, "<details%s><summary>", open ? " open" : "");
+	fprintf(page->out, "<details class='%s'%s><summary>", muster_status_name(node->status), open ? " open" : "");
 	if (node->status == MUSTER_SKIP)
 		fputs("not measured", page->out);
 	else
@@ -203,7 +201,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 		fprintf(page->out, " <span class='note'>%s</span>",
 			muster_text_plural(count, node->finding_count, "finding"));
 	fprintf(page->out, "</summary>\n<div class='node' id='n%zu'>\n", index);
-	if (muster_html_is_drawn(page, index))
+	if (node->drawn)
 		fprintf(page->out, "<p><a href='#m%zu'>Picture of this node</a></p>\n", index);
 	put_findings(tables, node);
 	put_missing(tables, node->node);
@@ -214,9 +212,18 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 
 /* ---- all nodes ---- */
 
-static bool is_clean(const struct muster_html_node *node)
+static void put_rest(const struct muster_html *page, size_t passed)
 {
-	return node->status == MUSTER_PASS;
+	const struct muster_html_places *places = page->places;
+	char text[64];
+	if (places->worst_count > MUSTER_HTML_DETAILED_MAX)
+		fprintf(page->out,
+			"<p>%s with findings or without results not shown here. <code>muster nodes REPORT --bad "
+			"--format lines</code> lists all nodes that failed; the JSON report has all values.</p>\n",
+			muster_text_plural(text, places->worst_count - MUSTER_HTML_DETAILED_MAX, "more node"));
+	if (passed > 0 && places->count > MUSTER_HTML_ALL_MAX)
+		fprintf(page->out, "<p>%s without findings: only a tile on the map.</p>\n",
+			muster_text_plural(text, passed, "node"));
 }
 
 void muster_html_nodes(const struct muster_html *page)
@@ -225,20 +232,16 @@ void muster_html_nodes(const struct muster_html *page)
 	const struct muster_run *run = page->report->run;
 	const struct tables tables = { page, columns_of(run, MUSTER_SHOWN_PAGE_GPUS),
 		columns_of(run, MUSTER_SHOWN_PAGE_PORTS) };
-	size_t clean = 0, shown = 0;
-	char text[64];
-	for (size_t i = 0; i < places->count; i++) {
-		if (is_clean(&places->nodes[i]))
-			clean++;
-		else
-			put_node(&tables, i, shown++ < OPEN_MAX);
-	}
-	if (clean > SINGLE_MAX)
-		fprintf(page->out, "<details class='many'><summary>%s without findings</summary>\n",
-			muster_text_plural(text, clean, "node"));
+	size_t sums[MUSTER_STATUS_COUNT] = { 0 }, passed = places->count - places->worst_count;
 	for (size_t i = 0; i < places->count; i++)
-		if (is_clean(&places->nodes[i]))
+		sums[places->nodes[i].status] += places->nodes[i].detailed;
+	muster_html_filter(page, "list", sums);
+	fputs("<div class='filtered'>\n", page->out);
+	for (size_t i = 0; i < places->worst_count && i < MUSTER_HTML_DETAILED_MAX; i++)
+		put_node(&tables, places->worst[i], i < OPEN_MAX);
+	for (size_t i = 0; i < places->count; i++)
+		if (places->nodes[i].status == MUSTER_PASS && places->nodes[i].detailed)
 			put_node(&tables, i, places->count == 1);
-	if (clean > SINGLE_MAX)
-		fputs("</details>\n", page->out);
+	fputs("</div>\n", page->out);
+	put_rest(page, passed);
 }

@@ -20,8 +20,8 @@ static const struct section {
 	void (*print)(const struct muster_html *page);
 	bool of_inventory; /* a page with the inventory alone has the section too */
 } sections[] = {
-	{ "verdict", "Verdict", muster_html_verdict, true },
-	{ "findings", "Findings", muster_html_findings, false },
+	{ "verdict", "Verdict", muster_html_verdict, true }, /* the head of the page */
+	{ "findings", "Kinds of faults", muster_html_findings, false },
 	{ "map", "Map of the cluster", muster_html_map, false },
 	{ "machines", "Pictures of nodes", muster_html_machines, true },
 	{ "values", "Measured values", muster_html_values, false },
@@ -30,10 +30,11 @@ static const struct section {
 	{ "unevaluated", "Not evaluated", muster_html_unevaluated, false },
 	{ "inventory", "Inventory", muster_html_inventory, true },
 	{ "nodes", "Nodes", muster_html_nodes, true },
+	{ "explain", "What the checks mean", muster_html_explain, false },
 };
-enum { SECTION_COUNT = sizeof sections / sizeof *sections };
+enum { DATE_LENGTH = 10, SECTION_COUNT = sizeof sections / sizeof *sections };
 
-/* "FAIL: Standard_ND96asr_v4, 2 nodes, job 4711"; malloc'd, to be escaped. */
+/* "FAIL: Standard_ND96asr_v4, 2 nodes, job 4711, 2026-11-23"; malloc'd, to be escaped. */
 static char *title_of(const struct muster_report *report)
 {
 	char *title, nodes[64];
@@ -45,6 +46,8 @@ static char *title_of(const struct muster_report *report)
 		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"));
 	if (report->run->job.id)
 		fprintf(out, ", job %s", report->run->job.id);
+	if (report->run->job.started)
+		fprintf(out, ", %.*s", DATE_LENGTH, report->run->job.started);
 	muster_memory_close(out);
 	return title;
 }
@@ -87,14 +90,14 @@ static void print_page(const struct muster_report *report, FILE *out, bool inven
 		muster_memory_close(page.out);
 	}
 	page.out = out;
-	fputs("<body>\n<a class='skip-link' href='#verdict'>Skip to the verdict</a>\n", out);
+	fputs("<body>\n<a class='skip-link' href='#content'>Skip to the content</a>\n", out);
 	fputs(muster_report_signs, out);
-	muster_html_within(&page, "<header>\n<h1>", title, "</h1>\n</header>\n");
+	fprintf(out, "<header id='%s'>\n%s</header>\n", sections[0].id, bodies[0]);
 	free(title);
 	print_navigation(out, bodies);
-	fputs("<main>\n", out);
+	fputs("<main id='content'>\n", out);
 	for (size_t i = 0; i < SECTION_COUNT; i++) {
-		if (*bodies[i])
+		if (i > 0 && *bodies[i])
 			fprintf(out,
 				"<section id='%s' aria-labelledby='%s-title'>\n<h2 id='%s-title'>%s</h2>\n"
 				"%s</section>\n",

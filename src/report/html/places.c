@@ -26,13 +26,32 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 			.name = name, .rank = rank, .status = measured ? MUSTER_PASS : MUSTER_SKIP }));
 }
 
-/* GPUs that the node has and no rank took: the words of node.gpu_bus_ids. */
+/* The rank that names no GPU and whose turn it was to take the GPU at this place of NVML's order; NULL when there is
+ * none. A missing rank has its place among the ranks of the node. */
+static struct muster_html_part *silent_rank(struct muster_html_node *place, size_t turn)
+{
+	for (size_t i = 0; i < place->node->rank_count; i++) {
+		const struct muster_rank *rank = &place->node->ranks[i];
+		if (!place->gpus.items[i].name && (rank->local_rank < 0 ? i : (size_t)rank->local_rank) == turn)
+			return &place->gpus.items[i];
+	}
+	return NULL;
+}
+
+/* GPUs that the node has and no rank named: the words of node.gpu_bus_ids, in NVML's order. */
 static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
 {
-	for (const char *at = muster_sample_text(&place->node->samples, "node.gpu_bus_ids", ""); *at;) {
+	size_t turn = 0;
+	for (const char *at = muster_sample_text(&place->node->samples, "node.gpu_bus_ids", ""); *at; turn++) {
 		size_t length = strcspn(at, " ");
-		if (length > 0 && !find(&place->gpus, at, length))
-			add(&place->gpus, muster_arena_printf(arena, "%.*s", (int)length, at), NULL, false);
+		if (length > 0 && !find(&place->gpus, at, length)) {
+			const char *name = muster_arena_printf(arena, "%.*s", (int)length, at);
+			struct muster_html_part *rank = silent_rank(place, turn);
+			if (rank)
+				rank->name = name;
+			else
+				add(&place->gpus, name, NULL, false);
+		}
 		at += length + strspn(at + length, " ");
 	}
 }
@@ -151,6 +170,46 @@ size_t muster_html_place_of(const struct muster_html_places *places, const char 
 	return found ? found->index : SIZE_MAX;
 }
 
+/* ---- which nodes have details and a picture ---- */
+
+static bool has_parts(const struct muster_html_node *node)
+{
+	return node->gpus.count > 0 || node->ports.count > 0;
+}
+
+/* Nodes without any result come last. */
+static void find_worst(struct muster_html_places *places)
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN, MUSTER_BLOCKED,
+		MUSTER_SKIP };
+	places->worst = muster_calloc(places->count + 1, sizeof *places->worst);
+	for (size_t s = 0; s < sizeof order / sizeof *order; s++)
+		for (size_t i = 0; i < places->count; i++)
+			if (places->nodes[i].status == order[s])
+				places->worst[places->worst_count++] = i;
+}
+
+static void choose(struct muster_html_places *places)
+{
+	size_t drawn = 0;
+	find_worst(places);
+	for (size_t i = 0; i < places->worst_count; i++) {
+		struct muster_html_node *node = &places->nodes[places->worst[i]];
+		node->detailed = i < MUSTER_HTML_DETAILED_MAX;
+		node->drawn = node->status != MUSTER_SKIP && has_parts(node) && drawn < MUSTER_HTML_DRAWN_MAX;
+		drawn += node->drawn;
+	}
+	bool one = false;
+	for (size_t i = 0; i < places->count; i++) {
+		struct muster_html_node *node = &places->nodes[i];
+		if (node->status != MUSTER_PASS)
+			continue;
+		node->detailed = places->count <= MUSTER_HTML_ALL_MAX;
+		node->drawn = !one && has_parts(node);
+		one = one || node->drawn;
+	}
+}
+
 void muster_html_places_make(const struct muster_report *report, struct muster_html_places *ret)
 {
 	const struct muster_run *run = report->run;
@@ -158,8 +217,10 @@ void muster_html_places_make(const struct muster_report *report, struct muster_h
 	ret->nodes = muster_calloc(run->node_count + 1, sizeof *ret->nodes);
 	for (size_t i = 0; i < run->node_count; i++)
 		make_node(&ret->nodes[i], &run->nodes[i], ret->arena);
+	muster_kinds_find(report, ret->arena, &ret->kinds);
 	sort_names(ret);
 	add_findings(ret, report);
+	choose(ret);
 }
 
 void muster_html_places_done(struct muster_html_places *places)
@@ -169,6 +230,7 @@ void muster_html_places_done(struct muster_html_places *places)
 		free(places->nodes[i].ports.items);
 	}
 	free(places->nodes);
+	free(places->worst);
 	free(places->by_name);
 	free(places->findings);
 	muster_arena_free(places->arena);

@@ -3,6 +3,7 @@
 #define MUSTER_REPORT_HTML_PLACES_H
 
 #include "muster/report.h"
+#include "report/kinds.h"
 
 /* A GPU, a port, or a rank that took no GPU. */
 struct muster_html_part {
@@ -22,6 +23,15 @@ struct muster_html_node {
 	struct muster_html_parts gpus, ports; /* GPUs in the order of their ranks, then GPUs without a rank */
 	const size_t *findings;               /* indices into the report's: failed, inconclusive or a warning */
 	size_t finding_count;
+	bool detailed; /* the page has its details; else only its tile on the map */
+	bool drawn;    /* the page has a picture of it */
+};
+
+/* What a page shows at most: its size is bounded, however many nodes failed. */
+enum {
+	MUSTER_HTML_ALL_MAX = 16,      /* nodes; of a run of so many, the nodes that passed have details too */
+	MUSTER_HTML_DETAILED_MAX = 96, /* nodes with details in a larger run: those with the worst findings */
+	MUSTER_HTML_DRAWN_MAX = 12,    /* pictures of such nodes; beside them is one of a node that passed */
 };
 
 struct muster_html_name {
@@ -33,6 +43,9 @@ struct muster_html_places {
 	struct muster_arena *arena;
 	struct muster_html_node *nodes; /* as run->nodes */
 	size_t count;
+	size_t *worst; /* indices of the nodes that did not pass, the worst first, then in the order of the run */
+	size_t worst_count;
+	struct muster_kinds kinds; /* of the report's findings */
 	struct muster_html_name *by_name; /* of the nodes */
 	size_t *findings;                 /* of all nodes */
 };

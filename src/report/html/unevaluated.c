@@ -57,8 +57,9 @@ static void print_reasons(const struct muster_html *page, const struct reasons *
 	muster_html_rows_begin(page, caption, headings, heading_count);
 	for (size_t i = 0; i < reasons->count; i++) {
 		const struct reason *reason = &reasons->items[i];
-		muster_html_within(page, "<tr><th scope='row'><code>", reason->what, "</code></th>");
-		muster_html_within(page, "<td>", reason->why, "</td>");
+		fputs("<tr><th scope='row'>", page->out);
+		muster_html_check(page, reason->what);
+		muster_html_within(page, "</th><td>", reason->why, "</td>");
 		if (heading_count == 5)
 			muster_html_within(page, "<td>", reason->cause, "</td>");
 		fputs("<td>", page->out);
@@ -74,7 +75,7 @@ static void print_reasons(const struct muster_html *page, const struct reasons *
 
 static void print_probes(const struct muster_html *page)
 {
-	static const char *const headings[] = { "probe", "how it ended", "why", "first on", "ranks" };
+	static const char *const headings[] = { "probe", "how it ended", "why", "where, first of all", "ranks" };
 	const struct muster_run *run = page->report->run;
 	struct reasons reasons = { 0 };
 	for (size_t n = 0; n < run->node_count; n++)
@@ -96,16 +97,25 @@ static void print_probes(const struct muster_html *page)
 	free(reasons.items);
 }
 
+/* The reason of "null: not supported by a vGPU". */
+static const char *without_null(const char *observed)
+{
+	static const char null[] = "null: ";
+	if (!observed)
+		return "no value";
+	return observed + (strncmp(observed, null, strlen(null)) == 0 ? strlen(null) : 0);
+}
+
 static void print_findings(const struct muster_html *page, enum muster_status status, const char *title)
 {
-	static const char *const headings[] = { "check", "reason", "first on", "results" };
+	static const char *const headings[] = { "check", "why there is no result", "where, first of all", "times" };
 	const struct muster_report *report = page->report;
 	struct reasons reasons = { 0 };
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
 		if (finding->status == status)
 			take(&reasons, (struct reason){ .what = finding->check,
-					       .why = finding->observed ? finding->observed : "no value",
+					       .why = without_null(finding->observed),
 					       .node = finding->node });
 	}
 	print_reasons(page, &reasons, title, title, headings, sizeof headings / sizeof *headings);
@@ -130,31 +140,36 @@ static void print_causes(const struct muster_html *page, const char *(*cause_of)
 {
 	const struct muster_report *report = page->report;
 	struct reasons reasons = { 0 };
+	size_t checks = 0;
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const char *cause = cause_of(&report->tallies[i]);
+		checks += cause != NULL;
 		if (cause)
 			take(&reasons, (struct reason){ .what = cause, .why = "" });
 	}
 	if (reasons.count > 0) {
 		const char *const headings[] = { heading, "checks" };
-		fprintf(page->out, "<h3>%s</h3>\n", title);
+		fprintf(page->out, "<details><summary>%s: %zu check%s</summary>\n", title, checks,
+			checks == 1 ? "" : "s");
 		muster_html_rows_begin(page, title, headings, 2);
 	}
 	for (size_t i = 0; i < reasons.count; i++) {
-		const char *before = "<code>";
+		const char *before = "";
 		muster_html_within(page, "<tr><th scope='row'>", reasons.items[i].what, "</th><td>");
 		for (size_t j = 0; j < report->tally_count; j++) {
 			const char *cause = cause_of(&report->tallies[j]);
 			if (!cause || strcmp(cause, reasons.items[i].what) != 0)
 				continue;
-			muster_html_within(page, before, report->tallies[j].check, "</code>");
-			before = ", <code>";
+			fputs(before, page->out);
+			muster_html_check(page, report->tallies[j].check);
+			before = ", ";
 		}
 		fputs("</td></tr>\n", page->out);
 	}
 	if (reasons.count > 0)
 		muster_html_rows_end(page);
 	put_more(page, &reasons);
+	fputs(reasons.count > 0 ? "</details>\n" : "", page->out);
 	free(reasons.items);
 }
 

@@ -285,15 +285,48 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 	fputs("</figure>\n", out);
 }
 
+/* Whether all values are the same for a reader, and none has a finding: a drawing would say no more than the value. */
+static bool is_constant(const struct muster_strip *strip)
+{
+	char lowest[64], highest[64];
+	for (size_t i = 0; i < strip->count; i++)
+		if (muster_status_weight(strip->values[i].status) > 0)
+			return false;
+	return strcmp(number(strip->values[0].value, lowest), number(strip->values[strip->count - 1].value, highest)) ==
+	       0;
+}
+
+/* "highest speed of one C2C link 44.71 GB/s (64 GPUs); ...": the constants, all in one line. */
+static void put_constants(const struct muster_html *page, const struct muster_strips *strips)
+{
+	const char *before = "<p>The same everywhere: ";
+	for (size_t i = 0; i < strips->count; i++) {
+		const struct muster_strip *strip = &strips->items[i];
+		char value[64], count[64];
+		if (!is_constant(strip))
+			continue;
+		fputs(before, page->out);
+		muster_html_print(page, "%s%s%s ", strip->title, *strip->variant ? ", " : "", strip->variant);
+		fprintf(page->out, "<b>%s %s</b> (%s)", number(strip->values[0].value, value),
+			muster_metric_unit(strip->metric), muster_text_plural(count, strip->count, noun_of(strip)));
+		before = "; ";
+	}
+	fputs(*before == ';' ? "</p>\n" : "", page->out);
+}
+
 void muster_html_values(const struct muster_html *page)
 {
 	struct muster_strips strips;
+	const char *before = "<div class='strips'>\n";
 	muster_strips_make(page, &strips);
-	if (strips.count > 0)
-		fputs("<div class='strips'>\n", page->out);
-	for (size_t i = 0; i < strips.count; i++)
+	for (size_t i = 0; i < strips.count; i++) {
+		if (is_constant(&strips.items[i]))
+			continue;
+		fputs(before, page->out);
+		before = "";
 		put_strip(page, &strips.items[i]);
-	if (strips.count > 0)
-		fputs("</div>\n", page->out);
+	}
+	fputs(*before ? "" : "</div>\n", page->out);
+	put_constants(page, &strips);
 	muster_strips_done(&strips);
 }

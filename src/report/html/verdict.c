@@ -1,11 +1,14 @@
-/* verdict.c - the verdict, which nodes to exclude, what was run, and how many results there are of each kind */
+/* verdict.c - the verdict, what to do next, what was run, and how many results there are of each status */
 #include "report/html/html.h"
+#include "report/html/places.h"
 
 #include "muster/run_data.h"
 #include "report/verdict.h"
+#include "util/utc.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void print_excluded(const struct muster_html *page, const struct muster_failed *failed)
 {
@@ -14,7 +17,9 @@ static void print_excluded(const struct muster_html *page, const struct muster_f
 		return;
 	fputs("<p class='exclude'>Nodes to exclude: ", out);
 	if (failed->list) {
-		muster_html_within(page, "<code class='copy'>--exclude=", failed->list, "</code></p>\n");
+		fputs("<code class='copy'>", out);
+		muster_html_hosts(page, "--exclude=", failed->list);
+		fputs("</code></p>\n", out);
 		return;
 	}
 	for (size_t i = 0; i < failed->count; i++) {
@@ -24,53 +29,62 @@ static void print_excluded(const struct muster_html *page, const struct muster_f
 	fputs("</p>\n", out);
 }
 
-/* ---- what was run ---- */
-
-static void put_fact(const struct muster_html *page, const char *name, const char *value)
+/* What to do next where nothing failed and the run proves nothing: what the worst kind asks for, or to repeat the run. */
+static void print_next(const struct muster_html *page)
 {
-	if (!value)
-		return;
-	fprintf(page->out, "<div><dt>%s</dt>", name);
-	muster_html_within(page, "<dd>", value, "</dd></div>\n");
+	const struct muster_kinds *kinds = &page->places->kinds;
+	fputs("<p class='exclude'>Next: ", page->out);
+	if (kinds->count > 0 && kinds->items[0].action)
+		muster_html_put(page, kinds->items[0].action);
+	else
+		fputs("<a href='#unevaluated'>Not evaluated</a> has the reasons: remove them, then run muster again.",
+			page->out);
+	fputs("</p>\n", page->out);
 }
 
-/* The expectation files of "/a/b.json < /a/c.json", without their directories. */
-static void put_files(const struct muster_html *page, const char *origin)
+/* ---- what was run ---- */
+
+/* "2026-11-23 23:46:53 UTC (2026-11-24 00:46:53 +0100 where this page was written)": when the run started; as it stands
+ * where it is no time. */
+static void put_started(const struct muster_html *page, const char *started)
 {
-	if (!origin)
+	int64_t at;
+	struct tm utc, local;
+	char text[64];
+	if (muster_utc_read(started, &at) < 0 || !gmtime_r(&at, &utc) || !localtime_r(&at, &local)) {
+		muster_html_within(page, "<li>started ", started, "</li>\n");
 		return;
-	fputs("<div><dt>expectations</dt><dd>", page->out);
-	for (const char *at = origin; *at;) {
-		size_t length = strcspn(at, "<"), base = 0;
-		for (size_t i = 0; i < length; i++)
-			base = at[i] == '/' ? i + 1 : base;
-		muster_html_print(page, "%.*s", (int)(length - base), at + base);
-		at += length;
-		if (*at && *++at)
-			fputs("&lt; ", page->out);
 	}
-	fputs("</dd></div>\n", page->out);
+	strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &utc);
+	fprintf(page->out, "<li>started <time datetime='%s'>%s</time>", started, text);
+	if (local.tm_gmtoff != 0) {
+		strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S %z", &local);
+		fprintf(page->out, " (%s where this page was written)", text);
+	}
+	fputs("</li>\n", page->out);
 }
 
 static void print_facts(const struct muster_html *page)
 {
 	const struct muster_report *report = page->report;
 	const struct muster_job *job = &report->run->job;
-	char nodes[64], ranks[64], seconds[64];
-	snprintf(nodes, sizeof nodes, "%zu", muster_run_known_nodes(report->run));
-	snprintf(ranks, sizeof ranks, "%d", job->ranks);
-	snprintf(seconds, sizeof seconds, "%.1f s", job->elapsed_s);
-	fputs("<dl class='facts'>\n", page->out);
-	put_fact(page, "machine type", report->sku ? report->sku : "unknown");
-	put_fact(page, "nodes", nodes);
-	put_fact(page, "ranks", ranks);
-	put_fact(page, "profile", job->profile);
-	put_fact(page, "started", job->started);
-	put_fact(page, "took", seconds);
-	put_fact(page, "job", job->id);
-	put_fact(page, "muster", job->version);
-	put_files(page, report->sku_origin);
-	fputs("</dl>\n", page->out);
+	size_t nodes = muster_run_known_nodes(report->run);
+	char text[32];
+	fputs("<ul class='facts'>\n", page->out);
+	muster_html_within(page, "<li>", report->sku ? report->sku : "machine type unknown", "</li>\n");
+	fprintf(page->out, "<li>%s node%s</li>\n", muster_html_count(nodes, text), nodes == 1 ? "" : "s");
+	fprintf(page->out, "<li>%s rank%s</li>\n", muster_html_count((size_t)job->ranks, text),
+		job->ranks == 1 ? "" : "s");
+	if (job->profile)
+		muster_html_within(page, "<li>profile ", job->profile, "</li>\n");
+	if (job->id)
+		muster_html_within(page, "<li>job ", job->id, "</li>\n");
+	if (job->started)
+		put_started(page, job->started);
+	fprintf(page->out, "<li>took %.1f s</li>\n", job->elapsed_s);
+	if (job->version)
+		muster_html_within(page, "<li>muster ", job->version, "</li>\n");
+	fputs("</ul>\n", page->out);
 }
 
 /* ---- results ---- */
@@ -80,10 +94,11 @@ static void put_count(const struct muster_html *page, enum muster_status status,
 	if (count == 0)
 		return;
 	const char *class = muster_status_name(status);
+	char number[32];
 	fprintf(page->out,
-		"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg><b>%zu</b> "
+		"<li class='%s'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-%s'/></svg><b>%s</b> "
 		"%s</li>\n",
-		class, class, count, text);
+		class, class, muster_html_count(count, number), text);
 }
 
 static void print_counts(const struct muster_html *page)
@@ -96,7 +111,7 @@ static void print_counts(const struct muster_html *page)
 	put_count(page, MUSTER_WARN, count[MUSTER_WARN], "warned");
 	put_count(page, MUSTER_BLOCKED, count[MUSTER_BLOCKED], "blocked");
 	put_count(page, MUSTER_PASS, passed - recorded, "passed");
-	put_count(page, MUSTER_PASS, recorded, "recorded only (no threshold)");
+	put_count(page, MUSTER_SKIP, recorded, "recorded only (no threshold)");
 	put_count(page, MUSTER_SKIP, count[MUSTER_SKIP], "not applicable");
 	fputs("</ul>\n", page->out);
 }
@@ -109,12 +124,15 @@ void muster_html_verdict(const struct muster_html *page)
 	struct muster_failed failed;
 	muster_failed_find(report, &failed);
 	char *text = muster_verdict_text(report, &failed);
-	fprintf(page->out, "<div class='banner %s'>\n<p class='result'>", muster_status_name(report->verdict));
+	fprintf(page->out, "<div class='banner %s'>\n<h1>", muster_status_name(report->verdict));
 	muster_html_badge(page, report->verdict);
-	fprintf(page->out, " %s%s</p>\n", report->verdict == MUSTER_PASS && *text ? "with " : "", text);
+	fprintf(page->out, " %s%s</h1>\n", report->verdict == MUSTER_PASS && *text ? "with " : "", text);
 	if (report->verdict == MUSTER_FAIL)
 		print_excluded(page, &failed);
+	else if (report->verdict == MUSTER_INCONCLUSIVE)
+		print_next(page);
 	fputs("</div>\n", page->out);
+	print_facts(page);
 	for (size_t i = 0; i < remark_count; i++)
 		fprintf(page->out, "<p class='remark'>%s.</p>\n", remarks[i]);
 	if (report->strict)
@@ -123,7 +141,6 @@ void muster_html_verdict(const struct muster_html *page)
 		muster_html_within(
 			page, "<p class='remark'>The run ended early: ", report->run->job.interrupted, ".</p>\n");
 	}
-	print_facts(page);
 	print_counts(page);
 	free(text);
 	muster_failed_done(&failed);

@@ -2,6 +2,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "model/share.h"
 #include "muster/arena.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
@@ -101,6 +102,44 @@ void muster_html_badge(const struct muster_html *page, enum muster_status status
 		class, class, muster_text_mark(status));
 }
 
+void muster_html_filter(const struct muster_html *page, const char *name, const size_t sums[MUSTER_STATUS_COUNT])
+{
+	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
+	static const char *const names[] = { "failed", "inconclusive", "warned" };
+	char text[32];
+	size_t all = 0, most = 0;
+	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++) {
+		all += sums[i];
+		most = sums[i] > most ? sums[i] : most;
+	}
+	if (most == all)
+		return;
+	fprintf(page->out,
+		"<fieldset class='filter'><legend>Nodes</legend><label><input type='radio' name='%s' checked>all "
+		"<span class='note'>%s</span></label>\n",
+		name, muster_html_count(all, text));
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (sums[order[i]] > 0)
+			fprintf(page->out,
+				"<label><input type='radio' name='%s' class='only-%s'>only %s <span "
+				"class='note'>%s</span></label>\n",
+				name, muster_status_name(order[i]), names[i], muster_html_count(sums[order[i]], text));
+	fputs("</fieldset>\n", page->out);
+}
+
+const char *muster_html_count(size_t count, char out[32])
+{
+	char digits[32];
+	size_t length = (size_t)snprintf(digits, sizeof digits, "%zu", count), to = 0;
+	for (size_t i = 0; i < length; i++) {
+		if (i > 0 && (length - i) % 3 == 0)
+			out[to++] = ',';
+		out[to++] = digits[i];
+	}
+	out[to] = '\0';
+	return out;
+}
+
 /* ---- links ---- */
 
 bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64])
@@ -110,7 +149,7 @@ bool muster_html_anchor(const struct muster_html *page, const struct muster_find
 	if (index == SIZE_MAX)
 		return false;
 	const struct muster_html_node *node = &page->places->nodes[index];
-	const struct muster_html_part *part = muster_html_part_of(node, finding);
+	const struct muster_html_part *part = node->detailed ? muster_html_part_of(node, finding) : NULL;
 	if (part)
 		snprintf(out, 64, "n%zu-%c%zu", index, is_port ? 'p' : 'g',
 			(size_t)(part - (is_port ? node->ports.items : node->gpus.items)));
@@ -128,6 +167,30 @@ void muster_html_where(const struct muster_html *page, const struct muster_findi
 	muster_html_put(page, where);
 	fputs(linked ? "</a>" : "", page->out);
 	free(where);
+}
+
+void muster_html_hosts(const struct muster_html *page, const char *before, const char *list)
+{
+	fprintf(page->out, "<span class='whole'>%s", before);
+	for (const char *at = list; *at;) {
+		size_t length = strcspn(at, ",");
+		length += at[length] == ',';
+		muster_html_print(page, "%.*s", (int)length, at);
+		at += length;
+		fputs(*at ? "</span><wbr><span class='whole'>" : "", page->out);
+	}
+	fputs("</span>", page->out);
+}
+
+char *muster_html_observed(const struct muster_finding *finding)
+{
+	static const char null[] = "null: ";
+	char *text = muster_finding_observed(finding);
+	if (strncmp(text, null, strlen(null)) != 0)
+		return text;
+	char *worded = muster_asprintf("no value: %s", text + strlen(null));
+	free(text);
+	return worded;
 }
 
 void muster_html_node(const struct muster_html *page, const char *name)
