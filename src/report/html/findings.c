@@ -45,7 +45,7 @@ static void put_blocked(const struct muster_html *page, const struct muster_find
 	if (finding->blocked_count == 0)
 		return;
 	fprintf(page->out, "<div class='blocked-by'><dt>blocked</dt><dd>%s not evaluated because of this: ",
-		muster_text_plural(count, finding->blocked_count, "check"));
+		muster_html_plural(count, finding->blocked_count, "check"));
 	for (size_t i = 0; i < finding->blocked_count && i < BLOCKED_MAX; i++) {
 		fputs(i ? ", " : "", page->out);
 		muster_html_check(page, finding->blocked[i]);
@@ -138,7 +138,7 @@ static void put_summary(const struct muster_html *page, const struct muster_kind
 	if (kind->node_count == 0)
 		fputs("whole job", out);
 	else
-		fprintf(out, "<b>%s</b>", muster_text_plural(count, kind->node_count, "node"));
+		fprintf(out, "<b>%s</b>", muster_html_plural(count, kind->node_count, "node"));
 	if (kind->count > kind->node_count && kind->count > 1)
 		fprintf(out, ", %zu findings", kind->count);
 	if (kind->node_list) {

@@ -67,8 +67,12 @@ void muster_html_node(const struct muster_html *page, const char *name);
  * the same one. */
 void muster_html_filter(const struct muster_html *page, const char *name, const size_t sums[MUSTER_STATUS_COUNT]);
 
-/* "1,257,162". Returns out. */
+/* The machine type in words. */
+const char *muster_html_sku(const struct muster_report *report);
+
+/* "1,257,162"; "4,096 nodes". Returns out. */
 const char *muster_html_count(size_t count, char out[32]);
+const char *muster_html_plural(char out[64], size_t count, const char *noun);
 
 /* "60", "23.9": a speed in GB/s. Returns out. */
 const char *muster_html_gbps(double value, char out[32]);

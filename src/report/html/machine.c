@@ -3,7 +3,6 @@
 #include "report/html/html.h"
 #include "report/html/machine_parts.h"
 #include "report/html/places.h"
-#include "report/text_summary.h"
 
 enum { OPEN_MAX = 3 }; /* pictures that can be seen without a click */
 
@@ -62,7 +61,7 @@ static size_t print_bad(const struct muster_html *page)
 	fputs(drawn > OPEN_MAX ? "</details>\n" : "", page->out);
 	if (drawn < places->worst_count && drawn == MUSTER_HTML_DRAWN_MAX)
 		fprintf(page->out, "<p class='note'>Not drawn: %s with findings.</p>\n",
-			muster_text_plural(text, places->worst_count - drawn, "more node"));
+			muster_html_plural(text, places->worst_count - drawn, "more node"));
 	return drawn;
 }
 

@@ -261,24 +261,29 @@ static void put_sums(const struct muster_html *page, const struct group_key *key
 	}
 }
 
-/* As wide as the widest drawing, or the longest name. count: of the group. */
-static void put_tiles_begin(const struct muster_html *page, size_t count)
+/* Tiles of one size: as wide as the widest drawing, or the longest name. */
+static void put_racks_begin(const struct muster_html *page, const struct grouping *groups)
 {
-	size_t widest = 0;
+	size_t widest = 0, most = 0;
 	for (size_t i = 0; i < page->places->count; i++) {
 		const struct muster_html_node *node = &page->places->nodes[i];
 		size_t gpus = columns_of(&node->gpus), ports = columns_of(&node->ports);
 		size_t width = is_large(page) ? strlen(node->node->name) : gpus > ports ? gpus : ports;
 		widest = width > widest ? width : widest;
 	}
+	for (size_t i = 0, count = 0; i < groups->count; i++) {
+		count = i > 0 && groups->keys[i].number == groups->keys[i - 1].number ? count + 1 : 1;
+		most = count > most ? count : most;
+	}
 	if (is_large(page))
-		fprintf(page->out, "<ul class='tiles small filtered' style='--tile: %zuch; --columns: %zu'>\n",
+		fprintf(page->out, "<div class='racks small%s' style='--tile: %zuch; --columns: %zu'>\n",
+			groups->noun ? " stacked" : "",
 			widest < NARROWEST ? (size_t)NARROWEST
 			: widest > WIDEST  ? (size_t)WIDEST
 					   : widest,
-			(count + STACKED - 1) / STACKED);
+			(most + STACKED - 1) / STACKED);
 	else
-		fprintf(page->out, "<ul class='tiles %s filtered'>\n", widest > NARROW_TILE ? "broad" : "narrow");
+		fprintf(page->out, "<div class='racks %s'>\n", widest > NARROW_TILE ? "broad" : "narrow");
 }
 
 /* "NVLink domain 3", or the name of a switch. */
@@ -306,7 +311,7 @@ static void put_group(const struct muster_html *page, const struct grouping *gro
 			fputs("<label class='only'><input type='radio' name='rack'>only this one</label>\n",
 				page->out);
 	}
-	put_tiles_begin(page, end - first);
+	fputs("<ul class='tiles filtered'>\n", page->out);
 	for (size_t i = first; i < end; i++)
 		put_node(page, groups->keys[i].node);
 	fputs(groups->noun ? "</ul></div>\n" : "</ul>\n", page->out);
@@ -360,7 +365,7 @@ void muster_html_map(const struct muster_html *page)
 		goto out;
 	put_legend(page);
 	put_filters(page, &groups);
-	fprintf(page->out, "<div class='racks%s'>\n", groups.noun && is_large(page) ? " stacked" : "");
+	put_racks_begin(page, &groups);
 	for (size_t first = 0, end; first < groups.count; first = end) {
 		for (end = first; end < groups.count && groups.keys[end].number == groups.keys[first].number; end++)
 			;

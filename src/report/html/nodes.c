@@ -199,7 +199,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 	muster_html_within(page, " <b>", node->node->name, "</b>");
 	if (node->finding_count > 0)
 		fprintf(page->out, " <span class='note'>%s</span>",
-			muster_text_plural(count, node->finding_count, "finding"));
+			muster_html_plural(count, node->finding_count, "finding"));
 	fprintf(page->out, "</summary>\n<div class='node' id='n%zu'>\n", index);
 	if (node->drawn)
 		fprintf(page->out, "<p><a href='#m%zu'>Picture of this node</a></p>\n", index);
@@ -220,10 +220,10 @@ static void put_rest(const struct muster_html *page, size_t passed)
 		fprintf(page->out,
 			"<p>%s with findings or without results not shown here. <code>muster nodes REPORT --bad "
 			"--format lines</code> lists all nodes that failed; the JSON report has all values.</p>\n",
-			muster_text_plural(text, places->worst_count - MUSTER_HTML_DETAILED_MAX, "more node"));
+			muster_html_plural(text, places->worst_count - MUSTER_HTML_DETAILED_MAX, "more node"));
 	if (passed > 0 && places->count > MUSTER_HTML_ALL_MAX)
 		fprintf(page->out, "<p>%s without findings: only a tile on the map.</p>\n",
-			muster_text_plural(text, passed, "node"));
+			muster_html_plural(text, passed, "node"));
 }
 
 void muster_html_nodes(const struct muster_html *page)

@@ -8,7 +8,6 @@
 #include "muster/run_data.h"
 #include "report_css.h"   /* made by CMake from style.css */
 #include "report_signs.h" /* and from signs.svg: a shape for each status, used by reference */
-#include "report/text_summary.h"
 #include "util/file.h"
 #include "util/text.h"
 
@@ -17,20 +16,21 @@
 
 static const struct section {
 	const char *id, *title;
+	const char *called; /* in the list of sections; NULL: its title */
 	void (*print)(const struct muster_html *page);
 	bool of_inventory; /* a page with the inventory alone has the section too */
 } sections[] = {
-	{ "verdict", "Verdict", muster_html_verdict, true }, /* the head of the page */
-	{ "findings", "Kinds of faults", muster_html_findings, false },
-	{ "map", "Map of the cluster", muster_html_map, false },
-	{ "machines", "Pictures of nodes", muster_html_machines, true },
-	{ "values", "Measured values", muster_html_values, false },
-	{ "matrix", "All-reduce and exchanges", muster_html_matrix, false },
-	{ "notes", "Also seen", muster_html_notes, false },
-	{ "unevaluated", "Not evaluated", muster_html_unevaluated, false },
-	{ "inventory", "Inventory", muster_html_inventory, true },
-	{ "nodes", "Nodes", muster_html_nodes, true },
-	{ "explain", "What the checks mean", muster_html_explain, false },
+	{ "verdict", "Verdict", NULL, muster_html_verdict, true }, /* the head of the page */
+	{ "findings", "Kinds of faults", NULL, muster_html_findings, false },
+	{ "map", "Map of the cluster", NULL, muster_html_map, false },
+	{ "machines", "Pictures of nodes", NULL, muster_html_machines, true },
+	{ "values", "Measured values", NULL, muster_html_values, false },
+	{ "matrix", "All-reduce and exchanges", "Exchanges", muster_html_matrix, false },
+	{ "notes", "Also seen", NULL, muster_html_notes, false },
+	{ "unevaluated", "Not evaluated", NULL, muster_html_unevaluated, false },
+	{ "inventory", "Inventory", NULL, muster_html_inventory, true },
+	{ "nodes", "Nodes", NULL, muster_html_nodes, true },
+	{ "explain", "What the checks mean", "Checks", muster_html_explain, false },
 };
 enum { DATE_LENGTH = 10, SECTION_COUNT = sizeof sections / sizeof *sections };
 
@@ -42,8 +42,8 @@ static char *title_of(const struct muster_report *report)
 	FILE *out = muster_memory_open(&title, &length);
 	for (const char *at = muster_status_name(report->verdict); *at; at++)
 		fputc(toupper((unsigned char)*at), out);
-	fprintf(out, ": %s, %s", report->sku ? report->sku : "unknown machine type",
-		muster_text_plural(nodes, muster_run_known_nodes(report->run), "node"));
+	fprintf(out, ": %s, %s", muster_html_sku(report),
+		muster_html_plural(nodes, muster_run_known_nodes(report->run), "node"));
 	if (report->run->job.id)
 		fprintf(out, ", job %s", report->run->job.id);
 	if (report->run->job.started)
@@ -70,7 +70,8 @@ static void print_navigation(FILE *out, char *const bodies[SECTION_COUNT])
 	fputs("<nav aria-label='Sections'><ul>\n", out);
 	for (size_t i = 0; i < SECTION_COUNT; i++)
 		if (*bodies[i])
-			fprintf(out, "<li><a href='#%s'>%s</a></li>\n", sections[i].id, sections[i].title);
+			fprintf(out, "<li><a href='#%s'>%s</a></li>\n", sections[i].id,
+				sections[i].called ? sections[i].called : sections[i].title);
 	fputs("</ul></nav>\n", out);
 }
 

@@ -141,6 +141,7 @@ static void print_causes(const struct muster_html *page, const char *(*cause_of)
 	const struct muster_report *report = page->report;
 	struct reasons reasons = { 0 };
 	size_t checks = 0;
+	char text[64];
 	for (size_t i = 0; i < report->tally_count; i++) {
 		const char *cause = cause_of(&report->tallies[i]);
 		checks += cause != NULL;
@@ -149,8 +150,8 @@ static void print_causes(const struct muster_html *page, const char *(*cause_of)
 	}
 	if (reasons.count > 0) {
 		const char *const headings[] = { heading, "checks" };
-		fprintf(page->out, "<details><summary>%s: %zu check%s</summary>\n", title, checks,
-			checks == 1 ? "" : "s");
+		fprintf(page->out, "<details><summary>%s: %s</summary>\n", title,
+			muster_html_plural(text, checks, "check"));
 		muster_html_rows_begin(page, title, headings, 2);
 	}
 	for (size_t i = 0; i < reasons.count; i++) {

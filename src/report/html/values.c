@@ -5,7 +5,6 @@
 #include "report/html/strips.h"
 
 #include "muster/run_data.h"
-#include "report/text_summary.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -263,7 +262,7 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 		muster_html_print(page, ", %s", strip->variant);
 	fprintf(out, "</b> <code class='note'>%s</code> <span class='note'>%s%s%s</span></figcaption>\n",
 		strip->metric->name, muster_metric_unit(strip->metric), *muster_metric_unit(strip->metric) ? ", " : "",
-		muster_text_plural(text, strip->count, noun_of(strip)));
+		muster_html_plural(text, strip->count, noun_of(strip)));
 	fprintf(out, "<svg class='plot' width='100%%' height='%d' aria-hidden='true'>", scale.base + 8);
 	fprintf(out, "<line class='axis' x1='0' x2='100%%' y1='%d' y2='%d'/>", scale.base, scale.base);
 	for (size_t i = 0; i < MUSTER_STRIP_BOUNDS; i++)
@@ -296,22 +295,29 @@ static bool is_constant(const struct muster_strip *strip)
 	       0;
 }
 
-/* "highest speed of one C2C link 44.71 GB/s (64 GPUs); ...": the constants, all in one line. */
+/* "highest speed of one C2C link 44.71 GB/s, 64 GPUs": a line for each constant. */
 static void put_constants(const struct muster_html *page, const struct muster_strips *strips)
 {
-	const char *before = "<p>The same everywhere: ";
+	const char *before = "<h3>Values that are the same everywhere</h3>\n<ul class='constants'>\n";
 	for (size_t i = 0; i < strips->count; i++) {
 		const struct muster_strip *strip = &strips->items[i];
 		char value[64], count[64];
 		if (!is_constant(strip))
 			continue;
 		fputs(before, page->out);
+		before = "";
+		fputs("<li>", page->out);
 		muster_html_print(page, "%s%s%s ", strip->title, *strip->variant ? ", " : "", strip->variant);
-		fprintf(page->out, "<b>%s %s</b> (%s)", number(strip->values[0].value, value),
-			muster_metric_unit(strip->metric), muster_text_plural(count, strip->count, noun_of(strip)));
-		before = "; ";
+		muster_html_within(page, "<b>", number(strip->values[0].value, value), "");
+		fprintf(page->out, " %s</b>", muster_metric_unit(strip->metric));
+		if (strip->count > 1)
+			fprintf(page->out, ", %s", muster_html_plural(count, strip->count, noun_of(strip)));
+		for (size_t at = 0; at < MUSTER_STRIP_BOUNDS; at++)
+			if (!isnan(strip->bounds[at]))
+				fprintf(page->out, ", %s %s", bounds[at].name, number(strip->bounds[at], value));
+		fputs("</li>\n", page->out);
 	}
-	fputs(*before == ';' ? "</p>\n" : "", page->out);
+	fputs(*before ? "" : "</ul>\n", page->out);
 }
 
 void muster_html_values(const struct muster_html *page)

@@ -68,13 +68,11 @@ static void print_facts(const struct muster_html *page)
 {
 	const struct muster_report *report = page->report;
 	const struct muster_job *job = &report->run->job;
-	size_t nodes = muster_run_known_nodes(report->run);
-	char text[32];
+	char text[64];
 	fputs("<ul class='facts'>\n", page->out);
-	muster_html_within(page, "<li>", report->sku ? report->sku : "machine type unknown", "</li>\n");
-	fprintf(page->out, "<li>%s node%s</li>\n", muster_html_count(nodes, text), nodes == 1 ? "" : "s");
-	fprintf(page->out, "<li>%s rank%s</li>\n", muster_html_count((size_t)job->ranks, text),
-		job->ranks == 1 ? "" : "s");
+	muster_html_within(page, "<li>", muster_html_sku(report), "</li>\n");
+	fprintf(page->out, "<li>%s</li>\n", muster_html_plural(text, muster_run_known_nodes(report->run), "node"));
+	fprintf(page->out, "<li>%s</li>\n", muster_html_plural(text, (size_t)job->ranks, "rank"));
 	if (job->profile)
 		muster_html_within(page, "<li>profile ", job->profile, "</li>\n");
 	if (job->id)

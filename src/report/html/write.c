@@ -127,6 +127,11 @@ void muster_html_filter(const struct muster_html *page, const char *name, const 
 	fputs("</fieldset>\n", page->out);
 }
 
+const char *muster_html_sku(const struct muster_report *report)
+{
+	return report->sku && report->sku_origin ? report->sku : "unknown machine type";
+}
+
 const char *muster_html_count(size_t count, char out[32])
 {
 	char digits[32];
@@ -137,6 +142,13 @@ const char *muster_html_count(size_t count, char out[32])
 		out[to++] = digits[i];
 	}
 	out[to] = '\0';
+	return out;
+}
+
+const char *muster_html_plural(char out[64], size_t count, const char *noun)
+{
+	char number[32];
+	snprintf(out, 64, "%s %s%s", muster_html_count(count, number), noun, count == 1 ? "" : "s");
 	return out;
 }
 

@@ -91,7 +91,10 @@ TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
 		findings[i] = (struct muster_finding)FINDING(FAIL, "x", run.nodes[2 + i].name, -1, NULL, NULL, "");
 	print(muster_html_machines, findings, LENGTH(findings));
 	has_count("<figure", 13);
-	has("28 more nodes with findings are not drawn.");
+	has("Not drawn: 28 more nodes with findings.");
+	has_count("<details>", 2); /* three can be seen at once; the others, and that of the healthy node, are folded */
+	char *folded = strstr(text, "<details>");
+	ck_assert(folded > strstr(text, "<figure id='m4'>") && folded < strstr(text, "<figure id='m5'>"));
 	has("<figure id='m0'>");
 	has("<figure id='m2'>");
 	lacks("<figure id='m1'>");
