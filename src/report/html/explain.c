@@ -27,7 +27,7 @@ static const struct muster_kind *kind_of(const struct muster_html *page, const c
 
 void muster_html_check(const struct muster_html *page, const char *check)
 {
-	if (kind_of(page, check))
+	if (!page->inventory && kind_of(page, check))
 		fprintf(page->out, "<a href='#explain-%s'><code>%s</code></a>", check, check);
 	else
 		muster_html_within(page, "<code>", check, "</code>");

@@ -133,8 +133,7 @@ static void put_summary(const struct muster_html *page, const struct muster_kind
 	fputs("<summary>", out);
 	muster_html_badge(page, kind->status);
 	muster_html_within(page, "<span class='what'><b>", kind->what, "</b> ");
-	muster_html_check(page, kind->check);
-	fputs("</span><span class='hosts'>", out);
+	muster_html_within(page, "<code>", kind->check, "</code></span><span class='hosts'>");
 	if (kind->node_count == 0)
 		fputs("whole job", out);
 	else
@@ -169,6 +168,9 @@ static void put_kind(const struct muster_html *page, const struct muster_kind *k
 		put_field(page, "expected", kind->items[0]->expected);
 	put_blocked(page, kind->items[0]);
 	put_source(page, kind->items[0]);
+	fputs("<div><dt>check</dt><dd>", page->out);
+	muster_html_check(page, kind->check);
+	fputs("</dd></div>\n", page->out);
 	fputs("</dl></div></details>\n", page->out);
 }
 

@@ -19,6 +19,7 @@ struct muster_html {
 	const struct muster_report *report;
 	const struct muster_html_places *places;
 	FILE *out;
+	bool inventory; /* the page has the inventory alone: no check is explained */
 };
 
 /* All until </head>: a policy that forbids scripts and requests, and the style. */

@@ -78,7 +78,7 @@ static void print_navigation(FILE *out, char *const bodies[SECTION_COUNT])
 static void print_page(const struct muster_report *report, FILE *out, bool inventory)
 {
 	struct muster_html_places places;
-	struct muster_html page = { .report = report, .places = &places, .out = out };
+	struct muster_html page = { .report = report, .places = &places, .out = out, .inventory = inventory };
 	char *bodies[SECTION_COUNT];
 	muster_html_places_make(report, &places);
 	char *title = title_of(report);

@@ -129,7 +129,7 @@ void muster_html_filter(const struct muster_html *page, const char *name, const 
 
 const char *muster_html_sku(const struct muster_report *report)
 {
-	return report->sku && report->sku_origin ? report->sku : "unknown machine type";
+	return report->sku && strcmp(report->sku, "unknown") != 0 ? report->sku : "unknown machine type";
 }
 
 const char *muster_html_count(size_t count, char out[32])

@@ -188,7 +188,7 @@ TEST_LOOP(an_inconclusive_page_says_what_is_next, 0, 2)
 	with_everything();
 	only_findings(findings, 1);
 	report.verdict = MUSTER_INCONCLUSIVE;
-	report.sku_origin = NULL;
+	report.sku = "unknown";
 	print();
 	has("<title>INCONCLUSIVE: unknown machine type, 2 nodes, ");
 	has(_i ? "Next: <a href='#unevaluated'>Not evaluated</a> has the reasons"
