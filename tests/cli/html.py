@@ -39,7 +39,7 @@ class Html(unittest.TestCase):
         with open(self.page, encoding="utf-8") as file:
             page = file.read()
         self.assertTrue(page.startswith("<!DOCTYPE html>\n") and page.endswith("</html>\n"))
-        self.assertIn("<h1>PASS: Standard_NC40ads_H100_v5, 1 node</h1>", page)
+        self.assertIn("<title>PASS: Standard_NC40ads_H100_v5, 1 node, 20", page)
 
     def test_a_page_that_cannot_be_written_leaves_report_and_verdict(self):
         for fault, verdict, code in (([], "pass", 3), (["--fault", "h2d-slow@node1/gpu0=5"], "fail", 1)):

@@ -23,7 +23,7 @@ WIDTH = 1280
 # One finding, the map, the picture of one node, and two strips of values.
 SHORTEN = """
 const drop = words => document.querySelectorAll(words).forEach(one => one.remove());
-drop('#findings article:nth-of-type(n+2), #machines figure:nth-of-type(n+2), #machines figure ~ p, #values figure:nth-of-type(n+3)');
+drop('#findings details:nth-of-type(n+2), #machines figure:nth-of-type(n+2), #machines details, #machines figure ~ p, #values figure:nth-of-type(n+3)');
 drop('#values ~ *, #values > :not(h2):not(:has(figure)):not(figure)');
 const bottom = document.querySelector('#values').getBoundingClientRect().bottom + window.scrollY;
 drop('footer');
@@ -58,12 +58,12 @@ def lost_clicks():
     browser, lost = start(), []
     try:
         browser.get("file://" + PAGE)
-        places = [link.text for link in browser.find_elements("css selector", "#findings .finding h3 > a:first-of-type")]
+        places = [link.text for link in browser.find_elements("css selector", "#findings [id^='f'] a:first-of-type")]
         for number, place in enumerate(places):
             node, *part = place.split(", ")
             expected = part[0].split(" ")[-1] if part else node
             for which, words in (("first", expected), ("last", f"Picture of {node}")):
-                link = browser.find_elements("css selector", f"#findings .finding h3 > a:{which}-of-type")[number]
+                link = browser.find_elements("css selector", f"#findings [id^='f'] a:{which}-of-type")[number]
                 shown = click(browser, link)
                 if words not in shown and not (which == "first" and not part and shown):
                     lost.append(f"{place}: the link \"{link.text}\" shows \"{shown[:60]}\", not {words}")

@@ -218,7 +218,7 @@ static void put_rest(const struct muster_html *page, size_t passed)
 	char text[64];
 	if (places->worst_count > MUSTER_HTML_DETAILED_MAX)
 		fprintf(page->out,
-			"<p>%s with findings or without results not shown here. <code>muster nodes REPORT --bad "
+			"<p>Not shown here: %s with findings or without results. <code>muster nodes REPORT --bad "
 			"--format lines</code> lists all nodes that failed; the JSON report has all values.</p>\n",
 			muster_html_plural(text, places->worst_count - MUSTER_HTML_DETAILED_MAX, "more node"));
 	if (passed > 0 && places->count > MUSTER_HTML_ALL_MAX)

@@ -49,7 +49,7 @@ static const struct {
 } amounts[] = {
 	{ 1, 1, "<p>299 nodes without findings: only a tile on the map.</p>" },
 	{ 96, 96, "<p>204 nodes without findings: only a tile on the map.</p>" },
-	{ 300, 96, "<p>204 more nodes with findings or without results not shown here. <code>muster nodes REPORT --bad" },
+	{ 300, 96, "<p>Not shown here: 204 more nodes with findings or without results. <code>muster nodes REPORT --bad" },
 };
 
 TEST_EACH(details_are_of_the_nodes_that_failed_and_bounded, amounts)
