@@ -4,9 +4,9 @@
  * writes nothing is absent. Markup of our own goes to page->out as it is, with single literals; whatever a machine, a
  * user or a file gave goes through muster_html_put or muster_html_print.
  *
- * Anchors: "f3" is the finding of index 3 of the report; "n3" the details of the node of index 3 of the run, or its tile
- * on the map where it has no details; "n3-g1" and "n3-p1" its GPU and its port of these indices (places.h), "m3" its
- * picture; "explain-copy.h2d" what a check means. The id of a section is in the table of page.c.
+ * Anchors: "f3" is the finding of index 3 of the report; "n3" the details of the node of index 3 of the run, or its
+ * tile on the map where it has no details; "n3-g1" and "n3-p1" its GPU and its port of these indices (places.h), "m3"
+ * its picture; "explain-copy.h2d" what a check means. The id of a section is in the table of page.c.
  */
 #ifndef MUSTER_REPORT_HTML_H
 #define MUSTER_REPORT_HTML_H

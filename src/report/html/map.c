@@ -1,8 +1,8 @@
 /* map.c - the cluster at one sight: NVLink domains or switches, their nodes, the GPUs and ports of each
  *
- * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a port.
- * Colour and sign say the result; a thing that was not measured has a dashed outline. Each is a link to its values. Of
- * a large run the tiles have no drawings, and that of a node without findings is one element.
+ * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a
+ * port. Colour and sign say the result; a thing that was not measured has a dashed outline. Each is a link to its
+ * values. Of a large run the tiles have no drawings, and that of a node without findings is one element.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -21,9 +21,9 @@ enum {
 	PIXELS = 20,  /* of a cell on the page */
 	ROW_MAX = 12, /* things in one row; more of them are in rows of 8 */
 	ROW = 8,
-	LARGE = 64,      /* nodes; tiles of more of them have no drawings */
-	STACKED = 20,    /* such tiles of a group below each other */
-	NARROWEST = 6,   /* of such a tile, in characters of the node's name */
+	LARGE = 64,    /* nodes; tiles of more of them have no drawings */
+	STACKED = 20,  /* such tiles of a group below each other */
+	NARROWEST = 6, /* of such a tile, in characters of the node's name */
 	WIDEST = 28,
 	NARROW_TILE = 6, /* columns of a drawing; more of them need a wide tile */
 };
@@ -308,8 +308,7 @@ static void put_group(const struct muster_html *page, const struct grouping *gro
 		fputs("<div class='rack'>", page->out);
 		put_group_heading(page, groups, first, end);
 		if (groups->group_count > 1)
-			fputs("<label class='only'><input type='radio' name='rack'>only this one</label>\n",
-				page->out);
+			fputs("<label class='only'><input type='radio' name='rack'>only this one</label>\n", page->out);
 	}
 	fputs("<ul class='tiles filtered'>\n", page->out);
 	for (size_t i = first; i < end; i++)

@@ -45,7 +45,7 @@ struct muster_html_places {
 	size_t count;
 	size_t *worst; /* indices of the nodes that did not pass, the worst first, then in the order of the run */
 	size_t worst_count;
-	struct muster_kinds kinds; /* of the report's findings */
+	struct muster_kinds kinds;        /* of the report's findings */
 	struct muster_html_name *by_name; /* of the nodes */
 	size_t *findings;                 /* of all nodes */
 };

@@ -29,7 +29,8 @@ static void print_excluded(const struct muster_html *page, const struct muster_f
 	fputs("</p>\n", out);
 }
 
-/* What to do next where nothing failed and the run proves nothing: what the worst kind asks for, or to repeat the run. */
+/* What to do next where nothing failed and the run proves nothing: what the worst kind asks for, or to repeat the run.
+ */
 static void print_next(const struct muster_html *page)
 {
 	const struct muster_kinds *kinds = &page->places->kinds;

@@ -142,8 +142,7 @@ TEST_EACH(a_large_number_has_separators, counts)
 static const struct {
 	const char *zone, *started, *text;
 } times[] = {
-	{ "UTC", "2026-11-23T23:46:53Z",
-		"<time datetime='2026-11-23T23:46:53Z'>2026-11-23 23:46:53 UTC</time></li>" },
+	{ "UTC", "2026-11-23T23:46:53Z", "<time datetime='2026-11-23T23:46:53Z'>2026-11-23 23:46:53 UTC</time></li>" },
 	{ "XXX-01:30", "2026-11-23T23:46:53Z",
 		">2026-11-23 23:46:53 UTC</time> (2026-11-24 01:16:53 +0130 where this page was written)</li>" },
 	{ "UTC", "<yesterday>", "<li>started &lt;yesterday&gt;</li>" },
@@ -164,8 +163,7 @@ TEST(the_verdict_is_told_once_and_an_unjudged_value_has_no_sign_of_a_pass)
 	with_everything();
 	print();
 	has_count("2 of 2 nodes failed", 1);
-	has("<li class='skip'><svg aria-hidden='true' viewBox='0 0 16 16'><use href='#s-skip'/></svg><b>33</b> recorded "
-	    "only");
+	has("<use href='#s-skip'/></svg><b>33</b> recorded only");
 	has("<p class='note'>Expectations: Standard_ND96asr_v4.json &lt;  family.json</p>");
 }
 
@@ -203,12 +201,18 @@ static const struct {
 	const char *gpus;
 	size_t squares;
 } silents[] = {
-	{ 7, true, "0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
-		   "000e:00:00.0", 8 },
-	{ 3, false, "0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
-		    "000e:00:00.0", 8 },
-	{ 3, false, "000e:00:00.0 0002:00:00.0 0003:00:00.0 0001:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
-		    "0004:00:00.0", 9 },
+	{ 7, true,
+		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
+		"000e:00:00.0",
+		8 },
+	{ 3, false,
+		"0001:00:00.0 0002:00:00.0 0003:00:00.0 0004:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
+		"000e:00:00.0",
+		8 },
+	{ 3, false,
+		"000e:00:00.0 0002:00:00.0 0003:00:00.0 0001:00:00.0 000b:00:00.0 000c:00:00.0 000d:00:00.0 "
+		"0004:00:00.0",
+		9 },
 };
 
 TEST_EACH(a_gpu_without_an_answer_is_one_square, silents)

@@ -33,9 +33,9 @@ static void print_failed(size_t count, enum muster_status status)
 {
 	with_ranks(300 * RANKS);
 	for (size_t i = 0; i < count; i++)
-		findings[i] = (struct muster_finding)FINDING(FAIL, "copy.h2d", run.nodes[i].name,
-			run.nodes[i].ranks[3].rank, NULL, "11.2", "GB/s", .gpu = run.nodes[i].ranks[3].gpu,
-			.metric = "gpu.h2d_gbps");
+		findings[i] =
+			(struct muster_finding)FINDING(FAIL, "copy.h2d", run.nodes[i].name, run.nodes[i].ranks[3].rank,
+				NULL, "11.2", "GB/s", .gpu = run.nodes[i].ranks[3].gpu, .metric = "gpu.h2d_gbps");
 	for (size_t i = 0; i < count; i++)
 		findings[i].status = status;
 	only_findings(findings, count);
@@ -49,7 +49,8 @@ static const struct {
 } amounts[] = {
 	{ 1, 1, "<p>299 nodes without findings: only a tile on the map.</p>" },
 	{ 96, 96, "<p>204 nodes without findings: only a tile on the map.</p>" },
-	{ 300, 96, "<p>Not shown here: 204 more nodes with findings or without results. <code>muster nodes REPORT --bad" },
+	{ 300, 96,
+		"<p>Not shown here: 204 more nodes with findings or without results. <code>muster nodes REPORT --bad" },
 };
 
 TEST_EACH(details_are_of_the_nodes_that_failed_and_bounded, amounts)
