@@ -1,6 +1,6 @@
 /* report_rows.h - findings of a report and tallies of its checks, a row each; other fields may follow
  *
- *	FINDING(FAIL, "copy.h2d", "sim-1", 4, "at least 21 GB/s", "11.2", "GB/s", .gpu = "000b:00:00.0")
+ *	FINDING(FAIL, "copy.h2d", "sim-1", 4, "at least 21 GB/s", "11.2", "GB/s", .gpu = "000b:00:00.0", .gpu_index = 4)
  */
 #ifndef MUSTER_TESTS_REPORT_ROWS_H
 #define MUSTER_TESTS_REPORT_ROWS_H

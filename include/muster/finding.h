@@ -48,6 +48,7 @@ struct muster_finding {
 	const char *node;                  /* NULL: the whole job */
 	int rank;                          /* -1: not one rank */
 	const char *gpu;                   /* PCI bus id, or NULL */
+	int gpu_index;                     /* of gpu, as nvidia-smi counts on the node; -1: not known */
 	const char *port;                  /* "mlx5_ib3/1", or NULL */
 	const char *metric;                /* NULL for findings about probes and ranks */
 	const struct muster_label *labels; /* labels of the sample (may be NULL) */

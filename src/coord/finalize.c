@@ -2,6 +2,7 @@
 #include "coord/process.h"
 #include "eval/derive.h"
 #include "journal/read.h"
+#include "model/gpu.h"
 #include "model/windows.h"
 #include "model/share.h"
 #include "muster/probe.h"
@@ -131,11 +132,14 @@ static void log_finding(const struct muster_finding *finding)
 {
 	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
 	char *observed = muster_finding_observed(finding);
-	const char *thing = finding->gpu ? finding->gpu : finding->port, *unit = finding->unit;
+	const char *unit = finding->unit;
+	char *gpu = finding->gpu ? muster_gpu_text(finding->gpu, finding->gpu_index) : NULL;
+	const char *thing = gpu ? gpu : finding->port;
 	const struct muster_label fields[] = {
 		{ "check", muster_string(finding->check) },
 		{ "status", muster_string(muster_status_name(finding->status)) },
 		{ "gpu", muster_string(finding->gpu) },
+		{ "gpu_index", gpu && finding->gpu_index >= 0 ? muster_number(finding->gpu_index) : muster_null() },
 		{ "port", muster_string(finding->port) },
 		{ "metric", muster_string(finding->metric) },
 		/* of numbers only: a column of a table has one type, and `observed` has the others */
@@ -160,6 +164,7 @@ static void log_finding(const struct muster_finding *finding)
 		"%s %s%s%s: observed %s, expected %s", muster_status_name(finding->status), finding->check,
 		thing ? " on " : "", thing ? thing : "", *observed ? observed : "nothing",
 		finding->expected ? finding->expected : "nothing");
+	free(gpu);
 	free(observed);
 }
 

@@ -55,6 +55,7 @@ static bool survived(struct muster_supervisor *s)
 	const char *evidence = w->evidence, *step = w->step;
 	w->why_skipped = muster_arena_printf(s->arena, "%s%s%s%s%s", w->answer.error, evidence ? "; " : "",
 		evidence ? evidence : "", step ? "; last step: " : "", step ? step : "");
+	w->skipped_at = step;
 	return false;
 }
 
@@ -91,6 +92,7 @@ static bool take(struct muster_supervisor *s)
 			.expect_path_count = options->expect_path_count,
 		},
 		.why_skipped = s->worker.why_skipped ? s->worker.why_skipped : "",
+		.skipped_at = s->worker.skipped_at ? s->worker.skipped_at : "",
 	};
 	start_with_drivers(s, muster_command_text("take", NULL, muster_null(), &muster_take_type, &take));
 	return survived(s);
@@ -116,7 +118,7 @@ void muster_probe_runner_take(struct muster_supervisor *s)
 			s->take_error = w->error ? w->error : w->why_none;
 			if (*w->gpu && !s->facts.gpu) {
 				s->facts.gpu = w->gpu;
-				s->facts.gpu_uuid = w->uuid;
+				s->facts.gpu_uuid = *w->uuid ? w->uuid : NULL;
 			}
 			muster_record_line_add(s, muster_record_rank_line(&s->facts, s->node, w->simulated));
 			return;
@@ -210,7 +212,8 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
 	else if (s->no_worker)
 		muster_probe_not_run(s, probe->name, s->open_status, "", why);
-	else if (probe->needs_gpu && (!*s->worker.answer.gpu || (*why && !probe->by_nvml)))
+	else if (probe->needs_gpu &&
+		 (!*s->worker.answer.gpu || (*why && (!probe->by_nvml || s->worker.why_skipped))))
 		muster_probe_not_run(s, probe->name, s->open_status, s->take_code, why);
 	else if (muster_supervisor_time_left(s) == 0)
 		muster_probe_not_run(

@@ -67,6 +67,7 @@ struct muster_worker_client {
 	const char *step;          /* the last step of the current command; NULL */
 	const char *evidence;      /* what the worker or a library printed before; NULL */
 	const char *why_skipped;   /* why later workers do not load the drivers; NULL */
+	const char *skipped_at;    /* the step at which the drivers ended a worker; NULL */
 	bool stopped;              /* commands are no longer sent, but answered with the code and the error at once */
 	struct muster_worker_answer answer;
 };

@@ -1,5 +1,6 @@
 /* advice.c - what a finding advises, with its places filled in */
 #include "eval/eval.h"
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 
@@ -47,6 +48,14 @@ static const char *metric_text(const struct muster_eval *eval, const char *name,
 							   : "?";
 }
 
+static const char *gpu_of(
+	const struct muster_eval *eval, const struct muster_finding *finding, uint32_t node, uint32_t rank)
+{
+	return finding->gpu || node == MUSTER_NOWHERE || rank == MUSTER_NOWHERE
+		       ? finding->gpu
+		       : eval->run->nodes[node].ranks[rank].gpu;
+}
+
 static const char *placeholder_text(const struct muster_eval *eval, const char *name,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
@@ -54,9 +63,7 @@ static const char *placeholder_text(const struct muster_eval *eval, const char *
 	if (strcmp(name, "node") == 0)
 		value = finding->node;
 	else if (strcmp(name, "gpu") == 0)
-		value = finding->gpu || node == MUSTER_NOWHERE || rank == MUSTER_NOWHERE
-				? finding->gpu
-				: eval->run->nodes[node].ranks[rank].gpu;
+		value = gpu_of(eval, finding, node, rank);
 	else if (strcmp(name, "port") == 0)
 		value = finding->port;
 	else if (strcmp(name, "rank") != 0)
@@ -70,11 +77,17 @@ const char *muster_describe_advice(const struct muster_eval *eval, const char *a
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
 	struct muster_arena *arena = eval->report->arena;
+	static const char prose[] = "GPU ${gpu}"; /* in a command, "-i ${gpu}", stands the bus id alone */
 	const char *text = "", *open, *close;
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
-		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2);
-		text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
-			placeholder_text(eval, name, finding, node, rank));
+		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2),
+			   *begin = open - advice < 4 ? open : open - 4;
+		if (node != MUSTER_NOWHERE && strncmp(begin, prose, sizeof prose - 1) == 0)
+			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(begin - advice), advice,
+				muster_node_gpu_text(arena, &eval->run->nodes[node], gpu_of(eval, finding, node, rank)));
+		else
+			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
+				placeholder_text(eval, name, finding, node, rank));
 		advice = close + 1;
 	}
 	return muster_arena_printf(arena, "%s%s", text, advice);

@@ -3,6 +3,7 @@
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
  */
 #include "eval/eval.h"
+#include "model/gpu.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
@@ -221,7 +222,7 @@ static void add_xid(const struct muster_eval *eval, const struct muster_node *no
 	if (!xid.name)
 		return;
 	finding->observed = muster_arena_printf(arena, "%s; the kernel logged %s%s%s", finding->observed, xid.name,
-		xid.own ? "" : " of GPU ", xid.own ? "" : xid.gpu);
+		xid.own ? "" : " of ", xid.own ? "" : muster_node_gpu_text(arena, node, xid.gpu));
 	if (xid.line)
 		finding->evidence =
 			muster_arena_printf(arena, "%s%s%s", xid.line, evidence ? "; " : "", evidence ? evidence : "");
@@ -265,7 +266,8 @@ static void judge_outcome(struct muster_eval *eval, const enum muster_want *want
 	if (finding.status != MUSTER_SKIP && outcome->status != MUSTER_OUTCOME_NOT_RUN)
 		add_xid(eval, node, &node->ranks[r], &finding);
 	size_t *told = NULL;
-	if (finding.status == MUSTER_FAIL && outcome->status == MUSTER_OUTCOME_ERROR)
+	/* of a crash or a hang without a step of its own the drivers are the cause, at their start */
+	if (finding.status == MUSTER_FAIL && (outcome->status == MUSTER_OUTCOME_ERROR || !outcome->step))
 		(void)muster_known_cause(eval, &finding, (struct muster_place){ n, r, NULL }, NULL, &told);
 	draft = add_finding(eval, finding, n, r, outcome->code ? outcome->code : muster_outcome_name(outcome->status));
 	if (told)

@@ -2,6 +2,7 @@
  */
 #include "eval/exchanges.h"
 
+#include "model/gpu.h"
 #include "muster/arena.h"
 #include "muster/run_data.h"
 #include "util/array.h"
@@ -81,13 +82,14 @@ static const struct part_words words[3][4] = {
 	},
 };
 
-/* "sim-1 GPU 0003:00:00.0 (mlx5_ib3:1)" */
+/* "sim-1 GPU 2 (0003:00:00.0) through mlx5_ib3:1" */
 static const char *end_text(const struct muster_exchange_set *s, size_t rank, bool with_nic)
 {
-	const char *node = s->eval->run->nodes[s->node_of[rank]].name, *gpu = rank_at(s, rank)->gpu;
+	struct muster_arena *arena = s->eval->report->arena;
+	const struct muster_node *node = &s->eval->run->nodes[s->node_of[rank]];
 	const char *nic = with_nic && s->nics[rank] && *s->nics[rank] ? s->nics[rank] : NULL;
-	return muster_arena_printf(s->eval->report->arena, "%s GPU %s%s%s%s", node, gpu ? gpu : "?", nic ? " (" : "",
-		nic ? nic : "", nic ? ")" : "");
+	return muster_arena_printf(arena, "%s %s%s%s", node->name,
+		muster_node_gpu_text(arena, node, rank_at(s, rank)->gpu), nic ? " through " : "", nic ? nic : "");
 }
 
 /* "9 wrong values that A received from B" */
@@ -298,11 +300,15 @@ void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_
 
 /* ---- what explains findings about the whole job ---- */
 
-/* "pairs.edge_share on sim-2" */
-static const char *name_of(const struct muster_finding *finding, struct muster_arena *arena)
+/* "pairs.edge_share on sim-2, GPU 2 (0003:00:00.0)" */
+static const char *name_of(const struct muster_eval *eval, const struct muster_finding_draft *draft)
 {
+	struct muster_arena *arena = eval->report->arena;
+	const struct muster_finding *finding = &draft->finding;
+	const struct muster_node *node = draft->node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[draft->node];
 	return muster_arena_printf(arena, "%s%s%s%s%s", finding->check, finding->node ? " on " : "",
-		finding->node ? finding->node : "", finding->gpu ? ", GPU " : "", finding->gpu ? finding->gpu : "");
+		finding->node ? finding->node : "", finding->gpu ? ", " : "",
+		finding->gpu ? muster_node_gpu_text(arena, node, finding->gpu) : "");
 }
 
 /* A bandwidth that all ranks of the job have together. */
@@ -361,12 +367,13 @@ static const char *explain_by_slowest(const struct muster_eval *eval, const stru
 	}
 	if (!slowest)
 		return NULL;
+	struct muster_arena *arena = eval->report->arena;
 	const struct muster_node *node = &eval->run->nodes[slowest->node];
-	const char *gpu = node->ranks[slowest->rank].gpu;
-	return muster_arena_printf(eval->report->arena,
+	return muster_arena_printf(arena,
 		"no exchange of two ranks is below its threshold, but one is slower than the others and no faster than "
-		"the whole job, %.3g GB/s between GPU %s and GPU %s: check the links of these two first",
-		slowest->sample->value.number, gpu ? gpu : "?", muster_sample_label_text(slowest->sample, "peer_gpu"));
+		"the whole job, %.3g GB/s between %s and %s: check the links of these two first",
+		slowest->sample->value.number, muster_node_gpu_text(arena, node, node->ranks[slowest->rank].gpu),
+		muster_node_gpu_text(arena, node, muster_sample_label_text(slowest->sample, "peer_gpu")));
 }
 
 /* What to do about a slow finding of the whole job where exchanges of pairs were measured. */
@@ -375,15 +382,16 @@ static const char *explain(const struct muster_eval *eval, const struct muster_f
 	struct muster_arena *arena = eval->report->arena;
 	const struct muster_exchange_notes *notes = eval->exchange_notes;
 	if (notes->named) {
-		const struct muster_finding *part = &eval->drafts[notes->named - 1].finding;
+		const struct muster_finding_draft *draft = &eval->drafts[notes->named - 1];
+		const struct muster_finding *part = &draft->finding;
 		/* the job does at least half of what its slowest exchange does */
 		if (part->value.number > 2 * slow->value.number)
 			return muster_arena_printf(arena,
 				"see %s too, but %.3g GB/s there do not explain %.3g GB/s here: something else is "
 				"slow, run muster with --localise always",
-				name_of(part, arena), part->value.number, slow->value.number);
+				name_of(eval, draft), part->value.number, slow->value.number);
 		return muster_arena_printf(
-			arena, "see %s first: this part makes the whole job slow", name_of(part, arena));
+			arena, "see %s first: this part makes the whole job slow", name_of(eval, draft));
 	}
 	if (muster_label_number(slow->labels, slow->label_count, "nodes") > 1 && !are_judged_between_nodes(eval))
 		return "no threshold applies to the exchanges between the nodes: run muster with --localise always to "

@@ -1,6 +1,7 @@
 /* finding_builder.c - collect findings: fold equal ones, add the checks that they block, sort, hand over
  */
 #include "eval/eval.h"
+#include "model/gpu.h"
 #include "muster/arena.h"
 #include "util/array.h"
 
@@ -384,6 +385,8 @@ void muster_finding_drafts_finish(struct muster_eval *eval)
 		struct muster_finding *finding = &report->findings[i];
 		*finding = draft->finding;
 		unfold(draft, finding, arena);
+		finding->gpu_index = muster_node_gpu_index(
+			draft->node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[draft->node], finding->gpu);
 		if (!finding->action_code || finding->status == MUSTER_SKIP)
 			finding->action_code = default_action(finding);
 		if (draft->also)

@@ -56,7 +56,7 @@ const char *muster_limit_unreached(
 		return NULL;
 	if (count->value.type != MUSTER_NUMBER)
 		return muster_arena_printf(
-			arena, "%s is null: %s", per->metric->name, count->reason ? count->reason : "no reason given");
+			arena, "%s has " MUSTER_NO_VALUE ": %s", per->metric->name, count->reason ? count->reason : "no reason given");
 	if (limit->value.number <= count->value.number * per->max)
 		return NULL;
 	return muster_arena_printf(arena, "%s is %s: too few to reach %s", per->metric->name,
@@ -93,8 +93,8 @@ static struct muster_verdict without_share(const struct muster_eval *eval, const
 		return verdict;
 	}
 	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
-		verdict.observed = muster_arena_printf(arena, "%s is %s (%s)%s", name,
-			muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
+		verdict.observed = muster_arena_printf(arena, "%s %s %s (%s)%s", name,
+			limit->value.type == MUSTER_NULL ? "has" : "is", muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
 		return verdict;
 	}
 	const struct muster_label *wanted = unmet_label(check->limit_where, check->limit_where_count, limit);
@@ -177,7 +177,7 @@ static const char null_advice[] =
 	"the machine cannot have the value, set \"optional\": true for the check in an overlay";
 static const char unread_advice[] =
 	"the value could not be read, so nothing is proved: correct the cause that is observed and run again; where "
-	"that source never answers, switch the check off in an overlay (the check's id with null)";
+	"that source never answers, remove the check in an overlay (docs/expectations.md)";
 
 struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t at, const struct muster_sample *sample,
 	const struct muster_sample *limit)
@@ -193,7 +193,7 @@ struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t
 	} else if (value.type == MUSTER_NULL) {
 		verdict = of_null(eval, check, sample);
 		verdict.observed =
-			muster_arena_printf(arena, "null: %s", sample->reason ? sample->reason : "no reason given");
+			muster_arena_printf(arena, MUSTER_NO_VALUE ": %s", sample->reason ? sample->reason : "no reason given");
 		verdict.advice = check->metric->if_null              ? check->metric->if_null
 				 : check->optional && verdict.unread ? unread_advice
 								     : null_advice;

@@ -32,7 +32,7 @@ static const struct muster_metric metrics[] = {
 	RANK_NUMBER("rank.cores", NONE, FACT, "number of cores that these CPUs are threads of"),
 	RANK_NUMBER("rank.cpu_numa_nodes", NONE, FACT, "NUMA nodes of these CPUs"),
 	RANK_NUMBER("rank.gpu_numa_node", NONE, FACT,
-		"NUMA node of the rank's GPU, the nearest one with CPUs; null when unknown",
+		"NUMA node of the rank's GPU, the nearest one with CPUs; no value when unknown",
 		SHOWN(IN(RANKS, 50, "NUMA"))),
 	RANK_TEXT("rank.gpu_cpu_mask", FACT, NOTHING, "CPUs of the GPU's NUMA node, as a hex mask"),
 	RANK_TEXT("rank.gpu_cpu_list", FACT, NOTHING, "these CPUs as a list"),
@@ -42,7 +42,7 @@ static const struct muster_metric metrics[] = {
 	RANK_NUMBER("rank.near_share", RATIO, FACT, "share of the rank's CPUs that are on the NUMA node of its GPU"),
 	RANK_NUMBER("rank.package_share", RATIO, FACT, "share of the rank's CPUs that are on the package of its GPU"),
 	RANK_NUMBER("rank.cores_each", NONE, FACT,
-		"the rank's cores, divided by the ranks of the node that may use some of its CPUs; null where the node "
+		"the rank's cores, divided by the ranks of the node that may use some of its CPUs; no value where the node "
 		"has fewer than two cores for each rank. Not measured but derived"),
 	RANK_TEXT(
 		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),

@@ -20,7 +20,7 @@
 static const struct muster_metric metrics[] = {
 	RANK_TEXT("rank.driver_start", FACT, NOTHING,
 		"\"ok\", or the libraries that did not start, each with the code of its first call that failed "
-		"(\"nvml-18 cuda-803\") or \"missing\""),
+		"(\"nvml-18 cuda-803\"), \"missing\", or \"died\" where a worker hung or crashed in it"),
 	RANK_NUMBER("rank.cuda_start_ms", MS, DRIFTS, "time of cuInit, which starts the driver"),
 	NODE_TEXT("node.driver_module", DRIFTS, NOTHING,
 		"version of the loaded module nvidia; \"none\": it is not loaded"),
@@ -42,6 +42,8 @@ static void measure_start(struct muster_probe_ctx *ctx, bool asked, int nvml)
 		muster_list_add(&text, " ", nvml < 0 ? "nvml-missing" : "nvml-%d", nvml);
 	if (asked && !muster_cuda(NULL))
 		muster_list_add(&text, " ", "cuda-missing");
+	else if (gpu->died_of)
+		muster_list_add(&text, " ", "%s-died", gpu->died_of);
 	else if (gpu->cuda_result != 0)
 		muster_list_add(&text, " ", "cuda-%d", gpu->cuda_result);
 	muster_emit_result(ctx, "rank.driver_start", NULL, text || gpu->visible >= 0 ? 0 : -1,

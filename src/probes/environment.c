@@ -47,7 +47,7 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.topo_file_content", FACT, NOTHING, "its content, as its size and XXH64"),
 	NODE_FLAG("node.topo_file_agrees", FACT, "the NCCL topology file has the correct NUMA nodes of GPUs and CPUs"),
 	NODE_TEXT("node.topo_file_differs", FACT, TEXT,
-		"difference between the NCCL topology file and the node; null when there is none"),
+		"difference between the NCCL topology file and the node; no value when there is none"),
 };
 
 /* A path that the user gave: in another root, one that is relative counts from there. */

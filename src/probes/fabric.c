@@ -22,7 +22,7 @@ static const struct muster_metric metrics[] = {
 		"progress of joining the NVLink fabric: not-supported, not-started, in-progress, completed",
 		SHOWN(IN(GPUS, 120, "state of the NVLink fabric"))),
 	GPU_TEXT("gpu.fabric_status", FACT, NOTHING,
-		"result of joining the fabric: success, or the NVML error text; null before completion"),
+		"result of joining the fabric: success, or the NVML error text; no value before completion"),
 	GPU_TEXT("gpu.fabric_cluster", FACT, TEXT, "UUID of the fabric; all zeros when it is in none"),
 	NUMBER(GPU, "gpu.fabric_clique", NONE, FACT,
 		"clique within the fabric: GPUs of one cluster and clique reach each other over NVLink",

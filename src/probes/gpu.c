@@ -30,9 +30,9 @@ static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.board_part", FACT, NOTHING, "part number of the board",
 		SHOWN(IN(GPUS, 60, "board part number"), IN(TICKET, 100, "board part number"),
 			IN(AZURE, 50, "ModelNumber", .optional = true))),
-	GPU_NUMBER("gpu.nvml_index", NONE, FACT, "index in NVML order", SHOWN(IN(RANKS, 20, "GPU"))),
+	GPU_NUMBER("gpu.nvml_index", NONE, FACT, "index in NVML order"),
 	GPU_NUMBER("gpu.cuda_index", NONE, FACT, "index in the order of this rank's CUDA"),
-	GPU_NUMBER("gpu.numa_node", NONE, FACT, "NUMA node from sysfs; null when the kernel does not know (-1)",
+	GPU_NUMBER("gpu.numa_node", NONE, FACT, "NUMA node from sysfs; no value when the kernel does not know (-1)",
 		.if_null = "the kernel does not know the NUMA nodes of PCI devices, so ranks and buffers may be on the "
 			   "wrong socket: look for numa=off or acpi=off in /proc/cmdline, and compare cat "
 			   "/sys/bus/pci/devices/*/numa_node with another node of this machine type; if only this node "
@@ -53,8 +53,8 @@ static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.virtualization", FACT, NOTHING,
 		"how this system has the GPU: none (bare metal), passthrough, vgpu, host-vgpu, host-vsga",
 		SHOWN(IN(GPUS, 210, "virtualization"))),
-	GPU_TEXT("gpu.vgpu_product", FACT, NOTHING, "licensed product of the vGPU; null for other devices"),
-	GPU_FLAG("gpu.vgpu_licensed", FACT, "the vGPU has a licence; null for other devices"),
+	GPU_TEXT("gpu.vgpu_product", FACT, NOTHING, "licensed product of the vGPU; no value for other devices"),
+	GPU_FLAG("gpu.vgpu_licensed", FACT, "the vGPU has a licence; no value for other devices"),
 	GPU_NUMBER("gpu.pcie_gen", NONE, DRIFTS, "PCIe generation of the link now (drops when idle)"),
 	GPU_NUMBER("gpu.pcie_gen_max", NONE, MORE, "PCIe generation that GPU and slot allow",
 		SHOWN(IN(GPUS, 90, "PCIe link", .second = "gpu.pcie_width_max", .between = ".0 x"))),
@@ -72,7 +72,7 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.sm_clock_app_mhz", MHZ, FACT, "application clock of the SMs",
 		SHOWN(IN(GPUS, 150, "SM clock: of applications"))),
 	GPU_NUMBER("gpu.sm_clock_allowed_mhz", MHZ, FACT,
-		"highest SM clock, or the application clock where that is lower; null for a vGPU",
+		"highest SM clock, or the application clock where that is lower; no value for a vGPU",
 		.called = "the clock that the settings allow"),
 	GPU_NUMBER("gpu.sm_clock_max_mhz", MHZ, FACT, "highest SM clock", SHOWN(IN(GPUS, 140, "SM clock: highest"))),
 	GPU_NUMBER("gpu.mem_clock_mhz", MHZ, DRIFTS, "memory clock now"),
@@ -85,7 +85,7 @@ static const struct muster_metric metrics[] = {
 		.called = "the memory's limit"),
 	GPU_NUMBER("gpu.matmul_bf16_limit_tflops", TFLOP_PER_S, DRIFTS,
 		"dense BF16 matrix products: multiprocessors, times the highest SM clock, times the published "
-		"operations; null where none are published",
+		"operations; no value where none are published",
 		.called = "the BF16 limit"),
 	GPU_TEXT("gpu.throttle_reasons", DRIFTS, NOTHING,
 		"active reasons for lower clocks, separated by spaces; \"none\""),

@@ -33,7 +33,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(SPEEDS, 90, "H2D while D2H runs", .key = "direction", .value = "h2d"),
 			IN(SPEEDS, 100, "D2H while H2D runs", .key = "direction", .value = "d2h"))),
 	GPU_NUMBER("gpu.copy_mib", MEBIBYTES, FACT, "size of one copy"),
-	GPU_NUMBER("gpu.copy_numa_node", NONE, FACT, "NUMA node of the pinned memory; null when unknown"),
+	GPU_NUMBER("gpu.copy_numa_node", NONE, FACT, "NUMA node of the pinned memory; no value when unknown"),
 	GPU_FLAG("gpu.copy_intact", FACT, "data copied to the GPU and back is unchanged"),
 	GPU_NUMBER("gpu.pcie_gen_loaded", NONE, MORE, "PCIe generation while the copies ran",
 		SHOWN(IN(PAGE_GPUS, 60, "PCIe"))),

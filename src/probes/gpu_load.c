@@ -49,7 +49,7 @@ static const struct muster_metric metrics[] = {
 		.labels = { "gpu", "precision", "made_by" }),
 	GPU_NUMBER("gpu.sm_clock_loaded_mhz", MHZ, DRIFTS, "SM clock under load: mean of the samples"),
 	GPU_NUMBER("gpu.sm_clock_reached_mhz", MHZ, DRIFTS,
-		"the same: highest sample; null where power, heat or a brake held the clocks down in any sample"),
+		"the same: highest sample; no value where power, heat or a brake held the clocks down in any sample"),
 	GPU_NUMBER("gpu.mem_clock_loaded_mhz", MHZ, DRIFTS, "memory clock under load: mean of the samples"),
 	GPU_NUMBER("gpu.power_loaded_watts", WATTS, DRIFTS, "power under load: highest sample",
 		SHOWN(IN(PAGE_GPUS, 100, "W loaded"))),

@@ -27,7 +27,7 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.bar1_mib", MEBIBYTES, FACT, "BAR1: the window through which other devices reach the memory",
 		SHOWN(IN(GPUS, 45, "BAR1"))),
 	GPU_FLAG("gpu.inforom_valid", FACT,
-		"the checksums of the InfoROM are right; null in the profile quick (it takes 70 ms on an H200)"),
+		"the checksums of the InfoROM are right; no value in the profile quick (it takes 70 ms on an H200)"),
 	GPU_TEXT("gpu.inforom", FACT, NOTHING, "version of the InfoROM's image", SHOWN(IN(GPUS, 52, "InfoROM"))),
 	GPU_TEXT("gpu.gsp_firmware", FACT, NOTHING, "version of the firmware of the GPU System Processor (GSP)",
 		SHOWN(IN(GPUS, 54, "GSP firmware"))),

@@ -149,12 +149,12 @@ static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.memory_used_mib", MEBIBYTES, DRIFTS,
 		"memory in use before muster used the GPU, without the driver's reserve"),
 	GPU_NUMBER("gpu.foreign_memory_mib", MEBIBYTES, DRIFTS,
-		"the part of it that no listed process has; null on a shared GPU"),
+		"the part of it that no listed process has; no value on a shared GPU"),
 	GPU_NUMBER("gpu.utilisation_before", RATIO, FACT,
-		"share of time in which a kernel ran before muster used the GPU; null on a shared GPU"),
+		"share of time in which a kernel ran before muster used the GPU; no value on a shared GPU"),
 	NUMBER(GPU, "gpu.foreign_processes", NONE, LESS,
 		"programs of others on the GPU: before muster used it (start); at the end of the run the programs that "
-		"came later (end); null on a shared GPU",
+		"came later (end); no value on a shared GPU",
 		.labels = { "gpu", "when" }, .identifies = MUSTER_IDENTIFIES_PROCESSES),
 	TEXT(GPU, "gpu.foreign_process", DRIFTS, PROCESSES,
 		"the programs of others that were there, on a shared GPU too: PID, name, user and memory of each; "

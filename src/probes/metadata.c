@@ -45,7 +45,7 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.resource_id", FACT, VM, "id of the virtual machine in Azure Resource Manager",
 		SHOWN(IN(TICKET, 20, "resource id"), IN(AZURE, 10, "impactedResourceId"))),
 	NODE_TEXT(HOST_METRIC, FACT, HOST,
-		"name of the physical host, for a support request; null where Hyper-V tells none",
+		"name of the physical host, for a support request; no value where Hyper-V tells none",
 		SHOWN(IN(MACHINE, 45, "physical host", .own = true, .optional = true), IN(TICKET, 10, "physical host"),
 			IN(AZURE, 20, "PhysicalHostName"))),
 };

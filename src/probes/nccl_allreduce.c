@@ -44,7 +44,7 @@ static const struct muster_metric metrics[] = {
 		.counts_wrong = true),
 	RANK_TEXT("rank.nccl_transport", FACT, NOTHING,
 		"transports of this rank's channels, from NCCL's own log: \"P2P/CUMEM NET/IB/GDRDMA\""),
-	RANK_FLAG("rank.nccl_gdr", FACT, "this rank's network channels use GPUDirect RDMA; null when it has none"),
+	RANK_FLAG("rank.nccl_gdr", FACT, "this rank's network channels use GPUDirect RDMA; no value when it has none"),
 	RANK_TEXT("rank.nccl_hcas", FACT, NOTHING, "network devices that NCCL uses, from its own log"),
 	RANK_TEXT("rank.nccl_plugin", FACT, TEXT,
 		"network plugin that NCCL uses, and its file: \"IBext_v8 /opt/.../libnccl-net.so\"; \"none\"",

@@ -26,6 +26,9 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.gpus_missing", FACT, NOTHING,
 		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\"",
 		SHOWN(IN(GPUS, 20, "GPUs not in NVML"))),
+	NODE_TEXT("node.gpu_order", FACT, NOTHING,
+		"PCI bus ids of all GPUs of the node in the order of nvidia-smi, which counts from 0; GPUs that are hidden "
+		"from the job are in it; separated by spaces, \"?\" for a GPU that NVML counts and cannot reach"),
 	NODE_TEXT("node.gpus_withheld", FACT, NOTHING,
 		"GPUs of the bus that a driver, a setting or a missing file keeps from all jobs, and why; \"none\""),
 	NODE_TEXT("node.gpus_not_in_cuda", FACT, NOTHING,
@@ -101,6 +104,28 @@ static char *list_missing(const struct muster_nvidia_gpus *bus, const struct mus
 	return missing;
 }
 
+static bool is_driven(const struct muster_nvidia_gpu *gpu)
+{
+	return strcmp(gpu->driver, "nvidia") == 0 && gpu->access != MUSTER_NVIDIA_SET_ASIDE;
+}
+
+/* nvidia-smi counts the GPUs that the NVIDIA driver has started, in the order of their bus ids. So does the bus, unless
+ * NVML counts fewer GPUs and none is hidden from the job: then one did not start. NULL: there are none. */
+static char *list_in_order(const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml)
+{
+	char *list = NULL;
+	size_t driven = 0;
+	for (size_t i = 0; i < bus->count; i++)
+		driven += is_driven(&bus->items[i]);
+	bool by_bus = !nvml || nvml->count == driven || muster_nvidia_gpus_count(bus, MUSTER_NVIDIA_HIDDEN) > 0;
+	for (size_t i = 0; i < bus->count && by_bus; i++)
+		if (is_driven(&bus->items[i]))
+			muster_list_add(&list, " ", "%s", bus->items[i].bus_id);
+	for (size_t i = 0; !by_bus && i < nvml->count; i++)
+		muster_list_add(&list, " ", "%s", *nvml->items[i].bus_id ? nvml->items[i].bus_id : "?");
+	return list;
+}
+
 static void measure_bus(
 	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
 {
@@ -116,6 +141,11 @@ static void measure_bus(
 			muster_list_add(&withheld, "; ", "%s: %s", bus.items[i].bus_id, bus.items[i].why);
 	muster_emit_read(ctx, "node.gpus_withheld", NULL, result, muster_string(withheld ? withheld : "none"), &why);
 	free(withheld);
+	char *order = result == 0 ? list_in_order(&bus, nvml) : NULL;
+	if (result == 0 && !order)
+		muster_fail(&why, MUSTER_ENOTSUPPORTED, "the NVIDIA driver has no GPU of the bus");
+	muster_emit_read(ctx, "node.gpu_order", NULL, order ? 0 : -1, muster_string(order), &why);
+	free(order);
 	if (result < 0 || !nvml) {
 		muster_emit_read(ctx, "node.gpus_missing", NULL, -1, muster_null(), result < 0 ? &why : no_nvml);
 	} else if (bus.count == 0 && nvml->count > 0) {

@@ -19,7 +19,7 @@ static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.nvme_disks", NONE, MORE, "local NVMe disks that work",
 		SHOWN(IN(MACHINE, 170, "NVMe disks", .second = "node.nvme_gb", .between = ", together "))),
 	NODE_NUMBER("node.nvme_gb", GB, FACT, "size of all local NVMe disks together; 1 GB is 10^9 bytes"),
-	NODE_NUMBER("node.temp_disk_gb", GB, FACT, "size of the cloud's temporary disk; null when there is none",
+	NODE_NUMBER("node.temp_disk_gb", GB, FACT, "size of the cloud's temporary disk; no value when there is none",
 		SHOWN(IN(MACHINE, 180, "temporary disk"))),
 	NODE_TEXT("node.scratch_path", FACT, FOLDER,
 		"folder of the scratch: where a file system on the node's local disks is mounted, or that of "

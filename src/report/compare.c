@@ -1,6 +1,7 @@
 /* compare.c - compare two evaluated runs of the same machines, before and after a change */
 #include "report/compare_match.h"
 
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
@@ -116,6 +117,7 @@ struct muster_change muster_match_begin(
 		.after = after ? after->value : muster_null(),
 		.unit = muster_metric_unit(any->metric),
 	};
+	change.gpu_index = muster_node_gpu_index(m->gpus_of, change.gpu);
 	if (change.before.type == MUSTER_NULL)
 		change.before_reason = before ? before->reason : absent;
 	if (change.after.type == MUSTER_NULL)
@@ -204,6 +206,7 @@ static void add_presence(struct muster_match *m, const char *what, int rank, con
 				    .node = m->node,
 				    .rank = rank,
 				    .gpu = gpu,
+				    .gpu_index = muster_node_gpu_index(m->gpus_of, gpu),
 				    .before = before ? muster_string(here) : muster_null(),
 				    .after = before ? muster_null() : muster_string(here),
 				    .before_reason = before ? NULL : gone,
@@ -237,6 +240,7 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 				taken[j] = true;
 			}
 	m->node = after->name;
+	m->gpus_of = after;
 	m->rank = -1;
 	compare_samples(m, &before->samples, &after->samples);
 	for (size_t i = 0; i < before->rank_count; i++) {
@@ -244,12 +248,15 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 		if (!partner[i] && m->apart)
 			continue;
 		if (!partner[i] || !rank->missing != !partner[i]->missing) {
+			m->gpus_of = partner[i] && rank->missing ? after : before;
 			add_presence(m, "rank", rank->rank, rank->gpu, !partner[i] || !rank->missing);
 			continue;
 		}
+		m->gpus_of = after;
 		m->rank = partner[i]->rank;
 		compare_samples(m, &rank->samples, &partner[i]->samples);
 	}
+	m->gpus_of = after;
 	for (size_t j = 0; j < after->rank_count; j++)
 		if (!taken[j] && !m->apart)
 			add_presence(m, "rank", after->ranks[j].rank, after->ranks[j].gpu, false);

@@ -35,6 +35,7 @@ struct muster_change {
 	const char *node; /* NULL: the whole job */
 	int rank;         /* in the run after, or before where it is no more; -1: not one rank */
 	const char *gpu, *port;
+	int gpu_index; /* of gpu; -1: not known */
 	const struct muster_label *labels;
 	size_t label_count;
 	struct muster_value before, after;        /* null: could not be had, or was not there */

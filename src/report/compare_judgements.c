@@ -194,6 +194,7 @@ static void compare_judgement(struct muster_match *m, size_t until, const struct
 				    .node = any->node,
 				    .rank = any->rank,
 				    .gpu = any->gpu,
+				    .gpu_index = any->gpu_index,
 				    .port = any->port,
 				    .labels = any->labels,
 				    .label_count = any->label_count,

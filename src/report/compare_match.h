@@ -13,6 +13,7 @@ struct muster_match {
 	const char *alias; /* the only node after, where there was one before too; else NULL */
 	/* where the samples at hand belong to */
 	const char *node;
+	const struct muster_node *gpus_of; /* the node that says which GPU a bus id is; NULL: none */
 	int rank;
 };
 

@@ -8,6 +8,7 @@
 #include "muster/run_data.h"
 #include "slurm/hostlist.h"
 #include "json/writer.h"
+#include "model/gpu.h"
 #include "util/array.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
@@ -51,7 +52,7 @@ static void print_value(FILE *out, struct muster_value value, const char *reason
 {
 	char text[128];
 	if (value.type == MUSTER_NULL)
-		muster_print_text(out, "null (%s)", reason ? reason : "no reason given");
+		muster_print_text(out, MUSTER_NO_VALUE " (%s)", reason ? reason : "no reason given");
 	else if (value.type == MUSTER_STRING)
 		muster_print_escaped(out, value.string);
 	else
@@ -64,12 +65,14 @@ static void print_place(FILE *out, const struct muster_change *change)
 		muster_print_text(out, "node %s", change->node);
 	else
 		fputs("the whole job", out);
-	if (change->gpu)
-		muster_print_text(out, ", GPU %s", change->gpu);
+	char *gpu = change->gpu ? muster_gpu_text(change->gpu, change->gpu_index) : NULL;
+	if (gpu)
+		muster_print_text(out, ", %s", gpu);
 	else if (change->port)
 		muster_print_text(out, ", port %s", change->port);
 	else if (change->rank >= 0)
 		fprintf(out, ", rank %d", change->rank);
+	free(gpu);
 }
 
 /* Identical changes, represented by the worst. */
@@ -119,11 +122,11 @@ static void print_bundle(const struct muster_text_page *page, const struct bundl
 		muster_text_label(out, &change->labels[i]);
 	}
 	fputs(": ", out);
+	bool last = change->after.type != MUSTER_NULL; /* the unit stands behind the last value that there is */
 	print_value(out, change->before, change->before_reason);
-	fputs(" -> ", out);
+	fprintf(out, "%s%s -> ", last || !*change->unit ? "" : " ", last ? "" : change->unit);
 	print_value(out, change->after, change->after_reason);
-	if (*change->unit)
-		fprintf(out, " %s", change->unit);
+	fprintf(out, "%s%s", last && *change->unit ? " " : "", last ? change->unit : "");
 	if (change->noise > 0)
 		fprintf(out, ", %+.1f %% (variation %.1f %%%s)", change->share * 100, change->noise * 100,
 			noise_texts[change->noise_from]);
@@ -228,6 +231,8 @@ static void write_change(struct muster_json_writer *w, const struct muster_chang
 	if (change->rank >= 0)
 		muster_json_writer_pair(w, "rank", muster_number(change->rank));
 	muster_json_writer_text(w, "gpu", change->gpu);
+	if (change->gpu && change->gpu_index >= 0)
+		muster_json_writer_pair(w, "gpu_index", muster_number(change->gpu_index));
 	muster_json_writer_text(w, "port", change->port);
 	if (change->label_count > 0) {
 		muster_json_writer_key(w, "labels");

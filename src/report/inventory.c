@@ -1,6 +1,7 @@
 /* inventory.c - the tables of ranks and of ports; a row of a node's table is a row of its block */
 #include "report/inventory_build.h"
 
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 
@@ -9,6 +10,7 @@
 
 /* Columns that are no metrics. */
 static const struct muster_shown rank_column = { .place = 10, .title = "rank", .own = true };
+static const struct muster_shown index_column = { .place = 20, .title = "GPU" };
 static const struct muster_shown bus_id_column = { .place = 40, .title = "bus id", .own = true };
 static const struct muster_shown port_column = { .place = 10, .title = "port" };
 
@@ -59,6 +61,17 @@ static struct muster_inventory_value read_link(struct muster_arena *arena, const
 	return link;
 }
 
+/* The rank's GPU as nvidia-smi counts. */
+static struct muster_inventory_value read_index(struct muster_arena *arena, const struct muster_inventory_place *place)
+{
+	int index = muster_node_gpu_index(place->node, place->rank->gpu);
+	if (index < 0)
+		return muster_inventory_unknown(arena, "neither nvidia-smi's order nor NVML's index is known");
+	return (struct muster_inventory_value){
+		.text = muster_arena_printf(arena, "%d", index), .is_number = true, .number = index
+	};
+}
+
 static struct muster_inventory_value value_of(struct muster_arena *arena, const struct muster_inventory_place *place,
 	const struct muster_shown_metric *column)
 {
@@ -69,11 +82,13 @@ static struct muster_inventory_value value_of(struct muster_arena *arena, const 
 		return (struct muster_inventory_value){
 			.text = muster_arena_printf(arena, "%d", rank->rank), .is_number = true, .number = rank->rank
 		};
+	if (column->as == &index_column && rank->gpu)
+		return read_index(arena, place);
 	if (column->as == &bus_id_column && rank->gpu)
 		return muster_inventory_text(arena, rank->gpu);
 	if (rank && rank->missing)
 		return muster_inventory_unknown(arena, rank->missing);
-	if (column->as == &bus_id_column)
+	if (column->as == &bus_id_column || column->as == &index_column)
 		return muster_inventory_unknown(arena, "the rank has no GPU");
 	if (column->as->is_link)
 		return read_link(arena, place, column);
@@ -129,16 +144,18 @@ static const char *why_none(struct muster_arena *arena, const struct muster_run 
 			 : muster_arena_string(arena, "no RDMA port");
 }
 
+enum { OTHERS_MAX = 3 };
+
 /* A table whose columns are metrics, and others, by their places. */
 struct table {
 	const char *title;
 	enum muster_shown_table metrics;
-	const struct muster_shown *others[2];
+	const struct muster_shown *others[OTHERS_MAX];
 	find_places_fn *find;
 };
 
 static const struct table tables[MUSTER_INVENTORY_COUNT] = {
-	[MUSTER_INVENTORY_RANKS] = { "Topology by rank", MUSTER_SHOWN_RANKS, { &rank_column, &bus_id_column },
+	[MUSTER_INVENTORY_RANKS] = { "Topology by rank", MUSTER_SHOWN_RANKS, { &rank_column, &index_column, &bus_id_column },
 		find_ranks },
 	[MUSTER_INVENTORY_PORTS] = { "Fabric by port", MUSTER_SHOWN_PORTS, { &port_column }, find_ports },
 };
@@ -155,9 +172,9 @@ static struct muster_shown_metric *make_columns(
 {
 	size_t count;
 	const struct muster_shown_metric *metrics = muster_metrics_shown(table->metrics, &count);
-	struct muster_shown_metric *columns = muster_arena_alloc(arena, (count + 2) * sizeof *columns);
+	struct muster_shown_metric *columns = muster_arena_alloc(arena, (count + OTHERS_MAX) * sizeof *columns);
 	memcpy(columns, metrics, count * sizeof *columns);
-	for (size_t i = 0; i < 2 && table->others[i]; i++)
+	for (size_t i = 0; i < OTHERS_MAX && table->others[i]; i++)
 		columns[count++] = (struct muster_shown_metric){ NULL, table->others[i] };
 	qsort(columns, count, sizeof *columns, by_place);
 	*ret_count = count;

@@ -1,6 +1,7 @@
 /* inventory_nodes.c - the table of the nodes: each property with its values, and which nodes have which */
 #include "report/inventory_build.h"
 
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
@@ -34,7 +35,7 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 struct share {
 	const char *text, *why;
 	size_t count, first;
-	const char *part; /* "GPU 0001:00:00.0" */
+	const char *part; /* "GPU 0 (0001:00:00.0)" */
 };
 
 struct shares {
@@ -109,7 +110,7 @@ static void read_ranks(struct muster_arena *arena, const struct muster_run *run,
 		if (of_gpu && is_shared(node, r))
 			continue;
 		add_share(shares, muster_inventory_read_shown(arena, &place, property->metric, property->as),
-			of_gpu && rank->gpu ? muster_arena_printf(arena, "GPU %s", rank->gpu)
+			of_gpu && rank->gpu ? muster_node_gpu_text(arena, node, rank->gpu)
 					    : muster_arena_printf(arena, "rank %d", rank->rank));
 	}
 }

@@ -337,7 +337,9 @@ static void put_body(FILE *out, const struct muster_finding *finding)
 	fputc('\n', out);
 	free(where);
 	put_line(out, "expected", finding->expected);
-	put_line(out, "observed", finding->observed);
+	char *observed = muster_finding_observed(finding);
+	put_line(out, "observed", observed);
+	free(observed);
 	put_line(out, "evidence", finding->evidence);
 	char *action = muster_finding_action(finding);
 	put_line(out, "action", action);

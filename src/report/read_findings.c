@@ -6,6 +6,7 @@
 #include "report/read_findings.h"
 
 #include "muster/arena.h"
+#include "model/gpu.h"
 #include "model/limits.h"
 #include "model/run_json.h"
 #include "util/array.h"
@@ -49,6 +50,7 @@ static const struct muster_field where_fields[] = {
 	{ MUSTER_FIELD(muster_finding, node, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, rank, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true, .absent = -1 },
 	{ MUSTER_FIELD(muster_finding, gpu, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_finding, gpu_index, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true, .absent = -1 },
 	{ MUSTER_FIELD(muster_finding, port, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, labels, LABELS), .count_offset = offsetof(struct muster_finding, label_count),
 		.optional = true },
@@ -96,7 +98,7 @@ static int read_finding(struct muster_json_reader *r, void *into, const struct m
 {
 	struct muster_findings_reader *judged = into;
 	struct muster_report *report = &judged->report;
-	struct muster_finding finding = { .rank = -1 };
+	struct muster_finding finding = { .rank = -1, .gpu_index = -1 };
 	if (muster_object_read(r, json, &muster_finding_type, &finding) < 0)
 		return -1;
 	MUSTER_ARRAY_PUSH(report->findings, report->finding_count, judged->finding_room, finding);
@@ -235,6 +237,26 @@ const struct muster_field *muster_findings_reader_field(const char *key)
 	return NULL;
 }
 
+/* Reports of an older muster have no index of a GPU, and "null: WHY" in place of a value. Findings of a node stand
+ * together, often. */
+static void complete_older(struct muster_report *report, const struct muster_run *run, struct muster_finding *findings)
+{
+	static const char none[] = "null: ";
+	const struct muster_node *node = NULL;
+	for (size_t i = 0; i < report->finding_count; i++) {
+		struct muster_finding *finding = &findings[i];
+		if (finding->observed && strncmp(finding->observed, none, sizeof none - 1) == 0)
+			finding->observed = muster_arena_printf(
+				report->arena, MUSTER_NO_VALUE ": %s", finding->observed + sizeof none - 1);
+		if (!finding->gpu || !finding->node || finding->gpu_index >= 0)
+			continue;
+		for (size_t n = 0; n < run->node_count && !(node && strcmp(node->name, finding->node) == 0); n++)
+			node = &run->nodes[n];
+		if (node && strcmp(node->name, finding->node) == 0)
+			finding->gpu_index = muster_node_gpu_index(node, finding->gpu);
+	}
+}
+
 void muster_findings_reader_finish(
 	struct muster_findings_reader *judged, const struct muster_run *run, struct muster_report *ret)
 {
@@ -246,6 +268,7 @@ void muster_findings_reader_finish(
 		memcpy(findings, report->findings, report->finding_count * sizeof *findings);
 	if (report->tally_count)
 		memcpy(tallies, report->tallies, report->tally_count * sizeof *tallies);
+	complete_older(report, run, findings);
 	free(report->findings);
 	free(report->tallies);
 	report->findings = findings;

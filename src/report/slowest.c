@@ -4,6 +4,7 @@
  */
 #include "report/slowest.h"
 
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/text.h"
@@ -89,8 +90,12 @@ char *muster_slowest_text(const struct muster_slowest *slowest)
 	FILE *out = muster_memory_open(&text, &length);
 	for (size_t i = 0; i < slowest->slow; i++) {
 		const struct muster_slow_rank *slow = &slowest->ranks[i];
-		fprintf(out, "%s rank %d (%s), ", muster_value_text(muster_number(slow->value), value, sizeof value),
+		int gpu = muster_node_gpu_index(slow->node, slow->rank->gpu);
+		fprintf(out, "%s rank %d (%s", muster_value_text(muster_number(slow->value), value, sizeof value),
 			slow->rank->rank, slow->node->name);
+		if (gpu >= 0)
+			fprintf(out, " GPU %d", gpu);
+		fputs("), ", out);
 	}
 	fprintf(out, "fastest %s", muster_value_text(muster_number(slowest->fastest), value, sizeof value));
 	muster_memory_close(out);

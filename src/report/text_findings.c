@@ -1,6 +1,7 @@
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 
+#include "model/gpu.h"
 #include "model/share.h"
 #include "muster/probe.h"
 #include "report/print_escaped.h"
@@ -37,8 +38,11 @@ char *muster_text_where(const struct muster_finding *finding)
 	size_t length;
 	FILE *out = muster_memory_open(&text, &length);
 	muster_print_escaped(out, finding->node ? finding->node : "whole job");
-	if (finding->gpu)
-		muster_print_text(out, ", GPU %s", finding->gpu);
+	if (finding->gpu) {
+		char *gpu = muster_gpu_text(finding->gpu, finding->gpu_index);
+		muster_print_text(out, ", %s", gpu);
+		free(gpu);
+	}
 	if (finding->port)
 		muster_print_text(out, ", port %s", finding->port);
 	if (finding->rank >= 0)

@@ -9,6 +9,7 @@
 #include "muster/run_data.h"
 #include "util/file.h"
 #include "json/writer.h"
+#include "model/gpu.h"
 #include "model/run_json.h"
 #include "report/kinds.h"
 #include "report/read_findings.h"
@@ -105,6 +106,9 @@ static void write_slow_rank(struct muster_json_writer *w, const struct muster_sl
 	muster_json_writer_pair(w, "rank", muster_number(slow->rank->rank));
 	muster_json_writer_text(w, "node", slow->node->name);
 	muster_json_writer_text(w, "gpu", slow->rank->gpu);
+	int index = muster_node_gpu_index(slow->node, slow->rank->gpu);
+	if (index >= 0)
+		muster_json_writer_pair(w, "gpu_index", muster_number(index));
 	muster_json_writer_pair(w, "value", muster_number(slow->value));
 	muster_json_writer_object_end(w);
 }

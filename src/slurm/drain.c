@@ -72,11 +72,14 @@ const char *const muster_drained_by_names[] = {
 void muster_drain_reason_write(enum muster_drained_by by, const char *action_code, const struct muster_finding *finding,
 	size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
+	char index[16] = "";
+	if (finding->gpu && finding->gpu_index >= 0)
+		snprintf(index, sizeof index, "%d ", finding->gpu_index);
 	const char *kind = finding->gpu ? " GPU " : finding->port ? " port " : "";
 	const char *part = finding->gpu ? finding->gpu : finding->port ? finding->port : "";
 	bool unit = has_unit(finding), code = muster_action_strength(action_code) > 0;
-	char *whole = muster_asprintf("%s%s%s%s%s%s: %s%s%s%s%s", prefixes[by], code ? action_code : "",
-		code ? ": " : "", finding->check, kind, part, finding->observed ? finding->observed : "",
+	char *whole = muster_asprintf("%s%s%s%s%s%s%s: %s%s%s%s%s", prefixes[by], code ? action_code : "",
+		code ? ": " : "", finding->check, kind, index, part, finding->observed ? finding->observed : "",
 		unit ? " " : "", unit ? finding->unit : "", finding->expected ? "; expected " : "",
 		finding->expected ? finding->expected : "");
 	char text[1024], more[64] = "";
@@ -127,8 +130,11 @@ bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *re
 	text += length;
 	size_t kind = strncmp(text, " GPU ", 5) == 0 ? 5 : strncmp(text, " port ", 6) == 0 ? 6 : 0;
 	const char *end = kind ? strstr(text, ": ") : NULL;
-	if (end)
+	if (end) { /* "3 000b:00:00.0": the index is no part of the name */
+		size_t digits = strspn(text + kind, "0123456789");
+		kind += digits > 0 && text[kind + digits] == ' ' ? digits + 1 : 0;
 		copy_text(found.part, text + kind, (size_t)(end - text) - kind);
+	}
 	text = end ? end : text;
 	text += strspn(text, ": ");
 	copy_text(found.observed, text, strlen(text));

@@ -1,6 +1,6 @@
 /* drain.h - why a node is drained, as Slurm keeps it
  *
- * "muster: replace-node: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that
+ * "muster: replace-node: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that
  * drains nodes has a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
  */
 #ifndef MUSTER_SLURM_DRAIN_H

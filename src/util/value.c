@@ -63,7 +63,7 @@ const char *muster_value_text(struct muster_value value, char *out, size_t size)
 		break;
 	case MUSTER_STRING: snprintf(out, size, "%s", value.string); break;
 	case MUSTER_BOOLEAN: snprintf(out, size, "%s", value.boolean ? "true" : "false"); break;
-	default: snprintf(out, size, "null"); break;
+	default: snprintf(out, size, "%s", MUSTER_NO_VALUE); break;
 	}
 	return out;
 }

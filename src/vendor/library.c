@@ -92,6 +92,12 @@ int muster_library_open(struct muster_library *library, struct muster_error *err
 	return library->handle ? 0 : -1;
 }
 
+void muster_library_refuse(struct muster_library *library, const char *why)
+{
+	muster_fail(&library->error, MUSTER_EVENDOR, "%s", why);
+	library->tried = true;
+}
+
 bool muster_library_any_standin(void)
 {
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++)

@@ -4,6 +4,7 @@
 
 #include "vendor/cuda.h"
 #include "vendor/nvml_gpus.h"
+#include "system/nvidia_gpus.h"
 #include "system/start.h"
 #include "system/sysfs.h"
 #include "system/topology.h"
@@ -12,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
+static const char loading_cuda[] = "loading libcuda.so.1"; /* a step */
 enum { NOT_READY_S = 10 }; /* how long a node that has just booted is waited for */
 
 /* Start CUDA. gpu->why_none: CUDA shows no GPU because all of them are hidden from this process, and by what; else "".
@@ -52,7 +55,7 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err)
 	struct muster_error nvml_err;
 	muster_step(ctx, "nvmlInit_v2");
 	(void)muster_nvml(&nvml_err);
-	muster_step(ctx, "loading libcuda.so.1");
+	muster_step(ctx, "%s", loading_cuda);
 	const struct muster_cuda *cuda = muster_cuda(err);
 	if (!cuda)
 		return -1;
@@ -101,6 +104,27 @@ static void take_by_nvml(struct muster_probe_ctx *ctx, struct muster_gpu *gpu)
 		join_nvml(gpu);
 	}
 	muster_nvml_gpus_done(&gpus);
+}
+
+const char *muster_device_died_of(const char *step)
+{
+	if (strncasecmp(step, "nvml", strlen("nvml")) == 0)
+		return "nvml";
+	return strncmp(step, "cu", strlen("cu")) == 0 || strcmp(step, loading_cuda) == 0 ? "cuda" : NULL;
+}
+
+void muster_device_assume(struct muster_probe_ctx *ctx, struct muster_gpu *ret)
+{
+	struct muster_nvidia_gpus bus;
+	int at = muster_probe_env(ctx)->local_rank;
+	if (getenv("CUDA_VISIBLE_DEVICES") || muster_nvidia_gpus_list(muster_probe_env(ctx)->root, &bus, NULL) < 0)
+		return;
+	for (size_t i = 0; i < bus.count; i++) {
+		const struct muster_nvidia_gpu *gpu = &bus.items[i];
+		if (gpu->access == MUSTER_NVIDIA_OURS && strcmp(gpu->driver, "nvidia") == 0 && at-- == 0)
+			snprintf(ret->bus_id, sizeof ret->bus_id, "%s", gpu->bus_id);
+	}
+	muster_nvidia_gpus_done(&bus);
 }
 
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err)

@@ -13,6 +13,13 @@ int muster_device_open(struct muster_probe_ctx *ctx, struct muster_error *err);
  * why_none). -1 with err when a call of CUDA fails; ret is filled as far as known. */
 int muster_device_select(struct muster_probe_ctx *ctx, struct muster_gpu *ret, struct muster_error *err);
 
+/* The library that a worker died of at this step: "nvml", "cuda"; NULL when it is neither, or not known. */
+const char *muster_device_died_of(const char *step);
+
+/* Without a library: the GPU that the rank would have had, by its local rank and the order of the bus, where nothing
+ * chooses the GPUs. Only its bus id is known then. */
+void muster_device_assume(struct muster_probe_ctx *ctx, struct muster_gpu *ret);
+
 /* Make the primary context of the chosen GPU, and make it current. -1 with err. */
 int muster_device_use(struct muster_probe_ctx *ctx, struct muster_gpu *gpu, struct muster_error *err);
 

@@ -255,6 +255,17 @@ static void do_open(struct worker *worker, const struct muster_json *command)
 	send_done(worker, failed, &err);
 }
 
+/* The worker before died of the drivers: none is loaded again. Each library that is asked for later says why. */
+static void skip_drivers(struct worker *worker, const struct muster_take *take)
+{
+	struct muster_gpu *gpu = &worker->gpu;
+	snprintf(gpu->why_none, sizeof gpu->why_none, "%s", take->why_skipped);
+	gpu->died_of = muster_device_died_of(take->skipped_at);
+	if (gpu->died_of)
+		muster_library_refuse(*gpu->died_of == 'n' ? &muster_nvml_library : &muster_cuda_library, gpu->why_none);
+	muster_device_assume(&worker->ctx, gpu);
+}
+
 static void do_take(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_take take = { .env = worker->ctx.env };
@@ -263,12 +274,12 @@ static void do_take(struct worker *worker, const struct muster_json *command)
 	read_command(worker, command, &muster_take_type, &take);
 	worker->ctx.env = take.env;
 	if (worker->skip_cuda)
-		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", take.why_skipped);
+		skip_drivers(worker, &take);
 	else
 		failed = muster_device_select(&worker->ctx, &worker->gpu, &err);
-	if (!failed && !take.env.in_job)
+	if (!failed && !take.env.in_job && (!worker->skip_cuda || worker->gpu.died_of))
 		muster_device_bind_cpus(&worker->ctx, &worker->gpu);
-	if (*worker->gpu.bus_id)
+	if (*worker->gpu.bus_id && !worker->skip_cuda)
 		failed = use_gpu(worker, !failed, &err);
 	if (failed) {
 		snprintf(worker->gpu.why_none, sizeof worker->gpu.why_none, "%s", err.text);

@@ -57,6 +57,7 @@ static const struct muster_field take_fields[] = {
 	{ MUSTER_FIELD_AS(muster_take, "expect_paths", env.expect_paths, TEXT),
 		MUSTER_FIELD_MANY(muster_take, env.expect_path_count) },
 	{ MUSTER_FIELD(muster_take, why_skipped, TEXT) },
+	{ MUSTER_FIELD(muster_take, skipped_at, TEXT) },
 };
 const struct muster_object_type muster_take_type = MUSTER_OBJECT_TYPE_OPEN(muster_take, take_fields);
 

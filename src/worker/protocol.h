@@ -56,6 +56,7 @@ extern const struct muster_object_type muster_worker_answer_type;
 struct muster_take {
 	struct muster_probe_env env; /* but for the peers, which are a command of their own, the root and the GPU */
 	const char *why_skipped;     /* why the worker was opened with "skip"; "" */
+	const char *skipped_at;      /* the step at which the worker before died; "" when it is not known */
 };
 
 struct muster_ring_command {

@@ -111,7 +111,7 @@ def test_slow_copies_drain_in_a_second_run_and_come_back_after_two_passes(cluste
           "the log", notes(cluster, "gpu-2"))
     age(cluster, "gpu-2", "strikes", 2)
     health_check(cluster, "2")
-    check_drained(cluster, "health", "replace-node: copy.h2d GPU 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s")
+    check_drained(cluster, "health", "replace-node: copy.h2d GPU 1 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s")
     cluster.fault()
     health_check(cluster, "2")
     check_equal(list(cluster.drained()), ["gpu-2"], "after one pass")

@@ -215,7 +215,7 @@ def test_slow_copy_beside_another_job_drains_no_node(cluster):
     check_equal(prolog(cluster, "2", job=str(number)), 0, "the exit code of a first strike beside the job's own steps")
     age(cluster, "gpu-2", "strikes", 2)
     check_equal(prolog(cluster, "2", job=str(number)), 1, "the exit code of the second")
-    check_drained(cluster, "prolog", "replace-node: copy.h2d GPU 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s")
+    check_drained(cluster, "prolog", "replace-node: copy.h2d GPU 1 0002:00:00.0: 11.2 GB/s; expected at least 48 GB/s")
     cluster.ask("scontrol", "update", "NodeName=gpu-2", "State=RESUME")
     with open(os.path.join(cluster.folder, "go"), "w", encoding="utf-8"):
         cluster.wait(number)

@@ -36,7 +36,7 @@ def add_setting(cluster, line):
         file.write(line + "\n")
 
 
-def check_drained(cluster, by, fault="reset-gpu: gpu.recovery_action GPU 0002:00:00.0: gpu-reset; expected neither"):
+def check_drained(cluster, by, fault="reset-gpu: gpu.recovery_action GPU 1 0002:00:00.0: gpu-reset; expected neither"):
     """gpu-2 alone, with a reason that says who did it and why."""
     seen = cluster.drained()
     check(list(seen) == ["gpu-2"] and seen["gpu-2"].startswith(f"muster({by}): {fault}"), "who is drained, and why", seen)

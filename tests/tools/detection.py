@@ -132,7 +132,7 @@ class Part:
         for finding in findings:
             where, text = finding["where"], finding.get("observed", "")
             has = {where[key] for key in ("gpu", "rank") if key in where}
-            ends = any(f"{self.node} GPU {gpu}" in text for gpu, _ in self.gpus)
+            ends = any(re.search(rf"{re.escape(self.node)} GPU (\d+ \()?{re.escape(gpu)}", text) for gpu, _ in self.gpus)
             if self.node is None:
                 found = found or finding["check"].startswith("ring.") or finding.get("metric", "").startswith("nccl.")
             elif "node" not in where:  # a pair, or the job

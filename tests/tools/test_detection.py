@@ -61,7 +61,7 @@ class Detection(unittest.TestCase):
     def test_a_part_is_named_when_no_other_one_is(self):
         part = detection.Part("sim-2", [("0002:00:00.0", 5)])
         node = detection.Part("sim-2", [("0001:00:00.0", 4), ("0002:00:00.0", 5)], True)
-        pair = "slow between these two: 9 GB/s between sim-1 GPU 0001:00:00.0 and sim-2 GPU 0002:00:00.0"
+        pair = "slow between these two: 9 GB/s between sim-1 GPU 0 (0001:00:00.0) and sim-2 GPU 1 (0002:00:00.0)"
 
         def finding(observed="9", **where):
             return {"check": "ring.x", "where": where, "observed": observed}

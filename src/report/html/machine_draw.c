@@ -255,7 +255,10 @@ static void draw_gpu(const struct drawing *d, const struct muster_machine_gpu *g
 	draw_part(d, d->gpu_x, y, GPU_WIDTH, gpu->status);
 	int sign = put_sign(d, d->gpu_x + 8, y + 17, gpu->status);
 	fprintf(out, "<text x='%d' y='%d'>", d->gpu_x + 8 + sign, y + 17);
-	muster_html_print(d->page, "GPU%s%s, ", gpu->number ? " " : "", gpu->number ? gpu->number : "");
+	if (gpu->index >= 0)
+		fprintf(out, "GPU %d, ", gpu->index);
+	else
+		fputs("GPU, ", out);
 	if (gpu->rank)
 		muster_html_print(d->page, "rank %d", gpu->rank->rank);
 	else

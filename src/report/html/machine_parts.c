@@ -112,7 +112,6 @@ static void read_gpu(struct muster_machine *m, const struct muster_run *run, str
 	for (size_t i = 0; i < 4; i++)
 		text[i] = text_or_null(muster_inventory_read_shown(
 			m->arena, &place, muster_metric_find(links[i].metric), &links[i].as));
-	gpu->number = text_or_null(muster_inventory_read(m->arena, &place, muster_metric_find("gpu.nvml_index"), true));
 	gpu->name = text_or_null(muster_inventory_read(m->arena, &place, muster_metric_find("gpu.name"), true));
 	if (text[3] && strcmp(text[3], "0") != 0)
 		gpu->link = muster_arena_printf(m->arena, "C2C %s", text[3]);
@@ -162,7 +161,11 @@ static void find_gpus(struct muster_machine *m, const struct muster_run *run, co
 			continue;
 		struct muster_machine_gpu *gpu = &m->gpus[m->gpu_count++];
 		*gpu = (struct muster_machine_gpu){
-			.bus_id = part->name, .rank = part->rank, .status = part->status, .clique = -1
+			.bus_id = part->name,
+			.index = part->gpu_index,
+			.rank = part->rank,
+			.status = part->status,
+			.clique = -1,
 		};
 		if (part->rank)
 			read_gpu(m, run, gpu);

@@ -32,7 +32,7 @@ struct muster_machine_numa {
 
 struct muster_machine_gpu {
 	const char *bus_id, *name;      /* name: NULL when not known */
-	const char *number;             /* in NVML's order; NULL */
+	int index;                      /* as nvidia-smi counts on the node; -1: not known */
 	const struct muster_rank *rank; /* NULL: none took it */
 	size_t numa;                    /* place in numas */
 	enum muster_status status;

@@ -150,19 +150,20 @@ static void put_shape(FILE *out, char kind, struct spot at)
 static void put_part(const struct drawing *d, const struct muster_html_part *part, char kind, size_t i, struct spot at)
 {
 	const struct muster_html *page = d->page;
-	const char *class = muster_status_name(part->status), *noun = kind == 'g' ? "GPU" : "port",
+	const char *class = muster_status_name(part->status),
 		   *result = part->status == MUSTER_SKIP ? "not measured" : muster_status_name(part->status);
 	bool bad = muster_status_weight(part->status) > 0;
+	char *name = muster_html_part_text(part, kind != 'g', true);
 	fprintf(page->out, "<a href='#n%zu-%c%zu' class='%s'", d->index, kind, i, class);
 	if (bad) {
 		fputs(" aria-label='", page->out);
-		muster_html_print(page, "%s %s of %s: %s", noun, part->name ? part->name : "unknown",
-			d->node->node->name, result);
+		muster_html_print(page, "%s of %s: %s", name, d->node->node->name, result);
 		fputs("'><title>", page->out);
 	} else {
 		fputs(" tabindex='-1'><title>", page->out);
 	}
-	muster_html_print(page, "%s %s: %s", noun, part->name ? part->name : "unknown", result);
+	muster_html_print(page, "%s: %s", name, result);
+	free(name);
 	fputs("</title>", page->out);
 	put_shape(page->out, kind, at);
 	if (bad)

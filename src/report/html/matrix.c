@@ -4,6 +4,7 @@
  * how its share of the limit compares with the median of the table; where it is low, the cell says so in words too.
  */
 #include "report/html/html.h"
+#include "report/html/places.h"
 
 #include "model/share.h"
 #include "muster/arena.h"
@@ -209,7 +210,7 @@ static void make(struct matrix *m)
 
 /* ---- printing ---- */
 
-/* "rank 9 with GPU 0003:00:00.0 of sim-2: 60 GB/s, 20 % of NVLink (12 x 25.0) (300 GB/s), 36 % of the median" */
+/* "rank 9 with GPU 2 (0003:00:00.0) of sim-2: 60 GB/s, 20 % of NVLink (12 x 25.0) (300 GB/s), 36 % of the median" */
 static void put_title(const struct matrix *m, const struct cell *cell)
 {
 	const struct muster_sample *limit = limit_of(cell->rank, cell->sample);
@@ -217,9 +218,11 @@ static void put_title(const struct matrix *m, const struct cell *cell)
 	char value[32], text[MUSTER_SHARE_TEXT_MAX];
 	muster_share_add(&share, number_of(cell->sample), limit);
 	muster_share_text(&share, "GB/s", true, text);
-	muster_html_print(m->page, "rank %d with GPU %s of %s: %s GB/s%s%s, %.0f %% of the median", cell->rank->rank,
-		label_of(cell->sample, "peer_gpu"), label_of(cell->sample, "peer_node"),
-		muster_html_gbps(number_of(cell->sample), value), *text ? ", " : "", text, 100 * cell->relative);
+	const char *peer = label_of(cell->sample, "peer_node");
+	char *gpu = muster_html_gpu_text(m->page, peer, label_of(cell->sample, "peer_gpu"));
+	muster_html_print(m->page, "rank %d with %s of %s: %s GB/s%s%s, %.0f %% of the median", cell->rank->rank, gpu,
+		peer, muster_html_gbps(number_of(cell->sample), value), *text ? ", " : "", text, 100 * cell->relative);
+	free(gpu);
 }
 
 static const char *shade_of(const struct cell *cell)

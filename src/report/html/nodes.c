@@ -136,7 +136,9 @@ static void put_parts(const struct tables *tables, const struct muster_html_node
 	for (size_t i = 0; i < parts->count; i++) {
 		const struct muster_html_part *part = &parts->items[i];
 		fprintf(page->out, "<tr id='n%zu-%c%zu'>", index, ports ? 'p' : 'g', i);
-		muster_html_within(page, "<th scope='row'>", part->name ? part->name : "none", "</th><td>");
+		char *name = muster_html_part_text(part, ports, false);
+		muster_html_within(page, "<th scope='row'>", name, "</th><td>");
+		free(name);
 		if (part->rank)
 			fprintf(page->out, "%d</td><td>", part->rank->rank);
 		else

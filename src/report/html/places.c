@@ -1,6 +1,7 @@
 /* places.c - nodes, their GPUs and ports, and what the findings say about each */
 #include "report/html/places.h"
 
+#include "model/gpu.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "report/html/html.h"
@@ -23,7 +24,16 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 {
 	MUSTER_ARRAY_PUSH(parts->items, parts->count, parts->room,
 		((struct muster_html_part){
-			.name = name, .rank = rank, .status = measured ? MUSTER_PASS : MUSTER_SKIP }));
+			.name = name,
+			.gpu_index = -1,
+			.rank = rank,
+			.status = measured ? MUSTER_PASS : MUSTER_SKIP }));
+}
+
+static void add_gpu(struct muster_html_node *place, const char *gpu, const struct muster_rank *rank, bool measured)
+{
+	add(&place->gpus, gpu, rank, measured);
+	place->gpus.items[place->gpus.count - 1].gpu_index = muster_node_gpu_index(place->node, gpu);
 }
 
 /* The rank that names no GPU and whose turn it was to take the GPU at this place of NVML's order; NULL when there is
@@ -47,10 +57,12 @@ static void add_untaken(struct muster_html_node *place, struct muster_arena *are
 		if (length > 0 && !find(&place->gpus, at, length)) {
 			const char *name = muster_arena_printf(arena, "%.*s", (int)length, at);
 			struct muster_html_part *rank = silent_rank(place, turn);
-			if (rank)
+			if (rank) {
 				rank->name = name;
-			else
-				add(&place->gpus, name, NULL, false);
+				rank->gpu_index = muster_node_gpu_index(place->node, name);
+			} else {
+				add_gpu(place, name, NULL, false);
+			}
 		}
 		at += length + strspn(at + length, " ");
 	}
@@ -77,7 +89,7 @@ static void make_node(struct muster_html_node *place, const struct muster_node *
 	*place = (struct muster_html_node){ .node = node };
 	for (size_t i = 0; i < node->rank_count; i++) {
 		const struct muster_rank *rank = &node->ranks[i];
-		add(&place->gpus, rank->gpu, rank, !rank->missing);
+		add_gpu(place, rank->gpu, rank, !rank->missing);
 		any = any || !rank->missing;
 	}
 	place->status = any ? MUSTER_PASS : MUSTER_SKIP;
@@ -95,6 +107,26 @@ struct muster_html_part *muster_html_part_of(const struct muster_html_node *node
 	return finding->gpu ? find(&node->gpus, finding->gpu, strlen(finding->gpu)) : NULL;
 }
 
+char *muster_html_part_text(const struct muster_html_part *part, bool is_port, bool with_noun)
+{
+	static const char noun[] = "GPU ";
+	if (is_port)
+		return muster_asprintf("%s%s", with_noun ? "port " : "", part->name);
+	if (!part->name)
+		return muster_strdup(with_noun ? "unknown GPU" : "none");
+	char *text = muster_gpu_text(part->name, part->gpu_index);
+	if (!with_noun)
+		memmove(text, text + strlen(noun), strlen(text + strlen(noun)) + 1);
+	return text;
+}
+
+char *muster_html_gpu_text(const struct muster_html *page, const char *node, const char *bus_id)
+{
+	size_t at = muster_html_place_of(page->places, node);
+	return muster_gpu_text(
+		bus_id, muster_node_gpu_index(at == SIZE_MAX ? NULL : page->places->nodes[at].node, bus_id));
+}
+
 /* ---- what the findings say ---- */
 
 static void worsen(enum muster_status *status, enum muster_status other)
@@ -107,7 +139,10 @@ static void worsen(enum muster_status *status, enum muster_status other)
 static struct muster_html_part *add_absent(struct muster_html_node *place, const struct muster_finding *finding)
 {
 	struct muster_html_parts *parts = finding->port ? &place->ports : &place->gpus;
-	add(parts, finding->port ? finding->port : finding->gpu, NULL, false);
+	if (finding->port)
+		add(parts, finding->port, NULL, false);
+	else
+		add_gpu(place, finding->gpu, NULL, false);
 	return &parts->items[parts->count - 1];
 }
 

@@ -8,6 +8,7 @@
 /* A GPU, a port, or a rank that took no GPU. */
 struct muster_html_part {
 	const char *name;               /* PCI bus id, "mlx5_ib0/1"; NULL: a rank without a GPU */
+	int gpu_index;                  /* of a GPU, as nvidia-smi counts on the node; -1: not known */
 	const struct muster_rank *rank; /* that took the GPU; NULL: none did, or it is a port */
 	enum muster_status status;      /* of the worst finding about it; SKIP: nothing was measured; else PASS */
 };
@@ -56,6 +57,14 @@ void muster_html_places_done(struct muster_html_places *places);
 
 /* The index of the node of this name; SIZE_MAX when there is none, or no name. */
 size_t muster_html_place_of(const struct muster_html_places *places, const char *node);
+
+/* "GPU 3 (000b:00:00.0)", "port mlx5_ib0/1", "a GPU that is not known"; malloc'd. Without the noun, where a table's column
+ * has it: "3 (000b:00:00.0)". */
+char *muster_html_part_text(const struct muster_html_part *part, bool is_port, bool with_noun);
+
+/* The GPU of the node of this name, as muster_gpu_text(); malloc'd. */
+struct muster_html;
+char *muster_html_gpu_text(const struct muster_html *page, const char *node, const char *bus_id);
 
 /* The port that a finding is about, or the GPU, the one of its rank else; NULL when it is about the node. */
 struct muster_html_part *muster_html_part_of(const struct muster_html_node *node, const struct muster_finding *finding);

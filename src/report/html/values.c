@@ -4,7 +4,10 @@
  */
 #include "report/html/strips.h"
 
+#include "model/gpu.h"
 #include "muster/run_data.h"
+#include "report/html/places.h"
+#include "report/text_summary.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -132,17 +135,22 @@ static void put_letters(
 static void put_value_link(const struct muster_html *page, const struct muster_strip_value *value)
 {
 	const struct muster_sample *sample = value->sample;
+	const struct muster_node *node = &page->report->run->nodes[value->node];
 	const struct muster_finding where = {
-		.node = page->report->run->nodes[value->node].name,
+		.node = node->name,
 		.rank = value->rank ? value->rank->rank : -1,
 		.gpu = value->rank ? value->rank->gpu : NULL,
+		.gpu_index = value->rank ? muster_node_gpu_index(node, value->rank->gpu) : -1,
 		.port = muster_label_string(sample->labels, sample->label_count, "port"),
 	};
 	muster_html_where(page, &where);
 	const char *peer = muster_label_string(sample->labels, sample->label_count, "peer_node"),
 		   *peer_gpu = muster_label_string(sample->labels, sample->label_count, "peer_gpu");
-	if (peer && peer_gpu)
-		muster_html_print(page, " with %s GPU %s", peer, peer_gpu);
+	if (peer && peer_gpu) {
+		char *gpu = muster_html_gpu_text(page, peer, peer_gpu);
+		muster_html_print(page, " with %s %s", peer, gpu);
+		free(gpu);
+	}
 }
 
 static int by_value(const void *a, const void *b)

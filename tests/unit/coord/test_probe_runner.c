@@ -107,6 +107,7 @@ TEST(drivers_that_hang_are_told_from_those_that_crash)
 {
 	const struct answer hangs[] = { { "open", "" }, { NULL, NULL } };
 	start(hangs);
+	ck_assert_ptr_null(s.worker.skipped_at);
 	ck_assert_int_eq(s.open_status, MUSTER_OUTCOME_HUNG);
 	ck_assert_str_eq(s.worker.why_skipped, "no answer within its deadline of 30.0 s; killed");
 }

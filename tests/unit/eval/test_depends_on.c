@@ -38,8 +38,8 @@
 	"inconclusive h2d a: at least 2 GB/s, without another program on the GPU (busy) | ranks 0-1: 1\n"
 #define UNTOUCHED "fail h2d b rank=2 gpu=g0: at least 2 GB/s | 1\n"
 #define NONE_SEEN                                                                                                      \
-	"skip users: at most 0 | null: not supported here (3 GPUs)\n"                                                  \
-	"skip busy: warning above 0.1 | null: not supported here (3 GPUs)\n"
+	"skip users: at most 0 | no value: not supported here (3 GPUs)\n"                                                  \
+	"skip busy: warning above 0.1 | no value: not supported here (3 GPUs)\n"
 #define RECORDED(how) " | recorded, not evaluated: other programs may use the GPU (" how ")"
 
 static const struct {
@@ -110,7 +110,7 @@ static const struct {
 	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 1", H2D_WARN "," NUMA(""),
 		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n", "", MUSTER_PASS },
 	{ "a/0 gpu.h2d_gbps gpu=g0 1\na/0 gpu.numa_node gpu=g0 -", H2D_WARN "," NUMA(""),
-		"inconclusive second a rank=0 gpu=g0: 1 | null: not supported here\n"
+		"inconclusive second a rank=0 gpu=g0: 1 | no value: not supported here\n"
 		"warn first a rank=0 gpu=g0: at least 2 GB/s | 1\n",
 		"", MUSTER_INCONCLUSIVE },
 	/* of a failure and a warning on one node the failure counts */

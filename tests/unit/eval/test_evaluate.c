@@ -291,17 +291,17 @@ static const struct {
 	{ "a port.rate_gbps port=p0/1 link_layer=InfiniBand -\na port.rate_gbps port=p1/1 link_layer=InfiniBand -\n"
 	  "a/0 = - -",
 		"'c':{'metric':'port.rate_gbps','min':1,'source':'s','optional':true}",
-		"skip c a: at least 1 Gb/s | null: not supported here (2 ports)\n", MUSTER_PASS },
+		"skip c a: at least 1 Gb/s | no value: not supported here (2 ports)\n", MUSTER_PASS },
 	{ "a node.cpus -\nb node.cpus -\na/0 = - -\nb/1 = - -",
 		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
-		"skip c: at least 1 | null: not supported here (2 nodes)\n", MUSTER_PASS },
+		"skip c: at least 1 | no value: not supported here (2 nodes)\n", MUSTER_PASS },
 	{ "a/0 rank.local_rank -\na/1 rank.local_rank -",
 		"'c':{'metric':'rank.local_rank','min':1,'source':'s','optional':true}",
-		"skip c a: at least 1 | null: not supported here (2 ranks)\n", MUSTER_PASS },
+		"skip c a: at least 1 | no value: not supported here (2 ranks)\n", MUSTER_PASS },
 	{ "job nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=1 -\n"
 	  "job nccl.allreduce_busbw_gbps bytes=128 nodes=1 ranks=1 -\na/0 = - -",
 		"'c':{'metric':'nccl.allreduce_busbw_gbps','min':1,'source':'s','optional':true}",
-		"skip c: at least 1 GB/s | null: not supported here (2 times)\n", MUSTER_PASS },
+		"skip c: at least 1 GB/s | no value: not supported here (2 times)\n", MUSTER_PASS },
 	/* a report of an older muster has no such metric, or not even the probe */
 	{ "a/0 probe system ok\na/0 rank.local_rank 0",
 		"'c':{'metric':'node.cpus','min':1,'source':'s','optional':true}",
@@ -478,7 +478,7 @@ TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 	struct muster_run *run = run_text_new("a/0 gpu.h2d_gbps gpu=g0 -\na/1 gpu.h2d_gbps gpu=g1 -");
 	struct muster_report *report =
 		fixture_report(run, "'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}", false);
-	ck_assert_str_eq(fixture_findings(report), "skip c a: at least 1 GB/s | null: not supported here (2 GPUs)\n");
+	ck_assert_str_eq(fixture_findings(report), "skip c a: at least 1 GB/s | no value: not supported here (2 GPUs)\n");
 	ck_assert_ptr_null(report->findings[0].labels);
 	ck_assert_uint_eq(report->findings[0].label_count, 0);
 }
@@ -494,9 +494,9 @@ TEST(one_reason_that_names_each_gpu_is_one_finding_with_an_action)
 		run->nodes[0].ranks[i].samples.items[0].reason =
 			i == 2 ? "gone" : muster_arena_printf(run->arena, "/sys/g%zu/numa of g%zu is -1", i, i);
 	struct muster_report *report = fixture_report(run, config, false);
-	ck_assert_str_eq(fixture_findings(report), "inconclusive c a: 0 | ranks 0-1,3: null: /sys/*/numa of * is -1\n"
-						   "inconclusive c a rank=2 gpu=g2: 0 | null: gone\n"
-						   "inconclusive c b rank=4 gpu=g0: 0 | null: not supported here\n");
+	ck_assert_str_eq(fixture_findings(report), "inconclusive c a: 0 | ranks 0-1,3: no value: /sys/*/numa of * is -1\n"
+						   "inconclusive c a rank=2 gpu=g2: 0 | no value: gone\n"
+						   "inconclusive c b rank=4 gpu=g0: 0 | no value: not supported here\n");
 	ck_assert_uint_eq(report->findings[0].label_count, 0);
 	ck_assert_uint_eq(report->tallies[0].count[MUSTER_INCONCLUSIVE], 3);
 	for (size_t i = 0; i < 3; i++)
@@ -512,7 +512,7 @@ TEST(one_reason_that_names_each_port_is_one_finding_too)
 			muster_arena_printf(run->arena, "m%zu/ports/1/rate: No such file", i);
 	struct muster_report *report = fixture_report(run, "'c':{'metric':'port.width','min':1,'source':'s'}", false);
 	ck_assert_str_eq(fixture_findings(report),
-		"inconclusive c a: at least 1 lanes | ports m0/1, m1/1: null: */ports/1/rate: No such file\n");
+		"inconclusive c a: at least 1 lanes | ports m0/1, m1/1: no value: */ports/1/rate: No such file\n");
 	ck_assert_msg(strstr(report->findings[0].advice, "could not be read"), "%s", report->findings[0].advice);
 }
 

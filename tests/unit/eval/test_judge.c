@@ -95,14 +95,14 @@ static const struct {
 	{ "node.memory_mib", NULL, MUSTER_NUMBER, 1, NULL, "'warn_below':2,'warn_above':3",
 		"warn c sim-1: warning below 2 and above 3 MiB | 1\n" },
 	{ "node.memory_mib", NULL, MUSTER_NULL, 0, NULL, "'min':21",
-		"inconclusive c sim-1: at least 21 MiB | null: not supported here\n" },
+		"inconclusive c sim-1: at least 21 MiB | no value: not supported here\n" },
 	{ "node.memory_mib", NULL, MUSTER_NULL, 0, NULL, "'min':21,'optional':true",
-		"skip c sim-1: at least 21 MiB | null: not supported here\n" },
+		"skip c sim-1: at least 21 MiB | no value: not supported here\n" },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':true", NO_FINDING },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':false", "fail c sim-1: not present | 5.15\n" },
 	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':false", "fail c sim-1: not present | null\n" },
 	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':true",
-		"inconclusive c sim-1: present | null: not supported here\n" },
+		"inconclusive c sim-1: present | no value: not supported here\n" },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "", "'equals':'5'", "fail c sim-1: 5 | \"\"\n" },
 	{ "port.state", "port=p0/1 link_layer=InfiniBand", MUSTER_STRING, 0, "INIT",
 		"'equals':'ACTIVE','inconclusive_on':{'INIT':'wait a minute'}",
@@ -125,7 +125,7 @@ static const struct {
 		"'equals_by':{'label':'port','values':{'p0/1':'ACTIVE'}},'ignore_case':true", NO_FINDING },
 	{ "port.rate_gbps", "port=p9/1 link_layer=InfiniBand", MUSTER_NULL, 0, NULL,
 		"'equals_by':{'label':'port','values':{'p9/1':100}}",
-		"inconclusive c sim-1 port=p9/1: as listed for each port | null: not supported here\n" },
+		"inconclusive c sim-1 port=p9/1: as listed for each port | no value: not supported here\n" },
 };
 
 TEST_EACH(a_value_is_held_against_the_operators, table)
@@ -312,12 +312,12 @@ static const struct {
 	/* what does not apply anywhere is said once */
 	{ "sim-1/0 set gpu.h2d_gbps -\nsim-1/1 set gpu.h2d_gbps -\nsim-2/2 set gpu.h2d_gbps -\nsim-2/3 set "
 	  "gpu.h2d_gbps -",
-		OPTIONAL_H2D, "skip h2d: at least 21 GB/s | null: no reason given (4 GPUs)\n", "h2d: 1 skip",
+		OPTIONAL_H2D, "skip h2d: at least 21 GB/s | no value: no reason given (4 GPUs)\n", "h2d: 1 skip",
 		MUSTER_PASS, "0" },
 	/* what does not apply beside what does is only counted */
 	{ "sim-1/1 set gpu.h2d_gbps -", OPTIONAL_H2D, "", "h2d: 3 pass 1 skip", MUSTER_PASS, "" },
 	{ "sim-1/0 set gpu.h2d_gbps -\nsim-1/1 set gpu.h2d_gbps -", OPTIONAL_H2D,
-		"skip h2d sim-1: at least 21 GB/s | null: no reason given (2 GPUs)\n", "h2d: 2 pass 1 skip",
+		"skip h2d sim-1: at least 21 GB/s | no value: no reason given (2 GPUs)\n", "h2d: 2 pass 1 skip",
 		MUSTER_PASS, "0" },
 	/* a missing rank takes what it would have measured */
 	{ "sim-2/2 missing\nsim-2/3 missing\nsim-2 node.gpu_count drop", H2D "," COUNT,

@@ -33,9 +33,9 @@ static const struct {
 	/* observed */
 	{ { 26, 11 }, "'observe':true", "no threshold", "", MUSTER_PASS },
 	{ { 26, -1 }, "'observe':true", "no threshold",
-		"inconclusive c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_INCONCLUSIVE },
+		"inconclusive c n2 rank=1 gpu=g: no threshold | no value: not supported here\n", MUSTER_INCONCLUSIVE },
 	{ { 26, -1 }, "'observe':true,'optional':true", "no threshold",
-		"skip c n2 rank=1 gpu=g: no threshold | null: not supported here\n", MUSTER_PASS },
+		"skip c n2 rank=1 gpu=g: no threshold | no value: not supported here\n", MUSTER_PASS },
 	{ { 26, 7 }, "'observe':true,'inconclusive_on':{'7':'too early'}", "no threshold",
 		"inconclusive c n2 rank=1 gpu=g: no threshold | 7: too early\n", MUSTER_INCONCLUSIVE },
 	/* one value tells nothing, and two never judge each other */
@@ -102,7 +102,7 @@ static const struct {
 	/* nulls do not move it */
 	{ { 20, -1, 20, 20, -1 }, "'min_of_median':0.9,'optional':true",
 		"at least 18 GB/s (90 % of the median of this run, 20 GB/s)",
-		"skip c: at least 18 GB/s (90 % of the median of this run, 20 GB/s) | null: not supported here (2 "
+		"skip c: at least 18 GB/s (90 % of the median of this run, 20 GB/s) | no value: not supported here (2 "
 		"GPUs)\n",
 		MUSTER_PASS },
 	/* beside a floor */

@@ -41,7 +41,7 @@ static const struct {
 	{ { "1", "1", "2", "2" }, 4, "fail same: the same on all nodes | 1 on n1, n2; 2 on n3, n4\n", MUSTER_FAIL },
 	{ { "1", "1", "1", "2", "2", "3" }, 6, "fail same: the same on all nodes | 1 on n[1-3]; 2 on n4, n5; 3 on n6\n",
 		MUSTER_FAIL },
-	{ { "1", NULL, "1" }, 3, "inconclusive same n2: the same on all nodes | null: not supported here\n",
+	{ { "1", NULL, "1" }, 3, "inconclusive same n2: the same on all nodes | no value: not supported here\n",
 		MUSTER_INCONCLUSIVE },
 	{ { "1", "-", "2" }, 3,
 		"fail same: the same on all nodes | 1 on n1; 2 on n3\n"
@@ -55,8 +55,8 @@ static const struct {
 		"value\n",
 		MUSTER_FAIL },
 	{ { NULL, NULL }, 2,
-		"inconclusive same n1: the same on all nodes | null: not supported here\n"
-		"inconclusive same n2: the same on all nodes | null: not supported here\n",
+		"inconclusive same n1: the same on all nodes | no value: not supported here\n"
+		"inconclusive same n2: the same on all nodes | no value: not supported here\n",
 		MUSTER_INCONCLUSIVE },
 };
 
@@ -89,7 +89,7 @@ TEST(an_optional_value_may_be_absent)
 		"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','optional':true,'severity':'"
 		"warn'}",
 		false);
-	ck_assert_str_eq(fixture_findings(report), "skip same n2: the same on all nodes | null: not supported here\n");
+	ck_assert_str_eq(fixture_findings(report), "skip same n2: the same on all nodes | no value: not supported here\n");
 	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 

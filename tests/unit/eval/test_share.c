@@ -36,7 +36,7 @@ static const struct {
 		"(not "
 		"supported here), observed 54\n" },
 	{ H2D("54") PCIE("-"), SHARE "'min':0.6,'optional':true",
-		"skip c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps is null (not "
+		"skip c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps has no value (not "
 		"supported here), observed 54\n" },
 	{ H2D("54"), SHARE "'min':0.6",
 		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps was not "
@@ -46,7 +46,7 @@ static const struct {
 		"limit), "
 		"observed 54\n" },
 	{ H2D("-") PCIE("60"), SHARE "'min':0.6",
-		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | null: not supported here\n" },
+		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | no value: not supported here\n" },
 	/* the limit of another GPU, or of another ring, is not this one's */
 	{ H2D("54") "a/0 gpu.pcie_limit_gbps gpu=other link=x 900\n", SHARE "'min':0.6,'optional':true",
 		"skip c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps was not measured, "
@@ -67,7 +67,7 @@ static const struct {
 	{ COUNTED("gpu=g 5"), SHARE PER,
 		"skip c a rank=0 gpu=g: " OF_60 " | gpu.nvlinks is 5: too few to reach gpu.pcie_limit_gbps\n" },
 	{ COUNTED("gpu=g -"), SHARE PER,
-		"skip c a rank=0 gpu=g: " OF_60 " | gpu.nvlinks is null: not supported here\n" },
+		"skip c a rank=0 gpu=g: " OF_60 " | gpu.nvlinks has no value: not supported here\n" },
 	{ COUNTED("gpu=h 5"), SHARE PER, "fail c a rank=0 gpu=g: " OF_60 " | 30\n" },
 	/* the median of the values with such a limit: the other ones are not compared with these */
 	{ OVER("0", "90", "NVLink") OVER("1", "100", "NVLink") OVER("2", "20", "PCIe") OVER("3", "20", "PCIe")

@@ -24,7 +24,7 @@ TEST(a_value_is_shown_with_its_unit)
 {
 	ck_assert_str_eq(muster_describe_value(muster_number(26.1), arena), "26.1");
 	ck_assert_str_eq(muster_describe_value(muster_boolean(false), arena), "false");
-	ck_assert_str_eq(muster_describe_value(muster_null(), arena), "null");
+	ck_assert_str_eq(muster_describe_value(muster_null(), arena), "no value");
 	ck_assert_str_eq(muster_describe_value(muster_string("ACTIVE"), arena), "ACTIVE");
 	ck_assert_str_eq(muster_describe_value(muster_string(""), arena), "\"\"");
 	ck_assert_str_eq(muster_describe_with_unit(muster_number(21), "GB/s", arena), "21 GB/s");

@@ -282,7 +282,7 @@ static const struct {
 		MUSTER_FAIL,
 		"fail same.gpu_count n2: the same on all nodes: 8 (2 of 3) | 3\n"
 		"fail same.gpu_name n2: the same on all nodes: GPU A (2 of 3) | GPU C\n"
-		"skip same.vm_size: the same on all nodes | null: not supported here (3 nodes)\n" },
+		"skip same.vm_size: the same on all nodes | no value: not supported here (3 nodes)\n" },
 	{ "auto", { { NULL, 8, { "GPU A" } }, { NULL, 1, { "GPU A" } } }, 2, "unknown", MUSTER_FAIL,
 		"fail same.gpu_count: the same on all nodes | 1 on n2; 8 on n1\n" },
 };

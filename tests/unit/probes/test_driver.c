@@ -85,4 +85,11 @@ TEST(drivers_that_were_not_asked_are_not_known)
 	fake_case(context, &(struct fake_row){ "skipped", NULL, "rank.driver_start -cuInit hung" });
 }
 
+TEST(a_library_that_ended_a_worker_is_named)
+{
+	muster_probe_env(&context->ctx)->gpu->visible = -1;
+	muster_probe_env(&context->ctx)->gpu->died_of = "cuda";
+	fake_case(context, &(struct fake_row){ "died", NULL, "rank.driver_start 'cuda-died" });
+}
+
 TEST_MAIN(.setup = setup, .teardown = teardown)

@@ -158,6 +158,19 @@ static const struct fake_row rows[] = {
 		"node.gpus_on_pci 2 | node.gpus_missing -*libnvidia-ml.so.1* | "
 		"node.gpus_not_in_cuda -*libnvidia-ml.so.1*" },
 
+	{ "GPUs are counted in the order of the bus", NULL, "node.gpu_order '0001:00:00.0 0008:00:00.0" },
+	{ "hidden GPUs are counted too",
+		BOUND("0003:00:00.0", "2") "-/proc/driver/nvidia/gpus/0003:00:00.0/information",
+		"node.gpu_order '0001:00:00.0 0003:00:00.0 0008:00:00.0" },
+	{ "a GPU that is lost keeps its place", "result0=15", "node.gpu_order '0001:00:00.0 0008:00:00.0" },
+	{ "a lost GPU that has left the bus keeps its place too", "result2=15 | count=3",
+		"node.gpu_order '0001:00:00.0 0008:00:00.0 ?" },
+	{ "a GPU that did not start is not counted", BOUND("0003:00:00.0", "2"),
+		"node.gpu_order '0001:00:00.0 0008:00:00.0" },
+	{ "a GPU without a driver is not counted", UNBOUND("0003:00:00.0", "0x2335"),
+		"node.gpu_order '0001:00:00.0 0008:00:00.0" },
+	{ "without NVML the bus says the order", "nvml_missing=1", "node.gpu_order '0001:00:00.0 0008:00:00.0" },
+
 	{ "a GPU that CUDA lacks is named", "cuda_count=1", "node.gpus_not_in_cuda '0001:00:00.0" },
 	{ "a GPU that NVML lost is not asked of CUDA", "result0=15 | cuda_count=1", "node.gpus_not_in_cuda 'none" },
 	{ "a rank without a GPU does not ask CUDA", "cuda_device=-1 | cuda_missing=1",
@@ -206,7 +219,7 @@ TEST(a_bus_without_gpus_has_nothing_to_compare)
 	ck_assert_int_eq(chdir(context->root), 0);
 	ck_assert_int_eq(rename("sys/bus", "away"), 0);
 	play(&(struct fake_row){ "no bus", NULL,
-		"node.gpus_on_pci 0 | node.gpus_missing -/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows 2" });
+		"node.gpus_on_pci 0 | node.gpu_order '0001:00:00.0 0008:00:00.0 | node.gpus_missing -/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows 2" });
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)

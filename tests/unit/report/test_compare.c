@@ -165,15 +165,15 @@ static const struct {
 		"\nchanged\n  node.cpus: 96 -> 95: node sim-1\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "no longer to be had", GPU_0 H2D "20", GPU_0 H2D "-",
-		"\nchanged\n  gpu.h2d_gbps: 20 -> null (not supported here) GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  gpu.h2d_gbps: 20 GB/s -> no value (not supported here): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "no longer measured", GPU_0 H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
 		GPU_0 "sim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
-		"\nchanged\n  gpu.h2d_gbps: 20 -> null (not measured) GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  gpu.h2d_gbps: 20 GB/s -> no value (not measured): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
 	{ "measured for the first time", GPU_0 "sim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
 		GPU_0 H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
-		"\nchanged\n  gpu.h2d_gbps: null (not measured) -> 20 GB/s: node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  gpu.h2d_gbps: no value (not measured) -> 20 GB/s: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=1\n" },
 	{ "a metric that one of them does not know", GPU_0 H2D "20", GPU_0 "sim-1 node.cpus 96",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
@@ -194,14 +194,14 @@ static const struct {
 	{ "a single node under another name", GPU_0 H2D "20",
 		"new/7 = 0009:00:00.0 GPU-z\nnew/7 gpu.h2d_gbps gpu=0009:00:00.0 18",
 		"\nchanged\n"
-		"  rank: there -> null (absent): node new, GPU 0001:00:00.0\n"
-		"  rank: null (absent) -> there: node new, GPU 0009:00:00.0\n"
+		"  rank: there -> no value (absent): node new, GPU 0001:00:00.0\n"
+		"  rank: no value (absent) -> there: node new, GPU 0009:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=2 same=0\n" },
 	{ "a node that left and one that came", "a node.cpus 1\nb node.cpus 1\nc node.cpus 1",
 		"d node.cpus 1\nb node.cpus 1",
 		"\nchanged\n"
-		"  node: there -> null (absent): 2 nodes a,c\n"
-		"  node: null (absent) -> there: node d\n"
+		"  node: there -> no value (absent): 2 nodes a,c\n"
+		"  node: no value (absent) -> there: node d\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=3 same=1\n" },
 	{ "a GPU is known by its UUID, whatever its bus id", GPU_0 H2D "20\nsim-1/1 = 0002:00:00.0 GPU-b",
 		"sim-1/0 = 0001:00:00.0 GPU-b\nsim-1/1 = 0002:00:00.0 GPU-a\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
@@ -216,10 +216,10 @@ static const struct {
 		"\nworse\n  rank.allreduce_wrong bytes=64 B: 0 -> 1: node sim-1, rank 3\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
 	{ "a rank from which nothing came", GPU_0 H2D "20", GPU_0 "sim-1/0 missing",
-		"\nchanged\n  rank: there -> null (absent): node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  rank: there -> no value (absent): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "a rank that is back", GPU_0 "sim-1/0 missing", GPU_0 H2D "20",
-		"\nchanged\n  rank: null (absent) -> there: node sim-1, GPU 0001:00:00.0\n"
+		"\nchanged\n  rank: no value (absent) -> there: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "a rank that is missing in both", GPU_0 "sim-1/0 missing", GPU_0 "sim-1/0 missing",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
@@ -285,7 +285,7 @@ static const struct {
 	{ "a value that is no longer there, and warns", "sim-1/0 gpu.ecc gpu=g true",
 		"sim-1/0 gpu.ecc gpu=g -\n! warn ecc sim-1 gpu.ecc g",
 		"\nworse\n  ecc: no finding -> warn: node sim-1, GPU g\n"
-		"\nchanged\n  gpu.ecc: true -> null (not supported here): node sim-1, GPU g\n"
+		"\nchanged\n  gpu.ecc: true -> no value (not supported here): node sim-1, GPU g\n"
 		"\nMUSTER DIFF WORSE worse=1 better=0 changed=1 same=0\n" },
 	{ "a better figure does not hide a check that fails", GPU_0 H2D "20",
 		GPU_0 H2D "30\n! fail copy sim-1 gpu.h2d_gbps 0001:00:00.0",
@@ -403,7 +403,7 @@ static const struct {
 		"  node.kernel: 1 -> 3: 2 nodes a,b\n"
 		"  node.kernel: 1 -> 4: node c\n"
 		"  node.kernel: 2 -> 3: node d\n"
-		"  node.kernel: null (not supported here) -> 3: node e\n"
+		"  node.kernel: no value (not supported here) -> 3: node e\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=5 same=0\n" },
 	{ "ports and ranks are counted as what they are",
 		"a port.mtu_bytes port=m0/1 1\na port.mtu_bytes port=m1/1 1\na/0 rank.cpus 1\na/1 rank.cpus 1",

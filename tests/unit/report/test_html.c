@@ -112,7 +112,7 @@ static const char *const reasons[] = {
 	"<th scope='row'>only for runs of 1 node (this run has 2)</th><td><code>ring.one_node</code></td>",
 	"<code>gpu_copy</code></th><td>crashed</td><td>signal 11</td><td><a href='#n1'>sim-2</a></td>",
 	"<code>affinity</code></th><td>not run</td><td>no time was left</td>",
-	"<code>gpu.power</code></th><td>not supported by a vGPU</td>",
+	"<code>gpu.power</code></th><td>no value: not supported by a vGPU</td>",
 	"<code>probe.gpu_copy</code></a></th><td>crashed: signal 11 in cuMemcpyHtoDAsync_v2</td>",
 	"<details><summary>Not for this run: 1 check</summary>",
 };

@@ -13,7 +13,7 @@ static struct muster_finding findings[] = {
 	FINDING(FAIL, "copy.h2d", "a", 0, "at least 21 GB/s", "11.2", "GB/s", .gpu = "0001:00:00.0",
 		.value = { .type = MUSTER_NUMBER, .number = 11.2 }, .advice = "reseat <it> & \"look\"",
 		.action_code = "replace-node", .source = "vendor's guide"),
-	FINDING(WARN, "copy.h2d", "a", 1, "warning below 24 GB/s", "23", "GB/s", .gpu = "0002:00:00.0",
+	FINDING(WARN, "copy.h2d", "a", 1, "warning below 24 GB/s", "23", "GB/s", .gpu = "0002:00:00.0", .gpu_index = 1,
 		.value = { .type = MUSTER_NUMBER, .number = 23 }),
 	FINDING(WARN, "gpu.name", "a", -1, "B", "A", ""),
 	FINDING(FAIL, "ring.cause", "a", -1, NULL, "slow", ""),
@@ -118,12 +118,12 @@ static const char first_half[] =
 	"    <testcase classname=\"a.gpu_copy\" name=\"probe.gpu_copy\" time=\"2.500\"/>\n"
 	"    <testcase classname=\"a.gpu_copy\" name=\"copy.h2d\" time=\"0.000\">\n"
 	"      <failure message=\"expected at least 21 GB/s, observed 11.2 GB/s (and 1 more)\" type=\"fail\">a, "
-	"GPU 0001:00:00.0, rank 0\n"
+	"GPU 0 (0001:00:00.0), rank 0\n"
 	"  expected  at least 21 GB/s\n"
 	"  observed  11.2\n"
 	"  action    replace-node: reseat &lt;it&gt; &amp; &quot;look&quot;\n"
 	"  source    vendor's guide\n"
-	"a, GPU 0002:00:00.0, rank 1\n"
+	"a, GPU 1 (0002:00:00.0), rank 1\n"
 	"  expected  warning below 24 GB/s\n"
 	"  observed  23\n"
 	"</failure>\n"

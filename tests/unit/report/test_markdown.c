@@ -25,7 +25,7 @@ static const char whole[] =
 	"| status | check | where | expected | observed | action |\n"
 	"|---|---|---|---|---|---|\n"
 	"| fail | rank.missing | sim-2, rank 15 | a report from every rank | no message within 60 s |  |\n"
-	"| fail | copy.h2d | sim-1, GPU 000b:00:00.0, rank 4 | at least 21 GB/s | 11.2 GB/s, 36 % of PCIe 4.0 x16 "
+	"| fail | copy.h2d | sim-1, GPU 4 \\(000b:00:00.0\\), rank 4 | at least 21 GB/s | 11.2 GB/s, 36 % of PCIe 4.0 x16 "
 	"\\(31.5 GB/s\\) | "
 	"reset-gpu: reseat it: see \"nvidia-smi -q\" |\n"
 	"| inconclusive | probe.gpu\\_copy | sim-2, GPU 0001:00:00.0, rank 8 | the probe to end well | "

@@ -49,7 +49,7 @@ static const char *const top =
 	"  evidence  last words: free(): invalid pointer\n"
 	"  blocked   2 checks not evaluated because of this: copy.h2d, copy.d2h\n"
 	"\n"
-	"FAIL sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU [copy.h2d]\n"
+	"FAIL sim-1, GPU 4 (000b:00:00.0), rank 4: copies to the GPU [copy.h2d]\n"
 	"  observed  11.2 GB/s, 36 % of PCIe 4.0 x16 (31.5 GB/s)\n"
 	"  expected  at least 21 GB/s\n"
 	"  action    reset-gpu: reseat it: see \"nvidia-smi -q\"\n"
@@ -341,7 +341,7 @@ TEST_LOOP(no_line_is_wider_than_a_terminal, 80, 83)
 		words[i] = i % 7 == 6 ? ' ' : 'w';
 	words[sizeof words - 1] = '\0';
 	with_ranks(24);
-	struct muster_finding finding = FINDING(FAIL, "gpu.name", NULL, 3, words, name, "", .gpu = name,
+	struct muster_finding finding = FINDING(FAIL, "gpu.name", NULL, 3, words, name, "", .gpu = name, .gpu_index = -1,
 		.metric = "gpu.name", .evidence = words, .advice = words, .source = words);
 	run.nodes[1].name = name;
 	finding.node = name;
@@ -398,7 +398,7 @@ TEST(colours_come_only_when_asked_for)
 	layout.colour = true;
 	print();
 	layout.colour = false;
-	has("\n\033[1;31mFAIL\033[0m sim-1, GPU 000b:00:00.0, rank 4 [copy.h2d]\n");
+	has("\n\033[1;31mFAIL\033[0m sim-1, GPU 4 (000b:00:00.0), rank 4 [copy.h2d]\n");
 	/* without its colours it is the same text */
 	char *to = text;
 	for (const char *from = text; *from; from++) {
@@ -418,7 +418,7 @@ TEST(names_from_machines_cannot_drive_the_terminal)
 	run.nodes[0].name = "evil\033[2J\r\nMUSTER PASS";
 	fixture_report(&report, &run);
 	struct muster_finding finding = FINDING(FAIL, "gpu.name", run.nodes[0].name, 0, "\x1b]0;x\x07",
-		"\xe2\x80\xaetxt", "\b", .gpu = "\xff\x07", .port = "\x7f", .metric = "gpu.name",
+		"\xe2\x80\xaetxt", "\b", .gpu = "\xff\x07", .gpu_index = -1, .port = "\x7f", .metric = "gpu.name",
 		.value = muster_string("x"), .advice = "\f", .source = "\v", .certainty = "\xc2\x85");
 	only_findings(&finding, 1);
 	report.sku = "sku\nMUSTER PASS";
@@ -613,7 +613,7 @@ TEST(events_of_the_log_without_a_finding_are_listed)
 	const struct muster_samples *samples = &run.nodes[2].samples;
 	const struct muster_sample *age = &samples->items[samples->count - 2];
 	struct muster_finding found[] = { FINDING(FAIL, "history.xid", "sim-3", -1, "no Xid 79 within 24 h",
-		"Xid 79, GPU has fallen off the bus, once, 1.5 h ago", "", .gpu = "0001:00:00.0",
+		"Xid 79, GPU has fallen off the bus, once, 1.5 h ago", "", .gpu = "0001:00:00.0", .gpu_index = -1,
 		.metric = "node.xid_age_hours", .labels = age->labels, .label_count = 4) };
 	only_findings(found, 1);
 	print();

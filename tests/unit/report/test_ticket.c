@@ -11,10 +11,10 @@ static const struct muster_label xid = { "code", { MUSTER_STRING, { .string = "7
 
 static struct muster_finding found[] = {
 	FINDING(FAIL, "history.xid", "n1", -1, "no Xid 79 within 24 h", "Xid 79", "", .metric = "node.xid_age_hours",
-		.gpu = GPU, .labels = &xid, .label_count = 1, .evidence = "NVRM: Xid (PCI:0003:00:00): 79, \x1b[2J"),
-	FINDING(FAIL, "gpu.nvlinks", "n1", 4, "18", "17", "", .metric = "gpu.nvlinks", .gpu = GPU,
+		.gpu = GPU, .gpu_index = 2, .labels = &xid, .label_count = 1, .evidence = "NVRM: Xid (PCI:0003:00:00): 79, \x1b[2J"),
+	FINDING(FAIL, "gpu.nvlinks", "n1", 4, "18", "17", "", .metric = "gpu.nvlinks", .gpu = GPU, .gpu_index = 2,
 		.advice = "replace it"),
-	FINDING(FAIL, "gpu.nvlinks", "n1", 5, "18", "16", "", .metric = "gpu.nvlinks", .gpu = "0004:00:00.0"),
+	FINDING(FAIL, "gpu.nvlinks", "n1", 5, "18", "16", "", .metric = "gpu.nvlinks", .gpu = "0004:00:00.0", .gpu_index = 3),
 	FINDING(FAIL, "ib.count", "n1", -1, "8", "7", "", .metric = "node.ib_ports"),
 	FINDING(FAIL, "affinity.cpus", "n1", -1, "1", "0", "", .metric = "node.near_share"),
 	FINDING(FAIL, "probe.checkpoint", "n1", -1, "the probe to end well", "hung", ""), /* in a shared folder */
@@ -65,7 +65,7 @@ TEST(the_text_has_the_node_and_each_failed_check_of_the_machine)
 			       "NVIDIA driver: unknown\n"
 			       "kernel: unknown\n"
 			       "\n"
-			       "1. n1, GPU 0003:00:00.0\n"
+			       "1. n1, GPU 2 (0003:00:00.0)\n"
 			       "   failed: history.xid\n"
 			       "   observed: Xid 79\n"
 			       "   expected: no Xid 79 within 24 h\n"
@@ -75,7 +75,7 @@ TEST(the_text_has_the_node_and_each_failed_check_of_the_machine)
 			       "   UUID: GPU-u\n"
 			       "   Azure category: Resource.Hpc.Unhealthy.XID79FallenOffBus\n"
 			       "\n"
-			       "2. n1, GPU 0003:00:00.0, rank 4\n"
+			       "2. n1, GPU 2 (0003:00:00.0), rank 4\n"
 			       "   failed: gpu.nvlinks\n"
 			       "   observed: 17\n"
 			       "   expected: 18\n"
@@ -85,7 +85,7 @@ TEST(the_text_has_the_node_and_each_failed_check_of_the_machine)
 			       "   advice: replace it\n"
 			       "   Azure category: Resource.Hpc.Unhealthy.NvLink\n"
 			       "\n"
-			       "3. n1, GPU 0004:00:00.0, rank 5\n"
+			       "3. n1, GPU 3 (0004:00:00.0), rank 5\n"
 			       "   failed: gpu.nvlinks\n"
 			       "   observed: 16\n"
 			       "   expected: 18\n"
@@ -106,9 +106,9 @@ TEST(azure_has_one_impact_for_each_category)
 	has_count("\"impactedResourceId\": \"/subscriptions/S\"", 3);
 	has_count("\"PhysicalHostName\": \"GGBB90904476\",\n          \"VmUniqueId\": \"V\"", 3);
 	has("\"impactCategory\": \"Resource.Hpc.Unhealthy.NvLink\"");
-	has("\"impactDescription\": \"n1, GPU 0003:00:00.0, rank 4; failed: gpu.nvlinks; observed: 17; expected: 18; "
+	has("\"impactDescription\": \"n1, GPU 2 (0003:00:00.0), rank 4; failed: gpu.nvlinks; observed: 17; expected: 18; "
 	    "serial number: 1234; board part number: 900-1; UUID: GPU-u; advice: replace it | "
-	    "n1, GPU 0004:00:00.0, rank 5; failed: gpu.nvlinks; observed: 16; expected: 18\"");
+	    "n1, GPU 3 (0004:00:00.0), rank 5; failed: gpu.nvlinks; observed: 16; expected: 18\"");
 	has_count("\"SerialNumber\": \"1234\",\n          \"ModelNumber\": \"900-1\",\n"
 		  "          \"Manufacturer\": \"NVIDIA\",\n          \"Location\": \"" GPU "\"",
 		2); /* the missing port has no GPU */

@@ -176,7 +176,7 @@ TEST_EACH(nodes_are_what_the_findings_say, cases)
 
 #define COPY_IS_SLOW                                                                                                   \
 	{                                                                                                              \
-		.check = "copy.h2d", .gpu = "000b:00:00.0", .observed = "11.2", .unit = "GB/s",                        \
+		.check = "copy.h2d", .gpu = "000b:00:00.0", .gpu_index = 4, .observed = "11.2", .unit = "GB/s",                        \
 		.value = { .type = MUSTER_NUMBER, .number = 11.2 }, .expected = "at least 21 GB/s"                     \
 	}
 
@@ -185,8 +185,8 @@ static const struct {
 	size_t count;
 	const char *reason;
 } reasons[] = {
-	{ COPY_IS_SLOW, 1, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s" },
-	{ COPY_IS_SLOW, 3, "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more" },
+	{ COPY_IS_SLOW, 1, "muster: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s" },
+	{ COPY_IS_SLOW, 3, "muster: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more" },
 	{ { .check = "ib.state", .port = "mlx5_ib3/1", .observed = "DOWN", .unit = "" }, 1,
 		"muster: ib.state port mlx5_ib3/1: DOWN" },
 	/* nothing in it acts */
@@ -209,7 +209,7 @@ TEST(a_reason_is_read_as_it_was_written)
 	for (int by = 0; by < MUSTER_DRAINED_BY_COUNT; by++)
 		for (size_t i = 0; i < 2; i++) {
 			const struct muster_finding finding = {
-				.check = "x.y", .gpu = gpus[i], .observed = "a: b GPU c: d", .unit = ""
+				.check = "x.y", .gpu = gpus[i], .gpu_index = by - 1, .observed = "a: b GPU c: d", .unit = ""
 			};
 			char text[MUSTER_DRAIN_REASON_MAX + 1];
 			struct muster_drain_reason reason;
