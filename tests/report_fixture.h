@@ -90,7 +90,7 @@ static const char *fixture_blocked[] = { "copy.h2d", "copy.d2h" };
 /* One finding of each status, and probes and ranks that did not end well. */
 static struct muster_finding fixture_findings[] = {
 	FINDING(FAIL, "rank.missing", "sim-2", 15, "a report from every rank", "no message within 60 s", "",
-		.blocked = fixture_blocked, .blocked_count = 2),
+		.gpu_index = -1, .blocked = fixture_blocked, .blocked_count = 2),
 	FINDING(FAIL, "copy.h2d", "sim-1", 4, "at least 21 GB/s", "11.2", "GB/s", .gpu = "000b:00:00.0", .gpu_index = 4,
 		.metric = "gpu.h2d_gbps", .value = { .type = MUSTER_NUMBER, .number = 11.2 },
 		.share = { true, 0.3555, 0.3555, 31.5, "PCIe 4.0 x16" }, .advice = "reseat it: see \"nvidia-smi -q\"",
@@ -99,9 +99,9 @@ static struct muster_finding fixture_findings[] = {
 	FINDING(INCONCLUSIVE, "probe.gpu_copy", "sim-2", 8, "the probe to end well",
 		"crashed: signal 11 in cuMemcpyHtoDAsync_v2", "", .gpu = "0001:00:00.0", .gpu_index = -1,
 		.evidence = "last words: free(): invalid pointer", .blocked = fixture_blocked, .blocked_count = 2),
-	FINDING(WARN, "ib.state", "sim-1", -1, "ACTIVE", "INIT", "", .port = "mlx5_ib3/1", .metric = "port.state",
-		.value = { .type = MUSTER_STRING, .string = "INIT" }),
-	FINDING(WARN, "ring.busbw", NULL, -1, "at least 180 GB/s", "170.5", "GB/s",
+	FINDING(WARN, "ib.state", "sim-1", -1, "ACTIVE", "INIT", "", .gpu_index = -1, .port = "mlx5_ib3/1",
+		.metric = "port.state", .value = { .type = MUSTER_STRING, .string = "INIT" }),
+	FINDING(WARN, "ring.busbw", NULL, -1, "at least 180 GB/s", "170.5", "GB/s", .gpu_index = -1,
 		.metric = "nccl.allreduce_busbw_gbps", .labels = fixture_bytes, .label_count = 2,
 		.value = { .type = MUSTER_NUMBER, .number = 170.5 }),
 	FINDING(SKIP, "gpu.power", "sim-1", 0, "at most 400 W", "no value: not supported by a vGPU", "W",

@@ -36,7 +36,7 @@ struct muster_gpu {
 	char choice[32];           /* how it was chosen: "only-visible", "local-rank", "none" */
 	char why_none[512];        /* a sentence, when there is no GPU or CUDA does not start; else "" */
 	enum muster_code why_code; /* of CUDA that does not start */
-	const char *died_of;       /* what ended a worker before: "cuda", "nvml"; NULL: nothing did, or something else */
+	const char *died_of;  /* what ended a worker before: "cuda", "nvml"; NULL: nothing did, or something else */
 	char why_shared[256]; /* who else may use the GPU, in words, or "": gpu_users finds out before all probes */
 };
 

@@ -34,7 +34,8 @@ bool muster_value_equal(struct muster_value a, struct muster_value b);
 /* What people read in place of a null, which only JSON has. */
 #define MUSTER_NO_VALUE "no value"
 
-/* The value as people read it: "26.1", "ACTIVE", "true", "no value". Writes at most size bytes with the NUL; returns out.
+/* The value as people read it: "26.1", "ACTIVE", "true", "no value". Writes at most size bytes with the NUL; returns
+ * out.
  */
 const char *muster_value_text(struct muster_value value, char *out, size_t size);
 

@@ -212,8 +212,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
 	else if (s->no_worker)
 		muster_probe_not_run(s, probe->name, s->open_status, "", why);
-	else if (probe->needs_gpu &&
-		 (!*s->worker.answer.gpu || (*why && (!probe->by_nvml || s->worker.why_skipped))))
+	else if (probe->needs_gpu && (!*s->worker.answer.gpu || (*why && (!probe->by_nvml || s->worker.why_skipped))))
 		muster_probe_not_run(s, probe->name, s->open_status, s->take_code, why);
 	else if (muster_supervisor_time_left(s) == 0)
 		muster_probe_not_run(

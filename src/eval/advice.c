@@ -84,7 +84,8 @@ const char *muster_describe_advice(const struct muster_eval *eval, const char *a
 			   *begin = open - advice < 4 ? open : open - 4;
 		if (node != MUSTER_NOWHERE && strncmp(begin, prose, sizeof prose - 1) == 0)
 			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(begin - advice), advice,
-				muster_node_gpu_text(arena, &eval->run->nodes[node], gpu_of(eval, finding, node, rank)));
+				muster_node_gpu_text(
+					arena, &eval->run->nodes[node], gpu_of(eval, finding, node, rank)));
 		else
 			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
 				placeholder_text(eval, name, finding, node, rank));

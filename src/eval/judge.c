@@ -55,8 +55,8 @@ const char *muster_limit_unreached(
 	if (!count || entry->sample->value.type != MUSTER_NUMBER || !muster_limit_counts(check, limit))
 		return NULL;
 	if (count->value.type != MUSTER_NUMBER)
-		return muster_arena_printf(
-			arena, "%s has " MUSTER_NO_VALUE ": %s", per->metric->name, count->reason ? count->reason : "no reason given");
+		return muster_arena_printf(arena, "%s has " MUSTER_NO_VALUE ": %s", per->metric->name,
+			count->reason ? count->reason : "no reason given");
 	if (limit->value.number <= count->value.number * per->max)
 		return NULL;
 	return muster_arena_printf(arena, "%s is %s: too few to reach %s", per->metric->name,
@@ -94,7 +94,8 @@ static struct muster_verdict without_share(const struct muster_eval *eval, const
 	}
 	if (limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0)) {
 		verdict.observed = muster_arena_printf(arena, "%s %s %s (%s)%s", name,
-			limit->value.type == MUSTER_NULL ? "has" : "is", muster_describe_value(limit->value, arena), limit->reason ? limit->reason : "no limit", value);
+			limit->value.type == MUSTER_NULL ? "has" : "is", muster_describe_value(limit->value, arena),
+			limit->reason ? limit->reason : "no limit", value);
 		return verdict;
 	}
 	const struct muster_label *wanted = unmet_label(check->limit_where, check->limit_where_count, limit);
@@ -192,8 +193,8 @@ struct muster_verdict muster_judge_sample(const struct muster_eval *eval, size_t
 		verdict.status = muster_check_status(check);
 	} else if (value.type == MUSTER_NULL) {
 		verdict = of_null(eval, check, sample);
-		verdict.observed =
-			muster_arena_printf(arena, MUSTER_NO_VALUE ": %s", sample->reason ? sample->reason : "no reason given");
+		verdict.observed = muster_arena_printf(
+			arena, MUSTER_NO_VALUE ": %s", sample->reason ? sample->reason : "no reason given");
 		verdict.advice = check->metric->if_null              ? check->metric->if_null
 				 : check->optional && verdict.unread ? unread_advice
 								     : null_advice;

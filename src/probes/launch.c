@@ -17,9 +17,12 @@
 static const struct muster_metric metrics[] = {
 	RANK_NUMBER("rank.mpi_size", NONE, FACT, "processes in MPI_COMM_WORLD"),
 	RANK_NUMBER("rank.slurm_ntasks", NONE, FACT, "SLURM_NTASKS of the step; no value when not started by Slurm"),
-	RANK_NUMBER("rank.slurm_procid", NONE, FACT, "SLURM_PROCID of this process; no value when not started by Slurm"),
-	RANK_NUMBER("rank.slurm_localid", NONE, FACT, "SLURM_LOCALID of this process; no value when not started by Slurm"),
-	RANK_TEXT("rank.slurm_cpu_bind", FACT, NOTHING, "SLURM_CPU_BIND: binding option of srun; no value when not set"),
+	RANK_NUMBER(
+		"rank.slurm_procid", NONE, FACT, "SLURM_PROCID of this process; no value when not started by Slurm"),
+	RANK_NUMBER(
+		"rank.slurm_localid", NONE, FACT, "SLURM_LOCALID of this process; no value when not started by Slurm"),
+	RANK_TEXT(
+		"rank.slurm_cpu_bind", FACT, NOTHING, "SLURM_CPU_BIND: binding option of srun; no value when not set"),
 	RANK_FLAG("rank.mpi_as_slurm", FACT,
 		"size, rank and local rank of MPI are equal to Slurm's; no value when not started by Slurm"),
 	RANK_NUMBER("rank.local_rank", NONE, FACT, "index of this rank among the ranks of its node"),

@@ -155,8 +155,8 @@ struct table {
 };
 
 static const struct table tables[MUSTER_INVENTORY_COUNT] = {
-	[MUSTER_INVENTORY_RANKS] = { "Topology by rank", MUSTER_SHOWN_RANKS, { &rank_column, &index_column, &bus_id_column },
-		find_ranks },
+	[MUSTER_INVENTORY_RANKS] = { "Topology by rank", MUSTER_SHOWN_RANKS,
+		{ &rank_column, &index_column, &bus_id_column }, find_ranks },
 	[MUSTER_INVENTORY_PORTS] = { "Fabric by port", MUSTER_SHOWN_PORTS, { &port_column }, find_ports },
 };
 

@@ -50,7 +50,8 @@ static const struct muster_field where_fields[] = {
 	{ MUSTER_FIELD(muster_finding, node, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, rank, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true, .absent = -1 },
 	{ MUSTER_FIELD(muster_finding, gpu, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_finding, gpu_index, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true, .absent = -1 },
+	{ MUSTER_FIELD(muster_finding, gpu_index, INT), .high = MUSTER_RUN_RANKS_MAX - 1, .optional = true,
+		.absent = -1 },
 	{ MUSTER_FIELD(muster_finding, port, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_finding, labels, LABELS), .count_offset = offsetof(struct muster_finding, label_count),
 		.optional = true },
@@ -237,17 +238,26 @@ const struct muster_field *muster_findings_reader_field(const char *key)
 	return NULL;
 }
 
-/* Reports of an older muster have no index of a GPU, and "null: WHY" in place of a value. Findings of a node stand
- * together, often. */
+/* "null: WHY" and "METRIC is null" in a text of an older muster become what they are now. */
+static const char *without_null(const char *text, struct muster_arena *arena)
+{
+	static const char begin[] = "null: ", inside[] = " is null";
+	const char *at = text ? strstr(text, inside) : NULL;
+	if (at)
+		text = muster_arena_printf(
+			arena, "%.*s has " MUSTER_NO_VALUE "%s", (int)(at - text), text, at + sizeof inside - 1);
+	return text && strncmp(text, begin, sizeof begin - 1) == 0
+		       ? muster_arena_printf(arena, MUSTER_NO_VALUE ": %s", text + sizeof begin - 1)
+		       : text;
+}
+
+/* Reports of an older muster have no index of a GPU. Findings of a node stand together, often. */
 static void complete_older(struct muster_report *report, const struct muster_run *run, struct muster_finding *findings)
 {
-	static const char none[] = "null: ";
 	const struct muster_node *node = NULL;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		struct muster_finding *finding = &findings[i];
-		if (finding->observed && strncmp(finding->observed, none, sizeof none - 1) == 0)
-			finding->observed = muster_arena_printf(
-				report->arena, MUSTER_NO_VALUE ": %s", finding->observed + sizeof none - 1);
+		finding->observed = without_null(finding->observed, report->arena);
 		if (!finding->gpu || !finding->node || finding->gpu_index >= 0)
 			continue;
 		for (size_t n = 0; n < run->node_count && !(node && strcmp(node->name, finding->node) == 0); n++)

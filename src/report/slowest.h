@@ -31,8 +31,8 @@ struct muster_slowest {
  * O(n). */
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES]);
 
-/* The slow ones: "16 rank 1 (gpu-1 GPU 1), 15 rank 6 (gpu-1 GPU 6), fastest 10"; malloc'd. Names of nodes are as the machine gave
- * them. */
+/* The slow ones: "16 rank 1 (gpu-1 GPU 1), 15 rank 6 (gpu-1 GPU 6), fastest 10"; malloc'd. Names of nodes are as the
+ * machine gave them. */
 char *muster_slowest_text(const struct muster_slowest *slowest);
 
 #endif

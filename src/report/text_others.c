@@ -1,6 +1,7 @@
 /* text_others.c - who else used the nodes, where that is no finding: busy CPUs, other jobs, programs on shared GPUs */
 #include "report/text_summary.h"
 
+#include "model/gpu.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
@@ -50,9 +51,11 @@ static void take_rank(struct others *others, const struct muster_node *node, con
 	const struct muster_sample *sample;
 	for (size_t at = 0; sharing && (sample = muster_rank_users(rank, &at));) {
 		const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
+		char *text = muster_gpu_text(gpu, muster_node_gpu_index(node, gpu));
 		if (strcmp(sample->value.string, last) != 0)
-			print(others, muster_asprintf("%s, GPU %s, shared (%s): %s", node->name, gpu ? gpu : "unknown",
-					      sharing, sample->value.string));
+			print(others, muster_asprintf("%s, %s, shared (%s): %s", node->name, text, sharing,
+					      sample->value.string));
+		free(text);
 		last = sample->value.string;
 	}
 }

@@ -152,7 +152,8 @@ size_t muster_report_unmeasured(const struct muster_report *report, char *ret[MU
 	static const char none[] = MUSTER_NO_VALUE ": ";
 	for (size_t at = 0; at < count; at++) {
 		const struct muster_finding *first = rows[at].first;
-		const char *why = first->observed + (strncmp(first->observed, none, strlen(none)) == 0 ? strlen(none) : 0);
+		const char *why =
+			first->observed + (strncmp(first->observed, none, strlen(none)) == 0 ? strlen(none) : 0);
 		char more[64];
 		size_t length;
 		FILE *line = muster_memory_open(&ret[at], &length);

@@ -37,7 +37,8 @@ struct muster_library {
  * that lacks a function counts as not opened, but its path stays known. May be called by several threads at once. */
 int muster_library_open(struct muster_library *library, struct muster_error *err);
 
-/* Do not open this library: it has ended a worker before, and every call that needs it says why. Before it is opened. */
+/* Do not open this library: it has ended a worker before, and every call that needs it says why. Before it is opened.
+ */
 void muster_library_refuse(struct muster_library *library, const char *why);
 
 /* Each in the file of its own name. */

@@ -17,7 +17,7 @@
 #include <time.h>
 
 static const char loading_cuda[] = "loading libcuda.so.1"; /* a step */
-enum { NOT_READY_S = 10 }; /* how long a node that has just booted is waited for */
+enum { NOT_READY_S = 10 };                                 /* how long a node that has just booted is waited for */
 
 /* Start CUDA. gpu->why_none: CUDA shows no GPU because all of them are hidden from this process, and by what; else "".
  */

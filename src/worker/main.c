@@ -262,7 +262,8 @@ static void skip_drivers(struct worker *worker, const struct muster_take *take)
 	snprintf(gpu->why_none, sizeof gpu->why_none, "%s", take->why_skipped);
 	gpu->died_of = muster_device_died_of(take->skipped_at);
 	if (gpu->died_of)
-		muster_library_refuse(*gpu->died_of == 'n' ? &muster_nvml_library : &muster_cuda_library, gpu->why_none);
+		muster_library_refuse(
+			*gpu->died_of == 'n' ? &muster_nvml_library : &muster_cuda_library, gpu->why_none);
 	muster_device_assume(&worker->ctx, gpu);
 }
 

@@ -106,7 +106,7 @@ class Formats(unittest.TestCase):
         root = self.tree(os.path.join(self.folder, "fail.json"))
         failure = self.case(root, "sim-1", "copy.h2d").find("failure")
         self.assertEqual(failure.get("message"), "expected at least 21 GB/s, observed 11.2 GB/s, 36 % of PCIe 4.0 x16 (31.5 GB/s)")
-        self.assertIn("sim-1, GPU 000b:00:00.0, rank 4", failure.text)
+        self.assertIn("sim-1, GPU 4 (000b:00:00.0), rank 4", failure.text)
         self.assertIn('action    reset-gpu: reseat it: see "nvidia-smi -q"', failure.text)
         self.assertEqual(self.case(root, "sim-2", "probe.gpu_copy").find("error").get("type"), "inconclusive")
         self.assertIn("no message", self.case(root, "sim-2", "rank.missing").find("failure").get("message"))
@@ -145,6 +145,27 @@ class Formats(unittest.TestCase):
             self.assertIn(len(re.findall(r"(?<!\\)\|", row)), (6, 7), row)
             self.assertNotRegex(row, "[\x00-\x1f<@]")
 
+    def test_no_format_for_people_has_the_word_null(self):
+        """JSON has it, and reports of an older muster had it in their texts too."""
+        old = save(self.folder, "old.made", report(["n1", "n2"], [
+            finding("inconclusive", "x", "n1", observed="null: no answer"), finding("skip", "y", "n1", observed="z is null (no link)")]))
+        recorded = sorted((Path(__file__).parent.parent / "gpu" / "recorded").glob("*.json"))
+        self.assertGreaterEqual(len(recorded), 5)
+        self.assertTrue(any('"observed": "null: ' in path.read_text() for path in recorded), "else the old texts are not tried")
+        for path in [old, *self.written, *recorded]:
+            for form in ("text", "junit", "markdown", "html", "prometheus"):
+                for more in ((), ("--inventory",)) if form in ("text", "markdown", "html") else ((),):
+                    done = show(path, form, *more)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertNotRegex(done.stdout.decode().replace("/dev/null", ""), r"(?i)\bnull\b", f"{path} {form} {more}")
+        self.assertIn("observed  no value: no answer", show(old, "text").stdout.decode())
+        self.assertIn("z has no value (no link)", show(old, "html").stdout.decode())
+        pairs = [subprocess.run([MUSTER, "diff", a, b], capture_output=True, text=True, timeout=60, check=False).stdout
+                 for a in self.written for b in self.written]
+        self.assertTrue(any("no value (" in text for text in pairs), "else no value came or went")
+        for text in pairs:
+            self.assertNotRegex(text.replace("/dev/null", ""), r"(?i)\bnull\b")
+
     def test_json_is_the_report_itself(self):
         for path in self.written:
             with open(path, "rb") as file:
@@ -153,7 +174,7 @@ class Formats(unittest.TestCase):
     def test_markdown_is_short_and_whole(self):
         text = show(os.path.join(self.folder, "fail.json"), "markdown").stdout.decode()
         self.assertTrue(text.startswith("### muster: FAIL\n"))
-        self.assertIn("\n| fail | copy.h2d | sim-1, GPU 000b:00:00.0, rank 4 | at least 21 GB/s | 11.2 GB/s, 36 % of PCIe 4.0 x16 \\(31.5 GB/s\\) | ", text)
+        self.assertIn("\n| fail | copy.h2d | sim-1, GPU 4 \\(000b:00:00.0\\), rank 4 | at least 21 GB/s | 11.2 GB/s, 36 % of PCIe 4.0 x16 \\(31.5 GB/s\\) | ", text)
         self.assertIn("\n| copy.h2d | 11.2 | 26.1 | GB/s | 36 to 83 % of PCIe 4.0 x16 | at least 21 GB/s |\n", text)
         tables = [line.count("|") - line.count("\\|") for line in text.splitlines() if line.startswith("|")]
         self.assertLessEqual(set(tables), {3, 7})

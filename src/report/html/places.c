@@ -24,10 +24,7 @@ static void add(struct muster_html_parts *parts, const char *name, const struct 
 {
 	MUSTER_ARRAY_PUSH(parts->items, parts->count, parts->room,
 		((struct muster_html_part){
-			.name = name,
-			.gpu_index = -1,
-			.rank = rank,
-			.status = measured ? MUSTER_PASS : MUSTER_SKIP }));
+			.name = name, .gpu_index = -1, .rank = rank, .status = measured ? MUSTER_PASS : MUSTER_SKIP }));
 }
 
 static void add_gpu(struct muster_html_node *place, const char *gpu, const struct muster_rank *rank, bool measured)

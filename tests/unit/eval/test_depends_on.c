@@ -38,7 +38,7 @@
 	"inconclusive h2d a: at least 2 GB/s, without another program on the GPU (busy) | ranks 0-1: 1\n"
 #define UNTOUCHED "fail h2d b rank=2 gpu=g0: at least 2 GB/s | 1\n"
 #define NONE_SEEN                                                                                                      \
-	"skip users: at most 0 | no value: not supported here (3 GPUs)\n"                                                  \
+	"skip users: at most 0 | no value: not supported here (3 GPUs)\n"                                              \
 	"skip busy: warning above 0.1 | no value: not supported here (3 GPUs)\n"
 #define RECORDED(how) " | recorded, not evaluated: other programs may use the GPU (" how ")"
 

@@ -27,7 +27,7 @@
 static const struct {
 	const char *title, *run;
 	double gbps;             /* 0: null */
-	const char *path, *link; /* null: the reason */
+	const char *path, *link; /* no value: the reason */
 } rings[] = {
 	{ "NVLink within a node: the lowest of the ranks",
 		RING("1", "2") "a node.gpu_count 2\n" RANK("a/0", "300", "1") RANK("a/1", "275", "1"), 275, "NVLink",

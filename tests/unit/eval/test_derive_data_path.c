@@ -25,9 +25,9 @@ static const struct {
 		"job.checkpoint_slowest node b, rank 1: 1 GB/s\n" },
 	/* a rank without a value is named */
 	{ WROTE("a/0", "2") WROTE("b/1", "-") READ("a/0", "4"),
-		"job.checkpoint_write_gbps null: node b, rank 1: not supported here\njob.checkpoint_read_gbps null: "
+		"job.checkpoint_write_gbps no value: node b, rank 1: not supported here\njob.checkpoint_read_gbps no value: "
 		"node b, rank 1: no "
-		"value\njob.checkpoint_slowest null: node b, rank 1: not supported here\n" },
+		"value\njob.checkpoint_slowest no value: node b, rank 1: not supported here\n" },
 	/* shards of a node add up; the slowest node counts */
 	{ SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3") GOT("b/3", "1", "y", "2")
 			GOT("c/4", "0", "x", "5") GOT("c/5", "1", "y", "5"),
@@ -39,7 +39,7 @@ static const struct {
 	{ SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3") GOT("b/3", "1", "x", "3"),
 		"job.broadcast_gbps 6\njob.broadcast_wrong 1\n" },
 	/* why there is none */
-	{ "a/0 rank.broadcast_gbps shard=0 -\n", "job.broadcast_gbps null: node a, rank 0: not supported here\n" },
+	{ "a/0 rank.broadcast_gbps shard=0 -\n", "job.broadcast_gbps no value: node a, rank 0: not supported here\n" },
 	/* what carried it */
 	{ SENT("a/0", "0", "x") GOT("b/1", "0", "x", "1") "a/0 rank.nccl_transport P2P/CUMEM+NET/IB/GDRDMA\n",
 		"job.broadcast_gbps 1\njob.broadcast_wrong 0\njob.broadcast_transport NET/IB/GDRDMA\n" },

@@ -23,8 +23,8 @@ static const struct {
 	{ DISK("a/0", "2") "a node.scratch_read_gbps layout=raid0 3\n" DISK("b/1", "4"), "a raid0 2\nb unknown 4\n" },
 	{ DISK("a/0", "2") "a node.scratch_read_gbps layout=none -\n", "a none 2\n" },
 	/* a rank without a value: no sum of the others, which would be too small */
-	{ DISK("a/0", "2") DISK("a/1", "-") DISK("b/2", "4"), "a unknown null: not supported here\nb unknown 4\n" },
-	{ DISK("a/0", "-"), "a unknown null: not supported here\n" },
+	{ DISK("a/0", "2") DISK("a/1", "-") DISK("b/2", "4"), "a unknown no value: not supported here\nb unknown 4\n" },
+	{ DISK("a/0", "-"), "a unknown no value: not supported here\n" },
 	/* a rank that did not measure at all */
 	{ DISK("a/0", "2") "a/1 gpu.h2d_gbps gpu=g 50\n", "a unknown 2\n" },
 	/* a run that has it keeps it */

@@ -19,33 +19,33 @@
 #define JOINED(place, gpus) place " gpu.nvlink_peer_gpus gpu=x " gpus "\n"
 #define FOUR(peers) "a node.gpu_count 4\n" GPU("a/0", "g0", "12", "300", peers) GPU("a/1", "g1", "12", "300", peers)
 
-/* Each limit as "NODE/RANK path, link: GB/s" or "NODE/RANK path, link: null: reason". */
+/* Each limit as "NODE/RANK path, link: GB/s" or "NODE/RANK path, link: no value: reason". */
 static const struct {
 	const char *run, *limits;
 } cases[] = {
 	{ TWO, "" },
 	{ TWO EDGE("a/0", "a", "g1") EDGE("a/1", "a", "g0"),
 		"a/0 NVLink, NVLink_of_450: 450\na/1 NVLink, NVLink_of_450: 450\n" },
-	{ TWO EDGE("a/0", "a", "g7"), "a/0 unknown, unknown: null: the other rank is not in the run\n" },
-	{ TWO EDGE("a/0", "c", "g1"), "a/0 unknown, unknown: null: the other rank is not in the run\n" },
+	{ TWO EDGE("a/0", "a", "g7"), "a/0 unknown, unknown: no value: the other rank is not in the run\n" },
+	{ TWO EDGE("a/0", "c", "g1"), "a/0 unknown, unknown: no value: the other rank is not in the run\n" },
 	/* a share is for 64 MiB: smaller messages prove nothing, unless they are small because the exchange is slow */
 	{ TWO EDGE("a/0", "a", "g1") BYTES("8388608"),
-		"a/0 unknown, unknown: null: messages of 8 MiB only, and a share is for 64 MiB\n" },
+		"a/0 unknown, unknown: no value: messages of 8 MiB only, and a share is for 64 MiB\n" },
 	{ TWO EDGE("a/0", "a", "g1") BYTES("67108864"), "a/0 NVLink, NVLink_of_450: 450\n" },
 	{ TWO "a/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=g1 nic=none transport=P2P/CUMEM 1\n" BYTES(
 		  "8388608"),
 		"a/0 NVLink, NVLink_of_450: 450\n" },
 	{ TWO "a/0 pair.exchange_gbps kind=edge peer_node=a peer_gpu=g1 nic=none transport=P2P/CUMEM 1\n" BYTES(
 		  "65536"),
-		"a/0 unknown, unknown: null: messages of 0.0625 MiB only, and a share is for 64 MiB\n" },
+		"a/0 unknown, unknown: no value: messages of 0.0625 MiB only, and a share is for 64 MiB\n" },
 	/* of several GPUs: all links of each lead to switches, or it is not known where they lead */
 	{ FOUR("3") EDGE("a/0", "a", "g1"),
-		"a/0 unknown, unknown: null: how many of its NVLinks lead to the other GPU is not known\n" },
+		"a/0 unknown, unknown: no value: how many of its NVLinks lead to the other GPU is not known\n" },
 	{ FOUR("3") "a/0 gpu.fabric_state gpu=x completed\na/1 gpu.fabric_state gpu=x completed\n" EDGE(
 		  "a/0", "a", "g1"),
 		"a/0 NVLink, NVLink_of_300: 300\n" },
 	{ FOUR("1") EDGE("a/0", "a", "g1"),
-		"a/0 unknown, unknown: null: how many of its NVLinks lead to the other GPU is not known\n" },
+		"a/0 unknown, unknown: no value: how many of its NVLinks lead to the other GPU is not known\n" },
 	{ "a node.gpu_count 8\n" GPU("a/0", "g0", "12", "300", "7") GPU("a/1", "g1", "11", "275", "7")
 			EDGE("a/0", "a", "g1"),
 		"a/0 NVLink, NVLink_of_275: 275\n" },
@@ -56,7 +56,7 @@ static const struct {
 	{ FOUR("0") JOINED("a/0", "none") JOINED("a/1", "none") EDGE("a/0", "a", "g1"),
 		"a/0 PCIe, PCIe_of_g0: 31.5\n" },
 	{ FOUR("2") JOINED("a/0", "g2~g1") JOINED("a/1", "g0~g3") EDGE("a/0", "a", "g1"),
-		"a/0 unknown, unknown: null: how many of its NVLinks lead to the other GPU is not known\n" },
+		"a/0 unknown, unknown: no value: how many of its NVLinks lead to the other GPU is not known\n" },
 	/* no NVLink */
 	{ GPU("a/0", "g0", "0", "-", "0") GPU("a/1", "g1", "0", "-", "0") EDGE("a/0", "a", "g1"),
 		"a/0 PCIe, PCIe_of_g0: 31.5\n" },
@@ -65,9 +65,9 @@ static const struct {
 	  "transport=SHM/direct 9\n",
 		"a/0 PCIe, PCIe: 31.5\n" },
 	{ "a/0 = g0 GPU-0\na/1 = g1 GPU-1\n" EDGE("a/0", "a", "g1"),
-		"a/0 unknown, unknown: null: whether NVLink joins the two GPUs is not known\n" },
+		"a/0 unknown, unknown: no value: whether NVLink joins the two GPUs is not known\n" },
 	{ GPU("a/0", "g0", "18", "-", "1") GPU("a/1", "g1", "18", "450", "1") EDGE("a/0", "a", "g1"),
-		"a/0 NVLink, NVLink: null: gpu.nvlink_limit_gbps: not supported here\n" },
+		"a/0 NVLink, NVLink: no value: gpu.nvlink_limit_gbps: not supported here\n" },
 	/* the NIC that NCCL names, and its live rate: the lower one of both ends */
 	{ ENDS RAILS("m0:1") PORT("a", "m0/1", "50") PORT("b", "m0/1", "25") PORT("b", "m1/1", "12"),
 		"a/0 network, m0:1: 25\nb/1 network, m0:1: 25\n" },
@@ -75,15 +75,16 @@ static const struct {
 			PORT("b", "m1/1", "25"),
 		"a/0 network, m0:1+m1:1: 75\nb/1 network, m0:1+m1:1: 75\n" },
 	{ ENDS RAILS("m0:1") PORT("a", "m0/1", "50") PORT("b", "m0/1", "-"),
-		"a/0 network, network: null: port.limit_gbps of m0/1 on b: not supported here\n"
-		"b/1 network, network: null: port.limit_gbps of m0/1 on b: not supported here\n" },
+		"a/0 network, network: no value: port.limit_gbps of m0/1 on b: not supported here\n"
+		"b/1 network, network: no value: port.limit_gbps of m0/1 on b: not supported here\n" },
 	{ ENDS RAILS("m0:1") PORT("a", "m0/1", "50") PORT("b", "m0/11", "50"),
-		"a/0 network, network: null: the rate of m0:1 is not known\n"
-		"b/1 network, network: null: the rate of m0:1 is not known\n" },
-	{ ENDS RAILS("eth0") PORT("a", "m0/1", "50"), "a/0 network, network: null: the rate of eth0 is not known\n"
-						      "b/1 network, network: null: the rate of eth0 is not known\n" },
-	{ ENDS RAILS("unknown"), "a/0 network, network: null: which network adapter NCCL uses is not known\n"
-				 "b/1 network, network: null: which network adapter NCCL uses is not known\n" },
+		"a/0 network, network: no value: the rate of m0:1 is not known\n"
+		"b/1 network, network: no value: the rate of m0:1 is not known\n" },
+	{ ENDS RAILS("eth0") PORT("a", "m0/1", "50"),
+		"a/0 network, network: no value: the rate of eth0 is not known\n"
+		"b/1 network, network: no value: the rate of eth0 is not known\n" },
+	{ ENDS RAILS("unknown"), "a/0 network, network: no value: which network adapter NCCL uses is not known\n"
+				 "b/1 network, network: no value: which network adapter NCCL uses is not known\n" },
 	/* by any plugin of NCCL; without GPUDirect RDMA on all channels it is another path */
 	{ ENDS RAILS_OF("m0:1", "NET/IBext_v10/GDRDMA") PORT("a", "m0/1", "50") PORT("b", "m0/1", "50"),
 		"a/0 network, m0:1: 50\nb/1 network, m0:1: 50\n" },

@@ -17,7 +17,7 @@ static const struct {
 	{ SHARE("a/0", "-") SHARE("a/1", "1") SHARE("a/2", "1"), "node.near_share", "a 1\n" },
 	{ SHARE("a/0", "-") SHARE("a/1", "1") SHARE("a/2", "1"), "node.near_share_ranks", "a 1, 2\n" },
 	{ SHARE("a/0", "0") SHARE("a/1", "-"), "node.near_share_ranks", "a 0\n" },
-	{ SHARE("a/0", "-") SHARE("a/1", "-"), "node.near_share", "a null: not supported here\n" },
+	{ SHARE("a/0", "-") SHARE("a/1", "-"), "node.near_share", "a no value: not supported here\n" },
 	/* a run that has it keeps it */
 	{ SHARE("a/0", "0") "a node.near_share 7\n", "node.near_share", "a 7\n" },
 	/* CPUs of its own, one for several, all for all */
@@ -27,7 +27,7 @@ static const struct {
 	{ CPUS("a/0", "0-7") CPUS("a/1", "0-7"), "node.cores_each", "a 4\n" },
 	{ "a node.cpus 4\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cores_each", "a 0.5\n" },
 	{ "a node.cpus 3\n" CPUS("a/0", "0-0") CPUS("a/1", "0-0"), "node.cores_each",
-		"a null: the node has 3 cores for 2 ranks\n" },
+		"a no value: the node has 3 cores for 2 ranks\n" },
 	{ CPUS("a/0", "-") CPUS("a/1", "4-4"), "node.cores_each", "a 1\n" },
 };
 

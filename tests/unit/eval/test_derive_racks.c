@@ -21,9 +21,9 @@ static const struct {
 	{ STEP("a/0", "X", "10") STEP("a/1", "X", "10") STEP("a/2", "X", "10") STEP("a/3", "X", "16"),
 		"job.step_spread all, all ranks: 0.6\n" },
 	{ STEP("a/0", "X", "10") STEP("a/1", "Y", "11"),
-		"job.step_spread all, all ranks: null: no two ranks have the same GPU model\n" },
+		"job.step_spread all, all ranks: no value: no two ranks have the same GPU model\n" },
 	{ STEP("a/0", "X", "10") STEP("a/1", "X", "-"),
-		"job.step_spread all, all ranks: null: no two ranks have the same GPU model\n" },
+		"job.step_spread all, all ranks: no value: no two ranks have the same GPU model\n" },
 	/* racks by themselves; who is in none is not compared */
 	{ STEP("a/0", "X", "10") RACK("a/0", "1") STEP("a/1", "X", "11") RACK("a/1", "1") STEP("b/2", "X", "20")
 			RACK("b/2", "2") STEP("b/3", "X", "20") RACK("b/3", "2"),

@@ -478,7 +478,8 @@ TEST(what_does_not_apply_to_several_gpus_has_no_labels)
 	struct muster_run *run = run_text_new("a/0 gpu.h2d_gbps gpu=g0 -\na/1 gpu.h2d_gbps gpu=g1 -");
 	struct muster_report *report =
 		fixture_report(run, "'c':{'metric':'gpu.h2d_gbps','min':1,'source':'s','optional':true}", false);
-	ck_assert_str_eq(fixture_findings(report), "skip c a: at least 1 GB/s | no value: not supported here (2 GPUs)\n");
+	ck_assert_str_eq(
+		fixture_findings(report), "skip c a: at least 1 GB/s | no value: not supported here (2 GPUs)\n");
 	ck_assert_ptr_null(report->findings[0].labels);
 	ck_assert_uint_eq(report->findings[0].label_count, 0);
 }
@@ -494,9 +495,10 @@ TEST(one_reason_that_names_each_gpu_is_one_finding_with_an_action)
 		run->nodes[0].ranks[i].samples.items[0].reason =
 			i == 2 ? "gone" : muster_arena_printf(run->arena, "/sys/g%zu/numa of g%zu is -1", i, i);
 	struct muster_report *report = fixture_report(run, config, false);
-	ck_assert_str_eq(fixture_findings(report), "inconclusive c a: 0 | ranks 0-1,3: no value: /sys/*/numa of * is -1\n"
-						   "inconclusive c a rank=2 gpu=g2: 0 | no value: gone\n"
-						   "inconclusive c b rank=4 gpu=g0: 0 | no value: not supported here\n");
+	ck_assert_str_eq(fixture_findings(report),
+		"inconclusive c a: 0 | ranks 0-1,3: no value: /sys/*/numa of * is -1\n"
+		"inconclusive c a rank=2 gpu=g2: 0 | no value: gone\n"
+		"inconclusive c b rank=4 gpu=g0: 0 | no value: not supported here\n");
 	ck_assert_uint_eq(report->findings[0].label_count, 0);
 	ck_assert_uint_eq(report->tallies[0].count[MUSTER_INCONCLUSIVE], 3);
 	for (size_t i = 0; i < 3; i++)

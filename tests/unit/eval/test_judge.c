@@ -100,7 +100,7 @@ static const struct {
 		"skip c sim-1: at least 21 MiB | no value: not supported here\n" },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':true", NO_FINDING },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "5.15", "'present':false", "fail c sim-1: not present | 5.15\n" },
-	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':false", "fail c sim-1: not present | null\n" },
+	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':false", "fail c sim-1: not present | no value\n" },
 	{ "node.kernel", NULL, MUSTER_NULL, 0, NULL, "'present':true",
 		"inconclusive c sim-1: present | no value: not supported here\n" },
 	{ "node.kernel", NULL, MUSTER_STRING, 0, "", "'equals':'5'", "fail c sim-1: 5 | \"\"\n" },

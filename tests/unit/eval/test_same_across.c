@@ -89,7 +89,8 @@ TEST(an_optional_value_may_be_absent)
 		"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','optional':true,'severity':'"
 		"warn'}",
 		false);
-	ck_assert_str_eq(fixture_findings(report), "skip same n2: the same on all nodes | no value: not supported here\n");
+	ck_assert_str_eq(
+		fixture_findings(report), "skip same n2: the same on all nodes | no value: not supported here\n");
 	ck_assert_int_eq(report->verdict, MUSTER_PASS);
 }
 

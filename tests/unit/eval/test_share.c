@@ -32,7 +32,7 @@ static const struct {
 		"fail c a rank=0 gpu=g: at most 100 % of gpu.pcie_limit_gbps (warning above 90 %) | 70\n" },
 	/* no limit, no share: never a pass */
 	{ H2D("54") PCIE("-"), SHARE "'min':0.6",
-		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps is null "
+		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps has no value "
 		"(not "
 		"supported here), observed 54\n" },
 	{ H2D("54") PCIE("-"), SHARE "'min':0.6,'optional':true",

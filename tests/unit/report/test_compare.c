@@ -7,6 +7,7 @@
  *   profile NAME, sku NAME, strict, simulated
  */
 #include "check_main.h"
+#include "model/gpu.h"
 #include "report/compare.h"
 
 #include "muster/run.h"
@@ -30,6 +31,8 @@ static void add_finding(struct side *side, char **words, size_t count)
 	finding->node = run_text_or_null(words, count, 3);
 	finding->metric = count > 4 ? words[4] : NULL;
 	finding->gpu = run_text_or_null(words, count, 5);
+	finding->gpu_index =
+		muster_node_gpu_index(finding->node ? run_text_node(&side->run, words[3]) : NULL, finding->gpu);
 	if (count > 6) {
 		struct muster_label *label = muster_arena_alloc(side->run.arena, sizeof *label);
 		*label = (struct muster_label){ .key = "bytes", .value = run_text_value(words[6]) };
@@ -167,6 +170,12 @@ static const struct {
 	{ "no longer to be had", GPU_0 H2D "20", GPU_0 H2D "-",
 		"\nchanged\n  gpu.h2d_gbps: 20 GB/s -> no value (not supported here): node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
+	{ "a GPU has its index", "sim-1 node.gpu_order '0002:00:00.0~0001:00:00.0\n" H2D "20",
+		"sim-1 node.gpu_order '0002:00:00.0~0001:00:00.0\n" H2D
+		"10\n! fail other sim-1 gpu.d2h_gbps 0002:00:00.0",
+		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): node sim-1, GPU 1 "
+		"(0001:00:00.0)\n  other: no finding -> fail: node sim-1, GPU 0 (0002:00:00.0)\n"
+		"\nMUSTER DIFF WORSE worse=2 better=0 changed=0 same=1\n" },
 	{ "no longer measured", GPU_0 H2D "20\nsim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
 		GPU_0 "sim-1/1 gpu.h2d_gbps gpu=0002:00:00.0 20",
 		"\nchanged\n  gpu.h2d_gbps: 20 GB/s -> no value (not measured): node sim-1, GPU 0001:00:00.0\n"

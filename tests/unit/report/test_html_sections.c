@@ -63,7 +63,13 @@ TEST(a_picture_has_the_parts_of_the_node)
 TEST(parts_with_findings_are_marked)
 {
 	struct muster_finding findings[] = {
-		{ .check = "x", .status = MUSTER_FAIL, .node = "a", .rank = 1, .gpu = "2:0", .gpu_index = -1, .unit = "" },
+		{ .check = "x",
+			.status = MUSTER_FAIL,
+			.node = "a",
+			.rank = 1,
+			.gpu = "2:0",
+			.gpu_index = -1,
+			.unit = "" },
 		{ .check = "y", .status = MUSTER_WARN, .node = "a", .rank = -1, .port = "m0/1", .unit = "" },
 	};
 	run_text(&run, two_numas);

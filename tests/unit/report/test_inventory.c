@@ -118,7 +118,8 @@ TEST(equal_nodes_are_one_block_of_ranks)
 	ck_assert_str_eq(cell(MUSTER_INVENTORY_RANKS, 1, 1, 5)->usual, "4-7");
 	ck_assert_ptr_null(cell(MUSTER_INVENTORY_RANKS, 1, 1, 3)->usual); /* an address is each node's own */
 	ck_assert_str_eq(cell(MUSTER_INVENTORY_RANKS, 0, 0, 1)->text, "unknown");
-	ck_assert_str_eq(cell(MUSTER_INVENTORY_RANKS, 0, 0, 1)->why, "not in this report");
+	ck_assert_str_eq(
+		cell(MUSTER_INVENTORY_RANKS, 0, 0, 1)->why, "neither nvidia-smi's order nor NVML's index is known");
 	ck_assert_uint_eq(inventory.differing, 1);
 }
 

@@ -330,7 +330,7 @@ TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)
 		 "ncclAllReduce\""),
 		"\"failed_nodes\": [\"sim-2\", \"sim-1\"]",
 		"\"count\": {\"pass\": 43, \"warn\": 2, \"fail\": 2, \"skip\": 1, \"inconclusive\": 1, \"blocked\": 2}",
-		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\"}",
+		"\"where\": {\"node\": \"sim-1\", \"rank\": 4, \"gpu\": \"000b:00:00.0\", \"gpu_index\": 4}",
 		"\"where\": {\"node\": \"sim-1\", \"port\": \"mlx5_ib3/1\"}",
 		"\"where\": {\"labels\": {\"bytes\": 8589934592, \"nodes\": 2}}",
 		"\"value\": 11.2,",

@@ -341,8 +341,8 @@ TEST_LOOP(no_line_is_wider_than_a_terminal, 80, 83)
 		words[i] = i % 7 == 6 ? ' ' : 'w';
 	words[sizeof words - 1] = '\0';
 	with_ranks(24);
-	struct muster_finding finding = FINDING(FAIL, "gpu.name", NULL, 3, words, name, "", .gpu = name, .gpu_index = -1,
-		.metric = "gpu.name", .evidence = words, .advice = words, .source = words);
+	struct muster_finding finding = FINDING(FAIL, "gpu.name", NULL, 3, words, name, "", .gpu = name,
+		.gpu_index = -1, .metric = "gpu.name", .evidence = words, .advice = words, .source = words);
 	run.nodes[1].name = name;
 	finding.node = name;
 	only_findings(&finding, 1);

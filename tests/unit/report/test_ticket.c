@@ -11,10 +11,12 @@ static const struct muster_label xid = { "code", { MUSTER_STRING, { .string = "7
 
 static struct muster_finding found[] = {
 	FINDING(FAIL, "history.xid", "n1", -1, "no Xid 79 within 24 h", "Xid 79", "", .metric = "node.xid_age_hours",
-		.gpu = GPU, .gpu_index = 2, .labels = &xid, .label_count = 1, .evidence = "NVRM: Xid (PCI:0003:00:00): 79, \x1b[2J"),
+		.gpu = GPU, .gpu_index = 2, .labels = &xid, .label_count = 1,
+		.evidence = "NVRM: Xid (PCI:0003:00:00): 79, \x1b[2J"),
 	FINDING(FAIL, "gpu.nvlinks", "n1", 4, "18", "17", "", .metric = "gpu.nvlinks", .gpu = GPU, .gpu_index = 2,
 		.advice = "replace it"),
-	FINDING(FAIL, "gpu.nvlinks", "n1", 5, "18", "16", "", .metric = "gpu.nvlinks", .gpu = "0004:00:00.0", .gpu_index = 3),
+	FINDING(FAIL, "gpu.nvlinks", "n1", 5, "18", "16", "", .metric = "gpu.nvlinks", .gpu = "0004:00:00.0",
+		.gpu_index = 3),
 	FINDING(FAIL, "ib.count", "n1", -1, "8", "7", "", .metric = "node.ib_ports"),
 	FINDING(FAIL, "affinity.cpus", "n1", -1, "1", "0", "", .metric = "node.near_share"),
 	FINDING(FAIL, "probe.checkpoint", "n1", -1, "the probe to end well", "hung", ""), /* in a shared folder */

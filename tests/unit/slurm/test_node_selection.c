@@ -176,7 +176,7 @@ TEST_EACH(nodes_are_what_the_findings_say, cases)
 
 #define COPY_IS_SLOW                                                                                                   \
 	{                                                                                                              \
-		.check = "copy.h2d", .gpu = "000b:00:00.0", .gpu_index = 4, .observed = "11.2", .unit = "GB/s",                        \
+		.check = "copy.h2d", .gpu = "000b:00:00.0", .gpu_index = 4, .observed = "11.2", .unit = "GB/s",        \
 		.value = { .type = MUSTER_NUMBER, .number = 11.2 }, .expected = "at least 21 GB/s"                     \
 	}
 
@@ -208,9 +208,11 @@ TEST(a_reason_is_read_as_it_was_written)
 		"muster(epilog): x.y" };
 	for (int by = 0; by < MUSTER_DRAINED_BY_COUNT; by++)
 		for (size_t i = 0; i < 2; i++) {
-			const struct muster_finding finding = {
-				.check = "x.y", .gpu = gpus[i], .gpu_index = by - 1, .observed = "a: b GPU c: d", .unit = ""
-			};
+			const struct muster_finding finding = { .check = "x.y",
+				.gpu = gpus[i],
+				.gpu_index = by - 1,
+				.observed = "a: b GPU c: d",
+				.unit = "" };
 			char text[MUSTER_DRAIN_REASON_MAX + 1];
 			struct muster_drain_reason reason;
 			muster_drain_reason_write((enum muster_drained_by)by, NULL, &finding, 1, text);
