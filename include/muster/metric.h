@@ -149,7 +149,10 @@ struct muster_metric {
 	/* NULL, or the metric of a rank whose lowest value on the node this is, or, as a text, the local ranks that
 	 * have it; not measured but derived. */
 	const char *lowest_of;
-	bool is_usual;                    /* a limit that follows from the run's own values of other parts */
+	bool is_usual; /* a limit that follows from the run's own values of other parts */
+	/* Which GPU of its node a bus id is: GPU_ORDER lists the bus ids of a node, GPU_INDEX is a number of each GPU.
+	 */
+	enum muster_gpu_index_as { MUSTER_NO_GPU_INDEX = 0, MUSTER_GPU_ORDER, MUSTER_GPU_INDEX } gpu_index;
 	bool is_exchange;                 /* of two ranks, each of which has a sample of it */
 	const struct muster_shown *shown; /* the last one has no title; NULL: in no table */
 };

@@ -1,16 +1,16 @@
 /* gpu.c - which GPU of its node a bus id is, and how people read it
  *
- * node.gpu_order lists all GPUs of the node. Reports of an older muster have only the index that NVML gave each rank.
+ * Reports of an older muster list no order of the GPUs: they have only the index that NVML gave the GPU of each rank.
  */
 #include "model/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct muster_sample *find(const struct muster_samples *samples, const char *metric)
+static const struct muster_sample *find(const struct muster_samples *samples, enum muster_gpu_index_as as)
 {
 	for (size_t i = 0; i < samples->count; i++)
-		if (strcmp(samples->items[i].metric->name, metric) == 0)
+		if (samples->items[i].metric->gpu_index == as)
 			return &samples->items[i];
 	return NULL;
 }
@@ -30,11 +30,11 @@ int muster_node_gpu_index(const struct muster_node *node, const char *bus_id)
 {
 	if (!node || !bus_id || !*bus_id)
 		return -1;
-	const struct muster_sample *order = find(&node->samples, "node.gpu_order");
+	const struct muster_sample *order = find(&node->samples, MUSTER_GPU_ORDER);
 	if (order && order->value.type == MUSTER_STRING)
 		return place_in(order->value.string, bus_id);
 	for (size_t r = 0; r < node->rank_count; r++) {
-		const struct muster_sample *own = find(&node->ranks[r].samples, "gpu.nvml_index");
+		const struct muster_sample *own = find(&node->ranks[r].samples, MUSTER_GPU_INDEX);
 		if (own && own->value.type == MUSTER_NUMBER && own->value.number >= 0 && own->value.number < 1024 &&
 			strcmp(muster_sample_label_text(own, "gpu"), bus_id) == 0)
 			return (int)own->value.number;

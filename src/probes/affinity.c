@@ -42,8 +42,8 @@ static const struct muster_metric metrics[] = {
 	RANK_NUMBER("rank.near_share", RATIO, FACT, "share of the rank's CPUs that are on the NUMA node of its GPU"),
 	RANK_NUMBER("rank.package_share", RATIO, FACT, "share of the rank's CPUs that are on the package of its GPU"),
 	RANK_NUMBER("rank.cores_each", NONE, FACT,
-		"the rank's cores, divided by the ranks of the node that may use some of its CPUs; no value where the node "
-		"has fewer than two cores for each rank. Not measured but derived"),
+		"the rank's cores, divided by the ranks of the node that may use some of its CPUs; no value where "
+		"the node has fewer than two cores for each rank. Not measured but derived"),
 	RANK_TEXT(
 		"rank.memory_policy", FACT, NOTHING, "memory policy: \"default\", \"bind:1\", \"interleave:0-3\" ..."),
 	RANK_TEXT("rank.memory_locality", FACT, NOTHING,

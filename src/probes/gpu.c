@@ -30,7 +30,7 @@ static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.board_part", FACT, NOTHING, "part number of the board",
 		SHOWN(IN(GPUS, 60, "board part number"), IN(TICKET, 100, "board part number"),
 			IN(AZURE, 50, "ModelNumber", .optional = true))),
-	GPU_NUMBER("gpu.nvml_index", NONE, FACT, "index in NVML order"),
+	GPU_NUMBER("gpu.nvml_index", NONE, FACT, "index in NVML order", .gpu_index = MUSTER_GPU_INDEX),
 	GPU_NUMBER("gpu.cuda_index", NONE, FACT, "index in the order of this rank's CUDA"),
 	GPU_NUMBER("gpu.numa_node", NONE, FACT, "NUMA node from sysfs; no value when the kernel does not know (-1)",
 		.if_null = "the kernel does not know the NUMA nodes of PCI devices, so ranks and buffers may be on the "

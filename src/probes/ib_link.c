@@ -26,7 +26,8 @@ static const struct muster_metric metrics[] = {
 	NIC_METRIC("node.nic_ports_up", MORE,
 		"ACTIVE ports of a network adapter with several; one without a value when no adapter has several"),
 	NIC_METRIC("node.nic_share", MORE,
-		"share of the adapter's full rate that its ACTIVE ports have; one without a value when no adapter has several"),
+		"share of the adapter's full rate that its ACTIVE ports have; one without a value when no adapter "
+		"has several"),
 	PORT_TEXT("port.state", FACT, NOTHING, "logical state: ACTIVE, INIT, ARMED, DOWN",
 		SHOWN(IN(PORTS, 20, "state", .second = "port.phys_state", .between = ", ", .unless = "LinkUp"),
 			IN(PAGE_PORTS, 10, "state"))),

@@ -35,8 +35,8 @@ static const struct muster_metric metrics[] = {
 		"4-byte values that came other than they were sent; every value of every checked exchange is checked",
 		.counts_wrong = true, .is_exchange = true),
 	PAIR_METRIC("pair.channels", NONE, DRIFTS,
-		"channels over which the two ranks send to each other, from NCCL's own log; no value where the log does "
-		"not say and the communicator spans several nodes"),
+		"channels over which the two ranks send to each other, from NCCL's own log; no value where the log "
+		"does not say and the communicator spans several nodes"),
 	NUMBER(RANK, "rank.slow_windows", RATIO, DRIFTS,
 		"share of the windows that are below 80 % of the best one; not measured but derived",
 		.labels = { "part", "range" }, .is_steadiness = true),

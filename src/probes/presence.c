@@ -27,8 +27,9 @@ static const struct muster_metric metrics[] = {
 		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\"",
 		SHOWN(IN(GPUS, 20, "GPUs not in NVML"))),
 	NODE_TEXT("node.gpu_order", FACT, NOTHING,
-		"PCI bus ids of all GPUs of the node in the order of nvidia-smi, which counts from 0; GPUs that are hidden "
-		"from the job are in it; separated by spaces, \"?\" for a GPU that NVML counts and cannot reach"),
+		"PCI bus ids of all GPUs of the node in the order of nvidia-smi, which counts from 0; GPUs that are "
+		"hidden from the job are in it; separated by spaces, \"?\" for a GPU that NVML counts and cannot reach",
+		.gpu_index = MUSTER_GPU_ORDER),
 	NODE_TEXT("node.gpus_withheld", FACT, NOTHING,
 		"GPUs of the bus that a driver, a setting or a missing file keeps from all jobs, and why; \"none\""),
 	NODE_TEXT("node.gpus_not_in_cuda", FACT, NOTHING,

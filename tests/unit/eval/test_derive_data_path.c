@@ -25,8 +25,8 @@ static const struct {
 		"job.checkpoint_slowest node b, rank 1: 1 GB/s\n" },
 	/* a rank without a value is named */
 	{ WROTE("a/0", "2") WROTE("b/1", "-") READ("a/0", "4"),
-		"job.checkpoint_write_gbps no value: node b, rank 1: not supported here\njob.checkpoint_read_gbps no value: "
-		"node b, rank 1: no "
+		"job.checkpoint_write_gbps no value: node b, rank 1: not supported here\njob.checkpoint_read_gbps no "
+		"value: node b, rank 1: no "
 		"value\njob.checkpoint_slowest no value: node b, rank 1: not supported here\n" },
 	/* shards of a node add up; the slowest node counts */
 	{ SENT("a/0", "0", "x") SENT("a/1", "1", "y") GOT("b/2", "0", "x", "3") GOT("b/3", "1", "y", "2")

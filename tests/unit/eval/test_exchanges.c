@@ -93,8 +93,8 @@ static const struct {
 	{ { 3, 4, false, 265, 46, "0-1=100 0-3=90 0-4=20 0-8=20" }, SHARES MEDIANS,
 		"fail e n0 0 g0 -: slow" WITH_ALL
 		"90 GB/s, 20 % of NVLink (450 GB/s) between n0 GPU g0 and n0 GPU g3; 100 GB/s, 22 % of NVLink (450 "
-		"GB/s) between n0 GPU g0 and n0 GPU g1; 20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n1 "
-		"GPU g0 through m0:1; and 1 more\n" },
+		"GB/s) between n0 GPU g0 and n0 GPU g1; 20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through "
+		"m0:1 and n1 GPU g0 through m0:1; and 1 more\n" },
 	/* either end's time counts */
 	{ { 1, 4, false, 265, 46, "0-1=100/265 0-3=265/100" }, SHARES,
 		"fail e n0 0 g0 -: slow" WITH_ALL
@@ -112,20 +112,20 @@ static const struct {
 	/* a NIC, a node, links */
 	{ { 3, 4, false, 265, 46, "1-5=20 5-9=20" }, SHARES,
 		"fail r n1 -1 - m0/2: slow through this network adapter to all other nodes" OTHERWISE
-		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g1 through m0:2 and n1 GPU g1 through m0:2; 20 GB/s, 40 % of NIC "
-		"(50 GB/s) between n1 GPU g1 through m0:2 and n2 GPU g1 through m0:2\n" },
+		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g1 through m0:2 and n1 GPU g1 through m0:2; 20 GB/s, "
+		"40 % of NIC (50 GB/s) between n1 GPU g1 through m0:2 and n2 GPU g1 through m0:2\n" },
 	{ { 3, 2, false, 265, 46, "0-2=20 1-3=20 2-4=20 3-5=20" }, SHARES,
 		"fail r n1 -1 - -: slow in most exchanges of this node; exchanges without this node are as expected: "
-		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n1 GPU g0 through m0:1; 20 GB/s, 40 % of NIC "
-		"(50 GB/s) between n0 GPU g1 through m0:2 and n1 GPU g1 through m0:2; 20 GB/s, 40 % of NIC (50 GB/s) between n1 "
-		"GPU g0 through m0:1 and n2 GPU g0 through m0:1; and 1 more\n" },
+		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n1 GPU g0 through m0:1; 20 GB/s, "
+		"40 % of NIC (50 GB/s) between n0 GPU g1 through m0:2 and n1 GPU g1 through m0:2; 20 GB/s, 40 % of "
+		"NIC (50 GB/s) between n1 GPU g0 through m0:1 and n2 GPU g0 through m0:1; and 1 more\n" },
 	{ { 1, 2, false, 265, 46, "0-1=100" }, SHARES MEDIANS,
 		"fail e n0 -1 - -: slow between these two GPUs; it cannot be decided which of them is the cause, or "
 		"the link between them: 100 GB/s, 22 % of NVLink (450 GB/s) between n0 GPU g0 and n0 GPU g1\n" },
 	{ { 2, 1, false, 265, 46, "0-1=20" }, SHARES,
 		"fail r - -1 - -: slow between these two network adapters; it cannot be decided which of them is the "
-		"cause, or the network between them: 20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n1 "
-		"GPU g0 through m0:1\n" },
+		"cause, or the network between them: 20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 "
+		"and n1 GPU g0 through m0:1\n" },
 	/* a rack's rails go over NVLink */
 	{ { 3, 2, true, 700, 700, "2-3=99 0-2=99 2-4=99" }, SHARES,
 		"fail r n1 2 g0 -: slow" WITH_ALL
@@ -233,8 +233,8 @@ TEST(exchanges_without_a_limit_are_one_finding)
 		"'source':'s'}",
 		false, &report);
 	ck_assert_str_eq(fixture_findings(&report),
-		"skip r: at least 60 % of pair.exchange_limit_gbps | pair.exchange_limit_gbps has no value (the rate of "
-		"eth0 is not known) (6 ranks)\n");
+		"skip r: at least 60 % of pair.exchange_limit_gbps | pair.exchange_limit_gbps has no value (the rate "
+		"of eth0 is not known) (6 ranks)\n");
 	muster_report_done(&report);
 	muster_run_done(&run);
 }

@@ -32,8 +32,8 @@ static const struct {
 		"fail c a rank=0 gpu=g: at most 100 % of gpu.pcie_limit_gbps (warning above 90 %) | 70\n" },
 	/* no limit, no share: never a pass */
 	{ H2D("54") PCIE("-"), SHARE "'min':0.6",
-		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps has no value "
-		"(not "
+		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps has no "
+		"value (not "
 		"supported here), observed 54\n" },
 	{ H2D("54") PCIE("-"), SHARE "'min':0.6,'optional':true",
 		"skip c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps has no value (not "
@@ -46,7 +46,8 @@ static const struct {
 		"limit), "
 		"observed 54\n" },
 	{ H2D("-") PCIE("60"), SHARE "'min':0.6",
-		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | no value: not supported here\n" },
+		"inconclusive c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | no value: not supported "
+		"here\n" },
 	/* the limit of another GPU, or of another ring, is not this one's */
 	{ H2D("54") "a/0 gpu.pcie_limit_gbps gpu=other link=x 900\n", SHARE "'min':0.6,'optional':true",
 		"skip c a rank=0 gpu=g: at least 60 % of gpu.pcie_limit_gbps | gpu.pcie_limit_gbps was not measured, "
