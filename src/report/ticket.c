@@ -109,7 +109,7 @@ static void put_finding(FILE *out, const struct ticket *t, const struct muster_f
 		if (shown[i].metric->scope != MUSTER_SCOPE_NODE)
 			put(out, between, shown[i].as->title,
 				text_of(t->node, shown[i].metric, finding->gpu, finding->port));
-	put(out, between, "advice", finding->advice);
+	put(out, between, "action", finding->advice);
 	put(out, between, "action code", finding->action_code);
 	put(out, between, "proof", finding->action_code ? muster_proof_names[finding->proof] : NULL);
 	free(where);

@@ -52,7 +52,7 @@ static int read_file(const char *directory, const char *sku, struct muster_json 
 	/* A SKU is a name, never a path out of the directory. */
 	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') || access(path, R_OK) < 0)
 		muster_fail(err, MUSTER_EUSAGE,
-			"no hardware description of SKU \"%s\" in %s; muster sim --list-skus lists all", sku,
+			"no hardware description of machine type \"%s\" in %s; muster sim --list-skus lists all", sku,
 			directory);
 	else
 		rc = muster_json_parse_file(path, FILE_LIMIT, ret, err);

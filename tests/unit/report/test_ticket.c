@@ -84,7 +84,7 @@ TEST(the_text_has_the_node_and_each_failed_check_of_the_machine)
 			       "   serial number: 1234\n"
 			       "   board part number: 900-1\n"
 			       "   UUID: GPU-u\n"
-			       "   advice: replace it\n"
+			       "   action: replace it\n"
 			       "   Azure category: Resource.Hpc.Unhealthy.NvLink\n"
 			       "\n"
 			       "3. n1, GPU 3 (0004:00:00.0), rank 5\n"
@@ -109,7 +109,7 @@ TEST(azure_has_one_impact_for_each_category)
 	has_count("\"PhysicalHostName\": \"GGBB90904476\",\n          \"VmUniqueId\": \"V\"", 3);
 	has("\"impactCategory\": \"Resource.Hpc.Unhealthy.NvLink\"");
 	has("\"impactDescription\": \"n1, GPU 2 (0003:00:00.0), rank 4; failed: gpu.nvlinks; observed: 17; expected: "
-	    "18; serial number: 1234; board part number: 900-1; UUID: GPU-u; advice: replace it | "
+	    "18; serial number: 1234; board part number: 900-1; UUID: GPU-u; action: replace it | "
 	    "n1, GPU 3 (0004:00:00.0), rank 5; failed: gpu.nvlinks; observed: 16; expected: 18\"");
 	has_count("\"SerialNumber\": \"1234\",\n          \"ModelNumber\": \"900-1\",\n"
 		  "          \"Manufacturer\": \"NVIDIA\",\n          \"Location\": \"" GPU "\"",
