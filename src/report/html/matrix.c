@@ -6,6 +6,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "model/gpu.h"
 #include "model/share.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
@@ -341,6 +342,14 @@ static void print_rows(struct matrix *m)
 			m->column_count + 1, low - shown);
 }
 
+/* Of the first node: the index of the GPU at this place, or else the place. */
+static int number_at(const struct matrix *m, size_t place)
+{
+	const struct muster_node *node = &m->run->nodes[0];
+	int index = place < node->rank_count ? muster_node_gpu_index(node, node->ranks[place].gpu) : -1;
+	return index < 0 ? (int)place : index;
+}
+
 /* The number of its columns. */
 static size_t print_matrix(const struct muster_html *page, bool rails)
 {
@@ -352,9 +361,9 @@ static size_t print_matrix(const struct muster_html *page, bool rails)
 						    : "Within nodes, GB/s: two GPUs with each other");
 		fputs("<thead><tr><th scope='col'>node</th>", page->out);
 		for (size_t c = 0; c < m.column_count; c++) {
-			fprintf(page->out, "<th scope='col'>GPU %zu", m.columns[c].first);
+			fprintf(page->out, "<th scope='col'>GPU %d", number_at(&m, m.columns[c].first));
 			if (!rails)
-				fprintf(page->out, " - %zu", m.columns[c].second);
+				fprintf(page->out, " - %d", number_at(&m, m.columns[c].second));
 			fputs("</th>", page->out);
 		}
 		fputs("</tr></thead>\n", page->out);

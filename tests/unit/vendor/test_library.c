@@ -50,6 +50,17 @@ TEST(a_missing_library_is_named_with_the_loaders_words_and_stays_missing)
 	ck_assert_int_eq(muster_library_open(&library, NULL), -1);
 }
 
+TEST(a_library_that_ended_a_worker_is_not_opened)
+{
+	struct muster_library library = { .title = "libm", .soname = "libm.so.6", .oldest = "any" };
+	struct muster_error err = { 0 };
+	muster_library_refuse(&library, "signal 11; last step: cuInit");
+	ck_assert_int_eq(muster_library_open(&library, &err), -1);
+	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
+	ck_assert_str_eq(err.text, "signal 11; last step: cuInit");
+	ck_assert_ptr_null(library.handle);
+}
+
 TEST(a_missing_function_is_named_with_the_file_and_what_would_have_it)
 {
 	char *path = real_path(FAKES "libcuda.so.1"), expected[8192];

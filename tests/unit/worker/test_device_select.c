@@ -1,4 +1,4 @@
-/* test_device_select.c - a MIG instance is told from a whole GPU */
+/* test_device_select.c - a MIG instance is told from a whole GPU, and which library ended a worker */
 #include "worker/device_select.c"
 
 #include "check_main.h"
@@ -45,6 +45,23 @@ TEST_LOOP(the_uuid_says_whether_it_is_an_instance, 0, 5)
 	script.uuid = cases[_i].nvml;
 	mark_mig(&nvml, &gpu);
 	ck_assert_str_eq(gpu.uuid, cases[_i].uuid);
+}
+
+static const struct {
+	const char *step, *library;
+} steps[] = {
+	{ "nvmlInit_v2", "nvml" },
+	{ "NVML: who uses GPU 0001:00:00.0", "nvml" },
+	{ "loading libcuda.so.1", "cuda" },
+	{ "cuInit", "cuda" },
+	{ "cuDevicePrimaryCtxRetain on 0001:00:00.0", "cuda" },
+	{ "hwloc: to the CPUs near 0001:00:00.0", NULL },
+	{ "", NULL },
+};
+
+TEST_EACH(the_step_says_which_library_a_worker_died_of, steps)
+{
+	ck_assert_pstr_eq(muster_device_died_of(steps[_i].step), steps[_i].library);
 }
 
 TEST_MAIN(.setup = NULL)
