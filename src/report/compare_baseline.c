@@ -82,6 +82,7 @@ void muster_compare_learned(const struct muster_learned_value *learned, size_t c
 	struct muster_match m = { .after = after, .to = &comparison };
 	for (struct muster_run_walk at = { 0 }; muster_run_next(after->run, &at);) {
 		m.node = at.node ? at.node->name : NULL;
+		m.gpus_of = at.node;
 		m.rank = at.rank ? at.rank->rank : -1;
 		compare_samples(&m, learned, count, at.samples);
 	}

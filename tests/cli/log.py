@@ -15,7 +15,7 @@ import unittest
 MUSTER = sys.argv[1]
 SKU = "Standard_NC80adis_H100_v5"
 KEYS = {"time": str, "level": str, "message": str, "job": str, "node": str, "rank": int, "probe": str, "check": str, "status": str,
-        "gpu": str, "port": str, "metric": str, "value": (int, float), "unit": str, "observed": str, "expected": str, "action_code": str,
+        "gpu": str, "gpu_index": int, "port": str, "metric": str, "value": (int, float), "unit": str, "observed": str, "expected": str, "action_code": str,
         "proof": str, "source": str,
         "verdict": str, "sku": str, "nodes": int, "ranks": int, "failed": int, "warned": int, "simulated": bool, "report": str}
 

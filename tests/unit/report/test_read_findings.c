@@ -79,8 +79,8 @@ static const struct {
 		"$.findings[3].status: one of pass, warn, fail, skip, inconclusive, blocked is needed, found 4" },
 	{ "\"rank\": 4, \"gpu\"", "\"rank\": -2, \"gpu\"", "$.findings[1].where.rank" },
 	{ "\"rank\": 4, \"gpu\"", "\"rank\": 4, \"xpu\"",
-		"$.findings[1].where.xpu: unknown key; did you mean \"gpu\"? Allowed are node, rank, gpu, port, "
-		"labels" },
+		"$.findings[1].where.xpu: unknown key; did you mean \"gpu\"? Allowed are node, rank, gpu, "
+		"gpu_index, port, labels" },
 	{ "\"verdict\": \"fail\"", "\"verdict\": \"warn\"", "$.verdict: \"warn\" is not a verdict" },
 	{ "\"observe\": false", "\"observe\": 0", "$.sku.observe" },
 	{ "\"lowest\": 11.2,", "", "$.checks[0]: \"lowest\" and \"highest\" are only allowed together" },
