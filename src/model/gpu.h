@@ -2,7 +2,7 @@
 #ifndef MUSTER_MODEL_GPU_H
 #define MUSTER_MODEL_GPU_H
 
-#include "muster/run.h"
+#include "muster/run_data.h"
 
 /* The index of the GPU as nvidia-smi counts on the node, GPUs that are hidden from the job included; -1 when it is not
  * known, or when node or bus_id is NULL. */
