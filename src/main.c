@@ -55,12 +55,11 @@ static const struct muster_command *find_command(const char *name)
 static int unknown_command(const char *name)
 {
 	size_t shown = 0; /* the others come last */
-	char near[128];
+	char near[MUSTER_SUGGEST_MAX];
 	while (commands[shown].summary)
 		shown++;
-	muster_suggest(name, commands, shown, sizeof *commands, 2, near, sizeof near);
-	fprintf(stderr, "muster: unknown command \"%.60s\"%s%s; `muster --help` lists all commands\n", name,
-		*near ? "; did you mean " : "", near);
+	fprintf(stderr, "muster: unknown command \"%.60s\"%s (muster --help lists all commands)\n", name,
+		muster_suggest(name, commands, shown, sizeof *commands, near));
 	return MUSTER_EXIT_USAGE;
 }
 

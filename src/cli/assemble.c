@@ -100,6 +100,7 @@ int muster_cmd_assemble(int argc, char **argv)
 {
 	const char *sku = NULL, *overlay = NULL, *report = NULL, *nodes = NULL, *folder;
 	enum muster_strictness strict = MUSTER_LENIENT;
+	enum muster_form form = MUSTER_FORM_TEXT;
 	const struct muster_option options[] = {
 		{ "--expect-nodes", "LIST",
 			"expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes that Slurm "
@@ -110,6 +111,7 @@ int muster_cmd_assemble(int argc, char **argv)
 			.words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (default: that of the run)",
 			.text = &overlay },
+		MUSTER_CLI_FORMAT(&form),
 		MUSTER_CLI_STRICT(&strict, " (default: as in the run)"),
 	};
 	struct muster_cli cli = {
@@ -118,6 +120,7 @@ int muster_cmd_assemble(int argc, char **argv)
 		.epilogue = "Builds the report of a run that could not write one (rank 0 died, job killed) from the "
 			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
 			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
+		.prints = true,
 		MUSTER_CLI_OPERANDS(&folder, 1),
 		.words = muster_words_directories,
 		.needed = "no directory given: muster assemble DIR",
@@ -130,6 +133,8 @@ int muster_cmd_assemble(int argc, char **argv)
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
+	if (form == MUSTER_FORM_JSON && !report)
+		report = "-";
 	muster_run_init(&run);
 	int failed = muster_journal_set_read(folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {

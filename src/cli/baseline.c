@@ -157,10 +157,9 @@ static int publish(const struct muster_lesson *lesson, struct muster_error *err)
 static int add_metric(void *arg, const char *text, struct muster_error *err)
 {
 	struct muster_baseline_options *o = arg;
-	const struct muster_metric *metric = muster_metric_find(text);
+	const struct muster_metric *metric = muster_cli_metric(text, "--metric", err);
 	if (!metric)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "--metric: no such metric: \"%.80s\" (muster metrics lists them)", text);
+		return -1;
 	if (muster_metric_worse(metric) == MUSTER_WORSE_NEITHER)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"--metric: neither a higher nor a lower %s is the worse one: it has no baseline", text);

@@ -492,6 +492,7 @@ int muster_cmd_bind(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster bind [--sku NAME | --job | --exec -- COMMAND...]",
 		.takes_rest = true,
+		.prints = true,
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints the options of srun, sbatch and mpirun and the gres.conf lines that place each "
 			    "rank next to its GPU.\nLines that begin with # are comments.\nExit codes: 0 printed, 2 "

@@ -39,6 +39,7 @@ int muster_cmd_check(int argc, char **argv)
 {
 	const char *sku = NULL, *overlay = NULL, *report = NULL, *input;
 	enum muster_strictness strict = MUSTER_LENIENT;
+	enum muster_form form = MUSTER_FORM_TEXT;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME",
 			"expected machine type: NAME, FILE or auto (detect); default: that of the report, otherwise "
@@ -47,6 +48,7 @@ int muster_cmd_check(int argc, char **argv)
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
 		{ "--report", "FILE", "write the new report to FILE; - is standard output", .text = &report },
+		MUSTER_CLI_FORMAT(&form),
 		MUSTER_CLI_STRICT(&strict, ""),
 	};
 	struct muster_cli cli = {
@@ -54,6 +56,7 @@ int muster_cmd_check(int argc, char **argv)
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Evaluates the saved measurements of REPORT again; nothing is measured.\nExit codes: 0 "
 			    "pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
+		.prints = true,
 		MUSTER_CLI_OPERANDS(&input, 1),
 		.words = muster_words_files,
 		.needed = "no report given: muster check REPORT",
@@ -65,6 +68,8 @@ int muster_cmd_check(int argc, char **argv)
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
 		return code;
+	if (form == MUSTER_FORM_JSON && !report)
+		report = "-";
 	if (sku && muster_selection_load(paths.configs, sku, overlay, &choice, &err) < 0)
 		return muster_cli_usage(&err);
 	if (muster_report_read(input, &run, &err) < 0 ||

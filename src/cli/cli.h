@@ -39,7 +39,7 @@ int muster_cmd_ticket(int argc, char **argv);
 int muster_cli_usage(const struct muster_error *err);
 
 /* The exit code of a command that has printed all that it has to say: code, or MUSTER_EXIT_INCONCLUSIVE with a line on
- * stderr when stdout did not take it. */
+ * stderr when stdout, or the file of --output, did not take it. That file is there only from now on. */
 int muster_cli_printed(int code);
 
 /* How text to a stream is laid out: colours on a terminal without $NO_COLOR, and the terminal's size. path: of the
@@ -47,6 +47,13 @@ int muster_cli_printed(int code);
 struct muster_layout muster_cli_layout(FILE *out, const char *path);
 /* The same of a list to standard output: what is no terminal gets each entry on one line, however long, for grep. */
 struct muster_layout muster_cli_list_layout(void);
+
+/* "muster: <text>" on stderr, and MUSTER_EXIT_INCONCLUSIVE: of what could not be written. */
+int muster_cli_unwritten(const struct muster_error *err);
+
+/* The metric that the user names; NULL with err, which says what the user may have meant. what: "--metric". */
+struct muster_metric;
+const struct muster_metric *muster_cli_metric(const char *name, const char *what, struct muster_error *err);
 
 /* Judge the run by the expectations and publish the report: to path (NULL: to no file), or under the name `otherwise`.
  * Returns the exit code. */
@@ -61,8 +68,19 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 		"--strict", "[=all]",                                                                                  \
 			"warnings and inconclusive results fail the run, but no warning of an inferred value; all: "   \
 			"that too" more,                                                                               \
-			MUSTER_CLI_CHOICE(into, muster_strictness_names), .bare = MUSTER_STRICT                        \
+			MUSTER_CLI_CHOICE(into, muster_strictness_names), .bare = MUSTER_STRICT,                       \
+			.group = MUSTER_GROUP_THRESHOLDS                                                               \
 	}
+
+/* --format, of every command that prints text or JSON: into an enum muster_form; and an old spelling of it. */
+enum muster_form { MUSTER_FORM_TEXT, MUSTER_FORM_JSON };
+extern const char *const muster_cli_forms[2];
+#define MUSTER_CLI_FORMAT(into)                                                                                        \
+	{                                                                                                              \
+		"--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(into, muster_cli_forms),             \
+			.group = MUSTER_GROUP_OUTPUT                                                                   \
+	}
+#define MUSTER_CLI_JSON { "--json", .instead = "--format json" }
 
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */
@@ -82,6 +100,16 @@ enum { MUSTER_WRAPPER_WORDS_MAX = 32 };
 struct muster_arena;
 size_t muster_cli_wrapper(struct muster_arena *arena, const char **to);
 
+/* How the help groups the options of a command; one group is enough for most commands. */
+enum muster_option_group {
+	MUSTER_GROUP_WHAT = 0,
+	MUSTER_GROUP_THRESHOLDS,
+	MUSTER_GROUP_OUTPUT,
+	MUSTER_GROUP_STORAGE,
+	MUSTER_GROUP_EXPERT,
+	MUSTER_GROUP_COUNT
+};
+
 /* Options of a subcommand are a table. An argument goes where one of the pointers says; of repeated ones the last. */
 struct muster_option {
 	const char *name;     /* "--report" */
@@ -92,6 +120,7 @@ struct muster_option {
 	const char **text;
 	int *number; /* from low to high */
 	long low, high;
+	bool is_time;             /* the number is of seconds, and "90s", "5m" and "2h" are such numbers too */
 	uint64_t *bytes;          /* "8M" */
 	void *choice;             /* an enum: the place of the argument in names */
 	const char *const *names; /* name_count of them */
@@ -101,10 +130,14 @@ struct muster_option {
 	void *arg;
 	muster_words
 		*words; /* what a shell offers as the argument; NULL: names, or what the word for it says (FILE, DIR) */
+	enum muster_option_group group;
+	const char *instead; /* of an old spelling: the new one, with its value if that is always the same: "--format json" */
 };
 
 /* For the initialiser of a struct muster_option: an argument that is one of the names. */
 #define MUSTER_CLI_CHOICE(into, array) .choice = (into), .names = (array), .name_count = sizeof(array) / sizeof *(array)
+
+enum { MUSTER_OPTIONS_MAX = 64 }; /* of one command */
 
 struct muster_cli {
 	const char *usage; /* "muster check REPORT [options]" */
@@ -115,8 +148,10 @@ struct muster_cli {
 	size_t operands_least, operands_most;
 	const char *needed;                         /* said when there are fewer; NULL: the usage is */
 	muster_words *words;                        /* what a shell offers as operands; NULL: nothing */
-	bool takes_rest;                            /* what stands behind "--" is for the caller; else it is an error */
+	bool prints;                                /* the command has --output FILE, which takes what goes to stdout */
+	bool takes_rest;                            /* what stands behind "--" is for the caller; else it is operands */
 	int (*rest_command)(int argc, char **argv); /* whose options stand behind "--"; NULL: operands do */
+	const char *output;                         /* found: the value of --output; NULL */
 	size_t operand_count;                       /* found */
 	int rest;                                   /* found: index of the first argument behind "--", or argc */
 };
@@ -125,16 +160,24 @@ struct muster_cli {
 #define MUSTER_CLI_OPTIONS(table) .options = (table), .option_count = sizeof(table) / sizeof *(table)
 #define MUSTER_CLI_OPERANDS(to, count) .operands = (to), .operands_least = (count), .operands_most = (count)
 
+/* The option at this place: those of the table, then --output and --help; NULL after the last. */
+const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, size_t i);
 /* The option that a word names, "--report" or "--report=FILE"; NULL when there is none. */
 const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word);
 
-/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand; "--" ends
- * the options. "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete" (complete.h). 0
+/* help.c: print to stdout the help; one row of it, its text from a column on; a text that begins at a column and goes on
+ * at the indent. 80 columns wide. */
+void muster_help_print(const struct muster_cli *cli);
+void muster_help_row(const char *name, const char *text, int column);
+void muster_help_text(const char *text, int at, int indent);
+
+/* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand, and so is
+ * all that follows "--". "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete" (complete.h). 0
  * when parsed; -1 with err, and nothing printed, for anything unknown, too much or too little. */
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err);
 
-/* The same, and then find the paths (NULL: the command needs none). False: the command has printed its help or an
- * error, and *ret_code is its exit code. */
+/* The same, then find the paths (NULL: the command needs none), and let stdout be the file of --output until
+ * muster_cli_printed. False: the command has printed its help or an error, and *ret_code is its exit code. */
 bool muster_cli_begin(struct muster_cli *cli, int argc, char **argv, struct muster_paths *paths, int *ret_code);
 
 #endif

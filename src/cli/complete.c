@@ -114,9 +114,10 @@ void muster_words_metrics(const struct muster_typed *typed)
 
 static void options_offer(const struct muster_cli *cli, const struct muster_typed *typed)
 {
-	for (size_t i = 0; i < cli->option_count; i++)
-		muster_offer(typed, cli->options[i].name, cli->options[i].help);
-	muster_offer(typed, "--help", "print this help");
+	const struct muster_option *option;
+	for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++)
+		if (!option->instead)
+			muster_offer(typed, option->name, option->help);
 }
 
 static void values_offer(const struct muster_option *option, const struct muster_typed *typed)

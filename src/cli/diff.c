@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const format_names[] = { "text", "json" };
-
 /* Names of the files and what they hold: before, after. Without a report before, that name is of what was learned. */
 static int print_comparison(const struct muster_comparison *comparison, const char *const *inputs,
 	const struct muster_report *before, const struct muster_report *after, bool json)
@@ -149,12 +147,12 @@ static int compare_learned(const char *path, const char *overlay, const char *db
 int muster_cmd_diff(int argc, char **argv)
 {
 	const char *inputs[2], *overlay = NULL, *db = NULL;
-	unsigned int format = 0;
+	enum muster_form form = MUSTER_FORM_TEXT;
 	const struct muster_option options[] = {
 		{ "--baseline", "FILE", "compare AFTER alone with this overlay of muster baseline", .text = &overlay },
 		{ "--db", "FILE", "compare AFTER alone with earlier runs of this history (muster history)",
 			.text = &db },
-		{ "--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(&format, format_names) },
+		MUSTER_CLI_FORMAT(&form),
 	};
 	struct muster_cli cli = {
 		.usage = "muster diff BEFORE AFTER [options]\n       muster diff AFTER --baseline FILE [options]",
@@ -164,6 +162,7 @@ int muster_cmd_diff(int argc, char **argv)
 			"(5 % with --repeat) and\nwhat its windows vary. With --baseline or --db: by more than the "
 			"baseline allows.\nExit codes: 0 "
 			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
+		.prints = true,
 		.operands = inputs,
 		.operands_least = 1,
 		.operands_most = 2,
@@ -181,9 +180,9 @@ int muster_cmd_diff(int argc, char **argv)
 		muster_fail(&err, MUSTER_EUSAGE, "with %s, give one report: muster diff AFTER",
 			overlay ? "--baseline" : "--db");
 	else if (overlay || db)
-		return compare_learned(inputs[0], overlay, db, paths.configs, format == 1);
+		return compare_learned(inputs[0], overlay, db, paths.configs, form == MUSTER_FORM_JSON);
 	else if (cli.operand_count == 2)
-		return compare_reports(inputs, format == 1);
+		return compare_reports(inputs, form == MUSTER_FORM_JSON);
 	else
 		muster_fail(&err, MUSTER_EUSAGE,
 			"give two reports: muster diff BEFORE AFTER, or one and --baseline or --db");

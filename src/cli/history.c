@@ -271,6 +271,7 @@ static int ask(enum topic topic, int argc, char **argv)
 		.options = options,
 		.option_count = count,
 		.epilogue = topics[topic].epilogue,
+		.prints = true,
 	};
 	struct muster_history_question question;
 	struct muster_paths paths = { 0 };

@@ -51,7 +51,6 @@ int muster_cmd_lint(int argc, char **argv)
 			.words = muster_words_skus },
 	};
 	struct muster_paths paths;
-	struct muster_error err;
 	const char **files = muster_calloc((size_t)argc, sizeof *files);
 	struct muster_cli cli = {
 		.usage = "muster lint FILE... [--sku NAME]",
@@ -61,19 +60,13 @@ int muster_cmd_lint(int argc, char **argv)
 		.operands = files,
 		.operands_most = (size_t)argc,
 		.words = muster_words_files,
-		.takes_rest = true,
+		.prints = true,
+		.needed = "no file given: muster lint FILE...",
+		.operands_least = 1,
 	};
 	int code;
-	if (muster_cli_begin(&cli, argc, argv, &paths, &code)) {
-		while (cli.rest < argc)
-			files[cli.operand_count++] = argv[cli.rest++];
-		if (cli.operand_count == 0) {
-			muster_fail(&err, MUSTER_EUSAGE, "lint: no file given: muster lint FILE...");
-			code = muster_cli_usage(&err);
-		} else {
-			code = muster_cli_printed(lint(paths.configs, sku, files, cli.operand_count));
-		}
-	}
+	if (muster_cli_begin(&cli, argc, argv, &paths, &code))
+		code = muster_cli_printed(lint(paths.configs, sku, files, cli.operand_count));
 	free(files);
 	return code;
 }

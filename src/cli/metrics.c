@@ -9,7 +9,6 @@
 #include "util/text.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "port, counter", or "-" when the metric has none. Returns out. */
@@ -34,24 +33,6 @@ struct wanted {
 static bool is_wanted(const struct wanted *wanted, const struct muster_metric *metric)
 {
 	return wanted->count == 0 || muster_text_among(metric->name, wanted->names, wanted->count);
-}
-
-static int names_known(const struct wanted *wanted, struct muster_error *err)
-{
-	for (size_t i = 0; i < wanted->count; i++) {
-		size_t count = muster_metric_count();
-		char near[256];
-		if (muster_metric_find(wanted->names[i]))
-			continue;
-		const char **all = muster_calloc(count, sizeof *all);
-		for (size_t j = 0; j < count; j++)
-			all[j] = muster_metric_at(j)->name;
-		muster_suggest(wanted->names[i], all, count, sizeof *all, 3, near, sizeof near);
-		free(all);
-		return muster_fail(err, MUSTER_EUSAGE, "metrics: no such metric: \"%.100s\"%s%s", wanted->names[i],
-			*near ? "; did you mean " : "", near);
-	}
-	return 0;
 }
 
 static void cells_of(const struct muster_metric *metric, const char *cells[COLUMNS], char labels[256])
@@ -128,15 +109,14 @@ static void print_json(FILE *out, const struct wanted *wanted)
 int muster_cmd_metrics(int argc, char **argv)
 {
 	struct wanted wanted = { .count = 0 };
-	bool json = false;
-	const struct muster_option options[] = {
-		{ "--json", NULL, "print a JSON array", .flag = &json },
-	};
+	enum muster_form form = MUSTER_FORM_TEXT;
+	const struct muster_option options[] = { MUSTER_CLI_FORMAT(&form), MUSTER_CLI_JSON };
 	struct muster_cli cli = {
-		.usage = "muster metrics [NAME...] [--json]",
+		.usage = "muster metrics [NAME...] [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Lists the metrics that checks in expectation files can use (docs/expectations.md): "
 			    "all metrics, or only those given as NAME.\n",
+		.prints = true,
 		.operands = wanted.names,
 		.operands_most = METRICS_MAX,
 		.words = muster_words_metrics,
@@ -146,9 +126,10 @@ int muster_cmd_metrics(int argc, char **argv)
 	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
 		return code;
 	wanted.count = cli.operand_count;
-	if (names_known(&wanted, &err) < 0)
-		return muster_cli_usage(&err);
-	if (json)
+	for (size_t i = 0; i < wanted.count; i++)
+		if (!muster_cli_metric(wanted.names[i], "metrics", &err))
+			return muster_cli_usage(&err);
+	if (form == MUSTER_FORM_JSON)
 		print_json(stdout, &wanted);
 	else
 		print_rows(&wanted);

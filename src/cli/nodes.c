@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "muster/run.h"
+#include "json/writer.h"
 #include "slurm/hostlist.h"
 #include "slurm/command.h"
 #include "slurm/node_selection.h"
@@ -16,12 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum format { FORMAT_HOSTLIST, FORMAT_LINES, FORMAT_EXCLUDE, FORMAT_COUNT };
+enum format { FORMAT_HOSTLIST, FORMAT_LINES, FORMAT_EXCLUDE, FORMAT_JSON, FORMAT_COUNT };
 
 static const char *const format_names[] = {
 	[FORMAT_HOSTLIST] = "hostlist",
 	[FORMAT_LINES] = "lines",
 	[FORMAT_EXCLUDE] = "exclude",
+	[FORMAT_JSON] = "json",
 };
 _Static_assert(sizeof format_names / sizeof *format_names == FORMAT_COUNT, "every format has a name");
 
@@ -44,6 +46,16 @@ static bool chosen(const struct nodes_options *o, const struct muster_node_selec
 
 static void print_list(enum format format, const char *const *names, size_t count)
 {
+	if (format == FORMAT_JSON) {
+		struct muster_json_writer w;
+		muster_json_writer_init(&w, stdout, 1);
+		muster_json_writer_array(&w);
+		for (size_t i = 0; i < count; i++)
+			muster_json_writer_string(&w, names[i]);
+		muster_json_writer_array_end(&w);
+		putchar('\n');
+		return;
+	}
 	if (count == 0)
 		return;
 	if (format == FORMAT_LINES) {
@@ -151,15 +163,17 @@ int muster_cmd_nodes(int argc, char **argv)
 			.flag = &o.waiting },
 		{ "--expect", "LIST", "expected nodes as a host list (\"$SLURM_JOB_NODELIST\")", .text = &o.expected },
 		{ "--format", "FORMAT",
-			"hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: --exclude=gpu-[1-3,7]",
+			"hostlist: gpu-[1-3,7] (default); lines: one name per line; exclude: --exclude=gpu-[1-3,7]; "
+			"json: an array of names",
 			MUSTER_CLI_CHOICE(&o.format, format_names) },
 	};
 	struct muster_cli cli = {
 		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing|--waiting [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "An empty list prints nothing.\nExit codes:\n  0  printed (an empty list too, except for "
+		.epilogue = "An empty list prints nothing; as JSON it is [].\nExit codes:\n  0  printed (an empty list too, except for "
 			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
 			    "report\n  3  --good: list empty, no check failed\n",
+		.prints = true,
 		MUSTER_CLI_OPERANDS(&o.input, 1),
 		.words = muster_words_files,
 		.needed = "no report given: muster nodes REPORT --good",

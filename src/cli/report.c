@@ -5,7 +5,6 @@
  */
 #include "cli/cli.h"
 #include "muster/run.h"
-#include "util/file.h"
 #include "muster/report.h"
 #include "report/anonymous.h"
 
@@ -51,7 +50,7 @@ static void print_form(const struct printer *printer, const struct muster_report
 
 int muster_cmd_report(int argc, char **argv)
 {
-	const char *input, *output = "-", *textfile = NULL;
+	const char *input, *textfile = NULL;
 	const char *form_names[FORM_COUNT];
 	unsigned int form = 0;
 	bool anonymous = false, inventory = false;
@@ -66,8 +65,6 @@ int muster_cmd_report(int argc, char **argv)
 			"what the nodes have instead of the summary: GPU, NUMA node and CPUs of each rank, hardware "
 			"and software, RDMA ports",
 			.flag = &inventory },
-		{ "--output", "FILE", "write to FILE, completely or not at all (default: standard output)",
-			.text = &output },
 		{ "--textfile", "DIR",
 			"print nothing, write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
 			.text = &textfile },
@@ -80,18 +77,18 @@ int muster_cmd_report(int argc, char **argv)
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints a saved report; nothing is evaluated again.\nExit codes: 0 printed (with any "
 			    "verdict), 2 usage, or no readable report.\n",
+		.prints = true,
 		MUSTER_CLI_OPERANDS(&input, 1),
 		.words = muster_words_files,
 		.needed = "no report given: muster report REPORT",
 	};
 	struct muster_report report;
 	struct muster_run run;
-	struct muster_file file;
 	struct muster_error err;
 	int code;
 	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
 		return code;
-	if (textfile && (form != 0 || inventory || strcmp(output, "-") != 0)) {
+	if (textfile && (form != 0 || inventory || cli.output)) {
 		muster_fail(&err, MUSTER_EUSAGE,
 			"report: --textfile has a format and a file of its own: use it without "
 			"--format, --inventory and --output");
@@ -105,16 +102,13 @@ int muster_cmd_report(int argc, char **argv)
 		return muster_cli_usage(&err);
 	if (anonymous)
 		muster_report_anonymise(&run, &report);
-	int rc = textfile ? muster_report_write_textfile(&report, textfile, &err)
-			  : muster_file_open(&file, output, &err);
-	if (rc == 0 && !textfile) {
+	code = MUSTER_EXIT_PASS;
+	if (!textfile)
 		print_form(inventory ? &forms[form].inventory : &forms[form].summary, &report, anonymous ? NULL : input,
-			file.out);
-		rc = muster_file_commit(&file, &err);
-	}
-	if (rc < 0)
-		fprintf(stderr, "muster: %s\n", err.text);
+			stdout);
+	else if (muster_report_write_textfile(&report, textfile, &err) < 0)
+		code = muster_cli_unwritten(&err);
 	muster_report_done(&report);
 	muster_run_done(&run);
-	return rc < 0 ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS;
+	return textfile ? code : muster_cli_printed(code);
 }

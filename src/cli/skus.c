@@ -274,11 +274,11 @@ static int checks_known(
 		while (c < expect->check_count && strcmp(expect->checks[c].id, checks[i]) != 0)
 			c++;
 		if (c == expect->check_count) {
-			char near[256];
-			muster_suggest(checks[i], expect->checks, expect->check_count, sizeof *expect->checks, 3, near,
-				sizeof near);
-			return muster_fail(err, MUSTER_EUSAGE, "skus: %s has no check \"%.100s\"%s%s", expect->name,
-				checks[i], *near ? "; did you mean " : "", near);
+			char near[MUSTER_SUGGEST_MAX];
+			return muster_fail(err, MUSTER_EUSAGE, "skus: %s has no check \"%.100s\"%s", expect->name,
+				checks[i],
+				muster_suggest(checks[i], expect->checks, expect->check_count, sizeof *expect->checks,
+					near));
 		}
 	}
 	return 0;
@@ -384,7 +384,8 @@ int muster_cmd_skus(int argc, char **argv)
 {
 	enum { NAMES_MAX = 100 };
 	const char *overlay = NULL, *names[NAMES_MAX];
-	bool json = false, uncertain = false;
+	enum muster_form form = MUSTER_FORM_TEXT;
+	bool uncertain = false;
 	const struct muster_option options[] = {
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
 			.text = &overlay },
@@ -392,14 +393,16 @@ int muster_cmd_skus(int argc, char **argv)
 			"only the speeds and times that warn and cannot fail yet: no measurement on such a machine is "
 			"known",
 			.flag = &uncertain },
-		{ "--json", NULL, "print JSON", .flag = &json },
+		MUSTER_CLI_FORMAT(&form),
+		MUSTER_CLI_JSON,
 	};
 	struct muster_cli cli = {
-		.usage = "muster skus [NAME [CHECK...]] [--overlay FILE] [--uncertain] [--json]",
+		.usage = "muster skus [NAME [CHECK...]] [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue =
 			"Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
 			"its source and certainty,\nand the file that contains it; with CHECK, only these checks.\n",
+		.prints = true,
 		.operands = names,
 		.operands_most = NAMES_MAX,
 		.words = muster_words_sku_check,
@@ -415,7 +418,7 @@ int muster_cmd_skus(int argc, char **argv)
 		return muster_cli_usage(&err);
 	}
 	if (cli.operand_count == 0)
-		return muster_cli_printed(list_all(paths.configs, json));
+		return muster_cli_printed(list_all(paths.configs, form == MUSTER_FORM_JSON));
 	const struct wanted wanted = { names + 1, cli.operand_count - 1, uncertain };
-	return muster_cli_printed(show(paths.configs, names[0], &wanted, overlay, json));
+	return muster_cli_printed(show(paths.configs, names[0], &wanted, overlay, form == MUSTER_FORM_JSON));
 }

@@ -20,7 +20,6 @@
 #define LAYERS_MAX (CHAIN_MAX + 1) /* and the overlay */
 #define MEMBERS_MAX 1024           /* of one object or array */
 #define TEXT_BYTES_MAX 4096        /* of one key or string */
-#define SIMILAR_MOST 4             /* names suggested for one that has no file */
 
 /* The files of one loading: parents first, then the file, then the overlay. Parents are read after the file, so the
  * stack grows downwards. */
@@ -192,13 +191,13 @@ static int read_chain(struct stack *stack, const char *path, struct muster_error
 	return result;
 }
 
-static void key_hint(const struct muster_json *object, const char *key, char out[MUSTER_HINT_MAX])
+static void key_hint(const struct muster_json *object, const char *key, char out[MUSTER_SUGGEST_MAX])
 {
 	const char **keys = muster_calloc(muster_json_size(object), sizeof *keys);
 	size_t count = 0;
 	for (const struct muster_json *m = muster_json_first(object); m; m = muster_json_next(m))
 		keys[count++] = muster_json_key(m);
-	muster_expect_hint(key, keys, count, sizeof *keys, out);
+	muster_suggest(key, keys, count, sizeof *keys, out);
 	free(keys);
 }
 
@@ -213,7 +212,7 @@ static int check_removals(struct muster_json_reader *r, void *target, const stru
 	for (const struct muster_json *m = muster_json_first(patch); m; m = muster_json_next(m)) {
 		const char *key = muster_json_key(m);
 		const struct muster_json *old = object ? muster_json_member(object, key) : NULL;
-		char hint[MUSTER_HINT_MAX] = "";
+		char hint[MUSTER_SUGGEST_MAX] = "";
 		if (muster_json_type(m) != MUSTER_JSON_NULL || old) {
 			if (muster_json_member_read(r, key, 0, check_removals, &old, m) < 0)
 				return -1;
@@ -285,7 +284,7 @@ static int find_file(const char *config_dir, const char *name, char **ret, struc
 	struct muster_arena *arena = muster_arena_new();
 	const char *found = NULL, **names;
 	size_t count;
-	char near[512];
+	char near[MUSTER_SUGGEST_MAX];
 	int result = muster_expect_names(config_dir, arena, &names, &count, err);
 	for (size_t i = 0; result == 0 && i < count; i++)
 		if (strcasecmp(names[i], name) == 0 && (!found || strcmp(names[i], name) == 0))
@@ -294,13 +293,12 @@ static int find_file(const char *config_dir, const char *name, char **ret, struc
 		if (answers_to(muster_arena_printf(arena, "%s/%s.json", config_dir, names[i]), name))
 			found = names[i];
 	if (result == 0 && !found)
-		muster_suggest(name, names, count, sizeof *names, SIMILAR_MOST, near, sizeof near);
+		muster_suggest(name, names, count, sizeof *names, near);
 	if (found)
 		*ret = muster_asprintf("%s/%s.json", config_dir, found);
 	else if (result == 0)
 		result = muster_fail(err, MUSTER_ENOTSUPPORTED,
-			"no machine type \"%.80s\" in %s%s%s (muster skus lists all)", name, config_dir,
-			*near ? "; did you mean " : "", near);
+			"no machine type \"%.80s\" in %s%s (muster skus lists all)", name, config_dir, near);
 	muster_arena_free(arena);
 	return result;
 }

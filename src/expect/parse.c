@@ -32,15 +32,6 @@ struct muster_expect_parser muster_expect_parser_make(const struct muster_layer 
 	};
 }
 
-const char *muster_expect_hint(
-	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX])
-{
-	char near[300];
-	muster_suggest(name, names, count, element, 3, near, sizeof near);
-	snprintf(out, MUSTER_HINT_MAX, "%s%s%s", *near ? "; did you mean " : "", near, *near ? "?" : "");
-	return out;
-}
-
 /* ---- the order of the checks ---- */
 
 /* True when some file has a check of that name, though another may have removed it. */
@@ -56,7 +47,7 @@ static int find_named(struct muster_json_reader *r, const char *key, const char 
 {
 	const struct muster_expect_parser *p = (struct muster_expect_parser *)r;
 	const struct muster_expect *expect = p->expect;
-	char hint[MUSTER_HINT_MAX];
+	char hint[MUSTER_SUGGEST_MAX];
 	*ret = -1;
 	for (size_t i = 0; id && i < expect->check_count; i++)
 		if (strcmp(expect->checks[i].id, id) == 0)
@@ -64,7 +55,7 @@ static int find_named(struct muster_json_reader *r, const char *key, const char 
 	if (!id || *ret >= 0 || id_ever_was(p, id))
 		return 0;
 	return muster_json_reader_fail_member(r, key, "there is no check \"%.64s\"%s", id,
-		muster_expect_hint(id, expect->checks, expect->check_count, sizeof *expect->checks, hint));
+		muster_suggest(id, expect->checks, expect->check_count, sizeof *expect->checks, hint));
 }
 
 /* Find the checks that this one comes after. */

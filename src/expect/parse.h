@@ -28,11 +28,6 @@ struct muster_expect_parser {
 struct muster_expect_parser muster_expect_parser_make(const struct muster_layer *layers, size_t layer_count,
 	struct muster_arena *arena, struct muster_problems *problems, struct muster_error *err);
 
-/* "; did you mean "a" or "b"?" of names as of muster_suggest; "" when none is near. */
-#define MUSTER_HINT_MAX 320
-const char *muster_expect_hint(
-	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_HINT_MAX]);
-
 muster_field_read_fn muster_expect_nothing_read; /* of a key that was read before */
 
 /* ---- parse_check.c ---- */

@@ -15,7 +15,7 @@ static const char *const places[] = { "node", "rank", "gpu", "port" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
 /* For a name that is no metric, and if `or_place`, no place either. */
-static const char *metric_hint(struct muster_json_reader *r, const char *name, bool or_place, char out[MUSTER_HINT_MAX])
+static const char *metric_hint(struct muster_json_reader *r, const char *name, bool or_place, char out[MUSTER_SUGGEST_MAX])
 {
 	const char **names =
 		muster_arena_alloc(r->arena, (PARSE_COUNT(places) + muster_metric_count()) * sizeof *names);
@@ -24,7 +24,7 @@ static const char *metric_hint(struct muster_json_reader *r, const char *name, b
 		names[count++] = places[i];
 	for (size_t i = 0; i < muster_metric_count(); i++)
 		names[count++] = muster_metric_at(i)->name;
-	return muster_expect_hint(name, names, count, sizeof *names, out);
+	return muster_suggest(name, names, count, sizeof *names, out);
 }
 
 /* ---- readers of keys ---- */
@@ -32,7 +32,7 @@ static const char *metric_hint(struct muster_json_reader *r, const char *name, b
 static int read_metric(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_metric **metric = into;
-	char hint[MUSTER_HINT_MAX];
+	char hint[MUSTER_SUGGEST_MAX];
 	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_STRING)) < 0)
 		return -1;
 	*metric = muster_metric_find(muster_json_string(json));
@@ -179,7 +179,7 @@ int muster_expect_action_lint(struct muster_json_reader *r, const struct muster_
 int muster_expect_advice_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char **advice = into;
-	char hint[MUSTER_HINT_MAX];
+	char hint[MUSTER_SUGGEST_MAX];
 	if (muster_json_text_read(r, into, json) < 0)
 		return -1;
 	for (const char *at = *advice; (at = strstr(at, "${"));) {
@@ -341,8 +341,8 @@ static int check_id(struct muster_json_reader *r, const char *id)
 static int fail_without_metric(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_check *checks = ((struct muster_expect_parser *)r)->expect->checks;
-	char hint[MUSTER_HINT_MAX];
-	muster_expect_hint(check->id, checks, (size_t)(check - checks), sizeof *checks, hint);
+	char hint[MUSTER_SUGGEST_MAX];
+	muster_suggest(check->id, checks, (size_t)(check - checks), sizeof *checks, hint);
 	return muster_json_reader_fail(
 		r, "no metric is given%s%s", *hint ? ", and no check of this name is inherited" : "", hint);
 }

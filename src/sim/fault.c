@@ -39,18 +39,9 @@ void muster_sim_fault_kinds_print(FILE *out)
 
 static int unknown_fault(const char *name, struct muster_error *err)
 {
-	char close[512] = "";
-	size_t used = 0;
-	for (size_t i = 0; i < muster_fault_kind_count; i++) {
-		const char *known = muster_fault_kinds[i].name;
-		size_t changes = muster_suggest_distance(name, known);
-		bool near = (changes <= 3 && 2 * changes <= strlen(known)) || (*name && strstr(known, name));
-		if (near && used < sizeof close - 64)
-			used += (size_t)snprintf(close + used, sizeof close - used, "%s%s", used ? ", " : "", known);
-	}
-	if (used == 0)
-		return muster_fail(err, MUSTER_EUSAGE, "there is no such fault; muster sim --list-faults shows all");
-	return muster_fail(err, MUSTER_EUSAGE, "there is no such fault; close to it: %s", close);
+	char near[MUSTER_SUGGEST_MAX];
+	return muster_fail(err, MUSTER_EUSAGE, "there is no such fault%s (muster sim --list-faults shows all)",
+		muster_suggest(name, muster_fault_kinds, muster_fault_kind_count, sizeof *muster_fault_kinds, near));
 }
 
 /* What is written with a number: "node12". */
@@ -87,7 +78,12 @@ static int find_port(struct muster_fault_target *t, const char *text, struct mus
 	for (size_t i = 0; i < t->node->port_count && !t->port; i++)
 		if (strcmp(t->node->ports[i].device, text) == 0)
 			t->place = t->port = &t->node->ports[i];
-	return t->port ? 0 : muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device \"%s\"", text);
+	if (t->port)
+		return 0;
+	size_t count = t->node->port_count;
+	return muster_fail(err, MUSTER_EUSAGE, "the node has no RDMA device \"%s\"%s%s%s%s", text,
+		count ? ": its devices are " : "", count ? t->node->ports[0].device : "", count > 1 ? " to " : "",
+		count > 1 ? t->node->ports[count - 1].device : "");
 }
 
 /* The scratch is the first volume, unless an earlier fault took it away; the folder is the last one. */

@@ -73,11 +73,10 @@ bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_
 
 static int unknown_function(const char *name, struct muster_error *err)
 {
-	char near[256];
-	muster_suggest(name, muster_sim_misbehaviour_functions, muster_sim_misbehaviour_function_count, sizeof(char *),
-		3, near, sizeof near);
-	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"%s%s", name,
-		*near ? "; close to it: " : "", near);
+	char near[MUSTER_SUGGEST_MAX];
+	return muster_fail(err, MUSTER_EUSAGE, "\"%s\" must be a function of a stand-in or \"dlopen:SONAME\"%s", name,
+		muster_suggest(name, muster_sim_misbehaviour_functions, muster_sim_misbehaviour_function_count,
+			sizeof(char *), near));
 }
 
 /* "803", "40s", or a word. */

@@ -6,6 +6,7 @@
 
 #include "json/object.h"
 #include "util/file.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,15 +46,34 @@ static const struct muster_field fields[] = {
 };
 static const struct muster_object_type hardware_type = MUSTER_OBJECT_TYPE_OPEN(muster_hardware, fields);
 
+/* The machine types with a description. The caller releases them with muster_names_done. */
+static struct muster_names names_read(const char *directory)
+{
+	struct muster_names names = { 0 };
+	muster_file_names(directory, ".json", alphasort, &names, NULL);
+	for (size_t i = 0; i < names.count; i++)
+		names.items[i][strlen(names.items[i]) - strlen(".json")] = '\0';
+	return names;
+}
+
+static int fail_unknown(const char *directory, const char *sku, struct muster_error *err)
+{
+	char near[MUSTER_SUGGEST_MAX];
+	struct muster_names names = names_read(directory);
+	muster_fail(err, MUSTER_EUSAGE,
+		"no hardware description of the machine type \"%s\" in %s%s (muster sim --list-skus lists all)", sku,
+		directory, muster_suggest(sku, names.items, names.count, sizeof *names.items, near));
+	muster_names_done(&names);
+	return -1;
+}
+
 static int read_file(const char *directory, const char *sku, struct muster_json **ret, struct muster_error *err)
 {
 	char *path = muster_asprintf("%s/%s.json", directory, sku);
 	int rc = -1;
 	/* A SKU is a name, never a path out of the directory. */
 	if (*sku == '\0' || *sku == '.' || strchr(sku, '/') || access(path, R_OK) < 0)
-		muster_fail(err, MUSTER_EUSAGE,
-			"no hardware description of machine type \"%s\" in %s; muster sim --list-skus lists all", sku,
-			directory);
+		rc = fail_unknown(directory, sku, err);
 	else
 		rc = muster_json_parse_file(path, FILE_LIMIT, ret, err);
 	free(path);
@@ -111,12 +131,10 @@ int muster_hardware_read(const char *directory, const char *sku, struct muster_a
 
 const char *muster_hardware_list(const char *directory, struct muster_arena *arena)
 {
-	struct muster_names names = { 0 };
+	struct muster_names names = names_read(directory);
 	const char *list = "";
-	muster_file_names(directory, ".json", alphasort, &names, NULL);
 	for (size_t i = 0; i < names.count; i++)
-		list = muster_arena_printf(
-			arena, "%s%.*s\n", list, (int)(strlen(names.items[i]) - strlen(".json")), names.items[i]);
+		list = muster_arena_printf(arena, "%s%s\n", list, names.items[i]);
 	muster_names_done(&names);
 	return list;
 }

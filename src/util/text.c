@@ -26,6 +26,28 @@ int muster_parse_int(const char *text, long low, long high, long *ret, const cha
 	return 0;
 }
 
+int muster_parse_seconds(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err)
+{
+	static const struct {
+		char letter;
+		long seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 } };
+	size_t length = strlen(text), unit = 0;
+	char number[32];
+	while (length > 1 && unit < 3 && units[unit].letter != text[length - 1])
+		unit++;
+	bool has_unit = length > 1 && unit < 3;
+	long per = has_unit ? units[unit].seconds : 1, found;
+	snprintf(number, sizeof number, "%.*s", (int)(length - has_unit), text);
+	if (length >= sizeof number || muster_parse_int(number, 0, high / per, &found, what, NULL) < 0 ||
+		found * per < low)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"%s: a time from %ld to %ld s is needed, such as %ld, %lds or 5m, found \"%.40s\"", what, low,
+			high, low, low, text);
+	*ret = found * per;
+	return 0;
+}
+
 int muster_parse_double(const char *text, double *ret, const char *what, struct muster_error *err)
 {
 	char *end;
@@ -273,33 +295,37 @@ size_t muster_suggest_distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* "H100" of "Standard_NC40ads_H100_v5" */
-static bool is_part(const char *name, const char *candidate)
+/* How far a candidate is: less than its letters that differ where it goes on as the name does ("gpu.h2d" of
+ * "gpu.h2d_gbps"), more where the name is a part of it ("H100" of "Standard_NC40ads_H100_v5"). SIZE_MAX: too far. */
+static size_t distance_of(const char *name, const char *candidate)
 {
-	return strlen(name) >= PART_LEAST && strlen(name) <= NAME_MAX_COMPARED && strcasestr(candidate, name);
+	size_t length = strlen(name), limit = length / 3 + 1, distance = muster_suggest_distance(name, candidate);
+	if (distance == 0)
+		return 0;
+	if (length >= PART_LEAST && length <= NAME_MAX_COMPARED && strncasecmp(candidate, name, length) == 0)
+		return 1;
+	if (distance <= limit)
+		return 1 + distance;
+	return length >= PART_LEAST && length <= NAME_MAX_COMPARED && strcasestr(candidate, name) ? 2 + limit : SIZE_MAX;
 }
 
 const char *muster_suggest(
-	const char *name, const void *names, size_t count, size_t element, size_t most, char *out, size_t size)
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_SUGGEST_MAX])
 {
-	enum { KEPT_MAX = 4 };
+	enum { KEPT_MAX = 3 };
 	const char *best[KEPT_MAX];
-	size_t far[KEPT_MAX], kept = 0, limit = strlen(name) / 2 + 1, used = 0;
+	size_t far[KEPT_MAX], kept = 0, used = 0;
 
 	out[0] = '\0';
-	most = least(most, KEPT_MAX);
 	for (size_t i = 0; i < count; i++) {
 		const char *candidate = *(const char *const *)(const void *)((const char *)names + i * element);
-		size_t d = muster_suggest_distance(name, candidate), place = kept;
+		size_t d = distance_of(name, candidate), place = kept;
 
-		if (d > limit && !is_part(name, candidate))
-			continue;
-		d = least(d, limit + 1);
 		while (place > 0 && far[place - 1] > d)
 			place--;
-		if (place == most)
+		if (d == SIZE_MAX || place == KEPT_MAX)
 			continue;
-		kept += kept < most;
+		kept += kept < KEPT_MAX;
 		for (size_t j = kept - 1; j > place; j--) {
 			best[j] = best[j - 1];
 			far[j] = far[j - 1];
@@ -307,10 +333,11 @@ const char *muster_suggest(
 		best[place] = candidate;
 		far[place] = d;
 	}
-	for (size_t i = 0; i < kept && used < size; i++) {
-		const char *joint = i == 0 ? "" : i + 1 == kept ? " or " : ", ";
-
-		used += (size_t)snprintf(out + used, size - used, "%s\"%s\"", joint, best[i]);
-	}
+	for (size_t i = 0; i < kept && used < MUSTER_SUGGEST_MAX; i++)
+		used += (size_t)snprintf(out + used, MUSTER_SUGGEST_MAX - used, "%s\"%s\"%s",
+			i == 0		? "; did you mean "
+			: i + 1 == kept ? " or "
+					: ", ",
+			best[i], i + 1 == kept ? "?" : "");
 	return out;
 }

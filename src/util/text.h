@@ -11,6 +11,8 @@
 
 /* A whole decimal number in [low, high]; `what` names it in the message ("--deadline"). Code MUSTER_EUSAGE. */
 int muster_parse_int(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
+/* The same of seconds, as "90", "90s", "5m" or "2h". */
+int muster_parse_seconds(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
 int muster_parse_double(const char *text, double *ret, const char *what, struct muster_error *err);
 /* A byte count with an optional K, M or G (powers of 1024): "256M". */
 int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct muster_error *err);
@@ -62,9 +64,11 @@ void muster_utf8_quote(FILE *out, const char *text);
 /* Number of letters to change, add or remove to turn a into b (Levenshtein), ignoring case; large for a long name. */
 size_t muster_suggest_distance(const char *a, const char *b);
 
-/* The names nearest to `name`, then the names that contain it, quoted and joined ("a", "b" or "c"), at most `most`; ""
- * when there is none. Names are the strings that the elements of an array are, or begin with. Returns out. */
+/* "; did you mean \"a\", \"b\" or \"c\"?": first the names that begin with `name`, then the names nearest to it, then those
+ * that contain it; three at most, and "" when there is none. Names are the strings that the elements of an array are,
+ * or begin with. Returns out. */
+#define MUSTER_SUGGEST_MAX 320
 const char *muster_suggest(
-	const char *name, const void *names, size_t count, size_t element, size_t most, char *out, size_t size);
+	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_SUGGEST_MAX]);
 
 #endif

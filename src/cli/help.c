@@ -1,0 +1,100 @@
+/* help.c - the help of a command, from its table of options: in groups, 80 columns wide */
+#include "cli/cli.h"
+#include "muster/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 80, COLUMN_MOST = 28, NUMBER_ENDLESS = 1000000 };
+
+static const char *const titles[MUSTER_GROUP_COUNT] = {
+	[MUSTER_GROUP_WHAT] = "What is measured or read",
+	[MUSTER_GROUP_THRESHOLDS] = "Thresholds and verdict",
+	[MUSTER_GROUP_OUTPUT] = "Output",
+	[MUSTER_GROUP_STORAGE] = "Storage",
+	[MUSTER_GROUP_EXPERT] = "For experts",
+};
+
+void muster_help_text(const char *text, int at, int indent)
+{
+	for (const char *word = text; *word;) {
+		int blanks = (int)strspn(word, " "), length = (int)strcspn(word + blanks, " \n");
+		if (at > indent && at + blanks + length > WIDTH) {
+			printf("\n%*s", indent, "");
+			at = indent;
+			blanks = 0;
+			word += strspn(word, " ");
+		}
+		printf("%.*s", blanks + length, word);
+		at += blanks + length;
+		word += blanks + length;
+		for (; *word == '\n'; word++, at = 0)
+			putchar('\n');
+	}
+	if (at > 0)
+		putchar('\n');
+}
+
+void muster_help_row(const char *name, const char *text, int column)
+{
+	int at = printf("  %s", name);
+	if (at + 2 > column)
+		at = printf("\n") - 1;
+	printf("%*s", column - at, "");
+	muster_help_text(text, column, column);
+}
+
+static int names_width(const struct muster_option *option)
+{
+	return (int)strlen(option->name) + (option->argument ? (int)strlen(option->argument) + !option->bare : 0);
+}
+
+/* What is said of an option, and the range of its number. */
+static char *text_of(const struct muster_option *option)
+{
+	const char *unit = option->is_time ? " s; 90s, 5m and 2h are times too" : "";
+	if (option->number && option->high < NUMBER_ENDLESS)
+		return muster_asprintf("%s; %ld to %ld%s", option->help, option->low, option->high, unit);
+	return muster_strdup(option->help);
+}
+
+static void option_print(const struct muster_option *option, int column)
+{
+	char *text = text_of(option);
+	char *name = muster_asprintf("%s%s%s", option->name, option->argument && !option->bare ? " " : "",
+		option->argument ? option->argument : "");
+	muster_help_row(name, text, column);
+	free(name);
+	free(text);
+}
+
+void muster_help_print(const struct muster_cli *cli)
+{
+	int column = 0;
+	bool grouped = false;
+	const struct muster_option *option;
+	for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++) {
+		int width = names_width(option) + 4;
+		column = !option->instead && width > column && width <= COLUMN_MOST ? width : column;
+		grouped = grouped || (i < cli->option_count && option->group != MUSTER_GROUP_WHAT);
+	}
+	printf("usage: ");
+	muster_help_text(cli->usage, 7, 7);
+	putchar('\n');
+	for (int group = 0; group < (grouped ? MUSTER_GROUP_COUNT : 1); group++) {
+		bool titled = false;
+		for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++) {
+			if (option->instead || (grouped && (int)option->group != group))
+				continue;
+			if (grouped && !titled)
+				printf("%s%s:\n", group ? "\n" : "", titles[group]);
+			titled = true;
+			option_print(option, column);
+		}
+	}
+	if (!cli->epilogue)
+		return;
+	putchar('\n');
+	muster_help_text(cli->epilogue, 0, 0);
+}
