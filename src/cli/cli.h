@@ -107,7 +107,8 @@ enum muster_option_group {
 	MUSTER_GROUP_OUTPUT,
 	MUSTER_GROUP_STORAGE,
 	MUSTER_GROUP_EXPERT,
-	MUSTER_GROUP_COUNT
+	MUSTER_GROUP_COUNT,
+	MUSTER_GROUP_PASSED_ON = MUSTER_GROUP_COUNT /* to another command, whose help has the option */
 };
 
 /* Options of a subcommand are a table. An argument goes where one of the pointers says; of repeated ones the last. */

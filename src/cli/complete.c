@@ -124,7 +124,7 @@ static void values_offer(const struct muster_option *option, const struct muster
 {
 	if (option->words)
 		option->words(typed);
-	else if (option->choice)
+	else if (option->names)
 		for (size_t i = 0; i < option->name_count; i++)
 			muster_offer(typed, option->names[i], NULL);
 	else if (strcmp(option->argument, "FILE") == 0)

@@ -53,7 +53,7 @@ static int names_width(const struct muster_option *option)
 /* What is said of an option, and the range of its number. */
 static char *text_of(const struct muster_option *option)
 {
-	const char *unit = option->is_time ? " s; 90s, 5m and 2h are times too" : "";
+	const char *unit = option->is_time ? " s, or as 90s, 5m, 2h" : "";
 	if (option->number && option->high < NUMBER_ENDLESS)
 		return muster_asprintf("%s; %ld to %ld%s", option->help, option->low, option->high, unit);
 	return muster_strdup(option->help);
@@ -69,6 +69,11 @@ static void option_print(const struct muster_option *option, int column)
 	free(text);
 }
 
+static bool is_hidden(const struct muster_option *option)
+{
+	return option->instead || option->group == MUSTER_GROUP_PASSED_ON;
+}
+
 void muster_help_print(const struct muster_cli *cli)
 {
 	int column = 0;
@@ -76,7 +81,9 @@ void muster_help_print(const struct muster_cli *cli)
 	const struct muster_option *option;
 	for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++) {
 		int width = names_width(option) + 4;
-		column = !option->instead && width > column && width <= COLUMN_MOST ? width : column;
+		if (is_hidden(option))
+			continue;
+		column = width > column && width <= COLUMN_MOST ? width : column;
 		grouped = grouped || (i < cli->option_count && option->group != MUSTER_GROUP_WHAT);
 	}
 	printf("usage: ");
@@ -85,7 +92,7 @@ void muster_help_print(const struct muster_cli *cli)
 	for (int group = 0; group < (grouped ? MUSTER_GROUP_COUNT : 1); group++) {
 		bool titled = false;
 		for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++) {
-			if (option->instead || (grouped && (int)option->group != group))
+			if (is_hidden(option) || (grouped && (int)option->group != group))
 				continue;
 			if (grouped && !titled)
 				printf("%s%s:\n", group ? "\n" : "", titles[group]);

@@ -77,15 +77,10 @@ static int count_gpus(const char *program)
 
 int muster_cmd_node(int argc, char **argv)
 {
-	static struct muster_options options = {
-		.sku = "auto",
-		.report = "muster-report.json",
-		.profile = MUSTER_QUICK,
-		.deadline_s = 60,
-		.localise = MUSTER_LOCALISE_OFF,
-	};
+	static struct muster_options options;
 	struct muster_error err;
 	int code;
+	options = muster_node_defaults;
 	if (muster_run_options_parse(argc, argv, "muster node [options]",
 		    "Measures this node without a launcher, with one rank per GPU (of CUDA_VISIBLE_DEVICES, if "
 		    "set).\nExit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",

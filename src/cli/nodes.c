@@ -53,7 +53,6 @@ static void print_list(enum format format, const char *const *names, size_t coun
 		for (size_t i = 0; i < count; i++)
 			muster_json_writer_string(&w, names[i]);
 		muster_json_writer_array_end(&w);
-		putchar('\n');
 		return;
 	}
 	if (count == 0)

@@ -8,16 +8,11 @@
 
 int muster_cmd_run(int argc, char **argv)
 {
-	static struct muster_options options = {
-		.sku = "auto",
-		.report = "muster-report.json",
-		.profile = MUSTER_STANDARD,
-		.deadline_s = 120,
-		.localise = MUSTER_LOCALISE_AUTO,
-	};
+	static struct muster_options options;
 	/* every rank reads the same command line: rank 0 speaks for all */
 	bool speaks = muster_launch_rank() == 0;
 	int code;
+	options = muster_run_defaults;
 	/* NCCL's start and the first connections take longer with more ranks: minutes at 16,384 (NCCL, issue 1156) */
 	options.deadline_s += muster_launch_size() * 15 / 1000;
 	if (muster_run_options_parse(argc, argv, "muster run [options]",

@@ -173,12 +173,8 @@ static int check_storage(const char *command, const struct muster_options *optio
 	return 0;
 }
 
-static int check(const char *command, const struct muster_options *options, size_t operands, const char *operand,
-	struct muster_error *err)
+static int check(const char *command, const struct muster_options *options, struct muster_error *err)
 {
-	if (operands > 0)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: unexpected argument \"%.60s\"; only options are allowed",
-			command, operand);
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: --min-bytes is larger than --max-bytes", command);
 	if (options->soak_s > 0 && options->profile == MUSTER_QUICK)
@@ -207,45 +203,58 @@ static int check(const char *command, const struct muster_options *options, size
 	return 0;
 }
 
-int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
-	struct muster_options *options, int *ret_code)
+const struct muster_options muster_run_defaults = {
+	.sku = "auto",
+	.report = "muster-report.json",
+	.profile = MUSTER_STANDARD,
+	.deadline_s = 120,
+	.localise = MUSTER_LOCALISE_AUTO,
+};
+
+const struct muster_options muster_node_defaults = {
+	.sku = "auto",
+	.report = "muster-report.json",
+	.profile = MUSTER_QUICK,
+	.deadline_s = 60,
+	.localise = MUSTER_LOCALISE_OFF,
+};
+
+static unsigned int log_format;
+
+size_t muster_run_options(struct muster_options *options, struct muster_option *ret)
 {
-	const int default_deadline_s = options->deadline_s;
-	char profile[160], deadline[120];
-	unsigned int log_format = 0;
+	static char profile[160], deadline[120];
 	snprintf(profile, sizeof profile,
 		"quick: 64 MiB all-reduce; standard: 8 to 512 MiB, short load on each GPU; full: up to 8 GiB, 10 s of "
 		"load (default %s)",
 		muster_profile_names[options->profile]);
 	snprintf(deadline, sizeof deadline,
-		"deadline of the whole run (default %d, and the time of --soak and --steps)", default_deadline_s);
-	options->deadline_s = 0;
-	options->soak_s = -1;
+		"deadline of the whole run (default %d, and the time of --soak and --steps)", options->deadline_s);
 	const struct muster_option table[] = {
 		{ "--sku", "NAME",
 			"expected machine type: NAME (see `muster skus`), FILE, generic-nvidia (any NVIDIA machine: "
 			"shares of what its links can carry) or auto (detect; default)",
 			.text = &options->sku, .words = muster_words_skus_auto },
 		{ "--overlay", "FILE", "overlay with the thresholds of your site (a JSON merge patch)",
-			.text = &options->overlay },
+			.text = &options->overlay, .group = MUSTER_GROUP_THRESHOLDS },
 		{ "--report", "FILE",
 			"write the JSON report to FILE; - is standard output (default muster-report.json)",
-			.text = &options->report },
+			.text = &options->report, .group = MUSTER_GROUP_OUTPUT },
 		{ "--html", "FILE", "write the report as an HTML page to FILE too, completely or not at all",
-			.text = &options->html },
+			.text = &options->html, .group = MUSTER_GROUP_OUTPUT },
 		{ "--spool", "DIR",
 			"write results to DIR during the run, so that `muster assemble DIR` can build the report if "
 			"the run dies",
-			.text = &options->spool },
+			.text = &options->spool, .group = MUSTER_GROUP_OUTPUT },
 		{ "--textfile", "DIR",
 			"also write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
-			.text = &options->textfile },
+			.text = &options->textfile, .group = MUSTER_GROUP_OUTPUT },
 		{ "--profile", "NAME", profile, MUSTER_CLI_CHOICE(&options->profile, muster_profile_names) },
-		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S },
+		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S, .is_time = true },
 		{ "--repeat", "N", "take N times as many windows of each speed; the best one counts (default 1)",
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
 		{ "--soak", "SECONDS", "load every GPU for so long: memory test, matrix products (default: in full 10)",
-			.number = &options->soak_s, .low = 0, .high = DAY_S / 2 },
+			.number = &options->soak_s, .low = 0, .high = DAY_S / 2, .is_time = true },
 		{ "--steps", "N",
 			"take N training steps of 20 ms: matrix products, all-reduces and copies at once (default: "
 			"standard 20 of 5 ms, full 200)",
@@ -253,17 +262,17 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--storage", "[DIR]",
 			"measure the path from the disk to the GPU, with a file in DIR (default: the node's local "
 			"scratch; in full always)",
-			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path },
+			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path, .group = MUSTER_GROUP_STORAGE },
 		{ "--storage-bytes", "SIZE", "size of that file on each node (default 4G)",
-			.bytes = &options->storage_bytes },
+			.bytes = &options->storage_bytes, .group = MUSTER_GROUP_STORAGE },
 		{ "--checkpoint", "DIR",
 			"all ranks write GPU memory to the shared folder DIR at once, read it back and compare",
-			.text = &options->checkpoint_path },
+			.text = &options->checkpoint_path, .group = MUSTER_GROUP_STORAGE },
 		{ "--checkpoint-bytes", "SIZE", "what each rank writes (default 1G)",
-			.bytes = &options->checkpoint_bytes },
+			.bytes = &options->checkpoint_bytes, .group = MUSTER_GROUP_STORAGE },
 		{ "--broadcast-file", "FILE",
 			"with --storage: one rank reads FILE for all nodes (default: generated data)",
-			.text = &options->broadcast_file },
+			.text = &options->broadcast_file, .group = MUSTER_GROUP_STORAGE },
 		{ "--expect-path", "PATH",
 			"a file or folder that must be there, with the same content on all nodes; may be "
 			"repeated",
@@ -271,21 +280,21 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--localise", "WHEN",
 			"find the faulty node or link with all-reduces on single nodes and pairs: off, always, auto "
 			"(default: only if the full all-reduce fails)",
-			MUSTER_CLI_CHOICE(&options->localise, localise_names) },
+			MUSTER_CLI_CHOICE(&options->localise, localise_names), .group = MUSTER_GROUP_EXPERT },
 		{ "--probe-deadline", "SECONDS", "longest time of one probe (default: each probe has its own, 3 to 60)",
-			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S },
+			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S, .is_time = true, .group = MUSTER_GROUP_EXPERT },
 		{ "--progress", "HOW",
 			"auto (a line that moves if standard error or mpirun's is a terminal, else a line per phase; "
 			"default), line (also through a pipe, for srun in a terminal) or off",
-			MUSTER_CLI_CHOICE(&options->progress, progress_names) },
+			MUSTER_CLI_CHOICE(&options->progress, progress_names), .group = MUSTER_GROUP_OUTPUT },
 		{ "--log-format", "FORMAT",
 			"text (default) or json: one JSON object per line on standard error, for a log collector",
-			MUSTER_CLI_CHOICE(&log_format, log_formats) },
+			MUSTER_CLI_CHOICE(&log_format, log_formats), .group = MUSTER_GROUP_OUTPUT },
 		MUSTER_CLI_STRICT(&options->strict, ""),
 		{ "--inventory", NULL,
 			"print what the nodes have in place of the summary (as `muster report --inventory`); the same "
 			"checks run",
-			.flag = &options->inventory },
+			.flag = &options->inventory, .group = MUSTER_GROUP_OUTPUT },
 		{ "--beside-jobs", NULL,
 			"other jobs use CPUs and GPUs of these nodes: a copy or an all-reduce that is too slow is "
 			"inconclusive",
@@ -295,12 +304,23 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		{ "--min-bytes", "SIZE",
 			"smallest all-reduce message, e.g. 8M; sizes double up to --max-bytes and replace those of "
 			"--profile",
-			.bytes = &options->min_bytes },
-		{ "--max-bytes", "SIZE", "largest all-reduce message, e.g. 1G", .bytes = &options->max_bytes },
+			.bytes = &options->min_bytes, .group = MUSTER_GROUP_EXPERT },
+		{ "--max-bytes", "SIZE", "largest all-reduce message, e.g. 1G", .bytes = &options->max_bytes, .group = MUSTER_GROUP_EXPERT },
 	};
+	memcpy(ret, table, sizeof table);
+	return sizeof table / sizeof *table;
+}
+
+int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
+	struct muster_options *options, int *ret_code)
+{
+	const int default_deadline_s = options->deadline_s;
+	struct muster_option table[MUSTER_OPTIONS_MAX];
+	size_t option_count = muster_run_options(options, table);
+	options->deadline_s = 0;
+	options->soak_s = -1;
 	struct muster_paths paths;
 	struct muster_error err;
-	const char *operand = NULL;
 	find_log_format(argc, argv);
 	*ret_code = MUSTER_EXIT_USAGE;
 	if (muster_paths_find(&paths, &err) < 0)
@@ -315,11 +335,9 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 			return 1;
 	struct muster_cli cli = {
 		.usage = usage,
-		MUSTER_CLI_OPTIONS(table),
+		.options = table,
+		.option_count = option_count,
 		.epilogue = epilogue,
-		.operands = &operand,
-		.operands_most = 1,
-		.takes_rest = true,
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 	if (parsed == 1)
@@ -335,8 +353,7 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 		options->deadline_s = default_deadline_s + time_of_more(options);
 	if ((options->beside_jobs || options->shared) && options->localise == MUSTER_LOCALISE_AUTO)
 		options->localise = MUSTER_LOCALISE_OFF; /* a slow all-reduce proves nothing, so it has no cause */
-	if (parsed < 0 || check(argv[0], options, cli.operand_count + (size_t)(argc - cli.rest),
-				  cli.operand_count ? operand : argv[cli.rest < argc ? cli.rest : 0], &err) < 0)
+	if (parsed < 0 || check(argv[0], options, &err) < 0)
 		goto fail;
 	options->long_steps = options->steps > 0 || options->profile == MUSTER_FULL;
 	if (options->steps == 0)

@@ -2,7 +2,15 @@
 #ifndef MUSTER_CLI_RUN_OPTIONS_H
 #define MUSTER_CLI_RUN_OPTIONS_H
 
+#include "cli/cli.h"
 #include "coord/options.h"
+
+/* What they do without options. */
+extern const struct muster_options muster_run_defaults, muster_node_defaults;
+
+/* The rows of their options, which go into options: to ret, of MUSTER_OPTIONS_MAX. Texts hold until the next call.
+ * Returns how many they are. */
+size_t muster_run_options(struct muster_options *options, struct muster_option *ret);
 
 /* Read the command line into options, which hold the defaults. 0 when the run can begin; else 1, and *ret_code is the
  * exit code. speaks: whether this process is the one that prints. */

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct report_reader {
@@ -133,11 +134,14 @@ static int read_file(int fd, const char *path, struct muster_findings_reader *ju
 	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
 	reader.run.samples.json.err = err;
 	int rc = read_report(&reader, whole);
+	bool is_report = strstr(text, "\"schema_version\"") && strstr(text, "\"run\"");
 	free(text);
 	muster_sample_reader_done(&reader.run.samples);
 	free(reader.run.seen);
 	if (rc < 0) {
 		muster_run_done(&run);
+		if (!is_report)
+			muster_wrap(err, "not a Muster report");
 		return muster_wrap(err, "%s", path);
 	}
 	*ret = run;

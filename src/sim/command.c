@@ -1,6 +1,8 @@
 /* command.c - `muster sim`: run muster on a simulated cluster */
 #include "sim/command.h"
 
+#include "cli/run_options.h"
+
 #include "muster/arena.h"
 #include "muster/report.h"
 #include "sim/fault.h"
@@ -9,14 +11,24 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #define SEED_MAX 999999
 
+/* An option of `muster run`: the word for it goes there. */
+struct passed {
+	struct options *options;
+	const char *name;
+};
+
 struct options {
 	struct muster_sim_launch launch;
+	struct muster_options run; /* what `muster run` will do */
+	const char **more;
 	const char *scenario_file, *noise;
 	bool list_faults, list_skus;
 };
@@ -26,6 +38,62 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 	(void)err;
 	muster_sim_scenario_add_fault(arg, text);
 	return 0;
+}
+
+static int pass_on(void *arg, const char *text, struct muster_error *err)
+{
+	const struct passed *passed = arg;
+	struct options *o = passed->options;
+	(void)err;
+	o->more[o->launch.more_count++] = muster_arena_printf(
+		o->launch.scenario.arena, "%s%s%s", passed->name, text ? "=" : "", text ? text : "");
+	return 0;
+}
+
+/* Behind the options of muster sim those of muster run that are not its own, to be passed on. Returns their number. */
+static size_t add_passed(struct options *o, struct muster_option *options, size_t own)
+{
+	struct muster_option run[MUSTER_OPTIONS_MAX];
+	size_t count = muster_run_options(&o->run, run), all = own;
+	struct passed *passed = muster_arena_alloc(o->launch.scenario.arena, count * sizeof *passed);
+	for (size_t i = 0; i < count; i++) {
+		size_t same = 0;
+		while (same < own && strcmp(options[same].name, run[i].name) != 0)
+			same++;
+		if (same < own)
+			continue;
+		passed[i] = (struct passed){ o, run[i].name };
+		options[all++] = (struct muster_option){ .name = run[i].name,
+			.argument = run[i].argument,
+			.help = run[i].help,
+			.is_path_optional = run[i].is_path_optional,
+			.bare = run[i].bare,
+			.each = pass_on,
+			.arg = &passed[i],
+			.words = run[i].words,
+			.names = run[i].names,
+			.name_count = run[i].name_count,
+			.group = MUSTER_GROUP_PASSED_ON };
+	}
+	return all;
+}
+
+/* Whether muster run will take its options: what is wrong with them is said before anything starts. */
+static bool is_run_possible(struct options *o, int *ret_code)
+{
+	const struct muster_sim_launch *launch = &o->launch;
+	char **argv = muster_arena_alloc(launch->scenario.arena, (launch->more_count + 8) * sizeof *argv);
+	const char *const own[][2] = { { "--sku", launch->scenario.sku }, { "--report", launch->report }, { "--html", launch->html } };
+	int argc = 0;
+	argv[argc++] = launch->scenario.alone ? (char *)"node" : (char *)"run";
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		if (own[i][1])
+			argv[argc++] = (char *)(uintptr_t)muster_arena_printf(
+				launch->scenario.arena, "%s=%s", own[i][0], own[i][1]);
+	memcpy(argv + argc, o->more, launch->more_count * sizeof *argv);
+	argc += (int)launch->more_count;
+	o->run = launch->scenario.alone ? muster_node_defaults : muster_run_defaults;
+	return muster_run_options_parse(argc, argv, "muster sim ... -- [options of muster run]", NULL, true, &o->run, ret_code) == 0;
 }
 
 /* The seed is printed, so that a run can be repeated. */
@@ -71,7 +139,7 @@ static int complete_run(int argc, char **argv)
 int muster_sim_command(int argc, char **argv)
 {
 	struct options o = { 0 };
-	const struct muster_option options[] = {
+	struct muster_option options[MUSTER_OPTIONS_MAX] = {
 		{ "--sku", "NAME", "machine type to simulate, and to check against", .text = &o.launch.scenario.sku,
 			.words = muster_words_simulated },
 		{ "--nodes", "N", "number of nodes (default: 1)", .number = &o.launch.scenario.nodes, .low = 1,
@@ -98,16 +166,21 @@ int muster_sim_command(int argc, char **argv)
 		{ "--list-skus", NULL, "list the machine types that can be simulated", .flag = &o.list_skus },
 	};
 	struct muster_cli cli = {
-		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [-- options of muster run]",
-		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Simulates ranks on this machine under mpirun, one per GPU, on nodes sim-1, sim-2, "
-			    "...\nThe exit code is that of muster run.",
+		.usage = "muster sim --sku NAME [--nodes N] [--fault KIND@WHERE[=VALUE]]... [options]",
+		.options = options,
+		.epilogue = "Options of muster run (with --alone of muster node), such as --profile quick, are options "
+			    "of muster sim too; muster run --help lists them.\nSimulates ranks on this machine under "
+			    "mpirun, one per GPU, on nodes sim-1, sim-2, ...\nThe exit code is that of muster run.",
 		.takes_rest = true,
 		.rest_command = complete_run,
 	};
 	struct muster_error err = { 0 };
 	int code, stopped_by = 0;
 	muster_sim_scenario_init(&o.launch.scenario);
+	o.more = muster_arena_alloc(o.launch.scenario.arena, (size_t)(argc + 1) * sizeof *o.more);
+	while (options[cli.option_count].name)
+		cli.option_count++;
+	cli.option_count = add_passed(&o, options, cli.option_count);
 	if (!muster_cli_begin(&cli, argc, argv, &o.launch.paths, &code))
 		goto out;
 	if (o.list_faults) {
@@ -117,8 +190,11 @@ int muster_sim_command(int argc, char **argv)
 	} else {
 		code = settle(&o, &err);
 		if (code == 0) {
-			o.launch.more = argv + cli.rest;
-			o.launch.more_count = (size_t)(argc - cli.rest);
+			while (cli.rest < argc)
+				o.more[o.launch.more_count++] = argv[cli.rest++];
+			o.launch.more = o.more;
+			if (!is_run_possible(&o, &code))
+				goto out;
 			code = muster_sim_launch(&o.launch, &stopped_by, &err);
 		}
 		if (code < 0) {

@@ -21,7 +21,7 @@ struct muster_sim_launch {
 	const char *report, *html; /* of `muster run`; NULL for its own choice */
 	const char *prepare;       /* make this directory, write the files into it, and start nothing; NULL */
 	bool keep;                 /* leave the files, and say where they are */
-	char *const *more;         /* further arguments of `muster run` */
+	const char **more;         /* further arguments of `muster run` */
 	size_t more_count;
 };
 

@@ -18,16 +18,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_TRIED = 100, UNSIZED_MAX = 16 << 20 };
+enum { NAMES_TRIED = 100, UNSIZED_MAX = 16 << 20, INPUT_ROOM = 1 << 16 };
 
 static int fail_with_errno(struct muster_error *err, const char *path)
 {
 	return muster_fail(err, muster_errno_code(errno), "%s: %s", path, strerror(errno));
 }
 
+static bool is_input(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
 int muster_file_open_read(const char *path, struct muster_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = is_input(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+				: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? fail_with_errno(err, path) : fd;
 }
 
@@ -37,10 +43,11 @@ int muster_file_read_open(
 	struct stat status;
 	if (fstat(fd, &status) < 0)
 		return fail_with_errno(err, path);
-	if (!S_ISREG(status.st_mode))
+	bool grows = is_input(path) && !S_ISREG(status.st_mode);
+	if (!S_ISREG(status.st_mode) && !grows)
 		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
-	size_t unsized = limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
-	size_t room = (status.st_size > 0 ? (size_t)status.st_size : unsized) + 1, length = 0;
+	size_t unsized = grows || limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
+	size_t room = (status.st_size > 0 ? (size_t)status.st_size : grows ? INPUT_ROOM : unsized) + 1, length = 0;
 	if ((size_t)status.st_size > limit)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,
 			(size_t)status.st_size, limit);
@@ -48,8 +55,12 @@ int muster_file_read_open(
 	ssize_t got;
 	while ((got = read(fd, text + length, room - 1 - length)) > 0 || (got < 0 && errno == EINTR)) {
 		length += got > 0 ? (size_t)got : 0;
-		if (length == room - 1)
+		if (length < room - 1)
+			continue;
+		if (!grows || length == limit)
 			break;
+		room = room < limit / 2 ? 2 * room : limit + 1;
+		text = muster_realloc(text, room, 1);
 	}
 	if (got < 0 || (status.st_size == 0 && length == unsized)) {
 		if (got < 0)
@@ -136,9 +147,12 @@ static int open_beside(const char *path, char **ret_temporary, struct muster_err
 {
 	char *directory = directory_of(path);
 	int fd = open(directory, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	bool missing = fd < 0 && errno == ENOENT;
+	if (missing)
+		muster_fail(err, MUSTER_EIO, "%s: the folder %s does not exist", path, directory);
 	free(directory);
 	*ret_temporary = NULL;
-	if (fd >= 0)
+	if (fd >= 0 || missing)
 		return fd;
 	char *temporary = muster_asprintf("%s.XXXXXX", path);
 	fd = mkostemp(temporary, O_CLOEXEC);

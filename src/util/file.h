@@ -10,10 +10,10 @@
 /* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
-/* The same of a file that is open: path is only its name in errors. The file stays open. */
+/* The same of a file that is open: path is only its name in errors. The file stays open. "-" may be of any kind, others must be regular files. */
 int muster_file_read_open(
 	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
-/* Open a file to read it; a FIFO does not make this wait. The descriptor, or -1 with err. */
+/* Open a file to read it, or for "-" standard input; a FIFO does not make this wait. The descriptor, or -1 with err. */
 int muster_file_open_read(const char *path, struct muster_error *err);
 
 /* Write all bytes to a blocking descriptor. 0, or errno when it takes no more of them. */
