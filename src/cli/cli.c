@@ -149,8 +149,8 @@ const struct muster_option *muster_cli_option(const struct muster_cli *cli, cons
 }
 
 /* Put the lines that muster prints for these words into ret; the caller releases it where this is true. */
-static bool asked(const char *program, const char *first, const char *second, const char *third,
-	struct muster_child_output *ret)
+static bool asked(
+	const char *program, const char *first, const char *second, const char *third, struct muster_child_output *ret)
 {
 	enum { DEADLINE_MS = 2000 };
 	const char *const argv[] = { program, first, second, third, NULL };
@@ -158,7 +158,8 @@ static bool asked(const char *program, const char *first, const char *second, co
 	return muster_child_run(argv, DEADLINE_MS, ret, &ignored) == 0;
 }
 
-/* " is an option of muster run and muster node": each command is asked as a shell asks it. "" when no command has it. */
+/* " is an option of muster run and muster node": each command is asked as a shell asks it. "" when no command has it.
+ */
 static const char *owners_find(const char *option, char out[MUSTER_SUGGEST_MAX])
 {
 	struct muster_child_output commands, options;

@@ -69,7 +69,7 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 			"warnings and inconclusive results fail the run, but no warning of an inferred value; all: "   \
 			"that too" more,                                                                               \
 			MUSTER_CLI_CHOICE(into, muster_strictness_names), .bare = MUSTER_STRICT,                       \
-			.group = MUSTER_GROUP_THRESHOLDS                                                               \
+									  .group = MUSTER_GROUP_THRESHOLDS             \
 	}
 
 /* --format, of every command that prints text or JSON: into an enum muster_form; and an old spelling of it. */
@@ -80,7 +80,10 @@ extern const char *const muster_cli_forms[2];
 		"--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(into, muster_cli_forms),             \
 			.group = MUSTER_GROUP_OUTPUT                                                                   \
 	}
-#define MUSTER_CLI_JSON { "--json", .instead = "--format json" }
+#define MUSTER_CLI_JSON                                                                                                \
+	{                                                                                                              \
+		"--json", .instead = "--format json"                                                                   \
+	}
 
 /* Where the installation keeps things, found relative to the running binary: in the build tree or in an install prefix.
  * Pointers stay valid for the life of the process. */
@@ -132,7 +135,8 @@ struct muster_option {
 	muster_words
 		*words; /* what a shell offers as the argument; NULL: names, or what the word for it says (FILE, DIR) */
 	enum muster_option_group group;
-	const char *instead; /* of an old spelling: the new one, with its value if that is always the same: "--format json" */
+	const char *instead; /* of an old spelling: the new one, with its value if that is always the same: "--format
+				json" */
 };
 
 /* For the initialiser of a struct muster_option: an argument that is one of the names. */
@@ -166,15 +170,15 @@ const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, s
 /* The option that a word names, "--report" or "--report=FILE"; NULL when there is none. */
 const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word);
 
-/* help.c: print to stdout the help; one row of it, its text from a column on; a text that begins at a column and goes on
- * at the indent. 80 columns wide. */
+/* help.c: print to stdout the help; one row of it, its text from a column on; a text that begins at a column and goes
+ * on at the indent. 80 columns wide. */
 void muster_help_print(const struct muster_cli *cli);
 void muster_help_row(const char *name, const char *text, int column);
 void muster_help_text(const char *text, int at, int indent);
 
 /* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand, and so is
- * all that follows "--". "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete" (complete.h). 0
- * when parsed; -1 with err, and nothing printed, for anything unknown, too much or too little. */
+ * all that follows "--". "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete"
+ * (complete.h). 0 when parsed; -1 with err, and nothing printed, for anything unknown, too much or too little. */
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err);
 
 /* The same, then find the paths (NULL: the command needs none), and let stdout be the file of --output until

@@ -250,7 +250,8 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
 			"also write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
 			.text = &options->textfile, .group = MUSTER_GROUP_OUTPUT },
 		{ "--profile", "NAME", profile, MUSTER_CLI_CHOICE(&options->profile, muster_profile_names) },
-		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S, .is_time = true },
+		{ "--deadline", "SECONDS", deadline, .number = &options->deadline_s, .low = 10, .high = DAY_S,
+			.is_time = true },
 		{ "--repeat", "N", "take N times as many windows of each speed; the best one counts (default 1)",
 			.number = &options->repeats, .low = 1, .high = MUSTER_REPEATS_MAX },
 		{ "--soak", "SECONDS", "load every GPU for so long: memory test, matrix products (default: in full 10)",
@@ -262,7 +263,8 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
 		{ "--storage", "[DIR]",
 			"measure the path from the disk to the GPU, with a file in DIR (default: the node's local "
 			"scratch; in full always)",
-			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path, .group = MUSTER_GROUP_STORAGE },
+			.is_path_optional = true, .flag = &options->storage, .text = &options->storage_path,
+			.group = MUSTER_GROUP_STORAGE },
 		{ "--storage-bytes", "SIZE", "size of that file on each node (default 4G)",
 			.bytes = &options->storage_bytes, .group = MUSTER_GROUP_STORAGE },
 		{ "--checkpoint", "DIR",
@@ -282,7 +284,8 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
 			"(default: only if the full all-reduce fails)",
 			MUSTER_CLI_CHOICE(&options->localise, localise_names), .group = MUSTER_GROUP_EXPERT },
 		{ "--probe-deadline", "SECONDS", "longest time of one probe (default: each probe has its own, 3 to 60)",
-			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S, .is_time = true, .group = MUSTER_GROUP_EXPERT },
+			.number = &options->probe_deadline_s, .low = 1, .high = DAY_S, .is_time = true,
+			.group = MUSTER_GROUP_EXPERT },
 		{ "--progress", "HOW",
 			"auto (a line that moves if standard error or mpirun's is a terminal, else a line per phase; "
 			"default), line (also through a pipe, for srun in a terminal) or off",
@@ -305,7 +308,8 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
 			"smallest all-reduce message, e.g. 8M; sizes double up to --max-bytes and replace those of "
 			"--profile",
 			.bytes = &options->min_bytes, .group = MUSTER_GROUP_EXPERT },
-		{ "--max-bytes", "SIZE", "largest all-reduce message, e.g. 1G", .bytes = &options->max_bytes, .group = MUSTER_GROUP_EXPERT },
+		{ "--max-bytes", "SIZE", "largest all-reduce message, e.g. 1G", .bytes = &options->max_bytes,
+			.group = MUSTER_GROUP_EXPERT },
 	};
 	memcpy(ret, table, sizeof table);
 	return sizeof table / sizeof *table;

@@ -277,8 +277,8 @@ static int checks_known(
 			char near[MUSTER_SUGGEST_MAX];
 			return muster_fail(err, MUSTER_EUSAGE, "skus: %s has no check \"%.100s\"%s", expect->name,
 				checks[i],
-				muster_suggest(checks[i], expect->checks, expect->check_count, sizeof *expect->checks,
-					near));
+				muster_suggest(
+					checks[i], expect->checks, expect->check_count, sizeof *expect->checks, near));
 		}
 	}
 	return 0;

@@ -15,7 +15,8 @@ static const char *const places[] = { "node", "rank", "gpu", "port" };
 static const char *const severities[] = { [MUSTER_SEVERITY_FAIL] = "fail", [MUSTER_SEVERITY_WARN] = "warn" };
 
 /* For a name that is no metric, and if `or_place`, no place either. */
-static const char *metric_hint(struct muster_json_reader *r, const char *name, bool or_place, char out[MUSTER_SUGGEST_MAX])
+static const char *metric_hint(
+	struct muster_json_reader *r, const char *name, bool or_place, char out[MUSTER_SUGGEST_MAX])
 {
 	const char **names =
 		muster_arena_alloc(r->arena, (PARSE_COUNT(places) + muster_metric_count()) * sizeof *names);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@ struct options {
 	struct muster_sim_launch launch;
 	struct muster_options run; /* what `muster run` will do */
 	const char **more;
+	time_t started;
 	const char *scenario_file, *noise;
 	bool list_faults, list_skus;
 };
@@ -83,7 +85,8 @@ static bool is_run_possible(struct options *o, int *ret_code)
 {
 	const struct muster_sim_launch *launch = &o->launch;
 	char **argv = muster_arena_alloc(launch->scenario.arena, (launch->more_count + 8) * sizeof *argv);
-	const char *const own[][2] = { { "--sku", launch->scenario.sku }, { "--report", launch->report }, { "--html", launch->html } };
+	const char *const own[][2] = { { "--sku", launch->scenario.sku }, { "--report", launch->report },
+		{ "--html", launch->html } };
 	int argc = 0;
 	argv[argc++] = launch->scenario.alone ? (char *)"node" : (char *)"run";
 	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
@@ -93,7 +96,19 @@ static bool is_run_possible(struct options *o, int *ret_code)
 	memcpy(argv + argc, o->more, launch->more_count * sizeof *argv);
 	argc += (int)launch->more_count;
 	o->run = launch->scenario.alone ? muster_node_defaults : muster_run_defaults;
-	return muster_run_options_parse(argc, argv, "muster sim ... -- [options of muster run]", NULL, true, &o->run, ret_code) == 0;
+	return muster_run_options_parse(
+		       argc, argv, "muster sim ... -- [options of muster run]", NULL, true, &o->run, ret_code) == 0;
+}
+
+/* Nothing is known of a run whose report is on standard output, or could not be written. */
+static void say_unmeasured(const struct options *o)
+{
+	const struct muster_sim_scenario *s = &o->launch.scenario;
+	struct stat status;
+	struct muster_error ignored;
+	if (s->fault_count > 0 && stat(o->run.report, &status) == 0 && S_ISREG(status.st_mode) &&
+		status.st_mtime >= o->started)
+		muster_sim_faults_unmeasured(s->faults, s->fault_count, o->run.report, stderr, &ignored);
 }
 
 /* The seed is printed, so that a run can be repeated. */
@@ -177,6 +192,7 @@ int muster_sim_command(int argc, char **argv)
 	struct muster_error err = { 0 };
 	int code, stopped_by = 0;
 	muster_sim_scenario_init(&o.launch.scenario);
+	o.started = time(NULL) - 1; /* times of files are a little behind */
 	o.more = muster_arena_alloc(o.launch.scenario.arena, (size_t)(argc + 1) * sizeof *o.more);
 	while (options[cli.option_count].name)
 		cli.option_count++;
@@ -196,6 +212,8 @@ int muster_sim_command(int argc, char **argv)
 			if (!is_run_possible(&o, &code))
 				goto out;
 			code = muster_sim_launch(&o.launch, &stopped_by, &err);
+			if (code >= 0 && code != MUSTER_EXIT_USAGE && !stopped_by && !o.launch.prepare)
+				say_unmeasured(&o);
 		}
 		if (code < 0) {
 			muster_cli_usage(&err);

@@ -4,6 +4,9 @@
  */
 #include "sim/fault.h"
 
+#include "muster/probe.h"
+#include "muster/report.h"
+
 #include "sim/scenario.h"
 #include "util/text.h"
 
@@ -35,6 +38,15 @@ void muster_sim_fault_kinds_print(FILE *out)
 			fprintf(out, " (default: %s)", kind->default_value);
 		fprintf(out, "\n");
 	}
+}
+
+static const struct muster_fault *find_kind(const char *name, size_t length)
+{
+	for (size_t i = 0; i < muster_fault_kind_count; i++)
+		if (strlen(muster_fault_kinds[i].name) == length &&
+			strncmp(muster_fault_kinds[i].name, name, length) == 0)
+			return &muster_fault_kinds[i];
+	return NULL;
 }
 
 static int unknown_fault(const char *name, struct muster_error *err)
@@ -229,14 +241,12 @@ static int strike(struct muster_fault_target *t, struct muster_error *err)
 /* text is a copy that may be cut up. */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
-	const struct muster_fault *fault = muster_fault_kinds, *end = fault + muster_fault_kind_count;
 	char *where = strchr(text, '@');
 	if (!where)
 		return muster_fail(err, MUSTER_EUSAGE, "must have the form KIND@WHERE or KIND@WHERE=VALUE");
 	*where++ = '\0';
-	while (fault < end && strcmp(fault->name, text) != 0)
-		fault++;
-	if (fault == end)
+	const struct muster_fault *fault = find_kind(text, strlen(text));
+	if (!fault)
 		return unknown_fault(text, err);
 	char *value = strchr(where, '=');
 	if (value)
@@ -279,6 +289,37 @@ static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 	node->gpu_count = gpus;
 	node->unseen_gpu_count = unseen;
 	node->port_count = ports;
+}
+
+static bool is_measured(const struct muster_run *run, const char *metric)
+{
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = 0; i < at.samples->count; i++)
+			if (strcmp(at.samples->items[i].metric->name, metric) == 0 &&
+				at.samples->items[i].value.type != MUSTER_NULL)
+				return true;
+	return false;
+}
+
+int muster_sim_faults_unmeasured(
+	const char *const *texts, size_t count, const char *report, FILE *out, struct muster_error *err)
+{
+	struct muster_run run;
+	if (muster_report_read(report, &run, err) < 0)
+		return -1;
+	bool quick = strcmp(run.job.profile, muster_profile_names[MUSTER_QUICK]) == 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_fault *fault = find_kind(texts[i], strcspn(texts[i], "@"));
+		if (!fault || !fault->shown_by || is_measured(&run, fault->shown_by))
+			continue;
+		bool by_profile = strncmp(fault->asks, "--profile", strlen("--profile")) == 0;
+		bool helps = quick || strcmp(fault->asks, "--profile standard") != 0;
+		fprintf(out, "muster: fault %s: %s not measure %s%s%s\n", texts[i],
+			quick && by_profile ? "the profile quick does" : "this run did", fault->shown_by,
+			helps ? "; use " : "", helps ? fault->asks : "");
+	}
+	muster_run_done(&run);
+	return 0;
 }
 
 int muster_sim_faults_apply(

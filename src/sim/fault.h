@@ -79,6 +79,8 @@ struct muster_fault {
 	enum muster_fault_need needs;
 	const char *library;     /* whose functions answer: "cuda", "nvml" */
 	enum muster_sim_how how; /* and how they do */
+	const char *shown_by;    /* a metric that a run must have measured to show the fault; NULL: each run shows it */
+	const char *asks;        /* the options with which a run measures that */
 	const char *answer;      /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
 	muster_fault_change *change;
 	muster_fault_apply *apply;
@@ -129,6 +131,11 @@ muster_fault_apply muster_fault_mig, muster_fault_memory_bad, muster_fault_memor
  * Anything wrong with a fault is MUSTER_EUSAGE, and names the fault. */
 int muster_sim_faults_apply(
 	struct muster_sim_cluster *cluster, const char *const *texts, size_t count, struct muster_error *err);
+
+/* Say of each fault that the run in this report cannot show what it did not measure, and the option for it. -1 with err
+ * when the report cannot be read. */
+int muster_sim_faults_unmeasured(
+	const char *const *texts, size_t count, const char *report, FILE *out, struct muster_error *err);
 
 /* The table for people, one fault a line. */
 void muster_sim_fault_kinds_print(FILE *out);

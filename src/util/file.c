@@ -46,7 +46,8 @@ int muster_file_read_open(
 	bool grows = is_input(path) && !S_ISREG(status.st_mode);
 	if (!S_ISREG(status.st_mode) && !grows)
 		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
-	size_t unsized = grows || limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
+	size_t unsized =
+		grows || limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
 	size_t room = (status.st_size > 0 ? (size_t)status.st_size : grows ? INPUT_ROOM : unsized) + 1, length = 0;
 	if ((size_t)status.st_size > limit)
 		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,

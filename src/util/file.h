@@ -10,7 +10,8 @@
 /* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
-/* The same of a file that is open: path is only its name in errors. The file stays open. "-" may be of any kind, others must be regular files. */
+/* The same of a file that is open: path is only its name in errors. The file stays open. "-" may be of any kind, others
+ * must be regular files. */
 int muster_file_read_open(
 	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 /* Open a file to read it, or for "-" standard input; a FIFO does not make this wait. The descriptor, or -1 with err. */

@@ -306,7 +306,8 @@ static size_t distance_of(const char *name, const char *candidate)
 		return 1;
 	if (distance <= limit)
 		return 1 + distance;
-	return length >= PART_LEAST && length <= NAME_MAX_COMPARED && strcasestr(candidate, name) ? 2 + limit : SIZE_MAX;
+	return length >= PART_LEAST && length <= NAME_MAX_COMPARED && strcasestr(candidate, name) ? 2 + limit
+												  : SIZE_MAX;
 }
 
 const char *muster_suggest(
@@ -335,7 +336,7 @@ const char *muster_suggest(
 	}
 	for (size_t i = 0; i < kept && used < MUSTER_SUGGEST_MAX; i++)
 		used += (size_t)snprintf(out + used, MUSTER_SUGGEST_MAX - used, "%s\"%s\"%s",
-			i == 0		? "; did you mean "
+			i == 0          ? "; did you mean "
 			: i + 1 == kept ? " or "
 					: ", ",
 			best[i], i + 1 == kept ? "?" : "");

@@ -10,13 +10,15 @@ static const struct {
 } cases[] = {
 	/* first the names that begin with it */
 	{ "min", { "max", "min_of", "mine" }, "; did you mean \"min_of\" or \"mine\"?" },
-	{ "gpu.h2d", { "gpu.ecc", "gpu.h2d_gbps", "gpu.mig" }, "; did you mean \"gpu.h2d_gbps\", \"gpu.ecc\" or \"gpu.mig\"?" },
+	{ "gpu.h2d", { "gpu.ecc", "gpu.h2d_gbps", "gpu.mig" },
+		"; did you mean \"gpu.h2d_gbps\", \"gpu.ecc\" or \"gpu.mig\"?" },
 	{ "--profil", { "--progress", "--profile" }, "; did you mean \"--profile\"?" },
 	{ "equals", { "equal", "equals_by", "one_of" }, "; did you mean \"equals_by\" or \"equal\"?" },
 	/* the nearest first; of equally near ones the first */
 	{ "abcd", { "abxy", "abcx", "abce", "abcd" }, "; did you mean \"abcd\", \"abcx\" or \"abce\"?" },
 	/* three at most */
-	{ "abcd", { "abc1", "abc2", "abc3", "abc4", "abc5", "abcd" }, "; did you mean \"abcd\", \"abc1\" or \"abc2\"?" },
+	{ "abcd", { "abc1", "abc2", "abc3", "abc4", "abc5", "abcd" },
+		"; did you mean \"abcd\", \"abc1\" or \"abc2\"?" },
 	{ "ABCD", { "abcd" }, "; did you mean \"abcd\"?" },
 	/* a third of the letters and one may differ */
 	{ "abcd", { "abyz", "axyz" }, "; did you mean \"abyz\"?" },
@@ -35,8 +37,7 @@ TEST_EACH(the_nearest_names_are_offered, cases)
 	size_t count = 0;
 	while (count < 6 && cases[_i].names[count])
 		count++;
-	ck_assert_str_eq(
-		muster_suggest(cases[_i].name, cases[_i].names, count, sizeof(char *), out), cases[_i].found);
+	ck_assert_str_eq(muster_suggest(cases[_i].name, cases[_i].names, count, sizeof(char *), out), cases[_i].found);
 }
 
 TEST(what_does_not_fit_is_cut_and_names_too_long_to_compare_are_left_out)
