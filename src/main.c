@@ -23,7 +23,10 @@ static const struct muster_command commands[] = {
 		muster_cmd_report },
 	{ "baseline", "learn from saved reports what machines of a type usually measure", muster_cmd_baseline },
 	{ "diff", "compare two saved reports: worse, better, changed", muster_cmd_diff },
-	{ "history", "keep reports in a database; nodes, values and changes over time", muster_cmd_history },
+	{ "history",
+		"keep reports in a database (history add), and ask it: nodes and values over time, history flapping, "
+		"worst, diff, trial",
+		muster_cmd_history },
 	{ "nodes", "list the good, bad or missing nodes of a saved report", muster_cmd_nodes },
 	{ "drain", "drain the failed nodes of a saved report in Slurm", muster_cmd_drain },
 	{ "resume", "undrain nodes that muster drained", muster_cmd_resume },
@@ -32,7 +35,7 @@ static const struct muster_command commands[] = {
 	{ "sim-rank", NULL, muster_cmd_sim },
 	{ "sim-worker", NULL, muster_cmd_sim },
 };
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands, COLUMN = 12 };
 
 static void print_usage(FILE *out)
 {
@@ -40,8 +43,10 @@ static void print_usage(FILE *out)
 		out);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (commands[i].summary)
-			fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
-	fputs("\nRun `muster COMMAND --help` for details. Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive.\n", out);
+			muster_help_row(out, commands[i].name, commands[i].summary, COLUMN);
+	muster_help_row(out, "help", "print this help; `muster help COMMAND` is `muster COMMAND --help`", COLUMN);
+	muster_help_row(out, "version", "print the version, as --version and -V", COLUMN);
+	fputs("\nExit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive.\n", out);
 }
 
 static const struct muster_command *find_command(const char *name)
@@ -79,7 +84,7 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 		return 0;
 	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
 		puts("muster " MUSTER_VERSION);
 		return 0;
 	}

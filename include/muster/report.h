@@ -83,6 +83,7 @@ struct muster_publishing {
 	const char *named;           /* the report's name in the last line */
 	struct muster_layout layout; /* of the summary; its path is set here */
 	bool inventory;              /* the inventory in place of the summary */
+	const char *hint;            /* a line below the summary; NULL */
 };
 
 /* All of the above: the JSON report, the summary or the inventory, and the last line to stdout, or to stderr when path

@@ -102,10 +102,11 @@ int muster_cmd_assemble(int argc, char **argv)
 	enum muster_strictness strict = MUSTER_LENIENT;
 	enum muster_form form = MUSTER_FORM_TEXT;
 	const struct muster_option options[] = {
-		{ "--expect-nodes", "LIST",
+		{ "--expect", "LIST",
 			"expected nodes: gpu-[1-3,7], or a file with one name per line (default: the nodes that Slurm "
 			"gave the run)",
 			.text = &nodes },
+		{ "--expect-nodes", "LIST", .instead = "--expect" },
 		{ "--report", "FILE", "write the JSON report to FILE; - is standard output", .text = &report },
 		{ "--sku", "NAME", "expected machine type (default: that of the run)", .text = &sku,
 			.words = muster_words_skus_auto },

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { REPORTS_FEW = 5 };
+
 static bool is_wanted(const struct muster_baseline_options *o, const struct muster_history_value *value)
 {
 	if (o->sku && strcmp(o->sku, value->report->machine_type) != 0)
@@ -206,6 +208,14 @@ void muster_lesson_notes(const struct muster_lesson *lesson)
 		if (notes[i].count)
 			fprintf(stderr, "muster: %zu report%s %s\n", notes[i].count, notes[i].count == 1 ? "" : "s",
 				notes[i].why);
+	size_t most = 0; /* reports behind one metric */
+	for (size_t i = 0; i < lesson->learning.count; i++)
+		most = lesson->learning.items[i].reports > most ? lesson->learning.items[i].reports : most;
+	if (most > 0 && most < REPORTS_FEW)
+		fprintf(stderr,
+			"muster: learned from %zu report%s: how values differ from run to run is not in it; give at "
+			"least %d\n",
+			most, most == 1 ? "" : "s", REPORTS_FEW);
 	if (lesson->versions_differ)
 		fputs("muster: the reports are of different versions of muster, which may measure in other ways\n",
 			stderr);

@@ -170,11 +170,11 @@ const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, s
 /* The option that a word names, "--report" or "--report=FILE"; NULL when there is none. */
 const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word);
 
-/* help.c: print to stdout the help; one row of it, its text from a column on; a text that begins at a column and goes
+/* help.c: print the help to stdout; one row of it, its text from a column on; a text that begins at a column and goes
  * on at the indent. 80 columns wide. */
 void muster_help_print(const struct muster_cli *cli);
-void muster_help_row(const char *name, const char *text, int column);
-void muster_help_text(const char *text, int at, int indent);
+void muster_help_row(FILE *out, const char *name, const char *text, int column);
+void muster_help_text(FILE *out, const char *text, int at, int indent);
 
 /* Parse argv[1..] by the table ("--name value" and "--name=value"). Anything that is no option is an operand, and so is
  * all that follows "--". "--help" prints usage, the table and the epilogue, and gives 1; so does "--complete"

@@ -40,7 +40,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	struct muster_cli cli = {
 		.usage = "muster drain REPORT [--apply] [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = MUSTER_NODE_CHANGE_EPILOGUE,
+		.epilogue = MUSTER_NODE_CHANGE_EXITS ", or a limit on drained nodes stopped it.\n",
 		MUSTER_CLI_OPERANDS(&o->input, 1),
 		.words = muster_words_files,
 	};

@@ -16,33 +16,33 @@ static const char *const titles[MUSTER_GROUP_COUNT] = {
 	[MUSTER_GROUP_EXPERT] = "For experts",
 };
 
-void muster_help_text(const char *text, int at, int indent)
+void muster_help_text(FILE *out, const char *text, int at, int indent)
 {
 	for (const char *word = text; *word;) {
 		int blanks = (int)strspn(word, " "), length = (int)strcspn(word + blanks, " \n");
 		if (at > indent && at + blanks + length > WIDTH) {
-			printf("\n%*s", indent, "");
+			fprintf(out, "\n%*s", indent, "");
 			at = indent;
 			blanks = 0;
 			word += strspn(word, " ");
 		}
-		printf("%.*s", blanks + length, word);
+		fprintf(out, "%.*s", blanks + length, word);
 		at += blanks + length;
 		word += blanks + length;
 		for (; *word == '\n'; word++, at = 0)
-			putchar('\n');
+			fputc('\n', out);
 	}
 	if (at > 0)
-		putchar('\n');
+		fputc('\n', out);
 }
 
-void muster_help_row(const char *name, const char *text, int column)
+void muster_help_row(FILE *out, const char *name, const char *text, int column)
 {
-	int at = printf("  %s", name);
+	int at = fprintf(out, "  %s", name);
 	if (at + 2 > column)
-		at = printf("\n") - 1;
-	printf("%*s", column - at, "");
-	muster_help_text(text, column, column);
+		at = fprintf(out, "\n") - 1;
+	fprintf(out, "%*s", column - at, "");
+	muster_help_text(out, text, column, column);
 }
 
 static int names_width(const struct muster_option *option)
@@ -64,7 +64,7 @@ static void option_print(const struct muster_option *option, int column)
 	char *text = text_of(option);
 	char *name = muster_asprintf("%s%s%s", option->name, option->argument && !option->bare ? " " : "",
 		option->argument ? option->argument : "");
-	muster_help_row(name, text, column);
+	muster_help_row(stdout, name, text, column);
 	free(name);
 	free(text);
 }
@@ -87,7 +87,7 @@ void muster_help_print(const struct muster_cli *cli)
 		grouped = grouped || (i < cli->option_count && option->group != MUSTER_GROUP_WHAT);
 	}
 	printf("usage: ");
-	muster_help_text(cli->usage, 7, 7);
+	muster_help_text(stdout, cli->usage, 7, 7);
 	putchar('\n');
 	for (int group = 0; group < (grouped ? MUSTER_GROUP_COUNT : 1); group++) {
 		bool titled = false;
@@ -103,5 +103,5 @@ void muster_help_print(const struct muster_cli *cli)
 	if (!cli->epilogue)
 		return;
 	putchar('\n');
-	muster_help_text(cli->epilogue, 0, 0);
+	muster_help_text(stdout, cli->epilogue, 0, 0);
 }

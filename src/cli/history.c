@@ -63,13 +63,14 @@ static int add(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster history add REPORT... [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Adds saved reports to a database; makes the database if there is none. A run that is "
-			    "there already is not added\nagain; if it was evaluated again (muster check), its "
-			    "verdicts are replaced. Several processes may add at once.\nDefault: "
-			    "$XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; for root "
-			    "/var/lib/muster/history.db.\nExit codes: 0 all reports are in the database, 2 usage, a "
-			    "report that cannot be read (the others are added),\nor a file that is no history, 3 the "
-			    "database cannot be written.\n",
+		.epilogue =
+			"Adds saved reports to a database; makes the database if there is none. A run that is "
+			"there already is not added\nagain; if it was evaluated again (muster check), its "
+			"verdicts are replaced. Several processes may add at once.\nDefault: "
+			"$XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; for root "
+			"/var/lib/muster/history.db.\nExit codes: 0 all reports are in the database, 2 usage, a "
+			"report that cannot be read (the others are added), a file that is no history, or for root a folder in "
+			"which others can write, 3 the database cannot be written.\n",
 		.operands = inputs,
 		.operands_least = 1,
 		.operands_most = ADDED_MOST,
@@ -236,8 +237,9 @@ static int ask(enum topic topic, int argc, char **argv)
 		{ EVERY, { "--db", "FILE", "the database (default: as of muster history add)", .text = &a.db } },
 		{ EVERY, { "--format", "FORMAT", "text (default), json, csv or html",
 				 MUSTER_CLI_CHOICE(&a.format, muster_table_format_names) } },
-		{ EVERY, { "--count", "N", "rows of text and HTML, 0 for all (default: 50)", .number = &a.count,
+		{ EVERY, { "--rows", "N", "rows of text and HTML, 0 for all (default: 50)", .number = &a.count,
 				 .low = 0, .high = 1000000 } },
+		{ EVERY, { "--count", "N", .instead = "--rows" } },
 		{ EVERY, { "--node", "LIST", "only these nodes, as a host list (gpu-[1-3,7])", .text = &a.nodes } },
 		{ EVERY, { "--since", "TIME", "only runs since a date (2026-11-20), or for so long (36h, 7d, 4w)",
 				 .text = &a.since } },
@@ -251,7 +253,7 @@ static int ask(enum topic topic, int argc, char **argv)
 				.text = &a.metric, .words = muster_words_metrics } },
 		{ FLAPPING, { "--runs", "N", "how many of the last runs of each node count (default: 10)",
 				    .number = &a.runs, .low = 2, .high = 10000 } },
-		{ FLAPPING, { "--failed", "K", "how many of these must have failed (default: 2)", .number = &a.failed,
+		{ FLAPPING, { "--failed", "N", "how many of these must have failed (default: 2)", .number = &a.failed,
 				    .low = 1, .high = 10000 } },
 		{ DIFF, { "--before", "TIME", "what counts as before: since a date, or for so long (default: 7d)",
 				.text = &a.before } },
@@ -310,6 +312,15 @@ int muster_cmd_history(int argc, char **argv)
 			argv[2] = argv[1];
 		return i == TOPIC_ADD ? add(argc - first, argv + first)
 				      : ask((enum topic)i, argc - first, argv + first);
+	}
+	if (argc > first && argv[first][0] != '-') {
+		char near[MUSTER_SUGGEST_MAX];
+		struct muster_error err;
+		muster_fail(&err, MUSTER_EUSAGE, "history: no such question: \"%.60s\"%s (muster history --help)",
+			argv[first],
+			muster_suggest(argv[first], topics + TOPIC_FLAPPING, TOPIC_COUNT - TOPIC_FLAPPING,
+				sizeof *topics, near));
+		return muster_cli_usage(&err);
 	}
 	return ask(TOPIC_NODES, argc, argv);
 }

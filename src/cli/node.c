@@ -86,6 +86,9 @@ int muster_cmd_node(int argc, char **argv)
 		    "set).\nExit codes: 0 pass, 1 fail, 2 usage or configuration, 3 inconclusive.\n",
 		    true, &options, &code))
 		return code;
+	if (options.profile == MUSTER_QUICK)
+		options.hint = "The profile quick has no load on the GPUs and no test of their memory: --profile "
+			       "standard has both.";
 	muster_env_unset_if(is_of_job);
 	/* made before the ranks are: without a launcher they have no other name in common */
 	struct muster_process_job job = {

@@ -29,9 +29,14 @@ void muster_node_skip(const char *node, const char *why, const struct muster_slu
 void muster_node_complain(struct muster_node_changes *o, const char *node, const struct muster_error *err)
 {
 	fflush(stdout);
-	fprintf(stderr, "muster: %s: %s\n", node, err->text);
-	o->failed++;
 	o->is_silent = err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ETIME;
+	fprintf(stderr, "muster: %s: %s%s\n", node,
+		!o->is_silent ? ""
+		: !o->apply   ? "Slurm does not answer: "
+		: o->changed  ? "Slurm does not answer any more: "
+			      : "Slurm does not answer; no node is changed: ",
+		err->text);
+	o->failed++;
 }
 
 bool muster_node_ask(struct muster_node_changes *o, const char *node, struct muster_slurm_node *ret)
@@ -52,6 +57,7 @@ bool muster_node_change(struct muster_node_changes *o, const char *node, const c
 		muster_node_complain(o, node, &err);
 		return false;
 	}
+	o->changed = true;
 	printf("scontrol update NodeName=%s State=%s", node, state);
 	if (reason)
 		printf(" Reason='%s'", reason);

@@ -27,6 +27,7 @@ struct muster_node_changes {
 	struct muster_strikes strikes;
 	/* how it went, over all nodes */
 	size_t failed;
+	bool changed;   /* a node, or without --apply a command is printed for one */
 	bool is_silent; /* scontrol is not there or does not respond: no more is asked of it */
 };
 
@@ -41,14 +42,13 @@ struct muster_node_changes {
 		{ "--simulated", NULL, "apply a simulated report too: only on a test cluster",                         \
 			.flag = &(o)->simulated },                                                                     \
 	{                                                                                                              \
-		"--deadline", "SECONDS", "for each call of a Slurm command (default 20)", .number = &(o)->deadline_s,  \
-											  .low = 1, .high = 1000000    \
+		"--deadline", "SECONDS", "for each call of a Slurm command (default 20)",                              \
+			.number = &(o)->deadline_s, .low = 1, .high = 86400, .is_time = true                           \
 	}
 
-#define MUSTER_NODE_CHANGE_EPILOGUE                                                                                    \
+#define MUSTER_NODE_CHANGE_EXITS                                                                                       \
 	"Exit codes: 0 done, printed, or nothing to do; 2 usage, no readable report, or a report that is refused; 3 "  \
-	"a "                                                                                                           \
-	"node's state could not be read or changed, or a limit on drained nodes stopped it.\n"
+	"a node's state could not be read or changed"
 
 /* Print "# gpu-1: skipped: ..."; state is what Slurm says of the node, or NULL. */
 void muster_node_skip(const char *node, const char *why, const struct muster_slurm_node *state);

@@ -23,7 +23,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 		.usage = "muster resume REPORT|NODES [--apply] [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "REPORT is a path with a / or a name that ends in .json; everything else is a list of "
-			    "nodes.\n" MUSTER_NODE_CHANGE_EPILOGUE,
+			    "nodes.\n" MUSTER_NODE_CHANGE_EXITS ".\n",
 		MUSTER_CLI_OPERANDS(&o->input, 1),
 	};
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);

@@ -240,6 +240,7 @@ static void *judge_and_write(void *arg)
 							    .named = options->report,
 							    .layout = layout_of_output(),
 							    .inventory = options->inventory,
+							    .hint = options->hint,
 						    });
 	atomic_store(&work->published, true);
 	if (!work->finalize->silent) {

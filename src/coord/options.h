@@ -35,6 +35,7 @@ struct muster_options {
 	bool beside_jobs; /* other jobs use CPUs of these nodes, and may use GPUs */
 	bool shared;      /* other programs may use the GPUs */
 	bool inventory;   /* print what the nodes have in place of the summary */
+	const char *hint; /* a line below the summary; NULL */
 	enum muster_localise localise;
 	enum muster_progress_mode progress;
 	uint64_t min_bytes, max_bytes; /* of the ring; 0: the profile's */

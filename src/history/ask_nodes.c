@@ -143,7 +143,7 @@ static int worst_first(const void *x, const void *y)
 		return order;
 	if (a->of[MUSTER_FAIL] != b->of[MUSTER_FAIL])
 		return a->of[MUSTER_FAIL] > b->of[MUSTER_FAIL] ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return strverscmp(a->name, b->name);
 }
 
 /* Of each node only the last `most` runs. */
@@ -168,8 +168,9 @@ static int answer(struct muster_history *history, const struct muster_history_qu
 		.title = flapping ? "Flapping nodes" : "Nodes",
 		MUSTER_TABLE_COLUMNS(columns),
 		.status_column = LAST,
-		.empty = flapping ? "no node failed some of these runs and passed others"
-				  : "no run of such a node is in the history" };
+		.empty = flapping                      ? "no node failed some of these runs and passed others"
+			 : question->filter.node_count ? "no run of such a node is in the history"
+						       : "no run" };
 	int rc = read_nodes(history, &question->filter, ret->arena, &nodes, err);
 	if (flapping)
 		keep_last(&nodes, (size_t)question->runs);

@@ -141,7 +141,7 @@ static void print_text(const struct muster_table *table, FILE *out)
 	if (rows == 0)
 		fprintf(out, "%s\n", table->empty);
 	if (shown < rows)
-		fprintf(out, "%zu more rows: --count 0 prints all\n", rows - shown);
+		fprintf(out, "%zu more rows: --rows 0 prints all\n", rows - shown);
 	if (table->next) {
 		fprintf(out, "\n%s\n", table->next->title);
 		print_text(table->next, out);
@@ -262,7 +262,7 @@ static void print_section(const struct muster_html *page, const struct muster_ta
 		muster_html_table_end(page);
 	}
 	if (shown < rows)
-		fprintf(out, "<p>%zu more rows: --count 0 prints all</p>\n", rows - shown);
+		fprintf(out, "<p>%zu more rows: --rows 0 prints all</p>\n", rows - shown);
 }
 
 static void print_html(const struct muster_table *table, FILE *out)

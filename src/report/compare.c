@@ -135,7 +135,7 @@ static bool can_be_worse(const struct muster_sample *before, const struct muster
 static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	enum muster_better better = before->metric->better;
-	if (better == MUSTER_BETTER_DRIFTS || (m->apart && better == MUSTER_BETTER_FACT))
+	if (better == MUSTER_BETTER_DRIFTS)
 		return;
 	struct muster_change change = muster_match_begin(m, before, after);
 	bool numbers = before->value.type == MUSTER_NUMBER && after->value.type == MUSTER_NUMBER;
@@ -162,7 +162,7 @@ static void compare_single(struct muster_match *m, const struct muster_sample *o
 {
 	const struct muster_metric *metric = only->metric;
 	const bool *known = is_before ? m->known_after : m->known_before;
-	if (m->apart || metric->better == MUSTER_BETTER_DRIFTS || !known[muster_metric_index(metric)])
+	if (metric->better == MUSTER_BETTER_DRIFTS || !known[muster_metric_index(metric)])
 		return;
 	if (metric->scope == MUSTER_SCOPE_JOB)
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
@@ -245,8 +245,6 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 	compare_samples(m, &before->samples, &after->samples);
 	for (size_t i = 0; i < before->rank_count; i++) {
 		const struct muster_rank *rank = &before->ranks[i];
-		if (!partner[i] && m->apart)
-			continue;
 		if (!partner[i] || !rank->missing != !partner[i]->missing) {
 			m->gpus_of = partner[i] && rank->missing ? after : before;
 			add_presence(m, "rank", rank->rank, rank->gpu, !partner[i] || !rank->missing);
@@ -258,7 +256,7 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 	}
 	m->gpus_of = after;
 	for (size_t j = 0; j < after->rank_count; j++)
-		if (!taken[j] && !m->apart)
+		if (!taken[j])
 			add_presence(m, "rank", after->ranks[j].rank, after->ranks[j].gpu, false);
 	free(partner);
 	free(taken);
@@ -310,16 +308,6 @@ static size_t compare_nodes(struct muster_match *m)
 
 /* ---- all of it ---- */
 
-static const char *why_incomparable(const struct muster_report *before, const struct muster_report *after)
-{
-	const struct muster_job *x = &before->run->job, *y = &after->run->job;
-	if (x->simulated != y->simulated)
-		return "one of the reports is simulated";
-	if (strcmp(x->profile, y->profile) != 0)
-		return "the reports have different profiles";
-	return NULL;
-}
-
 /* The machine type as the first sample tells it: by the VM size, else by the GPU. */
 static const char *machine_of(const struct muster_run *run, const char *metric)
 {
@@ -346,6 +334,16 @@ static bool are_apart(const struct muster_report *before, const struct muster_re
 	       (differ(before, after, "node.vm_size") || differ(before, after, "gpu.name"));
 }
 
+static const char *why_incomparable(const struct muster_report *before, const struct muster_report *after)
+{
+	const struct muster_job *x = &before->run->job, *y = &after->run->job;
+	if (x->simulated != y->simulated)
+		return "one of the reports is simulated";
+	if (strcmp(x->profile, y->profile) != 0)
+		return "the reports have different profiles";
+	return are_apart(before, after) ? "the reports are of different machine types" : NULL;
+}
+
 void muster_comparison_sort(struct muster_comparison *to)
 {
 	struct muster_change *sorted = muster_calloc(to->change_count + 1, sizeof *sorted);
@@ -366,13 +364,9 @@ void muster_compare(
 	if (!comparison.incomparable) {
 		m.known_before = find_known(before->run);
 		m.known_after = find_known(after->run);
-		m.apart = are_apart(before, after);
 		compare_samples(&m, &before->run->job.samples, &after->run->job.samples);
 		if (compare_nodes(&m) == 0)
 			comparison.incomparable = "the reports have no node in common";
-		else if (m.apart)
-			comparison.note = "the reports are of different machine types: only bandwidths and counts that "
-					  "both have are compared";
 		else
 			muster_compare_judgements(&m);
 		free(m.known_before);

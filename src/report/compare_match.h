@@ -9,7 +9,6 @@ struct muster_match {
 	const struct muster_report *before, *after;
 	struct muster_comparison *to;
 	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
-	bool apart;        /* the machine types differ: facts do, and figures are compared that both have */
 	const char *alias; /* the only node after, where there was one before too; else NULL */
 	/* where the samples at hand belong to */
 	const char *node;

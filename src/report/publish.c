@@ -49,6 +49,8 @@ int muster_report_publish(struct muster_report *report, const struct muster_publ
 		struct muster_layout layout = how->layout;
 		layout.path = out == stdout && !report->unwritten ? path : NULL;
 		(how->inventory ? muster_report_print_inventory_text : muster_report_print_text)(report, &layout, out);
+		if (how->hint && !how->inventory)
+			fprintf(out, "%s\n", how->hint);
 		muster_report_print_line(report, named, out);
 	}
 	if (muster_log_is_json())

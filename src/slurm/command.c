@@ -19,6 +19,12 @@ static const char *last_line(char *text)
 	return last ? last + 1 : text;
 }
 
+/* Whether a program of Slurm found no controller; the texts are those of slurm_errno.c and fetch_config.c. */
+static bool is_no_answer(const char *said)
+{
+	return strstr(said, "Unable to contact slurm controller") || strstr(said, "establish a configuration source");
+}
+
 int muster_slurm_command_run(
 	const char *const *argv, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
 {
@@ -26,8 +32,9 @@ int muster_slurm_command_run(
 		return -1;
 	if (ret->exit_code == 0)
 		return 0;
-	muster_fail(err, MUSTER_EIO, "%s %s: exit status %d: %s", argv[0], argv[1], ret->exit_code,
-		last_line(*ret->error ? ret->error : ret->out));
+	const char *said = last_line(*ret->error ? ret->error : ret->out);
+	muster_fail(err, is_no_answer(said) ? MUSTER_ENOTSUPPORTED : MUSTER_EIO, "%s %s: exit status %d: %s", argv[0],
+		argv[1], ret->exit_code, said);
 	muster_child_output_done(ret);
 	return -1;
 }

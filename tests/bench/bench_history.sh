@@ -35,5 +35,5 @@ ask diff --since "$day"
 ask diff --since "$day" --before 2026-01-01
 ask diff --since "$day" --before 2026-01-01 --reports 0
 ask diff --since "$day" --metric gpu.h2d_gbps --before 2026-01-01
-ask --metric gpu.h2d_gbps --format json --count 0
-ask --format html --count 0
+ask --metric gpu.h2d_gbps --format json --rows 0
+ask --format html --rows 0

@@ -134,7 +134,7 @@ def main():
             problems.append(f"a pass whose report cannot be written exits {lost.returncode}")
 
     table = muster("metrics").stdout.splitlines()
-    metrics = json.loads(muster("metrics", "--json").stdout)
+    metrics = json.loads(muster("metrics", "--format", "json").stdout)
     names = [metric["name"] for metric in metrics]
     if names != sorted(names) or len(set(names)) != len(names) or len(names) < 100:
         problems.append("metrics --json is not a sorted list of all metrics")

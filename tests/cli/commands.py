@@ -46,10 +46,10 @@ class InDirectory(unittest.TestCase):
 
 class Metrics(unittest.TestCase):
     def test_the_metrics_that_are_named_are_printed(self):
-        listed = json.loads(muster("metrics", "--json").stdout)
+        listed = json.loads(muster("metrics", "--format", "json").stdout)
         wanted = [metric for metric in listed if metric["name"] in ("gpu.h2d_gbps", "port.state")]
         self.assertEqual(len(wanted), 2)
-        self.assertEqual(json.loads(muster("metrics", "port.state", "gpu.h2d_gbps", "--json").stdout), wanted)
+        self.assertEqual(json.loads(muster("metrics", "port.state", "gpu.h2d_gbps", "--format", "json").stdout), wanted)
         lines = muster("metrics", "gpu.h2d_gbps").stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["NAME", "gpu.h2d_gbps"])
 
@@ -61,8 +61,8 @@ class Metrics(unittest.TestCase):
 
 class Skus(InDirectory):
     def test_the_checks_that_are_named_are_shown(self):
-        every = json.loads(muster("skus", SKU, "--json").stdout)
-        some = json.loads(muster("skus", SKU, "copy.d2h", "copy.h2d", "--json").stdout)
+        every = json.loads(muster("skus", SKU, "--format", "json").stdout)
+        some = json.loads(muster("skus", SKU, "copy.d2h", "copy.h2d", "--format", "json").stdout)
         self.assertEqual(some["checks"], [check for check in every["checks"]
                                           if check["check"] in ("copy.h2d", "copy.d2h")])
         self.assertEqual(len(some["checks"]), 2)
@@ -81,7 +81,7 @@ class Skus(InDirectory):
             text = json.loads(Path(CONFIGS, entry).read_text(encoding="utf-8"))
             if "vm_size" in text.get("identify", {}) or text.get("observe"):
                 names.append(text["name"])
-        listed = json.loads(muster("skus", "--json").stdout)
+        listed = json.loads(muster("skus", "--format", "json").stdout)
         self.assertEqual([sku["name"] for sku in listed], names)
         lines = muster("skus").stdout.splitlines()[1:]
         self.assertEqual([line.split()[0] for line in lines], names)
@@ -94,12 +94,12 @@ class Skus(InDirectory):
             "copy.h2d": {"min": 22, "warn_below": None, "source": "our own test"},
             "node.sockets": None,
             "site.os": {"metric": "node.os", "matches": "^Ubuntu", "source": "our image"}}})
-        sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
+        sku = json.loads(muster("skus", SKU, "--overlay", site, "--format", "json").stdout)
         self.assertEqual([os.path.basename(file) for file in sku["files"]],
                          ["site.json", SKU + ".json", "family-nd-a100.json", "family-nd.json", "family-azure.json",
                           "common.json", "events.json"])
         checks = {check["check"]: check for check in sku["checks"]}
-        listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--json").stdout)}
+        listed = {entry["name"]: entry for entry in json.loads(muster("skus", "--format", "json").stdout)}
         self.assertEqual(len(checks), listed[SKU]["check_count"])  # one more, one less
         self.assertNotIn("node.sockets", checks)
 
@@ -150,7 +150,7 @@ class Skus(InDirectory):
         for line in announced.strip().splitlines():
             size, *figures = line.split()
             cpus, memory_gb, gpus, gpu_mib, nvme_gb, temp_gb = map(int, figures)
-            first, second = (muster("skus", f"Standard_{size}_xl_{gpu}_v6", "--json")
+            first, second = (muster("skus", f"Standard_{size}_xl_{gpu}_v6", "--format", "json")
                              for gpu in ("RTXPro6000", "rtxpro6000bse"))
             self.assertEqual((first.returncode, first.stdout), (0, second.stdout), first.stderr + second.stderr)
             sku = json.loads(first.stdout)
@@ -174,7 +174,7 @@ class Skus(InDirectory):
             "site.both": {"metric": "gpu.h2d_gbps", "min": 5, "min_of_median": 0.9, "source": "s"},
             "site.same": {"metric": "port.firmware", "same_across": "nodes", "within": "link_layer", "source": "s",
                           "when": {"domains": 2}}}})
-        sku = json.loads(muster("skus", SKU, "--overlay", site, "--json").stdout)
+        sku = json.loads(muster("skus", SKU, "--overlay", site, "--format", "json").stdout)
         checks = {check["check"]: check for check in sku["checks"]}
         self.assertEqual(checks["site.seen"]["expected"], "no threshold")
         self.assertEqual(checks["site.seen"]["only_for"], "at most 1 NVLink domain")
@@ -207,7 +207,7 @@ class Skus(InDirectory):
         self.put("a.json", {"schema_version": 1, "name": "a", "checks": {"x": check, "y": check}})
         self.put("b.json", {"schema_version": 1, "name": "b", "extends": "a.json", "checks": {"x": None}})
         last = self.put("c.json", {"schema_version": 1, "name": "c", "extends": "b.json", "checks": {"x": check}})
-        checks = {check["check"]: check for check in json.loads(muster("skus", last, "--json").stdout)["checks"]}
+        checks = {check["check"]: check for check in json.loads(muster("skus", last, "--format", "json").stdout)["checks"]}
         self.assertEqual((checks["x"]["file"], checks["x"]["changes"]), (last, []))
         self.assertEqual(os.path.basename(checks["y"]["file"]), "a.json")
 

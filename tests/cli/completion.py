@@ -111,8 +111,8 @@ LINES = (
     ("muster assemble fold", "muster assemble folder/"),
     ("muster assemble some", "muster assemble some"),  # a file is no directory
     ("muster metrics some", "muster metrics some"),  # nor a metric
-    ("A=b muster skus --js", "A=b muster skus --json "),
-    ("true; muster skus --js", "true; muster skus --json "),
+    ("A=b muster skus --form", "A=b muster skus --format "),
+    ("true; muster skus --form", "true; muster skus --format "),
 )
 
 
@@ -161,15 +161,15 @@ class Offered(unittest.TestCase):
                 self.assertEqual(names(command, "--complete", "-"), options)
 
     def test_machine_types_faults_checks_and_metrics_are_complete(self):
-        skus = [sku["name"] for sku in json.loads("\n".join(offered("skus", "--json")))]
+        skus = [sku["name"] for sku in json.loads("\n".join(offered("skus", "--format", "json")))]
         self.assertEqual(names("skus", "--complete", ""), skus)
         self.assertEqual(names("run", "--complete", "--sku", ""), ["auto", *skus])
         self.assertEqual(names("sim", "--complete", "--sku", ""), offered("sim", "--list-skus"))
         faults = [line.split()[0].partition("@")[0] + "@" for line in offered("sim", "--list-faults")]
         self.assertEqual(names("sim", "--complete", "--fault", ""), faults)
-        checks = [check["check"] for check in json.loads("\n".join(offered("skus", SKU, "--json")))["checks"]]
+        checks = [check["check"] for check in json.loads("\n".join(offered("skus", SKU, "--format", "json")))["checks"]]
         self.assertEqual(names("skus", "--complete", SKU, ""), checks)
-        metrics = [metric["name"] for metric in json.loads("\n".join(offered("metrics", "--json")))]
+        metrics = [metric["name"] for metric in json.loads("\n".join(offered("metrics", "--format", "json")))]
         self.assertEqual(names("metrics", "--complete", ""), metrics)
 
     def test_the_place_of_a_fault_follows_the_machine_and_the_number_of_nodes(self):

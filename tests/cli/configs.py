@@ -198,7 +198,7 @@ class Loads(unittest.TestCase):
 
 def certainties(machine):
     """What `muster skus` says of the machine type's own checks: {certainty: number}."""
-    sku = json.loads(subprocess.run([MUSTER, "skus", machine, "--json"], capture_output=True, check=True).stdout)
+    sku = json.loads(subprocess.run([MUSTER, "skus", machine, "--format", "json"], capture_output=True, check=True).stdout)
     own = [check for check in sku["checks"] if check["file"] != sku["checks"][0]["file"]
            or any(change["key"] != "after" for change in check["changes"])]
     return {word: sum(check["certainty"] == word for check in own) for word in CERTAINTIES}, own
@@ -250,7 +250,7 @@ class Documented(unittest.TestCase):
 
     def test_the_uncertain_checks_are_inferred_and_warn(self):
         for machine in MACHINES:
-            done = subprocess.run([MUSTER, "skus", machine, "--uncertain", "--json"], capture_output=True, check=True)
+            done = subprocess.run([MUSTER, "skus", machine, "--uncertain", "--format", "json"], capture_output=True, check=True)
             checks = load(CONFIGS, machine)["checks"]
             for name in (check["check"] for check in json.loads(done.stdout)["checks"]):
                 self.assertEqual(checks[name]["certainty"], "inferred", (machine, name))

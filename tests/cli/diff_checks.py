@@ -25,7 +25,7 @@ VALUES = {"number": (100, 50), "string": ("a", "b"), "boolean": (True, False)}
 
 
 def output(*arguments):
-    return json.loads(subprocess.run([MUSTER, *arguments, "--json"], capture_output=True, check=True, timeout=60).stdout)
+    return json.loads(subprocess.run([MUSTER, *arguments, "--format", "json"], capture_output=True, check=True, timeout=60).stdout)
 
 
 METRICS = {metric["name"]: metric for metric in output("metrics")}

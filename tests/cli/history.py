@@ -181,7 +181,7 @@ class History(Commands):
     def test_hostile_names_inject_nothing(self):
         names = ["=cmd|' /C calc'!A0", "<script>alert(1)</script>", "a\x1b[31mb", "'; DROP TABLE reports; --", '"quoted",x']
         self.add(run_of(1, names, [1] * 5, findings=[h2d(names[0])], verdict="fail", sku="@SUM(1)"))
-        text = self.history("--count", "0")
+        text = self.history("--rows", "0")
         self.assertNotIn("\x1b", text)
         table = list(csv.reader(io.StringIO(self.history("--format", "csv"), newline="")))
         self.assertEqual(len(table), 6)

@@ -107,7 +107,7 @@ class Trial(unittest.TestCase):
             self.assertIn(f"\n\n{title}\n", text)
             self.assertIn(f"<h2>{title}</h2>", page)
         self.assertEqual((page.count("<table"), len(table.split("\n\n"))), (3, 3))
-        self.assertIn("1 more rows: --count 0", self.ask("--count", "2"))
+        self.assertIn("1 more rows: --rows 0", self.ask("--rows", "2"))
         one = self.tables("--node", "gpu-077,gpu-078", "--since", "2026-11-08")
         self.assertEqual([row["time"][:10] for row in one[1]["rows"]], ["2026-11-08"])
         none = self.ask("--node", "gpu-001", "--sku", "other")

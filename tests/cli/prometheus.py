@@ -76,7 +76,7 @@ class Prometheus(unittest.TestCase):
         return folder
 
     def test_promtool_has_nothing_to_say(self):
-        catalogue = json.loads(run(MUSTER, "metrics", "--json").stdout)
+        catalogue = json.loads(run(MUSTER, "metrics", "--format", "json").stdout)
         facts = {"rank." + name for name in ("cpu_numa_nodes", "cpus", "gpu_numa_node", "gpu_sharers", "local_rank", "mpi_as_slurm",
                                              "mpi_size", "nccl_gdr", "nccl_nvls", "settings_left_out", "slurm_localid", "slurm_ntasks",
                                              "slurm_procid", "visible_gpus")}

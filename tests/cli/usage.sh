@@ -39,7 +39,7 @@ run="$muster run --report report.json"
 # shellcheck disable=SC2086
 {
 	expect 2 'unknown option --foo' $run --sku generic-nvidia --foo
-	expect 2 '--deadline: a whole number from 10 to 86400 is needed, found "3"' $run --sku generic-nvidia --deadline 3
+	expect 2 '--deadline: a time from 10 to 86400 s is needed, found "3"' $run --sku generic-nvidia --deadline 3
 	expect 2 '--profile: quick, standard or full is needed' $run --sku generic-nvidia --profile fast
 	expect 2 '--min-bytes is larger than --max-bytes' $run --sku generic-nvidia --min-bytes 2M --max-bytes 1M
 	expect 2 '--soak needs --profile standard or full' $run --sku generic-nvidia --profile quick --soak 5
@@ -79,7 +79,7 @@ run="$muster run --report report.json"
 }
 expect 2 'unknown command "drian"; did you mean "drain"' "$muster" drian
 expect 2 'unknown command "drian"' "$muster" help drian
-expect 2 'there is no such fault; close to it: d2h-slow, h2d-slow' \
+expect 2 'there is no such fault; did you mean "h2d-slow", "d2h-slow"' \
 	"$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --fault h2d-slo@node1/gpu4
 expect 2 'the node has no RDMA device "mlx5_ib9"' \
 	"$muster" sim --sku Standard_ND96asr_v4 --nodes 1 --fault ib-down@node1/mlx5_ib9

@@ -80,7 +80,7 @@ def all_checks():
     """{id: [the check as each machine type has it]}"""
     checks = collections.defaultdict(list)
     for machine in machine_types():
-        for check in call("skus", machine, "--json")["checks"]:
+        for check in call("skus", machine, "--format", "json")["checks"]:
             checks[check["check"]].append(check)
     return checks
 
@@ -117,7 +117,7 @@ def row_of_check(name, checks):
 
 
 def probes():
-    return sorted({metric["probe"] for metric in call("metrics", "--json") if metric["probe"]})
+    return sorted({metric["probe"] for metric in call("metrics", "--format", "json") if metric["probe"]})
 
 
 def tables():
@@ -197,7 +197,7 @@ class Troubleshooting(unittest.TestCase):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     found |= set(re.findall(r'"(?:probe|rank|node|run|sku|ring)\.[a-z_0-9.]+"', file.read()))
         found = {name.strip('"') for name in found}
-        metrics = {metric["name"] for metric in call("metrics", "--json")}
+        metrics = {metric["name"] for metric in call("metrics", "--format", "json")}
         self.assertIn("ring.suspect", found)
         self.assertEqual(found - rows - metrics, set())
 

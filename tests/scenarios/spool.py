@@ -146,19 +146,19 @@ def last_deaths(folder, spool):
 
 
 def expected_nodes(folder, spool):
-    report = assemble("nodes that are not there", spool, 1, "FAIL sim-3 [node.missing]", "--expect-nodes", "sim-[1-4]")
+    report = assemble("nodes that are not there", spool, 1, "FAIL sim-3 [node.missing]", "--expect", "sim-[1-4]")
     check("nodes that are not there", places(report, "node.missing") == [("sim-3", None), ("sim-4", None)],
           report["findings"])
     path = os.path.join(folder, "nodes.txt")
     Path(path).write_text("sim-1\nsim-2\n", encoding="utf-8")
-    assemble("a file of nodes", spool, 0, "MUSTER PASS ", "--expect-nodes", path)
+    assemble("a file of nodes", spool, 0, "MUSTER PASS ", "--expect", path)
     for lines, why in (("# hosts of the job\nsim-1\n", "line 1: \"# hosts of the job\""),
                        ("sim-1\nsim-2 slots=8\n", "line 2: \"sim-2 slots=8\""), ("sim-1\n\nsim-2 8\n", "line 3: \"sim-2 8\""),
                        ("sim-1:2\n", "line 1: host list: \"sim-1:2\" is not the name of a node")):
         Path(path).write_text(lines, encoding="utf-8")
-        assemble("a file for MPI", spool, 2, why, "--expect-nodes", path)
+        assemble("a file for MPI", spool, 2, why, "--expect", path)
     os.unlink(path)
-    assemble("a malformed list", spool, 2, "the expected nodes: host list:", "--expect-nodes", "sim-[1-")
+    assemble("a malformed list", spool, 2, "the expected nodes: host list:", "--expect", "sim-[1-")
 
 
 def main():

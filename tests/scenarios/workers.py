@@ -301,7 +301,7 @@ def main():
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
     with open(table, encoding="utf-8") as file:
         cases = {case["name"]: case for case in json.load(file)}
-    listed = subprocess.run([muster, "metrics", "--json"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run([muster, "metrics", "--format", "json"], capture_output=True, text=True, check=True).stdout
     probes = {metric["name"]: metric["probe"] for metric in json.loads(listed)}
     failed = 0
     for name in sys.argv[3:] or cases:

@@ -32,7 +32,7 @@ def test_what_jobs_of_one_rank_leave_on_disk(cluster):
     """Both nodes have left something: neither is missing, whatever else is wrong."""
     cluster.run("srun", "-N2", "--exclusive", "--mpi=none", *WHOLE, masks(cluster), "muster", "run", "--profile", "quick",
                 "--spool", "spool")
-    code, text = cluster.run("muster", "assemble", "spool", "--expect-nodes", "gpu-[1-2]", "--report", "assembled.json")
+    code, text = cluster.run("muster", "assemble", "spool", "--expect", "gpu-[1-2]", "--report", "assembled.json")
     check_equal(code, 1, "the exit code")
     check("muster: spool: 3 processes ignored: a wrong --mpi option made each process a job of one rank" in text, "the remark", text)
     with open(os.path.join(cluster.folder, "assembled.json"), encoding="utf-8") as file:
@@ -48,7 +48,7 @@ def test_what_mpirun_leaves_on_disk_is_one_run(cluster):
     code = cluster.wait(number).exit_code
     with open(os.path.join(cluster.folder, "log"), encoding="utf-8") as file:
         check(code == 0, "the run's exit code", file.read())
-    code, text = cluster.run("muster", "assemble", "spool", "--expect-nodes", "gpu-[1-2]", "--report", "assembled.json")
+    code, text = cluster.run("muster", "assemble", "spool", "--expect", "gpu-[1-2]", "--report", "assembled.json")
     check("other run" not in text, "one run", text)
     with open(os.path.join(cluster.folder, "assembled.json"), encoding="utf-8") as file:
         report = json.load(file)

@@ -58,7 +58,7 @@ def faults(files, names):
 
 def main():
     root, muster = sys.argv[1:]
-    listed = subprocess.run([muster, "metrics", "--json"], check=True, capture_output=True, text=True).stdout
+    listed = subprocess.run([muster, "metrics", "--format", "json"], check=True, capture_output=True, text=True).stdout
     names = {metric["name"] for metric in json.loads(listed)}
     files = []
     for path in sorted(glob.glob(f"{root}/src/**/*.[ch]", recursive=True)):

@@ -41,7 +41,7 @@ class Machine:
     def __init__(self, muster, sku, folder):
         node = healthy_node(muster, sku, folder)
         self.sku = sku
-        checks = json.loads(ask(muster, "skus", sku, "--json").stdout)["checks"]
+        checks = json.loads(ask(muster, "skus", sku, "--format", "json").stdout)["checks"]
         self.checks = {check["check"] for check in checks}
         self.judged = {check["metric"] for check in checks  # by thresholds of their own
                        if check["calibrated"] and not check["check"].startswith("same.")}

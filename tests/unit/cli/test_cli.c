@@ -46,6 +46,9 @@ static int parse(const char *const *words, struct parsed *p, struct muster_error
 		{ "--each", "X", "may be repeated", .each = take_each, .arg = p },
 		{ "--number", "N", "a number", .number = &p->number, .low = 2, .high = 9 },
 		{ "--bytes", "SIZE", "a size", .bytes = &p->bytes },
+		{ "--wait", "SECONDS", "a time", .number = &p->number, .low = 10, .high = 600, .is_time = true },
+		{ "--limit", "N", .instead = "--number" },
+		{ "--blue", .instead = "--colour blue" },
 		{ "--colour", "NAME", "a colour", MUSTER_CLI_CHOICE(&p->colour, colours) },
 	};
 	char *argv[MAX_WORDS + 2] = { (char *)"cmd" };
@@ -113,7 +116,7 @@ TEST_EACH(a_good_command_line_is_taken_apart, good)
 TEST(an_argument_goes_where_its_type_says)
 {
 	static const char *const words[] = { "--number", "9", "--bytes=8K", "--colour", "blue", NULL };
-	static const char *const none[] = { NULL };
+	static const char *const none[] = { NULL }, *const old[] = { "--limit", "3", "--blue", NULL };
 	struct parsed p = { .number = 5, .bytes = 6, .colour = GREEN };
 	struct muster_error err = { 0 };
 	ck_assert_int_eq(parse(none, &p, &err), 0);
@@ -124,6 +127,24 @@ TEST(an_argument_goes_where_its_type_says)
 	ck_assert_int_eq(p.number, 9);
 	ck_assert_uint_eq(p.bytes, 8192);
 	ck_assert_int_eq(p.colour, BLUE);
+	p.colour = RED;
+	ck_assert_int_eq(parse(old, &p, &err), 0);
+	ck_assert_int_eq(p.number, 3);
+	ck_assert_int_eq(p.colour, BLUE);
+}
+
+static const struct {
+	const char *text;
+	int seconds;
+} times[] = { { "10", 10 }, { "10s", 10 }, { "600", 600 }, { "5m", 300 }, { "10m", 600 } };
+
+TEST_EACH(a_time_may_have_a_unit, times)
+{
+	const char *const words[] = { "--wait", times[_i].text, NULL };
+	struct parsed p = { 0 };
+	struct muster_error err = { 0 };
+	ck_assert_msg(parse(words, &p, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(p.number, times[_i].seconds);
 }
 
 TEST(a_command_begins_or_has_its_exit_code)
@@ -149,9 +170,15 @@ TEST(a_command_begins_or_has_its_exit_code)
 static const struct {
 	const char *words[MAX_WORDS], *said;
 } bad[] = {
-	{ { "--fil", "x" }, "unknown option --fil (muster cmd --help lists all options)" },
-	{ { "--fil=x" }, "unknown option --fil (muster cmd --help lists all options)" },
-	{ { "-x" }, "unknown option -x (muster cmd --help lists all options)" },
+	{ { "--fil", "x" },
+		"unknown option --fil; did you mean \"--file\" or \"--file-name\"? (muster cmd --help lists all options)" },
+	{ { "--clour=x" }, "unknown option --clour; did you mean \"--colour\"? (muster cmd --help lists all options)" },
+	{ { "-c" }, "unknown option -c; did you mean \"--colour\"? (muster cmd --help lists all options)" },
+	{ { "--zzzzzz" }, "unknown option --zzzzzz (muster cmd --help lists all options)" },
+	{ { "--wait", "9" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"9\"" },
+	{ { "--wait", "11m" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"11m\"" },
+	{ { "--wait", "5x" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"5x\"" },
+	{ { "--wait", "s" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"s\"" },
 	{ { "--file" }, "--file needs a value: FILE" },
 	{ { "--file", "--flag" }, "--file needs a value: FILE" },
 	{ { "--file=" }, "--file needs a value: FILE" },
@@ -179,7 +206,9 @@ static const struct {
 } wanting[] = {
 	{ { "a", "--flag" }, "two files are needed", "cmd: two files are needed" },
 	{ { NULL }, NULL, "cmd: usage: muster cmd [options] [FILE [FILE]]" },
-	{ { "a", "b", "--", "c" }, NULL, "cmd: unexpected argument \"c\" after --" },
+	{ { "a", "b", "--", "c" }, NULL, "unexpected argument 'c' (usage: muster cmd [options] [FILE [FILE]])" },
+	{ { "a", "--", "b", "--flag" }, NULL,
+		"unexpected argument '--flag' (usage: muster cmd [options] [FILE [FILE]])" },
 };
 
 TEST_EACH(too_little_or_too_much_is_one_sentence, wanting)
@@ -214,8 +243,9 @@ TEST(help_lists_every_option)
 			       "  --flag            a flag\n"
 			       "  --maybe [DIR]     a flag, or a folder\n"
 			       "  --each X          may be repeated\n"
-			       "  --number N        a number\n"
+			       "  --number N        a number; 2 to 9\n"
 			       "  --bytes SIZE      a size\n"
+			       "  --wait SECONDS    a time; 10 to 600 s, or as 90s, 5m, 2h\n"
 			       "  --colour NAME     a colour\n"
 			       "  --help            print this help\n"
 			       "\nThe end.\n");

@@ -342,10 +342,8 @@ static const struct {
 		"sim-1 node.vm_size A\nsim-1 node.cpus 1\nsim-1/0 gpu.nvlinks gpu=g 12\nsim-1/0 gpu.h2d_gbps gpu=g "
 		"20\nsku other",
 		"sim-1 node.vm_size B\nsim-1 node.cpus 2\nsim-1/0 gpu.h2d_gbps gpu=g 10\nsim-1/1 gpu.nvlinks gpu=h 18",
-		"Not compared: the reports are of different machine types: only bandwidths and counts that both have "
-		"are compared\n"
-		"\nworse\n  gpu.h2d_gbps: 20 -> 10 GB/s, -50.0 % (variation 8.0 %, assumed): node sim-1, GPU g\n"
-		"\nMUSTER DIFF WORSE worse=1 better=0 changed=0 same=0\n" },
+		"The reports cannot be compared: the reports are of different machine types\n"
+		"\nMUSTER DIFF NOT_COMPARABLE worse=0 better=0 changed=0 same=0\n" },
 	{ "the same machine, taken for another one", "sim-1 node.vm_size A\nsim-1 node.cpus 1\nsku other",
 		"sim-1 node.vm_size a\nsim-1 node.cpus 2",
 		"\nchanged\n  node.vm_size: A -> a: node sim-1\n  node.cpus: 1 -> 2: node sim-1\n"

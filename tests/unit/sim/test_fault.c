@@ -486,8 +486,8 @@ TEST_LOOP(a_gpu_that_is_gone_already_has_no_more_lines, 0, 2)
 static const struct {
 	const char *sku, *fault, *said;
 } wrong[] = {
-	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; close to it: d2h-slow, h2d-slow" },
-	{ SIM_SKU, "nccl@rank1", "close to it: nccl-async-error, nccl-hang, nccl-jitter, nccl-" },
+	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; did you mean \"h2d-slow\", \"d2h-slow\" or" },
+	{ SIM_SKU, "nccl@rank1", "did you mean \"nccl-async-error\", \"nccl-hang\" or \"nccl-jitter\"?" },
 	{ SIM_SKU, "banana@node1", "no such fault; muster sim --list-faults" },
 	{ SIM_SKU, "@node1", "no such fault" },
 	{ SIM_SKU, "h2d-slow", "KIND@WHERE" },
@@ -530,7 +530,7 @@ static const struct {
 	{ SIM_SKU, "ecc-uncorrected@node1/gpu4=1.5", "whole number" },
 	{ SIM_SKU, "nccl-slow@rank1=0.5", "VALUE must be from 1" },
 	{ SIM_SKU, "cpu-mask@rank1=xyz", "mask" },
-	{ SIM_SKU, "cuda-error@node1=cuInut:803", "close to it: \"cuInit\"" },
+	{ SIM_SKU, "cuda-error@node1=cuInut:803", "did you mean \"cuInit\"?" },
 	{ SIM_SKU, "cuda-error@node1=cuInit:40s", "a function and a code: cuInit:803" },
 	{ SIM_SKU, "cuda-slow@node1=cuInit:segv", "a function and a time: cuInit:40s" },
 	{ SIM_SKU, "cuda-slow@node1=nvmlInit_v2:1s", "nvmlInit_v2 is of another library" },
