@@ -295,19 +295,19 @@ size_t muster_suggest_distance(const char *a, const char *b)
 	return row[n];
 }
 
-/* How far a candidate is: less than its letters that differ where it goes on as the name does ("gpu.h2d" of
- * "gpu.h2d_gbps"), more where the name is a part of it ("H100" of "Standard_NC40ads_H100_v5"). SIZE_MAX: too far. */
+/* How far a candidate is. It is nearest where it goes on as the name does ("gpu.h2d_gbps" for "gpu.h2d"), the shortest
+ * first; then by the letters that differ; then where the name is a part of it ("Standard_NC40ads_H100_v5" for "H100").
+ * SIZE_MAX: too far. */
 static size_t distance_of(const char *name, const char *candidate)
 {
-	size_t length = strlen(name), limit = length / 3 + 1, distance = muster_suggest_distance(name, candidate);
-	if (distance == 0)
-		return 0;
-	if (length >= PART_LEAST && length <= NAME_MAX_COMPARED && strncasecmp(candidate, name, length) == 0)
-		return 1;
-	if (distance <= limit)
-		return 1 + distance;
-	return length >= PART_LEAST && length <= NAME_MAX_COMPARED && strcasestr(candidate, name) ? 2 + limit
-												  : SIZE_MAX;
+	enum { NEAR = 1000, PART = 2000 };
+	size_t length = strlen(name), distance = muster_suggest_distance(name, candidate);
+	bool is_word = length >= PART_LEAST && length <= NAME_MAX_COMPARED;
+	if (distance == 0 || (is_word && strncasecmp(candidate, name, length) == 0))
+		return strlen(candidate) - length;
+	if (distance <= length / 3 + 1)
+		return NEAR + distance;
+	return is_word && strcasestr(candidate, name) ? PART : SIZE_MAX;
 }
 
 const char *muster_suggest(

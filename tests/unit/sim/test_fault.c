@@ -487,8 +487,8 @@ static const struct {
 	const char *sku, *fault, *said;
 } wrong[] = {
 	{ SIM_SKU, "h2d-slo@node1/gpu4", "no such fault; did you mean \"h2d-slow\", \"d2h-slow\" or" },
-	{ SIM_SKU, "nccl@rank1", "did you mean \"nccl-async-error\", \"nccl-hang\" or \"nccl-jitter\"?" },
-	{ SIM_SKU, "banana@node1", "no such fault; muster sim --list-faults" },
+	{ SIM_SKU, "nccl@rank1", "did you mean \"nccl-hang\", \"nccl-slow\" or \"nccl-jitter\"?" },
+	{ SIM_SKU, "banana@node1", "no such fault (muster sim --list-faults shows all)" },
 	{ SIM_SKU, "@node1", "no such fault" },
 	{ SIM_SKU, "h2d-slow", "KIND@WHERE" },
 	{ SIM_SKU, "", "KIND@WHERE" },

@@ -8,8 +8,8 @@
 static const struct {
 	const char *name, *names[6], *found;
 } cases[] = {
-	/* first the names that begin with it */
-	{ "min", { "max", "min_of", "mine" }, "; did you mean \"min_of\", \"mine\" or \"max\"?" },
+	/* first the names that begin with it, the shortest of them first */
+	{ "min", { "max", "min_of", "mine" }, "; did you mean \"mine\", \"min_of\" or \"max\"?" },
 	{ "gpu.h2d", { "gpu.ecc", "gpu.h2d_gbps", "gpu.mig" },
 		"; did you mean \"gpu.h2d_gbps\", \"gpu.ecc\" or \"gpu.mig\"?" },
 	{ "--profil", { "--progress", "--profile" }, "; did you mean \"--profile\"?" },
