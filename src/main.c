@@ -8,6 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
+static int help(int argc, char **argv);
+static int version(int argc, char **argv);
+static int complete(int argc, char **argv);
+
 static const struct muster_command commands[] = {
 	{ "run", "measure and check the nodes of this job (under srun or mpirun)", muster_cmd_run },
 	{ "node", "measure and check this node only, without a launcher", muster_cmd_node },
@@ -31,6 +35,13 @@ static const struct muster_command commands[] = {
 	{ "drain", "drain the failed nodes of a saved report in Slurm", muster_cmd_drain },
 	{ "resume", "undrain nodes that muster drained", muster_cmd_resume },
 	{ "ticket", "print what the cloud's support desk asks for about a failed node", muster_cmd_ticket },
+	{ "help", "print this help; `muster help COMMAND` is `muster COMMAND --help`", help },
+	{ "version", "print the version, as --version and -V", version },
+	{ "--help", NULL, help },
+	{ "-h", NULL, help },
+	{ "--version", NULL, version },
+	{ "-V", NULL, version },
+	{ MUSTER_COMPLETE, NULL, complete },
 	{ "worker", NULL, muster_cmd_worker },
 	{ "sim-rank", NULL, muster_cmd_sim },
 	{ "sim-worker", NULL, muster_cmd_sim },
@@ -44,8 +55,6 @@ static void print_usage(FILE *out)
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (commands[i].summary)
 			muster_help_row(out, commands[i].name, commands[i].summary, COLUMN);
-	muster_help_row(out, "help", "print this help; `muster help COMMAND` is `muster COMMAND --help`", COLUMN);
-	muster_help_row(out, "version", "print the version, as --version and -V", COLUMN);
 	fputs("\nExit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive.\n", out);
 }
 
@@ -68,34 +77,42 @@ static int unknown_command(const char *name)
 	return MUSTER_EXIT_USAGE;
 }
 
+static int help(int argc, char **argv)
+{
+	const struct muster_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+	char word[] = "--help", *words[] = { argc > 1 ? argv[1] : word, word, NULL };
+	if (argc > 1 && !command)
+		return unknown_command(argv[1]);
+	if (command && command->main != help)
+		return command->main(2, words);
+	print_usage(stdout);
+	return MUSTER_EXIT_PASS;
+}
+
+static int version(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	puts("muster " MUSTER_VERSION);
+	return MUSTER_EXIT_PASS;
+}
+
+static int complete(int argc, char **argv)
+{
+	const struct muster_typed typed = { .before = "", .word = argc > 1 ? argv[1] : "" };
+	for (size_t i = 0; i < COMMAND_COUNT; i++)
+		if (commands[i].summary)
+			muster_offer(&typed, commands[i].name, commands[i].summary);
+	muster_offer(&typed, "--help", "print this help");
+	muster_offer(&typed, "--version", "print the version");
+	return MUSTER_EXIT_PASS;
+}
+
 int main(int argc, char **argv)
 {
 	signal(SIGXFSZ, SIG_IGN); /* past a limit on file sizes a write fails, and says so */
 	if (argc < 2) {
 		print_usage(stderr);
 		return MUSTER_EXIT_USAGE;
-	}
-	if (strcmp(argv[1], "help") == 0 && argc > 2) {
-		const struct muster_command *command = find_command(argv[2]);
-		char *words[] = { argv[2], "--help", NULL };
-		return command ? command->main(2, words) : unknown_command(argv[2]);
-	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-		print_usage(stdout);
-		return 0;
-	}
-	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "version") == 0) {
-		puts("muster " MUSTER_VERSION);
-		return 0;
-	}
-	if (strcmp(argv[1], MUSTER_COMPLETE) == 0) {
-		const struct muster_typed typed = { .before = "", .word = argc > 2 ? argv[2] : "" };
-		for (size_t i = 0; i < COMMAND_COUNT; i++)
-			if (commands[i].summary)
-				muster_offer(&typed, commands[i].name, commands[i].summary);
-		muster_offer(&typed, "--help", "print this help");
-		muster_offer(&typed, "--version", "print the version");
-		return 0;
 	}
 	const struct muster_command *command = find_command(argv[1]);
 	return command ? command->main(argc - 1, argv + 1) : unknown_command(argv[1]);

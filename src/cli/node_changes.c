@@ -30,12 +30,14 @@ void muster_node_complain(struct muster_node_changes *o, const char *node, const
 {
 	fflush(stdout);
 	o->is_silent = err->code == MUSTER_ENOTSUPPORTED || err->code == MUSTER_ETIME;
-	fprintf(stderr, "muster: %s: %s%s\n", node,
-		!o->is_silent ? ""
-		: !o->apply   ? "Slurm does not answer: "
-		: o->changed  ? "Slurm does not answer any more: "
-			      : "Slurm does not answer; no node is changed: ",
-		err->text);
+	if (o->is_silent)
+		fprintf(stderr, "muster: Slurm does not answer%s: %s\n",
+			!o->apply    ? ""
+			: o->changed ? " any more"
+				     : "; no node is changed",
+			err->text);
+	else
+		fprintf(stderr, "muster: %s: %s\n", node, err->text);
 	o->failed++;
 }
 

@@ -376,6 +376,8 @@ static int show(const char *configs, const char *name, const struct wanted *want
 		show_json(&expect, wanted);
 	else
 		show_text(&expect, wanted);
+	if (code == MUSTER_EXIT_PASS)
+		code = muster_cli_printed(code);
 	muster_expect_done(&expect);
 	return code;
 }
@@ -420,5 +422,5 @@ int muster_cmd_skus(int argc, char **argv)
 	if (cli.operand_count == 0)
 		return muster_cli_printed(list_all(paths.configs, form == MUSTER_FORM_JSON));
 	const struct wanted wanted = { names + 1, cli.operand_count - 1, uncertain };
-	return muster_cli_printed(show(paths.configs, names[0], &wanted, overlay, form == MUSTER_FORM_JSON));
+	return show(paths.configs, names[0], &wanted, overlay, form == MUSTER_FORM_JSON);
 }

@@ -134,7 +134,7 @@ static int read_file(int fd, const char *path, struct muster_findings_reader *ju
 	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
 	reader.run.samples.json.err = err;
 	int rc = read_report(&reader, whole);
-	bool is_report = strstr(text, "\"schema_version\"") && strstr(text, "\"run\"");
+	bool is_report = strstr(text, "\"schema_version\"") && (strstr(text, "\"run\"") || strstr(text, "\"verdict\""));
 	free(text);
 	muster_sample_reader_done(&reader.run.samples);
 	free(reader.run.seen);

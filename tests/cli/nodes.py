@@ -74,7 +74,7 @@ class Nodes(Commands):
         path = self.save(["a"], verdict="pass")
         for arguments, said in (((path,), "one of --good"), ((path, "--good", "--bad"), "one of --good"),
                                 (("--good",), "no report given"), (("none.json", "--good"), "No such file"),
-                                ((path, "--good", "--format", "csv"), "hostlist, lines or exclude"),
+                                ((path, "--good", "--format", "csv"), "hostlist, lines, exclude or json"),
                                 ((path, "--missing", "--expect", "a[1"), "--expect: host list")):
             done = self.muster("nodes", *arguments)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)

@@ -39,7 +39,7 @@ run="$muster run --report report.json"
 # shellcheck disable=SC2086
 {
 	expect 2 'unknown option --foo' $run --sku generic-nvidia --foo
-	expect 2 '--deadline: a time from 10 to 86400 s is needed, found "3"' $run --sku generic-nvidia --deadline 3
+	expect 2 '--deadline: a time from 10 to 86400 s is needed' $run --sku generic-nvidia --deadline 3
 	expect 2 '--profile: quick, standard or full is needed' $run --sku generic-nvidia --profile fast
 	expect 2 '--min-bytes is larger than --max-bytes' $run --sku generic-nvidia --min-bytes 2M --max-bytes 1M
 	expect 2 '--soak needs --profile standard or full' $run --sku generic-nvidia --profile quick --soak 5
