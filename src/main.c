@@ -80,6 +80,8 @@ static int unknown_command(const char *name)
 static int help(int argc, char **argv)
 {
 	const struct muster_command *command = argc > 1 ? find_command(argv[1]) : NULL;
+	if (command && command->main == complete)
+		return complete(argc - 1, argv + 1);
 	char word[] = "--help", *words[] = { argc > 1 ? argv[1] : word, word, NULL };
 	if (argc > 1 && !command)
 		return unknown_command(argv[1]);
@@ -91,8 +93,9 @@ static int help(int argc, char **argv)
 
 static int version(int argc, char **argv)
 {
-	(void)argc, (void)argv;
-	puts("muster " MUSTER_VERSION);
+	(void)argv;
+	if (argc == 1)
+		puts("muster " MUSTER_VERSION);
 	return MUSTER_EXIT_PASS;
 }
 

@@ -130,7 +130,8 @@ const struct muster_metric *muster_cli_metric(const char *name, const char *what
 const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, size_t i)
 {
 	static const struct muster_option common[] = {
-		{ "--output", "FILE", "write to FILE, completely or not at all; - is standard output (default)",
+		{ "--output", "FILE",
+			"write to FILE, completely or not at all (exit code 3); - is standard output (default)",
 			.text = &output_path, .group = MUSTER_GROUP_OUTPUT },
 		{ "--help", NULL, "print this help", .group = MUSTER_GROUP_OUTPUT },
 	};

@@ -205,8 +205,8 @@ class Node(unittest.TestCase):
         self.assert_nothing_left()
 
     def test_a_mistake_is_one_line_and_measures_nothing(self):
-        for arguments, said in ((("--foo",), "unknown option --foo"), (("x",), 'node: unexpected argument "x"'),
-                                (("--deadline", "3"), "--deadline: a whole number"), (("--repeat", "99"), "--repeat")):
+        for arguments, said in ((("--foo",), "unknown option --foo"), (("x",), "unexpected argument 'x' (usage: muster node"),
+                                (("--deadline", "3"), "--deadline: a time from 10 to 86400 s"), (("--repeat", "99"), "--repeat")):
             done = subprocess.run([MUSTER, "node", "--report", self.report, *arguments], capture_output=True, text=True,
                                   timeout=60, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (2, "", 1), arguments)

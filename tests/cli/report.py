@@ -217,8 +217,9 @@ class Formats(unittest.TestCase):
         self.assertEqual(ElementTree.parse(target).getroot().tag, "testsuites")
         os.unlink(target)
         lost = show(path, "junit", "--output", os.path.join(self.folder, "none", "out.xml"))
-        self.assertEqual(lost.returncode, 3)
-        self.assertEqual(lost.stderr.count(b"\n"), 1)
+        self.assertEqual(lost.returncode, 2)
+        self.assertRegex(lost.stderr, rb"\Amuster: [^\n]*out.xml: the folder [^\n]*none does not exist\n\Z")
+        self.assertEqual(show(path, "junit", "--output", "/dev/full").returncode, 3)
         with open("/dev/full", "wb") as full:
             done = subprocess.run([MUSTER, "report", path], stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
         self.assertEqual(done.returncode, 3)

@@ -66,8 +66,8 @@ static const struct {
 		"x.json: $.identify.gpu_count: a number is needed, found \"8\"\n" },
 	{ FILE_OF("'a':{'metric':'node.gpus','min':'x'},'b':{" COUNT_IS "'equals':true,'min':'7','severity':'bad'},"
 		  "'c':3,'d':{'metric':'node.os','equals':'x','min':1,'colour':1,'shape':2}"),
-		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; did you mean \"node.cpus\", \"node.os\" "
-		"or \"node.ranks\"?\n"
+		"x.json: $.checks.a.metric: no such metric: \"node.gpus\"; did you mean \"node.gpus_hidden\", "
+		"\"node.gpus_on_pci\" or \"node.gpus_missing\"?\n"
 		"x.json: $.checks.b.equals: a number is needed for node.gpu_count, found true\n"
 		"x.json: $.checks.b.min: a number is needed, found \"7\"\n"
 		"x.json: $.checks.b.severity: one of fail, warn is needed, found \"bad\"\n"

@@ -700,7 +700,7 @@ TEST(a_name_is_a_file_in_the_folder_whatever_its_case)
 	put("note.txt", "not an expectation");
 	load_named("some_sku", "t");
 	refused(fixture_dir, "some_skus", NULL, MUSTER_ENOTSUPPORTED,
-		"; did you mean \"Some_SKU\" (muster skus lists all)");
+		"; did you mean \"Some_SKU\"? (muster skus lists all)");
 	ck_assert_msg(strstr(err.text, "no machine type \"some_skus\" in /tmp/") == err.text, "%s", err.text);
 	refused(fixture_path("none"), "x", NULL, MUSTER_EUSAGE, "");
 }

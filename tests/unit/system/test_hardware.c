@@ -51,11 +51,11 @@ TEST(a_description_is_read_with_the_one_that_it_extends)
 static const struct {
 	const char *sku, *said;
 } bad[] = {
-	{ "none", "no hardware description of machine type \"none\" in " },
-	{ "", "no hardware description of machine type \"\" in " },
-	{ "../a", "no hardware description of machine type \"../a\" in " },
+	{ "none", "no hardware description of the machine type \"none\" in " },
+	{ "", "no hardware description of the machine type \"\" in " },
+	{ "../a", "no hardware description of the machine type \"../a\" in " },
 	{ "chain", "/chain.json: $.extends: \"a\" extends another itself" },
-	{ "orphan", "/orphan.json: $.extends: no hardware description of machine type \"none\"" },
+	{ "orphan", "/orphan.json: $.extends: no hardware description of the machine type \"none\"" },
 	{ "threads", "/threads.json: $.host.threads_per_core: a whole number from 1 is needed, found 0" },
 	{ "gpu", "/gpu.json: $.gpu.devices[0]: the key \"bus_id\" is missing" },
 	{ "cut", "/cut.json: line 1" },
