@@ -119,7 +119,7 @@ int muster_cmd_assemble(int argc, char **argv)
 		.usage = "muster assemble DIR [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Builds the report of a run that could not write one (rank 0 died, job killed) from the "
-			    "files of\n`muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
+			    "files of `muster run --spool DIR`. If DIR has several runs, the latest is used.\nExit "
 			    "codes: 0 pass, 1 fail, 2 usage or nothing to assemble, 3 inconclusive.\n",
 		.prints = true,
 		MUSTER_CLI_OPERANDS(&folder, 1),

@@ -235,8 +235,8 @@ int muster_cmd_baseline(int argc, char **argv)
 			 "FILE [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Writes an overlay with the median of each speed, by machine type and profile, and how "
-			    "far values are from it (MAD):\nfor muster run, muster check and muster diff AFTER "
-			    "--baseline. Values of nodes that failed do not count. A metric needs\n20 values.\nExit "
+			    "far values are from it (MAD): for muster run, muster check and muster diff AFTER "
+			    "--baseline. Values of nodes that failed do not count. A metric needs 20 values.\nExit "
 			    "codes: 0 all metrics were learned, 2 usage, no readable report, or nothing was learned, "
 			    "3 some metrics were not.\n",
 		.operands = paths,

@@ -159,7 +159,7 @@ int muster_cmd_diff(int argc, char **argv)
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue =
 			"Worse is a check that fails or warns and did not, and a speed that is lower by more than 8 % "
-			"(5 % with --repeat) and\nwhat its windows vary. With --baseline or --db: by more than the "
+			"(5 % with --repeat) and what its windows vary. With --baseline or --db: by more than the "
 			"baseline allows.\nExit codes: 0 "
 			"nothing is worse, 1 something is worse, 2 usage, or no readable report, 3 not comparable.\n",
 		.prints = true,

@@ -65,7 +65,7 @@ static int add(int argc, char **argv)
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue =
 			"Adds saved reports to a database; makes the database if there is none. A run that is "
-			"there already is not added\nagain; if it was evaluated again (muster check), its "
+			"there already is not added again; if it was evaluated again (muster check), its "
 			"verdicts are replaced. Several processes may add at once.\nDefault: "
 			"$XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; for root "
 			"/var/lib/muster/history.db.\nExit codes: 0 all reports are in the database, 2 usage, a "
@@ -199,23 +199,23 @@ static const struct {
 	[TOPIC_FLAPPING] = { "flapping", "nodes that failed some of their last runs",
 		"muster history flapping [options]",
 		"Lists nodes that failed some of their last runs and passed others. Defaults: 2 of 10. A check that "
-		"fails by chance in\n1 % of the runs of a good node does so twice in 10 runs for 4 nodes of "
+		"fails by chance in 1 % of the runs of a good node does so twice in 10 runs for 4 nodes of "
 		"1,000.\n" EXITS,
 		muster_ask_flapping },
 	[TOPIC_WORST] = { "worst", "parts that are lowest among those of their machine type",
 		"muster history worst [options]",
 		"Lists the parts (GPUs, ports) that are slowest among those of their machine type, by the median of "
-		"each part. Without\n--metric: all measured speeds. Without --since: the last 7 days.\n" EXITS,
+		"each part. Without --metric: all measured speeds. Without --since: the last 7 days.\n" EXITS,
 		muster_ask_worst },
 	[TOPIC_DIFF] = { "diff", "what changed at a date", "muster history diff --since DATE [options]",
 		"Compares medians before and after a date, for each part of each node. A speed counts as changed if "
-		"it differs by more\nthan 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % "
+		"it differs by more than 5 % (25 % for copies of all GPUs at once), and is outside the middle 80 % "
 		"of the values before.\n" EXITS,
 		muster_ask_diff },
 	[TOPIC_TRIAL] = { "trial", "what drains would have done", "muster history trial [options]",
 		"Prints, without a drain, which nodes muster drain would have drained in the last 14 days (--since), "
-		"how often each check\nfailed, how often the node passed within the hour, and which thresholds no "
-		"machine comes near: for MUSTER_DRAIN=trial\nin /etc/default/muster.\n" EXITS,
+		"how often each check failed, how often the node passed within the hour, and which thresholds no "
+		"machine comes near: for MUSTER_DRAIN=trial in /etc/default/muster.\n" EXITS,
 		muster_ask_trial },
 	[TOPIC_ADD] = { .name = "add", .meaning = "add reports" },
 };

@@ -401,9 +401,8 @@ int muster_cmd_skus(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster skus [NAME [CHECK...]] [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue =
-			"Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
-			"its source and certainty,\nand the file that contains it; with CHECK, only these checks.\n",
+		.epilogue = "Without NAME, lists the machine types. With NAME, lists each check: the expected value, "
+			    "its source and certainty, and the file that contains it; with CHECK, only these checks.\n",
 		.prints = true,
 		.operands = names,
 		.operands_most = NAMES_MAX,
