@@ -6,6 +6,7 @@
 
 #include "muster/probe.h"
 #include "muster/report.h"
+#include "muster/run.h"
 
 #include "sim/scenario.h"
 #include "util/text.h"
