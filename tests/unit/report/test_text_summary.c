@@ -214,7 +214,8 @@ static const struct {
 	const char *line;
 } first_lines[] = {
 	{ 24, { { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-2" } },
-		"FAIL: 1 of 3 nodes failed.\nTo exclude the failed node, use this option:\n  --exclude=sim-2\nx, 3 nodes" },
+		"FAIL: 1 of 3 nodes failed.\nTo exclude the failed node, use this option:\n"
+		"  --exclude=sim-2\nx, 3 nodes" },
 	{ 24,
 		{ { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-3" },
 			{ .check = "ib.count", .status = MUSTER_FAIL, .node = "sim-1" },
@@ -287,12 +288,14 @@ TEST(the_option_that_excludes_nodes_stands_on_a_line_of_its_own)
 	layout.path = "/tmp/a.json";
 	report.finding_count = report.count[MUSTER_FAIL] = 1;
 	print();
-	begins("FAIL: 1 of 50 nodes failed.\nTo exclude the failed node, use this option; the command prints it again:\n"
+	begins("FAIL: 1 of 50 nodes failed.\n"
+	       "To exclude the failed node, use this option; the command prints it again:\n"
 	       "  --exclude=sim-1\n  muster nodes /tmp/a.json --bad --format exclude\nx, 50 nodes");
 	run.nodes[0].name = "$(reboot)";
 	findings[0].node = run.nodes[0].name;
 	print();
-	begins("FAIL: 1 of 50 nodes failed.\nExclude the failed node by hand: a name cannot be in a host list (the JSON\n"
+	begins("FAIL: 1 of 50 nodes failed.\n"
+	       "Exclude the failed node by hand: a name cannot be in a host list (the JSON\n"
 	       "  report has all names)\nx, 50 nodes");
 }
 
