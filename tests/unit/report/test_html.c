@@ -181,8 +181,9 @@ TEST(a_list_of_hosts_breaks_only_behind_a_comma)
 /* What an inconclusive run asks for: what its worst finding says, else to look at the reasons. */
 TEST_LOOP(an_inconclusive_page_says_what_is_next, 0, 2)
 {
-	struct muster_finding findings[] = { FINDING(INCONCLUSIVE, "sku.unknown", NULL, -1, NULL, "none fits", "",
-		.advice = _i ? NULL : "set the machine type with --sku NAME") };
+	static struct muster_finding findings[] = { FINDING(
+		INCONCLUSIVE, "sku.unknown", NULL, -1, NULL, "none fits", "") };
+	findings[0].advice = _i ? NULL : "set the machine type with --sku NAME";
 	with_everything();
 	only_findings(findings, 1);
 	report.verdict = MUSTER_INCONCLUSIVE;

@@ -96,7 +96,7 @@ TEST(a_check_with_a_finding_is_explained_once)
 
 TEST(an_id_that_can_be_no_anchor_is_text)
 {
-	struct muster_finding evil = FINDING(WARN, "a' onclick='x", "sim-1", -1, NULL, "null: not read", "");
+	static struct muster_finding evil = FINDING(WARN, "a' onclick='x", "sim-1", -1, NULL, "null: not read", "");
 	with_everything();
 	only_findings(&evil, 1);
 	print_with(muster_report_print_html);
