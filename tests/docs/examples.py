@@ -55,7 +55,8 @@ def make_forms():
         with gzip.open(REPORT, "rb") as packed_report, open(os.path.join(folder, "report.json"), "wb") as file:
             file.write(packed_report.read())
         for name, options in FORMS.items():
-            done = subprocess.run([MUSTER, "report", "report.json", *options], cwd=folder, capture_output=True, timeout=60, check=False)
+            done = subprocess.run([MUSTER, "report", "report.json", *options], cwd=folder, capture_output=True, timeout=60, check=False,
+                                  env={**os.environ, "TZ": "UTC"})  # the page has the local time too
             if done.returncode != 0:
                 sys.exit(f"{name}: muster report exited with {done.returncode}: {done.stderr.decode()}")
             made[name] = packed(done.stdout) if name.endswith(".gz") else done.stdout
