@@ -42,6 +42,8 @@ def look(browser, width, scheme="light", media=""):
 def picture(browser, path, width):
     """What is seen of the page that is loaded, from its top on."""
     height = browser.execute_script("return document.documentElement.scrollHeight;")
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {  # parts outside the window may not be laid out
+        "width": width, "height": min(height, 8000), "deviceScaleFactor": 1, "mobile": False})
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {
         "format": "png", "captureBeyondViewport": True,
         "clip": {"x": 0, "y": 0, "width": width, "height": min(height, 8000), "scale": 1}})
