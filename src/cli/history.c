@@ -69,8 +69,8 @@ static int add(int argc, char **argv)
 			"verdicts are replaced. Several processes may add at once.\nDefault: "
 			"$XDG_STATE_HOME/muster/history.db or ~/.local/state/muster/history.db; for root "
 			"/var/lib/muster/history.db.\nExit codes: 0 all reports are in the database, 2 usage, a "
-			"report that cannot be read (the others are added), a file that is no history, or for root a folder in "
-			"which others can write, 3 the database cannot be written.\n",
+			"report that cannot be read (the others are added), a file that is no history, or for root a "
+			"folder in which others can write, 3 the database cannot be written.\n",
 		.operands = inputs,
 		.operands_least = 1,
 		.operands_most = ADDED_MOST,

@@ -9,7 +9,7 @@ struct muster_match {
 	const struct muster_report *before, *after;
 	struct muster_comparison *to;
 	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
-	const char *alias; /* the only node after, where there was one before too; else NULL */
+	const char *alias;                /* the only node after, where there was one before too; else NULL */
 	/* where the samples at hand belong to */
 	const char *node;
 	const struct muster_node *gpus_of; /* the node that says which GPU a bus id is; NULL: none */

@@ -171,7 +171,8 @@ static const struct {
 	const char *words[MAX_WORDS], *said;
 } bad[] = {
 	{ { "--fil", "x" },
-		"unknown option --fil; did you mean \"--file\" or \"--file-name\"? (muster cmd --help lists all options)" },
+		"unknown option --fil; did you mean \"--file\" or \"--file-name\"? (muster cmd --help lists all "
+		"options)" },
 	{ { "--clour=x" }, "unknown option --clour; did you mean \"--colour\"? (muster cmd --help lists all options)" },
 	{ { "-c" }, "unknown option -c; did you mean \"--colour\"? (muster cmd --help lists all options)" },
 	{ { "--zzzzzz" }, "unknown option --zzzzzz (muster cmd --help lists all options)" },
