@@ -260,7 +260,7 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 	t.value = muster_arena_string(cluster->arena, value ? value : fault->default_value);
 	if (find(&t, where, err) < 0)
 		return -1;
-	if (fault->where != AT_GPU || t.gpu)
+	if (fault->where != AT_GPU || t.gpu || !t.node)
 		return strike(&t, err);
 	for (size_t i = 0; i < t.node->gpu_count; i++) { /* a fault of GPUs at a node: of each of them */
 		t.place = t.gpu = &t.node->gpus[i];
