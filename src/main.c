@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "muster/report.h"
 #include "util/text.h"
+#include "util/version.h"
 #include "worker/worker.h"
 
 #include <signal.h>
@@ -50,8 +51,8 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands, COLUMN = 12 };
 
 static void print_usage(FILE *out)
 {
-	fputs("muster " MUSTER_VERSION ": preflight check of a GPU cluster\n\nusage: muster COMMAND [options]\n\n",
-		out);
+	fprintf(out, "muster %s: preflight check of a GPU cluster\n\nusage: muster COMMAND [options]\n\n",
+		muster_version);
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 		if (commands[i].summary)
 			muster_help_row(out, commands[i].name, commands[i].summary, COLUMN);
@@ -95,7 +96,7 @@ static int version(int argc, char **argv)
 {
 	(void)argv;
 	if (argc == 1)
-		puts("muster " MUSTER_VERSION);
+		printf("muster %s\n", muster_version);
 	return MUSTER_EXIT_PASS;
 }
 

@@ -1,4 +1,5 @@
-/* run_data.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome
+/* run_data.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome;
+ * implemented by src/model/run.c
  *
  * What reads a run needs this file alone; what makes one or owns one needs run.h. Evaluate takes a run as it is.
  * JSON form: "run" in docs/report.schema.json.

@@ -15,6 +15,7 @@
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"
+#include "util/version.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -260,7 +261,7 @@ static void complete_job(const struct muster_supervisor *s, struct muster_run *r
 	run->job.elapsed_s = (now_ms - s->start_ms) / 1e3;
 	run->job.profile = muster_profile_names[s->options->profile];
 	run->job.ranks = s->ranks;
-	run->job.version = MUSTER_VERSION;
+	run->job.version = muster_version;
 	run->job.repeats = s->options->repeats;
 	run->job.measures = s->options->measures;
 	run->job.beside_jobs = s->options->beside_jobs;

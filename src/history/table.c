@@ -5,6 +5,7 @@
 #include "report/html/html.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
+#include "util/version.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -275,7 +276,7 @@ static void print_html(const struct muster_table *table, FILE *out)
 		muster_html_within(&page, "<h2>", table->title, "</h2>\n");
 		print_section(&page, table);
 	}
-	fputs("</main>\n<footer><p>Written by muster " MUSTER_VERSION ".</p></footer>\n</body>\n</html>\n", out);
+	fprintf(out, "</main>\n<footer><p>Written by muster %s.</p></footer>\n</body>\n</html>\n", muster_version);
 }
 
 void muster_table_print(const struct muster_table *table, enum muster_table_format format, FILE *out)

@@ -12,6 +12,7 @@
 #include "util/env.h"
 #include "util/text.h"
 #include "muster/report.h"
+#include "util/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,7 +161,7 @@ static void write_header(struct muster_journal *spool, struct muster_journal_hea
 {
 	struct muster_json_writer_text line;
 	header.format = MUSTER_SPOOL_VERSION;
-	header.version = MUSTER_VERSION;
+	header.version = muster_version;
 	line_begin(spool, &line);
 	muster_members_write(&line.w, &muster_journal_header_type, &header);
 	line_end(spool, &line, true);

@@ -1,4 +1,5 @@
-# packages.cmake - what `cpack -G DEB` and `cpack -G RPM` make: muster, muster-sim, and muster-spank for one version of Slurm
+# packages.cmake - what `cpack -G DEB` and `cpack -G RPM` make: muster, muster-sim, muster-doc, and muster-spank for one
+# version of Slurm
 #
 # All install below /usr. generator.cmake finds the dependencies of a .deb when cpack starts, stage.cmake adds what only
 # packages have when all files are in their place.
@@ -6,7 +7,8 @@
 # Settings of the Slurm scripts. They read one file, wherever muster is, so only packages bring it.
 install(FILES ${CMAKE_SOURCE_DIR}/slurm/muster.default DESTINATION /etc/default RENAME muster COMPONENT muster EXCLUDE_FROM_ALL)
 
-set(MUSTER_PACKAGE_CONTACT "Muster maintainers <muster@example.org>" CACHE STRING "Maintainer named in packages")
+# An address that no domain can have: whoever publishes packages names the own one.
+set(MUSTER_PACKAGE_CONTACT "Muster developers <noreply@muster.invalid>" CACHE STRING "Maintainer named in packages")
 set(CPACK_PACKAGE_NAME muster)
 set(CPACK_PACKAGE_VENDOR Muster)
 set(CPACK_PACKAGE_CONTACT ${MUSTER_PACKAGE_CONTACT})
@@ -18,7 +20,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXE
 	WORLD_READ WORLD_EXECUTE)
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/generator.cmake)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/stage.cmake)
-set(CPACK_COMPONENTS_ALL muster sim)
+set(CPACK_COMPONENTS_ALL muster sim doc)
 set(CPACK_COMPONENT_MUSTER_DESCRIPTION
 	"Muster measures every GPU, its CPU binding, every RDMA port and the NCCL
 all-reduce of the nodes of a job, compares the results with the expected
@@ -29,6 +31,10 @@ set(CPACK_COMPONENT_SIM_DESCRIPTION
 	"The simulator of muster runs the complete muster on simulated nodes, without
 any GPU, and shows what a report says of a fault: muster sim. With it come
 stand-ins for CUDA, NVML, NCCL and libibverbs, in a folder of their own.")
+set(CPACK_COMPONENT_DOC_DESCRIPTION
+	"The documents of muster: how to install and operate it, what each check means
+and what to do when it fails, and examples of reports, dashboards and alerts.")
+set(CPACK_MUSTER_PROCESSOR ${CMAKE_SYSTEM_PROCESSOR})
 set(CPACK_MUSTER_BUILD ${CMAKE_BINARY_DIR})
 set(CPACK_MUSTER_SIMULATOR ${CMAKE_INSTALL_LIBEXECDIR}/muster/muster-sim)
 set(CPACK_MUSTER_SOURCE ${CMAKE_CURRENT_LIST_DIR})
@@ -60,16 +66,18 @@ endif()
 
 # .deb
 set(CPACK_DEB_COMPONENT_INSTALL ON)
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_NAME muster)
 set(CPACK_DEBIAN_MUSTER_PACKAGE_RECOMMENDS muster-sim) # and what generator.cmake finds
-set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "openmpi-bin, muster-spank")
+set(CPACK_DEBIAN_MUSTER_PACKAGE_SUGGESTS "openmpi-bin, muster-spank, muster-doc")
 set(CPACK_DEBIAN_MUSTER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/conffiles ${CMAKE_CURRENT_LIST_DIR}/prerm
 	${CMAKE_CURRENT_LIST_DIR}/postrm)
 set(CPACK_DEBIAN_SIM_PACKAGE_NAME muster-sim)
 set(CPACK_DEBIAN_SIM_PACKAGE_SUGGESTS openmpi-bin)
+set(CPACK_DEBIAN_DOC_PACKAGE_NAME muster-doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
+set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_SPANK_PACKAGE_NAME muster-spank)
 # Debian's own packages of Slurm, and those of its makers. Neither is needed to unpack the plugin.
 set(CPACK_DEBIAN_SPANK_PACKAGE_RECOMMENDS "slurm-client (>= ${slurm}) | slurm-smd-client (>= ${slurm})")
@@ -79,7 +87,6 @@ set(CPACK_DEBIAN_SPANK_PACKAGE_BREAKS "slurm-client (<< ${slurm}~), slurm-client
 # .rpm
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_MAIN_COMPONENT muster)
-set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE Apache-2.0)
 set(CPACK_RPM_PACKAGE_GROUP System/Benchmark)
 set(CPACK_RPM_MUSTER_PACKAGE_REQUIRES /bin/sh)
@@ -98,10 +105,11 @@ set(CPACK_PACKAGE_RELOCATABLE OFF)
 set(CPACK_RPM_MUSTER_USER_FILELIST "%config(noreplace) /etc/default/muster")
 set(CPACK_RPM_SIM_PACKAGE_NAME muster-sim)
 set(CPACK_RPM_SIM_PACKAGE_SUMMARY "simulated GPU clusters for muster")
-set(CPACK_RPM_SIM_PACKAGE_REQUIRES "muster = ${PROJECT_VERSION}")
+set(CPACK_RPM_DOC_PACKAGE_NAME muster-doc)
+set(CPACK_RPM_DOC_PACKAGE_SUMMARY "documents and examples of muster")
+set(CPACK_RPM_DOC_PACKAGE_ARCHITECTURE noarch)
 set(CPACK_RPM_SPANK_PACKAGE_NAME muster-spank)
 set(CPACK_RPM_SPANK_PACKAGE_SUMMARY "option --muster of srun, sbatch and salloc")
-set(CPACK_RPM_SPANK_PACKAGE_REQUIRES "muster = ${PROJECT_VERSION}")
 set(CPACK_RPM_SPANK_PACKAGE_CONFLICTS "slurm < ${slurm}, slurm >= ${major}.${next}")
 # The stand-ins have the names of the vendors' libraries, which this package must never claim to provide. Where libmpi is,
 # and what its package says of it, differs from system to system; `muster node` needs none.

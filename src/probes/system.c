@@ -13,6 +13,7 @@
 #include "system/sysfs.h"
 #include "util/cpuset.h"
 #include "util/text.h"
+#include "util/version.h"
 #include "muster/arena.h"
 #include "probes/metrics.h"
 
@@ -25,6 +26,7 @@ static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.os", FACT, NOTHING, "PRETTY_NAME of os-release", SHOWN(IN(SOFTWARE, 10, "operating system"))),
 	NODE_TEXT("node.kernel", FACT, NOTHING, "kernel release",
 		SHOWN(IN(SOFTWARE, 20, "kernel"), IN(TICKET, 70, "kernel"))),
+	NODE_TEXT("node.muster_version", FACT, NOTHING, "muster that measures here: \"0.2.0+g1a2b3c4d\""),
 	NODE_TEXT("node.kernel_taint", FACT, NOTHING,
 		"what flags of the kernel say of faults since boot, separated by spaces: \"machine-check\", "
 		"\"bad-page\", \"oops\"; \"none\""),
@@ -95,6 +97,7 @@ static void measure_software(struct muster_probe_ctx *ctx)
 	muster_root_path(ctx, path, sizeof path, "/proc/sys/kernel/osrelease");
 	result = muster_read_line(path, text, sizeof text, &why);
 	muster_emit_read(ctx, "node.kernel", NULL, result, muster_string(text), &why);
+	muster_emit_for(ctx, "node.muster_version", NULL, muster_string(muster_version));
 }
 
 /* Bits of Documentation/admin-guide/tainted-kernels.rst. The others are of modules, which every node with NVIDIA's has,

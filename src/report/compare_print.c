@@ -13,6 +13,7 @@
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 #include "util/text.h"
+#include "util/version.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -260,7 +261,7 @@ void muster_comparison_print_json(const struct muster_comparison *comparison, co
 	muster_json_writer_init(&w, out, 2);
 	muster_json_writer_object(&w);
 	muster_json_writer_pair(&w, "schema_version", muster_number(1));
-	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
+	muster_json_writer_pair(&w, "muster", muster_string(muster_version));
 	muster_json_writer_pair(&w, "verdict", muster_string(muster_comparison_verdict(comparison)));
 	muster_json_writer_text(&w, "incomparable", comparison->incomparable);
 	muster_json_writer_text(&w, "note", comparison->note);

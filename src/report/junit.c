@@ -12,6 +12,7 @@
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
 #include "util/array.h"
+#include "util/version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -435,7 +436,7 @@ static void put_suite(const struct book *book, const struct suite *suite, size_t
 	if (suite->node)
 		put_attribute(out, "hostname", suite->node);
 	fputs(">\n    <properties>\n", out);
-	put_property(out, "muster", MUSTER_VERSION);
+	put_property(out, "muster", muster_version);
 	put_property(out, "sku", report->sku);
 	put_property(out, "verdict", muster_status_name(report->verdict));
 	put_property(out, "strict", report->strict ? "true" : "false");

@@ -11,6 +11,7 @@
 #include "slurm/placement.h"
 #include "util/screen.h"
 #include "util/text.h"
+#include "util/version.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -127,8 +128,8 @@ static void print_header(const struct muster_text_page *page)
 		job->elapsed_s);
 	if (job->id)
 		fprintf(out, ", job %s", job->id);
-	fputs(", muster " MUSTER_VERSION, out);
-	if (job->version && strcmp(job->version, MUSTER_VERSION) != 0)
+	fprintf(out, ", muster %s", muster_version);
+	if (job->version && strcmp(job->version, muster_version) != 0)
 		fprintf(out, " (measured by muster %s)", job->version);
 	muster_memory_close(out);
 	muster_text_lines(page, text, 0, 2);

@@ -12,6 +12,7 @@
 #include "slurm/node_selection.h"
 #include "util/array.h"
 #include "util/text.h"
+#include "util/version.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,7 +179,7 @@ static void print_azure(const struct ticket *t, FILE *out)
 	muster_json_writer_init(&w, out, MUSTER_WRITER_DEPTH_MAX);
 	muster_json_writer_object(&w);
 	muster_json_writer_pair(&w, "schema_version", muster_number(1));
-	muster_json_writer_pair(&w, "muster", muster_string(MUSTER_VERSION));
+	muster_json_writer_pair(&w, "muster", muster_string(muster_version));
 	muster_json_writer_pair(&w, "node", muster_string(t->node->name));
 	muster_json_writer_pair(&w, "simulated", muster_boolean(t->report->run->job.simulated));
 	muster_json_writer_array_of(&w, "impacts");

@@ -17,6 +17,7 @@
 #include "report/slowest.h"
 #include "report/verdict.h"
 #include "model/limits.h"
+#include "util/version.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -139,7 +140,7 @@ static void write_report(struct muster_json_writer *w, const struct muster_repor
 {
 	muster_json_writer_object(w);
 	muster_json_writer_pair(w, "schema_version", muster_number(MUSTER_REPORT_SCHEMA_VERSION));
-	muster_json_writer_pair(w, "muster", muster_string(MUSTER_VERSION));
+	muster_json_writer_pair(w, "muster", muster_string(muster_version));
 	muster_json_writer_pair(w, "verdict", muster_string(muster_status_name(report->verdict)));
 	muster_json_writer_pair(w, "simulated", muster_boolean(report->run->job.simulated));
 	muster_json_writer_key(w, "strict");

@@ -104,6 +104,23 @@ def judge_relative(path, directory):
     return [] if report["summary"]["domains"] == 1 else ["one node is not one NVLink domain"]
 
 
+def two_versions(directory):
+    """A node with another build of muster is named in a warning, and fails nothing."""
+    path = os.path.join(directory, "two.json")
+    muster("sim", "--sku", "Standard_NC24ads_A100_v4", "--nodes", "2", "--report", path, "--", "--profile", "quick")
+    report = json.loads(Path(path).read_text(encoding="utf-8"))
+    version = next(s for s in report["run"]["nodes"][1]["samples"] if s["metric"] == "node.muster_version")
+    if version["value"] != report["muster"] or muster("--version").stdout != f"muster {report['muster']}\n":
+        return [f"the node's version is {version['value']}, the report's {report['muster']}"]
+    version["value"] = "0.1.0+gffffffff"
+    Path(path).write_text(json.dumps(report), encoding="utf-8")
+    done = muster("check", path, "--report", path)
+    found = [f for f in json.loads(Path(path).read_text(encoding="utf-8"))["findings"] if f["check"] == "same.muster"]
+    if done.returncode != 0 or [f["status"] for f in found] != ["warn"] or "0.1.0+gffffffff on sim-2" not in found[0]["observed"]:
+        return [f"two versions of muster: exit code {done.returncode}, {found}"]
+    return []
+
+
 def main():
     problems = []
     with tempfile.TemporaryDirectory() as directory:
@@ -125,7 +142,7 @@ def main():
         with open(report, encoding="utf-8") as first, open(again, encoding="utf-8") as second:
             if json.load(first) != json.load(second):
                 problems.append("a report judged again by the same expectations is not the same")
-        problems += judge_relative(report, directory)
+        problems += judge_relative(report, directory) + two_versions(directory)
         piped = muster("check", report, "--sku", SKU, "--report", "-")
         if json.loads(piped.stdout)["verdict"] != "pass" or "MUSTER PASS" not in piped.stderr:
             problems.append("--report - does not put the report alone on stdout")

@@ -31,6 +31,15 @@ FORMS = {
 }
 
 
+def version():
+    return subprocess.run([MUSTER, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+
+
+def without_commit(text):
+    """Files of examples name the release alone, so that they stay as they are from commit to commit."""
+    return text.replace(version().encode(), version().partition("+")[0].encode())
+
+
 def packed(text):
     return gzip.compress(text, 9, mtime=0)
 
@@ -45,7 +54,7 @@ def simulate():
             sys.exit(f"muster sim exited with {done.returncode}, not with 1:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
         with open(os.path.join(folder, "report.json"), "rb") as file:
             report = file.read()
-    return report.replace(os.path.dirname(MUSTER).encode(), b"/usr").replace(SOURCE.encode(), b"/usr/share/muster")
+    return without_commit(report).replace(os.path.dirname(MUSTER).encode(), b"/usr").replace(SOURCE.encode(), b"/usr/share/muster")
 
 
 def make_forms():
@@ -53,13 +62,14 @@ def make_forms():
     made = {}
     with tempfile.TemporaryDirectory() as folder:
         with gzip.open(REPORT, "rb") as packed_report, open(os.path.join(folder, "report.json"), "wb") as file:
-            file.write(packed_report.read())
+            release = version().partition("+")[0]
+            file.write(packed_report.read().replace(f'"muster": "{release}"'.encode(), f'"muster": "{version()}"'.encode()))
         for name, options in FORMS.items():
             done = subprocess.run([MUSTER, "report", "report.json", *options], cwd=folder, capture_output=True, timeout=60, check=False,
                                   env={**os.environ, "TZ": "UTC"})  # the page has the local time too
             if done.returncode != 0:
                 sys.exit(f"{name}: muster report exited with {done.returncode}: {done.stderr.decode()}")
-            made[name] = packed(done.stdout) if name.endswith(".gz") else done.stdout
+            made[name] = packed(without_commit(done.stdout)) if name.endswith(".gz") else without_commit(done.stdout)
     return made
 
 

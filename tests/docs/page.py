@@ -80,7 +80,7 @@ ELSEWHERE = ("/etc/default", "/etc/slurm", "/opt", "/usr/local", "/var/lib", "/v
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```\n(?:\n? *```text\n(.*?)^ *```\n)?", re.M | re.S)
 # Numbers of time, as they stand in outputs.
 VARY = ((re.compile(r"\b\d+(\.\d+)? (s|ms|min|h)\b"), r"N \2"), (re.compile(r"\b47\d\d\b"), "JOB"),
-        (re.compile(r"\bmuster \d+\.\d+\.\d+"), "muster VERSION"),
+        (re.compile(r"\bmuster \d+\.\d+\.\d+(\+g[0-9a-f]+(\.dirty)?)?"), "muster VERSION"),
         (re.compile(r"\b\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?Z?)?)?"), "DATE"))
 
 

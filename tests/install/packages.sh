@@ -29,9 +29,11 @@ version=$(sed -n 's/^project(muster VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)
 deb=$build/muster_${version}_$(dpkg --print-architecture).deb
 sim=$build/muster-sim_${version}_$(dpkg --print-architecture).deb
 spank=$build/muster-spank_${version}_$(dpkg --print-architecture).deb
+doc=$build/muster-doc_${version}_all.deb
 rpm=$build/muster-$version-1.$(uname -m).rpm
 sim_rpm=$build/muster-sim-$version-1.$(uname -m).rpm
 spank_rpm=$build/muster-spank-$version-1.$(uname -m).rpm
+doc_rpm=$build/muster-doc-$version-1.noarch.rpm
 
 # ---- what is in them ----
 
@@ -39,8 +41,8 @@ spank_rpm=$build/muster-spank-$version-1.$(uname -m).rpm
 nothing_is_lost() {
 	DESTDIR=$scratch/installed cmake --install "$build" --prefix /usr >/dev/null
 	(cd "$scratch/installed" && find . ! -type d) | sed -e 's|^\.||' -e '/\/man1\//s|$|.gz|' | sort >"$scratch/wanted"
-	rpm -qlp "$rpm" "$sim_rpm" "$spank_rpm" | sort >"$scratch/rpm-files"
-	for package in "$deb" "$sim" "$spank"; do dpkg -c "$package"; done | awk '$1 !~ /^d/ { print $6 }' | sed 's|^\.||' |
+	rpm -qlp "$rpm" "$sim_rpm" "$spank_rpm" "$doc_rpm" | sort >"$scratch/rpm-files"
+	for package in "$deb" "$sim" "$spank" "$doc"; do dpkg -c "$package"; done | awk '$1 !~ /^d/ { print $6 }' | sed 's|^\.||' |
 		sed -e 's|/vendor-completions/|/site-functions/|' -e '$a /usr/share/doc/muster/LICENSE' | sort >"$scratch/deb-files"
 	test "$(wc -l <"$scratch/wanted")" -gt 60 && test -z "$(comm -23 "$scratch/wanted" "$scratch/rpm-files" | tee /dev/stderr)" &&
 		test -z "$(comm -23 "$scratch/wanted" "$scratch/deb-files" | tee /dev/stderr)"
@@ -50,14 +52,30 @@ field() {
 	dpkg-deb -f "$1" "$2"
 }
 
+# Version of the program 0.2.0+g1a2b3c4d, of the package 0.2.0+20261129122643.g1a2b3c4d.
+says_its_commit() {
+	program=$("$build/muster" --version) && program=${program#muster } && field "$deb" Version &&
+		field "$deb" Version | sed 's/+[0-9]*\./+/' | grep -qxF "$program" &&
+		test "$(rpm -qp --qf '%{VERSION}' "$rpm")" = "$(field "$deb" Version)" || return 1
+	dpkg-deb --fsys-tarfile "$deb" | tar -xO ./usr/share/doc/muster/changelog.gz | gzip -dc >"$scratch/changelog"
+	dpkg-parsechangelog -l "$scratch/changelog" -S Version | grep -qxF "$(field "$deb" Version)" &&
+		dpkg-parsechangelog -l "$scratch/changelog" -S Changes | grep -q '^ *\* .*`muster --version`' &&
+		test "$(dpkg-parsechangelog -l "$scratch/changelog" -S Timestamp)" = "$(git log -1 --format=%ct)"
+}
+# Hosts in production have the program alone: no library with a vendor's name, no document but README and man page.
+has_no_more_than_the_program() {
+	dpkg -c "$deb" | awk '{ print $6 }' >"$scratch/files"
+	! grep -E 'lib(cuda|nccl|nvidia|ibverbs)|/muster/sim/|/docs/|examples' "$scratch/files"
+}
+
 # Libraries by what was built; an MPI is wanted, but not needed.
 dependencies_of_deb() {
 	field "$deb" Depends && field "$deb" Recommends
 	for library in libc6 libcjson1 libhwloc15; do
 		field "$deb" Depends | grep -q "$library " || return 1
 	done
-	field "$deb" Recommends | grep -q '^muster-sim, libopenmpi' && field "$sim" Depends | grep -qF "muster (= $version)" && ! field "$deb" Depends | grep -q mpi &&
-		field "$spank" Depends | grep -qF "muster (= $version)" && field "$spank" Recommends | grep -q 'slurm-client (>= [0-9]'
+	field "$deb" Recommends | grep -q '^muster-sim, libopenmpi' && field "$sim" Depends | grep -qF "muster (= $(field "$deb" Version))" && ! field "$deb" Depends | grep -q mpi &&
+		field "$spank" Depends | grep -qF "muster (= $(field "$deb" Version))" && field "$spank" Recommends | grep -q 'slurm-client (>= [0-9]'
 }
 
 # The stand-ins have the names of the vendors' libraries: no package may be told that they are here.
@@ -68,7 +86,11 @@ claims_of_rpm() {
 		rpm -qp --requires "$rpm" | grep -q '^libhwloc\.so' && test "$(rpm -qpc "$rpm")" = /etc/default/muster
 }
 
-check "lintian finds no error" lintian --allow-root --fail-on error --suppress-tags bad-whatis-entry "$deb" "$sim" "$spank"
+# The maintainer's address has no domain, on purpose: packages.cmake.
+check "lintian finds no error" lintian --allow-root --fail-on error \
+	--suppress-tags bad-whatis-entry,bogus-mail-host,bogus-mail-host-in-debian-changelog "$deb" "$sim" "$spank" "$doc"
+check "the packages name the commit, and the changelog what is new" says_its_commit
+check "the package muster has no stand-ins and no documents" has_no_more_than_the_program
 check "every installed file is in a package" nothing_is_lost
 check "dependencies of the .deb" dependencies_of_deb
 check "what the .rpm provides and requires" claims_of_rpm

@@ -16,3 +16,5 @@ add_test(NAME install.cyclecloud COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/cyclecloud
 set_tests_properties(install.cyclecloud PROPERTIES TIMEOUT 300 LABELS install)
 add_test(NAME install.complete COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/complete.sh ${CMAKE_BINARY_DIR})
 set_tests_properties(install.complete PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS install)
+add_test(NAME install.version COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/version.sh ${CMAKE_COMMAND} ${CMAKE_SOURCE_DIR})
+set_tests_properties(install.version PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS install)

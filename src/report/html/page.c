@@ -10,6 +10,7 @@
 #include "report_signs.h" /* and from signs.svg: a shape for each status, used by reference */
 #include "util/file.h"
 #include "util/text.h"
+#include "util/version.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -105,9 +106,10 @@ static void print_page(const struct muster_report *report, FILE *out, bool inven
 				sections[i].id, sections[i].id, sections[i].id, sections[i].title, bodies[i]);
 		free(bodies[i]);
 	}
-	fputs("</main>\n<footer><p>Written by muster " MUSTER_VERSION
-	      ". The JSON report has every value.</p></footer>\n</body>\n</html>\n",
-		out);
+	fprintf(out,
+		"</main>\n<footer><p>Written by muster %s. The JSON report has every value.</p></footer>\n"
+		"</body>\n</html>\n",
+		muster_version);
 	muster_html_places_done(&places);
 }
 

@@ -104,6 +104,7 @@ static void measure(void)
 static const struct fake_row rows[] = {
 	{ "the root tells what the node is", NULL,
 		"node.os 'Ubuntu 22.04.5 LTS | node.kernel '5.15.0-1089-azure | node.architecture 'x86_64 | "
+		"node.muster_version '" MUSTER_VERSION " | "
 		"node.cpu_model 'AMD EPYC 7V12 64-Core Processor | node.memory_mib 907088 | node.cpus 4 | "
 		"node.sockets 2 | node.numa_nodes 2" },
 	{ "each NUMA node has its CPUs and its package", NULL,

@@ -2,13 +2,13 @@
 # 10-muster.sh - CycleCloud, when a node of the cluster starts: install muster
 #
 # jetpack config, for the cluster template:
-#   muster.package   name of the package among the blobs of this project (default: muster_0.1.0_amd64.deb)
+#   muster.package   name of the package among the blobs of this project (default: muster_0.2.0_amd64.deb)
 #   muster.options   options of muster node (--sku, --overlay), for /etc/default/muster
 #
 # A node on which muster cannot be installed stays in service: nothing is checked there. The log of cluster-init says why.
 set -uo pipefail
 
-package=$(jetpack config muster.package muster_0.1.0_amd64.deb)
+package=$(jetpack config muster.package muster_0.2.0_amd64.deb)
 options=$(jetpack config muster.options '')
 settings=/etc/default/muster
 
