@@ -36,6 +36,7 @@ NOT_RUN = {
         "podman run": "needs podman and the container runtime of NVIDIA",
         "debootstrap": "downloads a distribution",
     },
+    "docs/contributing.md": {"sh src/setup.sh run": "installs packages of the distribution, builds, and runs tests"},
     "docs/golden-image.md": {"set -e": "tests/cli/golden_image.py runs it, with a machine that is a folder"},
     "docs/install.md": {
         "cmake -S . -B build": "builds; tests/install/packages.sh makes and installs the packages",
