@@ -4,17 +4,19 @@
 # usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test              the same with every test
 #        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers; the tests that make most of those and of valgrind
-#        sh src/setup.sh test-some REGEX   the tests with such names, built with gcc
+#        sh src/setup.sh test-some REGEX   the tests with such names, built with gcc; for REGEX ^unit... no more than unit
+#                                          tests need is installed and built
 #
-# For Debian 12 and 13, as root or with sudo, without either when nothing is missing. Ubuntu 22.04 and 24.04 have packages
-# of the same names; not tried. Elsewhere nothing is installed.
+# For Debian 12 and 13. Packages are installed as root or with sudo; for others the command that installs them is printed,
+# and `run` and unit tests go on where only optional ones are missing. Ubuntu 22.04 and 24.04 have packages of the same
+# names; not tried. Elsewhere nothing is installed.
 set -eu
 
 cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
-packages="gcc libc6-dev cmake ninja-build pkg-config openmpi-bin libopenmpi-dev libhwloc-dev libcjson-dev \
-libibverbs-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev"
+packages="gcc libc6-dev cmake ninja-build pkg-config libhwloc-dev libcjson-dev libibverbs-dev"
+optional="openmpi-bin libopenmpi-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
 systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html5lib python3-pil fonts-dejavu-core sqlite3 \
@@ -62,26 +64,54 @@ check_system() {
 	esac
 }
 
+# What is lost without an optional package.
+without() {
+	case $1 in
+	openmpi-bin) echo "muster run and simulations of several nodes need mpirun" ;;
+	libopenmpi-dev) echo "muster run is not built" ;;
+	libcurl4-openssl-dev) echo "the metadata of the cloud are not read" ;;
+	libexpat1-dev) echo "topology files of NCCL are not read" ;;
+	libsqlite3-dev) echo "muster history is not built" ;;
+	liburing-dev) echo "disks are measured with threads" ;;
+	esac
+}
+
+# missing_of PACKAGES...: those of them that are not installed
+missing_of() {
+	for package; do
+		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf ' %s' "$package"
+	done
+}
+
+# install_missing NEEDED [OPTIONAL]: lists of packages. Who may not install anything gets the command to paste, and goes on
+# without optional ones.
 install_missing() {
 	check_system
 	if ! command -v dpkg-query >/dev/null; then
 		say "no dpkg here: assuming that these packages or equivalent ones are installed: $*"
 		return 0
 	fi
-	missing=
-	for package; do
-		[ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] ||
-			missing="$missing $package"
-	done
+	# These are lists of words.
+	# shellcheck disable=SC2086
+	needed=$(missing_of $1) extra=$(missing_of ${2:-})
+	missing=$needed$extra
 	[ -n "$missing" ] || return 0
 
 	if [ "$(id -u)" -eq 0 ]; then
 		as_root=
 	elif command -v sudo >/dev/null && { sudo -n true 2>/dev/null || [ -t 0 ]; }; then
 		as_root=sudo
-	else
-		echo "setup.sh: these packages are missing, and only root can install them:$missing" >&2
+	elif [ -n "$needed" ]; then
+		echo "setup.sh: these packages are missing, and only root can install them:$needed" >&2
+		printf '\n  sudo apt-get install -y%s\n\n' "$missing" >&2
 		exit 2
+	else
+		say "going on without optional packages, which only root can install:"
+		for package in $extra; do
+			printf '   %-21s %s\n' "$package" "$(without "$package")"
+		done
+		printf '\n  sudo apt-get install -y%s\n\n' "$extra"
+		return 0
 	fi
 	say "installing$missing"
 	# $as_root and $missing are lists of words.
@@ -109,7 +139,7 @@ unpack_header() {
 # alone. Without them these tests are skipped.
 install_npm_packages() {
 	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
-		install_missing nodejs npm
+		install_missing "nodejs npm"
 	fi
 	mkdir -p build/npm
 	cp tests/browser/package.json tests/browser/package-lock.json build/npm/
@@ -124,16 +154,50 @@ install_npm_packages() {
 	fi
 }
 
-# build FOLDER TARGET WHAT CMAKE-OPTIONS...
-build() {
-	folder=$1 target=$2 what=$3 began=$(date +%s) status=0
-	say "building $what in $folder/"
-	shift 3
+
+# show_steps WHAT LOG: one line that moves, with how far ninja is: "[12/462]". Ends with this script, whatever ends it.
+show_steps() {
+	while printf '\r== %s %s' "$1" "$(sed -nE 's/^(\[[0-9]+\/[0-9]+\]) .*/\1/p' "$2" 2>/dev/null | tail -n 1)"; do
+		sleep 1
+		kill -0 $$ 2>/dev/null || break
+	done
+}
+
+# configure FOLDER CMAKE-OPTIONS...
+configure() {
+	folder=$1
+	shift
 	[ -e "$folder/CMakeCache.txt" ] || ! command -v ninja >/dev/null || set -- -G Ninja "$@"
-	quietly "$folder/configure.log" cmake -S . -B "$folder" "$@" &&
-		quietly "$folder/build.log" cmake --build "$folder" --target "$target" -j "$(nproc)" || status=1
-	took "$began" "building $what"
+	quietly "$folder/configure.log" cmake -S . -B "$folder" "$@"
+}
+
+# compile FOLDER TARGETS WHAT
+compile() {
+	folder=$1 targets=$2 what="building $3 in $1/" began=$(date +%s) status=0 watcher=
+	if [ -t 1 ]; then
+		rm -f "$folder/build.log"
+		show_steps "$what" "$folder/build.log" &
+		watcher=$!
+	else
+		say "$what"
+	fi
+	# $targets is a list of words.
+	# shellcheck disable=SC2086
+	quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc)" --target $targets || status=1
+	if [ -n "$watcher" ]; then
+		kill "$watcher"
+		wait "$watcher" || true
+		echo
+	fi
+	took "$began" "$what"
 	return "$status"
+}
+
+# build FOLDER TARGETS WHAT CMAKE-OPTIONS...
+build() {
+	to=$1 targets=$2 what=$3
+	shift 3
+	configure "$to" "$@" && compile "$to" "$targets" "$what"
 }
 
 # attribute NAME FILE: of the test suite as a whole
@@ -162,22 +226,22 @@ run_tests() {
 }
 
 run() {
-	# shellcheck disable=SC2086
-	install_missing $packages
+	install_missing "$packages" "$optional"
 	[ -e build/CMakeCache.txt ] || set -- -DMUSTER_TESTS=OFF # which need more packages
 	build build muster muster "$@"
-	say "build/muster sim --sku Standard_ND96asr_v4 --nodes 2"
-	exec build/muster sim --sku Standard_ND96asr_v4 --nodes 2
+	set -- --nodes 2
+	command -v mpirun >/dev/null || set -- --alone
+	say "build/muster sim --sku Standard_ND96asr_v4 $*"
+	exec build/muster sim --sku Standard_ND96asr_v4 "$@"
 }
 
-# begin: what every kind of test needs
+# begin NEEDED [OPTIONAL]: what every kind of test needs
 begin() {
 	at_once=$(($(nproc) + 2)) # of the tests that start other programs: they wait, too
 	mkdir -p build
 	rm -f "$times"
 	began=$(date +%s)
-	# shellcheck disable=SC2086
-	install_missing $packages $test_packages
+	install_missing "$@"
 	took "$began" "packages"
 }
 
@@ -190,7 +254,7 @@ closing() {
 }
 
 run_all_tests() {
-	begin
+	begin "$packages $optional $test_packages"
 	unpack_header nvml.h libnvidia-ml-dev
 	unpack_header cufile.h libcufile-dev
 	install_npm_packages
@@ -204,9 +268,26 @@ run_all_tests() {
 	closing
 }
 
+# programs_of REGEX: of the unit tests with such names
+programs_of() {
+	ctest --test-dir build -N -R "$1" | sed -nE 's/^ *Test +#[0-9]+: unit\./test_/p' | tr . _
+}
+
 run_some_tests() {
-	begin
-	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc; then
+	targets=all
+	case $1 in
+	'^unit'*) begin "$packages check" "$optional" ;;
+	*) begin "$packages $optional $test_packages" ;;
+	esac
+	configure build -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc
+	case $1 in
+	'^unit'*) targets=$(programs_of "$1") ;;
+	esac
+	if [ -z "$targets" ]; then
+		echo "setup.sh: no unit test has a name like $1" >&2
+		exit 2
+	fi
+	if compile build "$targets" "with gcc, warnings are errors"; then
 		run_tests build "tests of these names: $1" -R "$1" -j "$at_once"
 	else
 		failed=$((failed + 1))
@@ -216,7 +297,7 @@ run_some_tests() {
 
 # With another compiler, and with sanitizers: the unit tests, workers that die, and the search for leaks.
 run_other_builds() {
-	begin
+	begin "$packages $optional $test_packages"
 	build build-clang all "with clang, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON \
 		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
 	# valgrind of Debian 12 does not read what clang writes for debuggers

@@ -18,3 +18,5 @@ add_test(NAME install.complete COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/complete.sh 
 set_tests_properties(install.complete PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS install)
 add_test(NAME install.version COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/version.sh ${CMAKE_COMMAND} ${CMAKE_SOURCE_DIR})
 set_tests_properties(install.version PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77 LABELS install)
+add_test(NAME install.setup COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/setup.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(install.setup PROPERTIES TIMEOUT 60 LABELS install)
