@@ -157,6 +157,7 @@ install_npm_packages() {
 
 # show_steps WHAT LOG: one line that moves, with how far ninja is: "[12/462]". Ends with this script, whatever ends it.
 show_steps() {
+	trap 'exit 0' TERM
 	while printf '\r== %s %s' "$1" "$(sed -nE 's/^(\[[0-9]+\/[0-9]+\]) .*/\1/p' "$2" 2>/dev/null | tail -n 1)"; do
 		sleep 1
 		kill -0 $$ 2>/dev/null || break
@@ -186,8 +187,7 @@ compile() {
 	quietly "$folder/build.log" cmake --build "$folder" -j "$(nproc)" --target $targets || status=1
 	if [ -n "$watcher" ]; then
 		kill "$watcher"
-		wait "$watcher" || true
-		echo
+		wait "$watcher" && echo
 	fi
 	took "$began" "$what"
 	return "$status"

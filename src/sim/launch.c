@@ -11,6 +11,7 @@
 #include "transport/module.h"
 #include "util/child.h"
 #include "util/env.h"
+#include "util/log.h"
 #include "util/text.h"
 #include "util/screen.h"
 
@@ -287,6 +288,22 @@ static const char *const *make_command(const struct simulation *s)
 	return argv;
 }
 
+/* mpirun takes seconds for many ranks, and the ranks' own progress begins after that: on a terminal, say so. */
+static void say_start(const struct simulation *s)
+{
+	static const char *const silent[] = { "off", "json", "--progress=off", "--log-format=json" };
+	const char *progress = muster_env(MUSTER_ENV_PROGRESS);
+	bool said =
+		!s->launch->scenario.alone && isatty(STDERR_FILENO) == 1 && !(progress && strcmp(progress, "off") == 0);
+	for (size_t i = 0; i < s->launch->more_count; i++)
+		for (size_t k = 0; k < sizeof silent / sizeof *silent; k++)
+			said = said && strcmp(s->launch->more[i], silent[k]) != 0;
+	char ranks[64];
+	if (said)
+		muster_log(
+			MUSTER_LOG_INFO, NULL, "mpirun starts %s", muster_text_plural(ranks, count_ranks(s), "rank"));
+}
+
 /* A rank of the simulation in each process that the launcher starts. The exit code of rank 0; -1 with err, which says
  * what ended and how, when there is none. *ret_signal: the signal that ended the simulation before there was one; 0:
  * none, or rank 0 has ended well in spite of it. */
@@ -301,9 +318,11 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 	int flags = append_begin();
 	int rc = start(make_command(s), &s->mask, &pid, err);
 	struct waiting w = { 0 };
-	if (rc == 0)
+	if (rc == 0) {
+		say_start(s);
 		w = wait_for(s, pid,
 			(int)((START_S + (double)count_ranks(s) / RANKS_STARTED_IN_S) * muster_deadlines_scale(true)));
+	}
 	append_end(flags);
 	if (rc < 0)
 		return -1;

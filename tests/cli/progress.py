@@ -139,6 +139,14 @@ class Progress(unittest.TestCase):
             self.assertEqual(code, 0, text)
             self.assertRegex(text, r"\r\x1b\[K *\d+\.\d s  [a-z:, -]+: \d of \d ranks? done, ")
 
+    def test_muster_sim_says_on_a_terminal_that_mpirun_starts(self):
+        sim, starts = f"{MUSTER} sim --sku {SKU}", r"muster: mpirun starts \d+ ranks?\r\n"
+        for command, said in ((f"{sim} -- --profile quick", True), (f"{sim} --alone -- --profile quick", False),
+                              (f"{sim} -- --profile quick --progress off", False), (f"{sim} -- --profile quick 2>&1 | cat", False),
+                              (f"{sim} -- --profile quick --log-format=json", False)):
+            _, text = self.on_terminal(command)
+            (self.assertRegex if said else self.assertNotRegex)(text, starts, command)
+
     def test_a_pipe_gets_lines_unless_it_is_asked_for_more(self):
         for options, moves in ((), False), (("--progress", "line"), True):
             done = subprocess.run([MUSTER, "sim", "--sku", SKU, "--", "--profile", "quick", *options], cwd=self.folder, check=False,
