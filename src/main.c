@@ -21,6 +21,7 @@ static const struct muster_command commands[] = {
 	{ "sim", "run on a simulated cluster, with faults", muster_cmd_sim },
 	{ "metrics", "list the metrics that can be measured", muster_cmd_metrics },
 	{ "skus", "list the machine types and their checks", muster_cmd_skus },
+	{ "explain", "say what an id of a report means, why, and what to do", muster_cmd_explain },
 	{ "lint", "find mistakes in expectation files", muster_cmd_lint },
 	{ "bind", "print CPU masks, GPU order and gres.conf lines that place ranks next to their GPUs",
 		muster_cmd_bind },

@@ -25,6 +25,7 @@ int muster_cmd_assemble(int argc, char **argv);
 int muster_cmd_metrics(int argc, char **argv);
 int muster_cmd_skus(int argc, char **argv);
 int muster_cmd_lint(int argc, char **argv);
+int muster_cmd_explain(int argc, char **argv);
 int muster_cmd_bind(int argc, char **argv);
 int muster_cmd_nodes(int argc, char **argv);
 int muster_cmd_drain(int argc, char **argv);

@@ -127,19 +127,6 @@ static const char *origin_text(const struct muster_check *check, struct muster_a
 	return text;
 }
 
-/* " where bytes 8589934592, limit's path NVLink" */
-static const char *where_text(const struct muster_check *check, struct muster_arena *arena)
-{
-	const char *text = "";
-	for (size_t i = 0; i < check->where_count + check->limit_where_count; i++) {
-		bool own = i < check->where_count;
-		const struct muster_label *label = own ? &check->where[i] : &check->limit_where[i - check->where_count];
-		text = muster_arena_printf(arena, "%s%s%s%s %s", text, i ? ", " : " where ", own ? "" : "limit's ",
-			label->key, muster_describe_value(label->value, arena));
-	}
-	return text;
-}
-
 /* "    source     ...", with further lines below. */
 static void put_field(const struct muster_text_page *page, const char *name, const char *text)
 {
@@ -181,7 +168,7 @@ static void check_text(
 	fprintf(page->out, "\n");
 	titled_text(page, check->id, check->title, arena);
 	put_field(page, "expected",
-		muster_arena_printf(arena, "%s%s: %s", check->metric->name, where_text(check, arena),
+		muster_arena_printf(arena, "%s%s: %s", check->metric->name, muster_describe_where(check, arena),
 			muster_describe_expected(check, NULL, arena)));
 	const struct muster_operand *event = muster_check_operand(check, MUSTER_OF_EVENT);
 	if (event)
@@ -194,13 +181,7 @@ static void check_text(
 				check->anywhere ? ", wherever that fails" : ""));
 	if (check->also_after >= 0)
 		put_field(page, "after", expect->checks[check->also_after].id);
-	put_field(page, "otherwise",
-		muster_arena_printf(arena, "%s%s",
-			muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
-			: muster_check_only_warns(check)               ? "warn; cannot fail: the value is inferred"
-			: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
-								       : "fail",
-			check->optional ? "; skipped if it cannot be measured" : ""));
+	put_field(page, "otherwise", muster_describe_otherwise(check, arena));
 	put_field(page, "source", check->source);
 	if (check->measured_on)
 		put_field(page, "seen on", muster_describe_measured_on(check, arena));

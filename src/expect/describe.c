@@ -40,6 +40,28 @@ const char *muster_describe_expected(
 	return text;
 }
 
+const char *muster_describe_where(const struct muster_check *check, struct muster_arena *arena)
+{
+	const char *text = "";
+	for (size_t i = 0; i < check->where_count + check->limit_where_count; i++) {
+		bool own = i < check->where_count;
+		const struct muster_label *label = own ? &check->where[i] : &check->limit_where[i - check->where_count];
+		text = muster_arena_printf(arena, "%s%s%s%s %s", text, i ? ", " : " where ", own ? "" : "limit's ",
+			label->key, muster_describe_value(label->value, arena));
+	}
+	return text;
+}
+
+const char *muster_describe_otherwise(const struct muster_check *check, struct muster_arena *arena)
+{
+	return muster_arena_printf(arena, "%s%s",
+		muster_check_operand(check, MUSTER_OF_NOTHING) ? "cannot fail"
+		: muster_check_only_warns(check)               ? "warn; cannot fail: the value is inferred"
+		: check->severity == MUSTER_SEVERITY_WARN      ? "warn"
+							       : "fail",
+		check->optional ? "; skipped if it cannot be measured" : "");
+}
+
 /* ---- when ---- */
 
 static const char *span_text(struct muster_span span, const char *what, struct muster_arena *arena)

@@ -13,6 +13,10 @@ const char *muster_describe_with_unit(struct muster_value value, const char *uni
 /* median: NULL when it is not known yet */
 const char *muster_describe_expected(
 	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
+/* Which samples it is about: " where bytes 8589934592, limit's path NVLink"; "" for all. */
+const char *muster_describe_where(const struct muster_check *check, struct muster_arena *arena);
+/* What a value that is not as expected makes of the check: "fail; skipped if it cannot be measured". */
+const char *muster_describe_otherwise(const struct muster_check *check, struct muster_arena *arena);
 /* The runs that a check is for: "2 nodes, profile standard or full"; "" for all. */
 const char *muster_describe_runs(const struct muster_check *check, struct muster_arena *arena);
 /* Why `when` is not fulfilled by a run that spans so many NVLink domains; NULL when it is. */

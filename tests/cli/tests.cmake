@@ -78,6 +78,12 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_node> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.commands PROPERTIES TIMEOUT 400 LABELS integration)
 endif()
+# `muster explain`: all that the shipped files name.
+if(Python3_FOUND)
+	add_test(NAME cli.explain COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/explain.py $<TARGET_FILE:muster>
+		${CMAKE_SOURCE_DIR})
+	set_tests_properties(cli.explain PROPERTIES TIMEOUT 400 LABELS integration)
+endif()
 # The shipped expectation files: their floors against the simulated hardware, their certainties against the documentation.
 if(Python3_FOUND)
 	add_test(NAME cli.configs COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/configs.py $<TARGET_FILE:muster>

@@ -1,0 +1,336 @@
+/* explain.c - `muster explain`: what an id of a report means, why, and what to do */
+#include "cli/explain.h"
+
+#include "json/writer.h"
+#include "muster/report.h"
+#include "report/text_summary.h"
+#include "util/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+enum { WORDS_MAX = 100, TEXT_COLUMN = 17, TEXTS_MOST = 3, NAMES_MOST = 4 };
+
+/* ---- find ---- */
+
+/* The kind that a word names; MUSTER_EXPLAIN_KINDS for none. */
+static enum muster_explain_kind kind_of(const char *word)
+{
+	enum muster_explain_kind kind = 0;
+	while (kind < MUSTER_EXPLAIN_KINDS && strcasecmp(muster_explain_kinds[kind].name, word) != 0)
+		kind++;
+	return kind;
+}
+
+/* "copy.h2d", "check-copy.h2d"; "79", "xid-79", "xid79" */
+static bool fits(const struct muster_explain_entry *entry, const char *id)
+{
+	const char *kind = muster_explain_kinds[entry->kind].name;
+	bool whole = strncasecmp(id, kind, strlen(kind)) == 0;
+	const char *rest = whole ? id + strlen(kind) : id;
+	return strcasecmp(entry->name, id) == 0 || strcasecmp(entry->id, id) == 0 ||
+	       (whole && strcasecmp(entry->id, rest + (*rest == '-')) == 0);
+}
+
+/* Which entries the user asks for: places in the book. */
+struct wanted {
+	size_t *places;
+	size_t count;
+};
+
+static bool want(const struct muster_book *book, const char *id, struct wanted *wanted)
+{
+	size_t before = wanted->count;
+	for (size_t i = 0; i < book->count; i++)
+		if (fits(&book->entries[i], id))
+			wanted->places[wanted->count++] = i;
+	return wanted->count > before;
+}
+
+static bool is_event(const char *id)
+{
+	return strncasecmp(id, "xid", strlen("xid")) == 0 || strncasecmp(id, "sxid", strlen("sxid")) == 0;
+}
+
+/* "xid 149-fatal" is Xid 149 where the table has no such case. */
+static bool want_case(const struct muster_book *book, const char *id, struct wanted *wanted)
+{
+	size_t before = strcspn(id, "0123456789"), length = before + strspn(id + before, "0123456789");
+	return is_event(id) && want(book, muster_arena_string_n(book->arena, id, length), wanted);
+}
+
+static int unknown(const struct muster_book *book, const char *id, struct muster_error *err)
+{
+	char near[256];
+	muster_suggest(id, book->entries, book->count, sizeof *book->entries, 3, near, sizeof near);
+	if (is_event(id))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"explain: no table has the event \"%.60s\": it warns, or is what the driver's own word for its "
+			"severity makes it (muster explain xid other-fatal)",
+			id);
+	return muster_fail(err, MUSTER_EUSAGE,
+		"explain: nothing is called \"%.60s\"%s%s (muster explain --list: all ids; "
+		"muster sim --list-faults: simulated faults)",
+		id, *near ? "; did you mean " : "", near);
+}
+
+/* "xid 79" may be one word or two. */
+static int find_all(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,
+	struct muster_error *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *id = words[i], *blank = strchr(id, ' ');
+		if (blank)
+			id = muster_arena_printf(book->arena, "%.*s-%s", (int)(blank - id), id, blank + 1);
+		else if (i + 1 < count && kind_of(id) < MUSTER_EXPLAIN_KINDS)
+			id = muster_arena_printf(book->arena, "%s-%s", id, words[++i]);
+		if (!want(book, id, wanted) && !want_case(book, id, wanted))
+			return unknown(book, id, err);
+	}
+	return 0;
+}
+
+/* ---- text ---- */
+
+static void print_line(const char *label, const char *text)
+{
+	int used = printf("  %-*s", TEXT_COLUMN - 2, label);
+	muster_text_lines(stdout, text, (size_t)used, TEXT_COLUMN);
+}
+
+/* One text of a field, and the machine types that have it: names without what all of Azure's begin with. */
+struct value {
+	const char *text, *names;
+	size_t types;
+};
+
+static void value_add(struct muster_book *book, struct value *value, const struct muster_explain_variant *variant)
+{
+	static const char prefix[] = "Standard_";
+	for (size_t i = 0; i < variant->sku_count; i++) {
+		const char *name = variant->skus[i];
+		name += strncmp(name, prefix, strlen(prefix)) == 0 ? strlen(prefix) : 0;
+		value->names =
+			muster_arena_printf(book->arena, "%s%s%s", value->names, *value->names ? ", " : "", name);
+	}
+	value->types += variant->sku_count;
+}
+
+/* The different texts of a field, the most common one last. Returns how many. */
+static size_t values_of(struct muster_book *book, size_t field, struct value *values)
+{
+	size_t count = 0, most = 0;
+	for (size_t v = 0; v < book->variant_count; v++) {
+		size_t at = 0;
+		while (at < count && strcmp(values[at].text, book->variants[v].texts[field]) != 0)
+			at++;
+		if (at == count)
+			values[count++] = (struct value){ book->variants[v].texts[field], "", 0 };
+		value_add(book, &values[at], &book->variants[v]);
+	}
+	for (size_t i = 0; i < count; i++)
+		most = values[i].types > values[most].types ? i : most;
+	struct value last = values[most];
+	values[most] = values[count - 1];
+	values[count - 1] = last;
+	return count;
+}
+
+/* A field of a check: one text; of few the text of each machine type, of many the most common one. The field of the
+ * expected values has all. Returns how many texts there are. */
+static size_t print_field(struct muster_book *book, size_t field, bool whole)
+{
+	const char *label = muster_explain_fields[field];
+	struct value *values = muster_arena_alloc(book->arena, book->variant_count * sizeof *values);
+	size_t count = values_of(book, field, values);
+	for (size_t i = whole || count <= TEXTS_MOST ? 0 : count - 1; i < count; i++) {
+		const struct value *value = &values[i];
+		bool other = i > 0 && i == count - 1 && value->types > NAMES_MOST && (whole || count <= TEXTS_MOST);
+		const char *names = other ? "other types"
+				    : value->types > NAMES_MOST && !whole
+					    ? muster_arena_printf(book->arena, "%zu types", value->types)
+					    : value->names;
+		if (!*value->text)
+			continue;
+		print_line(label,
+			count == 1 ? value->text : muster_arena_printf(book->arena, "%s: %s", names, value->text));
+		label = "";
+	}
+	return count;
+}
+
+static void print_entry(struct muster_book *book, const struct muster_explain_entry *entry)
+{
+	const char *head = muster_arena_printf(
+		book->arena, "%s %s: %s", muster_explain_kinds[entry->kind].title, entry->id, entry->means);
+	size_t most = 0;
+	muster_text_lines(stdout, head, 0, 2);
+	for (size_t f = 0; book->variant_count > 0 && f < MUSTER_EXPLAIN_FIELDS; f++) {
+		size_t count = print_field(book, f, f == MUSTER_EXPLAIN_EXPECTED);
+		most = count > most ? count : most;
+	}
+	for (size_t i = 0; i < book->line_count; i++)
+		print_line(book->lines[i].label, book->lines[i].text);
+	if (most > 1)
+		print_line("more", muster_arena_printf(book->arena, "of one machine type: muster explain %s --sku NAME",
+					   entry->id));
+}
+
+/* ---- JSON ---- */
+
+/* "action code" as "action_code" */
+static void put(struct muster_json_writer *w, const char *label, const char *text)
+{
+	char key[32];
+	size_t i = 0;
+	for (; label[i] && i < sizeof key - 1; i++)
+		key[i] = label[i] == ' ' ? '_' : label[i];
+	key[i] = '\0';
+	muster_json_writer_pair(w, key, muster_string(text));
+}
+
+static void put_variants(struct muster_json_writer *w, const struct muster_book *book)
+{
+	muster_json_writer_array_of(w, "types");
+	for (size_t v = 0; v < book->variant_count; v++) {
+		const struct muster_explain_variant *variant = &book->variants[v];
+		muster_json_writer_object(w);
+		muster_json_writer_array_of(w, "skus");
+		for (size_t i = 0; i < variant->sku_count; i++)
+			muster_json_writer_string(w, variant->skus[i]);
+		muster_json_writer_array_end(w);
+		for (size_t f = 0; f < MUSTER_EXPLAIN_FIELDS; f++)
+			put(w, muster_explain_fields[f], variant->texts[f]);
+		muster_json_writer_object_end(w);
+	}
+	muster_json_writer_array_end(w);
+}
+
+static void put_entry(struct muster_json_writer *w, const struct muster_book *book,
+	const struct muster_explain_entry *entry, bool whole)
+{
+	muster_json_writer_object(w);
+	put(w, "kind", muster_explain_kinds[entry->kind].name);
+	put(w, "id", entry->id);
+	put(w, "means", entry->means);
+	for (size_t i = 0; whole && i < book->line_count; i++)
+		put(w, book->lines[i].label, book->lines[i].text);
+	if (whole && entry->kind == MUSTER_EXPLAIN_CHECK)
+		put_variants(w, book);
+	muster_json_writer_object_end(w);
+}
+
+/* ---- the command ---- */
+
+/* All entries that were found: explained, or with `whole` false one line each. */
+static void print_all(struct muster_book *book, const struct wanted *wanted, bool whole, bool json)
+{
+	struct muster_json_writer w;
+	muster_json_writer_init(&w, stdout, whole ? 4 : 1);
+	if (json)
+		muster_json_writer_array(&w);
+	for (size_t i = 0; i < wanted->count; i++) {
+		const struct muster_explain_entry *entry = &book->entries[wanted->places[i]];
+		book->line_count = book->variant_count = 0;
+		if (whole)
+			muster_explain_kinds[entry->kind].explain(book, entry);
+		if (json) {
+			put_entry(&w, book, entry, whole);
+		} else if (whole) {
+			fputs(i ? "\n" : "", stdout);
+			print_entry(book, entry);
+		} else {
+			printf("%-9s  %-30s  %s\n", muster_explain_kinds[entry->kind].name, entry->name, entry->means);
+		}
+	}
+	if (json) {
+		muster_json_writer_array_end(&w);
+		fputc('\n', stdout);
+	}
+}
+
+static int want_kinds(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,
+	struct muster_error *err)
+{
+	const char *list = "";
+	for (enum muster_explain_kind kind = 0; kind < MUSTER_EXPLAIN_KINDS; kind++)
+		list = muster_arena_printf(
+			book->arena, "%s%s%s", list, kind ? ", " : "", muster_explain_kinds[kind].name);
+	for (size_t w = 0; w < count; w++)
+		if (kind_of(words[w]) == MUSTER_EXPLAIN_KINDS)
+			return muster_fail(err, MUSTER_EUSAGE,
+				"explain: --list: \"%.60s\" is no kind of ids: give one of %s", words[w], list);
+	for (size_t i = 0; i < book->count; i++) {
+		bool listed = count == 0;
+		for (size_t w = 0; w < count; w++)
+			listed = listed || kind_of(words[w]) == book->entries[i].kind;
+		if (listed)
+			wanted->places[wanted->count++] = i;
+	}
+	return 0;
+}
+
+/* Kinds where they can stand, and all ids. */
+static void words_offer(const struct muster_typed *typed)
+{
+	struct muster_paths paths;
+	struct muster_book book = { 0 };
+	struct muster_error err;
+	if (muster_paths_find(&paths, &err) == 0 && muster_book_open(&book, &paths, NULL, NULL, &err) == 0)
+		for (size_t i = 0; i < book.count; i++)
+			muster_offer(typed, book.entries[i].name, book.entries[i].means);
+	muster_book_close(&book);
+}
+
+int muster_cmd_explain(int argc, char **argv)
+{
+	static const char *const formats[] = { "text", "json" };
+	const char *sku = NULL, *overlay = NULL, *words[WORDS_MAX];
+	unsigned int format = 0;
+	bool list = false;
+	const struct muster_option options[] = {
+		{ "--sku", "NAME", "the expected values of this machine type alone (default: of all machine types)",
+			.text = &sku, .words = muster_words_skus },
+		{ "--overlay", "FILE", "with --sku: and of this overlay", .text = &overlay },
+		{ "--list", NULL, "list all ids, or those of the given kinds: muster explain --list xid event",
+			.flag = &list },
+		{ "--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(&format, formats) },
+	};
+	struct muster_cli cli = {
+		.usage = "muster explain ID... [--sku NAME] [--format text|json]",
+		MUSTER_CLI_OPTIONS(options),
+		.epilogue =
+			"Prints what an id means, what to do, and why: a check or another finding of a report (copy.h2d, "
+			"rank.missing),\nan event of the kernel's log (xid 79, sxid 12028, link-flap), a metric, a probe, an "
+			"action code (reset-gpu),\na status (inconclusive), an exit code (exit 3), a profile, a simulated "
+			"fault, a machine type.\n",
+		.operands = words,
+		.operands_most = WORDS_MAX,
+		.words = words_offer,
+	};
+	struct muster_paths paths;
+	struct muster_error err = { 0 };
+	struct muster_book book = { 0 };
+	int code, found;
+	if (!muster_cli_begin(&cli, argc, argv, &paths, &code))
+		return code;
+	if (cli.operand_count == 0 && !list)
+		found = muster_fail(&err, MUSTER_EUSAGE,
+			"explain: an id is needed: muster explain ib.state; muster explain --list prints all ids");
+	else if (overlay && !sku)
+		found = muster_fail(
+			&err, MUSTER_EUSAGE, "explain: --overlay needs --sku: an overlay is for one machine type");
+	else
+		found = muster_book_open(&book, &paths, sku, overlay, &err);
+	struct wanted wanted = { 0 };
+	if (found == 0) {
+		size_t most = book.count * (cli.operand_count + 1);
+		wanted.places = muster_arena_alloc(book.arena, most * sizeof *wanted.places);
+		found = (list ? want_kinds : find_all)(&book, words, cli.operand_count, &wanted, &err);
+	}
+	if (found == 0)
+		print_all(&book, &wanted, !list, format == 1);
+	muster_book_close(&book);
+	return found < 0 ? muster_cli_usage(&err) : muster_cli_printed(MUSTER_EXIT_PASS);
+}

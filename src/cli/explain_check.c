@@ -1,0 +1,130 @@
+/* explain_check.c - what a check asks of each machine type, and what is known of its metric */
+#include "cli/explain.h"
+
+#include "expect/describe.h"
+#include "muster/probe.h"
+#include "util/array.h"
+
+#include <string.h>
+
+enum { DO = 0, ACTION, WHO, CAUSES, EXPECTED = MUSTER_EXPLAIN_EXPECTED, OTHERWISE, DOUBT, WHY, SEEN, RUNS };
+
+const char *const muster_explain_fields[MUSTER_EXPLAIN_FIELDS] = {
+	[DO] = "do",
+	[ACTION] = "action code",
+	[WHO] = "who",
+	[CAUSES] = "usual causes",
+	[EXPECTED] = "expected",
+	[OTHERWISE] = "otherwise",
+	[DOUBT] = "inconclusive",
+	[WHY] = "why",
+	[SEEN] = "seen on",
+	[RUNS] = "measured in",
+};
+
+static const char *runs_text(struct muster_book *book, const struct muster_check *check)
+{
+	const struct muster_book_runs runs = { check->when_profiles, check->when_measures };
+	const char *text = muster_describe_runs(check, book->arena);
+	if (check->when_measures)
+		return muster_arena_printf(book->arena, "runs %s", muster_book_runs_text(book, runs));
+	if (check->when_profiles)
+		return muster_arena_printf(book->arena, "runs of %s", text);
+	return muster_arena_printf(
+		book->arena, "%s%s%s", *text ? "runs of " : "", text, *text ? ", every profile" : "every profile");
+}
+
+static const char *excuses_text(struct muster_book *book, const struct muster_check *check)
+{
+	const char *text = "";
+	for (size_t i = 0; i < check->inconclusive_on_count; i++)
+		text = muster_arena_printf(book->arena, "%s%s%s: %s", text, i ? "; " : "",
+			check->inconclusive_on[i].value, check->inconclusive_on[i].why);
+	return text;
+}
+
+static void texts_fill(
+	struct muster_book *book, const struct muster_check *check, const char *texts[MUSTER_EXPLAIN_FIELDS])
+{
+	struct muster_arena *arena = book->arena;
+	const char *advice = check->advice, *seen = muster_describe_measured_on(check, arena);
+	if (!advice && muster_check_operand(check, MUSTER_OF_EVENT))
+		advice =
+			"what the event asks for, which the finding names: muster explain xid N, sxid N, or the kind of event";
+	texts[CAUSES] = muster_book_causes(check->id);
+	texts[EXPECTED] = muster_describe_expected(check, NULL, arena);
+	texts[OTHERWISE] = muster_describe_otherwise(check, arena);
+	texts[DO] = muster_book_plain(book, advice ? advice : "see what the check means");
+	texts[ACTION] = muster_check_action(check);
+	texts[WHO] = muster_book_who(book, texts[ACTION]);
+	texts[RUNS] = runs_text(book, check);
+	texts[WHY] = muster_arena_printf(arena, "%s%s%s%s", check->source, check->certainty ? " (" : "",
+		check->certainty ? check->certainty : "", check->certainty ? ")" : "");
+	texts[SEEN] = seen ? seen : "";
+	texts[DOUBT] = excuses_text(book, check);
+}
+
+static void variant_add(struct muster_book *book, const char *sku, const char *const texts[MUSTER_EXPLAIN_FIELDS])
+{
+	size_t v = 0;
+	for (; v < book->variant_count; v++) {
+		size_t same = 0;
+		while (same < MUSTER_EXPLAIN_FIELDS && strcmp(book->variants[v].texts[same], texts[same]) == 0)
+			same++;
+		if (same == MUSTER_EXPLAIN_FIELDS)
+			break;
+	}
+	struct muster_explain_variant *variant = &book->variants[v];
+	if (v == book->variant_count) {
+		book->variant_count++;
+		variant->sku_count = 0;
+		variant->skus = muster_arena_alloc(book->arena, book->type_count * sizeof *variant->skus);
+		memcpy(variant->texts, texts, sizeof variant->texts);
+	}
+	variant->skus[variant->sku_count++] = sku;
+}
+
+/* "all 23", "3 of 23: A, B, C", "22 of 23, not A" */
+static const char *types_text(struct muster_book *book, const bool *has)
+{
+	size_t count = 0;
+	const char *names = "";
+	for (size_t i = 0; i < book->type_count; i++)
+		count += has[i];
+	bool most = count * 2 > book->type_count;
+	for (size_t i = 0; i < book->type_count; i++)
+		if (has[i] != most)
+			names = muster_arena_printf(
+				book->arena, "%s%s%s", names, *names ? ", " : "", book->types[i].name);
+	return count == book->type_count ? muster_arena_printf(book->arena, "all %zu", count)
+					 : muster_arena_printf(book->arena, "%zu of %zu%s%s", count, book->type_count,
+						   most ? ", not " : ": ", names);
+}
+
+void muster_book_explain_check(struct muster_book *book, const struct muster_explain_entry *entry)
+{
+	bool *has = muster_arena_alloc(book->arena, book->type_count * sizeof *has);
+	const struct muster_check *any = NULL;
+	book->variants = muster_arena_alloc(book->arena, book->type_count * sizeof *book->variants);
+	for (size_t t = 0; t < book->type_count; t++)
+		for (size_t i = 0; i < book->types[t].check_count; i++) {
+			const struct muster_check *check = &book->types[t].checks[i];
+			const char *texts[MUSTER_EXPLAIN_FIELDS];
+			if (strcmp(check->id, entry->id) != 0)
+				continue;
+			texts_fill(book, check, texts);
+			variant_add(book, book->types[t].name, texts);
+			has[t] = true;
+			any = any ? any : check;
+		}
+	const struct muster_metric *metric = any->metric;
+	const char *probe = muster_metric_probe(metric);
+	muster_book_line(book, "metric",
+		muster_arena_printf(book->arena, "%s%s: %s", metric->name, muster_describe_where(any, book->arena),
+			metric->meaning));
+	muster_book_line(book, "probe",
+		muster_arena_printf(book->arena, "%s: %s", probe,
+			muster_probe_find(probe) ? muster_probe_find(probe)->summary : "derived from other values"));
+	if (!book->one_type)
+		muster_book_line(book, "machine types", types_text(book, has));
+}
