@@ -70,25 +70,27 @@ static int unknown(const struct muster_book *book, const char *id, struct muster
 			"severity makes it (muster explain xid other-fatal)",
 			id);
 	return muster_fail(err, MUSTER_EUSAGE,
-		"explain: nothing is called \"%.60s\"%s%s (muster explain --list: all ids; "
-		"muster sim --list-faults: simulated faults)",
-		id, *near ? "; did you mean " : "", near);
+		"explain: %snothing is called \"%.60s\"%s%s (muster explain --list: all ids; muster sim --list-faults: "
+		"simulated faults)",
+		book->one_type ? muster_arena_printf(book->arena, "%s: ", book->types->name) : "", id,
+		*near ? "; did you mean " : "", near);
 }
 
-/* "xid 79" may be one word or two. */
+/* "xid 79" may be one word or two. -1 with the first one that is unknown; the others are wanted all the same. */
 static int find_all(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,
 	struct muster_error *err)
 {
+	int result = 0;
 	for (size_t i = 0; i < count; i++) {
 		const char *id = words[i], *blank = strchr(id, ' ');
 		if (blank)
 			id = muster_arena_printf(book->arena, "%.*s-%s", (int)(blank - id), id, blank + 1);
 		else if (i + 1 < count && kind_of(id) < MUSTER_EXPLAIN_KINDS)
 			id = muster_arena_printf(book->arena, "%s-%s", id, words[++i]);
-		if (!want(book, id, wanted) && !want_case(book, id, wanted))
-			return unknown(book, id, err);
+		if (!want(book, id, wanted) && !want_case(book, id, wanted) && result == 0)
+			result = unknown(book, id, err);
 	}
-	return 0;
+	return result;
 }
 
 /* ---- text ---- */
@@ -329,7 +331,7 @@ int muster_cmd_explain(int argc, char **argv)
 		wanted.places = muster_arena_alloc(book.arena, most * sizeof *wanted.places);
 		found = (list ? want_kinds : find_all)(&book, words, cli.operand_count, &wanted, &err);
 	}
-	if (found == 0)
+	if (wanted.count > 0)
 		print_all(&book, &wanted, !list, format == 1);
 	muster_book_close(&book);
 	return found < 0 ? muster_cli_usage(&err) : muster_cli_printed(MUSTER_EXIT_PASS);

@@ -264,6 +264,7 @@ void muster_report_print_text(const struct muster_report *report, const struct m
 	muster_kinds_find(report, arena, &kinds);
 	muster_text_head(&page);
 	muster_text_findings(&page);
+	muster_text_explain(&page);
 	muster_text_table(&page);
 	print_placement(&page);
 	muster_text_notes(&page);

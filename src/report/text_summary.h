@@ -45,6 +45,7 @@ void muster_text_head(const struct muster_text_page *page);      /* the verdict 
 void muster_text_kinds(const struct muster_text_page *page);     /* what is wrong, where several nodes have findings */
 bool muster_text_has_kinds(const struct muster_text_page *page); /* whether that prints anything */
 void muster_text_findings(const struct muster_text_page *page);  /* the same by place, each finding in full */
+void muster_text_explain(const struct muster_text_page *page);   /* the command that explains these */
 void muster_text_table(const struct muster_text_page *page);     /* nodes x probes */
 void muster_text_notes(const struct muster_text_page *page);     /* events of the kernel's log without a finding */
 void muster_text_others(const struct muster_text_page *page);    /* who else used the nodes */

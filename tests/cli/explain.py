@@ -152,8 +152,8 @@ class Found(unittest.TestCase):
                          ["reset-gpu", "ib.state", "rank.missing"])
 
     def test_an_unknown_id_is_named_with_those_near_to_it(self):
-        result = muster("explain", "ib.state", "copy.h2")
-        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        result = muster("explain", "copy.h2", "ib.state")
+        self.assertEqual((result.returncode, result.stdout), (2, muster("explain", "ib.state").stdout))
         self.assertIn('nothing is called "copy.h2"; did you mean "copy.h2d"', result.stderr)
 
     def test_wrong_use_is_one_line(self):

@@ -61,6 +61,8 @@ static const char *const top =
 	"warn whole job, bytes 8 GiB, nodes 2 [ring.busbw]\n"
 	"  observed  170.5 GB/s                                expected  at least 180 GB/s\n"
 	"\n"
+	"what it means: muster explain rank.missing copy.h2d probe.gpu_copy ib.state --sku Standard_ND96asr_v4\n"
+	"\n"
 	"node   metadata  ib_link  gpu_copy        nccl_allreduce\n"
 	"sim-1  pass      warn 1   FAIL 1          pass\n"
 	"sim-2  FAIL 1    pass     inconclusive 1  pass\n"
