@@ -34,17 +34,10 @@ static void add(
 		((struct muster_explain_entry){ name, id, means, kind, about }));
 }
 
-static int by_id_and_title(const void *a, const void *b)
-{
-	const struct muster_explain_entry *x = a, *y = b;
-	int order = strcmp(x->id, y->id);
-	return order ? order : strcmp(x->means, y->means);
-}
-
-/* Each check once, with the title that most machine types have; without one it means what its metric does. */
+/* Each check once. Without a title that all machine types share, it means what its metric does. */
 static void add_checks(struct muster_book *book)
 {
-	size_t first = book->count, kept = first, most = 0;
+	size_t first = book->count, kept = first;
 	for (size_t t = 0; t < book->type_count; t++)
 		for (size_t i = 0; i < book->types[t].check_count; i++) {
 			const struct muster_check *check = &book->types[t].checks[i];
@@ -52,16 +45,13 @@ static void add_checks(struct muster_book *book)
 				check);
 		}
 	if (book->count > first)
-		qsort(book->entries + first, book->count - first, sizeof *book->entries, by_id_and_title);
-	for (size_t i = first, end; i < book->count; i = end) {
-		bool same = kept > first && strcmp(book->entries[kept - 1].id, book->entries[i].id) == 0;
-		for (end = i + 1; end < book->count && by_id_and_title(&book->entries[i], &book->entries[end]) == 0;)
-			end++;
-		if (!same || end - i > most) {
-			kept -= same;
-			most = end - i;
+		qsort(book->entries + first, book->count - first, sizeof *book->entries, muster_by_text);
+	for (size_t i = first; i < book->count; i++) {
+		struct muster_explain_entry *last = kept > first ? &book->entries[kept - 1] : NULL;
+		if (!last || strcmp(last->id, book->entries[i].id) != 0)
 			book->entries[kept++] = book->entries[i];
-		}
+		else if (strcmp(last->means, book->entries[i].means) != 0)
+			last->means = ((const struct muster_check *)last->about)->metric->meaning;
 	}
 	book->count = kept;
 }
