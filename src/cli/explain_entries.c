@@ -337,9 +337,8 @@ static void explain_event(struct muster_book *book, const struct muster_explain_
 		[MUSTER_EVENT_FAIL] = "fails the node; the drain reason names the event",
 	};
 	static const char *const ends[MUSTER_EVENT_TABLE_COUNT] = {
-		[MUSTER_EVENT_XID] =
-			"the driver is loaded again, the node is booted, or the driver logs the reset that it "
-			"had asked for (Xid 154)",
+		[MUSTER_EVENT_XID] = "the driver is loaded again, the node is booted, or (most Xids) the driver logs "
+				     "the reset that it had asked for",
 		[MUSTER_EVENT_SXID] = "the driver is loaded again, the NVSwitch is probed again, or the node is booted",
 		[MUSTER_EVENT_KERNEL] =
 			"the node is booted; of an event of the NVIDIA driver also when the driver is loaded again",

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The shipped expectation files against the simulated hardware, and against docs/machine-types.md and docs/events.md.
+"""The shipped expectation files against the simulated hardware, and against docs/machine-types.md.
 
 usage: configs.py MUSTER SOURCE          test
-       configs.py MUSTER SOURCE --write  write the tables in docs/machine-types.md and docs/events.md anew
+       configs.py MUSTER SOURCE --write  write the table in docs/machine-types.md anew
 """
 
 import json
@@ -18,7 +18,8 @@ CONFIGS, HARDWARE = os.path.join(SOURCE, "configs"), os.path.join(SOURCE, "src",
 MIB = 1 << 20
 PROFILES = {"quick": [64], "standard": [8, 64, 256, 512], "full": [8, 64, 256, 512, 1024, 2048, 4096, 8192]}
 CERTAINTIES = ("measured", "threshold", "specified", "inferred")
-MARKS = {name: (f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n") for name in ("certainties", "events")}
+BEGIN, END = "<!-- certainties: begin -->\n", "<!-- certainties: end -->\n"
+PAGE = Path(SOURCE, "docs", "machine-types.md")
 
 
 def merge(base, patch):
@@ -212,41 +213,15 @@ def table():
     return "\n" + "\n".join(lines) + "\n\n"
 
 
-# ---- docs/events.md ----
-
-def events():
-    """The tables of configs/events.json."""
-    titles = {"xid": ("Xids", "Xid"), "sxid": ("SXids", "SXid"), "kernel": ("Other events", "event")}
-    lines = []
-    for key, table in load(CONFIGS, "common")["events"].items():
-        title, code = titles[key]
-        lines += ["", f"## {title}", "", f"| {code} | name | class | [code](action-codes.md) | action |", "|---|---|---|---|---|"]
-        for number, event in table.items():
-            hours = f" for {event['hours']} h" if "hours" in event else ""
-            lines.append(f"| {number} | {event['name']} | {event['class']}{hours} | {event['action_code']} | {event['action']} |")
-    return "\n".join(lines) + "\n\n"
-
-
-def path_of(document):
-    return os.path.join(SOURCE, "docs", document)
-
-
-def split(text, name):
-    begin, end = MARKS[name]
-    before, _, rest = text.partition(begin)
-    inside, _, after = rest.partition(end)
-    return before + begin, inside, end + after
-
-
-WRITTEN = (("machine-types.md", "certainties", table), ("events.md", "events", events))
+def split(text):
+    before, _, rest = text.partition(BEGIN)
+    inside, _, after = rest.partition(END)
+    return before + BEGIN, inside, END + after
 
 
 class Documented(unittest.TestCase):
-    def test_the_tables_are_those_of_the_files(self):
-        for document, name, made in WRITTEN:
-            with open(path_of(document), encoding="utf-8") as file:
-                self.assertEqual(split(file.read(), name)[1], made(),
-                                 "write it anew: tests/cli/configs.py build/muster . --write")
+    def test_the_table_is_that_of_the_files(self):
+        self.assertEqual(split(PAGE.read_text(encoding="utf-8"))[1], table(), "write it anew: tests/cli/configs.py build/muster . --write")
 
     def test_the_uncertain_checks_are_inferred_and_warn(self):
         for machine in MACHINES:
@@ -264,8 +239,7 @@ class Documented(unittest.TestCase):
 
 if __name__ == "__main__":
     if sys.argv[3:] == ["--write"]:
-        for document, name, made in WRITTEN:
-            before, _, after = split(Path(path_of(document)).read_text(encoding="utf-8"), name)
-            Path(path_of(document)).write_text(before + made() + after, encoding="utf-8")
+        before, _, after = split(PAGE.read_text(encoding="utf-8"))
+        PAGE.write_text(before + table() + after, encoding="utf-8")
         sys.exit(0)
     unittest.main(argv=sys.argv[:1])
