@@ -273,13 +273,16 @@ static int want_kinds(const struct muster_book *book, const char *const *words, 
 	return 0;
 }
 
-/* Kinds where they can stand, and all ids. */
+/* After --list the kinds, else all ids. */
 static void words_offer(const struct muster_typed *typed)
 {
 	struct muster_paths paths;
 	struct muster_book book = { 0 };
 	struct muster_error err;
-	if (muster_paths_find(&paths, &err) == 0 && muster_book_open(&book, &paths, NULL, NULL, &err) == 0)
+	if (muster_text_among("--list", (const char *const *)typed->words, (size_t)typed->word_count))
+		for (size_t kind = 0; kind < MUSTER_EXPLAIN_KINDS; kind++)
+			muster_offer(typed, muster_explain_kinds[kind].name, muster_explain_kinds[kind].title);
+	else if (muster_paths_find(&paths, &err) == 0 && muster_book_open(&book, &paths, NULL, NULL, &err) == 0)
 		for (size_t i = 0; i < book.count; i++)
 			muster_offer(typed, book.entries[i].name, book.entries[i].means);
 	muster_book_close(&book);

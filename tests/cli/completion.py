@@ -175,6 +175,9 @@ class Offered(unittest.TestCase):
         self.assertEqual(names("skus", "--complete", SKU, ""), checks)
         metrics = [metric["name"] for metric in json.loads("\n".join(offered("metrics", "--format", "json")))]
         self.assertEqual(names("metrics", "--complete", ""), metrics)
+        explained = [line.split()[:2] for line in offered("explain", "--list")]
+        self.assertEqual(names("explain", "--complete", ""), [name for _, name in explained])
+        self.assertEqual(set(names("explain", "--complete", "--list", "")), {kind for kind, _ in explained})
 
     def test_the_place_of_a_fault_follows_the_machine_and_the_number_of_nodes(self):
         def places(kind, *words):
