@@ -6,6 +6,8 @@
 #include "cli/cli.h"
 #include "eval/derive.h"
 #include "eval/select.h"
+#include "muster/arena.h"
+#include "muster/expect.h"
 #include "muster/probe.h"
 #include "muster/report.h"
 #include "transport/module.h"
@@ -108,6 +110,28 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 					       });
 	muster_report_done(&report);
 	return muster_cli_printed(code);
+}
+
+int muster_cli_types(const char *configs, struct muster_arena *arena, struct muster_expect **ret, size_t *ret_count)
+{
+	struct muster_error err;
+	const char **names;
+	size_t count = 0;
+	int code = MUSTER_EXIT_PASS;
+	*ret_count = 0;
+	if (muster_expect_names(configs, arena, &names, &count, &err) < 0)
+		return muster_cli_usage(&err);
+	*ret = muster_arena_alloc(arena, (count + 1) * sizeof **ret);
+	for (size_t i = 0; i < count; i++) {
+		struct muster_expect *type = &(*ret)[*ret_count];
+		if (muster_expect_load(configs, names[i], NULL, type, &err) < 0)
+			code = muster_cli_usage(&err);
+		else if (muster_is_machine_type(type))
+			++*ret_count;
+		else
+			muster_expect_done(type);
+	}
+	return code;
 }
 
 const struct muster_metric *muster_cli_metric(const char *name, const char *what, struct muster_error *err)

@@ -99,9 +99,14 @@ struct muster_paths {
 };
 int muster_paths_find(struct muster_paths *ret, struct muster_error *err);
 
+/* All machine types of the folder, in an arena; the caller ends each with muster_expect_done. A file that cannot be
+ * read is named on stderr, and the others are there all the same: MUSTER_EXIT_USAGE. */
+struct muster_arena;
+struct muster_expect;
+int muster_cli_types(const char *configs, struct muster_arena *arena, struct muster_expect **ret, size_t *ret_count);
+
 /* The words that MUSTER_SIM_WRAPPER puts before each program of a simulation, to `to`. Returns how many they are. */
 enum { MUSTER_WRAPPER_WORDS_MAX = 32 };
-struct muster_arena;
 size_t muster_cli_wrapper(struct muster_arena *arena, const char **to);
 
 /* How the help groups the options of a command; one group is enough for most commands. */

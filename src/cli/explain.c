@@ -305,11 +305,10 @@ int muster_cmd_explain(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster explain ID... [--sku NAME] [--format text|json]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue =
-			"Prints what an id means, what to do, and why: a check or another finding of a report (copy.h2d, "
-			"rank.missing),\nan event of the kernel's log (xid 79, sxid 12028, link-flap), a metric, a probe, an "
-			"action code (reset-gpu),\na status (inconclusive), an exit code (exit 3), a profile, a simulated "
-			"fault, a machine type.\n",
+		.epilogue = "Prints what an id means, what to do, and why: a check or another finding of a report\n"
+			    "(copy.h2d, rank.missing), an event of the kernel's log (xid 79, sxid 12028, link-flap),\n"
+			    "a metric, a probe, an action code (reset-gpu), a status (inconclusive), an exit code\n"
+			    "(exit 3), a profile.\n",
 		.operands = words,
 		.operands_most = WORDS_MAX,
 		.words = words_offer,

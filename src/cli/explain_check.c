@@ -49,8 +49,7 @@ static void texts_fill(
 	struct muster_arena *arena = book->arena;
 	const char *advice = check->advice, *seen = muster_describe_measured_on(check, arena);
 	if (!advice && muster_check_operand(check, MUSTER_OF_EVENT))
-		advice =
-			"what the event asks for, which the finding names: muster explain xid N, sxid N, or the kind of event";
+		advice = "what the event of the finding asks for: muster explain xid N, sxid N, or the kind of event";
 	texts[CAUSES] = muster_book_causes(check->id);
 	texts[EXPECTED] = muster_describe_expected(check, NULL, arena);
 	texts[OTHERWISE] = muster_describe_otherwise(check, arena);
@@ -84,21 +83,19 @@ static void variant_add(struct muster_book *book, const char *sku, const char *c
 	variant->skus[variant->sku_count++] = sku;
 }
 
-/* "all 23", "3 of 23: A, B, C", "22 of 23, not A" */
+/* "all 23", "3 of 23: A, B, C", "22 of 23" */
 static const char *types_text(struct muster_book *book, const bool *has)
 {
 	size_t count = 0;
 	const char *names = "";
 	for (size_t i = 0; i < book->type_count; i++)
-		count += has[i];
-	bool most = count * 2 > book->type_count;
-	for (size_t i = 0; i < book->type_count; i++)
-		if (has[i] != most)
+		if (has[i])
 			names = muster_arena_printf(
-				book->arena, "%s%s%s", names, *names ? ", " : "", book->types[i].name);
-	return count == book->type_count ? muster_arena_printf(book->arena, "all %zu", count)
-					 : muster_arena_printf(book->arena, "%zu of %zu%s%s", count, book->type_count,
-						   most ? ", not " : ": ", names);
+				book->arena, "%s%s %s", names, count++ ? "," : ":", book->types[i].name);
+	if (count == book->type_count)
+		return muster_arena_printf(book->arena, "all %zu", count);
+	return muster_arena_printf(
+		book->arena, "%zu of %zu%s", count, book->type_count, count * 2 < book->type_count ? names : "");
 }
 
 void muster_book_explain_check(struct muster_book *book, const struct muster_explain_entry *entry)

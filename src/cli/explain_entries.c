@@ -56,6 +56,10 @@ static void add_checks(struct muster_book *book)
 	book->count = kept;
 }
 
+static const char probe_action[] =
+	"a missing library: install it, or set LD_LIBRARY_PATH. A crash or a hang: read the evidence of the finding, "
+	"dmesg and Xids of the node, exclude the node, and run muster node there; a reset or a reboot often helps";
+
 static void add_probes(struct muster_book *book)
 {
 	for (size_t i = 0; i < muster_metric_count(); i++)
@@ -64,16 +68,10 @@ static void add_probes(struct muster_book *book)
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		struct fixed *row = muster_arena_alloc(book->arena, sizeof *row);
-		*row = (struct fixed){
-			.why = "a probe whose values the checks need must finish; the finding is inconclusive where "
-			       "the cause may be outside the node",
-			.action =
-				probe->hang_advice
-					? probe->hang_advice
-					: "a missing library: install it, or set LD_LIBRARY_PATH. A crash or a hang: read the "
-					  "evidence of the finding, dmesg and Xids of the node, exclude the node, and run muster "
-					  "node there; a reset of the GPU or a reboot often helps"
-		};
+		row->why =
+			"a probe whose values the checks need must finish; the finding is inconclusive where the cause "
+			"may be outside the node";
+		row->action = probe->hang_advice ? probe->hang_advice : probe_action;
 		add(book, MUSTER_EXPLAIN_PROBE, probe->name, probe->summary, probe);
 		add(book, MUSTER_EXPLAIN_FINDING, muster_arena_printf(book->arena, "probe.%s", probe->name),
 			muster_arena_printf(book->arena, "the probe %s did not finish", probe->name), row);
@@ -90,24 +88,6 @@ static void add_events(struct muster_book *book)
 		}
 }
 
-static int load_types(struct muster_book *book, const char *configs, struct muster_error *err)
-{
-	const char **names;
-	size_t count;
-	if (muster_expect_names(configs, book->arena, &names, &count, err) < 0)
-		return -1;
-	book->types = muster_arena_alloc(book->arena, (count + 1) * sizeof *book->types);
-	for (size_t i = 0; i < count; i++) {
-		if (muster_expect_load(configs, names[i], NULL, &book->types[book->type_count], err) < 0)
-			return -1;
-		if (muster_is_machine_type(&book->types[book->type_count]))
-			book->type_count++;
-		else
-			muster_expect_done(&book->types[book->type_count]);
-	}
-	return 0;
-}
-
 int muster_book_open(struct muster_book *ret, const struct muster_paths *paths, const char *sku, const char *overlay,
 	struct muster_error *err)
 {
@@ -117,8 +97,10 @@ int muster_book_open(struct muster_book *ret, const struct muster_paths *paths, 
 		if (muster_expect_load(paths->configs, sku, overlay, ret->types, err) < 0)
 			return -1;
 		ret->type_count = 1;
-	} else if (load_types(ret, paths->configs, err) < 0) {
-		return -1;
+	} else if (muster_cli_types(paths->configs, ret->arena, &ret->types, &ret->type_count) != MUSTER_EXIT_PASS &&
+		   ret->type_count == 0) {
+		return muster_fail(
+			err, MUSTER_EUSAGE, "explain: no expectation file in %.200s can be used", paths->configs);
 	}
 	add_checks(ret);
 	add_probes(ret);
@@ -126,8 +108,7 @@ int muster_book_open(struct muster_book *ret, const struct muster_paths *paths, 
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		add(ret, rows[i].kind, rows[i].id, rows[i].means, &rows[i]);
 	for (size_t i = 0; i < ret->type_count; i++)
-		add(ret, MUSTER_EXPLAIN_SKU, ret->types[i].name, ret->types[i].title ? ret->types[i].title : "",
-			&ret->types[i]);
+		add(ret, MUSTER_EXPLAIN_SKU, ret->types[i].name, ret->types[i].title ? ret->types[i].title : "", NULL);
 	return 0;
 }
 
@@ -226,6 +207,14 @@ static struct muster_book_runs runs_of_probe(const struct muster_probe *probe)
 	};
 }
 
+static void measured_line(struct muster_book *book, const struct muster_probe *probe, struct muster_book_runs runs)
+{
+	bool between = probe && probe->quick_between_nodes && runs.profiles & 1u << MUSTER_QUICK;
+	const char *text = muster_book_runs_text(book, runs);
+	muster_book_line(book, "measured in",
+		between ? muster_arena_printf(book->arena, "%s; in quick only between nodes", text) : text);
+}
+
 /* The runs of all checks of the metric; of no check, those of its probe. */
 static struct muster_book_runs runs_of_metric(const struct muster_book *book, const struct muster_metric *metric)
 {
@@ -283,7 +272,7 @@ static void explain_metric(struct muster_book *book, const struct muster_explain
 							       : ""));
 	muster_book_line(book, "probe",
 		muster_arena_printf(book->arena, "%s: %s", muster_metric_probe(metric), probe ? probe->summary : ""));
-	muster_book_line(book, "measured in", muster_book_runs_text(book, runs_of_metric(book, metric)));
+	measured_line(book, probe, runs_of_metric(book, metric));
 	muster_book_line(book, "if missing", metric->if_null);
 	muster_book_line(book, "checks", *checks ? checks : "none: the value is recorded only");
 }
@@ -300,7 +289,7 @@ static void explain_probe(struct muster_book *book, const struct muster_explain_
 		more(book, &metrics, probe->metrics[i].name);
 	}
 	muster_book_line(book, "runs on", probe->scope == MUSTER_SCOPE_NODE ? "one rank of each node" : "each rank");
-	muster_book_line(book, "measured in", muster_book_runs_text(book, runs));
+	measured_line(book, probe, runs);
 	muster_book_line(book, "if it fails", muster_arena_printf(book->arena, "muster explain probe.%s", probe->name));
 	muster_book_line(book, "metrics", metrics);
 }

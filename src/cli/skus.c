@@ -77,32 +77,14 @@ static void list_json(const struct muster_expect *all, size_t count)
 	muster_json_writer_array_end(&w);
 }
 
-/* A file that cannot be read is named, and the others are listed all the same. */
 static int list_all(const char *configs, bool json)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_expect *all;
-	struct muster_error err;
-	const char **names;
-	size_t name_count, count = 0;
-	int code = 0;
-	if (muster_expect_names(configs, arena, &names, &name_count, &err) < 0) {
-		muster_arena_free(arena);
-		return muster_cli_usage(&err);
-	}
-	all = muster_arena_alloc(arena, (name_count + 1) * sizeof *all);
-	for (size_t i = 0; i < name_count; i++) {
-		if (muster_expect_load(configs, names[i], NULL, &all[count], &err) < 0)
-			code = muster_cli_usage(&err);
-		else if (muster_is_machine_type(&all[count]))
-			count++;
-		else
-			muster_expect_done(&all[count]);
-	}
-	if (json)
-		list_json(all, count);
-	else
-		list_text(all, count);
+	size_t count;
+	int code = muster_cli_types(configs, arena, &all, &count);
+	if (count > 0 || code == MUSTER_EXIT_PASS)
+		(json ? list_json : list_text)(all, count);
 	for (size_t i = 0; i < count; i++)
 		muster_expect_done(&all[i]);
 	muster_arena_free(arena);

@@ -196,7 +196,7 @@ class MachineTypes(unittest.TestCase):
 
     def test_which_runs_measure_it_is_said(self):
         runs = {"gpu.h2d_gbps": "every profile", "gpu.gemm_bf16_tflops": "profile standard or full",
-                "rank.step_p50_ms": "profile standard or full", "pair.exchange_gbps": "every profile", "port.state": "every profile"}
+                "rank.step_p50_ms": "profile standard or full", "pair.exchange_gbps": "every profile; in quick only between nodes", "port.state": "every profile"}
         for name, expected in runs.items():
             self.assertIn(f"  measured in    {expected}\n", muster("explain", name).stdout, name)
         self.assertIn("with --storage", muster("explain", "gpu_stream").stdout)
