@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORDS_MAX = 100, TEXT_COLUMN = 17, TEXTS_MOST = 3, NAMES_MOST = 4 };
+enum { WORDS_MAX = 1000, TEXT_COLUMN = 17, TEXTS_MOST = 3, NAMES_MOST = 4 };
 
 /* ---- find ---- */
 

@@ -26,11 +26,11 @@ def listed(*kinds):
 
 
 def explained(kind, *more):
-    """{id: entry}, of all ids of the kind; a command takes 100 words."""
+    """{id: entry}, of all ids of the kind; a command takes 1000 words."""
     ids = [entry["id"] for entry in listed(kind)]
     entries = []
-    for at in range(0, len(ids), 50):
-        words = [word for name in ids[at:at + 50] for word in (kind, name)]
+    for at in range(0, len(ids), 500):
+        words = [word for name in ids[at:at + 500] for word in (kind, name)]
         entries += json.loads(muster("explain", *words, *more, "--format", "json").stdout)
     return {entry["id"]: entry for entry in entries}
 
@@ -207,8 +207,8 @@ class Listed(unittest.TestCase):
         names = [line.split()[1] for line in muster("explain", "--list").stdout.splitlines()]
         names = [name for name in names if name not in ("probe", "sku")]  # also kinds, and then the next word is an id of these
         self.assertGreater(len(names), 1000)
-        for at in range(0, len(names), 100):
-            self.assertEqual(muster("explain", *names[at:at + 100]).returncode, 0)
+        for at in range(0, len(names), 1000):
+            self.assertEqual(muster("explain", *names[at:at + 1000]).returncode, 0)
 
     def test_only_the_given_kinds_are_listed(self):
         lines = muster("explain", "--list", "exit", "proof").stdout.splitlines()
