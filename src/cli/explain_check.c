@@ -101,7 +101,7 @@ static const char *types_text(struct muster_book *book, const bool *has)
 void muster_book_explain_check(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	bool *has = muster_arena_alloc(book->arena, book->type_count * sizeof *has);
-	const struct muster_check *any = NULL;
+	const struct muster_check *any = entry->about;
 	book->variants = muster_arena_alloc(book->arena, book->type_count * sizeof *book->variants);
 	for (size_t t = 0; t < book->type_count; t++)
 		for (size_t i = 0; i < book->types[t].check_count; i++) {
@@ -112,7 +112,6 @@ void muster_book_explain_check(struct muster_book *book, const struct muster_exp
 			texts_fill(book, check, texts);
 			variant_add(book, book->types[t].name, texts);
 			has[t] = true;
-			any = any ? any : check;
 		}
 	const struct muster_metric *metric = any->metric;
 	const char *probe = muster_metric_probe(metric);
