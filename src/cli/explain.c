@@ -48,9 +48,11 @@ static bool want(const struct muster_book *book, const char *id, struct wanted *
 	return wanted->count > before;
 }
 
+/* "xid-149-fatal", and not "xid" alone. */
 static bool is_event(const char *id)
 {
-	return strncasecmp(id, "xid", strlen("xid")) == 0 || strncasecmp(id, "sxid", strlen("sxid")) == 0;
+	return (strncasecmp(id, "xid", strlen("xid")) == 0 || strncasecmp(id, "sxid", strlen("sxid")) == 0) &&
+	       strpbrk(id, "0123456789");
 }
 
 /* "xid 149-fatal" is Xid 149 where the table has no such case. */
@@ -95,10 +97,14 @@ static int find_all(const struct muster_book *book, const char *const *words, si
 
 /* ---- text ---- */
 
+static void put_lines(const char *text, size_t used, size_t indent)
+{
+	muster_text_lines(stdout, text, used, indent);
+}
+
 static void print_line(const char *label, const char *text)
 {
-	int used = printf("  %-*s", TEXT_COLUMN - 2, label);
-	muster_text_lines(stdout, text, (size_t)used, TEXT_COLUMN);
+	put_lines(text, (size_t)printf("  %-*s", TEXT_COLUMN - 2, label), TEXT_COLUMN);
 }
 
 /* One text of a field, and the machine types that have it: names without what all of Azure's begin with. */
@@ -167,7 +173,7 @@ static void print_entry(struct muster_book *book, const struct muster_explain_en
 	const char *head = muster_arena_printf(
 		book->arena, "%s %s: %s", muster_explain_kinds[entry->kind].title, entry->id, entry->means);
 	size_t most = 0;
-	muster_text_lines(stdout, head, 0, 2);
+	put_lines(head, 0, 2);
 	for (size_t f = 0; book->variant_count > 0 && f < MUSTER_EXPLAIN_FIELDS; f++) {
 		size_t count = print_field(book, f, f == MUSTER_EXPLAIN_EXPECTED);
 		most = count > most ? count : most;

@@ -140,6 +140,7 @@ class Found(unittest.TestCase):
         result = muster("explain", "xid", "999")
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn('no table has the event "xid-999": it warns', result.stderr)
+        self.assertIn('nothing is called "xid"', muster("explain", "xid").stderr)
 
     def test_an_id_of_two_kinds_is_explained_twice(self):
         heads = [line for line in muster("explain", "step").stdout.splitlines() if not line.startswith(" ") and line]
