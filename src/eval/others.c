@@ -35,7 +35,8 @@ struct muster_others_index {
 	struct group *groups;
 	size_t group_count;
 	double *values;
-	double share; /* of an outlier: how far below the median a value is low */
+	double share, mad; /* how far from the median a value is bad: a share of it, or a multiple of the deviation */
+	bool above;        /* the worse values are above the median: times */
 };
 
 static int by_sample(const void *a, const void *b)
@@ -112,13 +113,16 @@ static void make_groups(struct muster_others_index *others)
 struct muster_others_index *muster_others_make(const struct muster_eval *eval, size_t at, enum muster_others_of of)
 {
 	const struct muster_check *check = &eval->expect->checks[at];
-	const struct muster_operand *outlier = muster_check_operand(check, MUSTER_OF_FLEET);
+	const struct muster_operand *outlier = muster_check_operand(check, MUSTER_OF_FLEET),
+				    *slower = muster_check_operand(check, MUSTER_OF_OTHERS);
 	struct muster_range range = eval->index.of_check[at];
 	struct muster_others_index *others = muster_calloc(1, sizeof *others);
 	others->members = muster_calloc(range.count + 1, sizeof *others->members);
 	others->values = muster_calloc(range.count + 1, sizeof *others->values);
 	others->groups = muster_calloc(range.count + 1, sizeof *others->groups);
-	others->share = outlier ? outlier->warn : 0;
+	others->share = outlier ? outlier->warn : slower ? slower->value.number : 0;
+	others->mad = slower ? slower->mad : 0;
+	others->above = slower && muster_units[check->metric->unit].time;
 	for (size_t i = 0; i < range.count; i++) {
 		const struct muster_entry *entry = &eval->index.entries[range.start + i];
 		struct member *member = &others->members[others->member_count];
@@ -189,8 +193,10 @@ struct muster_others muster_others_find(const struct muster_others_index *others
 	found.deviation = (distance_of(group, low, found.median, (count - 1) / 2) +
 				  distance_of(group, low, found.median, count / 2)) /
 			  2;
-	double bound = found.median * (1 - others->share);
-	found.low = below(group, bound) - (member->value < bound);
+	double away = fmax(others->share * found.median, others->mad * found.deviation);
+	double bound = others->above ? found.median + away : found.median - away;
+	found.bad = others->above ? group->count - below(group, nextafter(bound, INFINITY)) - (member->value > bound)
+				  : below(group, bound) - (member->value < bound);
 	if (!(found.median > 0))
 		found.why_none = "the median of the other ranks is not above 0";
 	return found;

@@ -2,6 +2,7 @@
  *
  * Two never judge each other: which one is wrong is unknown. Three warn, six may fail one of them, which counts too.
  * The six are for speeds and times, which scatter; a fact, such as a number of links, is one with three as well.
+ * Other ranks that are as slow judge nobody: half of eight ranks, all of one node, may as well be the usual ones.
  */
 #include "eval/eval.h"
 
@@ -37,7 +38,7 @@ const char *muster_peers_few(const struct muster_eval *eval, size_t at, const st
 {
 	const enum muster_operator_kind kind = question->operand->operator->kind;
 	size_t places = kind == MUSTER_OF_MEDIAN   ? question->median->places
-			: kind == MUSTER_OF_OTHERS ? question->others->count + 1
+			: kind == MUSTER_OF_OTHERS ? question->others->count + 1 - question->others->bad
 						   : muster_exchange_usual_ranks(eval, at, limit, FAIL_LEAST);
 	if (places == 0 || places >= FAIL_LEAST || muster_check_status(question->check) != MUSTER_FAIL ||
 		!muster_metric_scatters(question->check->metric))

@@ -46,7 +46,7 @@ struct muster_others {
 	double mean_deviation;    /* the mean distance of all of them from their median, the own value among them */
 	size_t count;
 	size_t lower; /* how many are lower than the own value */
-	size_t low;   /* of an outlier: how many are, by its share, below the median */
+	size_t bad;   /* how many are, by the share of an outlier or of a failure, worse than the median */
 	const char *model;
 	const char *why_none; /* why there is no median; NULL when there is one */
 };

@@ -49,7 +49,7 @@ static double score(const struct muster_question *q)
 /* Whether more than this share of them is low. */
 static bool are_group(const struct muster_others *others, double share)
 {
-	return (double)others->low > share * (double)others->count;
+	return (double)others->bad > share * (double)others->count;
 }
 
 enum muster_operator_answer muster_outlier_judge(const struct muster_question *q)

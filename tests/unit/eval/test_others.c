@@ -64,6 +64,10 @@ static const struct {
 		"fail c n1 rank=2 gpu=g: at least 9 GB/s (10 % less than 10, the median of the 5 other ranks with "
 		"Model "
 		"a; warning above 5 %) | 5\n" },
+	/* half of eight ranks, such as all of one of two nodes: five at most judge one of them */
+	{ { SAME(10), { 10, 'a' }, { 20, 'a' }, SAME(20) }, "rank.allreduce_us", "'fail':0.1",
+		"warn c n1: at most 11 us (10 % more than 10, the median of the 7 other ranks with Model a); only a "
+		"warning among 5 ranks: 6 are needed to fail one | ranks 4-7: 20\n" },
 	/* values that scatter: three times their usual distance */
 	{ { { 10, 'a' }, { 9, 'a' }, { 11, 'a' }, { 12.9, 'a' }, { 10, 'a' }, { 10, 'a' } }, "rank.allreduce_us",
 		"'fail':0.1",
