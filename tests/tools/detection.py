@@ -3,7 +3,7 @@
 
 usage: detection.py MUSTER REPORT... [--healthy N] [--loss 3,5,10,20,30,50 [--runs N]] [--noise NAME|FILE,...] [--window best|single]
                     [--once] [--seed TEXT]
-       detection.py MUSTER --table FILE [--quick] [--healthy N] [--runs N] [--loss ...] [--noise ...] [--seed TEXT]
+       detection.py MUSTER --table FILE [--quick | --rows REGEX] [--healthy N] [--runs N] [--loss ...] [--noise ...] [--seed TEXT]
 
 REPORT is a healthy one of `muster run` or `muster sim`, whose speeds count as what the parts can do. For each run the windows of
 each speed are drawn from the noise, all GPUs of a node from one moment on, and `muster check` judges the report. Window best: quick has
@@ -15,7 +15,8 @@ of the host, disks. Of several noises the runs take turns.
 or a pair of which it is an end, and no finding has another part. The loss is in the part's own speeds alone: no collective is slower for it.
 
 --table makes healthy reports of the machine types of the table (profile standard, with --storage), and writes between the two lines of FILE that
-begin with `<!-- detection`. About 15 minutes on two cores; --quick is one machine type and a few runs.
+begin with `<!-- detection`. About 15 minutes on two cores; --quick is one machine type and a few runs. --rows: only the rows that have a match
+are made anew, such as `copies ND96asr` or `healthy .* 2 nodes`; the others stay as they are in FILE.
 Intervals are those of Wilson, 95 %. Exit status 0, whatever is found.
 """
 import argparse
@@ -347,51 +348,82 @@ def cell(runs, percent, parts):
     return f"**{text}**" if short and parts >= OF_PARTS else text
 
 
-def table(options, pool, reports):
-    """Its lines of Markdown."""
-    healthy = list(run_all(options, pool, [(path, None, 0, options.healthy) for path, _ in reports.values()]))
-    lost = [(path, part, percent, options.runs) for part in LOSSES for path, found in reports.values() if found.parts[part]
-            for percent in options.loss]
+def row_name(sku, nodes):
+    return f"{sku.removeprefix('Standard_')}{'' if MACHINES[sku] else ' †'}, {nodes} node{'s' if nodes > 1 else ''}"
+
+
+def rows_of(lines):
+    """Of a table in FILE: {(part or "healthy", name of the machine): the row}."""
+    found, part = {}, ""
+    for line in lines:
+        words = [word.strip() for word in line.split("|")[1:-1]]
+        if words and (words[0].split(" ")[0] in LOSSES or "healthy runs" in words[0]):
+            part = words[0].split(" ")[0] if words[0].split(" ")[0] in LOSSES else "healthy"
+        elif words and ", " in words[0]:
+            found[part, words[0]] = line
+    return found
+
+
+def table(options, pool, machines, reports, before):
+    """Its lines of Markdown; reports: of the machines that have rows to make; before: all other rows."""
+    healthy = {machine: path for machine, (path, _) in reports.items() if ("healthy", row_name(*machine)) not in before}
+    healthy = dict(zip(healthy, run_all(options, pool, [(path, None, 0, options.healthy) for path in healthy.values()])))
+    lost = [(path, part, percent, options.runs) for part in LOSSES for machine, (path, found) in reports.items()
+            if found.parts[part] and (part, row_name(*machine)) not in before for percent in options.loss]
     runs_of = run_until_alike(options, pool, lost)
     none, every = limits(0, options.runs // 2)[1], limits(options.runs // 2, options.runs // 2)[0]
-
-    def name(sku, nodes):
-        return f"{sku.removeprefix('Standard_')}{'' if MACHINES[sku] else ' †'}, {nodes} node{'s' if nodes > 1 else ''}"
     lines = [f"Made on {datetime.date.today()}; all of it simulated: speeds of `muster sim` (standard, `--storage`), noise {options.noise.replace(',', ', ')} in turns. † The noise was "
              "recorded on other machines, with H100 or H200.", "",
-             f"| {options.healthy} healthy runs each | failed | only warned | by check |", "|---|---|---|---|"]
-    for (machine, runs) in zip(reports, healthy):
+             "| healthy runs | failed | only warned | by check |", "|---|---|---|---|"]
+    for machine in machines:
+        if machine not in healthy:
+            lines.append(before["healthy", row_name(*machine)])
+            continue
+        runs = healthy[machine]
         seen, failed, _ = counts(runs)
-        lines.append(f"| {name(*machine)} | {share(failed, len(runs))} | {share(seen - failed, len(runs))} | {checks_of(runs)} |")
+        lines.append(f"| {row_name(*machine)} | {share(failed, len(runs))} | {share(seen - failed, len(runs))} | {checks_of(runs)} |")
     lines += ["", f"Each cell: how many of {options.runs} runs warned or failed / failed / named the part and no other one, in brackets the limits in percent; one word where all "
               f"three are the same. Where the first {options.runs // 2} runs came out the same, there are no more. 0: at most {none:.0f} %; all: at least {every:.0f} %. Bold: fewer than {100 * ENOUGH:.0f} % are warned and named from a loss of {WARNED_AT} % "
               f"on, or fail from {FAILED_AT} % on, with {OF_PARTS} such parts or more in the run."]
-    for part in (part for part in LOSSES if any(found.parts[part] for _, found in reports.values())):
-        remark = " (no noise was recorded: simulated values alone)" if part == "disk" else ""
-        lines += ["", f"| {part}{remark} | " + " | ".join(f"{percent:g} %" for percent in options.loss) + " |", "|---" * (len(options.loss) + 1) + "|"]
+    for part in LOSSES:
+        rows = {machine: before[part, row_name(*machine)] for machine in machines if (part, row_name(*machine)) in before}
         for machine, (path, found) in reports.items():
-            if found.parts[part]:
+            if machine not in rows and found.parts[part]:
                 cells = [cell(runs_of[path, part, percent, options.runs], percent, len(found.parts[part])) for percent in options.loss]
-                lines.append(f"| {name(*machine)} | {' | '.join(cells)} |")
+                rows[machine] = f"| {row_name(*machine)} | {' | '.join(cells)} |"
+        if rows:
+            remark = " (no noise was recorded: simulated values alone)" if part == "disk" else ""
+            lines += ["", f"| {part}{remark} | " + " | ".join(f"{percent:g} %" for percent in options.loss) + " |", "|---" * (len(options.loss) + 1) + "|"]
+            lines += [rows[machine] for machine in machines if machine in rows]
     return lines
 
 
-def write_between_markers(path, lines, marker="detection"):
+def between_markers(path, marker):
+    """The lines of the file, and the numbers of the two that begin with the marker."""
     with open(path, encoding="utf-8") as file:
         before = file.read().split("\n")
     at = [i for i, line in enumerate(before) if line.startswith(f"<!-- {marker}")]
     if len(at) != 2:
         raise SystemExit(f"{path}: not two lines that begin with <!-- {marker}")
+    return before, at
+
+
+def write_between_markers(path, lines, marker="detection"):
+    before, at = between_markers(path, marker)
     with open(path, "w", encoding="utf-8") as file:
         file.write("\n".join(before[:at[0] + 1] + lines + before[at[1]:]))
 
 
 def write_table(options):
     machines = [("Standard_NC80adis_H100_v5", 1)] if options.quick else [(sku, nodes) for sku in MACHINES for nodes in range(1, 5)]
+    lines, at = between_markers(options.table, "detection")
+    before = {key: row for key, row in rows_of(lines[at[0]:at[1]]).items() if options.rows and not options.rows.search(" ".join(key))}
+    to_make = [machine for machine in machines
+               if not options.rows or any(options.rows.search(f"{part} {row_name(*machine)}") for part in ("healthy", *LOSSES))]
     with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool() as pool:
-        paths = [simulate(options, folder, *machine) for machine in machines]
-        reports = {machine: (path, Healthy(path)) for machine, path in zip(machines, paths)}
-        write_between_markers(options.table, table(options, pool, reports))
+        paths = [simulate(options, folder, *machine) for machine in to_make]
+        reports = {machine: (path, Healthy(path)) for machine, path in zip(to_make, paths)}
+        write_between_markers(options.table, table(options, pool, machines, reports, before))
 
 
 def print_reports(options):
@@ -418,6 +450,7 @@ def main():
     parser.add_argument("reports", nargs="*")
     parser.add_argument("--table", metavar="FILE")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=re.compile, metavar="REGEX")
     parser.add_argument("--healthy", type=int)
     parser.add_argument("--loss", type=lambda text: [float(word) for word in text.split(",")])
     parser.add_argument("--runs", type=int)
