@@ -2,7 +2,7 @@
  *
  * Two never judge each other: which one is wrong is unknown. Three warn, six may fail one of them, which counts too.
  * The six are for speeds and times, which scatter; a fact, such as a number of links, is one with three as well.
- * Other ranks that are as slow judge nobody: half of eight ranks, all of one node, may as well be the usual ones.
+ * Other ranks that are as slow do not count: half of eight ranks, such as all of one node, may have the usual speed.
  */
 #include "eval/eval.h"
 
