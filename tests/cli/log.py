@@ -56,7 +56,7 @@ class Log(unittest.TestCase):
         errors = [line for line in lines if line["level"] == "error"]
         self.assertEqual([(line["node"], line["rank"], line["probe"], line["job"]) for line in errors],
                          [("sim-1", 1, "gpu_copy", "1")])
-        self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on [0-9a-f:.]+: observed 11 GB/s, "
+        self.assertRegex(errors[0]["message"], r"^fail copy\.h2d on GPU 1 \(0002:00:00.0\): observed 11 GB/s, "
                          r"17 % of PCIe 5\.0 x16 \(63 GB/s\), 2 of 2: 11, 11, expected at least ")
         self.assertEqual({key: errors[0][key] for key in ("check", "status", "metric", "unit")},
                          {"check": "copy.h2d", "status": "fail", "metric": "gpu.h2d_gbps", "unit": "GB/s"})
