@@ -9,6 +9,7 @@
 #include "util/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "port, counter", or "-" when the metric has none. Returns out. */

@@ -7,6 +7,7 @@
 
 #include "coord/deadlines.h"
 #include "muster/arena.h"
+#include "report/text_summary.h"
 #include "sim/fs.h"
 #include "transport/module.h"
 #include "util/child.h"
