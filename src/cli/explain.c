@@ -64,18 +64,17 @@ static bool want_case(const struct muster_book *book, const char *id, struct wan
 
 static int unknown(const struct muster_book *book, const char *id, struct muster_error *err)
 {
-	char near[256];
-	muster_suggest(id, book->entries, book->count, sizeof *book->entries, 3, near, sizeof near);
+	char near[MUSTER_SUGGEST_MAX];
 	if (is_event(id))
 		return muster_fail(err, MUSTER_EUSAGE,
 			"explain: no table has the event \"%.60s\": it warns, or is what the driver's own word for its "
 			"severity makes it (muster explain xid other-fatal)",
 			id);
 	return muster_fail(err, MUSTER_EUSAGE,
-		"explain: %snothing is called \"%.60s\"%s%s (muster explain --list: all ids; muster sim --list-faults: "
+		"explain: %s%snothing is called \"%.60s\"%s (muster explain --list: all ids; muster sim --list-faults: "
 		"simulated faults)",
-		book->one_type ? muster_arena_printf(book->arena, "%s: ", book->types->name) : "", id,
-		*near ? "; did you mean " : "", near);
+		book->one_type ? book->types->name : "", book->one_type ? ": " : "", id,
+		muster_suggest(id, book->entries, book->count, sizeof *book->entries, near));
 }
 
 /* "xid 79" may be one word or two. -1 with the first one that is unknown; the others are wanted all the same. */
@@ -99,7 +98,8 @@ static int find_all(const struct muster_book *book, const char *const *words, si
 
 static void put_lines(const char *text, size_t used, size_t indent)
 {
-	muster_text_lines(stdout, text, used, indent);
+	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_layout(stdout, NULL) };
+	muster_text_lines(&page, text, used, indent);
 }
 
 static void print_line(const char *label, const char *text)
@@ -296,9 +296,8 @@ static void words_offer(const struct muster_typed *typed)
 
 int muster_cmd_explain(int argc, char **argv)
 {
-	static const char *const formats[] = { "text", "json" };
 	const char *sku = NULL, *overlay = NULL, *words[WORDS_MAX];
-	unsigned int format = 0;
+	enum muster_form form = MUSTER_FORM_TEXT;
 	bool list = false;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME", "the expected values of this machine type alone (default: of all machine types)",
@@ -306,15 +305,16 @@ int muster_cmd_explain(int argc, char **argv)
 		{ "--overlay", "FILE", "with --sku: and of this overlay", .text = &overlay },
 		{ "--list", NULL, "list all ids, or those of the given kinds: muster explain --list xid event",
 			.flag = &list },
-		{ "--format", "FORMAT", "text (default) or json", MUSTER_CLI_CHOICE(&format, formats) },
+		MUSTER_CLI_FORMAT(&form),
 	};
 	struct muster_cli cli = {
-		.usage = "muster explain ID... [--sku NAME] [--format text|json]",
+		.usage = "muster explain ID... [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints what an id means, what to do, and why: a check or another finding of a report\n"
 			    "(copy.h2d, rank.missing), an event of the kernel's log (xid 79, sxid 12028, link-flap),\n"
 			    "a metric, a probe, an action code (reset-gpu), a status (inconclusive), an exit code\n"
 			    "(exit 3), a profile.\n",
+		.prints = true,
 		.operands = words,
 		.operands_most = WORDS_MAX,
 		.words = words_offer,
@@ -340,7 +340,7 @@ int muster_cmd_explain(int argc, char **argv)
 		found = (list ? want_kinds : find_all)(&book, words, cli.operand_count, &wanted, &err);
 	}
 	if (wanted.count > 0)
-		print_all(&book, &wanted, !list, format == 1);
+		print_all(&book, &wanted, !list, form == MUSTER_FORM_JSON);
 	muster_book_close(&book);
 	return found < 0 ? muster_cli_usage(&err) : muster_cli_printed(MUSTER_EXIT_PASS);
 }

@@ -51,7 +51,7 @@ void muster_text_explain(const struct muster_text_page *page)
 		muster_list_add(&line, " ", "--sku %s", report->sku);
 	if (count > 0) {
 		fputc('\n', page->out);
-		muster_text_lines(page->out, line, 0, 2);
+		muster_text_lines(page, line, 0, 2);
 	}
 	while (count > 0)
 		free(ids[--count]);
