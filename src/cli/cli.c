@@ -114,7 +114,7 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 
 int muster_cli_types(const char *configs, struct muster_arena *arena, struct muster_expect **ret, size_t *ret_count)
 {
-	struct muster_error err;
+	struct muster_error err, said = { 0 };
 	const char **names;
 	size_t count = 0;
 	int code = MUSTER_EXIT_PASS;
@@ -124,9 +124,13 @@ int muster_cli_types(const char *configs, struct muster_arena *arena, struct mus
 	*ret = muster_arena_alloc(arena, (count + 1) * sizeof **ret);
 	for (size_t i = 0; i < count; i++) {
 		struct muster_expect *type = &(*ret)[*ret_count];
-		if (muster_expect_load(configs, names[i], NULL, type, &err) < 0)
-			code = muster_cli_usage(&err);
-		else if (muster_is_machine_type(type))
+		if (muster_expect_load(configs, names[i], NULL, type, &err) < 0) {
+			if (code == MUSTER_EXIT_PASS || strcmp(err.text, said.text) != 0) /* of a parent: once */
+				code = muster_cli_usage(&err);
+			said = err;
+			continue;
+		}
+		if (muster_is_machine_type(type))
 			++*ret_count;
 		else
 			muster_expect_done(type);
