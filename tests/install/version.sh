@@ -48,7 +48,7 @@ says 1.2.3 "$tree/tarball" "" "copied into another repository"
 
 # Documents and the man page name the release.
 release=$(sed -n 's/^project(muster VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeLists.txt")
-for file in README.md docs/report.md docs/man/muster.1; do
+for file in docs/report.md docs/man/muster.1; do
 	grep -qF "muster $release" "$source/$file" || { echo "$file does not name muster $release" && exit 1; }
 done
 grep -qx "## $release" "$source/docs/CHANGELOG.md" || { echo "docs/CHANGELOG.md has nothing of $release" && exit 1; }
