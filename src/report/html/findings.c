@@ -4,6 +4,7 @@
  */
 #include "report/html/html.h"
 
+#include "model/share.h"
 #include "report/html/places.h"
 #include "report/text_summary.h"
 #include "util/array.h"
@@ -78,7 +79,7 @@ static void put_place(const struct muster_html *page, const struct muster_findin
 
 static void put_row(const struct muster_html *page, const struct muster_finding *finding, bool expected)
 {
-	char *observed = muster_html_observed(finding);
+	char *observed = muster_finding_observed(finding);
 	fprintf(page->out, "<tr id='f%zu'><th scope='row'>", (size_t)(finding - page->report->findings));
 	put_place(page, finding);
 	muster_html_within(page, "</th><td>", observed, "");
@@ -94,7 +95,7 @@ static void put_row(const struct muster_html *page, const struct muster_finding 
 /* The only finding of a kind, as fields. */
 static void put_single(const struct muster_html *page, const struct muster_finding *finding)
 {
-	char *observed = muster_html_observed(finding);
+	char *observed = muster_finding_observed(finding);
 	fprintf(page->out, "<div id='f%zu'><dt>where</dt><dd>", (size_t)(finding - page->report->findings));
 	put_place(page, finding);
 	fputs("</dd></div>\n", page->out);

@@ -58,8 +58,6 @@ void muster_html_check(const struct muster_html *page, const char *check);
 /* A list of hosts that breaks only behind a comma, and never at a hyphen: names stay whole. before: our own text in
  * front of it, which stays there. */
 void muster_html_hosts(const struct muster_html *page, const char *before, const char *list);
-/* What was observed, "no value: ..." where there was none; malloc'd, to be escaped. */
-char *muster_html_observed(const struct muster_finding *finding);
 /* The name of a node, as a link to its details; plain text when the run has no such node. */
 void muster_html_node(const struct muster_html *page, const char *name);
 

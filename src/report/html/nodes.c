@@ -6,6 +6,7 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
+#include "model/share.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "report/inventory_build.h"
@@ -159,7 +160,7 @@ static void put_findings(const struct tables *tables, const struct muster_html_n
 	fputs("<ul class='list'>\n", page->out);
 	for (size_t i = 0; i < node->finding_count && i < FINDINGS_MAX; i++) {
 		const struct muster_finding *finding = &page->report->findings[node->findings[i]];
-		char *observed = muster_html_observed(finding), *where = muster_text_where(finding);
+		char *observed = muster_finding_observed(finding), *where = muster_text_where(finding);
 		fputs("<li>", page->out);
 		muster_html_badge(page, finding->status);
 		muster_html_print(page, " %s: ", where);

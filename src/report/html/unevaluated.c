@@ -97,15 +97,6 @@ static void print_probes(const struct muster_html *page)
 	free(reasons.items);
 }
 
-/* The reason of "null: not supported by a vGPU". */
-static const char *without_null(const char *observed)
-{
-	static const char null[] = "null: ";
-	if (!observed)
-		return "no value";
-	return observed + (strncmp(observed, null, strlen(null)) == 0 ? strlen(null) : 0);
-}
-
 static void print_findings(const struct muster_html *page, enum muster_status status, const char *title)
 {
 	static const char *const headings[] = { "check", "why there is no result", "where, first of all", "times" };
@@ -115,7 +106,7 @@ static void print_findings(const struct muster_html *page, enum muster_status st
 		const struct muster_finding *finding = &report->findings[i];
 		if (finding->status == status)
 			take(&reasons, (struct reason){ .what = finding->check,
-					       .why = without_null(finding->observed),
+					       .why = finding->observed ? finding->observed : "no value",
 					       .node = finding->node });
 	}
 	print_reasons(page, &reasons, title, title, headings, sizeof headings / sizeof *headings);

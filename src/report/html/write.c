@@ -2,7 +2,6 @@
 #include "report/html/html.h"
 #include "report/html/places.h"
 
-#include "model/share.h"
 #include "muster/arena.h"
 #include "report/print_escaped.h"
 #include "report/text_summary.h"
@@ -192,17 +191,6 @@ void muster_html_hosts(const struct muster_html *page, const char *before, const
 		fputs(*at ? "</span><wbr><span class='whole'>" : "", page->out);
 	}
 	fputs("</span>", page->out);
-}
-
-char *muster_html_observed(const struct muster_finding *finding)
-{
-	static const char null[] = "null: ";
-	char *text = muster_finding_observed(finding);
-	if (strncmp(text, null, strlen(null)) != 0)
-		return text;
-	char *worded = muster_asprintf("no value: %s", text + strlen(null));
-	free(text);
-	return worded;
 }
 
 void muster_html_node(const struct muster_html *page, const char *name)
