@@ -57,6 +57,11 @@ class Detection(unittest.TestCase):
         self.assertRegex(text, r"\| disk \(no noise was recorded: simulated values alone\) \|")
         self.assertNotIn("an old one", text)
         self.assertNotIn("| rail", text)
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(\| (memory|products) \|.*\n.*\n\| NC80adis_H100_v5, 1 node \|).*", r"\1 of before |", text))
+        self.run_tool("--table", page, "--quick", "--rows", "^memory")
+        with open(page, encoding="utf-8") as file:
+            self.assertEqual(re.sub(r"(\| products \|.*\n.*\n\|[^|]*\|).*", r"\1 of before |", text), file.read())
 
     def test_a_part_is_named_when_no_other_one_is(self):
         part = detection.Part("sim-2", [("0002:00:00.0", 5)])
