@@ -6,7 +6,7 @@
 #include "json/json.h"
 
 #include "json/scan.h"
-#include "util/file.h"
+#include "util/input.h"
 #include "util/array.h"
 #include "muster/arena.h"
 
@@ -150,7 +150,7 @@ int muster_json_parse_file(const char *path, size_t limit, struct muster_json **
 {
 	char *text;
 	size_t length;
-	if (muster_file_read(path, limit, &text, &length, err) < 0)
+	if (muster_input_read_file(path, limit, &text, &length, err) < 0)
 		return -1;
 	int rc = muster_json_parse(text, length, ret, err);
 	free(text);

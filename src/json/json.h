@@ -1,7 +1,7 @@
 /* json.h - reading JSON; the only header that stands for cJSON
  *
- * A text becomes a tree of const nodes, or is split into parts first. Trees become structs by object.h, whose errors
- * name the JSON path.
+ * A text becomes a tree of const nodes. Trees become structs by object.h, whose errors name the JSON path. A large text
+ * becomes one tree after the other: stream.h.
  */
 #ifndef MUSTER_JSON_JSON_H
 #define MUSTER_JSON_JSON_H
@@ -22,7 +22,7 @@ struct muster_json; /* a node of a parsed text */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err);
 void muster_json_free(struct muster_json *json);
 
-/* The same of a file of at most `limit` bytes; errors name the path, and MUSTER_EIO is that of muster_file_read. */
+/* The same of a file of at most `limit` bytes, which may be one of gzip (util/input.h); errors name the path. */
 int muster_json_parse_file(const char *path, size_t limit, struct muster_json **ret, struct muster_error *err);
 
 enum muster_json_type {
@@ -52,16 +52,6 @@ bool muster_json_boolean(const struct muster_json *json);
 /* RFC 7386 merge patch: target is changed (and may be replaced); patch stays. Returns the result, which the caller owns
  * in target's stead. (Debian's cJSON comes without cJSON_Utils, which has this.) */
 struct muster_json *muster_json_merge(struct muster_json *target, const struct muster_json *patch);
-
-/* Split without building a tree: call member() for each member of the object that text holds, or element() for each
- * element of the array, with the raw text of its value. A callback that returns -1 ends the walk with -1. Syntax inside
- * the values is not checked here: the callback parses them. Memory stays bounded by the largest part. */
-typedef int muster_json_part_fn(void *arg, const char *key, size_t index, const char *value, size_t length,
-	struct muster_error *err); /* key: NULL in an array */
-int muster_json_split_object(
-	const char *text, size_t length, muster_json_part_fn *member, void *arg, struct muster_error *err);
-int muster_json_split_array(
-	const char *text, size_t length, muster_json_part_fn *element, void *arg, struct muster_error *err);
 
 /* A path is a chain of steps on the stack of what walks a tree, and is spelled out only for a message. */
 struct muster_json_path {

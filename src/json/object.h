@@ -38,6 +38,13 @@ typedef int muster_field_read_fn(struct muster_json_reader *r, void *into, const
 
 typedef void muster_field_write_fn(struct muster_json_writer *w, const void *from);
 
+/* Read the value that comes next in a stream (stream.h) into the field of the struct at `base`. -1 with
+ * muster_json_reader_fail(). */
+struct muster_field;
+struct muster_json_stream;
+typedef int muster_field_parts_fn(struct muster_json_reader *r, struct muster_json_stream *s,
+	const struct muster_field *field, void *base);
+
 struct muster_field {
 	const char *key;
 	enum muster_field_type type;
@@ -61,8 +68,10 @@ struct muster_field {
 	unsigned int object_part;                /* only its fields in these parts; 0: all */
 	unsigned int part;                       /* bits: the parts that this field is in */
 	muster_field_read_fn *read;              /* NULL: as the type says. With many: reads one element */
-	size_t size;                             /* of an element, where `read` reads many */
+	size_t size; /* of an element, where `read` or `parts` reads many */
 	muster_field_write_fn *write;            /* NULL: as the type says */
+	muster_field_parts_fn *parts;            /* how a stream is read into the field; NULL: by a tree */
+	const char *needs; /* in a stream: the key of the member that must be read before; NULL: none */
 };
 
 /* The start of a row: the field `member` of `struct tag`, under its own name or another key. */
@@ -114,7 +123,7 @@ struct muster_json_reader {
 	struct muster_error *err;
 	const struct muster_json_path *at; /* the value at hand; NULL: the root. Only the functions below move it */
 	size_t text_max;                   /* bytes of a string; 0: no limit */
-	size_t part_max;                   /* bytes of a text that becomes one tree (parts.h); 0: no limit */
+	size_t part_max;                   /* bytes of a text that becomes one tree (stream.h); 0: no limit */
 	const char *note;                  /* a key for people, which may stand in every object; NULL: none */
 	/* The file that said the value at hand, to be put before its path. NULL: the caller names the file. */
 	const char *(*file)(const struct muster_json_reader *r);

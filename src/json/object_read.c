@@ -236,7 +236,7 @@ size_t muster_field_size(const struct muster_field *field)
 		[MUSTER_FIELD_VALUE] = sizeof(struct muster_value),
 		[MUSTER_FIELD_JSON] = sizeof(const struct muster_json *),
 	};
-	if (field->read)
+	if (field->read || field->size)
 		return field->size;
 	return field->type == MUSTER_FIELD_OBJECT ? field->object->size : sizes[field->type];
 }

@@ -80,12 +80,15 @@ static int read_number(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_int_read(r, json, 0, ((struct muster_run_reader *)r)->run->job.ranks - 1, into);
 }
 
-static int read_rank_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_rank_samples(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
 	const struct muster_run_reader *reader = (struct muster_run_reader *)r;
-	struct muster_sample_lists lists = { MUSTER_HOLDER_RANK,
-		{ &reader->run->job.samples, &reader->node->samples, into } };
-	return muster_samples_read(r, &lists, json);
+	struct muster_rank *rank = base;
+	(void)field;
+	return muster_samples_read(r, s,
+		(struct muster_sample_lists){ MUSTER_HOLDER_RANK,
+			{ &reader->run->job.samples, &reader->node->samples, &rank->samples } });
 }
 
 static const struct muster_field rank_fields[] = {
@@ -96,17 +99,17 @@ static const struct muster_field rank_fields[] = {
 	{ MUSTER_FIELD(muster_rank, missing, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_rank, unfinished, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(muster_rank, "probes", outcomes, OBJECT), .read = read_outcomes, .write = write_outcomes },
-	{ MUSTER_FIELD(muster_rank, samples, OBJECT), .read = read_rank_samples, .write = muster_samples_write },
+	{ MUSTER_FIELD(muster_rank, samples, OBJECT), .parts = read_rank_samples, .write = muster_samples_write },
 };
 static const struct muster_object_type rank_type = MUSTER_OBJECT_TYPE(muster_rank, rank_fields);
 
-static int read_rank(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_rank(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	unsigned char *seen = ((struct muster_run_reader *)r)->seen;
 	struct muster_node *node = into;
 	const int last = node->rank_count > 0 ? node->ranks[node->rank_count - 1].rank : -1;
 	struct muster_rank *rank = muster_node_add_rank(node, MUSTER_RUN_RANKS_MAX); /* behind all others */
-	if (muster_object_read(r, json, &rank_type, rank) < 0)
+	if (muster_json_stream_object(r, s, &rank_type, rank) < 0)
 		return -1;
 	const int number = rank->rank;
 	if (last > number)
@@ -120,33 +123,44 @@ static int read_rank(struct muster_json_reader *r, void *into, const struct must
 
 /* ---- nodes ---- */
 
-static int read_node_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_node_samples(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
-	struct muster_sample_lists lists = { MUSTER_HOLDER_NODE,
-		{ &((struct muster_run_reader *)r)->run->job.samples, into } };
-	return muster_samples_read(r, &lists, json);
+	struct muster_node *node = base;
+	(void)field;
+	return muster_samples_read(r, s,
+		(struct muster_sample_lists){ MUSTER_HOLDER_NODE,
+			{ &((struct muster_run_reader *)r)->run->job.samples, &node->samples } });
 }
 
-static int read_ranks(struct muster_json_reader *r, void *node, const struct muster_json *json)
+static int read_ranks(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *node)
 {
-	return muster_json_each_read(r, json, read_rank, node, 0);
+	(void)field;
+	return muster_json_stream_array(r, s, MUSTER_RUN_RANKS_MAX, read_rank, node);
 }
 
 static const struct muster_field node_fields[] = {
 	{ MUSTER_FIELD(muster_node, name, TEXT) }, { MUSTER_FIELD(muster_node, simulated, BOOLEAN) },
-	{ MUSTER_FIELD(muster_node, samples, OBJECT), .read = read_node_samples, .write = muster_samples_write },
+	{ MUSTER_FIELD(muster_node, samples, OBJECT), .parts = read_node_samples, .write = muster_samples_write },
 	{ .key = "ranks",
 		.type = MUSTER_FIELD_JSON,
-		.read = read_ranks }, /* into the node; muster_node_write writes them */
+		.parts = read_ranks }, /* into the node; muster_node_write writes them */
 };
 static const struct muster_object_type node_type = MUSTER_OBJECT_TYPE(muster_node, node_fields);
 
-int muster_node_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_node(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	struct muster_run_reader *reader = (struct muster_run_reader *)r;
 	(void)into;
 	reader->node = muster_run_add_node(reader->run, "?");
-	return muster_object_read(r, json, &node_type, reader->node);
+	return muster_json_stream_object(r, s, &node_type, reader->node);
+}
+
+int muster_nodes_parts(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
+{
+	return muster_json_stream_array(r, s, field->most, read_node, base);
 }
 
 void muster_node_write(struct muster_json_writer *w, const void *from)

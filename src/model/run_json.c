@@ -74,10 +74,12 @@ void muster_strictness_write(struct muster_json_writer *w, const void *from)
 	muster_json_writer_value(w, strict == MUSTER_STRICT_ALL ? muster_string("all") : muster_boolean(strict));
 }
 
-static int read_samples(struct muster_json_reader *r, void *into, const struct muster_json *json)
+static int read_samples(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
-	struct muster_sample_lists lists = { MUSTER_HOLDER_JOB, { into } };
-	return muster_samples_read(r, &lists, json);
+	struct muster_job *job = base;
+	(void)field;
+	return muster_samples_read(r, s, (struct muster_sample_lists){ MUSTER_HOLDER_JOB, { &job->samples } });
 }
 
 static const struct muster_field job_fields[] = {
@@ -94,9 +96,21 @@ static const struct muster_field job_fields[] = {
 	{ MUSTER_FIELD(muster_job, beside_jobs, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_job, interrupted, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_job, assembled, BOOLEAN), .optional = true },
-	{ MUSTER_FIELD(muster_job, samples, OBJECT), .read = read_samples, .write = muster_samples_write },
+	{ MUSTER_FIELD(muster_job, samples, OBJECT), .parts = read_samples, .write = muster_samples_write },
 };
 static const struct muster_object_type job_type = MUSTER_OBJECT_TYPE(muster_job, job_fields);
+
+/* The ranks that may come are those of the job. */
+static int read_job(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
+{
+	struct muster_run_reader *reader = (struct muster_run_reader *)r;
+	struct muster_run *run = base;
+	if (muster_json_stream_object(r, s, field->object, &run->job) < 0)
+		return -1;
+	reader->seen = muster_calloc((size_t)run->job.ranks / 8 + 1, 1);
+	return 0;
+}
 
 static const struct muster_field trial_fields[] = {
 	{ MUSTER_FIELD(muster_trial, probe, TEXT) },
@@ -165,30 +179,23 @@ static int check_run(struct muster_json_reader *r, const struct muster_run *run,
 	return 0;
 }
 
-enum { JOB, NODES, TRIALS, COUNT };
-static const struct muster_field run_fields[COUNT] = {
-	[JOB] = { MUSTER_FIELD(muster_run, job, OBJECT), .object = &job_type },
-	[NODES] = { MUSTER_FIELD(muster_run, nodes, OBJECT), MUSTER_FIELD_MANY(muster_run, node_count),
-		.most = MUSTER_RUN_NODES_MAX, .read = muster_node_read, .write = muster_node_write,
+static const struct muster_field run_fields[] = {
+	{ MUSTER_FIELD(muster_run, job, OBJECT), .object = &job_type, .parts = read_job },
+	{ MUSTER_FIELD(muster_run, nodes, OBJECT), MUSTER_FIELD_MANY(muster_run, node_count),
+		.most = MUSTER_RUN_NODES_MAX, .parts = muster_nodes_parts, .needs = "job", .write = muster_node_write,
 		.size = sizeof(struct muster_node) },
-	[TRIALS] = { MUSTER_FIELD(muster_run, trials, OBJECT), MUSTER_FIELD_MANY(muster_run, trial_count),
+	{ MUSTER_FIELD(muster_run, trials, OBJECT), MUSTER_FIELD_MANY(muster_run, trial_count),
 		.most = MUSTER_RUN_NODES_MAX, .read = muster_trial_read, .size = sizeof(struct muster_trial),
 		.object = &muster_trial_type, .one_line = true, .optional = true },
 };
 static const struct muster_object_type run_type = MUSTER_OBJECT_TYPE(muster_run, run_fields);
 
-int muster_run_read(struct muster_run_reader *reader, struct muster_json_part whole)
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_stream *s)
 {
 	struct muster_json_reader *r = &reader->samples.json;
-	struct muster_json_part parts[COUNT];
-	if (muster_json_part_split(r, whole, &run_type, parts) < 0 ||
-		muster_json_part_read(r, parts[JOB], &run_fields[JOB], reader->run) < 0)
-		return -1;
-	reader->seen = muster_calloc((size_t)reader->run->job.ranks / 8 + 1, 1);
-	for (size_t i = NODES; i < COUNT; i++)
-		if (parts[i].text && muster_json_part_read(r, parts[i], &run_fields[i], reader->run) < 0)
-			return -1;
-	return check_names(r, reader->run) < 0 ? -1 : check_run(r, reader->run, reader->seen);
+	return muster_json_stream_object(r, s, &run_type, reader->run) < 0 || check_names(r, reader->run) < 0
+		       ? -1
+		       : check_run(r, reader->run, reader->seen);
 }
 
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run)

@@ -6,7 +6,7 @@
 #ifndef MUSTER_MODEL_RUN_JSON_H
 #define MUSTER_MODEL_RUN_JSON_H
 
-#include "json/parts.h"
+#include "json/stream.h"
 #include "model/sample_json.h"
 
 struct muster_run_reader {
@@ -19,7 +19,7 @@ struct muster_run_reader {
 
 extern const struct muster_object_type muster_outcome_type, muster_trial_type;
 muster_field_write_fn muster_node_write, muster_time_write;
-muster_field_read_fn muster_node_read, muster_trial_read; /* added to the run of the struct muster_run_reader */
+muster_field_read_fn muster_trial_read; /* added to the run of the struct muster_run_reader */
 muster_field_read_fn muster_outcome_read;                 /* into a struct muster_outcome */
 muster_field_read_fn muster_profile_read;                 /* into a const char *: one of muster_profile_names */
 /* an array of muster_measure_names, and an int with their bits */
@@ -29,7 +29,9 @@ muster_field_read_fn muster_strictness_read; /* int: an enum muster_strictness *
 muster_field_write_fn muster_strictness_write;
 
 /* "run" of a report. reader->run has only its arena. -1 with err; the caller frees the run in any case. */
-int muster_run_read(struct muster_run_reader *reader, struct muster_json_part part);
+int muster_run_read(struct muster_run_reader *reader, struct muster_json_stream *s);
+/* "nodes" of a run. */
+muster_field_parts_fn muster_nodes_parts;
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run);
 
 #endif

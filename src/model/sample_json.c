@@ -5,6 +5,7 @@
 #include "muster/arena.h"
 #include "model/limits.h"
 #include "util/array.h"
+#include "util/xxh64.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -230,14 +231,60 @@ static bool is_retired(const struct muster_json *json)
 	return false;
 }
 
-static int read_listed(struct muster_json_reader *r, void *into, const struct muster_json *json)
+/* A sample that is retired has no metric. */
+static int read_unless_retired(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	struct muster_sample *sample = into;
+	sample->metric = NULL;
+	return is_retired(json) ? 0 : muster_sample_read(r, sample, json);
+}
+
+/* Thousands of nodes say the same of themselves, byte for byte: a text that was read before is not read again. Each
+ * text has one place, which the last one of these has. */
+struct sample_text {
+	uint64_t hash;
+	char *text; /* NULL: none yet */
+	size_t length;
+	struct muster_sample sample;
+};
+enum { TEXTS = 1 << 14, TEXT_MAX = 1024 };
+
+static int read_text(struct muster_sample_reader *reader, struct muster_json_part part, struct muster_sample *ret)
+{
+	if (!reader->texts)
+		reader->texts = muster_calloc(TEXTS, sizeof *reader->texts);
+	struct muster_xxh64 hash;
+	muster_xxh64_init(&hash);
+	muster_xxh64_add(&hash, part.text, part.length);
+	uint64_t value = muster_xxh64_value(&hash);
+	struct sample_text *known = &reader->texts[value % TEXTS];
+	if (known->text && known->hash == value && known->length == part.length &&
+		memcmp(known->text, part.text, part.length) == 0) {
+		*ret = known->sample;
+		return 0;
+	}
+	if (muster_json_part_read(&reader->json, part, read_unless_retired, ret) < 0)
+		return -1;
+	if (part.length > TEXT_MAX)
+		return 0;
+	known->text = muster_realloc(known->text, part.length, 1);
+	memcpy(known->text, part.text, part.length);
+	known->hash = value;
+	known->length = part.length;
+	known->sample = *ret;
+	return 0;
+}
+
+static int read_listed(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	const struct muster_sample_lists *lists = into;
+	struct muster_json_part part;
 	struct muster_sample sample;
-	if (is_retired(json))
-		return 0;
-	if (muster_sample_read(r, &sample, json) < 0)
+	if (muster_json_stream_take(r, s, &part) < 0 ||
+		read_text((struct muster_sample_reader *)r, part, &sample) < 0)
 		return -1;
+	if (!sample.metric)
+		return 0;
 	enum muster_sample_holder target = widest[sample.metric->scope];
 	if (target > lists->holder)
 		return muster_json_reader_fail(r, "%s is a metric of a %s and is not allowed here", sample.metric->name,
@@ -246,15 +293,15 @@ static int read_listed(struct muster_json_reader *r, void *into, const struct mu
 	return 0;
 }
 
-int muster_samples_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
+int muster_samples_read(
+	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists)
 {
-	const struct muster_sample_lists *lists = into;
-	size_t count = muster_json_size(json);
-	if (count > MUSTER_RUN_SAMPLES_MAX)
-		return muster_json_reader_fail(r, "%zu samples, at most %d are allowed", count, MUSTER_RUN_SAMPLES_MAX);
-	struct muster_samples *own = lists->of[lists->holder];
-	MUSTER_ARRAY_RESERVE(own->items, own->count, own->room, count);
-	return muster_json_each_read(r, json, read_listed, into, 0);
+	struct muster_samples *own = lists.of[lists.holder];
+	if (muster_json_stream_array(r, s, MUSTER_RUN_SAMPLES_MAX, read_listed, &lists) < 0)
+		return -1;
+	own->items = muster_realloc(own->items, own->count, sizeof *own->items); /* millions of samples: no spare room */
+	own->room = own->count;
+	return 0;
 }
 
 void muster_sample_reader_init(
@@ -266,6 +313,9 @@ void muster_sample_reader_init(
 
 void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
+	for (size_t i = 0; reader->texts && i < TEXTS; i++)
+		free(reader->texts[i].text);
+	free(reader->texts);
 	free(reader->sets);
 	*reader = (struct muster_sample_reader){ .lenient = false };
 }

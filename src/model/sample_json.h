@@ -5,8 +5,8 @@
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H
 
-#include "muster/sample.h"
-#include "json/object.h"
+#include "json/stream.h"
+#include "muster/run.h"
 
 struct muster_sample_reader {
 	struct muster_json_reader json; /* first: functions that read a value are handed this */
@@ -14,6 +14,7 @@ struct muster_sample_reader {
 	bool lenient;           /* a text that is too long becomes null; a null without a reason gets one */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
+	struct sample_text *texts; /* samples by their JSON texts; NULL: none yet */
 };
 
 /* What is read goes to the arena; find has the catalogue. `json.err` is the caller's to set. */
@@ -31,12 +32,15 @@ enum muster_sample_holder { MUSTER_HOLDER_JOB, MUSTER_HOLDER_NODE, MUSTER_HOLDER
 /* Where a sample of this scope belongs. */
 enum muster_sample_holder muster_scope_holder(enum muster_scope scope);
 
-/* Read an array of samples into the lists that their scopes name. */
+/* Lists of samples, by the scopes that they hold. */
 struct muster_sample_lists {
 	enum muster_sample_holder holder;
 	struct muster_samples *of[MUSTER_HOLDER_COUNT]; /* from the job's to the holder's */
 };
-muster_field_read_fn muster_samples_read; /* into a struct muster_sample_lists */
+/* Read the array of samples that comes next into the lists that their scopes name. The reader is that of a struct
+ * muster_sample_reader. */
+int muster_samples_read(
+	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists);
 
 /* JSON has neither NaN nor infinity: such a value becomes null with a reason. */
 void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample);

@@ -1,12 +1,13 @@
 /* read_json.c - a run, and how it was judged, from a saved report
  *
- * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. The
- * text is split into parts first and only one node at a time becomes a tree, so memory is that of the text and the run.
+ * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. One
+ * sample at a time becomes a tree, so memory is that of the run and of what stands before it in the file.
  */
 #include "muster/report.h"
 
 #include "muster/run.h"
 #include "util/file.h"
+#include "util/input.h"
 #include "model/run_json.h"
 #include "model/limits.h"
 #include "muster/probe.h"
@@ -14,21 +15,24 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
+
+enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, SLOWEST, FINDINGS, CHECKS, RUN, COUNT };
 
 struct report_reader {
 	struct muster_run_reader run;          /* first, so that a reader of the run is handed on */
 	struct muster_findings_reader *judged; /* NULL: only the run is wanted */
 	const struct muster_json *unread;      /* what is looked at for its type alone */
+	bool came[COUNT];                      /* of what stands beside the run */
+	bool is_report;                        /* it has what only a report has */
 };
 
 static int read_version(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	int version;
-	(void)into;
 	if (muster_json_int_read(r, json, 1, 1 << 20, &version) < 0)
 		return -1;
+	((struct report_reader *)into)->is_report = version != MUSTER_REPORT_SCHEMA_VERSION;
 	return version == MUSTER_REPORT_SCHEMA_VERSION
 		       ? 0
 		       : muster_json_reader_fail(r, "this muster reads reports of version %d, found version %d",
@@ -59,10 +63,36 @@ static int read_sku(struct muster_json_reader *r, void *into, const struct muste
 	return 0;
 }
 
-enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, SLOWEST, FINDINGS, CHECKS, RUN, COUNT };
+static int read_run(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
+{
+	(void)r;
+	(void)field;
+	((struct report_reader *)base)->is_report = true;
+	return muster_run_read(base, s);
+}
 
+static const struct muster_field fields[COUNT];
+
+/* What is said beside the run: into the judgement, if that is wanted. */
+static int read_judgement(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
+{
+	struct report_reader *reader = base;
+	reader->came[field - fields] = true;
+	reader->is_report = true;
+	const struct muster_field *judged = reader->judged ? muster_findings_reader_field(field->key) : NULL;
+	if (!judged)
+		return muster_json_stream_field(r, s, field, base);
+	r->arena = reader->judged->report.arena;
+	int rc = muster_json_stream_field(r, s, judged, reader->judged);
+	r->arena = reader->run.run->arena;
+	return rc;
+}
+
+#define BESIDE_RUN .parts = read_judgement, .needs = "run", .optional = true
 #define UNREAD_OF(types_)                                                                                              \
-	.type = MUSTER_FIELD_JSON, .types = (types_), .offset = offsetof(struct report_reader, unread), .optional = true
+	.type = MUSTER_FIELD_JSON, .types = (types_), .offset = offsetof(struct report_reader, unread), BESIDE_RUN
 #define UNREAD(type_) UNREAD_OF(MUSTER_JSON_BIT(MUSTER_JSON_##type_))
 
 /* What stands beside the run was made from it and can be made again, but it must be JSON of the right kind. */
@@ -70,53 +100,46 @@ static const struct muster_field fields[COUNT] = {
 	[SCHEMA] = { .key = "schema_version", .read = read_version },
 	[VERSION] = { .key = "muster", UNREAD(STRING) },
 	[VERDICT] = { .key = "verdict", UNREAD(STRING) },
-	[SIMULATED] = { .key = "simulated", .read = read_simulated, .optional = true },
+	[SIMULATED] = { .key = "simulated", .read = read_simulated, BESIDE_RUN },
 	[STRICT] = { .key = "strict",
 		UNREAD_OF(MUSTER_JSON_BIT(MUSTER_JSON_BOOLEAN) | MUSTER_JSON_BIT(MUSTER_JSON_STRING)) },
-	[SKU] = { .key = "sku", .read = read_sku, .optional = true },
+	[SKU] = { .key = "sku", .read = read_sku, BESIDE_RUN },
 	[SUMMARY] = { .key = "summary", UNREAD(OBJECT) },
 	[SLOWEST] = { .key = "slowest", UNREAD(OBJECT) },
 	[FINDINGS] = { .key = "findings", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
 	[CHECKS] = { .key = "checks", UNREAD(OBJECT), .many = true, .most = MUSTER_RUN_NODES_MAX },
-	[RUN] = { .key = "run" },
+	[RUN] = { .key = "run", .parts = read_run, .needs = "schema_version" },
 };
 static const struct muster_object_type report_type = MUSTER_OBJECT_TYPE(report_reader, fields);
 
-static int read_judgement(struct report_reader *reader, size_t index, struct muster_json_part part)
+/* A report that says how its run was judged says all of it. */
+static int check_judged(struct report_reader *reader)
 {
-	struct muster_json_reader *r = &reader->run.samples.json;
-	const struct muster_field *field = muster_findings_reader_field(fields[index].key);
-	if (!field)
-		return muster_json_part_read(r, part, &fields[index], reader);
-	r->arena = reader->judged->report.arena;
-	int rc = muster_json_part_read(r, part, field, reader->judged);
-	r->arena = reader->run.run->arena;
-	return rc;
-}
-
-static int read_report(struct report_reader *reader, struct muster_json_part whole)
-{
-	struct muster_json_reader *r = &reader->run.samples.json;
-	const struct muster_json_path run_at = { .key = "run" };
-	struct muster_json_part parts[COUNT];
-	if (muster_json_part_split(r, whole, &report_type, parts) < 0 ||
-		muster_json_part_read(r, parts[SCHEMA], &fields[SCHEMA], reader) < 0)
-		return -1;
-	r->at = &run_at;
-	int rc = muster_run_read(&reader->run, parts[RUN]);
-	r->at = NULL;
-	for (size_t i = VERDICT; i < RUN && rc == 0; i++)
-		if (reader->judged && i != SLOWEST && !parts[i].text)
-			rc = muster_json_reader_fail(r,
+	for (size_t i = VERDICT; i < RUN; i++)
+		if (i != SLOWEST && !reader->came[i])
+			return muster_json_reader_fail(&reader->run.samples.json,
 				"the key \"%s\" is missing: this run has not been evaluated yet (use muster check "
 				"--report FILE)",
 				fields[i].key);
-	for (size_t i = VERSION; i < RUN && rc == 0; i++)
-		if (parts[i].text)
-			rc = reader->judged ? read_judgement(reader, i, parts[i])
-					    : muster_json_part_read(r, parts[i], &fields[i], reader);
-	if (rc == 0 && reader->judged)
-		reader->run.run->judged_as = muster_arena_string(reader->run.run->arena, reader->judged->report.sku);
+	reader->run.run->judged_as = muster_arena_string(reader->run.run->arena, reader->judged->report.sku);
+	return 0;
+}
+
+static ssize_t more(void *input, char *into, size_t room, struct muster_error *err)
+{
+	return muster_input_read(input, into, room, err);
+}
+
+static int read_report(struct report_reader *reader, struct muster_input *input)
+{
+	struct muster_json_reader *r = &reader->run.samples.json;
+	struct muster_json_stream stream;
+	muster_json_stream_init(&stream, more, input);
+	int rc = muster_json_stream_object(r, &stream, &report_type, reader) < 0 ||
+				 muster_json_stream_end(r, &stream) < 0 || (reader->judged && check_judged(reader) < 0)
+			 ? -1
+			 : 0;
+	muster_json_stream_done(&stream);
 	return rc;
 }
 
@@ -124,23 +147,19 @@ static int read_file(int fd, const char *path, struct muster_findings_reader *ju
 	struct muster_error *err)
 {
 	struct muster_run run;
-	struct muster_json_part whole;
-	char *text = NULL;
-	if (muster_file_read_open(fd, path, MUSTER_REPORT_BYTES_MAX, &text, &whole.length, err) < 0)
-		return -1;
-	whole.text = text;
+	struct muster_input input;
 	muster_run_init(&run);
 	struct report_reader reader = { .run = { .run = &run }, .judged = judged };
 	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
 	reader.run.samples.json.err = err;
-	int rc = read_report(&reader, whole);
-	bool is_report = strstr(text, "\"schema_version\"") && (strstr(text, "\"run\"") || strstr(text, "\"verdict\""));
-	free(text);
+	int rc = muster_input_begin(&input, fd, path, MUSTER_REPORT_BYTES_MAX, err) < 0 ? -1
+											: read_report(&reader, &input);
+	muster_input_done(&input);
 	muster_sample_reader_done(&reader.run.samples);
 	free(reader.run.seen);
 	if (rc < 0) {
 		muster_run_done(&run);
-		if (!is_report)
+		if (!reader.is_report)
 			muster_wrap(err, "not a Muster report");
 		return muster_wrap(err, "%s", path);
 	}
