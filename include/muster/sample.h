@@ -11,16 +11,22 @@
 struct muster_sample {
 	const struct muster_metric *metric;
 	const struct muster_label *labels; /* label_count of them, in the metric's order */
-	size_t label_count;
+	unsigned int label_count;
+	unsigned short value_count; /* 0 or at least 2, at most MUSTER_VALUES_MAX */
+	bool tried;                 /* a number that was measured once more */
 	struct muster_value value;
 	const char *reason;   /* set if and only if value is null */
 	const char *unread;   /* of a null: the code's name of the error that kept its source from being read; NULL: the
 				 machine or the run has no such value */
-	const double *values; /* of a number that was measured several times: all of them, in their order */
-	size_t value_count;   /* 0 or at least 2 */
-	const double *tries;  /* of a number that was measured once more: what it was before, and then */
-	size_t try_count;     /* 0 or 2 */
+	/* Of a number that was measured several times: all value_count of them, in their order. Behind them, of one that was
+	 * tried: the two that it was before, and then. */
+	const double *values;
 };
+/* A run has millions of them. */
+_Static_assert(sizeof(struct muster_sample) <= 64, "a sample fits in a cache line");
+
+/* What a number was before it was measured once more, and then; NULL when it was not. */
+const double *muster_sample_tries(const struct muster_sample *sample);
 
 /* A growing array; the labels and strings of its samples live in an arena. */
 struct muster_samples {

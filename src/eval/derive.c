@@ -61,7 +61,7 @@ void muster_derived_add(struct muster_samples *samples, const struct muster_metr
 {
 	muster_samples_add(samples, (struct muster_sample){ .metric = metric,
 					    .labels = labels,
-					    .label_count = label_count,
+					    .label_count = (unsigned int)label_count,
 					    .value = reason ? muster_null() : muster_number(number),
 					    .reason = reason,
 					    .unread = reason ? unread : NULL });

@@ -63,9 +63,10 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	};
 	if (sample && sample->value.type == MUSTER_NUMBER)
 		muster_share_add(&finding.share, sample->value.number, verdict.limit);
-	if (sample && sample->try_count == 2 && verdict.status != MUSTER_SKIP)
+	const double *tries = sample ? muster_sample_tries(sample) : NULL;
+	if (tries && verdict.status != MUSTER_SKIP)
 		finding.tries = muster_arena_printf(
-			eval->report->arena, "2 of 2: %.4g, %.4g", sample->tries[0], sample->tries[1]);
+			eval->report->arena, "2 of 2: %.4g, %.4g", tries[0], tries[1]);
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
 		finding.gpu = place.key;
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)

@@ -25,8 +25,11 @@ char *muster_json_writer_text_end(struct muster_json_writer_text *text)
 
 static void new_line(struct muster_json_writer *w)
 {
-	putc_unlocked('\n', w->out);
-	for (int i = 0; i < w->depth; i++)
+	enum { USUAL = 8 };
+	static const char line[1 + 2 * USUAL + 1] = "\n                ";
+	int depth = w->depth < USUAL ? w->depth : USUAL;
+	fwrite_unlocked(line, 1, 1 + 2 * (size_t)depth, w->out);
+	for (; depth < w->depth; depth++)
 		fputs_unlocked("  ", w->out);
 }
 
@@ -115,7 +118,7 @@ void muster_json_writer_number(struct muster_json_writer *w, double number)
 		return;
 	}
 	long long whole = fabs(number) < 9e15 ? (long long)number : 0;
-	if (whole != 0 && !((double)whole < number) && !((double)whole > number)) {
+	if ((whole != 0 || !signbit(number)) && !((double)whole < number) && !((double)whole > number)) {
 		char *digit = text + sizeof text;
 		*--digit = '\0';
 		unsigned long long rest = whole < 0 ? 0ull - (unsigned long long)whole : (unsigned long long)whole;

@@ -26,6 +26,11 @@ const struct muster_sample *muster_samples_find(
 	return NULL;
 }
 
+const double *muster_sample_tries(const struct muster_sample *sample)
+{
+	return sample->tried ? sample->values + sample->value_count : NULL;
+}
+
 static const struct muster_value *find_label(const struct muster_label *labels, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)

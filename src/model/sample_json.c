@@ -116,7 +116,7 @@ static int read_labels(struct muster_json_reader *r, void *into, const struct mu
 			return muster_json_reader_fail(
 				r, "%s has no label \"%.100s\"", metric->name, muster_json_key(json));
 	sample->labels = keep_labels((struct muster_sample_reader *)r, labels, count);
-	sample->label_count = count;
+	sample->label_count = (unsigned int)count;
 	return 0;
 }
 
@@ -152,6 +152,21 @@ static const struct muster_field muster_json_part_fields[] = {
 };
 static const struct muster_object_type parts_type = MUSTER_OBJECT_TYPE(parts, muster_json_part_fields);
 
+static void keep_values(struct muster_arena *arena, const struct parts *parts, struct muster_sample *sample)
+{
+	size_t count = parts->value_count;
+	double *values = parts->values;
+	if (parts->tries) {
+		values = muster_arena_alloc(arena, (count + parts->try_count) * sizeof *values);
+		if (count > 0)
+			memcpy(values, parts->values, count * sizeof *values);
+		memcpy(values + count, parts->tries, parts->try_count * sizeof *values);
+	}
+	sample->values = values;
+	sample->value_count = (unsigned short)count;
+	sample->tried = parts->tries != NULL;
+}
+
 /* The value, or why there is none. */
 static int read_value(struct muster_sample_reader *reader, const struct parts *parts, struct muster_sample *sample)
 {
@@ -169,10 +184,7 @@ static int read_value(struct muster_sample_reader *reader, const struct parts *p
 	if ((parts->values || parts->tries) && type != MUSTER_JSON_NUMBER)
 		return muster_json_reader_fail(
 			r, "\"%s\" is only allowed with a value that is a number", parts->values ? "values" : "tries");
-	sample->values = parts->values;
-	sample->value_count = parts->value_count;
-	sample->tries = parts->tries;
-	sample->try_count = parts->try_count;
+	keep_values(r->arena, parts, sample);
 	if (reader->lenient && type == MUSTER_JSON_STRING && strlen(muster_json_string(json)) > MUSTER_RUN_STRING_MAX) {
 		sample->reason = muster_arena_printf(r->arena, "a text of %zu bytes, at most %d are kept",
 			strlen(muster_json_string(json)), MUSTER_RUN_STRING_MAX);
@@ -327,30 +339,38 @@ static void write_metric(struct muster_json_writer *w, const void *from)
 	muster_json_writer_string(w, (*(const struct muster_metric *const *)from)->name);
 }
 
-static const struct muster_field sample_fields[] = {
-	{ MUSTER_FIELD(muster_sample, metric, TEXT), .write = write_metric },
-	{ MUSTER_FIELD(muster_sample, labels, LABELS), .count_offset = offsetof(struct muster_sample, label_count),
-		.optional = true },
-	{ MUSTER_FIELD(muster_sample, value, VALUE) },
-	{ MUSTER_FIELD(muster_sample, reason, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_sample, unread, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_sample, values, NUMBER), MUSTER_FIELD_MANY(muster_sample, value_count),
-		.optional = true },
-	{ MUSTER_FIELD(muster_sample, tries, NUMBER), MUSTER_FIELD_MANY(muster_sample, try_count), .optional = true },
+/* A sample with the counts of its arrays. */
+struct written {
+	struct muster_sample sample;
+	size_t label_count, value_count, try_count;
+	const double *tries;
 };
-static const struct muster_object_type sample_type = MUSTER_OBJECT_TYPE(muster_sample, sample_fields);
+
+static const struct muster_field written_fields[] = {
+	{ MUSTER_FIELD_AS(written, "metric", sample.metric, TEXT), .write = write_metric },
+	{ MUSTER_FIELD_AS(written, "labels", sample.labels, LABELS),
+		.count_offset = offsetof(struct written, label_count), .optional = true },
+	{ MUSTER_FIELD_AS(written, "value", sample.value, VALUE) },
+	{ MUSTER_FIELD_AS(written, "reason", sample.reason, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(written, "unread", sample.unread, TEXT), .optional = true },
+	{ MUSTER_FIELD_AS(written, "values", sample.values, NUMBER), MUSTER_FIELD_MANY(written, value_count),
+		.optional = true },
+	{ MUSTER_FIELD(written, tries, NUMBER), MUSTER_FIELD_MANY(written, try_count), .optional = true },
+};
+static const struct muster_object_type written_type = MUSTER_OBJECT_TYPE(written, written_fields);
 
 void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample)
 {
-	struct muster_sample null;
+	struct written written = { .sample = *sample, .label_count = sample->label_count };
 	if (sample->value.type == MUSTER_NUMBER && !isfinite(sample->value.number)) {
-		null = *sample;
-		null.value = muster_null();
-		null.reason = "the measured value is not a finite number";
-		null.value_count = null.try_count = 0;
-		sample = &null;
+		written.sample.value = muster_null();
+		written.sample.reason = "the measured value is not a finite number";
+	} else {
+		written.value_count = sample->value_count;
+		written.tries = muster_sample_tries(sample);
+		written.try_count = sample->tried ? 2 : 0;
 	}
-	muster_object_write(w, &sample_type, sample);
+	muster_object_write(w, &written_type, &written);
 }
 
 void muster_samples_write(struct muster_json_writer *w, const void *from)

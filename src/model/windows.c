@@ -38,14 +38,19 @@ static size_t take(const struct muster_sample *sample, double values[MUSTER_VALU
 	return count + more;
 }
 
-static void keep(struct muster_sample *sample, const double *values, size_t count, struct muster_arena *arena)
+/* tries: NULL, or what the number was before it was measured once more, and then. */
+static void keep(struct muster_sample *sample, const double *values, size_t count, const double tries[2],
+	struct muster_arena *arena)
 {
 	size_t kept = count < MUSTER_VALUES_KEPT ? count : MUSTER_VALUES_KEPT;
-	double *own = muster_arena_alloc(arena, kept * sizeof *own);
+	double *own = muster_arena_alloc(arena, (kept + 2) * sizeof *own);
 	for (size_t i = 0; i < kept; i++)
 		own[i] = values[i * count / kept];
+	if (tries)
+		memcpy(own + kept, tries, 2 * sizeof *tries);
 	sample->values = own;
-	sample->value_count = kept;
+	sample->value_count = (unsigned short)kept;
+	sample->tried = tries != NULL;
 }
 
 /* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. */
@@ -76,7 +81,7 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 	}
 	if (count < 2 || !one_number)
 		return;
-	keep(sample, values, count, arena);
+	keep(sample, values, count, NULL, arena);
 	sample->value = muster_number(judged_of(metric, values, count, bests[0]));
 }
 
@@ -93,16 +98,11 @@ void muster_samples_fold_again(
 			muster_samples_add(samples, *again);
 		return;
 	}
-	double *tries = muster_arena_alloc(arena, 2 * sizeof *tries);
-	tries[0] = sample->value.number;
-	tries[1] = again->value.number;
-	keep(sample, values, take(again, values, take(sample, values, 0)), arena);
+	const double tries[2] = { sample->value.number, again->value.number };
+	size_t count = take(again, values, take(sample, values, 0));
+	keep(sample, values, count, sample->metric->windows ? tries : NULL, arena);
 	sample->value =
 		muster_number(judged_of(sample->metric, tries, 2, muster_metric_best(sample->metric, tries, 2)));
-	if (!sample->metric->windows)
-		return;
-	sample->tries = tries;
-	sample->try_count = 2;
 }
 
 static void fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)

@@ -101,12 +101,12 @@ static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struc
 	ctx->sink->sample(ctx->arg, &(const struct muster_sample){
 					    .metric = metric,
 					    .labels = labels,
-					    .label_count = count,
+					    .label_count = (unsigned int)count,
 					    .value = value,
 					    .reason = reason,
 					    .unread = unread,
 					    .values = windows,
-					    .value_count = window_count > 1 ? window_count : 0,
+					    .value_count = (unsigned short)(window_count > 1 ? window_count : 0),
 				    });
 }
 

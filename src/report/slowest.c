@@ -10,6 +10,7 @@
 #include "util/text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SPREAD_SHOWN 0.02 /* a rank that is slower by less is as fast as the fastest one */
@@ -55,31 +56,36 @@ static void take(struct muster_slowest *slowest, struct muster_slow_rank rank)
 		slowest->ranks[at] = rank;
 }
 
-static void find_figure(
-	const struct muster_run *run, const struct muster_shown_metric *figure, struct muster_slowest *ret)
+static void take_rank(
+	const struct muster_run_walk *at, const struct muster_shown_metric *figure, struct muster_slowest *slowest)
 {
-	const struct muster_metric *metric = figure->metric;
 	double value = 0;
-	*ret = (struct muster_slowest){ .metric = metric, .as = figure->as };
-	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);) {
-		if (!at.rank || !find_value(at.samples, figure, &value))
-			continue;
-		ret->fastest = ret->all == 0 || is_slower(metric, ret->fastest, value) ? value : ret->fastest;
-		ret->all++;
-		take(ret, (struct muster_slow_rank){ at.node, at.rank, value });
-	}
-	while (ret->slow < ret->count && is_slow(ret->ranks[ret->slow].value, ret->fastest))
-		ret->slow++;
+	if (!find_value(at->samples, figure, &value))
+		return;
+	if (slowest->all == 0 || is_slower(slowest->metric, slowest->fastest, value))
+		slowest->fastest = value;
+	slowest->all++;
+	take(slowest, (struct muster_slow_rank){ at->node, at->rank, value });
 }
 
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES])
 {
 	size_t count = 0, figures;
 	const struct muster_shown_metric *figure = muster_metrics_shown(MUSTER_SHOWN_SLOWEST, &figures);
+	struct muster_slowest *all = muster_calloc(figures, sizeof *all);
+	for (size_t i = 0; i < figures; i++)
+		all[i] = (struct muster_slowest){ .metric = figure[i].metric, .as = figure[i].as };
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = 0; at.rank && i < figures; i++)
+			take_rank(&at, &figure[i], &all[i]);
 	for (size_t i = 0; i < figures && count < MUSTER_SLOWEST_FIGURES; i++) {
-		find_figure(run, &figure[i], &ret[count]);
-		count += ret[count].all > 1;
+		struct muster_slowest *one = &all[i];
+		while (one->slow < one->count && is_slow(one->ranks[one->slow].value, one->fastest))
+			one->slow++;
+		if (one->all > 1)
+			ret[count++] = *one;
 	}
+	free(all);
 	return count;
 }
 

@@ -57,47 +57,54 @@ struct table {
 
 /* ---- what was measured ---- */
 
-/* The row of a metric and a size, behind those of smaller sizes. Sizes are whole numbers. */
-static struct row *row_of(struct table *table, size_t first, const struct muster_shown *figure,
-	const struct muster_metric *metric, double bytes)
+/* The row of a figure and a size, behind those of smaller sizes. Sizes are whole numbers. */
+static struct row *row_of(struct table *table, const struct muster_shown_metric *figure, double bytes)
 {
-	size_t at = first;
+	size_t at = 0;
 	while (at < table->count && table->rows[at].bytes < bytes)
 		at++;
 	if (at < table->count && !(table->rows[at].bytes > bytes))
 		return &table->rows[at];
-	struct row row = { .figure = figure, .metric = metric, .bytes = bytes };
+	struct row row = { .figure = figure->as, .metric = figure->metric, .bytes = bytes };
 	MUSTER_ARRAY_PUSH(table->rows, table->count, table->room, row);
 	memmove(&table->rows[at + 1], &table->rows[at], (table->count - 1 - at) * sizeof row);
 	table->rows[at] = row;
 	return &table->rows[at];
 }
 
-static void take_samples(struct table *table, size_t first, const struct muster_samples *samples,
-	const struct muster_shown *figure, const struct muster_metric *metric)
+static void take_samples(
+	struct table *table, const struct muster_samples *samples, const struct muster_shown_metric *figure)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct muster_sample *sample = &samples->items[i];
-		if (sample->metric != metric || sample->value.type != MUSTER_NUMBER ||
-			!muster_figure_is_about(figure, sample->labels, sample->label_count))
+		if (sample->metric != figure->metric || sample->value.type != MUSTER_NUMBER ||
+			!muster_figure_is_about(figure->as, sample->labels, sample->label_count))
 			continue;
-		struct row *row = row_of(table, first, figure, metric,
-			muster_label_number(sample->labels, sample->label_count, "bytes"));
+		struct row *row = row_of(
+			table, figure, muster_label_number(sample->labels, sample->label_count, "bytes"));
 		double number = sample->value.number;
 		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
 		row->highest = row->count == 0 || number > row->highest ? number : row->highest;
 		row->count++;
-		muster_share_add(&row->share, number, muster_figure_limit(figure, samples, sample));
+		muster_share_add(&row->share, number, muster_figure_limit(figure->as, samples, sample));
 	}
 }
 
-static void take_figure(struct table *table, const struct muster_run *run, const struct muster_shown *figure,
-	const struct muster_metric *metric)
+/* The rows of all figures, in one walk over the run. */
+static void take_figures(struct table *table, const struct muster_run *run)
 {
-	size_t first = table->count;
+	size_t count;
+	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &count);
+	struct table *of_figure = muster_calloc(count, sizeof *of_figure);
 	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
-		if (at.rank || !at.node)
-			take_samples(table, first, at.samples, figure, metric);
+		for (size_t i = 0; (at.rank || !at.node) && i < count; i++)
+			take_samples(&of_figure[i], at.samples, &figures[i]);
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < of_figure[i].count; j++)
+			MUSTER_ARRAY_PUSH(table->rows, table->count, table->room, of_figure[i].rows[j]);
+		free(of_figure[i].rows);
+	}
+	free(of_figure);
 }
 
 /* ---- what is required, and the result ---- */
@@ -302,10 +309,7 @@ static void print_ring(const struct muster_text_page *page)
 void muster_text_figures(const struct muster_text_page *page)
 {
 	struct table table = { 0 };
-	size_t count;
-	const struct muster_shown_metric *figures = muster_metrics_shown(MUSTER_SHOWN_SPEEDS, &count);
-	for (size_t i = 0; i < count; i++)
-		take_figure(&table, page->report->run, figures[i].as, figures[i].metric);
+	take_figures(&table, page->report->run);
 	for (size_t i = 0; i < table.count; i++)
 		fill_row(page->report, &table.rows[i]);
 	if (table.count > 0) {

@@ -231,15 +231,23 @@ bool muster_utf8_is_harmful(unsigned long point)
 	       || point == 0xfeff;
 }
 
+/* ASCII that a quoted text has as it is. */
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void muster_utf8_quote(FILE *out, const char *text)
 {
 	putc_unlocked('"', out);
 	const char *at = text, *plain = at;
-	size_t left = strlen(text);
+	while (is_plain(*at)) /* most texts have nothing else */
+		at++;
+	size_t left = strlen(at);
 	while (left > 0) {
 		unsigned long point = 0;
 		size_t step = 1;
-		bool good = (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x7f;
+		bool good = is_plain(*at) || *at == '"' || *at == '\\';
 		if (!good) {
 			step = muster_utf8_next(at, left, &point);
 			good = step > 0 && !muster_utf8_is_harmful(point);

@@ -1,6 +1,7 @@
 /* xxh64.c - XXH64 with seed 0 */
 #include "util/xxh64.h"
 
+#include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,12 +19,18 @@ static uint64_t rotate(uint64_t value, int bits)
 }
 
 /* Little endian, so that all machines have one hash. */
-static uint64_t word(const unsigned char *from, int bytes)
+static uint64_t word(const unsigned char *from)
 {
-	uint64_t value = 0;
-	for (int i = 0; i < bytes; i++)
-		value |= (uint64_t)from[i] << (8 * i);
-	return value;
+	uint64_t value;
+	memcpy(&value, from, sizeof value);
+	return le64toh(value);
+}
+
+static uint64_t half_word(const unsigned char *from)
+{
+	uint32_t value;
+	memcpy(&value, from, sizeof value);
+	return le32toh(value);
 }
 
 static uint64_t mix(uint64_t lane, uint64_t input)
@@ -34,7 +41,7 @@ static uint64_t mix(uint64_t lane, uint64_t input)
 static void take_stripe(struct muster_xxh64 *hash, const unsigned char *from)
 {
 	for (int i = 0; i < 4; i++)
-		hash->lanes[i] = mix(hash->lanes[i], word(from + 8 * i, 8));
+		hash->lanes[i] = mix(hash->lanes[i], word(from + 8 * i));
 }
 
 void muster_xxh64_init(struct muster_xxh64 *hash)
@@ -77,9 +84,9 @@ uint64_t muster_xxh64_value(const struct muster_xxh64 *hash)
 	}
 	value += hash->bytes;
 	for (; left >= 8; left -= 8, from += 8)
-		value = rotate(value ^ mix(0, word(from, 8)), 27) * PRIME_1 + PRIME_4;
+		value = rotate(value ^ mix(0, word(from)), 27) * PRIME_1 + PRIME_4;
 	if (left >= 4) {
-		value = rotate(value ^ (word(from, 4) * PRIME_1), 23) * PRIME_2 + PRIME_3;
+		value = rotate(value ^ (half_word(from) * PRIME_1), 23) * PRIME_2 + PRIME_3;
 		left -= 4;
 		from += 4;
 	}

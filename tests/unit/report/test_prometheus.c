@@ -206,7 +206,7 @@ static void add(struct muster_samples *samples, const char *metric, double numbe
 	muster_samples_add(samples, (struct muster_sample){ .metric = muster_metric_find(metric),
 					    .value = muster_number(number),
 					    .labels = labels,
-					    .label_count = count });
+					    .label_count = (unsigned int)count });
 }
 
 TEST(peers_are_folded_into_the_worst)
