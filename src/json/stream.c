@@ -187,6 +187,17 @@ int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_str
 	return 0;
 }
 
+bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_part value)
+{
+	size_t at = s->at;
+	while (at < s->length && is_blank(s->text[at]))
+		at++;
+	if (s->length - at < value.length || memcmp(s->text + at, value.text, value.length) != 0)
+		return false;
+	s->at = s->start = at + value.length;
+	return true;
+}
+
 /* ---- trees ---- */
 
 static int parse_part(struct muster_json_reader *r, struct muster_json_part part, struct muster_json **ret)

@@ -55,6 +55,9 @@ struct muster_json_part {
 };
 int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_json_part *ret);
 
+/* Pass the value that comes next when it is this one, byte for byte; a whole object or array. False: nothing is passed. */
+bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_part value);
+
 /* Read a part as one value, by a tree. */
 int muster_json_part_read(
 	struct muster_json_reader *r, struct muster_json_part part, muster_field_read_fn *read, void *into);

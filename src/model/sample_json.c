@@ -251,49 +251,80 @@ static int read_unless_retired(struct muster_json_reader *r, void *into, const s
 	return is_retired(json) ? 0 : muster_sample_read(r, sample, json);
 }
 
-/* Thousands of nodes say the same of themselves, byte for byte: a text that was read before is not read again. Each
- * text has one place, which the last one of these has. */
+/* Thousands of nodes say the same of themselves, byte for byte and in one order: a text that was read before is not read
+ * again. Each text has one place by its hash, which the last one of these has. */
 struct sample_text {
+	struct muster_sample sample;
 	uint64_t hash;
 	char *text; /* NULL: none yet */
 	size_t length;
-	struct muster_sample sample;
+	size_t next; /* the entry that came after this one, the last time */
 };
 enum { TEXTS = 1 << 14, TEXT_MAX = 1024 };
+struct muster_sample_texts {
+	struct sample_text entries[TEXTS + 1]; /* in the order in which they came; [0] is none */
+	size_t places[TEXTS];                  /* entries by their hashes; 0: none */
+	size_t count, last;                    /* entries; the one of the sample before */
+};
 
-static int read_text(struct muster_sample_reader *reader, struct muster_json_part part, struct muster_sample *ret)
+/* The entry where a text is or belongs. */
+static struct sample_text *find_text(struct muster_sample_texts *texts, struct muster_json_part part, uint64_t *ret_hash)
 {
-	if (!reader->texts)
-		reader->texts = muster_calloc(TEXTS, sizeof *reader->texts);
 	struct muster_xxh64 hash;
 	muster_xxh64_init(&hash);
 	muster_xxh64_add(&hash, part.text, part.length);
-	uint64_t value = muster_xxh64_value(&hash);
-	struct sample_text *known = &reader->texts[value % TEXTS];
-	if (known->text && known->hash == value && known->length == part.length &&
-		memcmp(known->text, part.text, part.length) == 0) {
+	*ret_hash = muster_xxh64_value(&hash);
+	size_t *place = &texts->places[*ret_hash % TEXTS];
+	if (*place == 0)
+		*place = ++texts->count;
+	return &texts->entries[*place];
+}
+
+static void follow(struct muster_sample_texts *texts, size_t entry)
+{
+	texts->entries[texts->last].next = entry;
+	texts->last = entry;
+}
+
+static int read_text(struct muster_sample_reader *reader, struct muster_json_stream *s, struct muster_sample *ret)
+{
+	struct muster_json_part part;
+	if (!reader->texts)
+		reader->texts = muster_calloc(1, sizeof *reader->texts);
+	struct muster_sample_texts *texts = reader->texts;
+	size_t next = texts->entries[texts->last].next;
+	struct sample_text *known = &texts->entries[next];
+	if (known->text && muster_json_stream_pass(s, (struct muster_json_part){ known->text, known->length })) {
+		texts->last = next;
 		*ret = known->sample;
 		return 0;
 	}
-	if (muster_json_part_read(&reader->json, part, read_unless_retired, ret) < 0)
+	if (muster_json_stream_take(&reader->json, s, &part) < 0)
 		return -1;
-	if (part.length > TEXT_MAX)
-		return 0;
-	known->text = muster_realloc(known->text, part.length, 1);
-	memcpy(known->text, part.text, part.length);
-	known->hash = value;
-	known->length = part.length;
-	known->sample = *ret;
+	uint64_t hash;
+	known = find_text(texts, part, &hash);
+	if (!known->text || known->hash != hash || known->length != part.length ||
+		memcmp(known->text, part.text, part.length) != 0) {
+		if (muster_json_part_read(&reader->json, part, read_unless_retired, ret) < 0)
+			return -1;
+		if (part.length > TEXT_MAX)
+			return 0;
+		known->text = muster_realloc(known->text, part.length, 1);
+		memcpy(known->text, part.text, part.length);
+		known->hash = hash;
+		known->length = part.length;
+		known->sample = *ret;
+	}
+	*ret = known->sample;
+	follow(texts, (size_t)(known - texts->entries));
 	return 0;
 }
 
 static int read_listed(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	const struct muster_sample_lists *lists = into;
-	struct muster_json_part part;
 	struct muster_sample sample;
-	if (muster_json_stream_take(r, s, &part) < 0 ||
-		read_text((struct muster_sample_reader *)r, part, &sample) < 0)
+	if (read_text((struct muster_sample_reader *)r, s, &sample) < 0)
 		return -1;
 	if (!sample.metric)
 		return 0;
@@ -325,8 +356,8 @@ void muster_sample_reader_init(
 
 void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
-	for (size_t i = 0; reader->texts && i < TEXTS; i++)
-		free(reader->texts[i].text);
+	for (size_t i = 0; reader->texts && i <= reader->texts->count; i++)
+		free(reader->texts->entries[i].text);
 	free(reader->texts);
 	free(reader->sets);
 	*reader = (struct muster_sample_reader){ .lenient = false };

@@ -14,7 +14,7 @@ struct muster_sample_reader {
 	bool lenient;           /* a text that is too long becomes null; a null without a reason gets one */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
-	struct sample_text *texts; /* samples by their JSON texts; NULL: none yet */
+	struct muster_sample_texts *texts; /* samples by their JSON texts; NULL: none yet */
 };
 
 /* What is read goes to the arena; find has the catalogue. `json.err` is the caller's to set. */
