@@ -31,10 +31,16 @@ const double *muster_sample_tries(const struct muster_sample *sample)
 	return sample->tried ? sample->values + sample->value_count : NULL;
 }
 
+/* Most keys are those of the catalogue: one text has one address. */
+static bool same_key(const char *a, const char *b)
+{
+	return a == b || (a[0] == b[0] && strcmp(a, b) == 0);
+}
+
 static const struct muster_value *find_label(const struct muster_label *labels, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(labels[i].key, key) == 0)
+		if (same_key(labels[i].key, key))
 			return &labels[i].value;
 	return NULL;
 }
@@ -50,8 +56,8 @@ bool muster_labels_equal(
 	if (a_count != b_count)
 		return false;
 	for (size_t i = 0; i < a_count; i++) {
-		bool matters = !except || strcmp(a[i].key, except) != 0;
-		if (strcmp(a[i].key, b[i].key) != 0 || (matters && !muster_value_equal(a[i].value, b[i].value)))
+		bool matters = !except || !same_key(a[i].key, except);
+		if (!same_key(a[i].key, b[i].key) || (matters && !muster_value_equal(a[i].value, b[i].value)))
 			return false;
 	}
 	return true;

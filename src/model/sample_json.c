@@ -339,11 +339,18 @@ static int read_listed(struct muster_json_reader *r, void *into, struct muster_j
 int muster_samples_read(
 	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists)
 {
-	struct muster_samples *own = lists.of[lists.holder];
+	struct muster_sample_reader *reader = (struct muster_sample_reader *)r;
+	struct muster_samples *own = lists.of[lists.holder], *all = &reader->list;
+	all->count = 0;
+	lists.of[lists.holder] = all;
 	if (muster_json_stream_array(r, s, MUSTER_RUN_SAMPLES_MAX, read_listed, &lists) < 0)
 		return -1;
-	own->items = muster_realloc(own->items, own->count, sizeof *own->items); /* millions of samples: no spare room */
-	own->room = own->count;
+	if (all->count == 0)
+		return 0;
+	own->room = own->count + all->count; /* a run has millions of samples: no spare room */
+	own->items = muster_realloc(own->items, own->room, sizeof *own->items);
+	memcpy(own->items + own->count, all->items, all->count * sizeof *own->items);
+	own->count = own->room;
 	return 0;
 }
 
@@ -359,6 +366,7 @@ void muster_sample_reader_done(struct muster_sample_reader *reader)
 	for (size_t i = 0; reader->texts && i <= reader->texts->count; i++)
 		free(reader->texts->entries[i].text);
 	free(reader->texts);
+	muster_samples_done(&reader->list);
 	free(reader->sets);
 	*reader = (struct muster_sample_reader){ .lenient = false };
 }

@@ -15,6 +15,7 @@ struct muster_sample_reader {
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
 	struct muster_sample_texts *texts; /* samples by their JSON texts; NULL: none yet */
+	struct muster_samples list;        /* the one at hand */
 };
 
 /* What is read goes to the arena; find has the catalogue. `json.err` is the caller's to set. */
