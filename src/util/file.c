@@ -7,6 +7,7 @@
 #include "file.h"
 
 #include "muster/arena.h"
+#include "util/gzip.h"
 #include "util/text.h"
 
 #include <errno.h>
@@ -170,13 +171,8 @@ static int open_beside(const char *path, char **ret_temporary, struct muster_err
 	return -1;
 }
 
-int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err)
+static int open_plain(struct muster_file *file, const char *path, struct muster_error *err)
 {
-	*file = (struct muster_file){ 0 };
-	if (strcmp(path, "-") == 0) {
-		file->out = stdout;
-		return 0;
-	}
 	int special = is_special(path, err);
 	if (special != 0)
 		return special < 0 ? -1 : open_special(file, path, err);
@@ -191,6 +187,23 @@ int muster_file_open(struct muster_file *file, const char *path, struct muster_e
 	close(fd);
 	muster_file_abandon(file);
 	return -1;
+}
+
+int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err)
+{
+	*file = (struct muster_file){ 0 };
+	if (strcmp(path, "-") == 0) {
+		file->out = stdout;
+		return 0;
+	}
+	if (open_plain(file, path, err) < 0 || !muster_text_ends_in(path, ".gz"))
+		return file->out ? 0 : -1;
+	file->plain = file->out;
+	file->out = muster_gzip_open(file->plain, err);
+	if (file->out)
+		return 0;
+	muster_file_abandon(file);
+	return muster_wrap(err, "%s", path);
 }
 
 int muster_file_check(const char *path, struct muster_error *err)
@@ -240,7 +253,13 @@ int muster_file_commit(struct muster_file *file, struct muster_error *err)
 {
 	const char *name = file->path ? file->path : file->out == stdout ? "stdout" : "the report's FIFO or device";
 	errno = 0;
-	int failed = fflush(file->out) != 0 || ferror(file->out);
+	int failed = ferror(file->out);
+	if (file->plain) {
+		failed = fclose(file->out) != 0 || failed;
+		file->out = file->plain;
+		file->plain = NULL;
+	}
+	failed = failed || fflush(file->out) != 0 || ferror(file->out);
 	if (!failed && file->path)
 		failed = fsync(fileno(file->out)) != 0 || (!file->temporary && name_it(file) < 0) ||
 			 rename(file->temporary, file->path) != 0;
@@ -261,6 +280,8 @@ void muster_file_abandon(struct muster_file *file)
 {
 	if (file->out && file->out != stdout)
 		fclose(file->out);
+	if (file->plain)
+		fclose(file->plain);
 	if (file->temporary)
 		unlink(file->temporary);
 	free(file->temporary);

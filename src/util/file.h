@@ -35,12 +35,13 @@ void muster_names_done(struct muster_names *names);
 
 struct muster_file {
 	FILE *out;       /* write here */
+	FILE *plain;     /* what is written goes here deflated; NULL: it goes as it is */
 	char *path;      /* where it will be; NULL when it is written to as it is */
 	char *temporary; /* its name until committed; NULL when it has none */
 };
 
 /* Begin a new file that replaces path when it is committed. "-" is stdout; a FIFO and a character device are written
- * directly, and a FIFO without a reader is an error. */
+ * directly, and a FIFO without a reader is an error. A name that ends in .gz makes it a file of gzip. */
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err);
 /* Whether muster_file_open would work; no file remains. */
 int muster_file_check(const char *path, struct muster_error *err);
