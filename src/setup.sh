@@ -16,7 +16,7 @@ cd "$(dirname "$0")/.."
 
 # Names that all three distributions have.
 packages="gcc libc6-dev cmake ninja-build pkg-config libhwloc-dev libcjson-dev libibverbs-dev"
-optional="openmpi-bin libopenmpi-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev"
+optional="openmpi-bin libopenmpi-dev libcurl4-openssl-dev libexpat1-dev libsqlite3-dev liburing-dev zlib1g-dev"
 test_packages="check binutils clang clang-format clang-tidy shellcheck python3 python3-jsonschema python3-junitparser \
 python3-yaml zsh munge slurmctld slurmd slurm-client libslurm-dev iproute2 curl valgrind libsystemd-dev \
 systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html5lib python3-pil fonts-dejavu-core sqlite3 \

@@ -227,7 +227,7 @@ static inline void synthetic_add(
 		muster_samples_add(
 			samples, (struct muster_sample){ .metric = metric,
 					 .labels = labels,
-					 .label_count = label,
+					 .label_count = (unsigned int)label,
 					 .value = slurm || absent ? muster_null() : synthetic_value_of(place, metric),
 					 .reason = slurm    ? "not started by Slurm"
 						   : absent ? "no C2C link is up"

@@ -2,6 +2,7 @@
  *
  * bench_report RANKS...: for each number of ranks, one process makes a report and another one, bound to a single CPU,
  * is timed with it. With several numbers the cost per rank of each is compared with the first one's.
+ * bench_report REPORT...: the same of a report that is there.
  * bench_report pairs RANKS...: what judging a run costs with the exchanges of its pairs, and without.
  */
 #include "muster/report.h"
@@ -24,6 +25,7 @@ struct muster_allreduce_timing {
 	double read_s, judge_s, write_s, wall_s;
 	double peak_mib, text_mib;
 	size_t samples, findings;
+	int ranks;
 };
 
 static int make_report(const char *path, int ranks, struct muster_error *err)
@@ -61,10 +63,9 @@ static int time_report(
 	struct muster_run run;
 	struct muster_report report;
 	struct stat status;
-	if (muster_expect_load(MUSTER_SOURCE_DIR "/configs", "Standard_ND96asr_v4", NULL, &expect, err) < 0)
-		return -1;
 	double wall = muster_now_ms(), start = cpu_s();
-	if (muster_report_read(path, &run, err) < 0)
+	if (muster_report_read(path, &run, err) < 0 ||
+		muster_expect_load(MUSTER_SOURCE_DIR "/configs", run.judged_as, NULL, &expect, err) < 0)
 		return -1;
 	double read_done = cpu_s();
 	muster_evaluate(&run, &expect, false, &report);
@@ -81,6 +82,7 @@ static int time_report(
 		.peak_mib = (double)usage.ru_maxrss / 1024,
 		.text_mib = stat(path, &status) == 0 ? (double)status.st_size / 1048576 : 0,
 		.samples = count_samples(&run),
+		.ranks = run.job.ranks,
 		.findings = report.finding_count };
 	muster_report_done(&report);
 	muster_run_done(&run);
@@ -100,6 +102,7 @@ static int one_cpu(struct muster_error *err)
 }
 
 /* Run one step in a process of its own, so that its memory is its own too. */
+/* ranks: 0 when the report is there. */
 static int in_child(int ranks, const char *path, const char *written, struct muster_allreduce_timing *ret)
 {
 	int ends[2] = { -1, -1 };
@@ -131,19 +134,16 @@ static int in_child(int ranks, const char *path, const char *written, struct mus
 	return rc;
 }
 
-static int bench(const char *directory, int ranks, double *first_us)
+static int bench(const char *directory, const char *path, int ranks, double *first_us)
 {
 	struct muster_allreduce_timing t;
-	char *path = muster_asprintf("%s/in.json", directory), *written = muster_asprintf("%s/out.json", directory);
-	int rc = in_child(ranks, path, NULL, NULL);
-	if (rc == 0)
-		rc = in_child(ranks, path, written, &t);
-	unlink(path);
+	char *written = muster_asprintf("%s/out.json", directory);
+	int rc = in_child(ranks, path, written, &t);
 	unlink(written);
-	free(path);
 	free(written);
 	if (rc < 0)
 		return -1;
+	ranks = t.ranks;
 	double cpu = t.read_s + t.judge_s + t.write_s, us = cpu / ranks * 1e6;
 	printf("%7d ranks, %9zu samples, %6.0f MiB of JSON, %zu findings: read %.2f + judge %.2f + write %.2f = %.2f s "
 	       "of "
@@ -156,6 +156,17 @@ static int bench(const char *directory, int ranks, double *first_us)
 		*first_us = us;
 	putchar('\n');
 	return 0;
+}
+
+static int bench_made(const char *directory, int ranks, double *first_us)
+{
+	char *path = muster_asprintf("%s/in.json", directory);
+	int rc = in_child(ranks, path, NULL, NULL);
+	if (rc == 0)
+		rc = bench(directory, path, ranks, first_us);
+	unlink(path);
+	free(path);
+	return rc;
 }
 
 /* ---- exchanges of pairs ---- */
@@ -265,7 +276,7 @@ static int bench_pairs(int ranks)
 int main(int argc, char **argv)
 {
 	if (argc < 2) {
-		fputs("usage: bench_report [pairs] RANKS...\n", stderr);
+		fputs("usage: bench_report [pairs] RANKS... | REPORT...\n", stderr);
 		return 2;
 	}
 	const char *base = getenv("TMPDIR");
@@ -281,11 +292,14 @@ int main(int argc, char **argv)
 	for (int i = pairs ? 2 : 1; i < argc && rc == 0; i++) {
 		struct muster_error err;
 		long ranks;
-		if (muster_parse_int(argv[i], 1, 1 << 22, &ranks, "RANKS", &err) < 0) {
+		if (strchr(argv[i], '.')) {
+			first_us = 0;
+			rc = bench(directory, argv[i], 0, &first_us);
+		} else if (muster_parse_int(argv[i], 1, 1 << 22, &ranks, "RANKS", &err) < 0) {
 			fprintf(stderr, "bench_report: %s\n", err.text);
 			rc = -1;
 		} else {
-			rc = pairs ? bench_pairs((int)ranks) : bench(directory, (int)ranks, &first_us);
+			rc = pairs ? bench_pairs((int)ranks) : bench_made(directory, (int)ranks, &first_us);
 		}
 	}
 	rmdir(directory);

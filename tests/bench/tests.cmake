@@ -18,6 +18,7 @@ add_custom_target(bench
 	COMMAND bench_localize 1024 2048 4096 8192 16384
 	COMMAND bench_protocol 1024 16384
 	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_sim.sh $<TARGET_FILE:muster>
+	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_scale.sh $<TARGET_FILE:muster> $<TARGET_FILE:bench_report>
 	COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/bench_history.sh $<TARGET_FILE:muster> $<TARGET_FILE:bench_history>
 	DEPENDS bench_kernel_log bench_report bench_localize bench_protocol bench_history muster USES_TERMINAL
-	COMMENT "Lines of the kernel's log; reports of 8,192 and 131,072 ranks read, judged and written; trials of up to 16,384 nodes planned; the protocol of 8,192 and 131,072 ranks; 16 simulated ranks start to exit; a history of 100,000 reports")
+	COMMENT "Lines of the kernel's log; reports of 8,192 and 131,072 ranks, and of 4,096 nodes, read, judged and written; trials of up to 16,384 nodes planned; the protocol of 8,192 and 131,072 ranks; 16 simulated ranks start to exit; a history of 100,000 reports")

@@ -1,5 +1,6 @@
 /* test_read_json.c - a report is written whole, and its run comes back as it was */
 #include "util/file.h"
+#include "util/input.h"
 #include "json/json.h"
 #include "unit/report/printed_fixture.h"
 
@@ -172,6 +173,32 @@ TEST(the_run_comes_back_as_it_was)
 	free(first);
 	free(second);
 }
+
+#ifdef MUSTER_HAVE_ZLIB
+/* Byte for byte, and by its name as gzip. */
+TEST(the_example_comes_back_as_it_was)
+{
+	static const char example[] = MUSTER_SOURCE_DIR "/docs/examples/report.json.gz";
+	struct muster_error err;
+	struct muster_report loaded;
+	char *first, *second, *compressed = muster_asprintf("%s.gz", path);
+	size_t length;
+	ck_assert_msg(muster_report_load(example, &back, &loaded, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_report_write_json(&loaded, path, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_report_write_json(&loaded, compressed, &err) == 0, "%s", err.text);
+	muster_report_done(&loaded);
+	ck_assert_int_eq(muster_input_read_file(example, 1 << 30, &first, &length, &err), 0);
+	second = file_text();
+	ck_assert_str_eq(first, second);
+	free(second);
+	ck_assert_int_eq(muster_input_read_file(compressed, 1 << 30, &second, &length, &err), 0);
+	ck_assert_str_eq(first, second);
+	unlink(compressed);
+	free(compressed);
+	free(first);
+	free(second);
+}
+#endif
 
 TEST(every_sample_stands_on_its_own_line)
 {
