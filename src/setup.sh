@@ -73,6 +73,7 @@ without() {
 	libexpat1-dev) echo "topology files of NCCL are not read" ;;
 	libsqlite3-dev) echo "muster history is not built" ;;
 	liburing-dev) echo "disks are measured with threads" ;;
+	zlib1g-dev) echo "reports are not compressed, and .gz files not read" ;;
 	esac
 }
 
