@@ -301,19 +301,21 @@ int muster_cmd_explain(int argc, char **argv)
 	bool list = false;
 	const struct muster_option options[] = {
 		{ "--sku", "NAME", "the expected values of this machine type alone (default: of all machine types)",
-			.text = &sku, .words = muster_words_skus },
-		{ "--overlay", "FILE", "with --sku: and of this overlay", .text = &overlay },
+			.text = &sku, .words = muster_words_skus, .group = MUSTER_GROUP_OUTPUT },
+		{ "--overlay", "FILE", "with --sku: and of this overlay", .text = &overlay,
+			.group = MUSTER_GROUP_OUTPUT },
 		{ "--list", NULL, "list all ids, or those of the given kinds: muster explain --list xid event",
-			.flag = &list },
+			.flag = &list, .group = MUSTER_GROUP_OUTPUT },
 		MUSTER_CLI_FORMAT(&form),
 	};
 	struct muster_cli cli = {
 		.usage = "muster explain ID... [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = "Prints what an id means, what to do, and why: a check or another finding of a report\n"
-			    "(copy.h2d, rank.missing), an event of the kernel's log (xid 79, sxid 12028, link-flap),\n"
-			    "a metric, a probe, an action code (reset-gpu), a status (inconclusive), an exit code\n"
-			    "(exit 3), a profile.\n",
+		.epilogue =
+			"Prints what an id means, what to do, and why: a check or another finding of a report "
+			"(copy.h2d, rank.missing), an event of the kernel's log (xid 79, sxid 12028, link-flap), a "
+			"metric, a probe, an action code (reset-gpu), a status (inconclusive), an exit code (exit 3), "
+			"a profile.\n",
 		.prints = true,
 		.operands = words,
 		.operands_most = WORDS_MAX,
