@@ -77,7 +77,7 @@ static bool is_hidden(const struct muster_option *option)
 void muster_help_print(const struct muster_cli *cli)
 {
 	int column = 0;
-	bool grouped = false;
+	bool grouped = false, begun = false;
 	const struct muster_option *option;
 	for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++) {
 		int width = names_width(option) + 4;
@@ -95,8 +95,8 @@ void muster_help_print(const struct muster_cli *cli)
 			if (is_hidden(option) || (grouped && (int)option->group != group))
 				continue;
 			if (grouped && !titled)
-				printf("%s%s:\n", group ? "\n" : "", titles[group]);
-			titled = true;
+				printf("%s%s:\n", begun ? "\n" : "", titles[group]);
+			titled = begun = true;
 			option_print(option, column);
 		}
 	}

@@ -90,6 +90,9 @@ SHOWN_ALONE = {"docs/expectations.md": "mistakes in several files"}
 
 
 class Options(unittest.TestCase):
+    def test_a_help_has_no_two_empty_lines(self):
+        self.assertEqual([name for name in commands() if "\n\n\n" in help_of(name)], [])
+
     def test_each_command_and_option_exists(self):
         known = commands()
         self.assertIn("--profile", known["run"])
