@@ -15,11 +15,11 @@ struct muster_sample {
 	unsigned short value_count; /* 0 or at least 2, at most MUSTER_VALUES_MAX */
 	bool tried;                 /* a number that was measured once more */
 	struct muster_value value;
-	const char *reason;   /* set if and only if value is null */
-	const char *unread;   /* of a null: the code's name of the error that kept its source from being read; NULL: the
-				 machine or the run has no such value */
-	/* Of a number that was measured several times: all value_count of them, in their order. Behind them, of one that was
-	 * tried: the two that it was before, and then. */
+	const char *reason; /* set if and only if value is null */
+	const char *unread; /* of a null: the code's name of the error that kept its source from being read; NULL: the
+			       machine or the run has no such value */
+	/* Of a number that was measured several times: all value_count of them, in their order. Behind them, of one
+	 * that was tried: the two that it was before, and then. */
 	const double *values;
 };
 /* A run has millions of them. */

@@ -65,8 +65,7 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		muster_share_add(&finding.share, sample->value.number, verdict.limit);
 	const double *tries = sample ? muster_sample_tries(sample) : NULL;
 	if (tries && verdict.status != MUSTER_SKIP)
-		finding.tries = muster_arena_printf(
-			eval->report->arena, "2 of 2: %.4g, %.4g", tries[0], tries[1]);
+		finding.tries = muster_arena_printf(eval->report->arena, "2 of 2: %.4g, %.4g", tries[0], tries[1]);
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
 		finding.gpu = place.key;
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)

@@ -42,8 +42,8 @@ typedef void muster_field_write_fn(struct muster_json_writer *w, const void *fro
  * muster_json_reader_fail(). */
 struct muster_field;
 struct muster_json_stream;
-typedef int muster_field_parts_fn(struct muster_json_reader *r, struct muster_json_stream *s,
-	const struct muster_field *field, void *base);
+typedef int muster_field_parts_fn(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base);
 
 struct muster_field {
 	const char *key;
@@ -68,7 +68,7 @@ struct muster_field {
 	unsigned int object_part;                /* only its fields in these parts; 0: all */
 	unsigned int part;                       /* bits: the parts that this field is in */
 	muster_field_read_fn *read;              /* NULL: as the type says. With many: reads one element */
-	size_t size; /* of an element, where `read` or `parts` reads many */
+	size_t size;                             /* of an element, where `read` or `parts` reads many */
 	muster_field_write_fn *write;            /* NULL: as the type says */
 	muster_field_parts_fn *parts;            /* how a stream is read into the field; NULL: by a tree */
 	const char *needs; /* in a stream: the key of the member that must be read before; NULL: none */

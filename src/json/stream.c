@@ -141,7 +141,16 @@ static int pass_string(struct muster_json_reader *r, struct muster_json_stream *
 
 /* What ends a stretch of no interest: inside brackets, and of a number or a word outside of them. */
 static const bool stops[2][256] = {
-	{ ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1, [','] = 1, [' '] = 1, ['\t'] = 1, ['\r'] = 1, ['\n'] = 1 },
+	{ ['"'] = 1,
+		['{'] = 1,
+		['}'] = 1,
+		['['] = 1,
+		[']'] = 1,
+		[','] = 1,
+		[' '] = 1,
+		['\t'] = 1,
+		['\r'] = 1,
+		['\n'] = 1 },
 	{ ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 },
 };
 
@@ -265,8 +274,7 @@ static int enter(struct muster_json_reader *r, struct muster_json_stream *s, cha
 	}
 	if (byte < 0 || !r->at)
 		return fail_peek(r, s, byte, bracket == '{' ? "an object is needed" : "an array is needed");
-	return muster_json_stream_take(r, s, &part) < 0 ||
-			       muster_json_part_read(r, part, read_needed, &type) < 0
+	return muster_json_stream_take(r, s, &part) < 0 || muster_json_part_read(r, part, read_needed, &type) < 0
 		       ? -1
 		       : fail_at(r, s, s->at, "a value is needed");
 }
@@ -364,8 +372,7 @@ static bool is_its_turn(const struct object *object, size_t index)
 	return true;
 }
 
-static int read_member(
-	struct muster_json_reader *r, struct muster_json_stream *s, struct object *object, size_t index)
+static int read_member(struct muster_json_reader *r, struct muster_json_stream *s, struct object *object, size_t index)
 {
 	const struct muster_field *field = &object->type->fields[index];
 	const struct muster_json_path here = { .up = r->at, .key = field->key };
@@ -377,13 +384,19 @@ static int read_member(
 	return rc;
 }
 
-static int keep_member(struct muster_json_reader *r, struct muster_json_stream *s, struct kept *kept)
+static int keep_member(struct muster_json_reader *r, struct muster_json_stream *s, const char *key, struct kept *kept)
 {
+	const struct muster_json_path here = { .up = r->at, .key = key };
 	struct muster_json_part part;
-	if (muster_json_stream_take(r, s, &part) < 0)
+	r->at = &here;
+	int rc = muster_json_stream_take(r, s, &part);
+	r->at = here.up;
+	if (rc < 0)
 		return -1;
-	*kept = (struct kept){ .text = muster_realloc(NULL, part.length + 1, 1), .length = part.length,
-		.line = s->line, .column = s->column };
+	*kept = (struct kept){ .text = muster_realloc(NULL, part.length + 1, 1),
+		.length = part.length,
+		.line = s->line,
+		.column = s->column };
 	memcpy(kept->text, part.text, part.length);
 	move_over(s->text, s->start, &kept->line, &kept->column);
 	return 0;
@@ -398,8 +411,9 @@ static int read_kept(struct muster_json_reader *r, struct object *object)
 			const struct kept *kept = &object->kept[i];
 			if (!kept->text || object->done[i] || !is_its_turn(object, i))
 				continue;
-			struct muster_json_stream s = { .text = kept->text, .length = kept->length,
-				.line = kept->line, .column = kept->column };
+			struct muster_json_stream s = {
+				.text = kept->text, .length = kept->length, .line = kept->line, .column = kept->column
+			};
 			if (read_member(r, &s, object, i) < 0)
 				return -1;
 			again = true;
@@ -424,7 +438,8 @@ static int read_members(struct muster_json_reader *r, struct muster_json_stream 
 		if (object->there[i])
 			return muster_json_reader_fail(r, "the key \"%s\" occurs twice in one object", key);
 		object->there[i] = true;
-		if ((is_its_turn(object, i) ? read_member(r, s, object, i) : keep_member(r, s, &object->kept[i])) < 0)
+		if ((is_its_turn(object, i) ? read_member(r, s, object, i) : keep_member(r, s, key, &object->kept[i])) <
+			0)
 			return -1;
 		more = go_on(r, s, '}');
 	}
@@ -438,8 +453,7 @@ int muster_json_stream_object(
 	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_object_type *type, void *base)
 {
 	if (type->count > MUSTER_FIELDS_MAX)
-		return muster_json_reader_fail(
-			r, "%zu fields, at most %d are allowed", type->count, MUSTER_FIELDS_MAX);
+		return muster_json_reader_fail(r, "%zu fields, at most %d are allowed", type->count, MUSTER_FIELDS_MAX);
 	if (enter(r, s, '{') < 0)
 		return -1;
 	struct object *object = muster_calloc(1, sizeof *object);

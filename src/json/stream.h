@@ -1,7 +1,7 @@
 /* stream.h - a text of any length, of which one part at a time is in memory and becomes a tree
  *
- * Memory is that of the largest part. A syntax error between parts has its line and column in the whole text; those of an
- * error inside a part count from the start of the part, and the message says so.
+ * Memory is that of the largest part. A syntax error between parts has its line and column in the whole text; those of
+ * an error inside a part count from the start of the part, and the message says so.
  */
 #ifndef MUSTER_JSON_STREAM_H
 #define MUSTER_JSON_STREAM_H
@@ -16,9 +16,9 @@ typedef ssize_t muster_json_more_fn(void *from, char *into, size_t room, struct 
 struct muster_json_stream {
 	const char *text; /* what is in memory */
 	size_t length;
-	size_t start;        /* of the part at hand: bytes before it may go */
-	size_t at;           /* the next byte to read */
-	size_t line, column; /* of text[0], from 0 */
+	size_t start;              /* of the part at hand: bytes before it may go */
+	size_t at;                 /* the next byte to read */
+	size_t line, column;       /* of text[0], from 0 */
 	muster_json_more_fn *more; /* NULL: all of it is in memory */
 	void *from;
 	char *buffer; /* holds the text; NULL: others do */
@@ -29,9 +29,10 @@ struct muster_json_stream {
 void muster_json_stream_init(struct muster_json_stream *s, muster_json_more_fn *more, void *from);
 void muster_json_stream_done(struct muster_json_stream *s);
 
-/* Read the object that comes next into the struct at `base`, member by member: by the field's `parts`; without it, the value, or of many
- * each element, becomes a tree of its own and is read by the field. Errors are those of muster_object_read. A value that comes before the
- * one that its field needs is kept as text until then. The type has no base. */
+/* Read the object that comes next into the struct at `base`, member by member: by the field's `parts`; without it, the
+ * value, or of many each element, becomes a tree of its own and is read by the field. Errors are those of
+ * muster_object_read. A value that comes before the one that its field needs is kept as text until then. The type has
+ * no base. */
 int muster_json_stream_object(
 	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_object_type *type, void *base);
 /* Nothing but blanks may be left. */
@@ -48,14 +49,16 @@ typedef int muster_json_element_fn(struct muster_json_reader *r, void *into, str
 int muster_json_stream_array(struct muster_json_reader *r, struct muster_json_stream *s, size_t most,
 	muster_json_element_fn *element, void *into);
 
-/* The text of the value that comes next, found by its brackets and quotes alone. It is there until the stream is read again. */
+/* The text of the value that comes next, found by its brackets and quotes alone. It is there until the stream is read
+ * again. */
 struct muster_json_part {
 	const char *text;
 	size_t length;
 };
 int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_json_part *ret);
 
-/* Pass the value that comes next when it is this one, byte for byte; a whole object or array. False: nothing is passed. */
+/* Pass the value that comes next when it is this one, byte for byte; a whole object or array. False: nothing is passed.
+ */
 bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_part value);
 
 /* Read a part as one value, by a tree. */

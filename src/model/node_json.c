@@ -87,8 +87,8 @@ static int read_rank_samples(
 	struct muster_rank *rank = base;
 	(void)field;
 	return muster_samples_read(r, s,
-		(struct muster_sample_lists){ MUSTER_HOLDER_RANK,
-			{ &reader->run->job.samples, &reader->node->samples, &rank->samples } });
+		(struct muster_sample_lists){
+			MUSTER_HOLDER_RANK, { &reader->run->job.samples, &reader->node->samples, &rank->samples } });
 }
 
 static const struct muster_field rank_fields[] = {
@@ -129,8 +129,8 @@ static int read_node_samples(
 	struct muster_node *node = base;
 	(void)field;
 	return muster_samples_read(r, s,
-		(struct muster_sample_lists){ MUSTER_HOLDER_NODE,
-			{ &((struct muster_run_reader *)r)->run->job.samples, &node->samples } });
+		(struct muster_sample_lists){
+			MUSTER_HOLDER_NODE, { &((struct muster_run_reader *)r)->run->job.samples, &node->samples } });
 }
 
 static int read_ranks(

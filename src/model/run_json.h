@@ -19,9 +19,9 @@ struct muster_run_reader {
 
 extern const struct muster_object_type muster_outcome_type, muster_trial_type;
 muster_field_write_fn muster_node_write, muster_time_write;
-muster_field_read_fn muster_trial_read; /* added to the run of the struct muster_run_reader */
-muster_field_read_fn muster_outcome_read;                 /* into a struct muster_outcome */
-muster_field_read_fn muster_profile_read;                 /* into a const char *: one of muster_profile_names */
+muster_field_read_fn muster_trial_read;   /* added to the run of the struct muster_run_reader */
+muster_field_read_fn muster_outcome_read; /* into a struct muster_outcome */
+muster_field_read_fn muster_profile_read; /* into a const char *: one of muster_profile_names */
 /* an array of muster_measure_names, and an int with their bits */
 muster_field_read_fn muster_measures_read;
 muster_field_write_fn muster_measures_write;

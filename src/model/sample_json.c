@@ -251,8 +251,8 @@ static int read_unless_retired(struct muster_json_reader *r, void *into, const s
 	return is_retired(json) ? 0 : muster_sample_read(r, sample, json);
 }
 
-/* Thousands of nodes say the same of themselves, byte for byte and in one order: a text that was read before is not read
- * again. Each text has one place by its hash, which the last one of these has. */
+/* Thousands of nodes say the same of themselves, byte for byte and in one order: a text that was read before is not
+ * read again. Each text has one place by its hash, which the last one of these has. */
 struct sample_text {
 	struct muster_sample sample;
 	uint64_t hash;
@@ -268,7 +268,8 @@ struct muster_sample_texts {
 };
 
 /* The entry where a text is or belongs. */
-static struct sample_text *find_text(struct muster_sample_texts *texts, struct muster_json_part part, uint64_t *ret_hash)
+static struct sample_text *find_text(
+	struct muster_sample_texts *texts, struct muster_json_part part, uint64_t *ret_hash)
 {
 	struct muster_xxh64 hash;
 	muster_xxh64_init(&hash);
@@ -336,8 +337,7 @@ static int read_listed(struct muster_json_reader *r, void *into, struct muster_j
 	return 0;
 }
 
-int muster_samples_read(
-	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists)
+int muster_samples_read(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists)
 {
 	struct muster_sample_reader *reader = (struct muster_sample_reader *)r;
 	struct muster_samples *own = lists.of[lists.holder], *all = &reader->list;

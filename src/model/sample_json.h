@@ -40,8 +40,7 @@ struct muster_sample_lists {
 };
 /* Read the array of samples that comes next into the lists that their scopes name. The reader is that of a struct
  * muster_sample_reader. */
-int muster_samples_read(
-	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists);
+int muster_samples_read(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists);
 
 /* JSON has neither NaN nor infinity: such a value becomes null with a reason. */
 void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample);

@@ -80,8 +80,8 @@ static void take_samples(
 		if (sample->metric != figure->metric || sample->value.type != MUSTER_NUMBER ||
 			!muster_figure_is_about(figure->as, sample->labels, sample->label_count))
 			continue;
-		struct row *row = row_of(
-			table, figure, muster_label_number(sample->labels, sample->label_count, "bytes"));
+		struct row *row =
+			row_of(table, figure, muster_label_number(sample->labels, sample->label_count, "bytes"));
 		double number = sample->value.number;
 		row->lowest = row->count == 0 || number < row->lowest ? number : row->lowest;
 		row->highest = row->count == 0 || number > row->highest ? number : row->highest;

@@ -14,8 +14,7 @@
 
 enum { ROOM = 1 << 16 };
 
-int muster_input_begin(
-	struct muster_input *input, int fd, const char *path, size_t limit, struct muster_error *err)
+int muster_input_begin(struct muster_input *input, int fd, const char *path, size_t limit, struct muster_error *err)
 {
 	struct stat status;
 	*input = (struct muster_input){ .fd = fd, .limit = limit };
@@ -24,8 +23,8 @@ int muster_input_begin(
 	if (!S_ISREG(status.st_mode) && strcmp(path, "-") != 0)
 		return muster_fail(err, MUSTER_EIO, "is not a regular file");
 	if (S_ISREG(status.st_mode) && (size_t)status.st_size > limit)
-		return muster_fail(err, MUSTER_EUSAGE, "has %zu bytes, at most %zu are allowed",
-			(size_t)status.st_size, limit);
+		return muster_fail(
+			err, MUSTER_EUSAGE, "has %zu bytes, at most %zu are allowed", (size_t)status.st_size, limit);
 	return 0;
 }
 
@@ -98,10 +97,9 @@ ssize_t muster_input_read(struct muster_input *input, char *into, size_t room, s
 	if (got <= 0)
 		return got;
 	input->total += (size_t)got;
-	return input->total <= input->limit
-		       ? got
-		       : muster_fail(err, MUSTER_EUSAGE, "%shas more than %zu bytes",
-				 input->gunzip ? "inflated from gzip, it " : "", input->limit);
+	return input->total <= input->limit ? got
+					    : muster_fail(err, MUSTER_EUSAGE, "%shas more than %zu bytes",
+						      input->gunzip ? "inflated from gzip, it " : "", input->limit);
 }
 
 static int read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err)
@@ -131,8 +129,8 @@ int muster_input_read_file(
 	int fd = muster_file_open_read(path, err);
 	if (fd < 0)
 		return -1;
-	int rc = muster_input_begin(&input, fd, path, limit, err) < 0 ? -1
-								      : read_all(&input, ret_text, ret_length, err);
+	int rc =
+		muster_input_begin(&input, fd, path, limit, err) < 0 ? -1 : read_all(&input, ret_text, ret_length, err);
 	muster_input_done(&input);
 	close(fd);
 	return rc < 0 ? muster_wrap(err, "%s", path) : 0;

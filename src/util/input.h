@@ -21,10 +21,10 @@ struct muster_input {
 	struct muster_gunzip *gunzip; /* NULL: the file is read as it is */
 };
 
-/* Read from a file that is open, and stays open. A regular file of at most `limit` bytes is needed, of which as many come out;
- * the path "-" may be of any kind. Errors of all these do not name the file. The caller releases the input with muster_input_done, after an error too. */
-int muster_input_begin(
-	struct muster_input *input, int fd, const char *path, size_t limit, struct muster_error *err);
+/* Read from a file that is open, and stays open. A regular file of at most `limit` bytes is needed, of which as many
+ * come out; the path "-" may be of any kind. Errors of all these do not name the file. The caller releases the input
+ * with muster_input_done, after an error too. */
+int muster_input_begin(struct muster_input *input, int fd, const char *path, size_t limit, struct muster_error *err);
 void muster_input_done(struct muster_input *input);
 
 /* The next bytes, at most `room` (above 0) of them. 0: the end. -1 with err. */

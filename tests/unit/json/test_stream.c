@@ -50,8 +50,8 @@ static const struct muster_field fields[] = {
 };
 static const struct muster_object_type type = MUSTER_OBJECT_TYPE(thing, fields);
 
-static int read_thing(const char *text, size_t length, size_t step, struct thing *ret, size_t *ret_room,
-	struct muster_error *err)
+static int read_thing(
+	const char *text, size_t length, size_t step, struct thing *ret, size_t *ret_room, struct muster_error *err)
 {
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_json_reader r = { .arena = arena, .err = err };

@@ -71,7 +71,9 @@ static struct muster_sample sample_of(const char *metric, const char *text, doub
 	const struct muster_metric *of = muster_metric_find(metric);
 	size_t count = windows_of(text, windows);
 	struct muster_value value = count ? muster_number(muster_metric_best(of, windows, count)) : value_of(text);
-	return (struct muster_sample){ .metric = of, .value = value, .values = windows, .value_count = (unsigned short)count };
+	return (struct muster_sample){
+		.metric = of, .value = value, .values = windows, .value_count = (unsigned short)count
+	};
 }
 
 TEST_EACH(samples_of_one_thing_are_folded, cases)
