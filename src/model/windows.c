@@ -81,7 +81,7 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 	}
 	if (count < 2 || !one_number)
 		return;
-	keep(sample, values, count, NULL, arena);
+	keep(sample, values, count, muster_sample_tries(sample), arena);
 	sample->value = muster_number(judged_of(metric, values, count, bests[0]));
 }
 

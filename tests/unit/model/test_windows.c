@@ -144,6 +144,22 @@ TEST_LOOP(the_best_of_many_windows_counts_and_36_at_even_distances_are_kept, 0, 
 	muster_run_done(&run);
 }
 
+TEST(a_fold_keeps_what_a_number_was_before_it_was_measured_once_more)
+{
+	struct muster_run run;
+	double windows[2][VALUES_MAX];
+	muster_run_init(&run);
+	muster_samples_add(&run.job.samples, sample_of("gpu.h2d_gbps", "10,12", windows[0]));
+	const struct muster_sample again = sample_of("gpu.h2d_gbps", "30,20", windows[1]);
+	muster_samples_fold_again(&run.job.samples, &again, run.arena);
+	muster_run_fold(&run, false);
+	const double *tries = muster_sample_tries(&run.job.samples.items[0]);
+	ck_assert_ptr_nonnull(tries);
+	ck_assert_double_eq(tries[0], 12);
+	ck_assert_double_eq(tries[1], 30);
+	muster_run_done(&run);
+}
+
 /* Measured once more after the fold: what is left, the kept values, and both tries. */
 static const struct {
 	const char *metric, *before, *again, *left, *kept, *tries;
