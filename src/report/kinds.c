@@ -36,6 +36,21 @@ static const char *reworded(struct muster_arena *arena, const char *text, const 
 	return muster_arena_printf(arena, "%s%s", made, at);
 }
 
+/* "GPU 3 (000b:00:00.0)" becomes "GPU *". */
+static const char *without_index(struct muster_arena *arena, const char *text, const char *gpu)
+{
+	const char *name = muster_arena_printf(arena, " (%s)", gpu), *at;
+	while ((at = strstr(text, name))) {
+		const char *digits = at;
+		while (digits > text && isdigit((unsigned char)digits[-1]))
+			digits--;
+		if (digits == at)
+			break;
+		text = muster_arena_printf(arena, "%.*s*%s", (int)(digits - text), text, at + strlen(name));
+	}
+	return text;
+}
+
 /* Whether two findings of the kind have another name there. */
 #define DIFFERS(kind, field) (differs((kind), offsetof(struct muster_finding, field)))
 static bool differs(const struct muster_kind *kind, size_t offset)
@@ -53,8 +68,8 @@ static const char *action_of(const struct muster_kind *kind, struct muster_arena
 	const char *action = first->advice;
 	if (action && first->node && DIFFERS(kind, node))
 		action = reworded(arena, action, first->node, "each node");
-	if (action && first->gpu && (DIFFERS(kind, node) || DIFFERS(kind, gpu)))
-		action = reworded(arena, action, first->gpu, "*");
+	if (action && first->gpu && DIFFERS(kind, gpu))
+		action = reworded(arena, without_index(arena, action, first->gpu), first->gpu, "*");
 	if (action && first->port && DIFFERS(kind, port))
 		action = reworded(arena, action, first->port, "*");
 	return action;

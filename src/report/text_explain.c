@@ -36,7 +36,7 @@ static bool is_word(const char *text)
 void muster_text_explain(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
-	char *line = muster_strdup("what it means: muster explain"), *ids[IDS_MAX];
+	char *line = muster_strdup("muster explain"), *ids[IDS_MAX];
 	size_t count = 0;
 	for (size_t i = 0; i < report->finding_count && count < IDS_MAX; i++) {
 		if (report->findings[i].status == MUSTER_SKIP)
@@ -49,10 +49,8 @@ void muster_text_explain(const struct muster_text_page *page)
 	}
 	if (report->sku && is_word(report->sku) && strcmp(report->sku, "unknown") != 0)
 		muster_list_add(&line, " ", "--sku %s", report->sku);
-	if (count > 0) {
-		fputc('\n', page->out);
-		muster_text_lines(page, line, 0, 2);
-	}
+	if (count > 0) /* the command stands whole on one line, to be copied; all of it is plain text */
+		fprintf(page->out, "\nwhat it means:\n  %s\n", line);
 	while (count > 0)
 		free(ids[--count]);
 	free(line);

@@ -69,7 +69,7 @@ class Terminal(unittest.TestCase):
 
     def fits(self, lines, columns):
         for line in lines:
-            if not line.startswith(("  --exclude=", "  muster nodes ", "MUSTER ")) and "/share/muster/configs/" not in line:
+            if not line.startswith(("  --exclude=", "  muster ", "MUSTER ")) and "/share/muster/configs/" not in line:
                 self.assertLessEqual(len(line), columns, line)
 
     def test_every_text_is_as_wide_as_the_terminal(self):

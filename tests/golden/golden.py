@@ -34,7 +34,7 @@ def inconclusive(example):
     """Nothing failed, and on three nodes of four a library could not be opened."""
     value = changed(many(example, 4, {}), "inconclusive", inconclusive=3)
     value["findings"] = [finding("inconclusive", "load.bf16", f"gpu-00{i}", expected="at least 1364 TFLOP/s",
-                                 observed="null: libcublasLt.so.13 cannot be opened", action_code="fix-settings",
+                                 observed="no value: libcublasLt.so.13 cannot be opened", action_code="fix-settings",
                                  advice=f"install the library on gpu-00{i}") for i in (1, 2, 4)]
     return value
 

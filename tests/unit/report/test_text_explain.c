@@ -28,9 +28,9 @@ static const struct {
 			FINDING(INCONCLUSIVE, "c2", NULL, -1, NULL, NULL, ""),
 			FINDING(WARN, "c3", NULL, -1, NULL, NULL, ""), FINDING(WARN, "c4", NULL, -1, NULL, NULL, ""),
 			FINDING(WARN, "c5", NULL, -1, NULL, NULL, "") },
-		"\nwhat it means: muster explain c1 c2 c3 c4 --sku Standard_ND96asr_v4\n" },
+		"\nwhat it means:\n  muster explain c1 c2 c3 c4 --sku Standard_ND96asr_v4\n" },
 	{ "unknown", { FINDING(FAIL, "rank.missing", NULL, -1, NULL, NULL, "") },
-		"\nwhat it means: muster explain rank.missing\n" },
+		"\nwhat it means:\n  muster explain rank.missing\n" },
 	/* of an event the event itself */
 	{ NULL,
 		{ FINDING(FAIL, "history.xid", NULL, -1, NULL, NULL, "",
@@ -39,14 +39,14 @@ static const struct {
 				EVENT("node.sxid_age_hours", "code", "12028")),
 			FINDING(FAIL, "history.kernel", NULL, -1, NULL, NULL, "",
 				EVENT("node.kernel_event_age_hours", "kind", "link-flaps")) },
-		"\nwhat it means: muster explain xid-149-fatal sxid-12028 link-flaps\n" },
+		"\nwhat it means:\n  muster explain xid-149-fatal sxid-12028 link-flaps\n" },
 	/* a report comes from outside, and a shell reads the command */
 	{ "a;b",
 		{ FINDING(FAIL, "$(reboot)", NULL, -1, NULL, NULL, ""),
 			FINDING(FAIL, "--list", NULL, -1, NULL, NULL, "") },
 		"" },
 	{ "`a`", { FINDING(FAIL, "ib.state", NULL, -1, NULL, NULL, "") },
-		"\nwhat it means: muster explain ib.state\n" },
+		"\nwhat it means:\n  muster explain ib.state\n" },
 };
 
 TEST_EACH(the_command_names_what_is_wrong, cases)
