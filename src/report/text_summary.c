@@ -137,7 +137,11 @@ static void print_header(const struct muster_text_page *page)
 	const char *remarks[MUSTER_REMARKS_MOST];
 	size_t count = muster_report_remarks(report, remarks);
 	for (size_t i = 0; i < count; i++) {
-		muster_text_paint(page, i == 0 && job->simulated ? MUSTER_PAINT_WARN : MUSTER_PAINT_PLAIN, remarks[i]);
+		if (i > 0 || !job->simulated) {
+			muster_text_lines(page, remarks[i], 0, 2);
+			continue;
+		}
+		muster_text_paint(page, MUSTER_PAINT_WARN, remarks[i]); /* shorter than a line */
 		fputc('\n', page->out);
 	}
 	char *unmeasured[MUSTER_UNMEASURED_MOST];
