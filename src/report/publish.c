@@ -1,5 +1,6 @@
 /* publish.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
+#include "report/text_summary.h"
 #include "muster/run_data.h"
 #include "util/log.h"
 #include "util/text.h"
@@ -50,7 +51,7 @@ int muster_report_publish(struct muster_report *report, const struct muster_publ
 		layout.path = out == stdout && !report->unwritten ? path : NULL;
 		(how->inventory ? muster_report_print_inventory_text : muster_report_print_text)(report, &layout, out);
 		if (how->hint && !how->inventory)
-			fprintf(out, "%s\n", how->hint);
+			muster_text_lines(&(struct muster_text_page){ .out = out, .layout = layout }, how->hint, 0, 2);
 		muster_report_print_line(report, named, out);
 	}
 	if (muster_log_is_json())
