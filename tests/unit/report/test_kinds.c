@@ -66,7 +66,8 @@ static const struct {
 				CODE("reboot", "reboot n1: GPU 0001:00:00.0. n11, n1")),
 		  AT(FAIL, "a", "n2", "", .gpu = "0001:00:00.0",
 			  CODE("reboot", "reboot n2: GPU 0001:00:00.0. n11, n2")) },
-		.text = "fail a 2/2 n[1-2] reboot | expected: x | reboot each node: GPU 0001:00:00.0. n11, each node\n2" },
+		.text = "fail a 2/2 n[1-2] reboot | expected: x | "
+			"reboot each node: GPU 0001:00:00.0. n11, each node\n2" },
 	{ .findings = { AT(FAIL, "a", "n1", "", .gpu = "0001:00:00.0",
 				CODE("reboot", "GPU 12 (0001:00:00.0): nvidia-smi -i 0001:00:00.0")),
 		  AT(FAIL, "a", "n1", "", .gpu = "0002:00:00.0", CODE("reboot", "GPU 13 (0002:00:00.0)")) },
