@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SCHEMA, VERSION, VERDICT, SIMULATED, STRICT, SKU, SUMMARY, SLOWEST, FINDINGS, CHECKS, RUN, COUNT };
@@ -24,15 +25,16 @@ struct report_reader {
 	struct muster_findings_reader *judged; /* NULL: only the run is wanted */
 	const struct muster_json *unread;      /* what is looked at for its type alone */
 	bool came[COUNT];                      /* of what stands beside the run */
-	bool is_report;                        /* it has what only a report has */
+	struct muster_input *input;
+	bool begun, looks_right; /* its first bytes have keys that only a report has */
 };
 
 static int read_version(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	int version;
+	(void)into;
 	if (muster_json_int_read(r, json, 1, 1 << 20, &version) < 0)
 		return -1;
-	((struct report_reader *)into)->is_report = version != MUSTER_REPORT_SCHEMA_VERSION;
 	return version == MUSTER_REPORT_SCHEMA_VERSION
 		       ? 0
 		       : muster_json_reader_fail(r, "this muster reads reports of version %d, found version %d",
@@ -68,7 +70,6 @@ static int read_run(
 {
 	(void)r;
 	(void)field;
-	((struct report_reader *)base)->is_report = true;
 	return muster_run_read(base, s);
 }
 
@@ -80,7 +81,6 @@ static int read_judgement(
 {
 	struct report_reader *reader = base;
 	reader->came[field - fields] = true;
-	reader->is_report = true;
 	const struct muster_field *judged = reader->judged ? muster_findings_reader_field(field->key) : NULL;
 	if (!judged)
 		return muster_json_stream_field(r, s, field, base);
@@ -125,16 +125,27 @@ static int check_judged(struct report_reader *reader)
 	return 0;
 }
 
-static ssize_t more(void *input, char *into, size_t room, struct muster_error *err)
+static bool has_key(const char *text, ssize_t length, const char *quoted)
 {
-	return muster_input_read(input, into, room, err);
+	return memmem(text, (size_t)length, quoted, strlen(quoted)) != NULL;
 }
 
-static int read_report(struct report_reader *reader, struct muster_input *input)
+static ssize_t more(void *from, char *into, size_t room, struct muster_error *err)
+{
+	struct report_reader *reader = from;
+	ssize_t got = muster_input_read(reader->input, into, room, err);
+	if (!reader->begun && got > 0)
+		reader->looks_right = has_key(into, got, "\"schema_version\"") &&
+				      (has_key(into, got, "\"run\"") || has_key(into, got, "\"verdict\""));
+	reader->begun = true;
+	return got;
+}
+
+static int read_report(struct report_reader *reader)
 {
 	struct muster_json_reader *r = &reader->run.samples.json;
 	struct muster_json_stream stream;
-	muster_json_stream_init(&stream, more, input);
+	muster_json_stream_init(&stream, more, reader);
 	int rc = muster_json_stream_object(r, &stream, &report_type, reader) < 0 ||
 				 muster_json_stream_end(r, &stream) < 0 || (reader->judged && check_judged(reader) < 0)
 			 ? -1
@@ -149,17 +160,16 @@ static int read_file(int fd, const char *path, struct muster_findings_reader *ju
 	struct muster_run run;
 	struct muster_input input;
 	muster_run_init(&run);
-	struct report_reader reader = { .run = { .run = &run }, .judged = judged };
+	struct report_reader reader = { .run = { .run = &run }, .judged = judged, .input = &input };
 	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
 	reader.run.samples.json.err = err;
-	int rc = muster_input_begin(&input, fd, path, MUSTER_REPORT_BYTES_MAX, err) < 0 ? -1
-											: read_report(&reader, &input);
+	int rc = muster_input_begin(&input, fd, path, MUSTER_REPORT_BYTES_MAX, err) < 0 ? -1 : read_report(&reader);
 	muster_input_done(&input);
 	muster_sample_reader_done(&reader.run.samples);
 	free(reader.run.seen);
 	if (rc < 0) {
 		muster_run_done(&run);
-		if (!reader.is_report)
+		if (reader.begun && !reader.looks_right)
 			muster_wrap(err, "not a Muster report");
 		return muster_wrap(err, "%s", path);
 	}

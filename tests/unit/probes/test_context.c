@@ -75,12 +75,12 @@ static void emit(int which)
 static const char *const emitted[] = {
 	"t.plain: 2.5",
 	"t.gpu gpu=g: x",
-	"t.plain: null, no file",
-	"t.gpu gpu=g: null, code 7",
+	"t.plain: no value, no file",
+	"t.gpu gpu=g: no value, code 7",
 	"t.plain: 3",
-	"t.plain: null, it failed",
+	"t.plain: no value, it failed",
 	"t.gpu gpu=g: y",
-	"t.gpu gpu=g: null, 100 % of it failed",
+	"t.gpu gpu=g: no value, 100 % of it failed",
 };
 
 TEST_EACH(a_sample_reaches_the_sink_with_labels_and_reason, emitted)

@@ -27,22 +27,25 @@
 #define FIRST_SAMPLE FIRST_RANK ".samples[0]"
 #define FIRST_PROBE FIRST_RANK ".probes[0]"
 
+/* Its first bytes have no key "run" or "verdict" beside "schema_version". */
+#define NO_REPORT "not a Muster report: "
+
 static const struct {
 	const char *text, *wanted;
 } cases[] = {
 	/* not JSON, or not whole */
-	{ "", "line 1, column 1: an object is needed" },
-	{ "[1]", "line 1, column 1: an object is needed" },
+	{ "", NO_REPORT "line 1, column 1: an object is needed" },
+	{ "[1]", NO_REPORT "line 1, column 1: an object is needed" },
 	{ "{'schema_version': 1, 'verdict': 'pass'", "line 1, column 40: a ',' or '}' is needed" },
-	{ "{'schema_version': 1,\n 'summary': {'job': 1", "$.summary: line 2, column 13: never closed" },
+	{ "{'schema_version': 1,\n 'summary': {'job': 1", NO_REPORT "$.summary: line 2, column 13: never closed" },
 	{ "{'schema_version': , 'run': {}}", "$.schema_version: line 1, column 20: a value is needed" },
-	{ "{'schema_version'", "line 1, column 18: a ':' is needed" },
-	{ "{'schema_version' 1}", "line 1, column 19: a ':' is needed" },
-	{ "{'schema_version': 1, run: 1}", "line 1, column 23: a key in quotes is needed" },
-	{ "{'schema_version': 1,}", "line 1, column 22: a key in quotes is needed" },
-	{ "{'schema_version': 1, ", "line 1, column 23: the text ends too early" },
-	{ "{'schema_version': 'a", "$.schema_version: line 1, column 20: string without an end" },
-	{ "{'schema_version': ['a]", "$.schema_version: line 1, column 21: string without an end" },
+	{ "{'schema_version'", NO_REPORT "line 1, column 18: a ':' is needed" },
+	{ "{'schema_version' 1}", NO_REPORT "line 1, column 19: a ':' is needed" },
+	{ "{'schema_version': 1, run: 1}", NO_REPORT "line 1, column 23: a key in quotes is needed" },
+	{ "{'schema_version': 1,}", NO_REPORT "line 1, column 22: a key in quotes is needed" },
+	{ "{'schema_version': 1, ", NO_REPORT "line 1, column 23: the text ends too early" },
+	{ "{'schema_version': 'a", NO_REPORT "$.schema_version: line 1, column 20: string without an end" },
+	{ "{'schema_version': ['a]", NO_REPORT "$.schema_version: line 1, column 21: string without an end" },
 	{ REPORT(JOB, NODE("", TWO_RANKS)) "\n {}", "line 2, column 2: more text behind the end" },
 	{ REPORT(JOB, "\n{'name': 'n' 2}"), FIRST_NODE ": line 2, column 14: a ',' or '}' is needed" },
 	{ REPORT(JOB, "{'name\\x': 1}"),
@@ -76,8 +79,8 @@ static const struct {
 	{ WITH_TRIAL("{'probe': 'p', 'kind': 'alone', 'nodes': ['a'], 'status': 'failed', 'seconds': 1}"),
 		"$.run.trials[0]: the status is not \"ok\", so the key \"why\" is needed" },
 	/* the top */
-	{ "{'run': {}}", "$: the key \"schema_version\" is missing" },
-	{ "{'schema_version': 1}", "$: the key \"run\" is missing" },
+	{ "{'run': {}}", NO_REPORT "$: the key \"schema_version\" is missing" },
+	{ "{'schema_version': 1}", NO_REPORT "$: the key \"run\" is missing" },
 	{ "{'schema_version': 2, 'run': {}}",
 		"$.schema_version: this muster reads reports of version 1, found version 2" },
 	{ "{'schema_version': '1', 'run': {}}", "$.schema_version: a number is needed, found \"1\"" },

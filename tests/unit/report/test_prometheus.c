@@ -106,7 +106,7 @@ TEST(every_metric_has_a_name_of_its_own)
 /* ---- what is written ---- */
 
 static const char *const lines[] = {
-	"muster_run_info{version=\"0.1.0\",machine_type=\"Standard_ND96asr_v4\",profile=\"standard\",simulated="
+	"muster_run_info{version=\"0.2.0\",machine_type=\"Standard_ND96asr_v4\",profile=\"standard\",simulated="
 	"\"true\"} 1\n",
 	"muster_run_verdict{verdict=\"pass\"} 0\nmuster_run_verdict{verdict=\"fail\"} 1\n"
 	"muster_run_verdict{verdict=\"inconclusive\"} 0\n",
