@@ -169,11 +169,10 @@ int muster_cmd_nodes(int argc, char **argv)
 	struct muster_cli cli = {
 		.usage = "muster nodes REPORT --good|--bad|--inconclusive|--missing|--waiting [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue =
-			"An empty list prints nothing; as JSON it is [].\n"
-			"Exit codes:\n  0  printed (an empty list too, except for "
-			"--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
-			"report\n  3  --good: list empty, no check failed\n",
+		.epilogue = "An empty list prints nothing; as JSON it is [].\n"
+			    "Exit codes:\n  0  printed (an empty list too, except for "
+			    "--good)\n  1  --good: list empty, at least one check failed\n  2  usage, or no readable "
+			    "report\n  3  --good: list empty, no check failed\n",
 		.prints = true,
 		MUSTER_CLI_OPERANDS(&o.input, 1),
 		.words = muster_words_files,

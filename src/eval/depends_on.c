@@ -80,7 +80,7 @@ int muster_check_after(const struct muster_eval *eval, size_t at)
 {
 	const struct muster_check *checks = eval->expect->checks;
 	int after = checks[at].after;
-	while (after >= 0 && eval->states[after].tally->skipped && !checks[after].after_id)
+	while (after >= 0 && eval->states[after].tally->skipped && (!checks[after].after_id || !checks[at].after_id))
 		after = checks[after].after;
 	return after;
 }

@@ -12,7 +12,7 @@ endif()
 set(share ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/muster/usr/share)
 file(RENAME ${share}/zsh/site-functions ${share}/zsh/vendor-completions)
 
-# Debian's copyright file and changelog, in the folder of each package. The changelog has what docs/CHANGELOG.md says of the
+# Debian's copyright file and changelog, in the folder of each package. The changelog has what docs/changelog.md says of the
 # newest release, with the time of the commit.
 file(REMOVE ${share}/doc/muster/LICENSE)
 if(CPACK_MUSTER_SECONDS)
@@ -21,7 +21,7 @@ endif()
 string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)
 string(TIMESTAMP year "%Y" UTC)
 execute_process(COMMAND awk [[/^## / { if (n++) exit; next } n && NF { sub(/^  /, "    "); sub(/^- /, "  * "); print }]]
-	${CPACK_MUSTER_SOURCE}/../../docs/CHANGELOG.md OUTPUT_VARIABLE changes COMMAND_ERROR_IS_FATAL ANY)
+	${CPACK_MUSTER_SOURCE}/../../docs/changelog.md OUTPUT_VARIABLE changes COMMAND_ERROR_IS_FATAL ANY)
 foreach(component IN LISTS CPACK_COMPONENTS_ALL)
 	string(TOUPPER ${component} name)
 	set(package ${CPACK_DEBIAN_${name}_PACKAGE_NAME})

@@ -51,4 +51,4 @@ release=$(sed -n 's/^project(muster VERSION \([0-9.]*\) .*/\1/p' "$source/CMakeL
 for file in docs/report.md docs/man/muster.1; do
 	grep -qF "muster $release" "$source/$file" || { echo "$file does not name muster $release" && exit 1; }
 done
-grep -qx "## $release" "$source/docs/CHANGELOG.md" || { echo "docs/CHANGELOG.md has nothing of $release" && exit 1; }
+grep -qx "## $release" "$source/docs/changelog.md" || { echo "docs/changelog.md has nothing of $release" && exit 1; }

@@ -131,6 +131,25 @@ TEST_EACH(a_gpu_far_below_its_peers_is_found_and_no_group, table)
 	ck_assert(report->tallies[0].uncalibrated);
 }
 
+/* Where the check before it is only for other profiles, the check of outliers comes after what that one comes after. */
+TEST(one_slow_gpu_has_one_finding_also_where_a_check_between_is_not_for_this_run)
+{
+	struct muster_run *run = make("25.8 25.9 25.9 26 26 26.1 26.1 26.2 11.2");
+	struct muster_report *report = fixture_report(run,
+		"'least':{'metric':'gpu.h2d_gbps','source':'s','min':21},"
+		"'close':{'metric':'gpu.h2d_gbps','source':'s','min_of_median':0.92,'after':'least',"
+		"'when':{'profile':['full']}},"
+		"'far':{'metric':'gpu.h2d_gbps','source':'s','outlier':{'z':3.5,'share':0.08}}",
+		false);
+	ck_assert_uint_eq(report->tallies[1].skipped != NULL, true);
+	for (size_t i = 0; i < report->finding_count; i++)
+		ck_assert_msg(
+			report->findings[i].status == MUSTER_SKIP || strcmp(report->findings[i].check, "least") == 0,
+			"%s", fixture_findings(report));
+	ck_assert_uint_eq(report->count[MUSTER_FAIL], 1);
+	ck_assert_uint_eq(report->count[MUSTER_WARN], 0);
+}
+
 /* Values of a normal distribution with a standard deviation of 2 %: none is an outlier, whatever the order. */
 TEST(healthy_fleets_have_no_outlier)
 {
