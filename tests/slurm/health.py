@@ -48,7 +48,7 @@ def test_bad_node_is_drained_and_given_back(cluster):
     check_equal(cluster.drained(), {}, "who is drained while all is well")
     cluster.fault(BAD)
     seen = cluster.wait_for("a node is drained", lambda: cluster.drained())
-    check(list(seen) == ["gpu-2"] and re.match(r"muster\(health\): reset-gpu: gpu\.recovery_action GPU \S+: gpu-reset; expected neither", seen["gpu-2"]),
+    check(list(seen) == ["gpu-2"] and re.match(r"muster\(health\): reset-gpu: gpu\.recovery_action GPU 1 \S+: gpu-reset; expected neither", seen["gpu-2"]),
           "who is drained, and why", seen)
     wait_for_two_checks(cluster, "gpu-1")
     check_equal(cluster.drained(), seen, "after more checks")
