@@ -67,7 +67,7 @@ def test_srun_starts_on_nodes_that_pass(cluster):
 
 
 def is_refused(text):
-    return re.search(r"^FAIL gpu-2, GPU \S+, rank 3: .*\[copy.h2d\]$", text, re.M) and REFUSED in text
+    return re.search(r"^FAIL gpu-2, GPU 1 \(\S+\), rank 3: .*\[copy.h2d\]$", text, re.M) and REFUSED in text
 
 
 def test_srun_refuses_a_bad_node(cluster):
