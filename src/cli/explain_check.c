@@ -48,14 +48,22 @@ static void texts_fill(
 {
 	struct muster_arena *arena = book->arena;
 	const char *advice = check->advice, *seen = muster_describe_measured_on(check, arena);
-	if (!advice && muster_check_operand(check, MUSTER_OF_EVENT))
-		advice = "what the event of the finding asks for: muster explain xid N, sxid N, or the kind of event";
+	bool of_event = !advice && muster_check_operand(check, MUSTER_OF_EVENT);
+	if (of_event)
+		advice =
+			"what the event of the finding asks for, which also has the action code: muster explain xid N, "
+			"sxid N, or the kind of event";
+	if (advice && check->metric && check->metric->is_exchange)
+		advice = muster_arena_printf(arena,
+			"%s. Where the exchanges name one part, the finding has the action code of that part: "
+			"replace-node of a GPU, fix-fabric of an adapter or a link, investigate of a node",
+			advice);
 	texts[CAUSES] = muster_book_causes(check->id);
 	texts[EXPECTED] = muster_describe_expected(check, NULL, arena);
 	texts[OTHERWISE] = muster_describe_otherwise(check, arena);
 	texts[DO] = muster_book_plain(book, advice ? advice : "see what the check means");
-	texts[ACTION] = muster_check_action(check);
-	texts[WHO] = muster_book_who(book, texts[ACTION]);
+	texts[ACTION] = of_event ? "that of the event" : muster_check_action(check);
+	texts[WHO] = of_event ? "as the event says" : muster_book_who(book, texts[ACTION]);
 	texts[RUNS] = runs_text(book, check);
 	texts[WHY] = muster_arena_printf(arena, "%s%s%s%s", check->source, check->certainty ? " (" : "",
 		check->certainty ? check->certainty : "", check->certainty ? ")" : "");

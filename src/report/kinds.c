@@ -1,6 +1,7 @@
 /* kinds.c - kinds of faults: the findings of one check, status and action as one row */
 #include "report/kinds.h"
 
+#include "model/share.h"
 #include "muster/run_data.h"
 #include "slurm/command.h"
 #include "slurm/hostlist.h"
@@ -10,6 +11,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { SEEN_MAX = 40 }; /* bytes of what was observed, in a row */
 
 /* ---- the action of several findings ---- */
 
@@ -77,13 +80,31 @@ static const char *action_of(const struct muster_kind *kind, struct muster_arena
 
 /* ---- the rows ---- */
 
-static const char *what_of(
-	const struct muster_report *report, const struct muster_finding *finding, struct muster_arena *arena)
+/* The first parts of a list "61 GB/s, 27 % of C2C, 2 of 2" that are short together. */
+static size_t shortened(const char *text)
 {
-	const struct muster_tally *tally = muster_report_tally(report, finding->check);
-	if (tally && tally->title)
-		return tally->title;
-	return finding->expected ? muster_arena_printf(arena, "expected: %s", finding->expected) : finding->check;
+	size_t end = strcspn(text, ",");
+	while (text[end] && end + 1 + strcspn(text + end + 1, ",") <= SEEN_MAX)
+		end += 1 + strcspn(text + end + 1, ",");
+	return end;
+}
+
+/* A title says what is right, so what was seen stands behind the title. */
+static const char *what_of(
+	const struct muster_report *report, const struct muster_kind *kind, struct muster_arena *arena)
+{
+	const struct muster_finding *first = kind->items[0];
+	const struct muster_tally *tally = muster_report_tally(report, first->check);
+	const char *what = tally && tally->title ? tally->title
+			   : first->expected     ? muster_arena_printf(arena, "expected: %s", first->expected)
+						 : first->check;
+	char *seen = muster_finding_observed(first);
+	size_t length = seen ? shortened(seen) : 0;
+	if (length > 0 && length <= SEEN_MAX)
+		what = muster_arena_printf(
+			arena, "%s; seen%s: %.*s", what, DIFFERS(kind, observed) ? " first" : "", (int)length, seen);
+	free(seen);
+	return what;
 }
 
 static bool is_counted(const struct muster_finding *finding)
@@ -176,10 +197,10 @@ void muster_kinds_find(const struct muster_report *report, struct muster_arena *
 		struct muster_kind *kind = &ret->items[ret->count++];
 		*kind = (struct muster_kind){ .check = finding->check,
 			.status = finding->status,
-			.what = what_of(report, finding, arena),
 			.action_code = finding->action_code,
 			.items = items + first,
 			.count = end - first };
+		kind->what = what_of(report, kind, arena);
 		kind->action = action_of(kind, arena);
 		find_nodes(kind, arena);
 	}

@@ -217,8 +217,11 @@ static void print_head(const struct muster_report *report, FILE *out)
 		fputs(", job ", out);
 		put_text(out, job->id);
 	}
+	size_t recorded = muster_report_recorded(report);
 	fprintf(out, ": %zu failed, %zu inconclusive, %zu warned, %zu passed, ", report->count[MUSTER_FAIL],
-		report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN], report->count[MUSTER_PASS]);
+		report->count[MUSTER_INCONCLUSIVE], report->count[MUSTER_WARN], report->count[MUSTER_PASS] - recorded);
+	if (recorded)
+		fprintf(out, "%zu recorded only, ", recorded);
 	if (report->count[MUSTER_BLOCKED])
 		fprintf(out, "%zu blocked, ", report->count[MUSTER_BLOCKED]);
 	fprintf(out, "%zu not applicable.\n", report->count[MUSTER_SKIP]);

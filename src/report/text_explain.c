@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IDS_MAX = 4 };
+enum { IDS_MAX = 8 };
 
 /* The check; of an event of the kernel's log the event itself, "xid-79", whose action is the finding's. */
 static char *id_of(const struct muster_finding *finding)

@@ -142,10 +142,12 @@ static struct results results_of(const struct muster_report *report, const struc
 			!muster_figure_is_about(row->figure, tally->where, tally->where_count))
 			continue;
 		all.any = true;
-		if (!applies(tally) || (tally->uncalibrated && all.threshold))
+		bool bad =
+			tally->count[MUSTER_FAIL] + tally->count[MUSTER_INCONCLUSIVE] + tally->count[MUSTER_WARN] > 0;
+		if (!applies(tally) || (tally->uncalibrated && all.threshold && !bad))
 			continue;
 		if (!tally->uncalibrated && !all.threshold) /* says more than what was only recorded */
-			memset(all.count, 0, sizeof all.count);
+			all.count[MUSTER_PASS] = all.count[MUSTER_BLOCKED] = 0;
 		all.threshold |= !tally->uncalibrated;
 		if (tally->has_least)
 			take_limit(tally->share_of ? &all.least_share : &all.least, tally->least);

@@ -253,13 +253,14 @@ int muster_file_commit(struct muster_file *file, struct muster_error *err)
 {
 	const char *name = file->path ? file->path : file->out == stdout ? "stdout" : "the report's FIFO or device";
 	errno = 0;
-	int failed = ferror(file->out);
+	int failed = 0;
 	if (file->plain) {
+		failed = ferror(file->out);
 		failed = fclose(file->out) != 0 || failed;
 		file->out = file->plain;
 		file->plain = NULL;
 	}
-	failed = failed || fflush(file->out) != 0 || ferror(file->out);
+	failed = fflush(file->out) != 0 || failed || ferror(file->out); /* which says why, also after an earlier error */
 	if (!failed && file->path)
 		failed = fsync(fileno(file->out)) != 0 || (!file->temporary && name_it(file) < 0) ||
 			 rename(file->temporary, file->path) != 0;

@@ -167,9 +167,11 @@ class Formats(unittest.TestCase):
             self.assertNotRegex(text.replace("/dev/null", ""), r"(?i)\bnull\b")
 
     def test_json_is_the_report_itself(self):
+        """But for the program that has written it."""
+        writer = re.compile(rb'^  "muster": "[^"]*",$', re.M)
         for path in self.written:
             with open(path, "rb") as file:
-                self.assertEqual(show(path, "json").stdout, file.read(), path)
+                self.assertEqual(writer.sub(b"", show(path, "json").stdout, 1), writer.sub(b"", file.read(), 1), path)
 
     def test_markdown_is_short_and_whole(self):
         text = show(os.path.join(self.folder, "fail.json"), "markdown").stdout.decode()
@@ -205,7 +207,7 @@ class Formats(unittest.TestCase):
                 self.assertLessEqual(max(map(len, lines)), 120)
                 self.assertTrue([line for line in lines if re.match(r"\[\d+\] no message within 60 s$", line)], lines)
         page = show(path, "html", "--inventory").stdout.decode()
-        self.assertEqual(re.findall("<section id='([a-z]+)'", page), ["verdict", "machines", "inventory", "nodes"])
+        self.assertEqual(re.findall("<(?:header|section) id='([a-z]+)'", page), ["verdict", "machines", "inventory", "nodes"])
         for form in ("json", "junit"):
             done = show(path, form, "--inventory")
             self.assertEqual((done.returncode, done.stdout), (2, b""))

@@ -40,8 +40,8 @@ says '^all-reduce busbw, 256 MiB .* 29 % of NVLink (18 x 26.6)  FAIL$'
 # Under load: a minute at the power limit, and a program that held 60 GiB of the first GPU and multiplied matrices.
 expect 2xh200-soak generic-nvidia 0 "MUSTER PASS sku=generic-nvidia nodes=1 ranks=2 failed=0 warned=0"
 expect 2xh200-stranger generic-nvidia 1 "MUSTER FAIL sku=generic-nvidia nodes=1 ranks=2 failed=2 warned=2"
-says '^FAIL node-1, GPU 0000:00:06.0, rank 0: writing GPU memory, share of its limit \[load.memory_write\]$'
-says '^warn node-1, GPU 0000:00:06.0, rank 0: nearly all of the GPU.s memory was tested \[load.memory_tested\]$'
+says '^FAIL node-1, GPU 0 (0000:00:06.0), rank 0: writing GPU memory, share of its limit \[load.memory_write\]$'
+says '^warn node-1, GPU 0 (0000:00:06.0), rank 0: nearly all of the GPU.s memory was tested \[load.memory_tested\]$'
 
 # Judged as a whole machine, they lack much; their speeds are right, or not.
 says_of() {

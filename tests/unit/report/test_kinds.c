@@ -42,39 +42,39 @@ static const struct {
 	{ .findings = { AT(FAIL, "b", "n1", ""), AT(FAIL, "a", "n1", ""), AT(FAIL, "c", "n1", ""),
 		  AT(FAIL, "c", "n2", ""), AT(INCONCLUSIVE, "a", "n3", ""), AT(WARN, "z", "n4", ""),
 		  AT(WARN, "z", "n5", ""), AT(WARN, "z", "n6", "") },
-		.text = "fail c 2/2 n[1-2] - | expected: x | -\n"
-			"fail a 1/1 n1 - | expected: x | -\n"
-			"fail b 1/1 n1 - | expected: x | -\n"
-			"inconclusive a 1/1 n3 - | expected: x | -\n"
-			"warn z 3/3 n[4-6] - | expected: x | -\n6" },
+		.text = "fail c 2/2 n[1-2] - | expected: x; seen: y | -\n"
+			"fail a 1/1 n1 - | expected: x; seen: y | -\n"
+			"fail b 1/1 n1 - | expected: x; seen: y | -\n"
+			"inconclusive a 1/1 n3 - | expected: x; seen: y | -\n"
+			"warn z 3/3 n[4-6] - | expected: x; seen: y | -\n6" },
 	/* another action is another kind; what does not apply and what passed is none */
 	{ .findings = { AT(FAIL, "a", "n1", "", CODE("reboot", NULL)), AT(FAIL, "a", "n2", "", CODE("retry", NULL)),
 		  AT(FAIL, "a", "n3", "", CODE("reboot", NULL)), AT(SKIP, "a", "n4", ""), AT(PASS, "a", "n5", "") },
-		.text = "fail a 2/2 n[1,3] reboot | expected: x | -\nfail a 1/1 n2 retry | expected: x | -\n3" },
+		.text = "fail a 2/2 n[1,3] reboot | expected: x; seen: y | -\nfail a 1/1 n2 retry | expected: x; seen: y | -\n3" },
 	/* each node once, in the order of host lists; unknown nodes and the whole job are no node */
 	{ .findings = { AT(FAIL, "a", "n10", ""), AT(FAIL, "a", "n9", ""), AT(FAIL, "a", "n10", ""),
 		  AT(FAIL, "a", "?", ""), AT(FAIL, "a", NULL, ""), AT(FAIL, "b", NULL, "") },
-		.text = "fail a 5/2 n[9-10] - | expected: x | -\nfail b 1/0 - - | expected: x | -\n2" },
+		.text = "fail a 5/2 n[9-10] - | expected: x; seen: y | -\nfail b 1/0 - - | expected: x; seen: y | -\n2" },
 	/* a name that Slurm cannot have is in no list */
 	{ .findings = { AT(FAIL, "a", "n1", ""), AT(FAIL, "a", "n 2", "") },
-		.text = "fail a 2/2 - - | expected: x | -\n2" },
+		.text = "fail a 2/2 - - | expected: x; seen: y | -\n2" },
 	/* the action of one finding names its place, the action of several does not */
 	{ .findings = { AT(
 		  FAIL, "a", "n1", "", .gpu = "0001:00:00.0", CODE("reboot", "reboot n1: GPU 0001:00:00.0.")) },
-		.text = "fail a 1/1 n1 reboot | expected: x | reboot n1: GPU 0001:00:00.0.\n1" },
+		.text = "fail a 1/1 n1 reboot | expected: x; seen: y | reboot n1: GPU 0001:00:00.0.\n1" },
 	{ .findings = { AT(FAIL, "a", "n1", "", .gpu = "0001:00:00.0",
 				CODE("reboot", "reboot n1: GPU 0001:00:00.0. n11, n1")),
 		  AT(FAIL, "a", "n2", "", .gpu = "0001:00:00.0",
 			  CODE("reboot", "reboot n2: GPU 0001:00:00.0. n11, n2")) },
-		.text = "fail a 2/2 n[1-2] reboot | expected: x | "
+		.text = "fail a 2/2 n[1-2] reboot | expected: x; seen: y | "
 			"reboot each node: GPU 0001:00:00.0. n11, each node\n2" },
 	{ .findings = { AT(FAIL, "a", "n1", "", .gpu = "0001:00:00.0",
 				CODE("reboot", "GPU 12 (0001:00:00.0): nvidia-smi -i 0001:00:00.0")),
 		  AT(FAIL, "a", "n1", "", .gpu = "0002:00:00.0", CODE("reboot", "GPU 13 (0002:00:00.0)")) },
-		.text = "fail a 2/1 n1 reboot | expected: x | GPU *: nvidia-smi -i *\n1" },
+		.text = "fail a 2/1 n1 reboot | expected: x; seen: y | GPU *: nvidia-smi -i *\n1" },
 	{ .findings = { AT(FAIL, "a", "n1", "", .port = "mlx5_0/1", CODE(NULL, "n1: ibstat mlx5_0/1")),
 		  AT(FAIL, "a", "n1", "", .port = "mlx5_1/1", CODE(NULL, "n1: ibstat mlx5_1/1")) },
-		.text = "fail a 2/1 n1 - | expected: x | n1: ibstat *\n1" },
+		.text = "fail a 2/1 n1 - | expected: x; seen: y | n1: ibstat *\n1" },
 };
 
 static void report_of(size_t row)
@@ -103,7 +103,7 @@ TEST(a_kind_has_the_title_of_its_check_and_its_findings_in_the_order_of_the_repo
 	report.tallies = &tally;
 	report.tally_count = 1;
 	muster_kinds_find(&report, arena, &kinds);
-	ck_assert_str_eq(kinds.items[0].what, "state of the ports");
+	ck_assert_str_eq(kinds.items[0].what, "state of the ports; seen: y");
 	for (size_t i = 0; i < 5; i++)
 		ck_assert_ptr_eq(kinds.items[0].items[i], &report.findings[i]);
 	ck_assert_str_eq(kinds.items[0].nodes[0], "n9");

@@ -17,18 +17,20 @@ static void print_command(const struct muster_report *what, FILE *out)
 
 static const struct {
 	const char *sku;
-	struct muster_finding findings[6];
+	struct muster_finding findings[12];
 	const char *command;
 } cases[] = {
 	{ "x", { { 0 } }, "" },
 	{ "x", { FINDING(SKIP, "gpu.ecc", NULL, -1, NULL, NULL, "") }, "" },
-	/* each id once, at most four */
+	/* each id once, at most eight */
 	{ "Standard_ND96asr_v4",
 		{ FINDING(FAIL, "c1", NULL, -1, NULL, NULL, ""), FINDING(FAIL, "c1", NULL, -1, NULL, NULL, ""),
 			FINDING(INCONCLUSIVE, "c2", NULL, -1, NULL, NULL, ""),
 			FINDING(WARN, "c3", NULL, -1, NULL, NULL, ""), FINDING(WARN, "c4", NULL, -1, NULL, NULL, ""),
-			FINDING(WARN, "c5", NULL, -1, NULL, NULL, "") },
-		"\nwhat it means:\n  muster explain c1 c2 c3 c4 --sku Standard_ND96asr_v4\n" },
+			FINDING(WARN, "c5", NULL, -1, NULL, NULL, ""), FINDING(WARN, "c6", NULL, -1, NULL, NULL, ""),
+			FINDING(WARN, "c7", NULL, -1, NULL, NULL, ""), FINDING(WARN, "c8", NULL, -1, NULL, NULL, ""),
+			FINDING(WARN, "c9", NULL, -1, NULL, NULL, "") },
+		"\nwhat it means:\n  muster explain c1 c2 c3 c4 c5 c6 c7 c8 --sku Standard_ND96asr_v4\n" },
 	{ "unknown", { FINDING(FAIL, "rank.missing", NULL, -1, NULL, NULL, "") },
 		"\nwhat it means:\n  muster explain rank.missing\n" },
 	/* of an event the event itself */
@@ -51,10 +53,10 @@ static const struct {
 
 TEST_EACH(the_command_names_what_is_wrong, cases)
 {
-	struct muster_finding findings[6];
+	struct muster_finding findings[12];
 	memcpy(findings, cases[_i].findings, sizeof findings);
 	report = (struct muster_report){ .sku = cases[_i].sku, .findings = findings };
-	while (report.finding_count < 6 && findings[report.finding_count].check)
+	while (report.finding_count < 12 && findings[report.finding_count].check)
 		report.finding_count++;
 	ck_assert_str_eq(print_with(print_command), cases[_i].command);
 }

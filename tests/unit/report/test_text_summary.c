@@ -62,7 +62,7 @@ static const char *const top =
 	"  observed  170.5 GB/s                                expected  at least 180 GB/s\n"
 	"\n"
 	"what it means:\n"
-	"  muster explain rank.missing copy.h2d probe.gpu_copy ib.state --sku Standard_ND96asr_v4\n"
+	"  muster explain rank.missing copy.h2d probe.gpu_copy ib.state ring.busbw --sku Standard_ND96asr_v4\n"
 	"\n"
 	"node   metadata  ib_link  gpu_copy        nccl_allreduce\n"
 	"sim-1  pass      warn 1   FAIL 1          pass\n"
