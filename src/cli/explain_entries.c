@@ -324,8 +324,8 @@ static void explain_event(struct muster_book *book, const struct muster_explain_
 		[MUSTER_EVENT_FAIL] = "fails the node; the drain reason names the event",
 	};
 	static const char *const ends[MUSTER_EVENT_TABLE_COUNT] = {
-		[MUSTER_EVENT_XID] = "the driver is loaded again, the node is booted, or (most Xids) the driver logs "
-				     "the reset that it had asked for",
+		[MUSTER_EVENT_XID] = ("the driver is loaded again, the node is booted, or (most Xids) the driver logs "
+				      "the reset that it had asked for"),
 		[MUSTER_EVENT_SXID] = "the driver is loaded again, the NVSwitch is probed again, or the node is booted",
 		[MUSTER_EVENT_KERNEL] =
 			"the node is booted; of an event of the NVIDIA driver also when the driver is loaded again",
@@ -359,20 +359,24 @@ static void explain_sku(struct muster_book *book, const struct muster_explain_en
 }
 
 const struct muster_explain_kind_row muster_explain_kinds[MUSTER_EXPLAIN_KINDS] = {
-	[MUSTER_EXPLAIN_CHECK] = { "check", "check", muster_book_explain_check },
-	[MUSTER_EXPLAIN_GROUP] = { "group", "group of checks", explain_group },
-	[MUSTER_EXPLAIN_FINDING] = { "finding", "finding", explain_fixed },
-	[MUSTER_EXPLAIN_METRIC] = { "metric", "metric", explain_metric },
-	[MUSTER_EXPLAIN_PROBE] = { "probe", "probe", explain_probe },
-	[MUSTER_EXPLAIN_XID] = { "xid", "Xid", explain_event, .numbered = true },
-	[MUSTER_EXPLAIN_SXID] = { "sxid", "SXid", explain_event, .numbered = true },
-	[MUSTER_EXPLAIN_EVENT] = { "event", "kernel event", explain_event },
-	[MUSTER_EXPLAIN_EXIT] = { "exit", "exit code", explain_fixed, .numbered = true },
-	[MUSTER_EXPLAIN_STATUS] = { "status", "status", explain_fixed },
-	[MUSTER_EXPLAIN_PROFILE] = { "profile", "profile", explain_fixed },
-	[MUSTER_EXPLAIN_ACTION] = { "action", "action code", explain_fixed, .why = "node empty", .action = "who" },
-	[MUSTER_EXPLAIN_CERTAINTY] = { "certainty", "certainty", explain_fixed },
-	[MUSTER_EXPLAIN_PROOF] = { "proof", "proof", explain_fixed },
-	[MUSTER_EXPLAIN_OPERATOR] = { "operator", "operator of a check", explain_fixed },
-	[MUSTER_EXPLAIN_SKU] = { "sku", "machine type", explain_sku },
+	[MUSTER_EXPLAIN_CHECK] = { .name = "check", .title = "check", .explain = muster_book_explain_check },
+	[MUSTER_EXPLAIN_GROUP] = { .name = "group", .title = "group of checks", .explain = explain_group },
+	[MUSTER_EXPLAIN_FINDING] = { .name = "finding", .title = "finding", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_METRIC] = { .name = "metric", .title = "metric", .explain = explain_metric },
+	[MUSTER_EXPLAIN_PROBE] = { .name = "probe", .title = "probe", .explain = explain_probe },
+	[MUSTER_EXPLAIN_XID] = { .name = "xid", .title = "Xid", .explain = explain_event, .numbered = true },
+	[MUSTER_EXPLAIN_SXID] = { .name = "sxid", .title = "SXid", .explain = explain_event, .numbered = true },
+	[MUSTER_EXPLAIN_EVENT] = { .name = "event", .title = "kernel event", .explain = explain_event },
+	[MUSTER_EXPLAIN_EXIT] = { .name = "exit", .title = "exit code", .explain = explain_fixed, .numbered = true },
+	[MUSTER_EXPLAIN_STATUS] = { .name = "status", .title = "status", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_PROFILE] = { .name = "profile", .title = "profile", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_ACTION] = { .name = "action",
+		.title = "action code",
+		.explain = explain_fixed,
+		.why = "node empty",
+		.action = "who" },
+	[MUSTER_EXPLAIN_CERTAINTY] = { .name = "certainty", .title = "certainty", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_PROOF] = { .name = "proof", .title = "proof", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_OPERATOR] = { .name = "operator", .title = "operator of a check", .explain = explain_fixed },
+	[MUSTER_EXPLAIN_SKU] = { .name = "sku", .title = "machine type", .explain = explain_sku },
 };
