@@ -158,7 +158,7 @@ static void keep_values(struct muster_arena *arena, const struct parts *parts, s
 	double *values = parts->values;
 	if (parts->tries) {
 		values = muster_arena_alloc(arena, (count + parts->try_count) * sizeof *values);
-		if (count > 0)
+		if (parts->values)
 			memcpy(values, parts->values, count * sizeof *values);
 		memcpy(values + count, parts->tries, parts->try_count * sizeof *values);
 	}

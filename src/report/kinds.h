@@ -10,7 +10,7 @@
 struct muster_kind {
 	const char *check;
 	enum muster_status status; /* FAIL, INCONCLUSIVE or WARN */
-	const char *what;          /* the check's title, or what was expected; and what was seen (of the first finding) */
+	const char *what;          /* the check's title, or what was expected; what was seen first */
 	const char *action_code;   /* NULL when its findings have none */
 	const char *action;        /* what to do, without the code; NULL when there is none */
 	size_t count;              /* of findings */

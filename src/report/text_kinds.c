@@ -61,7 +61,11 @@ static void print_kind(
 	fputs("  ", page->out);
 	muster_text_paint_status(page, kind->status, NULL);
 	fprintf(page->out, "%*s%-*s  ", (int)(widths.mark - mark + 2), "", (int)widths.count, count_text(kind, count));
-	muster_text_few_lines(page, what, 2 + widths.mark + 2 + widths.count + 2, INDENT, LINES_MAX);
+	size_t used = 2 + widths.mark + 2 + widths.count + 2;
+	muster_text_few_lines(page, what, used, INDENT, LINES_MAX);
+	/* a kind has no more lines for what was seen: all of them are to fit a screen */
+	if (lines > 1 && used + strlen(what) > muster_text_width(page))
+		lines--;
 	const char *const more[] = { is_named(kind) ? NULL : kind->node_list, action };
 	for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
 		if (!more[i] || !*more[i])

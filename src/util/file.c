@@ -260,7 +260,8 @@ int muster_file_commit(struct muster_file *file, struct muster_error *err)
 		file->out = file->plain;
 		file->plain = NULL;
 	}
-	failed = fflush(file->out) != 0 || failed || ferror(file->out); /* which says why, also after an earlier error */
+	/* a flush says why, also after an earlier error */
+	failed = fflush(file->out) != 0 || failed || ferror(file->out);
 	if (!failed && file->path)
 		failed = fsync(fileno(file->out)) != 0 || (!file->temporary && name_it(file) < 0) ||
 			 rename(file->temporary, file->path) != 0;

@@ -50,11 +50,13 @@ static const struct {
 	/* another action is another kind; what does not apply and what passed is none */
 	{ .findings = { AT(FAIL, "a", "n1", "", CODE("reboot", NULL)), AT(FAIL, "a", "n2", "", CODE("retry", NULL)),
 		  AT(FAIL, "a", "n3", "", CODE("reboot", NULL)), AT(SKIP, "a", "n4", ""), AT(PASS, "a", "n5", "") },
-		.text = "fail a 2/2 n[1,3] reboot | expected: x; seen: y | -\nfail a 1/1 n2 retry | expected: x; seen: y | -\n3" },
+		.text = "fail a 2/2 n[1,3] reboot | expected: x; seen: y | -\n"
+			"fail a 1/1 n2 retry | expected: x; seen: y | -\n3" },
 	/* each node once, in the order of host lists; unknown nodes and the whole job are no node */
 	{ .findings = { AT(FAIL, "a", "n10", ""), AT(FAIL, "a", "n9", ""), AT(FAIL, "a", "n10", ""),
 		  AT(FAIL, "a", "?", ""), AT(FAIL, "a", NULL, ""), AT(FAIL, "b", NULL, "") },
-		.text = "fail a 5/2 n[9-10] - | expected: x; seen: y | -\nfail b 1/0 - - | expected: x; seen: y | -\n2" },
+		.text = "fail a 5/2 n[9-10] - | expected: x; seen: y | -\n"
+			"fail b 1/0 - - | expected: x; seen: y | -\n2" },
 	/* a name that Slurm cannot have is in no list */
 	{ .findings = { AT(FAIL, "a", "n1", ""), AT(FAIL, "a", "n 2", "") },
 		.text = "fail a 2/2 - - | expected: x; seen: y | -\n2" },
