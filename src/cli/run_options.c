@@ -10,6 +10,7 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ static int time_of_steps(const struct muster_options *options)
 	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
 }
 
-/* A copy, which lives as long as the process. A path that is there already is not read twice. */
+/* A copy, until muster_run_options_done. A path that is there already is not read twice. */
 static void append_path(struct muster_options *options, const char *path)
 {
 	if (muster_text_among(path, options->expect_paths, options->expect_path_count))
@@ -72,6 +73,15 @@ static void append_path(struct muster_options *options, const char *path)
 	options->expect_paths =
 		muster_realloc(options->expect_paths, options->expect_path_count + 1, sizeof *options->expect_paths);
 	options->expect_paths[options->expect_path_count++] = muster_strdup(path);
+}
+
+void muster_run_options_done(struct muster_options *options)
+{
+	for (size_t i = 0; i < options->expect_path_count; i++)
+		free((void *)(uintptr_t)options->expect_paths[i]);
+	free(options->expect_paths);
+	options->expect_paths = NULL;
+	options->expect_path_count = 0;
 }
 
 static int add_path(void *arg, const char *text, struct muster_error *err)

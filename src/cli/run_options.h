@@ -16,5 +16,7 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
  * exit code. speaks: whether this process is the one that prints. */
 int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
 	struct muster_options *options, int *ret_code);
+/* Release what the parser has allocated: the paths. Texts stay those of the command line. */
+void muster_run_options_done(struct muster_options *options);
 
 #endif

@@ -98,11 +98,7 @@ static bool is_run_possible(struct options *o, int *ret_code)
 	o->run = launch->scenario.alone ? muster_node_defaults : muster_run_defaults;
 	int rc = muster_run_options_parse(
 		argc, argv, "muster sim ... -- [options of muster run]", NULL, true, &o->run, ret_code);
-	for (size_t i = 0; i < o->run.expect_path_count; i++) /* only the ranks look for them */
-		free((void *)(uintptr_t)o->run.expect_paths[i]);
-	free(o->run.expect_paths);
-	o->run.expect_paths = NULL;
-	o->run.expect_path_count = 0;
+	muster_run_options_done(&o->run);
 	return rc == 0;
 }
 
