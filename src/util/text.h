@@ -65,8 +65,8 @@ void muster_utf8_quote(FILE *out, const char *text);
 size_t muster_suggest_distance(const char *a, const char *b);
 
 /* "; did you mean \"a\", \"b\" or \"c\"?": first the names that begin with `name`, then the names nearest to it, then
- * those that contain it; three at most, and "" when there is none. Names are the strings that the elements of an array
- * are, or begin with. Returns out. */
+ * names that contain `name`; three at most, and "" when there is none. Names are the strings that the elements of an
+ * array are, or begin with. Returns out. */
 #define MUSTER_SUGGEST_MAX 320
 const char *muster_suggest(
 	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_SUGGEST_MAX]);

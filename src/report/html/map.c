@@ -217,7 +217,7 @@ static bool is_large(const struct muster_html *page)
 	return page->places->count > LARGE;
 }
 
-/* Its result in words for those who do not see the sign; a tile without details is the anchor of the node. */
+/* The result of a tile in words, for screen readers; a tile without details is the anchor of the node. */
 static void put_node(const struct muster_html *page, size_t index)
 {
 	const struct muster_html_node *node = &page->places->nodes[index];

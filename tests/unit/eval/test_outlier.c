@@ -131,7 +131,7 @@ TEST_EACH(a_gpu_far_below_its_peers_is_found_and_no_group, table)
 	ck_assert(report->tallies[0].uncalibrated);
 }
 
-/* Where the check before it is only for other profiles, the check of outliers comes after what that one comes after. */
+/* "close" is only for another profile: "far" then comes after "least", which "close" comes after. */
 TEST(one_slow_gpu_has_one_finding_also_where_a_check_between_is_not_for_this_run)
 {
 	struct muster_run *run = make("25.8 25.9 25.9 26 26 26.1 26.1 26.2 11.2");
