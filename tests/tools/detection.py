@@ -3,7 +3,7 @@
 
 usage: detection.py MUSTER REPORT... [--healthy N] [--loss 3,5,10,20,30,50 [--runs N]] [--noise NAME|FILE,...] [--window best|single]
                     [--once] [--seed TEXT]
-       detection.py MUSTER --table FILE [--quick | --rows REGEX] [--healthy N] [--runs N] [--loss ...] [--noise ...] [--seed TEXT]
+       detection.py MUSTER --table FILE [--quick | --rows REGEX] [--made FOLDER] [--healthy N] [--runs N] [--loss ...] [--noise ...] [--seed TEXT]
 
 REPORT is a healthy one of `muster run` or `muster sim`, whose speeds count as what the parts can do. For each run the windows of
 each speed are drawn from the noise, all GPUs of a node from one moment on, and `muster check` judges the report. Window best: quick has
@@ -16,7 +16,8 @@ or a pair of which it is an end, and no finding has another part. The loss is in
 
 --table makes healthy reports of the machine types of the table (profile standard, with --storage), and writes between the two lines of FILE that
 begin with `<!-- detection`. About 15 minutes on two cores; --quick is one machine type and a few runs. --rows: only the rows that have a match
-are made anew, such as `copies ND96asr` or `healthy .* 2 nodes`; the others stay as they are in FILE.
+are made anew, such as `copies ND96asr` or `healthy .* 2 nodes`; the others stay as they are in FILE. --made: the healthy reports are kept in FOLDER,
+and those that are there are not made again, so that another machine with more cores can do the rest.
 Intervals are those of Wilson, 95 %. Exit status 0, whatever is found.
 """
 import argparse
@@ -331,6 +332,8 @@ def run_until_alike(options, pool, cells):
 
 def simulate(options, folder, sku, nodes):
     path = os.path.join(folder, f"{sku}-{nodes}.json")
+    if os.path.exists(path):
+        return path
     subprocess.run([options.muster, "sim", "--sku", sku, "--nodes", str(nodes), "--report", path, "--", "--profile", "standard", "--storage"],
                    stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT, check=True)
     return path
@@ -421,7 +424,7 @@ def write_table(options):
     to_make = [machine for machine in machines
                if not options.rows or any(options.rows.search(f"{part} {row_name(*machine)}") for part in ("healthy", *LOSSES))]
     with tempfile.TemporaryDirectory() as folder, multiprocessing.Pool() as pool:
-        paths = [simulate(options, folder, *machine) for machine in to_make]
+        paths = [simulate(options, options.made or folder, *machine) for machine in to_make]
         reports = {machine: (path, Healthy(path)) for machine, path in zip(to_make, paths)}
         write_between_markers(options.table, table(options, pool, machines, reports, before))
 
@@ -451,6 +454,7 @@ def main():
     parser.add_argument("--table", metavar="FILE")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rows", type=re.compile, metavar="REGEX")
+    parser.add_argument("--made", metavar="FOLDER")
     parser.add_argument("--healthy", type=int)
     parser.add_argument("--loss", type=lambda text: [float(word) for word in text.split(",")])
     parser.add_argument("--runs", type=int)

@@ -126,6 +126,7 @@ TEST(the_json_report_has_a_line_for_each_kind)
 	    "\"node_list\": \"n[1,3]\"},\n"
 	    "      {\"check\": \"a\", \"status\": \"fail\", \"action_code\": \"retry\", \"count\": 1, \"nodes\": 1, "
 	    "\"node_list\": \"n2\"}\n    ],\n");
+	printed_done();
 	report_of(4);
 	print_with(print_json);
 	has("{\"check\": \"a\", \"status\": \"fail\", \"count\": 2, \"nodes\": 2}\n");
