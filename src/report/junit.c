@@ -11,6 +11,7 @@
 #include "report/kinds.h"
 #include "report/text_summary.h"
 #include "report/print_escaped.h"
+#include "report/verdict.h"
 #include "util/array.h"
 #include "util/version.h"
 
@@ -408,6 +409,15 @@ static void put_kinds(const struct muster_report *report, FILE *out)
 	muster_arena_free(arena);
 }
 
+/* The nodes that failed, as Slurm's --exclude takes them. */
+static void put_excluded(const struct muster_report *report, FILE *out)
+{
+	struct muster_failed failed;
+	muster_failed_find(report, &failed);
+	put_property(out, "exclude", muster_failed_to_exclude(report, &failed) ? failed.list : NULL);
+	muster_failed_done(&failed);
+}
+
 /* How many checks have no case, because they are for other runs. */
 static void put_left_out(const struct muster_report *report, FILE *out)
 {
@@ -445,6 +455,7 @@ static void put_suite(const struct book *book, const struct suite *suite, size_t
 	put_property(out, "job", job->id);
 	if (!suite->node) {
 		put_kinds(report, out);
+		put_excluded(report, out);
 		put_left_out(report, out);
 	}
 	fputs("    </properties>\n", out);

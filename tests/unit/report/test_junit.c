@@ -225,16 +225,18 @@ TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 	run.job.simulated = true;
 	run.job.id = "4711";
 	report.strict = MUSTER_STRICT;
+	report.count[MUSTER_FAIL] = 5;
 	print_with(muster_report_print_junit);
 	has("<testsuites name=\"muster (simulated)\"");
 	for (char *at = text; (at = strstr(at, "    <properties>\n")); at++, suites++)
 		ck_assert_msg(strncmp(at, properties, sizeof properties - 1) == 0, "%s", at);
 	ck_assert_uint_eq(suites, 4);
 	has_count("value=\"4711\"/>\n    </properties>\n", 3);
-	/* and that of the job which kinds of faults there are, and how many checks have no case */
+	/* and that of the job which kinds of faults there are, which nodes to exclude, and how many checks have no case */
 	has("value=\"4711\"/>\n      <property name=\"kind.");
 	has_count("name=\"kind.", 7);
 	has("      <property name=\"kind.fabric.same\" value=\"FAIL whole job\"/>\n");
+	has("      <property name=\"exclude\" value=\"a,c\"/>\n");
 	has("      <property name=\"not_for_this_run\" value=\"2 checks\"/>\n    </properties>\n");
 }
 
