@@ -166,7 +166,7 @@ int muster_cause_read(struct muster_json_reader *r, void *into, const struct mus
 			MUSTER_FIELD_MEMBERS(read_fact, muster_cause_fact), .least = 1 },
 		{ MUSTER_FIELD(muster_cause, name, TEXT), .read = muster_expect_advice_read, .optional = true },
 		{ MUSTER_FIELD(muster_cause, action, TEXT), .read = muster_expect_advice_read },
-		{ MUSTER_FIELD(muster_cause, reported_as, TEXT), .optional = true },
+		{ MUSTER_FIELD(muster_cause, reported_as, TEXT), .read = muster_json_text_read, .optional = true },
 		{ MUSTER_FIELD(muster_cause, action_code, TEXT), .read = muster_expect_action_code_read,
 			.optional = true },
 	};

@@ -53,6 +53,7 @@ target_include_directories(write_reports PRIVATE ${CMAKE_SOURCE_DIR}/tests)
 target_link_libraries(write_reports PRIVATE muster_all)
 add_test(NAME cli.schema_expectations COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/schema_expectations.py
 	${CMAKE_SOURCE_DIR}/docs/expectations.schema.json ${CMAKE_SOURCE_DIR}/configs $<TARGET_FILE:muster>)
+add_test(NAME cli.lint_schema COMMAND /usr/bin/python3 -B ${CMAKE_CURRENT_LIST_DIR}/lint_schema.py $<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})
 add_test(NAME cli.schema_report COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/schema_report.py
 	${CMAKE_SOURCE_DIR}/docs/report.schema.json --writer $<TARGET_FILE:write_reports>)
 # Whatever its verdict.
@@ -62,7 +63,7 @@ add_test(NAME cli.schema_report.of_a_run COMMAND /usr/bin/python3 ${CMAKE_CURREN
 	sh $<TARGET_FILE:muster>)
 add_test(NAME cli.junit_reader COMMAND /usr/bin/python3 ${CMAKE_CURRENT_LIST_DIR}/junit_reader.py
 	$<TARGET_FILE:muster> $<TARGET_FILE:write_reports>)
-set_tests_properties(cli.schema_expectations cli.schema_report cli.schema_report.of_a_run cli.junit_reader PROPERTIES
+set_tests_properties(cli.schema_expectations cli.lint_schema cli.schema_report cli.schema_report.of_a_run cli.junit_reader PROPERTIES
 	TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration)
 if(Python3_FOUND)
 	add_test(NAME cli.report COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/report.py
