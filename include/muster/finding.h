@@ -27,8 +27,8 @@ extern const char *const muster_strictness_names[MUSTER_STRICTNESS_COUNT]; /* "n
 enum muster_proof { MUSTER_PROOF_SOFT = 0, MUSTER_PROOF_HARD, MUSTER_PROOF_COUNT };
 extern const char *const muster_proof_names[MUSTER_PROOF_COUNT]; /* "soft", "hard" */
 
-/* What to do about a finding, for programs: docs/action-codes.md. The stronger code comes later: a node has the
- * strongest one of its findings. */
+/* What to do about a finding, for programs: docs/reference/action-codes.md. The stronger code comes later: a node has
+ * the strongest one of its findings. */
 #define MUSTER_ACTION_CODE_COUNT 11
 extern const char *const muster_action_codes[MUSTER_ACTION_CODE_COUNT]; /* "none", "retry", ..., "replace-node" */
 size_t muster_action_strength(const char *code);                        /* its place there; of NULL, and of others, 0 */

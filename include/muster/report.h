@@ -60,12 +60,12 @@ void muster_report_print_inventory_text(
 void muster_report_print_inventory_markdown(const struct muster_report *report, FILE *out);
 void muster_report_print_inventory_html(const struct muster_report *report, FILE *out);
 
-/* What a cloud's support desk asks for about a node that failed (docs/ticket.md): in plain English, or for Azure's
- * Guest Health Reporting. -1 with err where the report has no such node, or nothing failed on the node. */
+/* What a cloud's support desk asks for about a node that failed (docs/reference/ticket.md): in plain English, or for
+ * Azure's Guest Health Reporting. -1 with err where the report has no such node, or nothing failed on the node. */
 int muster_report_print_ticket(
 	const struct muster_report *report, const char *node, bool azure, FILE *out, struct muster_error *err);
 
-/* Prometheus's text format: docs/prometheus.md. */
+/* Prometheus's text format: docs/reference/prometheus.md. */
 void muster_report_print_prometheus(const struct muster_report *report, FILE *out);
 
 /* The same to muster.prom in a directory, for node_exporter's textfile collector: whole, and readable for everybody.

@@ -237,7 +237,7 @@ static void explain_fixed(struct muster_book *book, const struct muster_explain_
 	muster_book_line(book, kind->action ? kind->action : "do", row->action);
 	muster_book_line(book, kind->why ? kind->why : "why", row->why);
 	if (entry->kind == MUSTER_EXPLAIN_OPERATOR)
-		muster_book_line(book, "more", "docs/expectations.md");
+		muster_book_line(book, "more", "docs/reference/expectations.md");
 }
 
 static void explain_group(struct muster_book *book, const struct muster_explain_entry *entry)

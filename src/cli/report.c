@@ -69,7 +69,8 @@ int muster_cmd_report(int argc, char **argv)
 			"print nothing, write DIR/muster.prom for the textfile collector of Prometheus's node_exporter",
 			.text = &textfile },
 		{ "--anonymous", NULL,
-			"replace hosts, job, paths, UUIDs, addresses, P_Keys, virtual machines (docs/machine-types.md)",
+			"replace hosts, job, paths, UUIDs, addresses, P_Keys, virtual machines "
+			"(docs/reference/machine-types.md)",
 			.flag = &anonymous },
 	};
 	struct muster_cli cli = {

@@ -19,8 +19,8 @@ int muster_cmd_ticket(int argc, char **argv)
 		.usage = "muster ticket REPORT --node NAME [options]",
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "Prints what a cloud's support desk asks for about a failed node, and sends nothing: "
-			    "docs/ticket.md.\nExit codes: 0 printed, 2 usage, no readable report, or nothing failed on "
-			    "the node.\n",
+			    "docs/reference/ticket.md.\nExit codes: 0 printed, 2 usage, no readable report, or nothing "
+			    "failed on the node.\n",
 		.prints = true,
 		MUSTER_CLI_OPERANDS(&input, 1),
 		.words = muster_words_files,

@@ -45,7 +45,7 @@ static const struct muster_metric metrics[] = {
 		"and ranks say of their links",
 		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }),
 	NUMBER(RANK, "pair.exchange_usual_gbps", GB_PER_S, DRIFTS,
-		"median of pair.exchange_gbps over the exchanges of the run that are alike, the best one of each rank; "
+		"median of pair.exchange_gbps over the exchanges of one kind and path, the best of each rank; "
 		"not measured but derived",
 		.labels = { "kind", "peer_node", "peer_gpu", "nic", "transport", "path", "link" }, .is_usual = true),
 };

@@ -1,6 +1,6 @@
 /* prometheus.c - a report in Prometheus's text format, for node_exporter's textfile collector
  *
- * Every metric is a gauge: a report is a snapshot. docs/prometheus.md explains all of them.
+ * Every metric is a gauge: a report is a snapshot. docs/reference/prometheus.md explains all of them.
  */
 #include "report/prometheus.h"
 
@@ -84,7 +84,8 @@ static void put_nodes(const struct muster_prometheus *page)
 			continue;
 		if (first)
 			muster_prometheus_begin(page, "muster_node_action", "",
-				"What to do about a node with findings, for the worst of them (docs/action-codes.md).");
+				"What to do about a node with findings, for the worst of them "
+				"(docs/reference/action-codes.md).");
 		first = false;
 		muster_prometheus_label(&labels, "node", nodes.entries[i].name);
 		muster_prometheus_label(&labels, "action_code", nodes.entries[i].action_code);

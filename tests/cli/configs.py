@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""The shipped expectation files against the simulated hardware, and against docs/machine-types.md.
+"""The shipped expectation files against the simulated hardware, and against docs/reference/machine-types.md.
 
 usage: configs.py MUSTER SOURCE          test
-       configs.py MUSTER SOURCE --write  write the table in docs/machine-types.md anew
+       configs.py MUSTER SOURCE --write  write the table in docs/reference/machine-types.md anew
 """
 
 import json
@@ -19,7 +19,7 @@ MIB = 1 << 20
 PROFILES = {"quick": [64], "standard": [8, 64, 256, 512], "full": [8, 64, 256, 512, 1024, 2048, 4096, 8192]}
 CERTAINTIES = ("measured", "threshold", "specified", "inferred")
 BEGIN, END = "<!-- certainties: begin -->\n", "<!-- certainties: end -->\n"
-PAGE = Path(SOURCE, "docs", "machine-types.md")
+PAGE = Path(SOURCE, "docs", "reference", "machine-types.md")
 
 
 def merge(base, patch):
@@ -195,7 +195,7 @@ class Loads(unittest.TestCase):
             self.assertEqual(list(load_limits(machine, "gemm_fp64_tflops")), [("load.fp64", None, 17)])
 
 
-# ---- docs/machine-types.md ----
+# ---- docs/reference/machine-types.md ----
 
 def certainties(machine):
     """What `muster skus` says of the machine type's own checks: {certainty: number}."""

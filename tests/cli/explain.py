@@ -117,7 +117,7 @@ class Complete(unittest.TestCase):
             self.has(entry, "means", "usual_causes")
 
     def test_the_page_about_action_codes_has_the_same_words(self):
-        page = Path(SOURCE, "docs/action-codes.md").read_text(encoding="utf-8")
+        page = Path(SOURCE, "docs/reference/action-codes.md").read_text(encoding="utf-8")
         rows = {cells[1].strip(" `"): [cell.strip().replace("`", "") for cell in cells[2:5]]
                 for cells in (line.split("|") for line in page.partition("\n## ")[0].splitlines()) if len(cells) == 6}
         for name, entry in explained("action").items():

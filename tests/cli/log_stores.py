@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""docs/logs.md: tables, rules and queries of log stores have the fields that muster writes.
+"""docs/reference/logs.md: tables, rules and queries of log stores have the fields that muster writes.
 
 usage: log_stores.py MUSTER SOURCE
 """
@@ -29,7 +29,7 @@ def read(*path):
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```$", read("logs.md"), re.MULTILINE | re.DOTALL)
+    return re.findall(rf"^```{language}\n(.*?)^```$", read("reference", "logs.md"), re.MULTILINE | re.DOTALL)
 
 
 def words(text):
@@ -55,7 +55,7 @@ class Stores(unittest.TestCase):
                        json.loads(read("logs", "azure-dcr.json"))["properties"]["streamDeclarations"]["Custom-Json-Muster"]["columns"]}
 
     def test_the_table_of_fields_is_complete(self):
-        rows = re.findall(r"^\| (`.*?) \|", read("logs.md"), re.MULTILINE)
+        rows = re.findall(r"^\| (`.*?) \|", read("reference", "logs.md"), re.MULTILINE)
         listed = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
         self.assertEqual(len(listed), len(set(listed)))
         self.assertEqual(set(listed), self.fields)
@@ -95,7 +95,7 @@ class Stores(unittest.TestCase):
     def test_queries_of_the_journal_find_the_lines(self):
         """As journalctl --output=json has them, beside a line that is no object."""
         entries = [json.dumps({"MESSAGE": text, "SYSLOG_IDENTIFIER": "muster"}) for text in [*map(json.dumps, self.lines), "no JSON"]]
-        queries = re.findall(r"^journalctl --identifier=muster .* --output=json \| jq -r '(.*)'$", read("logs.md"), re.MULTILINE)
+        queries = re.findall(r"^journalctl --identifier=muster .* --output=json \| jq -r '(.*)'$", read("reference", "logs.md"), re.MULTILINE)
         self.assertEqual(len(queries), 2)
         found = [subprocess.run(["jq", "-r", query], input="\n".join(entries), capture_output=True, text=True, check=True, timeout=60)
                  .stdout.splitlines() for query in queries]

@@ -102,7 +102,7 @@ class Prometheus(unittest.TestCase):
     def test_queries_name_what_is_there(self):
         written, recorded = set(types(self.page)), set(re.findall(r"record: (\S+)", read(DOCS, "alerts.yml")))
         self.assertTrue(recorded)
-        page = read(SOURCE, "docs", "prometheus.md")
+        page = read(SOURCE, "docs", "reference", "prometheus.md")
         for where, text in [*dashboard_queries(), ("alerts.yml", re.sub(r"#.*", "", read(DOCS, "alerts.yml"))), ("prometheus.md", page)]:
             for name in names(text):
                 self.assertIn(name, written, where)
@@ -138,7 +138,7 @@ class Prometheus(unittest.TestCase):
         self.assertAlmostEqual(speed, value * 1e9, delta=1)
         for title, query in dashboard_queries():
             self.assertTrue(server.query(query), f"{title}: nothing for {query}")
-        [queries] = re.findall(r"```promql\n(.*?)```", read(SOURCE, "docs", "prometheus.md"), re.DOTALL)
+        [queries] = re.findall(r"```promql\n(.*?)```", read(SOURCE, "docs", "monitoring.md"), re.DOTALL)
         for query in re.sub(r" +#.*", "", queries).splitlines():
             self.assertTrue(server.query(query), query)
         server.wait_for('ALERTS{alertname="MusterNodeFailed",node="sim-2"}')

@@ -121,7 +121,7 @@ if(Python3_FOUND)
 		$<TARGET_FILE:muster> $<TARGET_FILE:write_reports> ${CMAKE_SOURCE_DIR})
 	set_tests_properties(cli.prometheus PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS integration)
 endif()
-# What log stores find in the log: the fields, rules and queries of docs/logs.md.
+# What log stores find in the log: the fields, rules and queries of docs/reference/logs.md.
 if(Python3_FOUND)
 	add_test(NAME cli.log_stores COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_LIST_DIR}/log_stores.py
 		$<TARGET_FILE:muster> ${CMAKE_SOURCE_DIR})

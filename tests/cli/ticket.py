@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`muster ticket`: made-up reports, the table of docs/ticket.md, a simulated node from the run to the body for Azure.
+"""`muster ticket`: made-up reports, the table of docs/reference/ticket.md, a simulated node from the run to the body for Azure.
 
 usage: ticket.py MUSTER SOURCE_DIRECTORY
 """
@@ -30,8 +30,8 @@ def read(name):
 
 
 def rows():
-    """(metric or check, label, value, category) of the table in docs/ticket.md."""
-    for line in re.findall(r"^\| (?:`|all others with).* \| (?:exact|near) \| .*$", read("ticket.md"), re.M):
+    """(metric or check, label, value, category) of the table in docs/reference/ticket.md."""
+    for line in re.findall(r"^\| (?:`|all others with).* \| (?:exact|near) \| .*$", read("reference/ticket.md"), re.M):
         names, label, category = (cell.strip() for cell in line.split("|")[1:4])
         key, values = re.fullmatch(r"(?:`(\w+)` )?(.*)", label).groups()
         for name in re.findall(r"`([^`]+)`", names):

@@ -10,7 +10,7 @@ import unittest
 SOURCE = os.path.abspath(sys.argv[1])
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 # Not those of other projects: expectation files cite their designs and references.
-PAGE = re.compile(r"(?<![\w/.])(?:\.\./)*docs/(?!designs/|reference/)[\w./-]+\.(?:md|json|1|png|svg|html)\b(?!\.gz)")
+PAGE = re.compile(r"(?<![\w/.])(?:\.\./)*docs/(?!designs/|reference/gpu-)[\w./-]+\.(?:md|json|1|png|svg|html)\b(?!\.gz)")
 
 
 def files_of(*folders):

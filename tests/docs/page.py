@@ -34,7 +34,6 @@ NOT_RUN = {
         "exec apptainer": "the text of a script, for Apptainer",
         "exec bwrap": "the text of a script, for an unpacked image",
         "podman run": "needs podman and the container runtime of NVIDIA",
-        "debootstrap": "downloads a distribution",
     },
     "docs/contributing.md": {"sh src/setup.sh run": "installs packages of the distribution, builds, and runs tests"},
     "docs/golden-image.md": {"set -e": "tests/cli/golden_image.py runs it, with a machine that is a folder"},
@@ -48,15 +47,16 @@ NOT_RUN = {
         "sh src/setup.sh run": "installs packages of the distribution and builds",
         ". /opt/muster": "tests/cli/completion.py",
     },
-    "docs/logs.md": {
+    "docs/reference/logs.md": {
         "az rest": "needs an Azure subscription",
         "az monitor": "needs an Azure subscription",
         "systemd-cat": "needs a journal",
         "journalctl": "needs a journal; tests/cli/log_stores.py runs the filters of jq",
     },
-    "docs/storage.md": {"srun": "needs folders that nodes share; tests/cli/checkpoint.py, broadcast.py and paths.py use these options"},
+    "docs/jobs.md": {"srun --nodes=4": "needs folders that nodes share; tests/cli/checkpoint.py and paths.py use these options"},
+    "docs/reference/storage.md": {"srun": "needs folders that nodes share; tests/cli/checkpoint.py, broadcast.py and paths.py use these options"},
     "docs/slurm.md": {"install -D": "writes into /etc; tests/slurm/node.py installs the scripts"},
-    "docs/ticket.md": {"jq -c": "needs an Azure subscription"},
+    "docs/reference/ticket.md": {"jq -c": "needs an Azure subscription"},
     "docs/dev/aarch64.md": {
         "sh tests/arm64/run.sh": "a part of .ci/run",
         "sh tests/arm64/sysroot.sh": "downloads packages for aarch64",

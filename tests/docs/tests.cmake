@@ -4,7 +4,7 @@ if(Python3_FOUND)
 	set(DOCS_TESTS ${CMAKE_CURRENT_LIST_DIR})
 	add_test(NAME docs.links COMMAND Python3::Interpreter -B ${DOCS_TESTS}/links.py ${CMAKE_SOURCE_DIR})
 	add_test(NAME docs.standins COMMAND Python3::Interpreter -B ${DOCS_TESTS}/standins.py ${CMAKE_SOURCE_DIR})
-	foreach(name options troubleshooting)
+	foreach(name lists options troubleshooting)
 		add_test(NAME docs.${name} COMMAND Python3::Interpreter -B ${DOCS_TESTS}/${name}.py $<TARGET_FILE:muster>
 			${CMAKE_SOURCE_DIR})
 		list(APPEND DOCS_QUICK docs.${name})

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Machines as data, each in a folder: docs/machines.md says what a folder holds, and what is compared.
+"""Machines as data, each in a folder: docs/reference/machines.md says what a folder holds, and what is compared.
 
 usage: machines.py SOURCE NAME MUSTER PLACEMENT MACHINE_KERNEL | SOURCE --check-docs | SOURCE --write-docs
 """
@@ -128,7 +128,7 @@ class Machine:
 
 
 def check_docs(path, write):
-    """The table of docs/machines.md is what the folders say."""
+    """The table of docs/reference/machines.md is what the folders say."""
     rows = []
     for folder in sorted(file.parent for file in HERE.glob("*/machine.json")):
         machine = made.read(folder)
@@ -146,7 +146,7 @@ def check_docs(path, write):
 
 def main(source, name, *rest):
     if name.startswith("--"):
-        found = check_docs(pathlib.Path(source, "docs/machines.md"), name == "--write-docs")
+        found = check_docs(pathlib.Path(source, "docs/reference/machines.md"), name == "--write-docs")
     else:
         with tempfile.TemporaryDirectory() as root:
             found = Machine(HERE / name, root, *map(os.path.abspath, rest)).check()

@@ -1,5 +1,5 @@
 """A machine of tests/machines/NAME/ as files: the topology that hwloc reads, and the parts of /sys, /proc and /dev that
-muster reads. docs/machines.md says what stands in machine.json."""
+muster reads. docs/reference/machines.md says what stands in machine.json."""
 import itertools
 import json
 import lzma
