@@ -35,7 +35,8 @@ NOT_RUN = {
         "exec bwrap": "the text of a script, for an unpacked image",
         "podman run": "needs podman and the container runtime of NVIDIA",
     },
-    "docs/contributing.md": {"sh src/setup.sh run": "installs packages of the distribution, builds, and runs tests"},
+    "docs/contributing.md": {"sh src/setup.sh run": "installs packages of the distribution, builds, and runs tests",
+                             "ninja -C build": "builds, and runs tests"},
     "docs/golden-image.md": {"set -e": "tests/cli/golden_image.py runs it, with a machine that is a folder"},
     "docs/install.md": {
         "cmake -S . -B build": "builds; tests/install/packages.sh makes and installs the packages",
