@@ -126,6 +126,12 @@ void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean)
 	fputs_unlocked(boolean ? "true" : "false", w->out);
 }
 
+void muster_json_writer_ready(struct muster_json_writer *w, const char *text, size_t length)
+{
+	lead(w);
+	fwrite_unlocked(text, 1, length, w->out);
+}
+
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value)
 {
 	switch (value.type) {
