@@ -346,6 +346,7 @@ struct written {
 	struct muster_sample sample;
 	size_t label_count, value_count, try_count;
 	const double *tries;
+	const char *unread;
 };
 
 static const struct muster_field written_fields[] = {
@@ -354,7 +355,7 @@ static const struct muster_field written_fields[] = {
 		.count_offset = offsetof(struct written, label_count), .optional = true },
 	{ MUSTER_FIELD_AS(written, "value", sample.value, VALUE) },
 	{ MUSTER_FIELD_AS(written, "reason", sample.reason, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(written, "unread", sample.unread, TEXT), .optional = true },
+	{ MUSTER_FIELD(written, unread, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(written, "values", sample.values, NUMBER), MUSTER_FIELD_MANY(written, value_count),
 		.optional = true },
 	{ MUSTER_FIELD(written, tries, NUMBER), MUSTER_FIELD_MANY(written, try_count), .optional = true },
@@ -363,7 +364,9 @@ static const struct muster_object_type written_type = MUSTER_OBJECT_TYPE(written
 
 static void write_sample(struct muster_json_writer *w, const struct muster_sample *sample)
 {
-	struct written written = { .sample = *sample, .label_count = sample->label_count };
+	struct written written = {
+		.sample = *sample, .label_count = sample->label_count, .unread = muster_sample_unread(sample)
+	};
 	if (sample->value.type == MUSTER_NUMBER && !isfinite(sample->value.number)) {
 		written.sample.value = muster_null();
 		written.sample.reason = "the measured value is not a finite number";
