@@ -16,14 +16,19 @@ struct muster_sample {
 	bool tried;                 /* a number that was measured once more */
 	struct muster_value value;
 	const char *reason; /* set if and only if value is null */
-	const char *unread; /* of a null: the code's name of the error that kept its source from being read; NULL: the
-			       machine or the run has no such value */
-	/* Of a number that was measured several times: all value_count of them, in their order. Behind them, of one
-	 * that was tried: the two that it was before, and then. */
-	const double *values;
+	union {
+		/* Of a null: the code's name of the error that kept its source from being read; NULL: the machine or
+		 * the run has no such value. muster_sample_unread() is NULL of all others too. */
+		const char *unread;
+		/* Of a number that was measured several times: all value_count of them, in their order. Behind them,
+		 * of one that was tried: the two that it was before, and then. */
+		const double *values;
+	};
 };
 /* A run has millions of them. */
-_Static_assert(sizeof(struct muster_sample) <= 64, "a sample fits in a cache line");
+_Static_assert(sizeof(struct muster_sample) <= 56, "a sample takes no more memory");
+
+const char *muster_sample_unread(const struct muster_sample *sample);
 
 /* What a number was before it was measured once more, and then; NULL when it was not. */
 const double *muster_sample_tries(const struct muster_sample *sample);

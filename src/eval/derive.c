@@ -53,7 +53,7 @@ struct muster_limit muster_limit_of(
 		return (struct muster_limit){ .gbps = sample->value.number, .words = link };
 	return (struct muster_limit){ .why = muster_arena_printf(arena, "%s: %s", metric,
 					      sample && sample->reason ? sample->reason : "not measured"),
-		.unread = sample ? sample->unread : NULL };
+		.unread = sample ? muster_sample_unread(sample) : NULL };
 }
 
 void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
@@ -322,7 +322,7 @@ static void derive_present(struct muster_run *run)
 		bool known = shown->value.type == MUSTER_NUMBER;
 		double hidden = muster_sample_number(samples, "node.gpus_hidden", 0);
 		muster_derived_add(samples, present, NULL, 0, known ? shown->value.number + hidden : 0, shown->reason,
-			shown->unread);
+			muster_sample_unread(shown));
 	}
 }
 

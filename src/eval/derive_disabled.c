@@ -39,7 +39,7 @@ static void derive_rank(
 						 .reason = reason,
 						 .unread = !reason ? NULL
 							   : !set  ? setting.unread
-							   : links ? links->unread
+							   : links ? muster_sample_unread(links)
 								   : NULL });
 		}
 }

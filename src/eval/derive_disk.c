@@ -56,7 +56,8 @@ static void derive_node(
 		if (sample->value.type == MUSTER_NUMBER)
 			sum.value.number += mean(sample);
 		else
-			sum.reason = sample->reason ? sample->reason : "not measured", sum.unread = sample->unread;
+			sum.reason = sample->reason ? sample->reason : "not measured",
+			sum.unread = muster_sample_unread(sample);
 	}
 	if (sum.reason)
 		sum.value = muster_null();

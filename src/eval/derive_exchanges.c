@@ -120,7 +120,7 @@ static struct muster_limit port_limit(
 		return (struct muster_limit){ .why = muster_arena_printf(d->run->arena,
 						      "port.limit_gbps of %s on %s: %s", port, node->name,
 						      sample->reason ? sample->reason : "not measured"),
-			.unread = sample->unread };
+			.unread = muster_sample_unread(sample) };
 	}
 	return (struct muster_limit){ .why = muster_arena_printf(
 					      d->run->arena, "the rate of %.*s is not known", (int)length, nic) };

@@ -36,7 +36,7 @@ void muster_run_derive_imex(struct muster_run *run)
 		else if (found->value.type == MUSTER_NUMBER)
 			sample.value = muster_string("no channel");
 		else
-			sample.reason = found->reason, sample.unread = found->unread;
+			sample.reason = found->reason, sample.unread = muster_sample_unread(found);
 		muster_samples_add(&node->samples, sample);
 	}
 }

@@ -66,7 +66,7 @@ static void derive_lowest(struct muster_run *run, struct muster_node *node, cons
 							 : metric->type == MUSTER_STRING ? muster_string(ranks)
 											 : lowest->value,
 						.reason = lowest->reason,
-						.unread = lowest->unread });
+						.unread = muster_sample_unread(lowest) });
 }
 
 void muster_run_derive_placement(struct muster_run *run)

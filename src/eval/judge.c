@@ -69,7 +69,7 @@ const char *muster_limit_unreached(
 static struct muster_verdict of_null(
 	const struct muster_eval *eval, const struct muster_check *check, const struct muster_sample *sample)
 {
-	const char *unread = sample ? sample->unread : NULL;
+	const char *unread = sample ? muster_sample_unread(sample) : NULL;
 	bool usual = eval->report->observe || !unread || strcmp(unread, muster_code_name(MUSTER_EABSENT)) == 0 ||
 		     strcmp(unread, muster_code_name(MUSTER_ELIB)) == 0 ||
 		     strcmp(unread, muster_code_name(MUSTER_ENOPERMISSION)) == 0;

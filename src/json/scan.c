@@ -2,13 +2,13 @@
 #include "json/scan.h"
 
 #include "json/json.h"
+#include "json/number.h"
 #include "util/text.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, const char *format, ...)
@@ -24,41 +24,6 @@ int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, c
 	vsnprintf(what, sizeof what, format, args);
 	va_end(args);
 	return muster_fail(err, MUSTER_EUSAGE, "line %zu, column %zu: %s", line, column, what);
-}
-
-static size_t skip_digits(const char *text, size_t at, size_t length)
-{
-	while (at < length && text[at] >= '0' && text[at] <= '9')
-		at++;
-	return at;
-}
-
-/* The end of the number that starts at `at` by JSON's grammar (RFC 8259, section 6), or `at` if it is none. */
-static size_t number_end(const char *text, size_t at, size_t length)
-{
-	size_t start = at;
-	if (text[at] == '-')
-		at++;
-	size_t digits = skip_digits(text, at, length);
-	if (digits == at || (text[at] == '0' && digits > at + 1))
-		return start;
-	at = digits;
-	if (at < length && text[at] == '.') {
-		digits = skip_digits(text, at + 1, length);
-		if (digits == at + 1)
-			return start;
-		at = digits;
-	}
-	if (at < length && (text[at] == 'e' || text[at] == 'E')) {
-		size_t exponent = at + 1;
-		if (exponent < length && (text[exponent] == '+' || text[exponent] == '-'))
-			exponent++;
-		digits = skip_digits(text, exponent, length);
-		if (digits == exponent)
-			return start;
-		at = digits;
-	}
-	return at;
 }
 
 int muster_json_string_end(const char *text, size_t at, size_t length, size_t *ret, struct muster_error *err)
@@ -123,14 +88,14 @@ static int fail_character(const char *text, size_t at, size_t length, struct mus
 /* The number at *at, which then is its end. */
 static int scan_number(const char *text, size_t *at, size_t length, struct muster_error *err)
 {
-	size_t end = number_end(text, *at, length);
-	char number[64];
+	double number;
+	size_t end = muster_json_number_at(text, *at, length, &number);
 	if (end == *at)
 		return muster_json_fail_at(text, *at, err, "malformed number");
-	if (end - *at >= sizeof number) /* cJSON reads no more */
-		return muster_json_fail_at(text, *at, err, "a number of more than %zu characters", sizeof number - 1);
-	snprintf(number, sizeof number, "%.*s", (int)(end - *at), text + *at);
-	if (!isfinite(strtod(number, NULL)))
+	if (end - *at >= MUSTER_JSON_NUMBER_MAX)
+		return muster_json_fail_at(
+			text, *at, err, "a number of more than %d characters", MUSTER_JSON_NUMBER_MAX - 1);
+	if (!isfinite(number))
 		return muster_json_fail_at(text, *at, err, "a number is too large for a double");
 	*at = end;
 	return 0;

@@ -2,9 +2,11 @@
 #include "json/stream.h"
 
 #include "json/json.h"
+#include "json/number.h"
 #include "json/scan.h"
 #include "muster/arena.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -204,6 +206,22 @@ bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_pa
 	if (s->length - at < value.length || memcmp(s->text + at, value.text, value.length) != 0)
 		return false;
 	s->at = s->start = at + value.length;
+	return true;
+}
+
+bool muster_json_stream_pass_text(struct muster_json_stream *s, const char *text)
+{
+	return muster_json_stream_pass(s, (struct muster_json_part){ text, strlen(text) });
+}
+
+bool muster_json_stream_pass_number(struct muster_json_stream *s, double *ret)
+{
+	if (s->at >= s->length)
+		return false;
+	const size_t end = muster_json_number_at(s->text, s->at, s->length, ret);
+	if (end == s->at || end == s->length || end - s->at >= MUSTER_JSON_NUMBER_MAX || !isfinite(*ret))
+		return false;
+	s->at = s->start = end;
 	return true;
 }
 

@@ -60,6 +60,9 @@ int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_str
 /* Pass the value that comes next when it is this one, byte for byte; a whole object or array. False: nothing is passed.
  */
 bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_part value);
+/* The same of any text that stands between values, and of any number. */
+bool muster_json_stream_pass_text(struct muster_json_stream *s, const char *text);
+bool muster_json_stream_pass_number(struct muster_json_stream *s, double *ret);
 
 /* Read a part as one value, by a tree. */
 int muster_json_part_read(

@@ -1,6 +1,7 @@
 /* writer.c - JSON as a stream */
 #include "json/writer.h"
 
+#include "json/number.h"
 #include "util/text.h"
 
 #include <math.h>
@@ -112,35 +113,23 @@ void muster_json_writer_string(struct muster_json_writer *w, const char *string)
 void muster_json_writer_number(struct muster_json_writer *w, double number)
 {
 	lead(w);
-	char text[40];
-	if (!isfinite(number)) {
+	char text[MUSTER_JSON_NUMBER_MAX];
+	if (isfinite(number))
+		fwrite_unlocked(text, 1, muster_json_number_text(number, text), w->out);
+	else
 		fputs_unlocked("null", w->out);
-		return;
-	}
-	long long whole = fabs(number) < 9e15 ? (long long)number : 0;
-	if ((whole != 0 || !signbit(number)) && !((double)whole < number) && !((double)whole > number)) {
-		char *digit = text + sizeof text;
-		*--digit = '\0';
-		unsigned long long rest = whole < 0 ? 0ull - (unsigned long long)whole : (unsigned long long)whole;
-		do {
-			*--digit = (char)('0' + rest % 10);
-		} while (rest /= 10);
-		if (whole < 0)
-			*--digit = '-';
-		fputs_unlocked(digit, w->out);
-		return;
-	}
-	snprintf(text, sizeof text, "%.15g", number);
-	double back = strtod(text, NULL);
-	if (back < number || back > number)
-		snprintf(text, sizeof text, "%.17g", number);
-	fputs_unlocked(text, w->out);
 }
 
 void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean)
 {
 	lead(w);
 	fputs_unlocked(boolean ? "true" : "false", w->out);
+}
+
+void muster_json_writer_ready(struct muster_json_writer *w, const char *text, size_t length)
+{
+	lead(w);
+	fwrite_unlocked(text, 1, length, w->out);
 }
 
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value)

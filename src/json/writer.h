@@ -20,6 +20,7 @@ struct muster_json_writer {
 	int indent_depth; /* levels that are broken into lines; deeper ones stay on their line. 0: all on one line */
 	bool first[MUSTER_WRITER_DEPTH_MAX];
 	bool after_key;
+	struct muster_sample_texts *sample_texts; /* NULL: none are kept (model/sample_json.h) */
 	const char *incomplete; /* the key of the first text that had to be there and was NULL (object.h) */
 };
 
@@ -44,6 +45,8 @@ void muster_json_writer_key(struct muster_json_writer *w, const char *key);
 void muster_json_writer_string(struct muster_json_writer *w, const char *string); /* NULL writes null */
 void muster_json_writer_number(struct muster_json_writer *w, double number);
 void muster_json_writer_boolean(struct muster_json_writer *w, bool boolean);
+/* A value, or the begin of one, that is JSON already, on one line. */
+void muster_json_writer_ready(struct muster_json_writer *w, const char *text, size_t length);
 void muster_json_writer_value(struct muster_json_writer *w, struct muster_value value);
 /* key and value, or the begin of one, in one */
 void muster_json_writer_pair(struct muster_json_writer *w, const char *key, struct muster_value value);

@@ -44,21 +44,41 @@ int muster_outcome_read(struct muster_json_reader *r, void *into, const struct m
 	return 0;
 }
 
-static int read_outcome(struct muster_json_reader *r, void *outcomes, const struct muster_json *json)
+static bool pass_elapsed(struct muster_json_reader *r, void *outcome, struct muster_json_stream *s)
 {
-	struct muster_outcome outcome = { .ring = 0 };
-	if (muster_outcome_read(r, &outcome, json) < 0)
+	(void)r;
+	return muster_json_stream_pass_number(s, &((struct muster_outcome *)outcome)->elapsed_ms) &&
+	       muster_json_stream_pass_text(s, "}");
+}
+
+static int read_new(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	*(struct muster_outcome *)into = (struct muster_outcome){ .ring = 0 };
+	return muster_outcome_read(r, into, json);
+}
+
+const struct muster_json_known muster_outcomes_known = {
+	.size = sizeof(struct muster_outcome),
+	.read = read_new,
+	.before_numbers = "\"elapsed_ms\": ",
+	.numbers = pass_elapsed,
+};
+
+static int read_outcome(struct muster_json_reader *r, void *outcomes, struct muster_json_stream *s)
+{
+	struct muster_outcome outcome;
+	if (muster_json_known_read(r, s, &((struct muster_run_reader *)r)->outcomes, &outcome) < 0)
 		return -1;
 	muster_outcomes_add(outcomes, outcome);
 	return 0;
 }
 
-static int read_outcomes(struct muster_json_reader *r, void *outcomes, const struct muster_json *json)
+static int read_outcomes(
+	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *rank)
 {
-	if (muster_json_size(json) > MUSTER_RUN_OUTCOMES_MAX)
-		return muster_json_reader_fail(
-			r, "%zu probes, at most %d are allowed", muster_json_size(json), MUSTER_RUN_OUTCOMES_MAX);
-	return muster_json_each_read(r, json, read_outcome, outcomes, 0);
+	(void)field;
+	return muster_json_stream_array(
+		r, s, MUSTER_RUN_OUTCOMES_MAX, read_outcome, &((struct muster_rank *)rank)->outcomes);
 }
 
 static void write_outcomes(struct muster_json_writer *w, const void *from)
@@ -98,7 +118,7 @@ static const struct muster_field rank_fields[] = {
 	{ MUSTER_FIELD(muster_rank, gpu_uuid, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_rank, missing, TEXT), .optional = true },
 	{ MUSTER_FIELD(muster_rank, unfinished, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(muster_rank, "probes", outcomes, OBJECT), .read = read_outcomes, .write = write_outcomes },
+	{ MUSTER_FIELD_AS(muster_rank, "probes", outcomes, OBJECT), .parts = read_outcomes, .write = write_outcomes },
 	{ MUSTER_FIELD(muster_rank, samples, OBJECT), .parts = read_rank_samples, .write = muster_samples_write },
 };
 static const struct muster_object_type rank_type = MUSTER_OBJECT_TYPE(muster_rank, rank_fields);

@@ -200,5 +200,8 @@ int muster_run_read(struct muster_run_reader *reader, struct muster_json_stream 
 
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run)
 {
+	w->sample_texts = muster_sample_texts_new();
 	muster_object_write(w, &run_type, run);
+	muster_sample_texts_free(w->sample_texts);
+	w->sample_texts = NULL;
 }

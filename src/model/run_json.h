@@ -14,9 +14,11 @@ struct muster_run_reader {
 		samples;          /* first, and its struct muster_json_reader first in it: that is handed around */
 	struct muster_run *run;   /* what is read is added to it */
 	struct muster_node *node; /* of the run, while it is read */
-	unsigned char *seen;      /* a bit for each rank of the job; muster_run_read's, the caller frees it */
+	struct muster_json_known outcomes; /* muster_outcomes_known at first */
+	unsigned char *seen;               /* a bit for each rank of the job; muster_run_read's, the caller frees it */
 };
 
+extern const struct muster_json_known muster_outcomes_known;
 extern const struct muster_object_type muster_outcome_type, muster_trial_type;
 muster_field_write_fn muster_node_write, muster_time_write;
 muster_field_read_fn muster_trial_read;   /* added to the run of the struct muster_run_reader */

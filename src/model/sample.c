@@ -26,6 +26,11 @@ const struct muster_sample *muster_samples_find(
 	return NULL;
 }
 
+const char *muster_sample_unread(const struct muster_sample *sample)
+{
+	return sample->value.type == MUSTER_NULL ? sample->unread : NULL;
+}
+
 const double *muster_sample_tries(const struct muster_sample *sample)
 {
 	return sample->tried ? sample->values + sample->value_count : NULL;

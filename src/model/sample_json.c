@@ -1,11 +1,11 @@
 /* sample_json.c - samples from their JSON */
 #include "model/sample_json.h"
 
+#include "json/number.h"
 #include "model/windows.h"
 #include "muster/arena.h"
 #include "model/limits.h"
 #include "util/array.h"
-#include "util/xxh64.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -251,81 +251,42 @@ static int read_unless_retired(struct muster_json_reader *r, void *into, const s
 	return is_retired(json) ? 0 : muster_sample_read(r, sample, json);
 }
 
-/* Thousands of nodes say the same of themselves, byte for byte and in one order: a text that was read before is not
- * read again. Each text has one place by its hash, which the last one of these has. */
-struct sample_text {
-	struct muster_sample sample;
-	uint64_t hash;
-	char *text; /* NULL: none yet */
-	size_t length;
-	size_t next; /* the entry that came after this one, the last time */
-};
-enum { TEXTS = 1 << 14, TEXT_MAX = 1024 };
-struct muster_sample_texts {
-	struct sample_text entries[TEXTS + 1]; /* in the order in which they came; [0] is none */
-	size_t places[TEXTS];                  /* entries by their hashes; 0: none */
-	size_t count, last;                    /* entries; the one of the sample before */
-};
-
-/* The entry where a text is or belongs. */
-static struct sample_text *find_text(
-	struct muster_sample_texts *texts, struct muster_json_part part, uint64_t *ret_hash)
+/* Numbers behind a key, as far as the list is there. */
+static bool pass_list(struct muster_json_stream *s, const char *key, size_t most, double *into, size_t *ret_count)
 {
-	struct muster_xxh64 hash;
-	muster_xxh64_init(&hash);
-	muster_xxh64_add(&hash, part.text, part.length);
-	*ret_hash = muster_xxh64_value(&hash);
-	size_t *place = &texts->places[*ret_hash % TEXTS];
-	if (*place == 0)
-		*place = ++texts->count;
-	return &texts->entries[*place];
+	*ret_count = 0;
+	if (!muster_json_stream_pass_text(s, key))
+		return true;
+	do {
+		if (*ret_count == most || !muster_json_stream_pass_number(s, &into[(*ret_count)++]))
+			return false;
+	} while (muster_json_stream_pass_text(s, ", "));
+	return *ret_count > 1 && muster_json_stream_pass_text(s, "]");
 }
 
-static void follow(struct muster_sample_texts *texts, size_t entry)
+static bool pass_numbers(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
-	texts->entries[texts->last].next = entry;
-	texts->last = entry;
-}
-
-static int read_text(struct muster_sample_reader *reader, struct muster_json_stream *s, struct muster_sample *ret)
-{
-	struct muster_json_part part;
-	if (!reader->texts)
-		reader->texts = muster_calloc(1, sizeof *reader->texts);
-	struct muster_sample_texts *texts = reader->texts;
-	size_t next = texts->entries[texts->last].next;
-	struct sample_text *known = &texts->entries[next];
-	if (known->text && muster_json_stream_pass(s, (struct muster_json_part){ known->text, known->length })) {
-		texts->last = next;
-		*ret = known->sample;
-		return 0;
-	}
-	if (muster_json_stream_take(&reader->json, s, &part) < 0)
-		return -1;
-	uint64_t hash;
-	known = find_text(texts, part, &hash);
-	if (!known->text || known->hash != hash || known->length != part.length ||
-		memcmp(known->text, part.text, part.length) != 0) {
-		if (muster_json_part_read(&reader->json, part, read_unless_retired, ret) < 0)
-			return -1;
-		if (part.length > TEXT_MAX)
-			return 0;
-		known->text = muster_realloc(known->text, part.length, 1);
-		memcpy(known->text, part.text, part.length);
-		known->hash = hash;
-		known->length = part.length;
-		known->sample = *ret;
-	}
-	*ret = known->sample;
-	follow(texts, (size_t)(known - texts->entries));
-	return 0;
+	struct muster_sample *sample = into;
+	double values[MUSTER_VALUES_MAX + 2], *kept = NULL;
+	size_t count, tries;
+	if (!muster_json_stream_pass_number(s, &sample->value.number) ||
+		!pass_list(s, ", \"values\": [", MUSTER_VALUES_MAX, values, &count) ||
+		!pass_list(s, ", \"tries\": [", 2, values + count, &tries) || !muster_json_stream_pass_text(s, "}"))
+		return false;
+	if (count + tries > 0)
+		kept = memcpy(muster_arena_alloc(r->arena, (count + tries) * sizeof *kept), values,
+			(count + tries) * sizeof *kept);
+	sample->values = kept;
+	sample->value_count = (unsigned short)count;
+	sample->tried = tries > 0;
+	return true;
 }
 
 static int read_listed(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	const struct muster_sample_lists *lists = into;
 	struct muster_sample sample;
-	if (read_text((struct muster_sample_reader *)r, s, &sample) < 0)
+	if (muster_json_known_read(r, s, &((struct muster_sample_reader *)r)->known, &sample) < 0)
 		return -1;
 	if (!sample.metric)
 		return 0;
@@ -358,14 +319,16 @@ void muster_sample_reader_init(
 	struct muster_sample_reader *reader, struct muster_arena *arena, muster_metric_find_fn *find)
 {
 	*reader = (struct muster_sample_reader){ .find = find,
+		.known = { .size = sizeof(struct muster_sample),
+			.read = read_unless_retired,
+			.before_numbers = "\"value\": ",
+			.numbers = pass_numbers },
 		.json = { .arena = arena, .text_max = MUSTER_RUN_STRING_MAX, .part_max = MUSTER_RUN_PART_BYTES_MAX } };
 }
 
 void muster_sample_reader_done(struct muster_sample_reader *reader)
 {
-	for (size_t i = 0; reader->texts && i <= reader->texts->count; i++)
-		free(reader->texts->entries[i].text);
-	free(reader->texts);
+	muster_json_known_done(&reader->known);
 	muster_samples_done(&reader->list);
 	free(reader->sets);
 	*reader = (struct muster_sample_reader){ .lenient = false };
@@ -383,6 +346,7 @@ struct written {
 	struct muster_sample sample;
 	size_t label_count, value_count, try_count;
 	const double *tries;
+	const char *unread;
 };
 
 static const struct muster_field written_fields[] = {
@@ -391,16 +355,18 @@ static const struct muster_field written_fields[] = {
 		.count_offset = offsetof(struct written, label_count), .optional = true },
 	{ MUSTER_FIELD_AS(written, "value", sample.value, VALUE) },
 	{ MUSTER_FIELD_AS(written, "reason", sample.reason, TEXT), .optional = true },
-	{ MUSTER_FIELD_AS(written, "unread", sample.unread, TEXT), .optional = true },
+	{ MUSTER_FIELD(written, unread, TEXT), .optional = true },
 	{ MUSTER_FIELD_AS(written, "values", sample.values, NUMBER), MUSTER_FIELD_MANY(written, value_count),
 		.optional = true },
 	{ MUSTER_FIELD(written, tries, NUMBER), MUSTER_FIELD_MANY(written, try_count), .optional = true },
 };
 static const struct muster_object_type written_type = MUSTER_OBJECT_TYPE(written, written_fields);
 
-void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample)
+static void write_sample(struct muster_json_writer *w, const struct muster_sample *sample)
 {
-	struct written written = { .sample = *sample, .label_count = sample->label_count };
+	struct written written = {
+		.sample = *sample, .label_count = sample->label_count, .unread = muster_sample_unread(sample)
+	};
 	if (sample->value.type == MUSTER_NUMBER && !isfinite(sample->value.number)) {
 		written.sample.value = muster_null();
 		written.sample.reason = "the measured value is not a finite number";
@@ -410,6 +376,85 @@ void muster_sample_write(struct muster_json_writer *w, const struct muster_sampl
 		written.try_count = sample->tried ? 2 : 0;
 	}
 	muster_object_write(w, &written_type, &written);
+}
+
+/* The text of a sample was written before when another one has the same addresses: only a number may differ. Each has
+ * one place by its addresses, which the last one of these has; its text is kept when it comes twice. */
+struct kept_text {
+	struct muster_sample sample;
+	char *text; /* NULL: not yet. Of a number: as far as the number */
+	size_t length;
+};
+enum { KEPT_BITS = 14, KEPT = 1 << KEPT_BITS };
+struct muster_sample_texts {
+	struct kept_text kept[KEPT];
+};
+
+struct muster_sample_texts *muster_sample_texts_new(void)
+{
+	return muster_calloc(1, sizeof(struct muster_sample_texts));
+}
+
+void muster_sample_texts_free(struct muster_sample_texts *texts)
+{
+	for (size_t i = 0; i < KEPT; i++)
+		free(texts->kept[i].text);
+	free(texts);
+}
+
+/* What its text says behind the labels, by address. */
+static const void *said_by(const struct muster_sample *sample)
+{
+	switch (sample->value.type) {
+	case MUSTER_NULL: return sample->reason;
+	case MUSTER_STRING: return sample->value.string;
+	case MUSTER_BOOLEAN: return sample->value.boolean ? "true" : "false";
+	default: return NULL;
+	}
+}
+
+/* NULL: its text is not kept. */
+static const struct kept_text *text_of(struct muster_sample_texts *texts, const struct muster_sample *sample)
+{
+	const bool number = sample->value.type == MUSTER_NUMBER;
+	const void *said = said_by(sample);
+	const uint64_t addresses = (uintptr_t)sample->metric * 3 + (uintptr_t)sample->labels * 5 + (uintptr_t)said;
+	struct kept_text *kept = &texts->kept[addresses * 0x9e3779b97f4a7c15u >> (64 - KEPT_BITS)];
+	const struct muster_sample *same = &kept->sample;
+	if (same->metric != sample->metric || same->labels != sample->labels || said_by(same) != said ||
+		same->label_count != sample->label_count || same->value.type != sample->value.type ||
+		same->unread != sample->unread) {
+		free(kept->text);
+		*kept = (struct kept_text){ .sample = *sample };
+		return NULL;
+	}
+	if (!kept->text) {
+		struct muster_json_writer_text text;
+		if (number)
+			kept->sample.value.number = 0;
+		muster_json_writer_text_begin(&text);
+		write_sample(&text.w, same);
+		kept->text = muster_json_writer_text_end(&text);
+		kept->length = text.length - (number ? strlen("0}") : 0);
+	}
+	return kept;
+}
+
+void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample)
+{
+	const bool number = sample->value.type == MUSTER_NUMBER;
+	const bool plain = sample->value_count == 0 && !sample->tried && (!number || isfinite(sample->value.number));
+	const struct kept_text *kept = w->sample_texts && plain ? text_of(w->sample_texts, sample) : NULL;
+	if (!kept) {
+		write_sample(w, sample);
+		return;
+	}
+	muster_json_writer_ready(w, kept->text, kept->length);
+	if (number) {
+		char text[MUSTER_JSON_NUMBER_MAX];
+		fwrite_unlocked(text, 1, muster_json_number_text(sample->value.number, text), w->out);
+		putc_unlocked('}', w->out);
+	}
 }
 
 void muster_samples_write(struct muster_json_writer *w, const void *from)

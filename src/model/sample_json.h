@@ -5,7 +5,7 @@
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H
 
-#include "json/stream.h"
+#include "json/known.h"
 #include "muster/run.h"
 
 struct muster_sample_reader {
@@ -14,8 +14,8 @@ struct muster_sample_reader {
 	bool lenient;           /* a text that is too long becomes null; a null without a reason gets one */
 	struct label_set *sets; /* open addressing; a power of two, at most half full */
 	size_t set_room, set_count;
-	struct muster_sample_texts *texts; /* samples by their JSON texts; NULL: none yet */
-	struct muster_samples list;        /* the one at hand */
+	struct muster_json_known known; /* samples by their texts */
+	struct muster_samples list;     /* the one at hand */
 };
 
 /* What is read goes to the arena; find has the catalogue. `json.err` is the caller's to set. */
@@ -41,6 +41,11 @@ struct muster_sample_lists {
 /* Read the array of samples that comes next into the lists that their scopes name. The reader is that of a struct
  * muster_sample_reader. */
 int muster_samples_read(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists);
+
+/* What a writer remembers of samples; `sample_texts` of the writer. Samples and what they point to must stay meanwhile.
+ */
+struct muster_sample_texts *muster_sample_texts_new(void);
+void muster_sample_texts_free(struct muster_sample_texts *texts);
 
 /* JSON has neither NaN nor infinity: such a value becomes null with a reason. */
 void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample);

@@ -67,7 +67,8 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 			continue;
 		if (sample->value.type == MUSTER_NULL && other->value.type != MUSTER_NULL) {
 			sample->value = other->value;
-			sample->reason = sample->unread = NULL;
+			sample->reason = NULL;
+			sample->values = NULL;
 			bests[0] = other->value.number;
 		} else if (other->value.type != MUSTER_NULL && !one_number &&
 			   !muster_value_equal(sample->value, other->value)) {

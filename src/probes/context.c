@@ -98,16 +98,17 @@ static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struc
 				metric->labels[i], muster_type_name(values[i].type));
 		labels[i] = (struct muster_label){ .key = metric->labels[i], .value = values[i] };
 	}
-	ctx->sink->sample(ctx->arg, &(const struct muster_sample){
-					    .metric = metric,
-					    .labels = labels,
-					    .label_count = (unsigned int)count,
-					    .value = value,
-					    .reason = reason,
-					    .unread = unread,
-					    .values = windows,
-					    .value_count = (unsigned short)(window_count > 1 ? window_count : 0),
-				    });
+	struct muster_sample sample = { .metric = metric,
+		.labels = labels,
+		.label_count = (unsigned int)count,
+		.value = value,
+		.reason = reason,
+		.value_count = (unsigned short)(window_count > 1 ? window_count : 0) };
+	if (value.type == MUSTER_NULL)
+		sample.unread = unread;
+	else
+		sample.values = windows;
+	ctx->sink->sample(ctx->arg, &sample);
 }
 
 static void emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,

@@ -160,12 +160,15 @@ static int read_file(int fd, const char *path, struct muster_findings_reader *ju
 	struct muster_run run;
 	struct muster_input input;
 	muster_run_init(&run);
-	struct report_reader reader = { .run = { .run = &run }, .judged = judged, .input = &input };
+	struct report_reader reader = {
+		.run = { .run = &run, .outcomes = muster_outcomes_known }, .judged = judged, .input = &input
+	};
 	muster_sample_reader_init(&reader.run.samples, run.arena, muster_metric_find);
 	reader.run.samples.json.err = err;
 	int rc = muster_input_begin(&input, fd, path, MUSTER_REPORT_BYTES_MAX, err) < 0 ? -1 : read_report(&reader);
 	muster_input_done(&input);
 	muster_sample_reader_done(&reader.run.samples);
+	muster_json_known_done(&reader.run.outcomes);
 	free(reader.run.seen);
 	if (rc < 0) {
 		muster_run_done(&run);
