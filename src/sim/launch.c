@@ -142,6 +142,8 @@ static void prepare_environment(const struct simulation *s)
 		{ "OMPI_MCA_plm", "isolated" },
 		{ "OMPI_MCA_orte_execute_quiet", "1" },
 		{ "OMPI_MCA_odls_base_sigkill_timeout", "10" },
+		/* The simulated machine is in files, and hwloc reads XML without libxml2. */
+		{ "HWLOC_PLUGINS_BLACKLIST", MUSTER_HWLOC_PLUGINS ",hwloc_pci.so,hwloc_xml_libxml.so" },
 	};
 	muster_env_unset_if(muster_env_is_of_job);
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
