@@ -101,13 +101,14 @@ static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_cuda *cuda = muster_cuda(err);
 	if (!cuda)
 		return -1;
-	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", BYTES / MIB);
-	if (muster_pinned_alloc(cuda, BYTES, env->root, env->gpu->bus_id, &state.host, err) < 0)
+	size_t bytes = muster_pinned_bytes(BYTES);
+	muster_step(ctx, "cuMemHostRegister_v2 of %zu MiB", bytes / MIB);
+	if (muster_pinned_alloc(cuda, bytes, env->root, env->gpu->bus_id, &state.host, err) < 0)
 		return -1;
 	state.cuda = cuda;
 
-	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", BYTES / MIB);
-	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, BYTES);
+	muster_step(ctx, "cuMemAlloc_v2 of %zu MiB", bytes / MIB);
+	int failed = MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &state.device, bytes);
 	for (size_t i = 0; failed == 0 && i < DIRECTIONS; i++)
 		failed = MUSTER_CUDA(cuda, err, cuStreamCreate, &state.streams[i], CU_STREAM_NON_BLOCKING);
 	if (failed == 0)

@@ -154,7 +154,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	struct muster_stream stream;
 	if (!muster_probe_env(ctx)->storage)
 		return 0;
-	int failed = muster_stream_init(&stream, ctx, HOST_SLOTS, HOST_SLOT_BYTES, HOST_SLOTS * HOST_SLOT_BYTES, err);
+	size_t slot_bytes = muster_pinned_bytes(HOST_SLOT_BYTES);
+	int failed = muster_stream_init(&stream, ctx, HOST_SLOTS, slot_bytes, HOST_SLOTS * slot_bytes, err);
 	if (failed == 0)
 		failed = measure_again(&stream, HOST, NULL, err);
 	muster_stream_done(&stream);

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- a[i] = b[i] + s * c[i], one thread on each core, arrays on the NUMA node of the core ---- */
@@ -58,6 +59,7 @@ struct triad {
 	hwloc_topology_t topology;
 	struct part *parts;
 	size_t part_count;
+	bool simulated;     /* far more cores than this machine has */
 	struct rates rates; /* of all parts together, where no part has a why */
 	int rounds_min;     /* with the first one */
 };
@@ -100,6 +102,7 @@ struct thread {
  * threads up takes as long as a part of a round. */
 static void meet(struct rounds *r)
 {
+	const struct timespec pause = { .tv_nsec = 2000000 };
 	unsigned int before = atomic_load(&r->meetings);
 	if (atomic_fetch_add(&r->arrived, 1) + 1 == r->started) {
 		atomic_store(&r->arrived, 0);
@@ -107,7 +110,10 @@ static void meet(struct rounds *r)
 		return;
 	}
 	while (atomic_load(&r->meetings) == before)
-		sched_yield();
+		if (r->triad->simulated)
+			nanosleep(&pause, NULL);
+		else
+			sched_yield();
 }
 
 /* ---- a thread's memory ---- */
@@ -429,7 +435,7 @@ static void emit(struct muster_probe_ctx *ctx, const struct triad *triad)
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
-	struct triad triad = { .rounds_min = env->profile == MUSTER_QUICK ? 4 : 10 };
+	struct triad triad = { .rounds_min = env->profile == MUSTER_QUICK ? 4 : 10, .simulated = *env->root };
 	uint64_t left = 0;
 	double cores = 0;
 	if (!env->storage)

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -36,19 +37,37 @@ struct simulation {
 	sigset_t signals, mask;                      /* those that are waited for; what was blocked before */
 };
 
+#define IN_MEMORY_BYTES 4e9 /* room for a simulation there, and for others beside it */
+
 static size_t count_ranks(const struct simulation *s)
 {
 	return s->launch->scenario.alone ? 1 : s->cluster.rank_count;
 }
 
+/* Where the thousands of small files of a simulation cost least: in memory, unless large files come beside them. */
+static const char *find_base(const struct muster_sim_launch *launch)
+{
+	static const char memory[] = "/dev/shm";
+	static const char *const writers[] = { "--storage", "--checkpoint", "--broadcast" };
+	struct statvfs room;
+	for (size_t i = 0; i < launch->more_count; i++)
+		for (size_t k = 0; k < sizeof writers / sizeof *writers; k++)
+			if (strncmp(launch->more[i], writers[k], strlen(writers[k])) == 0)
+				return "/tmp";
+	bool fits = access(memory, W_OK | X_OK) == 0 && statvfs(memory, &room) == 0 &&
+		    (double)room.f_bavail * (double)room.f_frsize > IN_MEMORY_BYTES;
+	return fits ? memory : "/tmp";
+}
+
 /* The simulation's directory, as an absolute path in arena. The supervisors split a command line at blanks, so it has
  * none. */
-static const char *make_directory(struct muster_arena *arena, struct muster_error *err)
+static const char *make_directory(
+	const struct muster_sim_launch *launch, struct muster_arena *arena, struct muster_error *err)
 {
 	const char *base = getenv("TMPDIR");
 	char path[PATH_MAX];
 	if (!base || !*base)
-		base = "/tmp";
+		base = find_base(launch);
 	if (!realpath(base, path)) {
 		muster_fail(err, MUSTER_EIO, "TMPDIR %s: %s", base, strerror(errno));
 		return NULL;
@@ -123,6 +142,8 @@ static void prepare_environment(const struct simulation *s)
 		{ "OMPI_MCA_plm", "isolated" },
 		{ "OMPI_MCA_orte_execute_quiet", "1" },
 		{ "OMPI_MCA_odls_base_sigkill_timeout", "10" },
+		/* The simulated machine is in files, and hwloc reads XML without libxml2. */
+		{ "HWLOC_PLUGINS_BLACKLIST", MUSTER_HWLOC_PLUGINS ",hwloc_pci.so,hwloc_xml_libxml.so" },
 	};
 	muster_env_unset_if(muster_env_is_of_job);
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
@@ -352,7 +373,7 @@ static int prepare(struct simulation *s, struct muster_error *err)
 	struct muster_sim_hardware hardware;
 	if (muster_sim_hardware_read(o->paths.hardware, o->scenario.sku, arena, &hardware, err) < 0)
 		return -1;
-	s->directory = o->prepare ? make_named_directory(o->prepare, arena, err) : make_directory(arena, err);
+	s->directory = o->prepare ? make_named_directory(o->prepare, arena, err) : make_directory(o, arena, err);
 	if (!s->directory ||
 		muster_sim_scenario_build(&o->scenario, &hardware, arena, s->directory, &s->cluster, err) < 0 ||
 		muster_sim_generate(&s->cluster, &hardware, err) < 0 ||

@@ -4,10 +4,16 @@
  */
 #include "vendor/pinned.h"
 #include "system/topology.h"
+#include "vendor/library.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+
+size_t muster_pinned_bytes(size_t bytes)
+{
+	return muster_library_any_standin() ? bytes / 8 : bytes;
+}
 
 /* Memory that can only lie on the device's node; -1 with the reason in err. */
 static int alloc_bound(const char *root, const char *bus_id, struct muster_pinned *pinned, struct muster_error *err)
@@ -40,7 +46,8 @@ int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char
 	}
 	/* Huge pages make touching and pinning several times faster; without them it works as well. */
 	madvise(pinned.data, bytes, MADV_HUGEPAGE);
-	memset(pinned.data, 0, bytes);
+	if (!muster_library_any_standin()) /* whose pages need not be there */
+		memset(pinned.data, 0, bytes);
 	if (MUSTER_CUDA(cuda, err, cuMemHostRegister_v2, pinned.data, bytes, CU_MEMHOSTREGISTER_PORTABLE) < 0) {
 		muster_pinned_free(cuda, &pinned);
 		return -1;

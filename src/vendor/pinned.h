@@ -17,6 +17,10 @@ struct muster_pinned {
 	bool bound;                      /* hwloc allocated it */
 };
 
+/* How large a buffer is that has so many bytes to reach the rate of a copy engine: a simulated GPU has its rates at any
+ * size, and the pages are those of this machine. */
+size_t muster_pinned_bytes(size_t bytes);
+
 /* Allocate bytes of zeroed memory on the NUMA node with CPUs that is nearest to a GPU, and pin it for the current
  * context. root is the prefix of /sys. Memory that cannot be placed there is still given, with the reason in why. */
 int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *root, const char *bus_id,

@@ -16,6 +16,7 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from in_memory import in_memory
 from processes import command_in
 
 MUSTER = sys.argv[1]
@@ -59,7 +60,7 @@ def has_step(journal, rank, word):
 
 class Node(unittest.TestCase):
     def setUp(self):
-        scratch = tempfile.TemporaryDirectory()
+        scratch = tempfile.TemporaryDirectory(dir=in_memory())
         self.addCleanup(scratch.cleanup)
         self.folder = scratch.name
         self.report = os.path.join(self.folder, "report.json")

@@ -15,6 +15,9 @@ import tempfile
 import time
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from in_memory import in_memory
+
 MUSTER = os.path.abspath(sys.argv.pop(1))
 SKU = "Standard_ND96asr_v4"
 SMALL = "Standard_NC40ads_H100_v5"  # one GPU
@@ -24,7 +27,7 @@ TABLES = ("driver.json", "faults.json", "families.json", "history.json", "load.j
 
 class Sim(unittest.TestCase):
     def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="muster-test-")
+        self.directory = tempfile.mkdtemp(prefix="muster-test-", dir=in_memory())
         self.addCleanup(shutil.rmtree, self.directory)
         self.environment = dict(os.environ, TMPDIR=self.directory)
         self.report = os.path.join(self.directory, "report.json")
@@ -159,13 +162,16 @@ class Sim(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can make another /dev/shm")
     def test_an_mpi_that_cannot_start_leaves_a_report(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        report = os.path.join(scratch.name, "report.json")
         done = subprocess.run(
             ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs -o size=64k tmpfs /dev/shm && exec "$@"', "sh", MUSTER, "sim",
-             "--sku", "Standard_NC80adis_H100_v5", "--report", self.report, *QUICK, "--deadline", "40"],
-            capture_output=True, text=True, timeout=100, env=self.environment)
+             "--sku", "Standard_NC80adis_H100_v5", "--report", report, *QUICK, "--deadline", "40"],
+            capture_output=True, text=True, timeout=100, env=dict(os.environ, TMPDIR=scratch.name))
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertRegex(done.stdout, r"MUSTER INCONCLUSIVE [^\n]*\n\Z")
-        with open(self.report, encoding="utf-8") as file:
+        with open(report, encoding="utf-8") as file:
             findings = json.load(file)["findings"]
         self.assertIn("MPI", next(f["observed"] for f in findings if f["check"] == "run.interrupted"))
 

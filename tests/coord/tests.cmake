@@ -5,7 +5,7 @@ target_include_directories(coord_job PUBLIC ${CMAKE_CURRENT_LIST_DIR})
 target_link_libraries(coord_job PUBLIC muster_all)
 add_executable(coord_schedules ${CMAKE_CURRENT_LIST_DIR}/schedules.c)
 target_link_libraries(coord_schedules PRIVATE coord_job)
-set(COORD_SCHEDULES 2000)
+set(COORD_SCHEDULES 1000)
 if(MUSTER_SANITIZE OR CMAKE_CROSSCOMPILING) # many times slower, and the same seeds
 	set(COORD_SCHEDULES 100)
 endif()

@@ -37,6 +37,9 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from in_memory import in_memory
+
 SKU = "Standard_ND96asr_v4"
 VERDICT = {0: "pass", 1: "fail", 3: "inconclusive"}
 PLACE = ("check", "status", "node", "rank", "gpu", "port")
@@ -223,15 +226,6 @@ def run(muster, case, directory):
     if problems:
         problems += ["command: " + " ".join(command), stderr]
     return problems
-
-
-def in_memory():
-    """Where the thousands of small files of a simulation cost least; None, so the usual place, where there is no room."""
-    try:
-        status = os.statvfs("/dev/shm")
-        return "/dev/shm" if status.f_bavail * status.f_frsize > 4 << 30 and not status.f_flag & os.ST_NOEXEC else None
-    except OSError:
-        return None
 
 
 def main():

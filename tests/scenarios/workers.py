@@ -34,6 +34,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
+from in_memory import in_memory
+
 TAG = "MUSTER_WORKERS_TEST"
 PR_SET_CHILD_SUBREAPER = 36
 SUPERVISOR_KIB = 64 * 1024  # of any supervisor, at any time; or what those of the healthy run need, with a sanitizer in them
@@ -295,11 +298,11 @@ def compare_memory(case, before, watch):
 
 
 def run(muster, case, probes):
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
         healthy, problems, before = simulate(muster, dict(case, deaths=[]), directory)
     if problems:
         return ["without deaths:"] + problems
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory(dir=in_memory()) as directory:
         report, problems, watch = simulate(muster, case, directory)
     if not report:
         return problems

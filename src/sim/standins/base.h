@@ -38,9 +38,9 @@ bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muste
 void muster_standin_hex(const char *what, const char *text, unsigned char *ret, size_t bytes);
 
 /* Data in simulated device memory that is longer than this is kept as a part of it that repeats: the probes' data
- * repeats after 8191 words of 8 bytes, a quarter. Data of a file, which does not, is kept as
- * the pattern that it is, or as it came. */
-#define MUSTER_STANDIN_WINDOW ((size_t)4 * 8 * 8191)
+ * repeats after 8191 words of 8 bytes, a half. Data of a file, which does not, is kept as the pattern that it is, or as
+ * it came. */
+#define MUSTER_STANDIN_WINDOW ((size_t)2 * 8 * 8191)
 
 /* Work in a stream that another library carries out. */
 struct muster_standin_operation {

@@ -15,7 +15,7 @@
 #define WORD sizeof(uint64_t)
 #define NOWHERE MUSTER_SIMCUDA_NOWHERE
 #define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
-#define PERIOD (MUSTER_STANDIN_WINDOW / 4)
+#define PERIOD (MUSTER_STANDIN_WINDOW / 2)
 #define INVERSE 0xf1de83e19937733du /* of muster_pattern_word's factor, modulo 2^64 */
 
 /* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. */
@@ -140,7 +140,7 @@ static bool find_pattern(const unsigned char *data, size_t words, struct muster_
 void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t bytes)
 {
 	const unsigned char *data = from;
-	bool is_long = bytes > MUSTER_STANDIN_WINDOW && bytes % WORD == 0 && to.offset % WORD == 0;
+	bool is_long = bytes > 4 * PERIOD && bytes % WORD == 0 && to.offset % WORD == 0;
 	bool repeats = is_long && memcmp(data, data + PERIOD, 3 * PERIOD) == 0;
 	struct muster_pattern pattern;
 	if (is_long && !repeats && find_pattern(data, bytes / WORD, &pattern))
@@ -165,8 +165,15 @@ static void copy_tile(const struct muster_simcuda_piece *piece, size_t offset, u
 	for (size_t done = 0, length; done < bytes; done += length) {
 		size_t at = (offset + done - piece->begin) % tile->length, left = tile->length - at;
 		length = bytes - done < left ? bytes - done : left;
-		memcpy(to + done, tile->data + at, length);
+		if (memcmp(to + done, tile->data + at, length) != 0) /* a page that is only read takes no memory */
+			memcpy(to + done, tile->data + at, length);
 	}
+}
+
+static void set_unwritten(unsigned char *to, size_t bytes)
+{
+	if (*to != UNWRITTEN || memcmp(to, to + 1, bytes - 1) != 0)
+		memset(to, UNWRITTEN, bytes);
 }
 
 /* What the words of a pattern are, by bytes. */
@@ -191,7 +198,7 @@ void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes
 		const struct muster_simcuda_piece *piece = muster_simcuda_piece_find(from.allocation, at, end, &until);
 		unsigned char *target = (unsigned char *)to + (at - from.offset);
 		if (!piece)
-			memset(target, UNWRITTEN, until - at);
+			set_unwritten(target, until - at);
 		else if (piece->tile)
 			copy_tile(piece, at, target, until - at);
 		else

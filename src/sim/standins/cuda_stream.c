@@ -22,6 +22,9 @@ struct CUevent_st {
 	struct muster_simcuda_moment *moment; /* of the last cuEventRecord; NULL: there was none */
 };
 
+/* The event that a call was about last: others follow in the order in which they were made. */
+static struct CUevent_st *last_found;
+
 static void moment_release(struct muster_simcuda_moment *moment)
 {
 	if (moment && --moment->references == 0)
@@ -34,6 +37,7 @@ static void event_free(struct CUevent_st *event)
 	while (*at != event)
 		at = &(*at)->next;
 	*at = event->next;
+	last_found = NULL;
 	moment_release(event->moment);
 	free(event);
 }
@@ -282,10 +286,12 @@ void muster_standin_cuda_progress(void)
 
 static struct CUevent_st *find_event(CUevent event)
 {
+	if (event && last_found && (event == last_found || event == last_found->next))
+		return last_found = event;
 	for (size_t i = 0; i < muster_simcuda_device_count(); i++)
 		for (struct CUevent_st *e = muster_simcuda_device(i)->events; e; e = e->next)
 			if (e == event)
-				return e;
+				return last_found = e;
 	return NULL;
 }
 
@@ -303,10 +309,11 @@ CUresult cuEventCreate(CUevent *event, unsigned int flags)
 {
 	struct CUctx_st *context;
 	ENTER(muster_simcuda_enter_context(&context), event && flags <= 0x7);
-	struct CUevent_st *new = muster_calloc(1, sizeof *new);
-	*new = (struct CUevent_st){ .next = context->events, .context = context, .flags = flags };
-	context->events = new;
-	*event = new;
+	struct CUevent_st *new = muster_calloc(1, sizeof *new), **at = &context->events;
+	while (*at)
+		at = &(*at)->next;
+	*new = (struct CUevent_st){ .context = context, .flags = flags };
+	*at = *event = new;
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 

@@ -336,10 +336,20 @@ static ncclResult_t advance(struct ncclComm *comm)
 	return comm->state;
 }
 
+/* NCCL's call does not wait. This one does, a moment, for ranks that share the CPUs of this machine. */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
 {
 	muster_simnccl_lock();
+	unsigned int seen = muster_simring_news(comm->ring);
 	*state = advance(comm);
+	if (comm->references > 1 || *state == ncclInProgress) {
+		comm->references++;
+		muster_simnccl_unlock(ncclSuccess);
+		muster_simring_sleep(comm->ring, seen);
+		muster_simnccl_lock();
+		*state = comm->aborted ? comm->state : advance(comm);
+		muster_simnccl_release(comm);
+	}
 	return muster_simnccl_unlock(ncclSuccess);
 }
 

@@ -57,6 +57,11 @@ void muster_simring_leave(struct muster_simring *ring);
 /* Tell the others how this rank wants to split the ring, which is split once. Among the ranks of the same colour, in
  * the order of their keys, this rank's number, once all ranks of the ring have told; -1 before. */
 int muster_simring_split(struct muster_simring *ring, int color, int key, int *ret_ranks);
+/* A number that changes when another rank has done what this one may wait for. */
+unsigned int muster_simring_news(const struct muster_simring *ring);
+/* Sleep until there are other news than these, or for a millisecond: a rank that polls would take the CPU from those
+ * that it waits for. The virtual clock stands still. */
+void muster_simring_sleep(struct muster_simring *ring, unsigned int seen);
 
 /* One all-reduce of floats as one rank sees it. All ranks must start theirs in the same order with the same count and
  * op.

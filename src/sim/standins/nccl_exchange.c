@@ -28,7 +28,8 @@ static unsigned char *out_window(const struct muster_simring *ring, int rank, in
 
 bool muster_simring_connect(struct muster_simring *ring, int peer)
 {
-	atomic_store(&mail_between(ring, ring->rank, peer)->connects, true);
+	if (!atomic_exchange(&mail_between(ring, ring->rank, peer)->connects, true))
+		muster_simring_tell(ring, peer);
 	return atomic_load(&mail_between(ring, peer, ring->rank)->connects);
 }
 
@@ -84,6 +85,7 @@ static int advance_send(
 			!fill_mail(ring, exchange, part, mail))
 			return 0;
 		atomic_store(&mail->sent, part->number);
+		muster_simring_tell(ring, part->peer);
 		part->step = UNDERWAY;
 	}
 	if (atomic_load(&mail->taken) < part->number)
@@ -150,8 +152,10 @@ static int advance_receive(
 	struct muster_simring_mail *mail = mail_between(ring, part->peer, ring->rank);
 	if (exchange->reduces && exchange->summed != part->peer)
 		return 0;
-	if (part->step == BEGINS)
+	if (part->step == BEGINS) {
 		atomic_store(&mail->wanted, part->number);
+		muster_simring_tell(ring, part->peer);
+	}
 	part->step = UNDERWAY;
 	if (atomic_load(&mail->sent) < part->number)
 		return 0;
@@ -163,6 +167,7 @@ static int advance_receive(
 	exchange->summed++;
 	part->step = DONE;
 	atomic_store(&mail->taken, part->number);
+	muster_simring_tell(ring, part->peer);
 	return fits ? 1 : -1;
 }
 

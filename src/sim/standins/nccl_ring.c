@@ -12,11 +12,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static size_t header_bytes(int ranks)
@@ -76,6 +80,46 @@ static void forget(struct muster_simring *ring)
 	free(ring);
 }
 
+/* -- waiting for each other -- */
+
+void muster_simring_tell(const struct muster_simring *ring, int rank)
+{
+	struct muster_simring_slot *slot = &ring->shared->slots[rank];
+	atomic_fetch_add(&slot->news, 1);
+	if (atomic_load(&slot->sleeps))
+		syscall(SYS_futex, &slot->news, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+static void tell_all(const struct muster_simring *ring)
+{
+	for (int rank = 0; rank < ring->ranks; rank++)
+		if (rank != ring->rank)
+			muster_simring_tell(ring, rank);
+}
+
+/* Count up; whoever reaches the number tells the others. */
+static void count(const struct muster_simring *ring, atomic_uint_fast64_t *counter, uint64_t number)
+{
+	if (atomic_fetch_add(counter, 1) + 1 == number)
+		tell_all(ring);
+}
+
+unsigned int muster_simring_news(const struct muster_simring *ring)
+{
+	return atomic_load(&ring->shared->slots[ring->rank].news);
+}
+
+void muster_simring_sleep(struct muster_simring *ring, unsigned int seen)
+{
+	static const struct timespec most = { .tv_nsec = 1000000 };
+	struct muster_simring_slot *slot = &ring->shared->slots[ring->rank];
+	atomic_store(&slot->sleeps, true);
+	syscall(SYS_futex, &slot->news, FUTEX_WAIT, seen, &most, NULL, 0);
+	atomic_store(&slot->sleeps, false);
+}
+
+/* -- joining -- */
+
 struct muster_simring *muster_simring_join(
 	uint64_t token, int rank, int ranks, const struct muster_simring_member *self, struct muster_error *err)
 {
@@ -100,8 +144,10 @@ struct muster_simring *muster_simring_join(
 		goto fail;
 	}
 	slot->member = *self;
-	if (atomic_fetch_add(&ring->shared->joined, 1) + 1 == ranks)
+	if (atomic_fetch_add(&ring->shared->joined, 1) + 1 == ranks) {
 		unlink(ring->path);
+		tell_all(ring);
+	}
 	return ring;
 fail:
 	forget(ring);
@@ -214,7 +260,8 @@ int muster_simring_split(struct muster_simring *ring, int color, int key, int *r
 	int before = 0;
 	own->color = color;
 	own->key = key;
-	atomic_store(&own->splits, true);
+	if (!atomic_exchange(&own->splits, true) && atomic_fetch_add(&ring->shared->splitting, 1) + 1 == ring->ranks)
+		tell_all(ring);
 	*ret_ranks = 0;
 	for (int i = 0; i < ring->ranks; i++) {
 		const struct muster_simring_slot *slot = &ring->shared->slots[i];
@@ -279,7 +326,7 @@ int muster_simring_advance(struct muster_simring *ring, struct muster_simring_wo
 			window(ring, ring->rank), work->send, elements * sizeof(float));
 		slot->count = work->count;
 		slot->op = work->op;
-		atomic_fetch_add(&shared->published, 1);
+		count(ring, &shared->published, all);
 		work->step = 1;
 	}
 	if (work->step == 1) {
@@ -288,12 +335,12 @@ int muster_simring_advance(struct muster_simring *ring, struct muster_simring_wo
 		if (!is_agreed(ring, work))
 			return -1;
 		reduce(ring, work->op, elements * rank / ranks, elements * (rank + 1) / ranks);
-		atomic_fetch_add(&shared->reduced, 1);
+		count(ring, &shared->reduced, all);
 		work->step = 2;
 	}
 	if (atomic_load(&shared->reduced) < all)
 		return 0;
 	gather(ring, work, elements);
-	atomic_fetch_add(&shared->gathered, 1);
+	count(ring, &shared->gathered, all);
 	return 1;
 }

@@ -22,11 +22,13 @@ struct muster_simring_slot {
 	atomic_int untaken[MUSTER_SIMRING_OUT]; /* by window: messages that the others have not taken yet */
 	int color, key;                         /* of a split */
 	atomic_bool splits;
+	atomic_uint news; /* counts what others did that this rank may wait for */
+	atomic_bool sleeps;
 };
 
 struct muster_simring_shared {
 	atomic_int ranks; /* as the first one said; 0 until then */
-	atomic_int joined;
+	atomic_int joined, splitting;
 	atomic_uint_fast64_t published, reduced, gathered; /* by all ranks together, since the beginning */
 	struct muster_simring_slot slots[];
 };
@@ -51,6 +53,9 @@ struct muster_simring {
 	struct muster_simring_way *ways;    /* by rank; NULL until one is asked for */
 	struct muster_simchannels channels; /* all 0 until they are asked for */
 };
+
+/* The rank has news: what it sleeps for may have happened. */
+void muster_simring_tell(const struct muster_simring *ring, int rank);
 
 /* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */
 unsigned char *muster_simring_window(const struct muster_simring *ring, int rank);
