@@ -17,7 +17,6 @@
 #include "util/screen.h"
 #include "util/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include "report/compare.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Names of the files and what they hold: before, after. Without a report before, that name is of what was learned. */
 static int print_comparison(const struct muster_comparison *comparison, const char *const *inputs,

@@ -6,7 +6,6 @@
 #include "util/text.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { NUMBER_MAX = 1000000 };
 

@@ -3,7 +3,6 @@
 
 #include "expect/describe.h"
 #include "muster/probe.h"
-#include "util/array.h"
 
 #include <string.h>
 

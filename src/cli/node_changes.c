@@ -6,7 +6,6 @@
 #include "muster/run.h"
 #include "report/print_escaped.h"
 #include "slurm/command.h"
-#include "util/array.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"

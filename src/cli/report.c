@@ -9,7 +9,6 @@
 #include "report/anonymous.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static void print_json(const struct muster_report *report, FILE *out)
 {

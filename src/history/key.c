@@ -8,7 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* Labels that say where, with whom, or what a limit was computed from, are in no key. */
 static bool is_in_key(const char *label)

@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
 	ALONE_ROUNDS_MAX = 10, /* when all of them have too little time */

@@ -11,7 +11,6 @@
 #include "probes/windows.h"
 #include "util/array.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define COPY_METRIC(name, ...)                                                                                         \

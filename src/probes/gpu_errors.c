@@ -6,7 +6,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 
 #define COUNTER_METRIC(name, better, ...) NUMBER(GPU, name, NONE, better, __VA_ARGS__, .labels = { "gpu", "kind" })
 

@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <hwloc.h>
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

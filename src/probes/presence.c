@@ -12,7 +12,6 @@
 #include "probes/metrics.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

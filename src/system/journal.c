@@ -20,7 +20,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
 	MACHINES_MAX = 64, /* directories of machines, that is, of this one and of containers */

@@ -3,7 +3,6 @@
 #include "util/text.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define FOLLOWS_WITHIN_S 1.0 /* lines of one event */

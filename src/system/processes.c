@@ -7,7 +7,6 @@
 
 #include "util/array.h"
 #include "util/text.h"
-#include "muster/arena.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,6 @@
 #include "system/sysfs.h"
 
 #include "util/text.h"
-#include "muster/arena.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,7 +6,6 @@
 #include "muster/arena.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 static int describe(const struct muster_nvml *nvml, unsigned int index, struct muster_nvml_gpu *gpu)

@@ -3,8 +3,6 @@
 
 #include "json/object.h"
 
-#include <stddef.h>
-
 static const struct muster_field figure_fields[] = {
 	{ MUSTER_FIELD(muster_ring_figure, bytes, WORD) },
 	{ MUSTER_FIELD(muster_ring_figure, rate, NUMBER) },

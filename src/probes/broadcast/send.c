@@ -1,9 +1,6 @@
 /* send.c - who reads what, and chunks of all shards: from the host, over the network, to the host */
 #include "probes/broadcast/send.h"
 
-#include <math.h>
-#include <string.h>
-
 /* The chunk is on the reader's GPU; it has arrived on this one. */
 enum { COPIED, HERE, EVENTS };
 

@@ -9,7 +9,6 @@
 #include "util/array.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define SIZE_MOST 8192
 #define SIZE_LEAST 2048

@@ -3,7 +3,6 @@
 #include "probes/windows.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #define WAIT_MS 8000 /* for copies and kernels that are queued */
 #define MIB ((size_t)1 << 20)

@@ -1,7 +1,6 @@
 /* exchange.c - messages between ranks of the ring, and how long operations take */
 #include "probes/nccl/session.h"
 
-#include "muster/arena.h"
 #include "util/array.h"
 #include "util/text.h"
 

@@ -7,7 +7,6 @@
 
 #include "util/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define ROUNDS 3 /* checked: one check often misses a bad part */

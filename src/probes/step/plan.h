@@ -7,7 +7,6 @@
 #ifndef MUSTER_PROBES_STEP_PLAN_H
 #define MUSTER_PROBES_STEP_PLAN_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

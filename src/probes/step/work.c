@@ -1,8 +1,6 @@
 /* work.c - the parts of a training step on one GPU, each alone and all at once */
 #include "probes/step/work.h"
 
-#include <string.h>
-
 #define FREE_SHARE 0.8 /* of the memory that is free: NCCL and cuBLASLt may want some more */
 #define ALONE_COPIES 4 /* each way */
 #define MARKS (MUSTER_STEP_PRODUCTS + 1)
