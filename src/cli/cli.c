@@ -9,7 +9,6 @@
 #include "muster/arena.h"
 #include "muster/expect.h"
 #include "muster/probe.h"
-#include "muster/report.h"
 #include "transport/module.h"
 #include "util/child.h"
 #include "util/file.h"
@@ -17,7 +16,6 @@
 #include "util/screen.h"
 #include "util/text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include "muster/report.h"
 #include "muster/run.h"
 #include "report/print_escaped.h"
-#include "slurm/command.h"
 #include "util/file.h"
 #include "util/log.h"
 #include "util/text.h"

@@ -1,7 +1,6 @@
 /* run_options.c - the options that `muster run` and `muster node` share */
 #include "cli/run_options.h"
 
-#include "cli/cli.h"
 #include "expect/load.h"
 #include "util/env.h"
 #include "util/log.h"

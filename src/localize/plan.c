@@ -4,7 +4,6 @@
 #include "muster/run_data.h"
 #include "util/array.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 
 enum {

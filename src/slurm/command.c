@@ -2,7 +2,6 @@
 #include "slurm/command.h"
 
 #include "slurm/hostlist.h"
-#include "muster/arena.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 
 #include "system/sysfs.h"
 #include "util/cpuset.h"
-#include "util/text.h"
 
 #include <errno.h>
 #include <limits.h>

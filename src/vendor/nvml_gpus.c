@@ -2,7 +2,6 @@
 #include "vendor/nvml_gpus.h"
 
 #include "system/sysfs.h"
-#include "vendor/nvml.h"
 #include "muster/arena.h"
 
 #include <stdlib.h>
