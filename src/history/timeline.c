@@ -22,10 +22,7 @@ struct reader {
 static size_t hash_of(const struct muster_timeline *s)
 {
 	const char *const texts[] = { s->machine_type, s->profile, s->node, s->part };
-	uint64_t hash = 0xcbf29ce484222325;
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		hash = (hash ^ ((uintptr_t)texts[i] >> 3)) * 0x9e3779b97f4a7c15;
-	return (size_t)(hash >> 20);
+	return (size_t)muster_hash((const char *)texts, sizeof texts);
 }
 
 static bool same_series(const struct muster_timeline *a, const struct muster_timeline *b)

@@ -1,9 +1,7 @@
 /* arena.c - memory that lives and dies together, and strings that are stored once */
 #include "muster/arena.h"
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
