@@ -4,6 +4,7 @@
 #include "json/writer.h"
 #include "report/html/html.h"
 #include "report/print_escaped.h"
+#include "report/text_grid.h"
 #include "util/array.h"
 #include "util/version.h"
 
@@ -61,41 +62,26 @@ const char *muster_table_sparkline(struct muster_arena *arena, const double *val
 
 /* ---- text ---- */
 
-static const char *text_of(struct muster_value value, char *out, size_t size)
+static size_t shown_of(const struct muster_table *table)
 {
-	return value.type == MUSTER_STRING ? value.string
-	       : value.type == MUSTER_NULL ? "-"
-					   : muster_value_text(value, out, size);
+	return table->shown && table->shown < table->row_count ? table->shown : table->row_count;
 }
 
-static void print_padded(FILE *out, struct muster_value value, size_t width, bool last)
+static const char *text_of(const struct muster_table *table, struct muster_value value)
 {
 	char number[64];
-	const char *text = text_of(value, number, sizeof number);
-	size_t length = muster_print_escaped(NULL, text);
-	size_t gap = width > length ? width - length : 0;
-	if (value.type == MUSTER_NUMBER)
-		fprintf(out, "%*s", (int)gap, "");
-	muster_print_escaped(out, text);
-	if (value.type != MUSTER_NUMBER && !last)
-		fprintf(out, "%*s", (int)gap, "");
-	fputs(last ? "\n" : "  ", out);
+	return value.type == MUSTER_STRING ? value.string
+	       : value.type == MUSTER_NULL
+		       ? "-"
+		       : muster_arena_string(table->arena, muster_value_text(value, number, sizeof number));
 }
 
-/* Of the first rows, as many as are shown: how wide each column is. */
-static void measure(const struct muster_table *table, size_t rows, size_t *widths, bool *numbers)
+/* What a row shows behind its group; as texts for the grid, which takes them as a machine gave them. */
+static const char *const *texts_of(const struct muster_table *table, size_t row, const char **ret)
 {
-	for (size_t c = 0; c < table->column_count; c++) {
-		widths[c] = strlen(table->columns[c].title);
-		numbers[c] = false;
-	}
-	for (size_t i = 0; i < rows * table->column_count; i++) {
-		char number[64];
-		size_t c = i % table->column_count;
-		size_t length = muster_print_escaped(NULL, text_of(table->cells[i], number, sizeof number));
-		widths[c] = length > widths[c] ? length : widths[c];
-		numbers[c] |= table->cells[i].type == MUSTER_NUMBER;
-	}
+	for (size_t c = table->group_count; c < table->column_count; c++)
+		ret[c - table->group_count] = text_of(table, table->cells[row * table->column_count + c]);
+	return ret;
 }
 
 static bool same_group(const struct muster_table *table, const struct muster_value *a, const struct muster_value *b)
@@ -106,43 +92,38 @@ static bool same_group(const struct muster_table *table, const struct muster_val
 	return true;
 }
 
-static void print_heading(const struct muster_table *table, const struct muster_value *row, const size_t *widths,
-	const bool *numbers, FILE *out)
-{
-	char number[64];
-	for (size_t c = 0; c < table->group_count; c++) {
-		fputs(c ? ", " : "\n", out);
-		muster_print_text(out, "%s", text_of(row[c], number, sizeof number));
-	}
-	fputs(table->group_count ? "\n" : "", out);
-	for (size_t c = table->group_count; c < table->column_count; c++) {
-		bool last = c + 1 == table->column_count;
-		fprintf(out, numbers[c] ? "%*s%s" : "%-*s%s", last && !numbers[c] ? 0 : (int)widths[c],
-			table->columns[c].title, last ? "\n" : "  ");
-	}
-}
-
 static void print_text(const struct muster_table *table, FILE *out)
 {
-	size_t widths[MUSTER_TABLE_COLUMNS_MAX], rows = table->row_count;
-	bool numbers[MUSTER_TABLE_COLUMNS_MAX];
-	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
-	const struct muster_value *before = NULL;
+	const struct muster_text_page page = { .out = out, .layout = { .columns = SIZE_MAX } };
+	struct muster_text_grid grid = { .columns = table->column_count - table->group_count };
+	const char *titles[MUSTER_TABLE_COLUMNS_MAX], *texts[MUSTER_TABLE_COLUMNS_MAX];
+	size_t shown = shown_of(table);
+	const struct muster_value *before = NULL, *row = table->cells;
 	for (size_t i = 0; i < table->note_count; i++)
 		muster_print_text(out, "%s", table->notes[i]), fputc('\n', out);
-	measure(table, shown, widths, numbers);
-	for (size_t r = 0; r < shown; r++) {
-		const struct muster_value *row = &table->cells[r * table->column_count];
-		if (!before || !same_group(table, before, row))
-			print_heading(table, row, widths, numbers, out);
-		before = row;
-		for (size_t c = table->group_count; c < table->column_count; c++)
-			print_padded(out, row[c], widths[c], c + 1 == table->column_count);
+	for (size_t c = 0; c < grid.columns; c++)
+		titles[c] = table->columns[table->group_count + c].title;
+	muster_grid_measure(&grid, titles);
+	for (size_t i = 0; i < shown * table->column_count; i++)
+		if (i % table->column_count >= table->group_count)
+			grid.right[i % table->column_count - table->group_count] |= row[i].type == MUSTER_NUMBER;
+	for (size_t r = 0; r < shown; r++)
+		muster_grid_measure(&grid, texts_of(table, r, texts));
+	for (size_t r = 0; r < shown; r++, before = row, row += table->column_count) {
+		if (!before || !same_group(table, before, row)) {
+			for (size_t c = 0; c < table->group_count; c++) {
+				fputs(c ? ", " : "\n", out);
+				muster_print_text(out, "%s", text_of(table, row[c]));
+			}
+			fputs(table->group_count ? "\n" : "", out);
+			muster_grid_print(&grid, &page, titles, NULL);
+		}
+		muster_grid_print(&grid, &page, texts_of(table, r, texts), NULL);
 	}
-	if (rows == 0)
+	if (table->row_count == 0)
 		fprintf(out, "%s\n", table->empty);
-	if (shown < rows)
-		fprintf(out, "%zu more rows: --rows 0 prints all\n", rows - shown);
+	if (shown < table->row_count)
+		fprintf(out, "%zu more rows: --rows 0 prints all\n", table->row_count - shown);
 	if (table->next) {
 		fprintf(out, "\n%s\n", table->next->title);
 		print_text(table->next, out);
@@ -235,17 +216,15 @@ static const char *class_of(const struct muster_table *table, size_t index)
 
 static void print_cell(const struct muster_html *page, const struct muster_table *table, size_t index)
 {
-	char text[64];
 	fprintf(page->out, "<td%s", class_of(table, index));
-	muster_html_within(page, ">", text_of(table->cells[index], text, sizeof text), "</td>");
+	muster_html_within(page, ">", text_of(table, table->cells[index]), "</td>");
 }
 
 static void print_section(const struct muster_html *page, const struct muster_table *table)
 {
 	FILE *out = page->out;
 	const char *titles[MUSTER_TABLE_COLUMNS_MAX];
-	size_t rows = table->row_count;
-	size_t shown = table->shown && table->shown < rows ? table->shown : rows;
+	size_t rows = table->row_count, shown = shown_of(table);
 	for (size_t i = 0; i < table->note_count; i++)
 		muster_html_within(page, "<p>", table->notes[i], "</p>\n");
 	if (rows == 0) {
