@@ -23,14 +23,6 @@ struct nodes {
 	size_t count, room;
 };
 
-static int by_time(const void *x, const void *y)
-{
-	const struct muster_past_run *a = x, *b = y;
-	if (a->started != b->started)
-		return a->started < b->started ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
 static const char *checks_of(struct muster_arena *arena, const struct muster_past *past, const struct node *node)
 {
 	const char *checks = NULL;
@@ -59,7 +51,7 @@ static int read_nodes(struct muster_history *history, const struct muster_histor
 		for (end = i; end < past->count && past->runs[end].node == node.name; end++)
 			node.of[past->runs[end].status]++;
 		node.count = end - i;
-		qsort(node.runs, node.count, sizeof *node.runs, by_time);
+		qsort(node.runs, node.count, sizeof *node.runs, muster_past_by_time);
 		node.checks = checks_of(arena, past, &node);
 		MUSTER_ARRAY_PUSH(ret->items, ret->count, ret->room, node);
 	}

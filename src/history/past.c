@@ -45,15 +45,21 @@ static int take_finding(void *arg, const struct muster_history_verdict *finding,
 	return 0;
 }
 
+int muster_past_by_time(const void *x, const void *y)
+{
+	const struct muster_past_run *a = x, *b = y;
+	if (a->started != b->started)
+		return a->started < b->started ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
 static int by_series(const void *x, const void *y)
 {
 	const struct muster_past_run *a = x, *b = y;
 	int order = strcmp(a->node, b->node);
 	order = order ? order : muster_text_order(a->machine_type, b->machine_type);
 	order = order ? order : strcmp(a->profile, b->profile);
-	if (order || a->started != b->started)
-		return order ? order : a->started < b->started ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	return order ? order : muster_past_by_time(a, b);
 }
 
 int muster_past_read(struct muster_history *history, const struct muster_history_filter *filter,

@@ -34,6 +34,8 @@ int muster_past_read(struct muster_history *history, const struct muster_history
 	struct muster_past *ret, struct muster_error *err);
 void muster_past_done(struct muster_past *past); /* of {0} too */
 
+/* Of runs in an array, for qsort: by time. */
+int muster_past_by_time(const void *a, const void *b);
 /* Whether a and b are of one node, machine type and profile. */
 bool muster_past_same_series(const struct muster_past_run *a, const struct muster_past_run *b);
 
