@@ -1,11 +1,12 @@
 /* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
 #include "probes/gpu/device.h"
-#include "probes/gpu_errors/counters.h"
 #include "vendor/nvml.h"
 #include "probes/metrics.h"
+#include "muster/arena.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define COUNTER_METRIC(name, better, ...) NUMBER(GPU, name, NONE, better, __VA_ARGS__, .labels = { "gpu", "kind" })
 
@@ -30,6 +31,166 @@ static const struct muster_metric metrics[] = {
 		"gpu.pcie_errors_increase", LESS, "errors of the PCIe link while muster ran", .counts_errors = true),
 };
 
+/* ---- what NVML counts of the errors of a GPU's links ----
+ *
+ * Counters of the GPU's life: only their increase says something, and healthy links have some errors of most kinds.
+ */
+
+#define NO_COUNTER (-1)
+
+/* Kinds of errors: of the NVLinks, those that checks of the profile standard use first, then of the PCIe link. */
+enum {
+	JUDGED = 3,   /* NVLink kinds below are null where the GPU does not have them, others are left out */
+	STANDARD = 4, /* so many the profile standard reads */
+	PCIE = 10,
+	KINDS = 23,
+};
+
+/* Up to Hopper NVML has a call for each NVLink, and its field values for them may be 0 whatever happens; NVLink 5 has
+ * field values alone. */
+static const struct {
+	const char *name;
+	int counter;        /* nvmlNvLinkErrorCounter_t */
+	unsigned int field; /* 0: none */
+} kinds[KINDS] = {
+	/* the link lost its partner; NVLink 5: and did not find it again */
+	{ "recovery", NVML_NVLINK_ERROR_DL_RECOVERY, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS },
+	{ "replay", NVML_NVLINK_ERROR_DL_REPLAY, 0 }, /* a packet was sent again */
+	{ "crc-flit", NVML_NVLINK_ERROR_DL_CRC_FLIT, 0 },
+	/* of NVLink 5: the link lost its partner */
+	[JUDGED] = { "link-recovery", NO_COUNTER, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS },
+	[STANDARD] = { "crc-data", NVML_NVLINK_ERROR_DL_CRC_DATA, 0 },
+	{ "ecc-data", NVML_NVLINK_ERROR_DL_ECC_DATA, 0 },
+	{ "receive", NO_COUNTER, NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS },
+	{ "link-integrity", NO_COUNTER, NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS },
+	{ "effective", NO_COUNTER, NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS },
+	{ "symbol", NO_COUNTER, NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS },
+	[PCIE] = { "replay", NO_COUNTER, 0 }, /* has a call that older drivers know */
+	{ "l0-to-recovery", NO_COUNTER, NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER },
+	{ "correctable", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS },
+	{ "naks-received", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED },
+	{ "receiver", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR },
+	{ "bad-tlp", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_BAD_TLP },
+	{ "naks-sent", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_NAKS_SENT },
+	{ "bad-dllp", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_BAD_DLLP },
+	{ "non-fatal", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_NON_FATAL_ERROR },
+	{ "fatal", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR },
+	{ "unsupported-request", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_UNSUPPORTED_REQ },
+	{ "lcrc", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR },
+	{ "lane", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_LANE_ERROR },
+};
+
+struct errors {
+	bool known[KINDS];
+	double links[KINDS][NVML_NVLINK_MAX_LINKS]; /* of the PCIe link the first one */
+	struct muster_error why[KINDS];             /* unless known */
+};
+
+static int read_counter(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlNvLinkErrorCounter_t counter,
+	size_t links, double *ret, struct muster_error *err)
+{
+	for (unsigned int link = 0; link < links; link++) {
+		unsigned long long count = 0;
+		if (MUSTER_NVML(nvml, err, nvmlDeviceGetNvLinkErrorCounter, device, link, counter, &count) < 0)
+			return muster_wrap(err, "NVLink %u", link);
+		ret[link] = (double)count;
+	}
+	return 0;
+}
+
+static int read_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, size_t links,
+	double *ret, struct muster_error *err)
+{
+	nvmlFieldValue_t values[NVML_NVLINK_MAX_LINKS] = { 0 };
+	for (unsigned int link = 0; link < links; link++)
+		values[link] = (nvmlFieldValue_t){ .fieldId = field, .scopeId = link };
+	if (MUSTER_NVML(nvml, err, nvmlDeviceGetFieldValues, device, (int)links, values) < 0)
+		return -1;
+	for (unsigned int link = 0; link < links; link++)
+		if (muster_nvml_field_number(nvml, err, &values[link], "field of an NVLink", &ret[link]) < 0)
+			return muster_wrap(err, "NVLink %u", link);
+	return 0;
+}
+
+static int read_kind(const struct muster_nvml *nvml, nvmlDevice_t device, size_t kind, bool fields, size_t links,
+	double *ret, struct muster_error *err)
+{
+	if (fields ? kinds[kind].field == 0 : kinds[kind].counter == NO_COUNTER)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "NVLinks of this GPU have no such counter");
+	return fields ? read_field(nvml, device, kinds[kind].field, links, ret, err)
+		      : read_counter(nvml, device, (nvmlNvLinkErrorCounter_t)kinds[kind].counter, links, ret, err);
+}
+
+/* A vGPU may have NVLinks and say nothing of them. */
+static bool is_vgpu(const struct muster_nvml *nvml, nvmlDevice_t device)
+{
+	nvmlGpuVirtualizationMode_t mode = NVML_GPU_VIRTUALIZATION_MODE_NONE;
+	return nvml->nvmlDeviceGetVirtualizationMode(device, &mode) != NVML_SUCCESS ||
+	       mode == NVML_GPU_VIRTUALIZATION_MODE_VGPU;
+}
+
+/* The first kinds, `most` of them, of all links. On Hopper, each link and kind is a call of nearly 1 ms. */
+static void read_nvlinks(const struct muster_nvml *nvml, nvmlDevice_t device, size_t most, struct errors *ret)
+{
+	int major = 0, minor = 0;
+	double links = 0;
+	struct muster_error why = { 0 };
+	(void)nvml->nvmlDeviceGetCudaComputeCapability(device, &major, &minor);
+	int failed = MUSTER_NVML_FIELD(nvml, &why, device, NVML_FI_DEV_NVLINK_LINK_COUNT, 0, &links);
+	if (failed && why.code == MUSTER_ENOTSUPPORTED && !is_vgpu(nvml, device))
+		failed = 0; /* the device has no NVLinks */
+	if (!failed && !(links >= 0 && links <= NVML_NVLINK_MAX_LINKS))
+		failed = muster_fail(&why, MUSTER_EVENDOR, "NVML gives %g NVLinks", links);
+	for (size_t kind = 0; kind < PCIE; kind++) {
+		if (failed)
+			ret->why[kind] = why;
+		else if (kind >= most)
+			muster_fail(&ret->why[kind], MUSTER_ENOTSUPPORTED, "not read in this profile");
+		else if (links < 1) /* and so there are no errors of theirs */
+			ret->known[kind] = true;
+		else
+			ret->known[kind] = read_kind(nvml, device, kind, major >= 10, (size_t)links, ret->links[kind],
+						   &ret->why[kind]) == 0;
+	}
+}
+
+static void read_pcie(const struct muster_nvml *nvml, nvmlDevice_t device, struct errors *ret)
+{
+	nvmlFieldValue_t values[KINDS] = { 0 };
+	struct muster_error why = { 0 };
+	unsigned int replays = 0;
+	for (size_t i = PCIE + 1; i < KINDS; i++)
+		values[i].fieldId = kinds[i].field;
+	int failed = MUSTER_NVML(nvml, &why, nvmlDeviceGetFieldValues, device, KINDS - PCIE - 1, &values[PCIE + 1]);
+	ret->known[PCIE] = MUSTER_NVML(nvml, &ret->why[PCIE], nvmlDeviceGetPcieReplayCounter, device, &replays) == 0;
+	ret->links[PCIE][0] = replays;
+	for (size_t i = PCIE + 1; i < KINDS; i++) {
+		if (failed)
+			ret->why[i] = why;
+		else
+			ret->known[i] = muster_nvml_field_number(nvml, &ret->why[i], &values[i],
+						"field of the PCIe link", ret->links[i]) == 0;
+	}
+}
+
+static void read_errors(const struct muster_nvml *nvml, nvmlDevice_t device, size_t nvlinks, struct errors *ret)
+{
+	*ret = (struct errors){ 0 };
+	read_pcie(nvml, device, ret);
+	read_nvlinks(nvml, device, nvlinks, ret);
+}
+
+/* Of all links. */
+static double sum_of(const struct errors *errors, size_t kind)
+{
+	double sum = 0;
+	for (size_t link = 0; link < NVML_NVLINK_MAX_LINKS; link++)
+		sum += errors->links[kind][link];
+	return sum;
+}
+
+/* ---- the probe ---- */
+
 /* The counters before muster does anything, read beside the start of CUDA: NVLink's take their time. */
 static struct {
 	pthread_t thread;
@@ -37,8 +198,7 @@ static struct {
 	size_t nvlink_kinds; /* that this run reads */
 	const struct muster_nvml *nvml;
 	nvmlDevice_t device;
-	struct muster_nvlink_errors nvlink;
-	struct muster_pcie_errors pcie;
+	struct errors errors;
 } first;
 
 /* Each kind takes 16 ms on an H200, at the start and at the end: too much for a quick run, which uses links little. */
@@ -46,15 +206,14 @@ static size_t nvlink_kinds(enum muster_profile profile)
 {
 	switch (profile) {
 	case MUSTER_QUICK: return 0;
-	case MUSTER_STANDARD: return MUSTER_NVLINK_STANDARD;
-	default: return MUSTER_NVLINK_ERRORS;
+	case MUSTER_STANDARD: return STANDARD;
+	default: return PCIE;
 	}
 }
 
 static void *read_first(void *arg)
 {
-	muster_pcie_errors_read(first.nvml, first.device, &first.pcie);
-	muster_nvlink_errors_read(first.nvml, first.device, first.nvlink_kinds, &first.nvlink);
+	read_errors(first.nvml, first.device, first.nvlink_kinds, &first.errors);
 	first.read = true;
 	return arg;
 }
@@ -103,23 +262,18 @@ static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvm
 		muster_number((double)sram.aggregateCor), &why);
 }
 
-/* One counter. Kinds that no check uses are left out where the GPU does not have them. */
-static void yield(struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool known, double value,
+/* One counter, or what it has increased by. NVLink kinds that no check uses are left out where the GPU does not have
+ * them. */
+static void yield(struct muster_probe_ctx *ctx, bool increase, size_t kind, bool known, double value, bool given,
 	const struct muster_error *why)
 {
-	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id), muster_string(kind) };
-	muster_emit_read_with(ctx, metric, labels, 2, known ? 0 : -1, muster_number(value), why);
-}
-
-static void tell_first(struct muster_probe_ctx *ctx)
-{
-	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++)
-		if (i < MUSTER_NVLINK_JUDGED || first.nvlink.known[i])
-			yield(ctx, "gpu.nvlink_errors", muster_nvlink_error_names[i], first.nvlink.known[i],
-				muster_nvlink_errors_sum(&first.nvlink, i), &first.nvlink.why[i]);
-	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
-		yield(ctx, "gpu.pcie_errors", muster_pcie_error_names[i], first.pcie.known[i], first.pcie.counts[i],
-			&first.pcie.why[i]);
+	static const char *const names[2][2] = { { "gpu.nvlink_errors", "gpu.nvlink_errors_increase" },
+		{ "gpu.pcie_errors", "gpu.pcie_errors_increase" } };
+	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
+		muster_string(kinds[kind].name) };
+	if (known || kind < JUDGED || kind >= PCIE)
+		muster_emit_read_with(
+			ctx, names[kind >= PCIE][increase], labels, 2, given ? 0 : -1, muster_number(value), why);
 }
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
@@ -134,60 +288,50 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	else
 		read_first(NULL);
 	first.running = false;
-	tell_first(ctx);
+	for (size_t i = 0; i < KINDS; i++)
+		yield(ctx, false, i, first.errors.known[i], sum_of(&first.errors, i), first.errors.known[i],
+			&first.errors.why[i]);
 	return 0;
 }
 
 /* A counter that went backwards was set to 0 meanwhile. */
-static void yield_increase(struct muster_probe_ctx *ctx, const char *metric, const char *kind, bool before, bool after,
-	double increase, const struct muster_error *why)
+static void tell_increase(struct muster_probe_ctx *ctx, const struct errors *last)
 {
 	struct muster_error backwards;
 	muster_fail(&backwards, MUSTER_ENOTSUPPORTED, "the counter went backwards while muster ran");
-	if (!before || !after)
-		yield(ctx, metric, kind, false, 0, why);
-	else
-		yield(ctx, metric, kind, increase >= 0, increase, &backwards);
-}
-
-/* "recovery: 2 on link 3", for kinds with an increase. */
-static void describe_links(const struct muster_nvlink_errors *last, char *ret, size_t size)
-{
-	size_t used = 0;
-	snprintf(ret, size, "none");
-	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++) {
-		double most = 0;
-		size_t worst = 0;
-		for (size_t link = 0; first.nvlink.known[i] && last->known[i] && link < NVML_NVLINK_MAX_LINKS; link++) {
-			double more = last->links[i][link] - first.nvlink.links[i][link];
-			worst = more > most ? link : worst;
-			most = more > most ? more : most;
-		}
-		if (most > 0 && used < size)
-			used += (size_t)snprintf(ret + used, size - used, "%s%s: %g on link %zu", used ? "; " : "",
-				muster_nvlink_error_names[i], most, worst);
+	for (size_t i = 0; i < KINDS; i++) {
+		bool known = first.errors.known[i] && last->known[i];
+		double increase = sum_of(last, i) - sum_of(&first.errors, i);
+		yield(ctx, true, i, known, increase, known && increase >= 0,
+			known                   ? &backwards
+			: first.errors.known[i] ? &last->why[i]
+						: &first.errors.why[i]);
 	}
 }
 
-static void tell_nvlink_increase(struct muster_probe_ctx *ctx, const struct muster_nvlink_errors *last)
+/* "recovery: 2 on link 3", for kinds with an increase. NULL: there are none. */
+static char *describe_links(const struct errors *last)
 {
-	char at[512];
-	for (size_t i = 0; i < MUSTER_NVLINK_ERRORS; i++)
-		if (i < MUSTER_NVLINK_JUDGED || (first.nvlink.known[i] && last->known[i]))
-			yield_increase(ctx, "gpu.nvlink_errors_increase", muster_nvlink_error_names[i],
-				first.nvlink.known[i], last->known[i],
-				muster_nvlink_errors_sum(last, i) - muster_nvlink_errors_sum(&first.nvlink, i),
-				first.nvlink.known[i] ? &last->why[i] : &first.nvlink.why[i]);
-	describe_links(last, at, sizeof at);
-	muster_emit_for(ctx, "gpu.nvlink_errors_at", muster_probe_env(ctx)->gpu->bus_id, muster_string(at));
+	char *text = NULL;
+	for (size_t i = 0; i < PCIE; i++) {
+		double most = 0;
+		size_t worst = 0;
+		for (size_t link = 0; first.errors.known[i] && last->known[i] && link < NVML_NVLINK_MAX_LINKS; link++) {
+			double more = last->links[i][link] - first.errors.links[i][link];
+			worst = more > most ? link : worst;
+			most = more > most ? more : most;
+		}
+		if (most > 0)
+			muster_list_add(&text, "; ", "%s: %g on link %zu", kinds[i].name, most, worst);
+	}
+	return text;
 }
 
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_nvml *nvml = muster_gpu_nvml(env->gpu, err);
-	struct muster_nvlink_errors nvlink;
-	struct muster_pcie_errors pcie;
+	struct errors last;
 	if (!nvml)
 		return -1;
 	muster_step(ctx, "NVML: error counters of the links of GPU %s at the end", env->gpu->bus_id);
@@ -196,13 +340,11 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	first.running = false;
 	if (!first.read)
 		return muster_fail(err, MUSTER_EVENDOR, "the counters at the start were not read");
-	muster_nvlink_errors_read(nvml, env->gpu->nvml_device, first.nvlink_kinds, &nvlink);
-	muster_pcie_errors_read(nvml, env->gpu->nvml_device, &pcie);
-	tell_nvlink_increase(ctx, &nvlink);
-	for (size_t i = 0; i < MUSTER_PCIE_ERRORS; i++)
-		yield_increase(ctx, "gpu.pcie_errors_increase", muster_pcie_error_names[i], first.pcie.known[i],
-			pcie.known[i], pcie.counts[i] - first.pcie.counts[i],
-			first.pcie.known[i] ? &pcie.why[i] : &first.pcie.why[i]);
+	read_errors(nvml, env->gpu->nvml_device, first.nvlink_kinds, &last);
+	tell_increase(ctx, &last);
+	char *at = describe_links(&last);
+	muster_emit_for(ctx, "gpu.nvlink_errors_at", env->gpu->bus_id, muster_string(at ? at : "none"));
+	free(at);
 	return 0;
 }
 
