@@ -3,8 +3,8 @@
  * Copies are queued back to back and timed on the GPU by events, so the host's own speed does not enter. The host's
  * buffer lies on the NUMA node nearest to the GPU; when it cannot be placed there, copy_numa_node says so.
  */
-#include "vendor/cuda.h"
-#include "vendor/nvml.h"
+#include "probes/gpu/device.h"
+#include "storage/pattern.h"
 #include "vendor/pinned.h"
 #include "util/text.h"
 #include "probes/metrics.h"
@@ -46,11 +46,10 @@ static const struct muster_metric metrics[] = {
 #define MIB ((size_t)1 << 20)
 #define BYTES (32 * MIB)
 #define COPIES MUSTER_WINDOW_OPERATIONS
-#define COPIES_MOST 512               /* in a row */
-#define WINDOW_MS 3.0                 /* of a window with all GPUs at once */
-#define MARGIN_MS 2.0                 /* before and after these windows: ranks start milliseconds apart */
-#define WAIT_MS 8000                  /* for one direction; twice that is below the probe's deadline */
-#define TILE_BYTES ((size_t)8191 * 8) /* a prime number of words: no copy engine's chunk is a whole number of tiles */
+#define COPIES_MOST 512 /* in a row */
+#define WINDOW_MS 3.0   /* of a window with all GPUs at once */
+#define MARGIN_MS 2.0   /* before and after these windows: ranks start milliseconds apart */
+#define WAIT_MS 8000    /* for one direction; twice that is below the probe's deadline */
 
 #define EVENTS (COPIES_MOST + 1)
 
@@ -173,41 +172,12 @@ static void measure_pcie(struct muster_probe_ctx *ctx)
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
 	struct muster_error why;
 	unsigned int number = 0;
-	const struct muster_nvml *nvml = muster_nvml(&why);
-	int shown = !nvml ? -1 : gpu->has_nvml ? 0 : muster_fail(&why, MUSTER_EVENDOR, "NVML does not show this GPU");
-	int result = shown < 0
-			     ? -1
-			     : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &number);
+	const struct muster_nvml *nvml = muster_gpu_nvml(gpu, &why);
+	int result =
+		nvml ? MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkGeneration, gpu->nvml_device, &number) : -1;
 	muster_emit_read(ctx, "gpu.pcie_gen_loaded", gpu->bus_id, result, muster_number(number), &why);
-	result = shown < 0 ? -1 : MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &number);
+	result = nvml ? MUSTER_NVML(nvml, &why, nvmlDeviceGetCurrPcieLinkWidth, gpu->nvml_device, &number) : -1;
 	muster_emit_read(ctx, "gpu.pcie_width_loaded", gpu->bus_id, result, muster_number(number), &why);
-}
-
-/* A pattern without repetition inside a tile, repeated over the buffer. */
-static void fill_tile(uint64_t *tile)
-{
-	uint64_t word = 0x9e3779b97f4a7c15u;
-	for (size_t i = 0; i < TILE_BYTES / sizeof *tile; i++) {
-		word ^= word << 13;
-		word ^= word >> 7;
-		word ^= word << 17;
-		tile[i] = word;
-	}
-}
-
-/* What of the tile at this place lies in the buffer. */
-static size_t tile_bytes(size_t at)
-{
-	return state.host.bytes - at < TILE_BYTES ? state.host.bytes - at : TILE_BYTES;
-}
-
-static bool is_intact(const uint64_t *tile)
-{
-	const unsigned char *data = state.host.data;
-	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
-		if (memcmp(data + at, tile, tile_bytes(at)) != 0)
-			return false;
-	return true;
 }
 
 /* ---- both ways at once ---- */
@@ -347,7 +317,6 @@ static int measure_turn(struct muster_probe_ctx *ctx, bool checks, struct muster
 
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
-	static uint64_t tile[TILE_BYTES / sizeof(uint64_t)];
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
 	if (prepare(ctx, err) < 0)
 		return -1;
@@ -357,13 +326,13 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	muster_emit_for(ctx, "gpu.copy_mib", bus_id, muster_number((double)state.host.bytes / (double)MIB));
 	muster_emit_result(ctx, "gpu.copy_numa_node", bus_id, state.host.numa_node, muster_number(state.host.numa_node),
 		state.host.why);
-	fill_tile(tile);
-	for (size_t at = 0; at < state.host.bytes; at += TILE_BYTES)
-		memcpy((char *)state.host.data + at, tile, tile_bytes(at));
+	const uint64_t seed = muster_storage_seed();
+	muster_storage_fill(state.host.data, state.host.bytes, 0, seed);
 	if (measure_turn(ctx, true, err) < 0)
 		return -1;
 	/* after all copies: until now the host's memory was read, not its caches */
-	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(is_intact(tile)));
+	bool intact = muster_storage_wrong(state.host.data, state.host.bytes, 0, seed) == 0;
+	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(intact));
 	return 0;
 }
 

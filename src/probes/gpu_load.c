@@ -117,14 +117,6 @@ static void begin(struct muster_probe_ctx *ctx)
 		pthread_detach(thread);
 }
 
-static bool is_coherent(const struct muster_load *load)
-{
-	int yes = 0;
-	return load->cuda->cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-		       muster_probe_env(load->ctx)->gpu->cuda_device) == CUDA_SUCCESS &&
-	       yes;
-}
-
 /* What is free. The memory of a process that has just ended comes back little by little: wait for it as long as there
  * is more each time. */
 static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
@@ -177,7 +169,7 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 			return -1;
 		if (attempt == 0)
 			results->held = results->total - free_bytes;
-		if (is_coherent(load))
+		if (muster_gpu_is_coherent(cuda, muster_probe_env(load->ctx)->gpu))
 			free_bytes = (size_t)((double)free_bytes * COHERENT_SHARE);
 		size_t reserve = results->total / RESERVE_PART < RESERVE ? results->total / RESERVE_PART : RESERVE;
 		if (free_bytes < reserve + MIB)
@@ -288,13 +280,6 @@ static int work(struct muster_load *load, struct results *results, struct muster
 
 /* ---- what is told ---- */
 
-/* Whole MiB. */
-static double mib(size_t bytes)
-{
-	size_t whole = bytes / MIB;
-	return (double)whole;
-}
-
 static void tell_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
 {
 	const struct muster_value gpu = muster_string(load->bus_id);
@@ -308,10 +293,11 @@ static void tell_memory(struct muster_load *load, const struct results *results)
 	const char *gpu = load->bus_id;
 	if (results->total == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(mib(results->held)));
+	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number((double)(results->held / MIB)));
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu, muster_number(mib(load->bytes + load->rest_bytes)));
+	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu,
+		muster_number((double)((load->bytes + load->rest_bytes) / MIB)));
 	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
 		muster_number((double)(load->bytes + load->rest_bytes) / (double)results->total));
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
@@ -414,7 +400,7 @@ static void tell_reached(struct muster_load *load, const struct muster_sampler *
 	for (size_t i = 0; i < MUSTER_THROTTLE_APP_CLOCKS && result == 0; i++)
 		if (s->seen[i])
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s held the clocks down under load",
-				muster_throttle_names[i]);
+				muster_throttles[i].name);
 	muster_emit_read(
 		load->ctx, "gpu.sm_clock_reached_mhz", load->bus_id, result, muster_number(clock->highest), &why);
 }
@@ -443,7 +429,7 @@ static void tell_samples(struct muster_load *load)
 	tell_reached(load, s);
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
-			muster_string(muster_throttle_names[i]) };
+			muster_string(muster_throttles[i].name) };
 		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
 			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
@@ -548,7 +534,7 @@ static int first_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	load.cuda = muster_cuda(err);
 	if (!load.cuda)
 		return -1;
-	muster_sampler_init(&load.sampler, env->gpu->has_nvml, env->gpu->nvml_device);
+	muster_sampler_init(&load.sampler, env->gpu);
 	read_counters(&load, &results.before);
 	int failed = prepare(&load, &results, err);
 	if (failed == 0) {
@@ -606,7 +592,7 @@ static void tell_nothing(struct muster_probe_ctx *ctx)
 	tell_no_checksum(ctx, MUSTER_BF16, &why);
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(gpu->bus_id),
-			muster_string(muster_throttle_names[i]) };
+			muster_string(muster_throttles[i].name) };
 		muster_emit_null(ctx, "gpu.throttled_share", labels, 2, "%s", gpu->why_shared);
 	}
 }

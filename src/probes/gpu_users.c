@@ -67,7 +67,6 @@ static bool runs_our_file(const char *proc, unsigned int pid)
 static void describe(const char *proc, struct process *process)
 {
 	char path[PATH_MAX];
-	struct muster_error why;
 	struct stat state;
 	process->uid = -1;
 	snprintf(process->name, sizeof process->name, "?");
@@ -79,8 +78,7 @@ static void describe(const char *proc, struct process *process)
 	process->ours = process->pid == (unsigned int)getpid() ||
 			(process->uid == (long)geteuid() && runs_our_file(proc, process->pid));
 	snprintf(path, sizeof path, "%s/%u/comm", proc, process->pid);
-	if (muster_read_line(path, process->name, sizeof process->name, &why) < 0)
-		snprintf(process->name, sizeof process->name, "?");
+	(void)muster_read_line(path, process->name, sizeof process->name, NULL);
 	for (char *at = process->name; *at; at++)
 		if (!isgraph((unsigned char)*at))
 			*at = '_';
@@ -196,15 +194,10 @@ static nvmlDevice_t device_of(const struct muster_nvml *nvml, const struct muste
 static bool is_of_the_system(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], mode[64] = "";
-	int coherent = 0;
 	const struct muster_cuda *cuda = muster_cuda(NULL);
-	if (!cuda ||
-		cuda->cuDeviceGetAttribute(&coherent, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
-			muster_probe_env(ctx)->gpu->cuda_device) != CUDA_SUCCESS)
-		coherent = 0;
+	bool coherent = cuda && muster_gpu_is_coherent(cuda, muster_probe_env(ctx)->gpu);
 	muster_root_path(ctx, path, sizeof path, "/proc/driver/nvidia/params");
-	if (muster_sysfs_line(path, "CoherentGPUMemoryMode", mode, sizeof mode, NULL) < 0)
-		*mode = '\0';
+	(void)muster_sysfs_line(path, "CoherentGPUMemoryMode", mode, sizeof mode, NULL);
 	return strstr(mode, "numa") || (coherent && !strstr(mode, "driver"));
 }
 

@@ -195,7 +195,7 @@ int main(void)
 	need(MUSTER_CUDA(load.cuda, &err, cuMemGetInfo_v2, &free_bytes, &total), &err);
 	load.bytes = (free_bytes - ((size_t)512 << 20)) >> 20 << 20;
 	need(MUSTER_CUDA(load.cuda, &err, cuMemAlloc_v2, &load.memory, load.bytes), &err);
-	muster_sampler_init(&load.sampler, false, NULL);
+	muster_sampler_init(&load.sampler, &(struct muster_gpu){ .bus_id = "" });
 	muster_load_hook = flip;
 
 	check_kernels(&load);

@@ -26,6 +26,14 @@ const struct muster_cuda *muster_gpu_cuda(const struct muster_gpu *gpu, struct m
 	return NULL;
 }
 
+bool muster_gpu_is_coherent(const struct muster_cuda *cuda, const struct muster_gpu *gpu)
+{
+	int yes = 0;
+	return cuda->cuDeviceGetAttribute(&yes, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES,
+		       gpu->cuda_device) == CUDA_SUCCESS &&
+	       yes;
+}
+
 int muster_gpu_nvlink_peers(
 	const struct muster_nvml *nvml, nvmlDevice_t device, struct muster_nvml_gpus *ret, struct muster_error *err)
 {

@@ -14,6 +14,9 @@ const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct m
 /* CUDA's functions, when CUDA has started and given the rank its GPU. NULL with err, which says why it has not. */
 const struct muster_cuda *muster_gpu_cuda(const struct muster_gpu *gpu, struct muster_error *err);
 
+/* Whether its memory is the system's as well: the kernel may have pages in it. */
+bool muster_gpu_is_coherent(const struct muster_cuda *cuda, const struct muster_gpu *gpu);
+
 /* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.
  * no_health: MUSTER_OK, or why mask and summary of the health are missing. */
 int muster_gpu_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,

@@ -11,22 +11,13 @@
 #define STEP_MS 200 /* the power of a load that begins settles: what slows the clocks down until then may be that */
 #define SLOW_MS 100 /* slowdowns that take less in all are none */
 
-const char *const muster_throttle_names[MUSTER_THROTTLES] = {
-	[MUSTER_THROTTLE_POWER_CAP] = "sw-power-cap",
-	[MUSTER_THROTTLE_SW_THERMAL] = "sw-thermal",
-	[MUSTER_THROTTLE_HW_THERMAL] = "hw-thermal",
-	[MUSTER_THROTTLE_POWER_BRAKE] = "hw-power-brake",
-	[MUSTER_THROTTLE_HW_SLOWDOWN] = "hw-slowdown",
-	[MUSTER_THROTTLE_APP_CLOCKS] = "application-clocks",
-};
-
-static const unsigned long long bits[MUSTER_THROTTLES] = {
-	[MUSTER_THROTTLE_POWER_CAP] = nvmlClocksThrottleReasonSwPowerCap,
-	[MUSTER_THROTTLE_SW_THERMAL] = nvmlClocksThrottleReasonSwThermalSlowdown,
-	[MUSTER_THROTTLE_HW_THERMAL] = nvmlClocksThrottleReasonHwThermalSlowdown,
-	[MUSTER_THROTTLE_POWER_BRAKE] = nvmlClocksThrottleReasonHwPowerBrakeSlowdown,
-	[MUSTER_THROTTLE_HW_SLOWDOWN] = nvmlClocksThrottleReasonHwSlowdown,
-	[MUSTER_THROTTLE_APP_CLOCKS] = nvmlClocksThrottleReasonApplicationsClocksSetting,
+const struct muster_throttle_reason muster_throttles[MUSTER_THROTTLES] = {
+	[MUSTER_THROTTLE_POWER_CAP] = { "sw-power-cap", nvmlClocksThrottleReasonSwPowerCap },
+	[MUSTER_THROTTLE_SW_THERMAL] = { "sw-thermal", nvmlClocksThrottleReasonSwThermalSlowdown },
+	[MUSTER_THROTTLE_HW_THERMAL] = { "hw-thermal", nvmlClocksThrottleReasonHwThermalSlowdown },
+	[MUSTER_THROTTLE_POWER_BRAKE] = { "hw-power-brake", nvmlClocksThrottleReasonHwPowerBrakeSlowdown },
+	[MUSTER_THROTTLE_HW_SLOWDOWN] = { "hw-slowdown", nvmlClocksThrottleReasonHwSlowdown },
+	[MUSTER_THROTTLE_APP_CLOCKS] = { "application-clocks", nvmlClocksThrottleReasonApplicationsClocksSetting },
 };
 
 static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, struct muster_error *err)
@@ -65,8 +56,9 @@ void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, dou
 	s->last_ms = ms;
 	s->reasons_count++;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
-		s->seen[i] += (mask & bits[i]) != 0;
-		s->row[i] = mask & bits[i] ? s->row[i] + 1 : 0;
+		bool holds = mask & muster_throttles[i].bit;
+		s->seen[i] += holds;
+		s->row[i] = holds ? s->row[i] + 1 : 0;
 		if (s->row[i] >= ROW)
 			s->throttled[i] += s->row[i] == ROW ? ROW : 1;
 	}
@@ -122,17 +114,13 @@ static void *sample(void *arg)
 	}
 }
 
-void muster_sampler_init(struct muster_sampler *s, bool has_nvml, void *device)
+void muster_sampler_init(struct muster_sampler *s, const struct muster_gpu *gpu)
 {
 	struct muster_error err;
 	memset(s, 0, sizeof *s);
 	pthread_mutex_init(&s->lock, NULL);
-	s->nvml = muster_nvml(&err);
-	s->device = device;
-	if (s->nvml && !has_nvml) {
-		muster_fail(&err, MUSTER_EVENDOR, "NVML does not show this GPU");
-		s->nvml = NULL;
-	}
+	s->nvml = muster_gpu_nvml(gpu, &err);
+	s->device = gpu->nvml_device;
 	if (!s->nvml) {
 		for (size_t kind = 0; kind < MUSTER_SAMPLED_KINDS; kind++)
 			s->figures[kind].why_none = err;

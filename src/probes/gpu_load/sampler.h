@@ -2,7 +2,7 @@
 #ifndef MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 #define MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 
-#include "vendor/nvml.h"
+#include "probes/gpu/device.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -26,7 +26,11 @@ enum muster_throttle {
 	MUSTER_THROTTLE_APP_CLOCKS, /* the last: no power, heat or brake */
 	MUSTER_THROTTLES
 };
-extern const char *const muster_throttle_names[MUSTER_THROTTLES]; /* "sw-power-cap", as in gpu.throttle_reasons */
+struct muster_throttle_reason {
+	const char *name; /* "sw-power-cap", as in gpu.throttle_reasons */
+	unsigned long long bit;
+};
+extern const struct muster_throttle_reason muster_throttles[MUSTER_THROTTLES];
 
 /* Of one kind: how many answers there were, their sum and highest, or why there is none. */
 struct muster_sampled_figures {
@@ -53,7 +57,7 @@ struct muster_sampler {
 };
 
 /* Without NVML, or a device of it, nothing will be sampled and why_* say why. */
-void muster_sampler_init(struct muster_sampler *sampler, bool has_nvml, void *device);
+void muster_sampler_init(struct muster_sampler *sampler, const struct muster_gpu *gpu);
 /* Start the thread. */
 void muster_sampler_start(struct muster_sampler *sampler);
 /* Take one sample now, from any thread. */

@@ -106,7 +106,7 @@ TEST(a_clock_counts_only_where_nothing_but_settings_held_it_down)
 TEST(without_nvml_nothing_is_sampled)
 {
 	struct muster_sampler sampler;
-	muster_sampler_init(&sampler, false, NULL);
+	muster_sampler_init(&sampler, &(struct muster_gpu){ .bus_id = "" });
 	muster_sampler_start(&sampler);
 	muster_sampler_take(&sampler);
 	muster_sampler_stop(&sampler);
