@@ -97,8 +97,7 @@ static void measure_limits(struct muster_probe_ctx *ctx)
 	result = read_shm(ctx, &mib, &why);
 	muster_emit_read(ctx, "node.shm_mib", NULL, result, muster_number(mib), &why);
 	char path[PATH_MAX], text[128], *end = text;
-	muster_root_path(ctx, path, sizeof path, "/proc/loadavg");
-	result = muster_read_line(path, text, sizeof text, &why);
+	result = muster_read_line(muster_root_path(ctx, path, sizeof path, "/proc/loadavg"), text, sizeof text, &why);
 	double load = result == 0 ? strtod(text, &end) : 0;
 	if (result == 0 && (end == text || *end != ' '))
 		result = muster_fail(&why, MUSTER_EIO, "%s is no load average: \"%s\"", path, text);
@@ -117,8 +116,7 @@ static int read_hugepages(struct muster_probe_ctx *ctx, char *ret, size_t size, 
 	size_t used = 0;
 	int result = 0;
 	snprintf(ret, size, "none");
-	muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/hugepages");
-	if (muster_sysfs_names(path, &sizes, err) < 0)
+	if (muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/hugepages"), &sizes, err) < 0)
 		return -1;
 	for (size_t i = 0; i < sizes.count && result == 0; i++) {
 		unsigned long kib;
@@ -139,9 +137,8 @@ static int read_hugepages(struct muster_probe_ctx *ctx, char *ret, size_t size, 
 static int read_transparent(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
 {
 	char path[PATH_MAX], text[128];
-	muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/transparent_hugepage/enabled");
 	snprintf(ret, size, "none");
-	if (access(path, F_OK) < 0)
+	if (access(muster_root_path(ctx, path, sizeof path, "/sys/kernel/mm/transparent_hugepage/enabled"), F_OK) < 0)
 		return 0;
 	if (muster_read_line(path, text, sizeof text, err) < 0)
 		return -1;
@@ -297,8 +294,7 @@ static void measure_network(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.gdr_path", NULL, result, muster_string(text), &why);
 
 	result = 0;
-	muster_root_path(ctx, path, sizeof path, "/sys/module/mlx5_core/version");
-	if (access(path, F_OK) == 0)
+	if (access(muster_root_path(ctx, path, sizeof path, "/sys/module/mlx5_core/version"), F_OK) == 0)
 		result = muster_read_line(path, version, sizeof version, &why);
 	else if (muster_module_is_loaded(root, "mlx5_core"))
 		snprintf(version, sizeof version, "inbox");
