@@ -33,16 +33,6 @@ static void walk_up(
 	}
 }
 
-/* Whether "cpu,cpuacct" has "cpu". */
-static bool has_controller(const char *list, const char *controller)
-{
-	size_t length = strlen(controller);
-	for (const char *at = list; *at; at += strcspn(at, ","), at += *at == ',')
-		if (strcspn(at, ",") == length && strncmp(at, controller, length) == 0)
-			return true;
-	return false;
-}
-
 /* Call each() with the folder of the process's group that has the controller ("memory", "cpu"), and of those above it,
  * up to the mount point, which in a container is the container's own; of version 2 and of version 1. root is the prefix
  * of /proc and /sys. A folder need not exist. The lines are "0::/user.slice", or of version 1 "4:memory:/slurm/job_7".
@@ -63,7 +53,7 @@ static void cgroups_each(const char *root, const char *controller, cgroup_fn *ea
 		controllers++;
 		if (!*controllers)
 			walk_up(root, "/sys/fs/cgroup", group, true, each, arg);
-		else if (has_controller(controllers, controller))
+		else if (muster_text_has_word(controllers, controller)) /* "cpu,cpuacct" */
 			walk_up(root, mount_point, group, false, each, arg);
 	}
 	free(text);

@@ -113,8 +113,8 @@ bool muster_text_ends_in(const char *text, const char *end)
 bool muster_text_has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
-	for (; *list; list += strcspn(list, " "), list += *list == ' ')
-		if (strncmp(list, word, length) == 0 && (list[length] == ' ' || list[length] == '\0'))
+	for (; *list; list += strcspn(list, " ,"), list += *list != '\0')
+		if (strncmp(list, word, length) == 0 && strchr(" ,", list[length]))
 			return true;
 	return false;
 }

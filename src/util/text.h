@@ -22,7 +22,7 @@ int muster_parse_name(
 /* A byte count as people say it: "256 MiB", "8 B". Returns out. */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
-/* Whether a word is in a list separated by spaces. */
+/* Whether a word is in a list separated by spaces or commas. */
 bool muster_text_has_word(const char *list, const char *word);
 bool muster_text_ends_in(const char *text, const char *end);
 /* Whether a text is one of so many. */

@@ -14,7 +14,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,10 +100,7 @@ const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
 static void add_word(char *list, size_t size, const char *word)
 {
 	size_t length = strlen(word), used = strlen(list);
-	for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
-		if (strncmp(at, word, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
-			return;
-	if (length > 0 && used + length + 2 <= size)
+	if (length > 0 && used + length + 2 <= size && !muster_text_has_word(list, word))
 		snprintf(list + used, size - used, "%s%s", used ? " " : "", word);
 }
 
