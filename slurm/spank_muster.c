@@ -76,11 +76,8 @@ static const char *argument(int argc, char **argv, const char *name)
 /* A new string "first", mark, "second"; NULL when memory is exhausted. */
 static char *joined(const char *first, char mark, const char *second)
 {
-	size_t size = strlen(first) + strlen(second) + 2;
-	char *text = malloc(size);
-	if (text)
-		snprintf(text, size, "%s%c%s", first, mark, second);
-	return text;
+	char *text;
+	return asprintf(&text, "%s%c%s", first, mark, second) < 0 ? NULL : text;
 }
 
 /* PREFIX/rest, if this plugin is PREFIX/lib/muster/..., or some directories deeper; NULL if there is no such file. */
@@ -154,11 +151,9 @@ static void signals_return(const struct sigaction old[ENDINGS], const sigset_t *
 static int wait_for(pid_t pid)
 {
 	int status;
-	while (waitpid(pid, &status, 0) < 0) {
-		if (errno != EINTR) {
-			slurm_error("muster: waitpid: %s", strerror(errno));
-			return -1;
-		}
+	if (TEMP_FAILURE_RETRY(waitpid(pid, &status, 0)) < 0) {
+		slurm_error("muster: waitpid: %s", strerror(errno));
+		return -1;
 	}
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -16,6 +16,7 @@
 #include "util/clock.h"
 #include "util/array.h"
 #include "util/text.h"
+#include "muster/arena.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -51,11 +52,11 @@ static int measure_latency(const struct muster_storage_file *file, uint64_t byte
 	struct latency *ret, struct muster_error *err)
 {
 	struct latency latency = { 0 };
-	double *us = calloc(READS, sizeof *us), until = muster_now_ms() + limit_ms, ignored;
+	double *us = muster_calloc(READS, sizeof *us), until = muster_now_ms() + limit_ms, ignored;
 	void *data = aligned_alloc(file->block, file->block);
-	struct muster_io *io = us && data ? muster_io_new(1, err) : NULL;
+	struct muster_io *io = data ? muster_io_new(1, err) : NULL;
 	size_t count = 0, result = 0;
-	if (!us || !data)
+	if (!data)
 		muster_fail(err, MUSTER_ENOMEM, "memory for reads: %s", strerror(errno));
 	for (int i = 0; io && i < WARM_UP + READS && (count < LEAST || muster_now_ms() < until); i++) {
 		/* a place of the pattern is as good as a random number, and the same in each run */

@@ -9,6 +9,7 @@
 #include "storage/pattern.h"
 #include "util/clock.h"
 #include "util/text.h"
+#include "muster/arena.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -258,11 +259,7 @@ static int make_job(struct muster_passes *passes, struct muster_error *err)
 
 struct muster_passes *muster_passes_new(struct muster_error *err)
 {
-	struct muster_passes *passes = calloc(1, sizeof *passes);
-	if (!passes) {
-		muster_fail(err, MUSTER_ENOMEM, "out of memory");
-		return NULL;
-	}
+	struct muster_passes *passes = muster_calloc(1, sizeof *passes);
 	pthread_mutex_init(&passes->mutex, NULL);
 	pthread_cond_init(&passes->changed, NULL);
 	passes->cpus = count_cpus();
