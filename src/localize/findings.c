@@ -6,7 +6,6 @@
 
 #include "expect/describe.h"
 #include "localize/blame.h"
-#include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
 
@@ -50,7 +49,7 @@ static struct name *find_node(const struct trial_set *d, const char *name)
 static void sort_nodes(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
-	d->nodes = muster_calloc(run->node_count + 1, sizeof *d->nodes);
+	d->nodes = muster_arena_alloc(d->arena, run->node_count * sizeof *d->nodes);
 	for (size_t n = 0; n < run->node_count; n++)
 		d->nodes[n] = (struct name){ run->nodes[n].name, n };
 	qsort(d->nodes, run->node_count, sizeof *d->nodes, muster_by_text);
@@ -70,7 +69,7 @@ static double seconds_before(const struct trial_set *d, size_t first, size_t las
 static void fill_trial_set(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
-	bool *tried = muster_calloc(run->node_count + 1, sizeof *tried);
+	bool *tried = muster_arena_alloc(d->arena, run->node_count * sizeof *tried);
 	sort_nodes(d);
 	d->places = muster_arena_alloc(d->arena, run->node_count * sizeof *d->places);
 	d->names = muster_arena_alloc(d->arena, run->node_count * sizeof *d->names);
@@ -108,7 +107,6 @@ static void fill_trial_set(struct trial_set *d)
 	for (size_t i = 0; i < d->attempt_count; i++)
 		for (size_t end = 0; end < 2; end++)
 			d->attempts[i].nodes[end] = d->places[d->attempts[i].nodes[end]];
-	free(tried);
 }
 
 /* ---- words ---- */
@@ -245,7 +243,7 @@ static int by_weight(const void *a, const void *b)
 static void report_nodes(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
-	struct rated *rated = muster_calloc(s->node_count + 1, sizeof *rated);
+	struct rated *rated = muster_arena_alloc(d->arena, s->node_count * sizeof *rated);
 	size_t count = 0;
 	for (size_t i = 0; i < s->node_count; i++)
 		if (muster_suspects_suspected(s, i))
@@ -261,7 +259,6 @@ static void report_nodes(struct trial_set *d)
 		else
 			report_by_partners(d, node);
 	}
-	free(rated);
 }
 
 /* ---- what lies between nodes ---- */
@@ -282,7 +279,7 @@ static void report_links(struct trial_set *d)
 static void report_split(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
-	const char **names = muster_calloc(s->node_count + 1, sizeof *names);
+	const char **names = muster_arena_alloc(d->arena, s->node_count * sizeof *names);
 	const char *parts = "";
 	size_t across = 0;
 	for (size_t i = 0; i < s->edge_count; i++)
@@ -300,7 +297,6 @@ static void report_split(struct trial_set *d)
 			"%s: nodes of one group work with each other, and no pair of nodes from different groups works "
 			"(%zu such pairs were tried)",
 			parts, across));
-	free(names);
 }
 
 /* Pairs that fail, and no telling which of the two it is. */
@@ -331,15 +327,13 @@ static void report_pairs(struct trial_set *d)
 /* Whether what is known to be bad is in the last full ring. */
 static bool rest_is_explained(const struct trial_set *d)
 {
-	bool *in = muster_calloc(d->name_count + 1, sizeof *in);
+	bool *in = muster_arena_alloc(d->arena, d->name_count * sizeof *in);
 	for (size_t i = 0; i < d->rest->node_count; i++) {
 		const struct name *name = find_node(d, d->rest->nodes[i]);
 		if (name && d->places[name->index] != SIZE_MAX)
 			in[d->places[name->index]] = true;
 	}
-	bool explained = muster_suspects_explain_ring(&d->suspects, in);
-	free(in);
-	return explained;
+	return muster_suspects_explain_ring(&d->suspects, in);
 }
 
 /* The last full ring has no suspect in it, and did not work. One of two nodes or of one is an attempt like others. */
@@ -448,6 +442,5 @@ void muster_localize_findings(
 		fill_trial_set(&set);
 		judge_trial_set(&set);
 		muster_suspects_done(&set.suspects);
-		free(set.nodes);
 	}
 }
