@@ -10,21 +10,14 @@
 
 int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err)
 {
-	static const struct {
-		char letter;
-		long seconds;
-	} units[] = { { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
+	const long most = 100000L * 604800;
 	char day[32];
+	long seconds;
 	size_t length = strlen(text);
-	for (size_t i = 0; length > 1 && i < sizeof units / sizeof *units; i++) {
-		long count;
-		if (text[length - 1] != units[i].letter || length > 8)
-			continue;
-		snprintf(day, sizeof day, "%.*s", (int)length - 1, text);
-		if (muster_parse_int(day, 1, 100000, &count, what, NULL) == 0) {
-			*ret = now - count * units[i].seconds;
-			return 0;
-		}
+	if (length > 1 && strchr("hdw", text[length - 1]) &&
+		muster_parse_seconds(text, 3600, most, &seconds, what, NULL) == 0) {
+		*ret = now - seconds;
+		return 0;
 	}
 	snprintf(day, sizeof day, "%.20s%s", text, length == 10 ? "T00:00:00Z" : "");
 	if (length > 20 || muster_utc_read(day, ret) < 0)

@@ -31,12 +31,12 @@ int muster_parse_seconds(const char *text, long low, long high, long *ret, const
 	static const struct {
 		char letter;
 		long seconds;
-	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 } };
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 }, { 'w', 604800 } };
 	size_t length = strlen(text), unit = 0;
 	char number[32];
-	while (length > 1 && unit < 3 && units[unit].letter != text[length - 1])
+	while (length > 1 && unit < sizeof units / sizeof *units && units[unit].letter != text[length - 1])
 		unit++;
-	bool has_unit = length > 1 && unit < 3;
+	bool has_unit = length > 1 && unit < sizeof units / sizeof *units;
 	long per = has_unit ? units[unit].seconds : 1, found;
 	snprintf(number, sizeof number, "%.*s", (int)(length - has_unit), text);
 	if (length >= sizeof number || muster_parse_int(number, 0, high / per, &found, what, NULL) < 0 ||

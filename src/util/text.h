@@ -11,7 +11,7 @@
 
 /* A whole decimal number in [low, high]; `what` names it in the message ("--deadline"). Code MUSTER_EUSAGE. */
 int muster_parse_int(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
-/* The same of seconds, as "90", "90s", "5m" or "2h". */
+/* The same of seconds, as "90", "90s", "5m", "2h", "1d" or "4w". */
 int muster_parse_seconds(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err);
 int muster_parse_double(const char *text, double *ret, const char *what, struct muster_error *err);
 /* A byte count with an optional K, M or G (powers of 1024): "256M". */
