@@ -8,7 +8,7 @@
 #include "util/file.h"
 #include "eval/select.h"
 #include "muster/report.h"
-#include "journal/read.h"
+#include "spool/read.h"
 #include "util/text.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ enum { NODES_FILE_MAX = 32 << 20 };
 /* Nodes without results are in the run without ranks; when there is exactly one, the ranks with an unknown node
  * belong to it. */
 static void add_nodes(
-	struct muster_run *run, const struct muster_journal_set *spooled, const char *const *names, size_t count)
+	struct muster_run *run, const struct muster_spool_set *spooled, const char *const *names, size_t count)
 {
 	const char *last = NULL;
 	size_t added = 0;
@@ -60,7 +60,7 @@ static int check_lines(const char *path, const char *text, struct muster_error *
 }
 
 static int expect_nodes(
-	const char *list, const struct muster_journal_set *spooled, struct muster_run *run, struct muster_error *err)
+	const char *list, const struct muster_spool_set *spooled, struct muster_run *run, struct muster_error *err)
 {
 	struct stat status;
 	const char *const *names;
@@ -80,7 +80,7 @@ static int expect_nodes(
 }
 
 /* Report ignored parts of the directory on standard error; they have no effect on the verdict. */
-static void remarks_print(const char *folder, const struct muster_journal_set *spooled)
+static void remarks_print(const char *folder, const struct muster_spool_set *spooled)
 {
 	if (spooled->other_runs > 0)
 		fprintf(stderr, "muster: %s: %zu other run%s ignored; the report is about the run started at %s\n",
@@ -128,7 +128,7 @@ int muster_cmd_assemble(int argc, char **argv)
 	};
 	struct muster_paths paths;
 	struct muster_selection choice = { 0 };
-	struct muster_journal_set spooled = { 0 };
+	struct muster_spool_set spooled = { 0 };
 	struct muster_run run;
 	struct muster_error err;
 	int code;
@@ -137,10 +137,10 @@ int muster_cmd_assemble(int argc, char **argv)
 	if (form == MUSTER_FORM_JSON && !report)
 		report = "-";
 	muster_run_init(&run);
-	int failed = muster_journal_set_read(folder, NULL, run.arena, &spooled, &err);
+	int failed = muster_spool_set_read(folder, NULL, run.arena, &spooled, &err);
 	if (!failed) {
 		nodes = nodes ? nodes : spooled.header->nodelist;
-		muster_journal_set_make(&spooled, &run);
+		muster_spool_set_make(&spooled, &run);
 		remarks_print(folder, &spooled);
 		failed = (nodes && expect_nodes(nodes, &spooled, &run, &err) < 0) ||
 			 muster_selection_load(paths.configs, sku ? sku : spooled.header->sku,
@@ -152,7 +152,7 @@ int muster_cmd_assemble(int argc, char **argv)
 		code = muster_cli_judge(&choice, &run, strict ? strict : (enum muster_strictness)spooled.header->strict,
 			report, "none");
 	muster_selection_done(&choice);
-	muster_journal_set_done(&spooled);
+	muster_spool_set_done(&spooled);
 	muster_run_done(&run);
 	return code;
 }

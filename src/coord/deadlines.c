@@ -28,7 +28,7 @@ void muster_deadlines_init(struct muster_deadlines *ret, double scale)
 		.finalize_least = 500 * scale,
 		.limit = 1500 * scale,
 		.interrupted = 5000 * scale,
-		.journal = 1000 * scale,
+		.spool = 1000 * scale,
 		.command_least = 500 * scale,
 		.command_short = 5000 * scale,
 		.command_open = 30000 * scale,

@@ -39,7 +39,7 @@ struct muster_deadlines {
 	/* after the run's end */
 	double report, report_per_rank, leave, finalize, finalize_least, limit;
 	double interrupted; /* time that an interrupted run has left */
-	double journal;     /* for writing the rest of the journal */
+	double spool;       /* for writing the rest of the spool */
 	/* the worker */
 	double command_least, command_short, command_open, command_cancel;
 	double open_cold;  /* like command_open, for a driver that may have to start first */

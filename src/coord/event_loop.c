@@ -247,7 +247,7 @@ void muster_supervisor_poll(struct muster_supervisor *s, double until_ms)
 		muster_coordinator_poll(s->coordinator, now_ms);
 	muster_worker_client_poll(&s->worker);
 	if (s->coordinator)
-		muster_journal_trials(s->journal, &s->coordinator->run);
+		muster_spool_trials(s->spool, &s->coordinator->run);
 }
 
 /* ---- time ---- */

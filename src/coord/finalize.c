@@ -1,7 +1,7 @@
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/process.h"
 #include "eval/derive.h"
-#include "journal/read.h"
+#include "spool/read.h"
 #include "model/gpu.h"
 #include "model/windows.h"
 #include "model/share.h"
@@ -112,17 +112,17 @@ static bool has_missing(const struct muster_run *run)
 }
 
 /* Results that did not arrive as a message may be on disk, if this node sees the same folder as the others. */
-static void add_journal(const struct work *work)
+static void add_spool(const struct work *work)
 {
-	struct muster_journal_set spooled;
+	struct muster_spool_set spooled;
 	struct muster_error err;
 	struct muster_run *run = work->run;
 	if (!has_missing(run) || !work->finalize->run_name)
 		return;
 	const char *spool = work->s->options->spool;
-	if (muster_journal_set_read(spool, work->finalize->run_name, run->arena, &spooled, &err) == 0) {
-		muster_journal_set_add(&spooled, run);
-		muster_journal_set_done(&spooled);
+	if (muster_spool_set_read(spool, work->finalize->run_name, run->arena, &spooled, &err) == 0) {
+		muster_spool_set_add(&spooled, run);
+		muster_spool_set_done(&spooled);
 	} else {
 		muster_log(MUSTER_LOG_WARN, NULL, "--spool: %s", err.text);
 	}
@@ -228,7 +228,7 @@ static void *judge_and_write(void *arg)
 		report = work->finalize->judged;
 		work->finalize->has_judged = false;
 	} else {
-		add_journal(work);
+		add_spool(work);
 		muster_run_fold(work->run, work->run->job.repeats > 1);
 		judge(work, &report);
 	}
@@ -460,6 +460,6 @@ int muster_finalize_prepare(struct muster_supervisor *s)
 	const char *option = find_mistake(s, &err);
 	if (option)
 		muster_log(MUSTER_LOG_ERROR, NULL, "%s%s", option, err.text);
-	/* why there is no journal is logged already */
-	return option || (s->options->spool && !s->journal) ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS;
+	/* why there is no spool is logged already */
+	return option || (s->options->spool && !s->spool) ? MUSTER_EXIT_USAGE : MUSTER_EXIT_PASS;
 }

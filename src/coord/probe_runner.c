@@ -146,7 +146,7 @@ void muster_probe_runner_again(struct muster_supervisor *s)
 void muster_record_line_add(struct muster_supervisor *s, char *line)
 {
 	muster_record_add(&s->record, line, strlen(line));
-	muster_journal_line(s->journal, line, strlen(line), true);
+	muster_spool_line(s->spool, line, strlen(line), true);
 	free(line);
 }
 

@@ -94,7 +94,7 @@ static void read_boot_id(struct process *p)
 	free(path);
 }
 
-/* ---- the journal ---- */
+/* ---- the spool ---- */
 
 /* A path that means the same wherever it is read; names stay as they are. */
 static const char *absolute(const char *name, bool path)
@@ -106,8 +106,8 @@ static const char *absolute(const char *name, bool path)
 	return whole ? whole : name;
 }
 
-/* A journal that cannot be opened cancels the run on rank 0; another rank goes on without. */
-static void open_journal(struct process *p, const char *run_name)
+/* A spool that cannot be opened cancels the run on rank 0; another rank goes on without. */
+static void open_spool(struct process *p, const char *run_name)
 {
 	struct muster_supervisor *s = &p->supervisor;
 	const struct muster_options *o = s->options;
@@ -116,8 +116,8 @@ static void open_journal(struct process *p, const char *run_name)
 	struct muster_error err;
 	if (!o->spool)
 		return;
-	p->finalize.run_name = run_name ? muster_strdup(run_name) : muster_journal_run_name(s->started);
-	const struct muster_journal_header header = {
+	p->finalize.run_name = run_name ? muster_strdup(run_name) : muster_spool_run_name(s->started);
+	const struct muster_spool_header header = {
 		.run = p->finalize.run_name,
 		.job = getenv("SLURM_JOB_ID"),
 		.rank = s->rank,
@@ -135,7 +135,7 @@ static void open_journal(struct process *p, const char *run_name)
 		.repeats = o->repeats,
 		.measures = o->measures,
 	};
-	if (muster_journal_open(&s->journal, o->spool, &header, s->start_ms, &err) < 0)
+	if (muster_spool_open(&s->spool, o->spool, &header, s->start_ms, &err) < 0)
 		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
 			"--spool %s", err.text);
 }
@@ -147,8 +147,8 @@ static _Noreturn void end_without_mpi(struct muster_supervisor *s, char *why)
 {
 	int code = MUSTER_EXIT_INCONCLUSIVE;
 	s->interrupted = why;
-	muster_journal_end(s->journal, why);
-	muster_journal_close(s->journal, (int)s->deadlines.journal);
+	muster_spool_end(s->spool, why);
+	muster_spool_close(s->spool, (int)s->deadlines.spool);
 	if (s->rank != 0)
 		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank }, "%s", why);
 	else if ((code = muster_finalize_prepare(s)) == 0)
@@ -235,11 +235,11 @@ static _Noreturn void leave(struct process *p, int code)
 	muster_log_trace(s->rank, muster_now_ms() - s->start_ms, "ending the worker");
 	muster_worker_client_done(&s->worker, muster_leaks_grace_ms());
 	muster_worker_process_done(&p->worker);
-	const char *trouble = muster_journal_trouble(s->journal);
+	const char *trouble = muster_spool_trouble(s->spool);
 	if (trouble)
 		muster_log(MUSTER_LOG_WARN, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
 			"--spool: %s", trouble);
-	muster_journal_close(s->journal, (int)s->deadlines.journal);
+	muster_spool_close(s->spool, (int)s->deadlines.spool);
 	muster_log_trace(s->rank, muster_now_ms() - s->start_ms, "leaving MPI");
 	/* MPI_Finalize does not return when a rank is missing */
 	double left_ms = s->end_ms + d->leave - muster_now_ms();
@@ -283,7 +283,7 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 	s->node = node_name(s->arena);
 	read_boot_id(p);
 	muster_log_who(s->node, s->rank);
-	open_journal(p, job->run_name);
+	open_spool(p, job->run_name);
 
 	/* the driver's slow start runs in parallel with MPI's */
 	muster_worker_process_init(&p->worker, options->program);
@@ -299,6 +299,6 @@ _Noreturn void muster_process_run(const struct muster_options *options, const st
 		check_single_rank(p);
 	s->ranks = s->transport->size;
 	muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);
-	muster_journal_place(s->journal, s->transport->rank, s->transport->size);
+	muster_spool_place(s->spool, s->transport->rank, s->transport->size);
 	leave(p, muster_supervisor_run(s, muster_now_ms()));
 }

@@ -15,7 +15,7 @@ struct muster_process_job {
 	const struct muster_mpi_module *mpi;
 	int argc;
 	char **argv;
-	/* The run's name in the journals of all ranks; NULL: made from the launcher's environment. */
+	/* The run's name in the spools of all ranks; NULL: made from the launcher's environment. */
 	const char *run_name;
 };
 
@@ -28,13 +28,13 @@ struct muster_finalize {
 	struct muster_report judged; /* of the first evaluation, where has_judged */
 	bool has_judged;
 	struct muster_selection choice; /* what to expect */
-	char *run_name;                 /* of the journal; NULL */
+	char *run_name;                 /* of the spool; NULL */
 	bool silent;                    /* another process of the same launch, a job of its own, writes and prints */
 };
 
 /* For struct muster_supervisor_host, whose arg is a struct muster_finalize. */
 
-/* An unknown machine type is measured all the same, and inconclusive; a bad file or no journal cancels the run. */
+/* An unknown machine type is measured all the same, and inconclusive; a bad file or no spool cancels the run. */
 int muster_finalize_prepare(struct muster_supervisor *s);
 /* Evaluate, and keep the result for muster_finalize_run. The probes of all findings about a speed with windows. */
 uint64_t muster_finalize_too_slow(struct muster_supervisor *s);

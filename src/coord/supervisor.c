@@ -21,7 +21,7 @@ static double now(const struct muster_supervisor *s)
 static void tee(void *arg, const char *line, size_t length)
 {
 	struct muster_supervisor *s = arg;
-	muster_journal_line(s->journal, line, length, false);
+	muster_spool_line(s->spool, line, length, false);
 }
 
 void muster_supervisor_init(struct muster_supervisor *s)
@@ -401,11 +401,11 @@ int muster_supervisor_run(struct muster_supervisor *s, double ready_ms)
 			muster_progress_show(&s->coordinator->progress, s->coordinator->done, s->ranks);
 	}
 	if (!find_node(s, &code)) {
-		muster_journal_end(s->journal, "the run was cancelled");
+		muster_spool_end(s->spool, "the run was cancelled");
 		return code;
 	}
 	measure(s);
-	muster_journal_end(s->journal, s->interrupted ? s->interrupted : "");
+	muster_spool_end(s->spool, s->interrupted ? s->interrupted : "");
 	if (!s->coordinator)
 		return send_record(s) ? MUSTER_EXIT_PASS : MUSTER_EXIT_INCONCLUSIVE;
 

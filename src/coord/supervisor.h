@@ -10,7 +10,7 @@
 #include "coord/node_aggregator.h"
 #include "coord/worker_client.h"
 #include "coord/options.h"
-#include "journal/write.h"
+#include "spool/write.h"
 
 struct muster_supervisor;
 
@@ -72,11 +72,11 @@ struct muster_supervisor {
 	double leader_heartbeat_ms;   /* when a message last came from its leader */
 	struct muster_message *early; /* for the aggregator, before this rank knew that it is the leader */
 	size_t early_count;
-	size_t recorded;                /* bytes of the record that have been sent */
-	double measured_ms;             /* when they were */
-	struct muster_journal *journal; /* NULL without --spool */
-	bool soaking;                   /* the worker's command ends early, with its figures, when it is cancelled */
-	const char *interrupted;        /* why the whole run ends early; NULL */
+	size_t recorded;            /* bytes of the record that have been sent */
+	double measured_ms;         /* when they were */
+	struct muster_spool *spool; /* NULL without --spool */
+	bool soaking;               /* the worker's command ends early, with its figures, when it is cancelled */
+	const char *interrupted;    /* why the whole run ends early; NULL */
 };
 
 /* The caller sets options, host, transport, clock, deadlines, node, boot_id, started, start_ms, end_ms, and the
@@ -152,7 +152,7 @@ void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome
 void muster_probe_replace_outcome(struct muster_supervisor *s, struct muster_outcome outcome);
 void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum muster_outcome_status status,
 	const char *code, const char *why);
-/* A line for the record and the journal; frees it. */
+/* A line for the record and the spool; frees it. */
 void muster_record_line_add(struct muster_supervisor *s, char *line);
 
 /* ---- ring_participant.c ---- */

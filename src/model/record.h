@@ -10,7 +10,7 @@
  * A sample counts once an outcome or a kept line follows: until then its command is under way, and its outcome may be
  * that the sample does not count (a localisation all-reduce).
  * Between the worker and rank 0 no process builds samples from these lines: a supervisor keeps them, leaders send them
- * on, and rank 0 reads them once. A journal holds the same lines.
+ * on, and rank 0 reads them once. A spool holds the same lines.
  */
 #ifndef MUSTER_MODEL_RECORD_H
 #define MUSTER_MODEL_RECORD_H

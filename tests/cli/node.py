@@ -47,10 +47,10 @@ def named(pid, word):
     return found
 
 
-def has_step(journal, rank, word):
-    """Whether this rank has said in the journal that a step with the word comes next."""
+def has_step(spool, rank, word):
+    """Whether this rank has said in the spool that a step with the word comes next."""
     try:
-        with open(journal, encoding="utf-8") as file:
+        with open(spool, encoding="utf-8") as file:
             lines = [json.loads(line) for line in file if line.startswith("{") and line.endswith("}\n")]
     except FileNotFoundError:
         return False

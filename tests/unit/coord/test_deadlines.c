@@ -88,7 +88,7 @@ TEST(a_scale_multiplies_times_and_no_shares)
 		{ d.finalize_least, s.finalize_least },
 		{ d.limit, s.limit },
 		{ d.interrupted, s.interrupted },
-		{ d.journal, s.journal },
+		{ d.spool, s.spool },
 		{ d.command_least, s.command_least },
 		{ d.command_short, s.command_short },
 		{ d.command_open, s.command_open },

@@ -72,7 +72,7 @@ TEST(a_run_that_can_be_reported_may_begin)
 	ck_assert_uint_gt(finalize.choice.named.check_count, 0);
 }
 
-/* _i: the report, the expectations, the journal */
+/* _i: the report, the expectations, the spool */
 TEST_LOOP(a_run_that_cannot_be_reported_may_not_begin, 0, 3)
 {
 	static const char *const why[] = { "--report /nowhere/report.json", "/nowhere.json", "" };

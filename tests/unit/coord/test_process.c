@@ -274,9 +274,9 @@ TEST_LOOP(a_run_that_cannot_be_reported_does_not_begin, 0, 3)
 	check_lacks(commands, "\"take\"");
 }
 
-TEST_LOOP(the_journal_has_the_run_and_its_end, 0, 4)
+TEST_LOOP(the_spool_has_the_run_and_its_end, 0, 4)
 {
-	char *journal = in_folder("spool/node-1.jsonl");
+	char *spool = in_folder("spool/node-1.jsonl");
 	write_worker("");
 	options.spool = in_folder("spool");
 	setenv("SLURM_JOB_NODELIST", "node-[1-9]", 1);
@@ -289,18 +289,18 @@ TEST_LOOP(the_journal_has_the_run_and_its_end, 0, 4)
 		setenv("OMPI_MCA_orte_num_nodes", _i == 2 ? "9" : "2", 1);
 	ck_assert_int_eq(end(start()), MUSTER_EXIT_INCONCLUSIVE);
 	if (_i == 3)
-		check_lacks(journal, "nodelist");
+		check_lacks(spool, "nodelist");
 	else
-		check_has(journal, _i == 1 ? "\"nodelist\": \"node-[1-2]\"" : "\"nodelist\": \"node-[1-9]\"");
+		check_has(spool, _i == 1 ? "\"nodelist\": \"node-[1-2]\"" : "\"nodelist\": \"node-[1-9]\"");
 	/* a rank that dies in its first probe has told which GPU is its own */
-	char *text = text_of(journal);
+	char *text = text_of(spool);
 	const char *about = strstr(text, "\"about_rank\"");
 	ck_assert_msg(about && about < strstr(text, "\"outcome\""), "%s", text);
 	free(text);
-	check_has(journal, "\"run\": \"the run\"");
-	check_has(journal, "\"probe\": \"launch\"");
-	check_has(journal, "\"end\": \"\"");
-	free(journal);
+	check_has(spool, "\"run\": \"the run\"");
+	check_has(spool, "\"probe\": \"launch\"");
+	check_has(spool, "\"end\": \"\"");
+	free(spool);
 }
 
 /* A launcher without MPI starts several jobs of one rank: only the first reports. */

@@ -1,11 +1,11 @@
-/* read.c - a run from the journals of its ranks
+/* read.c - a run from the spools of its ranks
  *
  * The files are read twice: first the first lines of their processes, which tell the runs apart, then the lines of one
  * run.
  */
-#include "journal/read.h"
+#include "spool/read.h"
 
-#include "journal/write.h"
+#include "spool/write.h"
 #include "json/json.h"
 #include "model/limits.h"
 #include "model/run_json.h"
@@ -20,10 +20,10 @@
 #include <string.h>
 
 struct reading {
-	struct muster_journal_set *set;
+	struct muster_spool_set *set;
 	struct muster_record_reader *records;
 	struct muster_run_reader lines; /* of all other lines; trials go to its run */
-	struct muster_journal_process *all;
+	struct muster_spool_process *all;
 	size_t count, room;
 	const char *path; /* of the file at hand, and its number */
 	size_t file;
@@ -32,32 +32,32 @@ struct reading {
 
 static void note_bad(struct reading *r, size_t *count, const char *why)
 {
-	struct muster_journal_set *set = r->set;
+	struct muster_spool_set *set = r->set;
 	(*count)++;
 	if (set->bad_why)
 		return;
 	set->bad_file = muster_arena_string(set->arena, r->path);
-	set->bad_why = muster_arena_printf(set->arena, "%.*s", MUSTER_JOURNAL_SHOWN, why);
+	set->bad_why = muster_arena_printf(set->arena, "%.*s", MUSTER_SPOOL_SHOWN, why);
 }
 
 /* ---- the first lines ---- */
 
 static const struct muster_field process_fields[] = {
-	{ MUSTER_FIELD(muster_journal_process, by, TEXT), .least = 1, .most = 32 },
+	{ MUSTER_FIELD(muster_spool_process, by, TEXT), .least = 1, .most = 32 },
 };
 /* Keys without a field are those of a later version. */
 static const struct muster_object_type process_type = {
 	.fields = process_fields,
 	.count = 1,
-	.size = sizeof(struct muster_journal_process),
-	.base = &muster_journal_header_type,
+	.size = sizeof(struct muster_spool_process),
+	.base = &muster_spool_header_type,
 	.open = true,
 };
 
 static int take_first(struct reading *r, const struct muster_json *line, const struct muster_json *format)
 {
-	struct muster_journal_process process = { .file = r->file, .line = r->count };
-	const struct muster_journal_header *header = &process.header;
+	struct muster_spool_process process = { .file = r->file, .line = r->count };
+	const struct muster_spool_header *header = &process.header;
 	struct muster_json_reader *json = &r->lines.samples.json;
 	double number = muster_json_type(format) == MUSTER_JSON_NUMBER ? muster_json_number(format) : -1;
 	if (number < MUSTER_SPOOL_VERSION || number > MUSTER_SPOOL_VERSION)
@@ -95,12 +95,12 @@ static const struct muster_object_type line_type = MUSTER_OBJECT_TYPE_OPEN(line,
 
 static int by_id(const void *a, const void *b)
 {
-	const struct muster_journal_process *x = a, *y = b;
+	const struct muster_spool_process *x = a, *y = b;
 	return strcmp(x->by, y->by);
 }
 
 /* 1: the line is none of a record. */
-static int take_record(struct reading *r, struct muster_journal_process *process, const struct muster_json *line)
+static int take_record(struct reading *r, struct muster_spool_process *process, const struct muster_json *line)
 {
 	if (!process->has_record)
 		muster_record_parts_init(&process->record, process->header.rank);
@@ -121,8 +121,8 @@ static int take_line(struct reading *r, const struct muster_json *json)
 	const struct muster_json *by = muster_json_member(json, "by");
 	if (!by || muster_json_type(by) != MUSTER_JSON_STRING)
 		return muster_fail(&r->err, MUSTER_EUSAGE, "a line without \"by\", the process that wrote it");
-	const struct muster_journal_process key = { .by = muster_json_string(by) };
-	struct muster_journal_process *process = bsearch(&key, r->all, r->count, sizeof *r->all, by_id);
+	const struct muster_spool_process key = { .by = muster_json_string(by) };
+	struct muster_spool_process *process = bsearch(&key, r->all, r->count, sizeof *r->all, by_id);
 	if (!process || process->file != r->file)
 		return 0;
 	if (muster_object_read(reader, json, &line_type, &line) < 0)
@@ -201,7 +201,7 @@ static void read_files(struct reading *r, bool first, const char *directory, con
 
 /* ---- one run of them ---- */
 
-static void process_done(struct muster_journal_process *process)
+static void process_done(struct muster_spool_process *process)
 {
 	if (process->has_record)
 		muster_record_parts_done(&process->record);
@@ -210,14 +210,14 @@ static void process_done(struct muster_journal_process *process)
 
 static int by_run_and_id(const void *a, const void *b)
 {
-	const struct muster_journal_process *x = a, *y = b;
+	const struct muster_spool_process *x = a, *y = b;
 	int order = strcmp(x->header.run, y->header.run);
 	order = order ? order : by_id(a, b);
 	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
 /* Of two starts in one second the one that comes first in the files. */
-static bool is_later(const struct muster_journal_process *one, const struct muster_journal_process *other)
+static bool is_later(const struct muster_spool_process *one, const struct muster_spool_process *other)
 {
 	int order = strcmp(one->header.started, other->header.started);
 	return order > 0 || (order == 0 && one->line < other->line);
@@ -226,11 +226,11 @@ static bool is_later(const struct muster_journal_process *one, const struct must
 /* Mark the processes after which their node began another run, by the order in its file and by its own clock. */
 static void mark_older(struct reading *r)
 {
-	const struct muster_journal_process **latest =
+	const struct muster_spool_process **latest =
 		muster_calloc(r->set->files + 1, sizeof *latest); /* of each file */
 	for (size_t i = r->count; i-- > 0;) {
-		struct muster_journal_process *process = &r->all[i];
-		const struct muster_journal_process *after = latest[process->file];
+		struct muster_spool_process *process = &r->all[i];
+		const struct muster_spool_process *after = latest[process->file];
 		process->older = after && strcmp(after->header.started, process->header.started) > 0 &&
 				 strcmp(after->header.run, process->header.run) != 0;
 		if (!after || is_later(process, after))
@@ -243,9 +243,9 @@ static void mark_older(struct reading *r)
  * hours: a run after which one of its nodes began another run is not the last. */
 static const char *find_last_run(const struct reading *r)
 {
-	const struct muster_journal_process *found[2] = { NULL, NULL }; /* [1]: of runs without older processes */
+	const struct muster_spool_process *found[2] = { NULL, NULL }; /* [1]: of runs without older processes */
 	for (size_t i = 0, end; i < r->count; i = end) {
-		const struct muster_journal_process *latest = &r->all[i];
+		const struct muster_spool_process *latest = &r->all[i];
 		bool older = false;
 		for (end = i; end < r->count && strcmp(r->all[end].header.run, r->all[i].header.run) == 0; end++) {
 			older = older || r->all[end].older;
@@ -263,7 +263,7 @@ static const char *find_last_run(const struct reading *r)
  * which would be rank 0 of 1, only the nodes are kept. */
 static void choose_run(struct reading *r, const char *run)
 {
-	struct muster_journal_set *set = r->set;
+	struct muster_spool_set *set = r->set;
 	size_t kept = 0;
 	if (r->count == 0)
 		return;
@@ -272,7 +272,7 @@ static void choose_run(struct reading *r, const char *run)
 	run = run ? run : find_last_run(r);
 	set->strays = muster_arena_alloc(set->arena, r->count * sizeof *set->strays);
 	for (size_t i = 0; i < r->count; i++) {
-		const struct muster_journal_process *process = &r->all[i];
+		const struct muster_spool_process *process = &r->all[i];
 		bool same_run = i > 0 && strcmp(process[-1].header.run, process->header.run) == 0;
 		if (strcmp(process->header.run, run) != 0)
 			set->other_runs += !same_run;
@@ -289,7 +289,7 @@ static void choose_run(struct reading *r, const char *run)
 /* A rank that was started again: the later process comes first. */
 static int by_rank(const void *a, const void *b)
 {
-	const struct muster_journal_process *x = a, *y = b;
+	const struct muster_spool_process *x = a, *y = b;
 	int order = (x->header.rank > y->header.rank) - (x->header.rank < y->header.rank);
 	order = order ? order : strcmp(y->header.started, x->header.started);
 	return order ? order : (x->line < y->line) - (x->line > y->line);
@@ -298,11 +298,11 @@ static int by_rank(const void *a, const void *b)
 /* The processes become the ranks of the set, each rank once. */
 static void finish_set(struct reading *r)
 {
-	struct muster_journal_set *set = r->set;
+	struct muster_spool_set *set = r->set;
 	size_t kept = 0;
 	qsort(r->all, r->count, sizeof *r->all, by_rank);
 	for (size_t i = 0; i < r->count; i++) {
-		struct muster_journal_process *process = &r->all[i];
+		struct muster_spool_process *process = &r->all[i];
 		if (kept > 0 && r->all[kept - 1].header.rank == process->header.rank) {
 			process_done(process);
 			continue;
@@ -316,10 +316,10 @@ static void finish_set(struct reading *r)
 	set->header = &set->ranks[0].header;
 }
 
-int muster_journal_set_read(const char *directory, const char *run, struct muster_arena *arena,
-	struct muster_journal_set *ret, struct muster_error *err)
+int muster_spool_set_read(const char *directory, const char *run, struct muster_arena *arena,
+	struct muster_spool_set *ret, struct muster_error *err)
 {
-	struct muster_journal_set set = { .arena = arena, .told.arena = arena };
+	struct muster_spool_set set = { .arena = arena, .told.arena = arena };
 	struct reading r = { .set = &set, .lines.run = &set.told };
 	struct muster_names names;
 	int rc = 0;
@@ -349,11 +349,11 @@ int muster_journal_set_read(const char *directory, const char *run, struct muste
 	return rc;
 }
 
-void muster_journal_set_done(struct muster_journal_set *set)
+void muster_spool_set_done(struct muster_spool_set *set)
 {
 	for (size_t i = 0; i < set->rank_count; i++)
 		process_done(&set->ranks[i]);
 	free(set->ranks);
 	free(set->told.trials);
-	*set = (struct muster_journal_set){ 0 };
+	*set = (struct muster_spool_set){ 0 };
 }

@@ -1,5 +1,5 @@
-/* recover.c - journals become a run */
-#include "journal/read.h"
+/* recover.c - spools become a run */
+#include "spool/read.h"
 
 #include "model/windows.h"
 #include "muster/arena.h"
@@ -23,16 +23,16 @@ static size_t node_of(struct muster_run *run, const char *name, size_t before)
 	return run->node_count - 1;
 }
 
-static const char *last_message(const struct muster_journal_process *process, struct muster_arena *arena)
+static const char *last_message(const struct muster_spool_process *process, struct muster_arena *arena)
 {
 	if (process->step)
 		return muster_arena_printf(arena, "its last message, %.0f s after its start: %.*s", process->step_s,
-			MUSTER_JOURNAL_SHOWN, process->step);
+			MUSTER_SPOOL_SHOWN, process->step);
 	return muster_arena_printf(
 		arena, "its last message, %.0f s after its start, came before the first step", process->last_s);
 }
 
-static void put(struct muster_journal_process *process, struct muster_run *run, size_t node)
+static void put(struct muster_spool_process *process, struct muster_run *run, size_t node)
 {
 	const char *why = process->end && *process->end ? process->end
 			  : process->missing            ? process->missing
@@ -46,36 +46,36 @@ static void put(struct muster_journal_process *process, struct muster_run *run, 
 		rank->unfinished = muster_arena_printf(run->arena, "%s; %s", why, last_message(process, run->arena));
 }
 
-/* Remove from the run the missing ranks that have a journal, and from the journals the ranks that the run has. */
-static void replace_missing(struct muster_run *run, struct muster_journal_process **journals, int count)
+/* Remove from the run the missing ranks that have a spool, and from the spools the ranks that the run has. */
+static void replace_missing(struct muster_run *run, struct muster_spool_process **spools, int count)
 {
 	for (size_t n = 0; n < run->node_count; n++) {
 		struct muster_node *node = &run->nodes[n];
 		size_t kept = 0;
 		for (size_t i = 0; i < node->rank_count; i++) {
 			struct muster_rank *rank = &node->ranks[i];
-			struct muster_journal_process **journal = rank->rank < count ? &journals[rank->rank] : NULL;
-			if (journal && *journal && rank->missing) {
-				(*journal)->missing = rank->missing;
+			struct muster_spool_process **spool = rank->rank < count ? &spools[rank->rank] : NULL;
+			if (spool && *spool && rank->missing) {
+				(*spool)->missing = rank->missing;
 				continue;
 			}
-			if (journal)
-				*journal = NULL;
+			if (spool)
+				*spool = NULL;
 			node->ranks[kept++] = *rank;
 		}
 		node->rank_count = kept;
 	}
 }
 
-size_t muster_journal_set_add(struct muster_journal_set *set, struct muster_run *run)
+size_t muster_spool_set_add(struct muster_spool_set *set, struct muster_run *run)
 {
-	struct muster_journal_process **journals = muster_calloc((size_t)set->job_ranks, sizeof *journals);
+	struct muster_spool_process **spools = muster_calloc((size_t)set->job_ranks, sizeof *spools);
 	size_t count = 0, node = 0;
 	for (size_t i = 0; i < set->rank_count; i++)
-		journals[set->ranks[i].header.rank] = &set->ranks[i];
-	replace_missing(run, journals, set->job_ranks);
+		spools[set->ranks[i].header.rank] = &set->ranks[i];
+	replace_missing(run, spools, set->job_ranks);
 	for (int rank = 0; rank < set->job_ranks; rank++) {
-		struct muster_journal_process *process = journals[rank];
+		struct muster_spool_process *process = spools[rank];
 		if (!process)
 			continue;
 		bool named = process->has_record && process->record.node;
@@ -83,8 +83,8 @@ size_t muster_journal_set_add(struct muster_journal_set *set, struct muster_run 
 		put(process, run, node);
 		count++;
 	}
-	free(journals);
-	/* the journal of rank 0 has all trials of the run, those that the run has already first */
+	free(spools);
+	/* the spool of rank 0 has all trials of the run, those that the run has already first */
 	for (size_t i = run->trial_count; i < set->told.trial_count; i++)
 		muster_run_add_trial(run, set->told.trials[i]);
 	muster_run_sort(run);
@@ -92,10 +92,10 @@ size_t muster_journal_set_add(struct muster_journal_set *set, struct muster_run 
 }
 
 /* When a run is ended from outside, some supervisors live long enough to note that their workers were killed first. */
-static void excuse_last_deaths(struct muster_journal_set *set)
+static void excuse_last_deaths(struct muster_spool_set *set)
 {
 	for (size_t i = 0; i < set->rank_count; i++) {
-		struct muster_journal_process *process = &set->ranks[i];
+		struct muster_spool_process *process = &set->ranks[i];
 		if (process->end || !process->died || set->elapsed_s - process->died_s > LAST_DEATHS_S)
 			continue;
 		struct muster_outcomes *outcomes = &process->record.rank.outcomes;
@@ -126,7 +126,7 @@ static void add_missing(struct muster_run *run)
 	muster_run_sort(run);
 }
 
-void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *run)
+void muster_spool_set_make(struct muster_spool_set *set, struct muster_run *run)
 {
 	const char *interrupted = NULL;
 	bool finished = false;
@@ -152,7 +152,7 @@ void muster_journal_set_make(struct muster_journal_set *set, struct muster_run *
 	};
 	if (!finished)
 		excuse_last_deaths(set);
-	muster_journal_set_add(set, run);
+	muster_spool_set_add(set, run);
 	muster_run_fold(run, run->job.repeats > 1);
 	add_missing(run);
 }

@@ -1,5 +1,5 @@
-/* write.c - the journal, written by a thread of its own */
-#include "journal/write.h"
+/* write.c - the spool, written by a thread of its own */
+#include "spool/write.h"
 
 #include "json/object.h"
 #include "model/limits.h"
@@ -33,7 +33,7 @@ enum {
 	NAME_MAX_BYTES = 200, /* of a file's name */
 };
 
-struct muster_journal {
+struct muster_spool {
 	int fd;
 	char id[17];
 	char *path;
@@ -55,7 +55,7 @@ struct muster_journal {
 
 /* ---- the thread ---- */
 
-static void note_trouble(struct muster_journal *spool, int why)
+static void note_trouble(struct muster_spool *spool, int why)
 {
 	if (why && !*spool->trouble)
 		snprintf(spool->trouble, sizeof spool->trouble, "%s: %s", spool->path, strerror(why));
@@ -64,7 +64,7 @@ static void note_trouble(struct muster_journal *spool, int why)
 /* Write the queue in one piece. Sync when a line asked for that, and when no line has come for QUIET_MS. */
 static void *write_all(void *arg)
 {
-	struct muster_journal *spool = arg;
+	struct muster_spool *spool = arg;
 	bool dirty = false;
 	pthread_mutex_lock(&spool->lock);
 	for (;;) {
@@ -97,12 +97,12 @@ static void *write_all(void *arg)
 /* ---- lines ---- */
 
 /* Whole milliseconds since the process's start, in seconds. */
-static double elapsed_s(const struct muster_journal *spool)
+static double elapsed_s(const struct muster_spool *spool)
 {
 	return (double)(long)(muster_now_ms() - spool->start_ms) / 1e3;
 }
 
-static void line_begin(const struct muster_journal *spool, struct muster_json_writer_text *line)
+static void line_begin(const struct muster_spool *spool, struct muster_json_writer_text *line)
 {
 	muster_json_writer_text_begin(line);
 	fputc('\n', line->w.out);
@@ -111,7 +111,7 @@ static void line_begin(const struct muster_journal *spool, struct muster_json_wr
 }
 
 /* Hand a line to the thread. */
-static void append_text(struct muster_journal *spool, const char *text, size_t length, bool sync)
+static void append_text(struct muster_spool *spool, const char *text, size_t length, bool sync)
 {
 	pthread_mutex_lock(&spool->lock);
 	if (spool->length + length > QUEUE_MAX) {
@@ -126,7 +126,7 @@ static void append_text(struct muster_journal *spool, const char *text, size_t l
 	pthread_mutex_unlock(&spool->lock);
 }
 
-static void line_end(struct muster_journal *spool, struct muster_json_writer_text *line, bool sync)
+static void line_end(struct muster_spool *spool, struct muster_json_writer_text *line, bool sync)
 {
 	muster_json_writer_object_end(&line->w);
 	fputc('\n', line->w.out);
@@ -136,40 +136,40 @@ static void line_end(struct muster_journal *spool, struct muster_json_writer_tex
 }
 
 static const struct muster_field header_fields[] = {
-	{ MUSTER_FIELD_AS(muster_journal_header, "spool", format, INT) },
-	{ MUSTER_FIELD_AS(muster_journal_header, "muster", version, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, run, TEXT) },
-	{ MUSTER_FIELD(muster_journal_header, job, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, started, TEXT) },
-	{ MUSTER_FIELD(muster_journal_header, rank, INT), .low = 0, .high = MUSTER_RUN_RANKS_MAX - 1 },
-	{ MUSTER_FIELD(muster_journal_header, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX },
-	{ MUSTER_FIELD(muster_journal_header, node, TEXT) },
-	{ MUSTER_FIELD(muster_journal_header, nodelist, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, sku, TEXT) },
-	{ MUSTER_FIELD(muster_journal_header, overlay, TEXT), .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, profile, TEXT), .read = muster_profile_read },
-	{ MUSTER_FIELD(muster_journal_header, strict, INT), .read = muster_strictness_read,
+	{ MUSTER_FIELD_AS(muster_spool_header, "spool", format, INT) },
+	{ MUSTER_FIELD_AS(muster_spool_header, "muster", version, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, run, TEXT) },
+	{ MUSTER_FIELD(muster_spool_header, job, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, started, TEXT) },
+	{ MUSTER_FIELD(muster_spool_header, rank, INT), .low = 0, .high = MUSTER_RUN_RANKS_MAX - 1 },
+	{ MUSTER_FIELD(muster_spool_header, ranks, INT), .low = 1, .high = MUSTER_RUN_RANKS_MAX },
+	{ MUSTER_FIELD(muster_spool_header, node, TEXT) },
+	{ MUSTER_FIELD(muster_spool_header, nodelist, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, sku, TEXT) },
+	{ MUSTER_FIELD(muster_spool_header, overlay, TEXT), .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, profile, TEXT), .read = muster_profile_read },
+	{ MUSTER_FIELD(muster_spool_header, strict, INT), .read = muster_strictness_read,
 		.write = muster_strictness_write, .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, beside_jobs, BOOLEAN), .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, measures, INT), .read = muster_measures_read,
+	{ MUSTER_FIELD(muster_spool_header, beside_jobs, BOOLEAN), .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, measures, INT), .read = muster_measures_read,
 		.write = muster_measures_write, .optional = true },
-	{ MUSTER_FIELD(muster_journal_header, repeats, INT), .high = MUSTER_REPEATS_MAX, .optional = true },
+	{ MUSTER_FIELD(muster_spool_header, repeats, INT), .high = MUSTER_REPEATS_MAX, .optional = true },
 };
-const struct muster_object_type muster_journal_header_type = MUSTER_OBJECT_TYPE(muster_journal_header, header_fields);
+const struct muster_object_type muster_spool_header_type = MUSTER_OBJECT_TYPE(muster_spool_header, header_fields);
 
-static void write_header(struct muster_journal *spool, struct muster_journal_header header)
+static void write_header(struct muster_spool *spool, struct muster_spool_header header)
 {
 	struct muster_json_writer_text line;
 	header.format = MUSTER_SPOOL_VERSION;
 	header.version = muster_version;
 	line_begin(spool, &line);
-	muster_members_write(&line.w, &muster_journal_header_type, &header);
+	muster_members_write(&line.w, &muster_spool_header_type, &header);
 	line_end(spool, &line, true);
 }
 
 /* ---- */
 
-char *muster_journal_run_name(const char *started)
+char *muster_spool_run_name(const char *started)
 {
 	/* mpirun and srun with PMIx name each start of a program; srun without PMIx has the step */
 	const char *space = getenv("PMIX_NAMESPACE"), *job = getenv("SLURM_JOB_ID");
@@ -180,7 +180,7 @@ char *muster_journal_run_name(const char *started)
 		"%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
 }
 
-char *muster_journal_path(const char *directory, const char *node)
+char *muster_spool_path(const char *directory, const char *node)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 	char name[NAME_MAX_BYTES + 4];
@@ -207,20 +207,20 @@ static int open_file(const char *directory, const char *path, struct muster_erro
 	return fd;
 }
 
-int muster_journal_open(struct muster_journal **ret, const char *directory, const struct muster_journal_header *header,
+int muster_spool_open(struct muster_spool **ret, const char *directory, const struct muster_spool_header *header,
 	double start_ms, struct muster_error *err)
 {
-	char *path = muster_journal_path(directory, header->node);
+	char *path = muster_spool_path(directory, header->node);
 	int fd = open_file(directory, path, err);
 	if (fd < 0) {
 		free(path);
 		return -1;
 	}
-	struct muster_journal *spool = muster_calloc(1, sizeof *spool);
+	struct muster_spool *spool = muster_calloc(1, sizeof *spool);
 	uint64_t random = 0;
 	if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
 		random = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
-	*spool = (struct muster_journal){
+	*spool = (struct muster_spool){
 		.fd = fd,
 		.path = path,
 		.start_ms = start_ms,
@@ -244,7 +244,7 @@ int muster_journal_open(struct muster_journal **ret, const char *directory, cons
 	return 0;
 }
 
-void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
+void muster_spool_place(struct muster_spool *spool, int rank, int ranks)
 {
 	struct muster_json_writer_text line;
 	if (!spool)
@@ -256,7 +256,7 @@ void muster_journal_place(struct muster_journal *spool, int rank, int ranks)
 	line_end(spool, &line, false);
 }
 
-void muster_journal_line(struct muster_journal *spool, const char *line, size_t length, bool sync)
+void muster_spool_line(struct muster_spool *spool, const char *line, size_t length, bool sync)
 {
 	static const char step[] = "{\"step\":";
 	bool is_step = length > sizeof step && memcmp(line, step, sizeof step - 1) == 0;
@@ -273,7 +273,7 @@ void muster_journal_line(struct muster_journal *spool, const char *line, size_t 
 	free(text);
 }
 
-void muster_journal_trials(struct muster_journal *spool, const struct muster_run *run)
+void muster_spool_trials(struct muster_spool *spool, const struct muster_run *run)
 {
 	while (spool && spool->trials_written < run->trial_count) {
 		struct muster_json_writer_text line;
@@ -285,7 +285,7 @@ void muster_journal_trials(struct muster_journal *spool, const struct muster_run
 	}
 }
 
-void muster_journal_end(struct muster_journal *spool, const char *why)
+void muster_spool_end(struct muster_spool *spool, const char *why)
 {
 	struct muster_json_writer_text line;
 	if (!spool)
@@ -296,7 +296,7 @@ void muster_journal_end(struct muster_journal *spool, const char *why)
 	line_end(spool, &line, true);
 }
 
-const char *muster_journal_trouble(struct muster_journal *spool)
+const char *muster_spool_trouble(struct muster_spool *spool)
 {
 	if (!spool || spool->told)
 		return NULL;
@@ -306,7 +306,7 @@ const char *muster_journal_trouble(struct muster_journal *spool)
 	return spool->told ? spool->trouble : NULL;
 }
 
-void muster_journal_close(struct muster_journal *spool, int grace_ms)
+void muster_spool_close(struct muster_spool *spool, int grace_ms)
 {
 	if (!spool)
 		return;

@@ -1,23 +1,23 @@
-/* test_read.c - what is found in a folder of journals: one run's ranks, and how much that is no line of it */
+/* test_read.c - what is found in a folder of spools: one run's ranks, and how much that is no line of it */
 #include "check_main.h"
 #include "muster/finding.h"
 #include "muster/profile.h"
 #include "muster/run.h"
-#include "unit/journal/journal_fixture.h"
+#include "unit/spool/spool_fixture.h"
 
 static struct muster_run run;
-static struct muster_journal_set set;
+static struct muster_spool_set set;
 
 static void setup(void)
 {
 	folder_setup();
 	muster_run_init(&run);
-	set = (struct muster_journal_set){ 0 };
+	set = (struct muster_spool_set){ 0 };
 }
 
 static void teardown(void)
 {
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 	folder_teardown();
 }
@@ -25,14 +25,14 @@ static void teardown(void)
 static void read_run(const char *name)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_journal_set_read(folder, name, run.arena, &set, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_spool_set_read(folder, name, run.arena, &set, &err) == 0, "%s", err.text);
 }
 
 /* Fails with one line that holds these words, after the folder's name. */
 static void read_fails(const char *name, const char *words)
 {
 	struct muster_error err;
-	ck_assert_int_eq(muster_journal_set_read(folder, name, run.arena, &set, &err), -1);
+	ck_assert_int_eq(muster_spool_set_read(folder, name, run.arena, &set, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EUSAGE);
 	ck_assert_msg(strstr(err.text, words) && strncmp(err.text, folder, strlen(folder)) == 0, "%s", err.text);
 	ck_assert_ptr_null(strchr(err.text, '\n'));
@@ -126,7 +126,7 @@ static const char *set_text(void)
 	FILE *out = fmemopen(text, sizeof text, "w");
 	fprintf(out, "%s of %d:", set.header->run, set.job_ranks);
 	for (size_t i = 0; i < set.rank_count; i++) {
-		const struct muster_journal_process *rank = &set.ranks[i];
+		const struct muster_spool_process *rank = &set.ranks[i];
 		fprintf(out, " %d@%s", rank->header.rank, rank->header.node);
 		if (rank->step)
 			fprintf(out, " step=%s@%g", rank->step, rank->step_s);
@@ -255,10 +255,10 @@ TEST(files_that_are_none_are_counted)
 TEST(no_folder_and_an_empty_one_are_errors)
 {
 	struct muster_error err;
-	ck_assert_int_eq(muster_journal_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
+	ck_assert_int_eq(muster_spool_set_read(in_folder("none"), NULL, run.arena, &set, &err), -1);
 	ck_assert_msg(strstr(err.text, "none: No such file or directory"), "%s", err.text);
 	read_fails(NULL, "none of its 0 .jsonl files");
-	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), -1);
+	ck_assert_int_eq(muster_spool_set_read(folder, NULL, run.arena, &set, &err), -1);
 	ck_assert_ptr_null(strstr(err.text, "the first problem"));
 	ck_assert_int_eq(mkdir(in_folder("b.jsonl"), 0777), 0);
 	read_fails(NULL, "; the first problem: ");
@@ -279,7 +279,7 @@ TEST(the_first_bad_line_is_told_and_all_are_counted)
 	ck_assert_uint_eq(set.bad_lines, 3);
 	ck_assert_uint_eq(set.bad_files, 0);
 	ck_assert_str_eq(set.bad_file, in_folder("a.jsonl"));
-	ck_assert_uint_eq(strlen(set.bad_why), MUSTER_JOURNAL_SHOWN);
+	ck_assert_uint_eq(strlen(set.bad_why), MUSTER_SPOOL_SHOWN);
 }
 
 /* The memory of a process is a file whose first bytes cannot be read. */

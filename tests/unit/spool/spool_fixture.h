@@ -1,12 +1,12 @@
-/* journal_fixture.h - a folder with journals, and lines as a rank writes them
+/* spool_fixture.h - a folder with spools, and lines as a rank writes them
  *
- * Lines are given with ' in place of ". Only record_text() knows how what a rank measured stands in a journal.
+ * Lines are given with ' in place of ". Only record_text() knows how what a rank measured stands in a spool.
  */
-#ifndef MUSTER_TESTS_JOURNAL_FIXTURE_H
-#define MUSTER_TESTS_JOURNAL_FIXTURE_H
+#ifndef MUSTER_TESTS_SPOOL_FIXTURE_H
+#define MUSTER_TESTS_SPOOL_FIXTURE_H
 
-#include "journal/read.h"
-#include "journal/write.h"
+#include "spool/read.h"
+#include "spool/write.h"
 #include "muster/arena.h"
 
 #include <check.h>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/muster-journal-XXXXXX";
+static char folder[] = "/tmp/muster-spool-XXXXXX";
 
 static inline void folder_setup(void)
 {
@@ -127,7 +127,7 @@ static inline void put_words_of(const char *name, const char *what, const char *
 	}
 }
 
-/* Journals as words, a line for each line: FILE, without its ".jsonl", and
+/* Spools as words, a line for each line: FILE, without its ".jsonl", and
  *
  *   first BY RANK NODE [run=NAME] [at=HH:MM:SS] [of=RANKS]    the first line of a process
  *   step|end BY SECONDS TEXT

@@ -1,7 +1,7 @@
-/* test_write.c - a journal as it grows: each line whole and the process's own, and no file that is not plain */
+/* test_write.c - a spool as it grows: each line whole and the process's own, and no file that is not plain */
 #include "check_main.h"
 #include "muster/finding.h"
-#include "unit/journal/journal_fixture.h"
+#include "unit/spool/spool_fixture.h"
 
 #include "json/json.h"
 #include "muster/run.h"
@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-static const struct muster_journal_header header = {
+static const struct muster_spool_header header = {
 	.run = "r1",
 	.job = "77",
 	.rank = 1,
@@ -32,20 +32,20 @@ static const struct muster_journal_header header = {
 	.repeats = 3,
 };
 
-static struct muster_journal *open_one(const struct muster_journal_header *what)
+static struct muster_spool *open_one(const struct muster_spool_header *what)
 {
-	struct muster_journal *journal = NULL;
+	struct muster_spool *spool = NULL;
 	struct muster_error err;
-	ck_assert_msg(muster_journal_open(&journal, folder, what, muster_now_ms(), &err) == 0, "%s", err.text);
-	return journal;
+	ck_assert_msg(muster_spool_open(&spool, folder, what, muster_now_ms(), &err) == 0, "%s", err.text);
+	return spool;
 }
 
 /* The file as the reader takes it. */
-static void read_back(struct muster_run *run, struct muster_journal_set *set)
+static void read_back(struct muster_run *run, struct muster_spool_set *set)
 {
 	struct muster_error err;
 	muster_run_init(run);
-	ck_assert_msg(muster_journal_set_read(folder, NULL, run->arena, set, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_spool_set_read(folder, NULL, run->arena, set, &err) == 0, "%s", err.text);
 	ck_assert_uint_eq(set->bad_lines, 0);
 }
 
@@ -62,10 +62,10 @@ static char *file_text(const char *name)
 TEST(what_is_written_is_read)
 {
 	struct muster_run run, told;
-	struct muster_journal_set set;
+	struct muster_spool_set set;
 	static const char *nodes[] = { "n1", "n2" };
-	struct muster_journal *journal = open_one(&header);
-	muster_journal_place(journal, 2, 8);
+	struct muster_spool *spool = open_one(&header);
+	muster_spool_place(spool, 2, 8);
 	muster_run_init(&told);
 	muster_run_add_trial(&told, (struct muster_trial){ .probe = "nccl_allreduce",
 					    .kind = MUSTER_TRIAL_PAIR,
@@ -74,10 +74,10 @@ TEST(what_is_written_is_read)
 					    .status = MUSTER_TRIAL_LATE,
 					    .why = "rank 1: late",
 					    .seconds = 2 });
-	muster_journal_trials(journal, &told);
-	muster_journal_trials(journal, &told); /* nothing new in it */
-	muster_journal_end(journal, "enough");
-	muster_journal_close(journal, 10000);
+	muster_spool_trials(spool, &told);
+	muster_spool_trials(spool, &told); /* nothing new in it */
+	muster_spool_end(spool, "enough");
+	muster_spool_close(spool, 10000);
 	read_back(&run, &set);
 	ck_assert_str_eq(set.header->run, "r1");
 	ck_assert_str_eq(set.header->job, "77");
@@ -95,7 +95,7 @@ TEST(what_is_written_is_read)
 	ck_assert_str_eq(set.ranks[0].end, "enough");
 	ck_assert_uint_eq(set.told.trial_count, 1);
 	ck_assert_int_eq(set.told.trials[0].status, MUSTER_TRIAL_LATE);
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 	muster_run_done(&told);
 }
@@ -104,15 +104,15 @@ TEST(what_is_written_is_read)
 TEST(a_step_is_written_when_it_is_another)
 {
 	struct muster_run run;
-	struct muster_journal_set set;
-	struct muster_journal *journal = NULL;
+	struct muster_spool_set set;
+	struct muster_spool *spool = NULL;
 	struct muster_error err;
-	ck_assert_int_eq(muster_journal_open(&journal, folder, &header, muster_now_ms() - 5000, &err), 0);
+	ck_assert_int_eq(muster_spool_open(&spool, folder, &header, muster_now_ms() - 5000, &err), 0);
 	static const char *const steps_taken[] = { "{\"step\":\"cuInit\"}", "{\"step\":\"cuInit\"}",
 		"{\"step\":\"cuCtxCreate\"}" };
 	for (size_t i = 0; i < sizeof steps_taken / sizeof *steps_taken; i++)
-		muster_journal_line(journal, steps_taken[i], strlen(steps_taken[i]), false);
-	muster_journal_close(journal, 10000);
+		muster_spool_line(spool, steps_taken[i], strlen(steps_taken[i]), false);
+	muster_spool_close(spool, 10000);
 	const char *text = file_text("n1.jsonl");
 	size_t steps = 0;
 	for (const char *at = text; (at = strstr(at, "\"step\"")); at++)
@@ -122,37 +122,37 @@ TEST(a_step_is_written_when_it_is_another)
 	ck_assert_str_eq(set.ranks[0].step, "cuCtxCreate");
 	ck_assert_double_ge(set.ranks[0].step_s, 5);
 	ck_assert_double_lt(set.ranks[0].step_s, 60);
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 }
 
 TEST(a_step_after_a_long_one_is_written_again)
 {
 	struct muster_run run;
-	struct muster_journal_set set;
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool_set set;
+	struct muster_spool *spool = open_one(&header);
 	static const char step[] = "{\"step\":\"cuInit\"}";
 	char large[2000];
 	int length = snprintf(large, sizeof large, "{\"step\":\"%01500d\"}", 7);
-	muster_journal_line(journal, step, strlen(step), false);
-	muster_journal_line(journal, large, (size_t)length, false);
-	muster_journal_line(journal, step, strlen(step), false);
-	muster_journal_close(journal, 10000);
+	muster_spool_line(spool, step, strlen(step), false);
+	muster_spool_line(spool, large, (size_t)length, false);
+	muster_spool_line(spool, step, strlen(step), false);
+	muster_spool_close(spool, 10000);
 	read_back(&run, &set);
 	ck_assert_str_eq(set.ranks[0].step, "cuInit");
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 }
 
 /* Only steps are left out when they come again. An object without members has nothing to write. */
 TEST(every_line_of_a_record_is_written)
 {
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	static const char kept[] = "{\"kept\": 0, \"job\": false}";
 	for (int i = 0; i < 3; i++)
-		muster_journal_line(journal, kept, strlen(kept), true);
-	muster_journal_line(journal, "{}", 2, true);
-	muster_journal_close(journal, 10000);
+		muster_spool_line(spool, kept, strlen(kept), true);
+	muster_spool_line(spool, "{}", 2, true);
+	muster_spool_close(spool, 10000);
 	size_t lines = 0;
 	for (const char *at = file_text("n1.jsonl"); (at = strstr(at, "\"t\":")); at++)
 		lines++;
@@ -160,14 +160,14 @@ TEST(every_line_of_a_record_is_written)
 }
 
 /* Within the grace everything is written, and the file closed. */
-TEST(a_journal_is_whole_once_it_is_closed)
+TEST(a_spool_is_whole_once_it_is_closed)
 {
 	for (int i = 0; i < 20; i++) {
 		int before = dup(0);
 		close(before);
-		struct muster_journal *journal = open_one(&header);
-		muster_journal_end(journal, "");
-		muster_journal_close(journal, 9900);
+		struct muster_spool *spool = open_one(&header);
+		muster_spool_end(spool, "");
+		muster_spool_close(spool, 9900);
 		int after = dup(0);
 		close(after);
 		ck_assert_int_eq(before, after);
@@ -180,12 +180,12 @@ TEST(a_journal_is_whole_once_it_is_closed)
 
 TEST(each_line_is_an_object_between_newlines)
 {
-	struct muster_journal *one = open_one(&header), *two = open_one(&header);
-	muster_journal_place(one, 1, 4);
-	muster_journal_end(two, "");
-	muster_journal_end(one, "");
-	muster_journal_close(one, 10000);
-	muster_journal_close(two, 10000);
+	struct muster_spool *one = open_one(&header), *two = open_one(&header);
+	muster_spool_place(one, 1, 4);
+	muster_spool_end(two, "");
+	muster_spool_end(one, "");
+	muster_spool_close(one, 10000);
+	muster_spool_close(two, 10000);
 	size_t lines = 0;
 	char first[32] = "", *text = file_text("n1.jsonl");
 	ck_assert_int_eq(*text, '\n');
@@ -222,18 +222,18 @@ TEST(a_file_is_named_after_its_node)
 		{ "\xc3\xa4", "d/%C3%A4.jsonl" },
 	};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		char *path = muster_journal_path("d", names[i][0]);
+		char *path = muster_spool_path("d", names[i][0]);
 		ck_assert_str_eq(path, names[i][1]);
 		free(path);
 	}
 	char large[1000];
 	memset(large, '/', sizeof large - 1);
 	large[sizeof large - 1] = '\0';
-	char *path = muster_journal_path("d", large);
+	char *path = muster_spool_path("d", large);
 	ck_assert_uint_le(strlen(path), 255);
 	free(path);
 	memset(large, 'n', sizeof large - 1);
-	path = muster_journal_path("d", large);
+	path = muster_spool_path("d", large);
 	ck_assert_uint_eq(strlen(path), strlen("d/") + 200 + strlen(".jsonl"));
 	free(path);
 }
@@ -265,7 +265,7 @@ TEST(the_launcher_names_the_run)
 				setenv(set[j][0], set[j][1], 1);
 			else
 				unsetenv(set[j][0]);
-		char *name = muster_journal_run_name("now"), own[64];
+		char *name = muster_spool_run_name("now"), own[64];
 		snprintf(own, sizeof own, "now %ld", (long)getpid());
 		ck_assert_str_eq(name, cases[i].name ? cases[i].name : own);
 		free(name);
@@ -274,12 +274,12 @@ TEST(the_launcher_names_the_run)
 
 static void open_fails(const char *where, const char *words)
 {
-	struct muster_journal *journal = NULL;
+	struct muster_spool *spool = NULL;
 	struct muster_error err;
-	ck_assert_int_eq(muster_journal_open(&journal, where, &header, 0, &err), -1);
+	ck_assert_int_eq(muster_spool_open(&spool, where, &header, 0, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_EIO);
 	ck_assert_msg(strstr(err.text, words) != NULL, "%s", err.text);
-	ck_assert_ptr_null(journal);
+	ck_assert_ptr_null(spool);
 }
 
 TEST(only_a_plain_file_is_written)
@@ -306,22 +306,22 @@ TEST(only_a_plain_file_is_written)
 
 TEST(a_folder_is_made_and_a_file_goes_on)
 {
-	struct muster_journal_header other = header;
+	struct muster_spool_header other = header;
 	char inner[512];
 	snprintf(inner, sizeof inner, "%s", in_folder("new"));
-	struct muster_journal *journal;
+	struct muster_spool *spool;
 	struct muster_error err;
 	for (int i = 0; i < 2; i++) {
 		other.rank = i;
-		ck_assert_int_eq(muster_journal_open(&journal, inner, &other, 0, &err), 0);
-		muster_journal_close(journal, 10000);
+		ck_assert_int_eq(muster_spool_open(&spool, inner, &other, 0, &err), 0);
+		muster_spool_close(spool, 10000);
 	}
 	struct muster_run run;
-	struct muster_journal_set set;
+	struct muster_spool_set set;
 	muster_run_init(&run);
-	ck_assert_int_eq(muster_journal_set_read(inner, NULL, run.arena, &set, &err), 0);
+	ck_assert_int_eq(muster_spool_set_read(inner, NULL, run.arena, &set, &err), 0);
 	ck_assert_uint_eq(set.rank_count, 2);
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 	unlink(in_folder("new/n1.jsonl"));
 }
@@ -393,13 +393,13 @@ static void wait_for_syncs(int least)
 TEST(a_step_is_synced_when_no_other_line_comes)
 {
 	static const char step[] = "{\"step\":\"cuInit\"}";
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	wait_for_syncs(1); /* the first line */
 	int before = syncs;
-	muster_journal_line(journal, step, strlen(step), false);
+	muster_spool_line(spool, step, strlen(step), false);
 	wait_for_syncs(before + 1);
 	ck_assert_msg(strstr(file_text("n1.jsonl"), "cuInit"), "the step was not written");
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 }
 
 /* The disk is spared while lines come, for a quarter of a second. */
@@ -407,46 +407,46 @@ TEST(a_line_that_is_not_urgent_waits_for_a_pause)
 {
 	static const char step[] = "{\"step\":\"cuInit\"}";
 	never_quiet = true;
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	wait_for_syncs(1);
-	muster_journal_line(journal, step, strlen(step), false);
+	muster_spool_line(spool, step, strlen(step), false);
 	for (int i = 0; i < 10000 && longest_quiet_ms <= 0; i++)
 		usleep(1000);
 	ck_assert_msg(strstr(file_text("n1.jsonl"), "cuInit"), "the step was not written");
 	ck_assert_int_eq(syncs, 1);
 	ck_assert_double_gt(longest_quiet_ms, 0);
 	ck_assert_double_le(longest_quiet_ms, 250.01);
-	muster_journal_place(journal, 1, 4);
-	muster_journal_end(journal, "");
+	muster_spool_place(spool, 1, 4);
+	muster_spool_end(spool, "");
 	wait_for_syncs(2);
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 }
 
 TEST(signals_are_left_to_the_thread_that_opens)
 {
 	sigset_t blocked;
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	ck_assert_int_eq(sigismember(&blocked, SIGTERM), 0);
 	wait_for_syncs(1);
 	ck_assert(!takes_signals);
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 }
 
 /* Some file systems cannot sync; others fail to. */
 TEST_LOOP(a_sync_that_fails_is_told_where_files_can_be_synced, 0, 2)
 {
 	sync_error = _i ? EIO : EINVAL;
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	wait_for_syncs(1);
-	muster_journal_end(journal, "");
+	muster_spool_end(spool, "");
 	wait_for_syncs(2); /* what the first one said is noted by then */
-	const char *trouble = muster_journal_trouble(journal);
+	const char *trouble = muster_spool_trouble(spool);
 	if (_i == 0)
 		ck_assert_ptr_null(trouble);
 	else
 		ck_assert_msg(trouble && strstr(trouble, "n1.jsonl: Input/output error"), "%s", trouble);
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 }
 
 /* Without random numbers a process is named after its number and the time. */
@@ -454,7 +454,7 @@ TEST(a_process_has_a_name_without_random_numbers_too)
 {
 	no_random = true;
 	long long before = (long long)time(NULL);
-	muster_journal_close(open_one(&header), 10000);
+	muster_spool_close(open_one(&header), 10000);
 	const char *by = strstr(file_text("n1.jsonl"), "\"by\": \"");
 	ck_assert_ptr_nonnull(by);
 	unsigned long long name = strtoull(by + strlen("\"by\": \""), NULL, 16);
@@ -477,13 +477,13 @@ TEST(a_thread_that_cannot_be_started_is_an_error)
 	pthread_attr_destroy(&attributes);
 }
 
-TEST(a_journal_without_new_lines_leaves_the_disk_alone)
+TEST(a_spool_without_new_lines_leaves_the_disk_alone)
 {
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	wait_for_syncs(1);
 	usleep(600000);
 	ck_assert_int_le(syncs, 2);
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 }
 
 /* The file may not grow beyond some bytes: what is lost is told once, and what was written before stands. */
@@ -494,30 +494,30 @@ TEST(trouble_is_told_once)
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
 	limit = before;
 	limit.rlim_cur = 600;
-	struct muster_journal *journal = open_one(&header);
-	ck_assert_ptr_null(muster_journal_trouble(journal));
+	struct muster_spool *spool = open_one(&header);
+	ck_assert_ptr_null(muster_spool_trouble(spool));
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	const char *trouble = NULL;
 	for (int i = 0; i < 2000 && !trouble; i++) {
-		muster_journal_place(journal, 1, 4);
+		muster_spool_place(spool, 1, 4);
 		usleep(1000);
-		trouble = muster_journal_trouble(journal);
+		trouble = muster_spool_trouble(spool);
 	}
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
 	ck_assert_ptr_nonnull(trouble);
 	ck_assert_msg(strstr(trouble, "n1.jsonl: File too large"), "%s", trouble);
-	ck_assert_ptr_null(muster_journal_trouble(journal));
-	muster_journal_end(journal, "");
-	muster_journal_close(journal, 10000);
+	ck_assert_ptr_null(muster_spool_trouble(spool));
+	muster_spool_end(spool, "");
+	muster_spool_close(spool, 10000);
 	struct muster_run run;
-	struct muster_journal_set set;
+	struct muster_spool_set set;
 	struct muster_error err;
 	muster_run_init(&run);
-	ck_assert_int_eq(muster_journal_set_read(folder, NULL, run.arena, &set, &err), 0);
+	ck_assert_int_eq(muster_spool_set_read(folder, NULL, run.arena, &set, &err), 0);
 	ck_assert_uint_eq(set.rank_count, 1);
 	ck_assert_uint_eq(set.bad_lines, 1); /* the one that was cut */
 	ck_assert_str_eq(set.ranks[0].end, "");
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 }
 
@@ -525,9 +525,9 @@ TEST(a_close_waits_for_the_grace_that_is_given)
 {
 	static const int graces[] = { 0, 1, 999, 1000, 2500, 61001 };
 	for (size_t i = 0; i < sizeof graces / sizeof *graces; i++) {
-		struct muster_journal *journal = open_one(&header);
+		struct muster_spool *spool = open_one(&header);
 		double before = now_ms();
-		muster_journal_close(journal, graces[i]);
+		muster_spool_close(spool, graces[i]);
 		ck_assert_double_ge(ms_of(joined_until) + 0.01, before + graces[i]);
 		ck_assert_double_le(ms_of(joined_until) - 0.01, now_ms() + graces[i]);
 	}
@@ -536,17 +536,17 @@ TEST(a_close_waits_for_the_grace_that_is_given)
 /* The thread may still write: its file and its memory are left to it. */
 TEST(a_close_without_end_frees_nothing)
 {
-	static struct muster_journal *journal;
-	journal = open_one(&header);
+	static struct muster_spool *spool;
+	spool = open_one(&header);
 	join_fails = true;
 	int before = dup(0);
 	close(before);
-	muster_journal_close(journal, 0);
+	muster_spool_close(spool, 0);
 	int after = dup(0);
 	close(after);
 	join_fails = false;
 	ck_assert_int_eq(after, before);
-	ck_assert_ptr_null(muster_journal_trouble(journal));
+	ck_assert_ptr_null(muster_spool_trouble(spool));
 }
 
 /* Two lines that together fill all the room there is, and with one byte more do not. */
@@ -561,17 +561,17 @@ TEST_LOOP(a_disk_that_hangs_holds_back_32_mib_and_no_more, 0, 2)
 	large[length - 1] = '}';
 	large[length] = '\0';
 	disk_hangs = true;
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	wait_for_syncs(1);
-	muster_journal_line(journal, little, strlen(little), false);
-	muster_journal_line(journal, large, length, false);
-	const char *trouble = muster_journal_trouble(journal);
+	muster_spool_line(spool, little, strlen(little), false);
+	muster_spool_line(spool, large, length, false);
+	const char *trouble = muster_spool_trouble(spool);
 	disk_hangs = false;
 	if (_i == 0)
 		ck_assert_ptr_null(trouble);
 	else
 		ck_assert_msg(trouble && strstr(trouble, "n1.jsonl: No buffer space available"), "%s", trouble);
-	muster_journal_close(journal, 10000);
+	muster_spool_close(spool, 10000);
 	struct stat status;
 	ck_assert_int_eq(stat(in_folder("n1.jsonl"), &status), 0);
 	ck_assert_int_eq(status.st_size > 32 << 20, _i == 0);
@@ -581,29 +581,29 @@ TEST_LOOP(a_disk_that_hangs_holds_back_32_mib_and_no_more, 0, 2)
 /* Room for a step of 640 bytes. */
 TEST_LOOP(a_step_of_640_bytes_is_known_again, 0, 2)
 {
-	struct muster_journal *journal = open_one(&header);
+	struct muster_spool *spool = open_one(&header);
 	char text[700];
 	int length = snprintf(text, sizeof text, "{\"step\":\"%0*d\"}", 640 - 11 + _i, 7);
 	ck_assert_int_eq(length, 640 + _i);
 	for (int i = 0; i < 2; i++)
-		muster_journal_line(journal, text, (size_t)length, false);
-	muster_journal_close(journal, 10000);
+		muster_spool_line(spool, text, (size_t)length, false);
+	muster_spool_close(spool, 10000);
 	size_t lines = 0;
 	for (const char *at = file_text("n1.jsonl"); (at = strstr(at, "\"t\":")); at++)
 		lines++;
 	ck_assert_uint_eq(lines, _i == 0 ? 1 : 2);
 }
 
-TEST(no_journal_is_no_trouble)
+TEST(no_spool_is_no_trouble)
 {
 	struct muster_run run;
 	muster_run_init(&run);
-	muster_journal_place(NULL, 0, 1);
-	muster_journal_trials(NULL, &run);
-	muster_journal_line(NULL, "{\"a\": 1}", 8, true);
-	muster_journal_end(NULL, "");
-	ck_assert_ptr_null(muster_journal_trouble(NULL));
-	muster_journal_close(NULL, 0);
+	muster_spool_place(NULL, 0, 1);
+	muster_spool_trials(NULL, &run);
+	muster_spool_line(NULL, "{\"a\": 1}", 8, true);
+	muster_spool_end(NULL, "");
+	ck_assert_ptr_null(muster_spool_trouble(NULL));
+	muster_spool_close(NULL, 0);
 	muster_run_done(&run);
 }
 

@@ -1,21 +1,21 @@
-/* test_recover.c - the run that journals make: who came to an end, who did not, and who left nothing */
+/* test_recover.c - the run that spools make: who came to an end, who did not, and who left nothing */
 #include "check_main.h"
 #include "muster/run.h"
-#include "unit/journal/journal_fixture.h"
+#include "unit/spool/spool_fixture.h"
 
 static struct muster_run run;
-static struct muster_journal_set set;
+static struct muster_spool_set set;
 
 static void setup(void)
 {
 	folder_setup();
 	muster_run_init(&run);
-	set = (struct muster_journal_set){ 0 };
+	set = (struct muster_spool_set){ 0 };
 }
 
 static void teardown(void)
 {
-	muster_journal_set_done(&set);
+	muster_spool_set_done(&set);
 	muster_run_done(&run);
 	folder_teardown();
 }
@@ -23,7 +23,7 @@ static void teardown(void)
 static void read_all(void)
 {
 	struct muster_error err;
-	ck_assert_msg(muster_journal_set_read(folder, NULL, run.arena, &set, &err) == 0, "%s", err.text);
+	ck_assert_msg(muster_spool_set_read(folder, NULL, run.arena, &set, &err) == 0, "%s", err.text);
 }
 
 static void outcomes_print(FILE *out, const struct muster_rank *rank)
@@ -95,7 +95,7 @@ TEST(a_run_is_made_of_what_was_left)
 {
 	four_ranks();
 	read_all();
-	muster_journal_set_make(&set, &run);
+	muster_spool_set_make(&set, &run);
 	ck_assert_str_eq(run.job.id, "77");
 	ck_assert_str_eq(run.job.started, "2026-11-21T10:00:00Z");
 	ck_assert_str_eq(run.job.profile, "quick");
@@ -182,7 +182,7 @@ TEST_EACH(a_run_is_told_as_it_ended, runs)
 {
 	put_words(runs[_i].lines);
 	read_all();
-	muster_journal_set_make(&set, &run);
+	muster_spool_set_make(&set, &run);
 	ck_assert_str_eq(run_text_of(), runs[_i].run);
 }
 
@@ -200,7 +200,7 @@ TEST(only_missing_ranks_are_put_into_a_run)
 	here->gpu = "here already";
 	muster_node_add_rank(node, 1)->missing = "nothing came from it any more";
 	muster_node_add_rank(muster_run_add_node(&run, "?"), 3)->missing = "it never reported";
-	ck_assert_uint_eq(muster_journal_set_add(&set, &run), 2);
+	ck_assert_uint_eq(muster_spool_set_add(&set, &run), 2);
 	ck_assert_str_eq(find_rank(&run, 0, NULL)->gpu, "here already");
 	ck_assert_ptr_null(find_rank(&run, 1, NULL)->missing);
 	ck_assert_str_eq(find_rank(&run, 1, NULL)->unfinished,
@@ -223,13 +223,13 @@ TEST(trials_that_rank_0_knows_are_not_told_twice)
 	read_all();
 	const char *first[] = { "n1" };
 	muster_run_add_trial(&run, (struct muster_trial){ .probe = "nccl_allreduce", .nodes = first, .node_count = 1 });
-	muster_journal_set_add(&set, &run);
+	muster_spool_set_add(&set, &run);
 	ck_assert_uint_eq(run.trial_count, 2);
 	ck_assert_str_eq(run.trials[1].nodes[0], "n2");
 }
 
-/* The report may tell of a run with more ranks than the journals know of. */
-TEST(a_rank_beyond_those_of_the_journals_stays)
+/* The report may tell of a run with more ranks than the spools know of. */
+TEST(a_rank_beyond_those_of_the_spools_stays)
 {
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	read_all();
@@ -237,7 +237,7 @@ TEST(a_rank_beyond_those_of_the_journals_stays)
 	muster_node_add_rank(node, 3)->missing = "it never reported";
 	muster_node_add_rank(node, 4)->missing = "it never reported";
 	muster_node_add_rank(node, 5);
-	ck_assert_uint_eq(muster_journal_set_add(&set, &run), 1);
+	ck_assert_uint_eq(muster_spool_set_add(&set, &run), 1);
 	ck_assert_str_eq(find_rank(&run, 3, NULL)->missing, "it never reported");
 	ck_assert_str_eq(find_rank(&run, 4, NULL)->missing, "it never reported");
 	ck_assert_ptr_null(find_rank(&run, 5, NULL)->missing);
@@ -262,7 +262,7 @@ TEST_LOOP(windows_and_repeats_are_one_sample_with_all_their_values, 1, 3)
 		put_record("n1.jsonl", "a0", i, 0, "n1", "gpu_copy", "ok", 0);
 	}
 	read_all();
-	muster_journal_set_make(&set, &run);
+	muster_spool_set_make(&set, &run);
 	ck_assert_int_eq(run.job.repeats, _i);
 	const struct muster_samples *samples = &run.nodes[0].ranks[0].samples;
 	ck_assert_uint_eq(samples->count, _i == 2 ? 2 : 3);
@@ -279,9 +279,9 @@ TEST(a_long_step_is_cut)
 	put_first("n1.jsonl", "a0", 0, "n1", "");
 	put("n1.jsonl", "{'by':'a0','t':1,'step':'%s'}\n", step);
 	read_all();
-	muster_journal_set_make(&set, &run);
+	muster_spool_set_make(&set, &run);
 	const char *why = find_rank(&run, 0, NULL)->unfinished;
-	ck_assert_uint_eq(strspn(strstr(why, "sssss"), "s"), MUSTER_JOURNAL_SHOWN);
+	ck_assert_uint_eq(strspn(strstr(why, "sssss"), "s"), MUSTER_SPOOL_SHOWN);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)
