@@ -126,10 +126,12 @@ void muster_evidence(struct muster_probe_ctx *ctx, const char *format, ...) __at
 /* Say how this callback is going to fail, before calls that clean up and may hang or crash themselves. */
 void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err);
 
-/* The ring, as rank 0 dealt it. */
+/* The ring, as rank 0 dealt it. Its ids: one, or several for a large ring, from as many of its ranks. */
 #define MUSTER_RING_ID_BYTES 128 /* sizeof(ncclUniqueId) */
+#define MUSTER_RING_IDS_MAX 8
 struct muster_ring {
-	unsigned char id[MUSTER_RING_ID_BYTES];
+	unsigned char ids[MUSTER_RING_IDS_MAX][MUSTER_RING_ID_BYTES];
+	int id_count;
 	int rank, ranks, nodes; /* within the ring */
 	int timeout_ms;         /* the probe gives up by itself a little before its own deadline */
 	bool trial;             /* only to see whether it works: one modest size, and a wrong result is an error */
@@ -195,7 +197,8 @@ struct muster_probe {
 	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds of each other.
 	 */
 	int (*together)(struct muster_probe_ctx *ctx, struct muster_error *err);
-	/* Optional, all or none: a measurement over all ranks. ring_id runs on the ring's first rank only. */
+	/* Optional, all or none: a measurement over all ranks. ring_id runs on those ranks of
+	 * the ring that make an id: the first one, and others of a large ring. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
 	/* Optional: measurements on the communicator of the last ring, while it stands; in the profile quick only

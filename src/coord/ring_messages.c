@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VERSIONS_MAX = 64 }; /* that are counted */
+enum {
+	VERSIONS_MAX = 64, /* that are counted */
+	RANKS_PER_ID =
+		256 /* fewer would be no faster: NCCL_UID_STAGGER_THRESHOLD, from which on it takes care, is 256 */
+};
 
 /* ---- what ranks enter with ---- */
 
@@ -148,6 +152,21 @@ void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, st
 			probe->ring_agree, entry->ready.agree, most->name, ranks, most->ranks,
 			ranks == most->ranks ? ", no majority" : "");
 	}
+}
+
+/* ---- ids ---- */
+
+int muster_ring_maker_index(int number, int ranks)
+{
+	int count = (ranks + RANKS_PER_ID - 1) / RANKS_PER_ID;
+	if (count > MUSTER_RING_IDS_MAX)
+		count = MUSTER_RING_IDS_MAX;
+	for (int i = 0, first = 0; i < count && first <= number; i++) {
+		if (first == number)
+			return i;
+		first += ranks / count + (i < ranks % count);
+	}
+	return -1;
 }
 
 /* ---- answers ---- */

@@ -58,6 +58,13 @@ void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries);
 /* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have. */
 void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, struct muster_ring_entries *entries);
 
+/* ---- ids ---- */
+
+/* Which of a ring's ids the rank with this number makes; -1: none. While a communicator starts, the maker of an id
+ * meets all ranks that NCCL gives to it: one id for up to 256 ranks of the ring, at most MUSTER_RING_IDS_MAX, and each
+ * is made by the first of these ranks (firstRankFromRoot of NCCL 2.28's bootstrap.cc), which is near them. */
+int muster_ring_maker_index(int number, int ranks);
+
 /* ---- answers ---- */
 
 /* Messages without parts so far, one for each node. _send takes and sends them; CANCEL only where there is a part. */

@@ -159,7 +159,7 @@ static void note_end(struct muster_ring_course *course, const struct muster_outc
 	}
 }
 
-/* As the ring's first rank, have the worker create the ring's id: *ret; NULL when it failed. */
+/* As one of the ranks that make an id of the ring, have the worker create it: *ret; NULL when it failed. */
 static struct muster_outcome make_ring_id(struct muster_ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char **ret)
 {
@@ -171,17 +171,17 @@ static struct muster_outcome make_ring_id(struct muster_ring_course *course, con
 }
 
 static struct muster_outcome send_place(struct muster_ring_course *course, const struct muster_ring_place *place,
-	struct muster_barrier_id ring, const char *id)
+	struct muster_barrier_id ring, const char *ids)
 {
 	int deadline_ms = muster_supervisor_bounded(course->s, place->deadline_ms);
-	struct muster_ring_command more = { .ring = place->ring, .id = id };
+	struct muster_ring_command more = { .ring = place->ring, .ids = ids };
 	more.ring.timeout_ms = worker_ms(course, deadline_ms);
 	return run_command(course, course->probe,
 		muster_command_text("ring", "probe", muster_string(course->probe->name), &muster_ring_type, &more),
 		deadline_ms, ring, place->ring.ranks);
 }
 
-/* Take part in a ring, from the id to the end. */
+/* Take part in a ring, from its ids to the end. */
 static struct muster_outcome run_allreduce(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -189,7 +189,7 @@ static struct muster_outcome run_allreduce(
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round, ring.visit };
 	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ring.ranks };
 	const char *mine = NULL;
-	if (place->ring.rank == 0)
+	if (muster_ring_maker_index(place->ring.rank, place->ring.ranks) >= 0)
 		outcome = make_ring_id(course, place, ring, &mine);
 	struct muster_answer shared =
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
@@ -201,7 +201,7 @@ static struct muster_outcome run_allreduce(
 		outcome.elapsed_ms += before_ms;
 	} else {
 		outcome.status = MUSTER_OUTCOME_NOT_RUN;
-		outcome.detail = "the first rank could not create the NCCL id";
+		outcome.detail = "a rank that creates an NCCL id of the ring could not";
 	}
 	muster_answer_done(&shared);
 	return outcome;

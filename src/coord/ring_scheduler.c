@@ -263,6 +263,9 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 				},
 				.deadline_ms = (int)deadline_ms,
 			};
+		int maker = group >= 0 ? muster_ring_maker_index(place.ring.rank, place.ring.ranks) : -1;
+		if (maker >= 0)
+			s->groups[group].makers[s->groups[group].maker_count++] = entry->rank;
 		muster_ring_answers_add(answers, entry, place);
 	}
 	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
@@ -443,19 +446,40 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_entries_done(&entries);
 }
 
-/* Each ring's id to all of its ranks. */
+/* The ids of a ring, one after the other; none when one of them was not made. */
+static void join_ids(const struct muster_ring_group *group, const struct muster_ring_entries *entries,
+	char ret[MUSTER_RING_IDS_TEXT])
+{
+	size_t length = 0;
+	for (int i = 0; i < group->maker_count; i++) {
+		const struct muster_ring_entry *maker = entries->by_rank[group->makers[i]];
+		size_t more = maker ? maker->payload.length : 0;
+		if (more == 0 || more >= MUSTER_RING_IDS_TEXT - length) {
+			length = 0;
+			break;
+		}
+		memcpy(ret + length, maker->payload.bytes, more);
+		length += more;
+	}
+	ret[length] = '\0';
+}
+
+/* Each ring's ids to all of its ranks. */
 static void send_ids(const struct muster_ring_scheduler *s, const struct muster_barrier *barrier)
 {
 	struct muster_ring_entries entries;
 	struct muster_packer *answers = muster_ring_answers_begin(s->context, barrier->id);
+	char(*ids)[MUSTER_RING_IDS_TEXT] = muster_calloc(s->group_count + 1, sizeof *ids);
 	muster_ring_entries_read(&entries, s->context->members, barrier, false);
+	for (size_t i = 0; i < s->group_count; i++)
+		join_ids(&s->groups[i], &entries, ids[i]);
 	for (size_t i = 0; i < entries.count; i++) {
 		const struct muster_ring_entry *entry = &entries.items[i];
 		int group = s->group[entry->rank];
-		const struct muster_ring_entry *first = group < 0 ? NULL : entries.by_rank[s->groups[group].first];
-		struct muster_bytes id = first ? first->payload : (struct muster_bytes){ "", 0 };
-		muster_pack_part(&answers[entry->node], entry->rank, id.bytes, id.length);
+		const char *text = group < 0 ? "" : ids[group];
+		muster_pack_part(&answers[entry->node], entry->rank, text, strlen(text));
 	}
+	free(ids);
 	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
 	muster_ring_entries_done(&entries);
 }

@@ -9,10 +9,10 @@
  *     |              |  (the node's ranks) |-- REDUCE ---------------->|   when all leaders have entered:
  *     |              |                     |                           |   note the last round, plan this one
  *     |              |<-- RELEASE ---------|<-- SCATTER ---------------|   its place: member, idle, excluded, traffic,
- *     |<- "ring_id" -|  (first of a ring)  |                           |   or over: no further round
+ *     |<- "ring_id" -|  (maker of an id)   |                           |   or over: no further round
  *     |-- done ----->|                     |                           |
  *     |              |-- ENTER RING_ID --->|-- REDUCE ---------------->|   a member, or idle; not for traffic
- *     |              |<-- RELEASE ---------|<-- SCATTER ---------------|   the id that the first rank's worker made
+ *     |              |<-- RELEASE ---------|<-- SCATTER ---------------|   the ids that workers of its ring made
  *     |<- "ring" ----|                     |                           |   or "traffic", with the place and a deadline
  *     |      ...     |-- RING_FAILED -------------------------------->|   only when it fails: at once, not at the end
  *     |<- "cancel" --|<-- CANCEL_RANK -----|<-- CANCEL ----------------|   to the other ranks of this ring
@@ -89,8 +89,12 @@ const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, con
 
 enum { MUSTER_RING_ROUNDS_MAX = 400 };
 
-struct muster_ring_group {       /* the ranks of one ring */
-	int first, ranks, nodes; /* first: the rank that makes the id */
+/* Of a ring's ids, hexadecimal, with its end. */
+#define MUSTER_RING_IDS_TEXT (2 * MUSTER_RING_IDS_MAX * MUSTER_RING_ID_BYTES + 1)
+
+struct muster_ring_group { /* the ranks of one ring */
+	int first, ranks, nodes;
+	int makers[MUSTER_RING_IDS_MAX], maker_count; /* ranks that make the ids, in the order of the ids */
 	bool cancelled;
 };
 

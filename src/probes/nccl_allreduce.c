@@ -64,13 +64,19 @@ static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err
 		.version = MUSTER_NCCL_CONFIG_VERSION,
 		.blocking = 0,
 	};
-	ncclUniqueId id;
-	memcpy(id.internal, s->ring.id, sizeof id.internal);
-	muster_step(s->ctx, "ncclCommInitRankConfig: %d of %d", s->ring.rank, s->ring.ranks);
+	const struct muster_nccl *nccl = s->resources->nccl;
+	ncclUniqueId ids[MUSTER_RING_IDS_MAX];
+	memcpy(ids, s->ring.ids, sizeof ids);
+	/* all ranks have the same version, and so either all have it or none */
+	bool several = s->ring.id_count > 1 && nccl->ncclCommInitRankScalable;
+	const char *call = several ? "ncclCommInitRankScalable" : "ncclCommInitRankConfig";
+	muster_step(s->ctx, "%s: %d of %d", call, s->ring.rank, s->ring.ranks);
 	double began_ms = muster_clock_now(&muster_clock_raw);
 	ncclResult_t result =
-		s->resources->nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, id, s->ring.rank, &config);
-	if (muster_nccl_settle(s, result, "ncclCommInitRankConfig", err) < 0)
+		several ? nccl->ncclCommInitRankScalable(
+				  &s->comm, s->ring.ranks, s->ring.rank, s->ring.id_count, ids, &config)
+			: nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, ids[0], s->ring.rank, &config);
+	if (muster_nccl_settle(s, result, call, err) < 0)
 		return -1;
 	muster_emit_for(
 		s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_clock_now(&muster_clock_raw) - began_ms));

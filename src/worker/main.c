@@ -312,7 +312,7 @@ static void hex_encode(const unsigned char *bytes, size_t count, char *out)
 static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 {
 	static const char digits[] = "0123456789abcdef";
-	if (strlen(text) != 2 * count || strspn(text, digits) != 2 * count)
+	if (strspn(text, digits) < 2 * count)
 		die("malformed ring id");
 	for (size_t i = 0; i < count; i++)
 		bytes[i] = (unsigned char)((strchr(digits, text[2 * i]) - digits) << 4 |
@@ -321,9 +321,13 @@ static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 
 static int do_ring(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
-	struct muster_ring_command ring = { .id = NULL };
+	struct muster_ring_command ring = { .ids = NULL };
 	read_command(worker, command, &muster_ring_type, &ring);
-	hex_decode(ring.id, ring.ring.id, sizeof ring.ring.id);
+	size_t count = strlen(ring.ids) / (2 * MUSTER_RING_ID_BYTES);
+	if (count == 0 || count > MUSTER_RING_IDS_MAX || strlen(ring.ids) % (2 * MUSTER_RING_ID_BYTES) != 0)
+		die("malformed ring ids");
+	hex_decode(ring.ids, ring.ring.ids[0], count * MUSTER_RING_ID_BYTES);
+	ring.ring.id_count = (int)count;
 	worker->ctx.env.visit = 0;
 	return worker->ctx.probe->ring(&worker->ctx, &ring.ring, err);
 }

@@ -84,7 +84,7 @@ static const struct muster_field ring_fields[] = {
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_nodes", ring.nodes, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "timeout_ms", ring.timeout_ms, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_trial", ring.trial, BOOLEAN) },
-	{ MUSTER_FIELD_AS(muster_ring_command, "ring_id", id, TEXT) },
+	{ MUSTER_FIELD_AS(muster_ring_command, "ring_ids", ids, TEXT) },
 };
 const struct muster_object_type muster_ring_type = MUSTER_OBJECT_TYPE_OPEN(muster_ring_command, ring_fields);
 

@@ -60,8 +60,8 @@ struct muster_take {
 };
 
 struct muster_ring_command {
-	struct muster_ring ring; /* without its id */
-	const char *id;          /* hexadecimal */
+	struct muster_ring ring; /* without its ids */
+	const char *ids;         /* one after the other, hexadecimal */
 };
 
 /* Of struct muster_take, muster_probe_env (two), muster_ring_command and muster_traffic. */

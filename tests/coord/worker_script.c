@@ -145,7 +145,7 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 {
 	int ranks = (int)muster_json_number(muster_json_member(command, "ring_ranks"));
 	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
-	struct script_ring *ring = ring_of(w->job, text_of(command, "ring_id"), ranks);
+	struct script_ring *ring = ring_of(w->job, text_of(command, "ring_ids"), ranks);
 	if (!muster_json_boolean(muster_json_member(command, "ring_trial"))) {
 		snprintf(w->full_id, sizeof w->full_id, "%s", ring->id);
 		w->full_rank = (int)muster_json_number(muster_json_member(command, "ring_rank"));

@@ -10,7 +10,7 @@
 
 /* What the scripts of one job share: the rings under way. */
 struct script_ring {
-	char id[2 * MUSTER_RING_ID_BYTES + 1];
+	char id[MUSTER_RING_IDS_TEXT]; /* the ids */
 	int ranks, joined, first_node;
 	bool several_nodes, bad; /* a bad node and another one are in it */
 	bool traffic;            /* a round on the communicator of a ring */
@@ -58,7 +58,7 @@ struct worker_script {
 	int ring_index;
 	double ring_until_ms;
 	/* the last full ring that it was in */
-	char full_id[2 * MUSTER_RING_ID_BYTES + 1];
+	char full_id[MUSTER_RING_IDS_TEXT];
 	int full_rank, full_ranks;
 	int traffic, traffic_done; /* rounds so far, and rounds of the first visit that ended well */
 	const struct muster_probe *probe;

@@ -400,6 +400,26 @@ TEST(two_ranks_on_one_gpu_are_refused)
 	example_ranks(3, duplicate_ranks, &id);
 }
 
+static void ranks_of_two_ids(int rank, void *arg)
+{
+	ncclUniqueId *ids = arg;
+	ncclComm_t comm = NULL;
+	ncclConfig_t config = { sizeof config, MUSTER_NCCL_CONFIG_MAGIC, MUSTER_NCCL_CONFIG_VERSION, 0 };
+	open_libraries();
+	take_gpu(rank);
+	ck_assert_int_eq(nccl.ncclCommInitRankScalable(&comm, 3, rank, 4, ids, &config), ncclInvalidArgument);
+	ck_assert_int_eq(nccl.ncclCommInitRankScalable(&comm, 3, rank, 2, ids, &config), ncclInProgress);
+	ck_assert_int_eq(settle(comm), ncclSuccess);
+	OK(ncclCommAbort(comm));
+	CUDA_OK(cuDevicePrimaryCtxRelease_v2(rank));
+}
+
+TEST(a_ring_may_have_several_ids)
+{
+	ncclUniqueId ids[4] = { new_id(), new_id(), new_id(), new_id() };
+	example_ranks(3, ranks_of_two_ids, ids);
+}
+
 struct barred {
 	ncclUniqueId ids[2];
 	bool hangs;

@@ -291,6 +291,21 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int ranks, ncclUniqueId id
 	return muster_simnccl_unlock(init(comm, ranks, token, rank));
 }
 
+/* As bootstrap.cc: each id is that of another root. The ring of the stand-in needs one alone. */
+ncclResult_t ncclCommInitRankScalable(
+	ncclComm_t *comm, int ranks, int rank, int count, ncclUniqueId *ids, ncclConfig_t *config)
+{
+	for (int i = 0; i < count; i++)
+		for (int j = 0; j < i; j++)
+			if (memcmp(&ids[i], &ids[j], sizeof ids[i]) == 0)
+				muster_standin_end("ncclCommInitRankScalable: ids %d and %d are the same", j, i);
+	if (count < 1 || count > ranks) {
+		muster_simlog_warn("improper usage of ncclCommInitRank: nId = %d, nranks=%d", count, ranks);
+		return ncclInvalidArgument;
+	}
+	return ncclCommInitRankConfig(comm, ranks, ids[0], rank, config);
+}
+
 /* -- a part of its ranks -- */
 
 #define COLOR_FACTOR 0x9e3779b97f4a7c15u /* so that colours have other tokens, and other than their parent */

@@ -13,7 +13,7 @@
 
 #include <stdio.h>
 
-enum { RANKS_MAX = 16, LIMIT_MS = 600000 };
+enum { RANKS_MAX = 640, LIMIT_MS = 600000 };
 
 static struct recorder r;
 static struct muster_deadlines deadlines;

@@ -515,31 +515,88 @@ TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
 	muster_packer_done(&p);
 }
 
-TEST(an_id_goes_to_the_ranks_of_its_ring)
+/* All ranks enter the id barrier with an id of their own: "<RANK>"; but for one, which could not make any. */
+static void make_ids(int all, int without)
 {
-	struct muster_barrier_entry entries[4];
+	struct muster_barrier_entry *entries = muster_calloc((size_t)all, sizeof *entries);
 	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0, 0 }, .entries = entries };
-	start(4, 1);
-	ready[2].can = false;
-	ready[2].why = "no GPU";
-	play(0);
-	ck_assert_int_eq(place.ring.ranks, 3);
-	for (int rank = 0; rank < 4; rank++) {
-		struct muster_packer p = { 0 }, text = { 0 };
-		muster_pack_text(&text, rank == 0 ? "id" : "other");
+	for (int rank = 0; rank < all; rank++) {
+		struct muster_packer p = { 0 };
+		char id[16];
+		int length = snprintf(id, sizeof id, rank == without ? "" : "<%d>", rank);
 		muster_pack_parts(&p, barrier.id);
-		muster_pack_part(&p, rank, text.bytes, text.length);
-		muster_packer_done(&text);
+		muster_pack_part(&p, rank, id, (size_t)length);
 		entries[rank] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
 	}
 	recorder_clear(&r);
 	muster_ring_scheduler_complete(scheduler, &barrier, 1000);
-	ck_assert_str_eq(told_rank_0(MUSTER_TAG_SCATTER), "id");
-	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 1), "id");
-	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 2), "-");
-	ck_assert_str_eq(told(MUSTER_TAG_SCATTER, 3), "id");
-	for (int rank = 0; rank < 4; rank++)
+	(void)told_rank_0(MUSTER_TAG_SCATTER);
+	for (int rank = 0; rank < all; rank++)
 		free(entries[rank].bytes);
+	free(entries);
+}
+
+/* What the rank got, which is no packed text. */
+static const char *ids_of(int rank)
+{
+	static char ids[64];
+	for (int i = 0; i < r.count; i++) {
+		struct muster_parts parts;
+		struct muster_bytes bytes;
+		int to;
+		ck_assert(muster_unpack_parts(r.sent[i].bytes, r.sent[i].length, &parts));
+		while (muster_unpack_part(&parts, &to, &bytes))
+			if (to == rank)
+				snprintf(ids, sizeof ids, "%.*s", (int)bytes.length, bytes.bytes);
+	}
+	return ids;
+}
+
+/* Ranks, of which number 2 is out; who could make no id; what ranks of the ring get. */
+static const struct {
+	int ranks, without;
+	const char *ids;
+} made[] = {
+	{ 4, -1, "<0>" }, { 4, 1, "<0>" }, { 4, 0, "" }, { 257, -1, "<0>" }, { 600, -1, "<0><201><401>" },
+	{ 600, 401, "" }, /* not fewer ids: all ranks must have the same, and count the same */
+};
+
+TEST_EACH(ids_go_to_the_ranks_of_their_ring, made)
+{
+	start(made[_i].ranks, 1);
+	ready[2].can = false;
+	ready[2].why = "no GPU";
+	play(0);
+	ck_assert_int_eq(place.ring.ranks, made[_i].ranks - 1);
+	make_ids(made[_i].ranks, made[_i].without);
+	for (int rank = 0; rank < made[_i].ranks; rank++)
+		ck_assert_str_eq(ids_of(rank), rank == 2 ? "" : made[_i].ids);
+}
+
+static const struct {
+	int ranks, count;
+	int makers[MUSTER_RING_IDS_MAX]; /* by their numbers in the ring */
+} rings[] = {
+	{ 1, 1, { 0 } },
+	{ 256, 1, { 0 } },
+	{ 257, 2, { 0, 129 } },
+	{ 1024, 4, { 0, 256, 512, 768 } },
+	{ 16386, 8, { 0, 2049, 4098, 6146, 8194, 10242, 12290, 14338 } },
+};
+
+/* As firstRankFromRoot of NCCL 2.28's bootstrap.cc: the maker of an id is the first of the ranks that come to it. */
+TEST_EACH(a_large_ring_has_several_ids_from_as_many_ranks, rings)
+{
+	int count = 0;
+	start(2, 1);
+	for (int number = 0; number < rings[_i].ranks; number++) {
+		int index = muster_ring_maker_index(number, rings[_i].ranks);
+		if (index < 0)
+			continue;
+		ck_assert_int_eq(index, count);
+		ck_assert_int_eq(number, rings[_i].makers[count++]);
+	}
+	ck_assert_int_eq(count, rings[_i].count);
 }
 
 /* ---- payloads ---- */

@@ -102,12 +102,15 @@ static ncclResult_t fake_id(ncclUniqueId *id)
 	return ncclSuccess;
 }
 
+static int id_count; /* of the ring */
+
 static void set_up(void)
 {
 	of = 4;
 	number = 0;
 	ring_ms = 60000;
 	trial = false;
+	id_count = 1;
 	log_text = NULL;
 	standing.comm = NULL;
 	memset(&known, 0, sizeof known);
@@ -162,9 +165,11 @@ static const char *reason_of(const char *metric, double bytes)
 
 static int play(int ranks, int rank, int ms)
 {
-	struct muster_ring dealt = { .rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = ms, .trial = trial };
+	struct muster_ring dealt = {
+		.rank = rank, .ranks = ranks, .nodes = 2, .timeout_ms = ms, .trial = trial, .id_count = id_count
+	};
 	ck_assert_msg(run(&context->ctx, &err) == 0, "%s", err.text);
-	ck_assert_int_eq(ring_id(&context->ctx, dealt.id, &err), 0);
+	ck_assert_int_eq(ring_id(&context->ctx, dealt.ids[0], &err), 0);
 	return ring(&context->ctx, &dealt, &err);
 }
 
@@ -178,6 +183,31 @@ TEST_LOOP(right_sums_are_checked_and_timed_on_every_rank, 0, 16)
 	ck_assert_double_eq_tol(number_of("rank.allreduce_us", 2 << 20), 200, 0.1);
 	ck_assert_double_ge(number_of("rank.nccl_init_ms", 0), 0);
 	ck_assert_int_eq(the_comm.aborted, 0);
+}
+
+static int ids_came;
+
+static ncclResult_t fake_init_by_ids(
+	ncclComm_t *comm, int ranks, int rank, int count, ncclUniqueId *ids, ncclConfig_t *config)
+{
+	ids_came = count;
+	ck_assert_int_eq(ids[0].internal[5], 42);
+	return fake_init(comm, ranks, ids[0], rank, config);
+}
+
+/* Whether the library has the function (since 2.23), how many ids a ring has, and how many the library gets by it. */
+static const struct {
+	bool has;
+	int ids, came;
+} inits[] = { { true, 1, 0 }, { true, 3, 3 }, { false, 3, 0 } };
+
+TEST_EACH(several_ids_go_to_a_library_that_takes_them, inits)
+{
+	scripted_nccl.ncclCommInitRankScalable = inits[_i].has ? fake_init_by_ids : NULL;
+	id_count = inits[_i].ids;
+	ids_came = 0;
+	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
+	ck_assert_int_eq(ids_came, inits[_i].came);
 }
 
 #define ONE " bytes=1048576 "
