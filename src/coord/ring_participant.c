@@ -413,11 +413,14 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 
 void muster_ring_participate(struct muster_supervisor *s, int visit)
 {
+	size_t rings = 0;
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		rings += muster_probe_at(i)->ring != NULL;
 	if (!s->courses)
-		s->courses = muster_calloc(muster_probe_count(), sizeof *s->courses);
+		s->courses = muster_calloc(rings, sizeof *s->courses);
+	struct muster_ring_course *course = s->courses;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		struct muster_ring_course *course = &s->courses[i];
 		if (!probe->ring)
 			continue;
 		bool can = muster_probe_may_run(s, probe);
@@ -433,5 +436,6 @@ void muster_ring_participate(struct muster_supervisor *s, int visit)
 		course->last = (struct last_round){ 0 };
 		for (course->round = 0; course->round < MUSTER_RING_ROUNDS_MAX && next_round(course);)
 			course->round++;
+		course++;
 	}
 }

@@ -301,6 +301,7 @@ static struct muster_barrier_id record_barrier(int visit)
 /* Enter the record barrier with all that was not sent yet. */
 static void enter_record(struct muster_supervisor *s, int visit)
 {
+	muster_record_fit(&s->record);
 	muster_enter(s, record_barrier(visit), MUSTER_PHASE_TRAFFIC, s->record.bytes + s->recorded,
 		s->record.length - s->recorded);
 	s->measured_ms = now(s);

@@ -60,7 +60,7 @@ struct muster_supervisor {
 	bool cold_driver;                       /* the NVIDIA driver may have to start first */
 	bool no_worker;                         /* every worker died */
 	int replaced;                           /* workers, after a crash or a hang */
-	struct muster_ring_course *courses;     /* ring_participant.c: of each probe; NULL before the first ring */
+	struct muster_ring_course *courses;     /* of each probe with rings; NULL before the first */
 	struct muster_barrier_id at;            /* the barrier that this rank entered last */
 	struct muster_barrier_id ring;          /* the ring of the worker's command now; kind NONE: none */
 	struct muster_barrier_id unanswered;    /* the last ring barrier that this rank left without an answer */

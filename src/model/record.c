@@ -33,6 +33,12 @@ void muster_record_add_sample(struct muster_record *record, const char *line, si
 	record->samples++;
 }
 
+void muster_record_fit(struct muster_record *record)
+{
+	record->room = record->length;
+	record->bytes = muster_realloc(record->bytes, record->room, 1);
+}
+
 /* ---- lines ---- */
 
 /* What a line says about a rank. */
@@ -291,6 +297,8 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 	}
 	rank->samples.items = muster_realloc(all->items, rank->samples.count, sizeof *all->items);
 	rank->samples.room = rank->samples.count;
+	rank->outcomes.items = muster_realloc(rank->outcomes.items, rank->outcomes.count, sizeof *rank->outcomes.items);
+	rank->outcomes.room = rank->outcomes.count;
 	free(parts->numbers);
 	*parts = (struct muster_record_parts){ 0 };
 	return rank;

@@ -30,6 +30,8 @@ void muster_record_done(struct muster_record *record);
 /* A line without its newline, which must be one of the above. */
 void muster_record_add(struct muster_record *record, const char *line, size_t length);
 void muster_record_add_sample(struct muster_record *record, const char *line, size_t length);
+/* Free the memory that was kept for further lines. */
+void muster_record_fit(struct muster_record *record);
 
 /* These lines, malloc'd, for a record and for each holder of a copy. */
 char *muster_record_outcome_line(const struct muster_outcome *outcome);

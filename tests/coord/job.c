@@ -50,7 +50,6 @@ struct job {
 	size_t trials, missing;
 	job_finalize_fn *finalize;
 	void *finalize_arg;
-	double turn_began_ms, longest_turn_ms; /* of the real clock */
 };
 
 static int node_of(const struct job_plan *plan, int rank)
@@ -204,6 +203,7 @@ static int finalize(struct muster_supervisor *s)
 {
 	struct job *job = ((struct player *)s->host->arg)->job;
 	struct muster_run *run = &s->coordinator->run;
+	muster_loop_turn_pause(job->loop); /* in a real run, too, the report does not stop the turns */
 	job->reported = true;
 	job->trials = run->trial_count;
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -221,9 +221,11 @@ static int finalize(struct muster_supervisor *s)
 			add_numbers(seen, &rank->samples);
 		}
 	}
-	return job->finalize  ? job->finalize(job->finalize_arg, run)
-	       : job->missing ? MUSTER_EXIT_FAIL
-			      : MUSTER_EXIT_PASS;
+	int code = job->finalize  ? job->finalize(job->finalize_arg, run)
+		   : job->missing ? MUSTER_EXIT_FAIL
+				  : MUSTER_EXIT_PASS;
+	muster_loop_turn_count(job->loop);
+	return code;
 }
 
 /* ---- the loop's hooks ---- */

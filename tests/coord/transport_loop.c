@@ -68,6 +68,7 @@ struct muster_loop {
 	char *stacks;
 	size_t stack_bytes;
 	double now_ms, longest_turn_ms; /* longest_turn_ms: of rank 0, CPU time */
+	double turn_ms, turn_from_ms;   /* of rank 0's turn: what was counted, and since when it is counted again */
 	uint64_t numbers, messages, turns;
 	struct event *heap;
 	size_t heap_count, heap_room;
@@ -227,11 +228,22 @@ static double cpu_ms(void)
 	return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
 }
 
+void muster_loop_turn_pause(struct muster_loop *loop)
+{
+	loop->turn_ms += cpu_ms() - loop->turn_from_ms;
+}
+
+void muster_loop_turn_count(struct muster_loop *loop)
+{
+	loop->turn_from_ms = cpu_ms();
+}
+
 static void to_rank(struct muster_loop *loop, int rank)
 {
 	struct endpoint *end = &loop->ends[rank];
-	double began_ms = rank == 0 ? cpu_ms() : 0;
 	loop->turns++;
+	if (rank == 0)
+		muster_loop_turn_count(loop);
 #ifdef LOOP_ASAN
 	__sanitizer_start_switch_fiber(
 		&loop->fake_stack, loop->stacks + (size_t)rank * loop->stack_bytes, loop->stack_bytes);
@@ -240,8 +252,11 @@ static void to_rank(struct muster_loop *loop, int rank)
 #ifdef LOOP_ASAN
 	__sanitizer_finish_switch_fiber(loop->fake_stack, NULL, NULL);
 #endif
-	double took_ms = rank == 0 ? cpu_ms() - began_ms : 0;
-	loop->longest_turn_ms = took_ms > loop->longest_turn_ms ? took_ms : loop->longest_turn_ms;
+	if (rank == 0)
+		muster_loop_turn_pause(loop);
+	if (loop->turn_ms > loop->longest_turn_ms)
+		loop->longest_turn_ms = loop->turn_ms;
+	loop->turn_ms = 0;
 }
 
 /* Free the pages below the frames in use: a rank that once used a deep stack then waits with little memory. */

@@ -50,5 +50,8 @@ uint64_t muster_loop_messages(const struct muster_loop *loop);
 uint64_t muster_loop_turns(const struct muster_loop *loop);
 /* The longest turn of rank 0, in milliseconds of CPU time. */
 double muster_loop_longest_turn_ms(const struct muster_loop *loop);
+/* In a turn of rank 0: what comes now is the test's own work, until it is counted again. */
+void muster_loop_turn_pause(struct muster_loop *loop);
+void muster_loop_turn_count(struct muster_loop *loop);
 
 #endif
