@@ -200,6 +200,19 @@ static void check_single_rank(struct process *p)
 	}
 }
 
+/* MPI_Init takes seconds in a large job, and nothing else is printed meanwhile. */
+static void say_start(const struct muster_supervisor *s)
+{
+	struct muster_progress progress;
+	char text[64];
+	if (s->rank != 0 || s->ranks < 2)
+		return;
+	snprintf(text, sizeof text, "starting MPI: %d ranks", s->ranks);
+	muster_progress_init(&progress, s->clock, s->options, s->ranks);
+	muster_progress_say(&progress, text);
+	muster_progress_end(&progress);
+}
+
 static int start_mpi(struct muster_supervisor *s, const struct muster_process_job *job, struct muster_error *err)
 {
 	struct muster_error warning;
@@ -207,6 +220,7 @@ static int start_mpi(struct muster_supervisor *s, const struct muster_process_jo
 	char **argv = job->argv;
 	if (!job->mpi)
 		return muster_transport_socket_start(1, s->clock, &s->transport, err);
+	say_start(s);
 	muster_signals_watch(s->start_ms + s->options->deadline_s * 1e3 * s->deadlines.start_share, mpi_is_late, s);
 	in_mpi_init = s;
 	atexit(mpi_has_failed);

@@ -69,7 +69,8 @@ class Log(unittest.TestCase):
         last = done.stdout.rstrip("\n").rpartition("\n")[2]
         self.assertEqual(lines[-1]["message"], last, "the last line is in both")
         self.assertTrue(last.startswith("MUSTER FAIL "))
-        self.assertIn("starting ranks", lines[0]["message"])
+        self.assertIn("starting MPI: 2 ranks", lines[0]["message"])
+        self.assertIn("starting ranks", lines[1]["message"])
 
     def test_a_probe_that_hangs_is_told_when_it_does(self):
         done = self.simulate("--log-format=json", "--probe-deadline", "6", faults=["nccl-hang@rank1=init"])

@@ -87,12 +87,14 @@ class Progress(unittest.TestCase):
 
     def assert_lines(self, text):
         self.assertNotIn(ESCAPE, text)
+        self.assertRegex(text, r"muster: 0\.\d s: starting MPI: 2 ranks\n")
         self.assertRegex(text, r"muster: \d+\.\d s: starting ranks\n(muster: \d+\.\d s: [a-z:, -]+\n)+")
 
     def test_under_mpirun_on_a_terminal_the_line_moves(self):
         code, text = self.on_terminal(self.command().replace("quick", "standard"))
         self.assertEqual(code, 0, text)
         self.assert_moves(text)
+        self.assertEqual(text.count("s: starting MPI: 2 ranks"), 1, text)
         self.assertGreater(len(set(re.findall(r"s  ([a-z:, -]+): \d of", text))), 2, "phases")
         last = text.rstrip().splitlines()[-1]
         self.assertTrue(last.startswith("MUSTER PASS"), text)
@@ -131,6 +133,7 @@ class Progress(unittest.TestCase):
             self.assertEqual(code, 0, text)
             self.assertNotIn("ranks done", text)
             self.assertEqual("starting ranks" in text, "json" in more)
+            self.assertEqual("starting MPI: 2 ranks" in text, "json" in more)
             shutil.rmtree(os.path.join(self.folder, "sim"))
 
     def test_muster_sim_and_node_move_it_too(self):
