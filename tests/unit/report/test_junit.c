@@ -232,7 +232,7 @@ TEST(every_suite_says_what_was_measured_and_how_it_was_judged)
 		ck_assert_msg(strncmp(at, properties, sizeof properties - 1) == 0, "%s", at);
 	ck_assert_uint_eq(suites, 4);
 	has_count("value=\"4711\"/>\n    </properties>\n", 3);
-	/* and that of the job which kinds of faults there are, which nodes to exclude, and how many checks have no case */
+	/* and that of the job which kinds of faults there are, which nodes to exclude, how many checks have no case */
 	has("value=\"4711\"/>\n      <property name=\"kind.");
 	has_count("name=\"kind.", 7);
 	has("      <property name=\"kind.fabric.same\" value=\"FAIL whole job\"/>\n");
