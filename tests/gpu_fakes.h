@@ -15,11 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool muster_library_any_standin(void)
-{
-	return false;
-}
-
 static struct {
 	double now_ms;
 	const double *h2d_gbps, *d2h_gbps; /* of each copy in turn, the last one for all that follow */
@@ -32,7 +27,13 @@ static struct {
 	unsigned int memory_mhz; /* 0: NVML does not say */
 	int memory_bits;
 	nvmlReturn_t pcie_result;
+	bool standin; /* buffers of pinned memory are small */
 } fake;
+
+bool muster_library_any_standin(void)
+{
+	return fake.standin;
+}
 
 /* Knobs of a probe's rows (see probe_fake.h). */
 #define FAKE_GPU_KNOBS                                                                                                 \

@@ -220,6 +220,13 @@ class Sim(unittest.TestCase):
         self.assertEqual(broken.returncode, 2)
         self.assertIn(f"{topology}: hwloc cannot read it", broken.stderr)
 
+    def test_files_lie_in_memory_unless_large_files_come_beside_them(self):
+        for words, folder in (((), in_memory() or "/tmp"), (("--storage",), "/tmp")):
+            done = self.sim("--sku", SMALL, "--keep", *QUICK, *words, TMPDIR="")
+            kept = re.search(r"kept in (\S+)", done.stderr).group(1)
+            self.addCleanup(shutil.rmtree, kept)
+            self.assertEqual(os.path.dirname(kept), folder)
+
     def test_odd_names_of_directories_do_no_harm(self):
         odd = os.path.join(self.directory, "100%#1?")
         os.mkdir(odd)

@@ -1,4 +1,4 @@
-"""The loop of docs/operations.md after a driver update, as the page prints it: of 20 simulated nodes, each with a
+"""The loop of docs/operations.md after a driver update, as the page prints it: of eight simulated nodes, each with a
 report from before and one from after, it names the three that are worse by a fact, a warning and a speed.
 
 usage: after_update.py MUSTER SOURCE
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 MUSTER, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2]
-WORSE = {"gpu-4": "recovery-action@node1/gpu0=gpu-reset", "gpu-11": "governor@node1", "gpu-17": "h2d-slow@node1/gpu1=48"}
+WORSE = {"gpu-4": "recovery-action@node1/gpu0=gpu-reset", "gpu-5": "governor@node1", "gpu-7": "h2d-slow@node1/gpu1=48"}
 
 
 def measure(path, fault):
@@ -28,7 +28,7 @@ def main():
         runs = []
         for when in ("before", "after"):
             os.mkdir(os.path.join(folder, when))
-            for number in range(1, 21):
+            for number in range(1, 9):
                 name = f"gpu-{number}"
                 runs.append(pool.submit(measure, os.path.join(folder, when, name + ".json"),
                                         WORSE.get(name) if when == "after" else None))

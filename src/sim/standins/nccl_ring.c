@@ -97,7 +97,7 @@ static void tell_all(const struct muster_simring *ring)
 			muster_simring_tell(ring, rank);
 }
 
-/* Count up; who reaches the number tells the others. */
+/* Count up; the rank that reaches the number tells the others. */
 static void count(const struct muster_simring *ring, atomic_uint_fast64_t *counter, uint64_t number)
 {
 	if (atomic_fetch_add(counter, 1) + 1 == number)

@@ -226,6 +226,13 @@ TEST_EACH(only_copies_within_the_other_directions_time_count, overlaps)
 	ck_assert_double_eq_tol(rate_of_both(overlaps[_i].own, overlaps[_i].other, 1000000), overlaps[_i].gbps, 1e-9);
 }
 
+TEST(a_simulated_gpu_has_small_buffers)
+{
+	fake.standin = true;
+	fake_run(context);
+	ck_assert_double_eq(fake_sample(context, "gpu.copy_mib", BUS_ID, NULL)->value.number, 4);
+}
+
 TEST(alone_and_together_leave_no_metric_out)
 {
 	context->ctx.env.profile = MUSTER_STANDARD;

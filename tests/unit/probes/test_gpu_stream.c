@@ -276,6 +276,7 @@ TEST(what_disturbs_some_copies_does_not_change_the_others_windows)
 		rates[i] = i < 4 + 8 ? 5 : i < 4 + 2 * 8 ? 20 : 25;
 	fake.h2d_gbps = rates;
 	fake.h2d_count = (size_t)LENGTH(rates);
+	fake.standin = true; /* all copies are done before the time of a pass is over, on a busy machine too */
 	fake_run(context);
 	const struct muster_sample *sample = fake_sample(context, "gpu.stream_gbps", BUS_ID, "alone");
 	ck_assert_double_eq_tol(sample->value.number, 25, 1e-3);
