@@ -4,8 +4,6 @@
  */
 #include "expect/operators.h"
 #include "expect/describe.h"
-#include "expect/events.h"
-#include "expect/limits.h"
 #include "expect/parse.h"
 
 #include <fnmatch.h>
