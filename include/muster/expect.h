@@ -129,7 +129,7 @@ struct muster_check {
 	/* `after` blocks this check at every place of the job as soon as `after` fails at one of them: for a value that
 	 * depends on all nodes */
 	bool anywhere;
-	bool slows; /* what it finds is another program on a GPU, which explains speeds that are bad (eval/slowed.c) */
+	bool slows; /* what it finds is another program on a GPU, which explains speeds that are bad (eval/shared.c) */
 	struct muster_label *where; /* only samples with all these labels */
 	size_t where_count;
 	/* when: the check applies only to runs of this many nodes, ranks and NVLink domains, and these profiles */

@@ -57,8 +57,7 @@ enum muster_better {
 	MUSTER_BETTER_FACT,         /* constant between changes by an administrator: versions, inventory, settings */
 	MUSTER_BETTER_MORE,
 	MUSTER_BETTER_LESS,
-	MUSTER_BETTER_DRIFTS, /* is another one each time and says nothing: temperatures, clocks of the moment, limits
-			       * (which follow from what is compared already) */
+	MUSTER_BETTER_DRIFTS, /* is another one each time and says nothing: temperatures, clocks, limits */
 };
 
 /* Whom or what a text identifies: what a report without names must replace. */
@@ -137,11 +136,14 @@ struct muster_metric {
 	const char *called;                         /* of a limit: what people call it; NULL: its name */
 	const char *exported_as;                    /* its name for Prometheus, where its rules forbid the own one */
 	enum muster_identifies identifies;          /* its text; of a number, texts about it */
-	/* NULL, or it is a speed or a time that is measured in windows, and which others are counted as steady or not
-	 * together with it: "copies". */
+	/* NULL, or it is measured in windows, and which others are counted as steady or not with it: "copies" */
 	const char *windows;
-	bool is_steadiness; /* the share of slow windows of what has its scope; not measured but derived */
-	bool varies;        /* by far more than other speeds: measured while others use the same path */
+	bool is_steadiness;   /* the share of slow windows of what has its scope; not measured but derived */
+	bool varies;          /* by far more than other speeds: measured while others use the same path */
+	bool within_gpu;      /* programs on other GPUs of the node do not slow it down */
+	bool is_machine_type; /* compared in any case, and by each name that the file of the machine type lists */
+	/* What of the node it counts: parts that have names, or how many ranks there are for each GPU. */
+	enum muster_counts { MUSTER_COUNTS_OTHER, MUSTER_COUNTS_GPUS, MUSTER_COUNTS_PORTS, MUSTER_COUNTS_RANKS } counts;
 	bool counts_wrong;  /* values of a result that has one correct form */
 	bool counts_errors; /* events that a healthy part has none of, or few */
 	enum muster_event_part event_part;
@@ -150,8 +152,7 @@ struct muster_metric {
 	 * have it; not measured but derived. */
 	const char *lowest_of;
 	bool is_usual; /* a limit that follows from the run's own values of other parts */
-	/* Which GPU of its node a bus id is: GPU_ORDER lists the bus ids of a node, GPU_INDEX is a number of each GPU.
-	 */
+	/* Which GPU of its node a bus id is: GPU_ORDER lists the bus ids of a node, GPU_INDEX is a number of each. */
 	enum muster_gpu_index_as { MUSTER_NO_GPU_INDEX = 0, MUSTER_GPU_ORDER, MUSTER_GPU_INDEX } gpu_index;
 	bool is_exchange;                 /* of two ranks, each of which has a sample of it */
 	const struct muster_shown *shown; /* the last one has no title; NULL: in no table */

@@ -180,9 +180,11 @@ struct muster_probe {
 	bool soaks;              /* `together` takes env's soak_s longer than deadline_ms lets it */
 	bool windows;            /* run and together, or traffic, are called once for each visit */
 	bool of_storage;         /* only in runs that measure storage; in others no rank waits for its turn */
-	bool of_job;     /* it shows how the job was launched, bound and set up: no node is to be drained for it */
-	int deadline_ms; /* for each callback */
-	int order;       /* lower runs earlier, the same number by name */
+	bool of_job; /* it shows how the job was launched, bound and set up: no node is to be drained for it */
+	/* What it says of a rank follows from which GPU the rank has, or from sharing it, so from a missing GPU too. */
+	enum muster_follows { MUSTER_FOLLOWS_NOTHING = 0, MUSTER_FOLLOWS_SHARING, MUSTER_FOLLOWS_GPU } follows;
+	int deadline_ms;         /* for each callback */
+	int order;               /* lower runs earlier, the same number by name */
 	enum muster_phase phase; /* of a probe with `together`: the phase that begins with it */
 	const struct muster_metric *metrics;
 	size_t metric_count;
@@ -194,8 +196,7 @@ struct muster_probe {
 	/* Alone: measure what can be measured without the other ranks. For a probe with `together`, this is the rank's
 	 * own turn: GPUs that share a path to the host never run it at once. May be NULL where there is `together`. */
 	int (*run)(struct muster_probe_ctx *ctx, struct muster_error *err);
-	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds of each other.
-	 */
+	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds. */
 	int (*together)(struct muster_probe_ctx *ctx, struct muster_error *err);
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on those ranks of
 	 * the ring that make an id: the first one, and others of a large ring. */
@@ -213,9 +214,8 @@ struct muster_probe {
 	int traffic_ms_per_step; /* by so much longer than deadline_ms a round may take for each of env's steps */
 	/* Where a hang is no fault of the node, such as one in a shared file system: what to do then. Else NULL. */
 	const char *hang_advice;
-	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (yielded by
-	 * run; its scope is the rank), and the one that says how fast a ring was (yielded by ring on its first rank).
-	 */
+	/* Of a ring, metrics of this probe: the one that ranks must have the same text of to share a ring (by run; of
+	 * the rank), and the one that says how fast a ring was (by ring on its first rank). */
 	const char *ring_agree, *ring_rate;
 	/* Optional: after everything else, for what changed meanwhile (error counters). */
 	int (*finish)(struct muster_probe_ctx *ctx, struct muster_error *err);

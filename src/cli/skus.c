@@ -2,7 +2,7 @@
  */
 #include "cli/cli.h"
 #include "json/writer.h"
-#include "eval/eval.h"
+#include "expect/describe.h"
 #include "muster/expect.h"
 #include "report/text_grid.h"
 #include "util/text.h"

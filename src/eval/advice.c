@@ -1,8 +1,6 @@
 /* advice.c - what a finding advises, with its places filled in */
-#include "eval/eval.h"
+#include "eval/answers.h"
 #include "model/gpu.h"
-#include "muster/probe.h"
-#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,8 +42,7 @@ static const char *metric_text(const struct muster_eval *eval, const char *name,
 	const struct muster_sample *sample = NULL;
 	for (size_t i = 0; metric && !sample && i < sizeof places / sizeof *places; i++)
 		sample = places[i] ? find_sample(places[i], metric, finding) : NULL;
-	return sample && sample->value.type != MUSTER_NULL ? muster_describe_value(sample->value, eval->report->arena)
-							   : "?";
+	return sample && sample->value.type != MUSTER_NULL ? muster_describe_value(sample->value, eval->arena) : "?";
 }
 
 static const char *gpu_of(
@@ -69,27 +66,26 @@ static const char *placeholder_text(const struct muster_eval *eval, const char *
 	else if (strcmp(name, "rank") != 0)
 		value = metric_text(eval, name, finding, node, rank);
 	else
-		value = finding->rank < 0 ? NULL : muster_arena_printf(eval->report->arena, "%d", finding->rank);
+		value = finding->rank < 0 ? NULL : muster_arena_printf(eval->arena, "%d", finding->rank);
 	return value ? value : "?";
 }
 
 const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
-	struct muster_arena *arena = eval->report->arena;
 	static const char prose[] = "GPU ${gpu}"; /* in a command, "-i ${gpu}", stands the bus id alone */
 	const char *text = "", *open, *close;
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
-		const char *name = muster_arena_string_n(arena, open + 2, (size_t)(close - open) - 2),
+		const char *name = muster_arena_string_n(eval->arena, open + 2, (size_t)(close - open) - 2),
 			   *begin = open - advice < 4 ? open : open - 4;
 		if (node != MUSTER_NOWHERE && strncmp(begin, prose, sizeof prose - 1) == 0)
-			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(begin - advice), advice,
+			text = muster_arena_printf(eval->arena, "%s%.*s%s", text, (int)(begin - advice), advice,
 				muster_node_gpu_text(
-					arena, &eval->run->nodes[node], gpu_of(eval, finding, node, rank)));
+					eval->arena, &eval->run->nodes[node], gpu_of(eval, finding, node, rank)));
 		else
-			text = muster_arena_printf(arena, "%s%.*s%s", text, (int)(open - advice), advice,
+			text = muster_arena_printf(eval->arena, "%s%.*s%s", text, (int)(open - advice), advice,
 				placeholder_text(eval, name, finding, node, rank));
 		advice = close + 1;
 	}
-	return muster_arena_printf(arena, "%s%s", text, advice);
+	return muster_arena_printf(eval->arena, "%s%s", text, advice);
 }

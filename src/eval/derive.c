@@ -12,9 +12,8 @@
  */
 #include "eval/derive.h"
 
-#include "eval/eval.h"
 #include "eval/nvlink_domains.h"
-#include "muster/arena.h"
+#include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/text.h"
 
@@ -42,29 +41,6 @@ static void lower(struct muster_limit *limit, struct muster_limit other)
 {
 	if (!limit->why && (other.why || limit->gbps <= 0 || other.gbps < limit->gbps))
 		*limit = other;
-}
-
-struct muster_limit muster_limit_of(
-	const struct muster_samples *samples, const char *metric, struct muster_arena *arena)
-{
-	const struct muster_sample *sample = muster_sample_named(samples, metric);
-	const char *link = sample ? muster_sample_label_text(sample, "link") : "";
-	if (*link && sample->value.type == MUSTER_NUMBER && sample->value.number > 0)
-		return (struct muster_limit){ .gbps = sample->value.number, .words = link };
-	return (struct muster_limit){ .why = muster_arena_printf(arena, "%s: %s", metric,
-					      sample && sample->reason ? sample->reason : "not measured"),
-		.unread = sample ? muster_sample_unread(sample) : NULL };
-}
-
-void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
-	const struct muster_label *labels, size_t label_count, double number, const char *reason, const char *unread)
-{
-	muster_samples_add(samples, (struct muster_sample){ .metric = metric,
-					    .labels = labels,
-					    .label_count = (unsigned int)label_count,
-					    .value = reason ? muster_null() : muster_number(number),
-					    .reason = reason,
-					    .unread = reason ? unread : NULL });
 }
 
 static bool took_part(const struct muster_rank *rank)

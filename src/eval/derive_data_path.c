@@ -1,12 +1,12 @@
-/* derive_data_path.c - what all ranks together did with a shared folder, and with data that one node read for all
+/* derive_data_path.c - what ranks together did with disks, with a shared folder, and with data that one node read for
+ * all
  *
  * Each rank tells its own rate and how many bytes that was; the slowest rank's time is that of the job. Where a rank
- * that should have a value has none, the job has none either: the reason names the rank.
+ * that should have a value has none, the job has none either: the reason names the rank. Ranks share the disks of a
+ * node, so the best windows of two ranks are not at the same time: the means are added up.
  */
 #include "eval/derive.h"
 
-#include "eval/eval.h"
-#include "muster/arena.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"
 
@@ -40,6 +40,74 @@ static const char *why_none(const struct muster_run *run, const struct muster_no
 {
 	return muster_arena_printf(
 		run->arena, "node %s, rank %d: %s", node->name, rank->rank, reason ? reason : "no value");
+}
+
+/* ---- the disks of a node: the sum over its ranks, which read at the same time ---- */
+
+/* From the disk, while the GPU has nothing else to do. */
+static bool is_from_disk(const struct muster_sample *sample)
+{
+	return strcmp(muster_sample_label_text(sample, "source"), "disk") == 0 &&
+	       strcmp(muster_sample_label_text(sample, "load"), "alone") == 0;
+}
+
+static const struct muster_sample *find_stream(const struct muster_rank *rank, const struct muster_metric *metric)
+{
+	for (size_t i = 0; i < rank->samples.count; i++)
+		if (rank->samples.items[i].metric == metric && is_from_disk(&rank->samples.items[i]))
+			return &rank->samples.items[i];
+	return NULL;
+}
+
+/* Of windows with equal bytes: all bytes / the time of all. */
+static double mean(const struct muster_sample *sample)
+{
+	double times = 0;
+	for (size_t i = 0; i < sample->value_count; i++)
+		times += 1 / sample->values[i];
+	return sample->value_count > 0 ? (double)sample->value_count / times : sample->value.number;
+}
+
+/* The layout of the disks, as the probe of the scratch has found it. */
+static void add_layout(const struct muster_node *node, struct muster_sample *sum)
+{
+	static const struct muster_label unknown = { "layout", { .type = MUSTER_STRING, .string = "unknown" } };
+	const struct muster_sample *scratch = muster_sample_named(&node->samples, "node.scratch_read_gbps");
+	sum->labels = scratch && scratch->label_count == 1 ? scratch->labels : &unknown;
+	sum->label_count = 1;
+}
+
+/* Without a value of each rank that measured there is no sum: its reason is that of the first rank without one. */
+static void derive_node(
+	struct muster_node *node, const struct muster_metric *stream, const struct muster_metric *sum_metric)
+{
+	struct muster_sample sum = { .metric = sum_metric, .value = muster_number(0) };
+	bool any = false;
+	for (size_t i = 0; i < node->rank_count && !sum.reason; i++) {
+		const struct muster_sample *sample = find_stream(&node->ranks[i], stream);
+		if (!sample)
+			continue;
+		any = true;
+		if (sample->value.type == MUSTER_NUMBER)
+			sum.value.number += mean(sample);
+		else
+			sum.reason = sample->reason ? sample->reason : "not measured",
+			sum.unread = muster_sample_unread(sample);
+	}
+	if (sum.reason)
+		sum.value = muster_null();
+	add_layout(node, &sum);
+	if (any)
+		muster_samples_add(&node->samples, sum);
+}
+
+void muster_run_derive_disk(struct muster_run *run)
+{
+	const struct muster_metric *stream = muster_metric_find("gpu.stream_gbps"),
+				   *sum = muster_metric_find("node.disk_to_gpu_gbps");
+	for (size_t i = 0; i < run->node_count; i++)
+		if (!muster_samples_find(&run->nodes[i].samples, sum))
+			derive_node(&run->nodes[i], stream, sum);
 }
 
 /* ---- checkpoint ---- */

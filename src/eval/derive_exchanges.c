@@ -7,9 +7,7 @@
  */
 #include "eval/derive.h"
 
-#include "eval/eval.h"
-#include "eval/exchange_peers.h"
-#include "muster/arena.h"
+#include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/text.h"
 
@@ -194,9 +192,7 @@ static void emit(struct derivation *d, struct muster_exchange_end own, size_t at
 			path = its_path;
 		}
 	}
-	muster_exchange_limit_add(d->run, own, at, d->limit,
-		(struct muster_exchange_limit){
-			path, limit.words ? limit.words : path, limit.gbps, limit.why, limit.unread });
+	muster_exchange_limit_add(d->run, own, at, d->limit, path, limit);
 }
 
 /* The number of each node's first rank, and of its GPUs: no fewer than it has ranks. Returns how many ranks there are.

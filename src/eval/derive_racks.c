@@ -5,11 +5,9 @@
  */
 #include "eval/derive.h"
 
-#include "eval/eval.h"
+#include "eval/entries.h"
 #include "eval/nvlink_domains.h"
 #include "expect/describe.h"
-#include "muster/arena.h"
-#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>

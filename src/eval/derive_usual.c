@@ -7,9 +7,7 @@
  */
 #include "eval/derive.h"
 
-#include "eval/eval.h"
-#include "eval/exchange_peers.h"
-#include "muster/arena.h"
+#include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
 
@@ -120,15 +118,11 @@ static void emit_all(struct muster_run *run, const struct exchange *items, size_
 	}
 	if (nodes < NODES_LEAST)
 		return;
-	struct muster_exchange_limit usual = {
-		.link = muster_arena_printf(run->arena, "the median of %zu ranks", ranks),
-		.gbps = muster_median_of(bests, ranks),
-	};
-	for (size_t i = 0; i < count && usual.gbps > 0; i++) {
-		usual.path = items[i].path;
-		muster_exchange_limit_add(
-			run, (struct muster_exchange_end){ items[i].node, items[i].rank }, items[i].at, metric, usual);
-	}
+	const char *words = muster_arena_printf(run->arena, "the median of %zu ranks", ranks);
+	const struct muster_limit usual = { .gbps = muster_median_of(bests, ranks), .words = words };
+	for (size_t i = 0; i < count && usual.gbps > 0; i++)
+		muster_exchange_limit_add(run, (struct muster_exchange_end){ items[i].node, items[i].rank },
+			items[i].at, metric, items[i].path, usual);
 }
 
 void muster_run_derive_usual(struct muster_run *run, const struct muster_exchange_peers *peers)
@@ -147,34 +141,4 @@ void muster_run_derive_usual(struct muster_run *run, const struct muster_exchang
 	}
 	free(bests);
 	free(all.items);
-}
-
-static bool has_same(const char *label, const struct muster_sample *a, const struct muster_sample *b)
-{
-	return strcmp(muster_sample_label_text(a, label), muster_sample_label_text(b, label)) == 0;
-}
-
-/* Exchanges that are alike have the same median and, within a node, the same GPU. */
-size_t muster_exchange_usual_ranks(
-	const struct muster_eval *eval, size_t at, const struct muster_sample *limit, size_t most)
-{
-	const struct muster_range range = eval->index.limits[at][0];
-	const struct muster_entry *one = &eval->index.entries[range.start], *end = one + range.count, *own = one,
-				  *last = NULL;
-	size_t ranks = 0;
-	if (!limit || !limit->metric->is_usual)
-		return 0;
-	while (own->sample != limit)
-		own++;
-	const char *gpu = eval->run->nodes[own->node].ranks[own->rank].gpu;
-	bool inside = strcmp(muster_sample_label_text(limit, "path"), "node") == 0;
-	for (; one < end && ranks < most; one++) {
-		if (!muster_value_equal(one->sample->value, limit->value) || !has_same("path", one->sample, limit) ||
-			!has_same("nic", one->sample, limit) ||
-			(inside && muster_text_order(eval->run->nodes[one->node].ranks[one->rank].gpu, gpu) != 0))
-			continue;
-		ranks += muster_peers_is_next(last, one);
-		last = one;
-	}
-	return ranks;
 }

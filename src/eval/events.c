@@ -2,10 +2,7 @@
  *
  * An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line.
  */
-#include "eval/eval.h"
-#include "expect/events.h"
-#include "muster/arena.h"
-#include "muster/run_data.h"
+#include "eval/answers.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,7 +69,7 @@ static const char *find_explaining(const struct muster_eval *eval, const struct 
 {
 	const char *kind = muster_sample_label_text(age, "kind");
 	for (size_t c = 0; c < eval->expect->check_count; c++) {
-		const struct muster_check *check = &eval->expect->checks[c];
+		const struct muster_check *check = &eval->checks[c];
 		struct muster_question q = { .operand = muster_check_operand(check, MUSTER_OF_EVENT) };
 		for (size_t i = 0; q.operand && i < node->samples.count; i++) {
 			q.sample = &node->samples.items[i];
@@ -85,37 +82,36 @@ static const char *find_explaining(const struct muster_eval *eval, const struct 
 					is_of_device(age, q.sample, strcmp(kind, code) == 0) &&
 					muster_no_event_judge(&q) >= answer)
 					return muster_arena_printf(
-						eval->report->arena, "%s %s", q.operand->events->title, code);
+						eval->arena, "%s %s", q.operand->events->title, code);
 		}
 	}
 	return NULL;
 }
 
 void muster_event_tell(const struct muster_eval *eval, const struct muster_check *check,
-	const struct muster_entry *entry, struct muster_verdict *verdict)
+	const struct muster_entry *entry, struct muster_check_answer *answer)
 {
 	const struct muster_operand *operand = muster_check_operand(check, MUSTER_OF_EVENT);
-	struct muster_arena *arena = eval->report->arena;
 	const struct muster_sample *age = entry->sample;
-	if (!operand || (verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN))
+	if (!operand || (answer->status != MUSTER_FAIL && answer->status != MUSTER_WARN))
 		return;
 	const struct muster_node *node = &eval->run->nodes[entry->node];
 	const char *code = muster_sample_label_text(age, operand->label);
 	const struct muster_event *event = muster_event_find(operand->events, code);
 	const struct muster_sample *line = muster_event_beside(&node->samples, age, MUSTER_EVENT_LINE);
 	const char *explaining = find_explaining(
-		eval, node, age, verdict->status == MUSTER_FAIL ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_WARN);
+		eval, node, age, answer->status == MUSTER_FAIL ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_WARN);
 	if (explaining) {
-		*verdict = (struct muster_verdict){ .status = MUSTER_SKIP,
+		*answer = (struct muster_check_answer){ .status = MUSTER_SKIP,
 			.observed = muster_arena_printf(
-				arena, "%s %s is a part of %s", operand->events->title, code, explaining) };
+				eval->arena, "%s %s is a part of %s", operand->events->title, code, explaining) };
 		return;
 	}
-	verdict->observed = event_text(node, age, operand->events, event, code, arena);
-	verdict->evidence = line ? muster_arena_string(arena, line->value.string) : NULL;
-	verdict->advice = event ? event->action : unknown_advice(operand->events, code, arena);
-	verdict->action_code = event ? event->action_code : NULL;
-	verdict->in_words = true;
+	answer->observed = event_text(node, age, operand->events, event, code, eval->arena);
+	answer->evidence = line ? muster_arena_string(eval->arena, line->value.string) : NULL;
+	answer->advice = event ? event->action : unknown_advice(operand->events, code, eval->arena);
+	answer->action_code = event ? event->action_code : NULL;
+	answer->in_words = true;
 }
 
 /* More is in the log than could be read in time: unlike a log that is closed to this user, or has lost its beginning,
@@ -140,17 +136,17 @@ static const char *why_short(const struct muster_check *check, const struct must
 	return muster_arena_printf(arena, "only %.1f h of the kernel's log could be read: %s", hours, start);
 }
 
-bool muster_event_none(
-	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, struct muster_verdict *ret)
+bool muster_event_none(const struct muster_eval *eval, const struct muster_check *check, uint32_t node,
+	struct muster_check_answer *ret)
 {
 	const struct muster_sample *log = muster_sample_named(&eval->run->nodes[node].samples, "node.kernel_log");
 	if (!log)
 		return false;
-	const char *why = why_short(check, &eval->run->nodes[node], log, eval->report->arena);
+	const char *why = why_short(check, &eval->run->nodes[node], log, eval->arena);
 	bool cut = is_cut(&eval->run->nodes[node]);
-	*ret = (struct muster_verdict){ .status = !why                      ? MUSTER_PASS
-						  : check->optional && !cut ? MUSTER_SKIP
-									    : MUSTER_INCONCLUSIVE,
+	*ret = (struct muster_check_answer){ .status = !why                      ? MUSTER_PASS
+						       : check->optional && !cut ? MUSTER_SKIP
+										 : MUSTER_INCONCLUSIVE,
 		.observed = why,
 		.unread = why != NULL };
 	return true;

@@ -3,8 +3,6 @@
 #include "eval/exchanges.h"
 
 #include "model/gpu.h"
-#include "muster/arena.h"
-#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdint.h>
@@ -85,11 +83,11 @@ static const struct part_words words[3][4] = {
 /* "sim-1 GPU 2 (0003:00:00.0) through mlx5_ib3:1" */
 static const char *end_text(const struct muster_exchange_set *s, size_t rank, bool with_nic)
 {
-	struct muster_arena *arena = s->eval->report->arena;
 	const struct muster_node *node = &s->eval->run->nodes[s->node_of[rank]];
 	const char *nic = with_nic && s->nics[rank] && *s->nics[rank] ? s->nics[rank] : NULL;
-	return muster_arena_printf(arena, "%s %s%s%s", node->name,
-		muster_node_gpu_text(arena, node, rank_at(s, rank)->gpu), nic ? " through " : "", nic ? nic : "");
+	return muster_arena_printf(s->eval->arena, "%s %s%s%s", node->name,
+		muster_node_gpu_text(s->eval->arena, node, rank_at(s, rank)->gpu), nic ? " through " : "",
+		nic ? nic : "");
 }
 
 /* "9 wrong values that A received from B" */
@@ -98,7 +96,7 @@ static const char *wrong_text(const struct muster_exchange_set *s, const struct 
 {
 	size_t receiver = s->eval->first_rank[note->node] + note->rank;
 	size_t sender = pair->ranks[pair->ranks[0] == receiver];
-	return muster_arena_printf(s->eval->report->arena, "%s wrong values that %s received from %s", count,
+	return muster_arena_printf(s->eval->arena, "%s wrong values that %s received from %s", count,
 		end_text(s, receiver, pair->network), end_text(s, sender, pair->network));
 }
 
@@ -107,20 +105,30 @@ static const char *pair_text(const struct muster_exchange_set *s, size_t at)
 {
 	const struct muster_pair *pair = &s->pairs[at];
 	const struct muster_exchange_note *note = s->worst[at];
-	const struct muster_verdict *verdict = &s->eval->exchange_notes->verdicts[note->verdict - 1];
-	struct muster_arena *arena = s->eval->report->arena;
+	const struct muster_check_answer *answer = &s->eval->exchange_notes->answers[note->answer - 1];
 	struct muster_share share = { 0 };
 	char of[MUSTER_SHARE_TEXT_MAX];
 	if (s->metric->counts_wrong)
-		return wrong_text(s, pair, note, verdict->observed);
-	muster_share_add(&share, note->sample->value.number, verdict->limit);
+		return wrong_text(s, pair, note, answer->observed);
+	muster_share_add(&share, note->sample->value.number, answer->limit);
 	muster_share_text(&share, muster_metric_unit(s->metric), true, of);
-	return muster_arena_printf(arena, "%s%s%s between %s and %s",
-		muster_describe_with_unit(note->sample->value, muster_metric_unit(s->metric), arena), *of ? ", " : "",
-		of, end_text(s, pair->ranks[0], pair->network), end_text(s, pair->ranks[1], pair->network));
+	return muster_arena_printf(s->eval->arena, "%s%s%s between %s and %s",
+		muster_describe_with_unit(note->sample->value, muster_metric_unit(s->metric), s->eval->arena),
+		*of ? ", " : "", of, end_text(s, pair->ranks[0], pair->network),
+		end_text(s, pair->ranks[1], pair->network));
 }
 
 /* ---- findings ---- */
+
+bool muster_exchange_note_worse(
+	const struct muster_metric *metric, const struct muster_exchange_note *a, const struct muster_exchange_note *b)
+{
+	static const int weights[MUSTER_STATUS_COUNT] = { [MUSTER_WARN] = 1, [MUSTER_FAIL] = 2 };
+	double x = a->sample->value.number, y = b->sample->value.number;
+	if (weights[a->status] != weights[b->status])
+		return weights[a->status] > weights[b->status];
+	return metric->better == MUSTER_BETTER_MORE ? x < y : x > y;
+}
 
 /* What belongs to a part. */
 struct report {
@@ -133,7 +141,7 @@ struct report {
 
 static bool is_bad(const struct muster_exchange_set *s, size_t pair)
 {
-	return s->pairs[pair].part > 0 && s->worst[pair]->verdict > 0;
+	return s->pairs[pair].part > 0 && s->worst[pair]->answer > 0;
 }
 
 /* Whether an exchange of the part is listed before another one: those where the part was seen come first. */
@@ -193,20 +201,21 @@ static void set_place(const struct muster_exchange_set *s, const struct muster_p
 	const char *nic = s->nics[part->ends[0]]; /* as NCCL has it: mlx5_ib3:1 */
 	size_t colon = nic ? strcspn(nic, ":") : 0;
 	if (nic && nic[colon] && !strchr(nic, '+'))
-		finding->port =
-			muster_arena_printf(s->eval->report->arena, "%.*s/%s", (int)colon, nic, nic + colon + 1);
+		finding->port = muster_arena_printf(s->eval->arena, "%.*s/%s", (int)colon, nic, nic + colon + 1);
 }
 
 static const char *observed_text(const struct muster_exchange_set *s, const struct report *report)
 {
-	struct muster_arena *arena = s->eval->report->arena;
 	const struct muster_part *part = report->part;
-	const char *text = muster_arena_printf(arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow",
-		words[part->link ? 1 + part->undecided : 0][part->kind].observed);
+	const char *text =
+		muster_arena_printf(s->eval->arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow",
+			words[part->link ? 1 + part->undecided : 0][part->kind].observed);
 	for (size_t i = 0; i < report->count && i < SHOWN; i++)
-		text = muster_arena_printf(arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
-	return report->count > SHOWN ? muster_arena_printf(arena, "%s; and %zu more", text, report->count - SHOWN)
-				     : text;
+		text = muster_arena_printf(
+			s->eval->arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
+	return report->count > SHOWN
+		       ? muster_arena_printf(s->eval->arena, "%s; and %zu more", text, report->count - SHOWN)
+		       : text;
 }
 
 static void add_finding(const struct muster_exchange_set *s, struct report *report)
@@ -215,15 +224,15 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 	const struct muster_part *part = report->part;
 	const struct part_words *said = &words[part->link ? 1 + part->undecided : 0][part->kind];
 	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
-	const struct muster_verdict *verdict = &eval->exchange_notes->verdicts[worst->verdict - 1];
-	struct muster_tally *tally = eval->states[report->check].tally;
+	const struct muster_check_answer *answer = &eval->exchange_notes->answers[worst->answer - 1];
+	struct muster_tally *tally = &eval->tallies[report->check];
 	size_t *named = &eval->exchange_notes->named;
 	struct muster_finding finding = {
 		.check = tally->check,
-		.status = verdict->status,
+		.status = answer->status,
 		.rank = -1,
 		.metric = tally->metric,
-		.expected = verdict->expected ? verdict->expected : tally->expected,
+		.expected = answer->expected ? answer->expected : tally->expected,
 		.observed = observed_text(s, report),
 		.value = worst->sample->value,
 		.unit = "",
@@ -235,12 +244,13 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		.advice = said->advice,
 	};
 	set_place(s, part, &finding, &report->place);
-	muster_finding_draft_check_here(eval); /* no other finding is the same */
-	report->draft = muster_finding_draft_add(eval, finding, report->place, report->check, NULL);
+	muster_draft_check_here(eval); /* no other finding is the same */
+	report->draft = muster_draft_add(eval, finding, report->place, report->check, NULL);
 	tally->count[finding.status]++;
 	if (s->metric->counts_wrong)
 		return; /* wrong values are not slow */
-	if (*named == 0 || (finding.status == MUSTER_FAIL && eval->drafts[*named - 1].finding.status != MUSTER_FAIL))
+	if (*named == 0 ||
+		(finding.status == MUSTER_FAIL && eval->drafts->items[*named - 1].finding.status != MUSTER_FAIL))
 		*named = report->draft + 1;
 }
 
@@ -250,36 +260,36 @@ static void mark_places(const struct muster_exchange_set *s, const struct report
 	struct muster_eval *eval = s->eval;
 	for (size_t i = 0; i < count; i++) {
 		const struct report *report = &reports[i];
-		struct muster_block block = { eval->drafts[report->draft].finding.status, report->draft, report->check,
-			false };
+		struct muster_block block = { eval->drafts->items[report->draft].finding.status, report->draft,
+			report->check, false };
 		if (!report->part->link)
-			muster_failed_at_add(&eval->states[report->check], report->place, block);
+			muster_block_note(eval, report->check, report->place, block);
 	}
 	for (size_t i = 0; i < s->pair_count; i++) {
 		const struct report *report = s->pairs[i].part ? &reports[s->pairs[i].part - 1] : NULL;
 		for (size_t end = 0; end < 2 && report && report->part->link; end++) {
 			size_t rank = s->pairs[i].ranks[end], node = s->node_of[rank];
-			struct muster_block block = { eval->drafts[report->draft].finding.status, report->draft,
+			struct muster_block block = { eval->drafts->items[report->draft].finding.status, report->draft,
 				report->check, false };
 			struct muster_place place = { (uint32_t)node, (uint32_t)(rank - eval->first_rank[node]), NULL };
-			muster_failed_at_add(&eval->states[report->check], place, block);
+			muster_block_note(eval, report->check, place, block);
 		}
 	}
 	for (size_t i = 0; i < count; i++)
-		muster_failed_at_sort(&eval->states[reports[i].check]);
+		muster_blocks_sort(eval, reports[i].check);
 }
 
 /* Other checks that say the same of an exchange are blocked by the finding. */
 static void block_others(const struct muster_exchange_set *s, const struct report *reports)
 {
 	for (size_t check = 0; check < s->eval->expect->check_count; check++) {
-		if (s->eval->expect->checks[check].metric != s->metric)
+		if (s->eval->checks[check].metric != s->metric)
 			continue;
 		for (size_t i = 0; i < s->half_count; i++) {
 			const struct muster_exchange_half *half = &s->halves[i];
 			const struct report *report =
 				s->pairs[half->pair].part ? &reports[s->pairs[half->pair].part - 1] : NULL;
-			if (half->note->check == check && half->note->verdict && report && report->check != check)
+			if (half->note->check == check && half->note->answer && report && report->check != check)
 				muster_result_block(s->eval, check, report->draft);
 		}
 	}
@@ -301,14 +311,13 @@ void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_
 /* ---- what explains findings about the whole job ---- */
 
 /* "pairs.edge_share on sim-2, GPU 2 (0003:00:00.0)" */
-static const char *name_of(const struct muster_eval *eval, const struct muster_finding_draft *draft)
+static const char *name_of(const struct muster_eval *eval, const struct muster_draft *draft)
 {
-	struct muster_arena *arena = eval->report->arena;
 	const struct muster_finding *finding = &draft->finding;
 	const struct muster_node *node = draft->node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[draft->node];
-	return muster_arena_printf(arena, "%s%s%s%s%s", finding->check, finding->node ? " on " : "",
+	return muster_arena_printf(eval->arena, "%s%s%s%s%s", finding->check, finding->node ? " on " : "",
 		finding->node ? finding->node : "", finding->gpu ? ", " : "",
-		finding->gpu ? muster_node_gpu_text(arena, node, finding->gpu) : "");
+		finding->gpu ? muster_node_gpu_text(eval->arena, node, finding->gpu) : "");
 }
 
 /* A bandwidth that all ranks of the job have together. */
@@ -325,7 +334,7 @@ static bool are_judged_between_nodes(const struct muster_eval *eval)
 	const struct muster_exchange_notes *notes = eval->exchange_notes;
 	for (size_t i = 0; i < notes->count; i++) {
 		const struct muster_exchange_note *note = &notes->items[i];
-		const struct muster_check *check = &eval->expect->checks[note->check];
+		const struct muster_check *check = &eval->checks[note->check];
 		if (muster_check_calibrated(check) && check->limit_where_count > 0 &&
 			strcmp(muster_sample_label_text(note->sample, "peer_node"),
 				eval->run->nodes[note->node].name) != 0)
@@ -367,31 +376,29 @@ static const char *explain_by_slowest(const struct muster_eval *eval, const stru
 	}
 	if (!slowest)
 		return NULL;
-	struct muster_arena *arena = eval->report->arena;
 	const struct muster_node *node = &eval->run->nodes[slowest->node];
-	return muster_arena_printf(arena,
+	return muster_arena_printf(eval->arena,
 		"no exchange of two ranks is below its threshold, but one is slower than the others and no faster than "
 		"the whole job, %.3g GB/s between %s and %s: check the links of these two first",
-		slowest->sample->value.number, muster_node_gpu_text(arena, node, node->ranks[slowest->rank].gpu),
-		muster_node_gpu_text(arena, node, muster_sample_label_text(slowest->sample, "peer_gpu")));
+		slowest->sample->value.number, muster_node_gpu_text(eval->arena, node, node->ranks[slowest->rank].gpu),
+		muster_node_gpu_text(eval->arena, node, muster_sample_label_text(slowest->sample, "peer_gpu")));
 }
 
 /* What to do about a slow finding of the whole job where exchanges of pairs were measured. */
 static const char *explain(const struct muster_eval *eval, const struct muster_finding *slow)
 {
-	struct muster_arena *arena = eval->report->arena;
 	const struct muster_exchange_notes *notes = eval->exchange_notes;
 	if (notes->named) {
-		const struct muster_finding_draft *draft = &eval->drafts[notes->named - 1];
+		const struct muster_draft *draft = &eval->drafts->items[notes->named - 1];
 		const struct muster_finding *part = &draft->finding;
 		/* the job does at least half of what its slowest exchange does */
 		if (part->value.number > 2 * slow->value.number)
-			return muster_arena_printf(arena,
+			return muster_arena_printf(eval->arena,
 				"see %s too, but %.3g GB/s there do not explain %.3g GB/s here: something else is "
 				"slow, run muster with --localise always",
 				name_of(eval, draft), part->value.number, slow->value.number);
 		return muster_arena_printf(
-			arena, "see %s first: this part makes the whole job slow", name_of(eval, draft));
+			eval->arena, "see %s first: this part makes the whole job slow", name_of(eval, draft));
 	}
 	if (muster_label_number(slow->labels, slow->label_count, "nodes") > 1 && !are_judged_between_nodes(eval))
 		return "no threshold applies to the exchanges between the nodes: run muster with --localise always to "
@@ -405,21 +412,22 @@ static const char *explain(const struct muster_eval *eval, const struct muster_f
 
 void muster_exchanges_explain(struct muster_eval *eval)
 {
-	struct muster_arena *arena = eval->report->arena;
 	const struct muster_exchange_notes *notes = eval->exchange_notes;
-	for (size_t i = 0; i < eval->draft_count; i++) {
-		struct muster_finding *finding = &eval->drafts[i].finding;
-		const struct muster_check *check =
-			eval->drafts[i].check == MUSTER_NO_CHECK ? NULL : &eval->expect->checks[eval->drafts[i].check];
+	for (size_t i = 0; i < eval->drafts->count; i++) {
+		struct muster_finding *finding = &eval->drafts->items[i].finding;
+		const struct muster_check *check = eval->drafts->items[i].check == MUSTER_NO_CHECK
+							   ? NULL
+							   : &eval->checks[eval->drafts->items[i].check];
 		const char *more = NULL, *own = finding->advice;
 		if (!check || !is_of_job(check->metric) ||
 			(finding->status != MUSTER_FAIL && finding->status != MUSTER_WARN))
 			continue;
 		if (notes && notes->count > 0)
 			more = explain(eval, finding);
-		else if (eval->run->job.profile && strcmp(eval->run->job.profile, "quick") == 0)
+		else if (eval->run->job.profile &&
+			 strcmp(eval->run->job.profile, muster_profile_names[MUSTER_QUICK]) == 0)
 			more = "to find the slow part, run muster with --profile standard";
 		if (more)
-			finding->advice = own ? muster_arena_printf(arena, "%s; %s", more, own) : more;
+			finding->advice = own ? muster_arena_printf(eval->arena, "%s; %s", more, own) : more;
 	}
 }

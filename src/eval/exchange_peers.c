@@ -2,9 +2,8 @@
  */
 #include "eval/exchange_peers.h"
 
-#include "eval/derive.h"
-#include "eval/eval.h"
-#include "muster/arena.h"
+#include "model/share.h"
+#include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
 
@@ -83,23 +82,47 @@ const char *muster_exchange_why_small(const struct muster_samples *samples, size
 
 bool muster_exchange_is_measured(const struct muster_run *run, const struct muster_metric *metric)
 {
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++) /* what is derived stands last */
-			for (size_t i = run->nodes[n].ranks[r].samples.count; i-- > 0;)
-				if (run->nodes[n].ranks[r].samples.items[i].metric == metric)
-					return true;
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		for (size_t i = at.rank ? at.samples->count : 0; i-- > 0;) /* what is derived stands last */
+			if (at.samples->items[i].metric == metric)
+				return true;
 	return false;
 }
 
+/* ---- derived values ---- */
+
+struct muster_limit muster_limit_of(
+	const struct muster_samples *samples, const char *metric, struct muster_arena *arena)
+{
+	const struct muster_sample *sample = muster_sample_named(samples, metric);
+	const char *link = sample ? muster_sample_label_text(sample, "link") : "";
+	if (*link && sample->value.type == MUSTER_NUMBER && sample->value.number > 0)
+		return (struct muster_limit){ .gbps = sample->value.number, .words = link };
+	return (struct muster_limit){ .why = muster_arena_printf(arena, "%s: %s", metric,
+					      sample && sample->reason ? sample->reason : "not measured"),
+		.unread = sample ? muster_sample_unread(sample) : NULL };
+}
+
+void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
+	const struct muster_label *labels, size_t label_count, double number, const char *reason, const char *unread)
+{
+	muster_samples_add(samples, (struct muster_sample){ .metric = metric,
+					    .labels = labels,
+					    .label_count = (unsigned int)label_count,
+					    .value = reason ? muster_null() : muster_number(number),
+					    .reason = reason,
+					    .unread = reason ? unread : NULL });
+}
+
 void muster_exchange_limit_add(struct muster_run *run, struct muster_exchange_end end, size_t at,
-	const struct muster_metric *metric, struct muster_exchange_limit limit)
+	const struct muster_metric *metric, const char *path, struct muster_limit limit)
 {
 	struct muster_samples *samples = &run->nodes[end.node].ranks[end.rank].samples;
 	const struct muster_sample *exchange = &samples->items[at];
 	size_t count = exchange->label_count;
 	struct muster_label *labels = muster_arena_alloc(run->arena, (count + 2) * sizeof *labels);
 	memcpy(labels, exchange->labels, count * sizeof *labels);
-	labels[count] = (struct muster_label){ "path", muster_string(limit.path) };
-	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.link) };
+	labels[count] = (struct muster_label){ "path", muster_string(path) };
+	labels[count + 1] = (struct muster_label){ "link", muster_string(limit.words ? limit.words : path) };
 	muster_derived_add(samples, metric, labels, count + 2, limit.gbps, limit.why, limit.unread);
 }

@@ -1,4 +1,4 @@
-/* exchange_peers.h - the other end of an exchange between two ranks, and values that follow from several exchanges */
+/* exchange_peers.h - the other end of an exchange between two ranks; limits, and other values that no rank measures */
 #ifndef MUSTER_EVAL_EXCHANGE_PEERS_H
 #define MUSTER_EVAL_EXCHANGE_PEERS_H
 
@@ -39,16 +39,25 @@ const char *muster_exchange_why_small(const struct muster_samples *samples, size
 /* Whether any rank of the run has a sample of the metric. */
 bool muster_exchange_is_measured(const struct muster_run *run, const struct muster_metric *metric);
 
-/* What an exchange should reach, in GB/s, and its labels path and link; or why it is not known. */
-struct muster_exchange_limit {
-	const char *path, *link;
+/* A limit in GB/s and its words; or why it is not known, then gbps is 0. */
+struct muster_limit {
 	double gbps;
-	const char *why, *unread;
+	const char *words, *why;
+	const char *unread; /* beside why: as in a sample */
+	size_t members;     /* that share it; 0: it is not shared */
 };
 
-/* Add a sample of the metric to the rank at `end`: it has the labels of the exchange, which is the rank's sample number
- * `at`, then path and link. */
+/* What a sample with a label "link" says. */
+struct muster_limit muster_limit_of(
+	const struct muster_samples *samples, const char *metric, struct muster_arena *arena);
+
+/* Add a number, or null where there is a reason. */
+void muster_derived_add(struct muster_samples *samples, const struct muster_metric *metric,
+	const struct muster_label *labels, size_t label_count, double number, const char *reason, const char *unread);
+
+/* Add a sample of the metric to the rank at `end`, of what its exchange should reach: it has the labels of the
+ * exchange, which is the rank's sample number `at`, then path and link (the limit's words, else the path). */
 void muster_exchange_limit_add(struct muster_run *run, struct muster_exchange_end end, size_t at,
-	const struct muster_metric *metric, struct muster_exchange_limit limit);
+	const struct muster_metric *metric, const char *path, struct muster_limit limit);
 
 #endif

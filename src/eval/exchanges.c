@@ -4,27 +4,25 @@
  */
 #include "eval/exchanges.h"
 
-#include "muster/arena.h"
-#include "muster/run_data.h"
 #include "util/array.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void muster_exchanges_note(
-	struct muster_eval *eval, size_t check, const struct muster_entry *entry, const struct muster_verdict *verdict)
+void muster_exchanges_note(struct muster_eval *eval, size_t check, const struct muster_entry *entry,
+	const struct muster_check_answer *answer)
 {
 	struct muster_exchange_notes *notes = eval->exchange_notes;
 	struct muster_exchange_note note = { .sample = entry->sample,
 		.node = entry->node,
 		.rank = entry->rank,
 		.check = (uint32_t)check,
-		.status = verdict ? verdict->status : MUSTER_BLOCKED };
+		.status = answer ? answer->status : MUSTER_BLOCKED };
 	if (!notes)
 		notes = eval->exchange_notes = muster_calloc(1, sizeof *notes);
-	if (verdict && (verdict->status == MUSTER_WARN || verdict->status == MUSTER_FAIL)) {
-		MUSTER_ARRAY_PUSH(notes->verdicts, notes->verdict_count, notes->verdict_room, *verdict);
-		note.verdict = notes->verdict_count;
+	if (answer && (answer->status == MUSTER_WARN || answer->status == MUSTER_FAIL)) {
+		MUSTER_ARRAY_PUSH(notes->answers, notes->answer_count, notes->answer_room, *answer);
+		note.answer = notes->answer_count;
 	}
 	MUSTER_ARRAY_PUSH(notes->items, notes->count, notes->room, note);
 }
@@ -34,7 +32,7 @@ void muster_exchanges_done(struct muster_eval *eval)
 	if (!eval->exchange_notes)
 		return;
 	free(eval->exchange_notes->items);
-	free(eval->exchange_notes->verdicts);
+	free(eval->exchange_notes->answers);
 	free(eval->exchange_notes);
 	eval->exchange_notes = NULL;
 }
@@ -49,16 +47,6 @@ static int by_ranks(const void *a, const void *b)
 	return (x->ranks[1] > y->ranks[1]) - (x->ranks[1] < y->ranks[1]);
 }
 
-bool muster_exchange_note_worse(
-	const struct muster_metric *metric, const struct muster_exchange_note *a, const struct muster_exchange_note *b)
-{
-	static const int weights[MUSTER_STATUS_COUNT] = { [MUSTER_WARN] = 1, [MUSTER_FAIL] = 2 };
-	double x = a->sample->value.number, y = b->sample->value.number;
-	if (weights[a->status] != weights[b->status])
-		return weights[a->status] > weights[b->status];
-	return metric->better == MUSTER_BETTER_MORE ? x < y : x > y;
-}
-
 static void find_nodes(struct muster_exchange_set *s)
 {
 	const struct muster_run *run = s->eval->run;
@@ -71,9 +59,9 @@ static void find_nodes(struct muster_exchange_set *s)
 static void take_alone(struct muster_exchange_set *s, const struct muster_exchange_note *note)
 {
 	struct muster_place place = { .node = note->node, .rank = note->rank };
-	if (note->verdict)
-		muster_result_take(s->eval, note->check, place, note->sample,
-			s->eval->exchange_notes->verdicts[note->verdict - 1]);
+	if (note->answer)
+		muster_result_take(
+			s->eval, note->check, place, note->sample, s->eval->exchange_notes->answers[note->answer - 1]);
 }
 
 static void find_halves(struct muster_exchange_set *s)
@@ -156,7 +144,7 @@ void muster_exchanges_judge(struct muster_eval *eval, const struct muster_metric
 	struct muster_exchange_set s = { .eval = eval, .metric = metric };
 	bool bad = false;
 	for (size_t i = 0; notes && i < notes->count && !bad; i++)
-		bad = notes->items[i].verdict && notes->items[i].sample->metric == metric;
+		bad = notes->items[i].answer && notes->items[i].sample->metric == metric;
 	if (!bad)
 		return;
 	s.peers = muster_exchange_peers_make(eval->run, eval->report->domains);

@@ -6,7 +6,7 @@
 #ifndef MUSTER_EVAL_EXCHANGES_H
 #define MUSTER_EVAL_EXCHANGES_H
 
-#include "eval/eval.h"
+#include "eval/drafts.h"
 #include "eval/exchange_peers.h"
 #include "localize/slow_pairs.h"
 
@@ -15,14 +15,14 @@ struct muster_exchange_note {
 	const struct muster_sample *sample;
 	uint32_t node, rank, check;
 	enum muster_status status; /* PASS, WARN, FAIL; BLOCKED: the exchange proves nothing */
-	size_t verdict;            /* 1 + its place among the verdicts; 0 for none */
+	size_t answer;             /* 1 + its place among the answers; 0 for none */
 };
 
 struct muster_exchange_notes {
 	struct muster_exchange_note *items;
 	size_t count, room;
-	struct muster_verdict *verdicts; /* of warnings and failures */
-	size_t verdict_count, verdict_room;
+	struct muster_check_answer *answers; /* of warnings and failures */
+	size_t answer_count, answer_room;
 	size_t named; /* 1 + the draft of the worst part that is slow; 0: none */
 };
 
@@ -48,9 +48,9 @@ struct muster_exchange_set {
 	size_t pair_count;
 };
 
-/* Remember what a check says of one rank's sample: a pass, a warning or a failure; verdict NULL: it is blocked. */
-void muster_exchanges_note(
-	struct muster_eval *eval, size_t check, const struct muster_entry *entry, const struct muster_verdict *verdict);
+/* Remember what a check says of one rank's sample: a pass, a warning or a failure; answer NULL: it is blocked. */
+void muster_exchanges_note(struct muster_eval *eval, size_t check, const struct muster_entry *entry,
+	const struct muster_check_answer *answer);
 
 /* The findings of a metric, after all its checks: one for each part. Each exchange has up to two samples, and is as bad
  * as the worse one. */

@@ -3,10 +3,7 @@
  * The expectation file lists the causes (`causes`): which findings each of them explains, by which facts of the rank or
  * of the node it is known, and what to do. A cause makes no finding by itself.
  */
-#include "eval/eval.h"
-
-#include "muster/arena.h"
-#include "muster/run_data.h"
+#include "eval/drafts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +32,7 @@ static const struct muster_sample *find_fact(const struct muster_eval *eval, con
 		for (size_t i = 0; i < samples[s]->count && !found; i++) {
 			const struct muster_sample *sample = &samples[s]->items[i];
 			if (sample->metric == metric && sample->value.type != MUSTER_NULL &&
-				regexec(regex, text_of(sample, eval->report->arena), 0, NULL, 0) == 0)
+				regexec(regex, text_of(sample, eval->arena), 0, NULL, 0) == 0)
 				found = sample;
 		}
 	regfree(regex);
@@ -70,13 +67,12 @@ static size_t find_outcome(
 				strcmp(outcome->detail, sample->reason) == 0)
 				cause = muster_cause_of(eval, place.node, r)[muster_probe_number(outcome->probe)];
 		}
-	return cause && eval->drafts[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
+	return cause && eval->drafts->items[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
 }
 
 size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *finding, struct muster_place place,
 	const struct muster_sample *sample, size_t **ret_told)
 {
-	struct muster_arena *arena = eval->report->arena;
 	size_t count = eval->expect ? eval->expect->cause_count : 0, at = 0;
 	bool of_probe = strncmp(finding->check, "probe.", strlen("probe.")) == 0;
 	if (place.node == MUSTER_NOWHERE)
@@ -86,10 +82,11 @@ size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *findi
 		at++;
 	if (outcome || at == count)
 		return outcome;
-	if (!eval->known_causes)
-		eval->known_causes = muster_calloc(eval->run->node_count * count, sizeof *eval->known_causes);
-	size_t *told = *ret_told = &eval->known_causes[place.node * count + at];
-	if (!of_probe && *told && eval->drafts[*told - 1].finding.status == MUSTER_FAIL)
+	if (!eval->drafts->known_causes)
+		eval->drafts->known_causes =
+			muster_calloc(eval->run->node_count * count, sizeof *eval->drafts->known_causes);
+	size_t *told = *ret_told = &eval->drafts->known_causes[place.node * count + at];
+	if (!of_probe && *told && eval->drafts->items[*told - 1].finding.status == MUSTER_FAIL)
 		return *told;
 
 	const struct muster_cause *cause = &eval->expect->causes[at];
@@ -98,12 +95,12 @@ size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *findi
 	const struct muster_tally *as =
 		of_probe && cause->reported_as ? muster_report_tally(eval->report, cause->reported_as) : NULL;
 	if (name)
-		finding->observed = muster_arena_printf(arena, "%s; %s", finding->observed, name);
+		finding->observed = muster_arena_printf(eval->arena, "%s; %s", finding->observed, name);
 	finding->action_code = cause->action_code ? cause->action_code : finding->action_code;
 	finding->advice = muster_describe_advice(eval, cause->action, finding, place.node, place.rank);
 	for (size_t i = 0; i < cause->fact_count; i++)
 		if (cause->facts[i].metric->event_part == MUSTER_EVENT_LINE)
-			finding->evidence = muster_arena_string(arena,
+			finding->evidence = muster_arena_string(eval->arena,
 				find_fact(eval, cause->facts[i].metric, cause->facts[i].pattern, place)->value.string);
 	finding->check = as ? as->check : finding->check;
 	finding->proof = as ? as->proof : finding->proof;

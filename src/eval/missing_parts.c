@@ -3,12 +3,8 @@
  * A complete list of names comes from the expectations (equals_by), or from another node of the run. It is believed
  * only when it has as many names as there should be, and all that are there.
  */
-#include "eval/eval.h"
+#include "eval/answers.h"
 
-#include "expect/operators.h"
-#include "muster/arena.h"
-#include "muster/probe.h"
-#include "muster/run_data.h"
 #include "util/text.h"
 
 #include <string.h>
@@ -56,20 +52,11 @@ static struct names ports_of(const struct muster_node *node, struct muster_arena
 	return names;
 }
 
-/* Counts of parts, and how their names are found: on a node, and as the label of equals_by in the expectations. */
+/* What a metric counts: the label of its parts in equals_by, and how their names are found on a node. */
 static const struct part {
-	const char *metric, *label;
+	const char *label;
 	struct names (*of)(const struct muster_node *node, struct muster_arena *arena);
-} parts[] = {
-	{ "node.gpu_count", "gpu", gpus_of },
-	{ "node.gpus_present", "gpu", gpus_of },
-	{ "node.ib_ports", "port", ports_of },
-};
-
-bool muster_counts_gpus(const struct muster_metric *metric)
-{
-	return strcmp(metric->name, parts[0].metric) == 0 || strcmp(metric->name, parts[1].metric) == 0;
-}
+} parts[] = { [MUSTER_COUNTS_GPUS] = { "gpu", gpus_of }, [MUSTER_COUNTS_PORTS] = { "port", ports_of } };
 
 /* Whether `all` is the list of a complete node to which `here` belongs. */
 static bool is_complete(const struct names *all, const struct names *here, double wanted)
@@ -82,12 +69,13 @@ static bool is_complete(const struct names *all, const struct names *here, doubl
 
 /* The names of a complete node like this one: by what the expectations list, else by one of the first nodes of the run;
  * none when neither is known. */
-static struct names find_all(const struct muster_eval *eval, const struct part *part, uint32_t node, double wanted)
+static struct names find_all(
+	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, double wanted)
 {
 	const struct muster_expect *expect = eval->expect;
-	struct muster_arena *arena = eval->report->arena;
-	struct names here = part->of(&eval->run->nodes[node], arena);
-	if ((double)here.count != muster_sample_number(&eval->run->nodes[node].samples, part->metric, -1))
+	const struct part *part = &parts[metric->counts];
+	struct names here = part->of(&eval->run->nodes[node], eval->arena);
+	if ((double)here.count != muster_sample_number(&eval->run->nodes[node].samples, metric->name, -1))
 		return (struct names){ 0 };
 	for (size_t i = 0; i < expect->check_count; i++) {
 		const struct muster_operand *by = muster_check_operand(&expect->checks[i], MUSTER_OF_LABEL);
@@ -95,14 +83,14 @@ static struct names find_all(const struct muster_eval *eval, const struct part *
 		if (!by || strcmp(by->label, part->label) != 0 || (double)by->list_count != wanted)
 			continue;
 		for (size_t j = 0; j < by->list_count; j++)
-			add(&all, arena, muster_arena_string(arena, by->list[j].label_value));
+			add(&all, eval->arena, muster_arena_string(eval->arena, by->list[j].label_value));
 		if (is_complete(&all, &here, wanted))
 			return all;
 	}
 	for (size_t n = 0; n < eval->run->node_count && n < NODES_LOOKED_AT; n++) {
-		if (muster_sample_number(&eval->run->nodes[n].samples, part->metric, -1) != wanted)
+		if (muster_sample_number(&eval->run->nodes[n].samples, metric->name, -1) != wanted)
 			continue;
-		struct names all = part->of(&eval->run->nodes[n], arena);
+		struct names all = part->of(&eval->run->nodes[n], eval->arena);
 		if (is_complete(&all, &here, wanted))
 			return all;
 	}
@@ -128,27 +116,21 @@ static const char *describe_ranks_per_gpu(const struct muster_node *node, struct
 const char *muster_describe_observed(
 	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed)
 {
-	struct muster_arena *arena = eval->report->arena;
-	const char *text = observed, *joint = ", without ";
-	if (node == MUSTER_NOWHERE)
+	const struct muster_metric *metric = check->metric;
+	const char *text = NULL;
+	if (node == MUSTER_NOWHERE || metric->counts == MUSTER_COUNTS_OTHER)
 		return observed;
-	if (strcmp(check->metric->name, "node.ranks_per_gpu") == 0) {
-		text = describe_ranks_per_gpu(&eval->run->nodes[node], arena);
+	if (metric->counts == MUSTER_COUNTS_RANKS) {
+		text = describe_ranks_per_gpu(&eval->run->nodes[node], eval->arena);
 		return text ? text : observed;
 	}
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		if (strcmp(check->metric->name, parts[i].metric) != 0)
-			continue;
-		struct names all = find_all(eval, &parts[i], node, wanted_by(check));
-		struct names here = parts[i].of(&eval->run->nodes[node], arena);
-		for (size_t j = 0; j < all.count; j++) {
-			if (muster_text_among(all.items[j], here.items, here.count))
-				continue;
-			text = muster_arena_printf(arena, "%s%s%s", text, joint, all.items[j]);
-			joint = ", ";
-		}
-	}
-	return text;
+	struct names all = find_all(eval, metric, node, wanted_by(check));
+	struct names here = parts[metric->counts].of(&eval->run->nodes[node], eval->arena);
+	for (size_t j = 0; j < all.count; j++)
+		if (!muster_text_among(all.items[j], here.items, here.count))
+			text = muster_arena_printf(eval->arena, "%s%s%s", text ? text : observed,
+				text ? ", " : ", without ", all.items[j]);
+	return text ? text : observed;
 }
 
 /* ---- ranks of a node that lacks GPUs ---- */
@@ -177,14 +159,12 @@ static bool must_share(const struct muster_node *node)
 bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
 	struct muster_place place)
 {
-	const char *probe = muster_metric_probe(metric);
-	bool of_launch = strcmp(probe, "launch") == 0;
-	if (place.node == MUSTER_NOWHERE ||
-		(!of_launch && strcmp(probe, "affinity") != 0)) /* a GPU is what it is, whatever rank it has */
-		return false;
+	const enum muster_follows follows = muster_probe_find(muster_metric_probe(metric))->follows;
+	if (place.node == MUSTER_NOWHERE || follows == MUSTER_FOLLOWS_NOTHING)
+		return false; /* a GPU is what it is, whatever rank it has */
 	const struct muster_node *node = &eval->run->nodes[place.node];
 	if (place.rank == MUSTER_NOWHERE) { /* of affinity, a node's value is that of any of its ranks */
-		for (size_t i = 0; !of_launch && i < node->rank_count; i++)
+		for (size_t i = 0; follows == MUSTER_FOLLOWS_GPU && i < node->rank_count; i++)
 			if (muster_missing_gpu_explains(eval, count_check, metric,
 				    (struct muster_place){ .node = place.node, .rank = (uint32_t)i }))
 				return true;
@@ -192,9 +172,10 @@ bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_ch
 	}
 	const struct muster_rank *rank = &node->ranks[place.rank];
 	const char *gpu = gpu_of(rank);
-	if (!gpu || of_launch || must_share(node))
+	if (!gpu || follows == MUSTER_FOLLOWS_SHARING || must_share(node))
 		return gpu && must_share(node);
-	struct names all = find_all(eval, &parts[0], place.node, wanted_by(&eval->expect->checks[count_check]));
+	struct names all =
+		find_all(eval, muster_metric_find("node.gpu_count"), place.node, wanted_by(&eval->checks[count_check]));
 	return rank->local_rank >= 0 && (size_t)rank->local_rank < all.count &&
 	       strcmp(all.items[rank->local_rank], gpu) != 0;
 }

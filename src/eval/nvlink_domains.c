@@ -42,52 +42,39 @@ static int by_fabric(const void *a, const void *b)
 	return order ? order : (x->node > y->node) - (x->node < y->node);
 }
 
-static int by_node(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-	int order = (x->node > y->node) - (x->node < y->node);
-	return order ? order : strcmp(x->fabric, y->fabric);
-}
-
 static void count_domain(struct muster_nvlink_domains *domains, size_t nodes)
 {
 	domains->fewest_nodes = domains->count == 0 || nodes < domains->fewest_nodes ? nodes : domains->fewest_nodes;
 	domains->count++;
 }
 
-/* The domains that these ranks span; they are sorted. */
-static struct muster_nvlink_domains count_domains(struct member *members, size_t count)
+struct muster_nvlink_domains muster_nvlink_domains_of(const struct muster_run *run, const struct muster_metric *clique)
 {
 	struct muster_nvlink_domains domains = { 0 };
+	size_t count = 0, ranks = 0;
+	for (size_t n = 0; n < run->node_count; n++)
+		ranks += run->nodes[n].rank_count;
+	struct member *members = muster_calloc(ranks + 1, sizeof *members);
+	for (size_t n = 0; n < run->node_count; n++) {
+		bool any = false, joined = false;
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
+			const struct muster_rank *rank = &run->nodes[n].ranks[r];
+			struct member member = { n, muster_nvlink_fabric(rank, clique, run->arena) };
+			any = any || !rank->missing;
+			joined = joined || *member.fabric;
+			if (*member.fabric)
+				members[count++] = member;
+		}
+		if (any && !joined)
+			count_domain(&domains, 1);
+	}
 	qsort(members, count, sizeof *members, by_fabric);
 	for (size_t i = 0, next; i < count; i = next) {
 		size_t nodes = 1;
 		for (next = i + 1; next < count && strcmp(members[next].fabric, members[i].fabric) == 0; next++)
 			nodes += members[next].node != members[next - 1].node;
-		if (*members[i].fabric)
-			count_domain(&domains, nodes);
+		count_domain(&domains, nodes);
 	}
-	qsort(members, count, sizeof *members, by_node);
-	for (size_t i = 0; i < count; i++) /* "" comes first: a node whose last one is "" has no fabric */
-		if (!*members[i].fabric && (i + 1 == count || members[i + 1].node != members[i].node))
-			count_domain(&domains, 1);
-	return domains;
-}
-
-struct muster_nvlink_domains muster_nvlink_domains_of(const struct muster_run *run, const struct muster_metric *clique)
-{
-	size_t count = 0;
-	for (size_t n = 0; n < run->node_count; n++)
-		count += run->nodes[n].rank_count;
-	struct member *members = muster_calloc(count + 1, sizeof *members);
-	count = 0;
-	for (size_t n = 0; n < run->node_count; n++)
-		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
-			const struct muster_rank *rank = &run->nodes[n].ranks[r];
-			if (!rank->missing)
-				members[count++] = (struct member){ n, muster_nvlink_fabric(rank, clique, run->arena) };
-		}
-	struct muster_nvlink_domains domains = count_domains(members, count);
 	free(members);
 	return domains;
 }

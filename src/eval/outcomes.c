@@ -1,10 +1,6 @@
 /* outcomes.c - what the end of a probe on one rank says of the rank and its node
  */
-#include "eval/eval.h"
-
-#include "muster/arena.h"
-#include "muster/probe.h"
-#include "muster/run_data.h"
+#include "eval/answers.h"
 
 #include <string.h>
 
@@ -85,7 +81,7 @@ static bool waits_for_others(const struct muster_outcome *outcome)
 	return found && outcome->status == MUSTER_OUTCOME_HUNG;
 }
 
-enum muster_status muster_outcome_judge(
+static enum muster_status judge(
 	const struct muster_run *run, const struct muster_outcome *outcome, enum muster_want want)
 {
 	if (muster_outcome_ended_badly(outcome))
@@ -98,7 +94,7 @@ enum muster_status muster_outcome_judge(
 											: MUSTER_INCONCLUSIVE;
 }
 
-const char *muster_outcome_action(const struct muster_outcome *outcome)
+static const char *action_of(const struct muster_outcome *outcome)
 {
 	if (waits_for_others(outcome))
 		return "fix-storage";
@@ -111,7 +107,7 @@ enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome)
 	return fact && !muster_outcome_ended_badly(outcome) ? MUSTER_PROOF_HARD : MUSTER_PROOF_SOFT;
 }
 
-const char *muster_outcome_advice(const struct muster_outcome *outcome)
+static const char *advice_of(const struct muster_outcome *outcome)
 {
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	if (outcome->status == MUSTER_OUTCOME_HUNG && probe && probe->hang_advice)
@@ -125,7 +121,7 @@ const char *muster_outcome_advice(const struct muster_outcome *outcome)
 		       : meaning_of(outcome)->advice;
 }
 
-const char *muster_outcome_text(const struct muster_outcome *outcome, enum muster_want want, struct muster_arena *arena)
+static const char *text_of(const struct muster_outcome *outcome, enum muster_want want, struct muster_arena *arena)
 {
 	const char *text = outcome->detail ? outcome->detail : muster_outcome_name(outcome->status);
 	if (outcome->step)
@@ -133,6 +129,16 @@ const char *muster_outcome_text(const struct muster_outcome *outcome, enum muste
 	if (want == MUSTER_UNWANTED)
 		text = muster_arena_printf(arena, "%s (no check of this run needs it)", text);
 	return muster_arena_string(arena, text);
+}
+
+struct muster_check_answer muster_outcome_answer(const struct muster_run *run, const struct muster_outcome *outcome,
+	enum muster_want want, struct muster_arena *arena)
+{
+	return (struct muster_check_answer){ .status = judge(run, outcome, want),
+		.observed = text_of(outcome, want, arena),
+		.evidence = outcome->evidence,
+		.advice = advice_of(outcome),
+		.action_code = action_of(outcome) };
 }
 
 int muster_outcome_weight(const struct muster_outcome *outcome)

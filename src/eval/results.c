@@ -1,16 +1,12 @@
 /* results.c - take in what came out for one check at one place: counts, findings, and what they block
  */
-#include "eval/eval.h"
-
-#include "muster/arena.h"
-#include "muster/probe.h"
-#include "muster/run_data.h"
+#include "eval/drafts.h"
 
 void muster_result_value(
 	struct muster_eval *eval, size_t check, const struct muster_sample *sample, const struct muster_sample *limit)
 {
-	struct muster_check_state *state = &eval->states[check];
-	struct muster_tally *tally = state->tally;
+	struct muster_check_results *results = &eval->drafts->of_check[check];
+	struct muster_tally *tally = &eval->tallies[check];
 	if (sample->value.type == MUSTER_NUMBER) {
 		double number = sample->value.number;
 		if (!tally->has_numbers || number < tally->lowest)
@@ -19,30 +15,29 @@ void muster_result_value(
 			tally->highest = number;
 		tally->has_numbers = true;
 		muster_share_add(&tally->share, number, limit);
-	} else if (!state->first) {
-		state->first = sample;
-	} else if (!state->mixed) {
-		state->mixed = !muster_value_equal(state->first->value, sample->value);
+	} else if (!results->first) {
+		results->first = sample;
+	} else if (!results->mixed) {
+		results->mixed = !muster_value_equal(results->first->value, sample->value);
 	}
 }
 
 void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
-	const struct muster_sample *sample, struct muster_verdict verdict)
+	const struct muster_sample *sample, struct muster_check_answer answer)
 {
-	const struct muster_check *check = &eval->expect->checks[at];
-	struct muster_check_state *state = &eval->states[at];
-	struct muster_tally *tally = state->tally;
+	const struct muster_check *check = &eval->checks[at];
+	struct muster_tally *tally = &eval->tallies[at];
 	const struct muster_node *node = place.node == MUSTER_NOWHERE ? NULL : &eval->run->nodes[place.node];
-	size_t drafts = eval->draft_count;
+	size_t drafts = eval->drafts->count;
 	struct muster_finding finding;
-	if (verdict.status == MUSTER_PASS) {
+	if (answer.status == MUSTER_PASS) {
 		tally->count[MUSTER_PASS]++;
 		eval->report->count[MUSTER_PASS]++;
 		return;
 	}
 	finding = (struct muster_finding){
 		.check = tally->check,
-		.status = verdict.status,
+		.status = answer.status,
 		.node = node ? node->name : NULL,
 		.rank = node && place.rank != MUSTER_NOWHERE ? node->ranks[place.rank].rank : -1,
 		.gpu = sample ? muster_label_string(sample->labels, sample->label_count, "gpu") : NULL,
@@ -50,47 +45,47 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 		.metric = tally->metric,
 		.labels = sample ? sample->labels : NULL,
 		.label_count = sample ? sample->label_count : 0,
-		.expected = verdict.expected ? verdict.expected : tally->expected,
-		.observed = verdict.observed,
-		.evidence = verdict.evidence,
+		.expected = answer.expected ? answer.expected : tally->expected,
+		.observed = answer.observed,
+		.evidence = answer.evidence,
 		.value = sample ? sample->value : muster_null(),
-		.unit = verdict.in_words ? "" : tally->unit,
+		.unit = answer.in_words ? "" : tally->unit,
 		.source = tally->source,
 		.certainty = tally->certainty,
 		.proof = tally->proof,
 		.uncalibrated = tally->uncalibrated,
-		.unread = verdict.unread,
+		.unread = answer.unread,
 	};
 	if (sample && sample->value.type == MUSTER_NUMBER)
-		muster_share_add(&finding.share, sample->value.number, verdict.limit);
+		muster_share_add(&finding.share, sample->value.number, answer.limit);
 	const double *tries = sample ? muster_sample_tries(sample) : NULL;
-	if (tries && verdict.status != MUSTER_SKIP)
-		finding.tries = muster_arena_printf(eval->report->arena, "2 of 2: %.4g, %.4g", tries[0], tries[1]);
+	if (tries && answer.status != MUSTER_SKIP)
+		finding.tries = muster_arena_printf(eval->arena, "2 of 2: %.4g, %.4g", tries[0], tries[1]);
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_GPU)
 		finding.gpu = place.key;
 	if (!sample && place.key && check->metric->scope == MUSTER_SCOPE_PORT)
 		finding.port = place.key;
-	bool bad = verdict.status == MUSTER_FAIL || verdict.status == MUSTER_WARN;
-	finding.action_code = verdict.action_code ? verdict.action_code : bad ? muster_check_action(check) : NULL;
+	bool bad = muster_answer_is_bad(&answer);
+	finding.action_code = answer.action_code ? answer.action_code : bad ? muster_check_action(check) : NULL;
 	if (bad && sample)
 		finding.observed = muster_describe_observed(eval, check, place.node, finding.observed);
-	const char *advice = bad && check->advice ? check->advice : verdict.advice;
-	if (advice && verdict.status != MUSTER_SKIP)
+	const char *advice = bad && check->advice ? check->advice : answer.advice;
+	if (advice && answer.status != MUSTER_SKIP)
 		finding.advice = muster_describe_advice(eval, advice, &finding, place.node, place.rank);
 	size_t *told = NULL, cause = 0;
-	if (verdict.status != MUSTER_SKIP && (cause = muster_known_cause(eval, &finding, place, sample, &told))) {
+	if (answer.status != MUSTER_SKIP && (cause = muster_known_cause(eval, &finding, place, sample, &told))) {
 		muster_result_block(eval, at, cause - 1);
-		muster_failed_at_add(
-			state, place, (struct muster_block){ .status = MUSTER_FAIL, .draft = cause - 1, .check = at });
+		muster_block_note(eval, at, place,
+			(struct muster_block){ .status = MUSTER_FAIL, .draft = cause - 1, .check = at });
 		return;
 	}
-	size_t draft = muster_finding_draft_add(eval, finding, place, at, NULL);
+	size_t draft = muster_draft_add(eval, finding, place, at, NULL);
 	if (told)
 		*told = draft + 1;
-	tally->count[verdict.status] += eval->draft_count > drafts; /* folded ones are one finding */
+	tally->count[answer.status] += eval->drafts->count > drafts; /* folded ones are one finding */
 	if (bad)
-		muster_failed_at_add(
-			state, place, (struct muster_block){ .status = verdict.status, .draft = draft, .check = at });
+		muster_block_note(
+			eval, at, place, (struct muster_block){ .status = answer.status, .draft = draft, .check = at });
 }
 
 /* Whether the rank (or the node's leader, which is there) ran other probes and never heard of this one: a report of an
@@ -106,9 +101,65 @@ static bool probe_unheard(
 	return its_rank->outcomes.count > 0 && !muster_rank_outcome(its_rank, muster_metric_probe(metric));
 }
 
+/* ---- no sample ---- */
+
+/* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
+ * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
+static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
+{
+	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_outcome(&node->ranks[rank], probe->name);
+}
+
+/* The node's own facts come from its leader. A leader that died took them along. */
+static size_t find_node_cause(const struct muster_eval *eval, uint32_t n, size_t probe)
+{
+	const struct muster_node *node = &eval->run->nodes[n];
+	uint32_t leader = muster_node_leader(node);
+	if (leader != MUSTER_NOWHERE && muster_cause_of(eval, n, leader)[probe])
+		return muster_cause_of(eval, n, leader)[probe];
+	if (leader != MUSTER_NOWHERE && reports_node_facts(node, leader, muster_probe_at(probe)))
+		return 0;
+	for (size_t r = 0; r < node->rank_count; r++)
+		if (*muster_cause_of_missing(eval, n, r))
+			return *muster_cause_of_missing(eval, n, r);
+	return 0;
+}
+
+/* Any rank of nodes [first, end) will do: a failed probe first, then one that did not run, then a missing rank. */
+static size_t find_any_cause(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
+{
+	size_t other = 0, missing = 0;
+	for (size_t n = first; n < end; n++) {
+		for (size_t r = 0; r < eval->run->nodes[n].rank_count; r++) {
+			size_t found = muster_cause_of(eval, n, r)[probe];
+			if (found && eval->drafts->items[found - 1].finding.status == MUSTER_FAIL)
+				return found;
+			other = other ? other : found;
+			missing = missing ? missing : *muster_cause_of_missing(eval, n, r);
+		}
+	}
+	return other ? other : missing;
+}
+
+/* 1 + the draft that explains why a metric has no sample at a place; 0 when none does. */
+static size_t find_cause(
+	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
+{
+	size_t probe = muster_probe_number(muster_metric_probe(metric));
+	if (node == MUSTER_NOWHERE)
+		return find_any_cause(eval, 0, eval->run->node_count, probe);
+	if (rank != MUSTER_NOWHERE && muster_cause_of(eval, node, rank)[probe])
+		return muster_cause_of(eval, node, rank)[probe];
+	if (rank != MUSTER_NOWHERE)
+		return *muster_cause_of_missing(eval, node, rank);
+	if (muster_is_of_node(metric))
+		return find_node_cause(eval, node, probe);
+	return find_any_cause(eval, node, (size_t)node + 1, probe);
+}
+
 bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
 {
-	size_t cause = muster_cause_find(eval, eval->expect->checks[at].metric, node, rank);
+	size_t cause = find_cause(eval, eval->checks[at].metric, node, rank);
 	if (cause)
 		muster_result_block(eval, at, cause - 1);
 	return cause > 0;
@@ -116,22 +167,60 @@ bool muster_result_explained(struct muster_eval *eval, size_t at, uint32_t node,
 
 void muster_result_block(struct muster_eval *eval, size_t at, size_t draft)
 {
-	struct muster_check_state *state = &eval->states[at];
-	bool not_applicable = eval->drafts[draft].finding.status == MUSTER_SKIP;
+	struct muster_check_results *results = &eval->drafts->of_check[at];
+	struct muster_tally *tally = &eval->tallies[at];
+	bool not_applicable = eval->drafts->items[draft].finding.status == MUSTER_SKIP;
 	enum muster_status status = not_applicable ? MUSTER_SKIP : MUSTER_BLOCKED;
-	state->tally->count[status]++;
+	tally->count[status]++;
 	eval->report->count[status]++;
-	if (!muster_finding_draft_block(eval, draft, state->tally->check) || not_applicable)
+	if (!muster_draft_block(eval, draft, tally->check) || not_applicable)
 		return;
-	if (state->block_count++ == 0)
-		state->blocked_by = draft;
+	if (results->block_count++ == 0)
+		results->blocked_by = draft;
+}
+
+bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
+{
+	struct muster_block block = muster_block_find(eval, at, place);
+	if (block.status == MUSTER_PASS)
+		block = muster_block_of_missing_gpu(eval, at, place, status);
+	if (block.status == MUSTER_PASS)
+		return false;
+	if (status != MUSTER_PASS)
+		block.check = at;
+	if (!block.wider || status != MUSTER_PASS)
+		muster_block_note(eval, at, place, block);
+	if (!muster_block_stops(block, status))
+		return false;
+	muster_result_block(eval, at, block.draft);
+	return true;
+}
+
+bool muster_result_slowed(
+	struct muster_eval *eval, size_t at, struct muster_place place, struct muster_check_answer *answer)
+{
+	struct muster_block block = { .status = MUSTER_PASS };
+	if (muster_answer_is_bad(answer))
+		block = muster_block_slowing(eval, at, place);
+	if (block.status == MUSTER_PASS)
+		return false;
+	if (!muster_block_stops(block, answer->status)) { /* a failure, beside what is only a warning */
+		const char *expected = answer->expected ? answer->expected : eval->tallies[at].expected;
+		answer->status = MUSTER_INCONCLUSIVE;
+		answer->expected = muster_arena_printf(eval->arena, "%s, without another program on the GPU (%s)",
+			expected ? expected : "another value", eval->checks[block.check].id);
+		return false;
+	}
+	block.check = at;
+	muster_block_note(eval, at, place, block);
+	muster_result_block(eval, at, block.draft);
+	return true;
 }
 
 void muster_result_node_missing(struct muster_eval *eval, size_t at, uint32_t node)
 {
-	enum muster_scope scope = eval->expect->checks[at].metric->scope;
+	bool of_node = muster_is_of_node(eval->checks[at].metric);
 	size_t ranks = eval->run->nodes[node].rank_count;
-	bool of_node = scope == MUSTER_SCOPE_NODE || scope == MUSTER_SCOPE_PORT;
 	for (uint32_t r = 0; r < (of_node && ranks ? 1 : ranks); r++)
 		(void)muster_result_explained(eval, at, node, of_node ? MUSTER_NOWHERE : r);
 }
@@ -139,7 +228,7 @@ void muster_result_node_missing(struct muster_eval *eval, size_t at, uint32_t no
 /* Why a check that is optional is not applicable where it has no sample; NULL when it is applicable. */
 static const char *why_not_applicable(const struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
 {
-	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_check *check = &eval->checks[at];
 	if (!check->optional)
 		return NULL;
 	if (probe_unheard(eval, check->metric, node, rank))
@@ -159,16 +248,16 @@ static const char *why_not_applicable(const struct muster_eval *eval, size_t at,
 
 void muster_result_missing(struct muster_eval *eval, size_t at, uint32_t node, uint32_t rank)
 {
-	const struct muster_check *check = &eval->expect->checks[at];
+	const struct muster_check *check = &eval->checks[at];
 	struct muster_place place = { .node = node, .rank = rank };
-	struct muster_verdict verdict = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
+	struct muster_check_answer answer = { .status = MUSTER_INCONCLUSIVE, .observed = "not measured" };
 	if (muster_result_explained(eval, at, node, rank))
 		return;
 	const char *why = why_not_applicable(eval, at, node, rank);
 	if (why)
-		verdict = (struct muster_verdict){ .status = MUSTER_SKIP, .observed = why };
+		answer = (struct muster_check_answer){ .status = MUSTER_SKIP, .observed = why };
 	else if (muster_check_operand(check, MUSTER_OF_PRESENCE))
-		verdict.status = muster_check_status(check);
-	if (!muster_result_blocked(eval, at, place, verdict.status))
-		muster_result_take(eval, at, place, NULL, verdict);
+		answer.status = muster_check_status(check);
+	if (!muster_result_blocked(eval, at, place, answer.status))
+		muster_result_take(eval, at, place, NULL, answer);
 }

@@ -6,8 +6,6 @@
 #include "eval/select.h"
 
 #include "expect/load.h"
-
-#include "eval/eval.h"
 #include "muster/arena.h"
 
 #include <string.h>

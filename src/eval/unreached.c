@@ -6,10 +6,8 @@
  * may both be waiting. A rank that two of them list, and that lists both, is the one that did not come, unless there
  * are more such ranks: a rank that waits holds up its own neighbours too.
  */
-#include "eval/eval.h"
+#include "eval/answers.h"
 #include "eval/exchange_peers.h"
-#include "muster/arena.h"
-#include "muster/run_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +188,11 @@ static struct muster_unreached tell_several(const struct lists *lists, struct mu
 		       "network adapters, not only between adapters of the same rail; run again without one of the "
 		       "nodes to find out which one is the cause";
 	return found;
+}
+
+size_t muster_unreached_probe(void)
+{
+	return muster_probe_number(muster_metric_probe(muster_metric_find(lists_of_ranks)));
 }
 
 struct muster_unreached muster_unreached_find(const struct muster_run *run, struct muster_arena *arena)

@@ -3,8 +3,6 @@
  * The rule is that of slower_than_peers: a value is bad when it is worse than the median by more than the share and by
  * more than the multiple of the usual distance from the median. A MAD of almost 0 makes no noise fail.
  */
-#include "expect/limits.h"
-
 #include "expect/describe.h"
 #include "expect/parse.h"
 

@@ -5,7 +5,7 @@
  * measured or published, and reaches no further. The rule is about what a file says of its own values: a site that sets
  * a limit of its own, without a certainty, knows its machines.
  */
-#include "expect/certainty.h"
+#include "expect/parse.h"
 #include "muster/finding.h"
 
 #include <limits.h>

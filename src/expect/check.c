@@ -13,6 +13,13 @@ const struct muster_operand *muster_check_operand(const struct muster_check *che
 	return NULL;
 }
 
+const struct muster_operand *muster_check_comparing(const struct muster_check *check)
+{
+	const struct muster_operand *found = muster_check_operand(check, MUSTER_OF_MEDIAN);
+	found = found ? found : muster_check_operand(check, MUSTER_OF_OTHERS);
+	return found ? found : muster_check_operand(check, MUSTER_OF_FLEET);
+}
+
 const struct muster_operand *muster_check_operand_named(const struct muster_check *check, const char *operator)
 {
 	for (size_t i = 0; i < check->operand_count; i++)
@@ -33,15 +40,13 @@ bool muster_check_calibrated(const struct muster_check *check)
 enum muster_proof muster_check_proof(const struct muster_check *check)
 {
 	const struct muster_metric *metric = check->metric;
-	bool compared = false, exact = false;
-	for (size_t i = 0; i < check->operand_count; i++) {
-		enum muster_operator_kind kind = check->operands[i].operator->kind;
-		compared = compared || kind == MUSTER_OF_MEDIAN || kind == MUSTER_OF_OTHERS || kind == MUSTER_OF_FLEET;
-		exact = exact || kind == MUSTER_OF_EVENT || check->operands[i].operator->exact;
-	}
+	bool exact = muster_check_operand(check, MUSTER_OF_EVENT);
+	for (size_t i = 0; i < check->operand_count; i++)
+		exact = exact || check->operands[i].operator->exact;
 	bool scatters = muster_metric_scatters(metric) || muster_units[metric->unit].time || metric->windows ||
 			metric->is_steadiness;
-	return metric->counts_errors || compared || (scatters && !exact) ? MUSTER_PROOF_SOFT : MUSTER_PROOF_HARD;
+	return metric->counts_errors || muster_check_comparing(check) || (scatters && !exact) ? MUSTER_PROOF_SOFT
+											      : MUSTER_PROOF_HARD;
 }
 
 const char *muster_check_action(const struct muster_check *check)

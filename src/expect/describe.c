@@ -22,12 +22,12 @@ const char *muster_describe_with_unit(struct muster_value value, const char *uni
 }
 
 const char *muster_describe_expected(
-	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena)
+	const struct muster_check *check, const struct muster_others *others, struct muster_arena *arena)
 {
 	const char *text = "";
 	for (size_t i = 0; i < check->operand_count; i++) {
 		const struct muster_question question = {
-			.check = check, .operand = &check->operands[i], .median = median, .arena = arena
+			.check = check, .operand = &check->operands[i], .others = others, .arena = arena
 		};
 		const char *part;
 		size_t first = 0;

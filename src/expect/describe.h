@@ -10,9 +10,9 @@ struct muster_run;
 
 const char *muster_describe_value(struct muster_value value, struct muster_arena *arena);
 const char *muster_describe_with_unit(struct muster_value value, const char *unit, struct muster_arena *arena);
-/* median: NULL when it is not known yet */
+/* others: of a check that compares with all values; NULL when they are not known yet */
 const char *muster_describe_expected(
-	const struct muster_check *check, const struct muster_median *median, struct muster_arena *arena);
+	const struct muster_check *check, const struct muster_others *others, struct muster_arena *arena);
 /* Which samples it is about: " where bytes 8589934592, limit's path NVLink"; "" for all. */
 const char *muster_describe_where(const struct muster_check *check, struct muster_arena *arena);
 /* What a value that is not as expected makes of the check: "fail; skipped if it cannot be measured". */

@@ -3,7 +3,6 @@
  * A table says of each code what a machine that logged it is. A code that is in no table is what the driver's own word
  * for its severity makes it, and without such a word a warning: new drivers have new codes.
  */
-#include "expect/events.h"
 
 #include "expect/describe.h"
 #include "expect/parse.h"

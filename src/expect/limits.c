@@ -1,7 +1,4 @@
-/* limits.c - operators that hold a number against limits: fixed ones, and shares of the run's median
- */
-#include "expect/limits.h"
-
+/* limits.c - operators that hold a number against a fixed limit */
 #include "expect/parse.h"
 #include "expect/describe.h"
 
@@ -34,6 +31,12 @@ const char *muster_question_text(const struct muster_question *q, struct muster_
 	return muster_describe_with_unit(value, muster_metric_unit(q->check->metric), q->arena);
 }
 
+const char *muster_question_unit(const struct muster_question *q)
+{
+	const struct muster_metric *of = q->check->share_of;
+	return of ? muster_arena_printf(q->arena, "%% of %s", of->name) : muster_metric_unit(q->check->metric);
+}
+
 enum muster_operator_answer muster_limit_min_judge(const struct muster_question *q)
 {
 	return muster_question_measured(q) < q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
@@ -52,8 +55,7 @@ const char *muster_limits_describe(const struct muster_question *q)
 	const struct muster_operand *below = muster_check_operand_named(q->check, "warn_below");
 	const struct muster_operand *above = muster_check_operand_named(q->check, "warn_above");
 	const struct muster_metric *of = q->check->share_of;
-	const char *unit =
-		of ? muster_arena_printf(q->arena, "%% of %s", of->name) : muster_metric_unit(q->check->metric);
+	const char *unit = muster_question_unit(q);
 	const char *blank = *unit ? " " : "", *per_cent = of ? " %" : "";
 	const char *limits = muster_arena_printf(q->arena, "%s%s%s%s%s%s",
 		min && max ? "from "
@@ -157,73 +159,4 @@ int muster_limits_outside_lint(struct muster_json_reader *r, void *into, const s
 		((!min || value->number >= min->value.number) && (!max || value->number <= max->value.number)))
 		return 0;
 	return muster_json_reader_fail(r, "%g is outside min and max", value->number);
-}
-
-/* ---- min_of_median, max_of_median ---- */
-
-static int parse_share(struct muster_json_reader *r, struct muster_operand *operand, const struct muster_json *json,
-	double least, double most, const char *needed)
-{
-	char found[96];
-	if (muster_limit_parse(r, operand, json) < 0 || muster_expect_need_many(r) < 0)
-		return -1;
-	if (operand->value.number >= least && operand->value.number <= most)
-		return 0;
-	return muster_json_reader_fail(
-		r, "a number %s is needed, found %s", needed, muster_json_shown(json, found, sizeof found));
-}
-
-int muster_median_min_parse(struct muster_json_reader *r, void *operand, const struct muster_json *json)
-{
-	return parse_share(r, operand, json, nextafter(0, 1), 1, "above 0 and up to 1");
-}
-
-int muster_median_max_parse(struct muster_json_reader *r, void *operand, const struct muster_json *json)
-{
-	return parse_share(r, operand, json, 1, HUGE_VAL, "from 1");
-}
-
-static enum muster_operator_answer median_answer(const struct muster_question *q, bool refused)
-{
-	return refused && !q->median->why_none ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
-}
-
-enum muster_operator_answer muster_median_min_judge(const struct muster_question *q)
-{
-	return median_answer(q, muster_question_measured(q) < q->operand->value.number * q->median->value);
-}
-
-enum muster_operator_answer muster_median_max_judge(const struct muster_question *q)
-{
-	return median_answer(q, muster_question_measured(q) > q->operand->value.number * q->median->value);
-}
-
-/* Both as "A to B", or the one that there is: times this factor. */
-static const char *shares_text(
-	const struct muster_operand *min, const struct muster_operand *max, double factor, struct muster_arena *arena)
-{
-	const char *low = min ? muster_describe_value(muster_number(min->value.number * factor), arena) : "";
-	const char *high = max ? muster_describe_value(muster_number(max->value.number * factor), arena) : "";
-	return muster_arena_printf(arena, "%s%s%s", low, min && max ? " to " : "", high);
-}
-
-/* "at least 85 % of the median of this run"; with a known median "at least 22.02 GB/s (85 % of the median of this run,
- * 25.9 GB/s)". With share_of "at least 75 % of port.limit_gbps (85 % of the median of this run, 88 %)". */
-const char *muster_medians_describe(const struct muster_question *q)
-{
-	const struct muster_operand *min = muster_check_operand_named(q->check, "min_of_median");
-	const struct muster_operand *max = muster_check_operand_named(q->check, "max_of_median");
-	const struct muster_metric *whole = q->check->share_of;
-	const char *bound = min && max ? "from" : min ? "at least" : "at most";
-	const char *unit =
-		whole ? muster_arena_printf(q->arena, "%% of %s", whole->name) : muster_metric_unit(q->check->metric);
-	const char *shares = shares_text(min, max, 100, q->arena);
-	const struct muster_median *median = q->median;
-	if (!median || median->why_none)
-		return muster_arena_printf(q->arena, "%s %s %% of the median of this run%s%s%s", bound, shares,
-			median ? " (not evaluated: " : "", median ? median->why_none : "", median ? ")" : "");
-	double middle = median->value * (whole ? 100 : 1);
-	return muster_arena_printf(q->arena, "%s %s%s%s (%s %% of the median of this run, %s)", bound,
-		shares_text(min, max, middle, q->arena), *unit ? " " : "", unit, shares,
-		muster_describe_with_unit(muster_number(middle), whole ? "%" : unit, q->arena));
 }

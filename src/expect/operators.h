@@ -20,9 +20,9 @@ enum muster_operator_kind {
 	MUSTER_OF_PRESENCE,  /* whether there is a sample; the operand's value says whether there should be one */
 	MUSTER_OF_LABEL,     /* the sample's label; on a node that lacks one of the listed GPUs or ports, that fails */
 	MUSTER_OF_PEERS,     /* the values of all nodes or all ranks */
-	MUSTER_OF_MEDIAN,    /* the median of all values that the check judges */
+	MUSTER_OF_MEDIAN,    /* all values that the check judges, the own one among them */
 	MUSTER_OF_OTHERS,    /* the values of the other ranks with the same GPU model */
-	MUSTER_OF_FLEET,     /* the values of all ranks with the same GPU model and machine type */
+	MUSTER_OF_FLEET,     /* the same, of the same machine type */
 	MUSTER_OF_EVENT,     /* other samples of the same event; where there is none, whether the log could be read */
 };
 
@@ -33,22 +33,17 @@ enum muster_operator_answer {
 	MUSTER_ANSWER_BAD,      /* what the check's severity says */
 };
 
-/* The median of the values that a check uses in a run, or with share_of of their shares of the limit. */
-struct muster_median {
-	double value;
-	size_t places;        /* ranks, or values of nodes and ports: see eval/peers.c */
-	const char *why_none; /* why the median cannot be used; NULL when it can */
-};
-
-/* The values of a check at the other ranks with a GPU of the same model, or with share_of their shares. */
+/* The values of other places that an operator compares a value with, or with share_of their shares; see eval/peers.c.
+ */
 struct muster_others {
 	double median, deviation; /* the median distance from the median (MAD) */
 	double mean_deviation;    /* the mean distance of all of them from their median, the own value among them */
 	size_t count;
-	size_t lower; /* how many are lower than the own value */
-	size_t bad;   /* how many are, by the share of an outlier or of a failure, worse than the median */
+	size_t lower;  /* how many are lower than the own value */
+	size_t bad;    /* how many are, by the share of an outlier or of a failure, worse than the median */
+	size_t places; /* that judge: ranks, or values of nodes and ports, the own one among them */
 	const char *model;
-	const char *why_none; /* why there is no median; NULL when there is one */
+	const char *why_none; /* why there is no median to compare with; NULL when there is one */
 };
 
 /* What an operator is asked about. The sample has a value of the metric's type. */
@@ -56,8 +51,7 @@ struct muster_question {
 	const struct muster_check *check;
 	const struct muster_operand *operand;
 	const struct muster_sample *sample; /* describe: NULL for all samples in general */
-	const struct muster_median *median; /* describe: NULL when it is not known yet */
-	const struct muster_others *others; /* of the sample; NULL when they are not known */
+	const struct muster_others *others; /* describe: NULL when they are not known yet */
 	const struct muster_others *like;   /* outlier: of them, those at the same GPU of other nodes */
 	double limit;                       /* judge, with share_of: what the value is divided by, above 0 */
 	struct muster_arena *arena;         /* owns what describe returns; judge has none */
@@ -105,6 +99,8 @@ extern const size_t muster_operator_count;
 const struct muster_operator *muster_operator_find(const char *name);
 /* The check's first operand of an operator of this kind; NULL when it has none. */
 const struct muster_operand *muster_check_operand(const struct muster_check *check, enum muster_operator_kind kind);
+/* The check's operand that compares a value with those of other places: of MEDIAN, OTHERS or FLEET; NULL likewise. */
+const struct muster_operand *muster_check_comparing(const struct muster_check *check);
 /* The check's operand of the operator of this name; NULL when it has none. */
 const struct muster_operand *muster_check_operand_named(const struct muster_check *check, const char *operator);
 /* False when the check has no absolute threshold. */
@@ -113,6 +109,16 @@ bool muster_check_calibrated(const struct muster_check *check);
 enum muster_proof muster_check_proof(const struct muster_check *check);
 /* Free what operands own beside the arena. */
 void muster_check_done(struct muster_check *check);
+
+/* ---- events of the kernel's log (events.c) ---- */
+
+/* The event of this code, of "149-fatal" else that of 149, else that of "other-fatal"; NULL when the table has none. */
+const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code);
+/* The sample of this part of the same event; NULL for none, or a null. */
+const struct muster_sample *muster_event_beside(
+	const struct muster_samples *samples, const struct muster_sample *age, enum muster_event_part part);
+/* no_event, of one sample */
+muster_judge_fn muster_no_event_judge;
 
 /* ---- regular expressions ---- */
 

@@ -2,8 +2,7 @@
  *
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.
  */
-#include "expect/certainty.h"
-#include "expect/events.h"
+#include "expect/parse.h"
 #include "expect/load.h"
 #include "util/text.h"
 

@@ -51,8 +51,6 @@ muster_field_read_fn muster_expect_label_read;        /* const char *: a label t
 int muster_expect_need_label(struct muster_json_reader *r, const char *label); /* the metric must carry it */
 /* The metric must have more than one value: one fact has nothing beside it. */
 int muster_expect_need_many(struct muster_json_reader *r);
-/* The metric must be one of a rank or a GPU. */
-int muster_expect_need_peers(struct muster_json_reader *r);
 /* What the operators say together. */
 int muster_expect_operators_check(struct muster_json_reader *r);
 /* For lint: what can be judged, but never comes true or never matters. A site that moves one limit past another knows
@@ -63,11 +61,69 @@ muster_field_read_fn muster_expect_share_read;   /* double: above 0 and below 1 
 muster_field_read_fn muster_expect_above_0_read; /* double */
 muster_field_read_fn muster_expect_from_0_read;  /* double */
 
+/* ---- rows of operators.c that hold a number against limits, other places, or earlier runs ---- */
+
+/* What is compared: the value, or with share_of its share of the limit. */
+double muster_question_measured(const struct muster_question *q);
+/* What it is in: the metric's unit, or "% of gpu.pcie_limit_gbps". */
+const char *muster_question_unit(const struct muster_question *q);
+/* A value in words, with the unit of the check's metric. */
+const char *muster_question_text(const struct muster_question *q, struct muster_value value);
+
+/* limits.c: min, max, warn_below, warn_above */
+muster_field_read_fn muster_limit_parse, muster_limit_warn_below_lint, muster_limit_warn_above_lint;
+muster_beside_fn muster_limit_min_beside;
+muster_judge_fn muster_limit_min_judge, muster_limit_max_judge;
+muster_words_fn muster_limits_describe; /* "at least 21 GB/s (warning below 24)" */
+
+/* -1 for a struct muster_value that min and max refuse. */
+muster_field_read_fn muster_limits_outside_lint;
+
+/* peers.c: min_of_median, max_of_median */
+muster_field_read_fn muster_median_min_parse, muster_median_max_parse;
+muster_judge_fn muster_median_min_judge, muster_median_max_judge;
+muster_words_fn muster_medians_describe; /* "at least 85 % of the run's median 25.9, 22" */
+
+/* outlier: {"z": 3.5, "share": 0.08} */
+muster_field_read_fn muster_outlier_parse;
+muster_judge_fn muster_outlier_judge;
+muster_words_fn muster_outlier_stand, muster_outlier_describe;
+
+/* slower_than_peers: {"fail": 0.1, "mad": 3, "warn": 0.05}. A time is slower when it is higher, any other
+ * number when it is lower. */
+muster_field_read_fn muster_slower_parse, muster_slower_lint;
+muster_judge_fn muster_slower_judge;
+muster_words_fn muster_slower_describe;
+
+/* baseline.c: min_of_baseline and warn_of_baseline allow a share of the learned median, max_mad a multiple of the
+ * learned MAD: a value is worse than the baseline only by more than both. */
+extern const struct muster_object_type muster_baseline_type; /* struct muster_baseline */
+muster_field_read_fn muster_baseline_share_parse, muster_baseline_mad_parse, muster_baseline_warn_lint;
+muster_beside_fn muster_baseline_beside;
+muster_judge_fn muster_baseline_min_judge, muster_baseline_mad_judge;
+muster_words_fn muster_baseline_stand, muster_baseline_describe;
+
 /* ---- place.c ---- */
 
 /* Give each check of a baseline or of outliers that has no `after` a place behind the other checks of its metric. All
  * checks know what they come after, and no `after` leads back to its check. */
 void muster_expect_place(struct muster_expect *expect);
+
+/* ---- events.c ---- */
+
+struct muster_event_table *muster_event_tables_new(struct muster_arena *arena); /* the tables without events */
+muster_field_read_fn muster_event_tables_read; /* "events" of the file, into these tables */
+muster_field_read_fn muster_cause_read;        /* struct muster_cause: an entry of "causes" */
+muster_field_read_fn muster_no_event_parse;
+muster_words_fn muster_no_event_describe; /* "no Xid within 24 h, notes apart"; of a sample "no Xid 79 within 24 h" */
+
+/* ---- certainty.c ---- */
+
+muster_field_read_fn muster_measurement_read; /* struct muster_measurement */
+/* The one with this id, or NULL: `measured_on` may also be a text for people. */
+const struct muster_measurement *muster_measurement_find(const struct muster_expect *expect, const char *id);
+/* For lint, of the check at hand: a speed or a time may fail only by a value that was measured, on so many nodes. */
+int muster_expect_certainty_lint(struct muster_json_reader *r);
 
 /* ---- provenance.c: of the check at hand ---- */
 

@@ -1,7 +1,6 @@
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
-#include "expect/certainty.h"
-#include "expect/limits.h"
+#include "expect/parse.h"
 #include "muster/finding.h"
 #include "muster/probe.h"
 #include "muster/profile.h"
@@ -122,12 +121,6 @@ static int read_counted(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_reader_fail(r, "one number for each %s is needed", muster_scope_name(limit->scope));
 }
 
-static const struct muster_field limit_per_fields[] = {
-	{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = read_counted },
-	{ MUSTER_FIELD(muster_metric_max, max, NUMBER), .read = muster_expect_above_0_read },
-};
-static const struct muster_object_type limit_per_type = MUSTER_OBJECT_TYPE(muster_metric_max, limit_per_fields);
-
 static int read_of_node(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_metric **ret = into;
@@ -138,11 +131,14 @@ static int read_of_node(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_reader_fail(r, "one number for each node is needed");
 }
 
-static const struct muster_field while_fields[] = {
-	{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = read_of_node },
-	{ MUSTER_FIELD(muster_metric_max, max, NUMBER), .read = muster_expect_above_0_read },
-};
-static const struct muster_object_type while_type = MUSTER_OBJECT_TYPE(muster_metric_max, while_fields);
+#define METRIC_MAX(name, function)                                                                                     \
+	static const struct muster_field name##_fields[] = {                                                           \
+		{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = function },                                   \
+		{ MUSTER_FIELD(muster_metric_max, max, NUMBER), .read = muster_expect_above_0_read },                  \
+	};                                                                                                             \
+	static const struct muster_object_type name##_type = MUSTER_OBJECT_TYPE(muster_metric_max, name##_fields)
+METRIC_MAX(limit_per, read_counted);
+METRIC_MAX(while, read_of_node);
 
 /* One of these words, which stays a text. */
 static int read_word(struct muster_json_reader *r, const char **ret, const struct muster_json *json,

@@ -1,6 +1,5 @@
 /* parse_operators.c - what a check expects of its metric, and what its operators say together
  */
-#include "expect/limits.h"
 #include "expect/parse.h"
 
 #include <math.h>
@@ -58,16 +57,6 @@ int muster_expect_need_many(struct muster_json_reader *r)
 		       ? 0
 		       : muster_json_reader_fail(
 				 r, "%s has one value for the whole job: there is nothing to compare", metric->name);
-}
-
-int muster_expect_need_peers(struct muster_json_reader *r)
-{
-	const struct muster_metric *metric = muster_expect_check_at(r)->metric;
-	return metric->scope == MUSTER_SCOPE_RANK || metric->scope == MUSTER_SCOPE_GPU
-		       ? 0
-		       : muster_json_reader_fail(r,
-				 "%s is no metric of a rank or a GPU: there are no peers to compare with",
-				 metric->name);
 }
 
 /* The operators that a type of metric has. */

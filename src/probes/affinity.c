@@ -293,6 +293,7 @@ const struct muster_probe muster_probe_affinity = {
 	.summary = "CPUs and memory of the rank compared with the NUMA node of its GPU",
 	.scope = MUSTER_SCOPE_RANK,
 	.of_job = true,
+	.follows = MUSTER_FOLLOWS_GPU,
 	.deadline_ms = 10000,
 	.order = 40,
 	METRICS(metrics),

@@ -15,7 +15,7 @@
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.ib_ports", NONE, MORE, "RDMA ports whose link layer is InfiniBand",
-		SHOWN(IN(NETWORK, 10, "InfiniBand ports"))),
+		.counts = MUSTER_COUNTS_PORTS, SHOWN(IN(NETWORK, 10, "InfiniBand ports"))),
 	NODE_NUMBER("node.ethernet_ports", NONE, FACT, "RDMA ports whose link layer is Ethernet",
 		SHOWN(IN(NETWORK, 20, "Ethernet ports (RDMA)"))),
 	NODE_NUMBER("node.other_rdma_ports", NONE, FACT, "RDMA ports of another link layer, such as those of EFA"),

@@ -33,7 +33,7 @@ enum {
 
 static const struct muster_metric metrics[] = {
 	NODE_TEXT("node.vm_size", FACT, NOTHING, "VM size from the cloud's instance metadata service",
-		SHOWN(IN(MACHINE, 10, "VM size"), IN(TICKET, 40, "VM size"))),
+		.is_machine_type = true, SHOWN(IN(MACHINE, 10, "VM size"), IN(TICKET, 40, "VM size"))),
 	NODE_TEXT("node.placement_group", FACT, GROUP,
 		"placement group: nodes of different groups may have no common fabric",
 		SHOWN(IN(MACHINE, 30, "placement group"))),

@@ -21,7 +21,8 @@ enum { PROCESSES_MS = 40 }; /* a node with 10,000 processes takes about 70 */
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.gpus_on_pci", NONE, MORE, "NVIDIA GPUs on the PCI bus that this process may use"),
 	NODE_NUMBER("node.gpus_present", NONE, MORE,
-		"GPUs that NVML shows, and GPUs that are hidden from the job; not measured but derived"),
+		"GPUs that NVML shows, and GPUs that are hidden from the job; not measured but derived",
+		.counts = MUSTER_COUNTS_GPUS),
 	NODE_TEXT("node.gpus_missing", FACT, NOTHING,
 		"GPUs that are on the PCI bus and not in NVML, each with what is known of the cause; \"none\"",
 		SHOWN(IN(GPUS, 20, "GPUs not in NVML"))),

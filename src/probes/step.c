@@ -19,7 +19,7 @@ static const struct muster_metric metrics[] = {
 	RANK_NUMBER("rank.compute_ms", MS, DRIFTS,
 		"the products of a step in BF16, launched one after the other, without traffic: the best of three "
 		"rounds before the steps and one after them",
-		.windows = "products", SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
+		.windows = "products", .within_gpu = true, SHOWN(IN(SLOWEST, 30, "products of a step, alone"))),
 	RANK_NUMBER("rank.step_p50_ms", MS, DRIFTS, "a training step: median", SHOWN(IN(SLOWEST, 40, "step, median"))),
 	RANK_NUMBER("rank.step_p99_ms", MS, DRIFTS, "a training step: 99th percentile",
 		SHOWN(IN(SLOWEST, 50, "step, 99th percentile"))),

@@ -43,7 +43,7 @@ static const struct muster_metric metrics[] = {
 		.labels = { "numa_node", "package" }),
 	NODE_NUMBER("node.memory_mib", MEBIBYTES, FACT, "MemTotal of /proc/meminfo",
 		SHOWN(IN(MACHINE, 120, "memory", .close = true))),
-	NODE_NUMBER("node.gpu_count", NONE, MORE, "GPUs of the node that NVML can reach",
+	NODE_NUMBER("node.gpu_count", NONE, MORE, "GPUs of the node that NVML can reach", .counts = MUSTER_COUNTS_GPUS,
 		SHOWN(IN(GPUS, 10, "GPUs in NVML"))),
 	NODE_TEXT("node.gpu_bus_ids", FACT, NOTHING, "PCI bus ids of these GPUs, in NVML order, separated by spaces"),
 	NODE_TEXT("node.driver_version", FACT, NOTHING, "NVIDIA driver, as NVML gives it",

@@ -1,7 +1,7 @@
 /* text_notes.c - events of the kernel's log that no finding is about: notes, and old ones */
 #include "report/text_summary.h"
 
-#include "expect/events.h"
+#include "expect/operators.h"
 #include "muster/run_data.h"
 #include "report/print_escaped.h"
 #include "util/array.h"

@@ -1,7 +1,7 @@
 /* drain.c - why a node is drained, as Slurm keeps it */
 #include "muster/run_data.h"
 #include "slurm/drain.h"
-#include "expect/events.h"
+#include "expect/operators.h"
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "slurm/command.h"

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The folders of src/ stand in an order, and each uses only those above it: every #include, and every symbol that the
-objects need. Every symbol that they define begins with muster_, except a symbol that replaces one of a library.
+objects need. Every symbol that they define begins with muster_, except a symbol that replaces one of a library. Within
+src/eval, no files use each other in a circle.
 
 usage: arrows.py SOURCE BUILD NM
 
@@ -94,6 +95,17 @@ def symbols(root, build, nm):
     return defined, needed
 
 
+def circle_of(pairs):
+    """What is left of the files when those that use none of them, or that none of them uses, are taken away."""
+    left = {file for pair in pairs for file in pair}
+    while True:
+        pairs = [(here, there) for here, there in pairs if here != there and {here, there} <= left]
+        inner = {here for here, _ in pairs} & {there for _, there in pairs}
+        if inner == left:
+            return sorted(os.path.basename(file) for file in left)
+        left = inner
+
+
 def unknown_files(root):
     """Files that src/README.md names and that are not there."""
     with open(os.path.join(root, "src/README.md"), encoding="utf-8") as file:
@@ -121,6 +133,9 @@ def main(root, build, nm):
         here, there = folder_of(path), folder_of(other)
         if is_wrong(here, there):
             wrong.append(f"{path} uses {symbol} of {other}: {here} must not use {there}")
+    uses = [*includes(root), *((path, defined[symbol]) for path, symbol in needed if symbol in defined)]
+    circle = circle_of([pair for pair in uses if all(file.startswith("src/eval/") for file in pair)])
+    wrong += [f"src/eval: a circle of {', '.join(circle)}"] if circle else []
     wrong += [f"{path} defines {symbol}, which does not begin with muster_" for symbol, path in sorted(defined.items())
               if not symbol.startswith(("muster_", "__")) and symbol != "main" and IN_PLACE.get(symbol) != path]
     program = subprocess.run([nm, os.path.join(build, "muster")], check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -105,14 +105,14 @@ TEST_EACH(a_check_says_what_is_expected, checks)
 
 static const struct {
 	const char *check;
-	struct muster_median median;
+	struct muster_others others;
 	const char *expected;
 } medians[] = {
-	{ SPEED "'min_of_median':0.5", { .value = 26 }, "at least 13 GB/s (50 % of the median of this run, 26 GB/s)" },
-	{ SPEED "'max_of_median':2", { .value = 26 }, "at most 52 GB/s (200 % of the median of this run, 26 GB/s)" },
-	{ SPEED "'min_of_median':0.5,'max_of_median':2", { .value = 26 },
+	{ SPEED "'min_of_median':0.5", { .median = 26 }, "at least 13 GB/s (50 % of the median of this run, 26 GB/s)" },
+	{ SPEED "'max_of_median':2", { .median = 26 }, "at most 52 GB/s (200 % of the median of this run, 26 GB/s)" },
+	{ SPEED "'min_of_median':0.5,'max_of_median':2", { .median = 26 },
 		"from 13 to 52 GB/s (50 to 200 % of the median of this run, 26 GB/s)" },
-	{ CPUS "'min_of_median':0.5", { .value = 8 }, "at least 4 (50 % of the median of this run, 8)" },
+	{ CPUS "'min_of_median':0.5", { .median = 8 }, "at least 4 (50 % of the median of this run, 8)" },
 	{ CPUS "'min_of_median':0.5", { .why_none = "no value" },
 		"at least 50 % of the median of this run (not evaluated: no value)" },
 };
@@ -120,7 +120,7 @@ static const struct {
 TEST_EACH(a_known_median_gives_the_bound, medians)
 {
 	const struct muster_check *check = load_check(medians[_i].check);
-	ck_assert_str_eq(muster_describe_expected(check, &medians[_i].median, arena), medians[_i].expected);
+	ck_assert_str_eq(muster_describe_expected(check, &medians[_i].others, arena), medians[_i].expected);
 }
 
 /* ---- when ---- */

@@ -1,7 +1,7 @@
 /* test_events.c - tables of events: what a file may say, what an overlay changes, and what the shipped table says */
 #include "check_main.h"
 #include "unit/expect/loaded.h"
-#include "expect/events.h"
+#include "expect/operators.h"
 
 #define EVENT "'name':'n','class':'fail','action':'a'"
 #define FILE_OF(events) "{'schema_version':1,'name':'t','events':{" events "}}"

@@ -5,7 +5,6 @@
 #include "expect/operators.h"
 #include "expect/load.h"
 
-#include "eval/eval.h"
 #include "muster/arena.h"
 
 /* A file of one check; quotes are written as apostrophes. */

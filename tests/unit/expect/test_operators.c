@@ -149,18 +149,18 @@ TEST_EACH(an_operator_takes_its_bound_and_what_is_beyond, bounds)
 
 static const struct {
 	const char *check;
-	struct muster_median median;
+	struct muster_others others;
 	double value;
 	bool taken;
 } shares[] = {
-	{ SPEED "'min_of_median':0.5", { .value = 20 }, 10, true },
-	{ SPEED "'min_of_median':0.5", { .value = 20 }, 9.9, false },
-	{ SPEED "'min_of_median':0.5", { .value = 20, .why_none = "few" }, 9.9, true },
-	{ SPEED "'max_of_median':1.5", { .value = 20 }, 30, true },
-	{ SPEED "'max_of_median':1.5", { .value = 20 }, 30.1, false },
-	{ SPEED "'max_of_median':1.5", { .value = 20, .why_none = "few" }, 30.1, true },
-	{ SPEED "'min_of_median':1", { .value = 20 }, 20, true },
-	{ SPEED "'max_of_median':1", { .value = 20 }, 20, true },
+	{ SPEED "'min_of_median':0.5", { .median = 20 }, 10, true },
+	{ SPEED "'min_of_median':0.5", { .median = 20 }, 9.9, false },
+	{ SPEED "'min_of_median':0.5", { .median = 20, .why_none = "few" }, 9.9, true },
+	{ SPEED "'max_of_median':1.5", { .median = 20 }, 30, true },
+	{ SPEED "'max_of_median':1.5", { .median = 20 }, 30.1, false },
+	{ SPEED "'max_of_median':1.5", { .median = 20, .why_none = "few" }, 30.1, true },
+	{ SPEED "'min_of_median':1", { .median = 20 }, 20, true },
+	{ SPEED "'max_of_median':1", { .median = 20 }, 20, true },
 };
 
 TEST_EACH(a_share_of_the_median_is_taken_at_its_bound, shares)
@@ -168,7 +168,7 @@ TEST_EACH(a_share_of_the_median_is_taken_at_its_bound, shares)
 	const struct muster_check *check = load_check(shares[_i].check);
 	const struct muster_sample sample = { .metric = check->metric, .value = muster_number(shares[_i].value) };
 	const struct muster_question question = {
-		.check = check, .operand = check->operands, .sample = &sample, .median = &shares[_i].median
+		.check = check, .operand = check->operands, .sample = &sample, .others = &shares[_i].others
 	};
 	ck_assert_int_eq(check->operands->operator->judge(&question) == MUSTER_ANSWER_GOOD, shares[_i].taken);
 }

@@ -1,13 +1,10 @@
-/* slowed.c - speeds of GPUs that other programs use too: explained by what was found of these programs, or not judged
+/* shared.c - speeds of GPUs that other programs use too: explained by what was found of these programs, or not judged
  *
  * A check with `slows` finds other programs. How far they reach depends on the speed: kernels of the GPU itself are
  * slow on that GPU, copies and exchanges on its whole node (GPUs share paths and host memory), and what all ranks do
  * together is as slow as the slowest of them. A wrong result is never excused.
  */
-#include "eval/eval.h"
-
-#include "muster/arena.h"
-#include "muster/run_data.h"
+#include "eval/answers.h"
 
 #include <string.h>
 
@@ -18,14 +15,17 @@ static bool is_speed_of_gpus(const struct muster_metric *metric)
 	       (muster_metric_scatters(metric) || metric->is_steadiness);
 }
 
-/* Where a program must be to slow down what the metric measures at this place. */
-static struct muster_place reach(const struct muster_metric *metric, struct muster_place place)
+bool muster_speed_reach(const struct muster_metric *metric, struct muster_place place, struct muster_place *ret)
 {
 	const struct muster_probe *probe = muster_probe_find(muster_metric_probe(metric));
+	*ret = (struct muster_place){ place.node, MUSTER_NOWHERE, NULL };
+	if (!is_speed_of_gpus(metric))
+		return false;
 	if (metric->scope == MUSTER_SCOPE_JOB || (probe->traffic_shape == MUSTER_TRAFFIC_ALL && !metric->windows))
-		return (struct muster_place){ MUSTER_NOWHERE, MUSTER_NOWHERE, NULL };
-	bool alone = probe->soaks || (metric->windows && strcmp(metric->windows, "products") == 0);
-	return alone ? place : (struct muster_place){ place.node, MUSTER_NOWHERE, NULL };
+		ret->node = MUSTER_NOWHERE;
+	else if (probe->soaks || metric->within_gpu)
+		*ret = place;
+	return true;
 }
 
 const char *muster_rank_sharing(const struct muster_rank *rank)
@@ -53,14 +53,14 @@ static const char *sharing_of(const struct muster_rank *rank)
 	return sharing && (strcmp(sharing, "asked") == 0 || muster_rank_users(rank, &at)) ? sharing : NULL;
 }
 
-void muster_verdict_of_shared(
-	const struct muster_eval *eval, size_t at, struct muster_place place, struct muster_verdict *verdict)
+void muster_answer_of_shared(
+	const struct muster_eval *eval, size_t at, struct muster_place place, struct muster_check_answer *answer)
 {
 	const struct muster_run *run = eval->run;
-	const struct muster_metric *metric = eval->expect->checks[at].metric;
-	if ((verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN) || !is_speed_of_gpus(metric))
+	const struct muster_metric *metric = eval->checks[at].metric;
+	struct muster_place from;
+	if (!muster_answer_is_bad(answer) || !muster_speed_reach(metric, place, &from))
 		return;
-	const struct muster_place from = reach(metric, place);
 	for (size_t n = 0; n < run->node_count; n++)
 		for (size_t r = 0; r < run->nodes[n].rank_count; r++) {
 			bool reaches = (from.node == MUSTER_NOWHERE || from.node == n) &&
@@ -68,32 +68,9 @@ void muster_verdict_of_shared(
 			const char *sharing = reaches ? sharing_of(&run->nodes[n].ranks[r]) : NULL;
 			if (!sharing)
 				continue;
-			*verdict = (struct muster_verdict){ .status = MUSTER_SKIP, .counts = true };
-			verdict->observed = muster_arena_printf(eval->report->arena,
-				"recorded, not evaluated: other programs may use the GPU (%s)", sharing);
+			*answer = (struct muster_check_answer){ .status = MUSTER_SKIP, .counts = true };
+			answer->observed = muster_arena_printf(
+				eval->arena, "recorded, not evaluated: other programs may use the GPU (%s)", sharing);
 			return;
 		}
-}
-
-bool muster_result_slowed(
-	struct muster_eval *eval, size_t at, struct muster_place place, struct muster_verdict *verdict)
-{
-	const struct muster_check *check = &eval->expect->checks[at];
-	if ((verdict->status != MUSTER_FAIL && verdict->status != MUSTER_WARN) || !is_speed_of_gpus(check->metric))
-		return false;
-	struct muster_block block = muster_block_slowing(eval, reach(check->metric, place));
-	if (block.status == MUSTER_PASS)
-		return false;
-	if (!muster_block_stops(block, verdict->status)) { /* a failure, beside what is only a warning */
-		const char *expected = verdict->expected ? verdict->expected : eval->states[at].tally->expected;
-		verdict->status = MUSTER_INCONCLUSIVE;
-		verdict->expected =
-			muster_arena_printf(eval->report->arena, "%s, without another program on the GPU (%s)",
-				expected ? expected : "another value", eval->expect->checks[block.check].id);
-		return false;
-	}
-	block.check = at;
-	muster_failed_at_add(&eval->states[at], place, block);
-	muster_result_block(eval, at, block.draft);
-	return true;
 }

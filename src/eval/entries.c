@@ -1,13 +1,12 @@
-/* index.c - find the samples of each check's metric in two passes over the run
+/* entries.c - find the samples of each check's metric in two passes over the run, and facts of ranks
  *
  * One pass counts, the other fills: the cost is that of reading the run twice, for any number of checks. Samples at a
  * place that does not fit their metric's scope, and samples of missing ranks, are ignored.
  */
-#include "eval/eval.h"
-#include "muster/arena.h"
-#include "muster/run_data.h"
+#include "eval/entries.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The metrics of the checks, each with its samples; open addressing by the metric's address in the catalogue. */
 struct slot {
@@ -88,7 +87,7 @@ static void walk(const struct slots *slots, struct muster_entry *entries, const 
 	}
 }
 
-void muster_index_make(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect)
+static void make_index(struct muster_index *index, const struct muster_run *run, const struct muster_expect *expect)
 {
 	struct slots slots = make_slots(expect);
 	size_t total = 0;
@@ -112,6 +111,26 @@ void muster_index_make(struct muster_index *index, const struct muster_run *run,
 				index->limits[i][j] = find_slot(&slots, limits[j])->range;
 	}
 	free(slots.items);
+}
+
+void muster_entries_make(struct muster_eval *eval)
+{
+	const struct muster_run *run = eval->run;
+	eval->first_rank = muster_calloc(run->node_count + 1, sizeof *eval->first_rank);
+	for (size_t n = 0; n < run->node_count; n++) {
+		eval->first_rank[n] = eval->rank_count;
+		eval->rank_count += run->nodes[n].rank_count;
+	}
+	if (eval->expect)
+		make_index(&eval->index, run, eval->expect);
+}
+
+void muster_entries_done(struct muster_eval *eval)
+{
+	free(eval->index.entries);
+	free(eval->index.of_check);
+	free(eval->index.limits);
+	free(eval->first_rank);
 }
 
 static bool is_before(const struct muster_entry *a, const struct muster_entry *b)
@@ -171,19 +190,51 @@ const struct muster_sample *muster_index_per(
 	return find_at(index, index->limits[check][PER], entry);
 }
 
-void muster_index_done(struct muster_index *index)
-{
-	free(index->entries);
-	free(index->of_check);
-	free(index->limits);
-}
-
 struct muster_place muster_entry_place(const struct muster_entry *entry)
 {
 	const struct muster_sample *sample = entry->sample;
 	const char *gpu = muster_label_string(sample->labels, sample->label_count, "gpu");
 	const char *port = muster_label_string(sample->labels, sample->label_count, "port");
 	return (struct muster_place){ entry->node, entry->rank, gpu ? gpu : port };
+}
+
+const struct muster_label *muster_label_unmet(
+	const struct muster_label *labels, size_t count, const struct muster_sample *sample)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_value *label = muster_sample_label(sample, labels[i].key);
+		if (!label || !muster_value_equal(*label, labels[i].value))
+			return &labels[i];
+	}
+	return NULL;
+}
+
+bool muster_sample_chosen(const struct muster_check *check, const struct muster_sample *sample)
+{
+	return !muster_label_unmet(check->where, check->where_count, sample);
+}
+
+enum muster_status muster_check_status(const struct muster_check *check)
+{
+	return check->severity == MUSTER_SEVERITY_WARN ? MUSTER_WARN : MUSTER_FAIL;
+}
+
+const char *muster_check_excuse(const struct muster_check *check, struct muster_value value)
+{
+	char text[256];
+	if (check->inconclusive_on_count == 0)
+		return NULL;
+	muster_value_text(value, text, sizeof text);
+	for (size_t i = 0; i < check->inconclusive_on_count; i++)
+		if (strcmp(check->inconclusive_on[i].value, text) == 0)
+			return check->inconclusive_on[i].why;
+	return NULL;
+}
+
+bool muster_limit_counts(const struct muster_check *check, const struct muster_sample *limit)
+{
+	return limit && limit->value.type == MUSTER_NUMBER && limit->value.number > 0 &&
+	       !muster_label_unmet(check->limit_where, check->limit_where_count, limit);
 }
 
 struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t check)
@@ -204,4 +255,37 @@ const struct muster_entry *muster_cursor_next(
 			return entry;
 	}
 	return NULL;
+}
+
+uint32_t muster_node_leader(const struct muster_node *node)
+{
+	for (size_t r = 0; r < node->rank_count; r++)
+		if (!node->ranks[r].missing)
+			return (uint32_t)r;
+	return MUSTER_NOWHERE;
+}
+
+const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank, const char *probe)
+{
+	for (size_t i = 0; i < rank->outcomes.count; i++)
+		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
+			return &rank->outcomes.items[i];
+	return NULL;
+}
+
+size_t muster_probe_number(const char *name)
+{
+	size_t i = 0;
+	while (i < muster_probe_count() && strcmp(muster_probe_at(i)->name, name) != 0)
+		i++;
+	return i;
+}
+
+const char *muster_gpu_model(const struct muster_rank *rank, struct muster_arena *arena)
+{
+	const char *model = muster_sample_text(&rank->samples, "gpu.name", "a GPU of unknown model");
+	bool slice = rank->gpu_uuid && strncmp(rank->gpu_uuid, "MIG-", 4) == 0;
+	return slice ? muster_arena_printf(arena, "%s, MIG %s", model,
+			       muster_sample_text(&rank->samples, "gpu.mig_profile", "instance"))
+		     : model;
 }
