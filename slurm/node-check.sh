@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # node-check.sh - what prolog.d/50-muster, epilog.d/50-muster and healthcheck share; they source it
 #

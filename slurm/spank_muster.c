@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spank_muster.c - the option --muster[=quick|standard|full] of srun, sbatch and salloc: start only after a pass
  *
  * srun checks the nodes of its job after the allocation and before the first task starts. A batch job checks them

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the subcommands */
 #include "cli/cli.h"
 #include "muster/report.h"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # setup.sh - from a fresh machine to the demo, or to the tests
 #
 # usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes

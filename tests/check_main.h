@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check_main.h - tests that register themselves, and the main of a test program
  *
  *	TEST(a_name_is_a_sentence) { … }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derived_text.h - what the step between the last sample of a run and its judgement adds to exchanges, as text */
 #ifndef MUSTER_TESTS_DERIVED_TEXT_H
 #define MUSTER_TESTS_DERIVED_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* eval_fixture.h - small runs and small expectation files, for tests of loading and judging */
 #ifndef MUSTER_TESTS_EVAL_FIXTURE_H
 #define MUSTER_TESTS_EVAL_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_fakes.h - a scripted GPU, for tests that include one probe's source
  *
  * The probe under test is compiled into the test, and finds these functions in place of the bindings'.

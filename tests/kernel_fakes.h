@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_fakes.h - muster's kernels on the scripted GPU of gpu_fakes.h, whose device memory is host memory
  *
  * The parameters are those of kernels.ptx. Includes gpu_fakes.h's cuda: fake_kernels_add puts the calls into it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_fakes.h - a scripted NCCL of one communicator, on the GPU of gpu_fakes.h
  *
  * Calls are taken at once, or after some polls as a non-blocking communicator takes them. A test adds the operations

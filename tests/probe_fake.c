@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe_fake.c - a probe's context without a worker: its sink keeps every sample */
 #include "probe_fake.h"
 #include "temporary_root.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe_fake.h - a probe's context without a worker: its sink keeps every sample
  *
  * Linked into every tests/unit/probes/test_*.c.

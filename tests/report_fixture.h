@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_fixture.h - a small run with one of everything, and a report on it, written down by hand */
 #ifndef MUSTER_TESTS_REPORT_FIXTURE_H
 #define MUSTER_TESTS_REPORT_FIXTURE_H

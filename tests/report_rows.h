@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report_rows.h - findings of a report and tallies of its checks, a row each; other fields may follow
  *
  *	FINDING(FAIL, "copy.h2d", "sim-1", 4, "at least 21 GB/s", "11.2", "GB/s", .gpu = "000b:00:00.0", .gpu_index = 4)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_text.h - a run written as lines of words, for tests whose cases are rows of a table
  *
  *   job|NODE|NODE/RANK METRIC [LABEL=VALUE]... VALUE         a sample; "-" is a null, "1,2,3" was measured three times,

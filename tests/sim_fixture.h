@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sim_fixture.h - for tests: two healthy or broken simulated nodes */
 #ifndef TEST_SIM_FIXTURE_H
 #define TEST_SIM_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* synthetic_run.h - a run of any number of ranks, as a healthy ND96asr_v4 cluster would give it
  *
  * Every metric of the catalogue is there, on everything that it fits. Figures differ from rank to rank and have as many

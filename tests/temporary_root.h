@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* temporary_root.h - a folder of a test's own, for a small tree of files */
 #ifndef MUSTER_TESTS_TEMPORARY_ROOT_H
 #define MUSTER_TESTS_TEMPORARY_ROOT_H

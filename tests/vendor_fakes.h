@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* vendor_fakes.h - NVML and the CUDA driver where src/vendor/ would open them: tables of the test's own functions
  *
  * A test links its own muster_nvml and muster_cuda before those of the library, so it includes this in one file.

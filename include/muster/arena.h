@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.h - memory that lives and dies together, and strings that are stored once; implemented by src/util/arena.c
  *
  * A run of thousands of ranks repeats the same few thousand strings; interning keeps one copy of each. Nothing in a

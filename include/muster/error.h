@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.h - errors are values: a code and a sentence; implemented by src/util/error.c
  *
  * An error means "could not tell" or "cannot go on". A machine that fails an expectation is a finding, never an error.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluate.h - a run and expectations become findings and a verdict; implemented by src/eval/evaluate.c, a pure
  * function
  */

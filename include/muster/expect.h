@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* expect.h - what a machine of this type must show; implemented by src/expect/load.c
  *
  * Read from a JSON file, its parents (`extends`) and an overlay, merged by RFC 7386. JSON form:

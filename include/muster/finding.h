@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finding.h - one expectation judged on one thing, and how a check went over a whole run; implemented by
  * src/model/finding.c
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metric.h - what is true of a metric, for all its readers; implemented by src/model/metric.c, labels by label.c
  *
  * Each metric is a row of the table of its probe (probes/metrics.h), the only place that describes it. No code decides

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* outcome.h - how each probe ended; implemented by src/model/run.c */
 #ifndef MUSTER_OUTCOME_H
 #define MUSTER_OUTCOME_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe.h - the interface of a probe
  *
  * A probe only measures. It runs in the worker process, so it may crash or hang without ending the rank. To add a

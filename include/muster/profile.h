@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* profile.h - how much a run measures; implemented by src/model/run.c */
 #ifndef MUSTER_PROFILE_H
 #define MUSTER_PROFILE_H

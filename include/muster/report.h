@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - reports are written in several formats, and read back; implemented by the files of src/report/
  *
  * evaluate.h makes a report. Writers only write.

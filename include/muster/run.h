@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.h - runs are made, of the ranks' records or of a saved report, and released; implemented by src/model/run.c */
 #ifndef MUSTER_RUN_H
 #define MUSTER_RUN_H

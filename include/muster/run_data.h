@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_data.h - everything that was measured: the job, its nodes, its ranks, every sample, every probe's outcome;
  * implemented by src/model/run.c
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample.h - one measured value; implemented by src/model/sample.c
  *
  * A sample is {metric, labels, value}. A value that could not be measured is null with a reason; it is never 0 and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trial.h - a ring of few nodes, and how it ended; implemented by src/model/run.c */
 #ifndef MUSTER_TRIAL_H
 #define MUSTER_TRIAL_H

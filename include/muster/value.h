@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* value.h - a number, a string, a boolean or nothing; implemented by src/util/value.c */
 #ifndef MUSTER_VALUE_H
 #define MUSTER_VALUE_H

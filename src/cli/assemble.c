@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* assemble.c - `muster assemble`: the report of a run that could not write its own, from what its ranks left on disk
  *
  * Judged by the same code as on rank 0. What the user does not say anew is as it was when the run was started.

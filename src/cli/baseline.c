@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.c - `muster baseline`: learn from saved reports, or from a history, what machines of a type usually measure
  *
  * Writes an overlay for muster run, check and lint. Nothing is measured, and nothing is evaluated again.

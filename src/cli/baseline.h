@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.h - what `muster baseline` learns from: the values of reports or of a history that teach */
 #ifndef MUSTER_CLI_BASELINE_H
 #define MUSTER_CLI_BASELINE_H

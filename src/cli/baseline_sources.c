@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline_sources.c - the values that teach, from saved reports or from a history */
 #include "cli/baseline.h"
 #include "history/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, sbatch, mpirun and gres.conf
  *
  * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the

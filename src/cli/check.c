@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - `muster check`: evaluate a saved report again
  *
  * Only the measurements of the report are used; the findings are computed from the expectations given here. The

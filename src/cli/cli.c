@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cli.c - options of a subcommand, read by a table
  *
  * Prints only for --help. What is wrong with the user's input goes to the caller as one sentence, because only the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cli.h - what every subcommand has */
 #ifndef MUSTER_CLI_CLI_H
 #define MUSTER_CLI_CLI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* complete.c - what can be typed next: options, their values, operands */
 #include "cli/complete.h"
 #include "cli/cli.h"

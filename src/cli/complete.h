@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* complete.h - what can be typed next, for the completion of a shell
  *
  * The shell calls `muster COMMAND --complete WORDS...`; the last word is being typed and may be empty. Each line of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* diff.c - `muster diff`: what differs between two saved reports of the same machines, or between a report and what was
  * learned of its machine type
  */

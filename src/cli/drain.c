@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* drain.c - `muster drain`: drain the nodes that failed
  */
 #include "cli/cli.h"

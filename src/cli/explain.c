@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - `muster explain`: what an id of a report means, why, and what to do */
 #include "cli/explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.h - what `muster explain` can explain: a book of entries, and the texts of one of them
  *
  * Everything comes from the tables that muster itself works by: expectation files, events, probes and their metrics.

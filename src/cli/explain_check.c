@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain_check.c - what a check asks of each machine type, and what is known of its metric */
 #include "cli/explain.h"
 

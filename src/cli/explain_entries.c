@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain_entries.c - the book of `muster explain`: which ids there are, and what is known of each */
 #include "cli/explain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* help.c - the help of a command, from its table of options: in groups, 80 columns wide */
 #include "cli/cli.h"
 #include "muster/arena.h"

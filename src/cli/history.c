@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* history.c - `muster history`: keep reports in a database, and ask it about nodes and values over time */
 #include "cli/cli.h"
 #include "history/questions.h"

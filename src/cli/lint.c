@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* lint.c - `muster lint`: what is wrong with an expectation file, all of it
  *
  * The loader finds the problems; this prints each once, though several files may inherit it from one parent.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c - `muster metrics`: the catalogue of what can be measured, for those who write expectations
  */
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node.c - `muster node`: measure this node alone, all of its GPUs, without MPI, Slurm or any other launcher
  *
  * For a prolog, a health check and a golden image. This process counts the GPUs, becomes one rank for each, and goes

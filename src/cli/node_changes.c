@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_changes.c - what `muster drain` and `muster resume` share: they change the state of nodes in Slurm */
 #include "cli/node_changes.h"
 

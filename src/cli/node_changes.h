@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_changes.h - what `muster drain` and `muster resume` share: they change the state of nodes in Slurm
  *
  * Without --apply the commands are printed, quoted for a shell, and skipped nodes as comments. A command is printed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c - `muster nodes`: print the good, bad or missing nodes of a saved report, for scripts
  *
  * Uses the findings of the report; nothing is evaluated again. Prints all names or none: half a list could hide a bad

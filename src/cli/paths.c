@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - paths of the installed files, relative to the running binary
  *
  * Build tree: <dir>/muster next to <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster, <prefix>/share and

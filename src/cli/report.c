@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - `muster report`: print a saved report in another form
  *
  * Prints the content of the file; nothing is evaluated again. The exit code says only whether the report could be

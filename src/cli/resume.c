@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resume.c - `muster resume`: undrain nodes that muster drained
  *
  * Of a list, all that muster drained. Of a report, only those for which it shows that the check of the drain reason

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - `muster run`: measure and check the nodes of this job */
 #include "cli/cli.h"
 #include "cli/run_options.h"

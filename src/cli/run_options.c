@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_options.c - the options that `muster run` and `muster node` share */
 #include "cli/run_options.h"
 

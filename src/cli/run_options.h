@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_options.h - the options that `muster run` and `muster node` share */
 #ifndef MUSTER_CLI_RUN_OPTIONS_H
 #define MUSTER_CLI_RUN_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sim.c - `muster sim`, sim-rank and sim-worker: the program muster-sim has them, and takes the same words */
 #include "cli/cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
  */
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ticket.c - `muster ticket`: what a cloud's support desk asks for about one node of a saved report; sends nothing */
 #include "cli/cli.h"
 #include "muster/report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* barrier.c - a barrier with payloads and a deadline */
 #include "coord/barrier.h"
 

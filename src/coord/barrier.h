@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* barrier.h - a barrier with payloads and a deadline
  *
  * A member enters with a payload. The barrier is complete when each living member has entered this barrier or a later

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* coordinator.c - rank 0's work for the whole job: membership, barriers of the job, records, goodbye */
 #include "coord/coordinator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* coordinator.h - rank 0's work for the whole job: membership, barriers of the job, records, goodbye
  *
  * The rings are in ring_scheduler.h. Each record is read when it arrives, and becomes a part of the run.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deadlines.c - all time constants of a run */
 #include "coord/deadlines.h"
 

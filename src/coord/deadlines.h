@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* deadlines.h - all time constants of a run, on one timeline
  *
  * A run ends at `end`, by every rank's own clock: the membership message contains the time that is left. The order:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* event_loop.c - one turn of a rank: its worker, its messages, its node's barriers, the coordinator */
 #include "coord/supervisor.h"
 

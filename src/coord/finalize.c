@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finalize.c - the end of the run on rank 0: evaluate, write, print */
 #include "coord/process.h"
 #include "eval/derive.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* membership.c - the ranks that said hello, their nodes, the leader of each node */
 #include "coord/membership.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* membership.h - the ranks that said hello, their nodes, the leader of each node
  *
  * Filled hello by hello. muster_membership_close numbers the nodes; after it nothing changes.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* message.c - the messages between supervisors, as bytes */
 #include "coord/message.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* message.h - the messages between supervisors, as structs; message.c alone knows their bytes
  *
  * Numbers are 32 bits, little-endian; a text is its length, its bytes and a NUL. Unpacking checks everything; unpacked

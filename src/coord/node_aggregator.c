@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_aggregator.c - the leader of a node owns the barriers of the node's ranks */
 #include "coord/node_aggregator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_aggregator.h - the leader of a node, its lowest rank, owns the barriers of the node's ranks
  *
  * At a barrier of the job the payloads of all ranks are forwarded to rank 0, unchanged, in one message, and rank 0

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* options.h - the options of `muster run` and `muster node` */
 #ifndef MUSTER_COORD_OPTIONS_H
 #define MUSTER_COORD_OPTIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe_runner.c - the worker's commands, probe by probe, and their outcomes */
 #include "coord/supervisor.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process.c - one process of a job, from its start to its exit
  *
  * worker started → transport (MPI_Init) → supervisor.c → worker ended → exit.

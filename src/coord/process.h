@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* process.h - one process of a job: its worker, its transport, its supervisor, its exit */
 #ifndef MUSTER_COORD_PROCESS_H
 #define MUSTER_COORD_PROCESS_H

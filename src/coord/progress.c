@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.c - the progress of a run: one line that moves for people, or one log line for each phase */
 #include "coord/message.h"
 #include "progress.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* progress.h - the progress of a run: one line that moves for people, or one log line for each phase
  *
  * The line moves only where it is known to end on a terminal: standard error is one, mpirun's is (see below), or the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_messages.c - the messages of a ring barrier as rank 0 sees them */
 #include "coord/ring_messages.h"
 

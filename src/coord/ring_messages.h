@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_messages.h - the messages of a ring barrier as rank 0 sees them: what each rank enters with, which ranks cannot
  * take part, and the answers, one for each leader with a part for each rank
  */

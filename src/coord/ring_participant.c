@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_participant.c - a rank's side of the rings and of the rounds of traffic after them
  *
  * Each round of a ring has two barriers (place, id) and then the ring itself.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_scheduler.c - rank 0 assigns ranks to rings, round after round */
 #include "coord/ring_scheduler.h"
 #include "muster/run.h"

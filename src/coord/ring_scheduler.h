@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_scheduler.h - rank 0 assigns ranks to rings, round after round
  *
  * A ring is an all-reduce on a communicator of its own. The first round is a full ring. When ranks fail in it, another

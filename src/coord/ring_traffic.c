@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_traffic.c - rank 0 assigns rounds of traffic to the ranks of the full ring that went well last */
 #include "coord/ring_scheduler.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* send.h - send a packed message, refuse a malformed one */
 #ifndef MUSTER_COORD_SEND_H
 #define MUSTER_COORD_SEND_H

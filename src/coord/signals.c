@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signals.c - a run ends early after a signal, or when MPI_Init does not return */
 #include "coord/signals.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* signals.h - a run ends early after a signal, or when MPI_Init does not return */
 #ifndef MUSTER_COORD_SIGNALS_H
 #define MUSTER_COORD_SIGNALS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.c - one rank of a run, top to bottom
  *
  * hello → membership → GPU taken → probes alone → in turns and together → rings → record sent → goodbye.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* supervisor.h - one rank of a run, from hello to goodbye
  *
  * The caller provides the transport with its clock, the worker, and what only a real process does (signals, evaluation,

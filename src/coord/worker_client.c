@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_client.c - a supervisor's side of its worker */
 #include "coord/worker_client.h"
 

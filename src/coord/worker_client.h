@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_client.h - a supervisor's side of its worker: one command at a time, each with a deadline; a worker that
  * crashes or hangs is replaced, and its samples so far are kept
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_process.c - a worker that is a process */
 #include "coord/worker_process.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_process.h - a worker that is a process: `<program> worker`, with a pipe for each direction
  *
  * It dies with the thread that started it. The words of $MUSTER_WORKER_WRAPPER come before its command line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* advice.c - what a finding advises, with its places filled in */
 #include "eval/answers.h"
 #include "model/gpu.h"

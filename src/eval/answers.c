@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* answers.c - what a check says of one value
  */
 #include "eval/answers.h"

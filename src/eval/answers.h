@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* answers.h - the second stage: what a check says of an entry by itself, whatever else was found
  *
  * answers.c asks the operators of a check. peers.c, same_across.c, events.c and shared.c have what some of them need of

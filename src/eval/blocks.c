@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blocks.c - which finding explains what a check says of a place
  *
  * Where `after` failed, every answer but a pass is blocked; where `after` warned, only a warning is.

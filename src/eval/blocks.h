@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blocks.h - the third stage: what was found already and explains the answer of a check at a place
  *
  * Each check keeps the places where it failed, warned or was blocked. A check that names it in `after` or `also_after`,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* causes.c - findings about probes that did not end well and ranks from which nothing came
  *
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive.c - what an all-reduce and an all-to-all can reach at most, from what nodes and ranks say of their links
  *
  * Bus bandwidth is what each GPU sends and receives, so a ring is as fast as the slowest link that it must take:

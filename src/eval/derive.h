@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive.h - values that no rank can measure: they follow from what several nodes say */
 #ifndef MUSTER_EVAL_DERIVE_H
 #define MUSTER_EVAL_DERIVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_data_path.c - what ranks together did with disks, with a shared folder, and with data that one node read for
  * all
  *

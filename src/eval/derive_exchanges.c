@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_exchanges.c - what an exchange between two ranks can reach at most: the lower limit of its two ends
  *
  * Within a node or an NVLink domain the limit is that of all NVLinks of a GPU, where switches join the GPUs or there

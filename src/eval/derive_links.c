@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_links.c - whether links that a node has can be used: NVLink to other nodes, and links that a variable turns
  * off
  */

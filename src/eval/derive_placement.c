@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_placement.c - how the ranks of a node are placed beside their GPUs
  *
  * A launcher places all ranks of a node, so a wrong launch is one finding of the node: the value of its worst rank, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_racks.c - how even the steps of the GPUs of a rack are, and whether the ranks of each rack are side by side
  *
  * A rack is what NVLink joins across nodes: GPUs of one cluster and clique. Where GPUs have no such fabric, the switch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_steady.c - the share of windows that are slow: a part that is slow most of the time has a best window as well
  *
  * A GPU's copies in all directions count together, as they use one path; so do the exchanges of a rank of one kind.

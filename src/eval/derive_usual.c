@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* derive_usual.c - what the exchanges of a run that are alike reach: a measure where no limit is known
  *
  * Within a node an exchange is like those of the same two GPUs, by bus id, on other nodes: other pairs of GPUs may have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* drafts.c - collect drafts: fold equal ones, and add the checks that they block
  */
 #include "eval/drafts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* drafts.h - the fourth stage: what becomes a finding, and what is explained by one
  *
  * drafts.c folds, results.c turns the answer of a check into a draft or has it blocked by one, causes.c makes those

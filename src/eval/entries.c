@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* entries.c - find the samples of each check's metric in two passes over the run, and facts of ranks
  *
  * One pass counts, the other fills: the cost is that of reading the run twice, for any number of checks. Samples at a

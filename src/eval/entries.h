@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* entries.h - the first stage of an evaluation: for each check, the samples of its metric, place by place
  *
  * Each stage has one header, and hands one type to the next one. A stage uses only those above it. evaluate.c takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* evaluate.c - every check of the expectations at every place of the run, then the verdict
  *
  * A pure function: no I/O, no clock, no MPI, so a saved run can be evaluated again. A missing sample is never a pass.

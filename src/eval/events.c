@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* events.c - what findings say of events of the kernel's log
  *
  * An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_findings.c - a finding for each part that makes exchanges slow, in words
  */
 #include "eval/exchanges.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_peers.c - the other end of an exchange between two ranks, and values that follow from several exchanges
  */
 #include "eval/exchange_peers.h"

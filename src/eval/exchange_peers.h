@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_peers.h - the other end of an exchange between two ranks; limits, and other values that no rank measures */
 #ifndef MUSTER_EVAL_EXCHANGE_PEERS_H
 #define MUSTER_EVAL_EXCHANGE_PEERS_H

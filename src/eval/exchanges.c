@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchanges.c - join the two ends of each exchange, as all checks of its metric see them
  *
  * A healthy run costs one note for each sample: ends are joined only when an exchange is slow.

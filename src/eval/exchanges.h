@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchanges.h - exchanges between pairs of ranks: what checks say of them becomes findings that name parts
  *
  * exchanges.c joins the two ends of each exchange, localize/slow_pairs.c finds the parts, exchange_findings.c reports

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findings.c - drafts become the findings of the report, worst first, beside the tallies of all checks
  */
 #include "eval/findings.h"

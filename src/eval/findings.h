@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findings.h - the last stage: findings in the report, with a tally of each check and the verdict */
 #ifndef MUSTER_EVAL_FINDINGS_H
 #define MUSTER_EVAL_FINDINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* known_causes.c - a failure with one usual cause says the cause and its remedy, and is one finding of its node
  *
  * The expectation file lists the causes (`causes`): which findings each of them explains, by which facts of the rank or

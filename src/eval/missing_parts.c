@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* missing_parts.c - which GPUs and ports a node lacks, and what that explains on its ranks
  *
  * A complete list of names comes from the expectations (equals_by), or from another node of the run. It is believed

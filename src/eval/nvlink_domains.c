@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvlink_domains.c - how many NVLink domains the GPUs of a run span
  *
  * GPUs of one fabric carry the same cluster UUID and the same clique. A node without such a fabric (its GPUs are linked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvlink_domains.h - the NVLink fabrics of GPUs, and how many NVLink domains a run spans */
 #ifndef MUSTER_EVAL_NVLINK_DOMAINS_H
 #define MUSTER_EVAL_NVLINK_DOMAINS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* outcomes.c - what the end of a probe on one rank says of the rank and its node
  */
 #include "eval/answers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peers.c - the values that a check compares a value with: of which places, their median, and how far they are from it
  *
  * The ways to say who is odd, by operator:

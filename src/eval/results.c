@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* results.c - take in what came out for one check at one place: counts, findings, and what they block
  */
 #include "eval/drafts.h"

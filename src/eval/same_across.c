@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* same_across.c - whether a value is equal on all nodes or on all ranks, and who is odd
  *
  * Nodes are compared by the sorted values on each node and how many there are of each, or, with `within`, by those with

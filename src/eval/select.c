@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* select.c - choose the expectations of a run
  *
  * An unknown machine type is checked only against common.json, and the finding sku.unknown is added: such a run may

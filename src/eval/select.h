@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* select.h - choose the expectations of a run: the named file, the file of the detected machine type, or common.json
  */
 #ifndef MUSTER_EVAL_SELECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* shared.c - speeds of GPUs that other programs use too: explained by what was found of these programs, or not judged
  *
  * A check with `slows` finds other programs. How far they reach depends on the speed: kernels of the GPU itself are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unreached.c - which rank did not come, when an all-to-all could not connect all ranks
  *
  * Each rank lists the ranks that its last round of connections was with (rank.alltoall_unreached): it waited for one of

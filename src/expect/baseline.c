@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.c - min_of_baseline, warn_of_baseline, max_mad: a number compared with a learned median
  *
  * The rule is that of slower_than_peers: a value is bad when it is worse than the median by more than the share and by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* certainty.c - how sure an expected value is, and what it may do: the machines on which it was seen, and lint's rule
  *
  * A threshold that was never seen on such a machine may fail a healthy one: 40 % of NVLink, measured on one host,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* check.c - what a check's operands have in common
  */
 #include "expect/operators.h"

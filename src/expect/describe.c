@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* describe.c - values, expectations, short lists of ranks and nodes as people read them */
 #include "expect/describe.h"
 #include "muster/probe.h"

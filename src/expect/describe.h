@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* describe.h - values, expectations, short lists of ranks and nodes as people read them; all strings are the arena's */
 #ifndef MUSTER_EXPECT_DESCRIBE_H
 #define MUSTER_EXPECT_DESCRIBE_H

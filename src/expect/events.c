@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* events.c - events of the kernel's log: the tables of a file, and the operator that looks an event up in one
  *
  * A table says of each code what a machine that logged it is. A code that is in no table is what the driver's own word

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limits.c - operators that hold a number against a fixed limit */
 #include "expect/parse.h"
 #include "expect/describe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c - expectation files: found, read, merged
  *
  * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a

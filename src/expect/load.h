@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.h - what the files of src/expect share: load.c reads files and merges them, parse.c and its parts (parse.h)
  * check the merged tree and make the structs
  */

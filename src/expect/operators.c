@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* operators.c - the operators of a check: how each is read, judged, described and linted, and the table of them
  *
  * A judge is called for each sample: it allocates nothing, and relies on what the readers have checked.

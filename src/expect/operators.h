@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* operators.h - what a check can ask of a metric's value: one row per operator
  *
  * A row reads, judges, describes and lints its operator. A new operator is a row of operators.c and a property of

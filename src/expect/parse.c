@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse.c - from a merged expectation file to checks that make sense
  *
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse.h - what the readers of an expectation file's parts share
  *
  * parse.c reads the file's frame, parse_check.c a check, parse_operators.c what it expects, all by the tables of

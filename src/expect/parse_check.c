@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse_check.c - one check of an expectation file, by the table of its keys
  */
 #include "expect/parse.h"

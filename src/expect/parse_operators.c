@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* parse_operators.c - what a check expects of its metric, and what its operators say together
  */
 #include "expect/parse.h"

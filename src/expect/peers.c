@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* peers.c - operators that compare a value with those of other places: min_of_median, max_of_median, slower_than_peers,
  * outlier
  *

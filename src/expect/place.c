@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* place.c - the place of checks without `after` in the order of evaluation: checks of baselines and of outliers
  *
  * Such a check bounds a metric more tightly than the checks of the machine type do. Its place is right after the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* provenance.c - which files a value, a check and its keys come from
  */
 #include "expect/parse.h"

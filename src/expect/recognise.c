@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* recognise.c - which of the known machine types a run was measured on
  *
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.

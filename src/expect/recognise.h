@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* recognise.h - which of the known machine types a run was measured on */
 #ifndef MUSTER_EXPECT_RECOGNISE_H
 #define MUSTER_EXPECT_RECOGNISE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* regex_limits.c - regular expressions that can be compiled and matched in little time and memory
  *
  * The C library's compiler calls itself for every parenthesis, copies what stands before {n} n times, and its matcher

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_diff.c - what changed at a date */
 #include "history/questions.h"
 #include "history/timeline.h"

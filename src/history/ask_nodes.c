@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_nodes.c - nodes by their verdicts over time */
 #include "history/past.h"
 #include "history/questions.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_trial.c - what drains would have done to the nodes, and which thresholds no machine comes near
  *
  * The rule for drains is that of muster drain: history/past.h. Limits on how many nodes are drained at a time are not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_values.c - a metric over time */
 #include "history/questions.h"
 #include "history/timeline.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ask_worst.c - the parts of a fleet that are lowest among those of their machine type */
 #include "history/questions.h"
 #include "history/timeline.h"

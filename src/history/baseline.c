@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.c - gather the values of earlier runs, and find median and MAD of each key */
 #include "history/baseline.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.h - what the values of earlier runs come to: median, MAD and number, by machine type, profile and key
  *
  * Pure: values come from saved reports or from a database, an overlay goes to a stream.

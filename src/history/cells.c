@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cells.c - what the answers to several questions have in common */
 #include "history/questions.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* db.h - a history: the verdicts and values of many reports in one SQLite database file
  *
  * Implemented by sqlite/, or by without.c in a build without SQLite. libsqlite3 is opened at run time, so that no other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* default_path.c - where the history of a user is */
 #include "history/db.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* key.c - what was measured, as a text: a metric and its labels; and the time as reports have it */
 #include "history/values.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_status.c - how each node came out of an evaluated report */
 #include "history/node_status.h"
 

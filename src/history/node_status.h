@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_status.h - how each node came out of an evaluated report
  *
  * Pure. FAIL: a failed finding names the node, or none of its ranks gave a result. INCONCLUSIVE: a required check could

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* overlay.c - what was learned, as an overlay that muster run, check and lint accept */
 #include "history/baseline.h"
 

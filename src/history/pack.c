@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c - the numbers of one key on one node as few bytes
  *
  * The first byte is the form; numbers follow with their lowest byte first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pack.h - the numbers of one key on one node as few bytes
  *
  * One number for all parts is stored once; of several the form that is the smallest one without loss for whole numbers;

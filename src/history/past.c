@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* past.c - the runs of nodes that a history has, one after the other, and what they are to the rule for drains */
 #include "history/past.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* past.h - the runs of nodes that a history has, one after the other, and what they are to the rule for drains
  *
  * slurm/strikes.h has the rule. A run of one machine type and profile says nothing about the strikes of another one.

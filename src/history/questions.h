@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* questions.h - what people ask a history; each answer is a table
  *
  * Each function fills *ret, which the caller releases with muster_table_done before the history is closed; 0, or -1

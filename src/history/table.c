@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.c - an answer of a history as text, JSON, CSV and HTML */
 #include "history/table.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* table.h - an answer of a history: a table, or several on one page, written as text, JSON, CSV or HTML
  *
  * Texts of machines can inject nothing: neither a terminal, nor a page, nor a spreadsheet obeys them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thin.c - a part of many reports that stands for all of them */
 #include "history/thin.h"
 

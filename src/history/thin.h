@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thin.h - a part of many reports that stands for all of them
  *
  * Pure. Reports next to each other are next to each other in the file too, so a few blocks of them are read fast.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.c - values over time: one series for each key on each part of a node */
 #include "history/timeline.h"
 

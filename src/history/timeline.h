@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.h - values over time: one series for each key on each part of a node
  *
  * Values of different machine types and of different profiles are never in one series.

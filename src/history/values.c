@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* values.c - every number of a run that is worth comparing with the same number of other runs
  *
  * Pure: no I/O.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* values.h - every number of a run that is worth comparing with the same number of other runs
  *
  * A number is worth that when its metric is no mere fact (muster/metric.h). Its key says what was measured: the metric

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* without.c - the history of a build without SQLite: none can be opened */
 #include "history/db.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.c - trees of JSON; the only file that knows cJSON
  *
  * cJSON is lenient: it takes bad UTF-8, control characters, numbers such as 01 or 1e999, duplicate keys, and calls

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* json.h - reading JSON; the only header that stands for cJSON
  *
  * A text becomes a tree of const nodes. Trees become structs by object.h, whose errors name the JSON path. A large text

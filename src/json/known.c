@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* known.c - objects whose text was read before
  *
  * Each text has one place by its hash. Another text takes the place when it comes twice: one that is the only one of

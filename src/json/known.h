@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* known.h - objects whose text was read before: thousands of nodes say the same of themselves, and in one order
  *
  * A text that was read before is not read again, nor is one that differs from it only in the numbers at its end.

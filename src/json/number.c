@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number.c - numbers as text and back
  *
  * A double is a whole number times a power of two. Where that whole number, times the power of ten of the digits that

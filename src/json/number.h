@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* number.h - numbers as text and back, exactly as by printf and strtod, and several times as fast */
 #ifndef MUSTER_JSON_NUMBER_H
 #define MUSTER_JSON_NUMBER_H

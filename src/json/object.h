@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object.h - structs and JSON objects: one table of fields reads a struct from an object, and writes it as one
  *
  * Whatever is wrong is said with its JSON path ("$.checks.a.min: a number is needed, found \"7\"") and the code

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_read.c - structs from JSON objects, by a table of fields */
 #include "json/object.h"
 

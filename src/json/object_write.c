@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* object_write.c - JSON objects from structs, by the table of fields that reads them */
 #include "json/object.h"
 

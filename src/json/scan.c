@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it */
 #include "json/scan.h"
 

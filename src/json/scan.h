@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scan.h - what the parser and the splitter share: the grammar, and where a text breaks it */
 #ifndef MUSTER_JSON_SCAN_H
 #define MUSTER_JSON_SCAN_H

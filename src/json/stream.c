@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream.c - a text of any length, of which one part at a time is in memory and becomes a tree */
 #include "json/stream.h"
 

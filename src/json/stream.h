@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream.h - a text of any length, of which one part at a time is in memory and becomes a tree
  *
  * Memory is that of the largest part. A syntax error between parts has its line and column in the whole text; those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* writer.h - writing JSON
  *
  * A stream: nothing is built in memory, so a report of 100,000 ranks costs no more than its text.

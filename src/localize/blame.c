@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blame.c - which nodes, links or partitions explain the localisation all-reduces that failed
  *
  * To slow_pairs.c, which names slow parts by the exchanges of pairs, a node here is what a GPU is there, and a pair

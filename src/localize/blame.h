@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* blame.h - which nodes, links or partitions explain the localisation all-reduces that failed
  *
  * Pure. The planner uses it to decide whether a failure is still unexplained, and evaluate to report the findings. A

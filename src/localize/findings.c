@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findings.c - findings from localisation all-reduces: which node, link or partition breaks the full all-reduce
  *
  * blame.c finds the cause; this file reports it with the evidence, the strongest first.

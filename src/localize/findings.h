@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findings.h - findings from trial rings: which node, link or partition breaks the full ring */
 #ifndef MUSTER_LOCALIZE_FINDINGS_H
 #define MUSTER_LOCALIZE_FINDINGS_H

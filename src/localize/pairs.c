@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pairs.c - which two ranks of a ring exchange data with each other, round after round */
 #include "localize/pairs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pairs.h - which two ranks of a ring exchange data with each other, round after round
  *
  * Pure. First edges: the ranks of a node as a cycle, each with the next one. Then, when all pairs are asked for, the

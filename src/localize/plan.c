@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - which small rings to try next, to find what breaks the ring of all */
 #include "localize/plan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - which small rings to try next, to find what breaks the ring of all
  *
  * Every node alone, all at once; then pairs of nodes, as many at once as possible, in the rounds of localize/pairs.h:

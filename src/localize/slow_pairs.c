@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slow_pairs.c - which part makes exchanges of pairs of ranks slow
  *
  * Exchanges within a node or an NVLink domain come first: they name GPUs. A GPU that is slow there is slow through its

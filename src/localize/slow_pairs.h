@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slow_pairs.h - which part makes exchanges of pairs of ranks slow: a GPU, a NIC, a node, a link between two of these
  */
 #ifndef MUSTER_LOCALIZE_SLOW_PAIRS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* finding.c - names of statuses, and how bad each is */
 #include "muster/finding.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.c - which GPU of its node a bus id is, and how people read it
  *
  * Reports of an older muster list no order of the GPUs: they have only the index that NVML gave the GPU of each rank.

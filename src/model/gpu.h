@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.h - which GPU of its node a bus id is, and how people read it */
 #ifndef MUSTER_MODEL_GPU_H
 #define MUSTER_MODEL_GPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* label.c - what each label of the catalogue is */
 #include "muster/metric.h"
 

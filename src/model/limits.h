@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* limits.h - what the writers and the reader of a report share: the version of its layout and its limits */
 #ifndef MUSTER_MODEL_LIMITS_H
 #define MUSTER_MODEL_LIMITS_H

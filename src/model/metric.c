@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metric.c - units, and what follows from the row of a metric */
 #include "muster/metric.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_json.c - a node and its ranks: what each measured, and how its probes ended */
 #include "model/run_json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record.c - what one rank measured, as lines that grow */
 #include "model/record.h"
 

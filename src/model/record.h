@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* record.h - what one rank measured, as bytes that grow: JSON lines in the order in which they came
  *
  *   {"sample":{metric, labels, value, reason}}    as the rank's worker wrote it

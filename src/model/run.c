@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run.c - the nodes, ranks and outcomes of a run */
 #include "muster/run.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_json.c - a run: its job, its nodes, and its localisation all-reduces */
 #include "model/run_json.h"
 

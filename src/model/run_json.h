@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* run_json.h - the one JSON form of a run: what its readers and writers share
  *
  * One sample, one probe's outcome and one trial on a line, so that two reports can be compared line by line. What is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample.c - labels and growing arrays of samples */
 #include "muster/sample.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_json.c - samples from their JSON */
 #include "model/sample_json.h"
 

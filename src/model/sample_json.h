@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sample_json.h - samples from their JSON, as they stand in a report and as a worker says them
  *
  * Input from outside: nothing is taken that does not fit the catalogue and the limits in limits.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share.c - how much of its limit a measured speed reaches */
 #include "model/share.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* share.h - how much of its limit a measured speed reaches
  *
  * A speed alone says little about a machine that the reader does not know: 27 GB/s are all of PCIe 4.0 x16 and less

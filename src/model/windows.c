@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* windows.c - one sample of all that were taken of one thing */
 #include "model/windows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* windows.h - one sample of all that were taken of one thing
  *
  * A speed is measured in windows, in several visits of the run, and yields a sample in each visit. With --repeat, other

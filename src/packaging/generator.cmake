@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # generator.cmake - read by cpack for each kind of package before it starts: its version and the dependencies of a .deb
 #
 # The version is that of the program, with the time of its commit (in UTC) before the commit, because the version of a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # packages.cmake - what `cpack -G DEB` and `cpack -G RPM` make: muster, muster-sim, muster-doc, and muster-spank for one
 # version of Slurm
 #

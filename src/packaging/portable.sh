@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # portable.sh - one folder and one tarball with muster and all it needs but glibc and the vendor libraries
 #
 # usage: src/packaging/portable.sh [FOLDER]     writes FOLDER/muster-VERSION-ARCH/ and FOLDER/muster-VERSION-ARCH.tar.gz

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # stage.cmake - run by cpack when all files are in their place: what only packages have
 cmake_policy(VERSION 3.22)
 file(GLOB manuals ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*/usr/share/man/man1/*.1)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # version.cmake - write the C file that says which muster this is: the release, and the commit that it was built from
 #
 # usage: cmake -DSOURCE=FOLDER -DRELEASE=0.2.0 -DHASH=HASH -DOUTPUT=FILE.c -P version.cmake

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* affinity.c - which CPUs and memory the rank may use, and which its GPU is near
  *
  * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. How near it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* broadcast.c - one reader for all: data is read once, and NCCL carries it to the memory and the scratch of every node
  *
  * Each stage is timed by itself, so that a slow file is not taken for a slow network: read, broadcast from memory to

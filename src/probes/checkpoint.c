@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* checkpoint.c - all ranks write GPU memory to a shared folder at once, read it back and compare
  *
  * The first round writes, the second one reads, so that no rank reads while others write. Each rank is by itself: the

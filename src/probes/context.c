@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* context.c - emit, step and root path: what muster/probe.h gives to every probe, wherever its samples go */
 #include "probes/context.h"
 #include "probes/windows.h"

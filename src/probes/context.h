@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* context.h - the interface between a probe and the receiver of its samples
  *
  * A probe emits through muster/probe.h; the context checks each sample against the probe's own table and hands it to a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* driver.c - how NVML and CUDA started, and what of the NVIDIA driver the node has: module, libraries, files
  *
  * Files say it where neither library starts. The causes of an expectation file are known by these facts.

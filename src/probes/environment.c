@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.c - the variables that control CUDA, NCCL, UCX and MPI, and whether NCCL's topology file is correct
  *
  * Records the settings that a job of the user would get: the environment at the start of the worker, and the files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fabric.c - connections of the rank's GPU to other GPUs and to the CPU: NVLink fabric, C2C links, peer access
  *
  * NVML describes fabrics since driver R525, in three versions of one struct; the newest version that the driver

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.c - what the rank's GPU is and how it feels
  *
  * Every NVML call may answer "not supported" or "no permission" (vGPUs, containers): that is a null with NVML's reason,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_copy.c - how fast the copy engine moves pinned memory to and from the rank's GPU
  *
  * Copies are queued back to back and timed on the GPU by events, so the host's own speed does not enter. The host's

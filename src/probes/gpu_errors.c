@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
 #include "probes/gpu/device.h"
 #include "vendor/nvml.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_load.c - the GPU at work, with all GPUs of the node at once: every byte of its memory, and products of matrices
  *
  * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the

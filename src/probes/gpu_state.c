@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_state.c - settings of the rank's GPU, those that it boots with, and its firmware
  *
  * A setting that all GPUs of a node have may be wrong on all of them. What NVML does not say is null with NVML's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_stream.c - data that streams to the GPU while it computes: from the host's memory, and from the disk
  *
  * As a program works that keeps the layers of a model outside the GPU's memory: buffers on the GPU's NUMA node, as many

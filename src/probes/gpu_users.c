@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_users.c - who else uses the rank's GPU
  *
  * The first reading is taken before CUDA has a context on the GPU: nothing of this run is there then, except of ranks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* history.c - what the kernel has logged of faults since boot: GPUs, PCIe, network adapters, memory, file systems
  *
  * The log is read; nothing is judged, and no event is left out for being harmless. An entry is one kind of event of one

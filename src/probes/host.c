@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host.c - the settings of the node's kernel that slow down or stop a job
  *
  * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_memory.c - the bandwidth of the host's memory, on all NUMA nodes at once
  *
  * The leader of the node measures before any rank copies to its GPU: ranks wait for each other before the first copy.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ib_link.c - state, speed and width of every RDMA port
  *
  * Yields samples only. A port that is down is a fact here; whether it should be up is the expectation file's business.

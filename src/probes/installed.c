@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* installed.c - what an update can change although no version does: modules, their parameters, the kernel's command
  * line and settings, and configuration files by their content
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* launch.c - does every process know the same job, and which GPU did it take
  *
  * Slurm's variables are believed only in processes that srun itself started: mpirun inside a batch job is a legal way

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metadata.c - what the cloud says this virtual machine is, and Hyper-V of the host that it runs on
  *
  * Most sites have no such service: that is no error, and costs at most a second on the leader alone. What does not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.h - rows of a probe's table of metrics
  *
  * What a row must say stands in parentheses; names are without their MUSTER_ prefixes, and NONE is no unit:

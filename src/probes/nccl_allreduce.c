@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_allreduce.c - a ring all-reduce over every rank that can take part
  *
  * Every rank's copy of every sum is checked, value by value, before the same size is timed. Whatever makes a rank go on

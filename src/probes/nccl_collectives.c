@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_collectives.c - what training asks of NCCL beside the all-reduce: all-to-all, all-gather, reduce-scatter; and
  * how even one all-reduce is with the next
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_pairs.c - what two ranks exchange by themselves, all pairs at once: each GPU with the next one, each NIC with
  * the NIC of the next node
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_split.c - the communicators of near ranks, on which they exchange (probes/nccl/roster.c)
  */
 #include "probes/metrics.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - files and folders that must be there, with the same content on all nodes
  */
 #include "probes/paths/content.h"

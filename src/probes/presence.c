@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* presence.c - the GPUs of the PCI bus that NVML or CUDA lacks, the services that GPUs need, and other jobs of the node
  *
  * A GPU that NVML does not show may have been kept from this job: then it is hidden, and not missing.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* registry.c - all probes in running order, and all their metrics by name */
 #include "muster/arena.h"
 #include "muster/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.c - how fast the scratch writes and reads, whether it returns what was written, and its latency
  *
  * Only where the run was asked to: it writes. The file has no name from before its first byte, takes at most half of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* step.c - training steps: products of one layer, all-reduces of its gradients, and copies from and to the host
  *
  * A step is as fast as the slowest rank, so its time is that of the job. What a rank does by itself, alone and within

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* storage.c - the node's local NVMe disks, its temporary disk, and the file system that jobs may fill
  *
  * Reads what the kernel says: no disk is touched.

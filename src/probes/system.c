@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* system.c - what software and host hardware the node has
  *
  * A vendor library that is missing is a fact here, a null with the loader's own words; the probes that need it to do

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* windows.c - how many windows a visit has, and when the last visit may begin */
 #include "probes/windows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* windows.h - how a probe takes a speed: in windows, some of them in each visit of the run (muster/probe.h)
  *
  * A window is a few operations in a row, and its value is their median: at least MUSTER_WINDOW_OPERATIONS where one

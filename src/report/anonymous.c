@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* anonymous.c - a report without names of nodes, users, files, addresses and virtual machines
  *
  * Run and report are changed in place, each name to the same replacement everywhere, so that the report is evaluated

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* anonymous.h - a report without names, as it may be sent to others */
 #ifndef MUSTER_REPORT_ANONYMOUS_H
 #define MUSTER_REPORT_ANONYMOUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* anonymous_line.c - lines of the kernel's log without processes: their names and numbers stand at known places
  */
 #include "report/anonymous.h"

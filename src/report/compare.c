@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare.c - compare two evaluated runs of the same machines, before and after a change */
 #include "report/compare_match.h"
 

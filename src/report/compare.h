@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare.h - compare two evaluated runs of the same machines, before and after a change
  *
  * Pure: no I/O. Nodes are matched by name, the ranks of a node by the UUID of their GPU or else its bus id, samples by

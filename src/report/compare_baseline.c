@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare_baseline.c - compare a run with what earlier runs measured, where no report from before a change exists */
 #include "report/compare_match.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare_judgements.c - compare the findings of two evaluated runs
  */
 #include "report/compare_match.h"

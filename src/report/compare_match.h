@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare_match.h - two evaluated runs while compare.c and compare_judgements.c compare them
  */
 #ifndef MUSTER_REPORT_COMPARE_MATCH_H

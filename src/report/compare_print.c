@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* compare_print.c - print the differences between two runs as text and as JSON
  *
  * The text has one line for identical changes in several places: a new driver on a hundred nodes, eight slower copies.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* figures.c - the speeds that every writer shows: which samples they are of, and the limit of each */
 #include "report/figures.h"
 

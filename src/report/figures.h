@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* figures.h - the speeds that every writer shows: MUSTER_SHOWN_SPEEDS */
 #ifndef MUSTER_REPORT_FIGURES_H
 #define MUSTER_REPORT_FIGURES_H

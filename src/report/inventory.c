@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory.c - the tables of ranks and of ports; a row of a node's table is a row of its block */
 #include "report/inventory_build.h"
 

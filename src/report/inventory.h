@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory.h - what the nodes of a run have, as three tables for people: topology by rank, node deep dive, state of
  * the fabric by port
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_build.h - the steps from a run to the tables of inventory.h */
 #ifndef MUSTER_REPORT_INVENTORY_BUILD_H
 #define MUSTER_REPORT_INVENTORY_BUILD_H

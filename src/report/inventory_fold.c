@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_fold.c - nodes with equal rows become one block, and what differs from most nodes is marked
  *
  * All texts are the arena's or the run's, and each is the only copy of its text in the arena: equal texts are equal

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_nodes.c - the table of the nodes: each property with its values, and which nodes have which */
 #include "report/inventory_build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_text.c - the inventory for a terminal: the verdict, then the three tables
  *
  * A value that differs between nodes ends with " !". Why a value is not known is a note after its table.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_values.c - one value of a node as people read it, or why it is not known */
 #include "report/inventory_build.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* junit.c - a report as JUnit XML, for CI servers
  *
  * A report keeps findings and how often each check passed, not every pass: a check that passed somewhere and has no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kinds.c - kinds of faults: the findings of one check, status and action as one row */
 #include "report/kinds.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kinds.h - kinds of faults: the findings of one check, status and action as one row, for every writer */
 #ifndef MUSTER_REPORT_KINDS_H
 #define MUSTER_REPORT_KINDS_H

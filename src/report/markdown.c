@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* markdown.c - a short summary of a report, for a pull request or a ticket
  *
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* print_escaped.c - printing of texts that a machine gave
  *
  * A GPU or host may bear any name, and a terminal obeys what it is sent: nothing leaves here that is not plain text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* print_escaped.h - printing of texts that a machine gave: host names, GPU names, library messages */
 #ifndef MUSTER_REPORT_PRINT_ESCAPED_H
 #define MUSTER_REPORT_PRINT_ESCAPED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus.c - a report in Prometheus's text format, for node_exporter's textfile collector
  *
  * Every metric is a gauge: a report is a snapshot. docs/reference/prometheus.md explains all of them.

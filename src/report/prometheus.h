@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus.h - the parts of Prometheus's text format: a metric's head, labels, series
  *
  * Format: https://prometheus.io/docs/instrumenting/exposition_formats/. For the files of this writer only.

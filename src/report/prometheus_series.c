@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus_series.c - the parts of Prometheus's text format: a metric's head, labels, series */
 #include "report/prometheus.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* prometheus_values.c - the values of a run as series
  *
  * What would be too many series (peers of exchanges, parts of many nodes, error counters that are 0) is folded or only

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* publish.c - a finished report to everybody who waits for it: file, people, scripts */
 #include "muster/report.h"
 #include "report/text_summary.h"

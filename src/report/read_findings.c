@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_findings.c - read verdict, findings and checks of a saved report
  *
  * Input from outside, read as strictly as the run. Nothing is evaluated again, so the expectation files and the

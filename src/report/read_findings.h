@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_findings.h - verdict, findings and checks of a saved report */
 #ifndef MUSTER_REPORT_READ_FINDINGS_H
 #define MUSTER_REPORT_READ_FINDINGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read_json.c - a run, and how it was judged, from a saved report
  *
  * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. One

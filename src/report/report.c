@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* report.c - the exit code, and the last line that scripts rely on */
 #include "muster/report.h"
 #include "muster/run_data.h"

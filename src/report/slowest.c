@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slowest.c - the slowest ranks of a run by each of its own times and speeds
  *
  * A collective is as slow as its slowest rank; these are what each rank measures of itself.

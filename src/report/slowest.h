@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slowest.h - the slowest ranks of a run by each of its own times and speeds */
 #ifndef MUSTER_REPORT_SLOWEST_H
 #define MUSTER_REPORT_SLOWEST_H

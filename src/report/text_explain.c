@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_explain.c - the command that explains the checks of this report */
 #include "report/text_summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_figures.c - the tables of speeds: what was measured, what is required, and how much of the limit that is
  *
  * A table for each unit, in it a row for each metric, and for each message size of a collective. A machine type

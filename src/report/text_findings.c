@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_findings.c - findings for people, those of a place together, the worst place first */
 #include "report/text_summary.h"
 

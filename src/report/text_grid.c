@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_grid.c - a table of texts whose columns share the width of the page */
 #include "report/text_grid.h"
 

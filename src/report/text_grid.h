@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_grid.h - a table of texts whose columns share the width of the page; a long text takes several lines */
 #ifndef MUSTER_REPORT_TEXT_GRID_H
 #define MUSTER_REPORT_TEXT_GRID_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_kinds.c - kinds of faults in the summary, where several nodes have findings: how many nodes, which, what to do
  */
 #include "report/text_summary.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_notes.c - events of the kernel's log that no finding is about: notes, and old ones */
 #include "report/text_summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_others.c - who else used the nodes, where that is no finding: busy CPUs, other jobs, programs on shared GPUs */
 #include "report/text_summary.h"
 

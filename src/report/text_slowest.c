@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_slowest.c - the slowest ranks in the summary, where ranks differ
  */
 #include "report/slowest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_steps.c - the training steps in the summary, on one line
  */
 #include "report/text_summary.h"

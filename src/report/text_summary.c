@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_summary.c - the summary for people
  *
  * Read from the top: the verdict and which nodes to exclude, what was looked at, what is wrong with it and what to do,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_summary.h - the parts of the summary for people */
 #ifndef MUSTER_REPORT_TEXT_SUMMARY_H
 #define MUSTER_REPORT_TEXT_SUMMARY_H

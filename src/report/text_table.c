@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text_table.c - nodes x probes: where it went well and where not
  *
  * A finding belongs to the column of the probe that yields its metric, and so does each check that it blocks. With many

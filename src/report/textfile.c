@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* textfile.c - muster.prom in the directory of node_exporter's textfile collector */
 #include "muster/report.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ticket.c - what a cloud's support desk asks for about one node that failed
  *
  * Only from a report; nothing is evaluated again, and nothing is sent.

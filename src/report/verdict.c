@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verdict.c - the verdict in words, the nodes to exclude, and what must be known about the run: for every writer */
 #include "report/verdict.h"
 

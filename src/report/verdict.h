@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verdict.h - the verdict in words, the nodes to exclude, and what must be known about the run: for every writer */
 #ifndef MUSTER_REPORT_VERDICT_H
 #define MUSTER_REPORT_VERDICT_H

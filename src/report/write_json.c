@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write_json.c - the report as JSON
  *
  * The layout is that of docs/report.schema.json: one sample, one probe outcome, one check, one "where" on a line, so

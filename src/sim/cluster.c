@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.c - cluster.json: the tables of fields of the cluster's structs */
 #include "sim/cluster.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cluster.h - the simulated cluster as the stand-in libraries see it: plain facts, faults already applied
  *
  * `muster sim` makes it from a hardware description and the faults, writes it as cluster.json into the simulation's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command.c - `muster sim`: run muster on a simulated cluster */
 #include "sim/command.h"
 

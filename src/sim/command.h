@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command.h - the parts of muster-sim: its command line, the start of a simulation, and what the processes of it do */
 #ifndef MUSTER_SIM_COMMAND_H
 #define MUSTER_SIM_COMMAND_H

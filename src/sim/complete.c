@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* complete.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value; and
  * as noise */
 #include "sim/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault.c - the language of faults: what is written, what it is about, and what is known
  *
  * What goes missing is only marked while faults are applied, so that every WHERE counts in the healthy cluster.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault.h - what can be broken in a simulated cluster: the language of faults, their table, and the
  * functions that carry faults out
  *

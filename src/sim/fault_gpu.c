@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_gpu.c - what can be wrong with a GPU */
 #include "sim/fault.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_kinds.c - the table of faults: which function or field each of them is, and what it needs of the machine */
 #include "sim/fault.h"
 

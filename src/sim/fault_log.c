@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_log.c - what a faulty node's kernel has logged
  *
  * The texts are in node_files.txt. AGE is a number and s, m, h or d, or "now":

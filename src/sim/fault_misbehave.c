@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_misbehave.c - read how a rank's worker misbehaves inside a vendor library */
 #include "sim/fault_misbehave.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_misbehave.h - how a rank's worker misbehaves inside a vendor library: "FUNCTION[#K]:HOW[@BUS-ID]"
  *
  * FUNCTION is a function of a stand-in, one that the preloaded library answers, or "dlopen:SONAME"; K is the call that

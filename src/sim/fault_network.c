@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_network.c - adapters, and what nodes and GPUs reach of each other */
 #include "sim/fault.h"
 

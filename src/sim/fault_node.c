@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_node.c - the software, the settings and the disks of a node */
 #include "sim/fault.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fault_rank.c - what a rank may use, and how its process and its NCCL behave */
 #include "sim/fault.h"
 

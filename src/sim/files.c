@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.c - node_files.txt, which says what its lines mean, carried out */
 #include "sim/files.h"
 

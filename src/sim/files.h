@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.h - files under one root, made as node_files.txt says
  *
  * After the first failure nothing more is written, and err says why.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fs.c - the files of a simulated node: what node_files.txt does not know of it
  *
  * Texts that are computed, lists, and what is made of disks.

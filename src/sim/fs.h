@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fs.h - write a simulated cluster as files: cluster.json, and for each node a root that looks like its / */
 #ifndef MUSTER_SIM_FS_H
 #define MUSTER_SIM_FS_H

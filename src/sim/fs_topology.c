@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fs_topology.c - a simulated node as hwloc's XML, version 2
  *
  * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.c - read the hardware description of a machine type
  *
  * Every key is required and an unknown key is an error, so every property of a simulated machine is written down.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.h - one healthy node of a machine type, as src/sim/hardware/<SKU>.json describes it */
 #ifndef MUSTER_SIM_HARDWARE_H
 #define MUSTER_SIM_HARDWARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - muster-sim: the program that `muster sim` executes
  *
  * Its words are those of muster: `sim` and its options, or what a rank of the simulation is started with.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* noise.c - recorded noise of real hosts: read a file, and tell how long an operation takes */
 #include "sim/noise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* noise.h - recorded noise of real hosts: how much longer an operation takes at each moment
  *
  * A file has a series for each kind of operation, and for each GPU where they differ; src/sim/noise/README.md has the

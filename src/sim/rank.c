@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rank.c - be one rank of a simulated job */
 #include "sim/command.h"
 

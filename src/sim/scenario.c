@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scenario.c - build the simulated cluster from a scenario
  *
  * Identities (UUIDs, GUIDs, LIDs, GIDs) are functions of the SKU, the node and the index in the node: the same

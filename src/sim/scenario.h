@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scenario.h - what to simulate: a machine type, how many nodes, what is broken, which CPUs the ranks get
  *
  * From a JSON file, the command line, or both. JSON form, every key optional:

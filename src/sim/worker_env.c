@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_env.c - put a rank's worker on its simulated node */
 #include "sim/command.h"
 

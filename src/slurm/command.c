@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* command.c - Slurm's own commands: run one, read and change the state of a node, list the nodes of a job */
 #include "slurm/command.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* drain.c - why a node is drained, as Slurm keeps it */
 #include "muster/run_data.h"
 #include "slurm/drain.h"

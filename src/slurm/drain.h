@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* drain.h - why a node is drained, as Slurm keeps it
  *
  * "muster: replace-node: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hostlist.c - lists of host names as Slurm writes them */
 #include "slurm/hostlist.h"
 

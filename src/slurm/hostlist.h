@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hostlist.h - lists of host names as Slurm writes them: "gpu-[1-3,7],rack[1-2]-node[01-10]"
  *
  * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_selection.c - select the good, bad, inconclusive and missing nodes of an evaluated run */
 #include "slurm/node_selection.h"
 

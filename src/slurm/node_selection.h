@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* node_selection.h - select the good, bad, inconclusive and missing nodes of an evaluated run
  *
  * Pure: only from the findings of a report. A node is bad when a failed finding names it, inconclusive when no check

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* placement.c - which nodes are in which switch or block, as far as Slurm has said it */
 #include "slurm/placement.h"
 

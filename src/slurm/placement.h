@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* placement.h - which nodes are in which switch or block, as far as Slurm has said it */
 #ifndef MUSTER_SLURM_PLACEMENT_H
 #define MUSTER_SLURM_PLACEMENT_H

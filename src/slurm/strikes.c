@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strikes.c - soft findings of nodes and when they were first seen */
 #include "slurm/strikes.h"
 

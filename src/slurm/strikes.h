@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strikes.h - soft findings of nodes and when they were first seen: one run drains no node for them
  *
  * A strike is a soft finding of a run: a check at a part of a node. It drains the node when a run that begins at least

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read.c - a run from the spools of its ranks
  *
  * The files are read twice: first the first lines of their processes, which tell the runs apart, then the lines of one

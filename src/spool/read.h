@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read.h - a run from the spools of its ranks (write.h)
  *
  * Input from outside: a malformed line is counted and ignored. Memory is that of the run and of one line.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write.c - the spool, written by a thread of its own */
 #include "spool/write.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write.h - the spool: what a rank has measured, on disk during the run; one file per node, each of its ranks appends
  *
  * When a process dies, what was measured before is there, and `muster assemble` builds the report from it (read.h).

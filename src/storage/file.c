@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - files without a name, and direct access where the file system takes that
  */
 #include "storage/file.h"

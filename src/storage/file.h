@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.h - files that muster measures with: without a name, so that nothing is left however the process ends
  */
 #ifndef MUSTER_STORAGE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder.c - may muster write into a folder, and is there room for its files?
  *
  * As root, each part of the path is opened from the one before it, so that no other user can put a link into the way

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* folder.h - may muster write into a folder, and is there room for its files?
  *
  * Only into one that is this user's or root's. A link could lead root elsewhere, so as root no part of the path may be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io.c - requests to files: what a request is, and when it is done
  *
  * The kernel may do a part of a request and end it: the rest is asked for again, until it says why it does no more.

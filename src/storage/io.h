@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io.h - many requests to files at once: io_uring, or threads where the kernel refuses that or muster was built without
  *
  * One thread uses a muster_io. The memory of a request must stay until the request is done: after a wait that failed

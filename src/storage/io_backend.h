@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io_backend.h - what carries requests to the kernel: one table of functions for each way
  */
 #ifndef MUSTER_STORAGE_IO_BACKEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io_threads.c - requests by threads that wait for the kernel, where it offers no io_uring
  *
  * A thread that hangs in a file system cannot be ended: it is left behind with all that it may touch.

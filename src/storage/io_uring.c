@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* io_uring.c - requests through io_uring
  *
  * Few functions of liburing, all of them in 2.1: what a simulation replaces.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.c - the content of files
  *
  * Filling and verifying run beside the disk, at several GB/s for each core: compilers make vector instructions of both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pattern.h - what muster writes to memory and to files, so that each word shows where it belongs
  *
  * The words of a file are those of the pattern with the file's seed and no masks, counted from the start of the file: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acs.c - PCIe switches that send traffic between two devices up to the root complex
  *
  * PCI Express Base Specification: extended capabilities begin at 0x100, each with its id in bits 0 to 15 and the offset

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* acs.h - PCIe switches that send traffic between two devices up to the root complex */
 #ifndef MUSTER_SYSTEM_ACS_H
 #define MUSTER_SYSTEM_ACS_H

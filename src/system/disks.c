@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* disks.c - block devices and their disks in sysfs
  *
  * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.

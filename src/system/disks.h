@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* disks.h - block devices, and the disks that they consist of, as sysfs shows them
  *
  * root is the prefix of /sys and /dev. Links that lead out of it are not followed. Devices have the kernel's names:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* environment.c - the environment that this process was started with
  *
  * The kernel keeps it apart from what setenv changes later: NCCL, for one, puts the settings of its files there.

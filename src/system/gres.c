@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gres.c - GPUs in what Slurm writes of generic resources */
 #include "system/gres.h"
 

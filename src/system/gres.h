@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gres.h - GPUs in what Slurm writes of generic resources
  *
  * A list of NAME[:TYPE][:COUNT][(IDX:…)], "gpu:a100-sxm4-80gb:8(IDX:0-7),nic(CNT:2)"; also "gres/gpu:8" and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.c - hardware descriptions: what one healthy node of a machine type has
  *
  * A description that "extends" another is a merge patch (RFC 7386) of it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.h - hardware descriptions: what one healthy node of a machine type has, one JSON file for each type
  *
  * The simulation reads all of a description (sim/hardware.h), `muster bind` the part that is here.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* journal.c - the kernel's messages in the files of the systemd journal, by libsystemd, opened at run time
  *
  * Only the system's files that were written to since this boot are opened, one at a time and the newest first: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* journal.h - the kernel's messages in the files of the systemd journal, by libsystemd, opened at run time */
 #ifndef MUSTER_SYSTEM_JOURNAL_H
 #define MUSTER_SYSTEM_JOURNAL_H

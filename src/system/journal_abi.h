@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* journal_abi.h - the functions of libsystemd that muster calls, as <systemd/sd-journal.h> declares them
  *
  * tests/abi/journal.sh compares them with that header where it is installed. All are in libsystemd since version 209.

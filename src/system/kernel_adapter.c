@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_adapter.c - what the drivers of network adapters say of a fault or of a link
  *
  * Texts are those of Linux 4.18 to 6.18: drivers/net/ethernet/mellanox/mlx5/core/health.c, cmd.c and events.c,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_event.c - one line of the kernel's log becomes an event, if it tells of one
  *
  * Texts are those of Linux (drivers/pci/pcie/aer.c, drivers/net/ethernet/mellanox/mlx5, mm/oom_kill.c, ...) from 4.18

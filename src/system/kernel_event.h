@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_event.h - one line of the kernel's log becomes an event, if it tells of one; pure
  *
  * Any user can bring words into the log: by the name of a process, which may begin a line, and by the name of a file.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_firmware.c - errors that the firmware reports (APEI), each in several lines; see kernel_event.h
  *
  *   {3}[Hardware Error]: event severity: recoverable

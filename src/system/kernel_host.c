@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_host.c - lines of disks, arrays, file systems, CPUs that are stuck, the IOMMU, and of the kernel's own faults
  *
  * Texts are those of Linux 4.18 to 6.18, a row for each wording: kernel/hung_task.c, watchdog*.c, rcu/tree_stall.h and

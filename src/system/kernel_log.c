@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_log.c - what the kernel has logged since this boot, record by record
  *
  * The device gives one record for each read, the oldest first, and to each reader all of them. A regular file in its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_log.h - what the kernel has logged since this boot, record by record
  *
  * From /dev/kmsg, and where records of this boot were overwritten there, or where it cannot be opened, from the files

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_nvidia.c - lines of the NVIDIA driver: Xids, SXids, and what it says of GPUs and switches without a number
  *
  * Texts are those of NVIDIA/open-gpu-kernel-modules, 535 to 595: src/nvidia/src/kernel/gpu/gpu.c for Xid 154,

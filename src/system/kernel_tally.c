@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_tally.c - the events of a kernel log, counted: one entry for each distinct event; see kernel_event.h */
 #include "system/kernel_event.h"
 #include "util/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_words.h - what the readers of one line of the kernel's log share */
 #ifndef MUSTER_SYSTEM_KERNEL_WORDS_H
 #define MUSTER_SYSTEM_KERNEL_WORDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_left.c - how much memory, and the time of how many CPUs, a process may still use */
 #include "system/memory_left.h"
 

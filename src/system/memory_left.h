@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_left.h - how much memory, and the time of how many CPUs, a process may still use
  *
  * Memory that only holds parts of files counts as free: the kernel takes it back when it is needed.

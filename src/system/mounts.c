@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mounts.c - what is mounted where, as this process sees it
  *
  * proc(5): "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* mounts.h - what is mounted where, as this process sees it */
 #ifndef MUSTER_SYSTEM_MOUNTS_H
 #define MUSTER_SYSTEM_MOUNTS_H

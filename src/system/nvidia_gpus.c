@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvidia_gpus.c - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use */
 #include "system/nvidia_gpus.h"
 

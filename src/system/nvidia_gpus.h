@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvidia_gpus.h - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use
  *
  * Files only: no driver and no library is asked, and no device node is opened, so nothing starts on a GPU.

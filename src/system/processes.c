@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - the processes of the node, as far as the kernel shows them to this process
  *
  * Only names are read: three system calls for each process. The threads of the kernel, thousands on a large node, are

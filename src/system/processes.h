@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* processes.h - the processes of the node, as far as the kernel shows them to this process */
 #ifndef MUSTER_SYSTEM_PROCESSES_H
 #define MUSTER_SYSTEM_PROCESSES_H

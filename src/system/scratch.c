@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.c - the file system that a job may fill
  *
  * Names of mount points say nothing: images mount the same disks at /mnt, /mnt/resource_nvme, /mnt/localdisk, /scratch.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scratch.h - the file system that a job may fill: on the node's local disks, and not the system's own
  */
 #ifndef MUSTER_SYSTEM_SCRATCH_H

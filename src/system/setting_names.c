@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* setting_names.c - whether the files and devices that a variable names are there */
 #include "system/setting_names.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* setting_names.h - whether the files and devices that a variable names are there
  */
 #ifndef MUSTER_SYSTEM_SETTING_NAMES_H

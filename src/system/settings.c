@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.c - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from */
 #include "system/settings.h"
 

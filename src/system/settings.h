@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* settings.h - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from
  *
  * NCCL takes a variable from the environment, else from the first file that has it: the one that NCCL_CONF_FILE names

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start.c - whether the node or its NVIDIA driver may still be starting */
 #include "system/start.h"
 

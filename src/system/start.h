@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* start.h - whether the node or its NVIDIA driver may still be starting
  *
  * A driver that starts cold takes seconds for each GPU, one after the other: nvidia-smi -pm 1 took more than 25 s on

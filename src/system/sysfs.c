@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sysfs.c - the small files, directories and links of sysfs */
 #include "system/sysfs.h"
 

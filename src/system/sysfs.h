@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sysfs.h - the small files, directories and links of sysfs
  *
  * Paths are whole paths, root prefix included: probes make them with muster_root_path.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* topology.c - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used */
 #include "system/topology.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* interfaces.c - which network interface MPI's messages take */
 #include "transport/interfaces.h"
 

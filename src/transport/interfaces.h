@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* interfaces.h - which network interface MPI's messages take
  *
  * Open MPI's TCP uses all interfaces at once. docker0 has the same address on every node, so that messages to another

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* module.c - find and open an MPI module; read a launcher's environment */
 #include "transport/module.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* module.h - MPI as a shared object of its own, the only part that is linked with libmpi
  *
  * Only `muster run` opens it. So no worker and no other command loads libmpi and its libraries, a node without MPI can

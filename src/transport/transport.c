@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport.c - common to all transports: messages to the own rank, and the limits of a message */
 #include "transport/transport.h"
 

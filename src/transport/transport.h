@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport.h - messages between the supervisors of a job
  *
  * Point to point only, and nothing blocks: no message comes from a dead rank. A message is a tag, a sender and bytes.

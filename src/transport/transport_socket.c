@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport_socket.c - the ranks of one node without a launcher */
 #include "transport/transport_socket.h"
 

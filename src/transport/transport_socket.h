@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport_socket.h - the ranks of one node without a launcher: processes that this one starts, and their sockets
  *
  * Rank 0 forks the others and has a socket to each. On one node no other two ranks exchange messages.

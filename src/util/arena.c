@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arena.c - memory that lives and dies together, and strings that are stored once */
 #include "muster/arena.h"
 

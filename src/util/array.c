@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array.c - arrays that grow at their end */
 #include "util/array.h"
 #include "muster/arena.h"

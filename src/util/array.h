@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* array.h - arrays that grow at their end */
 #ifndef MUSTER_UTIL_ARRAY_H
 #define MUSTER_UTIL_ARRAY_H

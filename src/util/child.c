@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* child.c - start a program, learn of its end, or run it to its end with a deadline; no shell
  *
  * Between fork and exec only async-signal-safe calls: another thread may hold any lock at the fork.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* child.h - start a program, learn of its end, or run it to its end with a deadline; no shell */
 #ifndef MUSTER_UTIL_CHILD_H
 #define MUSTER_UTIL_CHILD_H

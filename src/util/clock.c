@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock.c - the machine's clock */
 #include "util/clock.h"
 

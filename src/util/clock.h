@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* clock.h - where the time comes from: the machine's clock, or a virtual one in tests */
 #ifndef MUSTER_UTIL_CLOCK_H
 #define MUSTER_UTIL_CLOCK_H

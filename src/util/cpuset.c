@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpuset.c - the texts of CPU sets; the sets are hwloc's bitmaps
  *
  * hwloc's own readers take a text that begins well for a good one: each text is checked whole before hwloc sees it.

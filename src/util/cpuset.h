@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cpuset.h - the texts of CPU sets; the sets are hwloc's bitmaps
  *
  * Texts from outside are taken up to MUSTER_CPUS_MAX CPUs, so that no text makes a set of any size.

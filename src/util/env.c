@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* env.c - the environment variables that muster reads: all of them, and no other file calls getenv for one */
 #include "util/env.h"
 

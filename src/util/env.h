@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* env.h - the environment variables that muster reads: all of them, and no other file calls getenv for one */
 #ifndef MUSTER_UTIL_ENV_H
 #define MUSTER_UTIL_ENV_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* error.c - errors are values: a code and a sentence */
 #include "muster/error.h"
 

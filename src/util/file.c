@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - files are read whole, and written whole or not at all
  *
  * What is written has no name until it is whole, where the file system can do that; a writer that is killed then leaves

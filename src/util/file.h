@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* file.h - files are read whole, and written whole or not at all */
 #ifndef MUSTER_UTIL_FILE_H
 #define MUSTER_UTIL_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gzip.h - gzip by zlib; the only header that stands for zlib
  *
  * A build without zlib has these functions too: they say that they cannot.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input.c - a file is read from its beginning to its end, as it is or inflated from gzip */
 #include "util/input.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* input.h - a file is read from its beginning to its end, as it is or inflated from gzip
  *
  * gzip is recognised by the first bytes, not by the name.

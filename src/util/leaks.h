@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* leaks.h - run LeakSanitizer's check in a process that ends by _exit, which skips it
  *
  * Only with $MUSTER_LEAKS set, and never in a build without AddressSanitizer: MPI's leaks can be distinguished from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_reader.c - a file from outside, line by line */
 #include "util/line_reader.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* line_reader.h - what a file or a pipe holds, line by line, in the memory of one line */
 #ifndef MUSTER_UTIL_LINE_READER_H
 #define MUSTER_UTIL_LINE_READER_H

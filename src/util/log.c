@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log.c - lines on standard error, for people or for a log collector */
 #include "util/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log.h - lines on standard error, as text or for a log collector
  *
  * Text: "muster: rank 3 node gpu-1: text". For a collector each line is one JSON object: time (RFC 3339, UTC, with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* screen.c - the size of the terminal that a stream writes to */
 #include "util/screen.h"
 

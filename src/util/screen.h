@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* screen.h - the size of the terminal that a stream writes to */
 #ifndef MUSTER_UTIL_SCREEN_H
 #define MUSTER_UTIL_SCREEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.c - parsing and printing of small texts, each with its whole input used up or an error */
 #include "muster/arena.h"
 #include "text.h"

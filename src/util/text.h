@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* text.h - parsing and printing of small texts, each with its whole input used up or an error */
 #ifndef MUSTER_UTIL_TEXT_H
 #define MUSTER_UTIL_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utc.c - a moment as reports have it, "2026-11-23T12:24:01Z" */
 #include "util/utc.h"
 

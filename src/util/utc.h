@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* utc.h - a moment as reports have it, "2026-11-23T12:24:01Z" */
 #ifndef MUSTER_UTIL_UTC_H
 #define MUSTER_UTIL_UTC_H

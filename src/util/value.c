@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* value.c - a number, a string, a boolean or nothing */
 #include "muster/value.h"
 

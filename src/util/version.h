@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* version.h - which muster this is; src/packaging/version.cmake writes the C file in each build */
 #ifndef MUSTER_UTIL_VERSION_H
 #define MUSTER_UTIL_VERSION_H

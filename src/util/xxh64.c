@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xxh64.c - XXH64 with seed 0 */
 #include "util/xxh64.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* xxh64.h - XXH64, a fast hash of 64 bits that tells contents apart; no protection against forged content
  *
  * By the specification of xxHash (github.com/Cyan4973/xxHash, doc/xxhash_spec.md, 0.1.1), with seed 0: `xxhsum -H64`

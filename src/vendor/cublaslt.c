@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cublaslt.c - cuBLASLt, opened at run time */
 #include "vendor/cublaslt.h"
 #include "vendor/library.h"

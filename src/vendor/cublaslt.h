@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cublaslt.h - cuBLASLt, opened at run time
  *
  * The library is large (0.5 GB): the first open of a process takes 0.06 to 0.3 s.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cublaslt_abi.h - the part of cuBLASLt that muster calls, as cublasLt.h of CUDA 11 and later declares it
  *
  * Types carry the vendor's names so that tests/abi/ can compare every prototype, size and constant with the vendor's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda.c - the CUDA driver API, opened at run time */
 #include "vendor/cuda.h"
 #include "vendor/library.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda.h - the CUDA driver API, opened at run time */
 #ifndef MUSTER_VENDOR_CUDA_H
 #define MUSTER_VENDOR_CUDA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_abi.h - the part of the CUDA driver API that muster calls, as cuda.h of driver R470 and later declares it
  *
  * Versioned names are spelled out: cuda.h renames cuMemAlloc to cuMemAlloc_v2 by macro, and dlsym("cuMemAlloc") would

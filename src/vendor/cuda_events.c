@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_events.c - events of a GPU: made, freed, and the time between two */
 #include "vendor/cuda.h"
 

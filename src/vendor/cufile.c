@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cufile.c - cuFile, opened at run time */
 #include "vendor/cufile.h"
 #include "vendor/library.h"

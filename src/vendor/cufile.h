@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cufile.h - cuFile (GPUDirect Storage), opened at run time
  *
  * cuFile moves data from a file to the GPU's memory: directly, by the kernel module nvidia-fs or by PCI peer-to-peer,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cufile_abi.h - the part of cuFile (GPUDirect Storage) that muster calls, as cufile.h of CUDA 11.4 and later declares
  * it
  *

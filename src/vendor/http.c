@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http.c - one GET of a small text, by libcurl where muster was built with it
  *
  * libcurl brings some thirty libraries, which cost 30 ms of every start of a program that is linked with it. It is

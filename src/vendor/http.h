@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* http.h - one GET of a small text */
 #ifndef MUSTER_VENDOR_HTTP_H
 #define MUSTER_VENDOR_HTTP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* library.c - open a vendor library at run time, and know what was really loaded
  *
  * RTLD_NOW, so that a library with unmet needs of its own fails here, with words, and not in the middle of a probe.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* library.h - open a vendor library at run time, and know what was really loaded
  *
  * A missing library or function is an error value that names everything tried, never a loader error that kills srun.

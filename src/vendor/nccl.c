@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl.c - NCCL, opened at run time */
 #include "vendor/nccl.h"
 #include "vendor/library.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl.h - NCCL, opened at run time */
 #ifndef MUSTER_VENDOR_NCCL_H
 #define MUSTER_VENDOR_NCCL_H

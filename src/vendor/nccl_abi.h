@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_abi.h - the part of NCCL that muster calls, as nccl.h of 2.14 and later declares it
  *
  * ncclConfig_t is the oldest one (2.14: size, magic, version, blocking); later libraries accept it by its size and

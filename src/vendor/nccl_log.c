@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_log.c - NCCL's own debug output: have it written to us, and read what it says
  *
  * Lines of NCCL 2.14 to 2.28 look like this; older ones print bus ids instead of the device numbers in brackets:

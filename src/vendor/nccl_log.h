@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_log.h - NCCL's own debug output: have it written to us, and read what it says
  *
  * NCCL offers no call that tells which transport carries a communicator; its debug output does. The output is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_setup.c - what NCCL's log says of its set-up: network plugin, CollNet, NVLS, algorithms
  *
  * Messages of NCCL 2.14 to 2.30, and of the plugin of HPC-X (nccl-rdma-sharp-plugins), which names its own path:

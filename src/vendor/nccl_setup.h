@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_setup.h - what NCCL's log says of its set-up: network plugin, CollNet, NVLS, algorithms */
 #ifndef MUSTER_VENDOR_NCCL_SETUP_H
 #define MUSTER_VENDOR_NCCL_SETUP_H

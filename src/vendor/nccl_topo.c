@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_topo.c - what an NCCL topology file (NCCL_TOPO_FILE) says of NUMA nodes and GPUs
  *
  *   <system version="1">

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_topo.h - what an NCCL topology file (NCCL_TOPO_FILE) says of NUMA nodes and GPUs */
 #ifndef MUSTER_VENDOR_NCCL_TOPO_H
 #define MUSTER_VENDOR_NCCL_TOPO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml.c - NVML, opened at run time */
 #include "vendor/nvml.h"
 #include "vendor/library.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml.h - NVML, opened at run time */
 #ifndef MUSTER_VENDOR_NVML_H
 #define MUSTER_VENDOR_NVML_H

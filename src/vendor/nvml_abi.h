@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_abi.h - the part of NVML that muster calls, as nvml.h of driver R470 and later declares it
  *
  * Types carry nvml.h's names so that tests/abi/ can compare them with the vendor's header. A line with "since" or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_gpus.c - every GPU that NVML counts on the node, also one that it cannot reach */
 #include "vendor/nvml_gpus.h"
 

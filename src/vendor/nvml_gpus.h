@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_gpus.h - every GPU that NVML counts on the node, also one that it cannot reach */
 #ifndef MUSTER_VENDOR_NVML_GPUS_H
 #define MUSTER_VENDOR_NVML_GPUS_H

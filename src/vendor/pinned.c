@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pinned.c - host memory on a device's NUMA node that the GPU's copy engine can reach
  *
  * The node is bound and the pages are touched before the driver pins them: pinning fixes pages where they are.

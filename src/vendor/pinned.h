@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pinned.h - host memory on a device's NUMA node that the GPU's copy engine can reach */
 #ifndef MUSTER_VENDOR_PINNED_H
 #define MUSTER_VENDOR_PINNED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c - libibverbs, opened at run time
  *
  * Every symbol is asked for with its version: the library also carries 1.0 functions of the same names, for structs of

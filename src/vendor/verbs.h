@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.h - libibverbs, opened at run time; its structs come from the package's own header */
 #ifndef MUSTER_VENDOR_VERBS_H
 #define MUSTER_VENDOR_VERBS_H

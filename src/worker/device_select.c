@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_select.c - which GPU a rank takes */
 #include "device_select.h"
 #include "hidden_gpus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device_select.h - which GPU a rank takes */
 #ifndef MUSTER_WORKER_DEVICE_SELECT_H
 #define MUSTER_WORKER_DEVICE_SELECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hidden_gpus.c - whether every GPU is hidden: by CUDA_VISIBLE_DEVICES, as the driver reads it, or from the job */
 #include "hidden_gpus.h"
 

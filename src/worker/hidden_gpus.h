@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hidden_gpus.h - whether every GPU of the node is hidden from this process */
 #ifndef MUSTER_WORKER_HIDDEN_GPUS_H
 #define MUSTER_WORKER_HIDDEN_GPUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - the worker process: runs the probes, which may crash it, and sends their samples
  *
  * A worker never loads MPI. Standard output and standard error are for the messages of vendor libraries; results have

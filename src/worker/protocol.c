@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* protocol.c - the commands to a worker and its answers as JSON */
 #include "worker/protocol.h"
 

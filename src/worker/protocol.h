@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* protocol.h - the messages between a supervisor and its worker
  *
  * One JSON object a line. To the worker:

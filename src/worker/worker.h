@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker.h - the process that runs the probes: `muster worker`, which only a supervisor starts; implemented by main.c
  */
 #ifndef MUSTER_WORKER_WORKER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* built_without.c - muster as it is built where libcurl, expat and liburing are missing: what needs them says so */
 #include "storage/io.h"
 #include "vendor/http.h"

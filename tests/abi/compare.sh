@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # compare.sh - our declarations of a vendor's library against the vendor's own header
 #
 # usage: compare.sh COMPILER cuda|cublaslt|cufile|nccl|nvml|pmix SCRATCH [FOLDER-OF-HEADER [FOLDER-OF-cuda.h]]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* facts.c - print what a header declares: once compiled with our header alone, once with the vendor's beside it
  *
  * compare.sh compiles and runs it; facts.h is the list that it takes from our header.

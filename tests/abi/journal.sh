@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # journal.sh - our declarations of libsystemd's functions against its own header
 #
 # usage: journal.sh COMPILER SCRATCH

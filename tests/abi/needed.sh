@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # needed.sh - the program must start on a machine without any vendor library
 #
 # usage: needed.sh PROGRAM

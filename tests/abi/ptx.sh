@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # ptx.sh - the kernels are assembled for every architecture from sm_70 on that this machine's ptxas knows
 #
 # usage: ptx.sh KERNELS.ptx [PTXAS]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Run the kernels of kernels.ptx by hand, thread after thread, and compare with what kernels.h says that they do.
 
 usage: ptx_meaning.py KERNELS.ptx

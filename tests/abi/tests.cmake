@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Our declarations of the vendors' functions against the vendors' own headers, wherever those are installed; and what
 # the program is linked with. The comparison compiles when the test runs, so that a header we have never seen can fail
 # a test but not the build.

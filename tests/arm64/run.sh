@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh - muster built for aarch64, its unit tests and a small simulation, on this machine under qemu-user
 #
 # usage: sh tests/arm64/run.sh     builds into build-arm64/; the last line is "N passed, N failed, N skipped"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # sysroot.sh - the arm64 packages that muster is built with, and qemu, unpacked into a folder
 #
 # usage: sysroot.sh FOLDER     makes FOLDER/root (libraries and headers for aarch64) and FOLDER/host (qemu for this machine)

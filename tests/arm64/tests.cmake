@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # In a build for another processor: the whole program under the emulator. run.sh says how the emulator finds things.
 if(CMAKE_CROSSCOMPILING_EMULATOR)
 	# by path: CMake would put the emulator before its target as well

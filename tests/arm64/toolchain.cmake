@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # For aarch64 Linux with Debian's and Ubuntu's cross compiler: cmake --toolchain THIS -DCMAKE_SYSROOT=FOLDER, where the
 # folder has unpacked arm64 packages (sysroot.sh makes one).
 set(CMAKE_SYSTEM_NAME Linux)

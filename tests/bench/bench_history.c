@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_history.c - fill a history with many reports, made of one saved report in memory, and time it
  *
  * bench_history REPORT DATABASE COUNT NODES: each report has the nodes of REPORT under other names, so that each of

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # bench_history.sh - a history of many reports of 16 GPUs: how large it is, and how long each question takes
 #
 # usage: bench_history.sh MUSTER BENCH_HISTORY [REPORTS]     (default: 100000; some minutes, 1.5 GB in $TMPDIR)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_kernel_log.c - how many lines of a kernel's log are read and looked at in a second of one CPU
  *
  * bench_kernel_log LINES: a log of so many harmless lines of each kind, of which a fault's line is the first.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_localize.c - how long rank 0 thinks about one round of trials, and how that grows with the nodes
  *
  * bench_localize NODES...: for each number of nodes and each kind of fault, the search for the cause is played from the

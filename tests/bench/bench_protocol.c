@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_protocol.c - what the protocol costs: a whole job over the loopback on one core, from hello to the report
  *
  * usage: bench_protocol NODES...     nodes of 8 ranks each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* bench_report.c - how long it takes to read, judge and write a report, and how that grows with the ranks
  *
  * bench_report RANKS...: for each number of ranks, one process makes a report and another one, bound to a single CPU,

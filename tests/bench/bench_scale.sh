@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # bench_scale.sh - a report of 4,096 nodes: time and memory to read, evaluate and write it, as it is and as gzip
 #
 # usage: bench_scale.sh MUSTER BENCH_REPORT [COPIES]

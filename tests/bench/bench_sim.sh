@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # bench_sim.sh - start to exit of two simulated nodes, 16 ranks, in seconds
 #
 # usage: bench_sim.sh MUSTER

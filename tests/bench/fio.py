@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The rates of the probe scratch beside those of fio, on one folder.
 
 usage: fio.py MUSTER [FOLDER] [ROUNDS] [GIB]     default: /var/tmp, 5 rounds, 4 GiB

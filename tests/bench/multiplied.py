@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A large report from a small one of simulated nodes: each copy of a node has a name, ranks and measured numbers of its own.
 
 multiplied.py REPORT COPIES WRITTEN

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # `ninja bench` (or `make bench`) prints figures; nothing passes or fails by speed.
 add_executable(bench_report ${CMAKE_CURRENT_LIST_DIR}/bench_report.c)
 target_include_directories(bench_report PRIVATE ${CMAKE_SOURCE_DIR}/tests)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A headless Chromium for the tests of the HTML page: started, shown a page in some way, and a picture taken of it."""
 
 import base64

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The HTML page of 512 and of 4,096 nodes in a headless Chromium: how large it is, how long it takes to open, and its
 filters. The reports are the 16 nodes of docs/examples, multiplied. Pictures of six pages are left in OUTPUT.
 

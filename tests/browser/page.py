@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The HTML page in a headless Chromium: it loads nothing, everything in it can be reached and read, and nothing from
 outside becomes markup. Pages: a simulated run (`muster sim --html`), hostile names, and 1,024 nodes.
 

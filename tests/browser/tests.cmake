@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The HTML page in a real browser. Debian's own Python has Selenium and an HTML parser.
 add_executable(write_pages ${CMAKE_CURRENT_LIST_DIR}/write_pages.c)
 target_include_directories(write_pages PRIVATE ${CMAKE_SOURCE_DIR}/tests)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write_pages.c - HTML pages of reports that no run here gives: hostile names, and 1,024 nodes with some faults
  *
  * usage: write_pages DIRECTORY

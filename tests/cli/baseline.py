@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster baseline` on reports of one simulated machine whose speeds vary, and what `run`, `check` and `diff` make of it.
 
 usage: baseline.py MUSTER EXPECTATIONS_SCHEMA DIFF_SCHEMA

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`--broadcast-file` with simulated GPUs and real files: the ranks of one node read the file, all nodes have its content.
 
 usage: broadcast.py MUSTER

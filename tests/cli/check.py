@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster check` judges a saved report again, and `muster metrics` prints the catalogue.
 
 usage: check.py MUSTER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`--checkpoint` with simulated GPUs and real folders: what cannot be written to is said before the run, and a file
 system that stops answering costs its deadline and is named.
 

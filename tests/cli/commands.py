@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster skus`, `muster lint` and `muster bind`.
 
 usage: commands.py MUSTER WRITE_NODE SOURCE_DIRECTORY

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Completion in a real bash and a real zsh: what stands on the line after the tabulator key.
 
 usage: completion.py MUSTER SOURCE_DIRECTORY

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The shipped expectation files against the simulated hardware, and against docs/reference/machine-types.md.
 
 usage: configs.py MUSTER SOURCE          test

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster diff` on simulated machines before and after, and on reports in which single values were changed.
 
 usage: diff.py MUSTER SCHEMA

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster diff` with every check of every shipped configs file: each on a node of its own, from pass to fail (or to a
 warning, where it can warn) and back. The types of their metrics do not matter.
 

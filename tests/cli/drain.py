@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster drain` and `muster resume`: made-up reports, and a Slurm that writes down what it is asked.
 
 usage: drain.py MUSTER

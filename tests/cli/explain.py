@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster explain`: each id of each shipped file has a meaning, a reason and something to do.
 
 usage: explain.py MUSTER SOURCE

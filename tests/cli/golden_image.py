@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The examples of docs/golden-image.md are run as they stand there: on a machine that is fit, and on one that is not.
 
 The virtual machine is a folder, ssh and scp are scripts that know where it is, and `muster node` is the simulation's.

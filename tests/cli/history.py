@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster history`: reports in, answers out, in all formats; many writers at once; files that are no history.
 
 usage: history.py MUSTER

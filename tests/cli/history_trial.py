@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster history trial` on a fleet of 200 nodes over 14 days (tools/fleet.py): whom drains would have taken, by the rule
 as it is told here once more; how often a check is wrong; which thresholds no machine came near.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """--html of run, node and sim: a page beside the report, whole or not at all; the report and the verdict do not depend
 on it. What the page looks like is for tests/browser.
 

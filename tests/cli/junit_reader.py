@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What `muster report --format junit` writes, as an independent reader of such files sees it (python3-junitparser).
 
 usage: junit_reader.py MUSTER WRITE_REPORTS

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster lint` and docs/expectations.schema.json take the same files: each kind of place in the shipped files is removed,
 renamed, given another type and a value at the edge of its range, at places drawn with a fixed seed.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """--log-format json: every line on standard error is an object that a log collector understands.
 
 usage: log.py MUSTER

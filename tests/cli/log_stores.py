@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """docs/reference/logs.md: tables, rules and queries of log stores have the fields that muster writes.
 
 usage: log_stores.py MUSTER SOURCE

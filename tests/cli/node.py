@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster node`: one node, all of its GPUs, no launcher. Nothing of it is left behind, however it ends.
 
 usage: node.py MUSTER

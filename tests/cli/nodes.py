@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster nodes`: made-up reports, and Slurm's own host lists.
 
 usage: nodes.py MUSTER

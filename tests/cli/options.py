@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What the options of all commands have in common: suggestions, --output, --format, -, --, helps; and lines that users of
 small runs read.
 

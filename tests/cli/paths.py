@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """--expect-path, and "paths" of files, with real folders: what is there, what is not, and what never answers.
 
 usage: paths.py MUSTER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plain_fs.c - a file system without files that have no name: a folder, shown again by FUSE
  *
  * usage: plain_fs FOLDER MOUNT_POINT     in the foreground, until it is unmounted

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The progress of a run under mpirun: a line that moves where a person watches it, and nothing but lines elsewhere.
 
 mpirun is started in a session of its own on a pseudo-terminal, as a shell would.

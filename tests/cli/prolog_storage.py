@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Prolog and epilog write to no disk unless the site says so, and a node is not drained because it may not.
 
 usage: prolog_storage.py MUSTER SOURCE     needs root: /etc/default is replaced in a mount namespace of its own

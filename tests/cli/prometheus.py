@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Prometheus reads what muster writes, and the alerts and the dashboard of docs/prometheus/ ask for what is there.
 
 usage: prometheus.py MUSTER WRITE_REPORTS SOURCE

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster report` shows a saved report as text, JSON, JUnit XML, Markdown and HTML.
 
 The table RULES is our own account of what Jenkins' JUnit plugin and GitLab read: which elements, which attributes, and

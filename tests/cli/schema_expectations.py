@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Hold expectation files against docs/expectations.schema.json, and muster against the schema.
 
 usage: schema_expectations.py SCHEMA CONFIGS MUSTER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Validate reports against docs/report.schema.json with an independent validator (python3-jsonschema).
 
 usage: schema_report.py SCHEMA REPORT...

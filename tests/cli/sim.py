@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The command `muster sim` itself: wrong input, signals, what it leaves behind.
 
 usage: sim.py MUSTER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Prolog, epilog and health check with stand-ins for muster and for Slurm's commands: when they measure, and what a failure
 must be to change a node.
 

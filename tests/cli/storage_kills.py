@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Whatever ends muster while it measures a disk, nothing is left there: no file, no process that has one open.
 
 usage: storage_kills.py MUSTER [PLAIN_FS] [COUNT]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What the commands print on a terminal: as wide as it is, the verdict once more where its first line has left the screen.
 
 usage: terminal.py MUSTER EXAMPLES

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # One test for each command, or for each thing that a user sees of several.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

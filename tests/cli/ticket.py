@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster ticket`: made-up reports, the table of docs/reference/ticket.md, a simulated node from the run to the body for Azure.
 
 usage: ticket.py MUSTER SOURCE_DIRECTORY

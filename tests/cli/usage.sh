@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # usage.sh - what the user gets wrong: one clear line, exit code 2, nothing written; and what nobody knows: never a pass
 #
 # usage: usage.sh MUSTER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write_node.c - one healthy simulated node as files, for tests of what reads a machine without MPI
  *
  * usage: write_node HARDWARE-DIRECTORY SKU DIRECTORY     prints the node's root

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write_reports.c - write reports of several kinds into a directory, for the schema's validator */
 #include "muster/report.h"
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # writing.sh - a report that was asked for and could not be written is never a pass, and what was there before stays whole
 #
 # usage: writing.sh MUSTER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job.c - a whole job in one process: what is drawn, how it is played, what must hold afterwards */
 #include "job.h"
 

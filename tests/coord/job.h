@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* job.h - a whole job in one process: supervisors over the loopback, on a virtual clock, with scripted workers
  *
  * A seed draws the job and all that goes wrong in it; job_run plays it and job_check holds the outcome against what was

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* random.h - numbers from a seed: the same on every machine (SplitMix64) */
 #ifndef MUSTER_TESTS_COORD_RANDOM_H
 #define MUSTER_TESTS_COORD_RANDOM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* schedules.c - many jobs, each drawn from a seed, each held against what must always be true
  *
  * usage: schedules [--first] [FROM [COUNT]]    seeds FROM to FROM + COUNT - 1 (1, 2000), and a list of known ones;

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The protocol of a whole job in one process, on a virtual clock. `ninja schedules` plays many more.
 add_library(coord_job STATIC ${CMAKE_CURRENT_LIST_DIR}/job.c ${CMAKE_CURRENT_LIST_DIR}/transport_loop.c
 	${CMAKE_CURRENT_LIST_DIR}/worker_script.c)

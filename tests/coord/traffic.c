@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* traffic.c - a whole job whose ranks break in rounds of traffic: only their partners pay, and no other rank waits for
  * more than one deadline
  *

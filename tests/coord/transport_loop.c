@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport_loop.c - a whole job inside one process, with a virtual clock */
 #include "transport_loop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport_loop.h - a whole job inside one process, with a virtual clock
  *
  * Each rank is a function with a stack of its own, and another rank runs only while it waits. Time does not advance

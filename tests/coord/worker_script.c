@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_script.c - a worker that is a script */
 #include "worker_script.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* worker_script.h - a worker that is a script: it answers commands after a while of virtual time, yields samples, takes
  * part in rings, and crashes, hangs or fails where its plan says
  */

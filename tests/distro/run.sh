@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh - muster on another release of Debian: the demo, unit tests, the protocol, faults, and a real Slurm
 #
 # usage: tests/distro/run.sh [SUITE]     default trixie (Debian 13); the last line is "N passed, N failed, N skipped"

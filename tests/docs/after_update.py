@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The loop of docs/operations.md after a driver update, as the page prints it: of eight simulated nodes, each with a
 report from before and one from after, it names the three that are worse by a fact, a warning and a speed.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/examples/: one report of 16 simulated nodes with six faults, and all forms that muster makes of it.
 
 Usage: examples.py MUSTER SOURCE                the forms are those that this muster makes of report.json.gz

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every link of the documentation has its target: files, headings, and pages that sources and help texts name.
 
 Usage: links.py SOURCE

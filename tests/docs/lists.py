@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Whatever muster lists is documented, and nothing is documented that muster does not have: commands, options, formats,
 exit codes, kinds of ids, operators, members, probes, metrics, faults, checks, machine types, settings.
 

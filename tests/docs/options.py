@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each command and each option of muster that the documentation names exists, and each page is written by the rules.
 
 Usage: options.py MUSTER SOURCE

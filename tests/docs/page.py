@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The commands of one page of the documentation are run as they stand there, and print what the page says.
 
 Usage: page.py MUSTER SOURCE PAGE          (PAGE as docs/report.md)

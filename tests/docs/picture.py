@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/examples/report.png: what a browser shows of docs/examples/report.html, shortened to one screen.
 
 Usage: picture.py SOURCE            the picture belongs to the page: made from it, and rendered again it looks the same;

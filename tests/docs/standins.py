@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Each rule of a stand-in names the source that it follows: the table of tests/README.md.
 
 Usage: standins.py SOURCE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The documentation: its links, what its pages are made from, its commands and the outputs that it shows.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

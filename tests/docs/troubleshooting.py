@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the index docs/troubleshooting.md names exists.
 
 Usage: troubleshooting.py MUSTER SOURCE

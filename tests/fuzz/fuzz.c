@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.c - what the fuzzers share */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz.h - what the fuzzers share
  *
  * Each fuzz_*.c takes any bytes for one of muster's inputs, and checks what must hold whatever they are. It is linked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_cpus.c - CPU masks and lists, numbers and byte counts: refused with one line, or printed and read as the same */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_expect.c - an expectation file of any bytes: refused with one line, or taken, and then a run is judged by it */
 #include "fuzz.h"
 

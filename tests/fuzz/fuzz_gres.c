@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_gres.c - Slurm's lists of resources: refused with one line, or a number of GPUs that the same list twice has
  * twice */
 #include "fuzz.h"

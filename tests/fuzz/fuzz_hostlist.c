@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_hostlist.c - lists of host names: refused with one line, or compressed and expanded to the same names */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_kernel_log.c - a kernel's log of any bytes: what probe history makes of it is bounded and plain
  *
  * The input is the file /dev/kmsg of a root of its own, which the probe reads from its end; its lines are counted from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_merge.c - a file and an overlay, split by a line "---": merged as RFC 7386 has it, and loaded together */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_metadata.c - an answer of the instance metadata service of any bytes: each metric comes once, plain or null
  *
  * The linker puts the request below in place of libcurl's.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_nccl_files.c - NCCL's own files of any bytes: its topology (XML), its settings, and the environment
  */
 #include "fuzz.h"

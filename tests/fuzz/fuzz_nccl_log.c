@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_nccl_log.c - NCCL's debug output of any bytes: what is made of it is words that print */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_report.c - a report: refused with one line, or what is written of it reads back as the same */
 #include "fuzz.h"
 

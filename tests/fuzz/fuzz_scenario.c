@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_scenario.c - a scenario file of any bytes: refused with one line, or it makes a cluster whose masks are masks */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_spool.c - what the ranks of two nodes left on disk: whatever it is, the run made of it can be judged, written
  * and read again
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_strikes.c - what is kept of first strikes and passes: whatever it is, it is refused with one line, or written as
  * it was read, and a second strike is one only after a minute
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_sysfs.c - the small files of sysfs and procfs with any bytes in them, read by the probes that read them
  *
  * An input is a list of files: a line "=NAME" for a name of the table below, then what the file holds. A file that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fuzz_wire.c - a worker that sends anything: no line of it keeps the supervisor's record from being read by rank 0
  */
 #include "fuzz.h"

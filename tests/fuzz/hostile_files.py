@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Files that nobody would write by accident, given to every command that reads one: exit code 2, one plain line that
 names the file and the place, soon and in little memory, and nothing written.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Names and messages of machines with quotes, control characters, escape sequences and bytes that are not UTF-8: in the
 text they do nothing to a terminal and look like no line of ours, in the JSON they are strings.
 

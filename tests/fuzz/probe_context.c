@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe_context.c - a probe's context for fuzzers: no worker, no pipe; its sink looks at each sample and keeps none */
 #include "probe_context.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* probe_context.h - a probe's context for fuzzers: no worker, no pipe; its sink looks at each sample and keeps none */
 #ifndef MUSTER_FUZZ_PROBE_CONTEXT_H
 #define MUSTER_FUZZ_PROBE_CONTEXT_H

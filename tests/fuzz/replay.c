@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* replay.c - give a fuzzer every file of the folders and files named, each once */
 #include "fuzz.h"
 

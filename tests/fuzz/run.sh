@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh - build the fuzzers, and run each for a while
 #
 # usage: tests/fuzz/run.sh [SECONDS [FUZZER...]]     (60 seconds each, all of them)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Fuzzers: fuzz_<what>.c takes any bytes for one of the program's inputs. Here each is linked with a main that goes
 # through the inputs kept in corpus/<what>; with MUSTER_FUZZ (and clang) `ninja fuzz` links them with libFuzzer too.
 option(MUSTER_FUZZ "Build the fuzzers with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer (needs clang)" OFF)

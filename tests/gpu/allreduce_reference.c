@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allreduce_reference.c - the all-reduce bandwidth that one process with all GPUs of a host reaches
  *
  * Measures as nccl-tests' `all_reduce_perf -g N` does: one communicator per GPU made by ncclCommInitAll, group calls,

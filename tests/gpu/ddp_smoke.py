@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The usual smoke test before a training job: import PyTorch, join all GPUs, one all-reduce, one step of a tiny model.
 
 Started by torch.distributed.run; run.sh takes its wall time to compare muster's with.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Muster's figures beside those of other programs on the same host: usage: figures.py FOLDER (as run.sh leaves it).
 
 Exit status 1 when a comparison that must hold does not.

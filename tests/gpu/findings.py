@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What noise.sh has left in a folder: how noisy each series is, and how many healthy runs say what.
 
 usage: findings.py FOLDER     exit status 1 when a run of the new muster failed

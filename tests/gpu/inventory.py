@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Compare a report's GPUs with nvidia-smi: usage: inventory.py REPORT XML [NVLINK | --show]. Exit status 1 when one differs.
 
 XML is what `nvidia-smi -q -x` prints, NVLINK what `nvidia-smi nvlink -e` does. --show prints both sides of each fact.

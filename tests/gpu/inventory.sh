@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # inventory.sh - what muster reads of the GPUs of this host beside what nvidia-smi says, in one call of some seconds
 #
 # usage: tests/gpu/inventory.sh      needs NVIDIA GPUs, their driver, python3, and muster (with_muster.sh says which one)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The figures of gpu_load beside those of load_reference.cu, and whether all GPUs and runs have the same bits.
 
 usage: load.py FOLDER     (with load-*.json and reference.jsonl, as run.sh leaves them)

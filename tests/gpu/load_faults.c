@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load_faults.c - on a real GPU: the kernels do what kernels.h says, and a bit that is flipped on purpose is found
  *
  * Made of the probe's own parts, without the rest of muster. Prints a line for each check; exit status 1 when one

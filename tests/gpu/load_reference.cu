@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load_reference.cu - what gpu_load measures, by CUDA's own means: cuBLAS in a loop, plain kernels over all free memory
  *
  * usage: load_reference [SECONDS]    one JSON line: the GPU's rates, TFLOP/s and GB/s

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* memory_reads.c - on a real GPU: how fast the kernels read its memory, by how many blocks they run with
  *
  * usage: gpu_memory_reads

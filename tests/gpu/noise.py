@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Records how long each of many equal operations takes on real GPUs, one by one, so that the noise of a host can be played again.
 
 usage: noise.py FOLDER SECONDS [SERIES...]

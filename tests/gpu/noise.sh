@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # noise.sh - how noisy is this GPU host, and what does muster say of it while all is healthy
 #
 # usage: tests/gpu/noise.sh [-s SECONDS] [-q QUICK] [-n STANDARD] [-l LIMIT] [-o TREE]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """How small a loss does muster see on real GPUs? thief.c takes a part of one GPU from the worker itself, in turns with healthy runs.
 
 usage: prove.py FOLDER [--minutes 9] [--runs N] [--gpus 1] [--sku generic-nvidia,...] [--seed TEXT] [--sim WORDS]

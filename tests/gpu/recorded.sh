@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # recorded.sh - reports that were recorded on real GPUs are judged as they were then
 #
 # usage: recorded.sh MUSTER FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`muster diff` of healthy real runs of one host is never worse: two of one version, and one of an older version, without
 windows and with fewer checks and metrics, against one that is judged as this version does.
 

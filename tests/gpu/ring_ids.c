@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ring_ids.c - a communicator whose ids come from several processes, as muster makes it for large rings
  *
  * usage: ring_ids        on two GPUs of one host, one process each; says ok, or what went wrong and exits with 1

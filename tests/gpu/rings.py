@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Rings on real GPUs: trial rings one after the other in a process, and what a rank that dies or stops in a ring costs.
 
 usage: rings.py GPUS FOLDER     (FOLDER: where the reports go; muster and mpirun are found by PATH)

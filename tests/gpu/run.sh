@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # run.sh - muster on a real GPU host: is what it reports true, how fast is it, and what do others measure there
 #
 # usage: tests/gpu/run.sh [SKU]      from anywhere; needs NVIDIA GPUs, their driver and NCCL; SKU: what the host's GPUs are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Turn a report of a real host into a fixture: usage: sanitise.py REPORT > FIXTURE
 
 Host names become gpu-1, gpu-2 ...; GPU UUIDs, RDMA GUIDs, GIDs and LIDs are numbered; paths keep only their last part;

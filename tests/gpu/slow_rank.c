@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* slow_rank.c - makes one rank slow, for steps.py: a library that is preloaded into that rank
  *
  * muster opens cuBLASLt with dlopen, so the symbol is replaced where dlsym is asked for it. MUSTER_TEST_SLOW says how:

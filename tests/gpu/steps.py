@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Training steps on real GPUs: copies both ways beside nvbandwidth's, and ranks that are slow in three ways, each named.
 
 usage: steps.py GPUS FOLDER TURNS HEALTHY [NVBANDWIDTH]

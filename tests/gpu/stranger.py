@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Another program on a GPU, by the CUDA driver alone: usage: stranger.py GPU hold|busy MIB
 
 Says "ready", waits for a line on standard input, takes MIB of memory on the GPU and says "here". With "busy" it writes this

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Other programs on real GPUs: none is found where there is none, and each is named where there is one.
 
 usage: strangers.py GPUS FOLDER TURNS HEALTHY     (FOLDER: where the reports go; muster and mpirun are found by PATH)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """gpu.stream_gbps on a real GPU beside a bare loop (stream_reference.cu), in turns: within 5 % of each other, and no wrong word.
 
 usage: stream.py FOLDER [TURNS [MIB]]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream_reference.cu - what gpu_stream measures, as a bare loop: copies from pinned memory, and reads by threads
  *
  * usage: stream_reference FOLDER MIB    one JSON line: GB/s of each stream; a file of MIB MiB lies in FOLDER meanwhile

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """prove.py and thief.c on simulated GPUs, and the statistics on made-up runs.
 
 usage: test_prove.py FOLDER     where muster is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The scripts of this folder on a small made-up report: they agree with what is right and name what is not."""
 import contextlib
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What runs on a GPU host (run.sh) cannot run here; the scripts that judge its results can.
 find_program(MUSTER_PYTHON NAMES python3)
 if(MUSTER_PYTHON)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* thief.c - takes a share of a GPU away from the worker, for prove.py: a library that is preloaded into a run
  *
  * muster opens the vendors' libraries with dlopen, so functions are replaced where dlsym is asked for them.

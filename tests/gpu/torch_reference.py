@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What PyTorch measures: all-reduce over all GPUs, and pinned copies of the first one. One JSON line for each figure.
 
 Started by torch.distributed.run with one process for each GPU.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Traffic between two real GPUs beside nccl-tests: exchange, all-to-all, all-gather, reduce-scatter.
 
 usage: traffic.py NCCL_TESTS FOLDER [TURNS]

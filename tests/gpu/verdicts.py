@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Verdicts on real GPUs: a healthy host's figures are judged healthy, and a ring beside another process's work is not.
 
 usage: verdicts.py GPUS FOLDER SKU...     (FOLDER: where the reports go; muster and mpirun are found by PATH)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # with_muster.sh - for the scripts of this folder, which read it: where muster and NCCL are; $source is the tree's root
 # shellcheck shell=sh
 # shellcheck disable=SC2154

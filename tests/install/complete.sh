@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # complete.sh - whoever has built the program alone can install: every built file that is installed is built with it
 #
 # usage: complete.sh BUILD-FOLDER

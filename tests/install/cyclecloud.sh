@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # cyclecloud.sh - the CycleCloud project's scripts, with a jetpack, an apt-get and a Slurm that only note what they are told
 #
 # usage: cyclecloud.sh SOURCE-FOLDER     (packages.sh runs the script for nodes with a real package)

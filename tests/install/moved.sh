@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # moved.sh - the installed tree is found relative to the program, wherever it is moved to
 #
 # usage: moved.sh CMAKE SOURCE-FOLDER BUILD-FOLDER

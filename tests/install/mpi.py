@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Only the MPI module needs an MPI: what is installed works where there is none, and says which one is missing.
 
 usage: mpi.py CMAKE BUILD-FOLDER

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # packages.sh - the .deb and .rpm: what is in them; installed, used and removed in a Debian that has none of it
 #
 # usage: sh tests/install/packages.sh     builds into build-packages/; the last line is "N passed, N failed, N skipped"

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # portable.sh - the portable tree: what its files ask for, and that it runs in systems that have none of its libraries
 #
 # usage: sh tests/install/portable.sh     builds into build-portable/; the last line is "N passed, N failed, N skipped"

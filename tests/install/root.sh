@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # root.sh - roots of other systems for tests: made with debootstrap, entered with chroot in namespaces of their own
 # shellcheck shell=sh
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # setup.sh - src/setup.sh as a user who may not install anything: what stops it, what it goes on without, what it builds
 #
 # usage: setup.sh SOURCE-FOLDER

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What is installed works, and goes on working where it is moved to.
 if(TARGET muster_mpi)
 	add_test(NAME install.moved COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/moved.sh ${CMAKE_COMMAND} ${CMAKE_SOURCE_DIR}

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # version.sh - which commit a build names, and when the file with the version is written anew
 #
 # usage: version.sh CMAKE SOURCE-FOLDER

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_cpus.c - what the kernel says of a process's CPUs on a machine that is not this one
  *
  * For machines.py and placement.c. sched_getaffinity answers with $MACHINE_CPUS, numbers with blanks between them.

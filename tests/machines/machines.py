@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Machines as data, each in a folder: docs/reference/machines.md says what a folder holds, and what is compared.
 
 usage: machines.py SOURCE NAME MUSTER PLACEMENT MACHINE_KERNEL | SOURCE --check-docs | SOURCE --write-docs

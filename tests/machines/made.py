@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A machine of tests/machines/NAME/ as files: the topology that hwloc reads, and the parts of /sys, /proc and /dev that
 muster reads. docs/reference/machines.md says what stands in machine.json."""
 import itertools

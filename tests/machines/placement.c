@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* placement.c - what muster says of ranks that run on given CPUs of a machine that is not this one
  *
  * placement CONFIGS BUS-ID=CPU,CPU,...[@NODE] ...: one node, one rank for each GPU. @NODE: the memory policy of the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Machines as data, each in a folder of its own: what `muster bind` prints there, where mpirun puts the ranks, and what
 # the probe affinity says of ranks on given CPUs. The head of machines.py says what a folder holds.
 find_package(Python3 COMPONENTS Interpreter)

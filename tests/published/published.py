@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Published measurements of real machines, each put into a healthy simulated report that `muster check` judges.
 
 usage: published.py SOURCE MUSTER [--write-docs | ROW...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/dev/published.md, and the sentence about it in README.md, from the rows and what came out of them."""
 import re
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Published measurements of real machines, each judged in a healthy simulated report. The head of published.py says what a row is.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Kill one process of a simulated run, and compare what muster finds with what must be found: the dead one, nobody else.
 
 usage: deaths.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Ways in which a run ends early, or its report cannot be written: what rank 0 says then, what is on disk, and what
 `muster assemble` makes of that.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Whose settings the environment probe records: the user's, not those that muster or MPI add for themselves, in a first
 worker and in one that replaces it; and on simulated nodes those of the scenario.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Break one thing in a simulated cluster, and compare what muster finds with a table: all of it, and nothing else.
 
 usage: faults.py MUSTER TABLE [CASE...]

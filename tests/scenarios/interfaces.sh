@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # interfaces.sh - two hosts that each have a docker0 with the same address are two nodes of one run, under mpirun
 #
 # usage: interfaces.sh MUSTER

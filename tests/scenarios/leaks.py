@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs of a build with AddressSanitizer and UndefinedBehaviorSanitizer: no process of any of them may have a complaint.
 
 usage: leaks.py MUSTER     (exits with 77 when MUSTER has no sanitizer in it)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """`muster run` without --sku: recognised by the metadata service, by the GPUs, or not at all.
 
 usage: recognise_auto.py MUSTER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Simulated machines judged by generic-nvidia.json, which knows no figure of any machine, only what links can carry.
 
 usage: recognise_generic.py MUSTER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What the metadata probe makes of every kind of service, asked by `muster run` with one rank.
 
 usage: recognise_metadata.py MUSTER

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Stop or kill one process of a simulated run at a step of the ring: the others end early, and are measured without it.
 
 usage: rings.py MUSTER

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # same_hostname.sh - two machines of one host name are two nodes
 #
 # usage: same_hostname.sh MUSTER

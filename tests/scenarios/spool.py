@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What ranks leave on disk: a healthy run's files give the report that rank 0 wrote; damaged, foreign and missing ones are
 named, and never taken for more than they are.
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stuck_mpi.c - preloaded: MPI never comes back from the third look for messages, when the rank has said that it is
  * there */
 #include <mpi.h>

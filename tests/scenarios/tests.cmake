@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The whole program on a simulated cluster. One ctest case for each row of the tables of faults.
 find_package(Python3 COMPONENTS Interpreter)
 function(muster_fault_tests table script)

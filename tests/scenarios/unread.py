@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A source that cannot be read turns no check off in silence: each is made unreadable on a node of its own, and every value
 that the node lacks for that reason says so, and is in the summary or a finding.
 

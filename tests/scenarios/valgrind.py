@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Simulated runs with every process of muster's under valgrind: memcheck must have nothing to say in any of them.
 
 usage: valgrind.py MUSTER [-j N] [--table TABLE[:CASE,...]]... [--test 'SCRIPT WORD...']...

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Let workers of a simulated run die, hang and lie inside vendor libraries, and compare with a healthy run of the same
 cluster: the culprit is named, what it had measured is kept, nobody else loses a sample, nothing is left behind.
 

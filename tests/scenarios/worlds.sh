@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # worlds.sh - a launcher that starts many jobs of one rank: the first one writes and prints, the others end as it does
 #
 # usage: worlds.sh MUSTER

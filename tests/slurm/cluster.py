@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A cluster of cluster.sh for a test, jobs on it, and what they must have left behind.
 
 A file with tests holds functions test_NAME(cluster), and ends with main(globals()). One of them is run by

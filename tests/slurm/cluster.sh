@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # cluster.sh - a real Slurm with several nodes of simulated GPUs, on this machine
 #
 # usage: cluster.sh up N SKU [--gpus N] [--gres LIST] [--node WORDS] [--fault KIND@WHERE]... [--conf LINE]... [--plugstack LINE]...

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """cluster.sh itself: it takes nothing for its own that is not, and leaves nothing behind.
 
 usage: clusters.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """MUSTER_TEXTFILE, MUSTER_HISTORY and MUSTER_JSON_LOG: what prolog and health check find comes to Prometheus, a database and a log,
 and costs no job anything.
 

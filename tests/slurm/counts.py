@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """However a job was submitted, the steps of the scripts have their own counts: of tasks, GPUs, CPUs and memory. Here memory is
 allocated, the GPUs have a type that reads like a number of others, and there are resources beside them.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Jobs that may use only a part of the CPUs of their node, where Slurm binds tasks to CPUs: those of this machine.
 
 usage: cpus.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The deep check of idle nodes: which node it takes, how it ends, and that it ends when a job needs the node.
 
 usage: deep.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """muster nodes, drain and resume with a real Slurm: host lists, nodes taken out of service and given back.
 
 usage: drain.py MUSTER NAME

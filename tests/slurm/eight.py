@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Two nodes with eight simulated GPUs each, near which tasks must run; the other files have nodes with two.
 
 usage: eight.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A preflight that is not left to come to its end has a report all the same, and says what ended it.
 
 usage: ends.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The two job scripts on four nodes: a ring of more than two.
 
 usage: four.py MUSTER NAME

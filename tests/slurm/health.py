@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The health check as Slurm itself runs it: every few seconds on idle nodes, and as slurmd starts.
 
 usage: health.py MUSTER NAME

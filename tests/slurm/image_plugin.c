@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* image_plugin.c - in the place of a container plugin: --container-image=DIR gives the tasks of a step another root
  *
  * Like pyxis it has its options from srun, sbatch and salloc, and enters the image in task_init. The image is a folder.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* late_fence.c - preloaded, rank 0 hears a second late that the first fence of MPI_Init is over
  *
  * As on a busy node. Every other rank goes on meanwhile, and rank 0 goes on serving its sockets.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A job that was started the wrong way, or in an unusual one that is right, is named for what it is.
 
 usage: launch.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # mpirun.sh - mpirun, as the cluster's nodes have it: this machine lacks their NUMA nodes and cores
 #
 # Binding is left to the simulation (simulated.sh); all else is what the caller wants.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Prolog, epilog and health check on a real Slurm: a bad node is drained, and only that.
 
 usage: node.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Prolog and health check run as root: what users leave on a node, wrong settings and many failures cost no node.
 
 usage: node_root.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """preflight.sbatch on a real Slurm, two nodes of two simulated GPUs.
 
 usage: preflight.py MUSTER NAME

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The progress of a run under srun: a line that moves only where it is asked for and ends on a terminal.
 
 usage: progress.py MUSTER NAME

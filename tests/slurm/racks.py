@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Many nodes turn slow at once: only so many of a rack and of an hour are drained, and what is not is said.
 
 usage: racks.py MUSTER NAME

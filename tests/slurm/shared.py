@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The cluster that the tests of a file have one after the other, and the proof that each finds it as if it were new.
 
 A test holds the lock of the cluster's home for as long as it runs. A cluster whose home nobody holds any more ends by

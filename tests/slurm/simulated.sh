@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # simulated.sh - muster, as a node of cluster.sh's cluster has it: on the stand-ins of that node and of this task
 #
 # It is called muster in the PATH of the cluster's nodes. What Slurm gave the task reaches the worker: its GPUs, its CPU

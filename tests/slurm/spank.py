@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The option --muster of srun, sbatch and salloc on a real Slurm: nothing starts on nodes that do not pass.
 
 usage: spank.py MUSTER NAME

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """muster under srun, as a user might start it: its verdict."""
 
 import json

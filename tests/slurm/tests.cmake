@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # A real Slurm on this machine (cluster.sh). One ctest case for each function test_NAME of the Python files here. The
 # tests of a file share a cluster, and so run one after the other; one that is marked @fresh has a cluster to itself.
 find_package(Python3 COMPONENTS Interpreter)

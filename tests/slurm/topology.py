@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Where Slurm knows which switch a node is in, the report says so.
 
 usage: topology.py MUSTER NAME

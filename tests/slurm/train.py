@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """train-with-preflight.sbatch on a real Slurm: three nodes of two simulated GPUs, of which two are needed.
 
 usage: train.py MUSTER NAME

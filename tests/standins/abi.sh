@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # abi.sh SOURCE_DIR STANDIN_DIR - the stand-ins export what the vendors' libraries export under their names, no more
 set -u
 source=$1

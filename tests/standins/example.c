@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* example.c - a small simulated cluster for the tests of the stand-ins
  */
 #include "standins/example.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* example.h - a small simulated cluster for the tests of the stand-ins: two nodes with two GPUs and two ranks each
  */
 #ifndef MUSTER_TESTS_EXAMPLE_H

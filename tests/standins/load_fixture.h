@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load_fixture.h - for tests of what a GPU does under load: the stand-in of libcuda with muster's kernels loaded
  *
  * CUDA device 0 is the example's last GPU.

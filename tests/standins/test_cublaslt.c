@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cublaslt.c - libcublasLt.so.13's stand-in: what can be multiplied, how fast, and that equal products are equal
  */
 #include "check_main.h"

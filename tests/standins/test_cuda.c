@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda.c - libcuda.so.1's stand-in does what the driver API's documentation says, on a virtual clock
  */
 #include "standins/example.h"

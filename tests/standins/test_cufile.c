@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cufile.c - data of files on a simulated GPU: copied from the host, or read by libcufile.so.0's stand-in
  *
  * A file has another word at each place, and is longer than what simulated memory keeps as it came.

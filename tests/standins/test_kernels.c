@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kernels.c - libcuda.so.1's stand-in does with memory what muster's kernels do, and NVML's shows the load
  *
  * Small ranges hold real words; what a larger one holds is only known as patterns. Both must mean the same.

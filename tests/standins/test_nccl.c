@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl.c - libnccl.so.2's stand-in moves and sums data between processes
  */
 #include "standins/example.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_channels.c - two ranks have as many channels as in NCCL's logs and source
  */
 #include "sim/standins/nccl_channels.h"

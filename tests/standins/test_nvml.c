@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvml.c - libnvidia-ml.so.1's stand-in does what NVML's documentation says
  */
 #include "standins/example.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvml_users.c - what NVML's stand-in says of processes, memory, errors and MIG instances
  */
 #include "standins/example.h"

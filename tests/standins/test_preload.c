@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_preload.c - with libmuster-preload.so a process is on the simulated machine: its CPUs, its memory, its libraries
  *
  * The program runs itself with the library loaded, once for each case: `test_preload CASE`.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_unscripted.c - a stand-in that is loaded outside a simulation says so and ends the process
  */
 #include "standins/example.h"

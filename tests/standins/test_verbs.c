@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_verbs.c - libibverbs.so.1's stand-in gives the structs of infiniband/verbs.h, by versioned symbols
  */
 #include "standins/example.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_volume.c - with libmuster-preload.so, files on a volume of the simulated node take the scenario's time and space
  *
  * The program runs itself with the library loaded, once for each case: `test_volume CASE`. muster's own code for files

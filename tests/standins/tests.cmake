@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Every standins/test_*.c is one Check program on the stand-in libraries, and one ctest case.
 add_library(standin_example STATIC standins/example.c)
 target_compile_definitions(standin_example PRIVATE MUSTER_BUILD_DIR="${CMAKE_BINARY_DIR}")

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The folders of src/ stand in an order, and each uses only those above it: every #include, and every symbol that the
 objects need. Every symbol that they define begins with muster_, except a symbol that replaces one of a library. Within
 src/eval, no files use each other in a circle.

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """arrows.py finds an #include and a symbol that go the wrong way, and names both files and the symbol.
 
 usage: arrows_find_faults.py SOURCE BUILD NM CC

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """No blank line between the declarations at the head of a block and its first statement; no tag in two headers.
 
 usage: declarations.py FOLDER [--mend]     (with src/, include/, tests/ and slurm/ in it)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """declarations.py finds a tag that two headers declare, lines.py a budget that is passed and a file without a feature.
 
 usage: finds_faults.py

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # format.sh - C files are as clang-format leaves them
 #
 # usage: format.sh FOLDER

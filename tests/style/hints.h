@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* hints.h - what clang's analyzer cannot see, because it looks at one file at a time
  *
  * muster_fail and muster_wrap always give -1. Not knowing it, the analyzer follows failed calls on as if they had

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What the program knows of a metric is in the row of its probe: no other code spells names of metrics, or decides by
 the text of a unit or by a part of a name.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """metric_names.py sees each of these faults, and nothing in code that has none."""
 
 import metric_names

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # shell.sh - shellcheck warns of nothing in any script
 #
 # usage: shell.sh FOLDER

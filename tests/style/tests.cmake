@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # How the sources read, as far as a machine can tell.
 set(STYLE ${CMAKE_CURRENT_LIST_DIR})
 add_test(NAME style.text COMMAND sh ${STYLE}/text.sh ${CMAKE_SOURCE_DIR})

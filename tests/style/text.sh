@@ -1,9 +1,10 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # text.sh - what every C file keeps to
 #
 # usage: text.sh FOLDER     (with src/, include/, tests/ and slurm/ in it)
 #
-# No banned function, a first line that names the file and says what it is, no line over 120 columns, no comment whose
+# No banned function, the licence in the first line, a second line that names the file and says what it is, no line over 120 columns, no comment whose
 # columns a formatter has joined; muster's own environment variables are read in env.c alone.
 set -u
 
@@ -30,12 +31,16 @@ fi
 # shellcheck disable=SC2086
 {
 	LC_ALL=C awk '
-		FNR == 1 {
+		FNR == 1 && $0 != "/* SPDX-License-Identifier: Apache-2.0 */" {
+			print FILENAME ":1: the first line must be the SPDX line of Apache-2.0"
+			bad = 1
+		}
+		FNR == 2 {
 			name = FILENAME
 			sub(/.*\//, "", name)
 			start = "/* " name " - "
 			if (substr($0, 1, length(start)) != start || length($0) == length(start)) {
-				print FILENAME ":1: the first line must be \"" start "what it is\""
+				print FILENAME ":2: the second line must be \"" start "what it is\""
 				bad = 1
 			}
 		}

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # text_finds_faults.sh - a check that finds nothing is only worth something if it can find
 #
 # usage: text_finds_faults.sh SCRATCH
@@ -14,7 +15,7 @@ try() {
 	name=$1 verdict=$2
 	shift 2
 	rm -f "$scratch"/src/*
-	printf '%s\n' "$@" >"$scratch/src/$name"
+	printf '%s\n' '/* SPDX-License-Identifier: Apache-2.0 */' "$@" >"$scratch/src/$name"
 	if sh "$check" "$scratch" >"$scratch/found"; then got=good; else got=bad; fi
 	if [ "$got" != "$verdict" ]; then
 		echo "$name with \"$*\" was found $got, not $verdict"

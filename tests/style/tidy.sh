@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # tidy.sh - clang-tidy has nothing to say about the sources
 #
 # usage: tidy.sh SOURCE-FOLDER BUILD-FOLDER     (with compile_commands.json)

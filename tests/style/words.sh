@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # words.sh - no metaphor and no second word for a thing: what users and readers of the source read is plain English
 #
 # usage: words.sh FOLDER     (with src/, include/, docs/, configs/, slurm/ and README.md in it)

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
 # words_finds_faults.sh - words.sh finds a planted word, and lets the right ones pass
 #
 # usage: words_finds_faults.sh SCRATCH

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every small change that tests/tools/mutate.py can make to one C file.
 
 C is read as tokens and statements, no further: enough to know a binary operator from a pointer, a condition from a

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Is every verdict right? Simulated runs, healthy ones and ones with faults drawn by a seed, of which the truth is known.
 
 usage: campaign.py MUSTER [--healthy N] [--faulty N] [--seed TEXT] [--at-once N] [--ranks N] [--only NUMBER...]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """How often does a healthy machine fail, and how small a loss is seen? By reports whose speeds are drawn from recorded noise.
 
 usage: detection.py MUSTER REPORT... [--healthy N] [--loss 3,5,10,20,30,50 [--runs N]] [--noise NAME|FILE,...] [--window best|single]

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Xids and SXids of NVIDIA's open kernel modules against the tables of events: what is missing, and what contradicts.
 
 usage: driver_codes.py [--events FILE] [--rows] TREE[@REVISION]...

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Slurm's commands, by the name that this file is called by: the nodes' states are in $FAKE_SLURM/nodes.json.
 
 Every call is written down in $FAKE_SLURM/calls. squeue knows the jobs of jobs.json, sacct those of past.json. All nodes

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """A history of 200 simulated nodes over 14 days: one report is measured, and its rows are the pattern of all others.
 
 usage: fleet.py DATABASE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where the thousands of small files of a simulation cost least."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A healthy node of a machine type, as `muster sim --prepare` describes it."""
 import json
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reports put together by hand or made by the simulation, for the commands that read one."""
 
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """What are the tests worth? Change one thing in the product, and see whether a test fails.
 
 usage: mutate.py --build FOLDER [--tests REGEX] [--label REGEX] [--files NAME=GLOB[,GLOB...]]... [--count N] [--seed N]

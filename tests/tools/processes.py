@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The processes of a simulated run, wherever it stands in it."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Prometheus with node_exporters, Debian's own programs, on free ports and in folders of their own."""
 
 import contextlib

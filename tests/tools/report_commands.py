@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of commands that read a report share: a folder, a PATH with nothing but stand-ins, made-up reports."""
 
 import os

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Is the slow part of the traffic between ranks named? On every machine type, for several numbers of nodes.
 
 usage: slow_parts.py MUSTER [--skus NAME...] [--nodes N...] [--profiles NAME...] [--kinds KIND...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A real file system that stops answering: FUSE's protocol (include/uapi/linux/fuse.h), spoken on /dev/fuse.
 
 It has one folder, in which files can be made, and keeps no data. It answers all but some kinds of request: writes and

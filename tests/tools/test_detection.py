@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs with recorded noise: detection.py on a small scale, and simulated runs that play it.
 
 usage: test_detection.py MUSTER

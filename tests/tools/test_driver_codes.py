@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """driver_codes.py on a tree of a few invented lines."""
 import unittest
 

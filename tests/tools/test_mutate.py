@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """The mutation tester itself: which changes it can make to a text of C, and what it says of a toy with a toy test."""
 
 import json

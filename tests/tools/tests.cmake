@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The mutation tester on a toy: mutate.py says how to measure the tests of the product itself.
 find_package(Python3 COMPONENTS Interpreter)
 if(Python3_FOUND)

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
 """Recordings of tests/gpu/noise.py become a file that `muster sim --noise` plays, and tests/tools/detection.py.
 
 usage: thin_noise.py [SECONDS] KIND=FILE[,FILE...]... > NAME.txt

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* add.c - one report becomes rows, all of them or none */
 #include "history/sqlite/history.h"
 

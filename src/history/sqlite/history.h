@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* history.h - an open history: what the files of this folder share
  *
  * Every text that repeats (nodes, keys, checks, lists of parts) is a row of the table names and elsewhere a small

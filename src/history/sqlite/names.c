@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - the table of texts, and lists of parts, which are such texts: JSON arrays of strings and null */
 #include "history/sqlite/history.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* open.c - open and close a history
  *
  * The journal is SQLite's default, a file that is deleted after each transaction, and not a write-ahead log: a user who

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* read.c - walks over verdicts, findings and values */
 #include "history/pack.h"
 #include "history/sqlite/history.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* schema.c - the tables of a history, and how an older file becomes a newer one
  *
  * samples has one row for one key on one node in one report, with the numbers of all parts in it (pack.h): a report of

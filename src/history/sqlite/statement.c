@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* statement.c - SQLite, opened at run time, and its calls with errors as values */
 #include "history/sqlite/history.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* arc4random.c - what the object files of a library want of a newer glibc, or as a program would have it
  *
  * portable.sh links libevent_core.a and libexpat.a, which are made for programs, into shared libraries. Two things are

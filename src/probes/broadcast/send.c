@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* send.c - who reads what, and chunks of all shards: from the host, over the network, to the host */
 #include "probes/broadcast/send.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* send.h - who reads what, and from the readers' memory to the memory of all receivers */
 #ifndef MUSTER_PROBES_BROADCAST_SEND_H
 #define MUSTER_PROBES_BROADCAST_SEND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance */
 #include "probes/gpu/device.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* device.h - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance */
 #ifndef MUSTER_PROBES_GPU_DEVICE_H
 #define MUSTER_PROBES_GPU_DEVICE_H

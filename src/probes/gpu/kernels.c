@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.c - the kernels of kernels.ptx, loaded and launched */
 #include "probes/gpu/kernels.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernels.h - the kernels of kernels.ptx: fill memory with a pattern, verify it, compare, sum up
  *
  * A range is device memory of whole 16-byte words. Launches are queued in a stream and return at once.

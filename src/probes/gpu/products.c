@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* products.c - products of matrices by cuBLASLt */
 #include "probes/gpu/products.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* products.h - products of matrices by cuBLASLt
  *
  * D = A'B: A is k x m, B is k x n, D is m x n, all column-major. The algorithm is the first that the library's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.c - what the parts of the probe gpu_load share, and the GPU's memory, written and verified */
 #include "probes/gpu_load/load.h"
 

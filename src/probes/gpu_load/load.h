@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* load.h - what the parts of the probe gpu_load share: the GPU's memory, its stream, and what samples it meanwhile */
 #ifndef MUSTER_PROBES_GPU_LOAD_LOAD_H
 #define MUSTER_PROBES_GPU_LOAD_LOAD_H

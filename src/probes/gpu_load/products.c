@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* products.c - products of large matrices by cuBLASLt: how fast, and always the same bits?
  *
  * D = A'B, n x n, of fixed contents. All products of a run are compared with the first one, bit for bit: cuBLASLt gives

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.c - what NVML says of a GPU while it works */
 #include "probes/gpu_load/sampler.h"
 

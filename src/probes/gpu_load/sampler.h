@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sampler.h - what NVML says of a GPU while it works, every 20 ms in a thread of its own */
 #ifndef MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 #define MUSTER_PROBES_GPU_LOAD_SAMPLER_H

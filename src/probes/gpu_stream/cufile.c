@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cufile.c - from a file to the GPU by cuFile
  *
  * cuFile does not say whether it takes the direct path for a file. So it is asked first to take no other, and only if

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* disk.c - from a file through pinned buffers to the GPU: while one buffer is copied, the others are read
  *
  * Every block of the file has a place of its own in the GPU's memory, and is compared there when the time is taken.

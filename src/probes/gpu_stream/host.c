@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host.c - a stream of buffers from the host's memory to the GPU
  *
  * A buffer is free for the next data when its copy is done, as where layers of a model are streamed: never more than

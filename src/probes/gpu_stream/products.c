@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* products.c - matrix products beside the copies */
 #include "probes/gpu_stream/stream.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream.c - buffers, copies and their comparison */
 #include "probes/gpu_stream/stream.h"
 #include "probes/windows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* stream.h - what the parts of the probe gpu_stream share: pinned buffers, the GPU's memory, and work beside the copies
  */
 #ifndef MUSTER_PROBES_GPU_STREAM_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* adapters.c - network adapters of the PCI bus that have no RDMA device */
 #include "probes/ib_link/ports.h"
 #include "system/sysfs.h"

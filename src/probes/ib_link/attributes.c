@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attributes.c - what libibverbs says of a port, and whether its rate is that of sysfs */
 #include "probes/ib_link/ports.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* gids.c - the RoCE v2 entry of a port's table of GIDs, and the port's partition keys
  *
  * RoCE v2 is routed by IP; NCCL takes the GID of an IPv4 address where there is one (ncclIbGetGidIndex of NCCL's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nics.c - network adapters with several ports: how many are up, and what share of the rate they carry
  *
  * Ports with one system image GUID are ports of one adapter, whether they are ports of one RDMA device, functions of

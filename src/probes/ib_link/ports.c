@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate */
 #include "probes/ib_link/ports.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ports.h - the RDMA ports of the node; the parts of the probe ib_link
  *
  * ports.c lists them and reads their files in sysfs, attributes.c asks libibverbs; each other file measures one subject

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* data.c - what each rank brings to a sum, and whether the sum is right; data that NCCL only moves */
 #include "probes/nccl/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* exchange.c - messages between ranks of the ring, and how long operations take */
 #include "probes/nccl/session.h"
 

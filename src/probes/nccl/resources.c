@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* resources.c - what a ring needs on the GPU and beside it */
 #include "probes/nccl/session.h"
 

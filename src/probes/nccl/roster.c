@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* roster.c - which rank of the job each rank of the ring is, and which of them are near: in one node or NVLink domain
  *
  * On a communicator over several nodes NCCL gives all peers the channels of the slowest path: 1 to 4. GPUs that NVLink

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.c - the communicator that stands, from one ring and one probe to the next; its log, and message sizes */
 #include "probes/nccl/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* session.h - the process's one NCCL session: its communicator, stream, events and buffers, for all probes with traffic
  *
  * Rings make communicators, one after the other. The last one that went well stands until the process ends, with the

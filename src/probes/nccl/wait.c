@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* wait.c - what a session asks of NCCL and of its stream, none of which is waited for without a deadline */
 #include "probes/nccl/session.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* allreduce.h - the parts of the probe nccl_allreduce */
 #ifndef MUSTER_PROBES_NCCL_ALLREDUCE_ALLREDUCE_H
 #define MUSTER_PROBES_NCCL_ALLREDUCE_ALLREDUCE_H

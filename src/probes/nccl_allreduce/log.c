@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* log.c - what NCCL says in its log of the way that the ring's data took */
 #include "probes/nccl_allreduce/allreduce.h"
 

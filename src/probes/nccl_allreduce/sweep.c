@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sweep.c - the message sizes to measure, how long each takes, and the job's values for each size */
 #include "probes/nccl_allreduce/allreduce.h"
 

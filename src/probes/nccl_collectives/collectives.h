@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* collectives.h - the parts of the probe nccl_collectives */
 #ifndef MUSTER_PROBES_NCCL_COLLECTIVES_COLLECTIVES_H
 #define MUSTER_PROBES_NCCL_COLLECTIVES_COLLECTIVES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* connect.c - every rank's first message to every other rank
  *
  * NCCL connects two ranks at the first message between them, and waits for ever for a rank that does not come. Ranks at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* jitter.c - how even one all-reduce is with the next
  *
  * All of them are in the stream before the first one begins, so that the GPU never waits for the host: until then the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* measure.c - a collective's result, checked, and its time
  *
  * A rank's part is the size by the number of ranks, in whole words of 16 bytes, as nccl-tests has it. Data that is only

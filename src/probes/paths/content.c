@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* content.c - what a path leads to, and a hash of its content
  *
  * Times of change and owners are no part of a hash: copies of one folder on several disks differ in them, and what a

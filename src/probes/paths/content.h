@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* content.h - what a path leads to, and a hash of its content for nodes to compare */
 #ifndef MUSTER_PROBES_PATHS_CONTENT_H
 #define MUSTER_PROBES_PATHS_CONTENT_H

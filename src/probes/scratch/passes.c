@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes.c - a file that several threads write, and read and verify, at once
  *
  * Memory of ordinary pages, as other programs have: huge pages make some virtual disks twice as fast, since they let a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* passes.h - a file that several threads write, and read and verify, at once
  *
  * One thread cannot make enough data for eight disks: each thread fills the blocks that it writes and verifies those

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - what one training step consists of */
 #include "probes/step/plan.h"
 

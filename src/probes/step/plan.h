@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* plan.h - what one training step consists of: products, gradients, tokens. Pure
  *
  * The shapes are those of one layer of Llama 3.1 8B (config.json of meta-llama/Llama-3.1-8B): hidden size 4096, feed

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* work.c - the parts of a training step on one GPU, each alone and all at once */
 #include "probes/step/work.h"
 

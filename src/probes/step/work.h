@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* work.h - the parts of a training step on one GPU: products, all-reduces of gradients, copies from and to the host
  *
  * Each part has streams of its own. The communicator is that of the NCCL session; no call waits without a deadline.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* explain.c - what the checks with a finding mean: what they read, their threshold and why, and what to do
  *
  * Only from what the report and the catalogue of metrics have. Each id of such a check on the page is a link to here.

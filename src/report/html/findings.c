@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* findings.c - the kinds of faults, the worst first: what is wrong, where, and what to do; one click shows each finding
  *
  * A kind is one row, however many nodes have it. Of a report with few findings all of them can be seen at once.

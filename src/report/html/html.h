@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* html.h - what the sections of the HTML page share: escaping, statuses, anchors
  *
  * The page is one file without scripts that loads nothing. A section writes its body to page->out; a section that

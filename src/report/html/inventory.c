@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* inventory.c - the inventory: topology by rank, nodes, fabric by port (report/inventory.h)
  *
  * A value that differs between nodes is a <mark>; why a value is not known stands beside it.

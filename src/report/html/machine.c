@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine.c - pictures of nodes: of those with findings, and of one without any to compare with */
 #include "muster/run_data.h"
 #include "report/html/html.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_draw.c - the picture of a node: ports on the left, CPUs in the middle, GPUs on the right, and their links
  *
  * In the manner of hwloc's lstopo: a NUMA node is a box with its CPUs as one bar, and below them the CPUs that each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_parts.c - what is on a node: NUMA nodes, GPUs, ports, and which GPUs reach each other */
 #include "report/html/machine_parts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* machine_parts.h - what is on a node, as the picture of the node draws it: NUMA nodes with their CPUs, GPUs and ports
  */
 #ifndef MUSTER_REPORT_HTML_MACHINE_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* map.c - the cluster at one sight: NVLink domains or switches, their nodes, the GPUs and ports of each
  *
  * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* matrix.c - the all-reduce, and the exchanges that it is made of: GPUs within each node, and nodes with each other
  *
  * A row is a node, a column is a pair of its GPUs or a rail (the same GPU of the next node). The shade of a cell says

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c - each node that did not pass, the worst first: its findings, and the values of its GPUs and ports
  *
  * The anchor of a node is within its details: a browser that follows a link to it opens them. The first nodes with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* notes.c - what the summary lists besides: events of the kernel's log, who else used the nodes, steps, slowest ranks
  */
 #include "report/html/html.h"

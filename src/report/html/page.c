@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* page.c - the HTML page: its head, the list of its sections, and their frame
  *
  * One file that works from a disk, a mail or a ticket: no script, no request, and a policy that forbids both.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* places.c - nodes, their GPUs and ports, and what the findings say about each */
 #include "report/html/places.h"
 

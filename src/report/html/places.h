@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* places.h - nodes, their GPUs and ports, and what the findings say about each: for the map and the details */
 #ifndef MUSTER_REPORT_HTML_PLACES_H
 #define MUSTER_REPORT_HTML_PLACES_H

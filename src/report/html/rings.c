@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* rings.c - the all-reduce over all ranks, and the smaller ones that look for the cause of a slow one */
 #include "report/html/html.h"
 

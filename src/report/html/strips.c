@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strips.c - which values are drawn together, and which of them are outliers */
 #include "report/html/strips.h"
 

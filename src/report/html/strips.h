@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strips.h - the values of one metric over all GPUs, ports or ranks, and what the checks ask of them */
 #ifndef MUSTER_REPORT_HTML_STRIPS_H
 #define MUSTER_REPORT_HTML_STRIPS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* unevaluated.c - what no result says anything about, and why: blocked checks, inconclusive ones, probes without a
  * result, checks that do not apply */
 #include "report/html/html.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* values.c - each metric as a strip: one dot for each GPU, port or rank, the median, thresholds and limit, outliers
  *
  * Positions are shares of the width, so that a strip fits every page and its texts keep their size.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verdict.c - the verdict, what to do next, what was run, and how many results there are of each status */
 #include "report/html/html.h"
 #include "report/html/places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* write.c - escaping, statuses and tables of the HTML page */
 #include "report/html/html.h"
 #include "report/html/places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base.c - what every stand-in library needs
  */
 #include "sim/standins/base.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* base.h - what the stand-in libraries share, and what libcuda's offers to the others
  *
  * A stand-in is a shared library with the real soname and ABI whose hardware is cluster.json. It exports what is marked

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cublaslt.c - libcublasLt.so.13 for the simulation: matrix products
  *
  * Follows cuBLASLt's documentation for what each call checks and gives. Nothing is multiplied: a product is a number

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda.c - libcuda.so.1 for the simulation: devices and contexts
  *
  * Follows the CUDA driver API's documentation for what each call checks and gives.

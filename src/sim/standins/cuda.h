@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda.h - the parts of libcuda.so.1's stand-in and what they know of each other
  *
  * cuda.c has the devices and contexts, cuda_memory.c the memory, cuda_stream.c the streams and events, cuda_copies.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_compare.c - libcuda.so.1 for the simulation: the kernels that read memory: verify, compare, sum up
  *
  * Of a long stretch a window is compared, and stands for the rest if each of its words is wrong. Words with a wrong bit

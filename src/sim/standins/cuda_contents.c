@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_contents.c - libcuda.so.1 for the simulation: what device memory holds
  *
  * An allocation is a list of pieces, one for each range that was written. A range that a kernel has filled is kept as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_copies.c - libcuda.so.1 for the simulation: copies and fills
  *
  * A copy takes bytes / bandwidth of virtual time and nothing else: what a program measures with events is the

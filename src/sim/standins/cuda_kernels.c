@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_kernels.c - libcuda.so.1 for the simulation: modules, and muster's kernels by their names
  *
  * A kernel takes bytes / bandwidth of virtual time. The module's text is not compiled: a function exists if the text

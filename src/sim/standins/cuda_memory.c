@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_memory.c - libcuda.so.1 for the simulation: device memory and pinned host memory
  *
  * Device addresses are numbers that point nowhere: a program that reads one dies, as it would on a real machine.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_stream.c - libcuda.so.1 for the simulation: streams and events on a virtual clock
  *
  * A stream is a queue. Nothing runs when it is queued; what can run does at a query or a free, so host

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* cufile.c - libcufile.so.0 for the simulation: reads from a file to the GPU's memory
  *
  * Follows the cuFile API reference for what each call checks and gives. The kernel module nvidia-fs is never loaded, so

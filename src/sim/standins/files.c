@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* files.c - what programs ask the C library of files on a simulated volume, as a part of libmuster-preload.so
  *
  * Reads and writes take virtual time, space and access are those of the scenario. Direct access goes through the cache

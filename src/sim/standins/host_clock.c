@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* host_clock.c - the virtual clock of a simulated worker process, as a part of libmuster-preload.so */
 
 #include "sim/standins/preload.h"

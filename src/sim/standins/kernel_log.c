@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_log.c - what the simulated kernel logs while muster runs */
 #include "sim/standins/base.h"
 

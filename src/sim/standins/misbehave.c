@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* misbehave.c - a stand-in that misbehaves on purpose
  *
  * Nothing here is a stub of a misbehaviour: the process really crashes, hangs or floods its supervisor.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl.c - libnccl.so.2 for the simulation: communicators
  *
  * If a rank dies or never starts, the others wait for ever, as with NCCL, until they abort.

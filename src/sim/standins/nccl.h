@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl.h - the parts of libnccl.so.2's stand-in and what they know of each other
  *
  * nccl.c has the communicators, nccl_group.c the collectives and groups of sends, nccl_ring.c moves the data of an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_channels.c - libnccl.so.2 for the simulation: how many channels two ranks exchange over
  *
  * All pairs of ranks of a communicator have the smallest number that NCCL finds for any pair. The rule is that of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_channels.h - how many channels two ranks of a communicator exchange over
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_CHANNELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_exchange.c - libnccl.so.2 for the simulation: data from one rank to another, and what is made of such messages
  *
  * A message waits until its receiver wants it: the sender then leaves it in the mailbox between the two and keeps it

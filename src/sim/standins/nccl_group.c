@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_group.c - libnccl.so.2 for the simulation: collectives, sends and receives, alone and in groups
  *
  * What a group calls for is an operation in a stream of the simulated device and advances at each query of that stream

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_log.c - libnccl.so.2 for the simulation: what NCCL_DEBUG makes it say
  *
  * The lines have the form that NCCL's own sources print: debug.cc for the prefix and NCCL_DEBUG_FILE, init.cc for the

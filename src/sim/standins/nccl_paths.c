@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_paths.c - libnccl.so.2 for the simulation: which way leads from one rank to another, and how wide it is
  */
 #include "sim/standins/nccl_shared.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_ring.c - libnccl.so.2 for the simulation: the data really goes from process to process and is summed
  *
  * The ranks share one file in the cluster's directory, named after the communicator's token; nccl_shared.h has what is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_shared.h - the file that the ranks of a ring share
  *
  * Counters, what each rank says of itself, a window of device memory for each rank and one for a sum, a mailbox for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_time.c - libnccl.so.2 for the simulation: how long collectives and exchanges take
  *
  * An all-reduce has the bandwidths of the machine type's table. Everything else follows from the links and adapters

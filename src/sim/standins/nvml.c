@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml.c - libnvidia-ml.so.1 for the simulation
  *
  * Follows NVML's documentation for what each call checks and gives. What a GPU does not have is NOT_SUPPORTED.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml.h - the parts of libnvidia-ml.so.1's stand-in and what they know of each other
  *
  * nvml.c has the library and its devices, nvml_links.c PCIe, NVLink and fabric, nvml_fields.c field values, clocks and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_errors.c - what a device remembers of its errors */
 #include "sim/standins/nvml.h"
 

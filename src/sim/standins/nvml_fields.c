@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_fields.c - what NVML measures of a device: field values, clocks, temperature, power */
 #include "sim/standins/nvml.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_links.c - what NVML says of a device's links: PCIe, NVLink, and the fabric that NVLink joins */
 #include "sim/standins/nvml.h"
 

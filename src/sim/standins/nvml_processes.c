@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* nvml_processes.c - a device's memory, and which processes use the device */
 #include "sim/standins/nvml.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preload.c - libmuster-preload.so: the parts of a simulated machine that programs ask the C library for
  *
  * Loaded before the worker's libraries, so that hwloc's own binding code runs against the scenario: the rank's CPU

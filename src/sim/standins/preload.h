@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preload.h - the parts of libmuster-preload.so and what they know of each other
  *
  * preload.c has CPU masks, libraries and memory policy, preload_numa.c the bandwidth of memory, files.c and uring.c the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* preload_numa.c - how long threads of a simulated worker take to pass over memory
  *
  * Memory is never really bound, and its real speed says nothing about the scenario: each thread that works on memory

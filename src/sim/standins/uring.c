@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* uring.c - liburing.so.2 for the simulation, as a part of libmuster-preload.so
  *
  * The program is linked with liburing, and its functions here come before the real ones, wherever the program finds

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* verbs.c - libibverbs.so.1 for the simulation: devices, and what can be asked about their ports
  *
  * The structs are those of infiniband/verbs.h. A context is a real struct verbs_context, as ibv_query_port's inline

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* volume.c - the file systems of the simulated node, as a part of libmuster-preload.so */
 
 #include "sim/standins/preload.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failures.c - a rank that dies must not end the others */
 #include "transport/mpi/failures.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* failures.h - a rank that fails must not end the others: what Open MPI needs to be told for that
  *
  * An MPI_Init that fails aborts the whole job, and leaves no time for a report. With a delay it does not return, as

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pmix.c - the functions of libpmix, of the library that MPI has loaded and of no other */
 #include "transport/mpi/pmix.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pmix.h - the functions of libpmix that this module calls */
 #ifndef MUSTER_TRANSPORT_MPI_PMIX_H
 #define MUSTER_TRANSPORT_MPI_PMIX_H

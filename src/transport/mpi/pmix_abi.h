@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pmix_abi.h - the part of PMIx that muster calls, as pmix.h of PMIx 3 and later declares it
  *
  * Types carry pmix.h's names so that tests/abi/ can compare them with the library's own header.

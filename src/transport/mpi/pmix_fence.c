@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pmix_fence.c - a barrier of all ranks of a job after MPI_Init
  *
  * MPI_Init ends with a fence, so that no rank sends to a rank that is not ready. That fence has no data, and Slurm's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* pmix_fence.h - a barrier of all ranks of a job after MPI_Init */
 #ifndef MUSTER_TRANSPORT_MPI_PMIX_FENCE_H
 #define MUSTER_TRANSPORT_MPI_PMIX_FENCE_H

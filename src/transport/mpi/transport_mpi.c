@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* transport_mpi.c - messages over MPI: the only file that calls it
  *
  * A module of its own (transport/module.h). Point to point only, nothing blocks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* fakes.c - vendor libraries that are broken in one way each, for the tests of src/vendor/
  *
  * Only looked up, hardly called: so every function is just a symbol. tests.cmake compiles this file once for each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cli.c - options by a table, and where the program finds its files */
 #include "cli/cli.h"
 

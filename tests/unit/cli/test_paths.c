@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_paths.c - the program finds its files beside itself, in a build tree and in any prefix
  *
  * The test copies itself into each layout and asks the copy, which prints what it found.

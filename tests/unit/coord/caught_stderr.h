@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* caught_stderr.h - what is printed on standard error goes to a file that a test reads
  */
 #ifndef MUSTER_TESTS_UNIT_COORD_CAUGHT_STDERR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* one_rank.h - a rank of a job without the others: its worker is a script, and what the rank sends is kept
  *
  * A test has one such rank, with its leader or rank 0 played by recorder.answer.

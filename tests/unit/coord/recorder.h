@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* recorder.h - a transport for one rank that keeps what the rank sends, and a clock that a test sets
  */
 #ifndef MUSTER_TESTS_UNIT_COORD_RECORDER_H

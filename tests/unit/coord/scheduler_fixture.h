@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* scheduler_fixture.h - rank 0's ring scheduler with a whole job of ranks, each of which can take part in a ring
  *
  * Messages to rank 0, which is this process, and to others go to a recorder.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_barrier.c - who is waited for at a barrier, and until when */
 #include "coord/barrier.h"
 

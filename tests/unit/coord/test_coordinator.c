@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_coordinator.c - what rank 0 makes of the messages that come to it, without the ranks that send them */
 #include "coord/coordinator.h"
 #include "caught_stderr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_deadlines.c - what must be over before what, in runs of every length and size */
 #include "coord/deadlines.h"
 #include "util/env.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_estimate.c - how long the rest of a run takes: never negative, and only as sure as it can be */
 #include "coord/progress.h"
 

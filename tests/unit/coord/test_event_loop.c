@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_event_loop.c - what one turn of a rank makes of messages, signals and the time
  */
 #include "check_main.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_finalize.c - rank 0 before the run, before the rings and at the end: expectations, floors, the report
  */
 #include "check_main.h"

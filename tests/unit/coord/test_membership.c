@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_membership.c - ranks that said hello become nodes in the order of their lowest ranks */
 #include "coord/membership.h"
 #include "util/text.h"

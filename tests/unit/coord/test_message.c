@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_message.c - every message survives its bytes, and bytes of no message are refused
  *
  * Each message of `messages` is packed, unpacked and packed again; then its bytes are cut, extended and damaged.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_aggregator.c - what a node's leader makes of the messages of its members and of rank 0 */
 #include "coord/node_aggregator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_probe_runner.c - a probe's command, its outcome, and what happens when the worker does not live through it
  */
 #include "check_main.h"

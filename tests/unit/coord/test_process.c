@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_process.c - one process of a job from its start to its exit: a job of one rank, whose worker is a shell script
  *
  * The script keeps each command in a file and answers it, or does what the test wants for one of them.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_progress.c - the progress of a run on standard error: one line that moves, or one line for each phase */
 #include "coord/progress.h"
 

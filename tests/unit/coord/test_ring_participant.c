@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ring_participant.c - one rank in the rings: what it tells rank 0 of itself, and which samples it keeps
  *
  * The rank is one of two of a node and not its leader. The leader's answers are scripted, and so is the worker.

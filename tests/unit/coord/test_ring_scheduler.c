@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ring_scheduler.c - which ranks share a ring in the next round, for how long, and what the report hears of trials
  *
  * Nodes have one rank each. A round is a barrier that all ranks have entered; the answer to rank 0 tells its place.

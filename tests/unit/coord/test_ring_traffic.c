@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ring_traffic.c - rounds of traffic after a full ring: who shares a round, who is out, and what the others hear
  *
  * Two or more ranks a node. A round is a barrier that ranks have entered; each rank's answer is kept.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_signals.c - a run ends early after a signal, or when a call hangs; each case is a process of its own */
 #include "coord/signals.h"
 

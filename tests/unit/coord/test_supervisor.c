@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_supervisor.c - one rank from hello to goodbye: what it says, what its worker is told, and its exit code
  *
  * The leader and rank 0 answer at once.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_terminal.c - the terminal of mpirun: how it is found is tests/cli/progress.py's */
 #include "coord/progress.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_traffic_participant.c - one rank in rounds of traffic: what its worker is told, what rank 0 hears, and the
  * outcome of each probe
  *

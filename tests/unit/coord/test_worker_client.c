@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_worker_client.c - what a supervisor makes of a worker's lines: rank 0 can read whatever it takes from them
  *
  * The worker is a shell script that prints prepared lines where results go. Lines are written with ' in place of ".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_worker_process.c - a worker process that starts, or does not, and what is known of it afterwards */
 #include "coord/worker_process.h"
 #include "worker/protocol.h"

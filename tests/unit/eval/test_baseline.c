@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_baseline.c - values against what earlier runs measured, and the place of such checks among the others */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_collectives.c - what the shipped expectations make of the collectives of a whole job, and of uneven ones */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_depends_on.c - what a failure, a warning, the end of a probe or a missing rank blocks, and what it does not */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive.c - what an all-reduce and an all-to-all can reach, from what nodes and ranks say of their links */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_data_path.c - what the ranks' parts of a checkpoint and of a broadcast say together */
 #include "check_main.h"
 #include "run_text.h"

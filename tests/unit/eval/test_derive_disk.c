@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_disk.c - what the disks of a node bring to its GPUs */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_exchanges.c - what an exchange between two ranks can reach: the lower limit of its two ends */
 #include "check_main.h"
 #include "derived_text.h"

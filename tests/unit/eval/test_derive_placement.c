@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_placement.c - the worst placed rank of a node, and which ranks those are */
 #include "check_main.h"
 #include "run_text.h"

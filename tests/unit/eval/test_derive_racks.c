@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_racks.c - how even steps are within a rack, and whether the ranks of racks follow each other */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_derive_usual.c - what the exchanges of a run that are alike reach */
 #include "check_main.h"
 #include "derived_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_evaluate.c - what becomes a finding, in words that send the reader to the right place */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_events.c - what findings say of events of the kernel's log, and of Xids while a probe failed */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_exchanges.c - slow exchanges become findings that name a GPU, a NIC, a node or a link */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_generic.c - measured machines against the shares of generic-nvidia.json: healthy ones pass without a warning,
  * and an all-reduce at a third fails
  */

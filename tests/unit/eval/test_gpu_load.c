@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_load.c - the shipped checks of a GPU under load: healthy figures pass, and each fault is one finding where
  * it is
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_judge.c - each operator, and each rule of what becomes a finding */
 #include "check_main.h"
 #include "muster/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_known_causes.c - findings with a usual cause: what they say, and that one cause is one finding */
 #include "check_main.h"
 #include "muster/run_data.h"

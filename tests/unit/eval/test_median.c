@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_median.c - checks without a figure: values that are only observed, or held against their median */
 #include "check_main.h"
 #include "eval_fixture.h"

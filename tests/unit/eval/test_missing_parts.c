@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_missing_parts.c - which GPUs and ports a node lacks, and what that explains on its ranks */
 #include "check_main.h"
 #include "muster/run_data.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvlink_domains.c - NVLink domains: counted, and asked for by `when` */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_others.c - slower_than_peers: each rank against the other ranks with the same GPU model */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_outlier.c - outlier: a GPU far below the others of the run, and healthy runs with two groups of values */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_peers.c - how many places of one kind judge one of them, the same for all checks that compare values of one run
  */
 #include "check_main.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_same_across.c - what must be the same on all nodes or ranks */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_share.c - checks that divide a speed by its limit, and the shares that reports show */
 #include "check_main.h"
 #include "run_text.h"

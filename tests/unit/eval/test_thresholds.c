@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_thresholds.c - numbers of the shipped checks, by what their sources call healthy and sick */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_unreached.c - which rank did not come, when an all-to-all could not connect all ranks */
 #include "check_main.h"
 #include "muster/run.h"

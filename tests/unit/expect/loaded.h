@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* loaded.h - expectation files in a folder, and what was loaded of them last; a fixture owns both
  *
  * TEST_MAIN(.setup = fixture_open, .teardown = loaded_done). In texts ' stands for ".

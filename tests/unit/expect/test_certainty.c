@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_certainty.c - where values were seen, and what an inferred one may do */
 #include "check_main.h"
 #include "expect/describe.h"

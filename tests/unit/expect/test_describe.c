@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_describe.c - values, expectations, runs and lists as people read them */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

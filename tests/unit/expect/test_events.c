@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_events.c - tables of events: what a file may say, what an overlay changes, and what the shipped table says */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

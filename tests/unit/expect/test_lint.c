@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_lint.c - all problems of an expectation file, not only the first */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

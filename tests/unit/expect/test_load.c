@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_load.c - expectation files: what is merged, what is refused, and how it says so */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

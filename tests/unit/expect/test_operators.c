@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_operators.c - the texts that shipped checks take, and versions */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_provenance.c - which file a check, its keys and a bad value come from */
 #include "check_main.h"
 #include "unit/expect/loaded.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_recognise.c - which machine type a run was measured on, and when nobody can say */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_regex_limits.c - what a regular expression may cost, and how one that is refused is told */
 #include "expect/operators.h"
 

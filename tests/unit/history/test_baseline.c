@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_baseline.c - median, MAD and number of earlier values, which of them teach, and the overlay of them */
 #include "check_main.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_db.c - a history keeps what reports say, and refuses what is no history */
 #include "check_main.h"
 #include "run_text.h"

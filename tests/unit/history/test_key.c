@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_key.c - keys of values and times, written and read back */
 #include "check_main.h"
 #include "eval_fixture.h"

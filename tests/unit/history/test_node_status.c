@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_status.c - how each node came out of a report */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pack.c - numbers as few bytes, and back */
 #include "check_main.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_thin.c - a part of many reports: all when they are few, else blocks that are spread over each side */
 #include "history/thin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_values.c - which numbers of a run are worth comparing, under which key, and where */
 #include "check_main.h"
 #include "run_text.h"

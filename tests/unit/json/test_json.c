@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_json.c - texts become trees and are laid over each other, in several threads at once */
 #include "json/json.h"
 

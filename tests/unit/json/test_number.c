@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_number.c - numbers as text and back, side by side with printf and strtod */
 #include "json/number.h"
 

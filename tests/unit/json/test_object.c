@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_object.c - one table reads a struct from an object and writes it; whatever is wrong is named with its path
  */
 #include "json/object.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scan.c - the JSON that cJSON would take and RFC 8259 does not allow is refused, with line and column */
 #include "json/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_stream.c - a text that comes bit by bit is read as the whole text is, in the memory of its largest part */
 #include "json/stream.h"
 #include "muster/arena.h"

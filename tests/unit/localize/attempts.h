@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* attempts.h - trials as text, and who is to blame as text */
 #ifndef MUSTER_TESTS_ATTEMPTS_H
 #define MUSTER_TESTS_ATTEMPTS_H

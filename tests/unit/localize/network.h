@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* network.h - networks with made-up faults, drawn from a seed, and the rings that are tried in them
  *
  * Whoever includes this brings the planner; a ring's end depends on the network, on its nodes and on nothing else,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_blame.c - who is to blame for trials that failed, and which trials that ran out of time count */
 #include "muster/arena.h"
 #include "unit/localize/attempts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_findings.c - who is suspected for a ring that breaks, by trial rings and by how each rank ended in it */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pairs.c - every edge, every rail and, when asked for, every pair of a node exactly once, and no rank twice in a
  * round
  */

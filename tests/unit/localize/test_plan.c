@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_plan.c - made-up networks: trial rings are planned, tried and judged until the cause is named */
 #include "muster/arena.h"
 #include "localize/plan.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_slow_pairs.c - which part makes exchanges slow: over drawn clusters, with faults of every kind */
 #include "localize/slow_pairs.h"
 

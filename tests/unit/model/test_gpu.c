@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu.c - which GPU of its node a bus id is, and its text
  */
 #include "check_main.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_metric.c - what follows from the rows of metrics and of labels */
 #include "muster/probe.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_record.c - what the lines of a rank's record say, and the rank that is made of them
  *
  * Lines are written with ' in place of ".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_run.c - nodes and ranks of a run in their order
  */
 #include "check_main.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sample_texts.c - samples whose text was read or written before are what they are without that
  *
  * Samples are written with ' in place of ".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_share.c - how a share reads */
 #include "check_main.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_windows.c - windows of all visits, and repeated measurements, become one sample */
 #include "model/windows.h"
 #include "muster/probe.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_affinity.c - masks, NUMA nodes and NICs on machines of our own making
  *
  * hwloc loads each machine from XML and asks the kernel for the mask; sched_getaffinity below is that kernel.

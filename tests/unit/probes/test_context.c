@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_context.c - what a probe may emit, and what ends its worker */
 #include "check_main.h"
 #include "probes/context.h"

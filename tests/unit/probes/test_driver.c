@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_driver.c - how the driver started, by scripted codes, and what files say of its module and its libraries */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_environment.c - what steers a rank, and NCCL topology files against a machine of two NUMA nodes */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu.c - a GPU's facts against a scripted NVML and CUDA driver
  *
  * The scripts below stand where src/vendor/ would open the vendor's libraries.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_copy.c - gpu_copy against a scripted GPU */
 #include "probes/gpu_copy.c"
 #include "gpu_fakes.h"

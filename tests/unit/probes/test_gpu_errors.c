@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_errors.c - what the driver remembers of a GPU's errors, against a scripted NVML */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_load.c - what the probe gpu_load makes of its samples, rounds and reports; its visits on a scripted GPU */
 #include "probes/gpu_load.c"
 #include "kernel_fakes.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_state.c - a GPU's settings and those that it boots with, against a scripted NVML */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_stream.c - gpu_stream on a scripted GPU, with files of this machine, and a scripted cuFile
  *
  * Time on the GPU is virtual; reads from the disk take what they take.

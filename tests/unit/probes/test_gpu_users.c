@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gpu_users.c - who else is on the GPU, against a scripted NVML and a /proc of files */
 #include "check_main.h"
 #include "probe_fake.h"

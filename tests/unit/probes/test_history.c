@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_history.c - what nodes of our own making have logged */
 #include "check_main.h"
 #include "probe_fake.h"

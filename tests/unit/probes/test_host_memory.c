@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_host_memory.c - the triad on machines of hwloc's making, where this process may use only some of it */
 #include "probes/host_memory.c"
 #include "check_main.h"

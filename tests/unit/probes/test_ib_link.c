@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ib_link.c - RDMA ports in a small sysfs tree, with a scripted libibverbs beside it */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_installed.c - what an update can change without a version, from a root of our own making */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_launch.c - the launch contract as the environment tells it */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_metadata.c - answers of the cloud's instance metadata service, as files */
 #include "check_main.h"
 #include "probe_fake.h"

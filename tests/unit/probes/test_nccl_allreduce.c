@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_allreduce.c - one rank of the ring against a scripted NCCL that plays all the others */
 #include "probes/nccl/session.c"
 #include "probes/nccl_allreduce.c"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_pairs.c - one rank of a pair against a scripted NCCL that plays the other one */
 #include "probes/nccl/session.c"
 #include "probes/nccl_pairs.c"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_split.c - which ranks are near each other, and the communicator that they get, with a scripted NCCL */
 #include "probes/nccl/roster.c"
 #include "probes/nccl/session.c"

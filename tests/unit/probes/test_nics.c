@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nics.c - network adapters with several ports, and the RoCE v2 GIDs of ports, in small sysfs trees */
 #include "check_main.h"
 #include "probe_fake.h"

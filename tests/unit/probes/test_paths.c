@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_paths.c - files, folders and other things at expected paths, and what their hash covers */
 #include "check_main.h"
 #include "probe_fake.h"

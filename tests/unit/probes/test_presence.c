@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_presence.c - GPUs of a bus, of a scripted NVML and of a scripted CUDA driver, and the processes of a small /proc
  */
 #include "check_main.h"

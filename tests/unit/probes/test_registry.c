@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_registry.c - all probes in running order, and all metrics by name */
 #include "check_main.h"
 #include "probes/metrics.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scratch.c - the test of the scratch on a small file, with disks that fail, lie and are full
  *
  * This program has a pread, a pwrite and a statvfs of its own between the probe and the kernel, and refuses io_uring,

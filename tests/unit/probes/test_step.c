@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_step.c - training steps of one rank, on a scripted GPU and against a scripted NCCL that plays all other ranks
  *
  * Every stream has its own time, and streams wait for each other's events, so that what overlaps takes no longer than

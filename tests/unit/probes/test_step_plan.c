@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_step_plan.c - what a training step consists of: shapes, tokens, gradients, copies */
 #include "probes/step/plan.h"
 #include "check_main.h"

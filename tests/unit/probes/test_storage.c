@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_storage.c - disks of nodes of our own making */
 #include "check_main.h"
 #include "probe_fake.h"

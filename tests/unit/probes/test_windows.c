@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_windows.c - how many windows a visit has, when the last one may begin, and what is yielded of them */
 #include "probes/windows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* printed.h - a run, the report on it, and what was printed of the report last; a fixture owns all three
  *
  * TEST_MAIN(.teardown = printed_done)

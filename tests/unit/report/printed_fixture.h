@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* printed_fixture.h - reports of report_fixture.h, and what was printed of them last */
 #ifndef MUSTER_TESTS_PRINTED_FIXTURE_H
 #define MUSTER_TESTS_PRINTED_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_anonymous.c - names in texts, and that each metric of the catalogue was looked at */
 #include "report/anonymous.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_compare.c - what differs between two runs, from samples and findings to the lines that people and scripts read
  *
  * The two runs are written as in run_text.h, and what belongs to a report as

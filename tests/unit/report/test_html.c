@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_html.c - the HTML page: one file, and nothing from outside is markup in it */
 #include "report/html/html.h"
 

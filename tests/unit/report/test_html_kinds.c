@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_html_kinds.c - kinds of faults on the HTML page, and what their checks mean */
 #include "report/html/html.h"
 

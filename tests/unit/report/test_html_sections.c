@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_html_sections.c - pictures of nodes, the matrix of exchanges and the inventory on the HTML page */
 #include "report/html/html.h"
 #include "report/html/places.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_html_size.c - how large the HTML page of many nodes is: a node that passed is one element */
 #include "report/html/html.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_html_strips.c - which values are drawn together, with which thresholds, and which of them are outliers */
 #include "report/html/strips.h"
 

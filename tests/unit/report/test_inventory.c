@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_inventory.c - what the nodes have: equal nodes share a row, differences are marked, gaps have a reason */
 #include "report/inventory.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_junit.c - which test cases a CI server is shown, and what stands in them */
 #include "check_main.h"
 #include "muster/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kinds.c - findings of one check, status and action are one row */
 #include "check_main.h"
 #include "report_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_malformed.c - what is not a report is refused, and the message says where and why
  *
  * The texts below are written with ' in place of ".

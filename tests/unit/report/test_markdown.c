@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_markdown.c - the summary for a pull request or a ticket */
 #include "muster/report.h"
 

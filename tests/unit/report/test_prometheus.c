@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_prometheus.c - a report in Prometheus's text format: names, units, labels, what is a series and what is not */
 #include "muster/report.h"
 

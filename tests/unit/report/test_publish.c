@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_publish.c - a finished report reaches its file, its readers and the exit code, or says that it does not */
 #include "check_main.h"
 #include "run_text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_read_findings.c - how a run was judged comes back from its file as it was written */
 #include "muster/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_read_json.c - a report is written whole, and its run comes back as it was */
 #include "util/file.h"
 #include "util/input.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_slowest.c - the slowest ranks by each figure, and how the summary says it */
 #include "check_main.h"
 #include "run_text.h"

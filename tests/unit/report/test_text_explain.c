@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_explain.c - the command that explains the checks of a report */
 #include "report/text_summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_figures.c - the table of bandwidths: what was measured, what is required, and what came of it */
 #include "check_main.h"
 #include "run_text.h"

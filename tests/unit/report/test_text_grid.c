@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_grid.c - tables whose columns share the width of the page */
 #include "report/text_grid.h"
 

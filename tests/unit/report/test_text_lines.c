@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_lines.c - long texts on lines that fit a terminal */
 #include "report/text_summary.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text_summary.c - what people and scripts read on the terminal */
 #include "muster/report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_ticket.c - what a support desk asks for about one node, of recorded values */
 #include "check_main.h"
 #include "muster/run_data.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cluster.c - cluster.json is read as it was written, and nothing is taken for granted
  */
 #include "util/file.h"

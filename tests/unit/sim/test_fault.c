@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_fault.c - each fault changes what it says, and nothing else */
 #include "check_main.h"
 #include "sim_fixture.h"

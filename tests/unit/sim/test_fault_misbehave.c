@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_fault_misbehave.c - the words that say how a worker misbehaves */
 #include "sim/fault_misbehave.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_fs.c - the files of a simulated node: sysfs to the letter, and a topology that hwloc understands */
 #include "check_main.h"
 #include "sim_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_noise.c - recorded noise: what a file may say, and how long an operation then takes */
 #include "check_main.h"
 

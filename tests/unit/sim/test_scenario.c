@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scenario.c - scenario files, hardware descriptions, and the cluster made of both */
 #include "check_main.h"
 #include "sim_fixture.h"

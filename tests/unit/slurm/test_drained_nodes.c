@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_drained_nodes.c - how many nodes of a partition muster has drained, and whether these are too many */
 #include "check_main.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_fault_gone.c - whether a report proves that the fault for which a node was drained is gone */
 #include "check_main.h"
 #include "slurm/drain.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hostlist.c - lists of host names as Slurm writes them, there and back */
 #include "check_main.h"
 #include "slurm/hostlist.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_node_selection.c - which nodes are good, bad, inconclusive or missing, and why one is drained */
 #include "check_main.h"
 #include "slurm/node_selection.h"

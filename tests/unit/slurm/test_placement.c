@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_placement.c - the nodes of each switch or block */
 #include "check_main.h"
 #include "eval_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_strikes.c - when a soft finding drains a node, and when the node comes back */
 #include "check_main.h"
 #include "slurm/strikes.h"

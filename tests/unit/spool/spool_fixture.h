@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* spool_fixture.h - a folder with spools, and lines as a rank writes them
  *
  * Lines are given with ' in place of ". Only record_text() knows how what a rank measured stands in a spool.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_read.c - what is found in a folder of spools: one run's ranks, and how much that is no line of it */
 #include "check_main.h"
 #include "muster/finding.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_recover.c - the run that spools make: who came to an end, who did not, and who left nothing */
 #include "check_main.h"
 #include "muster/run.h"

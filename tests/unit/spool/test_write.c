@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_write.c - a spool as it grows: each line whole and the process's own, and no file that is not plain */
 #include "check_main.h"
 #include "muster/finding.h"

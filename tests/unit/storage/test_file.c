@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_file.c - files without a name
  *
  * This program has an openat, a fallocate and a pwrite of its own, which stand between muster and the kernel: a file

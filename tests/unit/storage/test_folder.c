@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_folder.c - the folders that muster writes to, and those that it does not
  */
 #include "check_main.h"

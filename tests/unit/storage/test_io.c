@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_io.c - many requests at once, through io_uring and by threads
  *
  * This program has a pread of its own, which stands between the threads and the kernel, and an io_uring_queue_init that

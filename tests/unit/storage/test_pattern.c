@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pattern.c - words of a file show their place, their file and every bit that changed
  */
 #include "check_main.h"

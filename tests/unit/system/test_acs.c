@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_acs.c - bridges of a small tree of PCIe devices */
 #include "check_main.h"
 #include "unit/system/tree.h"

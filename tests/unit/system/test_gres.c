@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_gres.c - GPUs in Slurm's lists of generic resources, and in the record of a job */
 #include "check_main.h"
 #include "system/gres.h"

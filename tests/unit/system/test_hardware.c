@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hardware.c - the part of a hardware description that places GPUs */
 #include "system/hardware.h"
 

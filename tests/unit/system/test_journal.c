@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_journal.c - journals of our own making, written by systemd-journal-remote where that is installed */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kernel_event.c - lines of kernel logs, of faults and of healthy machines
  *
  * Lines are as real machines have logged them, with other names, process ids and addresses: from bug reports of

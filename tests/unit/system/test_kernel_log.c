@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kernel_log.c - kernel logs of our own making, as files in a root of our own */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_kernel_tally.c - lines in either order of time become the same counts */
 #include "check_main.h"
 #include "system/kernel_event.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_memory_left.c - limits of cgroups, and pages of files that the kernel gives back */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvidia_gpus.c - which GPUs the bus of a small tree has, and which of them a process there may use */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_processes.c - the processes of a small /proc */
 #include "check_main.h"
 #include "unit/system/tree.h"

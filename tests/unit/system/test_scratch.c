@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_scratch.c - which file system of a small node is its scratch, and what it consists of */
 #include "check_main.h"
 #include "unit/system/tree.h"

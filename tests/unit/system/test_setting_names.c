@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_setting_names.c - files and devices that variables name, there and not there */
 #include "check_main.h"
 #include "system/setting_names.h"

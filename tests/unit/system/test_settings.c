@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_settings.c - environments and configuration files, whole and broken */
 #include "check_main.h"
 #include "system/settings.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_start.c - a node that has just booted, and a driver that nothing keeps loaded */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sysfs.c - numbers, directories and PCI links of a small tree */
 #include "check_main.h"
 #include "unit/system/tree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* tree.h - a small tree of files in place of the machine's; a fixture owns it */
 #ifndef MUSTER_TESTS_TREE_H
 #define MUSTER_TESTS_TREE_H

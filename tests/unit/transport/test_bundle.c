@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_bundle.c - an MPI that an installation brings along */
 #include "transport/module.h"
 

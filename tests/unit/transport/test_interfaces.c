@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_interfaces.c - which interface MPI's messages take on nodes with docker0 and IPoIB */
 #include "check_main.h"
 #include "transport/interfaces.h"

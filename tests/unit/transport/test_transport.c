@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_transport.c - what all transports share, and the one in a single process with a virtual clock */
 #include "coord/transport_loop.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_transport_socket.c - the ranks of a node: what they say comes through, and so does their death */
 #include "util/text.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_child.c - a program is run to its end or to its deadline, and what it printed is kept */
 #include "util/child.h"
 #include "util/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cpuset.c - the texts of CPU sets: what is taken, what is not, and how a set is printed */
 #include "util/cpuset.h"
 

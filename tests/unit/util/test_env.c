@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_env.c - the manual page has the public environment variables and no other */
 #include "util/file.h"
 #include "util/env.h"

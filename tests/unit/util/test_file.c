@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_file.c - whole files, also those of /proc, which say that their size is 0 */
 #include "util/file.h"
 #include "muster/error.h"

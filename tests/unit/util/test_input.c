@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_input.c - files as they are and of gzip are read to the end, and written whole */
 #include "util/input.h"
 #include "muster/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_line_reader.c - lines of a pipe and of a file, whole, cut or too long */
 #include "util/line_reader.h"
 

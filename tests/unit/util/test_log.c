@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_log.c - lines of the log: as text, and as JSON with fields of their own */
 #include "util/log.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_screen.c - how wide text is: the terminal, then $COLUMNS, then 120 */
 #include "util/screen.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_sort.c - arrays that grow, comparisons, the median, percentiles, and the names in a directory */
 #include "util/file.h"
 #include "util/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_suggest.c - what somebody who mistyped a name may have meant */
 #include "util/text.h"
 

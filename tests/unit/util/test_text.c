@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_text.c - characters of UTF-8, what is harmful among them, and errors that may be shown */
 #include "util/text.h"
 #include "muster/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_xxh64.c - values that xxhsum prints, and contents that come in pieces */
 #include "check_main.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_answers.c - what src/vendor/ makes of the answers of NVML, NCCL and libibverbs */
 #include "check_main.h"
 #include "vendor/nccl.h"

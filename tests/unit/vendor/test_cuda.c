@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_cuda.c - what src/vendor/cuda.c makes of the driver's answers
  *
  * The driver is a handful of functions in this file.

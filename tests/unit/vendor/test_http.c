@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_http.c - one GET, of a file and of a server that answers well, badly or never */
 #include "check_main.h"
 #include "vendor/http.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_library.c - vendor libraries that are missing, incomplete, unwilling or whole
  *
  * The broken ones are built by tests/abi/tests.cmake. Opened by path first, they are then found under their soname,

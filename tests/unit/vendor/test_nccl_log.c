@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_log.c - what NCCL's debug output says, over the versions that write it differently */
 #include "check_main.h"
 #include "vendor/nccl_log.h"

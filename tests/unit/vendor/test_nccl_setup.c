@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_setup.c - plugins, NVLS and algorithms as versions of NCCL from 2.14 on name them in their log */
 #include "check_main.h"
 #include "vendor/nccl_setup.h"

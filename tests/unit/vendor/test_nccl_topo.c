@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nccl_topo.c - NCCL topology files: right ones, wrong ones, and what is no XML at all */
 #include "check_main.h"
 #include "vendor/nccl_topo.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvml_field.c - a field value is a number, whatever type the driver gives it */
 #include "check_main.h"
 #include "vendor/nvml.h"

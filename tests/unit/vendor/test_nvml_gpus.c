@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_nvml_gpus.c - the GPUs of a scripted NVML, of which it cannot reach all */
 #include "check_main.h"
 #include "vendor/nvml_gpus.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_pinned.c - memory for the copy engine: where it lies, and that it is given back */
 #include "check_main.h"
 #include "probe_fake.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_device_select.c - a MIG instance is told from a whole GPU, and which library ended a worker */
 #include "worker/device_select.c"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_hidden_gpus.c - CUDA_VISIBLE_DEVICES that hides every GPU */
 #include "worker/hidden_gpus.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_main.c - a worker sees that its command is called off, however the words come in */
 #include "worker/main.c"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* test_protocol.c - an answer of a worker comes to its supervisor as it was sent */
 #include "worker/protocol.h"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # 10-muster.sh - CycleCloud, when a node of the cluster starts: install muster
 #
 # jetpack config, for the cluster template:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
 # 10-muster.sh - CycleCloud, when the scheduler starts: Slurm is to check nodes with muster
 #
 # jetpack config, for the cluster template:
