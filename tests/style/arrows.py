@@ -7,7 +7,7 @@ src/eval, no files use each other in a circle.
 usage: arrows.py SOURCE BUILD NM
 
 The order is the map of src/README.md, which is read from there. A header of include/muster belongs to the folder that
-its first comment names. The stand-in libraries are built apart, with sources of their own folder and of those above.
+the comment below its licence names. The stand-in libraries are built apart, with sources of their own folder and of those above.
 The simulator is a program of its own: nothing of it is in the program muster, as the names in that show.
 """
 
@@ -60,10 +60,10 @@ def owner(root, path):
     if path.startswith("src/"):
         return folder_of(path)
     with open(os.path.join(root, path), encoding="utf-8") as file:
-        comment = file.read().partition("*/")[0]
+        comment = file.read().split("*/")[1]  # the first one is the licence
     named = re.findall(r"src/([a-z]+)/", comment)
     if len(set(named)) != 1:
-        sys.exit(f"{path}: the first comment must name the one folder that implements it (src/FOLDER/FILE.c)")
+        sys.exit(f"{path}: the comment below the licence must name the one folder that implements it (src/FOLDER/FILE.c)")
     return named[0]
 
 
