@@ -26,8 +26,9 @@ struct part_words {
 	const char *observed, *action_code, *advice;
 };
 
-/* By whether it is a link that cannot be decided (2), a link (1), or the part itself (0), and the kind of part. */
-static const struct part_words words[3][4] = {
+/* By whether it is the part itself (0), a link (1), one that cannot be decided (2), or the part's way over NVLink to
+ * other nodes (3), and the kind of part. */
+static const struct part_words words[4][4] = {
 	{
 		[MUSTER_PART_GPU] = { "with all other GPUs that this GPU was paired with; their other exchanges are as "
 				      "expected",
@@ -79,7 +80,24 @@ static const struct part_words words[3][4] = {
 			"to find out which one, exchange one of the two nodes for another node and run muster again: "
 			"the exchanges of the cause stay as they are" },
 	},
+	{
+		[MUSTER_PART_GPU] = { "with all GPUs of other nodes that this GPU was paired with; its exchanges within "
+				      "the node are as expected",
+			"investigate",
+			"exclude the node (srun --exclude) and check how this GPU reaches others of its NVLink domain: "
+			"nvidia-smi -q (Fabric), its NVLinks and their error counters" },
+		[MUSTER_PART_NODE] = { "with all nodes of the NVLink domain that this node was paired with; exchanges "
+				       "within the node, and between others, are as expected",
+			"investigate",
+			"exclude the node (srun --exclude) and check how its GPUs reach others of the NVLink domain: "
+			"nvidia-smi -q (Fabric), the nvidia-imex service, the NVLinks to the switches" },
+	},
 };
+
+static const struct part_words *words_of(const struct muster_part *part)
+{
+	return &words[part->between_nodes ? 3 : part->link ? 1 + part->undecided : 0][part->kind];
+}
 
 /* "sim-1 GPU 2 (0003:00:00.0) through mlx5_ib3:1" */
 static const char *end_text(const struct muster_exchange_set *s, size_t rank, bool with_nic)
@@ -208,9 +226,8 @@ static void set_place(const struct muster_exchange_set *s, const struct muster_p
 static const char *observed_text(const struct muster_exchange_set *s, const struct report *report)
 {
 	const struct muster_part *part = report->part;
-	const char *text =
-		muster_arena_printf(s->eval->arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow",
-			words[part->link ? 1 + part->undecided : 0][part->kind].observed);
+	const char *text = muster_arena_printf(
+		s->eval->arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow", words_of(part)->observed);
 	for (size_t i = 0; i < report->count && i < SHOWN; i++)
 		text = muster_arena_printf(
 			s->eval->arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
@@ -223,7 +240,7 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 {
 	struct muster_eval *eval = s->eval;
 	const struct muster_part *part = report->part;
-	const struct part_words *said = &words[part->link ? 1 + part->undecided : 0][part->kind];
+	const struct part_words *said = words_of(part);
 	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
 	const struct muster_check_answer *answer = &eval->exchange_notes->answers[worst->answer - 1];
 	struct muster_tally *tally = &eval->tallies[report->check];

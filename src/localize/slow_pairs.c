@@ -2,7 +2,8 @@
 /* slow_pairs.c - which part makes exchanges of pairs of ranks slow
  *
  * Exchanges within a node or an NVLink domain come first: they name GPUs. A GPU that is slow there is slow through its
- * NIC too, so its exchanges through NICs say nothing of the NIC.
+ * NIC too, so its exchanges through NICs say nothing of the NIC. What is slow in an NVLink domain between nodes alone
+ * is a node, or a GPU's way to other nodes, and comes second.
  */
 #include "localize/slow_pairs.h"
 
@@ -40,19 +41,23 @@ struct search {
 	size_t *named_as; /* for each rank: 1 + its part */
 };
 
-static bool is_in(const struct muster_pair *pair, bool network)
+/* In this order. BETWEEN: of those of NVLINK, the ones of two nodes. */
+enum medium { NVLINK, BETWEEN, NETWORK, MEDIUM_COUNT };
+
+static bool is_in(const struct search *s, const struct muster_pair *pair, enum medium medium)
 {
-	return pair->network == network && pair->state != MUSTER_PAIR_UNUSED && pair->part == 0;
+	return pair->network == (medium == NETWORK) && pair->state != MUSTER_PAIR_UNUSED && pair->part == 0 &&
+	       (medium != BETWEEN || s->nodes[pair->ranks[0]] != s->nodes[pair->ranks[1]]);
 }
 
 /* Fill one view of each rank. */
-static void look(const struct search *s, bool network, struct view *views)
+static void look(const struct search *s, enum medium medium, struct view *views)
 {
 	for (size_t rank = 0; rank < s->rank_count; rank++)
 		views[rank] = (struct view){ .other = NONE, .nic = NONE };
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
-		for (size_t end = 0; end < 2 && is_in(pair, network); end++) {
+		for (size_t end = 0; end < 2 && is_in(s, pair, medium); end++) {
 			struct view *view = &views[pair->ranks[end]];
 			size_t other = pair->ranks[1 - end];
 			view->used = true;
@@ -63,18 +68,18 @@ static void look(const struct search *s, bool network, struct view *views)
 			if (pair->state != MUSTER_PAIR_GOOD && view->other == NONE)
 				view->other = other;
 			if (view->nic == NONE)
-				view->nic = network ? pair->nics[end] : pair->ranks[end];
+				view->nic = medium == NETWORK ? pair->nics[end] : pair->ranks[end];
 		}
 	}
 }
 
 /* All exchanges of a rank are slow, and one of the other ranks is well elsewhere. Doubtful exchanges clear the other
  * rank where the rank itself has none. */
-static void suspect(struct search *s, bool network)
+static void suspect(struct search *s, enum medium medium)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
-		if (!is_in(pair, network) || pair->state != MUSTER_PAIR_SLOW)
+		if (!is_in(s, pair, medium) || pair->state != MUSTER_PAIR_SLOW)
 			continue;
 		for (size_t end = 0; end < 2; end++) {
 			struct view *view = &s->views[pair->ranks[end]];
@@ -97,8 +102,8 @@ static void suspect_by_rails(struct search *s)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
 		size_t a = pair->ranks[0], b = pair->ranks[1];
-		if (!is_in(pair, false) || pair->state != MUSTER_PAIR_SLOW || s->views[a].good || s->views[b].good ||
-			s->views[a].several || s->views[b].several)
+		if (!is_in(s, pair, NVLINK) || pair->state != MUSTER_PAIR_SLOW || s->views[a].good ||
+			s->views[b].good || s->views[a].several || s->views[b].several)
 			continue;
 		bool a_slow = s->rails[a].slow && !s->rails[a].good, b_slow = s->rails[b].slow && !s->rails[b].good;
 		s->views[a].suspected |= a_slow && s->rails[b].good;
@@ -106,15 +111,15 @@ static void suspect_by_rails(struct search *s)
 	}
 }
 
-/* Parts for the ranks that are suspected: GPUs, or with NICs what they share. */
-static void name_suspects(struct search *s, bool network)
+/* Parts for the ranks that are suspected: GPUs, or what they share: NICs, and nodes. */
+static void name_suspects(struct search *s, enum medium medium)
 {
 	struct fold *nics = s->nics, *nodes = s->nodes_of_nics;
 	for (size_t rank = 0; rank < s->rank_count; rank++) {
 		nics[rank] = nodes[rank] = (struct fold){ 0 };
 		s->named_as[rank] = 0;
 	}
-	for (size_t rank = 0; rank < s->rank_count && network; rank++) {
+	for (size_t rank = 0; rank < s->rank_count && medium != NVLINK; rank++) {
 		const struct view *view = &s->views[rank];
 		if (!view->used)
 			continue;
@@ -127,17 +132,19 @@ static void name_suspects(struct search *s, bool network)
 	}
 	for (size_t rank = 0; rank < s->rank_count; rank++) {
 		const struct view *view = &s->views[rank];
-		struct fold *node = &nodes[s->nodes[rank]], *nic = network && view->used ? &nics[view->nic] : NULL;
+		struct fold *node = &nodes[s->nodes[rank]],
+			    *nic = medium != NVLINK && view->used ? &nics[view->nic] : NULL;
 		if (!view->suspected)
 			continue;
 		bool all = nic && node->members > 1 && node->suspected == node->members;
-		bool whole = nic && nic->suspected == nic->members;
+		bool whole = medium == NETWORK && nic && nic->suspected == nic->members;
 		struct fold *shared = all ? node : whole ? nic : NULL;
 		if (!shared || !shared->part) {
 			struct muster_part part = { .kind = all     ? MUSTER_PART_NODE
 							    : whole ? MUSTER_PART_NIC
 								    : MUSTER_PART_GPU,
-				.network = network,
+				.network = medium == NETWORK,
+				.between_nodes = medium == BETWEEN,
 				.ends = { all     ? s->nodes[rank]
 					  : whole ? view->nic
 						  : rank } };
@@ -154,7 +161,8 @@ static void name_suspects(struct search *s, bool network)
 		size_t part = s->named_as[pair->ranks[0]] ? s->named_as[pair->ranks[0]] : s->named_as[pair->ranks[1]];
 		/* a GPU that is slow explains all its exchanges; a NIC, or all those of a node, what goes through it */
 		if (theirs && pair->part == 0 && part > 0 &&
-			(pair->network == network || s->parts->items[part - 1].kind == MUSTER_PART_GPU))
+			(is_in(s, pair, medium) ||
+				(medium != BETWEEN && s->parts->items[part - 1].kind == MUSTER_PART_GPU)))
 			pair->part = part;
 	}
 }
@@ -247,7 +255,7 @@ static void name_left(struct search *s, bool network)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct muster_pair *pair = &s->pairs[i];
 		all += pair->network == network && pair->state != MUSTER_PAIR_UNUSED;
-		if (!is_in(pair, network))
+		if (!is_in(s, pair, network ? NETWORK : NVLINK))
 			continue;
 		struct left *left = &items[count++];
 		*left = (struct left){ .pair = i, .slow = pair->state == MUSTER_PAIR_SLOW };
@@ -281,20 +289,25 @@ void muster_slow_pairs_name(
 	struct search s = { .pairs = pairs, .count = count, .nodes = nodes, .rank_count = rank_count, .parts = &parts };
 	s.views = muster_calloc(rank_count + 1, sizeof *s.views);
 	s.rails = muster_calloc(rank_count + 1, sizeof *s.rails);
+	struct view *within = s.views, *between = muster_calloc(rank_count + 1, sizeof *between);
 	s.nics = muster_calloc(rank_count + 1, sizeof *s.nics);
 	s.nodes_of_nics = muster_calloc(rank_count + 1, sizeof *s.nodes_of_nics);
 	s.named_as = muster_calloc(rank_count + 1, sizeof *s.named_as);
 	for (size_t i = 0; i < count; i++)
 		pairs[i].part = 0;
-	look(&s, true, s.rails);
-	for (int network = 0; network < 2; network++) {
-		look(&s, network, s.views);
-		suspect(&s, network);
-		if (!network)
+	look(&s, NETWORK, s.rails);
+	for (enum medium medium = NVLINK; medium < MEDIUM_COUNT; medium++) {
+		s.views = medium == BETWEEN ? between : within;
+		look(&s, medium, s.views);
+		suspect(&s, medium);
+		if (medium == NVLINK)
 			suspect_by_rails(&s);
-		name_suspects(&s, network);
-		name_left(&s, network);
+		name_suspects(&s, medium);
+		s.views = within;
+		if (medium != NVLINK)
+			name_left(&s, medium == NETWORK);
 	}
+	free(between);
 	free(s.views);
 	free(s.rails);
 	free(s.nics);

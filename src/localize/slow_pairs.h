@@ -30,6 +30,7 @@ struct muster_part {
 	bool link;                  /* between ends[0] and ends[1]; else the part is ends[0] */
 	bool undecided;             /* a link: one of its ends may be the cause as well */
 	bool network;               /* seen in exchanges through NICs; else in those within a node or NVLink domain */
+	bool between_nodes;         /* a GPU or a node, in exchanges over NVLink with other nodes alone */
 	size_t ends[2];             /* ranks (GPU), numbers of NICs, or nodes */
 };
 
@@ -42,8 +43,9 @@ struct muster_slow_parts {
  * GPU or NIC). nodes: for each of rank_count ranks, the number of its node, below rank_count.
  *
  * A rank is named when all its exchanges are slow, with two other ranks at least, one of which has exchanges that are
- * not slow. The ranks that share a NIC become the NIC, all NICs of a node (two at least) become the node. What is left
- * are links; when that is more than half of all exchanges, no part is named. O(n log n). */
+ * not slow; in an NVLink domain of several nodes also when that holds for its exchanges with other nodes alone. The
+ * ranks that share a NIC become the NIC; all NICs of a node, or all its GPUs between nodes (two at least), the node.
+ * What is left are links; when that is more than half of all exchanges, no part is named. O(n log n). */
 void muster_slow_pairs_name(
 	struct muster_pair *pairs, size_t count, const size_t *nodes, size_t rank_count, struct muster_slow_parts *ret);
 

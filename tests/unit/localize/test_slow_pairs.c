@@ -116,6 +116,8 @@ static const char *named(struct cluster *c, struct muster_slow_parts *parts)
 				text + used, sizeof text - used, " %s", part->network ? "rails" : "edges");
 		else
 			used += (size_t)snprintf(text + used, sizeof text - used, " %zu", part->ends[0]);
+		if (part->between_nodes)
+			used += (size_t)snprintf(text + used, sizeof text - used, " between");
 		if (part->link)
 			used += (size_t)snprintf(
 				text + used, sizeof text - used, "-%zu%s", part->ends[1], part->undecided ? "?" : "");
@@ -193,8 +195,17 @@ static const struct {
 	/* a rack: rails go over NVLink, so a slow one is the GPU's */
 	{ 4, 4, 1, true, false, "gpu 6", "gpu 6" },
 	{ 18, 4, 1, true, false, "gpu 6; gpu 70", "gpu 6; gpu 70" },
-	{ 4, 4, 1, true, false, "rails 6", "link gpu 2-6; link gpu 6-10" },
 	{ 4, 1, 1, true, false, "gpu 2", "gpu 2" },
+	/* but where those within the node are well, it is the way to other nodes: of the GPU, or of all GPUs of a node
+	 */
+	{ 4, 4, 1, true, false, "rails 6", "gpu 6 between" },
+	{ 6, 4, 1, true, false, "node 4", "node 4 between" },
+	{ 3, 4, 1, true, false, "node 0", "node 0 between" },
+	{ 18, 4, 1, true, false, "node 4; node 5; gpu 40", "gpu 40; node 4 between; node 5 between" },
+	{ 18, 4, 1, true, false, "node 4; pair 60-61; nodes 10-11", "node 4 between; link node 10-11; link gpu 60-61" },
+	{ 2, 4, 1, true, false, "node 1", "link node 0-1" },
+	{ 6, 4, 1, true, false, "nodes 3-4", "link node 3-4" },
+	{ 4, 4, 1, true, false, "all rails", "link node 0-1; link node 0-3; link node 1-2; link node 2-3" },
 	/* doubtful ones name no part by themselves, and clear another only where they are not a GPU's own */
 	{ 1, 8, 1, false, false, "doubt all edges", "" },
 	{ 1, 8, 1, false, false, "doubt all edges; gpu 4", "gpu 4" },
