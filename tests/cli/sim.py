@@ -78,7 +78,7 @@ class Sim(unittest.TestCase):
             (sku + ["--scenario", "nowhere.json"], "nowhere.json"),
             (sku + ["--noise", "noisy-z"], "noisy-a, noisy-b, quiet, or a file"),
             (sku + ["--noise", "/dev/null"], "/dev/null"),
-            (sku + ["--noise", os.path.abspath(__file__)], "sim.py:2: the name of a series is needed"),
+            (sku + ["--noise", os.path.abspath(__file__)], "sim.py:3: the name of a series is needed"),
             (sku + ["--noise", "quiet", "--noise-seed", "0"], "--noise-seed"),
             (sku + ["--banana"], "--banana"),
         ):

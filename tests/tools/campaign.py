@@ -260,7 +260,7 @@ class Draw:
         name, check = self.rng.choice((("NCCL_P2P_DISABLE", "p2p"), ("NCCL_IB_DISABLE", "ib")))
         if not (self.machine.joined if check == "p2p" else self.machine.ports and self.nodes > 1):
             return None
-        fault = self.of_node("env", rf"env\.{check}_disable", f"={name}=1")
+        fault = self.of_node("env", rf"env\.{check}_disable|same\.nccl_{check}_disable", f"={name}=1")
         return fault.with_(of_job=True, ring=True)
 
     def hidden(self):
