@@ -3,7 +3,7 @@
 """Is every verdict right? Simulated runs, healthy ones and ones with faults drawn by a seed, of which the truth is known.
 
 usage: campaign.py MUSTER [--healthy N] [--faulty N] [--seed TEXT] [--at-once N] [--ranks N] [--only NUMBER...]
-                   [--deadline SECONDS] [--keep DIR]
+                   [--deadline SECONDS] [--within SECONDS] [--keep DIR]
 
 Run number K of a seed is the same wherever it is made: a machine type, 1 to 6 nodes, a profile, and no, one, two or three
 faults on parts of their own. Of each run is asked:
@@ -19,6 +19,7 @@ Printed is a line for each run that is wrong, with the command that repeats it, 
 
 import argparse
 import json
+import math
 import os
 import random
 import re
@@ -522,7 +523,7 @@ def campaign(options, machines, count, faulty, folder):
         return run, None if large or (faulty and not run.faults) else play(run, options.muster, place)
 
     with ThreadPoolExecutor(options.at_once) as pool:
-        while row["runs"] < count:
+        while row["runs"] < count and time.monotonic() < options.until:
             batch = [number for _, number in zip(range(min(options.at_once * 2, count - row["runs"])), numbers)]
             if not batch:
                 break
@@ -549,8 +550,10 @@ def main():
     parser.add_argument("--ranks", type=int, default=64, help="runs of more ranks are left out")
     parser.add_argument("--only", type=int, nargs="+")
     parser.add_argument("--deadline", type=int, default=60, help="seconds of a run, in profile full twice as many")
+    parser.add_argument("--within", type=float, default=math.inf, metavar="SECONDS", help="begin no run after that time")
     parser.add_argument("--keep", help="keep the reports in this folder")
     options = parser.parse_args()
+    options.until = time.monotonic() + options.within
     options.muster = os.path.realpath(options.muster)
     with tempfile.TemporaryDirectory() as scratch:
         names = ask(options.muster, "sim", "--list-skus").stdout.split()
