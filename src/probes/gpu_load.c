@@ -288,17 +288,23 @@ static void tell_windows(struct muster_load *load, const char *metric, const str
 		muster_windows_emit(load->ctx, metric, &gpu, 1, series->values, series->count, NULL);
 }
 
+static double whole_mib(uint64_t bytes)
+{
+	uint64_t mib = bytes / MIB;
+	return (double)mib;
+}
+
 static void tell_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
 	const char *gpu = load->bus_id;
 	if (results->total == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number((double)(results->held / MIB)));
+	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(whole_mib(results->held)));
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_tested_mib", gpu,
-		muster_number((double)((load->bytes + load->rest_bytes) / MIB)));
+	muster_emit_for(
+		load->ctx, "gpu.memory_tested_mib", gpu, muster_number(whole_mib(load->bytes + load->rest_bytes)));
 	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
 		muster_number((double)(load->bytes + load->rest_bytes) / (double)results->total));
 	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));

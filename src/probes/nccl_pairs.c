@@ -103,18 +103,6 @@ static int exchange(const struct muster_nccl_session *s, void *arg, struct muste
 
 /* ---- small messages that decide ---- */
 
-#define COPIES 3
-
-/* What two of the three copies of a byte agree on: a rank whose data comes wrong must not mistake who the other is, or
- * how much it sends. */
-static void vote(const unsigned char *copies, size_t bytes, unsigned char *ret)
-{
-	for (size_t i = 0; i < bytes; i++) {
-		unsigned char a = copies[i], b = copies[bytes + i], c = copies[2 * bytes + i];
-		ret[i] = b == c ? b : a;
-	}
-}
-
 /* Swap messages of so many bytes, a multiple of 4. */
 static int swap(
 	struct pair *pair, const void *own, void *ret_other, size_t bytes, const char *what, struct muster_error *err)
@@ -122,8 +110,8 @@ static int swap(
 	const struct muster_nccl_session *s = pair->s;
 	const struct muster_nccl_resources *resources = s->resources;
 	unsigned char *host = resources->chunks.data;
-	size_t all = COPIES * bytes;
-	for (size_t i = 0; i < COPIES; i++)
+	size_t all = MUSTER_NCCL_COPIES * bytes;
+	for (size_t i = 0; i < MUSTER_NCCL_COPIES; i++)
 		memcpy(host + i * bytes, own, bytes);
 	pair->from = resources->agreed;
 	pair->bytes = all;
@@ -133,7 +121,7 @@ static int swap(
 			resources->stream) < 0 ||
 		muster_nccl_finish(s, what, err) < 0)
 		return -1;
-	vote(host, bytes, ret_other);
+	muster_nccl_vote(host, bytes, ret_other);
 	return 0;
 }
 
@@ -152,7 +140,7 @@ static int meet(struct pair *pair, struct muster_error *err)
 	const struct muster_nccl_session *s = pair->s;
 	const struct muster_probe_env *env = muster_probe_env(s->ctx);
 	const struct muster_nccl_resources *resources = s->resources;
-	_Static_assert(COPIES * sizeof(struct hello) <= AGREED_MAX * sizeof(float), "it fits");
+	_Static_assert(sizeof(struct hello) <= AGREED_MAX * sizeof(float), "it fits");
 	/* With --max-bytes the all-reduce's buffer may be tiny: then half of the other one is sent from. */
 	bool halves = resources->room < FULL_BYTES;
 	if (muster_nccl_received_make(s->ctx, halves ? 2 * FULL_BYTES : FULL_BYTES, err) < 0)

@@ -126,7 +126,8 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 		muster_cuda_events_make(cuda, &resources.start, 1, err) == 0 &&
 		muster_cuda_events_make(cuda, &resources.end, 1, err) == 0 &&
 		muster_cuda_events_make(cuda, resources.arrived, 2, err) == 0 &&
-		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed, AGREED_MAX * sizeof(float)) == 0 &&
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed,
+			MUSTER_NCCL_COPIES * AGREED_MAX * sizeof(float)) == 0 &&
 		muster_nccl_buffer_make(ctx, true, err) == 0)
 		return &resources;
 	muster_nccl_resources_release();

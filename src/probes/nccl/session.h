@@ -31,7 +31,7 @@ struct muster_nccl_resources {
 	const struct muster_nccl *nccl;
 	CUstream stream;
 	CUevent start, end, arrived[2];
-	CUdeviceptr data, agreed;    /* agreed: AGREED_MAX floats */
+	CUdeviceptr data, agreed;    /* agreed: AGREED_MAX floats, MUSTER_NCCL_COPIES times */
 	uint64_t room;               /* bytes after data */
 	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
 	uint64_t received_room;      /* bytes after received */
@@ -98,6 +98,11 @@ int muster_nccl_elapsed_us(const struct muster_nccl_session *s, double *ret, str
 /* One in-place all-reduce of floats, enqueued when this returns. */
 int muster_nccl_sum(
 	const struct muster_nccl_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err);
+/* What decides is sent so many times, one after the other, and two of these say what it is: a rank whose data come
+ * wrong must not take another way than the others, who would fail with it, nor mistake who another rank is. */
+#define MUSTER_NCCL_COPIES 3
+void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret);
+
 /* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err);
 

@@ -104,19 +104,28 @@ int muster_nccl_sum(
 		"ncclAllReduce", err);
 }
 
+void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char a = copies[i], b = copies[bytes + i], c = copies[2 * bytes + i];
+		((unsigned char *)ret)[i] = b == c ? b : a;
+	}
+}
+
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_cuda *cuda = resources->cuda;
-	void *host = resources->chunks.data;
-	size_t bytes = count * sizeof *values;
-	memcpy(host, values, bytes);
-	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->agreed, host, bytes, resources->stream) < 0 ||
-		muster_nccl_sum(s, resources->agreed, count, ncclMax, err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, host, resources->agreed, bytes, resources->stream) < 0 ||
+	unsigned char *host = resources->chunks.data;
+	size_t bytes = count * sizeof *values, all = MUSTER_NCCL_COPIES * bytes;
+	for (size_t i = 0; i < MUSTER_NCCL_COPIES; i++)
+		memcpy(host + i * bytes, values, bytes);
+	if (MUSTER_CUDA(cuda, err, cuMemcpyHtoDAsync_v2, resources->agreed, host, all, resources->stream) < 0 ||
+		muster_nccl_sum(s, resources->agreed, MUSTER_NCCL_COPIES * count, ncclMax, err) < 0 ||
+		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, host, resources->agreed, all, resources->stream) < 0 ||
 		muster_nccl_finish(s, "agreement of the ranks", err) < 0)
 		return -1;
-	memcpy(values, host, bytes);
+	muster_nccl_vote(host, bytes, values);
 	return 0;
 }
 

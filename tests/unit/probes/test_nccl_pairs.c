@@ -56,7 +56,7 @@ static void answer_hello(void)
 	unsigned char *copies = nccl.receive;
 	ck_assert_mem_eq(nccl.send, (const char *)nccl.send + sizeof(struct hello), 2 * sizeof(struct hello));
 	ck_assert_int_eq(((const struct hello *)nccl.send)->rank, OWN_RANK);
-	for (int i = 0; i < COPIES; i++) {
+	for (int i = 0; i < MUSTER_NCCL_COPIES; i++) {
 		memcpy(copies + (size_t)i * sizeof nccl.other, &nccl.other, sizeof nccl.other);
 		if (i < nccl.wrong_copies)
 			memset(copies + (size_t)i * sizeof nccl.other + offsetof(struct hello, node), 'x',
@@ -90,11 +90,11 @@ static ncclResult_t fake_end(void)
 	queued.to = NULL;
 	double us = nccl.fixed_us + nccl.us_per_mib * (double)bytes / (double)MIB;
 	bool timed = *(const uint64_t *)nccl.send == 0 || nccl.checked == 4;
-	if (bytes == COPIES * sizeof(struct hello)) {
+	if (bytes == MUSTER_NCCL_COPIES * sizeof(struct hello)) {
 		answer_hello();
-	} else if (bytes == COPIES * sizeof(double)) {
+	} else if (bytes == MUSTER_NCCL_COPIES * sizeof(double)) {
 		ck_assert_uint_lt(nccl.agreements, 2);
-		for (int i = 0; i < COPIES; i++)
+		for (int i = 0; i < MUSTER_NCCL_COPIES; i++)
 			memcpy((double *)nccl.receive + i, &nccl.other_us[nccl.agreements], sizeof(double));
 		nccl.agreements++;
 	} else if (timed) {

@@ -170,7 +170,7 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 	if (op == ncclMax) {
 		queued.to = NULL;
 		for (size_t i = 0; i < count; i++)
-			data[i] = fmaxf(data[i], (float)nccl.others[nccl.agreed][i]);
+			data[i] = fmaxf(data[i], (float)nccl.others[nccl.agreed][i % (count / MUSTER_NCCL_COPIES)]);
 		nccl.agreed++;
 		return fake_take();
 	}
