@@ -16,6 +16,7 @@ static struct {
 	double others[AGREED_MAX];   /* what the other ranks bring to an agreement, by its place in turn */
 	size_t agreements;           /* which agreement the values are for; 0: all */
 	size_t agreed;
+	size_t spoiled;  /* 1 + a copy of each agreed value that comes wrong; 0: none */
 	size_t wrong_at; /* a value of the sum that is wrong; SIZE_MAX: none */
 	size_t sums;     /* all-reduces with ncclSum */
 	bool never_connects;
@@ -65,6 +66,8 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 		nccl.agreed++;
 		for (size_t i = 0; i < count && (!nccl.agreements || nccl.agreements == nccl.agreed); i++)
 			data[i] = fmaxf(data[i], (float)nccl.others[i % (count / MUSTER_NCCL_COPIES)]);
+		for (size_t i = 0; nccl.spoiled && i < count / MUSTER_NCCL_COPIES; i++)
+			data[(nccl.spoiled - 1) * (count / MUSTER_NCCL_COPIES) + i] += 4711;
 		return fake_take();
 	}
 	ck_assert_int_eq(op, ncclSum);
@@ -209,6 +212,15 @@ TEST_EACH(several_ids_go_to_a_library_that_takes_them, inits)
 	ids_came = 0;
 	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
 	ck_assert_int_eq(ids_came, inits[_i].came);
+}
+
+/* One of the copies of what ranks agree on comes wrong: this rank takes the same way as the others. */
+TEST_LOOP(a_wrong_copy_of_an_agreement_is_outvoted, 1, 1 + MUSTER_NCCL_COPIES)
+{
+	nccl.spoiled = (size_t)_i;
+	ck_assert_msg(play(4, 0, 60000) == 0, "%s", err.text);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 1 << 20), 100, 0.1);
+	ck_assert_double_eq_tol(number_of("nccl.allreduce_us", 2 << 20), 200, 0.1);
 }
 
 #define ONE " bytes=1048576 "
