@@ -249,7 +249,7 @@ static void tell_odd(const struct across *a, const struct across_peer *peer, con
 	const struct seen_value *const *odd, size_t odd_count)
 {
 	struct muster_compared_result result = { .place = { peer->node, peer->rank, NULL },
-		.answer = { muster_check_status(a->check), expected, peer->value },
+		.answer = { .status = muster_check_status(a->check), .expected = expected, .observed = peer->value },
 		.tags = &peer->tag,
 		.tag_count = 1 };
 	if (odd_count == 1) {
@@ -384,7 +384,9 @@ static void judge_split(const struct across *a, const struct compared *all, cons
 		text = muster_arena_printf(a->arena, "%s; and %zu more value%s", text, count - GROUPS_SHOWN,
 			count == GROUPS_SHOWN + 1 ? "" : "s");
 	a->tell(a->arg, &(struct muster_compared_result){ .place = { MUSTER_NOWHERE, MUSTER_NOWHERE, NULL },
-				.answer = { muster_check_status(a->check), expected_text(a, all), text },
+				.answer = { .status = muster_check_status(a->check),
+					.expected = expected_text(a, all),
+					.observed = text },
 				.tags = tags,
 				.tag_count = all->count });
 	free(tags);

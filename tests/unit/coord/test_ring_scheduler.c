@@ -524,7 +524,7 @@ static void make_ids(int all, int without)
 	for (int rank = 0; rank < all; rank++) {
 		struct muster_packer p = { 0 };
 		char id[16];
-		int length = snprintf(id, sizeof id, rank == without ? "" : "<%d>", rank);
+		int length = rank == without ? 0 : snprintf(id, sizeof id, "<%d>", rank);
 		muster_pack_parts(&p, barrier.id);
 		muster_pack_part(&p, rank, id, (size_t)length);
 		entries[rank] = (struct muster_barrier_entry){ .here = true, .bytes = p.bytes, .length = p.length };
