@@ -81,8 +81,8 @@ static const struct part_words words[4][4] = {
 			"the exchanges of the cause stay as they are" },
 	},
 	{
-		[MUSTER_PART_GPU] = { "with all GPUs of other nodes that this GPU was paired with; its exchanges within "
-				      "the node are as expected",
+		[MUSTER_PART_GPU] = { "with all GPUs of other nodes that this GPU was paired with; its exchanges "
+				      "within the node are as expected",
 			"investigate",
 			"exclude the node (srun --exclude) and check how this GPU reaches others of its NVLink domain: "
 			"nvidia-smi -q (Fabric), its NVLinks and their error counters" },
