@@ -10,11 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	VERSIONS_MAX = 64, /* that are counted */
-	RANKS_PER_ID =
-		256 /* fewer would be no faster: NCCL_UID_STAGGER_THRESHOLD, from which on it takes care, is 256 */
-};
+/* Versions that are counted. Ranks for which one id is enough: up to this number NCCL itself lets all ranks come to the
+ * maker of an id at once (NCCL_UID_STAGGER_THRESHOLD of bootstrap.cc). */
+enum { VERSIONS_MAX = 64, RANKS_PER_ID = 256 };
 
 /* ---- what ranks enter with ---- */
 

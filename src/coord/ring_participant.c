@@ -415,7 +415,7 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 void muster_ring_participate(struct muster_supervisor *s, int visit)
 {
 	size_t rings = 0;
-	for (size_t i = 0; i < muster_probe_count(); i++)
+	for (size_t i = 0; i < muster_probe_count() && !s->courses; i++)
 		rings += muster_probe_at(i)->ring != NULL;
 	if (!s->courses)
 		s->courses = muster_calloc(rings, sizeof *s->courses);

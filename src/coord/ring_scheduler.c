@@ -30,7 +30,7 @@ static void result_add(const struct muster_ring_scheduler *s, struct ring_result
 	result->fallen = result->fallen || !entry || entry->why || end >= MUSTER_RING_HUNG;
 	if (entry && entry->ready.seconds > result->seconds)
 		result->seconds = entry->ready.seconds;
-	if (entry && rank == s->groups[s->group[rank]].first)
+	if (entry && rank == s->groups[s->group[rank]].makers[0])
 		result->first = &entry->ready;
 	result->alike += end == result->end;
 	if (end > MUSTER_RING_OK && end > result->end) {
@@ -232,8 +232,7 @@ static void count_groups(struct muster_ring_scheduler *s)
 			if (s->group[ranks[i]] < 0)
 				continue;
 			struct muster_ring_group *group = &s->groups[s->group[ranks[i]]];
-			if (group->ranks++ == 0 || ranks[i] < group->first)
-				group->first = ranks[i];
+			group->ranks++;
 			group->nodes += s->group[ranks[i]] != last; /* the ranks of a node are all in one group */
 			last = s->group[ranks[i]];
 		}
@@ -447,22 +446,20 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_entries_done(&entries);
 }
 
-/* The ids of a ring, one after the other; none when one of them was not made. */
-static void join_ids(const struct muster_ring_group *group, const struct muster_ring_entries *entries,
+/* The ids of a ring, one after the other. Returns their length; 0 when one of them was not made. */
+static size_t join_ids(const struct muster_ring_group *group, const struct muster_ring_entries *entries,
 	char ret[MUSTER_RING_IDS_TEXT])
 {
 	size_t length = 0;
 	for (int i = 0; i < group->maker_count; i++) {
 		const struct muster_ring_entry *maker = entries->by_rank[group->makers[i]];
 		size_t more = maker ? maker->payload.length : 0;
-		if (more == 0 || more >= MUSTER_RING_IDS_TEXT - length) {
-			length = 0;
-			break;
-		}
+		if (more == 0 || more > MUSTER_RING_IDS_TEXT - length)
+			return 0;
 		memcpy(ret + length, maker->payload.bytes, more);
 		length += more;
 	}
-	ret[length] = '\0';
+	return length;
 }
 
 /* Each ring's ids to all of its ranks. */
@@ -470,17 +467,14 @@ static void send_ids(const struct muster_ring_scheduler *s, const struct muster_
 {
 	struct muster_ring_entries entries;
 	struct muster_packer *answers = muster_ring_answers_begin(s->context, barrier->id);
-	char(*ids)[MUSTER_RING_IDS_TEXT] = muster_calloc(s->group_count + 1, sizeof *ids);
+	char ids[MUSTER_RING_IDS_TEXT];
 	muster_ring_entries_read(&entries, s->context->members, barrier, false);
-	for (size_t i = 0; i < s->group_count; i++)
-		join_ids(&s->groups[i], &entries, ids[i]);
 	for (size_t i = 0; i < entries.count; i++) {
 		const struct muster_ring_entry *entry = &entries.items[i];
 		int group = s->group[entry->rank];
-		const char *text = group < 0 ? "" : ids[group];
-		muster_pack_part(&answers[entry->node], entry->rank, text, strlen(text));
+		size_t length = group < 0 ? 0 : join_ids(&s->groups[group], &entries, ids);
+		muster_pack_part(&answers[entry->node], entry->rank, ids, length);
 	}
-	free(ids);
 	muster_ring_answers_send(s->context, MUSTER_TAG_SCATTER, answers);
 	muster_ring_entries_done(&entries);
 }

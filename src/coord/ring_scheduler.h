@@ -90,12 +90,13 @@ const char *muster_ring_traffic_why_not(const struct muster_ring_traffic *t, con
 
 enum { MUSTER_RING_ROUNDS_MAX = 400 };
 
-/* Of a ring's ids, hexadecimal, with its end. */
-#define MUSTER_RING_IDS_TEXT (2 * MUSTER_RING_IDS_MAX * MUSTER_RING_ID_BYTES + 1)
+/* Bytes of a ring's ids, hexadecimal. */
+#define MUSTER_RING_IDS_TEXT (2 * MUSTER_RING_IDS_MAX * MUSTER_RING_ID_BYTES)
 
 struct muster_ring_group { /* the ranks of one ring */
-	int first, ranks, nodes;
-	int makers[MUSTER_RING_IDS_MAX], maker_count; /* ranks that make the ids, in the order of the ids */
+	int ranks, nodes;
+	int makers[MUSTER_RING_IDS_MAX],
+		maker_count; /* ranks that make the ids, in the order of the ids, the first rank first */
 	bool cancelled;
 };
 

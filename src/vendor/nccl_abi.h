@@ -68,8 +68,8 @@ typedef struct CUstream_st *cudaStream_t;
 	X(ncclGroupStart, (void)) \
 	X(ncclGroupEnd, (void))
 
-/* NULL in struct muster_nccl where the library has none. Since 2.18; *new_comm is written when the parent is done.
- * Since 2.23; the ids are those of count processes, the same in the same order on all ranks. */
+/* NULL in struct muster_nccl where the library has none. ncclCommSplit, since 2.18, writes *new_comm when the parent is
+ * done. ncclCommInitRankScalable, since 2.23: the ids come from as many processes, in one order on all ranks. */
 #define MUSTER_NCCL_OPTIONAL_FUNCTIONS(X) \
 	X(ncclCommSplit, (ncclComm_t comm, int color, int key, ncclComm_t *new_comm, ncclConfig_t *config)) \
 	X(ncclCommInitRankScalable, (ncclComm_t *comm, int ranks, int rank, int count, ncclUniqueId *ids, \

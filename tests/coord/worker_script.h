@@ -11,7 +11,7 @@
 
 /* What the scripts of one job share: the rings under way. */
 struct script_ring {
-	char id[MUSTER_RING_IDS_TEXT]; /* the ids */
+	char id[MUSTER_RING_IDS_TEXT + 1]; /* the ids */
 	int ranks, joined, first_node;
 	bool several_nodes, bad; /* a bad node and another one are in it */
 	bool traffic;            /* a round on the communicator of a ring */
@@ -59,7 +59,7 @@ struct worker_script {
 	int ring_index;
 	double ring_until_ms;
 	/* the last full ring that it was in */
-	char full_id[MUSTER_RING_IDS_TEXT];
+	char full_id[MUSTER_RING_IDS_TEXT + 1];
 	int full_rank, full_ranks;
 	int traffic, traffic_done; /* rounds so far, and rounds of the first visit that ended well */
 	const struct muster_probe *probe;

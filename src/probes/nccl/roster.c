@@ -33,9 +33,8 @@ int muster_nccl_rank_of_job(int ring_rank)
 
 /* ---- all ranks tell each other ---- */
 
-/* Floats of an entry, the bits of a whole number that a float holds, and how often all is told: a rank that gets some
- * wrong sums must not send to another rank than the others do. */
-enum { PARTS = 3, PART_BITS = 24, COPIES = 3 };
+/* Floats of an entry, and the bits of a whole number that a float holds. */
+enum { PARTS = 3, PART_BITS = 24 };
 
 /* NVLink may join the GPUs of a node two by two: the lowest bus id is the same for GPUs that are all joined. */
 static void add_first_joined(struct muster_xxh64 *hash, const struct muster_nvml *nvml, const struct muster_gpu *gpu)
@@ -78,10 +77,10 @@ static int share(const struct muster_nccl_session *s, CUdeviceptr at, float *par
 {
 	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_probe_env *env = muster_probe_env(s->ctx);
-	size_t count = COPIES * PARTS * (size_t)s->ring.ranks, bytes = count * sizeof *parts;
+	size_t count = MUSTER_NCCL_COPIES * PARTS * (size_t)s->ring.ranks, bytes = count * sizeof *parts;
 	uint64_t domain = own_domain(env);
 	memset(parts, 0, bytes);
-	for (int copy = 0; copy < COPIES; copy++) {
+	for (int copy = 0; copy < MUSTER_NCCL_COPIES; copy++) {
 		float *own = parts + PARTS * ((size_t)copy * (size_t)s->ring.ranks + (size_t)s->ring.rank);
 		own[0] = (float)(env->rank + 1);
 		own[1] = (float)(domain >> PART_BITS);
@@ -94,19 +93,11 @@ static int share(const struct muster_nccl_session *s, CUdeviceptr at, float *par
 	return muster_nccl_finish(s, "telling all ranks who they are", err);
 }
 
-/* What two of the three copies say. */
-static float most(const float *parts, size_t step)
-{
-	bool first =
-		memcmp(parts, parts + step, sizeof *parts) == 0 || memcmp(parts, parts + 2 * step, sizeof *parts) == 0;
-	return first ? *parts : parts[step];
-}
-
 int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
 	float *parts = s->resources->chunks.data;
-	size_t count = (size_t)s->ring.ranks, step = PARTS * count, bytes = COPIES * step * sizeof *parts;
+	size_t count = (size_t)s->ring.ranks, once = PARTS * count * sizeof *parts, bytes = MUSTER_NCCL_COPIES * once;
 	CUdeviceptr at;
 	free(roster);
 	roster = NULL;
@@ -118,11 +109,11 @@ int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_e
 	if (share(s, at, parts, err) < 0)
 		return -1; /* what is in the stream may still use the buffer */
 	cuda->cuMemFree_v2(at);
+	muster_nccl_vote((const unsigned char *)parts, once, parts);
 	roster = muster_calloc(count, sizeof *roster);
 	roster_count = s->ring.ranks;
 	for (size_t i = 0; i < count; i++, parts += PARTS)
-		roster[i] = (struct entry){ (int)most(parts, step) - 1,
-			(uint64_t)most(parts + 1, step) << PART_BITS | (uint64_t)most(parts + 2, step) };
+		roster[i] = (struct entry){ (int)parts[0] - 1, (uint64_t)parts[1] << PART_BITS | (uint64_t)parts[2] };
 	return 0;
 }
 

@@ -101,7 +101,7 @@ int muster_nccl_sum(
 /* What decides is sent so many times, one after the other, and two of these say what it is: a rank whose data come
  * wrong must not take another way than the others, who would fail with it, nor mistake who another rank is. */
 #define MUSTER_NCCL_COPIES 3
-void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret);
+void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret); /* ret may be copies */
 
 /* Replace each of at most AGREED_MAX values by its maximum over all ranks. */
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err);
