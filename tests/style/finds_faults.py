@@ -37,6 +37,10 @@ class FindsFaults(unittest.TestCase):
                 ({"tests/x.py": 1}, ["tests/x.py belongs to no feature: give it one in tests/style/lines.txt"])):
             self.assertEqual(list(lines.complaints(files, table)), found)
 
+    def test_comments_and_empty_lines_are_free(self):
+        self.assertEqual(lines.lines_of_code(["/* a", " * b", "", " */", "int x; /* c */", "/* d */", "// e", "y();"], True), 2)
+        self.assertEqual(lines.lines_of_code(["#!/bin/sh", "# a", "", "x # b"], False), 1)
+
 
 if __name__ == "__main__":
     unittest.main()
