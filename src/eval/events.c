@@ -64,7 +64,8 @@ static bool is_of_device(const struct muster_sample *age, const struct muster_sa
 	       (part[length] == 'n' ? strncmp(whole, "nvme", 4) == 0 : !part[length] && !same_kind);
 }
 
-/* "Xid 79", whose finding is that of this event too: its entry says so, and it is at least as bad. NULL: none. */
+/* "Xid 79", whose finding is that of this event too: its entry says so, it is at least as bad, and a check of this run
+ * is about it, or nobody would be told of either. NULL: none. */
 static const char *find_explaining(const struct muster_eval *eval, const struct muster_node *node,
 	const struct muster_sample *age, enum muster_operator_answer answer)
 {
@@ -72,9 +73,10 @@ static const char *find_explaining(const struct muster_eval *eval, const struct 
 	for (size_t c = 0; c < eval->expect->check_count; c++) {
 		const struct muster_check *check = &eval->checks[c];
 		struct muster_question q = { .operand = muster_check_operand(check, MUSTER_OF_EVENT) };
-		for (size_t i = 0; q.operand && i < node->samples.count; i++) {
+		for (size_t i = 0; q.operand && !eval->tallies[c].skipped && i < node->samples.count; i++) {
 			q.sample = &node->samples.items[i];
-			if (q.sample->metric != check->metric || q.sample->value.type != MUSTER_NUMBER)
+			if (q.sample->metric != check->metric || q.sample->value.type != MUSTER_NUMBER ||
+				!muster_sample_chosen(check, q.sample))
 				continue;
 			const char *code = muster_sample_label_text(q.sample, q.operand->label);
 			const struct muster_event *event = muster_event_find(q.operand->events, code);

@@ -89,7 +89,8 @@ static void take_run(struct trial *t, const struct muster_past_run *run)
 {
 	const struct muster_past_finding *findings = &t->past.findings[run->first];
 	struct drain *drain = t->drain_count ? &t->drains[t->drain_count - 1] : NULL;
-	bool drained = drain && drain->run->node == run->node, failed = false;
+	bool drained = drain && drain->run->node == run->node;
+	const char *failed = NULL; /* the check that failed last: its parts follow each other */
 	if (drained && run->started > drain->run->started) {
 		drain->failed += run->status == MUSTER_FAIL;
 		drain->passed += run->status == MUSTER_PASS || run->status == MUSTER_WARN;
@@ -99,9 +100,9 @@ static void take_run(struct trial *t, const struct muster_past_run *run)
 			continue;
 		struct check *check = check_of(t, findings[i].check);
 		check->fault = findings[i].fault;
-		failed = true;
-		if (i == 0 || findings[i - 1].check != check->name) /* else it is another part of the same check */
+		if (check->name != failed)
 			count_failure(&t->past, run, check);
+		failed = check->name;
 		if (!findings[i].drains)
 			continue;
 		check->drained += check->last_drained != run->node;
@@ -111,7 +112,7 @@ static void take_run(struct trial *t, const struct muster_past_run *run)
 				((struct drain){ .run = run, .by = &findings[i] }));
 		drained = true;
 	}
-	t->failed += failed;
+	t->failed += failed != NULL;
 }
 
 static void take_runs(struct trial *t)

@@ -221,11 +221,15 @@ static void take(struct search *s, const struct left *items, size_t count, struc
 /* All exchanges between two nodes, or within one: most are slow, or some. */
 static void name_between(struct search *s, bool network, const struct left *items, size_t count)
 {
+	const struct left *last = NULL; /* the last slow one */
 	size_t slow = 0, links = 0;
 	bool inside = items[0].nodes[0] == items[0].nodes[1];
 	for (size_t i = 0; i < count; i++) {
-		slow += items[i].slow;
-		links += items[i].slow && (i == 0 || !same(items[i].nics, items[i - 1].nics));
+		if (!items[i].slow)
+			continue;
+		slow++;
+		links += !last || !same(items[i].nics, last->nics);
+		last = &items[i];
 	}
 	if (slow == 0)
 		return;

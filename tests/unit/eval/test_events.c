@@ -4,6 +4,8 @@
 #include "eval_fixture.h"
 #include "muster/run_data.h"
 
+#include <math.h>
+
 #define GPU "0001:00:00.0"
 
 static const char file[] =
@@ -126,7 +128,7 @@ TEST_EACH(an_event_is_what_its_entry_says_while_it_is_young, cases)
 	ck_assert_int_eq(report->verdict, strncmp(cases[_i].found, "fail", 4) == 0 ? MUSTER_FAIL : MUSTER_PASS);
 }
 
-/* Two events of one node, an Xid first if it has an age, and which of them have a finding. */
+/* Two events of one node, an Xid first if it has an age (below 0: of nobody's GPU), and which have a finding. */
 static const struct {
 	double xid_age;
 	struct {
@@ -138,6 +140,7 @@ static const struct {
 	{ 1, { { "gpu-lost", GPU, 2 } }, "xid" },
 	{ 1, { { "gpu-lost", "0002:00:00.0", 1 } }, "xid gpu-lost" }, /* another GPU */
 	{ 30, { { "gpu-lost", GPU, 2 } }, "gpu-lost" },               /* nobody is told of the Xid any more */
+	{ -1, { { "gpu-lost", GPU, 2 } }, "gpu-lost" },               /* no check is about the Xid */
 	{ 1, { { "hung", "none", 1.0002 } }, "xid" },
 	{ 1, { { "hung", "none", 1.001 } }, "xid hung" }, /* four seconds apart */
 	{ 1, { { "aer-fatal", GPU, 1 } }, "xid aer-fatal" },
@@ -158,8 +161,10 @@ TEST_EACH(one_incident_is_one_finding, incidents)
 	for (size_t i = 0; i < 2 && incidents[_i].events[i].kind; i++)
 		add_kernel(run, node, incidents[_i].events[i].kind, incidents[_i].events[i].device,
 			incidents[_i].events[i].age, (double)i + 1);
-	if (incidents[_i].xid_age > 0)
-		add_xid(run, node, GPU, &(struct event){ "79", "job", "before", incidents[_i].xid_age, 1, NULL });
+	double age = incidents[_i].xid_age;
+	if (age < 0 || age > 0)
+		add_xid(run, node, GPU,
+			&(struct event){ "79", age < 0 ? "nobody" : "job", "before", fabs(age), 1, NULL });
 	struct muster_report *report = judge(run, OPTIONAL);
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];

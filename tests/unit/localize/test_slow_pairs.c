@@ -48,9 +48,8 @@ static void make(struct cluster *c, bool all)
 			add(c, n * c->gpus + i, (n + 1) % c->nodes * c->gpus + i, !c->rack);
 }
 
-static bool has(const struct muster_pair *pair, const size_t ends[2], size_t a, size_t b)
+static bool has(const size_t ends[2], size_t a, size_t b)
 {
-	(void)pair;
 	return (ends[0] == a && ends[1] == b) || (ends[0] == b && ends[1] == a);
 }
 
@@ -88,9 +87,9 @@ static void apply(struct cluster *c, const char *fault)
 		else if (strcmp(word, "inside") == 0)
 			hit = nodes[0] == a && nodes[1] == a;
 		else if (strcmp(word, "pair") == 0)
-			hit = has(pair, pair->ranks, a, b);
+			hit = has(pair->ranks, a, b);
 		else if (strcmp(word, "nodes") == 0)
-			hit = has(pair, nodes, a, b);
+			hit = has(nodes, a, b);
 		else if (strcmp(where, "edges") == 0)
 			hit = nodes[0] == nodes[1];
 		else if (strcmp(where, "rails") == 0)
@@ -185,6 +184,8 @@ static const struct {
 	{ 16, 8, 2, false, false, "node 5", "node 5" },
 	{ 2, 8, 1, false, false, "node 1", "link node 0-1?" },
 	{ 2, 8, 1, false, false, "nic 9; nic 10; nic 11; nic 12; nic 13", "link node 0-1?" },
+	/* one of the two ranks of a NIC is enough, whichever it is */
+	{ 2, 8, 2, false, false, "pair 0-8; pair 1-9; pair 3-11; pair 5-13; pair 7-15", "link node 0-1?" },
 	/* only these two nodes are slow with each other */
 	{ 16, 8, 1, false, false, "nodes 3-4", "link node 3-4" },
 	{ 16, 8, 1, false, false, "nodes 7-8; nodes 0-15", "link node 0-15; link node 7-8" },
