@@ -24,8 +24,12 @@ void *muster_arena_alloc(struct muster_arena *arena, size_t size);
 const char *muster_arena_string(struct muster_arena *arena, const char *text);
 const char *muster_arena_string_n(struct muster_arena *arena, const char *text, size_t length);
 
-/* The hash of text by which arenas find strings: FNV-1a, 64 bit. */
-uint64_t muster_hash(const char *text, size_t length);
+/* The hash of so many bytes by which arenas find strings: FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), 64 bits.
+ */
+uint64_t muster_hash(const void *bytes, size_t length);
+/* The same of more bytes behind those that gave so_far; MUSTER_HASH_START: there were none. */
+uint64_t muster_hash_more(uint64_t so_far, const void *bytes, size_t length);
+#define MUSTER_HASH_START 0xcbf29ce484222325u
 
 /* The arena's copy of a malloc'd text, which is freed. */
 const char *muster_arena_take(struct muster_arena *arena, char *text);

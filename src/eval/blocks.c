@@ -59,16 +59,10 @@ static bool overlap(const struct muster_place *a, const struct muster_place *b)
 static struct muster_block find_at(const struct muster_failures *failures, uint32_t node, struct muster_place place)
 {
 	struct muster_block worst = { .status = MUSTER_PASS };
-	size_t low = 0, high = failures->count;
-	while (low < high) { /* the first of the node's */
-		size_t middle = low + (high - low) / 2;
-		if (failures->at[middle].place.node < node)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < failures->count && failures->at[low].place.node == node; low++) {
-		const struct muster_failed_place *failed = &failures->at[low];
+	const struct muster_failed_place key = { .place.node = node };
+	size_t at = muster_array_before(&key, failures->at, failures->count, sizeof key, by_place);
+	for (; at < failures->count && failures->at[at].place.node == node; at++) {
+		const struct muster_failed_place *failed = &failures->at[at];
 		if (!is_worse(failed->by.status, worst.status) || !overlap(&failed->place, &place))
 			continue;
 		worst = failed->by;

@@ -6,6 +6,8 @@
  */
 #include "eval/entries.h"
 
+#include "util/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,23 +136,17 @@ void muster_entries_done(struct muster_eval *eval)
 	free(eval->first_rank);
 }
 
-static bool is_before(const struct muster_entry *a, const struct muster_entry *b)
+static int by_place(const void *a, const void *b)
 {
-	return a->node != b->node ? a->node < b->node : a->rank < b->rank;
+	const struct muster_entry *x = a, *y = b;
+	return x->node != y->node ? (x->node < y->node ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
 /* The first entry of a range at the place of an entry, or after it. */
 static size_t find_place(const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
 {
-	size_t low = range.start, high = range.start + range.count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (is_before(&index->entries[middle], entry))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return range.start +
+	       muster_array_before(entry, &index->entries[range.start], range.count, sizeof *entry, by_place);
 }
 
 bool muster_index_has(const struct muster_index *index, size_t check, uint32_t node, uint32_t rank)
@@ -158,7 +154,7 @@ bool muster_index_has(const struct muster_index *index, size_t check, uint32_t n
 	const struct muster_entry place = { .node = node, .rank = rank };
 	struct muster_range range = index->of_check[check];
 	size_t at = find_place(index, range, &place);
-	return at < range.start + range.count && !is_before(&place, &index->entries[at]);
+	return at < range.start + range.count && by_place(&place, &index->entries[at]) == 0;
 }
 
 /* The limit of one metric at the place of an entry. */
@@ -166,7 +162,7 @@ static const struct muster_sample *find_at(
 	const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
 {
 	size_t low = find_place(index, range, entry), end = range.start + range.count;
-	for (; low < end && !is_before(entry, &index->entries[low]); low++)
+	for (; low < end && by_place(entry, &index->entries[low]) == 0; low++)
 		if (muster_limit_fits(index->entries[low].sample, entry->sample))
 			return index->entries[low].sample;
 	return NULL;

@@ -142,10 +142,10 @@ static const char *pair_text(const struct muster_exchange_set *s, size_t at)
 bool muster_exchange_note_worse(
 	const struct muster_metric *metric, const struct muster_exchange_note *a, const struct muster_exchange_note *b)
 {
-	static const int weights[MUSTER_STATUS_COUNT] = { [MUSTER_WARN] = 1, [MUSTER_FAIL] = 2 };
 	double x = a->sample->value.number, y = b->sample->value.number;
-	if (weights[a->status] != weights[b->status])
-		return weights[a->status] > weights[b->status];
+	int order = muster_status_weight(a->status) - muster_status_weight(b->status);
+	if (order != 0)
+		return order > 0;
 	return metric->better == MUSTER_BETTER_MORE ? x < y : x > y;
 }
 

@@ -138,26 +138,17 @@ void muster_findings_add_asked(struct muster_eval *eval)
 
 /* ---- findings ---- */
 
-/* Worst first: fail, inconclusive, warn, not applicable. */
-static const int weights[MUSTER_STATUS_COUNT] = {
-	[MUSTER_FAIL] = 4,
-	[MUSTER_INCONCLUSIVE] = 3,
-	[MUSTER_WARN] = 2,
-	[MUSTER_SKIP] = 1,
-	[MUSTER_PASS] = 0,
-	[MUSTER_BLOCKED] = 0,
-};
-
 static int compare_index(uint32_t a, uint32_t b)
 {
 	uint32_t x = a + 1, y = b + 1; /* nowhere comes first */
 	return (x > y) - (x < y);
 }
 
+/* Worst first: fail, inconclusive, warn, not applicable. */
 static int compare(const void *a, const void *b)
 {
 	const struct muster_draft *x = a, *y = b;
-	int order = weights[y->finding.status] - weights[x->finding.status];
+	int order = muster_status_weight(y->finding.status) - muster_status_weight(x->finding.status);
 	const char *x_key = x->finding.gpu ? x->finding.gpu : x->finding.port ? x->finding.port : "";
 	const char *y_key = y->finding.gpu ? y->finding.gpu : y->finding.port ? y->finding.port : "";
 	if (!order)

@@ -215,15 +215,7 @@ static double distance_of(const struct group *group, size_t own, double middle, 
 /* How many values of the group are lower than this one. */
 static size_t below(const struct group *group, double value)
 {
-	size_t low = 0, high = group->count;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (group->values[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return muster_array_before(&value, group->values, group->count, sizeof value, muster_by_double);
 }
 
 /* How many of the others are, by the share and the MAD at which the operator first speaks, worse than the median. */

@@ -142,9 +142,7 @@ static const struct muster_field first_fields[] = {
 	{ MUSTER_FIELD(muster_expect, measurements, OBJECT), MUSTER_FIELD_MANY(muster_expect, measurement_count),
 		MUSTER_FIELD_MEMBERS(muster_measurement_read, muster_measurement), .optional = true },
 };
-static const struct muster_object_type first_type = {
-	.fields = first_fields, .count = PARSE_COUNT(first_fields), .size = sizeof(struct muster_expect), .open = true
-};
+static const struct muster_object_type first_type = MUSTER_OBJECT_TYPE_OPEN(muster_expect, first_fields);
 
 static const struct muster_field fields[] = {
 	{ .key = "schema_version", .read = muster_expect_nothing_read, .optional = true },

@@ -270,9 +270,7 @@ static const struct muster_field first_fields[] = {
 	{ MUSTER_FIELD(muster_check, ignore_case, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_check, share_of, TEXT), .read = read_share_of, .optional = true },
 };
-static const struct muster_object_type first_type = {
-	.fields = first_fields, .count = PARSE_COUNT(first_fields), .size = sizeof(struct muster_check), .open = true
-};
+static const struct muster_object_type first_type = MUSTER_OBJECT_TYPE_OPEN(muster_check, first_fields);
 
 /* Keys that are no operators. */
 static const struct muster_field key_fields[] = {

@@ -23,7 +23,7 @@ struct reader {
 static size_t hash_of(const struct muster_timeline *s)
 {
 	const char *const texts[] = { s->machine_type, s->profile, s->node, s->part };
-	return (size_t)muster_hash((const char *)texts, sizeof texts);
+	return (size_t)muster_hash(texts, sizeof texts);
 }
 
 static bool same_series(const struct muster_timeline *a, const struct muster_timeline *b)

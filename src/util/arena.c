@@ -135,13 +135,16 @@ void *muster_arena_alloc(struct muster_arena *arena, size_t size)
 	return memset(memory, 0, size);
 }
 
-/* Fowler, Noll, Vo; offset basis and prime as published by them. */
-uint64_t muster_hash(const char *text, size_t length)
+uint64_t muster_hash_more(uint64_t so_far, const void *bytes, size_t length)
 {
-	uint64_t hash = 14695981039346656037u;
 	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-	return hash;
+		so_far = (so_far ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+	return so_far;
+}
+
+uint64_t muster_hash(const void *bytes, size_t length)
+{
+	return muster_hash_more(MUSTER_HASH_START, bytes, length);
 }
 
 static void grow_slots(struct muster_arena *arena)

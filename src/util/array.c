@@ -17,6 +17,20 @@ void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 
 /* ---- comparisons for qsort and bsearch, the median and percentiles ---- */
 
+size_t muster_array_before(const void *key, const void *items, size_t count, size_t size,
+	int (*order)(const void *element, const void *key))
+{
+	size_t low = 0;
+	for (size_t high = count; low < high;) {
+		size_t middle = low + (high - low) / 2;
+		if (order((const char *)items + middle * size, key) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int muster_by_double(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;

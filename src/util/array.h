@@ -25,6 +25,10 @@ void *muster_array_grow(void *items, size_t *room, size_t least, size_t size);
 
 /* ---- comparisons for qsort and bsearch, the median and percentiles ---- */
 
+/* How many of the elements, ascending by `order`, come before the key: the place of the first one that does not. */
+size_t muster_array_before(const void *key, const void *items, size_t count, size_t size,
+	int (*order)(const void *element, const void *key));
+
 /* Elements of type double, and of type int. */
 int muster_by_double(const void *a, const void *b);
 int muster_by_int(const void *a, const void *b);

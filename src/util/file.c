@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file.c - files are read whole, and written whole or not at all
+/* file.c - files are opened to be read, and written whole or not at all
  *
  * What is written has no name until it is whole, where the file system can do that; a writer that is killed then leaves
  * nothing. Elsewhere it has a name of its own beside the path. The path itself is replaced, and never followed if it is
  * a link.
  */
-#include "file.h"
+#include "util/file.h"
 
 #include "muster/arena.h"
 #include "util/gzip.h"
@@ -20,73 +20,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAMES_TRIED = 100, UNSIZED_MAX = 16 << 20, INPUT_ROOM = 1 << 16 };
-
-static int fail_with_errno(struct muster_error *err, const char *path)
-{
-	return muster_fail(err, muster_errno_code(errno), "%s: %s", path, strerror(errno));
-}
-
-static bool is_input(const char *path)
-{
-	return strcmp(path, "-") == 0;
-}
+enum { NAMES_TRIED = 100 };
 
 int muster_file_open_read(const char *path, struct muster_error *err)
 {
-	int fd = is_input(path) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-				: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? fail_with_errno(err, path) : fd;
-}
-
-int muster_file_read_open(
-	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
-{
-	struct stat status;
-	if (fstat(fd, &status) < 0)
-		return fail_with_errno(err, path);
-	bool grows = is_input(path) && !S_ISREG(status.st_mode);
-	if (!S_ISREG(status.st_mode) && !grows)
-		return muster_fail(err, MUSTER_EIO, "%s: is not a regular file", path);
-	size_t unsized =
-		grows || limit < UNSIZED_MAX ? limit : UNSIZED_MAX; /* what /proc has says that its size is 0 */
-	size_t room = (status.st_size > 0 ? (size_t)status.st_size : grows ? INPUT_ROOM : unsized) + 1, length = 0;
-	if ((size_t)status.st_size > limit)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: has %zu bytes, at most %zu are allowed", path,
-			(size_t)status.st_size, limit);
-	char *text = muster_realloc(NULL, room, 1);
-	ssize_t got;
-	while ((got = read(fd, text + length, room - 1 - length)) > 0 || (got < 0 && errno == EINTR)) {
-		length += got > 0 ? (size_t)got : 0;
-		if (length < room - 1)
-			continue;
-		if (!grows || length == limit)
-			break;
-		room = room < limit / 2 ? 2 * room : limit + 1;
-		text = muster_realloc(text, room, 1);
-	}
-	if (got < 0 || (status.st_size == 0 && length == unsized)) {
-		if (got < 0)
-			muster_fail(err, MUSTER_EIO, "%s: %s", path, strerror(errno));
-		else
-			muster_fail(err, MUSTER_EUSAGE, "%s: has more than %zu bytes", path, unsized - 1);
-		free(text);
-		return -1;
-	}
-	text[length] = '\0';
-	*ret_text = text;
-	*ret_length = length;
-	return 0;
-}
-
-int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
-{
-	int fd = muster_file_open_read(path, err);
-	if (fd < 0)
-		return -1;
-	int rc = muster_file_read_open(fd, path, limit, ret_text, ret_length, err);
-	close(fd);
-	return rc;
+	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+					: open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? muster_fail(err, muster_errno_code(errno), "%s: %s", path, strerror(errno)) : fd;
 }
 
 int muster_write_all(int fd, const char *bytes, size_t length)

@@ -8,13 +8,11 @@
 #include <dirent.h>
 #include <stdio.h>
 
-/* Read a file of at most limit bytes into a malloc'd, NUL-terminated buffer. Errors name the path. */
+/* Read a file of at most limit bytes, as it is, into a malloc'd, NUL-terminated buffer; "-" is standard input, which
+ * may be of any kind, others must be regular files. 0, or -1 with err, which names the path: MUSTER_EUSAGE when the
+ * file is too large, else as muster_errno_code has it. In input.c, whose muster_input_read_file also inflates. */
 int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
-/* The same of a file that is open: path is only its name in errors. The file stays open. "-" may be of any kind, others
- * must be regular files. */
-int muster_file_read_open(
-	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 /* Open a file to read it, or for "-" standard input; a FIFO does not make this wait. The descriptor, or -1 with err. */
 int muster_file_open_read(const char *path, struct muster_error *err);
 

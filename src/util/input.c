@@ -59,7 +59,7 @@ static int begin(struct muster_input *input, struct muster_error *err)
 	input->raw = muster_realloc(NULL, ROOM, 1);
 	if (refill(input, err) < 0)
 		return -1;
-	if (muster_gzip_is(input->at, input->left) && !(input->gunzip = muster_gunzip_new(err)))
+	if (!input->plain && muster_gzip_is(input->at, input->left) && !(input->gunzip = muster_gunzip_new(err)))
 		return -1;
 	return 0;
 }
@@ -123,16 +123,29 @@ static int read_all(struct muster_input *input, char **ret_text, size_t *ret_len
 	return 0;
 }
 
-int muster_input_read_file(
-	const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+static int read_file(
+	const char *path, size_t limit, bool plain, char **ret_text, size_t *ret_length, struct muster_error *err)
 {
 	struct muster_input input;
 	int fd = muster_file_open_read(path, err);
 	if (fd < 0)
 		return -1;
-	int rc =
-		muster_input_begin(&input, fd, path, limit, err) < 0 ? -1 : read_all(&input, ret_text, ret_length, err);
+	int rc = muster_input_begin(&input, fd, path, limit, err);
+	input.plain = plain;
+	if (rc == 0)
+		rc = read_all(&input, ret_text, ret_length, err);
 	muster_input_done(&input);
 	close(fd);
 	return rc < 0 ? muster_wrap(err, "%s", path) : 0;
+}
+
+int muster_input_read_file(
+	const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	return read_file(path, limit, false, ret_text, ret_length, err);
+}
+
+int muster_file_read(const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	return read_file(path, limit, true, ret_text, ret_length, err);
 }

@@ -18,7 +18,7 @@ struct muster_input {
 	unsigned char *raw;  /* of the file, not handed out yet */
 	const unsigned char *at;
 	size_t left;
-	bool begun;
+	bool begun, plain;            /* plain: not inflated, whatever it begins with */
 	struct muster_gunzip *gunzip; /* NULL: the file is read as it is */
 };
 

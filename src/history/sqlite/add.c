@@ -61,35 +61,27 @@ struct addition {
 
 /* ---- what is the same run, and the same evaluation of it ---- */
 
-/* FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/), 64 bits; a text counts with its NUL. */
-static uint64_t hash(uint64_t so_far, const void *bytes, size_t length)
-{
-	for (size_t i = 0; i < length; i++)
-		so_far = (so_far ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
-	return so_far;
-}
-
+/* A text counts with its NUL, so that "ab", "c" is another evaluation than "a", "bc". */
 static uint64_t hash_text(uint64_t so_far, const char *text)
 {
-	return text ? hash(so_far, text, strlen(text) + 1) : hash(so_far, "\xff", 1);
+	return text ? muster_hash_more(so_far, text, strlen(text) + 1) : muster_hash_more(so_far, "\xff", 1);
 }
-
-#define HASH_START 0xcbf29ce484222325
 
 /* Beside the start: job, duration, ranks and nodes. A report assembled from files is as long as the files say, which
  * changes while ranks still write: its duration does not count. */
 static int64_t identity_of(const struct addition *a)
 {
 	const struct muster_job *job = &a->report->run->job;
-	uint64_t so_far = hash_text(HASH_START, job->id);
+	uint64_t so_far = hash_text(MUSTER_HASH_START, job->id);
 	double elapsed = job->assembled ? -1 : job->elapsed_s;
 	uint64_t bits;
 	memcpy(&bits, &elapsed, sizeof bits);
 	for (int i = 0; i < 64; i += 8)
-		so_far = hash(so_far, &(unsigned char){ (unsigned char)(bits >> i) }, 1);
+		so_far = muster_hash_more(so_far, &(unsigned char){ (unsigned char)(bits >> i) }, 1);
 	so_far = hash_text(so_far, job->profile);
 	for (int i = 0; i < 32; i += 8)
-		so_far = hash(so_far, &(unsigned char){ (unsigned char)((unsigned int)job->ranks >> i) }, 1);
+		so_far =
+			muster_hash_more(so_far, &(unsigned char){ (unsigned char)((unsigned int)job->ranks >> i) }, 1);
 	for (size_t i = 0; i < a->node_count; i++)
 		so_far = hash_text(so_far, a->nodes[i].name);
 	return (int64_t)so_far;
@@ -123,7 +115,7 @@ static enum muster_history_fault fault_of(const struct addition *a, const struct
 
 static int64_t evaluation_of(const struct addition *a)
 {
-	uint64_t so_far = hash_text(HASH_START, a->described.machine_type);
+	uint64_t so_far = hash_text(MUSTER_HASH_START, a->described.machine_type);
 	so_far = hash_text(so_far, muster_status_name(a->described.verdict));
 	for (size_t i = 0; i < a->node_count; i++)
 		so_far = hash_text(so_far, muster_status_name(a->nodes[i].status));
@@ -136,7 +128,7 @@ static int64_t evaluation_of(const struct addition *a)
 		/* what an older muster has stored of the others holds */
 		enum muster_history_fault fault = fault_of(a, finding);
 		if (fault != (finding->status == MUSTER_FAIL ? MUSTER_FAULT_SOFT : MUSTER_FAULT_NONE))
-			so_far = hash(so_far, &(unsigned char){ (unsigned char)fault }, 1);
+			so_far = muster_hash_more(so_far, &(unsigned char){ (unsigned char)fault }, 1);
 	}
 	return (int64_t)so_far;
 }

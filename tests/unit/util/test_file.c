@@ -14,7 +14,7 @@ static const struct {
 	const char *error;
 } files[] = {
 	{ "/proc/self/status", 1 << 16, "\nPid:", NULL },
-	{ "/proc/self/status", 16, NULL, "/proc/self/status: has more than 15 bytes" },
+	{ "/proc/self/status", 16, NULL, "/proc/self/status: has more than 16 bytes" },
 	{ "/dev/null", 16, NULL, "/dev/null: is not a regular file" },
 	{ MUSTER_SOURCE_DIR "/LICENSE", 1 << 16, "Apache License", NULL },
 	{ MUSTER_SOURCE_DIR "/LICENSE", 16, NULL, "bytes, at most 16 are allowed" },
