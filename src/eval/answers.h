@@ -12,6 +12,12 @@
 #include "expect/describe.h"
 #include "expect/operators.h"
 
+/* What each status says here:
+ *   PASS          as expected; only counted
+ *   WARN, FAIL    not as expected: a finding, unless another one explains it
+ *   SKIP          the check does not apply to the value, for the reason in `observed`
+ *   INCONCLUSIVE  the check applies and the value proves nothing: null, of the wrong type, or measured in circumstances
+ *                 that a healthy machine cannot pass in */
 struct muster_check_answer {
 	enum muster_status status;
 	const char *expected; /* NULL: as the check says */
@@ -117,7 +123,14 @@ struct muster_check_answer muster_outcome_answer(const struct muster_run *run, c
 	enum muster_want want, struct muster_arena *arena);
 /* Whether that is proved: a call that failed is, one that hung is not. */
 enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome);
-/* How much the end of a rank in a ring says about that rank; 0: nothing, it only ended with the others. */
+/* How much the end of a rank in a ring says about that rank. All ranks of a ring fail when one does, so the rank with
+ * the highest weight is taken for the cause, and the others are not at fault:
+ *   5  its worker crashed, or nothing came from it
+ *   4  its worker hung and had to be killed
+ *   3  its own library failed (lib, vendor), it lacks a permission, or it has an error that nobody else can cause
+ *   2  its library says that another process or the network failed (remote)
+ *   1  its time was over while it waited for others (time, stalled)
+ *   0  it was cancelled, or never began */
 int muster_outcome_weight(const struct muster_outcome *outcome);
 #define MUSTER_WAITED 1 /* weight of a rank that waited for others until its time was over */
 

@@ -3,6 +3,14 @@
  *
  * Each check keeps the places where it failed, warned or was blocked. A check that names it in `after` or `also_after`,
  * and checks of speeds where it `slows` them, look there before their answer becomes a finding.
+ *
+ * An example: ring.busbw is after copy.h2d, which is after gpu.pcie_width. gpu.pcie_width fails at one GPU of sim-2.
+ *   copy.h2d at this GPU fails too: blocked. Its place is noted with the draft of gpu.pcie_width, so the chain goes on.
+ *   copy.h2d at the other GPUs: nothing failed there, so each answer counts.
+ *   ring.busbw of the job: the worst place anywhere blocks it, because the job has no narrower place.
+ * A failure of a whole node is `wider` than a rank or a GPU there. Where a check passes all the same, what comes after
+ * it at this place is not blocked by the failure: the part was seen to work. A block that is not wider goes on through
+ * a check that passes, since the check may look at another property of the same broken part.
  */
 #ifndef MUSTER_EVAL_BLOCKS_H
 #define MUSTER_EVAL_BLOCKS_H

@@ -2,6 +2,21 @@
 /* causes.c - findings about probes that did not end well and ranks from which nothing came
  *
  * They explain why samples are missing, so they take the checks that have none: one cause, one finding.
+ *
+ * The result is the table of causes (drafts.h): for each rank and probe the draft that explains why the rank has
+ * nothing of the probe. It is filled in three rounds over all ranks, as each one needs all of the round before:
+ *   judge_rank             a draft for each outcome that is not OK; of one that another rank caused a SKIP
+ *   pass_on_ring_causes    where a rank has such a SKIP, the draft about the rank that caused it takes its place
+ *   judge_traffic_not_run  traffic that was never begun, because rings before it had failed: the draft of those
+ *
+ * Who caused the end of a ring is told by muster_outcome_weight (answers.h). An example: eight ranks share an
+ * all-reduce. Rank 5 crashes (5), ranks 0 to 3 report an error of a remote process (2), ranks 4, 6 and 7 run out of
+ * time (1). Rank 5 has a finding that fails; the others are SKIP, "ended by the failure of rank 5", and what they did
+ * not measure is blocked by the finding about rank 5. Two weights are equal: the first rank counts as the cause only
+ * for those with a lower weight, and both have findings.
+ *
+ * Stronger evidence comes first: where smaller rings were tried afterwards, their findings (localize/findings.c)
+ * explain the ring of their probe (of_ring), and where every rank of several nodes hung, no rank is named at all.
  */
 #include "eval/drafts.h"
 

@@ -10,6 +10,11 @@
  * In an all-to-all each rank sends equal parts to all others. Its bus bandwidth counts them all, and only those for
  * other nodes go through the network: with n ranks, of which a node or NVLink domain has g, a rank's share of the
  * network times (n-1)/(n-g), and its NVLinks times (n-1)/(g-1).
+ *
+ * By numbers: two nodes with eight GPUs each, NVLink 450 GB/s for each GPU, eight adapters of 50 GB/s for each node.
+ * All-reduce: a ring leaves each node through all adapters together, 8 x 50 = 400 GB/s, which is less than 450: 400.
+ * All-to-all: n = 16, g = 8. A rank has 50 GB/s of the network, times 15 / 8: 93.75. Its NVLinks carry 450 x 15 / 7 =
+ * 964. The network sets the limit: 93.75 GB/s.
  */
 #include "eval/derive.h"
 

@@ -2,6 +2,9 @@
 /* derive_steady.c - the share of windows that are slow: a part that is slow most of the time has a best window as well
  *
  * A GPU's copies in all directions count together, as they use one path; so do the exchanges of a rank of one kind.
+ *
+ * By numbers: nine windows of a copy have 25.4, 12.1, 12.3, 25.1, 12.0, 12.2, 12.4, 12.1 and 12.2 GB/s. The best one,
+ * 25.4, is what the speed is judged by, and it is good. Seven windows are below 0.8 x 25.4 = 20.3: the share is 0.78.
  */
 #include "eval/derive.h"
 

@@ -5,6 +5,10 @@
  * another path. Between nodes it is like all exchanges through a network adapter or an interface of the same name with
  * as many ranks on both nodes. Of each rank only its best exchange counts, since a slow part slows down both exchanges
  * of its own rank, but only one of the two of each neighbour.
+ *
+ * By numbers: four nodes in a cycle of rails, and the adapter of node 2 is slow. Rails 0-1 and 3-0 have 45 GB/s, 1-2
+ * and 2-3 have 30. The best of each rank are 45, 45, 30, 45: the median is 45, and both slow rails are at 67 % of it.
+ * With all values in place of the best ones the median would be 37.5.
  */
 #include "eval/derive.h"
 

@@ -3,6 +3,17 @@
  *
  * drafts.c folds, results.c turns the answer of a check into a draft or has it blocked by one, causes.c makes those
  * about probes and ranks, which come first, and known_causes.c adds what the expectation file knows of a cause.
+ *
+ * What becomes one finding, and what its text then is:
+ *   ranks of a node with the same words        "ranks 0-3: killed by signal 9"
+ *   ranks of a node with the same cause        "ranks 0-2: killed by signal 9; rank 5: exit status 1"
+ *   ports of a node with the same value        "ports mlx5_ib0/1, mlx5_ib1/1: DOWN"
+ *   GPUs or ports that cannot be judged, for   "nvmlDeviceGetX(*): not permitted", with * for the name
+ *     a reason that differs in their own name
+ *   one place with other labels                "256 with bytes 67108864; 128 with bytes 8388608"
+ *   what does not apply, in the whole job      "no InfiniBand port (16 nodes)"
+ * Everything else stays a finding of its own. A draft is named by its place in the array, which never changes before
+ * muster_findings_finish sorts them; 1 + the place is kept where 0 must stand for none.
  */
 #ifndef MUSTER_EVAL_DRAFTS_H
 #define MUSTER_EVAL_DRAFTS_H

@@ -9,6 +9,21 @@
  *   blocks.h    struct muster_block         a finding that explains the answer already
  *   drafts.h    struct muster_draft         a finding that still grows, by other ranks and by the checks that it blocks
  *   findings.h  struct muster_finding       sorted and counted, in the report
+ *
+ * The life of one finding. A run has gpu.h2d_gbps 11.2 on ranks 2 and 3 of sim-2, and the file says
+ * "copy.h2d": { "metric": "gpu.h2d_gbps", "min": 21, "after": "gpu.pcie_width" }.
+ *   1. An entry for each rank: the sample, node 1, rank 2 (or 3) of that node. Its place adds the GPU's bus id.
+ *   2. The answer is FAIL, because 11.2 is below 21. Nothing excuses it: the node has not just booted, no other job ran
+ *      beside this one, nobody shares the GPU.
+ *   3. gpu.pcie_width was judged before, since `after` names it. Had it failed at this GPU or on the whole node, the
+ *      answer would be blocked: counted, and listed under the finding of gpu.pcie_width. It has passed here.
+ *   4. The answer becomes a draft. The answer of rank 3 is about another GPU, so it becomes a draft of its own. Answers
+ *      that differ in the rank alone, such as a wrong variable of the launch, become one draft for ranks 2-3.
+ *   5. The place is noted, so that checks which name copy.h2d in their `after` find it in step 3.
+ *   6. When all checks are done, drafts are sorted, worst first, and get their final text: two findings of sim-2.
+ *
+ * Memory: the arrays of a stage live from its _make to its _done in muster_evaluate. Texts are the report's arena's,
+ * and live as long as the report; labels and values of samples stay the run's.
  */
 #ifndef MUSTER_EVAL_ENTRIES_H
 #define MUSTER_EVAL_ENTRIES_H
@@ -37,7 +52,8 @@ struct muster_entry {
 	uint32_t node, rank;
 };
 
-/* For each check, the samples of its metric, in order of node and rank. */
+/* For each check, the samples of its metric, in order of node and rank; those of the job (MUSTER_NOWHERE) are its only
+ * ones. Checks of one metric share one range: `where` is applied by the cursor. */
 struct muster_range {
 	size_t start, count;
 };

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* events.c - what findings say of events of the kernel's log
  *
- * An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line.
+ * An event is several samples of one node with the same labels: node.xid_age_hours, node.xid_count, node.xid_line. The
+ * check is about the age; the other two only add words.
+ *
+ * One incident makes several lines: a GPU that falls off the bus is Xid 79, a PCIe error, and tasks that hang. The
+ * table of events says which kinds an event `explains`. Such a kind does not apply beside it where it is of the same
+ * device, or, without a device, of the same second.
  */
 #include "eval/answers.h"
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange_peers.h - the other end of an exchange between two ranks; limits, and other values that no rank measures */
+/* exchange_peers.h - the other end of an exchange between two ranks; limits, and other values that no rank measures
+ *
+ * A sample of an exchange names its peer by node and GPU, not by rank: names are what stays true in a saved report. To
+ * find the rank of a peer takes a binary search over the nodes and a walk over the ranks of one of them.
+ */
 #ifndef MUSTER_EVAL_EXCHANGE_PEERS_H
 #define MUSTER_EVAL_EXCHANGE_PEERS_H
 

@@ -3,6 +3,13 @@
  *
  * exchanges.c joins the two ends of each exchange, localize/slow_pairs.c finds the parts, exchange_findings.c reports
  * them.
+ *
+ * Both ranks of an exchange have a sample of it, and several checks may look at each sample:
+ *   note  what one check says of one rank's sample
+ *   half  a note with the two ranks that it is about
+ *   pair  all halves with the same two ranks: as bad as the worst of them, and unused when one of them is blocked
+ * Parts are named twice: first by failures alone. Warnings count in a second search, without the pairs that a part
+ * which failed explains: a warning must not move blame away from what is certain.
  */
 #ifndef MUSTER_EVAL_EXCHANGES_H
 #define MUSTER_EVAL_EXCHANGES_H

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* findings.h - the last stage: findings in the report, with a tally of each check and the verdict */
+/* findings.h - the last stage: findings in the report, with a tally of each check and the verdict
+ *
+ * The verdict is FAIL when a finding fails the run (muster_finding_fails: by its status, and by how strict the user
+ * is), else INCONCLUSIVE when anything required could not be judged, else PASS. Without expectations it is never PASS.
+ * Counts: a PASS, a BLOCKED, and a SKIP beside judged values are results without a finding, counted where they come
+ * out. All others are counted here, so that a finding that stands for several results counts once.
+ */
 #ifndef MUSTER_EVAL_FINDINGS_H
 #define MUSTER_EVAL_FINDINGS_H
 

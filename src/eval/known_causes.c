@@ -3,6 +3,10 @@
  *
  * The expectation file lists the causes (`causes`): which findings each of them explains, by which facts of the rank or
  * of the node it is known, and what to do. A cause makes no finding by itself.
+ *
+ * The first finding of a node that a cause fits becomes the one that tells it: it gets the cause's name and remedy.
+ * When it has failed, later findings of the node that the same cause fits are blocked by it. A probe's finding always
+ * tells its cause itself: each rank's probe is evidence of its own, and drafts.c folds those of a node.
  */
 #include "eval/drafts.h"
 

@@ -2,7 +2,8 @@
 /* nvlink_domains.c - how many NVLink domains the GPUs of a run span
  *
  * GPUs of one fabric carry the same cluster UUID and the same clique. A node without such a fabric (its GPUs are linked
- * inside it, or not at all) is a domain of its own.
+ * inside it, or not at all) is a domain of its own. The driver numbers cliques within a cluster: NVLink joins only GPUs
+ * of one clique, so that a rack whose fabric is partitioned in two is two domains.
  */
 #include "eval/nvlink_domains.h"
 

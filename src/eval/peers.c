@@ -19,6 +19,9 @@
  * All values of a group are sorted once; a rank's others are these without its own, so that each rank costs a few
  * binary searches. expect/peers.c has what the operators say of them.
  *
+ * MAD is the median distance from the median: of 9, 10, 10, 10, 11 and 30 the median is 10, the distances are 1, 0, 0,
+ * 0, 1 and 20, and the MAD is 0.5. Unlike a standard deviation it is not moved by the value 30, which is to be found.
+ *
  * Two never judge each other: which one is wrong is unknown. Three warn, six may fail one of them, which counts too.
  * The six are for speeds and times, which scatter; a fact, such as a number of links, is one with three as well.
  * Other ranks that are as slow do not count: half of eight ranks, such as all of one node, may have the usual speed.

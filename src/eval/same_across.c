@@ -14,6 +14,10 @@
  *   split     it is not known: one finding for the job lists all values
  * Parts and mixed count where there is no majority, and always with `uniform`, which compares the values on one node
  * with each other too.
+ *
+ * What the words here mean: a value that was seen (seen_value) belongs to a peer, which is a node or a rank. A peer's
+ * key is all its values in words, "100, 7 x 200": peers with one key form a group. With `within`, a peer has a key for
+ * each value of that label, and only peers of the same one are compared.
  */
 #include "eval/answers.h"
 

@@ -6,6 +6,11 @@
  * of the ranks that stopped first; all others wait for one of these. Two ranks that stopped first and list each other
  * may both be waiting. A rank that two of them list, and that lists both, is the one that did not come, unless there
  * are more such ranks: a rank that waits holds up its own neighbours too.
+ *
+ * An example: of eight ranks, rank 3 did not come. Ranks 2 and 4 have rank 3 in their first round and stop there: their
+ * lists are "1,3" and "3,5". The others come further and have longer lists; rank 3 has none. Both shortest lists name
+ * rank 3, so two ranks wait for it, and it is the only one of the core. Ranks 1 and 5 went on, so nobody waits for
+ * them.
  */
 #include "eval/answers.h"
 #include "eval/exchange_peers.h"

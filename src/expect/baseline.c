@@ -3,6 +3,10 @@
  *
  * The rule is that of slower_than_peers: a value is bad when it is worse than the median by more than the share and by
  * more than the multiple of the usual distance from the median. A MAD of almost 0 makes no noise fail.
+ *
+ * By numbers: median 26.1, MAD 0.12, min_of_baseline 0.93, max_mad 5.2. The share allows 0.07 x 26.1 = 1.83, the MAD
+ * allows 5.2 x 0.12 = 0.62. The larger one counts: a value below 24.27 is bad. history/baseline.h says where the shares
+ * of a learned overlay come from.
  */
 #include "expect/describe.h"
 #include "expect/parse.h"

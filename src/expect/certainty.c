@@ -5,6 +5,9 @@
  * would have failed each healthy job of two. So an inferred speed only warns, and one that may fail says where it was
  * measured or published, and reaches no further. The rule is about what a file says of its own values: a site that sets
  * a limit of its own, without a certainty, knows its machines.
+ *
+ * Regimes of the number of nodes are one, two to eight, and more. A value measured on four nodes may fail runs of two
+ * to eight, one measured on 64 nodes runs of nine to 64; `when` of the check must say so.
  */
 #include "expect/parse.h"
 #include "muster/finding.h"

@@ -3,6 +3,16 @@
  *
  * A file's parents come first, then the file, then the overlay: each a merge patch (RFC 7386) on what is there. What a
  * patch wants to remove must be there, or a mistyped name would silently remove nothing.
+ *
+ * The way of a file, with `--sku Standard_ND96asr_v4 --overlay site.json`:
+ *   find_file     the name is a file of the configuration folder, or a vmSize that one of these files identifies
+ *   read_chain    that file, then what it extends, then what this one extends: common.json is read last, and is on top
+ *                 of the stack of layers, which therefore grows downwards
+ *   read_layer    the overlay, behind the file
+ *   merge_layers  {} <- common.json <- family-nd.json <- ... <- Standard_ND96asr_v4.json <- site.json
+ *   parse.c       the merged tree becomes checks. The layers stay until then: a problem names the file that said the
+ * value last, and a check remembers which file changed which of its keys Afterwards trees and layers are freed. All
+ * that a struct muster_expect points to is in its arena, regular expressions apart, which muster_expect_done frees.
  */
 #include "expect/parse.h"
 #include "muster/probe.h"

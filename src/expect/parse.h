@@ -3,6 +3,19 @@
  *
  * parse.c reads the file's frame, parse_check.c a check, parse_operators.c what it expects, all by the tables of
  * json/object.h. provenance.c knows which file said what, and what lint alone complains of.
+ *
+ * A command that loads a file ends at the first problem. Lint goes on: a reader that returns -1 has said its problem,
+ * and the reader of the member or element around it asks muster_json_reader_go_on, which hands the problem to lint and
+ * returns 0. So -1 means "this value is of no use", and each reader leaves its struct in a state that others can bear:
+ * a check whose metric is unknown has metric NULL, and readers that need the metric return 0, since the problem is
+ * said.
+ *
+ * A check is read in this order, whatever the order of its keys in the file:
+ *   first_fields of parse_check.c   metric, ignore_case, share_of: operators need them to read their values
+ *   all other keys                  operators by their rows, each into an operand of the check, in the rows' order
+ *   muster_expect_trace             which file said which key last; then words and certainties of another file are
+ * dropped muster_expect_operators_check   what operators say together
+ *   *_lint                          only for lint
  */
 #ifndef MUSTER_EXPECT_PARSE_H
 #define MUSTER_EXPECT_PARSE_H

@@ -4,6 +4,11 @@
  * Such a check bounds a metric more tightly than the checks of the machine type do. Its place is right after the last
  * of these checks, and before the checks that named this last check in their `after`: then one cause has one finding,
  * whichever check sees the cause first.
+ *
+ * An example: copy.d2h is after copy.h2d (min 21), and a baseline adds baseline.gpu.h2d_gbps. This check is placed
+ * between the two: baseline.gpu.h2d_gbps is after copy.h2d, and copy.d2h after baseline.gpu.h2d_gbps. Of one GPU, a
+ * copy of 11 fails copy.h2d, which blocks the other two. A copy of 22 passes copy.h2d and fails the baseline, which
+ * blocks copy.d2h. Only checks of the same kind of place are moved so: a metric of the job keeps what its file names.
  */
 #include "expect/parse.h"
 

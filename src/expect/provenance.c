@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provenance.c - which files a value, a check and its keys come from
+ *
+ * The merged tree no longer says it, so the path of a value is followed in each layer: the last layer in which it leads
+ * furthest is the file to look at. A value that a later file removed is found in that file, as the null there.
  */
 #include "expect/parse.h"
 

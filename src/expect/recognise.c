@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* recognise.c - which of the known machine types a run was measured on
  *
- * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here.
+ * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here. A node is
+ * seen by its vmSize, or, when no node of the run knows a vmSize, by its GPUs: never some nodes by one and some by the
+ * other.
  */
 #include "expect/recognise.h"
 #include "muster/run_data.h"

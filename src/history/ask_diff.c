@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_diff.c - what changed at a date */
+/* ask_diff.c - what changed at a date
+ *
+ * Each series is cut at the date, and its medians before and after are compared. What counts as noise is the larger of
+ * two shares: what runs of such a metric differ by anyway (muster_metric_noise), and how far the values before were
+ * spread on the side to which the median moved. A part that was never steady must move by more than it did before.
+ */
 #include "history/questions.h"
 #include "history/timeline.h"
 

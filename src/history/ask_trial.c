@@ -3,6 +3,9 @@
  *
  * The rule for drains is that of muster drain: history/past.h. Limits on how many nodes are drained at a time are not
  * counted: the page is about the checks.
+ *
+ * Runs come node by node, of one node series by series, by time within a series (past.h). A failure counts as a false
+ * alarm when the node ran again within the hour and passed: a part that is broken does not mend itself in that time.
  */
 #include "expect/operators.h"
 #include "history/past.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_worst.c - the parts of a fleet that are lowest among those of their machine type */
+/* ask_worst.c - the parts of a fleet that are lowest among those of their machine type
+ *
+ * Each part has one number, the median of its values of a key, and is compared with the medians of all other parts of
+ * the same machine type, profile and key: a part that was slow once is no part that is slow.
+ */
 #include "history/questions.h"
 #include "history/timeline.h"
 

@@ -5,6 +5,14 @@
  * command loads it. Many processes may write at once: each report is one transaction, and a process waits for the
  * others at most MUSTER_HISTORY_BUSY_MS. A database is outside input: what does not fit is MUSTER_EUSAGE, and the file
  * stays as it is. What the system refuses (permission, full disk, still locked) is MUSTER_EIO.
+ *
+ * A history knows of each report: when, of which machine type and profile, how each node came out, findings that
+ * failed, warned or were inconclusive, and the numbers that are worth comparing (values.h). It does not keep the
+ * report: what is asked of a history must be answered by these.
+ *
+ * Walks visit values by key, or verdicts by node, in one read transaction: what other processes add meanwhile is not
+ * seen. Texts handed to a visitor live until the history is closed, and equal texts are one pointer, so that a visitor
+ * may compare and keep pointers. The report of a value or verdict lives only until the walk ends.
  */
 #ifndef MUSTER_HISTORY_DB_H
 #define MUSTER_HISTORY_DB_H

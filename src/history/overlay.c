@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* overlay.c - what was learned, as an overlay that muster run, check and lint accept */
+/* overlay.c - what was learned, as an overlay that muster run, check and lint accept
+ *
+ * Each key becomes a check, whose `where` has the labels of the key, and whose `when` the profile and, of a metric of
+ * the job, the numbers of nodes and ranks: a value of 16 ranks is no measure for 64. The checks are optional, as a run
+ * of other sizes has no such value, and have no `after`: expect/place.c puts them behind the checks of the machine
+ * type.
+ */
 #include "history/baseline.h"
 
 #include "json/writer.h"

@@ -3,6 +3,8 @@
  *
  * One number for all parts is stored once; of several the form that is the smallest one without loss for whole numbers;
  * other numbers keep seven digits, more than a measurement has. All bytes are the same on all machines.
+ *
+ * The eight bandwidths of a node's GPUs are 1 + 8 x 4 bytes; eight counts of errors below 128 are 1 + 8 bytes.
  */
 #ifndef MUSTER_HISTORY_PACK_H
 #define MUSTER_HISTORY_PACK_H

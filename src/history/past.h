@@ -2,6 +2,10 @@
 /* past.h - the runs of nodes that a history has, one after the other, and what they are to the rule for drains
  *
  * slurm/strikes.h has the rule. A run of one machine type and profile says nothing about the strikes of another one.
+ *
+ * An example: a node fails copy.h2d at one GPU at 10:00, a soft fault: its first strike. At 10:00:40 it fails again,
+ * too early to be a second one, and at 10:30 once more: this finding drains. Had a run at 10:20 passed, the strike
+ * would have been forgotten as the rule says, and 10:30 would be a first strike again.
  */
 #ifndef MUSTER_HISTORY_PAST_H
 #define MUSTER_HISTORY_PAST_H

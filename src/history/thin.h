@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* thin.h - a part of many reports that stands for all of them
  *
- * Pure. Reports next to each other are next to each other in the file too, so a few blocks of them are read fast.
+ * Pure. Reports next to each other are next to each other in the file too, so a few blocks of them are read fast. Of
+ * 1,000 reports, 100 of them are five blocks of 20: the reports 0 to 19, 245 to 264, 490 to 509, 735 to 754 and 980 to
+ * 999.
  */
 #ifndef MUSTER_HISTORY_THIN_H
 #define MUSTER_HISTORY_THIN_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeline.h - values over time: one series for each key on each part of a node
  *
- * Values of different machine types and of different profiles are never in one series.
+ * Values of different machine types and of different profiles are never in one series. A walk over a history comes key
+ * by key, so only the series of one key are in memory: of 4,096 nodes with eight GPUs 32,768 series.
  */
 #ifndef MUSTER_HISTORY_TIMELINE_H
 #define MUSTER_HISTORY_TIMELINE_H

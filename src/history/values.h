@@ -4,6 +4,11 @@
  * A number is worth that when its metric is no mere fact (muster/metric.h). Its key says what was measured: the metric
  * and those labels that are neither a place nor a peer, as
  * "nccl.allreduce_busbw_gbps{bytes=536870912,nodes=2,ranks=16}" or "gpu.h2d_gbps". Node and part say where.
+ *
+ * So a value has two coordinates besides the time: the key, by which runs are compared, and node and part, by which the
+ * machine is found again. A sample of an exchange of rank 3 with a peer has the key
+ * "pair.exchange_gbps{kind=rail,...}", the node of rank 3, and the GPU of rank 3 as its part; the peer is in neither,
+ * as another job has other peers.
  */
 #ifndef MUSTER_HISTORY_VALUES_H
 #define MUSTER_HISTORY_VALUES_H

@@ -3,6 +3,10 @@
  *
  * A text becomes a tree of const nodes. Trees become structs by object.h, whose errors name the JSON path. A large text
  * becomes one tree after the other: stream.h.
+ *
+ * A tree is one block of memory: muster_json_free frees all of it, and no node alone. Strings and keys that these
+ * functions return are the tree's. Readers of object.h copy what they keep into the reader's arena, where equal strings
+ * are one; only a field of the type JSON keeps a node, and lives as long as the tree.
  */
 #ifndef MUSTER_JSON_JSON_H
 #define MUSTER_JSON_JSON_H

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* known.c - objects whose text was read before
  *
+ * A report of 4,096 nodes says 4,096 times that a GPU is an NVIDIA H100 80GB HBM3. The struct of such an object is kept
+ * beside its text, and copied when the text comes again: no tree, no search in the table of fields. Of an object that
+ * ends in numbers only what stands before them is compared, and the numbers are read from the text.
+ *
  * Each text has one place by its hash. Another text takes the place when it comes twice: one that is the only one of
  * its kind must not drive out what all nodes say. Most often an object comes after the one that it came after the last
  * time, so that one is tried first, without a hash.

@@ -4,6 +4,9 @@
  * A double is a whole number times a power of two. Where that whole number, times the power of ten of the digits that
  * are wanted, fits into 128 bits, the arithmetic is exact and rounds as printf and strtod do: half to even. Those two
  * have the rest.
+ *
+ * 25.4 is 7149464408450662 x 2^-48. With 15 digits there are 13 places: the product with 10^13, shifted by 48 bits and
+ * rounded, is 254000000000000. Divided by 10^13 this is 25.4 again, so "25.4" is enough, without its zeros.
  */
 #include "json/number.h"
 

@@ -3,6 +3,18 @@
  *
  * Whatever is wrong is said with its JSON path ("$.checks.a.min: a number is needed, found \"7\"") and the code
  * MUSTER_EUSAGE. A path is spelled out only then: reading a million samples prints no path.
+ *
+ *	struct limits { const char *name; int most; bool strict; };
+ *	static const struct muster_field fields[] = {
+ *		{ MUSTER_FIELD(limits, name, TEXT), .least = 1 },
+ *		{ MUSTER_FIELD_AS(limits, "max", most, INT), .low = 1, .high = 64 },
+ *		{ MUSTER_FIELD(limits, strict, BOOLEAN), .optional = true },
+ *	};
+ *	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(limits, fields);
+ *
+ * reads {"name": "a", "max": 8} by muster_object_read, refuses {"name": "a", "maximum": 8} with the nearest key, and is
+ * written again by muster_object_write, without "strict", which is false. What is in no field's type has a function of
+ * its own (`read`, `write`). One table may serve several forms of an object: `part` says in which of them a field is.
  */
 #ifndef MUSTER_JSON_OBJECT_H
 #define MUSTER_JSON_OBJECT_H

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - a text of any length, of which one part at a time is in memory and becomes a tree */
+/* stream.c - a text of any length, of which one part at a time is in memory and becomes a tree
+ *
+ * The buffer holds the part at hand, from `start`, and what was read ahead. `at` is the next byte; what stands before
+ * `start` may be overwritten by the next read, so a part's text is there only until then.
+ *
+ * A part is found without parsing it: brackets are counted, strings passed. A report of 4,096 nodes is thus read as
+ * many small trees, each of which the strict parser of json.c checks. A byte that breaks the grammar inside a part is
+ * found there, one between parts here.
+ *
+ * A member that needs another one (`needs`), as the run of a report needs the version of the schema, is kept as text
+ * when it comes first: the members of an object have no order in JSON.
+ */
 #include "json/stream.h"
 
 #include "json/json.h"

@@ -58,7 +58,8 @@ void muster_json_writer_labels(struct muster_json_writer *w, const struct muster
 /* The pair, or nothing when text is NULL. */
 void muster_json_writer_text(struct muster_json_writer *w, const char *key, const char *text);
 
-/* Everything that is opened until the matching line_end, which takes what line_begin returned, stays on one line. */
+/* Everything that is opened until the matching line_end, which takes what line_begin returned, stays on one line: for
+ * objects that are rows of a table to the eye, in a file that is else broken into lines. */
 int muster_json_writer_line_begin(struct muster_json_writer *w);
 void muster_json_writer_line_end(struct muster_json_writer *w, int saved);
 

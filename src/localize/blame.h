@@ -3,6 +3,18 @@
  *
  * Pure. The planner uses it to decide whether a failure is still unexplained, and evaluate to report the findings. A
  * localisation all-reduce only shows whether its nodes work at all: how fast they are is for the exchanges of pairs.
+ *
+ * Nodes are the vertices of a graph. An all-reduce of two nodes is an edge, which passed or failed; one of a single
+ * node says whether the node works alone. Nodes that are joined by edges that passed are a part of the graph.
+ *
+ * Examples with six nodes, 0 to 5:
+ *   node 3 fails alone                                  node 3 (ALONE)
+ *   3 works alone, 2-3 and 3-4 failed, 0-1, 1-2, 4-5    node 3 (PARTNERS): it passed with nobody, and failed with nodes
+ *     and 5-0 passed                                    that work with others
+ *   only 2-3 failed, each of both passed with others    the link 2-3
+ *   0-1, 1-2 and 3-4, 4-5 passed; 0-3, 1-4, 2-5 and     a split: two parts, and four pairs across them failed with no
+ *     0-5 failed                                        node in all of them
+ *   only 0-1 was tried, and failed                      unexplained: either node, or the link
  */
 #ifndef MUSTER_LOCALIZE_BLAME_H
 #define MUSTER_LOCALIZE_BLAME_H
@@ -93,7 +105,7 @@ void muster_suspects_done(struct muster_suspects *suspects);
 
 /* Whether the node is faulty. */
 bool muster_suspects_suspected(const struct muster_suspects *suspects, size_t node);
-/* Whether the node passed alone and with another one. */
+/* Whether the node passed with another one, did not fail alone, and is not suspected. */
 bool muster_suspects_good(const struct muster_suspects *suspects, size_t node);
 /* The pair's edge; NULL when it was not tried. */
 const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b);

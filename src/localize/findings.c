@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* findings.c - findings from localisation all-reduces: which node, link or partition breaks the full all-reduce
  *
- * blame.c finds the cause; this file reports it with the evidence, the strongest first.
+ * blame.c finds the cause; this file reports it with the evidence, the strongest first. Each probe with rings has
+ * trials of its own. Nodes are numbered three times here: by their place in the run, among those that were tried
+ * (blame.c's numbers), and in the order of their names, by which trials of a saved report are matched with nodes.
  */
 #include "localize/findings.h"
 

@@ -4,6 +4,14 @@
  * Pure. First edges: the ranks of a node as a cycle, each with the next one. Then, when all pairs are asked for, the
  * other pairs of each node. Then rails: the ranks at one position of all nodes as a cycle. All pairs of a round work at
  * once, no rank is in two of them, so the number of rounds does not grow with the number of nodes.
+ *
+ * A cycle of an even number of ranks takes two rounds, of an odd number three, of two ranks one. Two nodes with eight
+ * GPUs, ranks 0 to 7 and 8 to 15:
+ *   round 0, edges  0-1 2-3 4-5 6-7    8-9 10-11 12-13 14-15
+ *   round 1, edges  1-2 3-4 5-6 7-0    9-10 11-12 13-14 15-8
+ *   round 2, rails  0-8 1-9 2-10 3-11 4-12 5-13 6-14 7-15
+ * All pairs of a node are a round-robin tournament: seven rounds for eight GPUs, of which those between neighbours on
+ * the cycle are left out, as they were edges.
  */
 #ifndef MUSTER_LOCALIZE_PAIRS_H
 #define MUSTER_LOCALIZE_PAIRS_H

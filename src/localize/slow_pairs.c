@@ -4,6 +4,23 @@
  * Exchanges within a node or an NVLink domain come first: they name GPUs. A GPU that is slow there is slow through its
  * NIC too, so its exchanges through NICs say nothing of the NIC. What is slow in an NVLink domain between nodes alone
  * is a node, or a GPU's way to other nodes, and comes second.
+ *
+ * For each medium the same steps:
+ *   look           what the exchanges say of each rank: any good one, any slow one, with how many others
+ *   suspect        a rank without a good exchange, slow with two others, one of which is well elsewhere
+ *   name_suspects  suspected ranks become GPUs; all ranks of a NIC the NIC; all NICs of a node the node
+ *   name_left      what no rank explains: links between two GPUs, NICs or nodes
+ *
+ * By numbers, with edges around a node of four GPUs, 0-1, 1-2, 2-3 and 3-0, of usually 470 GB/s:
+ *   0-1 83, 1-2 84, others 470   GPU 1: both of its exchanges are slow, and GPUs 0 and 2 are well with GPU 3
+ *   1-2 84, others 470           the link between GPUs 1 and 2: each of the two is well with another GPU
+ *   0-1 83, 1-2 84, 2-3 85       GPUs 1 and 2 are slow in both exchanges. GPU 1 is with GPU 0, which is well with GPU
+ * 3: named. So is GPU 2, with GPU 3. The exchange 1-2 goes to GPU 1, the lower number all four slow nobody is well, and
+ * more than half are slow: no part is named, the run is (ALL) With three nodes of eight GPUs, rails 0-8, 8-16 and 16-0,
+ * and so on for the seven other GPUs of each node: 0-8 20, 8-16 21, 16-0 45     the NIC of rank 8 all rails of node 1
+ * slow     each NIC of node 1 is suspected, so the node is named, once 0-8 20, others 45            the link between
+ * the NICs of ranks 0 and 8 With two nodes there is no third one that tells: a link that is `undecided`, because either
+ * end may be the cause.
  */
 #include "localize/slow_pairs.h"
 
@@ -15,7 +32,7 @@
 
 #define NONE SIZE_MAX
 
-/* What the exchanges of one medium say of a rank. */
+/* What the exchanges of one medium say of a rank. Slow or doubtful ones count for `other` and `several`. */
 struct view {
 	bool used, good, doubtful, slow;
 	size_t other; /* the first one that it is slow with */

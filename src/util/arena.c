@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arena.c - memory that lives and dies together, and strings that are stored once */
+/* arena.c - memory that lives and dies together, and strings that are stored once
+ *
+ * Memory comes in chunks of 1 KiB, 2 KiB and so on up to 1 MiB, so that a small arena costs little and a large one few
+ * calls of malloc. Allocations are cut from the first chunk of the list. One that is larger than a quarter of the next
+ * chunk gets a chunk of its own, which goes behind the first one: the rest of that one is still to be used.
+ *
+ * Whose arenas there are: a run's has what was measured; a report's has findings and their words, and outlives the
+ * expectations, whose arena has checks; a tree of JSON is one (json/json.c); readers and writers of a text have one for
+ * the time of a call. A pointer into an arena may be stored in a struct of another one only if that one dies first.
+ *
+ * Strings are found by open addressing. The table holds hashes, so that growing it does not read the strings again.
+ */
 #include "muster/arena.h"
 
 #include <stdbool.h>

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array.h - arrays that grow at their end */
+/* array.h - arrays that grow at their end
+ *
+ * struct { struct thing *items; size_t count, room; } is an empty one when it is all zeros. Pointers to elements are
+ * good until the next element is added: what must last longer is an index.
+ */
 #ifndef MUSTER_UTIL_ARRAY_H
 #define MUSTER_UTIL_ARRAY_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gzip.c - gzip by zlib */
+/* gzip.c - gzip by zlib
+ *
+ * A reader asks for bytes and hands over what the file has: inflate() keeps its state in between, so neither side needs
+ * the whole file. A writer is a FILE whose writes are deflated (fopencookie), so that no code that prints knows of it.
+ */
 #include "util/gzip.h"
 
 #include "muster/arena.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* line_reader.c - a file from outside, line by line */
+/* line_reader.c - a file from outside, line by line
+ *
+ * The text before `at` was handed out and may go. A line that is longer than `most` is dropped as it is read, block by
+ * block (`skipping`), so that no input makes the buffer grow beyond one line and one block.
+ */
 #include "util/line_reader.h"
 
 #include "util/array.h"

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* add.c - one report becomes rows, all of them or none */
+/* add.c - one report becomes rows, all of them or none
+ *
+ * Two hashes tell what to do. The identity is of the run: a report with another one is new. The evaluation is of
+ * verdicts and findings: a run that is there with another evaluation was judged again, by a newer muster or other
+ * expectations, so its verdicts and findings are written anew. Values are what was measured, and stay.
+ *
+ * Values of one key on one node are one row, in the order of the report, with a list of their parts that most reports
+ * of the node share (names.c). So the order of a report's parts must not depend on chance.
+ */
 #include "history/sqlite/history.h"
 
 #include "history/node_status.h"

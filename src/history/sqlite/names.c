@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c - the table of texts, and lists of parts, which are such texts: JSON arrays of strings and null */
+/* names.c - the table of texts, and lists of parts, which are such texts: JSON arrays of strings and null
+ *
+ * Names are never removed, and an id is never used again, so what was read once is kept until the history is closed.
+ */
 #include "history/sqlite/history.h"
 
 #include "json/json.h"

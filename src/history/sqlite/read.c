@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* read.c - walks over verdicts, findings and values */
+/* read.c - walks over verdicts, findings and values
+ *
+ * The reports come first, all of them, as the filter is about reports; rows of other tables are then joined with them
+ * by number, in memory. Values of a key lie in the order of the reports, so of the wanted reports ranges are read
+ * (find_ranges), with small gaps read and dropped, because a step to the next row costs less than a new search.
+ */
 #include "history/pack.h"
 #include "history/sqlite/history.h"
 #include "history/thin.h"
