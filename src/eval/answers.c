@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-const char *muster_limit_unreached(
+/* Why nothing can reach the limit of the entry (limit_per), in words; NULL when it can be reached. */
+static const char *limit_unreached(
 	const struct muster_eval *eval, size_t at, const struct muster_entry *entry, const struct muster_sample *limit)
 {
 	const struct muster_check *check = &eval->checks[at];
@@ -217,7 +218,7 @@ struct muster_check_answer muster_answer_of_entry(
 {
 	const struct muster_check *check = &eval->checks[at];
 	const struct muster_sample *limit = muster_index_limit(&eval->index, at, entry);
-	const char *unreached = muster_limit_unreached(eval, at, entry, limit);
+	const char *unreached = limit_unreached(eval, at, entry, limit);
 	if (unreached)
 		return (struct muster_check_answer){ .status = MUSTER_SKIP, .observed = unreached };
 	struct muster_check_answer answer = muster_answer_find(eval, at, entry->sample, limit);

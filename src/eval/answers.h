@@ -43,9 +43,6 @@ struct muster_check_answer muster_answer_of_entry(
 /* What the check says of one value; limit: the value's, or NULL. */
 struct muster_check_answer muster_answer_find(const struct muster_eval *eval, size_t check,
 	const struct muster_sample *sample, const struct muster_sample *limit);
-/* Why nothing can reach the limit of the entry (limit_per), in words; NULL when it can be reached. */
-const char *muster_limit_unreached(const struct muster_eval *eval, size_t check, const struct muster_entry *entry,
-	const struct muster_sample *limit);
 
 /* A speed of copies or of an all-reduce, as it was here and now, or the time of an all-reduce. */
 bool muster_metric_is_transfer(const struct muster_metric *metric);

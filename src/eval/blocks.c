@@ -72,7 +72,9 @@ static struct muster_block find_at(const struct muster_failures *failures, uint3
 	return worst;
 }
 
-int muster_check_after(const struct muster_eval *eval, size_t at)
+/* The index of the check named by `after`; -1: none. Checks of baselines and outliers between the two (expect/place.c)
+ * that do not apply to the run are passed over. */
+static int check_after(const struct muster_eval *eval, size_t at)
 {
 	const struct muster_check *checks = eval->expect->checks;
 	int after = checks[at].after;
@@ -118,7 +120,7 @@ struct muster_block muster_block_slowing(const struct muster_eval *eval, size_t 
 
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t at, struct muster_place place)
 {
-	struct muster_block first = find_after(eval, at, muster_check_after(eval, at), place);
+	struct muster_block first = find_after(eval, at, check_after(eval, at), place);
 	struct muster_block second = find_after(eval, at, eval->checks[at].also_after, place);
 	return is_worse(second.status, first.status) ? second : first;
 }
@@ -184,7 +186,7 @@ void muster_blocks_make(struct muster_eval *eval)
 	size_t count = eval->expect ? eval->expect->check_count : 0;
 	eval->failures = muster_calloc(count + 1, sizeof *eval->failures);
 	for (size_t i = 0; i < count; i++) {
-		int before[] = { muster_check_after(eval, i), eval->checks[i].also_after };
+		int before[] = { check_after(eval, i), eval->checks[i].also_after };
 		for (size_t j = 0; j < 2; j++)
 			if (before[j] >= 0)
 				eval->failures[before[j]].wanted = true;

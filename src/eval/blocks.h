@@ -47,9 +47,6 @@ void muster_blocks_sort(struct muster_eval *eval, size_t check);
 
 /* What the checks named by `after` and `also_after` have for this check at a place. */
 struct muster_block muster_block_find(const struct muster_eval *eval, size_t check, struct muster_place place);
-/* The index of the check named by `after`; -1: none. Checks of baselines and outliers between the two (expect/place.c)
- * that do not apply to the run are passed over. */
-int muster_check_after(const struct muster_eval *eval, size_t check);
 /* What failed on the node somewhere in the chain of checks that this one comes after: a GPU that no rank uses may be
  * missing because of it, though all ranks that have a GPU are as they should be. A port depends on no other port. */
 struct muster_block muster_block_of_unseen(const struct muster_eval *eval, size_t check, struct muster_place place);

@@ -5,6 +5,10 @@
  * are only two of them, or NVLink joins the GPU to this one alone: then all links lead to the peer. Between nodes it is
  * the live rate of the NIC that NCCL names for the rank, shared by all ranks of the node that use the NIC. Through the
  * host's memory it is PCIe.
+ *
+ * By numbers: eight GPUs of a node behind NVSwitches, with 18 NVLinks of 26.6 GB/s each: an exchange of two of them can
+ * reach 478 GB/s. Through an adapter of 50 GB/s that two ranks share, each of the two can reach 25 GB/s. Where one end
+ * has 50 and the other 25, the exchange has 25: the limit is that of the slower end.
  */
 #include "eval/derive.h"
 

@@ -3,6 +3,9 @@
  *
  * A launcher places all ranks of a node, so a wrong launch is one finding of the node: the value of its worst rank, and
  * the local ranks that have this value.
+ *
+ * By numbers: ranks 0 and 1 may both use CPUs 0-3 of two cores, ranks 2 and 3 have four cores each. rank.cores_each is
+ * 1, 1, 4 and 4: the node's value is 1, of the local ranks "0, 1".
  */
 #include "eval/derive.h"
 

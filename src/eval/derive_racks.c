@@ -3,6 +3,10 @@
  *
  * A rack is what NVLink joins across nodes: GPUs of one cluster and clique. Where GPUs have no such fabric, the switch
  * or block of Slurm's topology stands for it when ranks are put in order.
+ *
+ * Ranks in order, with their racks: A A B B A A has two changes, and two racks need only one. So traffic between
+ * neighbours in the order of ranks leaves a rack more often than it must, and job.rack_order lists the nodes rack by
+ * rack.
  */
 #include "eval/derive.h"
 

@@ -27,7 +27,7 @@
  *   muster_result_missing      no sample and no such finding: inconclusive; an optional check may not apply
  *
  * What it says of one sample, by itself (muster_answer_of_entry):
- *   muster_limit_unreached     where nothing can reach the limit, the share does not apply
+ *   limit_unreached            where nothing can reach the limit, the share does not apply
  *   muster_peers_few           of speeds, fewer than six places only warn of one of them
  *   excuse_for_now             a failure while `inconclusive_while` holds is inconclusive
  *   muster_event_tell          an event that is a part of another event does not apply

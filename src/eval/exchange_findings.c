@@ -272,25 +272,27 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 		*named = report->draft + 1;
 }
 
+static void mark_place(struct muster_eval *eval, const struct report *report, struct muster_place place)
+{
+	struct muster_block block = { eval->drafts->items[report->draft].finding.status, report->draft, report->check,
+		false };
+	muster_block_note(eval, report->check, place, block);
+}
+
 /* What comes after the check is blocked at the part, or at both ends of a link. */
 static void mark_places(const struct muster_exchange_set *s, const struct report *reports, size_t count)
 {
 	struct muster_eval *eval = s->eval;
-	for (size_t i = 0; i < count; i++) {
-		const struct report *report = &reports[i];
-		struct muster_block block = { eval->drafts->items[report->draft].finding.status, report->draft,
-			report->check, false };
-		if (!report->part->link)
-			muster_block_note(eval, report->check, report->place, block);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (!reports[i].part->link)
+			mark_place(eval, &reports[i], reports[i].place);
 	for (size_t i = 0; i < s->pair_count; i++) {
 		const struct report *report = s->pairs[i].part ? &reports[s->pairs[i].part - 1] : NULL;
 		for (size_t end = 0; end < 2 && report && report->part->link; end++) {
 			size_t rank = s->pairs[i].ranks[end], node = s->node_of[rank];
-			struct muster_block block = { eval->drafts->items[report->draft].finding.status, report->draft,
-				report->check, false };
-			struct muster_place place = { (uint32_t)node, (uint32_t)(rank - eval->first_rank[node]), NULL };
-			muster_block_note(eval, report->check, place, block);
+			mark_place(eval, report,
+				(struct muster_place){
+					(uint32_t)node, (uint32_t)(rank - eval->first_rank[node]), NULL });
 		}
 	}
 	for (size_t i = 0; i < count; i++)

@@ -3,6 +3,11 @@
  *
  * A complete list of names comes from the expectations (equals_by), or from another node of the run. It is believed
  * only when it has as many names as there should be, and all that are there.
+ *
+ * What a missing GPU explains: of eight ranks on a node that has lost GPU 2, rank 2 gets GPU 3, rank 3 GPU 4 and so on,
+ * and the last rank shares one. So a check of affinity or of the launch fails on healthy ranks. Such a failure is
+ * blocked by the finding about the number of GPUs, if the rank has another GPU than the one with its number in the
+ * complete list.
  */
 #include "eval/answers.h"
 

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* outcomes.c - what the end of a probe on one rank says of the rank and its node
+ *
+ *   crashed or hung        fails, unless no check wants the probe; inconclusive where it waited for a server
+ *   error of the machine   fails where a check requires a value; else it is skipped, unless traffic broke
+ *   any other error        inconclusive where a check requires a value; else it is skipped
+ *
+ * What one rank says is not yet blame: of a ring, causes.c compares what all ranks say.
  */
 #include "eval/answers.h"
 

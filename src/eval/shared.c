@@ -4,6 +4,10 @@
  * A check with `slows` finds other programs. How far they reach depends on the speed: kernels of the GPU itself are
  * slow on that GPU, copies and exchanges on its whole node (GPUs share paths and host memory), and what all ranks do
  * together is as slow as the slowest of them. A wrong result is never excused.
+ *
+ * Two cases: a program that should not be there is a finding, which explains slow speeds (muster_result_slowed). Where
+ * the GPU is shared on purpose, by the user's word or by MPS, MIG or shards, there is nothing to find, and a speed is
+ * recorded without being judged.
  */
 #include "eval/answers.h"
 

@@ -14,18 +14,8 @@
 #include <limits.h>
 #include <math.h>
 
-static int read_median(struct muster_json_reader *r, void *into, const struct muster_json *json)
-{
-	double *number = into;
-	if (muster_json_number_read(r, number, json) < 0)
-		return -1;
-	return *number > 0
-		       ? 0
-		       : muster_json_reader_fail(r, "a number above 0 is needed, found %g: 0 has no share", *number);
-}
-
 static const struct muster_field fields[] = {
-	{ MUSTER_FIELD(muster_baseline, median, NUMBER), .read = read_median },
+	{ MUSTER_FIELD(muster_baseline, median, NUMBER), .read = muster_expect_above_0_read }, /* 0 has no share */
 	{ MUSTER_FIELD(muster_baseline, mad, NUMBER), .read = muster_expect_from_0_read },
 	{ MUSTER_FIELD_AS(muster_baseline, "n", count, SIZE), .low = 1, .high = INT_MAX },
 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* describe.c - values, expectations, short lists of ranks and nodes as people read them */
+/* describe.c - values, expectations, short lists of ranks and nodes as people read them
+ *
+ * Rows of operators.c have the words of their operator; this file puts them together, in the order of the rows.
+ */
 #include "expect/describe.h"
 #include "muster/probe.h"
 #include "muster/run_data.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* limits.c - operators that hold a number against a fixed limit */
+/* limits.c - operators that hold a number against a fixed limit
+ *
+ * With share_of, the number is the value divided by the limit metric at the same place, and the limits of the check are
+ * shares: 0.6 of gpu.pcie_limit_gbps. eval/answers.c sees to it that the limit is a number above 0.
+ */
 #include "expect/parse.h"
 #include "expect/describe.h"
 

@@ -11,8 +11,10 @@
  *   read_layer    the overlay, behind the file
  *   merge_layers  {} <- common.json <- family-nd.json <- ... <- Standard_ND96asr_v4.json <- site.json
  *   parse.c       the merged tree becomes checks. The layers stay until then: a problem names the file that said the
- * value last, and a check remembers which file changed which of its keys Afterwards trees and layers are freed. All
- * that a struct muster_expect points to is in its arena, regular expressions apart, which muster_expect_done frees.
+ *                 value last, and a check remembers which file changed which of its keys
+ *
+ * Afterwards trees and layers are freed. All that a struct muster_expect points to is in its arena, regular expressions
+ * apart, which muster_expect_done frees.
  */
 #include "expect/parse.h"
 #include "muster/probe.h"

@@ -4,9 +4,10 @@
  * A row reads, judges, describes and lints its operator. A new operator is a row of operators.c and a property of
  * docs/expectations.schema.json.
  *
- * "copy.h2d": { "metric": "gpu.h2d_gbps", "min": 21, "warn_below": 24 } has two operands, each of which points to its
- * row: parse     reads 21 into the operand's value judge     is asked for each sample: 11.2 is BAD by min, and WARN by
- * warn_below, whose row `warns`. eval/answers.c takes the worst, and makes of BAD what the check's severity says
+ * "copy.h2d": { "metric": "gpu.h2d_gbps", "min": 21, "warn_below": 24 } has two operands, which point to their rows:
+ *   parse     reads 21 into the operand's value
+ *   judge     is asked for each sample: 11.2 is BAD by min, and by warn_below, whose row `warns`, a warning.
+ *             eval/answers.c takes the worst, and makes of BAD what the check's severity says
  *   describe  "at least 21 GB/s (warning below 24)": both rows share the function, so it is called once for the two
  *   stand     where the value stands among others, for rows that compare; else the value alone is shown
  */

@@ -13,8 +13,8 @@
  * A check is read in this order, whatever the order of its keys in the file:
  *   first_fields of parse_check.c   metric, ignore_case, share_of: operators need them to read their values
  *   all other keys                  operators by their rows, each into an operand of the check, in the rows' order
- *   muster_expect_trace             which file said which key last; then words and certainties of another file are
- * dropped muster_expect_operators_check   what operators say together
+ *   muster_expect_trace             which file said which key last; words and certainties of another file are dropped
+ *   muster_expect_operators_check   what operators say together
  *   *_lint                          only for lint
  */
 #ifndef MUSTER_EXPECT_PARSE_H
@@ -71,6 +71,9 @@ int muster_expect_operators_check(struct muster_json_reader *r);
  * what it does, so only lint says it. json: the check's. */
 int muster_expect_operators_lint(struct muster_json_reader *r, const struct muster_json *json);
 
+/* A number from least to most; needed: these bounds in words, "from 1". */
+int muster_expect_number_read(struct muster_json_reader *r, double *number, const struct muster_json *json,
+	double least, double most, const char *needed);
 muster_field_read_fn muster_expect_share_read;   /* double: above 0 and below 1 */
 muster_field_read_fn muster_expect_above_0_read; /* double */
 muster_field_read_fn muster_expect_from_0_read;  /* double */

@@ -166,27 +166,27 @@ int muster_expect_operators_lint(struct muster_json_reader *r, const struct must
 
 /* ---- numbers that several operators bound in the same way ---- */
 
-static int read_number(struct muster_json_reader *r, double *number, const struct muster_json *json, double least,
-	double most, const char *needed)
+int muster_expect_number_read(struct muster_json_reader *r, double *number, const struct muster_json *json,
+	double least, double most, const char *needed)
 {
 	if (muster_json_number_read(r, number, json) < 0)
 		return -1;
 	return *number >= least && *number <= most
 		       ? 0
-		       : muster_json_reader_fail(r, "a number %s is needed, found %g", needed, *number);
+		       : muster_json_reader_fail(r, "a number %s is needed, found %.10g", needed, *number);
 }
 
 int muster_expect_share_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return read_number(r, into, json, nextafter(0, 1), nextafter(1, 0), "above 0 and below 1");
+	return muster_expect_number_read(r, into, json, nextafter(0, 1), nextafter(1, 0), "above 0 and below 1");
 }
 
 int muster_expect_above_0_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return read_number(r, into, json, nextafter(0, 1), HUGE_VAL, "above 0");
+	return muster_expect_number_read(r, into, json, nextafter(0, 1), HUGE_VAL, "above 0");
 }
 
 int muster_expect_from_0_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return read_number(r, into, json, 0, HUGE_VAL, "from 0");
+	return muster_expect_number_read(r, into, json, 0, HUGE_VAL, "from 0");
 }

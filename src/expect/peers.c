@@ -41,13 +41,9 @@ static int need_peers(struct muster_json_reader *r)
 static int parse_share(struct muster_json_reader *r, struct muster_operand *operand, const struct muster_json *json,
 	double least, double most, const char *needed)
 {
-	char found[96];
-	if (muster_limit_parse(r, operand, json) < 0 || muster_expect_need_many(r) < 0)
-		return -1;
-	if (operand->value.number >= least && operand->value.number <= most)
-		return 0;
-	return muster_json_reader_fail(
-		r, "a number %s is needed, found %s", needed, muster_json_shown(json, found, sizeof found));
+	return muster_expect_need_many(r) < 0
+		       ? -1
+		       : muster_expect_number_read(r, &operand->value.number, json, least, most, needed);
 }
 
 int muster_median_min_parse(struct muster_json_reader *r, void *operand, const struct muster_json *json)

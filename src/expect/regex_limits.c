@@ -4,6 +4,9 @@
  * The C library's compiler calls itself for every parenthesis, copies what stands before {n} n times, and its matcher
  * of back references (which POSIX does not have) may take for ever: a line of an expectation file could end the
  * process.
+ *
+ * What counts is the number of characters with all repetitions written out, and 1 for each parenthesis: "(ab{3}){4}" is
+ * 4 x (1 + 3 + 1) = 20.
  */
 #include "expect/operators.h"
 

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline.c - gather the values of earlier runs, and find median and MAD of each key */
+/* baseline.c - gather the values of earlier runs, and find median and MAD of each key
+ *
+ * Values come report by report, and within a report in the order of its samples, which is nearly the same in each
+ * report: the item of the next value is most often the one behind the item of this value, and is looked for there
+ * first.
+ */
 #include "history/baseline.h"
 
 #include "muster/arena.h"

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* key.c - what was measured, as a text: a metric and its labels; and the time as reports have it */
+/* key.c - what was measured, as a text: a metric and its labels
+ *
+ *   key    = metric [ "{" label { "," label } "}" ]
+ *   label  = name "=" value
+ *   value  = number | word | a string as in JSON
+ *
+ * Labels are in the order of the metric's row, so that one measurement has one key. A word has no character that ends a
+ * value, and is no number: "nan" and "1e3" are written as strings, or they would come back as numbers.
+ */
 #include "history/values.h"
 
 #include "json/json.h"

@@ -233,6 +233,8 @@ bool muster_json_boolean(const struct muster_json *json)
 	return cJSON_IsTrue(node(json));
 }
 
+/* What a patch replaces or removes is only detached: its memory is the arena's until the whole tree is freed. Values of
+ * the patch are copied, so patch and target may be freed in any order. */
 static cJSON *merge(cJSON *target, const cJSON *patch)
 {
 	if (!cJSON_IsObject(patch))

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_read.c - structs from JSON objects, by a table of fields */
+/* object_read.c - structs from JSON objects, by a table of fields
+ *
+ * r->at is the chain of steps that lead to the value at hand: each function that goes down adds a step on its stack,
+ * and takes it off before it returns. So a reader is called with r->at at its value, and a message needs no path as an
+ * argument.
+ *
+ * What is wrong is said where it is found, once. The function around it, which knows how to skip the value, asks
+ * whether to go on (muster_json_reader_go_on): of a member read_field, of an element read_many or
+ * muster_json_member_read.
+ */
 #include "json/object.h"
 
 #include "util/text.h"

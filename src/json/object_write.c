@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* object_write.c - JSON objects from structs, by the table of fields that reads them */
+/* object_write.c - JSON objects from structs, by the table of fields that reads them
+ *
+ * Fields of the type JSON borrow from a tree, and are not written. An optional field is left out where it has what it
+ * has in a struct of zeros: reading an object without the member leaves the same there.
+ */
 #include "json/object.h"
 
 #include <math.h>

@@ -4,6 +4,15 @@
  * To slow_pairs.c, which names slow parts by the exchanges of pairs, a node here is what a GPU is there, and a pair
  * that fails is an infinitely slow one. It must not see what may be a switch or a partition between nodes that work
  * together: the pairs across two parts.
+ *
+ * The order matters (muster_suspects_find):
+ *   1. results   late trials are compared with the slowest one that passed, so that one is found first
+ *   2. nodes that fail alone, as all their pairs fail too, and prove nothing of the others
+ *   3. parts, of the nodes that are left
+ *   4. nodes that work with nobody else, then nodes that work with some; pairs across two parts are left out of both
+ *   5. parts again, without these nodes: a suspected node may have joined two of them
+ *   6. gaps between parts, and whether all of them together are a split
+ *   7. links, of the pairs that no node and no gap explains
  */
 #include "localize/blame.h"
 

@@ -6,10 +6,12 @@
  * and deterministic: what it has been told decides what it says.
  *
  * The caller repeats: muster_plan_next, run the rings, muster_plan_note for each of them. An example with eight nodes,
- * of which node 5 cannot reach any other one. The ring of all eight failed. round 1  each node alone: all pass round 2
- * 0+1, 2+3, 4+5, 6+7: 4+5 fails. Node 4 or node 5, or the link: not explained round 3  1+2, 3+4, 5+6, 7+0: 5+6 fails.
- * Node 5 failed with two others, and 4 and 6 passed with others: node 5 The failures are explained now. A last ring
- * without node 5 (muster_plan_rest) shows whether the others work together.
+ * of which node 5 cannot reach any other one. The ring of all eight failed.
+ *   round 1  each node alone: all pass
+ *   round 2  0+1, 2+3, 4+5, 6+7: 4+5 fails. Node 4 or node 5, or the link: not explained
+ *   round 3  1+2, 3+4, 5+6, 7+0: 5+6 fails. Node 5 failed with two others, and 4 and 6 passed with others: node 5
+ *
+ * The failures are explained now. A last ring without node 5 (muster_plan_rest) shows whether the others work together.
  */
 #ifndef MUSTER_LOCALIZE_PLAN_H
 #define MUSTER_LOCALIZE_PLAN_H

@@ -14,13 +14,16 @@
  * By numbers, with edges around a node of four GPUs, 0-1, 1-2, 2-3 and 3-0, of usually 470 GB/s:
  *   0-1 83, 1-2 84, others 470   GPU 1: both of its exchanges are slow, and GPUs 0 and 2 are well with GPU 3
  *   1-2 84, others 470           the link between GPUs 1 and 2: each of the two is well with another GPU
- *   0-1 83, 1-2 84, 2-3 85       GPUs 1 and 2 are slow in both exchanges. GPU 1 is with GPU 0, which is well with GPU
- * 3: named. So is GPU 2, with GPU 3. The exchange 1-2 goes to GPU 1, the lower number all four slow nobody is well, and
- * more than half are slow: no part is named, the run is (ALL) With three nodes of eight GPUs, rails 0-8, 8-16 and 16-0,
- * and so on for the seven other GPUs of each node: 0-8 20, 8-16 21, 16-0 45     the NIC of rank 8 all rails of node 1
- * slow     each NIC of node 1 is suspected, so the node is named, once 0-8 20, others 45            the link between
- * the NICs of ranks 0 and 8 With two nodes there is no third one that tells: a link that is `undecided`, because either
- * end may be the cause.
+ *   0-1 83, 1-2 84, 2-3 85       GPUs 1 and 2, which are slow with GPUs 0 and 3, and these are well with each other.
+ *                                The exchange 1-2 is told with GPU 1, the lower number
+ *   all four slow                nobody is well, and more than half are slow: no part is named, but the run (ALL)
+ *
+ * With three nodes of eight GPUs, rails 0-8, 8-16 and 16-0, and so on for the seven other GPUs of each node:
+ *   0-8 20, 8-16 21, 16-0 45     the NIC of rank 8
+ *   all rails of node 1 slow     each NIC of node 1 is suspected, so the node is named, once
+ *   0-8 20, others 45            the link between the NICs of ranks 0 and 8
+ *
+ * With two nodes there is no third one that tells: a link that is `undecided`, because either end may be the cause.
  */
 #include "localize/slow_pairs.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* array.c - arrays that grow at their end */
+/* array.c - arrays that grow at their end
+ *
+ * Room doubles, so that n elements cost n copies at most in all.
+ */
 #include "util/array.h"
 #include "muster/arena.h"
 

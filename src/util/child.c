@@ -42,7 +42,8 @@ int muster_child_fork(bool bound, pid_t *ret, struct muster_error *err)
 
 /* -- in the new process -- */
 
-/* First out of the way of the final numbers, then onto them. */
+/* First out of the way of the final numbers, then onto them: descriptor 1 may have to become 2, and 2 to become 1. From
+ * the fork to the program nothing may take a lock (malloc, stdio), as another thread may have held it. */
 static int place_descriptors(const struct muster_child *how)
 {
 	int clear[MUSTER_CHILD_DESCRIPTORS_MAX], count = (int)how->descriptor_count;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c - lines on standard error, for people or for a log collector */
+/* log.c - lines on standard error, for people or for a log collector
+ *
+ * A line is made in memory and written by one call: ranks share a terminal, and lines of two processes must not mix.
+ * The place of a line says whom it is about; of a line without one, this process.
+ */
 #include "util/log.h"
 
 #include "muster/arena.h"

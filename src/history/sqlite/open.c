@@ -4,6 +4,10 @@
  * The journal is SQLite's default, a file that is deleted after each transaction, and not a write-ahead log: a user who
  * may read the file but not write to its folder can read the history, one file is all of it, and it works on network
  * file systems whose locks do.
+ *
+ * A database is input like any other: a schema can hold triggers and views that run when it is read. So a file is
+ * opened with SQLite's defences on, its tables must be exactly those of schema.c, and one of moderate size is checked
+ * whole before it is written.
  */
 #include "history/sqlite/history.h"
 #include "muster/arena.h"

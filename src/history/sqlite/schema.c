@@ -13,6 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A step is never changed once it was released: files made by it are compared with it (compare_definitions).
+ *
+ *   reports   started: seconds since 1970. identity, evaluation: hashes, see add.c. job: Slurm's id, or NULL
+ *             type, profile, version: names. flags: bits MUSTER_HISTORY_. nodes: how many. verdict: enum muster_status
+ *   verdicts  how a node, a name, came out of a report
+ *   findings  rule: the name of the check. part: the name of a GPU or port; 0: the whole node
+ *   samples   key, node, parts: names; node 0: the job; parts 0: one number of the whole node
+ *             packed: that number, or the numbers of all parts, in the order of the list, by pack.h
+ */
 const char *const muster_history_steps[] = {
 	"CREATE TABLE names(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);"
 	"CREATE TABLE reports(id INTEGER PRIMARY KEY, started INTEGER NOT NULL, identity INTEGER NOT NULL,"
