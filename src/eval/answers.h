@@ -124,7 +124,7 @@ enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome);
  * the highest weight is taken for the cause, and the others are not at fault:
  *   5  its worker crashed, or nothing came from it
  *   4  its worker hung and had to be killed
- *   3  its own library failed (lib, vendor), it lacks a permission, or it has an error that nobody else can cause
+ *   3  its own library failed (lib, vendor), it lacks a permission, or it has an error that no other rank can cause
  *   2  its library says that another process or the network failed (remote)
  *   1  its time was over while it waited for others (time, stalled)
  *   0  it was cancelled, or never began */

@@ -14,7 +14,7 @@
  * "copy.h2d": { "metric": "gpu.h2d_gbps", "min": 21, "after": "gpu.pcie_width" }.
  *   1. An entry for each rank: the sample, node 1, rank 2 (or 3) of that node. Its place adds the GPU's bus id.
  *   2. The answer is FAIL, because 11.2 is below 21. Nothing excuses it: the node has not just booted, no other job ran
- *      beside this one, nobody shares the GPU.
+ *      beside this one, no other program used the GPU.
  *   3. gpu.pcie_width was judged before, since `after` names it. Had it failed at this GPU or on the whole node, the
  *      answer would be blocked: counted, and listed under the finding of gpu.pcie_width. It has passed here.
  *   4. The answer becomes a draft. The answer of rank 3 is about another GPU, so it becomes a draft of its own. Answers

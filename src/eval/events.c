@@ -70,7 +70,7 @@ static bool is_of_device(const struct muster_sample *age, const struct muster_sa
 }
 
 /* "Xid 79", whose finding is that of this event too: its entry says so, it is at least as bad, and a check of this run
- * is about it, or nobody would be told of either. NULL: none. */
+ * is about it, or neither would be told. NULL: none. */
 static const char *find_explaining(const struct muster_eval *eval, const struct muster_node *node,
 	const struct muster_sample *age, enum muster_operator_answer answer)
 {

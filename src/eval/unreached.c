@@ -9,8 +9,8 @@
  *
  * An example: of eight ranks, rank 3 did not come. Ranks 2 and 4 have rank 3 in their first round and stop there: their
  * lists are "1,3" and "3,5". The others come further and have longer lists; rank 3 has none. Both shortest lists name
- * rank 3, so two ranks wait for it, and it is the only one of the core. Ranks 1 and 5 went on, so nobody waits for
- * them.
+ * rank 3, so two ranks wait for it, and it is the only one of the core. No
+ * rank waits for ranks 1 and 5, which went on.
  */
 #include "eval/answers.h"
 #include "eval/exchange_peers.h"

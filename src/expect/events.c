@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HOURS_MOST 8760
-#define OTHER "other" /* "other-fatal": the case of all numbers without an entry */
+#define HOURS_MOST 8760 /* a year */
+#define OTHER "other"   /* "other-fatal": the case of all numbers without an entry */
 
 static const char *const classes[] = {
 	[MUSTER_EVENT_NOTE] = "note",
@@ -38,8 +38,7 @@ _Static_assert(PARSE_COUNT(table_titles) == MUSTER_EVENT_TABLE_COUNT, "every tab
 
 static int read_hours(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
-	return muster_expect_number_read(
-		r, into, json, nextafter(0, 1), HOURS_MOST, "of hours above 0 and up to 8760 (a year)");
+	return muster_expect_number_read(r, into, json, nextafter(0, 1), HOURS_MOST, "of hours above 0 and up to 8760");
 }
 
 /* ---- the tables ---- */

@@ -323,7 +323,8 @@ struct muster_object_type muster_expect_check_type(struct muster_arena *arena)
 /* Ids go into reports, job logs and command lines as they are. */
 static int check_id(struct muster_json_reader *r, const char *id)
 {
-	static const char *const taken[] = { "rank.missing", "node.missing", "run.interrupted", "sku.unknown" };
+	static const char *const taken[] = { "rank.missing", "node.missing", "run.interrupted", "sku.unknown",
+		"ring.suspect", "ring.link", "ring.split" }; /* the last three: localize/findings.c */
 	size_t good = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789._-");
 	if (!*id || id[good] || strlen(id) > 64)
 		return muster_json_reader_fail(r, "a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'");
@@ -331,7 +332,7 @@ static int check_id(struct muster_json_reader *r, const char *id)
 		return 0;
 	return muster_json_reader_fail(r,
 		"this name is reserved for muster's own findings (probes, missing ranks and nodes, "
-		"interrupted runs, unknown machine types)");
+		"interrupted runs, unknown machine types, localisation)");
 }
 
 static int fail_without_metric(struct muster_json_reader *r, const struct muster_check *check)

@@ -3,15 +3,15 @@
  *
  * To slow_pairs.c, which names slow parts by the exchanges of pairs, a node here is what a GPU is there, and a pair
  * that fails is an infinitely slow one. It must not see what may be a switch or a partition between nodes that work
- * together: the pairs across two parts.
+ * together: the pairs across two components.
  *
  * The order matters (muster_suspects_find):
  *   1. results   late trials are compared with the slowest one that passed, so that one is found first
  *   2. nodes that fail alone, as all their pairs fail too, and prove nothing of the others
- *   3. parts, of the nodes that are left
- *   4. nodes that work with nobody else, then nodes that work with some; pairs across two parts are left out of both
- *   5. parts again, without these nodes: a suspected node may have joined two of them
- *   6. gaps between parts, and whether all of them together are a split
+ *   3. components, of the nodes that are left
+ *   4. nodes that work with no other one, then nodes that work with some; pairs across two components are left out
+ *   5. components again, without these nodes: a suspected node may have joined two of them
+ *   6. gaps between components, and whether all of them together are a split
  *   7. links, of the pairs that no node and no gap explains
  */
 #include "localize/blame.h"
@@ -148,23 +148,23 @@ static void list_edges(struct muster_suspects *s)
 	}
 }
 
-/* ---- parts ---- */
+/* ---- connected components ---- */
 
 static size_t find_root(struct muster_suspect *nodes, size_t node)
 {
-	while (nodes[node].part != node) {
-		nodes[node].part = nodes[nodes[node].part].part; /* halves the way for the next one */
-		node = nodes[node].part;
+	while (nodes[node].component != node) {
+		nodes[node].component = nodes[nodes[node].component].component; /* halves the way for the next one */
+		node = nodes[node].component;
 	}
 	return node;
 }
 
-/* Nodes that passed together belong to one part; its number is that of its lowest node. */
-static void find_parts(struct muster_suspects *s)
+/* Nodes that passed together belong to one component; its number is that of its lowest node. */
+static void find_components(struct muster_suspects *s)
 {
-	size_t *sizes = s->part_sizes;
+	size_t *sizes = s->component_sizes;
 	for (size_t i = 0; i < s->node_count; i++) {
-		s->nodes[i].part = i;
+		s->nodes[i].component = i;
 		sizes[i] = 0;
 	}
 	for (size_t i = 0; i < s->edge_count; i++) {
@@ -172,27 +172,28 @@ static void find_parts(struct muster_suspects *s)
 		if (edge->failed || muster_suspects_suspected(s, edge->a) || muster_suspects_suspected(s, edge->b))
 			continue;
 		size_t a = find_root(s->nodes, edge->a), b = find_root(s->nodes, edge->b);
-		s->nodes[a > b ? a : b].part = a < b ? a : b;
+		s->nodes[a > b ? a : b].component = a < b ? a : b;
 	}
 	for (size_t i = 0; i < s->node_count; i++) {
-		s->nodes[i].part = find_root(s->nodes, i);
-		sizes[s->nodes[i].part] += !muster_suspects_suspected(s, i);
+		s->nodes[i].component = find_root(s->nodes, i);
+		sizes[s->nodes[i].component] += !muster_suspects_suspected(s, i);
 	}
-	s->part_count = 0;
+	s->component_count = 0;
 	for (size_t i = 0; i < s->node_count; i++)
 		if (sizes[i] > 1)
-			s->parts[s->part_count++] = i;
+			s->components[s->component_count++] = i;
 }
 
 bool muster_suspects_across(const struct muster_suspects *s, const struct muster_edge *edge)
 {
-	size_t a = s->nodes[edge->a].part, b = s->nodes[edge->b].part;
-	return a != b && s->part_sizes[a] > 1 && s->part_sizes[b] > 1;
+	size_t a = s->nodes[edge->a].component, b = s->nodes[edge->b].component;
+	return a != b && s->component_sizes[a] > 1 && s->component_sizes[b] > 1;
 }
 
-static int by_parts(const void *x, const void *y)
+static int by_components(const void *x, const void *y)
 {
-	return muster_sizes_order(((const struct muster_gap *)x)->parts, ((const struct muster_gap *)y)->parts, 2);
+	return muster_sizes_order(
+		((const struct muster_gap *)x)->components, ((const struct muster_gap *)y)->components, 2);
 }
 
 static void add_to_gap(struct muster_gap *gap, const struct muster_gap *one)
@@ -211,20 +212,20 @@ static void find_gaps(struct muster_suspects *s)
 	size_t count = 0;
 	for (size_t i = 0; i < s->edge_count; i++) {
 		const struct muster_edge *edge = &s->edges[i];
-		bool swap = s->nodes[edge->a].part > s->nodes[edge->b].part;
+		bool swap = s->nodes[edge->a].component > s->nodes[edge->b].component;
 		size_t low = swap ? edge->b : edge->a, high = swap ? edge->a : edge->b;
 		if (edge->failed && muster_suspects_across(s, edge))
 			s->gaps[count++] = (struct muster_gap){
-				.parts = { s->nodes[low].part, s->nodes[high].part },
+				.components = { s->nodes[low].component, s->nodes[high].component },
 				.failed = 1,
 				.lowest = { low, high },
 				.highest = { low, high },
 			};
 	}
 	if (count)
-		qsort(s->gaps, count, sizeof *s->gaps, by_parts);
+		qsort(s->gaps, count, sizeof *s->gaps, by_components);
 	for (size_t i = 0; i < count; i++)
-		if (s->gap_count > 0 && by_parts(&s->gaps[s->gap_count - 1], &s->gaps[i]) == 0)
+		if (s->gap_count > 0 && by_components(&s->gaps[s->gap_count - 1], &s->gaps[i]) == 0)
 			add_to_gap(&s->gaps[s->gap_count - 1], &s->gaps[i]);
 		else
 			s->gaps[s->gap_count++] = s->gaps[i];
@@ -233,12 +234,12 @@ static void find_gaps(struct muster_suspects *s)
 /* Enough pairs failed across the gap, and not all of them with one node: its other nodes may work across. */
 static bool is_sure(const struct muster_suspects *s, const struct muster_gap *gap)
 {
-	size_t pairs = s->part_sizes[gap->parts[0]] * s->part_sizes[gap->parts[1]];
+	size_t pairs = s->component_sizes[gap->components[0]] * s->component_sizes[gap->components[1]];
 	bool several = gap->lowest[0] != gap->highest[0] && gap->lowest[1] != gap->highest[1];
 	return gap->failed == pairs || (several && gap->failed >= MUSTER_SPLIT_PAIRS);
 }
 
-/* All gaps are sure. A node that was tried with no other one may connect two parts. */
+/* All gaps are sure. A node that was tried with no other one may connect two components. */
 static void find_split(struct muster_suspects *s)
 {
 	size_t sure = 0;
@@ -247,7 +248,7 @@ static void find_split(struct muster_suspects *s)
 		sure += is_sure(s, &s->gaps[i]);
 	for (size_t i = 0; i < s->node_count; i++)
 		tried = tried && (s->nodes[i].passed + s->nodes[i].failed > 0 || muster_suspects_suspected(s, i));
-	s->split = s->part_count > 1 && sure == s->part_count * (s->part_count - 1) / 2 && tried;
+	s->split = s->component_count > 1 && sure == s->component_count * (s->component_count - 1) / 2 && tried;
 }
 
 /* ---- nodes and links ---- */
@@ -273,30 +274,30 @@ static struct muster_pair *name_pairs(struct muster_suspects *s, struct muster_s
 	return pairs;
 }
 
-/* In how many parts the node failed with a node, and with how many nodes that work with no other one. */
+/* In how many components the node failed with a node, and with how many nodes that work with no other one. */
 static void count_failed_with(
-	const struct muster_suspects *s, size_t node, size_t *seen, size_t *ret_parts, size_t *ret_isolated)
+	const struct muster_suspects *s, size_t node, size_t *seen, size_t *ret_components, size_t *ret_isolated)
 {
-	*ret_parts = *ret_isolated = 0;
+	*ret_components = *ret_isolated = 0;
 	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {
 		const struct muster_edge *edge = &s->edges[s->node_edges[i]];
-		size_t other = muster_edge_other(edge, node), part = s->nodes[other].part;
+		size_t other = muster_edge_other(edge, node), component = s->nodes[other].component;
 		if (!edge->failed || muster_suspects_suspected(s, other))
 			continue;
 		*ret_isolated += s->nodes[other].passed == 0;
-		if (s->part_sizes[part] > 1 && seen[part] != node + 1) {
-			seen[part] = node + 1;
-			++*ret_parts;
+		if (s->component_sizes[component] > 1 && seen[component] != node + 1) {
+			seen[component] = node + 1;
+			++*ret_components;
 		}
 	}
 }
 
-/* Nodes that work with no other one. Such a node may still work with the nodes of a part that it was not tried with.
- * When these nodes are many, they may work with each other, behind a switch of their own. */
+/* Nodes that work with no other one. Such a node may still work with the nodes of a component that it was not tried
+ * with. When these nodes are many, they may work with each other, behind a switch of their own. */
 static void blame_isolated(struct muster_suspects *s)
 {
 	struct muster_slow_parts parts;
-	size_t with_parts, with_isolated;
+	size_t with_components, with_isolated;
 	size_t *seen = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *seen);
 	bool *suspected = muster_arena_alloc(s->arena, (s->node_count + 1) * sizeof *suspected);
 	name_pairs(s, &parts);
@@ -307,8 +308,9 @@ static void blame_isolated(struct muster_suspects *s)
 		const struct muster_part *part = &parts.items[i];
 		if (part->link || part->kind != MUSTER_PART_GPU)
 			continue;
-		count_failed_with(s, part->ends[0], seen, &with_parts, &with_isolated);
-		suspected[part->ends[0]] = with_parts == s->part_count && (few || with_isolated + 1 >= s->isolated);
+		count_failed_with(s, part->ends[0], seen, &with_components, &with_isolated);
+		suspected[part->ends[0]] =
+			with_components == s->component_count && (few || with_isolated + 1 >= s->isolated);
 	}
 	for (size_t i = 0; i < s->node_count; i++)
 		if (suspected[i])
@@ -318,7 +320,7 @@ static void blame_isolated(struct muster_suspects *s)
 
 static bool failed_inside(const struct muster_suspects *s, const struct muster_edge *edge)
 {
-	return edge->failed && s->nodes[edge->a].part == s->nodes[edge->b].part &&
+	return edge->failed && s->nodes[edge->a].component == s->nodes[edge->b].component &&
 	       !muster_suspects_suspected(s, edge->a) && !muster_suspects_suspected(s, edge->b);
 }
 
@@ -332,7 +334,7 @@ static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *a
 	s->nodes[node].blame = MUSTER_BLAME_PARTNERS;
 }
 
-/* Nodes that work with some and fail with others of the same part, which are good because they are of a part: the one
+/* Nodes that work with some and fail with others of the same component, which are good because they are of one: the one
  * with the most failures first, since it explains those of its partners. Counts only fall here, so each number of
  * failures is looked for once. */
 static void blame_unsteady(struct muster_suspects *s)
@@ -351,7 +353,7 @@ static void blame_unsteady(struct muster_suspects *s)
 				blame_for_partners(s, i, all);
 }
 
-/* Links between two nodes of one part: both work with other nodes. */
+/* Links between two nodes of one component: both work with other nodes. */
 static void find_links(struct muster_suspects *s)
 {
 	struct muster_slow_parts parts;
@@ -376,13 +378,14 @@ bool muster_suspects_explain(const struct muster_suspects *s, size_t i)
 
 bool muster_suspects_explain_ring(const struct muster_suspects *s, const bool *in)
 {
-	size_t part = SIZE_MAX;
+	size_t component = SIZE_MAX;
 	for (size_t i = 0; i < s->node_count; i++) {
 		if (!in[i])
 			continue;
-		if (muster_suspects_suspected(s, i) || (s->split && part != SIZE_MAX && s->nodes[i].part != part))
+		if (muster_suspects_suspected(s, i) ||
+			(s->split && component != SIZE_MAX && s->nodes[i].component != component))
 			return true;
-		part = s->nodes[i].part;
+		component = s->nodes[i].component;
 	}
 	for (size_t i = 0; i < s->edge_count; i++)
 		if (s->links[i] && in[s->edges[i].a] && in[s->edges[i].b])
@@ -402,8 +405,8 @@ void muster_suspects_find(
 		.node_edges = muster_arena_alloc(arena, 2 * count * sizeof *s.node_edges),
 		.first_edge = muster_arena_alloc(arena, (nodes + 2) * sizeof *s.first_edge),
 		.links = muster_arena_alloc(arena, count * sizeof *s.links),
-		.part_sizes = muster_arena_alloc(arena, nodes * sizeof *s.part_sizes),
-		.parts = muster_arena_alloc(arena, nodes * sizeof *s.parts),
+		.component_sizes = muster_arena_alloc(arena, nodes * sizeof *s.component_sizes),
+		.components = muster_arena_alloc(arena, nodes * sizeof *s.components),
 		.gaps = muster_arena_alloc(arena, count * sizeof *s.gaps),
 	};
 	find_results(attempts, count, &s);
@@ -411,10 +414,10 @@ void muster_suspects_find(
 	for (size_t i = 0; i < nodes; i++)
 		if (s.nodes[i].alone == MUSTER_BROKEN)
 			s.nodes[i].blame = MUSTER_BLAME_ALONE;
-	find_parts(&s);
+	find_components(&s);
 	blame_isolated(&s);
 	blame_unsteady(&s);
-	find_parts(&s);
+	find_components(&s);
 	find_gaps(&s);
 	find_split(&s);
 	find_links(&s);

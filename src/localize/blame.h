@@ -5,15 +5,15 @@
  * localisation all-reduce only shows whether its nodes work at all: how fast they are is for the exchanges of pairs.
  *
  * Nodes are the vertices of a graph. An all-reduce of two nodes is an edge, which passed or failed; one of a single
- * node says whether the node works alone. Nodes that are joined by edges that passed are a part of the graph.
+ * node says whether the node works alone. Nodes that are joined by edges that passed are a component.
  *
  * Examples with six nodes, 0 to 5:
  *   node 3 fails alone                                  node 3 (ALONE)
- *   3 works alone, 2-3 and 3-4 failed, 0-1, 1-2, 4-5    node 3 (PARTNERS): it passed with nobody, and failed with nodes
+ *   3 works alone, 2-3 and 3-4 failed, 0-1, 1-2, 4-5    node 3 (PARTNERS): it passed with no node, and failed with some
  *     and 5-0 passed                                    that work with others
  *   only 2-3 failed, each of both passed with others    the link 2-3
- *   0-1, 1-2 and 3-4, 4-5 passed; 0-3, 1-4, 2-5 and     a split: two parts, and four pairs across them failed with no
- *     0-5 failed                                        node in all of them
+ *   0-1, 1-2 and 3-4, 4-5 passed; 0-3, 1-4, 2-5 and     a split: two components, and four pairs across them failed,
+ *     0-5 failed                                        with no node in all of them
  *   only 0-1 was tried, and failed                      unexplained: either node, or the link
  */
 #ifndef MUSTER_LOCALIZE_BLAME_H
@@ -55,20 +55,20 @@ struct muster_suspect { /* a node */
 	size_t trial;          /* index of the attempt alone */
 	size_t passed, failed; /* partners */
 	enum muster_blame blame;
-	size_t part; /* nodes that are known to work together, directly or through others, share a number */
+	size_t component; /* nodes that are known to work together, directly or through others, share a number */
 };
 
-/* Two parts with failed pairs of nodes across them. */
+/* Two components with failed pairs of nodes across them. */
 struct muster_gap {
-	size_t parts[2]; /* numbers, ascending */
-	size_t failed;   /* pairs */
-	/* For each part the lowest and the highest node of these pairs. If they differ in both parts, two of the pairs
+	size_t components[2]; /* numbers, ascending */
+	size_t failed;        /* pairs */
+	/* For each component the lowest and the highest node of these pairs. If they differ in both, two of the pairs
 	 * have no node in common. */
 	size_t lowest[2], highest[2];
 };
 
-/* So many failed pairs across two parts are needed for a split, or all pairs if there are fewer. With less, a few bad
- * connections between nodes of one part look like a split. */
+/* So many failed pairs across two components are needed for a split, or all pairs if there are fewer. With less, a few
+ * bad connections between nodes of one component look like a split. */
 #define MUSTER_SPLIT_PAIRS 4
 
 #define MUSTER_ISOLATED_FEW 3
@@ -82,13 +82,13 @@ struct muster_suspects {
 	size_t *node_edges;      /* indices of the edges of node 0, of node 1, ...; each edge stands here twice */
 	size_t *first_edge;      /* for each node: where its edges begin in node_edges; one more entry ends the last */
 	bool *links;             /* for each edge: it fails though both of its nodes are good with others */
-	size_t *part_sizes;      /* for each number: the nodes of the part that are not suspected */
-	size_t *parts;           /* numbers of the parts that have more than one node, ascending */
-	size_t part_count;       /* whether or not there is a split */
-	struct muster_gap *gaps; /* between parts that have more than one node; sorted */
+	size_t *component_sizes; /* for each number: the nodes of the component that are not suspected */
+	size_t *components;      /* numbers of the components that have more than one node, ascending */
+	size_t component_count;  /* whether or not there is a split */
+	struct muster_gap *gaps; /* between components that have more than one node; sorted */
 	size_t gap_count;
-	/* These parts work, each for itself, and no pair across them does. Every node that is no suspect was tried with
-	 * another one. */
+	/* These components work, each for itself, and no pair across them does. Every node that is no suspect was tried
+	 * with another one. */
 	bool split;
 	size_t isolated;    /* nodes that work alone and passed with no other one */
 	size_t suspected;   /* nodes */
@@ -111,7 +111,7 @@ bool muster_suspects_good(const struct muster_suspects *suspects, size_t node);
 const struct muster_edge *muster_suspects_edge(const struct muster_suspects *suspects, size_t a, size_t b);
 /* The edge's other node. */
 size_t muster_edge_other(const struct muster_edge *edge, size_t node);
-/* Whether the edge's nodes are of two parts that have more than one node. */
+/* Whether the edge's nodes are of two components that have more than one node. */
 bool muster_suspects_across(const struct muster_suspects *suspects, const struct muster_edge *edge);
 /* Whether this edge, by index, passed, or failed by what is known: a suspected node or link, or a split. */
 bool muster_suspects_explain(const struct muster_suspects *suspects, size_t edge);

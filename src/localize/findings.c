@@ -287,10 +287,10 @@ static void report_split(struct trial_set *d)
 	size_t across = 0;
 	for (size_t i = 0; i < s->edge_count; i++)
 		across += s->edges[i].failed && muster_suspects_across(s, &s->edges[i]);
-	for (size_t p = 0; p < s->part_count; p++) {
+	for (size_t p = 0; p < s->component_count; p++) {
 		size_t count = 0;
 		for (size_t i = 0; i < s->node_count; i++)
-			if (s->nodes[i].part == s->parts[p])
+			if (s->nodes[i].component == s->components[p])
 				names[count++] = d->names[i];
 		parts = muster_arena_printf(
 			d->arena, "%s%s%s", parts, p ? " | " : "", muster_describe_nodes(names, count, d->arena));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* plan.c - which small rings to try next, to find what breaks the ring of all
  *
- * A round is worth the pairs in it of which it is not known whether they work together. Of 1,000 nodes in one part
+ * A round is worth the pairs in it of which it is not known whether they work together. Of 1,000 nodes in one component
  * almost no pair is open, so that a few rounds do: what is known through others is not tried (`all` tries it, when a
  * failure is not explained otherwise).
  */
@@ -122,7 +122,7 @@ static struct worth keep_pairs(struct muster_plan *plan, const struct muster_sus
 			continue;
 		}
 		worth.pairs++;
-		worth.open += s->nodes[i].part != s->nodes[other].part;
+		worth.open += s->nodes[i].component != s->nodes[other].component;
 	}
 	return worth;
 }
@@ -203,13 +203,13 @@ size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in)
 	size_t *sizes = muster_calloc(plan->nodes + 1, sizeof *sizes), largest = SIZE_MAX, count = 0;
 	for (size_t i = 0; i < plan->nodes; i++) {
 		ret_in[i] = !muster_suspects_suspected(s, i);
-		sizes[s->nodes[i].part] += ret_in[i];
+		sizes[s->nodes[i].component] += ret_in[i];
 	}
 	for (size_t i = 0; i < plan->nodes; i++)
 		if (sizes[i] > 0 && (largest == SIZE_MAX || sizes[i] > sizes[largest]))
 			largest = i;
 	for (size_t i = 0; s->split && i < plan->nodes; i++)
-		ret_in[i] = ret_in[i] && s->nodes[i].part == largest;
+		ret_in[i] = ret_in[i] && s->nodes[i].component == largest;
 	for (size_t i = 0; i < s->edge_count; i++)
 		if (s->links[i] && ret_in[s->edges[i].a])
 			ret_in[s->edges[i].b] = false;

@@ -16,7 +16,7 @@
  *   1-2 84, others 470           the link between GPUs 1 and 2: each of the two is well with another GPU
  *   0-1 83, 1-2 84, 2-3 85       GPUs 1 and 2, which are slow with GPUs 0 and 3, and these are well with each other.
  *                                The exchange 1-2 is told with GPU 1, the lower number
- *   all four slow                nobody is well, and more than half are slow: no part is named, but the run (ALL)
+ *   all four slow                no GPU is well, and more than half are slow: no part is named, but the run (ALL)
  *
  * With three nodes of eight GPUs, rails 0-8, 8-16 and 16-0, and so on for the seven other GPUs of each node:
  *   0-8 20, 8-16 21, 16-0 45     the NIC of rank 8

@@ -68,8 +68,8 @@ def add_run(db, pattern, node, run, draw):
         db.execute("INSERT INTO findings VALUES (?, ?, ?, 0, ?, 0)", (node, report, name_id(db, "paths.same"), WARN))
     for check, (part, fault) in found.items():
         # a part that fails is not the first one of the check: the node as a whole has warned
-        db.executemany("INSERT OR REPLACE INTO findings VALUES (?, ?, ?, ?, ?, ?)",
-                       [(node, report, name_id(db, check), *row) for row in ((0, WARN, 0), (name_id(db, part), FAIL, fault))])
+        for row in (0, WARN, 0), (name_id(db, part), FAIL, fault):
+            db.execute("INSERT OR REPLACE INTO findings VALUES (?, ?, ?, ?, ?, ?)", (node, report, name_id(db, check), *row))
     slow = dict(SLOW[check] for check in found if check in SLOW)
     for metric, usual in VALUES.items():
         db.execute("INSERT INTO samples SELECT key, ?, ?, parts, ? FROM samples WHERE report = ? AND key = ?",

@@ -84,7 +84,7 @@ static const struct {
 	{ "'metric':'gpu.h2d_gbps','min':1,'baseline':{'median':20,'mad':0,'n':20}",
 		"baseline: says something only beside min_of_baseline, warn_of_baseline or max_mad" },
 	{ "'metric':'gpu.h2d_gbps','baseline':{'median':0,'mad':0,'n':20},'min_of_baseline':0.95",
-		"baseline.median: a number above 0 is needed, found 0: 0 has no share" },
+		"baseline.median: a number above 0 is needed, found 0" },
 	{ "'metric':'gpu.h2d_gbps','baseline':{'median':20,'mad':-1,'n':20},'min_of_baseline':0.95",
 		"baseline.mad: a number from 0 is needed, found -1" },
 	{ "'metric':'gpu.h2d_gbps','baseline':{'median':20,'mad':1,'n':0},'min_of_baseline':0.95", "baseline.n: " },

@@ -90,9 +90,9 @@ static const struct {
 		"$.checks[\"Bad id\"]: a check's name has 1 to 64 of a to z, 0 to 9, '.', '_' and '-'" },
 	{ CHECKS("'probe.gpu':{}"),
 		"$.checks[\"probe.gpu\"]: this name is reserved for muster's own findings (probes, missing ranks and "
-		"nodes, interrupted runs, unknown machine types)" },
+		"nodes, interrupted runs, unknown machine types, localisation)" },
+	{ CHECKS("'ring.split':{}"), "$.checks[\"ring.split\"]: this name is reserved" },
 	{ CHECKS("'run.interrupted':{}"), "$.checks[\"run.interrupted\"]: this name is reserved" },
-	{ CHECKS("'node.missing':{}"), "$.checks[\"node.missing\"]: this name is reserved" },
 	{ CHECKS("'sku.unknown':{}"), "$.checks[\"sku.unknown\"]: this name is reserved" },
 	{ CHECKS("'rank.missing':{}"), "$.checks[\"rank.missing\"]: this name is reserved" },
 	{ CHECKS("'a':null"), "$.checks: cannot remove \"a\": it does not exist" },

@@ -47,8 +47,8 @@ static inline void describe_blame(const struct muster_suspects *s, char *out, si
 			SAY("%slink %zu-%zu", used ? "; " : "", s->edges[i].a, s->edges[i].b);
 	if (s->split) {
 		SAY("%ssplit", used ? "; " : "");
-		for (size_t i = 0; i < s->part_count; i++)
-			SAY(" %zu", s->parts[i]);
+		for (size_t i = 0; i < s->component_count; i++)
+			SAY(" %zu", s->components[i]);
 	}
 	if (s->unexplained && used == 0)
 		SAY("unexplained %zu", s->unexplained);
