@@ -25,10 +25,10 @@ struct plan {
 	CUdeviceptr a, b, first, again, workspace;
 };
 
-/* The largest matrices that fit into the memory. False: none do. */
-static bool place(const struct muster_load *load, struct plan *plan)
+/* The largest matrices that fit into the memory, from `most` down to `least` rows. False: none do. */
+static bool place(const struct muster_load *load, size_t most, size_t least, struct plan *plan)
 {
-	for (plan->n = SIZE_MOST; plan->n >= SIZE_LEAST; plan->n /= 2) {
+	for (plan->n = most; plan->n >= least; plan->n /= 2) {
 		plan->from_bytes = plan->n * plan->n * muster_product_values[plan->precision].from_bytes;
 		plan->to_bytes = plan->n * plan->n * muster_product_values[plan->precision].to_bytes;
 		plan->a = load->memory;
@@ -157,9 +157,13 @@ static void name_maker(const struct muster_load *load, const struct plan *plan, 
 static int try(struct muster_load *load, struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
-	if (!place(load, plan))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%zu MiB of free memory are too few for two matrices",
-			load->bytes >> 20);
+	/* Bits are compared with those of the first visit, and other sizes have others. A later visit may have less
+	 * memory: then it makes no products, which proves nothing against the GPU. */
+	bool known = figures->measured;
+	if (!place(load, known ? figures->size : SIZE_MOST, known ? figures->size : SIZE_LEAST, plan))
+		return known ? 0
+			     : muster_fail(err, MUSTER_ENOTSUPPORTED,
+				       "%zu MiB of free memory are too few for two matrices", load->bytes >> 20);
 	if (muster_product_init(&plan->product, plan->precision, plan->n, plan->n, plan->n, err) < 0)
 		return -1;
 	figures->size = plan->n;
