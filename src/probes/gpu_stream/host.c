@@ -91,6 +91,9 @@ int muster_stream_from_host(
 	size_t all = stream->slots * stream->slot_bytes, count;
 	muster_step(stream->ctx, "%zu copies of %zu MiB to the GPU%s", COPIES, stream->slot_bytes >> 20,
 		beside_products ? " beside matrix products" : "");
+	if (stream->bytes < all)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"the GPU has %zu MiB of free memory for %zu MiB of buffers", stream->bytes >> 20, all >> 20);
 	muster_storage_fill(stream->host.data, all, 0, seed);
 	if (muster_stream_clear(stream, err) < 0 || run_copies(stream, beside_products, &count, err) < 0 ||
 		muster_stream_wait(stream, err) < 0 || read_windows(stream, count, &pass, err) < 0 ||
