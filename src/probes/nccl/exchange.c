@@ -91,8 +91,8 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	double needed = us * resources->fill_per_us, filled = 0;
 	int fills = 0;
 	do {
-		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),
-			    resources->stream) < 0)
+		if (room > 0 && MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),
+					resources->stream) < 0)
 			return -1;
 		filled += (double)room;
 		if (resources->received_room > room) {
