@@ -131,7 +131,8 @@ static int read_memory(
 	hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(topology),
 			      all = hwloc_topology_get_topology_nodeset(topology);
 	if (hwloc_get_membind(topology, ret_nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0)
-		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: %s", strerror(errno));
+		return muster_fail(err, errno == ENOSYS ? MUSTER_ENOTSUPPORTED : muster_errno_code(errno),
+			"hwloc_get_membind: %s", strerror(errno)); /* EPERM: get_mempolicy in Docker's containers */
 	*ret_name = policy_name(policy);
 	if (!*ret_name)
 		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);
