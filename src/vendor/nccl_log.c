@@ -23,6 +23,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* linux/memfd.h */
+#endif
 #define LOG_BYTES_MAX ((size_t)16 << 20)
 #define TAIL_LINES 10
 
@@ -61,7 +64,11 @@ int muster_nccl_log_start(struct muster_error *err)
 	char path[64];
 	if (log_fd >= 0)
 		return 0;
-	log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
+	/* a kernel with vm.memfd_noexec=2 refuses a file that could be executed; one before 6.3 does not know the flag
+	 */
+	log_fd = memfd_create("nccl-log", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (log_fd < 0 && errno == EINVAL)
+		log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
 	if (log_fd < 0)
 		return muster_fail(err, MUSTER_EIO, "memfd_create for NCCL's log: %s", strerror(errno));
 	const char *level = getenv("NCCL_DEBUG");
