@@ -18,7 +18,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 
 /* ---- what copies GPU memory to the file of a rank ---- */
 
@@ -121,7 +120,6 @@ static int copy(struct work *work, size_t at, struct muster_error *err)
 
 static int wait_copied(struct work *work, CUevent copied, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
 	double until_ms = muster_now_ms() + COPY_MS;
 	for (;;) {
 		CUresult reached = work->cuda->cuEventQuery(copied);
@@ -130,7 +128,7 @@ static int wait_copied(struct work *work, CUevent copied, struct muster_error *e
 		if (muster_now_ms() > until_ms)
 			return muster_fail(
 				err, MUSTER_ETIME, "a copy from the GPU did not finish within %d s", COPY_MS / 1000);
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(0.02);
 	}
 }
 

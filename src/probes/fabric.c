@@ -14,7 +14,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { JOINS_TRIES = 20 }; /* every half second */
 
@@ -126,7 +125,7 @@ static void measure_fabric(
 	muster_step(ctx, "NVML: NVLink fabric of GPU %s", bus_id);
 	int result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
 	for (int i = 0; result == 0 && still_joins(ctx, &fabric) && i < JOINS_TRIES; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+		muster_sleep_ms(500);
 		result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
 	}
 	if (result < 0) {

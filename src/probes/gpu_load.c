@@ -9,10 +9,10 @@
 #include "vendor/cublaslt.h"
 #include "probes/metrics.h"
 #include "probes/windows.h"
+#include "util/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.memory_held_mib", MEBIBYTES, DRIFTS, "memory that was in use before the test, by any process"),
@@ -122,7 +122,6 @@ static void begin(struct muster_probe_ctx *ctx)
  * is more each time. */
 static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 100000000 };
 	size_t before;
 	*ret_free = 0;
 	for (int attempt = 0; attempt < 20; attempt++) {
@@ -131,7 +130,7 @@ static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *re
 			return -1;
 		if ((double)*ret_free >= FREE_SHARE * (double)*ret_total || *ret_free <= before)
 			break;
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(100);
 	}
 	return 0;
 }
@@ -281,6 +280,13 @@ static int work(struct muster_load *load, struct results *results, struct muster
 
 /* ---- what is told ---- */
 
+/* A number of the GPU, or null with the reason when result is negative; why may be NULL when result is 0. */
+static void yield(
+	const struct muster_load *load, const char *metric, int result, double value, const struct muster_error *why)
+{
+	muster_emit_read(load->ctx, metric, load->bus_id, result, muster_number(value), why);
+}
+
 static void tell_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
 {
 	const struct muster_value gpu = muster_string(load->bus_id);
@@ -297,18 +303,16 @@ static double whole_mib(uint64_t bytes)
 static void tell_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
-	const char *gpu = load->bus_id;
+	const size_t tested = load->bytes + load->rest_bytes;
 	if (results->total == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(whole_mib(results->held)));
+	yield(load, "gpu.memory_held_mib", 0, whole_mib(results->held), NULL);
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(
-		load->ctx, "gpu.memory_tested_mib", gpu, muster_number(whole_mib(load->bytes + load->rest_bytes)));
-	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
-		muster_number((double)(load->bytes + load->rest_bytes) / (double)results->total));
-	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
-	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
+	yield(load, "gpu.memory_tested_mib", 0, whole_mib(tested), NULL);
+	yield(load, "gpu.memory_tested_share", 0, (double)tested / (double)results->total, NULL);
+	yield(load, "gpu.memory_wrong", 0, (double)memory->wrong.words, NULL);
+	muster_emit_for(load->ctx, "gpu.memory_wrong_at", load->bus_id,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
 	tell_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
 	tell_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
@@ -316,18 +320,15 @@ static void tell_memory(struct muster_load *load, const struct results *results)
 
 static void tell_rounds(struct muster_load *load, const struct muster_series *rounds)
 {
-	size_t tenth = rounds->count / 10;
-	if (load->busy_ms < SETTLED_MS || tenth == 0) {
-		const char *why = "clocks fall from their boost at first: a soak of 10 s or more tells";
-		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id, "%s", why);
-		muster_emit_null_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id, "%s", why);
-		return;
-	}
-	muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
-		muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
-			      muster_series_median(rounds, 0, tenth)));
-	muster_emit_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id,
-		muster_number(muster_series_median(rounds, rounds->count / 2, rounds->count)));
+	const size_t count = rounds->count, tenth = count / 10;
+	const bool settled = load->busy_ms >= SETTLED_MS && tenth > 0;
+	const struct muster_error why = { .code = MUSTER_ENOTSUPPORTED,
+		.text = "clocks fall from their boost at first: a soak of 10 s or more tells" };
+	double first = settled ? muster_series_median(rounds, 0, tenth) : 1;
+	double last = settled ? muster_series_median(rounds, count - tenth, count) : 0;
+	double half = settled ? muster_series_median(rounds, count / 2, count) : 0;
+	yield(load, "gpu.gemm_drift", settled ? 0 : -1, last / first, &why);
+	yield(load, "gpu.gemm_sustained_tflops", settled ? 0 : -1, half, &why);
 }
 
 static void tell_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
@@ -362,14 +363,14 @@ static void tell_no_checksum(
 /* Why there are no products of a precision. Drift is that of BF16. */
 static void tell_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
 {
-	const char *const figures[] = { "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
-	const char *name = muster_precision_names[precision];
 	char metric[64];
-	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", name);
-	muster_emit_read(load->ctx, metric, load->bus_id, -1, muster_null(), why);
+	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
+	yield(load, metric, -1, 0, why);
 	tell_no_checksum(load->ctx, precision, why);
-	for (size_t i = 0; i < sizeof figures / sizeof *figures && precision == MUSTER_BF16; i++)
-		muster_emit_read(load->ctx, figures[i], load->bus_id, -1, muster_null(), why);
+	if (precision != MUSTER_BF16)
+		return;
+	yield(load, "gpu.gemm_drift", -1, 0, why);
+	yield(load, "gpu.gemm_sustained_tflops", -1, 0, why);
 }
 
 static void tell_products(struct muster_load *load, const struct results *results)
@@ -393,9 +394,8 @@ static void tell_products(struct muster_load *load, const struct results *result
 	}
 	if (size == 0 && !why_none)
 		return;
-	muster_emit_read(
-		load->ctx, "gpu.gemm_size", load->bus_id, size ? 0 : -1, muster_number((double)size), why_none);
-	muster_emit_read(load->ctx, "gpu.gemm_wrong", load->bus_id, size ? 0 : -1, muster_number(wrong), why_none);
+	yield(load, "gpu.gemm_size", size ? 0 : -1, (double)size, why_none);
+	yield(load, "gpu.gemm_wrong", size ? 0 : -1, wrong, why_none);
 }
 
 /* What settings allow: only where nothing else held the clock down. */
@@ -408,8 +408,7 @@ static void tell_reached(struct muster_load *load, const struct muster_sampler *
 		if (s->seen[i])
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s held the clocks down under load",
 				muster_throttles[i].name);
-	muster_emit_read(
-		load->ctx, "gpu.sm_clock_reached_mhz", load->bus_id, result, muster_number(clock->highest), &why);
+	yield(load, "gpu.sm_clock_reached_mhz", result, clock->highest, &why);
 }
 
 static void tell_samples(struct muster_load *load)
@@ -430,20 +429,19 @@ static void tell_samples(struct muster_load *load)
 		double value = figures->count == 0 ? 0
 			       : names[i].highest  ? figures->highest
 						   : figures->sum / (double)figures->count;
-		muster_emit_read(load->ctx, names[i].metric, load->bus_id, figures->count ? 0 : -1,
-			muster_number(value), &figures->why_none);
+		yield(load, names[i].metric, figures->count ? 0 : -1, value, &figures->why_none);
 	}
 	tell_reached(load, s);
+	const int counted = s->reasons_count ? 0 : -1;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
 			muster_string(muster_throttles[i].name) };
-		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
+		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, counted,
 			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
-	muster_emit_read(load->ctx, "gpu.hw_slowdown_share", load->bus_id, s->reasons_count ? 0 : -1,
-		muster_number(muster_sampler_slow_share(s)), &s->why_no_reasons);
-	muster_emit_read(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
-		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms), &s->why_no_reasons);
+	yield(load, "gpu.hw_slowdown_share", counted, muster_sampler_slow_share(s), &s->why_no_reasons);
+	yield(load, "gpu.power_brake_ms", counted, muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms,
+		&s->why_no_reasons);
 }
 
 static int ask_threshold(
@@ -481,26 +479,20 @@ static void tell_limits(struct muster_load *load)
 	if (!s->nvml)
 		return;
 	int result = ask_slowdown(s, &celsius, &why);
-	muster_emit_read(
-		load->ctx, "gpu.temperature_slowdown_celsius", load->bus_id, result, muster_number(celsius), &why);
+	yield(load, "gpu.temperature_slowdown_celsius", result, celsius, &why);
 	result = ask_threshold(s, NVML_TEMPERATURE_THRESHOLD_MEM_MAX, &celsius, &why);
-	muster_emit_read(
-		load->ctx, "gpu.memory_temperature_limit_celsius", load->bus_id, result, muster_number(celsius), &why);
+	yield(load, "gpu.memory_temperature_limit_celsius", result, celsius, &why);
 }
 
 static void tell_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
 {
-	const char *gpu = load->bus_id;
 	int ecc = before->has_ecc && after->has_ecc ? 0 : -1;
 	const struct muster_error *why = before->has_ecc ? &after->no_ecc : &before->no_ecc;
 	bool thermal = before->has_thermal && after->has_thermal;
-	muster_emit_read(load->ctx, "gpu.thermal_violation_ms", gpu, thermal ? 0 : -1,
-		muster_number((after->thermal_ns - before->thermal_ns) / 1e6),
+	yield(load, "gpu.thermal_violation_ms", thermal ? 0 : -1, (after->thermal_ns - before->thermal_ns) / 1e6,
 		before->has_thermal ? &after->no_thermal : &before->no_thermal);
-	muster_emit_read(load->ctx, "gpu.ecc_corrected_increase", gpu, ecc,
-		muster_number(after->corrected - before->corrected), why);
-	muster_emit_read(load->ctx, "gpu.ecc_uncorrected_increase", gpu, ecc,
-		muster_number(after->uncorrected - before->uncorrected), why);
+	yield(load, "gpu.ecc_corrected_increase", ecc, after->corrected - before->corrected, why);
+	yield(load, "gpu.ecc_uncorrected_increase", ecc, after->uncorrected - before->uncorrected, why);
 }
 
 /* Also after a failure: what was measured before it stays. */
@@ -514,7 +506,7 @@ static void tell(struct muster_load *load, const struct results *results)
 	tell_samples(load);
 	tell_limits(load);
 	tell_counters(load, &results->before, &results->after);
-	muster_emit_for(load->ctx, "gpu.load_seconds", load->bus_id, muster_number(load->busy_ms / 1e3));
+	yield(load, "gpu.load_seconds", 0, load->busy_ms / 1e3, NULL);
 }
 
 static void forget(struct results *results)
@@ -574,15 +566,13 @@ static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	tell_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
 	tell_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
 	if (results.memory.wrong.words > 0)
-		muster_emit_for(
-			ctx, "gpu.memory_wrong", load.bus_id, muster_number((double)results.memory.wrong.words));
+		yield(&load, "gpu.memory_wrong", 0, (double)results.memory.wrong.words, NULL);
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		const struct muster_product_figures *figures = &results.products[i];
 		if (figures->tflops.count > 0)
 			tell_rates(&load, (enum muster_precision)i, &figures->tflops);
 		if (figures->wrong.words > 0)
-			muster_emit_for(
-				ctx, "gpu.gemm_wrong", load.bus_id, muster_number((double)figures->wrong.words));
+			yield(&load, "gpu.gemm_wrong", 0, (double)figures->wrong.words, NULL);
 	}
 	return failed;
 }

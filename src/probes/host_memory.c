@@ -25,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- a[i] = b[i] + s * c[i], one thread on each core, arrays on the NUMA node of the core ---- */
@@ -104,7 +103,6 @@ struct thread {
  */
 static void meet(struct rounds *r)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	unsigned int before = atomic_load(&r->meetings);
 	if (atomic_fetch_add(&r->arrived, 1) + 1 == r->started) {
 		atomic_store(&r->arrived, 0);
@@ -113,7 +111,7 @@ static void meet(struct rounds *r)
 	}
 	while (atomic_load(&r->meetings) == before)
 		if (r->triad->simulated)
-			nanosleep(&pause, NULL);
+			muster_sleep_ms(2);
 		else
 			sched_yield();
 }

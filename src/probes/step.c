@@ -220,16 +220,10 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 
 static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
 {
-	static const char *const of_rank[] = { "rank.compute_ms", "rank.step_p50_ms", "rank.step_p99_ms",
-		"rank.step_compute_ms" };
-	static const char *const of_gpu[] = { "gpu.h2d_loaded_gbps", "gpu.d2h_loaded_gbps" };
-	static const char *const of_job[] = { "job.overlap", "job.step_tokens", "job.step_gradient_mib" };
-	for (size_t i = 0; i < sizeof of_rank / sizeof *of_rank; i++)
-		muster_emit_null_for(ctx, of_rank[i], NULL, "%s", why);
-	for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-		muster_emit_null_for(ctx, of_gpu[i], muster_probe_env(ctx)->gpu->bus_id, "%s", why);
-	for (size_t i = 0; i < sizeof of_job / sizeof *of_job && first; i++)
-		muster_emit_null_for(ctx, of_job[i], NULL, "%s", why);
+	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+		if (!metrics[i].labels[1] && (first || metrics[i].scope != MUSTER_SCOPE_JOB)) /* two: derived */
+			muster_emit_null_for(ctx, metrics[i].name,
+				metrics[i].labels[0] ? muster_probe_env(ctx)->gpu->bus_id : NULL, "%s", why);
 }
 
 static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)

@@ -4,9 +4,6 @@
 
 #include "util/text.h"
 
-#include <math.h>
-#include <time.h>
-
 /* On real hosts that others use too, a disturbance lasts 0.02 to 0.12 s (docs/dev/measurements.md). */
 static const struct {
 	size_t windows; /* of a visit */
@@ -31,9 +28,6 @@ void muster_windows_wait(struct muster_probe_ctx *ctx, double *first_ms)
 	if (*first_ms == 0)
 		*first_ms = now_ms;
 	double left_ms = *first_ms + policies[env->profile].apart_ms - now_ms;
-	if (env->visit < MUSTER_VISITS - 1 || !(left_ms > 0))
-		return;
-	const struct timespec pause = { .tv_sec = (time_t)(left_ms / 1e3),
-		.tv_nsec = (long)(fmod(left_ms, 1e3) * 1e6) };
-	nanosleep(&pause, NULL);
+	if (env->visit >= MUSTER_VISITS - 1 && left_ms > 0)
+		muster_sleep_ms(left_ms);
 }

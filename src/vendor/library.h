@@ -19,6 +19,9 @@ struct muster_symbol {
 	void (*instead)(void); /* what stands in for an optional function that is absent; may be NULL */
 };
 
+/* Of a library: its table. */
+#define MUSTER_SYMBOLS(table) .symbols = (table), .symbol_count = sizeof(table) / sizeof *(table)
+
 struct muster_library {
 	const char *title;            /* "CUDA driver" */
 	const char *soname;           /* "libcuda.so.1" */

@@ -37,8 +37,7 @@ struct muster_library muster_nvml_library = {
 	.title = "NVML",
 	.soname = "libnvidia-ml.so.1",
 	.oldest = "driver R470",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 /* nvmlInit_v2's answer, asked for once. */

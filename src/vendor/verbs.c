@@ -24,8 +24,7 @@ struct muster_library muster_verbs_library = {
 	.title = "libibverbs",
 	.soname = "libibverbs.so.1",
 	.oldest = "libibverbs 1.1",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_verbs *muster_verbs(struct muster_error *err)

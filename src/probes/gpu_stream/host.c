@@ -9,19 +9,17 @@
 #include "storage/pattern.h"
 #include "util/text.h"
 
-#include <time.h>
-
 #define WINDOW 8 /* copies */
 #define COPIES ((size_t)WINDOW * MUSTER_STREAM_WINDOWS)
 #define PASS_MS 5000.0   /* no new copy is queued after that */
 #define STUCK_MS 20000.0 /* one copy */
+#define POLL_MS 0.01
 
 /* Wait for a slot's last copy, and keep the products going. */
 static int wait_slot(struct muster_stream *stream, size_t slot, bool beside_products, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 10000 };
 	double deadline = muster_now_ms() + STUCK_MS;
-	for (int done; (done = muster_stream_copied(stream, slot, err)) != 1; nanosleep(&pause, NULL)) {
+	for (int done; (done = muster_stream_copied(stream, slot, err)) != 1; muster_sleep_ms(POLL_MS)) {
 		if (done < 0 || (beside_products && muster_stream_products_keep(stream, err) < 0))
 			return -1;
 		if (muster_now_ms() > deadline)

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct muster_rdma_port *add_port(struct muster_rdma_ports *ports, const char *device, int number)
@@ -115,7 +114,6 @@ int muster_rdma_ports_find(struct muster_probe_ctx *ctx, struct muster_rdma_port
 
 void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports)
 {
-	const struct timespec pause = { .tv_nsec = 100 * 1000 * 1000 };
 	double limit_ms = muster_probe_env(ctx)->profile == MUSTER_QUICK ? 500 : 2000, start = muster_now_ms();
 	bool waited = false;
 	for (size_t i = 0; i < ports->count; i++) {
@@ -128,7 +126,7 @@ void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rd
 			if (!waited)
 				muster_step(ctx, "wait for the subnet manager to activate %s", ports->items[i].label);
 			waited = true;
-			nanosleep(&pause, NULL);
+			muster_sleep_ms(100);
 		}
 	}
 }

@@ -6,7 +6,6 @@
 
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 /* Short waits spin, so that they end when what they wait for ends; long ones leave the CPU to others. */
 #define POLLS_SPINNING 256
@@ -17,11 +16,10 @@
 
 static void pause_poll(unsigned int *polls)
 {
-	const struct timespec pause = { .tv_nsec = *polls < POLLS_SHORT ? 20000 : 1000000 };
 	if ((*polls)++ < POLLS_SPINNING)
 		sched_yield();
 	else
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(*polls < POLLS_SHORT ? 0.02 : 1);
 }
 
 /* Whether to go on waiting. */
