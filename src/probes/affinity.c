@@ -4,6 +4,10 @@
  * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. How near it
  * is, in three steps, is said by the shares of its CPUs on the GPU's node and package. When the GPU's node is not
  * known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
+ *
+ * The mask is that of the thread that runs the probes, after the worker has bound itself, or kept what the launcher has
+ * chosen; hwloc's whole machine, with CPUs that a cgroup forbids, is what it is compared with. Docker's default seccomp
+ * profile refuses get_mempolicy: then the memory policy is null for a lack of rights, and the rest goes on.
  */
 #include "system/topology.h"
 #include "system/sysfs.h"

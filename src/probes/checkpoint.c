@@ -3,6 +3,13 @@
  *
  * The first round writes, the second one reads, so that no rank reads while others write. Each rank is by itself: the
  * communicator has no part in it, and a rank that fails or stalls takes nothing from the others.
+ *
+ * A round of traffic has no communicator (MUSTER_TRAFFIC_EACH): the barrier before it lets all ranks begin together.
+ * `work` is made in the first round and lives until the second one has read the file back; a rank that fails frees it
+ * at once. The file has no name, so nothing remains however the process ends.
+ *
+ * Rates: bytes by the time from the first request to the end of fsync (write), or of the last read. Each round ends by
+ * itself after 12 s, with what was written or read until then.
  */
 #include "probes/gpu/kernels.h"
 #include "probes/metrics.h"
@@ -198,7 +205,9 @@ static void place(struct work *work, size_t at, size_t piece, uint64_t bytes)
 
 /* ---- writing ---- */
 
-/* Piece by piece: while one is copied from the GPU, those that were copied before are written. */
+/* Piece by piece, two positions in one ring of slots: i is the piece that the GPU fills and copies to the host next, i
+ * - BEHIND the one that is written next. So half of the slots are with the GPU and half with the file system. After the
+ * last piece, or when the time is over, i goes on until the writer has come as far as the copies. */
 static int write_pieces(struct work *work, uint64_t bytes, double until_ms, struct muster_error *err)
 {
 	size_t pieces = (size_t)((bytes + PIECE_BYTES - 1) / PIECE_BYTES), copied = 0;

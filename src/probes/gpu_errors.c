@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
+/* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs
+ *
+ * The counters are read twice: in a thread of its own from begin on, while CUDA starts (on an H200 each NVLink kind
+ * takes 16 ms), and in finish. A worker that replaced another one has no first reading, so that its increases are an
+ * error and not 0.
+ */
 #include "probes/gpu/device.h"
 #include "vendor/nvml.h"
 #include "probes/metrics.h"

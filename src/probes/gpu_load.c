@@ -3,6 +3,22 @@
  *
  * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the
  * ring and the probes after it may need is free again before the ring starts.
+ *
+ * The order in a first visit, and why:
+ *
+ *   1. counters of NVML (heat, ECC) before
+ *   2. kernels, a stream, events, and one small product of cuBLASLt: loading its code takes up to 700 MiB of
+ *      device memory, which must be there before the test takes the rest
+ *   3. nearly all free memory, in one or two allocations (take_memory)
+ *   4. the memory test, then products, until the soak is over; a thread samples clocks, power and heat meanwhile
+ *   5. counters after, and everything is emitted, whether the work has failed or not
+ *   6. the second allocation is freed for NCCL and the probes that follow (release)
+ *
+ * The first allocation is kept until the process ends where later visits need it (later_bytes says what freeing it
+ * would cost). Later visits write and read a few parts of it, and multiply the same matrices, for windows only.
+ *
+ * A GPU that other programs use (gpu_users has set why_shared) is not loaded: the test would take memory that these
+ * programs need.
  */
 #include "probes/gpu_load/load.h"
 
@@ -88,7 +104,8 @@ static const struct muster_metric metrics[] = {
 #define SOAK_PRODUCTS_MS 1000.0
 #define SETTLED_MS 8000.0 /* of load: the boost at its start is a small part of a tenth */
 
-/* What NVML counts since the driver's start; read before and after. */
+/* What NVML counts since the driver's start; read before and after. A value whose has_ is false has its reason beside
+ * it: drivers and vGPUs differ in which counters they have. */
 struct counters {
 	double thermal_ns, corrected, uncorrected;
 	struct muster_error no_thermal, no_ecc;
@@ -146,6 +163,8 @@ static size_t later_bytes(const struct muster_load *load, size_t total)
 	return keeps && later < total / LATER_PART ? later : 0;
 }
 
+/* Both allocations or none: load->memory first, since it is the larger one. Returns what CUDA said, for the caller
+ * tells "out of memory" from other errors. */
 static CUresult allocate(struct muster_load *load)
 {
 	CUresult result = load->cuda->cuMemAlloc_v2(&load->memory, load->bytes);
@@ -217,6 +236,8 @@ static void release(struct muster_load *load)
 	load->rest_bytes = 0;
 }
 
+/* Violation time in ns (NVML_FI_DEV_PERF_POLICY_THERMAL) and volatile ECC errors. NVML refreshes the time in steps of
+ * 100 ms. */
 static void read_counters(const struct muster_load *load, struct counters *ret)
 {
 	const struct muster_nvml *nvml = load->sampler.nvml;
@@ -262,6 +283,8 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 	return 0;
 }
 
+/* At least one cycle, so that a run without a soak tests everything once. A soak counts the GPU's own time of work
+ * (busy_ms, by events) and not that of the clock: a host that is slow to launch does not shorten the load. */
 static int work(struct muster_load *load, struct results *results, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(load->ctx);

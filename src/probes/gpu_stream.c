@@ -4,6 +4,14 @@
  * As a program works that keeps the layers of a model outside the GPU's memory: buffers on the GPU's NUMA node, as many
  * in flight as there are, each filled again when its copy is done. A rank streams from the host in its own turn. From
  * the disk all ranks of the node stream at once, each a file of its own, since they share the disks.
+ *
+ *   run       from the host: 4 slots of 32 MiB, 64 copies timed in windows of 8 by the GPU's events
+ *   together  from the disk: a file without a name is written, read into 32 slots of 4 MiB by direct I/O,
+ *             copied to the GPU, compared there, then the same file by cuFile
+ *
+ * Each source is measured twice, alone and while the GPU multiplies matrices. Everything is made at the beginning of a
+ * callback and freed at its end, for the memory test that follows wants all memory. What a stuck read or copy may still
+ * write to is left allocated (muster_stream_done), and the process ends with it.
  */
 #include "probes/gpu_stream/stream.h"
 

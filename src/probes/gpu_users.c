@@ -4,6 +4,14 @@
  * The first reading is taken before CUDA has a context on the GPU: nothing of this run is there then, except of ranks
  * that share the GPU. The second one follows everything else. Processes of this user that execute muster's own file are
  * no strangers.
+ *
+ * How long begin takes: nothing on a free GPU. Where memory is in use, or the GPU is busy, readings go on every 0.1 s:
+ * the memory of a job that has just ended comes back within 2 s, and NVML's utilisation is that of up to the last
+ * second. They end when the GPU is free, or when the memory has not become less for 0.5 s: then another program has it.
+ *
+ * A process in NVML's list is a stranger unless it is this one, or runs the same executable file as the same user
+ * (another rank of this node). In a container the PIDs may be those of another PID namespace: at the end of the run
+ * this process must be in the list, or the PIDs say nothing.
  */
 #include "probes/gpu/device.h"
 #include "probes/metrics.h"

@@ -2,6 +2,9 @@
 /* host.c - the settings of the node's kernel that slow down or stop a job
  *
  * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.
+ *
+ * In a container /proc and /sys are the host's, so that kernel settings are those of the node, but limits, /dev/shm and
+ * the name of the container are this process's own. Nothing is written, and only the ACS registers need root.
  */
 #include "system/acs.h"
 #include "system/mounts.h"

@@ -3,6 +3,14 @@
  *
  * The leader of the node measures before any rank copies to its GPU: ranks wait for each other before the first copy.
  * The memory of a GPU that the kernel shows as a NUMA node has no CPUs, and stays out of this.
+ *
+ * A round, for each thread: meet, note the time, a[i] = b[i] + s c[i] over its own part, note the time, meet; the first
+ * thread then makes the rates of the round from all times, while the others wait at a third meeting. The rate of a NUMA
+ * node is the bytes of its threads by the time from the first start to the last end, so a slow thread counts.
+ *
+ * Memory: three arrays on each NUMA node, each of 4 times its last-level caches, at most 1 GiB, and all together at
+ * most 5 % of what is free, of the cgroup's limit too. A node that cannot have that, or whose cores this process may
+ * not use, is null with the reason: in a container with a part of the CPUs no figure would be comparable.
  */
 #include "probes/metrics.h"
 #include "probes/windows.h"

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_collectives.c - what training asks of NCCL beside the all-reduce: all-to-all, all-gather, reduce-scatter; and
  * how even one all-reduce is with the next
+ *
+ * Why each of them: mixtures of experts need all-to-all, sharded optimisers (ZeRO, FSDP) all-gather and reduce-scatter.
+ * The all-to-all is also the only one that uses paths between all pairs of ranks, which is why connecting is timed by
+ * itself.
+ *
+ * busbw is that of nccl-tests: bytes of all ranks' parts by time, x (n - 1) / n, since each rank keeps its own part.
  */
 #include "probes/metrics.h"
 #include "probes/nccl_collectives/collectives.h"

@@ -4,6 +4,19 @@
  * A step is as fast as the slowest rank, so its time is that of the job. What a rank does by itself, alone and within
  * steps, is the products: their time names a rank that is slow, whether its GPU, its host or another program is the
  * cause. Whatever decides which calls follow (tokens, gradients, whether all can take part) is agreed by all ranks.
+ *
+ * The order:
+ *
+ *   1. all ranks agree whether everyone can take part, and on the most tokens that every GPU has room for
+ *   2. products for a first number of tokens; by the slowest rank's time, the number that makes 5 or 20 ms
+ *   3. products alone, three rounds: rank.compute_ms
+ *   4. all-reduces alone: gradients are halved until they take at most half as long as the products; then copies
+ *      alone, as many as fit beside the products
+ *   5. the steps: one is always queued ahead, so that the GPU never waits for the host between two of them
+ *   6. products alone once more
+ *
+ * job.overlap is the longest of the three parts alone by the median step: 1 when the others hide behind the longest
+ * one.
  */
 #include "probes/step/work.h"
 

@@ -4,7 +4,9 @@
 
 #include "util/text.h"
 
-/* On real hosts that others use too, a disturbance lasts 0.02 to 0.12 s (docs/dev/measurements.md). */
+/* By profile: how many windows each visit has, and the least time from the first visit to the last. Most runs need no
+ * pause for that, since other probes work between the visits; a quick run on one GPU may. A disturbance lasts 0.02 to
+ * 0.12 s, so that 250 ms separate two of them. */
 static const struct {
 	size_t windows; /* of a visit */
 	double apart_ms;

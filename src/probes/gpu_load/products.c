@@ -4,6 +4,14 @@
  * D = A'B, n x n, of fixed contents. All products of a run are compared with the first one, bit for bit: cuBLASLt gives
  * the same bits for the same algorithm, GPU and library version. Results are kept in single precision where they can
  * be, so that a wrong bit is not rounded away.
+ *
+ * The plan in device memory, from load->memory on: A, B, the first product, the product that is made again and again,
+ * and the workspace; 8192 rows need 0.8 GiB in BF16. A GPU with less free memory has smaller matrices.
+ *
+ * A round is a window: three products between events, then a kernel compares the last one with the first product.
+ * Rounds are queued in batches of at most 80 ms, for the host must not be what is timed and a cancelled run must end
+ * soon. The wait for a batch is also the moment at which the sampler takes a sample of its own, so that even a load
+ * without the thread's 20 ms has one.
  */
 #include "probes/gpu_load/load.h"
 #include "probes/windows.h"
@@ -119,6 +127,8 @@ static int clamp(double value, int least, int most)
 	return value < least ? least : value > most ? most : (int)value;
 }
 
+/* Warm-up, the sum of the first product, then batches for about `ms`. In later visits of a run, and in later cycles of
+ * a soak, the first product is made anew from the same A and B: its sum must be that of the run's first one. */
 static int measure(struct muster_load *load, const struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
@@ -144,6 +154,9 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 	return 0;
 }
 
+/* Who must get the same bits: the label made_by of the checksum. The opaque data of cublasLtMatmulAlgo_t identifies the
+ * algorithm and its tiles; it is hashed, because a label is read by people. Ranks whose text is equal are compared, on
+ * one node and between nodes. */
 static void name_maker(const struct muster_load *load, const struct plan *plan, char *ret, size_t size)
 {
 	uint64_t hash = 0;

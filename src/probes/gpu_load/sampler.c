@@ -51,6 +51,9 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 	return result;
 }
 
+/* throttled: when a row reaches ROW samples all of them count, then each further one. row_ms: the time of the row at
+ * hand of slowdowns, from its second sample on and without the first STEP_MS; it moves to slow_ms once the row is long
+ * enough. */
 void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, double ms)
 {
 	double since = ms - (s->last_ms > STEP_MS ? s->last_ms : STEP_MS);

@@ -2,6 +2,12 @@
 /* disk.c - from a file through pinned buffers to the GPU: while one buffer is copied, the others are read
  *
  * Every block of the file has a place of its own in the GPU's memory, and is compared there when the time is taken.
+ *
+ * A slot goes round: UNUSED, READS (the kernel reads into it), COPIES (the GPU reads from it), UNUSED. One thread does
+ * all: it starts reads in free slots, waits for one read, queues its copy, and looks which copies are done.
+ *
+ * A window is 256 MiB of the file. It begins when its first read starts and ends when its last copy is done, and no
+ * read of the next one is in flight before: what the disk reads ahead while the host stands still would count twice.
  */
 #include "probes/gpu_stream/stream.h"
 #include "probes/windows.h"

@@ -35,7 +35,10 @@ static int queue(struct muster_stream *stream, size_t slot, struct muster_error 
 	return muster_stream_copy(stream, slot, slot * stream->slot_bytes, stream->slot_bytes, err);
 }
 
-/* The copies of a pass, with events around its windows. The first one of each slot warms up. */
+/* The copies of a pass, with events around its windows. The first one of each slot warms up. ends[0] is recorded after
+ * these, ends[n] after the n-th window. As a program with layers would, the host waits for the copy of a slot before it
+ * queues the next one from there; it writes nothing to the slot, whose words are those that the GPU is to have in the
+ * end. *ret_count: copies that were timed. */
 static int run_copies(struct muster_stream *stream, bool beside_products, size_t *ret_count, struct muster_error *err)
 {
 	double end = muster_now_ms() + PASS_MS;
