@@ -7,6 +7,10 @@
  *   node:2187:2301 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared
  *   node:2187:2301 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
+ *
+ * NCCL_DEBUG_FILE is /proc/self/fd/N of a memfd: no file system is needed, and the text ends with the process. NCCL
+ * opens it by name when its first call reads the environment; muster_nccl_log_read keeps all of them in one buffer, up
+ * to 16 MiB.
  */
 #include "vendor/nccl_log.h"
 
