@@ -323,7 +323,7 @@ static const struct muster_metric metrics[] = {
 
 static struct work work; /* from the first round to the second */
 
-static void tell_file(struct muster_probe_ctx *ctx)
+static void emit_file(struct muster_probe_ctx *ctx)
 {
 	char text[512];
 	const struct muster_storage_file *file = &work.file;
@@ -333,7 +333,7 @@ static void tell_file(struct muster_probe_ctx *ctx)
 	muster_emit_for(ctx, "rank.checkpoint_file", NULL, muster_string(text));
 }
 
-static void tell_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
+static void emit_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
 {
 	muster_emit_result(ctx, metric, NULL, ms > 0 ? 0 : -1, muster_number(ms > 0 ? (double)bytes / 1e6 / ms : 0),
 		"no time passed between its beginning and its end");
@@ -347,10 +347,10 @@ static int write_all(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (muster_storage_space_check(env->checkpoint_path, env->ranks, env->checkpoint_bytes, err) < 0 ||
 		open_work(&work, ctx, env->checkpoint_path, env->checkpoint_bytes, err) < 0)
 		return -1;
-	tell_file(ctx);
+	emit_file(ctx);
 	if (write_work(&work, env->checkpoint_bytes, MOST_MS, &ms, err) < 0)
 		return -1;
-	tell_rate(ctx, "rank.checkpoint_write_gbps", work.bytes, ms);
+	emit_rate(ctx, "rank.checkpoint_write_gbps", work.bytes, ms);
 	muster_emit_for(ctx, "rank.checkpoint_mib", NULL, muster_number((double)work.bytes / 1048576));
 	return 0;
 }
@@ -362,7 +362,7 @@ static int read_all(struct muster_probe_ctx *ctx, struct muster_error *err)
 	work.ctx = ctx;
 	if (read_work(&work, MOST_MS, &ms, &bytes, &wrong, err) < 0)
 		return -1;
-	tell_rate(ctx, "rank.checkpoint_read_gbps", bytes, ms);
+	emit_rate(ctx, "rank.checkpoint_read_gbps", bytes, ms);
 	muster_emit_for(ctx, "rank.checkpoint_wrong", NULL, muster_number((double)wrong));
 	return 0;
 }

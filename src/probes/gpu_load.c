@@ -301,16 +301,16 @@ static int work(struct muster_load *load, struct results *results, struct muster
 	return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
 /* A number of the GPU, or null with the reason when result is negative; why may be NULL when result is 0. */
-static void yield(
+static void emit_number(
 	const struct muster_load *load, const char *metric, int result, double value, const struct muster_error *why)
 {
 	muster_emit_read(load->ctx, metric, load->bus_id, result, muster_number(value), why);
 }
 
-static void tell_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
+static void emit_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
 {
 	const struct muster_value gpu = muster_string(load->bus_id);
 	if (series->count > 0)
@@ -323,25 +323,25 @@ static double whole_mib(uint64_t bytes)
 	return (double)mib;
 }
 
-static void tell_memory(struct muster_load *load, const struct results *results)
+static void emit_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
 	const size_t tested = load->bytes + load->rest_bytes;
 	if (results->total == 0)
 		return;
-	yield(load, "gpu.memory_held_mib", 0, whole_mib(results->held), NULL);
+	emit_number(load, "gpu.memory_held_mib", 0, whole_mib(results->held), NULL);
 	if (memory->write_gbps.count == 0)
 		return;
-	yield(load, "gpu.memory_tested_mib", 0, whole_mib(tested), NULL);
-	yield(load, "gpu.memory_tested_share", 0, (double)tested / (double)results->total, NULL);
-	yield(load, "gpu.memory_wrong", 0, (double)memory->wrong.words, NULL);
+	emit_number(load, "gpu.memory_tested_mib", 0, whole_mib(tested), NULL);
+	emit_number(load, "gpu.memory_tested_share", 0, (double)tested / (double)results->total, NULL);
+	emit_number(load, "gpu.memory_wrong", 0, (double)memory->wrong.words, NULL);
 	muster_emit_for(load->ctx, "gpu.memory_wrong_at", load->bus_id,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
-	tell_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
-	tell_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
+	emit_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
+	emit_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
 }
 
-static void tell_rounds(struct muster_load *load, const struct muster_series *rounds)
+static void emit_rounds(struct muster_load *load, const struct muster_series *rounds)
 {
 	const size_t count = rounds->count, tenth = count / 10;
 	const bool settled = load->busy_ms >= SETTLED_MS && tenth > 0;
@@ -350,20 +350,20 @@ static void tell_rounds(struct muster_load *load, const struct muster_series *ro
 	double first = settled ? muster_series_median(rounds, 0, tenth) : 1;
 	double last = settled ? muster_series_median(rounds, count - tenth, count) : 0;
 	double half = settled ? muster_series_median(rounds, count / 2, count) : 0;
-	yield(load, "gpu.gemm_drift", settled ? 0 : -1, last / first, &why);
-	yield(load, "gpu.gemm_sustained_tflops", settled ? 0 : -1, half, &why);
+	emit_number(load, "gpu.gemm_drift", settled ? 0 : -1, last / first, &why);
+	emit_number(load, "gpu.gemm_sustained_tflops", settled ? 0 : -1, half, &why);
 }
 
-static void tell_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
+static void emit_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
 {
 	char metric[64];
 	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
-	tell_windows(load, metric, rounds);
+	emit_windows(load, metric, rounds);
 	if (precision == MUSTER_BF16 && muster_probe_env(load->ctx)->visit == 0)
-		tell_rounds(load, rounds);
+		emit_rounds(load, rounds);
 }
 
-static void tell_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
+static void emit_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
 {
 	char text[32];
 	const struct muster_value labels[] = {
@@ -375,7 +375,7 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
 }
 
-static void tell_no_checksum(
+static void emit_no_checksum(
 	struct muster_probe_ctx *ctx, enum muster_precision precision, const struct muster_error *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
@@ -384,19 +384,19 @@ static void tell_no_checksum(
 }
 
 /* Why there are no products of a precision. Drift is that of BF16. */
-static void tell_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
+static void emit_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
 {
 	char metric[64];
 	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
-	yield(load, metric, -1, 0, why);
-	tell_no_checksum(load->ctx, precision, why);
+	emit_number(load, metric, -1, 0, why);
+	emit_no_checksum(load->ctx, precision, why);
 	if (precision != MUSTER_BF16)
 		return;
-	yield(load, "gpu.gemm_drift", -1, 0, why);
-	yield(load, "gpu.gemm_sustained_tflops", -1, 0, why);
+	emit_number(load, "gpu.gemm_drift", -1, 0, why);
+	emit_number(load, "gpu.gemm_sustained_tflops", -1, 0, why);
 }
 
-static void tell_products(struct muster_load *load, const struct results *results)
+static void emit_products(struct muster_load *load, const struct results *results)
 {
 	const struct muster_error *why_none = NULL;
 	double wrong = 0;
@@ -404,25 +404,25 @@ static void tell_products(struct muster_load *load, const struct results *result
 	for (size_t i = MUSTER_PRECISIONS; i-- > 0;) {
 		const struct muster_product_figures *figures = &results->products[i];
 		if (figures->tried && !figures->measured) {
-			tell_no_products(load, (enum muster_precision)i, &figures->why_not);
+			emit_no_products(load, (enum muster_precision)i, &figures->why_not);
 			why_none = &figures->why_not;
 		}
 		if (!figures->measured)
 			continue;
 		if (figures->tflops.count > 0) /* none when the load was ended before its first round */
-			tell_rates(load, (enum muster_precision)i, &figures->tflops);
-		tell_checksum(load, muster_precision_names[i], figures);
+			emit_rates(load, (enum muster_precision)i, &figures->tflops);
+		emit_checksum(load, muster_precision_names[i], figures);
 		wrong += (double)figures->wrong.words;
 		size = figures->size;
 	}
 	if (size == 0 && !why_none)
 		return;
-	yield(load, "gpu.gemm_size", size ? 0 : -1, (double)size, why_none);
-	yield(load, "gpu.gemm_wrong", size ? 0 : -1, wrong, why_none);
+	emit_number(load, "gpu.gemm_size", size ? 0 : -1, (double)size, why_none);
+	emit_number(load, "gpu.gemm_wrong", size ? 0 : -1, wrong, why_none);
 }
 
 /* What settings allow: only where nothing else held the clock down. */
-static void tell_reached(struct muster_load *load, const struct muster_sampler *s)
+static void emit_reached(struct muster_load *load, const struct muster_sampler *s)
 {
 	const struct muster_sampled_figures *clock = &s->figures[MUSTER_SAMPLED_SM_CLOCK];
 	struct muster_error why = clock->count ? s->why_no_reasons : clock->why_none;
@@ -431,10 +431,10 @@ static void tell_reached(struct muster_load *load, const struct muster_sampler *
 		if (s->seen[i])
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s held the clocks down under load",
 				muster_throttles[i].name);
-	yield(load, "gpu.sm_clock_reached_mhz", result, clock->highest, &why);
+	emit_number(load, "gpu.sm_clock_reached_mhz", result, clock->highest, &why);
 }
 
-static void tell_samples(struct muster_load *load)
+static void emit_samples(struct muster_load *load)
 {
 	static const struct {
 		const char *metric;
@@ -452,9 +452,9 @@ static void tell_samples(struct muster_load *load)
 		double value = figures->count == 0 ? 0
 			       : names[i].highest  ? figures->highest
 						   : figures->sum / (double)figures->count;
-		yield(load, names[i].metric, figures->count ? 0 : -1, value, &figures->why_none);
+		emit_number(load, names[i].metric, figures->count ? 0 : -1, value, &figures->why_none);
 	}
-	tell_reached(load, s);
+	emit_reached(load, s);
 	const int counted = s->reasons_count ? 0 : -1;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
@@ -462,9 +462,9 @@ static void tell_samples(struct muster_load *load)
 		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, counted,
 			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
-	yield(load, "gpu.hw_slowdown_share", counted, muster_sampler_slow_share(s), &s->why_no_reasons);
-	yield(load, "gpu.power_brake_ms", counted, muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms,
-		&s->why_no_reasons);
+	emit_number(load, "gpu.hw_slowdown_share", counted, muster_sampler_slow_share(s), &s->why_no_reasons);
+	emit_number(load, "gpu.power_brake_ms", counted,
+		muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms, &s->why_no_reasons);
 }
 
 static int ask_threshold(
@@ -494,7 +494,7 @@ static int ask_slowdown(const struct muster_sampler *s, double *ret, struct must
 	return 0;
 }
 
-static void tell_limits(struct muster_load *load)
+static void emit_limits(struct muster_load *load)
 {
 	const struct muster_sampler *s = &load->sampler;
 	struct muster_error why;
@@ -502,34 +502,34 @@ static void tell_limits(struct muster_load *load)
 	if (!s->nvml)
 		return;
 	int result = ask_slowdown(s, &celsius, &why);
-	yield(load, "gpu.temperature_slowdown_celsius", result, celsius, &why);
+	emit_number(load, "gpu.temperature_slowdown_celsius", result, celsius, &why);
 	result = ask_threshold(s, NVML_TEMPERATURE_THRESHOLD_MEM_MAX, &celsius, &why);
-	yield(load, "gpu.memory_temperature_limit_celsius", result, celsius, &why);
+	emit_number(load, "gpu.memory_temperature_limit_celsius", result, celsius, &why);
 }
 
-static void tell_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
+static void emit_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
 {
 	int ecc = before->has_ecc && after->has_ecc ? 0 : -1;
 	const struct muster_error *why = before->has_ecc ? &after->no_ecc : &before->no_ecc;
 	bool thermal = before->has_thermal && after->has_thermal;
-	yield(load, "gpu.thermal_violation_ms", thermal ? 0 : -1, (after->thermal_ns - before->thermal_ns) / 1e6,
+	emit_number(load, "gpu.thermal_violation_ms", thermal ? 0 : -1, (after->thermal_ns - before->thermal_ns) / 1e6,
 		before->has_thermal ? &after->no_thermal : &before->no_thermal);
-	yield(load, "gpu.ecc_corrected_increase", ecc, after->corrected - before->corrected, why);
-	yield(load, "gpu.ecc_uncorrected_increase", ecc, after->uncorrected - before->uncorrected, why);
+	emit_number(load, "gpu.ecc_corrected_increase", ecc, after->corrected - before->corrected, why);
+	emit_number(load, "gpu.ecc_uncorrected_increase", ecc, after->uncorrected - before->uncorrected, why);
 }
 
 /* Also after a failure: what was measured before it stays. */
-static void tell(struct muster_load *load, const struct results *results)
+static void emit_all(struct muster_load *load, const struct results *results)
 {
 	muster_step(load->ctx, "figures of the load");
-	tell_memory(load, results);
-	tell_products(load, results);
+	emit_memory(load, results);
+	emit_products(load, results);
 	if (load->busy_ms <= 0)
 		return;
-	tell_samples(load);
-	tell_limits(load);
-	tell_counters(load, &results->before, &results->after);
-	yield(load, "gpu.load_seconds", 0, load->busy_ms / 1e3, NULL);
+	emit_samples(load);
+	emit_limits(load);
+	emit_counters(load, &results->before, &results->after);
+	emit_number(load, "gpu.load_seconds", 0, load->busy_ms / 1e3, NULL);
 }
 
 static void forget(struct results *results)
@@ -565,7 +565,7 @@ static int first_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 		muster_sampler_stop(&load.sampler);
 	}
 	read_counters(&load, &results.after);
-	tell(&load, &results);
+	emit_all(&load, &results);
 	return failed;
 }
 
@@ -586,22 +586,22 @@ static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!load.stream || !has_memory())
 		return 0;
 	int failed = cycle(&load, &results, 1, parts, 0, err);
-	tell_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
-	tell_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
+	emit_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
+	emit_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
 	if (results.memory.wrong.words > 0)
-		yield(&load, "gpu.memory_wrong", 0, (double)results.memory.wrong.words, NULL);
+		emit_number(&load, "gpu.memory_wrong", 0, (double)results.memory.wrong.words, NULL);
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		const struct muster_product_figures *figures = &results.products[i];
 		if (figures->tflops.count > 0)
-			tell_rates(&load, (enum muster_precision)i, &figures->tflops);
+			emit_rates(&load, (enum muster_precision)i, &figures->tflops);
 		if (figures->wrong.words > 0)
-			yield(&load, "gpu.gemm_wrong", 0, (double)figures->wrong.words, NULL);
+			emit_number(&load, "gpu.gemm_wrong", 0, (double)figures->wrong.words, NULL);
 	}
 	return failed;
 }
 
 /* On a GPU that others use too. */
-static void tell_nothing(struct muster_probe_ctx *ctx)
+static void emit_nothing(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
@@ -609,7 +609,7 @@ static void tell_nothing(struct muster_probe_ctx *ctx)
 			muster_emit_null_for(ctx, metrics[i].name, gpu->bus_id, "%s", gpu->why_shared);
 	struct muster_error why;
 	muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s", gpu->why_shared);
-	tell_no_checksum(ctx, MUSTER_BF16, &why);
+	emit_no_checksum(ctx, MUSTER_BF16, &why);
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(gpu->bus_id),
 			muster_string(muster_throttles[i].name) };
@@ -624,7 +624,7 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return 0;
 	if (*env->gpu->why_shared) { /* whose programs may need the memory, and slow down the load */
 		if (env->visit == 0)
-			tell_nothing(ctx);
+			emit_nothing(ctx);
 		return 0;
 	}
 	muster_windows_wait(ctx, &first_ms);

@@ -229,9 +229,9 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 	return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
-static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
+static void emit_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
 {
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
 		if (!metrics[i].labels[1] && (first || metrics[i].scope != MUSTER_SCOPE_JOB)) /* two: derived */
@@ -239,7 +239,7 @@ static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *w
 				metrics[i].labels[0] ? muster_probe_env(ctx)->gpu->bus_id : NULL, "%s", why);
 }
 
-static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)
+static void emit_steps(struct muster_probe_ctx *ctx, const struct results *results)
 {
 	static const char *const best[] = { [COMPUTE_MS] = "rank.step_compute_ms",
 		[IN_GBPS] = "gpu.h2d_loaded_gbps",
@@ -252,14 +252,14 @@ static void tell_steps(struct muster_probe_ctx *ctx, const struct results *resul
 }
 
 /* Also after a failure: what was measured before it stays. */
-static void tell(struct muster_step_work *work, const struct results *results)
+static void emit_all(struct muster_step_work *work, const struct results *results)
 {
 	struct muster_probe_ctx *ctx = work->session->ctx;
 	if (results->compute_ms > 0)
 		muster_windows_emit(ctx, "rank.compute_ms", NULL, 0, results->rounds_ms, results->rounds, NULL);
 	if (results->count == 0)
 		return;
-	tell_steps(ctx, results);
+	emit_steps(ctx, results);
 	if (work->session->ring.rank != 0)
 		return;
 	bool reduces = work->session->ring.ranks > 1;
@@ -297,11 +297,11 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 	int cannot = can_all(&work, &session, length_of(env)->tokens_most, &most, &why, err);
 	int failed = cannot < 0 ? -1 : 0;
 	if (cannot > 0)
-		tell_nothing(ctx, session.ring.rank == 0, why.text);
+		emit_nothing(ctx, session.ring.rank == 0, why.text);
 	if (cannot == 0) {
 		make_room(&results, (size_t)env->steps);
 		failed = measure(&work, most, &results, err);
-		tell(&work, &results);
+		emit_all(&work, &results);
 		forget(&results);
 	}
 	if (failed)

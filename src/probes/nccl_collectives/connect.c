@@ -60,7 +60,7 @@ static void list_ranks(const struct muster_nccl_session *s, int first, int last,
 	}
 }
 
-static int tell_unreached(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
+static int emit_unreached(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
 {
 	char list[LIST_MAX];
 	if (err->code == MUSTER_ECALLEDOFF)
@@ -80,7 +80,7 @@ int muster_collective_connect(const struct muster_nccl_session *given, struct mu
 		int width = first < 2 ? 1 : first < DISTANCES_MAX ? first : DISTANCES_MAX;
 		last = first + width < s.ring.ranks ? first + width : s.ring.ranks;
 		if (connect_some(&s, first, last, err) < 0)
-			return tell_unreached(&s, first, last, err);
+			return emit_unreached(&s, first, last, err);
 	}
 	double slowest_ms = muster_clock_now(&muster_clock_raw) - raw_ms;
 	if (muster_nccl_slowest(given, &slowest_ms, err) < 0)

@@ -98,7 +98,7 @@ TEST(a_clock_counts_only_where_nothing_but_settings_held_it_down)
 		muster_fail(&sampler->figures[MUSTER_SAMPLED_SM_CLOCK].why_none, MUSTER_EVENDOR, "no clock");
 		muster_sampler_count(sampler, 0, 0);
 		muster_sampler_count(sampler, rows[i].reasons, 20);
-		tell_reached(&loaded, sampler);
+		emit_reached(&loaded, sampler);
 		fake_expect(probe, rows[i].expected, "a clock under load");
 		fake_free(probe);
 	}
@@ -179,7 +179,7 @@ TEST_EACH(the_slowdown_comes_from_the_margin_where_nvml_has_one, heats)
 		.nvmlDeviceGetTemperature = give_heat,
 		.nvmlDeviceGetTemperatureThreshold = give_threshold,
 	};
-	tell_limits(&loaded);
+	emit_limits(&loaded);
 	fake_expect(probe, heat->expected, "limits");
 	fake_free(probe);
 }
