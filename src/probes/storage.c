@@ -2,6 +2,10 @@
 /* storage.c - the node's local NVMe disks, its temporary disk, and the file system that jobs may fill
  *
  * Reads what the kernel says: no disk is touched.
+ *
+ * Which disks are the node's own follows from sysfs (system/disks.h): a network disk of a cloud shows as NVMe too. A
+ * disk whose controller has failed is still listed by the kernel, and is not counted. statvfs may hang where a network
+ * file system was given by --storage; the step says so.
  */
 #include "system/disks.h"
 #include "system/scratch.h"

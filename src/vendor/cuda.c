@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda.c - the CUDA driver API, opened at run time */
+/* cuda.c - the CUDA driver API, opened at run time
+ *
+ * The driver API alone, no CUDA runtime: libcuda.so.1 comes with the driver, so that its version is right by
+ * definition, and muster needs no CUDA Toolkit. Which functions: those that driver R470 has, with their suffixes (_v2)
+ * spelled out.
+ */
 #include "vendor/cuda.h"
 #include "vendor/library.h"
 #include "system/sysfs.h"

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate */
+/* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate
+ *
+ * Files below /sys/class/infiniband/DEVICE: fw_ver, board_id, hca_type, node_guid; below ports/N: state ("4: ACTIVE"),
+ * phys_state ("5: LinkUp"), rate ("200 Gb/sec (4X HDR)"), lid, link_layer, pkeys/I, gids/I, gid_attrs/types/I,
+ * counters/, hw_counters/. Drivers differ in which counters they have, and a virtual function of Azure has few. Numbers
+ * of ports begin with 1.
+ */
 #include "probes/ib_link/ports.h"
 
 #include "system/sysfs.h"
