@@ -4,6 +4,10 @@
  * Sets are compared as sets: a mask may be inside the GPU's NUMA node, cover it, overlap it or lie outside. How near it
  * is, in three steps, is said by the shares of its CPUs on the GPU's node and package. When the GPU's node is not
  * known, nothing is compared: on a machine of several nodes, everything would be "inside" the whole.
+ *
+ * The mask is that of the thread that runs the probes, after the worker has bound itself, or kept what the launcher has
+ * chosen; hwloc's whole machine, with CPUs that a cgroup forbids, is what it is compared with. Docker's default seccomp
+ * profile refuses get_mempolicy: then the memory policy is null for a lack of rights, and the rest goes on.
  */
 #include "system/topology.h"
 #include "system/sysfs.h"
@@ -131,7 +135,8 @@ static int read_memory(
 	hwloc_const_nodeset_t allowed = hwloc_topology_get_allowed_nodeset(topology),
 			      all = hwloc_topology_get_topology_nodeset(topology);
 	if (hwloc_get_membind(topology, ret_nodes, &policy, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) < 0)
-		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: %s", strerror(errno));
+		return muster_fail(err, errno == ENOSYS ? MUSTER_ENOTSUPPORTED : muster_errno_code(errno),
+			"hwloc_get_membind: %s", strerror(errno)); /* EPERM: get_mempolicy in Docker's containers */
 	*ret_name = policy_name(policy);
 	if (!*ret_name)
 		return muster_fail(err, MUSTER_EIO, "hwloc_get_membind: policy %d has no name", (int)policy);

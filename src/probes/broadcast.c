@@ -264,10 +264,10 @@ static int store(struct share *share, double *ret_ms, struct muster_error *err)
 	return failed;
 }
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
 /* The shard at the time of its broadcast and ms more. */
-static void tell_rate(struct share *share, const char *metric, int result, double ms, const char *why)
+static void emit_rate(struct share *share, const char *metric, int result, double ms, const char *why)
 {
 	const struct muster_value shard = muster_number(share->plan.shard);
 	double us = share->us + ms * 1e3;
@@ -275,16 +275,16 @@ static void tell_rate(struct share *share, const char *metric, int result, doubl
 		muster_number(us > 0 ? (double)share->plan.bytes / 1e3 / us : 0), why);
 }
 
-static void tell_received(struct share *share)
+static void emit_received(struct share *share)
 {
 	struct muster_error err = { .text = "no time between the events of the GPU" };
 	double ms = 0;
-	tell_rate(share, "rank.broadcast_gbps", 0, 0, err.text);
+	emit_rate(share, "rank.broadcast_gbps", 0, 0, err.text);
 	int stored = store(share, &ms, &err);
-	tell_rate(share, "rank.broadcast_stored_gbps", stored, ms, err.text);
+	emit_rate(share, "rank.broadcast_stored_gbps", stored, ms, err.text);
 }
 
-static void tell(struct share *share)
+static void emit_all(struct share *share)
 {
 	const struct muster_broadcast_plan *plan = &share->plan;
 	struct muster_xxh64 hash;
@@ -301,11 +301,11 @@ static void tell(struct share *share)
 	muster_emit(share->ctx, "rank.broadcast_hash", labels, 2, muster_string(text));
 	muster_emit_for(share->ctx, "rank.broadcast_mib", NULL, muster_number((double)plan->bytes / (double)MIB));
 	if (!plan->reads)
-		tell_received(share);
+		emit_received(share);
 }
 
 /* The rank whose fault it is says why; the others add nothing. */
-static void tell_nothing(struct share *share, const char *why)
+static void emit_nothing(struct share *share, const char *why)
 {
 	const struct muster_value shard = muster_number(share->plan.shard < 0 ? 0 : share->plan.shard);
 	if (*why)
@@ -334,13 +334,13 @@ static int measure(struct share *share, struct muster_error *err)
 	if (muster_broadcast_settle(share->s, &share->plan, !able, &failed, err) < 0)
 		return -1;
 	if (failed) {
-		tell_nothing(share, able ? "" : why.text);
+		emit_nothing(share, able ? "" : why.text);
 		return 0;
 	}
 	muster_step(share->ctx, "broadcast of %d times %zu MiB", share->plan.shards, (size_t)(share->plan.bytes / MIB));
 	if (muster_broadcast_send(share->s, &share->plan, share->host.data, &share->us, err) < 0)
 		return -1;
-	tell(share);
+	emit_all(share);
 	return 0;
 }
 

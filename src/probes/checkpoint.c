@@ -3,6 +3,13 @@
  *
  * The first round writes, the second one reads, so that no rank reads while others write. Each rank is by itself: the
  * communicator has no part in it, and a rank that fails or stalls takes nothing from the others.
+ *
+ * A round of traffic has no communicator (MUSTER_TRAFFIC_EACH): the barrier before it lets all ranks begin together.
+ * `work` is made in the first round and lives until the second one has read the file back; a rank that fails frees it
+ * at once. The file has no name, so nothing remains however the process ends.
+ *
+ * Rates: bytes by the time from the first request to the end of fsync (write), or of the last read. Each round ends by
+ * itself after 12 s, with what was written or read until then.
  */
 #include "probes/gpu/kernels.h"
 #include "probes/metrics.h"
@@ -18,7 +25,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <time.h>
 
 /* ---- what copies GPU memory to the file of a rank ---- */
 
@@ -121,7 +127,6 @@ static int copy(struct work *work, size_t at, struct muster_error *err)
 
 static int wait_copied(struct work *work, CUevent copied, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
 	double until_ms = muster_now_ms() + COPY_MS;
 	for (;;) {
 		CUresult reached = work->cuda->cuEventQuery(copied);
@@ -130,7 +135,7 @@ static int wait_copied(struct work *work, CUevent copied, struct muster_error *e
 		if (muster_now_ms() > until_ms)
 			return muster_fail(
 				err, MUSTER_ETIME, "a copy from the GPU did not finish within %d s", COPY_MS / 1000);
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(0.02);
 	}
 }
 
@@ -200,7 +205,9 @@ static void place(struct work *work, size_t at, size_t piece, uint64_t bytes)
 
 /* ---- writing ---- */
 
-/* Piece by piece: while one is copied from the GPU, those that were copied before are written. */
+/* Piece by piece, two positions in one ring of slots: i is the piece that the GPU fills and copies to the host next, i
+ * - BEHIND the one that is written next. So half of the slots are with the GPU and half with the file system. After the
+ * last piece, or when the time is over, i goes on until the writer has come as far as the copies. */
 static int write_pieces(struct work *work, uint64_t bytes, double until_ms, struct muster_error *err)
 {
 	size_t pieces = (size_t)((bytes + PIECE_BYTES - 1) / PIECE_BYTES), copied = 0;
@@ -316,7 +323,7 @@ static const struct muster_metric metrics[] = {
 
 static struct work work; /* from the first round to the second */
 
-static void tell_file(struct muster_probe_ctx *ctx)
+static void emit_file(struct muster_probe_ctx *ctx)
 {
 	char text[512];
 	const struct muster_storage_file *file = &work.file;
@@ -326,7 +333,7 @@ static void tell_file(struct muster_probe_ctx *ctx)
 	muster_emit_for(ctx, "rank.checkpoint_file", NULL, muster_string(text));
 }
 
-static void tell_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
+static void emit_rate(struct muster_probe_ctx *ctx, const char *metric, uint64_t bytes, double ms)
 {
 	muster_emit_result(ctx, metric, NULL, ms > 0 ? 0 : -1, muster_number(ms > 0 ? (double)bytes / 1e6 / ms : 0),
 		"no time passed between its beginning and its end");
@@ -340,10 +347,10 @@ static int write_all(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (muster_storage_space_check(env->checkpoint_path, env->ranks, env->checkpoint_bytes, err) < 0 ||
 		open_work(&work, ctx, env->checkpoint_path, env->checkpoint_bytes, err) < 0)
 		return -1;
-	tell_file(ctx);
+	emit_file(ctx);
 	if (write_work(&work, env->checkpoint_bytes, MOST_MS, &ms, err) < 0)
 		return -1;
-	tell_rate(ctx, "rank.checkpoint_write_gbps", work.bytes, ms);
+	emit_rate(ctx, "rank.checkpoint_write_gbps", work.bytes, ms);
 	muster_emit_for(ctx, "rank.checkpoint_mib", NULL, muster_number((double)work.bytes / 1048576));
 	return 0;
 }
@@ -355,7 +362,7 @@ static int read_all(struct muster_probe_ctx *ctx, struct muster_error *err)
 	work.ctx = ctx;
 	if (read_work(&work, MOST_MS, &ms, &bytes, &wrong, err) < 0)
 		return -1;
-	tell_rate(ctx, "rank.checkpoint_read_gbps", bytes, ms);
+	emit_rate(ctx, "rank.checkpoint_read_gbps", bytes, ms);
 	muster_emit_for(ctx, "rank.checkpoint_wrong", NULL, muster_number((double)wrong));
 	return 0;
 }

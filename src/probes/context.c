@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* context.c - emit, step and root path: what muster/probe.h gives to every probe, wherever its samples go */
+/* context.c - emit, step and root path: what muster/probe.h gives to every probe, wherever its samples go
+ *
+ * A probe that breaks its own table (a metric that is not listed, a wrong type or number of labels, a null without a
+ * reason) ends the worker with a message: such a sample could not be judged, and the mistake is in the source. Texts
+ * are borrowed for the call of the sink alone.
+ */
 #include "probes/context.h"
 #include "probes/windows.h"
 

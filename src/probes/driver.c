@@ -2,6 +2,10 @@
 /* driver.c - how NVML and CUDA started, and what of the NVIDIA driver the node has: module, libraries, files
  *
  * Files say it where neither library starts. The causes of an expectation file are known by these facts.
+ *
+ * Whether NVML or CUDA start is known before any probe runs: the worker has called cuInit, and a worker that died of a
+ * library is replaced by one that does not open it again (muster_library_refuse). This probe only puts the answers into
+ * words.
  */
 #include "system/mounts.h"
 #include "system/sysfs.h"

@@ -3,6 +3,9 @@
  *
  * Records the settings that a job of the user would get: the environment at the start of the worker, and the files
  * that NCCL reads. Variables that muster or a library has set in its own process since are ignored.
+ *
+ * The environment is read from /proc/self/environ, which does not change when a library calls setenv: NCCL puts the
+ * lines of its files there, and muster its own settings of NCCL's log.
  */
 #include "vendor/nccl.h"
 #include "vendor/nccl_topo.h"

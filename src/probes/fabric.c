@@ -3,6 +3,11 @@
  *
  * NVML describes fabrics since driver R525, in three versions of one struct; the newest version that the driver
  * accepts is used. Whether the GPU should be in a fabric is for the expectation file.
+ *
+ * On NVL72 racks and on HGX with NVSwitch since driver R525: state NOT_STARTED and IN_PROGRESS pass some minutes after
+ * boot, so the probe waits up to 10 s on a node that has booted within ten minutes. The health mask holds fields of two
+ * bits, in which 2 means "no": 0xaa is a healthy GPU. C2C (Grace) is asked link by link; PCIe figures of such a GPU say
+ * nothing, for its copies go over C2C.
  */
 #include "probes/gpu/device.h"
 #include "system/start.h"
@@ -14,7 +19,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { JOINS_TRIES = 20 }; /* every half second */
 
@@ -126,7 +130,7 @@ static void measure_fabric(
 	muster_step(ctx, "NVML: NVLink fabric of GPU %s", bus_id);
 	int result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
 	for (int i = 0; result == 0 && still_joins(ctx, &fabric) && i < JOINS_TRIES; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+		muster_sleep_ms(500);
 		result = muster_gpu_fabric(nvml, device, &fabric, &no_health, &why);
 	}
 	if (result < 0) {

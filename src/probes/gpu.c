@@ -3,6 +3,14 @@
  *
  * Every NVML call may answer "not supported" or "no permission" (vGPUs, containers): that is a null with NVML's reason,
  * and the rest goes on. Nothing here changes a mode or a clock.
+ *
+ * The order: what CUDA and sysfs say, which needs no NVML; identity and modes, which decide how the rest is to be read
+ * (a MIG instance has a part of the GPU's link and memory, a vGPU shares them with other machines); links, clocks and
+ * limits; heat and errors; the other GPUs last.
+ *
+ * A limit is a fact, not a measurement: generation x lanes of PCIe, links x speed of NVLink, bus x clock of the memory,
+ * multiprocessors x clock x published operations. Shares of measured rates are taken of these. Where a part of it is
+ * not known the limit is null, and the rate is judged by other checks alone.
  */
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"

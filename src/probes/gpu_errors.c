@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs */
+/* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs
+ *
+ * The counters are read twice: in a thread of its own from begin on, while CUDA starts (on an H200 each NVLink kind
+ * takes 16 ms), and in finish. A worker that replaced another one has no first reading, so that its increases are an
+ * error and not 0.
+ */
 #include "probes/gpu/device.h"
 #include "vendor/nvml.h"
 #include "probes/metrics.h"
@@ -265,7 +270,7 @@ static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvm
 
 /* One counter, or what it has increased by. NVLink kinds that no check uses are left out where the GPU does not have
  * them. */
-static void yield(struct muster_probe_ctx *ctx, bool increase, size_t kind, bool known, double value, bool given,
+static void emit_counter(struct muster_probe_ctx *ctx, bool increase, size_t kind, bool known, double value, bool given,
 	const struct muster_error *why)
 {
 	static const char *const names[2][2] = { { "gpu.nvlink_errors", "gpu.nvlink_errors_increase" },
@@ -290,20 +295,20 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		read_first(NULL);
 	first.running = false;
 	for (size_t i = 0; i < KINDS; i++)
-		yield(ctx, false, i, first.errors.known[i], sum_of(&first.errors, i), first.errors.known[i],
+		emit_counter(ctx, false, i, first.errors.known[i], sum_of(&first.errors, i), first.errors.known[i],
 			&first.errors.why[i]);
 	return 0;
 }
 
 /* A counter that went backwards was set to 0 meanwhile. */
-static void tell_increase(struct muster_probe_ctx *ctx, const struct errors *last)
+static void emit_increase(struct muster_probe_ctx *ctx, const struct errors *last)
 {
 	struct muster_error backwards;
 	muster_fail(&backwards, MUSTER_ENOTSUPPORTED, "the counter went backwards while muster ran");
 	for (size_t i = 0; i < KINDS; i++) {
 		bool known = first.errors.known[i] && last->known[i];
 		double increase = sum_of(last, i) - sum_of(&first.errors, i);
-		yield(ctx, true, i, known, increase, known && increase >= 0,
+		emit_counter(ctx, true, i, known, increase, known && increase >= 0,
 			known                   ? &backwards
 			: first.errors.known[i] ? &last->why[i]
 						: &first.errors.why[i]);
@@ -342,7 +347,7 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!first.read)
 		return muster_fail(err, MUSTER_EVENDOR, "the counters at the start were not read");
 	read_errors(nvml, env->gpu->nvml_device, first.nvlink_kinds, &last);
-	tell_increase(ctx, &last);
+	emit_increase(ctx, &last);
 	char *at = describe_links(&last);
 	muster_emit_for(ctx, "gpu.nvlink_errors_at", env->gpu->bus_id, muster_string(at ? at : "none"));
 	free(at);

@@ -3,16 +3,32 @@
  *
  * What an idle GPU says of itself is not what it does under load. Nearly all free memory serves both parts; what the
  * ring and the probes after it may need is free again before the ring starts.
+ *
+ * The order in a first visit, and why:
+ *
+ *   1. counters of NVML (heat, ECC) before
+ *   2. kernels, a stream, events, and one small product of cuBLASLt: loading its code takes up to 700 MiB of
+ *      device memory, which must be there before the test takes the rest
+ *   3. nearly all free memory, in one or two allocations (take_memory)
+ *   4. the memory test, then products, until the soak is over; a thread samples clocks, power and heat meanwhile
+ *   5. counters after, and everything is emitted, whether the work has failed or not
+ *   6. the second allocation is freed for NCCL and the probes that follow (release)
+ *
+ * The first allocation is kept until the process ends where later visits need it (later_bytes says what freeing it
+ * would cost). Later visits write and read a few parts of it, and multiply the same matrices, for windows only.
+ *
+ * A GPU that other programs use (gpu_users has set why_shared) is not loaded: the test would take memory that these
+ * programs need.
  */
 #include "probes/gpu_load/load.h"
 
 #include "vendor/cublaslt.h"
 #include "probes/metrics.h"
 #include "probes/windows.h"
+#include "util/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 
 static const struct muster_metric metrics[] = {
 	GPU_NUMBER("gpu.memory_held_mib", MEBIBYTES, DRIFTS, "memory that was in use before the test, by any process"),
@@ -88,7 +104,8 @@ static const struct muster_metric metrics[] = {
 #define SOAK_PRODUCTS_MS 1000.0
 #define SETTLED_MS 8000.0 /* of load: the boost at its start is a small part of a tenth */
 
-/* What NVML counts since the driver's start; read before and after. */
+/* What NVML counts since the driver's start; read before and after. A value whose has_ is false has its reason beside
+ * it: drivers and vGPUs differ in which counters they have. */
 struct counters {
 	double thermal_ns, corrected, uncorrected;
 	struct muster_error no_thermal, no_ecc;
@@ -122,7 +139,6 @@ static void begin(struct muster_probe_ctx *ctx)
  * is more each time. */
 static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 100000000 };
 	size_t before;
 	*ret_free = 0;
 	for (int attempt = 0; attempt < 20; attempt++) {
@@ -131,7 +147,7 @@ static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *re
 			return -1;
 		if ((double)*ret_free >= FREE_SHARE * (double)*ret_total || *ret_free <= before)
 			break;
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(100);
 	}
 	return 0;
 }
@@ -147,6 +163,8 @@ static size_t later_bytes(const struct muster_load *load, size_t total)
 	return keeps && later < total / LATER_PART ? later : 0;
 }
 
+/* Both allocations or none: load->memory first, since it is the larger one. Returns what CUDA said, for the caller
+ * tells "out of memory" from other errors. */
 static CUresult allocate(struct muster_load *load)
 {
 	CUresult result = load->cuda->cuMemAlloc_v2(&load->memory, load->bytes);
@@ -218,6 +236,8 @@ static void release(struct muster_load *load)
 	load->rest_bytes = 0;
 }
 
+/* Violation time in ns (NVML_FI_DEV_PERF_POLICY_THERMAL) and volatile ECC errors. NVML refreshes the time in steps of
+ * 100 ms. */
 static void read_counters(const struct muster_load *load, struct counters *ret)
 {
 	const struct muster_nvml *nvml = load->sampler.nvml;
@@ -263,6 +283,8 @@ static int cycle(struct muster_load *load, struct results *results, size_t patte
 	return 0;
 }
 
+/* At least one cycle, so that a run without a soak tests everything once. A soak counts the GPU's own time of work
+ * (busy_ms, by events) and not that of the clock: a host that is slow to launch does not shorten the load. */
 static int work(struct muster_load *load, struct results *results, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(load->ctx);
@@ -279,9 +301,16 @@ static int work(struct muster_load *load, struct results *results, struct muster
 	return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
-static void tell_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
+/* A number of the GPU, or null with the reason when result is negative; why may be NULL when result is 0. */
+static void emit_number(
+	const struct muster_load *load, const char *metric, int result, double value, const struct muster_error *why)
+{
+	muster_emit_read(load->ctx, metric, load->bus_id, result, muster_number(value), why);
+}
+
+static void emit_windows(struct muster_load *load, const char *metric, const struct muster_series *series)
 {
 	const struct muster_value gpu = muster_string(load->bus_id);
 	if (series->count > 0)
@@ -294,52 +323,47 @@ static double whole_mib(uint64_t bytes)
 	return (double)mib;
 }
 
-static void tell_memory(struct muster_load *load, const struct results *results)
+static void emit_memory(struct muster_load *load, const struct results *results)
 {
 	const struct muster_memory_figures *memory = &results->memory;
-	const char *gpu = load->bus_id;
+	const size_t tested = load->bytes + load->rest_bytes;
 	if (results->total == 0)
 		return;
-	muster_emit_for(load->ctx, "gpu.memory_held_mib", gpu, muster_number(whole_mib(results->held)));
+	emit_number(load, "gpu.memory_held_mib", 0, whole_mib(results->held), NULL);
 	if (memory->write_gbps.count == 0)
 		return;
-	muster_emit_for(
-		load->ctx, "gpu.memory_tested_mib", gpu, muster_number(whole_mib(load->bytes + load->rest_bytes)));
-	muster_emit_for(load->ctx, "gpu.memory_tested_share", gpu,
-		muster_number((double)(load->bytes + load->rest_bytes) / (double)results->total));
-	muster_emit_for(load->ctx, "gpu.memory_wrong", gpu, muster_number((double)memory->wrong.words));
-	muster_emit_for(load->ctx, "gpu.memory_wrong_at", gpu,
+	emit_number(load, "gpu.memory_tested_mib", 0, whole_mib(tested), NULL);
+	emit_number(load, "gpu.memory_tested_share", 0, (double)tested / (double)results->total, NULL);
+	emit_number(load, "gpu.memory_wrong", 0, (double)memory->wrong.words, NULL);
+	muster_emit_for(load->ctx, "gpu.memory_wrong_at", load->bus_id,
 		muster_string(*memory->wrong.first ? memory->wrong.first : "none"));
-	tell_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
-	tell_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
+	emit_windows(load, "gpu.memory_write_gbps", &memory->write_gbps);
+	emit_windows(load, "gpu.memory_read_gbps", &memory->read_gbps);
 }
 
-static void tell_rounds(struct muster_load *load, const struct muster_series *rounds)
+static void emit_rounds(struct muster_load *load, const struct muster_series *rounds)
 {
-	size_t tenth = rounds->count / 10;
-	if (load->busy_ms < SETTLED_MS || tenth == 0) {
-		const char *why = "clocks fall from their boost at first: a soak of 10 s or more tells";
-		muster_emit_null_for(load->ctx, "gpu.gemm_drift", load->bus_id, "%s", why);
-		muster_emit_null_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id, "%s", why);
-		return;
-	}
-	muster_emit_for(load->ctx, "gpu.gemm_drift", load->bus_id,
-		muster_number(muster_series_median(rounds, rounds->count - tenth, rounds->count) /
-			      muster_series_median(rounds, 0, tenth)));
-	muster_emit_for(load->ctx, "gpu.gemm_sustained_tflops", load->bus_id,
-		muster_number(muster_series_median(rounds, rounds->count / 2, rounds->count)));
+	const size_t count = rounds->count, tenth = count / 10;
+	const bool settled = load->busy_ms >= SETTLED_MS && tenth > 0;
+	const struct muster_error why = { .code = MUSTER_ENOTSUPPORTED,
+		.text = "clocks fall from their boost at first: a soak of 10 s or more tells" };
+	double first = settled ? muster_series_median(rounds, 0, tenth) : 1;
+	double last = settled ? muster_series_median(rounds, count - tenth, count) : 0;
+	double half = settled ? muster_series_median(rounds, count / 2, count) : 0;
+	emit_number(load, "gpu.gemm_drift", settled ? 0 : -1, last / first, &why);
+	emit_number(load, "gpu.gemm_sustained_tflops", settled ? 0 : -1, half, &why);
 }
 
-static void tell_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
+static void emit_rates(struct muster_load *load, enum muster_precision precision, const struct muster_series *rounds)
 {
 	char metric[64];
 	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
-	tell_windows(load, metric, rounds);
+	emit_windows(load, metric, rounds);
 	if (precision == MUSTER_BF16 && muster_probe_env(load->ctx)->visit == 0)
-		tell_rounds(load, rounds);
+		emit_rounds(load, rounds);
 }
 
-static void tell_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
+static void emit_checksum(struct muster_load *load, const char *precision, const struct muster_product_figures *figures)
 {
 	char text[32];
 	const struct muster_value labels[] = {
@@ -351,7 +375,7 @@ static void tell_checksum(struct muster_load *load, const char *precision, const
 	muster_emit(load->ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, muster_string(text));
 }
 
-static void tell_no_checksum(
+static void emit_no_checksum(
 	struct muster_probe_ctx *ctx, enum muster_precision precision, const struct muster_error *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
@@ -360,19 +384,19 @@ static void tell_no_checksum(
 }
 
 /* Why there are no products of a precision. Drift is that of BF16. */
-static void tell_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
+static void emit_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
 {
-	const char *const figures[] = { "gpu.gemm_drift", "gpu.gemm_sustained_tflops" };
-	const char *name = muster_precision_names[precision];
 	char metric[64];
-	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", name);
-	muster_emit_read(load->ctx, metric, load->bus_id, -1, muster_null(), why);
-	tell_no_checksum(load->ctx, precision, why);
-	for (size_t i = 0; i < sizeof figures / sizeof *figures && precision == MUSTER_BF16; i++)
-		muster_emit_read(load->ctx, figures[i], load->bus_id, -1, muster_null(), why);
+	snprintf(metric, sizeof metric, "gpu.gemm_%s_tflops", muster_precision_names[precision]);
+	emit_number(load, metric, -1, 0, why);
+	emit_no_checksum(load->ctx, precision, why);
+	if (precision != MUSTER_BF16)
+		return;
+	emit_number(load, "gpu.gemm_drift", -1, 0, why);
+	emit_number(load, "gpu.gemm_sustained_tflops", -1, 0, why);
 }
 
-static void tell_products(struct muster_load *load, const struct results *results)
+static void emit_products(struct muster_load *load, const struct results *results)
 {
 	const struct muster_error *why_none = NULL;
 	double wrong = 0;
@@ -380,26 +404,25 @@ static void tell_products(struct muster_load *load, const struct results *result
 	for (size_t i = MUSTER_PRECISIONS; i-- > 0;) {
 		const struct muster_product_figures *figures = &results->products[i];
 		if (figures->tried && !figures->measured) {
-			tell_no_products(load, (enum muster_precision)i, &figures->why_not);
+			emit_no_products(load, (enum muster_precision)i, &figures->why_not);
 			why_none = &figures->why_not;
 		}
 		if (!figures->measured)
 			continue;
 		if (figures->tflops.count > 0) /* none when the load was ended before its first round */
-			tell_rates(load, (enum muster_precision)i, &figures->tflops);
-		tell_checksum(load, muster_precision_names[i], figures);
+			emit_rates(load, (enum muster_precision)i, &figures->tflops);
+		emit_checksum(load, muster_precision_names[i], figures);
 		wrong += (double)figures->wrong.words;
 		size = figures->size;
 	}
 	if (size == 0 && !why_none)
 		return;
-	muster_emit_read(
-		load->ctx, "gpu.gemm_size", load->bus_id, size ? 0 : -1, muster_number((double)size), why_none);
-	muster_emit_read(load->ctx, "gpu.gemm_wrong", load->bus_id, size ? 0 : -1, muster_number(wrong), why_none);
+	emit_number(load, "gpu.gemm_size", size ? 0 : -1, (double)size, why_none);
+	emit_number(load, "gpu.gemm_wrong", size ? 0 : -1, wrong, why_none);
 }
 
 /* What settings allow: only where nothing else held the clock down. */
-static void tell_reached(struct muster_load *load, const struct muster_sampler *s)
+static void emit_reached(struct muster_load *load, const struct muster_sampler *s)
 {
 	const struct muster_sampled_figures *clock = &s->figures[MUSTER_SAMPLED_SM_CLOCK];
 	struct muster_error why = clock->count ? s->why_no_reasons : clock->why_none;
@@ -408,11 +431,10 @@ static void tell_reached(struct muster_load *load, const struct muster_sampler *
 		if (s->seen[i])
 			result = muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s held the clocks down under load",
 				muster_throttles[i].name);
-	muster_emit_read(
-		load->ctx, "gpu.sm_clock_reached_mhz", load->bus_id, result, muster_number(clock->highest), &why);
+	emit_number(load, "gpu.sm_clock_reached_mhz", result, clock->highest, &why);
 }
 
-static void tell_samples(struct muster_load *load)
+static void emit_samples(struct muster_load *load)
 {
 	static const struct {
 		const char *metric;
@@ -430,20 +452,19 @@ static void tell_samples(struct muster_load *load)
 		double value = figures->count == 0 ? 0
 			       : names[i].highest  ? figures->highest
 						   : figures->sum / (double)figures->count;
-		muster_emit_read(load->ctx, names[i].metric, load->bus_id, figures->count ? 0 : -1,
-			muster_number(value), &figures->why_none);
+		emit_number(load, names[i].metric, figures->count ? 0 : -1, value, &figures->why_none);
 	}
-	tell_reached(load, s);
+	emit_reached(load, s);
+	const int counted = s->reasons_count ? 0 : -1;
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(load->bus_id),
 			muster_string(muster_throttles[i].name) };
-		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, s->reasons_count ? 0 : -1,
+		muster_emit_read_with(load->ctx, "gpu.throttled_share", labels, 2, counted,
 			muster_number(muster_sampler_share(s, (enum muster_throttle)i)), &s->why_no_reasons);
 	}
-	muster_emit_read(load->ctx, "gpu.hw_slowdown_share", load->bus_id, s->reasons_count ? 0 : -1,
-		muster_number(muster_sampler_slow_share(s)), &s->why_no_reasons);
-	muster_emit_read(load->ctx, "gpu.power_brake_ms", load->bus_id, s->reasons_count ? 0 : -1,
-		muster_number(muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms), &s->why_no_reasons);
+	emit_number(load, "gpu.hw_slowdown_share", counted, muster_sampler_slow_share(s), &s->why_no_reasons);
+	emit_number(load, "gpu.power_brake_ms", counted,
+		muster_sampler_seen(s, MUSTER_THROTTLE_POWER_BRAKE) * load->busy_ms, &s->why_no_reasons);
 }
 
 static int ask_threshold(
@@ -473,7 +494,7 @@ static int ask_slowdown(const struct muster_sampler *s, double *ret, struct must
 	return 0;
 }
 
-static void tell_limits(struct muster_load *load)
+static void emit_limits(struct muster_load *load)
 {
 	const struct muster_sampler *s = &load->sampler;
 	struct muster_error why;
@@ -481,40 +502,34 @@ static void tell_limits(struct muster_load *load)
 	if (!s->nvml)
 		return;
 	int result = ask_slowdown(s, &celsius, &why);
-	muster_emit_read(
-		load->ctx, "gpu.temperature_slowdown_celsius", load->bus_id, result, muster_number(celsius), &why);
+	emit_number(load, "gpu.temperature_slowdown_celsius", result, celsius, &why);
 	result = ask_threshold(s, NVML_TEMPERATURE_THRESHOLD_MEM_MAX, &celsius, &why);
-	muster_emit_read(
-		load->ctx, "gpu.memory_temperature_limit_celsius", load->bus_id, result, muster_number(celsius), &why);
+	emit_number(load, "gpu.memory_temperature_limit_celsius", result, celsius, &why);
 }
 
-static void tell_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
+static void emit_counters(struct muster_load *load, const struct counters *before, const struct counters *after)
 {
-	const char *gpu = load->bus_id;
 	int ecc = before->has_ecc && after->has_ecc ? 0 : -1;
 	const struct muster_error *why = before->has_ecc ? &after->no_ecc : &before->no_ecc;
 	bool thermal = before->has_thermal && after->has_thermal;
-	muster_emit_read(load->ctx, "gpu.thermal_violation_ms", gpu, thermal ? 0 : -1,
-		muster_number((after->thermal_ns - before->thermal_ns) / 1e6),
+	emit_number(load, "gpu.thermal_violation_ms", thermal ? 0 : -1, (after->thermal_ns - before->thermal_ns) / 1e6,
 		before->has_thermal ? &after->no_thermal : &before->no_thermal);
-	muster_emit_read(load->ctx, "gpu.ecc_corrected_increase", gpu, ecc,
-		muster_number(after->corrected - before->corrected), why);
-	muster_emit_read(load->ctx, "gpu.ecc_uncorrected_increase", gpu, ecc,
-		muster_number(after->uncorrected - before->uncorrected), why);
+	emit_number(load, "gpu.ecc_corrected_increase", ecc, after->corrected - before->corrected, why);
+	emit_number(load, "gpu.ecc_uncorrected_increase", ecc, after->uncorrected - before->uncorrected, why);
 }
 
 /* Also after a failure: what was measured before it stays. */
-static void tell(struct muster_load *load, const struct results *results)
+static void emit_all(struct muster_load *load, const struct results *results)
 {
 	muster_step(load->ctx, "figures of the load");
-	tell_memory(load, results);
-	tell_products(load, results);
+	emit_memory(load, results);
+	emit_products(load, results);
 	if (load->busy_ms <= 0)
 		return;
-	tell_samples(load);
-	tell_limits(load);
-	tell_counters(load, &results->before, &results->after);
-	muster_emit_for(load->ctx, "gpu.load_seconds", load->bus_id, muster_number(load->busy_ms / 1e3));
+	emit_samples(load);
+	emit_limits(load);
+	emit_counters(load, &results->before, &results->after);
+	emit_number(load, "gpu.load_seconds", 0, load->busy_ms / 1e3, NULL);
 }
 
 static void forget(struct results *results)
@@ -550,7 +565,7 @@ static int first_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 		muster_sampler_stop(&load.sampler);
 	}
 	read_counters(&load, &results.after);
-	tell(&load, &results);
+	emit_all(&load, &results);
 	return failed;
 }
 
@@ -571,24 +586,22 @@ static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!load.stream || !has_memory())
 		return 0;
 	int failed = cycle(&load, &results, 1, parts, 0, err);
-	tell_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
-	tell_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
+	emit_windows(&load, "gpu.memory_write_gbps", &results.memory.write_gbps);
+	emit_windows(&load, "gpu.memory_read_gbps", &results.memory.read_gbps);
 	if (results.memory.wrong.words > 0)
-		muster_emit_for(
-			ctx, "gpu.memory_wrong", load.bus_id, muster_number((double)results.memory.wrong.words));
+		emit_number(&load, "gpu.memory_wrong", 0, (double)results.memory.wrong.words, NULL);
 	for (size_t i = 0; i < MUSTER_PRECISIONS; i++) {
 		const struct muster_product_figures *figures = &results.products[i];
 		if (figures->tflops.count > 0)
-			tell_rates(&load, (enum muster_precision)i, &figures->tflops);
+			emit_rates(&load, (enum muster_precision)i, &figures->tflops);
 		if (figures->wrong.words > 0)
-			muster_emit_for(
-				ctx, "gpu.gemm_wrong", load.bus_id, muster_number((double)figures->wrong.words));
+			emit_number(&load, "gpu.gemm_wrong", 0, (double)figures->wrong.words, NULL);
 	}
 	return failed;
 }
 
 /* On a GPU that others use too. */
-static void tell_nothing(struct muster_probe_ctx *ctx)
+static void emit_nothing(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
@@ -596,7 +609,7 @@ static void tell_nothing(struct muster_probe_ctx *ctx)
 			muster_emit_null_for(ctx, metrics[i].name, gpu->bus_id, "%s", gpu->why_shared);
 	struct muster_error why;
 	muster_fail(&why, MUSTER_ENOTSUPPORTED, "%s", gpu->why_shared);
-	tell_no_checksum(ctx, MUSTER_BF16, &why);
+	emit_no_checksum(ctx, MUSTER_BF16, &why);
 	for (size_t i = 0; i < MUSTER_THROTTLES; i++) {
 		const struct muster_value labels[] = { muster_string(gpu->bus_id),
 			muster_string(muster_throttles[i].name) };
@@ -611,7 +624,7 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return 0;
 	if (*env->gpu->why_shared) { /* whose programs may need the memory, and slow down the load */
 		if (env->visit == 0)
-			tell_nothing(ctx);
+			emit_nothing(ctx);
 		return 0;
 	}
 	muster_windows_wait(ctx, &first_ms);

@@ -4,6 +4,14 @@
  * As a program works that keeps the layers of a model outside the GPU's memory: buffers on the GPU's NUMA node, as many
  * in flight as there are, each filled again when its copy is done. A rank streams from the host in its own turn. From
  * the disk all ranks of the node stream at once, each a file of its own, since they share the disks.
+ *
+ *   run       from the host: 4 slots of 32 MiB, 64 copies timed in windows of 8 by the GPU's events
+ *   together  from the disk: a file without a name is written, read into 32 slots of 4 MiB by direct I/O,
+ *             copied to the GPU, compared there, then the same file by cuFile
+ *
+ * Each source is measured twice, alone and while the GPU multiplies matrices. Everything is made at the beginning of a
+ * callback and freed at its end, for the memory test that follows wants all memory. What a stuck read or copy may still
+ * write to is left allocated (muster_stream_done), and the process ends with it.
  */
 #include "probes/gpu_stream/stream.h"
 
@@ -51,10 +59,10 @@ enum source { HOST, DISK };
 static const char *const sources[] = { "host", "disk" };
 static const char *const loads[] = { "alone", "products" };
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
 /* pass: NULL with why */
-static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool products,
+static void emit_rate(struct muster_probe_ctx *ctx, enum source source, bool products,
 	const struct muster_stream_pass *pass, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
@@ -62,14 +70,14 @@ static void tell_rate(struct muster_probe_ctx *ctx, enum source source, bool pro
 	muster_windows_emit(ctx, "gpu.stream_gbps", labels, 3, pass ? pass->gbps : NULL, pass ? pass->windows : 0, why);
 }
 
-static void tell_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
+static void emit_wrong(struct muster_probe_ctx *ctx, enum source source, int result, uint64_t wrong, const char *why)
 {
 	const struct muster_value labels[] = { muster_string(muster_probe_env(ctx)->gpu->bus_id),
 		muster_string(sources[source]) };
 	muster_emit_result_with(ctx, "gpu.stream_wrong", labels, 2, result, muster_number((double)wrong), why);
 }
 
-static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)
+static void emit_no_cufile(struct muster_probe_ctx *ctx, const char *why)
 {
 	const char *const figures[] = { "gpu.cufile_gbps", "gpu.cufile_path", "gpu.cufile_wrong" };
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -77,13 +85,13 @@ static void tell_no_cufile(struct muster_probe_ctx *ctx, const char *why)
 }
 
 /* Why nothing comes from the disk. */
-static void tell_no_disk(struct muster_probe_ctx *ctx, const char *why)
+static void emit_no_disk(struct muster_probe_ctx *ctx, const char *why)
 {
-	tell_rate(ctx, DISK, false, NULL, why);
-	tell_rate(ctx, DISK, true, NULL, why);
-	tell_wrong(ctx, DISK, -1, 0, why);
+	emit_rate(ctx, DISK, false, NULL, why);
+	emit_rate(ctx, DISK, true, NULL, why);
+	emit_wrong(ctx, DISK, -1, 0, why);
 	muster_emit_null_for(ctx, "gpu.stream_tested_mib", muster_probe_env(ctx)->gpu->bus_id, "%s", why);
-	tell_no_cufile(ctx, why);
+	emit_no_cufile(ctx, why);
 }
 
 /* ---- measuring ---- */
@@ -96,21 +104,21 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 	for (int products = 0; products < 2; products++) {
 		struct muster_stream_pass result;
 		if (products && !stream->products.ready) {
-			tell_rate(stream->ctx, source, true, NULL, stream->products.why_not);
+			emit_rate(stream->ctx, source, true, NULL, stream->products.why_not);
 			continue;
 		}
 		int failed = source == HOST ? muster_stream_from_host(stream, products, &result, err)
 					    : muster_stream_from_disk(stream, file, products, &result, err);
 		if (failed < 0)
 			return -1;
-		tell_rate(stream->ctx, source, products, &result, NULL);
+		emit_rate(stream->ctx, source, products, &result, NULL);
 		size_t mib = result.bytes / MIB;
 		if (source == DISK && !products)
 			muster_emit_for(
 				stream->ctx, "gpu.stream_tested_mib", stream->bus_id, muster_number((double)mib));
 		wrong += result.wrong;
 	}
-	tell_wrong(stream->ctx, source, 0, wrong, NULL);
+	emit_wrong(stream->ctx, source, 0, wrong, NULL);
 	return 0;
 }
 
@@ -120,7 +128,7 @@ static void measure_cufile(struct muster_stream *stream, const struct muster_str
 	struct muster_error why = { 0 };
 	char path[160] = "";
 	if (muster_stream_from_cufile(stream, file, &result, path, sizeof path, &why) < 0) {
-		tell_no_cufile(stream->ctx, why.text);
+		emit_no_cufile(stream->ctx, why.text);
 		return;
 	}
 	const struct muster_value gpu = muster_string(stream->bus_id);
@@ -175,7 +183,7 @@ static int measure_disk(struct muster_stream *stream, struct muster_stream_file 
 	if (!file->file.direct) {
 		char why[sizeof file->file.why_buffered + 64];
 		snprintf(why, sizeof why, "no direct I/O, and a cache is no disk: %s", file->file.why_buffered);
-		tell_no_disk(stream->ctx, why);
+		emit_no_disk(stream->ctx, why);
 		return 0;
 	}
 	if (measure_again(stream, DISK, file, err) < 0)
@@ -194,13 +202,13 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!env->storage)
 		return 0;
 	if (muster_scratch_choose(env->root, env->storage_path, &scratch, &why) < 0) {
-		tell_no_disk(ctx, why.text);
+		emit_no_disk(ctx, why.text);
 		return 0;
 	}
 	int failed = muster_stream_init(&stream, ctx, DISK_SLOTS, DISK_SLOT_BYTES, file_bytes(env), err);
 	if (failed == 0) {
 		if (muster_stream_file_init(&stream, scratch.folder, stream.bytes, &file, &why) < 0)
-			tell_no_disk(ctx, why.text);
+			emit_no_disk(ctx, why.text);
 		else
 			failed = measure_disk(&stream, &file, err);
 		muster_stream_file_done(&stream, &file);

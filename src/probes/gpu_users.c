@@ -4,6 +4,14 @@
  * The first reading is taken before CUDA has a context on the GPU: nothing of this run is there then, except of ranks
  * that share the GPU. The second one follows everything else. Processes of this user that execute muster's own file are
  * no strangers.
+ *
+ * How long begin takes: nothing on a free GPU. Where memory is in use, or the GPU is busy, readings go on every 0.1 s:
+ * the memory of a job that has just ended comes back within 2 s, and NVML's utilisation is that of up to the last
+ * second. They end when the GPU is free, or when the memory has not become less for 0.5 s: then another program has it.
+ *
+ * A process in NVML's list is a stranger unless it is this one, or runs the same executable file as the same user
+ * (another rank of this node). In a container the PIDs may be those of another PID namespace: at the end of the run
+ * this process must be in the list, or the PIDs say nothing.
  */
 #include "probes/gpu/device.h"
 #include "probes/metrics.h"
@@ -20,7 +28,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the processes that NVML lists on a GPU, and what /proc says of each ---- */
@@ -161,12 +168,12 @@ static const struct muster_metric metrics[] = {
 		.labels = { "gpu", "when" }),
 };
 
-#define NOTABLE_MIB 1024   /* less is what drivers and monitors have */
-#define NOTABLE_SHARE 0.1  /* an unused GPU is at 0 */
-#define PAUSE_NS 100000000 /* between two readings */
-#define READINGS_MOST 20   /* 2 s: the memory of a job that has just ended is free by then */
-#define READINGS_SAME 5    /* with as much memory in use: it is not going to be free */
-#define READINGS_BUSY 12   /* NVML's utilisation is that of up to the last second */
+#define NOTABLE_MIB 1024  /* less is what drivers and monitors have */
+#define NOTABLE_SHARE 0.1 /* an unused GPU is at 0 */
+#define PAUSE_MS 100      /* between two readings */
+#define READINGS_MOST 20  /* 2 s: the memory of a job that has just ended is free by then */
+#define READINGS_SAME 5   /* with as much memory in use: it is not going to be free */
+#define READINGS_BUSY 12  /* NVML's utilisation is that of up to the last second */
 #define PROCESSES_TOLD 16
 #define MPS_SERVER "nvidia-cuda-mps" /* as the kernel cuts the name nvidia-cuda-mps-server */
 
@@ -252,7 +259,6 @@ static double unlisted_mib(const struct reading *reading)
 /* What a job that has just ended leaves goes away by itself: only then does this take time. */
 static void read_first(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml)
 {
-	const struct timespec pause = { .tv_nsec = PAUSE_NS };
 	muster_step(ctx, "NVML: who uses GPU %s", muster_probe_env(ctx)->gpu->bus_id);
 	take_reading(ctx, nvml, &first);
 	int same = 0;
@@ -264,7 +270,7 @@ static void read_first(struct muster_probe_ctx *ctx, const struct muster_nvml *n
 			    count_strangers(&first) == 0 && i < READINGS_BUSY;
 		if (!taken && !busy)
 			return;
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(PAUSE_MS);
 		take_reading(ctx, nvml, &first);
 		same = first.used_mib < used_mib ? 0 : same + 1;
 	}

@@ -3,6 +3,14 @@
  *
  * The log is read; nothing is judged, and no event is left out for being harmless. An entry is one kind of event of one
  * device, with the age of its newest line.
+ *
+ * Which records are of the run: those not older than the supervisor, which is the parent of this process. run reads the
+ * log up to now, finish what came since; static `history` is what finish needs of run. A replaced worker has none,
+ * reads the log from its beginning, and tells only what is of the run.
+ *
+ * Of Xids, those before the driver was loaded last, or before the reset that cures them, are left out (kernel_tally.c):
+ * the time at which the driver was loaded is that of its lines in the log, or where these are overwritten that of its
+ * folder in sysfs.
  */
 #include "system/kernel_log.h"
 #include "system/kernel_event.h"

@@ -2,6 +2,9 @@
 /* host.c - the settings of the node's kernel that slow down or stop a job
  *
  * What a kernel does not have is a value of its own ("none", "off"), so that nodes can be compared.
+ *
+ * In a container /proc and /sys are the host's, so that kernel settings are those of the node, but limits, /dev/shm and
+ * the name of the container are this process's own. Nothing is written, and only the ACS registers need root.
  */
 #include "system/acs.h"
 #include "system/mounts.h"
@@ -170,6 +173,16 @@ static void add_word(struct words *words, const char *word)
 	words->counts[i]++;
 }
 
+/* Whether sysfs still has the policy of CPUs that were switched off, as of second threads without SMT: the kernel then
+ * answers EBUSY for its files (drivers/cpufreq/cpufreq.c, show). A policy has the number of its first CPU. */
+static bool is_offline(struct muster_probe_ctx *ctx, const char *policy)
+{
+	char path[PATH_MAX];
+	long online;
+	muster_root_path(ctx, path, sizeof path, "/sys/devices/system/cpu/cpu%s/online", policy + strlen("policy"));
+	return muster_sysfs_number(path, &online, NULL) == 0 && online == 0;
+}
+
 static int read_governor(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
 {
 	char path[PATH_MAX], text[64], driver[64] = "";
@@ -185,6 +198,10 @@ static int read_governor(struct muster_probe_ctx *ctx, char *ret, size_t size, s
 		muster_root_path(ctx, path, sizeof path, "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
 			policies.items[i]);
 		result = muster_read_line(path, text, sizeof text, err);
+		if (result < 0 && is_offline(ctx, policies.items[i])) {
+			result = 0;
+			continue;
+		}
 		if (result == 0)
 			add_word(&words, text);
 		muster_root_path(

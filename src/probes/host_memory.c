@@ -3,6 +3,14 @@
  *
  * The leader of the node measures before any rank copies to its GPU: ranks wait for each other before the first copy.
  * The memory of a GPU that the kernel shows as a NUMA node has no CPUs, and stays out of this.
+ *
+ * A round, for each thread: meet, note the time, a[i] = b[i] + s c[i] over its own part, note the time, meet; the first
+ * thread then makes the rates of the round from all times, while the others wait at a third meeting. The rate of a NUMA
+ * node is the bytes of its threads by the time from the first start to the last end, so a slow thread counts.
+ *
+ * Memory: three arrays on each NUMA node, each of 4 times its last-level caches, at most 1 GiB, and all together at
+ * most 5 % of what is free, of the cgroup's limit too. A node that cannot have that, or whose cores this process may
+ * not use, is null with the reason: in a container with a part of the CPUs no figure would be comparable.
  */
 #include "probes/metrics.h"
 #include "probes/windows.h"
@@ -25,7 +33,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- a[i] = b[i] + s * c[i], one thread on each core, arrays on the NUMA node of the core ---- */
@@ -104,7 +111,6 @@ struct thread {
  */
 static void meet(struct rounds *r)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
 	unsigned int before = atomic_load(&r->meetings);
 	if (atomic_fetch_add(&r->arrived, 1) + 1 == r->started) {
 		atomic_store(&r->arrived, 0);
@@ -113,7 +119,7 @@ static void meet(struct rounds *r)
 	}
 	while (atomic_load(&r->meetings) == before)
 		if (r->triad->simulated)
-			nanosleep(&pause, NULL);
+			muster_sleep_ms(2);
 		else
 			sched_yield();
 }

@@ -3,6 +3,11 @@
  *
  * Yields samples only. A port that is down is a fact here; whether it should be up is the expectation file's business.
  * sysfs says which ports there are; libibverbs, joined by device name, adds what only it knows.
+ *
+ * run reads the files of sysfs of all ports first, then opens each device by libibverbs: a device that hangs there does
+ * not hide what sysfs says. finish reads the error counters again; their increase is what is judged, since life-time
+ * totals of healthy ports are not 0. In a container without /dev/infiniband sysfs still shows the ports, and libibverbs
+ * lists none.
  */
 #include "probes/ib_link/ports.h"
 #include "system/sysfs.h"

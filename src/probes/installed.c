@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* installed.c - what an update can change although no version does: modules, their parameters, the kernel's command
  * line and settings, and configuration files by their content
+ *
+ * A file that this user may not read is null. Values are recorded, not judged: reports of before and after an
+ * update are compared, and nodes with each other. A configuration file is told by size and XXH64, because it may hold
+ * secrets of a site.
  */
 #include "system/sysfs.h"
 #include "util/text.h"

@@ -3,6 +3,10 @@
  *
  * Slurm's variables are believed only in processes that srun itself started: mpirun inside a batch job is a legal way
  * to start, and its ranks inherit variables that describe something else.
+ *
+ * What is compared: MPI's size, rank and local rank with Slurm's of the step; ranks on the node with Slurm's tasks
+ * there; GPUs in NVML with Slurm's GPUs of the job on the node; and whether two ranks have taken one GPU, by UUID. Each
+ * side that is not known is null with the reason, and a comparison with it too.
  */
 #include "system/gres.h"
 #include "system/nvidia_gpus.h"

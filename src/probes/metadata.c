@@ -3,6 +3,9 @@
  *
  * Most sites have no such service: that is no error, and costs at most a second on the leader alone. What does not
  * answer is null with the reason.
+ *
+ * The service is on a link-local address of IPv4, without a proxy. A machine without IPv4, without such a service, or
+ * of another cloud answers nothing within half a second, and everything is null with that reason.
  */
 #include "vendor/http.h"
 #include "json/json.h"

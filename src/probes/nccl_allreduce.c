@@ -4,6 +4,13 @@
  * Every rank's copy of every sum is checked, value by value, before the same size is timed. Whatever makes a rank go on
  * or stop (iterations, room on the GPU, time left) is agreed by an all-reduce of the maximum, so that all ranks make
  * the same calls. No call waits without a deadline: stream and communicator are polled.
+ *
+ *   run      the version of NCCL that this process has: ranks with different ones are not put into one ring
+ *   ring_id  on the ring's first rank, and on some others of a large ring: ncclGetUniqueId, which opens a socket
+ *   ring     communicator, all sizes of the profile, roster; NCCL's log says which transport was used
+ *   traffic  later visits: windows of the sizes that the ring has measured
+ *
+ * A trial ring, which finds out who disturbs a ring that failed, has one modest size and no roster.
  */
 #include "util/clock.h"
 #include "util/text.h"

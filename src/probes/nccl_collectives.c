@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_collectives.c - what training asks of NCCL beside the all-reduce: all-to-all, all-gather, reduce-scatter; and
  * how even one all-reduce is with the next
+ *
+ * Why each of them: mixtures of experts need all-to-all, sharded optimisers (ZeRO, FSDP) all-gather and reduce-scatter.
+ * The all-to-all is also the only one that uses paths between all pairs of ranks, which is why connecting is timed by
+ * itself.
+ *
+ * busbw is that of nccl-tests: bytes of all ranks' parts by time, x (n - 1) / n, since each rank keeps its own part.
  */
 #include "probes/metrics.h"
 #include "probes/nccl_collectives/collectives.h"
@@ -52,7 +58,7 @@ static const struct muster_metric metrics[] = {
 #define LARGEST_FULL GIB
 #define ALLTOALL_RANKS_MAX 512 /* unless the profile is full: each rank connects to every other one */
 
-/* The buffers; *ret_limit: the largest power of two that all ranks have room for. */
+/* The buffers; *ret_limit: the largest power of two that all ranks have room for; 1 where one of them has none. */
 static int prepare(const struct muster_nccl_session *s, uint64_t *ret_limit, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -60,7 +66,7 @@ static int prepare(const struct muster_nccl_session *s, uint64_t *ret_limit, str
 	if (muster_nccl_received_make(s->ctx, resources->room < largest ? resources->room : largest, err) < 0)
 		return -1;
 	uint64_t room = resources->room < resources->received_room ? resources->room : resources->received_room;
-	double bits = -floor(log2((double)room));
+	double bits = room > 0 ? -floor(log2((double)room)) : 0;
 	if (muster_nccl_slowest(s, &bits, err) < 0)
 		return -1;
 	*ret_limit = (uint64_t)1 << (int)-bits;
@@ -96,7 +102,13 @@ static int measure_alltoall(const struct muster_nccl_session *s, uint64_t limit,
 static int measure(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	uint64_t limit;
-	if (prepare(s, &limit, err) < 0 || muster_collective_jitter(s, limit, err) < 0 ||
+	if (prepare(s, &limit, err) < 0)
+		return -1;
+	if (limit == 1) {
+		skip_all(s, "a rank has no room on its GPU for the smallest size");
+		return 0;
+	}
+	if (muster_collective_jitter(s, limit, err) < 0 ||
 		muster_collective_measure(s, MUSTER_ALLGATHER, limit, err) < 0 ||
 		muster_collective_measure(s, MUSTER_REDUCESCATTER, limit, err) < 0)
 		return -1;

@@ -4,6 +4,19 @@
  *
  * A collective makes the fast ranks wait for the slow ones, so its time names no part. An exchange is between two GPUs
  * over one link, or over two NICs, and each rank times its own.
+ *
+ * A round, which both ranks of a pair go through in the same order, each side of an exchange sending and receiving at
+ * once:
+ *
+ *   1. hello: who the other one is, and how many bytes it has room for; this message also connects the two
+ *   2. checked exchanges of 1 MiB (an odd size), then of the full size, each time and each way with other data
+ *   3. windows of the full size, and, but for the profile quick, of 8 bytes
+ *
+ * The full size is 64 MiB, or less where memory is short or the small exchange shows that it would take more than 60 ms
+ * (5 ms in quick); both ranks take the larger of their two times for that decision. What the first visit has found out
+ * is kept by partner, since later visits only repeat step 3.
+ *
+ * pair.exchange_gbps is bytes sent by time while as many come back: the rate of one direction.
  */
 #include "util/text.h"
 #include "probes/metrics.h"
@@ -259,6 +272,10 @@ static size_t log_length(void)
 }
 
 /* What was connected before lines of two communicators were mixed, and in this round. */
+/* NCCL names the ranks of a communicator from 0, so lines of the ring's communicator and of the near ones cannot be
+ * told apart by their numbers. An exchange on the near communicator reads the log from its split on. One on the ring's
+ * reads what was written before the split, and what this round has added, for a connection is made at the first message
+ * of two ranks. */
 static void read_log(const struct pair *pair, struct known *ret)
 {
 	struct muster_error err;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_split.c - the communicators of near ranks, on which they exchange (probes/nccl/roster.c)
+ *
+ * A probe of its own, before the exchanges, so that a split that hangs or fails has its own deadline and its own name
+ * in the report. All ranks of the ring take part, those with nothing to split as well.
  */
 #include "probes/metrics.h"
 #include "probes/nccl/session.h"

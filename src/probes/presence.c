@@ -2,6 +2,10 @@
 /* presence.c - the GPUs of the PCI bus that NVML or CUDA lacks, the services that GPUs need, and other jobs of the node
  *
  * A GPU that NVML does not show may have been kept from this job: then it is hidden, and not missing.
+ *
+ * Three lists of GPUs are compared: the PCI bus (sysfs, nvidia_gpus.h), NVML, CUDA. A GPU of the bus that NVML lacks is
+ * missing unless it is hidden from this process, held for a virtual machine, or another model for a display. A GPU of
+ * NVML that CUDA lacks counts only where no variable, MPS or MIG restricts CUDA.
  */
 #include "system/mounts.h"
 #include "system/nvidia_gpus.h"

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* registry.c - all probes in running order, and all their metrics by name */
+/* registry.c - all probes in running order, and all their metrics by name
+ *
+ * The tables are constant and in the probes' own files; what is made here once in a process are views of them: the
+ * probes by order and name, all metrics by name (bsearch), and the rows of each table for people by their places. A row
+ * that lacks an answer ends every process at its first look, so that no test can miss it.
+ */
 #include "muster/arena.h"
 #include "muster/probe.h"
 #include "util/array.h"

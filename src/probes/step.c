@@ -4,6 +4,19 @@
  * A step is as fast as the slowest rank, so its time is that of the job. What a rank does by itself, alone and within
  * steps, is the products: their time names a rank that is slow, whether its GPU, its host or another program is the
  * cause. Whatever decides which calls follow (tokens, gradients, whether all can take part) is agreed by all ranks.
+ *
+ * The order:
+ *
+ *   1. all ranks agree whether everyone can take part, and on the most tokens that every GPU has room for
+ *   2. products for a first number of tokens; by the slowest rank's time, the number that makes 5 or 20 ms
+ *   3. products alone, three rounds: rank.compute_ms
+ *   4. all-reduces alone: gradients are halved until they take at most half as long as the products; then copies
+ *      alone, as many as fit beside the products
+ *   5. the steps: one is always queued ahead, so that the GPU never waits for the host between two of them
+ *   6. products alone once more
+ *
+ * job.overlap is the longest of the three parts alone by the median step: 1 when the others hide behind the longest
+ * one.
  */
 #include "probes/step/work.h"
 
@@ -216,23 +229,17 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 	return 0;
 }
 
-/* ---- what is told ---- */
+/* ---- what is emitted ---- */
 
-static void tell_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
+static void emit_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
 {
-	static const char *const of_rank[] = { "rank.compute_ms", "rank.step_p50_ms", "rank.step_p99_ms",
-		"rank.step_compute_ms" };
-	static const char *const of_gpu[] = { "gpu.h2d_loaded_gbps", "gpu.d2h_loaded_gbps" };
-	static const char *const of_job[] = { "job.overlap", "job.step_tokens", "job.step_gradient_mib" };
-	for (size_t i = 0; i < sizeof of_rank / sizeof *of_rank; i++)
-		muster_emit_null_for(ctx, of_rank[i], NULL, "%s", why);
-	for (size_t i = 0; i < sizeof of_gpu / sizeof *of_gpu; i++)
-		muster_emit_null_for(ctx, of_gpu[i], muster_probe_env(ctx)->gpu->bus_id, "%s", why);
-	for (size_t i = 0; i < sizeof of_job / sizeof *of_job && first; i++)
-		muster_emit_null_for(ctx, of_job[i], NULL, "%s", why);
+	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
+		if (!metrics[i].labels[1] && (first || metrics[i].scope != MUSTER_SCOPE_JOB)) /* two: derived */
+			muster_emit_null_for(ctx, metrics[i].name,
+				metrics[i].labels[0] ? muster_probe_env(ctx)->gpu->bus_id : NULL, "%s", why);
 }
 
-static void tell_steps(struct muster_probe_ctx *ctx, const struct results *results)
+static void emit_steps(struct muster_probe_ctx *ctx, const struct results *results)
 {
 	static const char *const best[] = { [COMPUTE_MS] = "rank.step_compute_ms",
 		[IN_GBPS] = "gpu.h2d_loaded_gbps",
@@ -245,14 +252,14 @@ static void tell_steps(struct muster_probe_ctx *ctx, const struct results *resul
 }
 
 /* Also after a failure: what was measured before it stays. */
-static void tell(struct muster_step_work *work, const struct results *results)
+static void emit_all(struct muster_step_work *work, const struct results *results)
 {
 	struct muster_probe_ctx *ctx = work->session->ctx;
 	if (results->compute_ms > 0)
 		muster_windows_emit(ctx, "rank.compute_ms", NULL, 0, results->rounds_ms, results->rounds, NULL);
 	if (results->count == 0)
 		return;
-	tell_steps(ctx, results);
+	emit_steps(ctx, results);
 	if (work->session->ring.rank != 0)
 		return;
 	bool reduces = work->session->ring.ranks > 1;
@@ -290,11 +297,11 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 	int cannot = can_all(&work, &session, length_of(env)->tokens_most, &most, &why, err);
 	int failed = cannot < 0 ? -1 : 0;
 	if (cannot > 0)
-		tell_nothing(ctx, session.ring.rank == 0, why.text);
+		emit_nothing(ctx, session.ring.rank == 0, why.text);
 	if (cannot == 0) {
 		make_room(&results, (size_t)env->steps);
 		failed = measure(&work, most, &results, err);
-		tell(&work, &results);
+		emit_all(&work, &results);
 		forget(&results);
 	}
 	if (failed)

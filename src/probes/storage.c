@@ -2,6 +2,10 @@
 /* storage.c - the node's local NVMe disks, its temporary disk, and the file system that jobs may fill
  *
  * Reads what the kernel says: no disk is touched.
+ *
+ * Which disks are the node's own follows from sysfs (system/disks.h): a network disk of a cloud shows as NVMe too. A
+ * disk whose controller has failed is still listed by the kernel, and is not counted. statvfs may hang where a network
+ * file system was given by --storage; the step says so.
  */
 #include "system/disks.h"
 #include "system/scratch.h"
@@ -11,7 +15,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -113,19 +116,16 @@ static void measure_space(struct muster_probe_ctx *ctx, const struct muster_scra
 
 static void measure_scratch(struct muster_probe_ctx *ctx)
 {
-	static const char *const facts[] = { "path", "filesystem", "raid", "members", "missing_members", "read_only",
-		"size_gb", "free_gb", "free_share" };
+	static const char prefix[] = "node.scratch_";
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	struct muster_scratch scratch;
 	struct muster_error why;
 	muster_step(ctx, "look for the scratch");
 	int result = muster_scratch_choose(env->root, env->storage_path, &scratch, &why);
-	for (size_t i = 0; result < 0 && i < sizeof facts / sizeof *facts; i++) {
-		char metric[64];
-		snprintf(metric, sizeof metric, "node.scratch_%s", facts[i]);
-		muster_emit_read(
-			ctx, metric, strcmp(facts[i], "members") == 0 ? "none" : NULL, -1, muster_null(), &why);
-	}
+	for (size_t i = 0; result < 0 && i < sizeof metrics / sizeof *metrics; i++)
+		if (strncmp(metrics[i].name, prefix, strlen(prefix)) == 0)
+			muster_emit_read(
+				ctx, metrics[i].name, metrics[i].labels[0] ? "none" : NULL, -1, muster_null(), &why);
 	if (result < 0)
 		return;
 	muster_emit_for(ctx, "node.scratch_path", NULL, muster_string(scratch.path));

@@ -3,6 +3,10 @@
  *
  * A vendor library that is missing is a fact here, a null with the loader's own words; the probes that need it to do
  * their work are the ones that fail.
+ *
+ * Versions come from the libraries themselves, the file of each from the loader (dlinfo), links resolved: two nodes
+ * that load different files of one version differ in node.library_path. Each library is opened here for the first time
+ * on the leader of a node, so the step names it, in case its constructor hangs.
  */
 #include "vendor/cuda.h"
 #include "vendor/library.h"

@@ -4,10 +4,9 @@
 
 #include "util/text.h"
 
-#include <math.h>
-#include <time.h>
-
-/* On real hosts that others use too, a disturbance lasts 0.02 to 0.12 s (docs/dev/measurements.md). */
+/* By profile: how many windows each visit has, and the least time from the first visit to the last. Most runs need no
+ * pause for that, since other probes work between the visits; a quick run on one GPU may. A disturbance lasts 0.02 to
+ * 0.12 s, so that 250 ms separate two of them. */
 static const struct {
 	size_t windows; /* of a visit */
 	double apart_ms;
@@ -31,9 +30,6 @@ void muster_windows_wait(struct muster_probe_ctx *ctx, double *first_ms)
 	if (*first_ms == 0)
 		*first_ms = now_ms;
 	double left_ms = *first_ms + policies[env->profile].apart_ms - now_ms;
-	if (env->visit < MUSTER_VISITS - 1 || !(left_ms > 0))
-		return;
-	const struct timespec pause = { .tv_sec = (time_t)(left_ms / 1e3),
-		.tv_nsec = (long)(fmod(left_ms, 1e3) * 1e6) };
-	nanosleep(&pause, NULL);
+	if (env->visit >= MUSTER_VISITS - 1 && left_ms > 0)
+		muster_sleep_ms(left_ms);
 }

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - files without a name, and direct access where the file system takes that
+ *
+ * How a file is made: O_TMPFILE; where the file system has none, a random name that is unlinked before the first byte;
+ * then fallocate, or ftruncate where that is missing; then O_DIRECT by F_SETFL and one block as a trial. Overlay file
+ * systems of containers, tmpfs and some network file systems refuse O_DIRECT or the trial: the file is buffered then,
+ * with the reason.
+ *
+ * Errors have the code of who can mend them: no rights, a full or read-only file system, no such folder; all others are
+ * the disk's (MUSTER_EIO).
  */
 #include "storage/file.h"
 #include "storage/folder.h"

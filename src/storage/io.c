@@ -2,6 +2,12 @@
 /* io.c - requests to files: what a request is, and when it is done
  *
  * The kernel may do a part of a request and end it: the rest is asked for again, until it says why it does no more.
+ *
+ * A request lives in a slot from muster_io_start to the muster_io_wait that answers for it; its index is what the back
+ * end knows it by, its tag what the caller does. A request that failed has ended too: only those that never come back,
+ * after MUSTER_ETIME, keep their slot, and the kernel may still write to their memory.
+ *
+ * A read is asked for in whole blocks, of which the file's end may lack the last bytes: `wanted` counts what must come.
  */
 #include "storage/io_backend.h"
 #include "util/text.h"

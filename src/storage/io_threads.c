@@ -2,6 +2,10 @@
 /* io_threads.c - requests by threads that wait for the kernel, where it offers no io_uring
  *
  * A thread that hangs in a file system cannot be ended: it is left behind with all that it may touch.
+ *
+ * Up to 32 threads take jobs from one queue in their order and put results into another one; a depth beyond 32 waits in
+ * the queue. The mutex is never held during a request. When requests never end, the state and the stuck threads stay
+ * until the process ends.
  */
 #include "storage/io_backend.h"
 #include "util/clock.h"

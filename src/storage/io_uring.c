@@ -2,6 +2,10 @@
 /* io_uring.c - requests through io_uring
  *
  * Few functions of liburing, all of them in 2.1: what a simulation replaces.
+ *
+ * One submission for each request: batches would save system calls, of which requests of 1 MiB and more make few.
+ * Containers whose seccomp profile forbids io_uring, and hosts with kernel.io_uring_disabled, fail in make, and threads
+ * take over (io.c). Leaving a ring with requests under way is safe: the kernel keeps their pages until they end.
  */
 #include "storage/io_backend.h"
 

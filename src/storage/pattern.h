@@ -4,6 +4,10 @@
  * The words of a file are those of the pattern with the file's seed and no masks, counted from the start of the file: a
  * block of another run, of another place or with a changed bit differs. No word comes twice, so that nothing between
  * muster and the disk can compress the data or keep it only once. The kernels for the GPU compute the same words.
+ *
+ * A multiplication by an odd number permutes the 64-bit numbers, and so does x ^= x >> 32: words of different places
+ * differ. Two files have a word in common only where their random seeds are nearer to each other than the files have
+ * words.
  */
 #ifndef MUSTER_STORAGE_PATTERN_H
 #define MUSTER_STORAGE_PATTERN_H

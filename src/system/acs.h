@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* acs.h - PCIe switches that send traffic between two devices up to the root complex */
+/* acs.h - PCIe switches that send traffic between two devices up to the root complex
+ *
+ * ACS sends traffic between two devices below one switch up to the root complex, to be checked by the IOMMU; GPUDirect
+ * then has a fraction of its rate. Virtual machines need it, bare-metal clusters switch it off.
+ */
 #ifndef MUSTER_SYSTEM_ACS_H
 #define MUSTER_SYSTEM_ACS_H
 

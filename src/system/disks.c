@@ -2,6 +2,10 @@
 /* disks.c - block devices and their disks in sysfs
  *
  * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.
+ *
+ * sysfs: /sys/block/md0/slaves/ has links to the devices that md0 consists of, partitions are folders below their disk
+ * (/sys/block/nvme0n1/nvme0n1p1, with a file `partition`), /sys/dev/block/259:3 is a link to the device of that number.
+ * walk() goes down from a device through slaves to whole disks, at most eight levels.
  */
 #include "system/disks.h"
 #include "system/sysfs.h"

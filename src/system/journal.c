@@ -3,6 +3,10 @@
  *
  * Only the system's files that were written to since this boot are opened, one at a time and the newest first: a
  * directory may have gigabytes of older ones. libsystemd is no vendor's library, and is no part of what a run reports.
+ *
+ * Used where /dev/kmsg cannot be opened, or has lost records of this boot to newer ones. Files are read from the one
+ * that was written to last, each from its end, until an entry is of another boot or older than the range; libsystemd is
+ * opened at run time, so that nothing but this function needs it.
  */
 #include "system/journal.h"
 

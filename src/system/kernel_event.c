@@ -3,6 +3,10 @@
  *
  * Texts are those of Linux (drivers/pci/pcie/aer.c, drivers/net/ethernet/mellanox/mlx5, mm/oom_kill.c, ...) from 4.18
  * on; those of the NVIDIA driver are in kernel_nvidia.c. docs/dev/probes.md lists which lines are left out, and why.
+ *
+ * Readers are tried in this order: the table of beginnings, the NVIDIA driver, PCI devices by their bus id, everything
+ * else. The first letter is compared before the rest, since nearly all lines are of no event and a log has up to a
+ * million of them.
  */
 #include "system/kernel_words.h"
 

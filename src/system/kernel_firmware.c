@@ -7,6 +7,9 @@
  *   {3}[Hardware Error]:   device_id: 0000:5e:00.0
  *
  * What a section is about decides, not the first line (Linux, drivers/acpi/apei/ghes.c, drivers/firmware/efi/cper.c).
+ *
+ * Lines of a record share its number, "{3}", and come within a second. They are collected until another record begins,
+ * or until the next section of the same one; read backwards, a section's lines come before its beginning.
  */
 #include "system/kernel_words.h"
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_tally.c - the events of a kernel log, counted: one entry for each distinct event; see kernel_event.h */
+/* kernel_tally.c - the events of a kernel log, counted: one entry for each distinct event; see kernel_event.h
+ *
+ * An entry is one kind of event of one device and code, before or during the run: 64 of each group at most, of which
+ * the kind with the most entries loses its oldest one to a new event. Three things change entries later than their
+ * line: a line that adds to an event within a second (`follows`), the second half of a link's flap, and what cures an
+ * error (a reset, another action, the driver loaded again), which takes away what came before it in time, in whatever
+ * order lines are read.
+ */
 #include "system/kernel_event.h"
 #include "util/text.h"
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory_left.c - how much memory, and the time of how many CPUs, a process may still use */
+/* memory_left.c - how much memory, and the time of how many CPUs, a process may still use
+ *
+ * A cgroup's limit holds for all groups below it, so that every level up to the mount point is asked. Version 2 has one
+ * tree ("0::/path"), version 1 one for each controller; a machine may have both.
+ */
 #include "system/memory_left.h"
 
 #include "system/sysfs.h"

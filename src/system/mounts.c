@@ -2,6 +2,9 @@
 /* mounts.c - what is mounted where, as this process sees it
  *
  * proc(5): "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue".
+ *
+ * In a container these are the mounts of its own namespace. The same point may occur several times: the last one is
+ * what a process sees.
  */
 #include "system/mounts.h"
 #include "util/array.h"

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvidia_gpus.c - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use */
+/* nvidia_gpus.c - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use
+ *
+ * Where a GPU may be seen and not used: Slurm's device cgroup refuses /dev/nvidiaN (EPERM at access), a container lacks
+ * the file, file modes exclude the user. All three are "hidden": the GPU may be another job's, and nothing is said
+ * against the node. A file that is missing outside a container keeps the GPU from every job, and the GPU counts as
+ * missing.
+ */
 #include "system/nvidia_gpus.h"
 
 #include "system/mounts.h"

@@ -31,6 +31,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The children of kthreadd, sorted; empty where the kernel does not tell them, and then their names are read like all
+ * others. */
 static struct pids read_kernel_threads(int proc)
 {
 	struct pids pids = { 0 };

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* processes.h - the processes of the node, as far as the kernel shows them to this process */
+/* processes.h - the processes of the node, as far as the kernel shows them to this process
+ *
+ * The names are those of /proc/PID/comm, which a process may change: a name is a sign that a service runs, and no
+ * proof.
+ */
 #ifndef MUSTER_SYSTEM_PROCESSES_H
 #define MUSTER_SYSTEM_PROCESSES_H
 

@@ -3,6 +3,10 @@
  *
  * Names of mount points say nothing: images mount the same disks at /mnt, /mnt/resource_nvme, /mnt/localdisk, /scratch.
  * What the file system consists of decides.
+ *
+ * The choice: all mounts that may be a scratch (may_be_scratch), each with the disks below it; none that shares a disk
+ * with the root file system; the best by rank_of. Mounts of which sysfs does not tell the disks are named in the error
+ * if nothing else is found.
  */
 #include "system/scratch.h"
 #include "system/disks.h"

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* topology.c - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used */
+/* topology.c - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used
+ *
+ * The kernel's numa_node file is believed before hwloc, which derives places from the PCI tree; where both know and
+ * contradict each other, neither is believed. A node without CPUs (HBM of Grace Hopper, CXL) stands for the nearest one
+ * with CPUs, by the kernel's distances, else by the hierarchy of hwloc.
+ */
 #include "system/topology.h"
 
 #include "system/sysfs.h"

@@ -178,6 +178,13 @@ double muster_now_ms(void)
 	return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+void muster_sleep_ms(double ms)
+{
+	const time_t seconds = (time_t)(ms / 1e3);
+	const struct timespec time = { .tv_sec = seconds, .tv_nsec = (long)((ms - (double)seconds * 1e3) * 1e6) };
+	nanosleep(&time, NULL);
+}
+
 /* ---- characters of UTF-8; characters that must be escaped for a terminal or a reader ---- */
 
 /* Unicode 15, table 3-7. */

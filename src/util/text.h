@@ -44,6 +44,8 @@ void muster_memory_close(FILE *stream);
 
 /* Milliseconds of the monotonic clock. */
 double muster_now_ms(void);
+/* Sleep for so long, or until a signal comes: between two polls. */
+void muster_sleep_ms(double ms);
 
 /* ---- characters of UTF-8; characters that must be escaped for a terminal or a reader ---- */
 

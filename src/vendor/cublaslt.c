@@ -17,8 +17,7 @@ struct muster_library muster_cublaslt_library = {
 	.soname = "libcublasLt.so.13",
 	.older_sonames = { "libcublasLt.so.12", "libcublasLt.so.11" },
 	.oldest = "CUDA 11",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_cublaslt *muster_cublaslt(struct muster_error *err)

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuda.c - the CUDA driver API, opened at run time */
+/* cuda.c - the CUDA driver API, opened at run time
+ *
+ * The driver API alone, no CUDA runtime: libcuda.so.1 comes with the driver, so that its version is right by
+ * definition, and muster needs no CUDA Toolkit. Which functions: those that driver R470 has, with their suffixes (_v2)
+ * spelled out.
+ */
 #include "vendor/cuda.h"
 #include "vendor/library.h"
 #include "system/sysfs.h"
@@ -7,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 static struct muster_cuda functions;
 
@@ -21,8 +25,7 @@ struct muster_library muster_cuda_library = {
 	.title = "CUDA driver",
 	.soname = "libcuda.so.1",
 	.oldest = "driver R470",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_cuda *muster_cuda(struct muster_error *err)
@@ -67,7 +70,6 @@ int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret,
 
 int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeout_ms, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 20000 };
 	double deadline = muster_now_ms() + timeout_ms;
 	for (;;) {
 		CUresult result = cuda->cuStreamQuery(stream);
@@ -76,6 +78,6 @@ int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeou
 		if (muster_now_ms() >= deadline)
 			return muster_fail(
 				err, MUSTER_ETIME, "the GPU's stream was still busy after %d ms", timeout_ms);
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(0.02);
 	}
 }

@@ -21,8 +21,7 @@ struct muster_library muster_cufile_library = {
 	.title = "cuFile",
 	.soname = "libcufile.so.0",
 	.oldest = "CUDA 11.4",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_cufile *muster_cufile(struct muster_error *err)

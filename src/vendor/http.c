@@ -50,8 +50,7 @@ static struct muster_library library = {
 	.title = "libcurl",
 	.soname = "libcurl.so.4",
 	.oldest = "curl 7.19.4",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 	.preloaded_first = true,
 };
 

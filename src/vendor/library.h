@@ -2,6 +2,10 @@
 /* library.h - open a vendor library at run time, and know what was really loaded
  *
  * A missing library or function is an error value that names everything tried, never a loader error that kills srun.
+ *
+ * Each vendor library has a table of symbols (struct muster_symbol) and a struct of function pointers that the table
+ * fills in. An optional function that is absent is NULL, or `instead`, which answers as the library does for what it
+ * does not support. No call here is made before the library is opened, and libraries are never closed.
  */
 #ifndef MUSTER_VENDOR_LIBRARY_H
 #define MUSTER_VENDOR_LIBRARY_H
@@ -18,6 +22,9 @@ struct muster_symbol {
 	bool optional;         /* not in every library that we support */
 	void (*instead)(void); /* what stands in for an optional function that is absent; may be NULL */
 };
+
+/* Of a library: its table. */
+#define MUSTER_SYMBOLS(table) .symbols = (table), .symbol_count = sizeof(table) / sizeof *(table)
 
 struct muster_library {
 	const char *title;            /* "CUDA driver" */

@@ -22,8 +22,7 @@ struct muster_library muster_nccl_library = {
 	.title = "NCCL",
 	.soname = "libnccl.so.2",
 	.oldest = "NCCL 2.14",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_nccl *muster_nccl(struct muster_error *err)

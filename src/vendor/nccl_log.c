@@ -7,6 +7,10 @@
  *   node:2187:2301 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared
  *   node:2187:2301 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels
  * Since 2.22 channels are made at the first collective, so the log is complete only after one.
+ *
+ * NCCL_DEBUG_FILE is /proc/self/fd/N of a memfd: no file system is needed, and the text ends with the process. NCCL
+ * opens it by name when its first call reads the environment; muster_nccl_log_read keeps all of them in one buffer, up
+ * to 16 MiB.
  */
 #include "vendor/nccl_log.h"
 
@@ -23,6 +27,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* linux/memfd.h */
+#endif
 #define LOG_BYTES_MAX ((size_t)16 << 20)
 #define TAIL_LINES 10
 
@@ -61,7 +68,11 @@ int muster_nccl_log_start(struct muster_error *err)
 	char path[64];
 	if (log_fd >= 0)
 		return 0;
-	log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
+	/* a kernel with vm.memfd_noexec=2 refuses a file that could be executed; one before 6.3 does not know the flag
+	 */
+	log_fd = memfd_create("nccl-log", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (log_fd < 0 && errno == EINVAL)
+		log_fd = memfd_create("nccl-log", MFD_CLOEXEC);
 	if (log_fd < 0)
 		return muster_fail(err, MUSTER_EIO, "memfd_create for NCCL's log: %s", strerror(errno));
 	const char *level = getenv("NCCL_DEBUG");

@@ -32,6 +32,8 @@ int muster_nccl_log_start(struct muster_error *err);
  * has added since. NULL with err when the log cannot be read. Not for several threads at once. */
 const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err);
 
+/* What carries the channels in this text, which may be a part of the log; of a log without such lines all members are
+ * empty. */
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret);
 
 /* How two ranks of a communicator send to each other. */

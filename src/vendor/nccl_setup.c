@@ -14,6 +14,9 @@
  *   67108864 Bytes -> Algo 1 proto 2 time 3970.68                            (2.20 to 2.22; 2.23: with "AllReduce: ")
  *   AllReduce: 67108864 Bytes -> Algo RING proto SIMPLE channel{Lo..Hi}={0..23}
  * The number of collnet channels is that of all channels since 2.21: it says nothing.
+ *
+ * Lines are matched by their words, never by their place, and unknown lines are skipped: what a later NCCL words in
+ * another way is "not known", and no error.
  */
 #include "vendor/nccl_setup.h"
 #include "vendor/nccl_log.h"

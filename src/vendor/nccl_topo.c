@@ -65,6 +65,8 @@ static int read_cpu(struct reader *r, const XML_Char **attributes)
 	return 0;
 }
 
+/* A GPU is a pci element of class 0x03..., or one without a class: then it may be any device, and its bus id decides
+ * later whether it is a GPU of the node. Bridges have class 0x0604.. and only their children count. */
 static int read_pci(struct reader *r, const XML_Char **attributes)
 {
 	const char *class_code = attribute(attributes, "class"), *bus_id = attribute(attributes, "busid");

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml.c - NVML, opened at run time */
+/* nvml.c - NVML, opened at run time
+ *
+ * nvmlInit_v2 is called once and never undone. It fails where the driver is not loaded, or has another version than the
+ * library (18, until a reboot after an update); every later call of muster_nvml then repeats that error. Functions that
+ * are newer than R470 are optional: a library without them has a function in their place that answers
+ * FUNCTION_NOT_FOUND.
+ */
 #include "vendor/nvml.h"
 #include "vendor/library.h"
 
@@ -37,8 +43,7 @@ struct muster_library muster_nvml_library = {
 	.title = "NVML",
 	.soname = "libnvidia-ml.so.1",
 	.oldest = "driver R470",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 /* nvmlInit_v2's answer, asked for once. */

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pinned.h - host memory on a device's NUMA node that the GPU's copy engine can reach */
+/* pinned.h - host memory on a device's NUMA node that the GPU's copy engine can reach
+ *
+ * Life cycle: memory of whole pages, bound to the NUMA node (hwloc, mbind), touched, registered with the driver for all
+ * contexts (PORTABLE), used, unregistered, unmapped. The driver pins pages by itself, so that RLIMIT_MEMLOCK does not
+ * count. In containers that forbid mbind the kernel places the pages where the thread runs that touches them first,
+ * which is near the GPU as well after the worker has bound itself.
+ */
 #ifndef MUSTER_VENDOR_PINNED_H
 #define MUSTER_VENDOR_PINNED_H
 

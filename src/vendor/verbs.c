@@ -24,8 +24,7 @@ struct muster_library muster_verbs_library = {
 	.title = "libibverbs",
 	.soname = "libibverbs.so.1",
 	.oldest = "libibverbs 1.1",
-	.symbols = symbols,
-	.symbol_count = sizeof symbols / sizeof *symbols,
+	MUSTER_SYMBOLS(symbols),
 };
 
 const struct muster_verbs *muster_verbs(struct muster_error *err)
@@ -33,6 +32,8 @@ const struct muster_verbs *muster_verbs(struct muster_error *err)
 	return muster_library_open(&muster_verbs_library, err) < 0 ? NULL : &functions;
 }
 
+/* verbs_get_ctx_op finds the provider's own operation, which knows the size of the struct that it fills in. The
+ * exported function is for programs that were built with the older, shorter struct. */
 int muster_verbs_query_port(
 	const struct muster_verbs *verbs, struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
 {

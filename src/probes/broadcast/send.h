@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send.h - who reads what, and from the readers' memory to the memory of all receivers */
+/* send.h - who reads what, and from the readers' memory to the memory of all receivers
+ *
+ * Device memory is the all-reduce's buffer: the rank's own shard from its beginning on, and behind it one chunk for
+ * each of the shards that only pass through, since every rank of a ncclBroadcast has to take part. All shards go at
+ * once, in one group for each chunk of 16 MiB.
+ *
+ *   reader    host --copies--> own shard --event--> NCCL
+ *   receiver  NCCL --event--> own shard --copies--> host
+ *   others    NCCL, and nothing else
+ *
+ * All ranks make the same calls, because what decides (shards, readers, bytes, whether anyone has failed) is agreed
+ * before.
+ */
 #ifndef MUSTER_PROBES_BROADCAST_SEND_H
 #define MUSTER_PROBES_BROADCAST_SEND_H
 

@@ -29,6 +29,7 @@ int muster_gpu_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlG
 int muster_gpu_nvlink_peers(
 	const struct muster_nvml *nvml, nvmlDevice_t device, struct muster_nvml_gpus *ret, struct muster_error *err);
 
+/* ---- limits: each from published figures, and none measured on this GPU ---- */
 /* GB/s that a PCIe link carries in one direction after encoding; 0 for a generation that is not known. */
 double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes);
 

@@ -12,6 +12,10 @@
  * H200, so that a last round of few blocks, which read slowly, has little to do. */
 #define GRID 5920
 
+/* The driver compiles the PTX for the GPU at hand; the result goes to the user's cache (~/.nv/ComputeCache, unless
+ * CUDA_CACHE_DISABLE is set), where the next process finds it. A driver that refuses the text says why in the JIT's
+ * log, which becomes a part of the error. Options are passed as an array of pointers, in which a size stands as a
+ * number and not as its address. */
 int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *ret, struct muster_error *err)
 {
 	const struct {
@@ -55,6 +59,9 @@ void muster_kernels_unload(const struct muster_cuda *cuda, struct muster_kernels
 	memset(kernels, 0, sizeof *kernels);
 }
 
+/* Queue a kernel and return at once. Parameters are copied by the call. The grid does not depend on the range: each
+ * thread strides over it, and threads beyond a short range end at once. What a kernel does wrong, such as an access to
+ * memory that was freed, shows at a later call on the context, not here. */
 static int launch(const struct muster_cuda *cuda, CUfunction function, void **parameters, CUstream stream,
 	const char *name, struct muster_error *err)
 {

@@ -2,6 +2,13 @@
 /* kernels.h - the kernels of kernels.ptx: fill memory with a pattern, verify it, compare, sum up
  *
  * A range is device memory of whole 16-byte words. Launches are queued in a stream and return at once.
+ *
+ * All functions work in the current context, which must be the one that the kernels were loaded into. A range whose
+ * size is no multiple of 16 bytes is handled as if its last bytes were not there.
+ *
+ * A report is device memory that the caller has set to zeros in the same stream; several launches may add to one
+ * report. The threads of all blocks add to it by atomic operations, so that its first differences are not the lowest
+ * ones: the caller looks for the lowest place among those that are kept.
  */
 #ifndef MUSTER_PROBES_GPU_KERNELS_H
 #define MUSTER_PROBES_GPU_KERNELS_H

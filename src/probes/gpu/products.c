@@ -59,6 +59,8 @@ static int describe_matrix(const struct muster_cublaslt *lib, cublasLtMatrixLayo
 	return MUSTER_CUBLASLT(lib, err, cublasLtMatrixLayoutCreate, ret, type, rows, columns, (int64_t)rows);
 }
 
+/* Everything that an algorithm is chosen by. The transposition of A is the only form in which FP8 exists before
+ * Blackwell, and BF16 and FP64 have it too. C is D with the factor 0, so no matrix C is read. */
 static int describe(struct muster_product *p, struct muster_error *err)
 {
 	const struct muster_cublaslt *lib = p->lib;

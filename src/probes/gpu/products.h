@@ -27,6 +27,8 @@ struct muster_product_values {
 };
 extern const struct muster_product_values muster_product_values[MUSTER_PRECISIONS];
 
+/* Matrices begin at multiples of 2 MiB, the size of a large page of device memory: far more than the 16 bytes that the
+ * tensor cores need, and than the 256 bytes that cuBLASLt's heuristic takes for granted. */
 /* Bytes of device memory until the next matrix may begin. */
 static inline size_t muster_product_aligned(size_t bytes)
 {
@@ -34,6 +36,8 @@ static inline size_t muster_product_aligned(size_t bytes)
 	return (bytes + alignment - 1) / alignment * alignment;
 }
 
+/* The workspace that NVIDIA recommends for Hopper and later (cuBLAS manual, cublasSetWorkspace: 32 MiB); algorithms
+ * that split k need it. Products of one stream may share it, since they never run at once. */
 #define MUSTER_PRODUCT_WORKSPACE ((size_t)32 << 20) /* bytes of device memory, for all products of a stream */
 
 /* MUSTER_ENOTSUPPORTED where the GPU has no units for the precision. FP64 elsewhere is a small part of the other units,

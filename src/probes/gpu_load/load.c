@@ -196,6 +196,10 @@ static int add_rates(
 	return 0;
 }
 
+/* One pattern: fill all parts, then verify all parts, in one stream and without waiting between; then the reports are
+ * fetched one by one, each with a wait of at most WAIT_MS. Rates are bytes of a part by the time between its two
+ * events. Events 0 to parts are of the filling, from MUSTER_LOAD_PARTS + 1 on of the verification. A cancelled run ends
+ * between two patterns. */
 int muster_load_memory(struct muster_load *load, size_t count, size_t parts, struct muster_memory_figures *figures,
 	struct muster_error *err)
 {

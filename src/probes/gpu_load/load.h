@@ -14,6 +14,9 @@
  */
 enum { MUSTER_LOAD_PARTS = 10, MUSTER_LOAD_MEMORY = 0, MUSTER_LOAD_REST = MUSTER_LOAD_PARTS, MUSTER_LOAD_REPORTS };
 
+/* Of the probe, from the first visit to the end of the process. All zeros before; `stream` tells later visits whether
+ * the first one came as far as its allocations. Nothing of it is freed in the end but `rest`, or `memory` where there
+ * is no rest: the context ends with the process. */
 struct muster_load {
 	struct muster_probe_ctx *ctx;
 	const struct muster_cuda *cuda;
@@ -38,6 +41,7 @@ void muster_series_done(struct muster_series *series);
 /* The median of all; of the values from..to-1 (at least one). */
 double muster_series_median(const struct muster_series *series, size_t from, size_t to);
 
+/* ---- shared by the memory test and the products. All: 0, or -1 with err, after which the load ends ---- */
 /* Milliseconds between two of load->events, which have happened; at least a nanosecond. */
 int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err);
 /* The address of a report on the device. */

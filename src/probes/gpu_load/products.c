@@ -4,6 +4,14 @@
  * D = A'B, n x n, of fixed contents. All products of a run are compared with the first one, bit for bit: cuBLASLt gives
  * the same bits for the same algorithm, GPU and library version. Results are kept in single precision where they can
  * be, so that a wrong bit is not rounded away.
+ *
+ * The plan in device memory, from load->memory on: A, B, the first product, the product that is made again and again,
+ * and the workspace; 8192 rows need 0.8 GiB in BF16. A GPU with less free memory has smaller matrices.
+ *
+ * A round is a window: three products between events, then a kernel compares the last one with the first product.
+ * Rounds are queued in batches of at most 80 ms, for the host must not be what is timed and a cancelled run must end
+ * soon. The wait for a batch is also the moment at which the sampler takes a sample of its own, so that even a load
+ * without the thread's 20 ms has one.
  */
 #include "probes/gpu_load/load.h"
 #include "probes/windows.h"
@@ -25,10 +33,10 @@ struct plan {
 	CUdeviceptr a, b, first, again, workspace;
 };
 
-/* The largest matrices that fit into the memory. False: none do. */
-static bool place(const struct muster_load *load, struct plan *plan)
+/* The largest matrices that fit into the memory, from `most` down to `least` rows. False: none do. */
+static bool place(const struct muster_load *load, size_t most, size_t least, struct plan *plan)
 {
-	for (plan->n = SIZE_MOST; plan->n >= SIZE_LEAST; plan->n /= 2) {
+	for (plan->n = most; plan->n >= least; plan->n /= 2) {
 		plan->from_bytes = plan->n * plan->n * muster_product_values[plan->precision].from_bytes;
 		plan->to_bytes = plan->n * plan->n * muster_product_values[plan->precision].to_bytes;
 		plan->a = load->memory;
@@ -119,6 +127,8 @@ static int clamp(double value, int least, int most)
 	return value < least ? least : value > most ? most : (int)value;
 }
 
+/* Warm-up, the sum of the first product, then batches for about `ms`. In later visits of a run, and in later cycles of
+ * a soak, the first product is made anew from the same A and B: its sum must be that of the run's first one. */
 static int measure(struct muster_load *load, const struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
@@ -144,6 +154,9 @@ static int measure(struct muster_load *load, const struct plan *plan, double ms,
 	return 0;
 }
 
+/* Who must get the same bits: the label made_by of the checksum. The opaque data of cublasLtMatmulAlgo_t identifies the
+ * algorithm and its tiles; it is hashed, because a label is read by people. Ranks whose text is equal are compared, on
+ * one node and between nodes. */
 static void name_maker(const struct muster_load *load, const struct plan *plan, char *ret, size_t size)
 {
 	uint64_t hash = 0;
@@ -157,9 +170,13 @@ static void name_maker(const struct muster_load *load, const struct plan *plan, 
 static int try(struct muster_load *load, struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
-	if (!place(load, plan))
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%zu MiB of free memory are too few for two matrices",
-			load->bytes >> 20);
+	/* Bits are compared with those of the first visit, and other sizes have others. A later visit may have less
+	 * memory: then it makes no products, which proves nothing against the GPU. */
+	bool known = figures->measured;
+	if (!place(load, known ? figures->size : SIZE_MOST, known ? figures->size : SIZE_LEAST, plan))
+		return known ? 0
+			     : muster_fail(err, MUSTER_ENOTSUPPORTED,
+				       "%zu MiB of free memory are too few for two matrices", load->bytes >> 20);
 	if (muster_product_init(&plan->product, plan->precision, plan->n, plan->n, plan->n, err) < 0)
 		return -1;
 	figures->size = plan->n;

@@ -3,12 +3,12 @@
 #include "probes/gpu_load/sampler.h"
 
 #include "util/clock.h"
+#include "util/text.h"
 
 #include <string.h>
-#include <time.h>
 
-#define EVERY_NS 20000000 /* 20 ms: the power's own refresh */
-#define ROW 3             /* samples running that make a reason count */
+#define EVERY_MS 20 /* the power's own refresh */
+#define ROW 3       /* samples running that make a reason count */
 #define STEP_MS 200 /* the power of a load that begins settles: what slows the clocks down until then may be that */
 #define SLOW_MS 100 /* slowdowns that take less in all are none */
 
@@ -51,6 +51,9 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 	return result;
 }
 
+/* throttled: when a row reaches ROW samples all of them count, then each further one. row_ms: the time of the row at
+ * hand of slowdowns, from its second sample on and without the first STEP_MS; it moves to slow_ms once the row is long
+ * enough. */
 void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, double ms)
 {
 	double since = ms - (s->last_ms > STEP_MS ? s->last_ms : STEP_MS);
@@ -103,7 +106,6 @@ void muster_sampler_take(struct muster_sampler *s)
 static void *sample(void *arg)
 {
 	struct muster_sampler *s = arg;
-	const struct timespec pause = { .tv_nsec = EVERY_NS };
 	for (;;) {
 		pthread_mutex_lock(&s->lock);
 		bool stop = s->stop;
@@ -111,7 +113,7 @@ static void *sample(void *arg)
 		if (stop)
 			return NULL;
 		muster_sampler_take(s);
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(EVERY_MS);
 	}
 }
 

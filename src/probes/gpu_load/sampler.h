@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.h - what NVML says of a GPU while it works, every 20 ms in a thread of its own */
+/* sampler.h - what NVML says of a GPU while it works, every 20 ms in a thread of its own
+ *
+ * NVML's own refresh of power is about 20 ms, so that more samples say nothing new. What NVML refused once is not asked
+ * again, and its reason is told.
+ *
+ * Which field: power is NVML_FI_DEV_POWER_INSTANT where the driver has it (nvmlDeviceGetPowerUsage is a mean of the
+ * last second on most GPUs since Ampere, so that a load of 0.3 s does not show); the memory's temperature is a field
+ * too, of GPUs that have such a sensor.
+ *
+ * Reasons are a bit mask (nvmlDeviceGetCurrentClocksThrottleReasons). A row of three samples, 60 ms, makes a reason
+ * count: at the moment at which a load begins or ends single samples show one on healthy GPUs.
+ */
 #ifndef MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 #define MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 

@@ -3,6 +3,13 @@
  *
  * cuFile does not say whether it takes the direct path for a file. So it is asked first to take no other, and only if
  * that fails to take its compatibility mode.
+ *
+ * cuFile takes its settings from the environment when its driver is opened, so each attempt is a driver session of its
+ * own: allow_compatibility, cuFileDriverOpen, cuFileHandleRegister, reads, cuFileHandleDeregister, cuFileDriverClose.
+ * What is registered is deregistered before the driver is closed, after an error too.
+ *
+ * Four threads read pieces of 16 MiB. A thread has no current context of its own, and cuFileRead needs one: each sets
+ * the primary context, which is retained for the time of the reads.
  */
 #include "probes/gpu_stream/stream.h"
 #include "probes/windows.h"

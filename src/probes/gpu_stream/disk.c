@@ -2,6 +2,12 @@
 /* disk.c - from a file through pinned buffers to the GPU: while one buffer is copied, the others are read
  *
  * Every block of the file has a place of its own in the GPU's memory, and is compared there when the time is taken.
+ *
+ * A slot goes round: UNUSED, READS (the kernel reads into it), COPIES (the GPU reads from it), UNUSED. One thread does
+ * all: it starts reads in free slots, waits for one read, queues its copy, and looks which copies are done.
+ *
+ * A window is 256 MiB of the file. It begins when its first read starts and ends when its last copy is done, and no
+ * read of the next one is in flight before: what the disk reads ahead while the host stands still would count twice.
  */
 #include "probes/gpu_stream/stream.h"
 #include "probes/windows.h"
@@ -9,8 +15,6 @@
 #include "storage/pattern.h"
 #include "util/clock.h"
 #include "util/text.h"
-
-#include <time.h>
 
 #define WRITE_MS 8000.0 /* no new request begins after that */
 #define READ_MS 5000.0
@@ -28,26 +32,21 @@ int muster_stream_file_init(struct muster_stream *stream, const char *folder, si
 	ret->io = muster_io_new((unsigned)stream->slots, err);
 	if (!ret->io)
 		return -1;
-	for (size_t next = 0; next < bytes || muster_io_running(ret->io) > 0;) {
-		bool more = next < bytes && (next == 0 || muster_now_ms() < end);
-		size_t slot = next / stream->slot_bytes;
-		if (more && slot >= stream->slots && muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
+	size_t next = 0, slot;
+	for (; next < bytes && (next == 0 || muster_now_ms() < end); next += stream->slot_bytes) {
+		slot = next / stream->slot_bytes; /* each once, and then the one that is free first */
+		if (slot >= stream->slots && muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
 			return -1;
-		if (!more) {
-			if (muster_io_running(ret->io) == 0)
-				break;
-			if (muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
-				return -1;
-			continue;
-		}
 		void *data = (char *)stream->host.data + slot * stream->slot_bytes;
 		muster_storage_fill(data, stream->slot_bytes, next, ret->seed);
 		if (muster_io_start(ret->io, MUSTER_IO_WRITE, &ret->file, data, stream->slot_bytes, next, slot, err) <
 			0)
 			return -1;
-		next += stream->slot_bytes;
-		ret->bytes = next;
 	}
+	while (muster_io_running(ret->io) > 0)
+		if (muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
+			return -1;
+	ret->bytes = next;
 	return muster_storage_file_settle(&ret->file, err);
 }
 
@@ -107,13 +106,12 @@ static int end_copies(struct pipeline *p, struct muster_error *err)
 /* Wait for a read and queue its copy; where no read is under way, let the copies go on. */
 static int end_read(struct pipeline *p, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 10000 };
 	size_t slot;
 	if (muster_io_running(p->file->io) == 0) {
 		if (muster_now_ms() > p->end + STALLED_MS)
 			return muster_fail(
 				err, MUSTER_ETIME, "copies to the GPU were not done after %d s", STALLED_MS / 1000);
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(0.01);
 		return 0;
 	}
 	if (muster_io_wait(p->file->io, STALLED_MS, &slot, err) < 0)

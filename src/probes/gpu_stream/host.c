@@ -9,19 +9,17 @@
 #include "storage/pattern.h"
 #include "util/text.h"
 
-#include <time.h>
-
 #define WINDOW 8 /* copies */
 #define COPIES ((size_t)WINDOW * MUSTER_STREAM_WINDOWS)
 #define PASS_MS 5000.0   /* no new copy is queued after that */
 #define STUCK_MS 20000.0 /* one copy */
+#define POLL_MS 0.01
 
 /* Wait for a slot's last copy, and keep the products going. */
 static int wait_slot(struct muster_stream *stream, size_t slot, bool beside_products, struct muster_error *err)
 {
-	const struct timespec pause = { .tv_nsec = 10000 };
 	double deadline = muster_now_ms() + STUCK_MS;
-	for (int done; (done = muster_stream_copied(stream, slot, err)) != 1; nanosleep(&pause, NULL)) {
+	for (int done; (done = muster_stream_copied(stream, slot, err)) != 1; muster_sleep_ms(POLL_MS)) {
 		if (done < 0 || (beside_products && muster_stream_products_keep(stream, err) < 0))
 			return -1;
 		if (muster_now_ms() > deadline)
@@ -37,7 +35,10 @@ static int queue(struct muster_stream *stream, size_t slot, struct muster_error 
 	return muster_stream_copy(stream, slot, slot * stream->slot_bytes, stream->slot_bytes, err);
 }
 
-/* The copies of a pass, with events around its windows. The first one of each slot warms up. */
+/* The copies of a pass, with events around its windows. The first one of each slot warms up. ends[0] is recorded after
+ * these, ends[n] after the n-th window. As a program with layers would, the host waits for the copy of a slot before it
+ * queues the next one from there; it writes nothing to the slot, whose words are those that the GPU is to have in the
+ * end. *ret_count: copies that were timed. */
 static int run_copies(struct muster_stream *stream, bool beside_products, size_t *ret_count, struct muster_error *err)
 {
 	double end = muster_now_ms() + PASS_MS;
@@ -91,6 +92,9 @@ int muster_stream_from_host(
 	size_t all = stream->slots * stream->slot_bytes, count;
 	muster_step(stream->ctx, "%zu copies of %zu MiB to the GPU%s", COPIES, stream->slot_bytes >> 20,
 		beside_products ? " beside matrix products" : "");
+	if (stream->bytes < all)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED,
+			"the GPU has %zu MiB of free memory for %zu MiB of buffers", stream->bytes >> 20, all >> 20);
 	muster_storage_fill(stream->host.data, all, 0, seed);
 	if (muster_stream_clear(stream, err) < 0 || run_copies(stream, beside_products, &count, err) < 0 ||
 		muster_stream_wait(stream, err) < 0 || read_windows(stream, count, &pass, err) < 0 ||

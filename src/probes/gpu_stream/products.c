@@ -54,6 +54,8 @@ static int time_products(struct muster_stream *stream, size_t count, double *ret
 }
 
 /* How many products a batch has, and how long it takes. The first products load kernels and raise the clocks. */
+/* The batch that takes about BATCH_MS. Three rounds: the first loads kernels, the second runs at rising clocks, the
+ * third tells the time of the batch that the second one chose. */
 static int choose_batch(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;

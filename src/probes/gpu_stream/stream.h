@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream.h - what the parts of the probe gpu_stream share: pinned buffers, the GPU's memory, and work beside the copies
+ *
+ * A pass is one stream of the whole file or of all copies; its windows are rates in GB/s of MUSTER_WINDOW_BYTES (disk)
+ * or of 8 copies (host). Times: a pass from the host ends after 5 s, one from the disk begins no read after 5 s, so
+ * that the longest pass with a stalled request (10 s) stays below the probe's deadline of 60 s for both sources and
+ * cuFile.
  */
 #ifndef MUSTER_PROBES_GPU_STREAM_STREAM_H
 #define MUSTER_PROBES_GPU_STREAM_STREAM_H

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MELLANOX = 0x15b3, ETHERNET = 0x0200, INFINIBAND = 0x0207 };
 
@@ -30,8 +31,10 @@ void muster_rdma_adapters_measure(struct muster_probe_ctx *ctx, const struct mus
 	for (size_t i = 0; result == 0 && i < devices.count; i++) {
 		long class_code = number_of(ctx, devices.items[i], "class") >> 8;
 		bool found = false;
+		muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/physfn", devices.items[i]);
 		if (number_of(ctx, devices.items[i], "vendor") != MELLANOX ||
-			(class_code != ETHERNET && class_code != INFINIBAND))
+			(class_code != ETHERNET && class_code != INFINIBAND) ||
+			access(path, F_OK) == 0) /* a virtual function: for a guest, without a driver here */
 			continue;
 		for (size_t p = 0; p < ports->count && !found; p++)
 			found = muster_sysfs_pci_address(

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* attributes.c - what libibverbs says of a port, and whether its rate is that of sysfs */
+/* attributes.c - what libibverbs says of a port, and whether its rate is that of sysfs
+ *
+ * active_speed and active_width are codes with one bit set (InfiniBand Architecture Specification, PortInfo). The rate
+ * of sysfs is the kernel's own product of both, so that a difference says that driver and library do not mean the same
+ * port state: such as a link that changed between the two readings, or a library older than the driver.
+ */
 #include "probes/ib_link/ports.h"
 
 #include <errno.h>

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate */
+/* ports.c - the RDMA ports of the node: which there are, the small files of each, their counters and their rate
+ *
+ * Files below /sys/class/infiniband/DEVICE: fw_ver, board_id, hca_type, node_guid; below ports/N: state ("4: ACTIVE"),
+ * phys_state ("5: LinkUp"), rate ("200 Gb/sec (4X HDR)"), lid, link_layer, pkeys/I, gids/I, gid_attrs/types/I,
+ * counters/, hw_counters/. Drivers differ in which counters they have, and a virtual function of Azure has few. Numbers
+ * of ports begin with 1.
+ */
 #include "probes/ib_link/ports.h"
 
 #include "system/sysfs.h"
@@ -11,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static struct muster_rdma_port *add_port(struct muster_rdma_ports *ports, const char *device, int number)
@@ -115,7 +120,6 @@ int muster_rdma_ports_find(struct muster_probe_ctx *ctx, struct muster_rdma_port
 
 void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports)
 {
-	const struct timespec pause = { .tv_nsec = 100 * 1000 * 1000 };
 	double limit_ms = muster_probe_env(ctx)->profile == MUSTER_QUICK ? 500 : 2000, start = muster_now_ms();
 	bool waited = false;
 	for (size_t i = 0; i < ports->count; i++) {
@@ -128,7 +132,7 @@ void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rd
 			if (!waited)
 				muster_step(ctx, "wait for the subnet manager to activate %s", ports->items[i].label);
 			waited = true;
-			nanosleep(&pause, NULL);
+			muster_sleep_ms(100);
 		}
 	}
 }

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* data.c - what each rank brings to a sum, and whether the sum is right; data that NCCL only moves */
+/* data.c - what each rank brings to a sum, and whether the sum is right; data that NCCL only moves
+ *
+ * Two kinds of data. Sums need numbers whose sum a float holds exactly and whose wrong values show: muster_nccl_data_*.
+ * What NCCL only moves (all-gather, all-to-all, exchanges) is a pattern of 8-byte words that kernels write and verify
+ * on the GPU at the memory's rate, so that nothing but the count of wrong words comes to the host:
+ * muster_nccl_pattern_*.
+ *
+ * Why a + b x + c y mod 61: with a constant for each rank, data at the wrong place would be right; with random numbers
+ * the expected sum of 1,000 ranks would have to be added up for each place. Here a place is one of 61 x 61
+ * combinations, for which the sums of all ranks are made once (muster_nccl_data_expect), and scramble() spreads the
+ * combinations over the tile. Values are at most 60, so the sum of 223,260 ranks is at most 13,395,600, less than 2^24:
+ * a float holds it exactly.
+ */
 #include "probes/nccl/session.h"
 
 #include "probes/gpu/kernels.h"

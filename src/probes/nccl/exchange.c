@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* exchange.c - messages between ranks of the ring, and how long operations take */
+/* exchange.c - messages between ranks of the ring, and how long operations take
+ *
+ * How operations are timed. Everything is in one stream: a head start (zeros written to memory for some time), one
+ * operation that is not timed, since ranks come to it at different moments, and then the operations with an event after
+ * each. All of it is launched before the head start ends, so that the GPU never waits for the host between two
+ * operations; ret_late_us says when that was not so. Each operation's own time is known, and not only their sum: one
+ * stall of 2.7 ms in twenty all-reduces of 67 us would make the mean three times the median.
+ */
 #include "probes/nccl/session.h"
 
 #include "util/array.h"
@@ -16,6 +23,8 @@ int muster_nccl_group_start(const struct muster_nccl_session *s, struct muster_e
 }
 
 /* A call between start and end. */
+/* NCCL collects errors of calls in a group until the group ends, but some are told at once; the group is then ended,
+ * for a group that is left open would swallow every later call of this thread. */
 static int in_group(
 	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err)
 {
@@ -91,8 +100,8 @@ int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struc
 	double needed = us * resources->fill_per_us, filled = 0;
 	int fills = 0;
 	do {
-		if (MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),
-			    resources->stream) < 0)
+		if (room > 0 && MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, at, 0, (size_t)room / sizeof(float),
+					resources->stream) < 0)
 			return -1;
 		filled += (double)room;
 		if (resources->received_room > room) {
@@ -152,6 +161,8 @@ static const struct {
 #define VISIT_US 2e5 /* longer windows are one in a visit */
 
 /* How many windows of how many operations. */
+/* A trial ring has one window: it only asks whether the ring works. A visit's windows of one size take at most 0.2 s.
+ */
 static size_t plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
 {
 	size_t windows = s->ring.trial ? 1 : muster_windows_count(s->ctx), i = 0;

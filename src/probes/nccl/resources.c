@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* resources.c - what a ring needs on the GPU and beside it */
+/* resources.c - what a ring needs on the GPU and beside it
+ *
+ * Sizes. The buffer `data` has the largest size of the ladder that leaves NCCL room (2 GiB, or half of what is free);
+ * one of at most 512 MiB is taken at once, a larger one only before the ring, since until then the load tests the
+ * memory. `received` is made by probes that exchange, and grows. 2 MiB of pinned memory carry what the host compares,
+ * in two halves, and all messages that decide something.
+ */
 #include "probes/nccl/session.h"
 
 #include "probes/gpu/device.h"
@@ -90,6 +96,8 @@ int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, stru
 	}
 }
 
+/* How many bytes of zeros the GPU's memory takes in a microsecond: at most what its bus can carry. A head start must
+ * last at least as long as it claims, so an unknown GPU counts as the fastest one. */
 static double fill_per_us(const struct muster_cuda *cuda, const struct muster_gpu *gpu)
 {
 	struct muster_error why;

@@ -3,6 +3,14 @@
  *
  * On a communicator over several nodes NCCL gives all peers the channels of the slowest path: 1 to 4. GPUs that NVLink
  * joins have all their channels only on a communicator of themselves.
+ *
+ * What is shared by one all-reduce: for each rank of the ring its number in the job and 48 bits of a hash of its
+ * domain, in parts of 24 bits, as a float holds them. Two domains have one hash once in 3 x 10^14 pairs; then ranks
+ * would only exchange on a communicator that has fewer channels than theirs could.
+ *
+ * Near means: the same cluster UUID and clique of an NVLink fabric that has completed; else the same node, and on a
+ * node where NVLink joins some GPUs only, the same group of joined GPUs. NVML answers without a context, and a GPU that
+ * cannot be asked counts by its node's name alone.
  */
 #include "probes/nccl/session.h"
 

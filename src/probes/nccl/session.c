@@ -26,6 +26,8 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	end_ring();
 }
 
+/* The buffer is made before the old communicator is aborted, so that a GPU without room fails without having lost what
+ * stands. A trial ring after a failed one finds nothing to leave: muster_nccl_session_fail has aborted it. */
 int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
 	struct muster_nccl_session *ret, struct muster_error *err)
 {
@@ -60,6 +62,8 @@ int muster_nccl_session_standing(
 	return 0;
 }
 
+/* The communicator that stands, or, in a ring that has not been kept yet, the session's own: never both, since a ring
+ * begins by leaving the one before. near is aborted first, for it was split from the other. */
 int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_error *err)
 {
 	if (err->code != MUSTER_ECALLEDOFF)

@@ -4,6 +4,28 @@
  * Rings make communicators, one after the other. The last one that went well stands until the process ends, with the
  * buffers: probes that measure more find it by muster_nccl_session_standing. No call here
  * waits without a deadline: stream and communicator are polled.
+ *
+ * The life of what is here:
+ *
+ *   resources     libraries, a stream, events, pinned and device buffers; made once by the first NCCL probe, freed
+ *                 only after a failure (muster_nccl_session_fail), and made again by a later ring
+ *   session       a struct of the caller for one callback: the communicator, the resources, the time that is left
+ *   communicator  made by the probe nccl_allreduce for each ring. When the ring has gone well it stands
+ *                 (session_keep), and traffic of later probes and visits finds it (session_standing). The next
+ *                 ring aborts it before it begins
+ *   near          the communicator of near ranks, split from the one that stands (roster.c); it goes with it
+ *
+ * All communicators are non-blocking (config.blocking = 0, since NCCL 2.14): each call may answer ncclInProgress, and
+ * nothing is in the stream until ncclCommGetAsyncError says ncclSuccess. muster_nccl_settle waits for that after each
+ * call or group, before any event is recorded; without it events enclose nothing.
+ *
+ * After any failure the communicator is of no use on any rank: the caller returns muster_nccl_session_fail, which first
+ * tells the supervisor how the callback is going to fail, because ncclCommAbort and cuMemFree may wait for ever for a
+ * kernel that does. The supervisor then kills the worker at its deadline and knows the reason all the same.
+ *
+ * What all ranks must do alike (which sizes, whether there is time, how long a head start) is agreed by an all-reduce
+ * of the maximum (muster_nccl_agree), never decided by one rank alone: a rank that made one call more than the others
+ * would wait for them for ever. A minimum is the maximum of the negative values.
  */
 #ifndef MUSTER_PROBES_NCCL_SESSION_H
 #define MUSTER_PROBES_NCCL_SESSION_H

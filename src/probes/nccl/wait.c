@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wait.c - what a session asks of NCCL and of its stream, none of which is waited for without a deadline */
+/* wait.c - what a session asks of NCCL and of its stream, none of which is waited for without a deadline
+ *
+ * A wait ends in one of these ways, whichever comes first: the event is reached; the communicator has an error of its
+ * own (a peer closed its connection, a network error); another rank has failed and rank 0 has cancelled the command
+ * (MUSTER_ECALLEDOFF); the deadline of the callback passed (MUSTER_ETIME, or MUSTER_ESTALLED where even a slow network
+ * would have been done). A blocking cuStreamSynchronize would know none of the last three.
+ *
+ * Polls: 256 with sched_yield, then each 0.02 ms, after 4,096 of them each 1 ms, so that a long wait
+ * leaves the CPU to the threads of NCCL, which may have the same one.
+ */
 #include "probes/nccl/session.h"
 
 #include "util/text.h"
 
 #include <sched.h>
 #include <string.h>
-#include <time.h>
 
 /* Short waits spin, so that they end when what they wait for ends; long ones leave the CPU to others. */
 #define POLLS_SPINNING 256
@@ -17,11 +25,10 @@
 
 static void pause_poll(unsigned int *polls)
 {
-	const struct timespec pause = { .tv_nsec = *polls < POLLS_SHORT ? 20000 : 1000000 };
 	if ((*polls)++ < POLLS_SPINNING)
 		sched_yield();
 	else
-		nanosleep(&pause, NULL);
+		muster_sleep_ms(*polls < POLLS_SHORT ? 0.02 : 1);
 }
 
 /* Whether to go on waiting. */
@@ -35,6 +42,8 @@ static int check_deadline(
 	return muster_fail(err, MUSTER_ETIME, "%s did not finish within %d ms", what, s->ring.timeout_ms);
 }
 
+/* Until NCCL has taken the call whose result is given. `call` is its name in errors. A blocking communicator would
+ * answer ncclSuccess at once, so this works with any. */
 int muster_nccl_settle(
 	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err)
 {
@@ -104,6 +113,8 @@ int muster_nccl_sum(
 		"ncclAllReduce", err);
 }
 
+/* Byte by byte, two of three. Where all three differ the first copy stays, and what it says is then checked by its
+ * user. */
 void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret)
 {
 	for (size_t i = 0; i < bytes; i++) {

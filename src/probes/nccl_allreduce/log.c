@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c - what NCCL says in its log of the way that the ring's data took */
+/* log.c - what NCCL says in its log of the way that the ring's data took
+ *
+ * `whole` is all that NCCL has written in this process, `own` the part since this ring began: devices and plugins are
+ * named once in a process, channels and algorithms for each communicator.
+ */
 #include "probes/nccl_allreduce/allreduce.h"
 
 #include "vendor/nccl_log.h"

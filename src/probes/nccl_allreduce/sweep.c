@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.c - the message sizes to measure, how long each takes, and the job's values for each size */
+/* sweep.c - the message sizes to measure, how long each takes, and the job's values for each size
+ *
+ * For each size, in ascending order:
+ *
+ *   1. zeros into the buffer and one all-reduce: the slowest rank's time decides how many windows there are
+ *   2. the windows, which yield nccl.allreduce_* (rank 0 of the ring, by the slowest rank of each operation) and
+ *      rank.allreduce_us (each rank, its own time)
+ *   3. data of this rank's own, one all-reduce, and the whole result compared with the expected sum
+ *   4. agreement on how much time has passed, so that all ranks skip the larger sizes alike
+ *
+ * busbw is algbw x 2 (n - 1) / n, as nccl-tests define it (doc/PERFORMANCE.md there): what each link carries in a ring.
+ */
 #include "probes/nccl_allreduce/allreduce.h"
 
 #include "util/text.h"

@@ -3,6 +3,11 @@
  *
  * NCCL connects two ranks at the first message between them, and waits for ever for a rank that does not come. Ranks at
  * a few distances are connected at a time: those of the present distances are all that this rank can be waiting for.
+ *
+ * Distances are connected in groups: 1, 2 to 3, 4 to 7, then eight at a time. Early groups are
+ * small, so that few ranks name one that answers no rank, and late ones are not many. At distance d a
+ * rank sends to rank + d and receives from rank - d, so that all ranks of a group connect at the same time, and no rank
+ * waits for a rank that waits itself.
  */
 #include "probes/nccl_collectives/collectives.h"
 
@@ -15,7 +20,7 @@
 
 #define MESSAGE 16      /* bytes */
 #define TIME_SHARE 0.5  /* of the session's time */
-#define DISTANCES_MAX 8 /* at a time, from this distance on; before that 1, 1, 2 and 4 */
+#define DISTANCES_MAX 8 /* at a time, from this distance on; before that 1, 2 and 4 */
 #define LIST_MAX 160
 
 /* The ranks at distances first to last - 1, behind this one and ahead of it. */
@@ -55,7 +60,7 @@ static void list_ranks(const struct muster_nccl_session *s, int first, int last,
 	}
 }
 
-static int tell_unreached(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
+static int emit_unreached(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
 {
 	char list[LIST_MAX];
 	if (err->code == MUSTER_ECALLEDOFF)
@@ -75,7 +80,7 @@ int muster_collective_connect(const struct muster_nccl_session *given, struct mu
 		int width = first < 2 ? 1 : first < DISTANCES_MAX ? first : DISTANCES_MAX;
 		last = first + width < s.ring.ranks ? first + width : s.ring.ranks;
 		if (connect_some(&s, first, last, err) < 0)
-			return tell_unreached(&s, first, last, err);
+			return emit_unreached(&s, first, last, err);
 	}
 	double slowest_ms = muster_clock_now(&muster_clock_raw) - raw_ms;
 	if (muster_nccl_slowest(given, &slowest_ms, err) < 0)

@@ -74,6 +74,9 @@ void muster_collective_jitter_none(const struct muster_nccl_session *s, const ch
 	emit(s, BYTES, 0, NULL, reason);
 }
 
+/* One all-reduce decides the size of the head start and whether 100 fit into 2 s; both from the slowest rank's time, so
+ * that all ranks make the same calls. The percentiles of the job are those of the slowest rank in each round, the
+ * rank's own p99 says which rank it was. */
 int muster_collective_jitter(const struct muster_nccl_session *s, uint64_t limit, struct muster_error *err)
 {
 	uint64_t bytes = limit < BYTES ? limit : BYTES;

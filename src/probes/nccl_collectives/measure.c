@@ -3,6 +3,10 @@
  *
  * A rank's part is the size by the number of ranks, in whole words of 16 bytes, as nccl-tests has it. Data that is only
  * moved is one range on each receiver, of which each sender has written its part.
+ *
+ * Three rounds are checked, each with other data, before anything is timed; timed operations move zeros. Seeds of the
+ * moved data: collective (4 bits), round (8 bits), receiver (24 bits), word of the range (28 bits), so that no two
+ * ranges of a run have a word in common, and data of another round, rank or place is wrong.
  */
 #include "probes/nccl_collectives/collectives.h"
 

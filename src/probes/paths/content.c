@@ -4,6 +4,14 @@
  * Times of change and owners are no part of a hash: copies of one folder on several disks differ in them, and what a
  * client of NFS shows of them may be old. The limits are counts and not times wherever they can be, so that all nodes
  * stop at the same place.
+ *
+ * What is hashed of a folder, depth first and sorted by strcmp, each text with its NUL: the name, then "file SIZE",
+ * "link" and its target, "folder" ... "end", "closed" for a folder that is not entered (another file system, too deep,
+ * no rights), "special" for devices and sockets, "unreadable". So two nodes that may read different parts differ in the
+ * hash.
+ *
+ * Each system call may hang where a network file system does not answer; the step names the path, and the supervisor
+ * ends the worker at its deadline.
  */
 #include "probes/paths/content.h"
 

@@ -110,6 +110,8 @@ static void wait_for_go(struct muster_passes *passes)
 	pthread_mutex_unlock(&passes->mutex);
 }
 
+/* One thread's part of a pass: start what is ready, then for each request that ends verify it, claim the next block,
+ * fill it and start it. The thread ends when none of its requests runs any more. */
 static int transfer(struct job *job, size_t first, struct muster_error *err)
 {
 	struct muster_passes *passes = job->passes;

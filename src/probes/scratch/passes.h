@@ -3,6 +3,10 @@
  *
  * One thread cannot make enough data for eight disks: each thread fills the blocks that it writes and verifies those
  * that it reads, while its other requests are in flight. The threads take the blocks of the file in their order.
+ *
+ * 4 threads, or 8 on nodes with many CPUs, each with 16 requests of 1 MiB in flight and 16 MiB of memory. One thread
+ * fills or verifies about 8 GB/s. The memory is made once for all passes. A pass after one that failed with
+ * MUSTER_ETIME must not be made: a request may still run.
  */
 #ifndef MUSTER_PROBES_SCRATCH_PASSES_H
 #define MUSTER_PROBES_SCRATCH_PASSES_H

@@ -51,6 +51,8 @@ struct muster_step_room muster_step_room(size_t tokens, size_t from_bytes, size_
 	return room;
 }
 
+/* exact is proportional to the time; a step up is taken where the next power of two is nearer on a logarithmic scale:
+ * beyond tokens x sqrt(2). */
 size_t muster_step_tokens(size_t measured, double ms, double wanted_ms, size_t most)
 {
 	double exact = (double)measured * wanted_ms / ms;

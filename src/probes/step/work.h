@@ -2,6 +2,21 @@
 /* work.h - the parts of a training step on one GPU: products, all-reduces of gradients, copies from and to the host
  *
  * Each part has streams of its own. The communicator is that of the NCCL session; no call waits without a deadline.
+ *
+ * One step on the GPU. Streams: compute, NCCL's (of the session), in and out. Arrows are events that another stream
+ * waits for:
+ *
+ *   begin ----> copies_begin ... copies_end (in, out) -------------------+
+ *     |                                                                  v
+ *     +-> forward, backward products --gradient[w]--> all-reduce w --reduced--> end
+ *                         products_done
+ *
+ * The next step's begin is in the compute stream behind this one's end, so steps do not overlap; only their launches
+ * do. compute_ms is begin to products_done, step_ms the end of the step before to this end.
+ *
+ * Device memory, one allocation: A, B, D (one of each, for all products, since only their time counts), workspace,
+ * gradients, two buffers of copies. The contents of A and B are numbers of ordinary size: zeros would need less power
+ * than training does.
  */
 #ifndef MUSTER_PROBES_STEP_WORK_H
 #define MUSTER_PROBES_STEP_WORK_H

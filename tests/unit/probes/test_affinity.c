@@ -42,7 +42,7 @@ __attribute__((visibility("default"))) int sched_getaffinity(pid_t pid, size_t s
 }
 
 /* What the kernel says of this thread's memory: a policy by its number in linux/mempolicy.h, and its nodes as a mask. A
- * negative policy: the call is forbidden, as in many containers. */
+ * negative policy: the call is forbidden, as in many containers (-1), or the kernel lacks it (-2). */
 enum { POLICY_DEFAULT = 0, POLICY_BIND = 2, POLICY_INTERLEAVE = 3 };
 static struct {
 	int policy;
@@ -63,7 +63,7 @@ __attribute__((visibility("default"))) long syscall(long number, ...)
 		return real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	}
 	if (scripted_memory.policy < 0) {
-		errno = EPERM;
+		errno = scripted_memory.policy == -1 ? EPERM : ENOSYS;
 		return -1;
 	}
 	int *policy = (int *)(uintptr_t)a[0];
@@ -386,6 +386,22 @@ TEST(a_rank_without_a_gpu_may_have_no_reason)
 	context->gpu.why_none[0] = '\0';
 	write_machine(&machine);
 	fake_case(context, &(struct fake_row){ "no reason", NULL, UNKNOWN("the rank has no GPU") });
+}
+
+/* What a user may not read on a healthy machine is no sign of a fault: a check that is optional does not apply then. */
+static const struct {
+	const char *policy, *unread;
+} refusals[] = { { "policy=-1", "permission" }, { "policy=-2", NULL } };
+
+TEST_EACH(a_container_may_forbid_to_ask_for_the_memory_policy, refusals)
+{
+	fake_gpu(context, "0002:00:00.0", "GPU-1");
+	fake_given(context, refusals[_i].policy);
+	fake_given(context, NODE_OF("2", "1"));
+	write_machine(&machine);
+	fake_run(context);
+	const char *unread = muster_sample_unread(fake_sample(context, "rank.memory_near", NULL, NULL));
+	ck_assert_pstr_eq(unread, refusals[_i].unread);
 }
 
 /* As srun writes it. */

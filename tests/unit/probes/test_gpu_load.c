@@ -98,7 +98,7 @@ TEST(a_clock_counts_only_where_nothing_but_settings_held_it_down)
 		muster_fail(&sampler->figures[MUSTER_SAMPLED_SM_CLOCK].why_none, MUSTER_EVENDOR, "no clock");
 		muster_sampler_count(sampler, 0, 0);
 		muster_sampler_count(sampler, rows[i].reasons, 20);
-		tell_reached(&loaded, sampler);
+		emit_reached(&loaded, sampler);
 		fake_expect(probe, rows[i].expected, "a clock under load");
 		fake_free(probe);
 	}
@@ -179,7 +179,7 @@ TEST_EACH(the_slowdown_comes_from_the_margin_where_nvml_has_one, heats)
 		.nvmlDeviceGetTemperature = give_heat,
 		.nvmlDeviceGetTemperatureThreshold = give_threshold,
 	};
-	tell_limits(&loaded);
+	emit_limits(&loaded);
 	fake_expect(probe, heat->expected, "limits");
 	fake_free(probe);
 }
@@ -251,6 +251,7 @@ int muster_cublaslt_check(cublasStatus_t status, struct muster_error *err, const
 }
 
 #define BUS_ID "0001:00:00.0"
+#define SIZE_FIRST 8192 /* of the matrices, with much memory */
 
 static struct probe_fake *context;
 static double gbps[64];           /* of each launch in turn */
@@ -373,6 +374,17 @@ TEST_WITH(where_no_memory_was_kept_there_is_as_much_as_can_be_had, .end = 1, .fi
 	ck_assert_uint_eq(load.bytes, (size_t)1 << 30);
 	ck_assert(has_memory()); /* it stays */
 	ck_assert_uint_eq(load.bytes, (size_t)1 << 30);
+}
+
+/* NCCL's buffers may leave less memory than the first visit had, as on a small MIG instance. */
+TEST_WITH(products_of_another_size_are_not_compared_with_those_of_the_first_visit, .end = 1, .fixture = &visits)
+{
+	struct muster_product_figures figures = { .tried = true, .measured = true, .size = SIZE_FIRST };
+	load.cuda = &scripted_cuda;
+	load.ctx = &context->ctx;
+	load.bytes = (size_t)512 << 20; /* for 4096 rows and not for 8192 */
+	ck_assert_int_eq(muster_load_products(&load, MUSTER_BF16, 0, &figures, &context->error), 0);
+	ck_assert(figures.wrong.words == 0 && figures.tflops.count == 0 && figures.size == SIZE_FIRST);
 }
 
 TEST_MAIN(.setup = NULL)

@@ -22,7 +22,7 @@ extern const struct muster_probe muster_probe_gpu_stream;
 static struct probe_fake *context;
 static struct muster_error err;
 static char folder[FOLDER_SIZE];
-static bool small_memory; /* at most 30 MiB of the GPU's */
+static bool small_memory; /* at most 36 MiB of the GPU's */
 static size_t spoil_at;   /* the copy to the GPU that changes a bit; 0: none */
 static size_t spoil_slot; /* 1: each copy to the place of the first one does */
 static CUdeviceptr first_place;
@@ -166,7 +166,7 @@ static CUresult spoiling_h2d(CUdeviceptr to, const void *from, size_t bytes, CUs
 }
 static CUresult small_alloc(CUdeviceptr *pointer, size_t bytes)
 {
-	return small_memory && bytes > (size_t)30 << 20 ? CUDA_ERROR_OUT_OF_MEMORY : fake_alloc(pointer, bytes);
+	return small_memory && bytes > (size_t)36 << 20 ? CUDA_ERROR_OUT_OF_MEMORY : fake_alloc(pointer, bytes);
 }
 static CUresult fake_retain(CUcontext *ret, CUdevice device)
 {
@@ -258,6 +258,8 @@ static const struct fake_row rows[] = {
 										   "held 0" },
 	{ "no room is an error that leaves nothing", "alloc_result=2", "error '*cuMemAlloc_v2: result 2* | held 0" },
 	{ "no room is an error together too", "alloc_result=2 | together", "error '?* | held 0" },
+	{ "room for some of the host's buffers is an error", "small=1",
+		"error '*32 MiB of free memory for 128 MiB* | code 'notsupported | held 0" },
 	{ "no pinned memory is an error that leaves nothing", "register_result=2",
 		"error '*cuMemHostRegister_v2: result 2* | held 0" },
 	{ "no pinned memory is an error together too", "register_result=2 | together", "error '?* | held 0" },

@@ -446,6 +446,9 @@ static const struct fake_row without[] = {
 		"node.rdma_adapters_unused '0101:00:00.0, mlx5_core is not loaded" },
 	{ "and that have it", "list_errno=38 | " ADAPTER "/sys/module/mlx5_core/ | /sys/module/mlx5_ib/ | run | finish",
 		"node.rdma_adapters_unused '0101:00:00.0, mlx5_ib has made no device" },
+	{ "virtual functions are for guests",
+		"list_errno=38 | " ADAPTER "/sys/bus/pci/devices/0101:00:00.0/physfn/ | run | finish",
+		"node.rdma_adapters_unused 'none" },
 	{ "without sysfs nothing is counted", "-/sys/class", "error '*/sys/class*" },
 	{ "a replaced worker of a node without ports misses nothing", "finish", "" },
 };

@@ -291,6 +291,7 @@ static double job_number(const char *metric)
 }
 
 #define NO_TIME "-no time left for this size"
+#define NO_ROOM "-a rank has no room on its GPU for the smallest size"
 #define UNREACHED(distance, list)                                                                                      \
 	{                                                                                                              \
 		"ranks that do not connect are named",                                                                 \
@@ -320,6 +321,11 @@ static const struct fake_row rows[] = {
 	{ "sizes that no time is left for are null", "agreement=5 | other=1",
 		"nccl.allgather_busbw_gbps " NO_TIME " | rank.allgather_wrong " NO_TIME
 		" | nccl.reducescatter_busbw_gbps >0" },
+	{ "where another rank has no room there is nothing to exchange", "agreement=1 | other=0",
+		"nccl.allgather_busbw_gbps " NO_ROOM " | nccl.alltoall_connect_ms " NO_ROOM
+		" | nccl.allreduce_p50_us " NO_ROOM " | agreements 1" },
+	{ "so it is where this rank has none", "free_bytes=1048576 | min_bytes=1073741824 | max_bytes=1073741824",
+		"nccl.allgather_busbw_gbps " NO_ROOM " | agreements 1" },
 	{ "one rank exchanges nothing", "of=1", "nccl.alltoall_busbw_gbps -*no other rank* | agreements 0" },
 	{ "many ranks make no all-to-all", "of=513 | min_bytes=32768 | max_bytes=32768",
 		"nccl.alltoall_busbw_gbps -*more than 512 ranks* | met_1 0" },
@@ -416,6 +422,7 @@ static size_t filled; /* bytes */
 static CUresult counting_set(CUdeviceptr to, unsigned int value, size_t words, CUstream stream)
 {
 	filled += words * sizeof value;
+	ck_assert(to != 0);
 	return fake_set(to, value, words, stream);
 }
 
@@ -436,6 +443,18 @@ TEST_EACH(a_head_start_fills_what_the_memory_can_take_in_its_time, memories)
 	ck_assert_int_eq(muster_nccl_head_start(&standing, 20, &err), 0);
 	ck_assert_double_ge((double)filled, 20 * memories[_i].per_us);
 	ck_assert_double_lt((double)filled, 20 * memories[_i].per_us + (double)MIB + 20e3);
+}
+
+TEST(a_head_start_without_the_all_reduces_buffer_fills_the_other_one)
+{
+	fake.free_bytes = MIB;
+	context->ctx.env.min_bytes = context->ctx.env.max_bytes = GIB;
+	stand(0, 4);
+	ck_assert_int_eq(muster_nccl_received_make(&context->ctx, MIB, &err), 0);
+	scripted_cuda.cuMemsetD32Async = counting_set;
+	filled = 0;
+	ck_assert_int_eq(muster_nccl_head_start(&standing, 20, &err), 0);
+	ck_assert_double_gt((double)filled, 0);
 }
 
 TEST(percentiles_of_times_in_any_order)
