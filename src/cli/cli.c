@@ -325,8 +325,7 @@ int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muste
 	if (result != 0)
 		return result;
 	if (cli->operand_count < cli->operands_least)
-		return muster_fail(err, MUSTER_EUSAGE, "%s: %s%s", argv[0],
-			cli->needed ? "" : "usage: ", cli->needed ? cli->needed : cli->usage);
+		return muster_fail(err, MUSTER_EUSAGE, "%s: %s", argv[0], cli->needed);
 	return 0;
 }
 

@@ -158,7 +158,7 @@ struct muster_cli {
 	const char *epilogue;  /* of the help; NULL for none */
 	const char **operands; /* room for operands_most; what was found */
 	size_t operands_least, operands_most;
-	const char *needed;                         /* said when there are fewer; NULL: the usage is */
+	const char *needed;                         /* said when there are fewer than the least */
 	muster_words *words;                        /* what a shell offers as operands; NULL: nothing */
 	bool prints;                                /* the command has --output FILE, which takes what goes to stdout */
 	bool takes_rest;                            /* what stands behind "--" is for the caller; else it is operands */

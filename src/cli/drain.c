@@ -10,16 +10,6 @@
 
 enum { NUMBER_MAX = 1000000 };
 
-static int read_at_most(void *at_most, const char *text, struct muster_error *err)
-{
-	return muster_drained_most_parse(text, "--at-most", at_most, err);
-}
-
-static int read_per_hour(void *per_hour, const char *text, struct muster_error *err)
-{
-	return muster_drained_most_parse(text, "--per-hour", per_hour, err);
-}
-
 static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret_code)
 {
 	const struct muster_option options[] = {
@@ -29,9 +19,9 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 		{ "--at-most", "N|P%",
 			"drain a node only if muster then has drained at most N nodes, or P %, of each partition of "
 			"the node (P %: at least one)",
-			.each = read_at_most, .arg = &o->limits.at_most },
+			.each = muster_drained_most_parse, .arg = &o->limits.at_most },
 		{ "--per-hour", "N|P%", "the same of nodes that were drained within the last hour (default 10%)",
-			.each = read_per_hour, .arg = &o->limits.per_hour },
+			.each = muster_drained_most_parse, .arg = &o->limits.per_hour },
 		{ "--per-rack", "N", "drain at most N nodes under one switch, or in one block, in an hour (default 2)",
 			.number = &o->limits.per_rack, .low = 0, .high = NUMBER_MAX },
 		{ "--by", "NAME", "begin the reason with muster(NAME), for scripts: health, prolog, epilog",
@@ -40,7 +30,9 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	struct muster_cli cli = {
 		.usage = "muster drain REPORT [--apply] [options]",
 		MUSTER_CLI_OPTIONS(options),
-		.epilogue = MUSTER_NODE_CHANGE_EXITS ", or a limit on drained nodes stopped it.\n",
+		.epilogue = MUSTER_NODE_CHANGE_EXITS
+		", or a limit on drained nodes stopped it, but for --limit, which ends with 2.\n",
+		.needed = "no report given: muster drain REPORT",
 		MUSTER_CLI_OPERANDS(&o->input, 1),
 		.words = muster_words_files,
 	};

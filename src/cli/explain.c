@@ -253,10 +253,8 @@ static void print_all(struct muster_book *book, const struct wanted *wanted, boo
 			printf("%-9s  %-30s  %s\n", muster_explain_kinds[entry->kind].name, entry->name, entry->means);
 		}
 	}
-	if (json) {
+	if (json)
 		muster_json_writer_array_end(&w);
-		fputc('\n', stdout);
-	}
 }
 
 static int want_kinds(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,

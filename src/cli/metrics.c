@@ -105,7 +105,6 @@ static void print_json(FILE *out, const struct wanted *wanted)
 		muster_json_writer_object_end(&w);
 	}
 	muster_json_writer_array_end(&w);
-	fputc('\n', out);
 }
 
 int muster_cmd_metrics(int argc, char **argv)

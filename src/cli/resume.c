@@ -25,6 +25,7 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 		MUSTER_CLI_OPTIONS(options),
 		.epilogue = "REPORT is a path with a / or a name that ends in .json; everything else is a list of "
 			    "nodes.\n" MUSTER_NODE_CHANGE_EXITS ".\n",
+		.needed = "no report and no nodes given: muster resume REPORT, or muster resume NODES",
 		MUSTER_CLI_OPERANDS(&o->input, 1),
 	};
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);

@@ -24,6 +24,7 @@ int muster_cmd_ticket(int argc, char **argv)
 			    "failed on the node.\n",
 		.prints = true,
 		MUSTER_CLI_OPERANDS(&input, 1),
+		.needed = "no report given: muster ticket REPORT --node NAME",
 		.words = muster_words_files,
 	};
 	struct muster_report report;

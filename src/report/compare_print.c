@@ -279,5 +279,4 @@ void muster_comparison_print_json(const struct muster_comparison *comparison, co
 		write_change(&w, &comparison->changes[i]);
 	muster_json_writer_array_end(&w);
 	muster_json_writer_object_end(&w);
-	fputc('\n', out);
 }

@@ -157,8 +157,7 @@ struct line {
 	int node_length, partition_length, reason_length;
 };
 
-int muster_drained_most_parse(
-	const char *text, const char *option, struct muster_drained_most *ret, struct muster_error *err)
+int muster_drained_most_parse(void *ret, const char *text, struct muster_error *err)
 {
 	size_t length = strlen(text);
 	char digits[16];
@@ -166,10 +165,10 @@ int muster_drained_most_parse(
 	bool is_share = length > 0 && text[length - 1] == '%';
 	snprintf(digits, sizeof digits, "%.*s", (int)(length - is_share), text);
 	if (length > sizeof digits - 1 ||
-		muster_parse_int(digits, 0, is_share ? 100 : NUMBER_MAX, &number, option, err) < 0)
-		return muster_fail(
-			err, MUSTER_EUSAGE, "%s: a number of nodes, or a share like 10%%, not \"%.40s\"", option, text);
-	*ret = (struct muster_drained_most){ true, is_share, (int)number };
+		muster_parse_int(digits, 0, is_share ? 100 : NUMBER_MAX, &number, "limit", err) < 0)
+		return muster_fail(err, MUSTER_EUSAGE,
+			"a limit on drained nodes is a number of nodes or a share like 10%%, not \"%.40s\"", text);
+	*(struct muster_drained_most *)ret = (struct muster_drained_most){ true, is_share, (int)number };
 	return 0;
 }
 
@@ -458,8 +457,9 @@ static int event_logged(const struct muster_node *node, const char *metric, cons
 		if (sample->metric->event_part == MUSTER_EVENT_AGE && same(sample->metric->name, metric) &&
 			is_event_of(sample, reason))
 			return muster_fail(err, MUSTER_EUSAGE,
-				"the event is still in the kernel's log, %.1f h old: reset the GPU or reboot the node",
-				sample->value.type == MUSTER_NUMBER ? sample->value.number : 0);
+				"the event is still in the kernel's log, %.1f h old: %sreboot the node",
+				sample->value.type == MUSTER_NUMBER ? sample->value.number : 0,
+				sample->metric->event == MUSTER_EVENT_KERNEL ? "" : "reset the GPU or ");
 	}
 	return 0;
 }

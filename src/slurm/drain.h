@@ -52,9 +52,9 @@ struct muster_drained_most {
 	int number;
 };
 
-/* option: for the error. */
-int muster_drained_most_parse(
-	const char *text, const char *option, struct muster_drained_most *ret, struct muster_error *err);
+/* Read "12" (nodes) or "10%" (of the nodes of a partition) into the struct muster_drained_most at ret, which stays as
+ * it is after an error. The `each` of an option. */
+int muster_drained_most_parse(void *ret, const char *text, struct muster_error *err);
 
 struct muster_drained_limits {
 	struct muster_drained_most at_most, per_hour; /* in all, and within an hour */

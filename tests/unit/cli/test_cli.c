@@ -207,7 +207,6 @@ static const struct {
 	const char *words[MAX_WORDS], *needed, *said;
 } wanting[] = {
 	{ { "a", "--flag" }, "two files are needed", "cmd: two files are needed" },
-	{ { NULL }, NULL, "cmd: usage: muster cmd [options] [FILE [FILE]]" },
 	{ { "a", "b", "--", "c" }, NULL, "unexpected argument 'c' (usage: muster cmd [options] [FILE [FILE]])" },
 	{ { "a", "--", "b", "--flag" }, NULL,
 		"unexpected argument '--flag' (usage: muster cmd [options] [FILE [FILE]])" },

@@ -512,7 +512,7 @@ static const char changes_json[] =
 	"\"ACTIVE\", "
 	"\"after\": null, \"after_reason\": \"not supported here\", \"unit\": \"\"}\n"
 	"  ]\n"
-	"}\n\n";
+	"}\n";
 
 TEST(scripts_read_every_change_with_its_place)
 {

@@ -33,7 +33,7 @@ TEST_EACH(a_limit_is_a_number_or_a_share, limits)
 {
 	struct muster_drained_most most = { .number = -7 };
 	struct muster_error err;
-	int rc = muster_drained_most_parse(limits[_i].text, "--at-most", &most, &err);
+	int rc = muster_drained_most_parse(&most, limits[_i].text, &err);
 	ck_assert_msg((rc == 0) == limits[_i].ok, "%s", limits[_i].text);
 	if (rc < 0) {
 		ck_assert_int_eq(most.number, -7);
@@ -98,7 +98,7 @@ TEST_EACH(a_node_is_drained_when_few_others_are, cases)
 {
 	struct muster_drained_most most;
 	struct muster_error err = { .code = MUSTER_OK };
-	ck_assert_int_eq(muster_drained_most_parse(cases[_i].most, "--at-most", &most, &err), 0);
+	ck_assert_int_eq(muster_drained_most_parse(&most, cases[_i].most, &err), 0);
 	int rc = check_nodes(cases[_i].text, "n1", false, &most, &err);
 	ck_assert_msg(rc == (cases[_i].code == MUSTER_OK ? 0 : -1), "%s: %d", cases[_i].name, rc);
 	ck_assert_msg(rc == 0 || err.code == cases[_i].code, "%s: %s", cases[_i].name, err.text);
@@ -108,7 +108,7 @@ TEST(the_refusal_names_the_partition)
 {
 	struct muster_drained_most most;
 	struct muster_error err;
-	ck_assert_int_eq(muster_drained_most_parse("1", "--at-most", &most, &err), 0);
+	ck_assert_int_eq(muster_drained_most_parse(&most, "1", &err), 0);
 	ck_assert_int_eq(check_nodes("n1|h100|idle|none\nn2|h100|drained|muster: x\n", "n1", false, &most, &err), -1);
 	ck_assert_str_eq(err.text, "muster has drained 1 other of 2 nodes in partition h100, and at most 1 may be "
 				   "drained: if so many nodes fail, the nodes are seldom the cause");
