@@ -223,7 +223,8 @@ void muster_inventory_make(const struct muster_run *run, struct muster_inventory
 	muster_inventory_nodes(run, ret);
 	add_table(run, ret, MUSTER_INVENTORY_PORTS);
 	for (size_t t = 0; t < MUSTER_INVENTORY_COUNT; t++) {
-		const struct muster_inventory_table *table = &ret->tables[t];
+		struct muster_inventory_table *table = &ret->tables[t];
+		table->shown = table->column_count - (t == MUSTER_INVENTORY_NODES && run->node_count == 1);
 		for (size_t b = 0; b < table->block_count; b++)
 			for (size_t i = 0; i < table->blocks[b].row_count * table->column_count; i++)
 				ret->differing += table->blocks[b].cells[i].usual != NULL;

@@ -38,7 +38,8 @@ struct muster_inventory_block {
 struct muster_inventory_table {
 	const char *title;          /* "Topology by rank" */
 	const char *const *columns; /* column_count headings */
-	size_t column_count;
+	size_t column_count;        /* cells of a row */
+	size_t shown; /* columns to print, from the first one: not the nodes of a row where there is one node */
 	struct muster_inventory_block *blocks; /* groups of nodes: the largest one first */
 	size_t block_count;
 	size_t cut; /* nodes of further groups, which are not here */

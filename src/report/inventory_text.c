@@ -103,9 +103,7 @@ static void print_table(
 {
 	const struct muster_inventory_table *table = &inventory->tables[kind];
 	struct writer w = { .page = page, .table = table, .arena = inventory->arena };
-	/* of one node, the column that says which nodes says nothing */
-	bool alone = kind == MUSTER_INVENTORY_NODES && page->report->run->node_count == 1;
-	struct muster_text_grid grid = { .indent = 2, .columns = table->column_count - alone };
+	struct muster_text_grid grid = { .indent = 2, .columns = table->shown };
 	const char **texts = make_texts(&w), **row = texts;
 	bool rows = false;
 	fputc('\n', page->out);

@@ -414,8 +414,7 @@ static void put_kinds(const struct muster_report *report, FILE *out)
 static void put_excluded(const struct muster_report *report, FILE *out)
 {
 	struct muster_failed failed;
-	muster_failed_find(report, &failed);
-	put_property(out, "exclude", muster_failed_to_exclude(report, &failed) ? failed.list : NULL);
+	put_property(out, "exclude", muster_failed_find(report, &failed) ? failed.list : NULL);
 	muster_failed_done(&failed);
 }
 

@@ -108,8 +108,7 @@ static void put_kinds(FILE *out, const struct muster_report *report)
 static void put_excluded(FILE *out, const struct muster_report *report)
 {
 	struct muster_failed failed;
-	muster_failed_find(report, &failed);
-	if (muster_failed_to_exclude(report, &failed) && failed.list)
+	if (muster_failed_find(report, &failed) && failed.list)
 		fprintf(out, "\nExclude the failed nodes: `--exclude=%s`\n", failed.list);
 	muster_failed_done(&failed);
 }
@@ -226,10 +225,18 @@ static void print_head(const struct muster_report *report, FILE *out)
 	if (report->count[MUSTER_BLOCKED])
 		fprintf(out, "%zu blocked, ", report->count[MUSTER_BLOCKED]);
 	fprintf(out, "%zu not applicable.\n", report->count[MUSTER_SKIP]);
-	if (job->simulated)
-		fputs("\n**SIMULATED: results come from simulated hardware, not from a real machine.**\n", out);
-	if (report->strict)
-		fputs("\nStrict: warnings fail.\n", out);
+	const char *remarks[MUSTER_REMARKS_MOST];
+	size_t count = muster_report_remarks(report, remarks);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, "\n**%s.**\n", remarks[i]);
+	char *unmeasured[MUSTER_UNMEASURED_MOST];
+	count = muster_report_unmeasured(report, unmeasured);
+	for (size_t i = 0; i < count; i++) {
+		fputs("\nNot measured: ", out);
+		put_text(out, unmeasured[i]);
+		fputc('\n', out);
+		free(unmeasured[i]);
+	}
 }
 
 void muster_report_print_markdown(const struct muster_report *report, FILE *out)
@@ -258,18 +265,17 @@ static void put_cell(FILE *out, const struct muster_inventory_cell *cell)
 		fputs(", **differs**", out);
 }
 
-static void put_heading(FILE *out, const struct muster_inventory_table *table, size_t columns)
+static void put_heading(FILE *out, const struct muster_inventory_table *table)
 {
-	for (size_t i = 0; i < columns; i++)
+	for (size_t i = 0; i < table->shown; i++)
 		fprintf(out, "%s%s", i ? " | " : "| ", table->columns[i]);
 	fputs(" |\n|", out);
-	for (size_t i = 0; i < columns; i++)
+	for (size_t i = 0; i < table->shown; i++)
 		fputs("---|", out);
 	fputc('\n', out);
 }
 
-static void put_block(FILE *out, const struct muster_inventory_table *table, const struct muster_inventory_block *block,
-	size_t columns)
+static void put_block(FILE *out, const struct muster_inventory_table *table, const struct muster_inventory_block *block)
 {
 	fputs("\n**", out);
 	put_text(out, block->title);
@@ -279,9 +285,9 @@ static void put_block(FILE *out, const struct muster_inventory_table *table, con
 		fputc('\n', out);
 		return;
 	}
-	put_heading(out, table, columns);
+	put_heading(out, table);
 	for (size_t row = 0; row < block->row_count; row++) {
-		for (size_t i = 0; i < columns; i++) {
+		for (size_t i = 0; i < table->shown; i++) {
 			fputs(i ? " | " : "| ", out);
 			put_cell(out, &block->cells[row * table->column_count + i]);
 		}
@@ -296,11 +302,9 @@ void muster_report_print_inventory_markdown(const struct muster_report *report, 
 	print_head(report, out);
 	for (size_t i = 0; i < MUSTER_INVENTORY_COUNT; i++) {
 		const struct muster_inventory_table *table = &inventory.tables[i];
-		/* of one node, the column that says which nodes says nothing */
-		bool alone = i == MUSTER_INVENTORY_NODES && report->run->node_count == 1;
 		fprintf(out, "\n#### %s\n", table->title);
 		for (size_t b = 0; b < table->block_count; b++)
-			put_block(out, table, &table->blocks[b], table->column_count - alone);
+			put_block(out, table, &table->blocks[b]);
 		if (table->cut > 0)
 			fprintf(out, "\nand %zu more nodes that differ, all of them in the JSON report.\n", table->cut);
 	}

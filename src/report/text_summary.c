@@ -103,9 +103,9 @@ static void print_excluded(const struct muster_text_page *page, const struct mus
 }
 
 /* "FAIL: 1 of 16 nodes failed.", "PASS, with 2 warnings" */
-static void print_verdict(const struct muster_text_page *page, const struct muster_failed *failed)
+static void print_verdict(const struct muster_text_page *page)
 {
-	char *text = muster_verdict_text(page->report, failed);
+	char *text = muster_verdict_text(page->report);
 	enum muster_status verdict = page->report->verdict;
 	const char *name = verdict == MUSTER_PASS ? "PASS" : verdict == MUSTER_FAIL ? "FAIL" : "INCONCLUSIVE";
 	muster_text_paint_status(page, verdict, name);
@@ -231,12 +231,11 @@ static void print_placement(const struct muster_text_page *page)
 void muster_text_head(const struct muster_text_page *page)
 {
 	struct muster_failed failed;
-	muster_failed_find(page->report, &failed);
-	print_verdict(page, &failed);
+	print_verdict(page);
 	muster_text_kinds(page);
 	const char *blank = muster_text_has_kinds(page) ? "\n" : "";
 	fputs(blank, page->out);
-	if (muster_failed_to_exclude(page->report, &failed)) {
+	if (muster_failed_find(page->report, &failed)) {
 		print_excluded(page, &failed);
 		fputs(blank, page->out);
 	}
@@ -250,12 +249,8 @@ static void print_again(const struct muster_text_page *page, const char *text)
 	size_t lines = 0;
 	for (const char *at = text; (at = strchr(at, '\n')); at++)
 		lines++;
-	if (page->layout.lines == 0 || lines < page->layout.lines)
-		return;
-	struct muster_failed failed;
-	muster_failed_find(page->report, &failed);
-	print_verdict(page, &failed);
-	muster_failed_done(&failed);
+	if (page->layout.lines > 0 && lines >= page->layout.lines)
+		print_verdict(page);
 }
 
 void muster_report_print_text(const struct muster_report *report, const struct muster_layout *layout, FILE *out)

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void muster_failed_find(const struct muster_report *report, struct muster_failed *ret)
+bool muster_failed_find(const struct muster_report *report, struct muster_failed *ret)
 {
 	struct muster_node_selection all;
 	struct muster_failed failed = { 0 };
@@ -34,11 +34,7 @@ void muster_failed_find(const struct muster_report *report, struct muster_failed
 		failed.list = muster_hostlist_compress(failed.names, failed.count);
 	muster_node_selection_done(&all);
 	*ret = failed;
-}
-
-bool muster_failed_to_exclude(const struct muster_report *report, const struct muster_failed *failed)
-{
-	return report->verdict == MUSTER_FAIL && report->count[MUSTER_FAIL] > 0 && failed->count > 0 &&
+	return report->verdict == MUSTER_FAIL && report->count[MUSTER_FAIL] > 0 && failed.count > 0 &&
 	       muster_run_known_nodes(report->run) > 1;
 }
 
@@ -48,32 +44,41 @@ void muster_failed_done(struct muster_failed *failed)
 	free(failed->list);
 }
 
-/* "1 of 16 nodes failed." */
-static char *failed_text(const struct muster_report *report, const struct muster_failed *failed)
+/* "1 of 16 nodes failed." A wrong launch is said beside it: without the failed nodes the job would fail again. */
+static char *failed_text(const struct muster_report *report)
 {
 	char of[64];
+	struct muster_failed failed;
+	muster_failed_find(report, &failed);
+	muster_failed_done(&failed); /* the counts stay */
 	muster_text_plural(of, muster_run_known_nodes(report->run), "node");
-	if (failed->count > 0)
-		return muster_asprintf("%zu of %s failed.", failed->count, of);
-	if (failed->launched > 0)
-		return muster_asprintf("the launch of the job is wrong on %zu of %s.", failed->launched, of);
+	if (failed.count > 0 && failed.launched > 0)
+		return muster_asprintf("%zu of %s failed, and the launch of the job is wrong on %zu more.",
+			failed.count, of, failed.launched);
+	if (failed.count > 0)
+		return muster_asprintf("%zu of %s failed.", failed.count, of);
+	if (failed.launched > 0)
+		return muster_asprintf("the launch of the job is wrong on %zu of %s.", failed.launched, of);
 	return muster_asprintf("the job failed, and no single node is known to be the cause.");
 }
 
-char *muster_verdict_text(const struct muster_report *report, const struct muster_failed *failed)
+char *muster_verdict_text(const struct muster_report *report)
 {
-	size_t warned = report->count[MUSTER_WARN], doubtful = report->count[MUSTER_INCONCLUSIVE];
+	size_t warned = report->count[MUSTER_WARN], doubtful = report->count[MUSTER_INCONCLUSIVE], failing = 0;
 	char text[64];
 	switch (report->verdict) {
 	case MUSTER_PASS: return muster_asprintf("%s", warned > 0 ? muster_text_plural(text, warned, "warning") : "");
 	case MUSTER_FAIL:
 		if (report->count[MUSTER_FAIL] > 0)
-			return failed_text(report, failed);
-		if (warned == 0)
+			return failed_text(report);
+		for (size_t i = 0; i < report->finding_count; i++) /* an inferred limit fails no run */
+			failing += report->findings[i].status == MUSTER_WARN &&
+				   muster_finding_fails(&report->findings[i], report->strict);
+		if (failing == 0)
 			return muster_asprintf("%s could not be evaluated, and with --strict this fails the run",
 				muster_text_plural(text, doubtful, "result"));
 		return muster_asprintf(
-			"%s, and with --strict a warning fails the run", muster_text_plural(text, warned, "warning"));
+			"%s, and with --strict a warning fails the run", muster_text_plural(text, failing, "warning"));
 	default:
 		return muster_asprintf("no check failed, but %s could not be evaluated",
 			doubtful > 0 ? muster_text_plural(text, doubtful, "result") : "the machine");
@@ -105,6 +110,10 @@ size_t muster_report_remarks(const struct muster_report *report, const char *ret
 		{ !report->sku_origin, "No expectation file for this machine type: nothing was checked" },
 		{ report->observe,
 			"No thresholds of this machine type: speeds are compared with the limits of links and GPUs" },
+		{ report->strict == MUSTER_STRICT,
+			"Strict: inconclusive results fail the run, and warnings unless the limit is inferred" },
+		{ report->strict == MUSTER_STRICT_ALL,
+			"Strict in all: inconclusive results and warnings fail the run" },
 	};
 	size_t count = 0;
 	_Static_assert(sizeof remarks / sizeof *remarks <= MUSTER_REMARKS_MOST, "all of them fit");

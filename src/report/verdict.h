@@ -12,17 +12,17 @@ struct muster_failed {
 	char *list;             /* as Slurm writes it; NULL where a name cannot be in such a list */
 };
 
-void muster_failed_find(const struct muster_report *report, struct muster_failed *ret);
-/* Whether other nodes are left to run a job on. */
-bool muster_failed_to_exclude(const struct muster_report *report, const struct muster_failed *failed);
+/* Find the nodes that failed; the caller ends ret with muster_failed_done in any case. Whether a job should exclude
+ * them: a check failed, not only a warning of a strict run, and other nodes are left to run on. */
+bool muster_failed_find(const struct muster_report *report, struct muster_failed *ret);
 void muster_failed_done(struct muster_failed *failed);
 
 /* What follows the verdict's name: "1 of 16 nodes failed.", "2 warnings"; "" for a plain pass. malloc'd. */
-char *muster_verdict_text(const struct muster_report *report, const struct muster_failed *failed);
+char *muster_verdict_text(const struct muster_report *report);
 
-/* Sentences about the run as a whole, our own text: simulated, beside other jobs, assembled, no expectations. Returns
- * how many of ret are set. */
-enum { MUSTER_REMARKS_MOST = 6 };
+/* Sentences about the run as a whole, our own text without a full stop: simulated, beside other jobs, assembled, no
+ * expectations, strict. Every summary prints all of them. Returns how many of ret are set. */
+enum { MUSTER_REMARKS_MOST = 8 };
 size_t muster_report_remarks(const struct muster_report *report, const char *ret[MUSTER_REMARKS_MOST]);
 
 /* Whether the run was told that other programs may use the GPUs (--shared). */

@@ -107,27 +107,12 @@ class Formats(unittest.TestCase):
         root = self.tree(os.path.join(self.folder, "fail.json"))
         failure = self.case(root, "sim-1", "copy.h2d").find("failure")
         self.assertEqual(failure.get("message"), "expected at least 21 GB/s, observed 11.2 GB/s, 36 % of PCIe 4.0 x16 (31.5 GB/s)")
-        self.assertIn("sim-1, GPU 4 (000b:00:00.0), rank 4", failure.text)
-        self.assertIn('action    reset-gpu: reseat it: see "nvidia-smi -q"', failure.text)
-        self.assertEqual(self.case(root, "sim-2", "probe.gpu_copy").find("error").get("type"), "inconclusive")
-        self.assertIn("no message", self.case(root, "sim-2", "rank.missing").find("failure").get("message"))
-        self.assertTrue(self.case(root, "sim-1", "ib.state").find("system-out").text.startswith("warning\n"))
         self.assertEqual(len(self.case(root, "sim-2", "ib.state")), 0, "it passed there")
-        self.assertEqual(self.case(root, "sim-2", "copy.d2h").find("skipped").get("message"),
-                         "blocked by probe.gpu_copy on sim-2")
         self.assertIsNone(root.find("testsuite/testcase[@name='ring.one_node']"), "it is for other runs")
-        self.assertEqual(self.case(root, "job", "ring.busbw").find("system-out").text.split("\n")[1],
-                         "whole job, bytes 8 GiB, nodes 2")
-        properties = {p.get("name"): p.get("value") for p in root.findall("testsuite[@name='sim-1']/properties/property")}
-        self.assertEqual((properties["sku"], properties["verdict"]), ("Standard_ND96asr_v4", "fail"))
         properties = {p.get("name"): p.get("value") for p in root.findall("testsuite[@name='job']/properties/property")}
         self.assertEqual(properties["kind.copy.h2d"], "FAIL 1 node sim-1 reset-gpu")
         self.assertEqual(properties["kind.ring.busbw"], "warn whole job")
         self.assertEqual(properties["not_for_this_run"], "1 check")
-
-    def test_a_strict_warning_is_a_failure(self):
-        path = save(self.folder, "strict.made", report(["a"], [finding("warn", "x", "a", observed="o")], strict=True))
-        self.assertEqual(self.case(self.tree(path), "a", "x").find("failure").get("type"), "warn")
 
     def test_hostile_names_stay_text(self):
         names = ["<script>&amp;\"'", "]]><!--", "\x01\x1b[31m\ud7ff", "\uffff\ufffe|x|", "e\u0301 \U0001f600 @all", "?a"]

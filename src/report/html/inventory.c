@@ -25,19 +25,19 @@ static void print_cell(const struct muster_html *page, const struct muster_inven
 }
 
 static void print_block(const struct muster_html *page, const struct muster_inventory_table *table,
-	const struct muster_inventory_block *block, size_t columns)
+	const struct muster_inventory_block *block)
 {
-	fprintf(page->out, "<tbody><tr><th scope='rowgroup' colspan='%zu' class='block'>", columns);
+	fprintf(page->out, "<tbody><tr><th scope='rowgroup' colspan='%zu' class='block'>", table->shown);
 	muster_html_put(page, block->title);
 	fputs("</th></tr>\n", page->out);
 	if (block->row_count == 0) {
-		fprintf(page->out, "<tr><td colspan='%zu'>", columns);
+		fprintf(page->out, "<tr><td colspan='%zu'>", table->shown);
 		muster_html_put(page, block->empty ? block->empty : "nothing");
 		fputs("</td></tr>\n", page->out);
 	}
 	for (size_t row = 0; row < block->row_count; row++) {
 		fputs("<tr>", page->out);
-		for (size_t i = 0; i < columns; i++)
+		for (size_t i = 0; i < table->shown; i++)
 			print_cell(page, &block->cells[row * table->column_count + i], i == 0);
 		fputs("</tr>\n", page->out);
 	}
@@ -48,13 +48,10 @@ static void print_table(
 	const struct muster_html *page, const struct muster_inventory *inventory, enum muster_inventory_kind kind)
 {
 	const struct muster_inventory_table *table = &inventory->tables[kind];
-	/* of one node, the column that says which nodes says nothing */
-	bool alone = kind == MUSTER_INVENTORY_NODES && page->report->run->node_count == 1;
-	size_t columns = table->column_count - alone;
 	muster_html_table_begin(page, table->title);
-	muster_html_headings(page, table->columns, columns);
+	muster_html_headings(page, table->columns, table->shown);
 	for (size_t b = 0; b < table->block_count; b++)
-		print_block(page, table, &table->blocks[b], columns);
+		print_block(page, table, &table->blocks[b]);
 	muster_html_table_end(page);
 	if (table->cut > 0)
 		fprintf(page->out, "<p class='note'>%zu more nodes differ; the JSON report has all of them.</p>\n",

@@ -14,8 +14,6 @@
 static void print_excluded(const struct muster_html *page, const struct muster_failed *failed)
 {
 	FILE *out = page->out;
-	if (failed->count == 0 || muster_run_known_nodes(page->report->run) < 2)
-		return;
 	fputs("<p class='exclude'>Nodes to exclude: ", out);
 	if (failed->list) {
 		fputs("<code class='copy'>", out);
@@ -120,14 +118,16 @@ void muster_html_verdict(const struct muster_html *page)
 {
 	const struct muster_report *report = page->report;
 	const char *remarks[MUSTER_REMARKS_MOST];
+	char *unmeasured[MUSTER_UNMEASURED_MOST];
 	size_t remark_count = muster_report_remarks(report, remarks);
+	size_t unmeasured_count = muster_report_unmeasured(report, unmeasured);
 	struct muster_failed failed;
-	muster_failed_find(report, &failed);
-	char *text = muster_verdict_text(report, &failed);
+	bool some_to_exclude = muster_failed_find(report, &failed);
+	char *text = muster_verdict_text(report);
 	fprintf(page->out, "<div class='banner %s'>\n<h1>", muster_status_name(report->verdict));
 	muster_html_badge(page, report->verdict);
 	fprintf(page->out, " %s%s</h1>\n", report->verdict == MUSTER_PASS && *text ? "with " : "", text);
-	if (report->verdict == MUSTER_FAIL)
+	if (some_to_exclude)
 		print_excluded(page, &failed);
 	else if (report->verdict == MUSTER_INCONCLUSIVE)
 		print_next(page);
@@ -135,8 +135,10 @@ void muster_html_verdict(const struct muster_html *page)
 	print_facts(page);
 	for (size_t i = 0; i < remark_count; i++)
 		fprintf(page->out, "<p class='remark'>%s.</p>\n", remarks[i]);
-	if (report->strict)
-		fputs("<p class='remark'>Strict: warnings and inconclusive results fail the run.</p>\n", page->out);
+	for (size_t i = 0; i < unmeasured_count; i++) {
+		muster_html_within(page, "<p class='remark'>Not measured: ", unmeasured[i], "</p>\n");
+		free(unmeasured[i]);
+	}
 	if (report->run->job.interrupted) {
 		muster_html_within(
 			page, "<p class='remark'>The run ended early: ", report->run->job.interrupted, ".</p>\n");

@@ -166,6 +166,13 @@ TEST(the_verdict_is_told_once_and_an_unjudged_value_has_no_sign_of_a_pass)
 	has_count("2 of 2 nodes failed", 1);
 	has("<use href='#s-skip'/></svg><b>33</b> recorded only");
 	has("<p class='note'>Expectations: Standard_ND96asr_v4.json &lt;  family.json</p>");
+	has("<p class='exclude'>Nodes to exclude: ");
+	report.count[MUSTER_FAIL] = 0; /* as where warnings fail a strict run */
+	report.findings[0].status = MUSTER_SKIP;
+	report.findings[0].unread = true;
+	print();
+	lacks("Nodes to exclude");
+	has("<p class='remark'>Not measured: rank.missing on sim-2: no message within 60 s</p>");
 }
 
 TEST(a_list_of_hosts_breaks_only_behind_a_comma)

@@ -52,17 +52,21 @@ TEST(the_worst_comes_first_and_figures_last)
 
 TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 {
+	struct muster_finding unread = FINDING(SKIP, "load.bf16", "sim-1", -1, NULL, "no libcublasLt", "", .unread = 1);
 	with_ranks(1);
 	run.job.simulated = false;
 	run.job.id = run.job.started = NULL;
-	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = MUSTER_STRICT };
+	report = (struct muster_report){ .run = &run, .verdict = MUSTER_INCONCLUSIVE, .strict = MUSTER_STRICT_ALL };
+	only_findings(&unread, 1);
 	print();
 	ck_assert_str_eq(text, "### muster: INCONCLUSIVE\n"
 			       "\n"
 			       "unknown, 1 node, 1 rank, profile standard, 4.2 s: 0 failed, 0 inconclusive, 0 warned, "
 			       "0 passed, 0 not applicable.\n"
 			       "\n"
-			       "Strict: warnings fail.\n");
+			       "**No expectation file for this machine type: nothing was checked.**\n\n"
+			       "**Strict in all: inconclusive results and warnings fail the run.**\n\n"
+			       "Not measured: load.bf16 on sim-1: no libcublasLt\n");
 }
 
 TEST(fifty_rows_at_most_and_how_many_more_there_are)

@@ -233,6 +233,10 @@ static const struct {
 	/* another node would do no better */
 	{ 24, { { .check = "launch.gpu", .status = MUSTER_FAIL, .node = "sim-1", .metric = "rank.mpi_size" } },
 		"FAIL: the launch of the job is wrong on 1 of 3 nodes.\n" },
+	{ 24,
+		{ { .check = "gpu.count", .status = MUSTER_FAIL, .node = "sim-2" },
+			{ .check = "launch.gpu", .status = MUSTER_FAIL, .node = "sim-1", .metric = "rank.mpi_size" } },
+		"FAIL: 1 of 3 nodes failed, and the launch of the job is wrong on 1 more.\n" },
 	{ 24, { { .check = "gpu.name", .status = MUSTER_INCONCLUSIVE, .node = "sim-1" } },
 		"INCONCLUSIVE: no check failed, but 1 result could not be evaluated\n" },
 	{ 24, { { .check = "gpu.clock", .status = MUSTER_WARN, .node = "sim-1" } }, "PASS, with 1 warning\n" },
@@ -263,11 +267,16 @@ TEST_EACH(the_first_line_says_what_to_do, first_lines)
 
 TEST(a_warning_that_fails_the_run_is_said)
 {
-	first_report(6);
+	first_report(7);
 	report.strict = MUSTER_STRICT;
 	report.verdict = MUSTER_FAIL;
 	print();
 	begins("FAIL: 1 warning, and with --strict a warning fails the run\n");
+	has("\nStrict: inconclusive results fail the run, and warnings unless the limit is inferred\n");
+	report.findings[0].certainty = "inferred";
+	report.count[MUSTER_INCONCLUSIVE] = 1;
+	print();
+	begins("FAIL: 1 result could not be evaluated, and with --strict this fails the run\n");
 }
 
 /* However long; the command is for a shell. A name that no shell could take is in no list. */
