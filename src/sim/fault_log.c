@@ -106,7 +106,7 @@ int muster_fault_lines(const struct muster_fault_target *t, struct muster_error 
 	if (read_age_behind_word(t, &age, err) < 0)
 		return -1;
 	if (!APPEND(t, muster_arena_printf(t->cluster->arena, "log %s", word_of(t)), age,
-		    { "pci", t->node->port_count ? t->node->ports[0].pci : "0000:5e:00.0" },
+		    { "pci", t->node->port_count && t->node->ports->pci ? t->node->ports->pci : "0000:5e:00.0" },
 		    { "bus_id", t->node->gpus[0].bus_id }))
 		return muster_fail(err, MUSTER_EUSAGE, "there are no lines \"%s\"", word_of(t));
 	return 0;

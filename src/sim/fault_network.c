@@ -256,6 +256,8 @@ int muster_fault_link_slow(const struct muster_fault_target *t, struct muster_er
 		return -1;
 	const struct muster_sim_node *node = &cluster->nodes[to - 1];
 	const struct muster_sim_gpu *gpu = &node->gpus[number];
+	if (!gpu->bus_id)
+		return muster_fail(err, MUSTER_EUSAGE, "the peer is missing: this fault must come before gpu-missing");
 	if (gpu == t->gpu)
 		return muster_fail(err, MUSTER_EUSAGE, "a link has two GPUs");
 	cluster->links = muster_sim_copy(cluster->arena, cluster->links, cluster->link_count, sizeof *cluster->links);
