@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct home {                    /* a NUMA node with CPUs */
+struct numa_node {               /* a NUMA node with CPUs */
 	int os_index;            /* first, for muster_by_int */
 	hwloc_bitmap_t usable;   /* those of its CPUs that may be used */
 	const char *mask, *list; /* of these */
@@ -34,18 +34,18 @@ struct home {                    /* a NUMA node with CPUs */
 struct gpu {
 	const char *bus_id;
 	long minor; /* /dev/nvidia<minor>; -1 when it is not known */
-	size_t home;
+	size_t numa;
 };
 
 struct machine {
 	struct muster_arena *arena;
 	const char *name, *origin;
-	struct home *homes;
+	struct numa_node *numas;
 	struct gpu *gpus; /* by bus id */
-	size_t home_count, gpu_count;
+	size_t numa_count, gpu_count;
 	size_t sockets;
 	bool minors_known;
-	const char *doubt;  /* why it is not known which CPUs of a home are near a GPU; NULL: it is */
+	const char *doubt;  /* why it is not known which CPUs of a NUMA node are near a GPU; NULL: it is */
 	const char *hidden; /* a line for each GPU that this process may not use, unless that is all of them */
 };
 
@@ -56,20 +56,20 @@ static const char *keep(struct muster_arena *arena, char *text)
 }
 
 /* Room for what is added below. */
-static void machine_init(struct machine *machine, const char *name, const char *origin, size_t homes, size_t gpus)
+static void machine_init(struct machine *machine, const char *name, const char *origin, size_t numas, size_t gpus)
 {
 	machine->name = name;
 	machine->hidden = "";
 	machine->origin = origin;
-	machine->homes = muster_arena_alloc(machine->arena, (homes + 1) * sizeof *machine->homes);
+	machine->numas = muster_arena_alloc(machine->arena, (numas + 1) * sizeof *machine->numas);
 	machine->gpus = muster_arena_alloc(machine->arena, (gpus + 1) * sizeof *machine->gpus);
 }
 
 /* Keeps usable. */
-static void home_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_bitmap_t usable,
+static void numa_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_bitmap_t usable,
 	hwloc_const_bitmap_t cores)
 {
-	machine->homes[machine->home_count++] = (struct home){
+	machine->numas[machine->numa_count++] = (struct numa_node){
 		.os_index = os_index,
 		.usable = usable,
 		.mask = keep(machine->arena, muster_cpuset_mask(usable)),
@@ -89,23 +89,23 @@ static int by_bus_id(const void *a, const void *b)
 
 static int gpu_add(struct machine *machine, struct gpu gpu, int os_index, struct muster_error *err)
 {
-	size_t home = 0;
-	while (home < machine->home_count && machine->homes[home].os_index != os_index)
-		home++;
-	if (home == machine->home_count)
+	size_t numa = 0;
+	while (numa < machine->numa_count && machine->numas[numa].os_index != os_index)
+		numa++;
+	if (numa == machine->numa_count)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "GPU %s is on NUMA node %d, which has no CPUs",
 			gpu.bus_id, os_index);
 	gpu.bus_id = muster_arena_string(machine->arena, gpu.bus_id);
-	gpu.home = home;
+	gpu.numa = numa;
 	machine->gpus[machine->gpu_count++] = gpu;
-	machine->homes[home].gpus++;
+	machine->numas[numa].gpus++;
 	return 0;
 }
 
 /* ---- from a hardware description ---- */
 
 /* Cores are numbered along the NUMA nodes, and the threads of a core are neighbours. */
-static int homes_described(struct machine *machine, const struct muster_hardware *hardware, struct muster_error *err)
+static int numas_described(struct machine *machine, const struct muster_hardware *hardware, struct muster_error *err)
 {
 	unsigned int core = 0, threads = (unsigned int)hardware->threads_per_core;
 	for (size_t i = 0; i < hardware->numa_count; i++) {
@@ -115,7 +115,7 @@ static int homes_described(struct machine *machine, const struct muster_hardware
 		cores = hwloc_bitmap_alloc();
 		for (unsigned int left = (unsigned int)hwloc_bitmap_weight(cpus) / threads; left > 0; left--)
 			hwloc_bitmap_set(cores, core++);
-		home_add(machine, hardware->numas[i].os_index, cpus, cpus, cores);
+		numa_add(machine, hardware->numas[i].os_index, cpus, cpus, cores);
 		hwloc_bitmap_free(cores);
 	}
 	return 0;
@@ -128,7 +128,7 @@ static int machine_described(struct machine *machine, const char *directory, con
 		return -1;
 	machine_init(machine, sku, "from its hardware description", hardware.numa_count, hardware.gpu_count);
 	machine->sockets = (size_t)hardware.sockets;
-	if (homes_described(machine, &hardware, err) < 0)
+	if (numas_described(machine, &hardware, err) < 0)
 		return -1;
 	for (size_t i = 0; i < hardware.gpu_count; i++)
 		if (gpu_add(machine, (struct gpu){ .bus_id = hardware.gpus[i].bus_id, .minor = -1 },
@@ -140,7 +140,7 @@ static int machine_described(struct machine *machine, const char *directory, con
 /* ---- from this machine ---- */
 
 /* Slurm's cores are hwloc's, or CPUs where hwloc knows no cores. */
-static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_bitmap_t allowed,
+static int numa_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_bitmap_t allowed,
 	struct muster_error *err)
 {
 	bool has_cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
@@ -156,31 +156,31 @@ static int home_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 		hwloc_bitmap_set(cores, core->logical_index);
 	hwloc_bitmap_t usable = hwloc_bitmap_alloc();
 	hwloc_bitmap_and(usable, node->cpuset, allowed);
-	home_add(machine, (int)node->os_index, node->cpuset, usable, cores);
+	numa_add(machine, (int)node->os_index, node->cpuset, usable, cores);
 	hwloc_bitmap_free(cores);
 	return 0;
 }
 
-static int homes_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
+static int numas_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
 {
-	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
+	hwloc_nodeset_t numas = hwloc_bitmap_alloc();
 	hwloc_cpuset_t usable = hwloc_bitmap_alloc();
 	int rc = muster_topology_usable(topology, usable, err);
 	hwloc_cpuset_t package = hwloc_bitmap_alloc();
 	struct muster_error doubt;
-	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), homes);
+	muster_topology_homes(topology, hwloc_topology_get_complete_cpuset(topology), numas);
 	for (hwloc_obj_t node = NULL;
 		rc == 0 && (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
-		if (!hwloc_bitmap_isset(homes, node->os_index))
+		if (!hwloc_bitmap_isset(numas, node->os_index))
 			continue;
-		rc = home_here(machine, topology, node, usable, err);
+		rc = numa_here(machine, topology, node, usable, err);
 		if (muster_topology_package(topology, node, package, &doubt) < 0)
 			machine->doubt = muster_arena_string(machine->arena, doubt.text);
 	}
-	hwloc_bitmap_free(homes);
+	hwloc_bitmap_free(numas);
 	hwloc_bitmap_free(usable);
 	hwloc_bitmap_free(package);
-	qsort(machine->homes, machine->home_count, sizeof *machine->homes, muster_by_int); /* by os_index */
+	qsort(machine->numas, machine->numa_count, sizeof *machine->numas, muster_by_int); /* by os_index */
 	return rc;
 }
 
@@ -218,7 +218,7 @@ static int machine_here(struct machine *machine, const char *root, struct muster
 	machine_init(machine, "this machine", "from hwloc and the kernel", nodes > 0 ? (size_t)nodes : 0, gpus.count);
 	int sockets = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
 	machine->sockets = sockets > 0 ? (size_t)sockets : 1;
-	int rc = homes_here(machine, topology, err);
+	int rc = numas_here(machine, topology, err);
 	rc = rc < 0 ? rc : gpus_here(machine, topology, root, &gpus, err);
 	muster_nvidia_gpus_done(&gpus);
 	return rc;
@@ -241,7 +241,7 @@ static void gpus_order(struct machine *machine)
 static const struct gpu *cut_off(const struct machine *machine)
 {
 	for (size_t i = 0; i < machine->gpu_count; i++)
-		if (hwloc_bitmap_iszero(machine->homes[machine->gpus[i].home].usable))
+		if (hwloc_bitmap_iszero(machine->numas[machine->gpus[i].numa].usable))
 			return &machine->gpus[i];
 	return NULL;
 }
@@ -250,9 +250,9 @@ static size_t count_usable(const struct machine *machine, size_t *ret_all)
 {
 	size_t usable = 0;
 	*ret_all = 0;
-	for (size_t i = 0; i < machine->home_count; i++) {
-		usable += (size_t)hwloc_bitmap_weight(machine->homes[i].usable);
-		*ret_all += machine->homes[i].cpus;
+	for (size_t i = 0; i < machine->numa_count; i++) {
+		usable += (size_t)hwloc_bitmap_weight(machine->numas[i].usable);
+		*ret_all += machine->numas[i].cpus;
 	}
 	return usable;
 }
@@ -261,11 +261,11 @@ static void print_gpus(const struct machine *machine)
 {
 	size_t all, usable = count_usable(machine, &all);
 	printf("# %s, %s: %zu GPU%s, %zu NUMA node%s\n", machine->name, machine->origin, machine->gpu_count,
-		machine->gpu_count == 1 ? "" : "s", machine->home_count, machine->home_count == 1 ? "" : "s");
+		machine->gpu_count == 1 ? "" : "s", machine->numa_count, machine->numa_count == 1 ? "" : "s");
 	for (size_t i = 0; i < machine->gpu_count; i++) {
-		const struct home *home = &machine->homes[machine->gpus[i].home];
-		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, home->os_index,
-			*home->list ? home->list : "none that may be used");
+		const struct numa_node *numa = &machine->numas[machine->gpus[i].numa];
+		printf("# GPU %zu  %s  NUMA node %d  CPUs %s\n", i, machine->gpus[i].bus_id, numa->os_index,
+			*numa->list ? numa->list : "none that may be used");
 	}
 	fputs(machine->hidden, stdout);
 	if (machine->doubt)
@@ -282,7 +282,7 @@ static void print_srun(const struct machine *machine)
 	       "--ntasks-per-node=%zu --cpu-bind=mask_cpu:",
 		machine->gpu_count);
 	for (size_t i = 0; i < machine->gpu_count; i++)
-		printf("%s%s", i ? "," : "", machine->homes[machine->gpus[i].home].mask);
+		printf("%s%s", i ? "," : "", machine->numas[machine->gpus[i].numa].mask);
 	putchar('\n');
 }
 
@@ -310,15 +310,15 @@ static void print_mpirun(const struct machine *machine)
  * count as a socket. */
 static void print_sockets(const struct machine *machine)
 {
-	const struct home *first = machine->homes;
-	if (machine->home_count <= machine->sockets)
+	const struct numa_node *first = machine->numas;
+	if (machine->numa_count <= machine->sockets)
 		return;
 	printf("# These cores are parts of sockets. Slurm 24.11 takes them only with this in slurm.conf:\n"
 	       "#   SlurmdParameters=numa_node_as_socket\n");
-	for (size_t i = 1; i < machine->home_count; i++)
+	for (size_t i = 1; i < machine->numa_count; i++)
 		if (first[i].core_count != first->core_count || first[i].cpus != first->cpus)
 			return;
-	printf("#   NodeName=... Sockets=%zu CoresPerSocket=%u ThreadsPerCore=%u\n", machine->home_count,
+	printf("#   NodeName=... Sockets=%zu CoresPerSocket=%u ThreadsPerCore=%u\n", machine->numa_count,
 		first->core_count, first->cpus / (first->core_count > 0 ? first->core_count : 1));
 }
 
@@ -329,14 +329,14 @@ static void print_gres(const struct machine *machine)
 		machine->minors_known ? "" : "; device files are assumed to be in the order of the bus ids");
 	print_sockets(machine);
 	for (size_t i = 0, last; i < machine->gpu_count; i = last + 1) {
-		for (last = i; last + 1 < machine->gpu_count && gpus[last + 1].home == gpus[i].home &&
+		for (last = i; last + 1 < machine->gpu_count && gpus[last + 1].numa == gpus[i].numa &&
 			       gpus[last + 1].minor == gpus[last].minor + 1;)
 			last++;
 		if (last > i)
 			printf("Name=gpu File=/dev/nvidia[%ld-%ld]", gpus[i].minor, gpus[last].minor);
 		else
 			printf("Name=gpu File=/dev/nvidia%ld", gpus[i].minor);
-		printf(" Cores=%s\n", machine->homes[gpus[i].home].cores);
+		printf(" Cores=%s\n", machine->numas[gpus[i].numa].cores);
 	}
 }
 
@@ -367,8 +367,8 @@ static int machine_read(struct machine *machine, const char *hardware, const cha
 
 static void machine_done(struct machine *machine)
 {
-	for (size_t i = 0; i < machine->home_count; i++)
-		hwloc_bitmap_free(machine->homes[i].usable);
+	for (size_t i = 0; i < machine->numa_count; i++)
+		hwloc_bitmap_free(machine->numas[i].usable);
 	muster_arena_free(machine->arena);
 }
 
@@ -435,11 +435,11 @@ static int place_here(struct machine *machine, struct muster_error *err)
 	const struct gpu *gpu = gpu_of_rank(machine, local_rank, err);
 	if (!gpu)
 		return -1;
-	hwloc_const_cpuset_t cpus = machine->homes[gpu->home].usable;
+	hwloc_const_cpuset_t cpus = machine->numas[gpu->numa].usable;
 	if (hwloc_bitmap_iszero(cpus))
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "none of the CPUs near GPU %s may be used", gpu->bus_id);
 	if (hwloc_set_cpubind(muster_topology(NULL), cpus, HWLOC_CPUBIND_PROCESS) < 0)
-		return muster_fail(err, MUSTER_EIO, "CPUs %s near GPU %s: %s", machine->homes[gpu->home].list,
+		return muster_fail(err, MUSTER_EIO, "CPUs %s near GPU %s: %s", machine->numas[gpu->numa].list,
 			gpu->bus_id, strerror(errno));
 	return 0;
 }

@@ -70,7 +70,7 @@ static const struct muster_finding *find_proof(
 	const struct muster_finding *proof = NULL, *waits = NULL;
 	const char *first, *since = NULL;
 	for (size_t i = 0; i < entry->faults; i++) {
-		const struct muster_finding *finding = entry->all[i];
+		const struct muster_finding *finding = entry->failures[i];
 		if (!muster_strikes_take(&o->strikes, finding, entry->name, o->at, who(o), &first)) {
 			since = waits ? since : first;
 			waits = waits ? waits : finding;

@@ -69,14 +69,14 @@ static void print_list(enum format format, const char *const *names, size_t coun
 }
 
 /* Why no node is good although no finding names a node. */
-static void explain(const struct muster_node_selection *roster)
+static void explain(const struct muster_node_selection *nodes)
 {
-	const struct muster_finding *wide = roster->wide;
+	const struct muster_finding *finding = nodes->job_finding;
 	fputs("muster: no good node: ", stderr);
-	if (wide)
-		muster_print_text(stderr, "%s %s for the whole job, without a node: %s", wide->check,
-			wide->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails",
-			wide->observed ? wide->observed : "-");
+	if (finding)
+		muster_print_text(stderr, "%s %s for the whole job, without a node: %s", finding->check,
+			finding->status == MUSTER_INCONCLUSIVE ? "is inconclusive" : "fails",
+			finding->observed ? finding->observed : "-");
 	else
 		fputs("the report's verdict is not pass, and no finding says why: muster check evaluates it again",
 			stderr);
@@ -84,13 +84,13 @@ static void explain(const struct muster_node_selection *roster)
 }
 
 static int select_nodes(const struct nodes_options *o, const struct muster_report *report,
-	const struct muster_node_selection *roster, struct muster_error *err)
+	const struct muster_node_selection *nodes, struct muster_error *err)
 {
-	const char **names = muster_calloc(roster->count + 1, sizeof *names);
+	const char **names = muster_calloc(nodes->count + 1, sizeof *names);
 	size_t count = 0;
 	int code = MUSTER_EXIT_PASS;
-	for (size_t i = 0; i < roster->count; i++) {
-		const struct muster_node_selection_entry *entry = &roster->entries[i];
+	for (size_t i = 0; i < nodes->count; i++) {
+		const struct muster_node_selection_entry *entry = &nodes->entries[i];
 		if (!chosen(o, entry))
 			continue;
 		if (!muster_slurm_name_is_plain(entry->name)) {
@@ -102,12 +102,12 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 		}
 		names[count++] = entry->name;
 	}
-	if (roster->none_good && (o->good || o->inconclusive))
-		explain(roster);
-	if (roster->homeless > 0 && o->missing)
-		fprintf(stderr, "muster: %zu missing rank%s of unknown nodes\n", roster->homeless,
-			roster->homeless == 1 ? "" : "s");
-	if (o->good && count == 0 && !roster->none_good)
+	if (nodes->none_good && (o->good || o->inconclusive))
+		explain(nodes);
+	if (nodes->unplaced_ranks > 0 && o->missing)
+		fprintf(stderr, "muster: %zu missing rank%s of unknown nodes\n", nodes->unplaced_ranks,
+			nodes->unplaced_ranks == 1 ? "" : "s");
+	if (o->good && count == 0 && !nodes->none_good)
 		fprintf(stderr, "muster: no good node: %s\n",
 			report->verdict == MUSTER_FAIL ? "at least one check failed" : "no check failed");
 	if (o->good && count == 0)
@@ -181,7 +181,7 @@ int muster_cmd_nodes(int argc, char **argv)
 	};
 	const char *const *expected = NULL;
 	size_t expected_count = 0;
-	struct muster_node_selection roster;
+	struct muster_node_selection nodes;
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
@@ -201,9 +201,9 @@ int muster_cmd_nodes(int argc, char **argv)
 		muster_wrap(&err, "--expect");
 		code = muster_cli_usage(&err);
 	} else {
-		muster_node_selection_make(&report, expected, expected_count, &roster);
-		code = select_nodes(&o, &report, &roster, &err);
-		muster_node_selection_done(&roster);
+		muster_node_selection_make(&report, expected, expected_count, &nodes);
+		code = select_nodes(&o, &report, &nodes, &err);
+		muster_node_selection_done(&nodes);
 	}
 	muster_report_done(&report);
 	muster_run_done(&run);

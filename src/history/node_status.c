@@ -16,7 +16,8 @@ static enum muster_status status_of(
 	switch (entry->standing) {
 	case MUSTER_STANDING_BAD:
 	case MUSTER_STANDING_MISSING: return MUSTER_FAIL;
-	case MUSTER_STANDING_INCONCLUSIVE: return entry->why || !selection->wide ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
+	case MUSTER_STANDING_INCONCLUSIVE:
+		return entry->why || !selection->job_finding ? MUSTER_INCONCLUSIVE : MUSTER_PASS;
 	default: return MUSTER_PASS;
 	}
 }

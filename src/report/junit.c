@@ -37,10 +37,10 @@ struct suite {
 	size_t count, room;
 	size_t tally[OUTCOME_COUNT];
 	double seconds;
-	size_t first, end; /* of the book's findings: those of this place */
+	size_t first, end; /* of all findings: those of this place */
 };
 
-struct book {
+struct results {
 	const struct muster_report *report;
 	FILE *out;
 	const struct muster_finding **findings; /* by node, check and status, those of the job first */
@@ -111,27 +111,27 @@ static int by_place(const void *a, const void *b)
 }
 
 /* The findings of a check at a node, or of the job. */
-static size_t find(const struct book *book, const char *node, const char *check, size_t *ret_first)
+static size_t find(const struct results *all, const char *node, const char *check, size_t *ret_first)
 {
-	size_t low = 0, high = book->finding_count, count = 0;
+	size_t low = 0, high = all->finding_count, count = 0;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		if (place_order(book->findings[middle], node, check) < 0)
+		if (place_order(all->findings[middle], node, check) < 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	while (low + count < book->finding_count && place_order(book->findings[low + count], node, check) == 0)
+	while (low + count < all->finding_count && place_order(all->findings[low + count], node, check) == 0)
 		count++;
 	*ret_first = low;
 	return count;
 }
 
-/* A finding of the book's range that has blocked the check. */
-static const struct muster_finding *blocked_by(const struct book *book, size_t first, size_t end, const char *check)
+/* A finding of the range that has blocked the check. */
+static const struct muster_finding *blocked_by(const struct results *all, size_t first, size_t end, const char *check)
 {
 	for (size_t i = first; i < end; i++) {
-		const struct muster_finding *finding = book->findings[i];
+		const struct muster_finding *finding = all->findings[i];
 		for (size_t j = 0; j < finding->blocked_count; j++)
 			if (strcmp(finding->blocked[j], check) == 0)
 				return finding;
@@ -140,32 +140,32 @@ static const struct muster_finding *blocked_by(const struct book *book, size_t f
 }
 
 /* The check's probe did not end well here: what blocks the check may then be on another node of the same all-reduce. */
-static bool has_probe_finding(const struct book *book, const struct suite *suite, const struct muster_tally *tally)
+static bool has_probe_finding(const struct results *all, const struct suite *suite, const struct muster_tally *tally)
 {
 	char check[128];
 	size_t first;
 	snprintf(check, sizeof check, "probe.%s", tally->probe ? tally->probe : "");
-	return find(book, suite->node, check, &first) > 0;
+	return find(all, suite->node, check, &first) > 0;
 }
 
 /* Why a check is not evaluated at a place, or not everywhere there; NULL when no finding blocks it. The place's own
  * findings come first, then those of the job. What blocks a check of the job may be on any node. */
-static const char *block_text(const struct book *book, const struct suite *suite, const struct muster_tally *tally)
+static const char *block_text(const struct results *all, const struct suite *suite, const struct muster_tally *tally)
 {
-	struct muster_arena *arena = book->report->arena;
-	const struct muster_finding *why = blocked_by(book, suite->first, suite->end, tally->check);
+	struct muster_arena *arena = all->report->arena;
+	const struct muster_finding *why = blocked_by(all, suite->first, suite->end, tally->check);
 	if (!why)
-		why = blocked_by(book, 0, book->job_end, tally->check);
+		why = blocked_by(all, 0, all->job_end, tally->check);
 	if (why && why->status == MUSTER_SKIP)
 		return why->observed;
 	if (why)
 		return muster_arena_printf(
 			arena, "blocked by %s%s%s", why->check, why->node ? " on " : "", why->node ? why->node : "");
-	bool here = !suite->node || tally->count[MUSTER_PASS] == 0 || has_probe_finding(book, suite, tally);
+	bool here = !suite->node || tally->count[MUSTER_PASS] == 0 || has_probe_finding(all, suite, tally);
 	return here && tally->blocked_by ? muster_arena_printf(arena, "blocked by %s", tally->blocked_by) : NULL;
 }
 
-static enum outcome outcome_of(const struct book *book, const struct muster_finding *finding)
+static enum outcome outcome_of(const struct results *all, const struct muster_finding *finding)
 {
 	static const enum outcome outcomes[MUSTER_STATUS_COUNT] = {
 		[MUSTER_PASS] = OUTCOME_PASSED,
@@ -175,7 +175,7 @@ static enum outcome outcome_of(const struct book *book, const struct muster_find
 		[MUSTER_INCONCLUSIVE] = OUTCOME_ERROR,
 		[MUSTER_BLOCKED] = OUTCOME_SKIPPED,
 	};
-	return finding->status == MUSTER_WARN && muster_finding_fails(finding, book->report->strict)
+	return finding->status == MUSTER_WARN && muster_finding_fails(finding, all->report->strict)
 		       ? OUTCOME_FAILED
 		       : outcomes[finding->status];
 }
@@ -190,22 +190,22 @@ static void add(struct suite *suite, struct test_case one)
 }
 
 /* The worst of a place's findings of one check decides. */
-static struct test_case found_case(const struct book *book, const char *group, size_t first, size_t count)
+static struct test_case found_case(const struct results *all, const char *group, size_t first, size_t count)
 {
 	struct test_case one = {
 		.group = group,
-		.name = book->findings[first]->check,
+		.name = all->findings[first]->check,
 		.outcome = OUTCOME_SKIPPED,
-		.findings = &book->findings[first],
+		.findings = &all->findings[first],
 		.finding_count = count,
 	};
 	for (size_t i = first; i < first + count; i++) {
-		enum outcome outcome = outcome_of(book, book->findings[i]);
+		enum outcome outcome = outcome_of(all, all->findings[i]);
 		if (outcome > one.outcome)
 			one.outcome = outcome;
 	}
 	if (one.outcome == OUTCOME_SKIPPED)
-		one.why = book->findings[first]->observed;
+		one.why = all->findings[first]->observed;
 	return one;
 }
 
@@ -215,23 +215,23 @@ static bool is_of_job(const struct muster_tally *tally)
 	return !metric || metric->scope == MUSTER_SCOPE_JOB;
 }
 
-static void add_check(const struct book *book, struct suite *suite, const struct muster_tally *tally)
+static void add_check(const struct results *all, struct suite *suite, const struct muster_tally *tally)
 {
 	const char *group = tally->probe ? tally->probe : "muster";
 	struct test_case one = { .group = group, .name = tally->check, .outcome = OUTCOME_PASSED };
-	size_t first, count = find(book, suite->node, tally->check, &first);
+	size_t first, count = find(all, suite->node, tally->check, &first);
 	bool at_job = !suite->node;
 	if (count > 0) {
-		add(suite, found_case(book, group, first, count));
+		add(suite, found_case(all, group, first, count));
 		return;
 	}
 	if (tally->skipped)
 		return; /* it is for other runs: more than a hundred such cases would bury the others */
 	if (is_of_job(tally) != at_job)
 		return; /* it has its case in the other kind of suite */
-	const char *why = block_text(book, suite, tally);
+	const char *why = block_text(all, suite, tally);
 	bool of_job =
-		!at_job && find(book, NULL, tally->check, &first) > 0 && book->findings[first]->status != MUSTER_SKIP;
+		!at_job && find(all, NULL, tally->check, &first) > 0 && all->findings[first]->status != MUSTER_SKIP;
 	if (why || of_job || tally->count[MUSTER_PASS] == 0) {
 		one.outcome = OUTCOME_SKIPPED;
 		one.why = why      ? why
@@ -242,7 +242,7 @@ static void add_check(const struct book *book, struct suite *suite, const struct
 }
 
 /* Its time is that of the slowest rank. */
-static void add_probe(const struct book *book, struct suite *suite, const struct muster_node *node, const char *probe)
+static void add_probe(const struct results *all, struct suite *suite, const struct muster_node *node, const char *probe)
 {
 	bool ran = false;
 	double slowest = 0;
@@ -259,14 +259,14 @@ static void add_probe(const struct book *book, struct suite *suite, const struct
 		}
 	}
 	snprintf(check, sizeof check, "probe.%s", probe);
-	count = find(book, suite->node, check, &first);
+	count = find(all, suite->node, check, &first);
 	if (!ran && count == 0)
 		return;
 	struct test_case one = { .group = probe, .name = check, .outcome = OUTCOME_PASSED };
 	if (count > 0)
-		one = found_case(book, probe, first, count);
+		one = found_case(all, probe, first, count);
 	else
-		one.name = muster_arena_string(book->report->arena, check);
+		one.name = muster_arena_string(all->report->arena, check);
 	one.seconds = slowest / 1e3;
 	add(suite, one);
 }
@@ -278,32 +278,32 @@ static bool is_probe(const char *check)
 
 /* Findings that are of no check of the expectations: ranks that are missing, suspects of the ring, an unknown machine.
  */
-static void add_others(const struct book *book, struct suite *suite)
+static void add_others(const struct results *all, struct suite *suite)
 {
 	for (size_t i = suite->first, count; i < suite->end; i += count) {
-		const struct muster_finding *finding = book->findings[i];
+		const struct muster_finding *finding = all->findings[i];
 		size_t first;
-		count = find(book, node_of(finding), finding->check, &first);
-		if (!muster_report_tally(book->report, finding->check) && !(suite->node && is_probe(finding->check)))
-			add(suite, found_case(book, "muster", first, count));
+		count = find(all, node_of(finding), finding->check, &first);
+		if (!muster_report_tally(all->report, finding->check) && !(suite->node && is_probe(finding->check)))
+			add(suite, found_case(all, "muster", first, count));
 	}
 }
 
-static void suite_fill(const struct book *book, struct suite *suite, const struct muster_node *node)
+static void suite_fill(const struct results *all, struct suite *suite, const struct muster_node *node)
 {
 	size_t missing = 0;
-	(void)find(book, suite->node, "", &suite->first); /* before all checks */
+	(void)find(all, suite->node, "", &suite->first); /* before all checks */
 	suite->end = suite->first;
-	while (suite->end < book->finding_count &&
-		muster_text_order(node_of(book->findings[suite->end]), suite->node) == 0)
+	while (suite->end < all->finding_count &&
+		muster_text_order(node_of(all->findings[suite->end]), suite->node) == 0)
 		suite->end++;
 	for (size_t i = 0; node && i < node->rank_count; i++)
 		missing += node->ranks[i].missing != NULL;
 	for (size_t i = 0; node && i < muster_probe_count(); i++)
-		add_probe(book, suite, node, muster_probe_at(i)->name);
-	for (size_t i = 0; i < book->report->tally_count && !(node && missing == node->rank_count); i++)
-		add_check(book, suite, &book->report->tallies[i]);
-	add_others(book, suite);
+		add_probe(all, suite, node, muster_probe_at(i)->name);
+	for (size_t i = 0; i < all->report->tally_count && !(node && missing == node->rank_count); i++)
+		add_check(all, suite, &all->report->tallies[i]);
+	add_others(all, suite);
 }
 
 /* ---- printing ---- */
@@ -428,11 +428,11 @@ static void put_left_out(const struct muster_report *report, FILE *out)
 	put_property(out, "not_for_this_run", count ? muster_text_plural(text, count, "check") : NULL);
 }
 
-static void put_suite(const struct book *book, const struct suite *suite, size_t id)
+static void put_suite(const struct results *all, const struct suite *suite, size_t id)
 {
-	const struct muster_report *report = book->report;
+	const struct muster_report *report = all->report;
 	const struct muster_job *job = &report->run->job;
-	FILE *out = book->out;
+	FILE *out = all->out;
 	char started[20];
 	fputs("  <testsuite", out);
 	put_attribute(out, "name", suite->node ? suite->node : "job");
@@ -467,23 +467,23 @@ static void put_suite(const struct book *book, const struct suite *suite, size_t
 void muster_report_print_junit(const struct muster_report *report, FILE *out)
 {
 	const struct muster_run *run = report->run;
-	struct book book = { .report = report, .out = out };
+	struct results all = { .report = report, .out = out };
 	struct suite *suites = muster_calloc(run->node_count + 1, sizeof *suites);
 	size_t tally[OUTCOME_COUNT] = { 0 }, count = 0;
-	book.findings = muster_calloc(report->finding_count + 1, sizeof *book.findings);
+	all.findings = muster_calloc(report->finding_count + 1, sizeof *all.findings);
 	for (size_t i = 0; i < report->finding_count; i++)
 		if (report->findings[i].status != MUSTER_PASS)
-			book.findings[book.finding_count++] = &report->findings[i];
-	qsort(book.findings, book.finding_count, sizeof *book.findings, by_place);
-	while (book.job_end < book.finding_count && !node_of(book.findings[book.job_end]))
-		book.job_end++;
-	suite_fill(&book, &suites[count++], NULL);
+			all.findings[all.finding_count++] = &report->findings[i];
+	qsort(all.findings, all.finding_count, sizeof *all.findings, by_place);
+	while (all.job_end < all.finding_count && !node_of(all.findings[all.job_end]))
+		all.job_end++;
+	suite_fill(&all, &suites[count++], NULL);
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct muster_node *node = &run->nodes[i];
 		if (strcmp(node->name, "?") == 0)
 			continue; /* the job's */
 		suites[count] = (struct suite){ .node = node->name };
-		suite_fill(&book, &suites[count++], node);
+		suite_fill(&all, &suites[count++], node);
 	}
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < OUTCOME_COUNT; j++)
@@ -493,10 +493,10 @@ void muster_report_print_junit(const struct muster_report *report, FILE *out)
 	put_counts(out, tally, run->job.elapsed_s);
 	fputs(">\n", out);
 	for (size_t i = 0; i < count; i++) {
-		put_suite(&book, &suites[i], i);
+		put_suite(&all, &suites[i], i);
 		free(suites[i].cases);
 	}
 	fputs("</testsuites>\n", out);
 	free(suites);
-	free(book.findings);
+	free(all.findings);
 }

@@ -63,7 +63,7 @@ static void find_findings(struct ticket *t)
 		at++;
 	t->findings = muster_calloc(t->report->finding_count + 1, sizeof(*t->findings));
 	for (size_t i = 0; at < nodes.count && i < nodes.entries[at].faults; i++) {
-		const struct muster_finding *finding = nodes.entries[at].all[i];
+		const struct muster_finding *finding = nodes.entries[at].failures[i];
 		if (finding->status == MUSTER_FAIL &&
 			!(finding->action_code && muster_text_has_word(NOT_THE_MACHINE, finding->action_code)))
 			t->findings[t->count++] = finding;

@@ -12,30 +12,30 @@
 
 #define EXCHANGE_METRIC "pair.exchange_gbps"
 
-static struct muster_node_selection_entry *find(const struct muster_node_selection *roster, const char *name)
+static struct muster_node_selection_entry *find(const struct muster_node_selection *nodes, const char *name)
 {
 	const struct muster_node_selection_entry wanted = { .name = name };
-	return roster->count ? bsearch(&wanted, roster->entries, roster->count, sizeof wanted, muster_by_text) : NULL;
+	return nodes->count ? bsearch(&wanted, nodes->entries, nodes->count, sizeof wanted, muster_by_text) : NULL;
 }
 
 /* Of entries with one name, what is known of a node wins over its absence. */
-static void sort(struct muster_node_selection *roster)
+static void sort(struct muster_node_selection *nodes)
 {
 	size_t kept = 0;
-	if (roster->count == 0)
+	if (nodes->count == 0)
 		return;
-	qsort(roster->entries, roster->count, sizeof *roster->entries, muster_by_text);
-	for (size_t i = 0; i < roster->count; i++) {
-		struct muster_node_selection_entry *last = kept ? &roster->entries[kept - 1] : NULL;
-		if (!last || strcmp(last->name, roster->entries[i].name) != 0)
-			roster->entries[kept++] = roster->entries[i];
+	qsort(nodes->entries, nodes->count, sizeof *nodes->entries, muster_by_text);
+	for (size_t i = 0; i < nodes->count; i++) {
+		struct muster_node_selection_entry *last = kept ? &nodes->entries[kept - 1] : NULL;
+		if (!last || strcmp(last->name, nodes->entries[i].name) != 0)
+			nodes->entries[kept++] = nodes->entries[i];
 		else if (last->standing == MUSTER_STANDING_MISSING)
-			last->standing = roster->entries[i].standing;
+			last->standing = nodes->entries[i].standing;
 	}
-	roster->count = kept;
+	nodes->count = kept;
 }
 
-static void add_nodes(struct muster_node_selection *roster, const struct muster_run *run)
+static void add_nodes(struct muster_node_selection *nodes, const struct muster_run *run)
 {
 	for (size_t i = 0; i < run->node_count; i++) {
 		const struct muster_node *node = &run->nodes[i];
@@ -43,9 +43,9 @@ static void add_nodes(struct muster_node_selection *roster, const struct muster_
 		for (size_t j = 0; j < node->rank_count; j++)
 			missing += node->ranks[j].missing != NULL;
 		if (strcmp(node->name, "?") == 0)
-			roster->homeless += missing;
+			nodes->unplaced_ranks += missing;
 		else
-			roster->entries[roster->count++] = (struct muster_node_selection_entry){
+			nodes->entries[nodes->count++] = (struct muster_node_selection_entry){
 				.name = node->name,
 				.standing =
 					missing == node->rank_count ? MUSTER_STANDING_MISSING : MUSTER_STANDING_GOOD,
@@ -93,8 +93,8 @@ static void blame(struct muster_node_selection_entry *entry, const struct muster
 	if (!fail || of_job)
 		return;
 	entry->fault = entry->fault ? entry->fault : finding;
-	entry->all = muster_realloc(entry->all, entry->faults + 1, sizeof(*entry->all));
-	entry->all[entry->faults++] = finding;
+	entry->failures = muster_realloc(entry->failures, entry->faults + 1, sizeof(*entry->failures));
+	entry->failures[entry->faults++] = finding;
 }
 
 /* What failed at a node and explains findings about the whole job. */
@@ -145,15 +145,15 @@ static bool is_of_suspect(
 	return (suspects->node && has_suspect) || (slow && (rest == 0 || nodes == (double)rest));
 }
 
-static void judge(struct muster_node_selection *roster, const struct muster_report *report)
+static void judge(struct muster_node_selection *nodes, const struct muster_report *report)
 {
 	const struct suspects suspects = find_suspects(report);
 	bool any = false;
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
-		struct muster_node_selection_entry *entry = finding->node ? find(roster, finding->node) : NULL;
-		if (!finding->node && roster->count == 1)
-			entry = &roster->entries[0];
+		struct muster_node_selection_entry *entry = finding->node ? find(nodes, finding->node) : NULL;
+		if (!finding->node && nodes->count == 1)
+			entry = &nodes->entries[0];
 		if (entry)
 			take_action(entry, finding);
 		if (!failed(report, finding) && finding->status != MUSTER_INCONCLUSIVE)
@@ -161,16 +161,16 @@ static void judge(struct muster_node_selection *roster, const struct muster_repo
 		any = true;
 		if (entry)
 			blame(entry, report, finding);
-		else if (!finding->node && !is_of_suspect(report, finding, &suspects) && !roster->none_good) {
-			roster->wide = finding;
-			roster->none_good = true;
+		else if (!finding->node && !is_of_suspect(report, finding, &suspects) && !nodes->none_good) {
+			nodes->job_finding = finding;
+			nodes->none_good = true;
 		}
 	}
 	if (!any && report->verdict != MUSTER_PASS)
-		roster->none_good = true;
-	for (size_t i = 0; i < roster->count && roster->none_good; i++)
-		if (roster->entries[i].standing == MUSTER_STANDING_GOOD)
-			roster->entries[i].standing = MUSTER_STANDING_INCONCLUSIVE;
+		nodes->none_good = true;
+	for (size_t i = 0; i < nodes->count && nodes->none_good; i++)
+		if (nodes->entries[i].standing == MUSTER_STANDING_GOOD)
+			nodes->entries[i].standing = MUSTER_STANDING_INCONCLUSIVE;
 }
 
 void muster_node_selection_make(const struct muster_report *report, const char *const *expected, size_t expected_count,
@@ -190,10 +190,10 @@ void muster_node_selection_make(const struct muster_report *report, const char *
 	judge(ret, report);
 }
 
-void muster_node_selection_done(struct muster_node_selection *roster)
+void muster_node_selection_done(struct muster_node_selection *nodes)
 {
-	for (size_t i = 0; i < roster->count; i++)
-		free(roster->entries[i].all);
-	free(roster->entries);
-	*roster = (struct muster_node_selection){ 0 };
+	for (size_t i = 0; i < nodes->count; i++)
+		free(nodes->entries[i].failures);
+	free(nodes->entries);
+	*nodes = (struct muster_node_selection){ 0 };
 }

@@ -116,7 +116,7 @@ static enum muster_history_fault fault_of(const struct addition *a, const struct
 {
 	for (size_t i = 0; i < a->selection.count; i++)
 		for (size_t j = 0; j < a->selection.entries[i].faults; j++)
-			if (a->selection.entries[i].all[j] == finding)
+			if (a->selection.entries[i].failures[j] == finding)
 				return finding->proof == MUSTER_PROOF_HARD ? MUSTER_FAULT_HARD : MUSTER_FAULT_SOFT;
 	return MUSTER_FAULT_NONE;
 }

@@ -36,14 +36,15 @@ enum { FINDINGS_MAX = 4 };
 
 /* Nodes n1 and following, one letter each: h has two ranks that reported, R likewise, and the others are in a last ring
  * without it, m none that did, p one of two; ? is of ranks
- * whose node nobody knows. The roster of them: g, i, b or m for each, and d for one that has a fault to be drained for.
+ * whose node nobody knows. Where each stands: g, i, b or m for each, and d for one that has a fault to be drained
+ * for.
  */
 static const struct {
 	const char *name, *nodes, *expected;
 	enum muster_status verdict;
 	int strict;
 	struct muster_finding findings[FINDINGS_MAX];
-	const char *roster;
+	const char *marks;
 	bool none_good;
 } cases[] = {
 	{ "all is well", "hhh", NULL, MUSTER_PASS, false, { { 0 } }, "g g g", false },
@@ -150,7 +151,7 @@ static void make_run(struct muster_run *run, const char *nodes)
 TEST_EACH(nodes_are_what_the_findings_say, cases)
 {
 	struct muster_run run;
-	struct muster_node_selection roster;
+	struct muster_node_selection nodes;
 	char text[64] = "";
 	make_run(&run, cases[_i].nodes);
 	struct muster_finding findings[FINDINGS_MAX];
@@ -162,16 +163,16 @@ TEST_EACH(nodes_are_what_the_findings_say, cases)
 	while (report.finding_count < FINDINGS_MAX && findings[report.finding_count].check)
 		report.finding_count++;
 	muster_node_selection_make(
-		&report, cases[_i].expected ? &cases[_i].expected : NULL, cases[_i].expected != NULL, &roster);
-	for (size_t i = 0; i < roster.count; i++) {
+		&report, cases[_i].expected ? &cases[_i].expected : NULL, cases[_i].expected != NULL, &nodes);
+	for (size_t i = 0; i < nodes.count; i++) {
 		size_t used = strlen(text);
-		snprintf(text + used, sizeof text - used, "%s%c%s", i ? " " : "", "gibm"[roster.entries[i].standing],
-			roster.entries[i].fault ? "d" : "");
+		snprintf(text + used, sizeof text - used, "%s%c%s", i ? " " : "", "gibm"[nodes.entries[i].standing],
+			nodes.entries[i].fault ? "d" : "");
 	}
-	ck_assert_msg(strcmp(text, cases[_i].roster) == 0, "%s: %s, not %s", cases[_i].name, text, cases[_i].roster);
-	ck_assert_msg(roster.none_good == cases[_i].none_good, "%s", cases[_i].name);
-	ck_assert_uint_eq(roster.homeless, strchr(cases[_i].nodes, '?') ? 2 : 0);
-	muster_node_selection_done(&roster);
+	ck_assert_msg(strcmp(text, cases[_i].marks) == 0, "%s: %s, not %s", cases[_i].name, text, cases[_i].marks);
+	ck_assert_msg(nodes.none_good == cases[_i].none_good, "%s", cases[_i].name);
+	ck_assert_uint_eq(nodes.unplaced_ranks, strchr(cases[_i].nodes, '?') ? 2 : 0);
+	muster_node_selection_done(&nodes);
 	muster_run_done(&run);
 }
 
