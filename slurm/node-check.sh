@@ -6,6 +6,13 @@
 # full disk), the node stays in service, and the log says why nothing was measured. As root, a script trusts no file
 # that a user can write, and lets no user open its lock.
 #
+# Files in the folder MUSTER_LOG, which only root may write:
+#   log, log.old         lines of say(), moved at 1 MB
+#   lock                 held while a check measures, changes a node or writes strikes
+#   healthcheck.pid      who measures for the health check, for a prolog that must end it (identity: pid and start time)
+#   KIND.json, KIND.txt  last report and summary of healthcheck, prolog and epilog; keep() and drain() read the report
+#   muster-strikes.json  first strikes and passes, read and written by muster drain and resume
+#
 # A script sets `title` (what the log calls it) and calls check_begin; muster.default describes the settings.
 
 title=${title:-muster} site=/etc/default/muster

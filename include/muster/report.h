@@ -1,7 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report.h - reports are written in several formats, and read back; implemented by the files of src/report/
  *
- * evaluate.h makes a report. Writers only write.
+ * evaluate.h makes a report. Writers only write: each draws from the same members of struct muster_report, and none
+ * evaluates. What more than one writer says is found once:
+ *
+ *   verdict.h      the verdict in words, nodes to exclude, remarks on the run, what was not measured
+ *   kinds.h        findings of one check, status and action as one row
+ *   slowest.h      ranks that are slower than the others
+ *   inventory.h    what the nodes have
+ *   slurm/node_selection.h  which nodes are good, bad, inconclusive or missing
+ *
+ * The way of one finding, report->findings[i], into each format:
+ *
+ * - JSON: write_json.c writes an object of `findings` by muster_finding_type, by which read_findings.c reads it.
+ * - Text: text_kinds.c counts it in its kind where several nodes have findings; text_findings.c prints it in full,
+ *   in the order of muster_findings_by_place; text_table.c counts it in the row of its node and the column of the
+ *   probe that yields its metric.
+ * - Page: html/places.c takes the worst status of each node, GPU and port from it; the map, the tables of machines
+ *   and all links have colours and anchors from there; html/findings.c prints it in full, below its kind.
+ * - JUnit: junit.c makes it a part of the suite of its node (or "job") and the case of its check: fail is a failure,
+ *   inconclusive an error, skip and blocked are skipped; a warning passes unless muster_finding_fails.
+ * - Prometheus: prometheus.c counts it in muster_findings, and its node has muster_node_failed or
+ *   muster_node_inconclusive.
+ * - Markdown: markdown.c has a row for it, the worst status first, and a row for its kind.
+ *
+ * Only JSON has everything: each other format ends a long list with how many are left out.
  */
 #ifndef MUSTER_REPORT_H
 #define MUSTER_REPORT_H

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli.h - what every subcommand has */
+/* cli.h - what every subcommand has
+ *
+ * The life of a command: muster_cli_begin() reads its arguments by a table, or prints the help, and from then on stdout
+ * is the file of --output, under a temporary name; the command prints; muster_cli_printed() gives that file its name,
+ * or says what was not written. A command that fails in between returns muster_cli_usage(): the temporary file is
+ * removed as the process ends, and a file of an earlier run stays as it is.
+ *
+ * Exit codes (enum muster_exit): 0; 1 only where a check failed or runs got worse; 2 for what the user can correct; 3
+ * for what could not be evaluated, read or written.
+ */
 #ifndef MUSTER_CLI_CLI_H
 #define MUSTER_CLI_CLI_H
 

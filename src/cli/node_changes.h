@@ -4,6 +4,20 @@
  * Without --apply the commands are printed, quoted for a shell, and skipped nodes as comments. A command is printed
  * only for a node that Slurm knows by exactly this name; with --apply only after it was run. A node that someone else
  * drained, or whose reason muster did not write, is never changed.
+ *
+ * Read, in this order: the owner of the report and the report; the nodes of its job (squeue or sacct); first strikes
+ * and first passes (strikes.h) from muster-strikes.json in the report's folder, or with --history from the database;
+ * and for each node its state (scontrol), and before a drain the drained nodes of its partitions (sinfo). Written, with
+ * --apply: the state of one node after the other (scontrol update), and last the strikes, as a temporary file that
+ * takes the place of the old one. The database is only read.
+ *
+ * If the command ends in between, nodes are changed and the strikes are as before. The next run finds the nodes drained
+ * by muster, or in service, and leaves them; a strike or a pass that was not written must be seen once more, so that a
+ * node is drained or given back later, never earlier. Two commands at a time could lose each other's strikes: the
+ * scripts of slurm/ hold the lock of their folder meanwhile.
+ *
+ * A node is drained before the limits are checked again, and undrained if that shows that another command drained
+ * nodes meanwhile.
  */
 #ifndef MUSTER_CLI_NODE_CHANGES_H
 #define MUSTER_CLI_NODE_CHANGES_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare_match.h - two evaluated runs while compare.c and compare_judgements.c compare them
+ *
+ * In this order: whether the runs can be compared at all; which metrics each of them has anywhere, so that a sample
+ * that is missing in one place differs from a metric that was not measured; the job's samples; each node that both
+ * have, its ranks and GPUs; findings last, since one that a change of its metric explains is not a second change;
+ * sorting.
  */
 #ifndef MUSTER_REPORT_COMPARE_MATCH_H
 #define MUSTER_REPORT_COMPARE_MATCH_H

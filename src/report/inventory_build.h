@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory_build.h - the steps from a run to the tables of inventory.h */
+/* inventory_build.h - the steps from a run to the tables of inventory.h
+ *
+ * values: the text of each row of each node, from its samples or with the reason why there is none; nodes with equal
+ * rows become a group, the largest first; what most nodes have becomes the usual value, and a cell that is not equal to
+ * it differs; each group becomes a block. Texts are compared by their pointers, since the arena has each text once: a
+ * text that was not made by these functions would be equal to none.
+ */
 #ifndef MUSTER_REPORT_INVENTORY_BUILD_H
 #define MUSTER_REPORT_INVENTORY_BUILD_H
 

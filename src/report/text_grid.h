@@ -7,7 +7,11 @@
 
 enum { MUSTER_GRID_COLUMNS_MAX = 16 };
 
-/* Begin with zeros but indent, columns and right. First measure every row, then fit, then print. Texts are as a machine
+/* How columns get their widths: measure widens each to its longest text; fit takes what a line has too much from the
+ * widest columns first, down to their longest word, then, if that is not enough, down to a few letters; print wraps
+ * what is longer than its column, and right-aligns numbers.
+ *
+ * Begin with zeros but indent, columns and right. First measure every row, then fit, then print. Texts are as a machine
  * gave them: they are escaped here. */
 struct muster_text_grid {
 	size_t indent, columns;              /* indent: blanks before each line */

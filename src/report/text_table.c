@@ -3,6 +3,13 @@
  *
  * A finding belongs to the column of the probe that yields its metric, and so does each check that it blocks. With many
  * nodes only those with something to say have a row.
+ *
+ * A row is a node, or several nodes whose cells are equal, or, the last one, the job. A cell is what one probe and the
+ * checks of its metrics came to there. A part is as many columns as fit a line; the rows are printed once for each
+ * part.
+ *
+ * table_init() fills the cells in this order: which probes ran, passes by the tallies, findings, blocked checks. Later
+ * steps take back what earlier ones assumed: a tally knows only how many passed over all nodes.
  */
 #include "report/text_summary.h"
 
@@ -22,6 +29,8 @@ enum {
 	GAP = 2,             /* blanks between columns */
 };
 
+/* What a cell shows: the worst status and how often, "pass" if there is none but the probe ran, else nothing or "n/a".
+ */
 struct cell {
 	unsigned int count[MUSTER_STATUS_COUNT];
 	bool ran; /* the probe ended well on a rank of this node */

@@ -271,7 +271,8 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 	return 0;
 }
 
-/* Take out what is missing, and count the rest anew as CUDA and NVML would. */
+/* Take out what is missing, and count the rest anew as CUDA and NVML would. Faults only mark it (no bus id, no PCI
+ * address), so that gpu4 in a later fault is the same GPU as before. */
 static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 {
 	size_t gpus = 0, ports = 0, unseen = 0;

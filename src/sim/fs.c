@@ -2,6 +2,10 @@
 /* fs.c - the files of a simulated node: what node_files.txt does not know of it
  *
  * Texts that are computed, lists, and what is made of disks.
+ *
+ * The order in write_node(): disks before volumes, which are made of them and make the text of mountinfo; that before
+ * the node's own files, which have the text; paths last, when the folder of the applications is mounted; then the log,
+ * because each thing may have added lines to it, which are sorted by their time.
  */
 #include "sim/fs.h"
 

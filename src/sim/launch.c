@@ -3,6 +3,18 @@
  *
  * scenario + hardware -> cluster -> files in a fresh directory -> mpirun of `muster run` on every simulated rank -> its
  * exit code.
+ *
+ * Who makes, reads and removes the files of a simulation, all of them in its directory:
+ *
+ * - Roots of nodes: fs.c and node_files.txt make /sys, /proc, /dev and /etc as muster reads them, before any rank
+ *   starts; dev/kmsg has the log before the run.
+ * - cluster.json: cluster.c writes it last; it is what the stand-ins know of the machine.
+ * - Links to the programs: made here, because the supervisors split a command line at blanks.
+ * - Notes of ranks: rank.c writes them as a rank begins and ends; read here, to tell a slow start from a dead one.
+ * - dev/kmsg and the counters of ports grow during the run: stand-ins write them, as a real kernel would.
+ * - The file of a ring, one for each communicator: nccl_ring.c; gone once all of its ranks have opened it.
+ *
+ * The directory is removed at the end, whatever the exit code, unless --keep or --prepare asks for it.
  */
 #include "sim/command.h"
 

@@ -4,6 +4,14 @@
  * Counters, what each rank says of itself, a window of device memory for each rank and one for a sum, a mailbox for
  * each rank and each one that it may write to, and windows for what is on its way. The file has holes where nothing was
  * written, so that it takes little room.
+ *
+ * A field has one writer: a slot is its rank's, but for untaken and news, which the others change too; of a mail,
+ * `wanted`, `taken` and `refused` are the receiver's and the rest is the sender's. The counters of struct
+ * muster_simring_shared only rise, by one for each rank and slice, so that "all ranks are done with slice n" is
+ * counter >= n * ranks, and none is ever reset. A slice of an all-reduce: publish into one's window; when all have,
+ * reduce one's share into the window of the sum; when all have, gather it. A window is written again only when
+ * `reduced` says that no rank reads it, and the sum's only when `gathered` does. What is counted must be written
+ * before.
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_SHARED_H
 #define MUSTER_SIM_STANDINS_NCCL_SHARED_H
@@ -55,7 +63,8 @@ struct muster_simring {
 	struct muster_simchannels channels; /* all 0 until they are asked for */
 };
 
-/* The rank has news: what it sleeps for may have happened. */
+/* The rank has news: what it sleeps for may have happened. Call it after the change: the sleeper looks again only then.
+ */
 void muster_simring_tell(const struct muster_simring *ring, int rank);
 
 /* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */
