@@ -130,9 +130,18 @@ void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err
 /* The ring, as rank 0 dealt it. Its ids: one, or several for a large ring, from as many of its ranks. */
 #define MUSTER_RING_ID_BYTES 128 /* sizeof(ncclUniqueId) */
 #define MUSTER_RING_IDS_MAX 8
+/* The first ring begins early: NCCL makes its communicator while ranks look at their GPUs and copy. */
+enum muster_ring_part {
+	MUSTER_RING_WHOLE = 0, /* make the communicator and measure */
+	MUSTER_RING_BEGIN,     /* begin to make the communicator; must return at once */
+	MUSTER_RING_AWAIT,     /* wait until the communicator that has begun is there; may be left out */
+	MUSTER_RING_REST,      /* the same, and measure */
+	MUSTER_RING_PARTS
+};
 struct muster_ring {
+	enum muster_ring_part part;
 	unsigned char ids[MUSTER_RING_IDS_MAX][MUSTER_RING_ID_BYTES];
-	int id_count;
+	int id_count;           /* 0 in parts that need no id, AWAIT and REST */
 	int rank, ranks, nodes; /* within the ring */
 	int timeout_ms;         /* the probe gives up by itself a little before its own deadline */
 	bool trial;             /* only to see whether it works: one modest size, and a wrong result is an error */
@@ -179,6 +188,7 @@ struct muster_probe {
 	bool needs_gpu;          /* without a GPU the probe is reported as not run, with the reason */
 	bool by_nvml;            /* with needs_gpu: NVML is enough, so the probe runs where CUDA does not start */
 	bool soaks;              /* `together` takes env's soak_s longer than deadline_ms lets it */
+	bool beside_ring_start;  /* `together` may run while the communicator of a ring is being made */
 	bool windows;            /* run and together, or traffic, are called once for each visit */
 	bool of_storage;         /* only in runs that measure storage; in others no rank waits for its turn */
 	bool of_job; /* it shows how the job was launched, bound and set up: no node is to be drained for it */
@@ -186,6 +196,7 @@ struct muster_probe {
 	enum muster_follows { MUSTER_FOLLOWS_NOTHING = 0, MUSTER_FOLLOWS_SHARING, MUSTER_FOLLOWS_GPU } follows;
 	int deadline_ms;         /* for each callback */
 	int order;               /* lower runs earlier, the same number by name */
+	int begins_before;       /* of a ring: it begins, and run comes, before the first probe of this order */
 	enum muster_phase phase; /* of a probe with `together`: the phase that begins with it */
 	const struct muster_metric *metrics;
 	size_t metric_count;
@@ -200,9 +211,11 @@ struct muster_probe {
 	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds. */
 	int (*together)(struct muster_probe_ctx *ctx, struct muster_error *err);
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on those ranks of
-	 * the ring that make an id: the first one, and others of a large ring. */
+	 * the ring that make an id: the first one, and others of a large ring. between runs after each command, for
+	 * what goes on by itself after MUSTER_RING_BEGIN; must return at once, and emits nothing. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
+	void (*between)(void);
 	/* Optional: measurements on the communicator of the last ring, while it stands; in the profile quick only
 	 * between nodes, and only of a probe that says so. Of a probe with `ring` only the windows of later visits, in
 	 * every profile.

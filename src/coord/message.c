@@ -335,6 +335,7 @@ static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);
 	switch (m->role) {
 	case MUSTER_ROLE_MEMBER:
+		m->ring.part = (enum muster_ring_part)number(w, (int)m->ring.part, 0, MUSTER_RING_PARTS - 1);
 		m->ring.rank = number(w, m->ring.rank, 0, INT_MAX);
 		m->ring.ranks = number(w, m->ring.ranks, 1, INT_MAX);
 		m->ring.nodes = number(w, m->ring.nodes, 0, INT_MAX);

@@ -29,9 +29,13 @@ struct muster_ring_course {
 	bool can;            /* at the first ring, and no worker has crashed or hung since */
 	int replaced;        /* workers before the first ring, as in struct muster_supervisor */
 	const char *why_not; /* how a worker crashed or hung */
-	bool was_in;         /* in a full ring ... */
-	int ranks;           /* ... of so many ranks */
-	size_t from, to;     /* the samples of the last full ring */
+	bool begun;          /* the first ring, in this round: its communicator is being made; not awaited yet ... */
+	struct muster_barrier_id begun_in;
+	struct muster_ring_place begun_place;
+	bool left;       /* the rounds of visit 0 ended when the first ring was to begin */
+	bool was_in;     /* in a full ring ... */
+	int ranks;       /* ... of so many ranks */
+	size_t from, to; /* the samples of the last full ring */
 	struct last_round last;
 	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
 	bool traffic;                 /* the last round was one of traffic */
@@ -182,7 +186,7 @@ static struct muster_outcome send_place(struct muster_ring_course *course, const
 		deadline_ms, ring, place->ring.ranks);
 }
 
-/* Take part in a ring, from its ids to the end. */
+/* Take part in a ring, from its ids to the end. A ring that has begun needs no id any more. */
 static struct muster_outcome run_allreduce(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -190,15 +194,16 @@ static struct muster_outcome run_allreduce(
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, ring.probe, ring.round, ring.visit };
 	struct muster_outcome outcome = { .probe = course->probe->name, .ring = place->ring.ranks };
 	const char *mine = NULL;
-	if (muster_ring_maker_index(place->ring.rank, place->ring.ranks) >= 0)
+	bool begun = place->ring.part == MUSTER_RING_REST;
+	if (!begun && muster_ring_maker_index(place->ring.rank, place->ring.ranks) >= 0)
 		outcome = make_ring_id(course, place, ring, &mine);
 	struct muster_answer shared =
 		muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, mine ? mine : "", mine ? strlen(mine) : 0);
 	if (outcome.status != MUSTER_OUTCOME_OK) {
 		/* already reported */
-	} else if (shared.here && *shared.bytes.bytes) {
+	} else if (begun || (shared.here && *shared.bytes.bytes)) {
 		double before_ms = outcome.elapsed_ms;
-		outcome = send_place(course, place, ring, shared.bytes.bytes);
+		outcome = send_place(course, place, ring, begun ? "" : shared.bytes.bytes);
 		outcome.elapsed_ms += before_ms;
 	} else {
 		outcome.status = MUSTER_OUTCOME_NOT_RUN;
@@ -232,6 +237,9 @@ static void be_member(
 	note_end(course, &outcome);
 	course->last.first = place->ring.rank == 0;
 	course->last.full = !place->ring.trial;
+	course->begun = place->ring.part == MUSTER_RING_BEGIN && course->last.end == MUSTER_RING_OK;
+	course->begun_in = ring;
+	course->begun_place = *place;
 	if (place->ring.trial)
 		drop_samples(s, from, s->record.samples, false);
 	else
@@ -348,20 +356,16 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
-/* One round. False: it was the last. */
-static bool next_round(struct muster_ring_course *course)
+/* One round. done: the phase that ends with it. False: it was the last. */
+static bool next_round(struct muster_ring_course *course, enum muster_phase done)
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_barrier_id ring = { MUSTER_BARRIER_RING, course->index, course->round, course->visit };
 	const struct muster_barrier_id id_barrier = { MUSTER_BARRIER_RING_ID, course->index, course->round,
 		course->visit };
-	enum muster_phase phase = course->visit > 0                                         ? MUSTER_PHASE_NONE
-				  : course->round == 0                                      ? MUSTER_PHASE_LOAD
-				  : course->last.full && course->last.end == MUSTER_RING_OK ? MUSTER_PHASE_RING
-											    : MUSTER_PHASE_NONE;
 	struct muster_packer ready = { 0 };
 	pack_ready(course, &ready);
-	struct muster_answer answer = muster_barrier_wait(s, ring, phase, ready.bytes, ready.length);
+	struct muster_answer answer = muster_barrier_wait(s, ring, done, ready.bytes, ready.length);
 	muster_packer_done(&ready);
 	struct muster_ring_place place = place_of(&answer);
 	if (is_traffic(course, &place)) {
@@ -380,7 +384,7 @@ static bool next_round(struct muster_ring_course *course)
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.ring.trial);
 	if (full && course->was_in) /* only the last full ring counts */
 		drop_samples(s, course->from, course->to, !in);
-	if (in && !place.ring.trial) {
+	if (in && !place.ring.trial && place.ring.part != MUSTER_RING_BEGIN) {
 		course->was_in = true;
 		course->ranks = place.ring.ranks;
 		course->from = s->record.samples;
@@ -412,31 +416,77 @@ void muster_ring_late_answer(struct muster_supervisor *s, const struct muster_me
 		report_failure(s, parts.barrier, MUSTER_RING_ERROR, "it did not wait any longer for its silent leader");
 }
 
-void muster_ring_participate(struct muster_supervisor *s, int visit)
+/* The rings of each probe that has some, in the order of the probes. */
+static struct muster_ring_course *courses_of(struct muster_supervisor *s)
 {
 	size_t rings = 0;
-	for (size_t i = 0; i < muster_probe_count() && !s->courses; i++)
-		rings += muster_probe_at(i)->ring != NULL;
-	if (!s->courses)
-		s->courses = muster_calloc(rings, sizeof *s->courses);
-	struct muster_ring_course *course = s->courses;
+	if (s->courses)
+		return s->courses;
+	s->courses = muster_calloc(muster_probe_count() + 1, sizeof *s->courses);
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->ring)
-			continue;
-		bool can = muster_probe_may_run(s, probe);
-		if (visit == 0)
-			*course = (struct muster_ring_course){
-				.s = s, .probe = probe, .index = (int)i, .can = can, .replaced = s->replaced
+		if (probe->ring)
+			s->courses[rings++] = (struct muster_ring_course){
+				.s = s,
+				.probe = probe,
+				.index = (int)i,
+				.can = muster_probe_may_run(s, probe),
+				.replaced = s->replaced,
 			};
-		if (course->can && s->replaced > course->replaced) { /* by another probe, between two visits */
+	}
+	return s->courses;
+}
+
+void muster_ring_begin(struct muster_supervisor *s, const struct muster_probe *probe)
+{
+	struct muster_ring_course *course = courses_of(s);
+	while (course->probe != probe)
+		course++;
+	course->left = !next_round(course, MUSTER_PHASE_NONE);
+	course->round++;
+}
+
+void muster_ring_await(struct muster_supervisor *s)
+{
+	for (struct muster_ring_course *course = courses_of(s); course->probe; course++) {
+		bool begun = course->begun;
+		course->begun = false;
+		if (begun && s->replaced > course->replaced) { /* no rank may wait for a worker that is gone */
+			report_failure(s, course->begun_in, MUSTER_RING_CRASHED, NULL);
+		} else if (begun) {
+			course->begun_place.ring.part = MUSTER_RING_AWAIT;
+			struct muster_outcome outcome = send_place(course, &course->begun_place, course->begun_in, "");
+			note_end(course, &outcome);
+			if (course->last.end != MUSTER_RING_OK)
+				muster_probe_replace_outcome(s, outcome);
+		}
+	}
+}
+
+void muster_ring_participate(struct muster_supervisor *s, int visit)
+{
+	for (struct muster_ring_course *course = courses_of(s); course->probe; course++) {
+		if (visit == 0 && course->last.end == MUSTER_RING_OK) { /* the ring has begun */
+			bool lost = s->replaced > course->replaced;
+			course->can = course->can && muster_probe_may_run(s, course->probe);
+			course->replaced = s->replaced;
+			course->last.end = lost ? MUSTER_RING_NONE : MUSTER_RING_OK; /* a new worker begins anew */
+		} else if (course->can && s->replaced > course->replaced) { /* by another probe, between two visits */
 			course->can = false;
 			course->why_not = "the worker that was in the all-reduce has ended";
 		}
 		course->visit = visit;
-		course->last = (struct last_round){ 0 };
-		for (course->round = 0; course->round < MUSTER_RING_ROUNDS_MAX && next_round(course);)
+		if (visit > 0) {
+			course->round = 0;
+			course->last = (struct last_round){ 0 };
+		}
+		enum muster_phase done = visit == 0 ? MUSTER_PHASE_LOAD : MUSTER_PHASE_NONE;
+		while (!(visit == 0 && course->left) && course->round < MUSTER_RING_ROUNDS_MAX &&
+			next_round(course, done)) {
 			course->round++;
-		course++;
+			done = visit == 0 && course->last.full && course->last.end == MUSTER_RING_OK
+				       ? MUSTER_PHASE_RING
+				       : MUSTER_PHASE_NONE;
+		}
 	}
 }

@@ -215,6 +215,7 @@ static void begin_round(struct muster_ring_scheduler *s, bool trial, size_t grou
 {
 	s->round++;
 	s->trial = trial;
+	s->part = MUSTER_RING_WHOLE;
 	free(s->groups);
 	s->groups = muster_calloc(groups + 1, sizeof *s->groups);
 	s->group_count = groups;
@@ -260,6 +261,7 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 					.ranks = s->groups[group].ranks,
 					.nodes = s->groups[group].nodes,
 					.trial = s->trial,
+					.part = s->part,
 				},
 				.deadline_ms = (int)deadline_ms,
 			};
@@ -272,12 +274,17 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 	free(places);
 }
 
-/* A ring of all ranks that can take part, on nodes with s->in. */
-static void schedule_full(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
+/* A ring of all ranks that can take part, on nodes with s->in. part REST: of the ranks that have begun it. */
+static void schedule_full(
+	struct muster_ring_scheduler *s, struct muster_ring_entries *entries, enum muster_ring_part part, double now_ms)
 {
 	bool *in = muster_calloc(s->context->members->node_count + 1, sizeof *in);
+	for (size_t i = 0; part == MUSTER_RING_REST && i < entries->count; i++)
+		if (!entries->items[i].why && s->group[entries->items[i].rank] < 0)
+			muster_ring_exclude(&entries->items[i], "excluded from the all-reduce: the rank was too late");
 	begin_round(s, false, 1);
-	s->fulls++;
+	s->part = part;
+	s->fulls += part != MUSTER_RING_REST;
 	s->stands = false;
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
@@ -319,7 +326,7 @@ static void schedule_rest(struct muster_ring_scheduler *s, struct muster_ring_en
 		for (size_t i = 0; i < s->plan.nodes; i++)
 			s->in[s->plan_nodes[i]] = rest[i];
 		muster_ring_say(s->context, "an all-reduce of the remaining %zu nodes", left);
-		schedule_full(s, entries, now_ms);
+		schedule_full(s, entries, MUSTER_RING_WHOLE, now_ms);
 	} else {
 		schedule_nothing(s, entries);
 	}
@@ -399,7 +406,7 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 		s->stands = true;
 	}
 	if (!result.ok && result.fallen && may_repeat(s, now_ms)) {
-		schedule_full(s, entries, now_ms);
+		schedule_full(s, entries, MUSTER_RING_WHOLE, now_ms);
 	} else {
 		if (s->trials_follow && !s->localising)
 			start_localising(s);
@@ -408,6 +415,19 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 		schedule_next(s, entries, now_ms);
 	}
 	free(results);
+}
+
+/* The ring that has begun goes on if all its ranks still can. If a worker has died since, in its copies say, the ring
+ * begins anew, with the rank's next worker or without the rank: the ring has not failed. A rank that failed in the
+ * beginning itself has failed in the ring. */
+static void schedule_after_begin(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
+{
+	struct ring_result *results = make_results(s, entries), result = results[0];
+	free(results);
+	if (s->groups[0].ranks == 0 || result.end > MUSTER_RING_CANCELLED)
+		schedule_after_full(s, entries, now_ms);
+	else
+		schedule_full(s, entries, result.ok && !result.fallen ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
 }
 
 /* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. */
@@ -436,7 +456,9 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	} else if (s->visit > 0) {
 		schedule_nothing(s, &entries);
 	} else if (s->round < 0) {
-		schedule_full(s, &entries, now_ms);
+		schedule_full(s, &entries, MUSTER_RING_BEGIN, now_ms);
+	} else if (s->part == MUSTER_RING_BEGIN) {
+		schedule_after_begin(s, &entries, now_ms);
 	} else if (!s->trial) {
 		schedule_after_full(s, &entries, now_ms);
 	} else {

@@ -207,11 +207,26 @@ static bool is_wanted(const struct muster_supervisor *s, const struct muster_pro
 	return !probe->of_storage || s->options->storage;
 }
 
-static void run_alone(struct muster_supervisor *s)
+/* Begin the rings that are due before probes of this order and not before those of the order `after`. */
+static void begin_rings(struct muster_supervisor *s, int after, int order)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
-		if (!probe->together && probe->run && is_wanted(s, probe))
+		if (!probe->ring || probe->begins_before <= after || probe->begins_before > order)
+			continue;
+		muster_probe_run(s, probe, "run", 0);
+		muster_ring_begin(s, probe);
+	}
+}
+
+static void run_alone(struct muster_supervisor *s)
+{
+	int order = 0;
+	for (size_t i = 0; i < muster_probe_count(); i++) {
+		const struct muster_probe *probe = muster_probe_at(i);
+		begin_rings(s, order, probe->order);
+		order = probe->order;
+		if (!probe->together && !probe->ring && probe->run && is_wanted(s, probe))
 			muster_probe_run(s, probe, "run", 0);
 	}
 }
@@ -230,6 +245,8 @@ static void run_in_turns(struct muster_supervisor *s, int visit, uint64_t probes
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!probe->together || !is_wanted(s, probe) || (visit > 0 && !probe->windows) || !(probes >> i & 1))
 			continue;
+		if (visit == 0 && !probe->beside_ring_start)
+			muster_ring_await(s);
 		bool mine = muster_probe_may_run(s, probe);
 		enum muster_phase phase =
 			visit > 0 ? MUSTER_PHASE_NONE

@@ -400,6 +400,7 @@ const struct muster_probe muster_probe_gpu_copy = {
 	.needs_gpu = true,
 	.deadline_ms = 20000,
 	.order = 60,
+	.beside_ring_start = true,
 	METRICS(metrics),
 	.run = run,
 	.phase = MUSTER_PHASE_COPIES,

@@ -64,7 +64,31 @@ static const struct muster_metric metrics[] = {
 		"algorithm and protocol of each message size, on the ring's first rank: \"67108864:NVLS/SIMPLE\""),
 };
 
-static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err)
+/* The communicator that is being made. NCCL does that in a thread of its own; when it has ended is asked for after each
+ * command, so that the time is at most one command too long. */
+static struct {
+	const struct muster_nccl *nccl;
+	ncclComm_t comm; /* NULL: none is, or it is there */
+	const char *call;
+	double began_ms, ended_ms;
+} making;
+
+static void note_end_of_start(void)
+{
+	making.ended_ms = muster_clock_now(&muster_clock_raw);
+	making.comm = NULL;
+}
+
+static void between(void)
+{
+	ncclResult_t result = ncclSuccess;
+	if (making.comm &&
+		(making.nccl->ncclCommGetAsyncError(making.comm, &result) != ncclSuccess || result != ncclInProgress))
+		note_end_of_start(); /* an error is met again by who waits */
+}
+
+/* Begin to make the communicator: nothing of it is there when this returns. */
+static int start_communicator(struct muster_nccl_session *s, struct muster_error *err)
 {
 	struct muster_nccl_config config = {
 		.size = sizeof config,
@@ -77,17 +101,25 @@ static int connect_ranks(struct muster_nccl_session *s, struct muster_error *err
 	memcpy(ids, s->ring.ids, sizeof ids);
 	/* all ranks have the same version, and so either all have it or none */
 	bool several = s->ring.id_count > 1 && nccl->ncclCommInitRankScalable;
-	const char *call = several ? "ncclCommInitRankScalable" : "ncclCommInitRankConfig";
-	muster_step(s->ctx, "%s: %d of %d", call, s->ring.rank, s->ring.ranks);
-	double began_ms = muster_clock_now(&muster_clock_raw);
+	making.call = several ? "ncclCommInitRankScalable" : "ncclCommInitRankConfig";
+	muster_step(s->ctx, "%s: %d of %d", making.call, s->ring.rank, s->ring.ranks);
+	making.began_ms = muster_clock_now(&muster_clock_raw);
 	ncclResult_t result =
 		several ? nccl->ncclCommInitRankScalable(
 				  &s->comm, s->ring.ranks, s->ring.rank, s->ring.id_count, ids, &config)
 			: nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, ids[0], s->ring.rank, &config);
-	if (muster_nccl_settle(s, result, call, err) < 0)
+	making.nccl = nccl;
+	making.comm = s->comm;
+	return muster_nccl_check(nccl, result, s->comm, err, making.call);
+}
+
+/* Wait until the communicator is there. */
+static int await_communicator(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	if (muster_nccl_settle(s, ncclInProgress, making.call, err) < 0)
 		return -1;
-	muster_emit_for(
-		s->ctx, "rank.nccl_init_ms", NULL, muster_number(muster_clock_now(&muster_clock_raw) - began_ms));
+	if (making.comm)
+		note_end_of_start();
 	return 0;
 }
 
@@ -123,24 +155,39 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 	return 0;
 }
 
+/* From the communicator on, which is there. */
+static int measure(struct muster_nccl_session *s, struct muster_error *err)
+{
+	muster_emit_for(s->ctx, "rank.nccl_init_ms", NULL, muster_number(making.ended_ms - making.began_ms));
+	if (muster_allreduce_sweep(s, err) < 0)
+		return -1;
+	return s->ring.trial || muster_probe_env(s->ctx)->profile == MUSTER_QUICK ? 0 : muster_nccl_roster_make(s, err);
+}
+
 static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err)
 {
 	struct muster_nccl_session s;
-	if (muster_nccl_session_begin(ctx, ring, &s, err) < 0)
+	const enum muster_ring_part part = ring->part;
+	bool begins = part == MUSTER_RING_WHOLE || part == MUSTER_RING_BEGIN;
+	bool measures = part == MUSTER_RING_WHOLE || part == MUSTER_RING_REST;
+	if ((begins ? muster_nccl_session_begin : muster_nccl_session_begun)(ctx, ring, &s, err) < 0)
 		return -1;
-	if (ring->rank == 0) {
+	if (measures && ring->rank == 0) {
 		muster_emit_for(ctx, "nccl.ring_ranks", NULL, muster_number(ring->ranks));
 		muster_emit_for(ctx, "nccl.ring_nodes", NULL, muster_number(ring->nodes));
 	}
-	int failed = connect_ranks(&s, err);
-	if (failed == 0)
-		failed = muster_allreduce_sweep(&s, err);
-	if (failed == 0 && !ring->trial && muster_probe_env(ctx)->profile != MUSTER_QUICK)
-		failed = muster_nccl_roster_make(&s, err);
-	muster_allreduce_log_emit(ctx, ring);
-	if (failed < 0)
+	int failed = begins ? start_communicator(&s, err) : 0;
+	if (failed == 0 && part != MUSTER_RING_BEGIN)
+		failed = await_communicator(&s, err);
+	if (failed == 0 && measures)
+		failed = measure(&s, err);
+	if (failed < 0 || measures)
+		muster_allreduce_log_emit(ctx, ring);
+	if (failed < 0) {
+		making.comm = NULL;
 		return muster_nccl_session_fail(&s, err);
-	muster_nccl_session_keep(&s);
+	}
+	(measures ? muster_nccl_session_keep : muster_nccl_session_keep_begun)(&s);
 	return 0;
 }
 
@@ -164,10 +211,12 @@ const struct muster_probe muster_probe_nccl_allreduce = {
 	.ring_agree = "rank.nccl_version",
 	.ring_rate = "nccl.allreduce_busbw_gbps",
 	.order = 70,
+	.begins_before = 31, /* most of the GPU's inventory and the copies, beside which NCCL starts */
 	METRICS(metrics),
 	.run = run,
 	.ring_id = ring_id,
 	.ring = ring,
+	.between = between,
 	.windows = true,
 	.traffic = traffic,
 	.traffic_shape = MUSTER_TRAFFIC_ALL,

@@ -325,7 +325,8 @@ static int do_ring(struct worker *worker, const struct muster_json *command, str
 	struct muster_ring_command ring = { .ids = NULL };
 	read_command(worker, command, &muster_ring_type, &ring);
 	size_t count = strlen(ring.ids) / (2 * MUSTER_RING_ID_BYTES);
-	if (count == 0 || count > MUSTER_RING_IDS_MAX || strlen(ring.ids) % (2 * MUSTER_RING_ID_BYTES) != 0)
+	bool needed = ring.ring.part == MUSTER_RING_WHOLE || ring.ring.part == MUSTER_RING_BEGIN;
+	if ((count == 0) == needed || count > MUSTER_RING_IDS_MAX || strlen(ring.ids) % (2 * MUSTER_RING_ID_BYTES) != 0)
 		die("malformed ring ids");
 	hex_decode(ring.ids, ring.ring.ids[0], count * MUSTER_RING_ID_BYTES);
 	ring.ring.id_count = (int)count;
@@ -370,6 +371,9 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 		worker->answer.ring_id = worker->ring_id;
 	}
 	send_done(worker, failed, &err);
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		if (muster_probe_at(i)->between)
+			muster_probe_at(i)->between();
 }
 
 static bool obey(struct worker *worker, const char *text, size_t length)

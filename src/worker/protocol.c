@@ -80,6 +80,7 @@ static const struct muster_field visit_fields[] = {
 const struct muster_object_type muster_visit_type = MUSTER_OBJECT_TYPE_OPEN(muster_probe_env, visit_fields);
 
 static const struct muster_field ring_fields[] = {
+	{ MUSTER_FIELD_AS(muster_ring_command, "ring_part", ring.part, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_rank", ring.rank, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_ranks", ring.ranks, INT) },
 	{ MUSTER_FIELD_AS(muster_ring_command, "ring_nodes", ring.nodes, INT) },

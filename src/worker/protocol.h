@@ -62,7 +62,7 @@ struct muster_take {
 
 struct muster_ring_command {
 	struct muster_ring ring; /* without its ids */
-	const char *ids;         /* one after the other, hexadecimal */
+	const char *ids;         /* one after the other, hexadecimal; "" where the ring's part needs none */
 };
 
 /* Of struct muster_take, muster_probe_env (two), muster_ring_command and muster_traffic. */

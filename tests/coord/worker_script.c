@@ -146,9 +146,17 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 {
 	int ranks = (int)muster_json_number(muster_json_member(command, "ring_ranks"));
 	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
-	struct script_ring *ring = ring_of(w->job, text_of(command, "ring_ids"), ranks);
+	int part = (int)muster_json_number(muster_json_member(command, "ring_part"));
+	const char *ids = part == MUSTER_RING_REST ? w->full_id : text_of(command, "ring_ids");
+	if (part == MUSTER_RING_BEGIN || part == MUSTER_RING_AWAIT) { /* ranks meet when they go on */
+		if (part == MUSTER_RING_BEGIN)
+			snprintf(w->full_id, sizeof w->full_id, "%s", ids);
+		end_ring(w, at_ms, "ok", "");
+		return;
+	}
+	struct script_ring *ring = ring_of(w->job, ids, ranks);
 	if (!muster_json_boolean(muster_json_member(command, "ring_trial"))) {
-		snprintf(w->full_id, sizeof w->full_id, "%s", ring->id);
+		memcpy(w->full_id, ring->id, strlen(ring->id) + 1);
 		w->full_rank = (int)muster_json_number(muster_json_member(command, "ring_rank"));
 		w->full_ranks = ranks;
 	}

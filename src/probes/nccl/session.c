@@ -6,6 +6,7 @@
 #include "vendor/nccl_log.h"
 
 static struct muster_nccl_session standing; /* comm NULL: none does */
+static struct muster_nccl_session begun;    /* comm NULL: none is */
 static size_t ring_at;                      /* where the log of this ring begins */
 
 /* What comes from here on is about another ring of the same process. */
@@ -17,12 +18,13 @@ static void end_ring(void)
 /* Make a second ring in the same process possible. */
 static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_nccl *nccl)
 {
-	if (!standing.comm)
+	ncclComm_t before = begun.comm ? begun.comm : standing.comm;
+	if (!before)
 		return;
 	muster_step(ctx, "ncclCommAbort of the previous communicator");
 	muster_nccl_near_leave(nccl);
-	nccl->ncclCommAbort(standing.comm);
-	standing.comm = NULL;
+	nccl->ncclCommAbort(before);
+	standing.comm = begun.comm = NULL;
 	end_ring();
 }
 
@@ -46,6 +48,32 @@ int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_
 void muster_nccl_session_keep(const struct muster_nccl_session *s)
 {
 	standing = *s;
+	begun.comm = NULL;
+}
+
+void muster_nccl_session_keep_begun(const struct muster_nccl_session *s)
+{
+	begun = *s;
+}
+
+/* The session, with timeout_ms to go from now. */
+static void go_on(struct muster_nccl_session *s, struct muster_probe_ctx *ctx, int timeout_ms)
+{
+	s->ctx = ctx;
+	s->ring.timeout_ms = timeout_ms;
+	s->started_ms = muster_now_ms();
+	s->deadline_ms = s->started_ms + timeout_ms;
+	s->bytes = 0;
+}
+
+int muster_nccl_session_begun(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
+	struct muster_nccl_session *ret, struct muster_error *err)
+{
+	if (!begun.comm)
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no communicator has begun in this process");
+	*ret = begun;
+	go_on(ret, ctx, ring->timeout_ms);
+	return 0;
 }
 
 int muster_nccl_session_standing(
@@ -54,11 +82,7 @@ int muster_nccl_session_standing(
 	if (!standing.comm || !standing.resources)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no communicator of a ring stands in this process");
 	*ret = standing;
-	ret->ctx = ctx;
-	ret->ring.timeout_ms = timeout_ms;
-	ret->started_ms = muster_now_ms();
-	ret->deadline_ms = ret->started_ms + timeout_ms;
-	ret->bytes = 0;
+	go_on(ret, ctx, timeout_ms);
 	return 0;
 }
 
@@ -71,7 +95,7 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 	/* An abort may hang, and so may freeing what a kernel uses that never ends: first say what happened. */
 	muster_failing(s->ctx, err);
 	ncclComm_t comm = standing.comm ? standing.comm : s->comm;
-	standing.comm = NULL;
+	standing.comm = begun.comm = NULL;
 	if (comm) {
 		muster_step(s->ctx, "ncclCommAbort after: %s", err->text);
 		muster_nccl_near_leave(s->resources->nccl);

@@ -79,6 +79,12 @@ struct muster_nccl_session {
  * comm is the caller's to make. -1 with err: nothing is left to do. */
 int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
 	struct muster_nccl_session *ret, struct muster_error *err);
+/* Go on with the session that was kept as begun, with ring->timeout_ms to go from now. -1 with err when there is none.
+ */
+int muster_nccl_session_begun(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
+	struct muster_nccl_session *ret, struct muster_error *err);
+/* The session's communicator is being made, or is there, and nothing was measured yet. */
+void muster_nccl_session_keep_begun(const struct muster_nccl_session *s);
 /* The session's ring went well: its communicator stands from now on. */
 void muster_nccl_session_keep(const struct muster_nccl_session *s);
 /* The session that stands, with timeout_ms to go from now. -1 with err (MUSTER_ENOTSUPPORTED) when none does. */

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORDER_MAX = 1024 };
+enum { RECORDER_MAX = 2048 };
 
 struct recorder {
 	struct muster_transport transport; /* first: the one is cast to the other */

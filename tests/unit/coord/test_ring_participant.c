@@ -265,6 +265,54 @@ TEST(the_first_ring_begins_a_phase_and_one_that_went_well_ends_it)
 	ck_assert_int_eq(entered, LENGTH(ended));
 }
 
+/* The first ring in its parts, and what the worker is told; _i: how the wait for the communicator ends. */
+TEST_LOOP(a_ring_begins_before_the_copies_is_awaited_and_goes_on, 0, 3)
+{
+	static const struct answer waits[][2] = {
+		{ { "ring", "{\"done\":{\"code\":\"ok\"}}" } },
+		{ { "ring", "{\"done\":{\"code\":\"nccl\",\"error\":\"it broke\"}}" } },
+		{ { "ring", NULL } },
+	};
+	static const enum muster_ring_end ended[] = { MUSTER_RING_OK, MUSTER_RING_ERROR, MUSTER_RING_CRASHED };
+	rounds[0] = rounds[1] = member(2, false);
+	rounds[0].ring.part = MUSTER_RING_BEGIN;
+	rounds[1].ring.part = MUSTER_RING_REST;
+	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
+	ck_assert_ptr_nonnull(strstr(command_number("ring", 0), "\"ring_part\": 1"));
+	ck_assert_ptr_nonnull(strstr(command_number("ring", 0), "\"ring_ids\": \"abcd\""));
+	script.answers = waits[_i];
+	muster_ring_await(&s);
+	script.answers = NULL;
+	muster_ring_await(&s); /* there is nothing more to wait for */
+	ck_assert_ptr_nonnull(strstr(command_number("ring", 1), "\"ring_part\": 2"));
+	ck_assert(_i == 0 || recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+	if (_i > 0)
+		ck_assert_int_ne(outcome()->status, MUSTER_OUTCOME_OK);
+	muster_ring_participate(&s, 0);
+	ck_assert_int_eq(entered_with(1, NULL).end, ended[_i]);
+	ck_assert_int_eq(entered_with(1, NULL).can, _i < 2);
+	if (_i == 0) {
+		ck_assert_ptr_nonnull(strstr(command_number("ring", 2), "\"ring_part\": 3"));
+		ck_assert_ptr_nonnull(strstr(command_number("ring", 2), "\"ring_ids\": \"\""));
+		ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_OK);
+	}
+}
+
+/* Others are told at once that they wait for nobody. */
+TEST(a_rank_whose_worker_dies_after_the_ring_began_says_so_when_others_wait)
+{
+	rounds[0] = member(2, false);
+	rounds[0].ring.part = MUSTER_RING_BEGIN;
+	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
+	s.replaced++;
+	muster_ring_await(&s);
+	ck_assert_ptr_null(command_number("ring", 1));
+	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
+	muster_ring_participate(&s, 0);
+	ck_assert(entered_with(1, NULL).can); /* the next worker */
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);
+}
+
 TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 {
 	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };

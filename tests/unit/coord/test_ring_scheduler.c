@@ -68,15 +68,6 @@ static void play_round(double now_ms)
 	read_answer();
 }
 
-/* The same, and the rounds of traffic that follow the rings of several nodes. */
-static void play(double now_ms)
-{
-	do
-		play_round(now_ms);
-	while (place.role == MUSTER_ROLE_TRAFFIC || place.role == MUSTER_ROLE_NO_TRAFFIC ||
-		place.role == MUSTER_ROLE_WAITS);
-}
-
 /* How the last ring ended, for every rank. */
 static void all_ended(enum muster_ring_end end, double seconds)
 {
@@ -85,6 +76,20 @@ static void all_ended(enum muster_ring_end end, double seconds)
 		ready[rank].seconds = seconds;
 		ready[rank].detail = end == MUSTER_RING_OK ? "" : "remote error";
 	}
+}
+
+/* The same, and the rounds of traffic that follow the rings of several nodes. The first ring begins, and goes on. */
+static void play(double now_ms)
+{
+	do
+		play_round(now_ms);
+	while (place.role == MUSTER_ROLE_TRAFFIC || place.role == MUSTER_ROLE_NO_TRAFFIC ||
+		place.role == MUSTER_ROLE_WAITS);
+	if (place.role != MUSTER_ROLE_MEMBER || place.ring.part != MUSTER_RING_BEGIN)
+		return;
+	all_ended(MUSTER_RING_OK, 0);
+	play_round(now_ms);
+	ck_assert_int_eq(place.ring.part, MUSTER_RING_REST);
 }
 
 /* A full ring, and then trials because it failed. */
@@ -328,13 +333,13 @@ TEST(a_failed_ring_is_cancelled_once_for_its_other_ranks)
 {
 	start(4, 1);
 	play(0);
-	ring_failed(2, 0);
+	ring_failed(2, scheduler->round);
 	ck_assert_str_eq(told_rank_0(MUSTER_TAG_CANCEL), "the worker crashed");
 	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 1), "the worker crashed");
 	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 2), "-");
 	ck_assert_str_eq(told(MUSTER_TAG_CANCEL, 3), "the worker crashed");
 	int before = r.count;
-	ring_failed(3, 0);
+	ring_failed(3, scheduler->round);
 	ck_assert_int_eq(r.count, before);
 }
 
@@ -343,16 +348,53 @@ TEST(a_failure_that_comes_too_late_cancels_nothing)
 	start(4, 1);
 	play(0);
 	int before = r.count;
-	ring_failed(2, 1);
-	ring_failed(4, 0); /* there is no such rank */
+	ring_failed(2, scheduler->round + 1);
+	ring_failed(4, scheduler->round); /* there is no such rank */
 	ck_assert_int_eq(r.count, before);
 	all_ended(MUSTER_RING_OK, 1);
 	play(1000);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 	before = r.count;
-	ring_failed(2, 0); /* the last round */
+	ring_failed(2, scheduler->round); /* the last round */
 	muster_ring_scheduler_lost_node(scheduler, 2, "dead");
 	ck_assert_int_eq(r.count, before);
+}
+
+/* Of a ring that has begun, 2 of 4 ranks are as the row says when it would go on. */
+static const struct {
+	enum muster_ring_end end;
+	bool can;
+	enum muster_ring_part part; /* of the round that follows */
+	int ranks;
+	const char *said;
+} begun[] = {
+	{ MUSTER_RING_OK, true, MUSTER_RING_REST, 4, "" },
+	/* their workers have died in the copies, once or for good: what has begun is of no use */
+	{ MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
+	{ MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
+	{ MUSTER_RING_CANCELLED, true, MUSTER_RING_WHOLE, 4, "" },
+	{ MUSTER_RING_HUNG, false, MUSTER_RING_WHOLE, 2, "the all-reduce of 4 ranks failed: rank 2: in the start" },
+	/* as a whole ring that fails */
+	{ MUSTER_RING_ERROR, true, MUSTER_RING_WHOLE, 1, "localisation all-reduces: 4" },
+};
+
+TEST_EACH(a_ring_that_has_begun_goes_on_with_the_same_ranks_or_not_at_all, begun)
+{
+	start(4, 1);
+	play_round(0);
+	ck_assert_int_eq(place.ring.part, MUSTER_RING_BEGIN);
+	all_ended(MUSTER_RING_OK, 0);
+	for (int rank = 2; rank < 4; rank++) {
+		ready[rank].end = begun[_i].end;
+		ready[rank].can = begun[_i].can;
+		ready[rank].why = "worker gone";
+		ready[rank].detail = "in the start";
+	}
+	play_round(1000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_MEMBER);
+	ck_assert_int_eq(place.ring.part, begun[_i].part);
+	ck_assert_int_eq(place.ring.ranks, begun[_i].ranks);
+	ck_assert_str_eq(said, begun[_i].said);
 }
 
 /* _i: before the first ring, in the first ring, in trials of one node each */

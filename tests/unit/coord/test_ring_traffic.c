@@ -92,11 +92,13 @@ static bool is_split(int rank)
 	       strcmp(muster_probe_at((size_t)places[rank].probe)->name, "nccl_split") == 0;
 }
 
-/* A full ring that goes well, and the first round after it. */
+/* A full ring that begins, goes on, and goes well, and the first round after it. */
 static void play_ring(void)
 {
 	play();
 	ck_assert_int_eq(places[0].role, MUSTER_ROLE_MEMBER);
+	play();
+	ck_assert_int_eq(places[0].ring.part, MUSTER_RING_REST);
 	play();
 	if (is_split(0))
 		play();
