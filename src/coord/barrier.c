@@ -32,14 +32,20 @@ static void forget_payloads(const struct muster_barrier_set *set, struct muster_
 	}
 }
 
+/* Remove a barrier from the list. */
+static void forget(const struct muster_barrier_set *set, struct muster_barrier **at)
+{
+	struct muster_barrier *barrier = *at;
+	*at = barrier->next;
+	forget_payloads(set, barrier);
+	free(barrier->entries);
+	free(barrier);
+}
+
 void muster_barrier_set_done(struct muster_barrier_set *set)
 {
-	for (struct muster_barrier *barrier = set->barriers, *next; barrier; barrier = next) {
-		next = barrier->next;
-		forget_payloads(set, barrier);
-		free(barrier->entries);
-		free(barrier);
-	}
+	while (set->barriers)
+		forget(set, &set->barriers);
 	free(set->last_heartbeat_ms);
 	free(set->latest);
 	*set = (struct muster_barrier_set){ 0 };
@@ -71,12 +77,13 @@ bool muster_barrier_is_dead(const struct muster_barrier_set *set, size_t member,
 	return now_ms - set->last_heartbeat_ms[member] >= set->silence_ms;
 }
 
+/* The barrier, a new one where this is its first entry; NULL when it is over: each member has entered it. */
 static struct muster_barrier *find(struct muster_barrier_set *set, struct muster_barrier_id id)
 {
 	struct muster_barrier **at = &set->barriers;
 	while (*at && !muster_barrier_same((*at)->id, id))
 		at = &(*at)->next;
-	if (!*at) {
+	if (!*at && muster_barrier_before(set->over, id)) {
 		*at = muster_calloc(1, sizeof **at);
 		(*at)->id = id;
 		(*at)->entries = muster_calloc(set->count + 1, sizeof *(*at)->entries);
@@ -100,9 +107,9 @@ void muster_barrier_enter(struct muster_barrier_set *set, struct muster_barrier_
 	if (member < 0)
 		return;
 	struct muster_barrier *barrier = find(set, id);
-	struct muster_barrier_entry *entry = &barrier->entries[member];
-	if (entry->here)
+	if (!barrier || barrier->entries[member].here)
 		return;
+	struct muster_barrier_entry *entry = &barrier->entries[member];
 	entry->here = true;
 	keep_payload(entry, bytes, length);
 	barrier->entered++;
@@ -136,15 +143,20 @@ void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
 {
 	/* with 16,384 members, a search for silent members in every turn would cost more than all the rest */
 	bool scan = now_ms - set->scanned_ms >= set->silence_ms / SCAN_SHARE;
-	for (struct muster_barrier *barrier = set->barriers; barrier; barrier = barrier->next) {
-		if (barrier->complete || barrier->entered == 0)
+	for (struct muster_barrier **at = &set->barriers, *barrier; (barrier = *at);) {
+		if (!barrier->complete && (barrier->entered == set->count || now_ms >= limit_of(set, barrier) ||
+						  (scan && has_all_living(set, barrier, now_ms)))) {
+			barrier->complete = true;
+			set->complete(set->arg, barrier, now_ms);
+			forget_payloads(set, barrier);
+		}
+		if (!barrier->complete || barrier->entered < set->count) {
+			at = &barrier->next; /* a complete one stays for the entries of members that are late */
 			continue;
-		if (barrier->entered < set->count && now_ms < limit_of(set, barrier) &&
-			!(scan && has_all_living(set, barrier, now_ms)))
-			continue;
-		barrier->complete = true;
-		set->complete(set->arg, barrier, now_ms);
-		forget_payloads(set, barrier);
+		}
+		if (muster_barrier_before(set->over, barrier->id))
+			set->over = barrier->id;
+		forget(set, at);
 	}
 	if (scan)
 		set->scanned_ms = now_ms;
@@ -154,7 +166,7 @@ double muster_barrier_next(const struct muster_barrier_set *set, double now_ms)
 {
 	double next = INFINITY;
 	for (const struct muster_barrier *barrier = set->barriers; barrier; barrier = barrier->next) {
-		if (barrier->complete || barrier->entered == 0)
+		if (barrier->complete)
 			continue;
 		double scan = set->scanned_ms + set->silence_ms / SCAN_SHARE, limit = limit_of(set, barrier);
 		double mine = barrier->entered == set->count ? now_ms : limit < scan ? limit : scan;

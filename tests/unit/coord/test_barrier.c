@@ -100,8 +100,20 @@ TEST(a_barrier_is_complete_when_all_have_entered)
 	muster_barrier_poll(&set, 104);
 	muster_barrier_poll(&set, LIMIT + 1);
 	ck_assert_int_eq(completed, 1);
-	for (size_t i = 0; i < 3; i++)
-		ck_assert_ptr_null(set.barriers->entries[i].bytes);
+}
+
+/* A job has hundreds of barriers, and rank 0 an entry of each node at each of them. */
+TEST(a_barrier_that_all_have_entered_takes_no_more_memory)
+{
+	for (int i = 0; i < 6; i++)
+		enter(i < 3 ? peers : turn, ranks[i % 3], "a", 101);
+	muster_barrier_poll(&set, 101);
+	ck_assert_int_eq(completed, 2);
+	ck_assert_ptr_null(set.barriers);
+	enter(peers, 9, "z", 102); /* a duplicate */
+	enter(turn, 9, "z", 102);
+	muster_barrier_poll(&set, LIMIT + 1);
+	ck_assert_int_eq(completed + late, 2);
 }
 
 TEST(barriers_are_told_apart)
@@ -251,8 +263,11 @@ TEST(who_enters_a_complete_barrier_is_late)
 	ck_assert_uint_eq(set.barriers->entered, 2);
 	enter(turn, 9, "d", 103);
 	ck_assert_int_eq(late, 1);
+	enter(turn, 5, "b", 103);
+	ck_assert_int_eq(late, 2);
 	muster_barrier_poll(&set, 200);
 	ck_assert_int_eq(completed, 1);
+	ck_assert_ptr_null(set.barriers);
 }
 
 TEST(the_first_entry_of_a_member_counts)
