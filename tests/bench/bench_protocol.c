@@ -3,21 +3,71 @@
  *
  * usage: bench_protocol NODES...     nodes of 8 ranks each
  *
- * Supervisors, aggregators and rank 0 are the real ones; a job of the profile quick, without traffic, is played before
- * each, for the difference. Workers are scripts that yield as many samples as a rank of an
- * eight-GPU node does. The report holds no expectations: bench_report has what judging costs.
+ * Supervisors, aggregators and rank 0 are the real ones. Of the process's memory, only that of rank 0 is what a run
+ * pays in one place: stacks, records and workers of all other ranks are on their nodes in a real run. Workers are
+ * scripts that yield as many samples as a rank of an eight-GPU node does. The report holds no expectations:
+ * bench_report has what judging costs.
  */
 #include "job.h"
 
 #include "muster/report.h"
 #include "util/text.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 enum { PER_NODE = 8, SAMPLES = 6 /* of each probe */ };
+
+/* ---- malloc and its kin, which count ---- */
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+extern void __libc_free(void *);
+static struct muster_loop_memory memory;
+
+/* A block with what malloc keeps beside it: counted, and returned. */
+static void *count(void *block)
+{
+	memory.now += block ? malloc_usable_size(block) + sizeof(size_t) : 0;
+	memory.peak = memory.now > memory.peak ? memory.now : memory.peak;
+	return block;
+}
+
+static void discount(void *block)
+{
+	memory.now -= block ? malloc_usable_size(block) + sizeof(size_t) : 0;
+}
+
+void *malloc(size_t size)
+{
+	return count(__libc_malloc(size));
+}
+
+void *calloc(size_t number, size_t size)
+{
+	return count(__libc_calloc(number, size));
+}
+
+void *realloc(void *old, size_t size)
+{
+	discount(old);
+	return count(__libc_realloc(old, size));
+}
+
+void *reallocarray(void *old, size_t number, size_t size)
+{
+	return realloc(old, number * size);
+}
+
+void free(void *block)
+{
+	discount(block);
+	__libc_free(block);
+}
+
+/* ---- the job ---- */
 
 static double cpu_s(void)
 {
@@ -53,12 +103,12 @@ struct measured {
 	int ranks;
 };
 
-static void measure(int nodes, enum muster_profile profile, struct measured *ret)
+static void measure(int nodes, struct measured *ret)
 {
 	struct job_plan plan;
 	double began_s = cpu_s();
 	job_plan_healthy(&plan, nodes, PER_NODE, SAMPLES);
-	plan.profile = profile;
+	plan.memory = &memory;
 	struct job *job = job_new(&plan);
 	job_run(job, write_report, &ret->report_s, &ret->result);
 	ret->took_s = cpu_s() - began_s;
@@ -74,22 +124,19 @@ static void measure(int nodes, enum muster_profile profile, struct measured *ret
 int main(int argc, char **argv)
 {
 	double first = 0;
-	puts("|   ranks |  nodes | CPU s | report s | us a rank | times the first | of it traffic, us | longest turn "
-	     "ms | "
-	     "peak MiB |");
+	puts("|   ranks |  nodes | CPU s | report s | us a rank | times the first | longest turn ms | rank 0 MiB | "
+	     "all MiB |");
 	for (int i = 1; i < argc; i++) {
-		struct measured without, with;
+		struct measured job;
 		struct rusage usage;
 		int nodes = (int)strtol(argv[i], NULL, 10);
-		measure(nodes, MUSTER_QUICK, &without);
-		measure(nodes, MUSTER_STANDARD, &with);
-		double each_us = with.took_s * 1e6 / with.ranks;
+		measure(nodes, &job);
+		double each_us = job.took_s * 1e6 / job.ranks;
 		first = first > 0 ? first : each_us;
 		getrusage(RUSAGE_SELF, &usage);
-		printf("| %7d | %6d | %5.1f | %8.1f | %9.0f | %15.2f | %17.0f | %15.0f | %8ld |\n", with.ranks, nodes,
-			with.took_s, with.report_s, each_us, each_us / first,
-			each_us - without.took_s * 1e6 / without.ranks, with.result.longest_turn_ms,
-			usage.ru_maxrss / 1024);
+		printf("| %7d | %6d | %5.1f | %8.1f | %9.0f | %15.2f | %15.0f | %10zu | %7ld |\n", job.ranks, nodes,
+			job.took_s, job.report_s, each_us, each_us / first, job.result.longest_turn_ms,
+			job.result.memory_peak >> 20, usage.ru_maxrss / 1024);
 	}
 	return 0;
 }

@@ -331,7 +331,11 @@ struct job *job_new(const struct job_plan *plan)
 	struct job *job = muster_calloc(1, sizeof *job);
 	size_t ranks = (size_t)plan->ranks;
 	const struct muster_loop_hooks hooks = {
-		.send = on_send, .turn = on_turn, .arg = job, .tells_of_deaths = plan->tells_of_deaths
+		.send = on_send,
+		.turn = on_turn,
+		.arg = job,
+		.memory = plan->memory,
+		.tells_of_deaths = plan->tells_of_deaths,
 	};
 	job->plan = plan;
 	job->random.state = plan->seed ^ 0x5eed;
@@ -384,6 +388,7 @@ void job_run(struct job *job, job_finalize_fn *with, void *arg, struct job_resul
 	ret->messages = muster_loop_messages(job->loop);
 	ret->turns = muster_loop_turns(job->loop);
 	ret->longest_turn_ms = muster_loop_longest_turn_ms(job->loop);
+	ret->memory_peak = muster_loop_memory_peak(job->loop);
 	ret->missing = job->missing;
 	ret->code = job->players[0].ended ? job->players[0].code : -1;
 	free(start_ms);

@@ -51,8 +51,9 @@ struct job_plan {
 	int bad_node;               /* -1: none */
 	double interrupt_ms;        /* a signal reaches rank interrupt_rank then; 0: none */
 	int interrupt_rank;
-	int samples;            /* of each probe */
-	struct rank_plan *rank; /* of each */
+	int samples;                       /* of each probe */
+	struct muster_loop_memory *memory; /* NULL: not counted */
+	struct rank_plan *rank;            /* of each */
 };
 
 /* Draw a plan from a seed; job_plan_done frees it. */
@@ -65,6 +66,7 @@ struct job_result {
 	double virtual_ms; /* when the last rank was through */
 	uint64_t messages, turns;
 	double longest_turn_ms, total_ms; /* CPU time of one turn of rank 0; wall time of all of it */
+	size_t memory_peak;               /* bytes of rank 0 */
 	size_t missing;                   /* ranks that the report names as missing */
 	int code;                         /* rank 0's exit code; -1: it did not live */
 };

@@ -5,6 +5,7 @@
 #include "util/array.h"
 #include "muster/arena.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -70,6 +71,7 @@ struct muster_loop {
 	size_t stack_bytes;
 	double now_ms, longest_turn_ms; /* longest_turn_ms: of rank 0, CPU time */
 	double turn_ms, turn_from_ms;   /* of rank 0's turn: what was counted, and since when it is counted again */
+	long long memory, memory_peak, sent; /* bytes of rank 0; of messages that it sent in this turn */
 	uint64_t numbers, messages, turns;
 	struct event *heap;
 	size_t heap_count, heap_room;
@@ -162,6 +164,12 @@ static double endpoint_now(const struct muster_clock *clock)
 	return end->dead ? AFTER_EVERYTHING + ++end->looks * LONG_MS : end->loop->now_ms;
 }
 
+/* With what malloc keeps beside a block. */
+static size_t bytes_of(struct muster_message *message)
+{
+	return malloc_usable_size(message) + malloc_usable_size(message->bytes) + 2 * sizeof(size_t);
+}
+
 static void deliver_later(struct muster_loop *loop, int from, int to, int tag, const char *bytes, size_t length)
 {
 	int copies = 1;
@@ -178,6 +186,7 @@ static void deliver_later(struct muster_loop *loop, int from, int to, int tag, c
 		*message = (struct muster_message){ .tag = tag, .from = from, .length = length };
 		message->bytes = muster_realloc(NULL, length + 1, 1);
 		memcpy(message->bytes, bytes, length + 1);
+		loop->sent += (long long)bytes_of(message);
 		event_add(loop, (struct event){ .at_ms = at_ms, .kind = DELIVER, .rank = to, .message = message });
 	}
 }
@@ -243,6 +252,9 @@ static void to_rank(struct muster_loop *loop, int rank)
 {
 	struct endpoint *end = &loop->ends[rank];
 	loop->turns++;
+	struct muster_loop_memory none = { 0 }, *memory = loop->hooks.memory ? loop->hooks.memory : &none;
+	size_t before = memory->peak = memory->now;
+	loop->sent = 0;
 	if (rank == 0)
 		muster_loop_turn_count(loop);
 #ifdef LOOP_ASAN
@@ -253,8 +265,12 @@ static void to_rank(struct muster_loop *loop, int rank)
 #ifdef LOOP_ASAN
 	__sanitizer_finish_switch_fiber(loop->fake_stack, NULL, NULL);
 #endif
-	if (rank == 0)
+	if (rank == 0) {
 		muster_loop_turn_pause(loop);
+		long long peak = loop->memory + (long long)(memory->peak - before);
+		loop->memory_peak = peak > loop->memory_peak ? peak : loop->memory_peak;
+		loop->memory += (long long)memory->now - (long long)before - loop->sent;
+	}
 	if (loop->turn_ms > loop->longest_turn_ms)
 		loop->longest_turn_ms = loop->turn_ms;
 	loop->turn_ms = 0;
@@ -405,6 +421,11 @@ double muster_loop_longest_turn_ms(const struct muster_loop *loop)
 	return loop->longest_turn_ms;
 }
 
+size_t muster_loop_memory_peak(const struct muster_loop *loop)
+{
+	return (size_t)loop->memory_peak;
+}
+
 static void tell_of_death(struct muster_loop *loop, int rank)
 {
 	if (rank != 0) {
@@ -465,6 +486,7 @@ static void happen(struct muster_loop *loop, struct event *event)
 		drop_message(event->message);
 	} else if (event->kind == DELIVER) {
 		event->message->next = NULL;
+		loop->memory += event->rank == 0 ? (long long)bytes_of(event->message) : 0;
 		*end->last = event->message;
 		end->last = &event->message->next;
 		if (end->waits)

@@ -15,6 +15,10 @@
 
 struct muster_loop;
 
+struct muster_loop_memory { /* bytes that the process has allocated now, and the most; for who replaces malloc */
+	size_t now, peak;
+};
+
 struct muster_loop_hooks {
 	/* A message is sent. Returns how many milliseconds it takes; messages of one sender to one receiver keep their
 	 * order all the same. *copies: how often it arrives (1; 0: lost). NULL: every message takes 0.1 ms. */
@@ -23,6 +27,7 @@ struct muster_loop_hooks {
 	 * number: it dies here. NULL: never. */
 	double (*turn)(void *arg, int rank);
 	void *arg;
+	struct muster_loop_memory *memory; /* NULL: not counted */
 	bool tells_of_deaths; /* as sockets do: rank 0 gets MUSTER_TAG_PEER_DIED, and all ranks die with rank 0 */
 };
 
@@ -51,6 +56,8 @@ uint64_t muster_loop_messages(const struct muster_loop *loop);
 uint64_t muster_loop_turns(const struct muster_loop *loop);
 /* The longest turn of rank 0, in milliseconds of CPU time. */
 double muster_loop_longest_turn_ms(const struct muster_loop *loop);
+/* The most bytes that rank 0 had: what it allocated in its turns, and the messages to it that it had not taken yet. */
+size_t muster_loop_memory_peak(const struct muster_loop *loop);
 /* In a turn of rank 0: what comes now is the test's own work, until it is counted again. */
 void muster_loop_turn_pause(struct muster_loop *loop);
 void muster_loop_turn_count(struct muster_loop *loop);

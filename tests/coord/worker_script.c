@@ -79,26 +79,18 @@ static void add_samples(struct worker_script *w, double from_ms, double until_ms
 
 /* ---- rings ---- */
 
-static size_t bucket_of(const char *id)
+static struct script_ring *ring_of(struct script_job *job, const char *text, int ranks)
 {
-	uint32_t sum = 2166136261u; /* FNV-1a */
-	for (; *id; id++)
-		sum = (sum ^ (unsigned char)*id) * 16777619u;
-	return sum % SCRIPT_RINGS;
-}
-
-static struct script_ring *ring_of(struct script_job *job, const char *id, int ranks)
-{
-	struct script_ring **list = &job->rings[bucket_of(id)], *ring = *list;
-	while (ring && strcmp(ring->id, id) != 0)
+	uint64_t id = muster_hash(text, strlen(text));
+	struct script_ring **list = &job->rings[id % SCRIPT_RINGS], *ring = *list;
+	while (ring && ring->id != id)
 		ring = ring->next;
 	if (ring)
 		return ring;
-	ring = muster_calloc(1, sizeof *ring);
-	snprintf(ring->id, sizeof ring->id, "%s", id);
+	ring = muster_calloc(1, sizeof *ring + (size_t)ranks * sizeof *ring->members);
+	ring->id = id;
 	ring->ranks = ranks;
 	ring->first_node = -1;
-	ring->members = muster_calloc((size_t)ranks, sizeof(struct worker_script *));
 	ring->next = *list;
 	*list = ring;
 	return ring;
@@ -148,15 +140,15 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
 	int part = (int)muster_json_number(muster_json_member(command, "ring_part"));
 	const char *ids = part == MUSTER_RING_REST ? w->full_id : text_of(command, "ring_ids");
-	if (part == MUSTER_RING_BEGIN || part == MUSTER_RING_AWAIT) { /* ranks meet when they go on */
-		if (part == MUSTER_RING_BEGIN)
-			snprintf(w->full_id, sizeof w->full_id, "%s", ids);
+	if (part == MUSTER_RING_BEGIN) /* ranks meet when they go on */
+		w->full_id = ring_of(w->job, ids, ranks)->id;
+	if (part == MUSTER_RING_BEGIN || part == MUSTER_RING_AWAIT) {
 		end_ring(w, at_ms, "ok", "");
 		return;
 	}
 	struct script_ring *ring = ring_of(w->job, ids, ranks);
 	if (!muster_json_boolean(muster_json_member(command, "ring_trial"))) {
-		memcpy(w->full_id, ring->id, strlen(ring->id) + 1);
+		w->full_id = ring->id;
 		w->full_rank = (int)muster_json_number(muster_json_member(command, "ring_rank"));
 		w->full_ranks = ranks;
 	}
@@ -183,8 +175,8 @@ static void join_traffic(struct worker_script *w, const struct muster_json *comm
 {
 	int peer = (int)muster_json_number(muster_json_member(command, "peer"));
 	int low = peer < w->full_rank ? peer : w->full_rank, high = peer < w->full_rank ? w->full_rank : peer;
-	char key[sizeof w->full_id];
-	snprintf(key, sizeof key, "%s/%d/%d/%d/%d-%d", w->full_id + 2 * MUSTER_RING_ID_BYTES - 16, w->probe->order,
+	char key[128];
+	snprintf(key, sizeof key, "%llx/%d/%d/%d/%d-%d", (unsigned long long)w->full_id, w->probe->order,
 		(int)muster_json_number(muster_json_member(command, "visit")),
 		(int)muster_json_number(muster_json_member(command, "round")), peer < 0 ? -1 : low,
 		peer < 0 ? -1 : high);
@@ -439,7 +431,6 @@ void script_job_done(struct script_job *job)
 		while (job->rings[i]) {
 			struct script_ring *ring = job->rings[i];
 			job->rings[i] = ring->next;
-			free(ring->members);
 			free(ring);
 		}
 }

@@ -11,14 +11,13 @@
 
 /* What the scripts of one job share: the rings under way. */
 struct script_ring {
-	char id[MUSTER_RING_IDS_TEXT + 1]; /* the ids */
+	uint64_t id; /* a hash of the ids: a large job has a million rings */
 	int ranks, joined, first_node;
 	bool several_nodes, bad; /* a bad node and another one are in it */
 	bool traffic;            /* a round on the communicator of a ring */
 	bool later;              /* of a later visit */
-	double done_ms;          /* when it ends; 0: not everyone has come yet */
-	struct worker_script **members;
 	struct script_ring *next;
+	struct worker_script *members[]; /* that have come */
 };
 
 enum { SCRIPT_RINGS = 65536 };
@@ -59,7 +58,7 @@ struct worker_script {
 	int ring_index;
 	double ring_until_ms;
 	/* the last full ring that it was in */
-	char full_id[MUSTER_RING_IDS_TEXT + 1];
+	uint64_t full_id;
 	int full_rank, full_ranks;
 	int traffic, traffic_done; /* rounds so far, and rounds of the first visit that ended well */
 	const struct muster_probe *probe;
