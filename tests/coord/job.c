@@ -8,6 +8,7 @@
 #include "muster/arena.h"
 #include "muster/report.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -434,9 +435,10 @@ static bool had_no_time(const struct job *job, int rank)
 	muster_deadlines_init(&d, 1);
 	double end_ms = plan->rank[0].start_ms + plan->deadline_s * 1e3;
 	double still_until_ms = p->fate_ms + plan->rank[rank].pause_ms;
-	double noticed_ms = leader->fate_ms + d.silence + d.heartbeat_every;
+	double silent_ms = fmax(leader->fate_ms, leader->script.died_ms);
+	double noticed_ms = silent_ms + d.silence + d.heartbeat_every;
 	return (p->fate_ms > 0 && still_until_ms > end_ms - d.gather_reserve) ||
-	       (leader != p && leader->fate_ms > 0 && noticed_ms > end_ms - d.gather_reserve);
+	       (leader != p && silent_ms > 0 && noticed_ms > end_ms - d.gather_reserve);
 }
 
 /* Nothing stood in the way of the rank's record: its own supervisor, its leader, rank 0. */

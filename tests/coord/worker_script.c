@@ -249,7 +249,10 @@ static bool fails_in_traffic(struct worker_script *w, double at_ms)
 	switch (w->plan->in_traffic) {
 	case WORKER_CRASHES: die_at(w, at_ms); break;
 	case WORKER_HANGS: w->hangs = true; break;
-	case WORKER_TAKES_RANK_ALONG: muster_loop_kill(w->job->loop, w->rank); break;
+	case WORKER_TAKES_RANK_ALONG:
+		w->died_ms = now(w);
+		muster_loop_kill(w->job->loop, w->rank);
+		break;
 	default: say_at(w, at_ms, muster_strdup("{\"done\":{\"code\":\"vendor\",\"error\":\"it broke\"}}"));
 	}
 	return true;
