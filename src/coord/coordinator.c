@@ -45,6 +45,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 		.schedulers = muster_calloc(muster_probe_count(), sizeof *c->schedulers),
 	};
 	muster_run_init(&c->run);
+	c->run.job.repeats = options->repeats; /* records are folded by it */
 	c->reader = muster_record_reader_new(c->run.arena, muster_metric_find);
 	muster_membership_init(&c->members, ranks, c->run.arena);
 	muster_progress_init(&c->progress, transport->clock, options, ranks);

@@ -230,7 +230,7 @@ static void *judge_and_write(void *arg)
 		work->finalize->has_judged = false;
 	} else {
 		add_spool(work);
-		muster_run_fold(work->run, work->run->job.repeats > 1);
+		muster_run_fold(work->run);
 		judge(work, &report);
 	}
 	memcpy(work->count, report.count, sizeof work->count);
@@ -339,7 +339,7 @@ uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 		return 0;
 	size_t *counts = muster_calloc(count_lists(work.run), sizeof *counts);
 	complete_job(s, work.run, muster_clock_now(s->clock));
-	muster_run_fold(work.run, work.run->job.repeats > 1);
+	muster_run_fold(work.run);
 	mark(work.run, counts, false);
 	bool parallel = s->ranks > ALONE_RANKS && pthread_create(&thread, NULL, judge_alone, &judging) == 0;
 	if (!parallel)

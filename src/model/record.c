@@ -296,6 +296,7 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 		const struct muster_sample sample = all->items[i];
 		muster_samples_add(lists[muster_scope_holder(sample.metric->scope)], sample);
 	}
+	muster_samples_fold(&rank->samples, run->job.repeats > 1, run->arena);
 	rank->samples.items = muster_realloc(all->items, rank->samples.count, sizeof *all->items);
 	rank->samples.room = rank->samples.count;
 	rank->outcomes.items = muster_realloc(rank->outcomes.items, rank->outcomes.count, sizeof *rank->outcomes.items);

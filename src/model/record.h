@@ -71,7 +71,8 @@ void muster_record_read(
 	struct muster_record_reader *reader, const char *bytes, size_t length, struct muster_record_parts *parts);
 
 /* The parts become a rank of this node of the run, which is returned; what they hold is moved. Samples without a
- * decision are dropped. A probe that is spoiled by a malformed line has not gone well: its outcome becomes an error. */
+ * decision are dropped, and those of the rank are folded (windows.h): run->job.repeats must be set. A probe that is
+ * spoiled by a malformed line has not gone well: its outcome becomes an error. */
 struct muster_rank *muster_record_merge(struct muster_run *run, size_t node, struct muster_record_parts *parts);
 
 /* The same of a rank that is there: what was measured once more at the end of the run. */

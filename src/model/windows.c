@@ -107,7 +107,7 @@ void muster_samples_fold_again(
 		muster_number(judged_of(sample->metric, tries, 2, muster_metric_best(sample->metric, tries, 2)));
 }
 
-static void fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)
+void muster_samples_fold(struct muster_samples *samples, bool repeated, struct muster_arena *arena)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < samples->count; i++) {
@@ -120,12 +120,10 @@ static void fold(struct muster_samples *samples, bool repeated, struct muster_ar
 	samples->count = kept;
 }
 
-void muster_run_fold(struct muster_run *run, bool repeated)
+void muster_run_fold(struct muster_run *run)
 {
-	fold(&run->job.samples, repeated, run->arena);
-	for (size_t i = 0; i < run->node_count; i++) {
-		fold(&run->nodes[i].samples, repeated, run->arena);
-		for (size_t j = 0; j < run->nodes[i].rank_count; j++)
-			fold(&run->nodes[i].ranks[j].samples, repeated, run->arena);
-	}
+	bool repeated = run->job.repeats > 1;
+	muster_samples_fold(&run->job.samples, repeated, run->arena);
+	for (size_t i = 0; i < run->node_count; i++)
+		muster_samples_fold(&run->nodes[i].samples, repeated, run->arena);
 }

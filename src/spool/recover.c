@@ -154,6 +154,6 @@ void muster_spool_set_make(struct muster_spool_set *set, struct muster_run *run)
 	if (!finished)
 		excuse_last_deaths(set);
 	muster_spool_set_add(set, run);
-	muster_run_fold(run, run->job.repeats > 1);
+	muster_run_fold(run);
 	add_missing(run);
 }

@@ -196,8 +196,11 @@ static void add_numbers(struct seen *seen, const struct muster_samples *samples)
 		const struct muster_sample *sample = &samples->items[i];
 		if (muster_probe_find(muster_metric_probe(sample->metric))->ring)
 			continue;
-		seen->samples++;
-		seen->sum += sample->value.type == MUSTER_NUMBER ? sample->value.number : 0;
+		size_t count = sample->value_count ? sample->value_count : 1; /* of a speed: those of all visits */
+		const double *values = sample->value_count ? sample->values : &sample->value.number;
+		seen->samples += count;
+		for (size_t v = 0; v < count && sample->value.type == MUSTER_NUMBER; v++)
+			seen->sum += values[v];
 	}
 }
 

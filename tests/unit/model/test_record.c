@@ -18,6 +18,11 @@ static const struct muster_metric metrics[] = {
 	{ .name = "a.port", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_PORT, .labels = { "port" } },
 	{ .name = "a.rank", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_RANK },
 	{ .name = "a.gpu", .type = MUSTER_NUMBER, .scope = MUSTER_SCOPE_GPU, .labels = { "gpu" } },
+	{ .name = "a.speed",
+		.type = MUSTER_NUMBER,
+		.scope = MUSTER_SCOPE_RANK,
+		.better = MUSTER_BETTER_MORE,
+		.windows = "a.windows" },
 };
 
 static const struct muster_metric *find(const char *name)
@@ -365,6 +370,22 @@ TEST(samples_go_where_their_scope_says)
 	ck_assert_ptr_null(rank->missing);
 	ck_assert_uint_eq(rank->outcomes.count, 1);
 	ck_assert(run.job.simulated && run.nodes[0].simulated);
+}
+
+/* Rank 0 holds the records of thousands of ranks: one sample of each speed, and not one of each visit. */
+TEST(the_windows_of_a_rank_are_one_sample_of_its_run)
+{
+	muster_run_add_node(&run, "n0");
+	read_record("{'sample':{'metric':'a.speed','value':7}}\n"
+		    "{'sample':{'metric':'a.rank','value':1}}\n"
+		    "{'sample':{'metric':'a.speed','value':9}}\n"
+		    "{'sample':{'metric':'a.speed','value':8}}\n"
+		    "{'outcome':{'probe':'p','status':'ok','elapsed_ms':1}}\n");
+	merge();
+	const struct muster_samples *samples = &run.nodes[0].ranks[0].samples;
+	ck_assert_str_eq(values(samples), "9 1 ");
+	ck_assert_uint_eq(samples->room, 2);
+	ck_assert_uint_eq(samples->items[0].value_count, 3);
 }
 
 /* A rank that died during a localisation all-reduce, and one that died during a probe. */

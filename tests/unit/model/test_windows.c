@@ -97,7 +97,7 @@ TEST_EACH(samples_of_one_thing_are_folded, cases)
 	muster_samples_add(&rank->samples,
 		(struct muster_sample){
 			.metric = metric, .labels = &other, .label_count = 1, .value = muster_number(7) });
-	muster_run_fold(&run, !cases[_i].once);
+	muster_samples_fold(&rank->samples, !cases[_i].once, run.arena);
 	char left[128] = "", kept[128] = "";
 	for (size_t i = 0; i < rank->samples.count; i++) {
 		const struct muster_sample *sample = &rank->samples.items[i];
@@ -135,7 +135,7 @@ TEST_LOOP(the_best_of_many_windows_counts_and_36_at_even_distances_are_kept, 0, 
 							     .values = values + visit * count,
 							     .value_count = (unsigned short)count,
 						     });
-	muster_run_fold(&run, false);
+	muster_run_fold(&run);
 	const struct muster_sample *sample = &run.job.samples.items[0];
 	ck_assert_uint_eq(run.job.samples.count, 1);
 	ck_assert_double_eq(sample->value.number, (double)(2 * count - 1));
@@ -153,7 +153,7 @@ TEST(a_fold_keeps_what_a_number_was_before_it_was_measured_once_more)
 	muster_samples_add(&run.job.samples, sample_of("gpu.h2d_gbps", "10,12", windows[0]));
 	const struct muster_sample again = sample_of("gpu.h2d_gbps", "30,20", windows[1]);
 	muster_samples_fold_again(&run.job.samples, &again, run.arena);
-	muster_run_fold(&run, false);
+	muster_run_fold(&run);
 	const double *tries = muster_sample_tries(&run.job.samples.items[0]);
 	ck_assert_ptr_nonnull(tries);
 	ck_assert_double_eq(tries[0], 12);
