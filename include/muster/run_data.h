@@ -3,6 +3,8 @@
  * implemented by src/model/run.c
  *
  * What reads a run needs this file alone; what makes one or owns one needs run.h. Evaluate takes a run as it is.
+ * All texts and labels are the arena's, stored once each, and live as long as the run; the arrays are malloc'd, and may
+ * move while the run grows: a pointer to a node or a rank is good until the next one is added.
  * JSON form: "run" in docs/report.schema.json.
  */
 #ifndef MUSTER_RUN_DATA_H

@@ -4,6 +4,15 @@
  * A member enters with a payload. The barrier is complete when each living member has entered this barrier or a later
  * one, or at the limit; then the owner gets all payloads. A member is dead after silence_ms without a message. A node's
  * leader owns the barriers of the ranks of its node, rank 0 owns the barriers of the leaders.
+ *
+ *   state      from                                  an entry
+ *   -          (not in the list)                     the first one makes the barrier
+ *   open       its first entry                       keeps the payload
+ *   complete   poll: all living are in, or limit     is late: late_entry answers it, as no other answer will come
+ *   over       complete, and all members are in      is a duplicate, and ignored
+ *
+ * Death is a guess: a member that was only slow comes back, and finds its barriers complete. Its late entries bring it
+ * through them to the barrier where the others are. Members that are dead for good keep barriers in the list.
  */
 #ifndef MUSTER_COORD_BARRIER_H
 #define MUSTER_COORD_BARRIER_H
@@ -25,7 +34,7 @@ struct muster_barrier {
 };
 
 struct muster_barrier_set {
-	const int *members; /* ranks, ascending; borrowed */
+	const int *members; /* ranks, ascending; borrowed. A member is named by its index here */
 	size_t count;
 	double *last_heartbeat_ms;        /* of each member */
 	struct muster_barrier_id *latest; /* that each member has entered; barriers are entered in one order */

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* coordinator.h - rank 0's work for the whole job: membership, barriers of the job, records, goodbye
  *
- * The rings are in ring_scheduler.h. Each record is read when it arrives, and becomes a part of the run.
+ * The rings are in ring_scheduler.h. Each record is read when it arrives, and becomes a part of the run: rank 0 holds
+ * each fact once, in the run, and no record after the turn that took its message.
+ *
+ *   state        fields                      what is taken, and how it ends
+ *   hellos       !closed                     HELLO; when all ranks are here or have died, or at hello_until_ms
+ *   running      closed                      REDUCE of rings, PROGRESS, RING_FAILED, and the first records
+ *   late records late_until_ms > 0           the RECORD barrier is complete; ranks that live (heartbeats) are
+ *                                            waited for, since their leader may be dead or was late
+ *   gathered     gathered                    no more records; finalize. muster_coordinator_again leads back to running,
+ *                                            at most once, with visit = MUSTER_VISITS
+ *   cancelled    closed, cancelled != 0      the run did not begin: every hello is answered with the exit code
  */
 #ifndef MUSTER_COORD_COORDINATOR_H
 #define MUSTER_COORD_COORDINATOR_H

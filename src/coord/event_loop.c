@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event_loop.c - one turn of a rank: its worker, its messages, its node's barriers, the coordinator */
+/* event_loop.c - one turn of a rank: its worker, its messages, its node's barriers, the coordinator
+ *
+ * A rank is one thread. Its own course is written as straight code (supervisor.c, ring_participant.c); each wait in
+ * that code is a loop around muster_supervisor_poll, and a turn of it also does the work that this rank does for
+ * others: as leader of its node for the members, as rank 0 for the job. So the code that waits must expect every
+ * message, and state that a message may change is looked at again after each turn. One turn, in this order:
+ *
+ *   wait         sleep until a message, a line of the worker, or the first deadline of any part (next_event)
+ *   signal       first: an interruption moves the end of the run, which all later steps compare with
+ *   receive      at most TURN_BYTES or deadlines.turn of messages, so that a flood delays no heartbeat
+ *   heartbeats   after messages and before barriers: a process that was stopped for a while (swapping, SIGSTOP) has
+ *                taken the heartbeats that came meanwhile, and noted its own, before it looks for silent members
+ *   barriers     of the node, then of the job; those of the job are entered by messages, so a leader that is rank 0
+ *                sees its own REDUCE in the next turn
+ *   worker       last: a command that a message of this turn has cancelled is ended as cancelled, and not as one that
+ *                passed its deadline
+ */
 #include "coord/supervisor.h"
 
 #include "coord/send.h"
@@ -87,7 +103,9 @@ static void log_malformed(const struct muster_supervisor *s, const struct muster
 			err->text);
 }
 
-/* Takes ownership of the message. */
+/* Takes ownership of the message: a slot keeps the last one of its kind until supervisor.c takes that or the next one
+ * comes; an early one is kept for the aggregator; all others are used and freed here. A rank that leads its node, or is
+ * rank 0, hands each message to both of these parts: each ignores tags and senders that are not its own. */
 static void take_message(struct muster_supervisor *s, struct muster_message *message)
 {
 	struct muster_error err;
@@ -289,7 +307,9 @@ struct muster_answer muster_barrier_wait(struct muster_supervisor *s, struct mus
 	struct muster_answer answer = { .bytes = { "", 0 } };
 	muster_enter(s, id, ended, payload, length);
 	for (;;) {
-		double until_ms = s->end_ms - s->deadlines.barrier_member; /* changes when the run is interrupted */
+		/* Changes when the run is interrupted. Later than the limit of the leader, which answers at that
+		 * limit: a member that gave up before would miss the answer. */
+		double until_ms = s->end_ms - s->deadlines.barrier_member;
 		double silent_ms = s->leader_heartbeat_ms + s->deadlines.silence;
 		if (now(s) >= until_ms || muster_aggregator_is_dead(s))
 			return answer;

@@ -11,6 +11,7 @@
 #include "muster/run.h"
 #include "storage/file.h"
 #include "storage/folder.h"
+#include "util/array.h"
 #include "util/screen.h"
 #include "util/child.h"
 #include "util/file.h"
@@ -90,7 +91,10 @@ static int check_folders(const struct muster_options *options, int ranks, int wa
 
 enum { LOOK_MS = 5, FOLDERS_MS = 3000, ALONE_RANKS = 64 }; /* ALONE: the evaluation of so few takes milliseconds */
 
-/* What the thread shares with rank 0; on the heap, since the thread may outlive the call. */
+/* What the thread shares with rank 0; on the heap, since the thread may outlive the call. The thread sets the atomics
+ * in this order: verdict, published, paged, done. Rank 0 reads them when the time is over, and each one that is set is
+ * kept: a verdict of FAIL stays although the report was not written; a report that is written keeps its exit code
+ * although the page is not. What is not set yet counts as inconclusive. */
 struct work {
 	struct muster_finalize *finalize;
 	struct muster_supervisor *s;
@@ -302,31 +306,24 @@ static uint64_t probes_of(const struct muster_report *report)
 	return probes;
 }
 
-/* How many samples each list of the run has: read into counts, or with `cut` drop what came after that. */
-static void mark(struct muster_run *run, size_t *counts, bool cut)
+/* How many samples each list of the run has, in the order of muster_run_next; malloc'd. */
+static size_t *count_samples(const struct muster_run *run)
 {
-	struct muster_samples *samples = &run->job.samples;
-	for (size_t i = 0, node = 0, rank = 0;; i++) {
-		if (cut)
-			samples->count = counts[i];
-		counts[i] = samples->count;
-		if (node > 0 && rank < run->nodes[node - 1].rank_count) {
-			samples = &run->nodes[node - 1].ranks[rank++].samples;
-		} else if (node < run->node_count) {
-			samples = &run->nodes[node++].samples;
-			rank = 0;
-		} else {
-			return;
-		}
-	}
+	size_t *counts = NULL, count = 0, room = 0;
+	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
+		MUSTER_ARRAY_PUSH(counts, count, room, at.samples->count);
+	return counts;
 }
 
-static size_t count_lists(const struct muster_run *run)
+/* Drop what came to the lists after they were counted. */
+static void cut_samples(struct muster_run *run, const size_t *counts)
 {
-	size_t count = 1 + run->node_count;
-	for (size_t i = 0; i < run->node_count; i++)
-		count += run->nodes[i].rank_count;
-	return count;
+	run->job.samples.count = *counts++;
+	for (size_t n = 0; n < run->node_count; n++) {
+		run->nodes[n].samples.count = *counts++;
+		for (size_t r = 0; r < run->nodes[n].rank_count; r++)
+			run->nodes[n].ranks[r].samples.count = *counts++;
+	}
 }
 
 uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
@@ -337,10 +334,9 @@ uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 	pthread_t thread;
 	if (has_missing(work.run)) /* the rest of it may be on disk, and reading that may hang */
 		return 0;
-	size_t *counts = muster_calloc(count_lists(work.run), sizeof *counts);
 	complete_job(s, work.run, muster_clock_now(s->clock));
 	muster_run_fold(work.run);
-	mark(work.run, counts, false);
+	size_t *counts = count_samples(work.run);
 	bool parallel = s->ranks > ALONE_RANKS && pthread_create(&thread, NULL, judge_alone, &judging) == 0;
 	if (!parallel)
 		judge_alone(&judging);
@@ -351,7 +347,7 @@ uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 	uint64_t probes = probes_of(&judging.report);
 	if (probes) {
 		muster_report_done(&judging.report);
-		mark(work.run, counts, true); /* what was derived follows from what comes now */
+		cut_samples(work.run, counts); /* what was derived follows from what comes now */
 	} else {
 		finalize->judged = judging.report;
 		finalize->has_judged = true;

@@ -3,6 +3,15 @@
  *
  * Numbers are 32 bits, little-endian; a text is its length, its bytes and a NUL. Unpacking checks everything; unpacked
  * texts point into the message's bytes.
+ *
+ * The life of a message: a packer grows on the heap; muster_send_packed (send.h) gives the transport a copy and frees
+ * the packer; the transport frees the copy when it is sent. The receiver owns what muster_transport_receive returns
+ * (event_loop.c, take_message) and frees it after use, so what outlives the message is copied into an arena or becomes
+ * a part of the run.
+ *
+ * What a receiver may rely on: messages of one sender come in their order, and nothing else. A message may come twice,
+ * or after its sender or its reason is gone; messages of two senders come in any order, so that a member's ENTER may
+ * reach a leader that does not know yet that it leads. A malformed message is logged and changes nothing.
  */
 #ifndef MUSTER_COORD_MESSAGE_H
 #define MUSTER_COORD_MESSAGE_H
@@ -46,6 +55,7 @@ enum muster_barrier_kind {
 	MUSTER_BARRIER_KIND_COUNT
 };
 
+/* Names one barrier of the run. A node's barrier has the same id on every node. */
 struct muster_barrier_id {
 	enum muster_barrier_kind kind;
 	int probe; /* index in the registry; 0 where there is none */
@@ -54,7 +64,9 @@ struct muster_barrier_id {
 };
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b);
-/* Every rank enters barriers in one order: true when a comes before b in it. */
+/* Every rank enters barriers in one order, though it may leave some out: true when a comes before b in it. In each
+ * visit, as far as it has them: PEERS, TURN by probe and turn, then for each probe with rings and each round RING and
+ * RING_ID, then RECORD. */
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b);
 /* True: rank 0 answers it; false: the node's leader does. */
 bool muster_barrier_is_of_job(struct muster_barrier_id id);

@@ -2,7 +2,17 @@
 /* node_aggregator.h - the leader of a node, its lowest rank, owns the barriers of the node's ranks
  *
  * At a barrier of the job the payloads of all ranks are forwarded to rank 0, unchanged, in one message, and rank 0
- * answers with one.
+ * answers with one. So rank 0 has as many messages as there are nodes, and does not know the barriers of one node.
+ *
+ *   barrier          when it is complete               the answer             to a member that is late
+ *   PEERS            all payloads, to each member      the same message       RELEASE without payload
+ *   TURN             -                                 RELEASE                RELEASE
+ *   RING, RING_ID    REDUCE to rank 0                  SCATTER → RELEASE      RELEASE: excluded, or the rings are over
+ *   RECORD           REDUCE to rank 0                  GOODBYE, by rank 0     its record is sent after the others
+ *
+ * When the leader dies, no other rank leads in its place: the members see its silence, go on without answers, and send
+ * their records to rank 0 themselves (supervisor.c). Rank 0 sees the silence too, and counts the ranks of the node as
+ * lost for their rings.
  */
 #ifndef MUSTER_COORD_NODE_AGGREGATOR_H
 #define MUSTER_COORD_NODE_AGGREGATOR_H

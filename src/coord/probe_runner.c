@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe_runner.c - the worker's commands, probe by probe, and their outcomes */
+/* probe_runner.c - the worker's commands, probe by probe, and their outcomes
+ *
+ * A worker is set up by three commands: open (load the drivers, while MPI starts), take (a GPU), peers. A worker that
+ * dies in open or take is replaced by one that skips the drivers, since they would end that one too; one that dies in a
+ * probe is replaced by one that is set up anew, and the probes that remain go on. A second death in the set-up leaves
+ * the rank without a worker: its probes have an outcome with the reason, and the rank still enters each barrier, so
+ * that no other rank waits for it.
+ */
 #include "coord/supervisor.h"
 
 #include "muster/report.h"

@@ -2,6 +2,17 @@
 /* process.c - one process of a job, from its start to its exit
  *
  * worker started → transport (MPI_Init) → supervisor.c → worker ended → exit.
+ *
+ * Each way out of the process, and which code ends it:
+ *
+ *   MPI_Init returns an error or exits      end_without_mpi, in the main thread or in an atexit handler
+ *   MPI_Init does not return, or a signal   end_without_mpi, in the thread of muster_signals_watch
+ *   a signal later                          the run ends early (event_loop.c), then leave
+ *   a second signal, after more than 1 s    on_signal in signals.c, at once
+ *   the end of the run                      leave; MPI_Finalize may hang: SIGALRM
+ *   a hang anywhere                         leave_now, by SIGALRM, with the exit code of the last call of limit
+ *
+ * All of these end with _exit: exit handlers of MPI and of drivers may wait for ranks or devices that are gone.
  */
 #include "coord/process.h"
 

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ring_participant.c - a rank's side of the rings and of the rounds of traffic after them
  *
- * Each round of a ring has two barriers (place, id) and then the ring itself.
+ * Each round of a ring has two barriers (place, id) and then the ring itself. A round of traffic has the first barrier
+ * only. How a round ended is told with the entry into the next RING barrier, and a failure at once besides
+ * (RING_FAILED), so that rank 0 can cancel the ring for the ranks that still wait in it.
+ *
+ * A course lasts from the first visit to the end of the run; its rounds are counted from 0 in each visit. Without an
+ * answer of rank 0 (the leader is silent, or there is no time) the rank takes the visit for over. If the answer comes
+ * after all and expects this rank in a ring, muster_ring_late_answer reports that it will not come.
+ *
+ * Several full rings may run, each without the ranks that failed before, and trials after them: in the record the
+ * samples of the last full ring alone count (drop_samples).
  */
 #include "coord/send.h"
 #include "coord/supervisor.h"

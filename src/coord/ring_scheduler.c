@@ -440,6 +440,16 @@ static void begin_visit(struct muster_ring_scheduler *s, int visit)
 		muster_ring_traffic_visit(&s->traffic, visit);
 }
 
+/* What the round before was decides which round is next:
+ *
+ *   before this                         next
+ *   nothing (round < 0)                 a full ring of all ranks that can take part
+ *   a full ring, some ranks lost        a full ring without them, up to FULLS_MAX
+ *   a full ring, well                   rounds of traffic, as long as there are any
+ *   a full ring, failed; traffic over   trials, if localise asks for them and there are several nodes; else over
+ *   trials                              trials, as the plan says; then a full ring of the nodes that work
+ *   a later visit                       rounds of traffic, if the communicator stands; else over
+ */
 static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_ring_entries entries;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_traffic.c - rank 0 assigns rounds of traffic to the ranks of the full ring that went well last */
+/* ring_traffic.c - rank 0 assigns rounds of traffic to the ranks of the full ring that went well last
+ *
+ * Two numberings meet here: a rank is numbered in the job, a member in the ring, as NCCL's communicator numbers it
+ * (`members` and `items` translate). One RING barrier both ends a round and begins the next: muster_ring_traffic_note
+ * takes from its entries how the last round ended, muster_ring_traffic_next answers it with the next round. Between the
+ * two barriers, from the answer on, the round is `under_way`, and muster_ring_traffic_failed may cancel it.
+ *
+ * A member that is `out` stays out, since its communicator is aborted. The failure that says most about the cause is
+ * kept
+ * (`cause`), because a round of all ranks that cannot run any more must name one rank, and most members fail only
+ * because others did.
+ */
 #include "coord/ring_scheduler.h"
 
 #include "coord/send.h"

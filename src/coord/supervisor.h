@@ -3,6 +3,20 @@
  *
  * The caller provides the transport with its clock, the worker, and what only a real process does (signals, evaluation,
  * writing). So the same code runs as a process of a job, and a thousand times inside one test.
+ *
+ * A rank has up to three parts: its own course (supervisor.c, probe_runner.c, ring_participant.c), the aggregator of
+ * its node on the lowest rank of each node, and the coordinator on rank 0. The parts of one process exchange the same
+ * messages as those of two processes.
+ *
+ *   what fails                 who notices, and how                    what follows
+ *   a worker                   its supervisor: end of the pipe,        worker_client.h starts another worker; samples
+ *                              or the command's deadline               so far stay; the probe's outcome says how
+ *   a supervisor               its leader: silence                     barriers are complete without it; it is missing
+ *                                                                      in the report, unless its spool is found
+ *   a leader                   its members and rank 0: silence         members go on alone, records go to rank 0
+ *   rank 0                     leaders and members: no goodbye         each ends at the run's end at the latest,
+ * inconclusive the disk, the evaluation   rank 0: end of the report's time        finalize.c gives the thread up
+ *   anything else that hangs   SIGALRM (muster_supervisor_limit)       the process exits with the code set last
  */
 #ifndef MUSTER_COORD_SUPERVISOR_H
 #define MUSTER_COORD_SUPERVISOR_H
@@ -40,11 +54,13 @@ struct muster_supervisor {
 	const struct muster_clock *clock;
 	struct muster_deadlines deadlines;
 	int rank, ranks;
-	const char *node, *boot_id; /* node: its own name for it, then the name from rank 0 */
+	const char *node, *boot_id; /* node: this process's name for its node, then the name from rank 0 */
 	double start_ms, end_ms;    /* of the whole run, by the transport's clock */
 	double end_error_ms;        /* by so much later the run may end in truth: this rank was stopped meanwhile */
 	char started[32];           /* the same moment, RFC 3339 */
-	struct muster_arena *arena;
+	struct muster_arena *arena; /* of all texts that outlive a message or a command: to the end of the run */
+	/* All that this rank measured, kept until the goodbye: if the leader dies with the record, the rank sends it to
+	 * rank 0 itself. */
 	struct muster_record record;
 	struct muster_rank facts; /* rank, local_rank, GPU; the outcome of each probe so far */
 	struct muster_worker_client worker;

@@ -81,9 +81,7 @@ void muster_worker_client_command(struct muster_worker_client *client, const cha
 	}
 	client->state = MUSTER_WORKER_BUSY;
 	client->starved_ms = starved_ms(client);
-	client->deadline_ms = deadline_ms;
-	client->until_ms = client->started_ms + deadline_ms;
-	client->hang_least_ms = client->deadlines->hang_least;
+	muster_worker_client_extend(client, deadline_ms, client->deadlines->hang_least);
 	client->heard = client->samples = 0;
 	client->failing = false;
 	client->step = client->evidence = client->cancelled_why = NULL;
@@ -193,6 +191,10 @@ static void replace(struct muster_worker_client *client)
 			client->arena, "%s; and no other worker: %.200s", or_empty(client->answer.error), err.text);
 }
 
+/* The worker is lost: end it, say why, start another one. The first of these that holds is the error, from the surest
+ * evidence to the weakest: what the worker has announced; a cancellation, which is no fault of this rank; a deadline
+ * too short to prove a hang; a host without a free CPU; a hang; a crash. Only the last two become HUNG and CRASHED in
+ * the outcome: the others set answer.code (muster_worker_client_outcome). */
 static void end(struct muster_worker_client *client, enum muster_worker_state state, const char *what)
 {
 	char how[128], output[256];

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* worker_client.h - a supervisor's side of its worker: one command at a time, each with a deadline; a worker that
  * crashes or hangs is replaced, and its samples so far are kept
+ *
+ *   IDLE ──command──▶ BUSY ──"done"──────────────────────▶ DONE     the next command may follow
+ *                      ├──end of the results, bad line──▶ CRASHED  another worker runs already; it knows nothing: the
+ *                      └──deadline──────────────────────▶ HUNG     caller opens, takes and sends peers again
+ *                                                                  (muster_probe_runner_again)
+ *
+ * CRASHED and HUNG say how the command ended, not the state of the new worker. After muster_worker_client_stop each
+ * command is DONE at once, with the error of the stop.
  */
 #ifndef MUSTER_COORD_WORKER_CLIENT_H
 #define MUSTER_COORD_WORKER_CLIENT_H

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recover.c - spools become a run */
+/* recover.c - spools become a run
+ *
+ * Two uses: rank 0 completes its run with the spools of ranks whose records did not come (muster_spool_set_add), and
+ * `muster assemble` makes the whole run of them when rank 0 itself did not live (muster_spool_set_make). A record that
+ * came as a message is whole, so it wins over the spool of the same rank.
+ */
 #include "spool/read.h"
 
 #include "model/windows.h"

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write.c - the spool, written by a thread of its own */
+/* write.c - the spool, written by a thread of its own
+ *
+ * The supervisor appends lines to the queue, the thread takes the whole queue, writes it without the lock and appends
+ * the next: so one system call writes what came during the last one, and the run never waits. A disk that hangs fills
+ * the queue up to QUEUE_MAX; further lines are lost, which is said once at the end (muster_spool_trouble). All ranks
+ * of a node append to one file.
+ */
 #include "spool/write.h"
 
 #include "json/object.h"
@@ -62,7 +68,8 @@ static void note_trouble(struct muster_spool *spool, int why)
 		snprintf(spool->trouble, sizeof spool->trouble, "%s: %s", spool->path, strerror(why));
 }
 
-/* Write the queue in one piece. Sync when a line asked for that, and when no line has come for QUIET_MS. */
+/* Write the queue in one piece. Sync when a line asked for that, and when no line has come for QUIET_MS. dirty: what
+ * was written may not be on the disk yet, so the thread wakes after QUIET_MS though no line comes. */
 static void *write_all(void *arg)
 {
 	struct muster_spool *spool = arg;

@@ -3,6 +3,11 @@
  *
  * A worker never loads MPI. Standard output and standard error are for the messages of vendor libraries; results have
  * a pipe of their own.
+ *
+ * One thread obeys one command after the other, and commands that come meanwhile wait in the pipe. Only a probe that
+ * asks muster_cancelled reads the pipe during its command, where only "abort" may come; for all other commands an abort
+ * comes too late and is dropped. The end of the pipe means that the supervisor has gone: the worker exits. What one
+ * command leaves for later ones is the GPU, what the drivers hold, and the static state of probes.
  */
 #include "worker/device_select.h"
 #include "worker/protocol.h"

@@ -60,7 +60,7 @@ struct worker_script {
 	/* the last full ring that it was in */
 	uint64_t full_id;
 	int full_rank, full_ranks;
-	double died_ms; /* when it took its rank along; 0: it did not */
+	double died_ms;            /* when it took its rank along; 0: it did not */
 	int traffic, traffic_done; /* rounds so far, and rounds of the first visit that ended well */
 	const struct muster_probe *probe;
 	struct script_account account[MUSTER_SCOPE_COUNT]; /* of probes that are no ring's */

@@ -34,7 +34,12 @@ struct pending { /* being sent */
 	struct pending *next;
 };
 
-struct arriving { /* being received; never complete when the sender dies meanwhile */
+/* A message whose receive has begun. Receives end in any order, since a large message comes in several parts, and the
+ * messages of one sender must be handed on in their order: so the inbox has them in the order in which MPI announced
+ * them, and take_arrived passes by a whole one whose sender has an earlier one ON_ITS_WAY. When the sender dies
+ * meanwhile its receive ends with an error (LOST) and is dropped, or never ends, and keeps the later messages of that
+ * dead rank. */
+struct arriving {
 	struct muster_message message;
 	enum { ON_ITS_WAY, WHOLE, LOST, TAKEN } state;
 };
