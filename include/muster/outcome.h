@@ -15,6 +15,9 @@ enum muster_outcome_status {
 	MUSTER_OUTCOME_COUNT
 };
 
+/* Of one probe on one rank, over all its commands: times add up, and the first status that is not OK stays, since what
+ * fails later often fails because of that. Of rings only the last full one counts. All texts are in the arena of who
+ * holds the outcome. */
 struct muster_outcome {
 	const char *probe;
 	enum muster_outcome_status status;

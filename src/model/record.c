@@ -142,6 +142,7 @@ static int take_sample(struct muster_json_reader *r, void *into, const struct mu
 		return -1;
 	if (sample.value_count > 0 && !sample.metric->windows)
 		return muster_json_reader_fail(r, "%s has several values and no windows", sample.metric->name);
+	/* a kept line counts samples as they came, those that were dropped since included */
 	MUSTER_ARRAY_GROW(parts->numbers, parts->samples.count, parts->number_room);
 	parts->numbers[parts->samples.count] = parts->came++;
 	muster_samples_add(&parts->samples, sample);
@@ -167,6 +168,7 @@ static int take_outcome(struct muster_json_reader *r, void *into, const struct m
 	parts->decided = parts->samples.count;
 	if (outcome.status == MUSTER_OUTCOME_CRASHED)
 		parts->died = outcome.probe;
+	/* a line says nothing of its probe, but the outcome follows the samples of its command */
 	if (parts->malformed && !parts->spoiled)
 		parts->spoiled = outcome.probe;
 	return 0;

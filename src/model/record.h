@@ -12,6 +12,11 @@
  * that the sample does not count (a localisation all-reduce).
  * Between the worker and rank 0 no process builds samples from these lines: a supervisor keeps them, leaders send them
  * on, and rank 0 reads them once. A spool holds the same lines.
+ *
+ * struct muster_record has the lines, in the supervisor of the rank. The record only grows and nothing in it is
+ * changed, so that what is withdrawn is said by a later line. struct muster_record_parts is what was read of them so
+ * far: in rank 0 for the time of one message, in a reader of spools until the file ends. struct muster_rank of the run
+ * has the parts without what does not count, folded; then the lines are gone.
  */
 #ifndef MUSTER_MODEL_RECORD_H
 #define MUSTER_MODEL_RECORD_H

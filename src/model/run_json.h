@@ -3,6 +3,12 @@
  *
  * One sample, one probe's outcome and one trial on a line, so that two reports can be compared line by line. What is
  * absent is left out; only a sample's value may be null.
+ *
+ * A table of fields (json/object.h) is both the reader and the writer of its struct: a key that one knows, the other
+ * knows too. A report is read as a stream, since that of 131,072 ranks has 1.6 GB: arrays that grow with the job have
+ * `.parts`, a function that reads their elements one by one into the run; all else is parsed as a tree, at most
+ * MUSTER_RUN_PART_BYTES_MAX at once. Functions of tables get only the innermost reader and cast it to the reader that
+ * they belong to: json ⊂ sample reader ⊂ run reader, each the first member of the next.
  */
 #ifndef MUSTER_MODEL_RUN_JSON_H
 #define MUSTER_MODEL_RUN_JSON_H

@@ -2,6 +2,11 @@
 /* sample_json.h - samples from their JSON, as they stand in a report and as a worker says them
  *
  * Input from outside: nothing is taken that does not fit the catalogue and the limits in limits.h.
+ *
+ * A large run has millions of samples and few different texts. So the texts are kept once each, on three levels:
+ * strings by the arena; equal sets of labels by `sets`; and whole samples by `known`, which recognises a sample that
+ * differs from an earlier one in its numbers alone, and reads only these. The writer does the same the other way round
+ * (muster_sample_texts): there the addresses of metric, labels and reason tell equal texts, since each is stored once.
  */
 #ifndef MUSTER_MODEL_SAMPLE_JSON_H
 #define MUSTER_MODEL_SAMPLE_JSON_H
@@ -43,8 +48,8 @@ struct muster_sample_lists {
  * muster_sample_reader. */
 int muster_samples_read(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists);
 
-/* What a writer remembers of samples; `sample_texts` of the writer. Samples and what they point to must stay meanwhile.
- */
+/* What a writer remembers of samples; `sample_texts` of the writer. It knows texts by their addresses, so samples and
+ * what they point to must stay as long. */
 struct muster_sample_texts *muster_sample_texts_new(void);
 void muster_sample_texts_free(struct muster_sample_texts *texts);
 

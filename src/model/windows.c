@@ -54,7 +54,9 @@ static void keep(struct muster_sample *sample, const double *values, size_t coun
 	sample->tried = tries != NULL;
 }
 
-/* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. */
+/* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. The
+ * order of samples stays, so that a report of the same run is the same. A list has some hundred samples, and only those
+ * of metrics with windows look through the rest of it. */
 static void fold_into(struct muster_samples *samples, size_t first, struct muster_arena *arena)
 {
 	struct muster_sample *sample = &samples->items[first];
