@@ -171,8 +171,10 @@ static void copy_tile(const struct muster_simcuda_piece *piece, size_t offset, u
 	}
 }
 
+/* Of much memory the first window alone: the rest stays as it is. */
 static void set_unwritten(unsigned char *to, size_t bytes)
 {
+	bytes = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
 	if (*to != UNWRITTEN || memcmp(to, to + 1, bytes - 1) != 0)
 		memset(to, UNWRITTEN, bytes);
 }
