@@ -309,7 +309,7 @@ static uint64_t probes_of(const struct muster_report *report)
 /* How many samples each list of the run has, in the order of muster_run_next; malloc'd. */
 static size_t *count_samples(const struct muster_run *run)
 {
-	size_t *counts = NULL, count = 0, room = 0;
+	size_t count = 0, room = 1, *counts = muster_calloc(room, sizeof *counts);
 	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
 		MUSTER_ARRAY_PUSH(counts, count, room, at.samples->count);
 	return counts;

@@ -147,12 +147,25 @@ static bool is_ring(struct muster_barrier_id id)
 	return id.kind == MUSTER_BARRIER_RING || id.kind == MUSTER_BARRIER_RING_ID;
 }
 
+/* The first ring begins before the turns of the first visit, and goes on after them. */
+static int part_of_visit(struct muster_barrier_id id)
+{
+	switch (id.kind) {
+	case MUSTER_BARRIER_NONE: return 0;
+	case MUSTER_BARRIER_PEERS: return 1;
+	case MUSTER_BARRIER_TURN: return 3;
+	case MUSTER_BARRIER_RECORD: return 5;
+	default: return id.visit == 0 && id.round == 0 ? 2 : 4;
+	}
+}
+
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b)
 {
+	int part_a = part_of_visit(a), part_b = part_of_visit(b);
 	if (a.visit != b.visit)
 		return a.visit < b.visit;
-	if (a.kind != b.kind && !(is_ring(a) && is_ring(b)))
-		return a.kind < b.kind;
+	if (part_a != part_b)
+		return part_a < part_b;
 	if (a.probe != b.probe)
 		return a.probe < b.probe;
 	return a.round != b.round ? a.round < b.round : a.kind < b.kind;

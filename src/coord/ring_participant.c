@@ -386,16 +386,19 @@ static bool next_round(struct muster_ring_course *course, enum muster_phase done
 	bool in = place.role == MUSTER_ROLE_MEMBER, over = place.role == MUSTER_ROLE_OVER;
 	if (!answer.here)
 		s->unanswered = ring;
-	if (over && !answer.here && !course->was_in)
+	if (over && !answer.here && !course->was_in) {
+		course->ranks = 0; /* no ring has run, whatever has begun */
 		skip_allreduce(course, "no member list from rank 0");
+	}
 	if (place.role == MUSTER_ROLE_EXCLUDED)
 		skip_allreduce(course, place.why);
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.ring.trial);
 	if (full && course->was_in) /* only the last full ring counts */
 		drop_samples(s, course->from, course->to, !in);
+	if (in && !place.ring.trial)
+		course->ranks = place.ring.ranks;
 	if (in && !place.ring.trial && place.ring.part != MUSTER_RING_BEGIN) {
 		course->was_in = true;
-		course->ranks = place.ring.ranks;
 		course->from = s->record.samples;
 	}
 	course->traffic = false;

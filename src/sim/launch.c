@@ -157,9 +157,6 @@ static void prepare_environment(const struct simulation *s)
 		{ "OMPI_MCA_odls_base_sigkill_timeout", "10" },
 		/* The simulated machine is in files, and hwloc reads XML without libxml2. */
 		{ "HWLOC_PLUGINS_BLACKLIST", MUSTER_HWLOC_PLUGINS ",hwloc_pci.so,hwloc_xml_libxml.so" },
-		/* MPI needs no devices either. A virtual machine is slow to read their configuration. 0x18: the phases
-		 * HWLOC_DISC_PHASE_PCI and HWLOC_DISC_PHASE_IO */
-		{ "HWLOC_COMPONENTS", "-linux:0x18" },
 	};
 	muster_env_unset_if(muster_env_is_of_job);
 	for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)

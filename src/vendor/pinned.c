@@ -13,7 +13,7 @@
 
 size_t muster_pinned_bytes(size_t bytes)
 {
-	return muster_library_any_standin() ? bytes / 32 : bytes;
+	return muster_library_any_standin() ? bytes / 8 : bytes;
 }
 
 /* Memory that can only lie on the device's node; -1 with the reason in err. */

@@ -79,9 +79,8 @@ static void add_samples(struct worker_script *w, double from_ms, double until_ms
 
 /* ---- rings ---- */
 
-static struct script_ring *ring_of(struct script_job *job, const char *text, int ranks)
+static struct script_ring *ring_of(struct script_job *job, uint64_t id, int ranks)
 {
-	uint64_t id = muster_hash(text, strlen(text));
 	struct script_ring **list = &job->rings[id % SCRIPT_RINGS], *ring = *list;
 	while (ring && ring->id != id)
 		ring = ring->next;
@@ -139,14 +138,14 @@ static void join_ring(struct worker_script *w, const struct muster_json *command
 	int ranks = (int)muster_json_number(muster_json_member(command, "ring_ranks"));
 	double timeout_ms = muster_json_number(muster_json_member(command, "timeout_ms"));
 	int part = (int)muster_json_number(muster_json_member(command, "ring_part"));
-	const char *ids = part == MUSTER_RING_REST ? w->full_id : text_of(command, "ring_ids");
-	if (part == MUSTER_RING_BEGIN) /* ranks meet when they go on */
-		w->full_id = ring_of(w->job, ids, ranks)->id;
-	if (part == MUSTER_RING_BEGIN || part == MUSTER_RING_AWAIT) {
+	const char *ids = text_of(command, "ring_ids");
+	uint64_t id = part == MUSTER_RING_REST ? w->full_id : muster_hash(ids, strlen(ids));
+	if (part == MUSTER_RING_BEGIN || part == MUSTER_RING_AWAIT) { /* ranks meet when they go on */
+		w->full_id = part == MUSTER_RING_BEGIN ? id : w->full_id;
 		end_ring(w, at_ms, "ok", "");
 		return;
 	}
-	struct script_ring *ring = ring_of(w->job, ids, ranks);
+	struct script_ring *ring = ring_of(w->job, id, ranks);
 	if (!muster_json_boolean(muster_json_member(command, "ring_trial"))) {
 		w->full_id = ring->id;
 		w->full_rank = (int)muster_json_number(muster_json_member(command, "ring_rank"));
@@ -180,7 +179,7 @@ static void join_traffic(struct worker_script *w, const struct muster_json *comm
 		(int)muster_json_number(muster_json_member(command, "visit")),
 		(int)muster_json_number(muster_json_member(command, "round")), peer < 0 ? -1 : low,
 		peer < 0 ? -1 : high);
-	struct script_ring *ring = ring_of(w->job, key, peer < 0 ? w->full_ranks : 2);
+	struct script_ring *ring = ring_of(w->job, muster_hash(key, strlen(key)), peer < 0 ? w->full_ranks : 2);
 	if (ring->joined >= ring->ranks) {
 		end_ring(w, at_ms, "vendor", "a rank came twice");
 		return;

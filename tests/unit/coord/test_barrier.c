@@ -321,7 +321,7 @@ TEST(the_next_moment_is_when_something_may_be_complete)
 	enter(record, 9, "c", 117); /* the soonest of several barriers */
 	set.record_limit_ms = 119;
 	ck_assert_double_eq_tol(muster_barrier_next(&set, 117), 119, 1e-9);
-	enter((struct muster_barrier_id){ MUSTER_BARRIER_RING, 1, 0, 0 }, 9, "c", 117);
+	enter((struct muster_barrier_id){ MUSTER_BARRIER_RING, 1, 1, 0 }, 9, "c", 117);
 	set.limit_ms = 118;
 	ck_assert_double_eq_tol(muster_barrier_next(&set, 117), 118, 1e-9);
 }
@@ -332,15 +332,17 @@ TEST(the_next_moment_is_when_something_may_be_complete)
 static const struct muster_barrier_id ordered[] = {
 	{ MUSTER_BARRIER_NONE, 0, 0, 0 },
 	{ MUSTER_BARRIER_PEERS, 0, 0, 0 },
+	{ MUSTER_BARRIER_RING, 3, 0, 0 }, /* the first round of a ring only begins */
+	{ MUSTER_BARRIER_RING_ID, 3, 0, 0 },
+	{ MUSTER_BARRIER_RING, 4, 0, 0 },
+	{ MUSTER_BARRIER_RING_ID, 4, 0, 0 },
 	{ MUSTER_BARRIER_TURN, 1, 0, 0 },
 	{ MUSTER_BARRIER_TURN, 1, 1, 0 },
 	{ MUSTER_BARRIER_TURN, 2, 0, 0 },
-	{ MUSTER_BARRIER_RING, 3, 0, 0 },
-	{ MUSTER_BARRIER_RING_ID, 3, 0, 0 },
 	{ MUSTER_BARRIER_RING, 3, 1, 0 },
 	{ MUSTER_BARRIER_RING_ID, 3, 1, 0 },
-	{ MUSTER_BARRIER_RING, 4, 0, 0 },
-	{ MUSTER_BARRIER_RING_ID, 4, 0, 0 },
+	{ MUSTER_BARRIER_RING, 4, 1, 0 },
+	{ MUSTER_BARRIER_RING_ID, 4, 1, 0 },
 	{ MUSTER_BARRIER_TURN, 1, 0, 1 },
 	{ MUSTER_BARRIER_RING, 3, 0, 1 },
 	{ MUSTER_BARRIER_RING, 3, 1, 1 },
