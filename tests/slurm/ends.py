@@ -110,7 +110,7 @@ def test_slurmd_that_dies_takes_nothing_with_it(cluster):
 @fresh
 def test_lost_node_is_named(cluster):
     cluster.fault("nccl-hang@rank3=init")  # so that the node is lost before the run is over
-    number = cluster.preflight_at("all-reduce", "--profile", "quick", "--deadline", "60")
+    number = cluster.preflight_at("inventory", "--profile", "quick", "--deadline", "60")
     begin = time.monotonic()
     check_equal(cluster.script("lose", "2")[0], 0, "cluster.sh lose")
     job = cluster.wait(number, 140)
