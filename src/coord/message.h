@@ -65,8 +65,8 @@ struct muster_barrier_id {
 
 bool muster_barrier_same(struct muster_barrier_id a, struct muster_barrier_id b);
 /* Every rank enters barriers in one order, though it may leave some out: true when a comes before b in it. In each
- * visit, as far as it has them: PEERS, TURN by probe and turn, then for each probe with rings and each round RING and
- * RING_ID, then RECORD. */
+ * visit, as far as it has them: PEERS; RING and RING_ID of round 0, in which the first ring begins (first visit only);
+ * TURN by probe and turn; for each probe with rings and each round RING and RING_ID; RECORD. */
 bool muster_barrier_before(struct muster_barrier_id a, struct muster_barrier_id b);
 /* True: rank 0 answers it; false: the node's leader does. */
 bool muster_barrier_is_of_job(struct muster_barrier_id id);

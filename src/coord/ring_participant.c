@@ -434,11 +434,14 @@ static struct muster_ring_course *courses_of(struct muster_supervisor *s)
 	size_t rings = 0;
 	if (s->courses)
 		return s->courses;
-	s->courses = muster_calloc(muster_probe_count() + 1, sizeof *s->courses);
+	for (size_t i = 0; i < muster_probe_count(); i++)
+		rings += muster_probe_at(i)->ring != NULL;
+	s->courses = muster_calloc(rings + 1, sizeof *s->courses); /* each has room for the ids of a ring */
+	struct muster_ring_course *course = s->courses;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (probe->ring)
-			s->courses[rings++] = (struct muster_ring_course){
+			*course++ = (struct muster_ring_course){
 				.s = s,
 				.probe = probe,
 				.index = (int)i,

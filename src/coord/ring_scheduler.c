@@ -443,7 +443,8 @@ static void begin_visit(struct muster_ring_scheduler *s, int visit)
 /* What the round before was decides which round is next:
  *
  *   before this                         next
- *   nothing (round < 0)                 a full ring of all ranks that can take part
+ *   nothing (round < 0)                 a full ring of all ranks that can take part begins
+ *   a full ring that has begun          the rest of it; if a worker has died since, a whole full ring
  *   a full ring, some ranks lost        a full ring without them, up to FULLS_MAX
  *   a full ring, well                   rounds of traffic, as long as there are any
  *   a full ring, failed; traffic over   trials, if localise asks for them and there are several nodes; else over
