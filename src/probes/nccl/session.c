@@ -36,7 +36,8 @@ int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_
 	struct muster_nccl_session s = { .ctx = ctx, .ring = *ring, .started_ms = muster_now_ms() };
 	s.deadline_ms = s.started_ms + ring->timeout_ms;
 	s.resources = muster_nccl_resources_make(ctx, err);
-	if (!s.resources || muster_nccl_buffer_make(ctx, false, err) < 0)
+	/* of a ring that only begins, the load tests the memory first */
+	if (!s.resources || muster_nccl_buffer_make(ctx, ring->part == MUSTER_RING_BEGIN, err) < 0)
 		return -1;
 	leave_ring_before(ctx, s.resources->nccl);
 	*ret = s;
@@ -71,6 +72,8 @@ int muster_nccl_session_begun(struct muster_probe_ctx *ctx, const struct muster_
 {
 	if (!begun.comm)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "no communicator has begun in this process");
+	if (ring->part == MUSTER_RING_REST && muster_nccl_buffer_make(ctx, false, err) < 0)
+		return -1;
 	*ret = begun;
 	go_on(ret, ctx, ring->timeout_ms);
 	return 0;

@@ -211,6 +211,8 @@ void muster_simnccl_advance_init(struct ncclComm *comm);
 void muster_simnccl_release(struct ncclComm *comm);
 /* For collectives. */
 void muster_simnccl_connect(struct ncclComm *comm);
+/* The errors of ports that the scenario has come with the first traffic, not with the start of a communicator. */
+void muster_simnccl_raise_counters(void);
 /* Launch what waits for connections and has them. */
 void muster_simnccl_launch_deferred(struct ncclComm *comm);
 void muster_simnccl_drop_deferred(struct ncclComm *comm);

@@ -217,8 +217,12 @@ static bool connect_work(struct muster_simnccl_work *work)
 
 void muster_simnccl_launch_deferred(struct ncclComm *comm)
 {
+	static bool raised;
 	if (!comm->deferred)
 		return;
+	if (!raised)
+		muster_simnccl_raise_counters();
+	raised = true;
 	while (comm->deferred && connect_work(comm->deferred)) {
 		struct muster_simnccl_work *work = comm->deferred;
 		comm->deferred = work->next;
