@@ -25,7 +25,7 @@ RING_DEADLINE_S = 60  # the probe's own: nobody waits for so long for one that i
 CASES = [
     ("a worker that dies in the ring", signal.SIGKILL, "worker", "checked all-reduce", "probe.nccl_allreduce",
      "signal 9", True),
-    ("a worker that aborts while the ranks connect", signal.SIGABRT, "worker", "ncclCommInitRankConfig",
+    ("a worker that aborts in the ring", signal.SIGABRT, "worker", "checked all-reduce",
      "probe.nccl_allreduce", "signal 6", True),
     ("a rank that never arrives at the ring", signal.SIGSTOP, "run", "copies host to device", "rank.missing",
      "no further message arrived", True),
