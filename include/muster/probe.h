@@ -211,8 +211,9 @@ struct muster_probe {
 	/* Optional: the same measurement with all ranks of the node at once, started within milliseconds. */
 	int (*together)(struct muster_probe_ctx *ctx, struct muster_error *err);
 	/* Optional, all or none: a measurement over all ranks. ring_id runs on those ranks of
-	 * the ring that make an id: the first one, and others of a large ring. between runs after each command, for
-	 * what goes on by itself after MUSTER_RING_BEGIN; must return at once, and emits nothing. */
+	 * the ring that make an id: the first one, and others of a large ring. `between`, which a ring may leave out,
+	 * runs after each command, for what goes on by itself after MUSTER_RING_BEGIN; must return at once, and emits
+	 * nothing. */
 	int (*ring_id)(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID_BYTES], struct muster_error *err);
 	int (*ring)(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err);
 	void (*between)(void);

@@ -42,7 +42,7 @@ struct muster_barrier_set {
 	double limit_ms;                 /* when a barrier is complete with the members that have entered ... */
 	double record_limit_ms;          /* ... and the same for the last barrier of the run */
 	double scanned_ms;               /* time of the last search for silent members */
-	struct muster_barrier *barriers; /* without those that every member has entered and that are complete */
+	struct muster_barrier *barriers; /* open ones, and complete ones that some member has not entered */
 	struct muster_barrier_id over;   /* the last one of those: none before it can get a further entry */
 	/* Called once for each barrier, when that barrier is complete. */
 	void (*complete)(void *arg, struct muster_barrier *barrier, double now_ms);

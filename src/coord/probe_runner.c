@@ -2,7 +2,7 @@
 /* probe_runner.c - the worker's commands, probe by probe, and their outcomes
  *
  * A worker is set up by three commands: open (load the drivers, while MPI starts), take (a GPU), peers. A worker that
- * dies in open or take is replaced by one that skips the drivers, since they would end that one too; one that dies in a
+ * dies in open or take is replaced by a worker that skips the drivers, which would end it too; one that dies in a
  * probe is replaced by one that is set up anew, and the probes that remain go on. A second death in the set-up leaves
  * the rank without a worker: its probes have an outcome with the reason, and the rank still enters each barrier, so
  * that no other rank waits for it.

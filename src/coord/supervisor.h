@@ -14,8 +14,8 @@
  *   a supervisor               its leader: silence                     barriers are complete without it; it is missing
  *                                                                      in the report, unless its spool is found
  *   a leader                   its members and rank 0: silence         members go on alone, records go to rank 0
- *   rank 0                     leaders and members: no goodbye         each ends at the run's end at the latest,
- * inconclusive the disk, the evaluation   rank 0: end of the report's time        finalize.c gives the thread up
+ *   rank 0                     leaders and members: no goodbye         each ends at the run's end, inconclusive
+ *   disk, evaluation           rank 0: end of the report's time        finalize.c gives the thread up
  *   anything else that hangs   SIGALRM (muster_supervisor_limit)       the process exits with the code set last
  */
 #ifndef MUSTER_COORD_SUPERVISOR_H

@@ -271,11 +271,10 @@ static size_t log_length(void)
 	return muster_nccl_log_read(&length, NULL) ? length : 0;
 }
 
-/* What was connected before lines of two communicators were mixed, and in this round. */
-/* NCCL names the ranks of a communicator from 0, so lines of the ring's communicator and of the near ones cannot be
- * told apart by their numbers. An exchange on the near communicator reads the log from its split on. One on the ring's
- * reads what was written before the split, and what this round has added, for a connection is made at the first message
- * of two ranks. */
+/* What was connected before lines of two communicators were mixed, and in this round. NCCL names the ranks of a
+ * communicator from 0, so lines of the ring's communicator and of the near ones cannot be told apart by their numbers.
+ * An exchange on the near communicator reads the log from its split on. One on the ring's reads what was written before
+ * the split, and what this round has added, for a connection is made at the first message of two ranks. */
 static void read_log(const struct pair *pair, struct known *ret)
 {
 	struct muster_error err;

@@ -53,9 +53,8 @@ static int time_products(struct muster_stream *stream, size_t count, double *ret
 	return muster_cuda_elapsed(stream->cuda, p->events[0], p->events[1], ret_ms, err);
 }
 
-/* How many products a batch has, and how long it takes. The first products load kernels and raise the clocks. */
-/* The batch that takes about BATCH_MS. Three rounds: the first loads kernels, the second runs at rising clocks, the
- * third tells the time of the batch that the second one chose. */
+/* How many products a batch of about BATCH_MS has, and how long it takes. Three rounds: the first loads kernels, the
+ * second runs at rising clocks, the third tells the time of the batch that the second one chose. */
 static int choose_batch(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;

@@ -22,9 +22,8 @@ int muster_nccl_group_start(const struct muster_nccl_session *s, struct muster_e
 	return muster_nccl_check(nccl, nccl->ncclGroupStart(), s->comm, err, "ncclGroupStart");
 }
 
-/* A call between start and end. */
-/* NCCL collects errors of calls in a group until the group ends, but some are told at once; the group is then ended,
- * for a group that is left open would swallow every later call of this thread. */
+/* A call between start and end. NCCL collects errors of calls in a group until the group ends, but some are told at
+ * once; the group is then ended, for a group that is left open would swallow every later call of this thread. */
 static int in_group(
 	const struct muster_nccl_session *s, ncclResult_t result, const char *call, struct muster_error *err)
 {
@@ -160,8 +159,8 @@ static const struct {
 } shortest[] = { { 150, 7 }, { 10000, MUSTER_WINDOW_OPERATIONS }, { INFINITY, 1 } };
 #define VISIT_US 2e5 /* longer windows are one in a visit */
 
-/* How many windows of how many operations. */
-/* A trial ring has one window: it only asks whether the ring works. A visit's windows of one size take at most 0.2 s.
+/* How many windows of how many operations. A trial ring has one window: it only asks whether the ring works. A visit's
+ * windows of one size take at most 0.2 s.
  */
 static size_t plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
 {
