@@ -291,7 +291,8 @@ static struct muster_error err;
 
 /* The kernel: with vm.memfd_noexec=2 it takes a file that cannot be executed alone; before 6.3 it knows no such flag.
  */
-static enum { TAKES_ALL, NOT_EXECUTABLE, BEFORE_6_3 } memfd_kernel;
+enum { TAKES_ALL, NOT_EXECUTABLE, BEFORE_6_3 };
+static int memfd_kernel;
 
 int memfd_create(const char *name, unsigned int flags)
 {
