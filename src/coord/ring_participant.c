@@ -236,6 +236,23 @@ static void skip_allreduce(struct muster_ring_course *course, const char *why)
 	muster_probe_replace_outcome(course->s, outcome);
 }
 
+/* What this rank has begun well did not go on: another rank has failed in it, or the run ends. It has measured nothing,
+ * so the outcome is that of a ring that is cancelled. */
+static void give_up_begun(struct muster_ring_course *course)
+{
+	struct muster_supervisor *s = course->s;
+	const struct muster_outcome *begun = muster_probe_outcome(s, course->probe->name);
+	if (course->was_in || !begun || begun->status != MUSTER_OUTCOME_OK || begun->ring == 0)
+		return;
+	struct muster_outcome outcome = *begun;
+	outcome.status = MUSTER_OUTCOME_ERROR;
+	outcome.code = muster_code_name(MUSTER_ECALLEDOFF);
+	outcome.detail = muster_arena_printf(s->arena, "cancelled: %s",
+		muster_barrier_same(s->cancelled, course->begun_in) ? s->cancelled_why
+								    : "the all-reduce did not go on");
+	muster_probe_replace_outcome(s, outcome);
+}
+
 /* Take part in a ring as one of its ranks. Samples of a trial are not kept. */
 static void be_member(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
@@ -393,6 +410,8 @@ static bool next_round(struct muster_ring_course *course, enum muster_phase done
 	if (place.role == MUSTER_ROLE_EXCLUDED)
 		skip_allreduce(course, place.why);
 	bool full = place.role == MUSTER_ROLE_EXCLUDED || (in && !place.ring.trial);
+	if (!full)
+		give_up_begun(course);
 	if (full && course->was_in) /* only the last full ring counts */
 		drop_samples(s, course->from, course->to, !in);
 	if (in && !place.ring.trial)

@@ -313,6 +313,28 @@ TEST(a_rank_whose_worker_dies_after_the_ring_began_says_so_when_others_wait)
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);
 }
 
+/* It has measured nothing, so nobody may look for its values; _i: whether another rank has failed in it. */
+TEST_LOOP(a_ring_that_begins_and_does_not_go_on_is_cancelled, 0, 2)
+{
+	static const char *const details[] = { "cancelled: the all-reduce did not go on", "cancelled: rank 1 died" };
+	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
+	int index = 0;
+	while (muster_probe_at((size_t)index) != probe)
+		index++;
+	rounds[0] = member(2, false);
+	rounds[0].ring.part = MUSTER_RING_BEGIN;
+	muster_ring_begin(&s, probe);
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_OK);
+	if (_i == 1) {
+		s.cancelled = (struct muster_barrier_id){ MUSTER_BARRIER_RING, index, 0, 0 };
+		s.cancelled_why = "rank 1 died";
+	}
+	muster_ring_participate(&s, 0); /* over at once */
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome()->code, muster_code_name(MUSTER_ECALLEDOFF));
+	ck_assert_str_eq(outcome()->detail, details[_i]);
+}
+
 TEST(an_idle_rank_waits_and_an_excluded_one_says_why)
 {
 	rounds[0] = (struct muster_ring_place){ .role = MUSTER_ROLE_IDLE, .why = "" };
