@@ -42,9 +42,9 @@ struct muster_ring_course {
 	struct muster_barrier_id begun_in;
 	struct muster_ring_place begun_place;
 	bool left;       /* the rounds of visit 0 ended when the first ring was to begin */
-	bool was_in;     /* in a full ring ... */
+	bool was_in;     /* in a full ring that measured, or that failed when it began ... */
 	int ranks;       /* ... of so many ranks */
-	size_t from, to; /* the samples of the last full ring */
+	size_t from, to; /* the samples of the last such ring */
 	struct last_round last;
 	struct muster_outcome rounds; /* of a probe's rounds of traffic so far, all of them OK; without a probe: none */
 	bool traffic;                 /* the last round was one of traffic */
@@ -253,6 +253,14 @@ static void give_up_begun(struct muster_ring_course *course)
 	muster_probe_replace_outcome(s, outcome);
 }
 
+/* The samples from `from` on are those of this ring. */
+static void own_samples(struct muster_ring_course *course, size_t from)
+{
+	course->was_in = true;
+	course->from = from;
+	course->to = course->s->record.samples;
+}
+
 /* Take part in a ring as one of its ranks. Samples of a trial are not kept. */
 static void be_member(
 	struct muster_ring_course *course, const struct muster_ring_place *place, struct muster_barrier_id ring)
@@ -266,10 +274,13 @@ static void be_member(
 	course->begun = place->ring.part == MUSTER_RING_BEGIN && course->last.end == MUSTER_RING_OK;
 	course->begun_in = ring;
 	course->begun_place = *place;
-	if (place->ring.trial)
+	if (place->ring.trial) {
 		drop_samples(s, from, s->record.samples, false);
-	else
-		muster_probe_replace_outcome(s, outcome);
+		return;
+	}
+	muster_probe_replace_outcome(s, outcome);
+	if (!course->begun)
+		own_samples(course, from);
 }
 
 /* ---- the rounds of traffic that follow the full ring ---- */
@@ -416,16 +427,10 @@ static bool next_round(struct muster_ring_course *course, enum muster_phase done
 		drop_samples(s, course->from, course->to, !in);
 	if (in && !place.ring.trial)
 		course->ranks = place.ring.ranks;
-	if (in && !place.ring.trial && place.ring.part != MUSTER_RING_BEGIN) {
-		course->was_in = true;
-		course->from = s->record.samples;
-	}
 	course->traffic = false;
 	course->last = (struct last_round){ 0 };
 	if (in) {
 		be_member(course, &place, ring);
-		if (!place.ring.trial)
-			course->to = s->record.samples;
 	} else if (!over) {
 		struct muster_answer id = muster_barrier_wait(s, id_barrier, MUSTER_PHASE_NONE, "", 0);
 		muster_answer_done(&id);
@@ -489,10 +494,13 @@ void muster_ring_await(struct muster_supervisor *s)
 			report_failure(s, course->begun_in, MUSTER_RING_CRASHED, NULL);
 		} else if (begun) {
 			course->begun_place.ring.part = MUSTER_RING_AWAIT;
+			size_t from = s->record.samples;
 			struct muster_outcome outcome = send_place(course, &course->begun_place, course->begun_in, "");
 			note_end(course, &outcome);
-			if (course->last.end != MUSTER_RING_OK)
-				muster_probe_replace_outcome(s, outcome);
+			if (course->last.end == MUSTER_RING_OK)
+				continue;
+			muster_probe_replace_outcome(s, outcome);
+			own_samples(course, from);
 		}
 	}
 }

@@ -182,7 +182,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	if (failed == 0 && measures)
 		failed = measure(&s, err);
 	if (failed < 0 || measures)
-		muster_allreduce_log_emit(ctx, ring);
+		muster_allreduce_log_emit(ctx, ring, failed < 0);
 	if (failed < 0) {
 		making.comm = NULL;
 		return muster_nccl_session_fail(&s, err);

@@ -386,7 +386,8 @@ class Draw:
         }
 
     def answers(self, function):
-        return function not in self.machine.gpus[0]["unsupported"]
+        gpu = self.machine.gpus[0]  # no part of a GPU has a utilisation of its own
+        return function not in gpu["unsupported"] and not (gpu["mig"] and function == "nvmlDeviceGetUtilizationRates")
 
     def duplicate(self):
         """The rank takes the GPU of the rank before it, on the same node."""

@@ -15,7 +15,7 @@ int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *e
 /* The windows of a later visit, of the sizes that the last sweep has measured. */
 int muster_allreduce_windows(struct muster_nccl_session *s, struct muster_error *err);
 
-/* What NCCL's log says about the way that the ring's data took. */
-void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring);
+/* What NCCL's log says about the way that the ring's data took; of a ring that failed only what is there. */
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring, bool failed);
 
 #endif

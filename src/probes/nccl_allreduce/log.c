@@ -19,7 +19,22 @@ struct log {
 	const char *text; /* NULL: it cannot be read */
 	size_t length, ring_at;
 	struct muster_error why;
+	bool failed; /* the ring: what the log does not name would have come later */
 };
+
+static void tell(struct muster_probe_ctx *ctx, const struct log *log, const char *metric, bool known,
+	struct muster_value value, const struct muster_error *why)
+{
+	if (known || !log->failed)
+		muster_emit_read(ctx, metric, NULL, known ? 0 : -1, value, why);
+}
+
+static void tell_setting(struct muster_probe_ctx *ctx, const struct log *log, const char *metric, bool known,
+	struct muster_value value, const char *why)
+{
+	if (known || !log->failed)
+		muster_emit_result(ctx, metric, NULL, known ? 0 : -1, value, why);
+}
 
 static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
 {
@@ -33,10 +48,9 @@ static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring
 		muster_nccl_log_parse(log->text, log->length, &whole);
 		muster_nccl_log_parse(log->text + log->ring_at, log->length - log->ring_at, &own);
 	}
-	muster_emit_read(
-		ctx, "rank.nccl_transport", NULL, own.transports[0] ? 0 : -1, muster_string(own.transports), &why);
-	muster_emit_read(ctx, "rank.nccl_hcas", NULL, whole.devices[0] ? 0 : -1, muster_string(whole.devices), &why);
-	muster_emit_read(ctx, "rank.nccl_gdr", NULL, own.network_channels > 0 ? 0 : -1,
+	tell(ctx, log, "rank.nccl_transport", own.transports[0], muster_string(own.transports), &why);
+	tell(ctx, log, "rank.nccl_hcas", whole.devices[0], muster_string(whole.devices), &why);
+	tell(ctx, log, "rank.nccl_gdr", own.network_channels > 0,
 		muster_boolean(own.gdr_channels == own.network_channels), own.transports[0] ? &no_network : &why);
 }
 
@@ -51,7 +65,7 @@ static void emit_plugin(
 	struct muster_error why = log->why;
 	if (log->text)
 		muster_fail(&why, MUSTER_EPROTOCOL, "NCCL's log names no network");
-	muster_emit_read(ctx, "rank.nccl_plugin", NULL, *network ? 0 : -1, muster_string(text), &why);
+	tell(ctx, log, "rank.nccl_plugin", *network, muster_string(text), &why);
 }
 
 /* "67108864:NVLS/SIMPLE 268435456:RING/SIMPLE": the sizes that were measured. */
@@ -69,7 +83,7 @@ static void emit_algorithms(struct muster_probe_ctx *ctx, const struct muster_ri
 	const char *reason = !log->text        ? log->why.text
 			     : ring->rank != 0 ? "NCCL names algorithms only in the log of the ring's first rank"
 					       : "NCCL's log names no algorithm; NCCL before 2.20 writes none";
-	muster_emit_result(ctx, "rank.nccl_algo", NULL, used ? 0 : -1, muster_string(text), reason);
+	tell_setting(ctx, log, "rank.nccl_algo", used > 0, muster_string(text), reason);
 }
 
 static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
@@ -84,19 +98,18 @@ static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *r
 	emit_plugin(ctx, log, &whole, network);
 	const char *enabled = getenv("NCCL_COLLNET_ENABLE"); /* NCCL has put the lines of its files there */
 	bool asked = enabled && strcmp(enabled, "0") != 0, known = asked || loaded || strcmp(own.collnet, "none") != 0;
-	muster_emit_result(ctx, "rank.nccl_collnet", NULL, *network && known ? 0 : -1,
-		muster_string(loaded ? "loaded" : own.collnet),
+	tell_setting(ctx, log, "rank.nccl_collnet", *network && known, muster_string(loaded ? "loaded" : own.collnet),
 		!log->text ? log->why.text
 		: *network ? "NCCL_COLLNET_ENABLE is not set, so NCCL looks for no CollNet"
 			   : "NCCL's log names no network");
-	muster_emit_result(ctx, "rank.nccl_nvls", NULL, own.nvls_channels, muster_number(own.nvls_channels),
+	tell_setting(ctx, log, "rank.nccl_nvls", own.nvls_channels >= 0, muster_number(own.nvls_channels),
 		log->text ? "NCCL's log gives no number of NVLS channels" : log->why.text);
 	emit_algorithms(ctx, ring, log, &own);
 }
 
-void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring)
+void muster_allreduce_log_emit(struct muster_probe_ctx *ctx, const struct muster_ring *ring, bool failed)
 {
-	struct log log = { 0 };
+	struct log log = { .failed = failed };
 	log.text = muster_nccl_log_read(&log.length, &log.why);
 	if (log.text)
 		log.ring_at = muster_nccl_log_of_ring(log.length);

@@ -421,6 +421,32 @@ TEST(a_second_full_ring_takes_the_place_of_the_first)
 	s.worker.ops = &worker_ops;
 }
 
+/* What a ring says that fails when it begins, or is awaited, does not stay beside what the next one says; _i: the
+ * latter.
+ */
+TEST_LOOP(a_ring_that_fails_when_it_begins_leaves_no_samples_to_the_next, 0, 2)
+{
+	static const struct answer broken[] = { { "ring", "{\"done\":{\"code\":\"nccl\",\"error\":\"it broke\"}}" },
+		{ NULL, NULL } };
+	struct muster_worker_ops ops = worker_ops;
+	rounds[0] = rounds[1] = member(2, false);
+	rounds[0].ring.part = MUSTER_RING_BEGIN;
+	script.answers = _i == 0 ? broken : NULL;
+	ops.next_line = next_line_with_sample;
+	s.worker.ops = _i == 0 ? &ops : &worker_ops;
+	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
+	s.worker.ops = &ops;
+	script.answers = broken;
+	muster_ring_await(&s);
+	script.answers = NULL;
+	ck_assert_uint_eq(s.record.samples, 1);
+	ck_assert(!times_recorded(&s.record, "\"kept\""));
+	muster_ring_participate(&s, 0);
+	ck_assert_uint_eq(s.record.samples, 2);
+	ck_assert(times_recorded(&s.record, "\"kept\""));
+	s.worker.ops = &worker_ops;
+}
+
 /* NCCL takes one instance of a GPU, so two of one bus id are told as one GPU. */
 TEST(a_mig_instance_is_told_as_its_whole_gpu)
 {

@@ -305,6 +305,9 @@ static const struct fake_row rows[] = {
 	{ "an empty log is null with the reason", NULL,
 		"rank.nccl_plugin -NCCL's log names no network | rank.nccl_collnet -NCCL's log names no network | "
 		"rank.nccl_transport -NCCL's log names no channel | rank.nccl_gdr -NCCL's log names no channel" },
+	{ "what the log of a ring that failed does not name would have come later",
+		"stuck=1 | timeout_ms=50 | log=" AT "Using network IB\n",
+		"error '?* | rank.nccl_plugin 'none | rank.nccl_transport #0 | rank.nccl_gdr #0 | rank.nccl_algo #0" },
 	{ "each step of a ring is named", "number=1",
 		"steps 'loading NCCL; cuMemHostRegister_v2 of 2 MiB; cuMemAlloc_v2 of 2097152 bytes; ncclGetUniqueId; "
 		"ncclCommInitRankConfig: 1 of 4; the first all-reduce, which connects the ranks; "
