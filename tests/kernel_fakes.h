@@ -39,36 +39,45 @@ static CUresult fake_function(CUfunction *function, CUmodule module, const char 
 	return CUDA_SUCCESS;
 }
 
-/* Fill and verify. */
+static void fake_difference(
+	struct muster_kernel_report *report, uint64_t at, const uint64_t *read, const uint64_t *expected)
+{
+	if (memcmp(read, expected, MUSTER_KERNEL_WORD) == 0)
+		return;
+	report->wrong++;
+	if (report->noted++ >= MUSTER_DIFFERENCES_MAX)
+		return;
+	struct muster_difference *kept = &report->noticed[report->noted - 1];
+	kept->place = at / 2;
+	memcpy(kept->read, read, sizeof kept->read);
+	memcpy(kept->expected, expected, sizeof kept->expected);
+}
+
+/* Fill, verify and compare. */
 static CUresult fake_launch(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 	unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 	void **parameters, void **extra)
 {
 	uint64_t *words = (uint64_t *)(uintptr_t)(*(CUdeviceptr *)parameters[0]);
-	uint64_t count = *(uint64_t *)parameters[1] * 2;
+	ck_assert(grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1);
+	ck_assert(shared_bytes == 0 && !extra && stream);
+	queued.to = NULL;
+	if (strcmp(function->name, "muster_compare") == 0) {
+		const uint64_t *expected = (const uint64_t *)(uintptr_t)(*(CUdeviceptr *)parameters[1]);
+		for (uint64_t i = 0; i < *(uint64_t *)parameters[2] * 2; i += 2)
+			fake_difference((void *)(uintptr_t)(*(CUdeviceptr *)parameters[3]), i, &words[i], &expected[i]);
+		return CUDA_SUCCESS;
+	}
 	const struct muster_pattern pattern = { *(uint64_t *)parameters[2], *(uint64_t *)parameters[3],
 		*(uint64_t *)parameters[4], *(uint64_t *)parameters[5] };
 	bool fills = strcmp(function->name, "muster_fill") == 0;
-	ck_assert(grid_x > 0 && grid_y == 1 && grid_z == 1 && block_x > 0 && block_y == 1 && block_z == 1);
-	ck_assert(shared_bytes == 0 && !extra && stream);
 	ck_assert(fills || strcmp(function->name, "muster_verify") == 0);
-	queued.to = NULL;
-	for (uint64_t i = 0; fills && i < count; i++)
-		words[i] = muster_pattern_word(&pattern, i);
-	if (fills)
-		return CUDA_SUCCESS;
-	struct muster_kernel_report *report = (void *)(uintptr_t)(*(CUdeviceptr *)parameters[6]);
-	for (uint64_t i = 0; i < count; i += 2) {
+	for (uint64_t i = 0; i < *(uint64_t *)parameters[1] * 2; i += 2) {
 		const uint64_t expected[] = { muster_pattern_word(&pattern, i), muster_pattern_word(&pattern, i + 1) };
-		if (memcmp(&words[i], expected, sizeof expected) == 0)
-			continue;
-		report->wrong++;
-		if (report->noted++ >= MUSTER_DIFFERENCES_MAX)
-			continue;
-		struct muster_difference *kept = &report->noticed[report->noted - 1];
-		kept->place = i / 2;
-		memcpy(kept->read, &words[i], sizeof kept->read);
-		memcpy(kept->expected, expected, sizeof kept->expected);
+		if (fills)
+			memcpy(&words[i], expected, sizeof expected);
+		else
+			fake_difference((void *)(uintptr_t)(*(CUdeviceptr *)parameters[6]), i, &words[i], expected);
 	}
 	return CUDA_SUCCESS;
 }

@@ -41,14 +41,18 @@ int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *r
 	return 0;
 }
 
+static struct muster_kernels kept;
+
+const struct muster_kernels *muster_kernels_loaded(void)
+{
+	return kept.module ? &kept : NULL;
+}
+
 const struct muster_kernels *muster_kernels(const struct muster_cuda *cuda, struct muster_error *err)
 {
-	static struct muster_kernels kernels;
-	if (kernels.module)
-		return &kernels;
-	if (muster_kernels_load(cuda, &kernels, err) == 0)
-		return &kernels;
-	muster_kernels_unload(cuda, &kernels);
+	if (kept.module || muster_kernels_load(cuda, &kept, err) == 0)
+		return &kept;
+	muster_kernels_unload(cuda, &kept);
 	return NULL;
 }
 

@@ -39,6 +39,8 @@ struct muster_kernels {
 
 /* The kernels in the current context, loaded on the first call and kept until the process ends; NULL with err. */
 const struct muster_kernels *muster_kernels(const struct muster_cuda *cuda, struct muster_error *err);
+/* The same where an earlier call has loaded them, else NULL: for who can do without, since compiling takes time. */
+const struct muster_kernels *muster_kernels_loaded(void);
 
 /* Load the kernels into the current context: 0, or -1 with err, which has the words of the driver's compiler. */
 int muster_kernels_load(const struct muster_cuda *cuda, struct muster_kernels *ret, struct muster_error *err);

@@ -20,6 +20,10 @@
 #include <stdint.h>
 #include <string.h>
 
+/* After so much whole words repeat, too: a tile is no multiple of these. */
+#define PERIOD_BYTES (2 * TILE_BYTES)
+_Static_assert(PERIOD_BYTES % MUSTER_KERNEL_WORD == 0, "kernels compare whole words");
+
 #define MODULUS 61                               /* prime: values are a field, so that different lines meet seldom */
 #define FACTORS (MODULUS - 1)                    /* of the first term: 1 to 60 */
 #define PAIRS ((size_t)FACTORS * MODULUS)        /* of two factors: ranks 0 to 3659 have different ones */
@@ -105,7 +109,7 @@ void muster_nccl_data_compare(
 }
 
 /* Bring the sum back in chunks, the next one on its way while one is compared. */
-int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
+static int compare_on_host(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -133,6 +137,59 @@ int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, 
 	}
 	*ret = wrong;
 	return 0;
+}
+
+/* ---- what kernels count ---- */
+
+/* Before a kernel that counts. */
+static int begin_count(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	return MUSTER_CUDA(resources->cuda, err, cuMemsetD32Async, resources->report, 0,
+		sizeof(struct muster_kernel_report) / sizeof(uint32_t), resources->stream);
+}
+
+/* After it: the report, which stays until the next use of the pinned memory; NULL with err. */
+static const struct muster_kernel_report *end_count(const struct muster_nccl_session *s, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	struct muster_kernel_report *report = resources->chunks.data;
+	if (MUSTER_CUDA(resources->cuda, err, cuMemcpyDtoHAsync_v2, report, resources->report, sizeof *report,
+		    resources->stream) < 0 ||
+		muster_nccl_finish(s, "checking the data", err) < 0)
+		return NULL;
+	return report;
+}
+
+/* Whether each value of the sum is as the one a period before it. Only asked where kernels are loaded: a quick run does
+ * not wait for the driver's compiler. *ret false: not, or not asked. */
+static int repeats(
+	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, bool *ret, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	const struct muster_kernels *kernels = muster_kernels_loaded();
+	*ret = false;
+	if (!kernels || bytes % MUSTER_KERNEL_WORD != 0 || bytes <= PERIOD_BYTES)
+		return 0;
+	if (begin_count(s, err) < 0 ||
+		muster_kernel_compare(resources->cuda, kernels, at + PERIOD_BYTES, at, (size_t)bytes - PERIOD_BYTES,
+			resources->report, resources->stream, err) < 0)
+		return -1;
+	const struct muster_kernel_report *report = end_count(s, err);
+	*ret = report && report->wrong == 0;
+	return report ? 0 : -1;
+}
+
+/* A sum repeats itself as what it is made of does. When it does so everywhere, which the GPU finds out at the memory's
+ * rate, its first period shows whether all of it is right: neither the bus nor the host's memory, which all ranks of a
+ * node share, carries the rest. Else the host counts, and has the first wrong value. */
+int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
+	struct muster_nccl_mismatch *ret, struct muster_error *err)
+{
+	bool same;
+	if (repeats(s, at, bytes, &same, err) < 0)
+		return -1;
+	return compare_on_host(s, at, same ? PERIOD_BYTES : bytes, expected, ret, err);
 }
 
 /* ---- data that NCCL only moves: written and checked by kernels on the GPU ---- */
@@ -193,18 +250,14 @@ int muster_nccl_pattern_check(const struct muster_nccl_session *s, CUdeviceptr a
 	uint64_t *ret_wrong, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
-	const struct muster_cuda *cuda = resources->cuda;
-	const struct muster_kernels *kernels = muster_kernels(cuda, err);
+	const struct muster_kernels *kernels = muster_kernels(resources->cuda, err);
 	const struct muster_pattern pattern = muster_storage_pattern(seed);
-	struct muster_kernel_report *report = resources->chunks.data;
-	if (!kernels ||
-		MUSTER_CUDA(cuda, err, cuMemsetD32Async, resources->report, 0, sizeof *report / sizeof(uint32_t),
-			resources->stream) < 0 ||
-		muster_kernel_verify(
-			cuda, kernels, at, (size_t)bytes, &pattern, resources->report, resources->stream, err) < 0 ||
-		MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, report, resources->report, sizeof *report,
-			resources->stream) < 0 ||
-		muster_nccl_finish(s, "checking the data", err) < 0)
+	if (!kernels || begin_count(s, err) < 0 ||
+		muster_kernel_verify(resources->cuda, kernels, at, (size_t)bytes, &pattern, resources->report,
+			resources->stream, err) < 0)
+		return -1;
+	const struct muster_kernel_report *report = end_count(s, err);
+	if (!report)
 		return -1;
 	return count_kept(report, ret_wrong) ? 0 : count_values(s, at, bytes, seed, ret_wrong, err);
 }

@@ -74,9 +74,6 @@ int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct mus
 int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = resources.cuda;
-	if (!resources.report &&
-		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.report, sizeof(struct muster_kernel_report)) < 0)
-		return -1;
 	if (resources.received_room >= bytes)
 		return 0;
 	if (resources.received)
@@ -136,6 +133,7 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 		muster_cuda_events_make(cuda, resources.arrived, 2, err) == 0 &&
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed,
 			MUSTER_NCCL_COPIES * AGREED_MAX * sizeof(float)) == 0 &&
+		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.report, sizeof(struct muster_kernel_report)) == 0 &&
 		muster_nccl_buffer_make(ctx, true, err) == 0)
 		return &resources;
 	muster_nccl_resources_release();

@@ -58,7 +58,7 @@ struct muster_nccl_resources {
 	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
 	uint64_t received_room;      /* bytes after received */
 	double fill_per_us;          /* bytes that the GPU's memory takes in a microsecond, at most */
-	CUdeviceptr report;          /* a struct muster_kernel_report; 0 until a probe asks for it */
+	CUdeviceptr report;          /* a struct muster_kernel_report */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
 	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */
 };
@@ -103,7 +103,7 @@ void muster_nccl_resources_release(void);
  * free. */
 int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err);
 
-/* Allocate the resources' buffer `received` of so many bytes, or as many as there is room for, and the report. */
+/* Allocate the resources' buffer `received` of so many bytes, or as many as there is room for. */
 int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, struct muster_error *err);
 
 /* The sizes to measure, ascending. With both bounds: from the lower one, doubling up to the upper one. With one: the

@@ -3,6 +3,7 @@
 #include "probes/nccl/session.c"
 #include "probes/nccl_allreduce.c"
 #include "probes/nccl_allreduce/sweep.c"
+#include "kernel_fakes.h"
 #include "nccl_fakes.h"
 #include "check_main.h"
 #include "probe_fake.h"
@@ -336,13 +337,44 @@ TEST(other_ranks_leave_the_jobs_figures_alone)
 		ck_assert_int_ne(context->samples.items[i].metric->scope, MUSTER_SCOPE_JOB);
 }
 
-TEST_LOOP(a_wrong_value_anywhere_is_counted, 0, 3)
+static void load_kernels(void)
 {
-	static const size_t places[] = { 0, TILE_VALUES, (1 << 18) - 1 };
-	nccl.wrong_at = places[_i];
+	fake_kernels_add(&scripted_cuda);
+	ck_assert_ptr_nonnull(muster_kernels(&scripted_cuda, &err));
+	ck_assert_ptr_nonnull(muster_kernels_loaded());
+}
+
+/* By the host alone, and where the GPU has said that something is. */
+TEST_LOOP(a_wrong_value_anywhere_is_counted, 0, 8)
+{
+	static const size_t places[] = { 0, TILE_VALUES, 2 * TILE_VALUES, (1 << 18) - 1 };
+	if (_i >= LENGTH(places))
+		load_kernels();
+	nccl.wrong_at = places[_i % LENGTH(places)];
 	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
 	ck_assert_int_eq(play(4, 1, 60000), 0);
 	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
+}
+
+static uint64_t to_host; /* bytes */
+
+static CUresult count_to_host(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
+{
+	to_host += bytes;
+	return fake_d2h(to, from, bytes, stream);
+}
+
+/* _i: whether the kernels are loaded. */
+TEST_LOOP(of_a_right_sum_the_host_sees_one_period_when_the_gpu_has_compared_the_rest, 0, 2)
+{
+	scripted_cuda.cuMemcpyDtoHAsync_v2 = count_to_host;
+	if (_i)
+		load_kernels();
+	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
+	ck_assert_int_eq(play(4, 1, 60000), 0);
+	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 0);
+	ck_assert_int_eq(to_host >= 1 << 20, !_i);
+	ck_assert_uint_ge(to_host, 2 * TILE_BYTES);
 }
 
 TEST(the_first_wrong_value_is_kept)
