@@ -182,15 +182,19 @@ static void set_unwritten(unsigned char *to, size_t bytes)
 /* What the words of a pattern are, by bytes. */
 static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset, unsigned char *to, size_t bytes)
 {
+	const struct muster_pattern pattern =
+		piece->pattern; /* a copy, which no byte that is written here can change */
 	for (size_t done = 0, length; done < bytes; done += length) {
 		size_t at = offset + done, left = bytes - done, here = WORD - at % WORD;
-		uint64_t word = muster_pattern_word(&piece->pattern, at / WORD);
-		if (here == WORD && left >= WORD) { /* most words: as fast as can be */
-			memcpy(to + done, &word, length = WORD);
-			continue;
-		}
+		uint64_t word = muster_pattern_word(&pattern, at / WORD);
 		length = left < here ? left : here;
 		memcpy(to + done, (unsigned char *)&word + at % WORD, length);
+		if (length < WORD)
+			continue;
+		for (; length + WORD <= left; length += WORD) { /* most words: as fast as can be */
+			word = muster_pattern_word(&pattern, (at + length) / WORD);
+			memcpy(to + done + length, &word, WORD);
+		}
 	}
 }
 
