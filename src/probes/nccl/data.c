@@ -108,34 +108,29 @@ void muster_nccl_data_compare(
 	}
 }
 
-/* Bring the sum back in chunks, the next one on its way while one is compared. */
+/* Bring a piece of the GPU's memory, of at most CHUNKS_BYTES, to the host's; NULL with err. */
+static void *bring(
+	const struct muster_nccl_session *s, CUdeviceptr from, size_t bytes, const char *what, struct muster_error *err)
+{
+	const struct muster_nccl_resources *resources = s->resources;
+	void *to = resources->chunks.data;
+	if (MUSTER_CUDA(resources->cuda, err, cuMemcpyDtoHAsync_v2, to, from, bytes, resources->stream) < 0 ||
+		muster_nccl_finish(s, what, err) < 0)
+		return NULL;
+	return to;
+}
+
 static int compare_on_host(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err)
 {
-	const struct muster_nccl_resources *resources = s->resources;
-	const struct muster_cuda *cuda = resources->cuda;
-	struct muster_nccl_mismatch wrong = { 0 };
-	uint64_t asked = 0, compared = 0;
-	for (size_t turn = 0; compared < bytes; turn++) {
-		while (asked < bytes && asked < compared + 2 * CHUNK_BYTES) {
-			size_t slot = (size_t)(asked / CHUNK_BYTES % 2);
-			size_t size = bytes - asked < CHUNK_BYTES ? (size_t)(bytes - asked) : CHUNK_BYTES;
-			char *chunk = (char *)resources->chunks.data + slot * CHUNK_BYTES;
-			if (MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, chunk, at + asked, size, resources->stream) <
-					0 ||
-				muster_nccl_record(s, resources->arrived[slot], err) < 0)
-				return -1;
-			asked += size;
-		}
-		size_t size = bytes - compared < CHUNK_BYTES ? (size_t)(bytes - compared) : CHUNK_BYTES;
-		if (muster_nccl_wait(s, resources->arrived[turn % 2], "copying the sum to the host", err) < 0)
+	*ret = (struct muster_nccl_mismatch){ 0 };
+	for (uint64_t done = 0, here; done < bytes; done += here) {
+		here = bytes - done < CHUNK_BYTES ? bytes - done : CHUNK_BYTES;
+		const float *got = bring(s, at + done, (size_t)here, "copying the sum to the host", err);
+		if (!got)
 			return -1;
-		muster_nccl_data_compare(
-			(const float *)resources->chunks.data + turn % 2 * (CHUNK_BYTES / sizeof(float)), expected,
-			size / sizeof(float), compared / sizeof(float), &wrong);
-		compared += size;
+		muster_nccl_data_compare(got, expected, (size_t)here / sizeof *got, done / sizeof *got, ret);
 	}
-	*ret = wrong;
 	return 0;
 }
 
@@ -152,13 +147,7 @@ static int begin_count(const struct muster_nccl_session *s, struct muster_error 
 /* After it: the report, which stays until the next use of the pinned memory; NULL with err. */
 static const struct muster_kernel_report *end_count(const struct muster_nccl_session *s, struct muster_error *err)
 {
-	const struct muster_nccl_resources *resources = s->resources;
-	struct muster_kernel_report *report = resources->chunks.data;
-	if (MUSTER_CUDA(resources->cuda, err, cuMemcpyDtoHAsync_v2, report, resources->report, sizeof *report,
-		    resources->stream) < 0 ||
-		muster_nccl_finish(s, "checking the data", err) < 0)
-		return NULL;
-	return report;
+	return bring(s, s->resources->report, sizeof(struct muster_kernel_report), "checking the data", err);
 }
 
 /* Whether each value of the sum is as the one a period before it. Only asked where kernels are loaded: a quick run does
@@ -224,25 +213,19 @@ static bool count_kept(const struct muster_kernel_report *report, uint64_t *ret_
 static int count_values(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, uint64_t seed,
 	uint64_t *ret_wrong, struct muster_error *err)
 {
-	const struct muster_nccl_resources *resources = s->resources;
 	const struct muster_pattern pattern = muster_storage_pattern(seed);
-	const uint32_t *values = resources->chunks.data;
-	uint64_t wrong = 0;
+	*ret_wrong = 0;
 	for (uint64_t done = 0, here; done < bytes; done += here) {
 		here = bytes - done < CHUNKS_BYTES ? bytes - done : CHUNKS_BYTES;
-		if (MUSTER_CUDA(resources->cuda, err, cuMemcpyDtoHAsync_v2, resources->chunks.data, at + done,
-			    (size_t)here, resources->stream) < 0 ||
-			muster_nccl_finish(s, "copying wrong data to the host", err) < 0)
-			return -1;
-		for (size_t i = 0; i < here / sizeof(uint64_t); i++) {
+		const uint32_t *values = bring(s, at + done, (size_t)here, "copying wrong data to the host", err);
+		for (size_t i = 0; values && i < here / sizeof(uint64_t); i++) {
 			uint64_t word = muster_pattern_word(&pattern, done / sizeof word + i);
-			uint32_t expected[2];
-			memcpy(expected, &word, sizeof word);
-			wrong += values[2 * i] != expected[0];
-			wrong += values[2 * i + 1] != expected[1];
+			*ret_wrong += values[2 * i] != (uint32_t)word;
+			*ret_wrong += values[2 * i + 1] != (uint32_t)(word >> 32);
 		}
+		if (!values)
+			return -1;
 	}
-	*ret_wrong = wrong;
 	return 0;
 }
 

@@ -4,7 +4,7 @@
  * Sizes. The buffer `data` has the largest size of the ladder that leaves NCCL room (2 GiB, or half of what is free);
  * one of at most 512 MiB is taken at once, a larger one only before the ring, since until then the load tests the
  * memory. `received` is made by probes that exchange, and grows. 2 MiB of pinned memory carry what the host compares,
- * in two halves, and all messages that decide something.
+ * and all messages that decide something.
  */
 #include "probes/nccl/session.h"
 
@@ -30,7 +30,6 @@ void muster_nccl_resources_release(void)
 		return;
 	muster_cuda_events_free(cuda, &resources.start, 1);
 	muster_cuda_events_free(cuda, &resources.end, 1);
-	muster_cuda_events_free(cuda, resources.arrived, 2);
 	if (resources.stream)
 		cuda->cuStreamDestroy_v2(resources.stream);
 	CUdeviceptr buffers[] = { resources.data, resources.agreed, resources.received, resources.report };
@@ -130,7 +129,6 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 		MUSTER_CUDA(cuda, err, cuStreamCreate, &resources.stream, CU_STREAM_NON_BLOCKING) == 0 &&
 		muster_cuda_events_make(cuda, &resources.start, 1, err) == 0 &&
 		muster_cuda_events_make(cuda, &resources.end, 1, err) == 0 &&
-		muster_cuda_events_make(cuda, resources.arrived, 2, err) == 0 &&
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.agreed,
 			MUSTER_NCCL_COPIES * AGREED_MAX * sizeof(float)) == 0 &&
 		MUSTER_CUDA(cuda, err, cuMemAlloc_v2, &resources.report, sizeof(struct muster_kernel_report)) == 0 &&

@@ -43,16 +43,15 @@
  * wrong place is wrong. */
 #define TILE_VALUES ((size_t)2 * 8191)
 #define TILE_BYTES (TILE_VALUES * sizeof(float))
-#define CHUNK_BYTES (16 * TILE_BYTES) /* what came back is compared while it still lies in the CPU's cache */
 #define CHUNKS_BYTES (2 * MIB)
-_Static_assert(2 * CHUNK_BYTES <= CHUNKS_BYTES, "two chunks have room");
+#define CHUNK_BYTES (CHUNKS_BYTES / TILE_BYTES * TILE_BYTES) /* whole tiles: what the host compares at a time */
 #define AGREED_MAX 1024
 
 struct muster_nccl_resources {
 	const struct muster_cuda *cuda;
 	const struct muster_nccl *nccl;
 	CUstream stream;
-	CUevent start, end, arrived[2];
+	CUevent start, end;
 	CUdeviceptr data, agreed;    /* agreed: AGREED_MAX floats, MUSTER_NCCL_COPIES times */
 	uint64_t room;               /* bytes after data */
 	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
@@ -60,7 +59,7 @@ struct muster_nccl_resources {
 	double fill_per_us;          /* bytes that the GPU's memory takes in a microsecond, at most */
 	CUdeviceptr report;          /* a struct muster_kernel_report */
 	char small[160];             /* why data is smaller than the largest size; "" when it is not */
-	struct muster_pinned chunks; /* CHUNKS_BYTES: two of CHUNK_BYTES */
+	struct muster_pinned chunks; /* CHUNKS_BYTES */
 };
 
 /* One ring's communicator and the time that it has. */
