@@ -97,7 +97,7 @@ static void print_places(FILE *out, const struct bundle *bundle)
 		nodes += i == 0 || strcmp(bundle->nodes[i], bundle->nodes[i - 1]) != 0;
 	if (bundle->count > nodes)
 		fprintf(out, "%s of ", muster_text_plural(text, bundle->count, things));
-	fprintf(out, "%s ", muster_text_plural(text, nodes, "node"));
+	fprintf(out, "%s ", nodes == 1 ? "node" : muster_text_plural(text, nodes, "node"));
 	list = muster_hostlist_compress(bundle->nodes, bundle->count);
 	if (strlen(list) > NAME_MAX_SHOWN)
 		memcpy(list + NAME_MAX_SHOWN - 3, "...", 4);

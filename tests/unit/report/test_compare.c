@@ -393,7 +393,7 @@ static const struct {
 		"  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 200 -> 100 GB/s, -50.0 % (variation 8.0 %, "
 		"assumed): the "
 		"whole job\n"
-		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of 1 node sim-1\n"
+		"  port.rate_gbps: 200 -> 100 Gb/s: 2 ports of node sim-1\n"
 		"\nMUSTER DIFF WORSE worse=4 better=0 changed=0 same=1\n" },
 	{ "counts are alike when they are the same",
 		"a/0 rank.allreduce_wrong bytes=64 0\na/1 rank.allreduce_wrong bytes=64 0\na/2 rank.allreduce_wrong "
@@ -401,7 +401,7 @@ static const struct {
 		"a/0 rank.allreduce_wrong bytes=64 1\na/1 rank.allreduce_wrong bytes=64 2\na/2 rank.allreduce_wrong "
 		"bytes=64 1",
 		"\nworse\n"
-		"  rank.allreduce_wrong bytes=64 B: 0 -> 1: 2 ranks of 1 node a\n"
+		"  rank.allreduce_wrong bytes=64 B: 0 -> 1: 2 ranks of node a\n"
 		"  rank.allreduce_wrong bytes=64 B: 0 -> 2: node a, rank 1\n"
 		"\nMUSTER DIFF WORSE worse=3 better=0 changed=0 same=0\n" },
 	{ "facts are alike when they are the same",
@@ -417,8 +417,8 @@ static const struct {
 		"a port.mtu_bytes port=m0/1 1\na port.mtu_bytes port=m1/1 1\na/0 rank.cpus 1\na/1 rank.cpus 1",
 		"a port.mtu_bytes port=m0/1 2\na port.mtu_bytes port=m1/1 2\na/0 rank.cpus 2\na/1 rank.cpus 2",
 		"\nchanged\n"
-		"  port.mtu_bytes: 1 -> 2 bytes: 2 ports of 1 node a\n"
-		"  rank.cpus: 1 -> 2: 2 ranks of 1 node a\n"
+		"  port.mtu_bytes: 1 -> 2 bytes: 2 ports of node a\n"
+		"  rank.cpus: 1 -> 2: 2 ranks of node a\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=4 same=0\n" },
 	{ "what a machine gave is made printable", "a node.kernel \x1b[2J", "a node.kernel \x07",
 		"\nchanged\n  node.kernel: \\x1b[2J -> \\x07: node a\n"
