@@ -124,6 +124,14 @@ void muster_probe_runner_take(struct muster_supervisor *s)
 			const struct muster_worker_answer *w = &s->worker.answer;
 			s->take_code = w->code;
 			s->take_error = w->error ? w->error : w->why_none;
+			if (s->facts.gpu && *w->gpu && strcmp(s->facts.gpu, w->gpu) != 0) {
+				/* its values would be those of another rank's GPU */
+				s->take_code = muster_code_name(MUSTER_EVENDOR);
+				s->take_error = muster_arena_printf(s->arena,
+					"CUDA gave this rank GPU %s first, and GPU %s to its next worker: a GPU has "
+					"left the node",
+					s->facts.gpu, w->gpu);
+			}
 			if (*w->gpu && !s->facts.gpu) {
 				s->facts.gpu = w->gpu;
 				s->facts.gpu_uuid = *w->uuid ? w->uuid : NULL;

@@ -60,11 +60,11 @@ static void pack_ready(const struct muster_ring_course *course, struct muster_pa
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
-	const char *why = s->no_worker               ? s->take_error
-			  : course->why_not          ? course->why_not
-			  : before && before->detail ? before->detail
-						     : "the rank could not take part";
-	bool can = course->can && !s->no_worker && *s->worker.answer.uuid;
+	const char *why = s->no_worker || (s->take_error && *s->take_error) ? s->take_error
+			  : course->why_not                                 ? course->why_not
+			  : before && before->detail                        ? before->detail
+									    : "the rank could not take part";
+	bool can = course->can && !s->no_worker && !(s->take_error && *s->take_error) && *s->worker.answer.uuid;
 	struct muster_ring_ready ready = {
 		.brief = course->traffic,
 		.can = can,
@@ -236,21 +236,29 @@ static void skip_allreduce(struct muster_ring_course *course, const char *why)
 	muster_probe_replace_outcome(course->s, outcome);
 }
 
-/* What this rank has begun well did not go on: another rank has failed in it, or the run ends. It has measured nothing,
- * so the outcome is that of a ring that is cancelled. */
-static void give_up_begun(struct muster_ring_course *course)
+/* What this rank has begun well does not go on. It has measured nothing, so that its outcome becomes this one. */
+static void end_begun(
+	struct muster_ring_course *course, enum muster_outcome_status status, enum muster_code code, const char *detail)
 {
-	struct muster_supervisor *s = course->s;
-	const struct muster_outcome *begun = muster_probe_outcome(s, course->probe->name);
+	const struct muster_outcome *begun = muster_probe_outcome(course->s, course->probe->name);
 	if (course->was_in || !begun || begun->status != MUSTER_OUTCOME_OK || begun->ring == 0)
 		return;
 	struct muster_outcome outcome = *begun;
-	outcome.status = MUSTER_OUTCOME_ERROR;
-	outcome.code = muster_code_name(MUSTER_ECALLEDOFF);
-	outcome.detail = muster_arena_printf(s->arena, "cancelled: %s",
-		muster_barrier_same(s->cancelled, course->begun_in) ? s->cancelled_why
-								    : "the all-reduce did not go on");
-	muster_probe_replace_outcome(s, outcome);
+	outcome.status = status;
+	outcome.code = code ? muster_code_name(code) : NULL;
+	outcome.detail = muster_arena_string(course->s->arena, detail);
+	muster_probe_replace_outcome(course->s, outcome);
+}
+
+/* Another rank has failed in the ring that has begun, or the run ends: it is a ring that is cancelled. */
+static void give_up_begun(struct muster_ring_course *course)
+{
+	const struct muster_supervisor *s = course->s;
+	char *why = muster_asprintf("cancelled: %s", muster_barrier_same(s->cancelled, course->begun_in)
+							     ? s->cancelled_why
+							     : "the all-reduce did not go on");
+	end_begun(course, MUSTER_OUTCOME_ERROR, MUSTER_ECALLEDOFF, why);
+	free(why);
 }
 
 /* The samples from `from` on are those of this ring. */
@@ -268,6 +276,7 @@ static void be_member(
 	struct muster_supervisor *s = course->s;
 	size_t from = s->record.samples;
 	struct muster_outcome outcome = run_allreduce(course, place, ring);
+	course->replaced = s->replaced; /* a worker that had to be killed in it has a successor for the next one */
 	note_end(course, &outcome);
 	course->last.first = place->ring.rank == 0;
 	course->last.full = !place->ring.trial;
@@ -491,11 +500,12 @@ void muster_ring_await(struct muster_supervisor *s)
 		bool begun = course->begun;
 		course->begun = false;
 		if (begun && s->replaced > course->replaced) { /* no rank may wait for a worker that is gone */
-			report_failure(s, course->begun_in, MUSTER_RING_CRASHED, NULL);
+			report_failure(s, course->begun_in, MUSTER_RING_ERROR, "its worker has ended");
 		} else if (begun) {
 			course->begun_place.ring.part = MUSTER_RING_AWAIT;
 			size_t from = s->record.samples;
 			struct muster_outcome outcome = send_place(course, &course->begun_place, course->begun_in, "");
+			course->replaced = s->replaced;
 			note_end(course, &outcome);
 			if (course->last.end == MUSTER_RING_OK)
 				continue;
@@ -505,18 +515,29 @@ void muster_ring_await(struct muster_supervisor *s)
 	}
 }
 
+/* From the beginning to the rest of the ring. lost: the worker that has begun it. */
+static void go_on(struct muster_ring_course *course, bool lost)
+{
+	struct muster_supervisor *s = course->s;
+	course->can = course->can && muster_probe_may_run(s, course->probe);
+	course->last.end = lost ? MUSTER_RING_NONE : MUSTER_RING_OK; /* a new worker begins anew */
+	if (!course->can)
+		end_begun(course, MUSTER_OUTCOME_NOT_RUN, MUSTER_OK,
+			s->no_worker && s->take_error ? s->take_error : "no time left before the run's deadline");
+}
+
 void muster_ring_participate(struct muster_supervisor *s, int visit)
 {
 	for (struct muster_ring_course *course = courses_of(s); course->probe; course++) {
-		if (visit == 0 && course->last.end == MUSTER_RING_OK) { /* the ring has begun */
-			bool lost = s->replaced > course->replaced;
-			course->can = course->can && muster_probe_may_run(s, course->probe);
-			course->replaced = s->replaced;
-			course->last.end = lost ? MUSTER_RING_NONE : MUSTER_RING_OK; /* a new worker begins anew */
-		} else if (course->can && s->replaced > course->replaced) { /* by another probe, between two visits */
+		bool lost = s->replaced > course->replaced;
+		if (visit == 0 && course->last.end == MUSTER_RING_OK) /* the ring has begun */
+			go_on(course, lost);
+		else if (visit > 0 && course->can && lost) { /* by another probe, between two visits */
 			course->can = false;
 			course->why_not = "the worker that was in the all-reduce has ended";
 		}
+		if (visit == 0)
+			course->replaced = s->replaced;
 		course->visit = visit;
 		if (visit > 0) {
 			course->round = 0;

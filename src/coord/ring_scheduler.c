@@ -417,17 +417,31 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	free(results);
 }
 
+/* Whether a rank's worker has ended since the ring began, in another probe. */
+static bool has_lost_worker(const struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
+{
+	bool lost = false;
+	for (size_t i = 0; i < entries->count; i++)
+		lost = lost ||
+		       (s->group[entries->items[i].rank] >= 0 && entries->items[i].ready.end == MUSTER_RING_NONE);
+	return lost;
+}
+
 /* The ring that has begun goes on if all its ranks still can. If a worker has died since, in its copies say, the ring
- * begins anew, with the rank's next worker or without the rank: the ring has not failed. A rank that failed in the
- * beginning itself has failed in the ring. */
+ * begins anew, with the rank's next worker or without the rank: the ring has not failed, whatever NCCL said to those
+ * that waited for that worker. Else a rank that failed in the beginning itself has failed in the ring. */
 static void schedule_after_begin(struct muster_ring_scheduler *s, struct muster_ring_entries *entries, double now_ms)
 {
 	struct ring_result *results = make_results(s, entries), result = results[0];
 	free(results);
-	if (s->groups[0].ranks == 0 || result.end > MUSTER_RING_CANCELLED)
+	if (s->groups[0].ranks == 0 || (result.end > MUSTER_RING_CANCELLED && !has_lost_worker(s, entries))) {
 		schedule_after_full(s, entries, now_ms);
-	else
-		schedule_full(s, entries, result.ok && !result.fallen ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
+		return;
+	}
+	bool goes_on = result.ok && !result.fallen;
+	for (size_t i = 0; !goes_on && i < s->context->members->node_count; i++)
+		s->in[i] = true; /* a node that was late for the beginning, too */
+	schedule_full(s, entries, goes_on ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
 }
 
 /* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. */

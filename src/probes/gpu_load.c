@@ -158,7 +158,8 @@ static size_t later_bytes(const struct muster_load *load, size_t total)
 {
 	const struct muster_probe_env *env = muster_probe_env(load->ctx);
 	size_t ranks = env->ranks < LATER_RANKS ? (size_t)env->ranks : LATER_RANKS;
-	size_t later = LATER + ranks * LATER_PER_RANK + (size_t)env->max_bytes;
+	uint64_t largest = env->max_bytes > env->min_bytes ? env->max_bytes : env->min_bytes; /* one may be 0 */
+	size_t later = LATER + ranks * LATER_PER_RANK + (size_t)largest;
 	bool keeps = env->profile == MUSTER_STANDARD && env->soak_s == 0;
 	return keeps && later < total / LATER_PART ? later : 0;
 }

@@ -96,8 +96,10 @@ static int start_communicator(struct muster_nccl_session *s, struct muster_error
 		.version = MUSTER_NCCL_CONFIG_VERSION,
 		.blocking = 0,
 	};
+	static ncclComm_t made; /* up to 2.17 NCCL's thread reads it while it makes the communicator */
 	const struct muster_nccl *nccl = s->resources->nccl;
 	ncclUniqueId ids[MUSTER_RING_IDS_MAX];
+	made = NULL;
 	memcpy(ids, s->ring.ids, sizeof ids);
 	/* all ranks have the same version, and so either all have it or none */
 	bool several = s->ring.id_count > 1 && nccl->ncclCommInitRankScalable;
@@ -106,10 +108,10 @@ static int start_communicator(struct muster_nccl_session *s, struct muster_error
 	making.began_ms = muster_clock_now(&muster_clock_raw);
 	ncclResult_t result =
 		several ? nccl->ncclCommInitRankScalable(
-				  &s->comm, s->ring.ranks, s->ring.rank, s->ring.id_count, ids, &config)
-			: nccl->ncclCommInitRankConfig(&s->comm, s->ring.ranks, ids[0], s->ring.rank, &config);
+				  &made, s->ring.ranks, s->ring.rank, s->ring.id_count, ids, &config)
+			: nccl->ncclCommInitRankConfig(&made, s->ring.ranks, ids[0], s->ring.rank, &config);
 	making.nccl = nccl;
-	making.comm = s->comm;
+	making.comm = s->comm = made;
 	return muster_nccl_check(nccl, result, s->comm, err, making.call);
 }
 

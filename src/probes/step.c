@@ -296,8 +296,11 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		return -1;
 	int cannot = can_all(&work, &session, length_of(env)->tokens_most, &most, &why, err);
 	int failed = cannot < 0 ? -1 : 0;
-	if (cannot > 0)
+	if (cannot > 0) {
 		emit_nothing(ctx, session.ring.rank == 0, why.text);
+		if (work.compute) /* memory that is still filled would not be freed */
+			(void)muster_cuda_wait(work.cuda, work.compute, 1000, &why);
+	}
 	if (cannot == 0) {
 		make_room(&results, (size_t)env->steps);
 		failed = measure(&work, most, &results, err);

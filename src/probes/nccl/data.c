@@ -178,7 +178,9 @@ int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, 
 	bool same;
 	if (repeats(s, at, bytes, &same, err) < 0)
 		return -1;
-	return compare_on_host(s, at, same ? PERIOD_BYTES : bytes, expected, ret, err);
+	if (compare_on_host(s, at, same ? PERIOD_BYTES : bytes, expected, ret, err) < 0)
+		return -1;
+	return same && ret->count > 0 ? compare_on_host(s, at, bytes, expected, ret, err) : 0;
 }
 
 /* ---- data that NCCL only moves: written and checked by kernels on the GPU ---- */

@@ -13,6 +13,7 @@
 #include "vendor/nccl_log.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define NCCL_ROOM (2 * GIB)    /* left free on the GPU for NCCL's own buffers */
@@ -50,6 +51,9 @@ int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct mus
 	if (MUSTER_CUDA(cuda, err, cuMemGetInfo_v2, &free_bytes, &total_bytes) < 0)
 		return -1;
 	uint64_t kept = free_bytes / 2 < NCCL_ROOM ? free_bytes / 2 : NCCL_ROOM, usable = free_bytes - kept;
+	if (early && sizes[count - 1] > usable) /* what a job before has left may still be cleared */
+		return 0;
+	resources.small[0] = '\0';
 	CUresult result = CUDA_SUCCESS;
 	for (size_t i = count; i-- > 0;) {
 		if (sizes[i] > usable)
@@ -120,6 +124,7 @@ struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx
 	const struct muster_cuda *cuda = nccl ? muster_cuda(err) : NULL;
 	if (!cuda)
 		return NULL;
+	setenv("NCCL_COMM_BLOCKING", "0", 1); /* another value would make calls wait where no cancellation is seen */
 	resources.nccl = nccl;
 	resources.cuda = cuda;
 	resources.fill_per_us = fill_per_us(cuda, env->gpu);

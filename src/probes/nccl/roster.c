@@ -182,6 +182,11 @@ void muster_nccl_near_leave(const struct muster_nccl *nccl)
 	near = NULL;
 }
 
+void muster_nccl_near_forget(void)
+{
+	near = NULL;
+}
+
 struct muster_nccl_between muster_nccl_between(const struct muster_nccl_session *s, int peer)
 {
 	int own = s->ring.rank, first;

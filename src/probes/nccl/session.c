@@ -24,6 +24,7 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	muster_step(ctx, "ncclCommAbort of the previous communicator");
 	muster_nccl_near_leave(nccl);
 	nccl->ncclCommAbort(before);
+	muster_nccl_near_forget();
 	standing.comm = begun.comm = NULL;
 	end_ring();
 }
@@ -103,6 +104,7 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 		muster_step(s->ctx, "ncclCommAbort after: %s", err->text);
 		muster_nccl_near_leave(s->resources->nccl);
 		s->resources->nccl->ncclCommAbort(comm);
+		muster_nccl_near_forget();
 	}
 	muster_step(s->ctx, "freeing the buffers of NCCL's traffic");
 	muster_nccl_resources_release();

@@ -208,6 +208,9 @@ int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_e
  * ring's communicator cannot be used either. */
 int muster_nccl_near_make(const struct muster_nccl_session *s, double *ret_ms, struct muster_error *err);
 void muster_nccl_near_leave(const struct muster_nccl *nccl);
+/* After the abort of the ring's communicator: a split that was under way has still written a near one, which is gone.
+ */
+void muster_nccl_near_forget(void);
 
 /* How two ranks send to each other: on the communicator of near ranks, where there is one, else on the ring's. */
 struct muster_nccl_between {

@@ -97,7 +97,8 @@ static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *r
 	bool loaded = strcmp(own.collnet, "none") == 0 && strcmp(whole.collnet, "none") != 0;
 	emit_plugin(ctx, log, &whole, network);
 	const char *enabled = getenv("NCCL_COLLNET_ENABLE"); /* NCCL has put the lines of its files there */
-	bool asked = enabled && strcmp(enabled, "0") != 0, known = asked || loaded || strcmp(own.collnet, "none") != 0;
+	bool asked = enabled && strcmp(enabled, "0") != 0 && !log->failed,
+	     known = asked || loaded || strcmp(own.collnet, "none") != 0;
 	tell_setting(ctx, log, "rank.nccl_collnet", *network && known, muster_string(loaded ? "loaded" : own.collnet),
 		!log->text ? log->why.text
 		: *network ? "NCCL_COLLNET_ENABLE is not set, so NCCL looks for no CollNet"

@@ -60,6 +60,13 @@ TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
 	ck_assert_str_eq(s.worker.answer.uuid, "GPU-9");
 	ck_assert_str_eq(s.facts.gpu_uuid, "GPU-5");
 	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
+	/* and what it measures there is not this rank's */
+	ck_assert(muster_probe_may_run(&s, launch) && !muster_probe_may_run(&s, copies));
+	const struct muster_outcome *outcome = muster_probe_outcome(&s, copies->name);
+	ck_assert_int_eq(outcome->status, MUSTER_OUTCOME_ERROR);
+	ck_assert_str_eq(outcome->detail,
+		"CUDA gave this rank GPU 0001:00:00.0 first, and GPU 0002:00:00.0 to its next worker: a GPU has left "
+		"the node");
 }
 
 /* The first answer to this action ends the worker; the next worker answers. */

@@ -313,20 +313,29 @@ TEST(a_rank_whose_worker_dies_after_the_ring_began_says_so_when_others_wait)
 	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_NONE);
 }
 
+static void begin_ring(void)
+{
+	rounds[0] = member(2, false);
+	rounds[0].ring.part = MUSTER_RING_BEGIN;
+	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
+}
+
+static struct muster_barrier_id first_ring(void)
+{
+	struct muster_barrier_id ring = { .kind = MUSTER_BARRIER_RING };
+	while (muster_probe_at((size_t)ring.probe) != muster_probe_find("nccl_allreduce"))
+		ring.probe++;
+	return ring;
+}
+
 /* It has measured nothing, so nobody may look for its values; _i: whether another rank has failed in it. */
 TEST_LOOP(a_ring_that_begins_and_does_not_go_on_is_cancelled, 0, 2)
 {
 	static const char *const details[] = { "cancelled: the all-reduce did not go on", "cancelled: rank 1 died" };
-	const struct muster_probe *probe = muster_probe_find("nccl_allreduce");
-	int index = 0;
-	while (muster_probe_at((size_t)index) != probe)
-		index++;
-	rounds[0] = member(2, false);
-	rounds[0].ring.part = MUSTER_RING_BEGIN;
-	muster_ring_begin(&s, probe);
+	begin_ring();
 	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_OK);
 	if (_i == 1) {
-		s.cancelled = (struct muster_barrier_id){ MUSTER_BARRIER_RING, index, 0, 0 };
+		s.cancelled = first_ring();
 		s.cancelled_why = "rank 1 died";
 	}
 	muster_ring_participate(&s, 0); /* over at once */
@@ -419,6 +428,32 @@ TEST(a_second_full_ring_takes_the_place_of_the_first)
 	ck_assert_uint_eq(s.record.samples, 2);
 	ck_assert(times_recorded(&s.record, "\"kept\""));
 	s.worker.ops = &worker_ops;
+}
+
+/* The worker does not stop when the ring is cancelled that is waited for, and is killed: its successor can take part.
+ */
+TEST(a_worker_that_is_killed_in_a_ring_that_has_begun_is_replaced)
+{
+	const struct answer answers[] = { { "ring", "" }, { NULL, NULL } };
+	begin_ring();
+	s.cancelled = first_ring();
+	s.cancelled_why = "rank 1 died";
+	script.answers = answers;
+	muster_ring_await(&s);
+	script.answers = NULL;
+	ck_assert_uint_eq(script.started, 2);
+	muster_ring_participate(&s, 0);
+	ck_assert_int_eq(entered_with(1, NULL).end, MUSTER_RING_CANCELLED);
+	ck_assert(entered_with(1, NULL).can);
+}
+
+TEST(a_ring_that_begins_and_has_no_time_to_go_on_says_so)
+{
+	begin_ring();
+	s.end_ms = muster_clock_now(s.clock);
+	muster_ring_participate(&s, 0);
+	ck_assert_int_eq(outcome()->status, MUSTER_OUTCOME_NOT_RUN);
+	ck_assert_str_eq(outcome()->detail, "no time left before the run's deadline");
 }
 
 /* What a ring says that fails when it begins, or is awaited, does not stay beside what the next one says; _i: the

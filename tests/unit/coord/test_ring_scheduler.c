@@ -362,20 +362,24 @@ TEST(a_failure_that_comes_too_late_cancels_nothing)
 
 /* Of a ring that has begun, 2 of 4 ranks are as the row says when it would go on. */
 static const struct {
-	enum muster_ring_end end;
+	enum muster_ring_end others, end; /* of the other two, and of these */
 	bool can;
 	enum muster_ring_part part; /* of the round that follows */
 	int ranks;
 	const char *said;
 } begun[] = {
-	{ MUSTER_RING_OK, true, MUSTER_RING_REST, 4, "" },
+	{ MUSTER_RING_OK, MUSTER_RING_OK, true, MUSTER_RING_REST, 4, "" },
 	/* their workers have died in the copies, once or for good: what has begun is of no use */
-	{ MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
-	{ MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
-	{ MUSTER_RING_CANCELLED, true, MUSTER_RING_WHOLE, 4, "" },
-	{ MUSTER_RING_HUNG, false, MUSTER_RING_WHOLE, 2, "the all-reduce of 4 ranks failed: rank 2: in the start" },
+	{ MUSTER_RING_OK, MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
+	{ MUSTER_RING_OK, MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
+	{ MUSTER_RING_OK, MUSTER_RING_CANCELLED, true, MUSTER_RING_WHOLE, 4, "" },
+	/* NCCL itself tells those that still made the communicator */
+	{ MUSTER_RING_REMOTE, MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
+	{ MUSTER_RING_ERROR, MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
+	{ MUSTER_RING_OK, MUSTER_RING_HUNG, false, MUSTER_RING_WHOLE, 2,
+		"the all-reduce of 4 ranks failed: rank 2: in the start" },
 	/* as a whole ring that fails */
-	{ MUSTER_RING_ERROR, true, MUSTER_RING_WHOLE, 1, "localisation all-reduces: 4" },
+	{ MUSTER_RING_OK, MUSTER_RING_ERROR, true, MUSTER_RING_WHOLE, 1, "localisation all-reduces: 4" },
 };
 
 TEST_EACH(a_ring_that_has_begun_goes_on_with_the_same_ranks_or_not_at_all, begun)
@@ -383,7 +387,7 @@ TEST_EACH(a_ring_that_has_begun_goes_on_with_the_same_ranks_or_not_at_all, begun
 	start(4, 1);
 	play_round(0);
 	ck_assert_int_eq(place.ring.part, MUSTER_RING_BEGIN);
-	all_ended(MUSTER_RING_OK, 0);
+	all_ended(begun[_i].others, 0);
 	for (int rank = 2; rank < 4; rank++) {
 		ready[rank].end = begun[_i].end;
 		ready[rank].can = begun[_i].can;
@@ -395,6 +399,21 @@ TEST_EACH(a_ring_that_has_begun_goes_on_with_the_same_ranks_or_not_at_all, begun
 	ck_assert_int_eq(place.ring.part, begun[_i].part);
 	ck_assert_int_eq(place.ring.ranks, begun[_i].ranks);
 	ck_assert_str_eq(said, begun[_i].said);
+}
+
+TEST(a_ring_that_begins_anew_has_the_node_that_was_late_for_the_first_one)
+{
+	start(4, 1);
+	ready[3].can = false;
+	ready[3].why = "too late";
+	play_round(0);
+	ck_assert_int_eq(place.ring.ranks, 3);
+	all_ended(MUSTER_RING_OK, 0);
+	ready[2].end = ready[3].end = MUSTER_RING_NONE;
+	ready[3].can = true;
+	play_round(1000);
+	ck_assert_int_eq(place.ring.part, MUSTER_RING_WHOLE);
+	ck_assert_int_eq(place.ring.ranks, 4);
 }
 
 /* _i: before the first ring, in the first ring, in trials of one node each */

@@ -17,9 +17,10 @@ static struct {
 	double others[AGREED_MAX];   /* what the other ranks bring to an agreement, by its place in turn */
 	size_t agreements;           /* which agreement the values are for; 0: all */
 	size_t agreed;
-	size_t spoiled;  /* 1 + a copy of each agreed value that comes wrong; 0: none */
-	size_t wrong_at; /* a value of the sum that is wrong; SIZE_MAX: none */
-	size_t sums;     /* all-reduces with ncclSum */
+	size_t spoiled;    /* 1 + a copy of each agreed value that comes wrong; 0: none */
+	size_t wrong_at;   /* a value of the sum that is wrong; SIZE_MAX: none */
+	bool adds_nothing; /* each rank's sum is what it brought */
+	size_t sums;       /* all-reduces with ncclSum */
 	bool never_connects;
 	int version;
 } nccl;
@@ -90,6 +91,8 @@ static ncclResult_t fake_reduce(const void *send, void *receive, size_t count, n
 		ck_assert_mem_eq(data + i, own, here * sizeof *own);
 		memcpy(data + i, sums, here * sizeof *sums);
 	}
+	for (size_t i = 0; nccl.adds_nothing && i < count; i++)
+		data[i] = own[i % TILE_VALUES];
 	if (nccl.wrong_at < count)
 		data[nccl.wrong_at] += 1;
 	return fake_take();
@@ -354,6 +357,18 @@ TEST_LOOP(a_wrong_value_anywhere_is_counted, 0, 8)
 	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
 	ck_assert_int_eq(play(4, 1, 60000), 0);
 	ck_assert_double_eq(number_of("rank.allreduce_wrong", 1 << 20), 1);
+}
+
+/* A sum that is wrong everywhere repeats itself as a right one does. _i: whether the kernels are loaded. */
+TEST_LOOP(all_values_of_a_sum_that_is_wrong_everywhere_are_counted, 0, 2)
+{
+	if (_i)
+		load_kernels();
+	nccl.adds_nothing = true;
+	context->ctx.env.max_bytes = context->ctx.env.min_bytes;
+	ck_assert_int_eq(play(4, 1, 60000), 0);
+	ck_assert_double_ge(
+		number_of("rank.allreduce_wrong", 1 << 20), 0.98 * (1 << 18)); /* by chance some are right */
 }
 
 static uint64_t to_host; /* bytes */
