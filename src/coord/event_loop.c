@@ -203,6 +203,8 @@ void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
 	if (s->interrupted)
 		return;
 	s->interrupted = muster_arena_string(s->arena, why);
+	if (s->coordinator)
+		s->coordinator->rings.ended = true;
 	if (earlier > 0) {
 		s->end_ms -= earlier;
 		muster_supervisor_limit(s, MUSTER_EXIT_INCONCLUSIVE);

@@ -127,7 +127,8 @@ static struct version *find_version(struct versions *all, const char *name)
 	return &all->items[i];
 }
 
-void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, struct muster_ring_entries *entries)
+void muster_ring_exclude_version_mismatches(
+	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED])
 {
 	struct versions all = { .count = 0 };
 	const struct version *most = all.items;
@@ -141,6 +142,11 @@ void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, st
 	for (size_t i = 1; i < all.count; i++)
 		if (all.items[i].ranks > most->ranks)
 			most = &all.items[i];
+	for (size_t i = 0; i < all.count; i++)
+		if (strcmp(all.items[i].name, agreed) == 0)
+			most = &all.items[i];
+	if (!*agreed && all.count > 0)
+		snprintf(agreed, MUSTER_RING_AGREED, "%s", most->name);
 	for (size_t i = 0; all.count > 1 && i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
 		if (entry->why || !*entry->ready.agree || strcmp(entry->ready.agree, most->name) == 0)

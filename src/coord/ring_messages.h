@@ -20,6 +20,7 @@ struct muster_ring_context {
 	const struct muster_membership *members;
 	const struct muster_deadlines *deadlines;
 	struct muster_run *run; /* its trials are added here */
+	bool ended;             /* the run is interrupted: no ring follows, and what the last one says proves nothing */
 	double limit_ms;        /* of the barriers */
 	enum muster_localise localise;
 	enum muster_profile profile;
@@ -56,8 +57,11 @@ void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ..
 	__attribute__((format(printf, 2, 3)));
 /* Of ranks with the same GPU only the first can be in a ring. */
 void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries);
-/* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have. */
-void muster_ring_exclude_version_mismatches(const struct muster_probe *probe, struct muster_ring_entries *entries);
+/* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have.
+ * agreed: "" before the first round, then the version that was kept: it stays, whoever is lost meanwhile. */
+#define MUSTER_RING_AGREED 64
+void muster_ring_exclude_version_mismatches(
+	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED]);
 
 /* ---- ids ---- */
 

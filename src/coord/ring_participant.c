@@ -88,8 +88,9 @@ static enum muster_ring_end end_of(const struct muster_outcome *outcome)
 		enum muster_code code;
 		enum muster_ring_end end;
 	} by_code[] = {
-		{ MUSTER_ECALLEDOFF, MUSTER_RING_CANCELLED }, { MUSTER_EREMOTE, MUSTER_RING_REMOTE },
-		{ MUSTER_ETIME, MUSTER_RING_LATE },
+		{ MUSTER_ECALLEDOFF, MUSTER_RING_CANCELLED },
+		{ MUSTER_EINTERRUPTED, MUSTER_RING_CANCELLED }, /* all ranks are */
+		{ MUSTER_EREMOTE, MUSTER_RING_REMOTE }, { MUSTER_ETIME, MUSTER_RING_LATE },
 		{ MUSTER_ESTALLED, MUSTER_RING_LATE }, /* for all ranks alike: no evidence against this one */
 	};
 	switch (outcome->status) {

@@ -464,6 +464,7 @@ static void begin_visit(struct muster_ring_scheduler *s, int visit)
  *   a full ring, failed; traffic over   trials, if localise asks for them and there are several nodes; else over
  *   trials                              trials, as the plan says; then a full ring of the nodes that work
  *   a later visit                       rounds of traffic, if the communicator stands; else over
+ *   anything, and the run is interrupted  over
  */
 static void schedule(struct muster_ring_scheduler *s, const struct muster_barrier *barrier, double now_ms)
 {
@@ -473,9 +474,12 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_entries_read(&entries, s->context->members, barrier, true);
 	if (!s->traffic.going || s->round < 0) { /* else the entries are brief */
 		muster_ring_exclude_duplicate_gpus(&entries);
-		muster_ring_exclude_version_mismatches(s->probe, &entries);
+		muster_ring_exclude_version_mismatches(s->probe, &entries, s->agreed);
 	}
-	if (s->traffic.going) {
+	if (s->context->ended) {
+		s->traffic.going = false;
+		schedule_nothing(s, &entries);
+	} else if (s->traffic.going) {
 		muster_ring_traffic_note(&s->traffic, s->context, &entries);
 		schedule_next(s, &entries, now_ms);
 	} else if (s->visit > 0) {

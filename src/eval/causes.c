@@ -206,9 +206,9 @@ static bool ended_with_run(const struct muster_run *run, const struct muster_out
 	const struct muster_probe *probe = muster_probe_find(outcome->probe);
 	if (muster_outcome_has_code(outcome, MUSTER_EINTERRUPTED))
 		return true;
-	return run->job.interrupted &&
-	       (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
-		       (outcome->status == MUSTER_OUTCOME_ERROR && probe && (probe->ring || probe->traffic)));
+	return run->job.interrupted && (outcome->status == MUSTER_OUTCOME_NOT_RUN ||
+					       (outcome->status == MUSTER_OUTCOME_ERROR && outcome->ring > 0 && probe &&
+						       (probe->ring || probe->traffic)));
 }
 
 /* Add a finding about a rank, a node or, where both are MUSTER_NOWHERE, the run. Returns its draft. */

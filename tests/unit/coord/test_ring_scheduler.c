@@ -766,7 +766,8 @@ TEST_WITH(ranks_with_another_version_than_most_are_excluded, .end = LENGTH(mixtu
 	const char *first = NULL;
 	for (size_t i = 0; i < 4; i++)
 		items[i].ready.agree = mixtures[_i].versions[i] == '-' ? "" : names[mixtures[_i].versions[i] - 'a'];
-	muster_ring_exclude_version_mismatches(probe, &entries);
+	char agreed[MUSTER_RING_AGREED] = "";
+	muster_ring_exclude_version_mismatches(probe, &entries, agreed);
 	for (size_t i = 0; i < 4; i++) {
 		if (!items[i].why)
 			continue;
@@ -775,6 +776,34 @@ TEST_WITH(ranks_with_another_version_than_most_are_excluded, .end = LENGTH(mixtu
 	}
 	ck_assert_str_eq(excluded, mixtures[_i].excluded);
 	ck_assert_pstr_eq(first, mixtures[_i].why);
+}
+
+/* Two of three ranks have it; when one of them is lost, there is no vote that the other one could lose. */
+TEST_WITH(the_version_of_the_first_ring_stays, .end = 1, .fixture = &bare)
+{
+	struct muster_ring_entry items[] = { { .rank = 0 }, { .rank = 1 }, { .rank = 2 } };
+	struct muster_ring_entries entries = { .items = items, .count = 3 };
+	char agreed[MUSTER_RING_AGREED] = "";
+	items[0].ready.agree = "a";
+	items[1].ready.agree = items[2].ready.agree = "b";
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
+	ck_assert_str_eq(agreed, "b");
+	items[0].why = NULL;
+	entries.count = 2;
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
+	ck_assert(items[0].why && !items[1].why);
+}
+
+/* An interrupted run has no trials, and what its last ring says is no evidence: 4 nodes fail in it. */
+TEST(no_ring_follows_when_the_run_is_interrupted)
+{
+	start(4, 1);
+	play(0);
+	all_ended(MUSTER_RING_REMOTE, 1);
+	context.ended = true;
+	play_round(1000);
+	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+	ck_assert_uint_eq(run.trial_count, 0);
 }
 
 /* So many versions are no state of a cluster; those behind the 64th do not count. */
@@ -790,7 +819,8 @@ TEST_WITH(more_versions_than_anyone_has_are_not_counted, .end = 1, .fixture = &b
 		items[i].rank = i;
 		items[i].ready.agree = names[i == 0 ? 0 : i - 1 < VERSIONS ? i - 1 : VERSIONS - 1];
 	}
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries);
+	char agreed[MUSTER_RING_AGREED] = "";
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
 	ck_assert_ptr_null(items[1].why);
 	ck_assert_str_eq(
 		items[RANKS - 1].why, "excluded from the all-reduce: rank.nccl_version v64, other ranks v0 (1 : 2)");

@@ -568,8 +568,10 @@ TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 {
 	struct muster_run *run =
 		run_text_new("a/0 probe gpu error vendor broken\na/0 probe gpu_copy not_run - unable\n"
-			     "a/0 probe nccl_allreduce error vendor gone\na/1 probe nccl_allreduce crashed - segfault\n"
-			     "b/2 probe gpu error interrupted ended");
+			     "a/0 probe nccl_allreduce error vendor gone ring=3\n"
+			     "a/1 probe nccl_allreduce crashed - segfault ring=3\n"
+			     "b/2 probe gpu error interrupted ended\n"
+			     "b/3 probe nccl_allreduce error lib lacking"); /* the last one was in no ring */
 	run->job.interrupted = "SIGTERM";
 	ck_assert_str_eq(fixture_found(run, "'c':{'metric':'gpu.numa_node','min':0,'source':'s'},'d':{'metric':'gpu."
 					    "h2d_gbps','min':0,'source':'s'}"
@@ -577,10 +579,12 @@ TEST(the_end_of_a_run_explains_what_did_not_run_and_what_shares_a_ring)
 					    "'e':{'metric':'nccl.ring_ranks','min':0,'source':'s'}"),
 		"fail probe.gpu a rank=0: probe gpu finishes | broken\n"
 		"fail probe.nccl_allreduce a rank=1: probe nccl_allreduce finishes | segfault\n"
+		"fail probe.nccl_allreduce b rank=3: probe nccl_allreduce finishes | lacking\n"
 		"inconclusive run.interrupted: the run finishes | SIGTERM\n"
 		"inconclusive c a rank=1: at least 0 | not measured\n"
 		"inconclusive d a rank=1: at least 0 GB/s | not measured\n"
-		"inconclusive d b rank=2: at least 0 GB/s | not measured\n"
+		"inconclusive d b: at least 0 GB/s | ranks 2-3: not measured\n"
+		"inconclusive c b rank=3: at least 0 | not measured\n"
 		"skip probe.gpu_copy a rank=0: probe gpu_copy finishes | unable\n"
 		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | gone\n"
 		"skip probe.gpu b rank=2: probe gpu finishes | ended\n");
