@@ -58,7 +58,7 @@ void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ..
 /* Of ranks with the same GPU only the first can be in a ring. */
 void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries);
 /* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have.
- * agreed: "" before the first round, then the version that was kept: it stays, whoever is lost meanwhile. */
+ * agreed: the version that was kept before, which stays when ranks are lost; "" in the first round. */
 #define MUSTER_RING_AGREED 64
 void muster_ring_exclude_version_mismatches(
 	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED]);
