@@ -30,9 +30,10 @@
 struct broken_ring {
 	size_t probe;
 	int ranks, cause, weight;
-	size_t node, at; /* the cause's node, and its place there */
-	int hung;        /* ranks whose worker had to be killed */
+	size_t node, at;  /* the cause's node, and its place there */
+	int broken, hung; /* ranks in which it ended badly; of these, whose worker had to be killed */
 	size_t nodes, last_node;
+	bool pairs; /* they are rounds of two */
 };
 
 /* What is known of the whole run while ends of probes are judged. Drafts are 1 + their place; 0: there is none. */
@@ -93,10 +94,13 @@ static const struct muster_outcome *same_cause(
 	return first;
 }
 
-/* Every rank of several nodes hung: who was the cause is not known, and no node is to be named for it. */
+/* Every rank of several nodes hung, or only waited until its time was over: who was the cause is not known, and no node
+ * is to be named for it. */
 static bool all_hung(const struct broken_ring *ring)
 {
-	return ring && ring->hung > 0 && ring->hung == ring->ranks && ring->nodes > 1;
+	return ring && !ring->pairs && ring->nodes > 1 &&
+	       ((ring->hung > 0 && ring->hung == ring->ranks) ||
+		       (ring->weight == MUSTER_WAITED && ring->broken == ring->ranks));
 }
 
 static struct broken_ring *find_broken(const struct causes *c, size_t probe, int ranks)
@@ -117,6 +121,8 @@ static void note_broken(struct causes *c, const struct muster_outcome *outcome, 
 		ring = &c->broken[c->broken_count++];
 		*ring = (struct broken_ring){ .probe = probe, .ranks = outcome->ring, .cause = -1 };
 	}
+	ring->broken++;
+	ring->pairs = ring->pairs || outcome->partner > 0;
 	ring->hung += outcome->status == MUSTER_OUTCOME_HUNG;
 	ring->nodes += ring->nodes == 0 || ring->last_node != n;
 	ring->last_node = n;
@@ -351,17 +357,20 @@ static void judge_missing_node(struct causes *c, uint32_t n)
 	add_finding(c, finding, n, MUSTER_NOWHERE, NULL);
 }
 
-/* Rings in which every rank hung, when the smaller all-reduces have not found out why. */
+/* Rings in which every rank hung or waited, when the smaller all-reduces have not found out why. */
 static void judge_hung_rings(struct causes *c)
 {
 	for (size_t i = 0; i < c->broken_count; i++) {
 		const struct broken_ring *ring = &c->broken[i];
-		if (!all_hung(ring) || ring->probe == muster_probe_count() || c->of_ring[ring->probe])
+		if (!all_hung(ring) || ring->probe == muster_probe_count() || c->of_ring[ring->probe] ||
+			(c->unreached && ring->probe == muster_unreached_probe()))
 			continue;
 		const struct muster_outcome *outcome = muster_rank_outcome(
 			&c->eval->run->nodes[ring->node].ranks[ring->at], muster_probe_at(ring->probe)->name);
 		const struct muster_check_answer answer =
 			muster_outcome_answer(c->eval->run, outcome, c->wants[ring->probe], c->eval->arena);
+		if (ring->hung == 0 && (answer.status == MUSTER_SKIP || ended_with_run(c->eval->run, outcome)))
+			continue;
 		struct muster_finding finding = finding_of_probe(c, outcome->probe, MUSTER_INCONCLUSIVE,
 			muster_arena_printf(c->eval->arena, "all %d ranks: %s", ring->ranks, answer.observed));
 		finding.advice = "run again with a longer --deadline; if it hangs again, run muster on each node alone "
@@ -562,8 +571,8 @@ void muster_causes_judge(struct muster_eval *eval)
 	find_all_broken(&c);
 	judge_unlisted(&c);
 	judge_interrupted(&c);
-	judge_hung_rings(&c);
 	judge_unreached(&c);
+	judge_hung_rings(&c);
 	for (size_t round = 0; round < sizeof rounds / sizeof *rounds; round++)
 		for (uint32_t n = 0; n < run->node_count; n++) {
 			muster_draft_fold_here(eval);

@@ -124,9 +124,23 @@ static const struct {
 		MUSTER_INCONCLUSIVE },
 	/* traffic that failed is a finding even if its checks need no value; what cannot be done is none */
 	{ STEP_ENDED("a/0", "time late ring=2") STEP_ENDED("b/1", "time late ring=2"), STEPS_IF_MEASURED,
+		"inconclusive probe.step: probe step finishes | all 2 ranks: late\n"
+		"skip probe.step: probe step finishes | late (2 ranks)\n",
+		MUSTER_INCONCLUSIVE },
+	/* not all of them, and in rounds of two each pair by itself */
+	{ STEP_ENDED("a/0", "time late ring=3") STEP_ENDED("b/1", "time late ring=3") "b/2 rank.compute_ms 5\n",
+		STEPS_IF_MEASURED,
 		"inconclusive probe.step a rank=0: probe step finishes | late\n"
 		"inconclusive probe.step b rank=1: probe step finishes | late\n",
 		MUSTER_INCONCLUSIVE },
+	{ PAIR("a/0", "hung", "- silent ring=2 with=1") PAIR("a/1", "error", "time late ring=2 with=0")
+			PAIR("b/2", "hung", "- silent ring=2 with=3") PAIR("b/3", "error", "time late ring=2 with=2"),
+		EXCHANGE,
+		"fail probe.nccl_pairs a rank=0: probe nccl_pairs finishes | silent\n"
+		"fail probe.nccl_pairs b rank=2: probe nccl_pairs finishes | silent\n"
+		"skip probe.nccl_pairs a rank=1: probe nccl_pairs finishes | ended by the failure of rank 0\n"
+		"skip probe.nccl_pairs b rank=3: probe nccl_pairs finishes | ended by the failure of rank 2\n",
+		MUSTER_FAIL },
 	{ STEP_ENDED("a/0", "vendor broken ring=2") STEP_ENDED("b/1", "time late ring=2"), STEPS_IF_MEASURED,
 		"fail probe.step a rank=0: probe step finishes | broken\n"
 		"skip probe.step b rank=1: probe step finishes | ended by the failure of rank 0\n",
