@@ -11,8 +11,8 @@
  *   find_wants                 a probe of which no check wants anything is no fault
  *   judge_unlisted             a rank that the run does not contain is missing
  *   judge_interrupted          a run that was ended early explains what ended with it
- *   judge_hung_rings           where every rank of several nodes hung, no node is named
  *   judge_unreached            the ranks' lists of unconnected ranks are one finding, about the rank that did not come
+ *   judge_hung_rings           where every rank of several nodes hung, or only waited, no node is named
  *   judge_missing              a missing rank explains all that is not measured there; very many of them prove nothing
  *   same_cause                 probes of a rank that ended with the same words are one finding
  *   ended_by_others            a rank that only ended with its ring has no finding
