@@ -6,6 +6,7 @@
 
 #include "muster/arena.h"
 #include "util/child.h"
+#include "util/clock.h"
 #include "util/env.h"
 #include "util/text.h"
 #include "worker/protocol.h"
@@ -266,18 +267,13 @@ static int fd(void *arg)
 	return worker->results;
 }
 
-/* As the kernel counts it for the thread that runs the probes: proc(5), schedstat, in nanoseconds. */
+/* Of the thread that runs the probes. */
 static double starved_ms(void *arg)
 {
 	const struct muster_worker_process *worker = arg;
-	struct muster_error err;
-	char path[64], line[128];
-	double ran, waited;
-	snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
-	if (worker->pid <= 0 || muster_read_line(path, line, sizeof line, &err) < 0 ||
-		sscanf(line, "%lf %lf", &ran, &waited) != 2)
-		return 0;
-	return waited / 1e6;
+	char thread[32];
+	snprintf(thread, sizeof thread, "%ld", (long)worker->pid);
+	return worker->pid > 0 ? muster_starved_ms(thread) : 0;
 }
 
 const struct muster_worker_ops muster_worker_process_ops = {

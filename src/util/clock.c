@@ -5,6 +5,7 @@
 #include "util/text.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static double monotonic(const struct muster_clock *clock)
 {
@@ -28,3 +29,13 @@ struct timespec muster_clock_after(double ms)
 
 const struct muster_clock muster_clock_monotonic = { .now_ms = monotonic };
 const struct muster_clock muster_clock_raw = { .now_ms = raw };
+
+double muster_starved_ms(const char *thread)
+{
+	char path[64], line[128];
+	double ran, waited;
+	snprintf(path, sizeof path, "/proc/%s/schedstat", thread);
+	if (muster_read_line(path, line, sizeof line, NULL) < 0 || sscanf(line, "%lf %lf", &ran, &waited) != 2)
+		return 0;
+	return waited / 1e6; /* nanoseconds */
+}

@@ -24,4 +24,8 @@ static inline double muster_clock_now(const struct muster_clock *clock)
 /* The time of CLOCK_MONOTONIC in so many milliseconds, at the earliest now: the end of a wait. */
 struct timespec muster_clock_after(double ms);
 
+/* How long a thread has been ready to run without a CPU to run on, as the kernel counts it: proc(5), schedstat. thread:
+ * "thread-self", or the number of a process, for its first thread. 0 where that is not known. */
+double muster_starved_ms(const char *thread);
+
 #endif
