@@ -236,10 +236,8 @@ static const struct {
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" },
 		  { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" } },
 		"",
-		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | late\n"
-		"inconclusive probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | late\n"
-		"inconclusive probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | late\n"
-		"inconclusive probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | late\n" },
+		"inconclusive probe.nccl_allreduce: probe nccl_allreduce finishes | all 4 ranks: late\n"
+		"skip probe.nccl_allreduce: probe nccl_allreduce finishes | late (4 ranks)\n" },
 	/* called off, and nobody is there to blame for it */
 	{ { { MUSTER_OUTCOME_ERROR, "called_off", 4, "cancelled: why?" } }, "",
 		"inconclusive probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | cancelled: why?\n" },
