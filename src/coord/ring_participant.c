@@ -60,11 +60,12 @@ static void pack_ready(const struct muster_ring_course *course, struct muster_pa
 {
 	struct muster_supervisor *s = course->s;
 	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
-	const char *why = s->no_worker || (s->take_error && *s->take_error) ? s->take_error
-			  : course->why_not                                 ? course->why_not
-			  : before && before->detail                        ? before->detail
-									    : "the rank could not take part";
-	bool can = course->can && !s->no_worker && !(s->take_error && *s->take_error) && *s->worker.answer.uuid;
+	bool unfit = s->no_worker || (s->take_error && *s->take_error);
+	const char *why = unfit                      ? s->take_error
+			  : course->why_not          ? course->why_not
+			  : before && before->detail ? before->detail
+						     : "the rank could not take part";
+	bool can = course->can && !unfit && *s->worker.answer.uuid;
 	struct muster_ring_ready ready = {
 		.brief = course->traffic,
 		.can = can,

@@ -11,6 +11,7 @@
 
 struct ring_result {
 	bool ok, fallen; /* fallen: one of its ranks can be in no further ring */
+	bool lost;       /* since it began, the worker of a rank has ended in another probe */
 	bool late;       /* it failed, and the only reason of any rank is that its time ran out */
 	double seconds;
 	int cause; /* the first rank with the highest end; -1: none */
@@ -27,6 +28,7 @@ static void result_add(const struct muster_ring_scheduler *s, struct ring_result
 	result->ok = result->ok && end == MUSTER_RING_OK;
 	result->late =
 		result->late && (end == MUSTER_RING_OK || end == MUSTER_RING_LATE || end == MUSTER_RING_CANCELLED);
+	result->lost = result->lost || end == MUSTER_RING_NONE;
 	result->fallen = result->fallen || !entry || entry->why || end >= MUSTER_RING_HUNG;
 	if (entry && entry->ready.seconds > result->seconds)
 		result->seconds = entry->ready.seconds;
@@ -417,16 +419,6 @@ static void schedule_after_full(struct muster_ring_scheduler *s, struct muster_r
 	free(results);
 }
 
-/* Whether a rank's worker has ended since the ring began, in another probe. */
-static bool has_lost_worker(const struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)
-{
-	bool lost = false;
-	for (size_t i = 0; i < entries->count; i++)
-		lost = lost ||
-		       (s->group[entries->items[i].rank] >= 0 && entries->items[i].ready.end == MUSTER_RING_NONE);
-	return lost;
-}
-
 /* The ring that has begun goes on if all its ranks still can. If a worker has died since, in its copies say, the ring
  * begins anew, with the rank's next worker or without the rank: the ring has not failed, whatever NCCL said to those
  * that waited for that worker. Else a rank that failed in the beginning itself has failed in the ring. */
@@ -434,7 +426,7 @@ static void schedule_after_begin(struct muster_ring_scheduler *s, struct muster_
 {
 	struct ring_result *results = make_results(s, entries), result = results[0];
 	free(results);
-	if (s->groups[0].ranks == 0 || (result.end > MUSTER_RING_CANCELLED && !has_lost_worker(s, entries))) {
+	if (s->groups[0].ranks == 0 || (result.end > MUSTER_RING_CANCELLED && !result.lost)) {
 		schedule_after_full(s, entries, now_ms);
 		return;
 	}

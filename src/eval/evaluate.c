@@ -155,6 +155,7 @@ static void judge_sample(struct walk *w, const struct muster_entry *entry)
 	struct muster_check_answer answer = muster_answer_of_entry(eval, w->check_at, entry);
 	if (w->seen)
 		mark_seen(w, entry->sample);
+	/* no value of the whole job, because of a finding about its probe */
 	if (entry->sample->value.type == MUSTER_NULL && w->check->metric->scope == MUSTER_SCOPE_JOB &&
 		muster_result_explained(eval, w->check_at, MUSTER_NOWHERE, MUSTER_NOWHERE))
 		return;

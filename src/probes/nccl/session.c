@@ -15,6 +15,15 @@ static void end_ring(void)
 	muster_nccl_log_read(&ring_at, NULL);
 }
 
+/* The near communicator goes first, for it was split from the ring's. A split that is under way ends with the ring's,
+ * and writes it once more. */
+static void abort_ring(const struct muster_nccl *nccl, ncclComm_t comm)
+{
+	muster_nccl_near_leave(nccl);
+	nccl->ncclCommAbort(comm);
+	muster_nccl_near_forget();
+}
+
 /* Make a second ring in the same process possible. */
 static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_nccl *nccl)
 {
@@ -22,9 +31,7 @@ static void leave_ring_before(struct muster_probe_ctx *ctx, const struct muster_
 	if (!before)
 		return;
 	muster_step(ctx, "ncclCommAbort of the previous communicator");
-	muster_nccl_near_leave(nccl);
-	nccl->ncclCommAbort(before);
-	muster_nccl_near_forget();
+	abort_ring(nccl, before);
 	standing.comm = begun.comm = NULL;
 	end_ring();
 }
@@ -91,7 +98,7 @@ int muster_nccl_session_standing(
 }
 
 /* The communicator that stands, or, in a ring that has not been kept yet, the session's own: never both, since a ring
- * begins by leaving the one before. near is aborted first, for it was split from the other. */
+ * begins by leaving the one before. */
 int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_error *err)
 {
 	if (err->code != MUSTER_ECALLEDOFF)
@@ -102,9 +109,7 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 	standing.comm = begun.comm = NULL;
 	if (comm) {
 		muster_step(s->ctx, "ncclCommAbort after: %s", err->text);
-		muster_nccl_near_leave(s->resources->nccl);
-		s->resources->nccl->ncclCommAbort(comm);
-		muster_nccl_near_forget();
+		abort_ring(s->resources->nccl, comm);
 	}
 	muster_step(s->ctx, "freeing the buffers of NCCL's traffic");
 	muster_nccl_resources_release();

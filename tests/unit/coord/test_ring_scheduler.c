@@ -373,7 +373,7 @@ static const struct {
 	{ MUSTER_RING_OK, MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
 	{ MUSTER_RING_OK, MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
 	{ MUSTER_RING_OK, MUSTER_RING_CANCELLED, true, MUSTER_RING_WHOLE, 4, "" },
-	/* NCCL itself tells those that still made the communicator */
+	/* NCCL reports the end of these workers to the ranks that were still making the communicator */
 	{ MUSTER_RING_REMOTE, MUSTER_RING_NONE, true, MUSTER_RING_WHOLE, 4, "" },
 	{ MUSTER_RING_ERROR, MUSTER_RING_NONE, false, MUSTER_RING_WHOLE, 2, "" },
 	{ MUSTER_RING_OK, MUSTER_RING_HUNG, false, MUSTER_RING_WHOLE, 2,
