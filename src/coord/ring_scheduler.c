@@ -505,16 +505,17 @@ static size_t join_ids(const struct muster_ring_group *group, const struct muste
 	return length;
 }
 
-/* Each ring's ids to all of its ranks. */
+/* Each ring's ids to all of its ranks; none to a rank that comes when its round is over. */
 static void send_ids(const struct muster_ring_scheduler *s, const struct muster_barrier *barrier)
 {
 	struct muster_ring_entries entries;
 	struct muster_packer *answers = muster_ring_answers_begin(s->context, barrier->id);
 	char ids[MUSTER_RING_IDS_TEXT];
+	bool going = barrier->id.round == s->round && barrier->id.visit == s->visit;
 	muster_ring_entries_read(&entries, s->context->members, barrier, false);
 	for (size_t i = 0; i < entries.count; i++) {
 		const struct muster_ring_entry *entry = &entries.items[i];
-		int group = s->group[entry->rank];
+		int group = going ? s->group[entry->rank] : -1;
 		size_t length = group < 0 ? 0 : join_ids(&s->groups[group], &entries, ids);
 		muster_pack_part(&answers[entry->node], entry->rank, ids, length);
 	}

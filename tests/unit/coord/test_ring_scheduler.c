@@ -577,11 +577,11 @@ TEST_EACH(a_node_that_is_too_late_gets_an_answer, late)
 	muster_packer_done(&p);
 }
 
-/* All ranks enter the id barrier with an id of their own: "<RANK>"; but for one, which could not make any. */
-static void make_ids(int all, int without)
+/* All ranks enter the round's id barrier with an id of their own: "<RANK>"; but for one, which could not make any. */
+static void make_ids(int round, int all, int without)
 {
 	struct muster_barrier_entry *entries = muster_calloc((size_t)all, sizeof *entries);
-	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, 0, 0 }, .entries = entries };
+	struct muster_barrier barrier = { .id = { MUSTER_BARRIER_RING_ID, 0, round, 0 }, .entries = entries };
 	for (int rank = 0; rank < all; rank++) {
 		struct muster_packer p = { 0 };
 		char id[16];
@@ -630,7 +630,7 @@ TEST_EACH(ids_go_to_the_ranks_of_their_ring, made)
 	ready[2].why = "no GPU";
 	play(0);
 	ck_assert_int_eq(place.ring.ranks, made[_i].ranks - 1);
-	make_ids(made[_i].ranks, made[_i].without);
+	make_ids(1, made[_i].ranks, made[_i].without);
 	for (int rank = 0; rank < made[_i].ranks; rank++)
 		ck_assert_str_eq(ids_of(rank), rank == 2 ? "" : made[_i].ids);
 }
@@ -804,6 +804,22 @@ TEST(no_ring_follows_when_the_run_is_interrupted)
 	play_round(1000);
 	ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
 	ck_assert_uint_eq(run.trial_count, 0);
+}
+
+/* Ranks that were told to stay out before rank 0 knew better ask for the ids of a round that never was, or is over. */
+TEST_LOOP(ids_of_a_round_that_is_not_under_way_are_sent_to_nobody, 0, 2)
+{
+	start(4, 1);
+	if (_i == 1) {
+		play_round(0);
+		play_round(0);
+	} else {
+		context.ended = true;
+		play_round(0);
+		ck_assert_int_eq(place.role, MUSTER_ROLE_OVER);
+	}
+	make_ids(0, ranks, -1);
+	ck_assert_str_eq(ids_of(1), "");
 }
 
 /* So many versions are no state of a cluster; those behind the 64th do not count. */
