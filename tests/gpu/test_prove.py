@@ -44,7 +44,7 @@ class Prove(unittest.TestCase):
             self.assertEqual(prove.main(), 0, said.getvalue())
         path = os.path.join(self.folder, "prove.json")
         proved = prove.load(path)
-        self.assertEqual((proved["simulated"], proved["lost_runs"]), (True, 0))
+        self.assertEqual((proved["simulated"], proved["lost_runs"]), (True, 0), said.getvalue())
         self.assertEqual(proved["healthy"][sku]["any"]["seen"], 0)
         for name, theft in few.items():
             levels = proved["thefts"][name]
