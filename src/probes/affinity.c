@@ -8,6 +8,15 @@
  * The mask is that of the thread that runs the probes, after the worker has bound itself, or kept what the launcher has
  * chosen; hwloc's whole machine, with CPUs that a cgroup forbids, is what it is compared with. Docker's default seccomp
  * profile refuses get_mempolicy: then the memory policy is null for a lack of rights, and the rest goes on.
+ *
+ * Example: a rank with the CPUs 44-67, whose GPU is near NUMA node 2 with the CPUs 48-71; one package has two NUMA
+ * nodes, 48-95 here:
+ *
+ *   rank.cpu_mask        "ffffff00000000000"    rank.gpu_cpu_list    "48-71"
+ *   rank.cpu_locality    "overlaps"             rank.near_share      20 / 24 (48-67 of 44-67)
+ *   rank.package_share   20 / 24
+ *
+ * LOWEST metrics and rank.cores_each are not measured here: they are derived when the run is complete.
  */
 #include "system/topology.h"
 #include "system/sysfs.h"
@@ -75,7 +84,7 @@ static void emit_cpus(
 	free(list);
 }
 
-/* As many as CPUs where hwloc knows no cores. */
+/* How many cores the CPUs are threads of; as many as CPUs where hwloc knows no cores. */
 static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)
 {
 	int count = 0;
@@ -84,7 +93,8 @@ static int count_cores(hwloc_topology_t topology, hwloc_const_cpuset_t cpus)
 	return count > 0 ? count : hwloc_bitmap_weight(cpus);
 }
 
-/* The CPUs of the thread that runs the probe; libraries may have pinned threads of their own elsewhere. */
+/* The CPUs of the thread that runs the probe, which ret_set gets; libraries may have pinned threads of their own
+ * elsewhere. Without them nothing can be compared: -1 with err, and the probe fails. */
 static int measure_cpus(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_cpuset_t ret_set, struct muster_error *err)
 {
@@ -102,7 +112,7 @@ static int measure_cpus(
 	return 0;
 }
 
-/* The name of a policy that binds to nodes; "default" when it does not; NULL when it has none. */
+/* The name of a policy: "default" for those that bind to no nodes, NULL for one without a name here. */
 static const char *policy_name(hwloc_membind_policy_t policy)
 {
 	static const char *const names[] = {
@@ -117,7 +127,7 @@ static const char *policy_name(hwloc_membind_policy_t policy)
 	return (size_t)policy < sizeof names / sizeof *names ? names[policy] : NULL;
 }
 
-/* Whether mine is inside of theirs, covers all of theirs, overlaps or lies outside. */
+/* How the set `mine` lies to the set `theirs`. Equal sets are "inside". */
 static const char *locality_of(hwloc_const_bitmap_t mine, hwloc_const_bitmap_t theirs)
 {
 	if (hwloc_bitmap_isincluded(mine, theirs))
@@ -157,7 +167,14 @@ static const char *memory_locality(hwloc_topology_t topology, hwloc_const_nodese
 	return locality;
 }
 
-/* near: the GPU's node; NULL with the reason when it is not known. */
+/* rank.memory_policy, "bind:1", and where its nodes lie compared with those near the GPU:
+ *
+ *   the policy cannot be read              all three null, with the error's code
+ *   no nodes are named                     "any", memory_near 1
+ *   nodes are named, near is known         "inside", "covers", "overlaps": memory_near 1; "outside": 0
+ *   nodes are named, near is not known     locality and memory_near null with why
+ *
+ * near: the GPU's node; NULL with the reason when it is not known. */
 static void measure_memory(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near, const struct muster_error *why)
 {
@@ -186,8 +203,10 @@ static void measure_memory(
 	hwloc_bitmap_free(nodes);
 }
 
-/* Names of the RDMA devices whose nearest NUMA node is this one; "none". By NUMA node and never by index or name: the
- * order of probing, of naming and of the GPUs differ. */
+/* Names of the RDMA devices whose nearest NUMA node is this one, separated by spaces; "none". By NUMA node and never by
+ * index or name: the order of probing, of naming and of the GPUs differ. A device whose node is not known is
+ * listed too, with a "?" behind its name, since it may be near. Where no device has a known node the value is null with
+ * the last reason. */
 static void measure_nics(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t near)
 {
 	char path[PATH_MAX], address[32];
@@ -230,7 +249,9 @@ static int find_gpu_node(
 	return muster_topology_gpu_node(topology, muster_probe_env(ctx)->root, gpu->bus_id, ret_node, err);
 }
 
-/* How near the rank's CPUs are, unless it is not known which CPUs of the node are near the GPU. */
+/* How near the rank's CPUs are: their shares on the GPU's NUMA node and on its package, from 0 to 1, and how the sets
+ * lie. Null where the package is not known, which means that NUMA is off: the node's CPUs are then not those near the
+ * GPU. */
 static void measure_nearness(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_cpuset_t mine)
 {
@@ -251,7 +272,8 @@ static void measure_nearness(
 	hwloc_bitmap_free(there);
 }
 
-/* node: the GPU's; NULL with the reason when it is not known. */
+/* All values about the GPU's place, or null for each with one reason. node: the GPU's; NULL with the reason when it is
+ * not known. */
 static void measure_gpu(struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_obj_t node,
 	const struct muster_error *why, hwloc_const_cpuset_t mine)
 {

@@ -3,6 +3,18 @@
  *
  * Each stage is timed by itself, so that a slow file is not taken for a slow network: read, broadcast from memory to
  * memory, write to scratch.
+ *
+ * One round of traffic, which all ranks of the ring make together (who reads what is in broadcast/send.h):
+ *
+ *   1. plan      agreed by all: shards, readers, bytes of a shard
+ *   2. prepare   each rank with a shard: pinned memory; a reader also reads its part of the file, or generates data
+ *   3. settle    agreed by all: the smallest shard, and whether step 2 has failed on any rank; then the round ends here
+ *   4. send      all shards at once, from the readers' memory to the receivers' memory
+ *   5. emit      each rank with a shard: its hash; a receiver also rates, and the time of writing to its scratch
+ *
+ * A failure of step 2 is no error of the probe: the rank that failed yields a null with the reason, the others nothing.
+ * An error of steps 1, 3 or 4 ends the communicator (muster_nccl_session_fail). Whether a receiver has what its reader
+ * sent is derived from the hashes when the run is complete.
  */
 #include "probes/broadcast/send.h"
 #include "probes/metrics.h"
@@ -21,7 +33,7 @@
 
 /* Memory and a file that are to be the same: the file from `offset` on. */
 struct copy {
-	enum muster_io_way way;
+	enum muster_io_way way; /* read: from the file to the memory; write: the other way */
 	const struct muster_storage_file *file;
 	const char *name; /* of the file, or of its folder */
 	unsigned char *data;
@@ -33,13 +45,14 @@ struct copy {
 #define SAY_AFTER_MS 1000 /* of waiting for a request */
 #define REST_MS 2000      /* after a failure, for requests that are under way */
 
+/* A copy that goes on: pieces of PIECE bytes, DEPTH of them at once, in the order of the file. */
 struct requests {
 	struct muster_probe_ctx *ctx;
 	const struct copy *copy;
 	struct muster_io *io;
-	size_t next, count;  /* pieces */
-	size_t asked[DEPTH]; /* pieces that are under way, from 1; 0: none */
-	uint64_t done;       /* bytes */
+	size_t next, count;  /* the piece that is asked for next; pieces in all */
+	size_t asked[DEPTH]; /* by slot: the number of the piece that is under way, counted from 1; 0: none */
+	uint64_t done;       /* bytes of all pieces that have ended */
 };
 
 static uint64_t piece_bytes(const struct requests *r, size_t piece)
@@ -53,7 +66,7 @@ static const char *verb(const struct requests *r)
 	return r->copy->way == MUSTER_IO_WRITE ? "write" : "read";
 }
 
-/* Which request may hang. */
+/* The step says which request may hang: "read of 4 MiB at 512 MiB of /data/x". */
 static void say(const struct requests *r, size_t piece)
 {
 	char bytes[32], offset[32];
@@ -62,7 +75,7 @@ static void say(const struct requests *r, size_t piece)
 		muster_bytes_text(r->copy->offset + piece * PIECE, offset, sizeof offset), r->copy->name);
 }
 
-/* It may hang at once. */
+/* Start the request of the next piece. The call itself may hang, so the step comes before. */
 static int ask(struct requests *r, size_t slot, struct muster_error *err)
 {
 	const struct copy *copy = r->copy;
@@ -75,6 +88,7 @@ static int ask(struct requests *r, size_t slot, struct muster_error *err)
 	return 0;
 }
 
+/* The request that has been under way for the longest is that of the lowest piece. */
 static void say_oldest(const struct requests *r)
 {
 	size_t oldest = SIZE_MAX;
@@ -85,6 +99,7 @@ static void say_oldest(const struct requests *r)
 		say(r, oldest);
 }
 
+/* Wait for any request to end, for as long as the supervisor lets the worker. 0 with its slot, or -1 with err. */
 static int wait_one(struct requests *r, size_t *ret_slot, struct muster_error *err)
 {
 	while (muster_io_wait(r->io, SAY_AFTER_MS, ret_slot, err) < 0) {
@@ -97,6 +112,8 @@ static int wait_one(struct requests *r, size_t *ret_slot, struct muster_error *e
 	return 0;
 }
 
+/* All pieces, or as many as are started before until_ms; those under way then are waited for, so that what was copied
+ * has no gap. At least DEPTH pieces are copied whatever the time. */
 static int copy_pieces(struct requests *r, double until_ms, struct muster_error *err)
 {
 	size_t under_way = 0, slot;
@@ -115,8 +132,9 @@ static int copy_pieces(struct requests *r, double until_ms, struct muster_error 
 	return 0;
 }
 
-/* Read or write all of it, or as much as most_ms allow: *ret_bytes, from the beginning on, and how long that took.
- * Where the file system stalls the step says which request does, and the supervisor ends the worker at its deadline. */
+/* Read or write all of it, or as much as most_ms allow: *ret_bytes, from the beginning on, and how long that took, with
+ * fsync where it is a write. 0, or -1 with err. Where the file system stalls the step says which request does, and the
+ * supervisor ends the worker at its deadline. */
 static int copy_all(struct muster_probe_ctx *ctx, const struct copy *copy, double most_ms, uint64_t *ret_bytes,
 	double *ret_ms, struct muster_error *err)
 {
@@ -167,23 +185,27 @@ static const struct muster_metric metrics[] = {
 		"what carried the data between nodes; not measured but derived"),
 };
 
-/* Generated data of a node: more says no more. */
+/* Generated data of a node, in all its shards: more data gives the same rates. */
 #define GENERATED (512 * MIB)
 #define READ_MS 15000  /* the most; what was read until then is broadcast */
 #define STORE_MS 15000 /* the most */
 
+/* This rank's part in the round. */
 struct share {
 	struct muster_nccl_session *s;
 	struct muster_probe_ctx *ctx;
 	const struct muster_probe_env *env;
 	struct muster_broadcast_plan plan;
-	struct muster_pinned host; /* the shard */
-	double read_ms;            /* of a reader; 0: generated */
-	double us;                 /* of the broadcast */
+	struct muster_pinned host; /* the shard; of a rank that only passes data on, no memory */
+	double read_ms;            /* of a reader of a file: how long it took; else 0 */
+	double us;                 /* of the broadcast: as muster_broadcast_send gives it */
 };
 
 /* ---- what the readers have ---- */
 
+/* A reader's part of the file: reader i has the bytes from i x `most` on, where `most` is the file's size divided by
+ * the readers, in whole MiB. It may read fewer, because memory is limited or the time is over: plan->bytes says how
+ * many, and the agreement that follows cuts all shards to the smallest. */
 static int read_file(struct share *share, struct muster_error *err)
 {
 	const char *path = share->env->broadcast_file;
@@ -236,6 +258,8 @@ static int prepare(struct share *share, struct muster_error *err)
 
 /* ---- what the receivers do with it ---- */
 
+/* Write the shard to a file without a name in the node's scratch: 0 with the time, fsync included; -1 with err, also
+ * where it was not written completely in STORE_MS. All receivers of the node do this at once. */
 static int store(struct share *share, double *ret_ms, struct muster_error *err)
 {
 	struct muster_scratch scratch;
@@ -266,7 +290,8 @@ static int store(struct share *share, double *ret_ms, struct muster_error *err)
 
 /* ---- what is emitted ---- */
 
-/* The shard at the time of its broadcast and ms more. */
+/* GB/s: the shard's bytes by the time of its broadcast and `ms` more. Null with why where result is negative, or where
+ * the GPU's clock gave no time. */
 static void emit_rate(struct share *share, const char *metric, int result, double ms, const char *why)
 {
 	const struct muster_value shard = muster_number(share->plan.shard);
@@ -304,7 +329,8 @@ static void emit_all(struct share *share)
 		emit_received(share);
 }
 
-/* The rank whose fault it is says why; the others add nothing. */
+/* Nothing was sent. The rank whose fault it is yields a null with why; the others have an empty why and yield nothing.
+ */
 static void emit_nothing(struct share *share, const char *why)
 {
 	const struct muster_value shard = muster_number(share->plan.shard < 0 ? 0 : share->plan.shard);

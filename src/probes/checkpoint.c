@@ -10,6 +10,13 @@
  *
  * Rates: bytes by the time from the first request to the end of fsync (write), or of the last read. Each round ends by
  * itself after 12 s, with what was written or read until then.
+ *
+ *   round 0    space check, open_work, write_work: kernel fills a piece on the GPU, copy to pinned memory, write; fsync
+ *   round 1    read_work: read into pinned memory, compare on the host; end_work
+ *
+ * What is compared on the host was made by a kernel on the GPU: the content of a place in the file is the same function
+ * of seed and place on both (storage/pattern.h). A worker that replaced another one has no `work`, and its second round
+ * does nothing. The job's metrics are derived when the run is complete.
  */
 #include "probes/gpu/kernels.h"
 #include "probes/metrics.h"
@@ -34,10 +41,11 @@
 #define PIECE_BYTES ((size_t)4 << 20)
 #define SLOTS 8 /* pieces on their way at once */
 
+/* A place for one piece, on the GPU and in pinned memory. */
 struct slot {
-	uint64_t offset;
-	size_t bytes;
-	bool asked; /* its request is under way */
+	uint64_t offset; /* of its piece in the file */
+	size_t bytes;    /* of its piece: PIECE_BYTES, less at the end of the file */
+	bool asked;      /* its request is under way */
 };
 
 struct work {
@@ -46,7 +54,7 @@ struct work {
 	const char *folder;
 	struct muster_storage_file file;
 	bool open;
-	uint64_t seed, bytes; /* of the file's content; as many bytes of it as are written */
+	uint64_t seed, bytes; /* of the file's content; how many bytes of it are written, from its beginning on */
 	struct muster_io *io;
 	CUstream stream;
 	CUdeviceptr memory; /* a piece for each slot */
@@ -60,7 +68,8 @@ struct work {
 #define REST_MS 2000       /* after a failure, for requests that are under way */
 #define COPY_MS 10000      /* more than any copy of a piece from a GPU takes */
 
-/* A file of `bytes` in the folder, memory and a stream. Either way to be ended by done. */
+/* A file of `bytes` in the folder, memory and a stream: 0, or -1 with err. Either way the caller ends it with end_work.
+ */
 static int open_work(
 	struct work *ret, struct muster_probe_ctx *ctx, const char *folder, uint64_t bytes, struct muster_error *err)
 {
@@ -111,7 +120,8 @@ static unsigned char *data_of(const struct work *work, size_t slot)
 	return (unsigned char *)work->host.data + slot * PIECE_BYTES;
 }
 
-/* Queue on the GPU: the file's content for the slot's place, copied to the host. */
+/* Queue on the GPU: the file's content for the slot's place, copied to the host; the slot's event comes behind. The
+ * seed of a piece is that of the file plus the piece's place in 8-byte words. */
 static int copy(struct work *work, size_t at, struct muster_error *err)
 {
 	struct slot *slot = &work->slots[at];
@@ -125,6 +135,8 @@ static int copy(struct work *work, size_t at, struct muster_error *err)
 	return MUSTER_CUDA(work->cuda, err, cuEventRecord, work->copied[at], work->stream);
 }
 
+/* Until the stream has passed the event, or COPY_MS. Polled, because a call of the driver that waits may never return.
+ */
 static int wait_copied(struct work *work, CUevent copied, struct muster_error *err)
 {
 	double until_ms = muster_now_ms() + COPY_MS;
@@ -139,7 +151,7 @@ static int wait_copied(struct work *work, CUevent copied, struct muster_error *e
 	}
 }
 
-/* Which request may hang. */
+/* The step says which request may hang: "write of 4 MiB at 512 MiB of the rank's file in /shared/x". */
 static void say(struct work *work, enum muster_io_way way, const struct slot *slot)
 {
 	char bytes[32], offset[32];
@@ -148,7 +160,7 @@ static void say(struct work *work, enum muster_io_way way, const struct slot *sl
 		muster_bytes_text(slot->offset, offset, sizeof offset), work->folder);
 }
 
-/* Ask for the slot's write or read, which may hang at once. */
+/* Start the slot's write or read. The call itself may hang, so the step comes before. */
 static int ask(struct work *work, size_t at, enum muster_io_way way, struct muster_error *err)
 {
 	struct slot *slot = &work->slots[at];
@@ -159,7 +171,8 @@ static int ask(struct work *work, size_t at, enum muster_io_way way, struct must
 	return 0;
 }
 
-/* The request that is under way for the longest: its place is the first. */
+/* Makes the step name the request that has been under way for the longest, once for each (*said is its offset). Pieces
+ * are asked for in the order of the file, so it is the one with the lowest offset. */
 static void say_oldest(struct work *work, enum muster_io_way way, uint64_t *said)
 {
 	const struct slot *oldest = NULL;
@@ -172,7 +185,8 @@ static void say_oldest(struct work *work, enum muster_io_way way, uint64_t *said
 	say(work, way, oldest);
 }
 
-/* Wait for a request, for as long as the supervisor lets the worker. */
+/* Wait for any request to end, for as long as the supervisor lets the worker: a wait that took SAY_AFTER_MS only renews
+ * the step. 0 with its slot, or -1 with err. */
 static int wait_one(struct work *work, enum muster_io_way way, size_t *ret_slot, struct muster_error *err)
 {
 	uint64_t said = UINT64_MAX;
@@ -194,7 +208,7 @@ static int wait_slot(struct work *work, enum muster_io_way way, size_t at, struc
 	return 0;
 }
 
-/* The next piece takes the slot. */
+/* The slot gets a piece of the file, which has `bytes` bytes in all. */
 static void place(struct work *work, size_t at, size_t piece, uint64_t bytes)
 {
 	struct slot *slot = &work->slots[at];
@@ -254,6 +268,8 @@ static int write_work(struct work *work, uint64_t bytes, double most_ms, double 
 
 /* ---- reading ---- */
 
+/* All slots are asked for at once; each that ends is compared and asked for its next piece, until all that was written
+ * is read or until_ms is over. Requests that are under way then are waited for and count. */
 static int read_pieces(
 	struct work *work, double until_ms, uint64_t *ret_bytes, uint64_t *ret_wrong, struct muster_error *err)
 {
@@ -367,6 +383,8 @@ static int read_all(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
+/* Round 0 writes, round 1 reads. A rank whose first round failed has no open file, and its second round does nothing.
+ */
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
 {
 	bool writes = round->round == 0;

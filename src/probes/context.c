@@ -4,6 +4,14 @@
  * A probe that breaks its own table (a metric that is not listed, a wrong type or number of labels, a null without a
  * reason) ends the worker with a message: such a sample could not be judged, and the mistake is in the source. Texts
  * are borrowed for the call of the sink alone.
+ *
+ * All functions that yield a sample end in emit_all:
+ *
+ *   muster_emit, muster_emit_null           several labels
+ *   muster_emit_for, muster_emit_null_for   one label that is a text, or none
+ *   muster_emit_result, _result_with        a value, or where result is negative null with a text
+ *   muster_emit_read, _read_with            the same with an error, whose code becomes sample.unread
+ *   muster_windows_emit                     the best of several values, with these values
  */
 #include "probes/context.h"
 #include "probes/windows.h"
@@ -13,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Ends the worker: the sink's function does not return. */
 static _Noreturn __attribute__((format(printf, 2, 3))) void broken(
 	struct muster_probe_ctx *ctx, const char *format, ...)
 {
@@ -40,6 +49,8 @@ void muster_step(struct muster_probe_ctx *ctx, const char *format, ...)
 	ctx->sink->step(ctx->arg, text);
 }
 
+/* The root is "" on a real machine. A path that does not fit is a mistake in the source or in the root's length, and
+ * ends the worker: a cut path would name another file. */
 const char *muster_root_path(struct muster_probe_ctx *ctx, char *buf, size_t size, const char *format, ...)
 {
 	char path[4096];
@@ -58,6 +69,8 @@ int muster_cancelled(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return ctx->sink->cancelled(ctx->arg, err);
 }
 
+/* The text passes through muster_fail, which makes of it one line of plain UTF-8: libraries put newlines and terminal
+ * controls into their logs. */
 void muster_evidence(struct muster_probe_ctx *ctx, const char *format, ...)
 {
 	char text[MUSTER_ERROR_TEXT_MAX];
@@ -75,6 +88,8 @@ void muster_failing(struct muster_probe_ctx *ctx, const struct muster_error *err
 	ctx->sink->failing(ctx->arg, err);
 }
 
+/* The row of this name in the table of the probe that runs, never in the table of another probe. ctx->probe is NULL
+ * while the worker calls `begin`, so that a sample there ends the worker. */
 static const struct muster_metric *metric_of(struct muster_probe_ctx *ctx, const char *name)
 {
 	for (size_t i = 0; ctx->probe && i < ctx->probe->metric_count; i++)
@@ -83,7 +98,12 @@ static const struct muster_metric *metric_of(struct muster_probe_ctx *ctx, const
 	broken(ctx, "probe %s yields %s, which it does not list", ctx->probe ? ctx->probe->name : "(none)", name);
 }
 
-/* A value with its windows; window_count 0: it has none. */
+/* Every sample passes through here. It is compared with the metric's row: the number of labels, the type of the value
+ * (or null, which needs a reason), and the type of each label, where a text may stand for a number that is not known.
+ * The labels' names come from the row, in its order; the caller gives values alone.
+ *
+ * windows: the values of which `value` is the best. Fewer than two say no more than `value` and are not handed on.
+ * unread: only of a null, the short name of an error's code; see struct muster_sample. */
 static void emit_all(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *values, size_t count,
 	struct muster_value value, const char *reason, const char *unread, const double *windows, size_t window_count)
 {
@@ -123,6 +143,8 @@ static void emit(struct muster_probe_ctx *ctx, const char *name, const struct mu
 	emit_all(ctx, name, values, count, value, reason, NULL, NULL, 0);
 }
 
+/* The best value is taken of all windows, before those that are handed on are chosen: the best one need not be among
+ * them. */
 void muster_windows_emit(struct muster_probe_ctx *ctx, const char *name, const struct muster_value *labels,
 	size_t label_count, const double *values, size_t count, const char *why_none)
 {
@@ -186,6 +208,12 @@ void muster_emit_result(struct muster_probe_ctx *ctx, const char *metric, const 
 	muster_emit_result_with(ctx, metric, labels, label != NULL, result, value, why);
 }
 
+/* A null has one of two meanings, which the code of `why` tells apart:
+ *
+ *   MUSTER_OK, MUSTER_ENOTSUPPORTED   the machine or the run has no such value; unread is NULL
+ *   any other code                    there may be a value, and it could not be read; unread is the code's name
+ *
+ * muster_emit_result and muster_emit_null always mean the first. */
 void muster_emit_read_with(struct muster_probe_ctx *ctx, const char *metric, const struct muster_value *labels,
 	size_t label_count, int result, struct muster_value value, const struct muster_error *why)
 {

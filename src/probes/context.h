@@ -39,7 +39,7 @@ struct muster_probe_sink {
 };
 
 struct muster_probe_ctx {
-	const struct muster_probe *probe; /* the one that runs now */
+	const struct muster_probe *probe; /* the one that runs now; NULL before the first one, so in `begin` */
 	struct muster_probe_env env;
 	const struct muster_probe_sink *sink;
 	void *arg; /* of the sink's functions */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* driver.c - how NVML and CUDA started, and what of the NVIDIA driver the node has: module, libraries, files
  *
- * Files say it where neither library starts. The causes of an expectation file are known by these facts.
+ * The leader also yields the module, the libraries and the device files: they say what is wrong where neither library
+ * starts. No check evaluates these values; the causes of an expectation file are recognised by them.
  *
  * Whether NVML or CUDA start is known before any probe runs: the worker has called cuInit, and a worker that died of a
  * library is replaced by one that does not open it again (muster_library_refuse). This probe only puts the answers into
@@ -38,7 +39,16 @@ static const struct muster_metric metrics[] = {
 		"files in /dev that all GPUs need and this process cannot open, each with the reason; \"none\""),
 };
 
-/* Without drivers that were asked nothing is known: a worker may have died of them. */
+/* rank.driver_start, by what is known:
+ *
+ *   no library failed                          "ok"
+ *   NVML: missing; nvmlInit_v2 failed          "nvml-missing"; "nvml-18"
+ *   CUDA: missing; cuInit or context failed    "cuda-missing"; "cuda-803"
+ *   a worker before hung or crashed in one     "nvml-died" or "cuda-died"
+ *   nothing of this is known                   null
+ *
+ * NVML's word comes first; of CUDA there is one word at most. asked: the worker has called CUDA. nvml: as
+ * muster_nvml_start, 0 where it was not asked. */
 static void measure_start(struct muster_probe_ctx *ctx, bool asked, int nvml)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
@@ -84,6 +94,8 @@ static void measure_module(struct muster_probe_ctx *ctx)
 		muster_string(version ? version : "none"), &why);
 }
 
+/* The two files in /dev that every GPU needs, as far as this process may open them for reading and writing (access, so
+ * that nothing is opened); and the files that the loader took for both libraries. */
 static void measure_files(struct muster_probe_ctx *ctx, const char *nvml_version)
 {
 	static const char *const files[] = { "/dev/nvidiactl", "/dev/nvidia-uvm" };

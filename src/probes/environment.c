@@ -5,7 +5,17 @@
  * that NCCL reads. Variables that muster or a library has set in its own process since are ignored.
  *
  * The environment is read from /proc/self/environ, which does not change when a library calls setenv: NCCL puts the
- * lines of its files there, and muster its own settings of NCCL's log.
+ * lines of its files into its process's environment, and muster its own settings of NCCL's log.
+ *
+ * Where a setting comes from; the first place that has the name wins, as in NCCL:
+ *
+ *   1. the environment of the worker
+ *   2. for NCCL_* alone: the file that NCCL_CONF_FILE names; without this variable the user's .nccl.conf
+ *   3. for NCCL_* alone: /etc/nccl.conf
+ *
+ * If a file is there and cannot be read completely, each NCCL_* variable that has no value from the places before it is
+ * null: the file may set it. The leader alone yields what is about the node: files, interfaces and adapters that
+ * variables name, and the topology file compared with the kernel and hwloc.
  */
 #include "vendor/nccl.h"
 #include "vendor/nccl_topo.h"
@@ -78,7 +88,8 @@ static bool is_there(struct muster_probe_ctx *ctx, const char *path)
 	return path && access(user_path(ctx, whole, sizeof whole, path), R_OK) == 0;
 }
 
-/* One of NCCL's configuration files. One that NCCL could not open means nothing to it either. */
+/* Adds the lines of one of NCCL's configuration files. A file that this process cannot open is ignored, because NCCL
+ * ignores it, too. -1 with err for a file that is too large or fails while it is read. */
 static int read_conf(
 	struct muster_probe_ctx *ctx, struct muster_settings *settings, const char *path, struct muster_error *err)
 {
@@ -91,6 +102,7 @@ static int read_conf(
 	user_path(ctx, whole, sizeof whole, path);
 	if (muster_file_read(whole, MUSTER_SETTINGS_FILE_MAX, &text, &length, err) < 0)
 		return -1;
+	/* NCCL since 2.30 ignores a carriage return at the end of a line, so where there is one its version matters */
 	bool from_windows = memchr(text, '\r', length) && nccl_version(ctx, &unknown) >= NCCL_SINCE_2_30;
 	muster_settings_add_file(settings, text, length, from_windows, path);
 	free(text);
@@ -98,7 +110,8 @@ static int read_conf(
 }
 
 /* *ret: the user's own file, NULL when NCCL looks for none. -1 with err when it depends on a version that is not known.
- * userHomeDir of src/misc/param.cc: the home of the password database up to 2.29.7, $HOME since 2.30.3. */
+ * userHomeDir of src/misc/param.cc: the home of the password database up to 2.29.7, $HOME since 2.30.3. The version
+ * does not matter where both are one file, or where neither file is there; so NCCL is opened only where it does. */
 static int users_conf(
 	struct muster_probe_ctx *ctx, struct muster_arena *arena, const char **ret, struct muster_error *err)
 {
@@ -132,14 +145,15 @@ static int read_confs(struct muster_probe_ctx *ctx, struct muster_settings *sett
 	return read_conf(ctx, settings, "/etc/nccl.conf", err);
 }
 
-/* NCCL's files may set it. */
+/* Whether NCCL's files may set the variable: they set no others. */
 static bool is_nccls(const struct muster_setting *setting)
 {
 	return strncmp(setting->name, "NCCL_", 5) == 0;
 }
 
-/* As NCCL takes it (ncclLoadParam of src/misc/param.cc, 2.18 to 2.30): an empty variable is its default, and numbers
- * are read with any base, so "0x1" and "01" are 1, and so is "1\r". NULL: it is not set. */
+/* A variable's value as NCCL takes it (ncclLoadParam of src/misc/param.cc, 2.18 to 2.30): an empty variable is its
+ * default, and numbers are read with any base, so "0x1" and "01" are 1, and so is "1\r". Equal values are then equal
+ * texts. NULL: the variable is not set. Variables of others than NCCL are taken as they are. */
 static const char *taken_value(const struct muster_setting *setting, char buf[32])
 {
 	char *end;
@@ -161,7 +175,14 @@ static bool is_unknown(const struct muster_setting *setting, const struct muster
 	return !setting->value && unread && is_nccls(setting);
 }
 
-/* unread: why one of NCCL's files is not known; NULL when all are. */
+/* rank.setting of every variable, set or not, and rank.setting_from of those that have a value:
+ *
+ *   a file that may set it was not read    null, which could not be read
+ *   not set, not NCCL's, and no job        null: only a job's environment would set it (`muster node`)
+ *   not set otherwise                      "not set"
+ *   set                                    the value as NCCL takes it
+ *
+ * unread: why one of NCCL's files is not known; NULL when all are. */
 static void emit_settings(
 	struct muster_probe_ctx *ctx, const struct muster_settings *settings, const struct muster_error *unread)
 {
@@ -182,6 +203,8 @@ static void emit_settings(
 	muster_emit_for(ctx, "rank.settings_left_out", NULL, muster_number((double)settings->left_out));
 }
 
+/* Of each variable that names files, interfaces or adapters: what of these the node lacks. A node on which no variable
+ * names any gets one sample with the label "any". */
 static void emit_lacks(struct muster_probe_ctx *ctx, const struct muster_settings *settings)
 {
 	bool any = false;
@@ -196,10 +219,10 @@ static void emit_lacks(struct muster_probe_ctx *ctx, const struct muster_setting
 		muster_emit_for(ctx, "node.setting_lacks", "any", muster_string("none"));
 }
 
-/* Differences as one text. */
+/* Differences as one text, separated by "; ". */
 struct differences {
-	char text[1024];
-	int count;
+	char text[1024]; /* of the first DIFFERENCES_SHOWN */
+	int count;       /* of all */
 };
 
 static void __attribute__((format(printf, 2, 3))) differ(struct differences *all, const char *format, ...)
@@ -223,7 +246,8 @@ static const char *node_text(int numa_node, char *out, size_t size)
 	return out;
 }
 
-/* The CPUs of every NUMA node in the file. */
+/* The CPUs of every NUMA node in the file, compared with hwloc's. A NUMA node without CPUs in the file is only looked
+ * for. -1 with err where hwloc's set has no end or too many CPUs. */
 static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t topology, struct differences *all,
 	struct muster_error *err)
 {
@@ -249,7 +273,8 @@ static int compare_cpus(const struct muster_nccl_topo *topo, hwloc_topology_t to
 	return 0;
 }
 
-/* A GPU of the node against its place in the file. -1 with err when its NUMA node is not known. */
+/* A GPU of the node against its place in the file: that it is there, and under which NUMA node. -1 with err when the
+ * real NUMA node is not known. */
 static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, const char *address,
 	hwloc_topology_t topology, struct differences *all, struct muster_error *err)
 {
@@ -270,8 +295,9 @@ static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_to
 	return 0;
 }
 
-/* 0 when everything could be compared, or enough to find a difference. A GPU that is only in the file proves nothing
- * against the file: it may have fallen off the bus. */
+/* All GPUs of the PCI bus and all NUMA nodes. 0 when everything could be compared, or enough to find a difference: then
+ * the file is wrong whatever else is unknown. A GPU that is only in the file proves nothing against the file: it may
+ * have fallen off the bus. */
 static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, struct differences *all,
 	struct muster_error *err)
 {
@@ -320,6 +346,12 @@ static int read_topo(struct muster_probe_ctx *ctx, const struct muster_setting *
 	return muster_file_read(path, MUSTER_NCCL_TOPO_BYTES_MAX, ret_text, ret_length, err);
 }
 
+/* The four samples of the topology file. `result` and `why` go through these stages, each of which the next one needs:
+ *
+ *   read_topo    not set, unknown or unreadable: all null. Too long: the path is yielded, the rest is null
+ *   parse        no topology file (MUSTER_EUSAGE): a difference. Another error, such as no expat: two nulls
+ *   compare      the differences, or why there was nothing to compare with
+ */
 static void measure_topo(
 	struct muster_probe_ctx *ctx, const struct muster_settings *settings, const struct muster_error *unread)
 {

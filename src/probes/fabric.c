@@ -8,6 +8,15 @@
  * boot, so the probe waits up to 10 s on a node that has booted within ten minutes. The health mask holds fields of two
  * bits, in which 2 means "no": 0xaa is a healthy GPU. C2C (Grace) is asked link by link; PCIe figures of such a GPU say
  * nothing, for its copies go over C2C.
+ *
+ * The order: peers, by CUDA alone; then fabric and C2C links, by NVML, without which the probe fails. Each value that
+ * could not be had is null with the reason of its own call.
+ *
+ * What the state of the fabric means for the other values:
+ *
+ *   not-supported, not-started, in-progress   status is null; cluster and clique are NVML's, usually zeros
+ *   completed                                 status is "success" or NVML's text of the error
+ *   NVML answers with an error                all are null, and the label `cluster` is "unknown"
  */
 #include "probes/gpu/device.h"
 #include "system/start.h"
@@ -20,7 +29,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { JOINS_TRIES = 20 }; /* every half second */
+enum { JOINS_TRIES = 20 }; /* every half second: 10 s, of the deadline's 25 s */
 
 static const struct muster_metric metrics[] = {
 	GPU_TEXT("gpu.fabric_state", FACT, NOTHING,
@@ -67,7 +76,14 @@ static const char *const configurations[] = {
 };
 
 /* What is wrong, separated by spaces; "healthy". What newer drivers put into higher bits shows in their summary, and a
- * value that muster does not know as its number. */
+ * value that muster does not know as its number. Fields of the mask come first; the summary counts only where they tell
+ * of nothing:
+ *
+ *   mask     summary   text
+ *   0xaa     0         healthy
+ *   0x9a     0         route-unhealthy
+ *   0x91aa   2         unhealthy: the fault is in a field of a newer driver
+ */
 static void describe_health(unsigned int mask, unsigned int summary, char *ret, size_t size)
 {
 	size_t used = 0;
@@ -92,6 +108,7 @@ static void describe_health(unsigned int mask, unsigned int summary, char *ret, 
 										     : "healthy");
 }
 
+/* A mask and a summary of 0 say neither yes nor no to anything, so they are no healthy GPU: null. */
 static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, const nvmlGpuFabricInfo_v3_t *fabric,
 	struct muster_error *no_health)
 {
@@ -104,7 +121,8 @@ static void measure_health(struct muster_probe_ctx *ctx, const char *bus_id, con
 		no_health);
 }
 
-/* A fabric completes some time after boot. */
+/* Whether it is worth waiting: a fabric completes some time after boot. On a node that has been up for long these
+ * states stay, and the expectation file says what that means. */
 static bool still_joins(struct muster_probe_ctx *ctx, const nvmlGpuFabricInfo_v3_t *fabric)
 {
 	return (fabric->state == NVML_GPU_FABRIC_STATE_NOT_STARTED ||
@@ -112,6 +130,8 @@ static bool still_joins(struct muster_probe_ctx *ctx, const nvmlGpuFabricInfo_v3
 	       muster_node_is_young(muster_probe_env(ctx)->root);
 }
 
+/* State, status, cluster, clique and health, from one reading. The status is NVML's error code of joining, whose text
+ * is that of muster_nvml_check without the name of a call. */
 static void measure_fabric(
 	struct muster_probe_ctx *ctx, const struct muster_nvml *nvml, nvmlDevice_t device, const char *bus_id)
 {
@@ -154,7 +174,8 @@ static void measure_fabric(
 	measure_health(ctx, bus_id, &fabric, &no_health);
 }
 
-/* Links that are up, and the highest of their speeds in MB/s. 0, or -1 with err. */
+/* C2C links that are up, and the highest of their speeds in MB/s. A GPU without such links answers NOT_SUPPORTED to the
+ * count: 0 links. A link whose speed is not given counts as up. 0, or -1 with err. */
 static int count_c2c(
 	const struct muster_nvml *nvml, nvmlDevice_t device, double *ret_up, double *ret_mbps, struct muster_error *err)
 {
@@ -221,6 +242,8 @@ static int count_peers(const struct muster_cuda *cuda, CUdevice own, int count, 
 	return 0;
 }
 
+/* By CUDA: the GPUs that it shows to this rank but its own, and how many of these the GPU may access. CUDA allows that
+ * over PCIe, too, so it does not prove NVLink. */
 static void measure_peers(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu)
 {
 	struct muster_error why;

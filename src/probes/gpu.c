@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.c - what the rank's GPU is and how it feels
  *
- * Every NVML call may answer "not supported" or "no permission" (vGPUs, containers): that is a null with NVML's reason,
- * and the rest goes on. Nothing here changes a mode or a clock.
+ * run is called once on each rank that has a GPU, alone. Every NVML call may answer "not supported" or "no permission"
+ * (vGPUs, containers): that is a null with NVML's reason, and the rest goes on. Nothing here changes a mode or a clock.
+ * Without NVML the probe fails after what CUDA and sysfs say; where CUDA does not start it yields what NVML knows, and
+ * then fails with CUDA's reason.
  *
  * The order: what CUDA and sysfs say, which needs no NVML; identity and modes, which decide how the rest is to be read
  * (a MIG instance has a part of the GPU's link and memory, a vGPU shares them with other machines); links, clocks and
@@ -11,6 +13,12 @@
  * A limit is a fact, not a measurement: generation x lanes of PCIe, links x speed of NVLink, bus x clock of the memory,
  * multiprocessors x clock x published operations. Shares of measured rates are taken of these. Where a part of it is
  * not known the limit is null, and the rate is judged by other checks alone.
+ *
+ *   limit                          whole GPU   MIG instance                        vGPU
+ *   gpu.pcie_limit_gbps            yes         compute slices / 7 of the link      yes
+ *   gpu.nvlink_limit_gbps          yes         yes                                 if it says links and speed
+ *   gpu.memory_limit_gbps          yes         memory slices / 8 of the memory     null
+ *   gpu.matmul_bf16_limit_tflops   yes         by its own multiprocessors (CUDA)   null
  */
 #include "vendor/cuda.h"
 #include "vendor/nvml.h"
@@ -116,16 +124,16 @@ struct view {
 	const struct muster_nvml *nvml;
 	nvmlDevice_t device;
 	const char *bus_id;
-	struct muster_error why; /* of the last call that gave nothing */
+	struct muster_error why; /* of the last call that gave nothing; a call that went well leaves it as it was */
 	/* highest clocks, for the limits; 0: unknown */
 	unsigned int sm_mhz, memory_mhz;
 	bool mig;                            /* the GPU is divided */
 	struct muster_gpu_instance instance; /* of the rank, then; without slices when it is not known */
 	bool vgpu;                           /* other machines may use the same GPU */
-	bool fewer_units;                    /* than other GPUs of its compute capability have in a multiprocessor */
+	bool fewer_units; /* matrix units, than other GPUs of its compute capability have in a multiprocessor: an H20 */
 };
 
-/* Ask NVML for something of the GPU: 0, or -1 with v->why. */
+/* Ask NVML for something of the GPU: 0, or -1 with v->why, which the next ASK may overwrite. */
 #define ASK(v, function, ...) MUSTER_NVML((v)->nvml, &(v)->why, function, (v)->device, __VA_ARGS__)
 
 /* The value that a call gave, or null with the reason in v->why when result is negative. */
@@ -141,6 +149,7 @@ static void yield_limit(const struct view *v, const char *metric, const char *li
 	muster_emit_read_with(v->ctx, metric, labels, 2, result, muster_number(gbps), &v->why);
 }
 
+/* The H20 is recognised by its name, with which that of the H200 begins as well. */
 static void measure_identity(struct view *v)
 {
 	char text[128] = "";
@@ -172,6 +181,7 @@ static void measure_modes(struct view *v)
 	yield(v, "gpu.mig", result, muster_boolean(mig == NVML_DEVICE_MIG_ENABLE));
 }
 
+/* The rank's MIG instance, by the UUID that CUDA gave. One that is not found has no slices, and its limits are null. */
 static void measure_instance(struct view *v)
 {
 	const char *uuid = muster_probe_env(v->ctx)->gpu->uuid;
@@ -204,7 +214,7 @@ static const char *const virtualizations[] = {
 	[NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA] = "host-vsga",
 };
 
-/* The feature that is switched on in the vGPU. 0, or -1 with v->why. */
+/* The first feature that is switched on in the vGPU. 0, or -1 with v->why. */
 static int find_licence(struct view *v, nvmlGridLicensableFeature_t *ret)
 {
 	nvmlGridLicensableFeatures_t features = { 0 };
@@ -244,6 +254,7 @@ static void measure_virtualization(struct view *v)
 	yield(v, "gpu.vgpu_licensed", result, muster_boolean(licence.featureState != 0));
 }
 
+/* The limit follows from the highest link that GPU and slot allow together: an idle GPU lowers its generation. */
 static void measure_pcie(struct view *v)
 {
 	unsigned int number = 0, generation = 0, lanes = 0;
@@ -275,8 +286,9 @@ static void measure_pcie(struct view *v)
 	yield_limit(v, "gpu.pcie_limit_gbps", link, result, gbps);
 }
 
-/* Links that are up. NOT_SUPPORTED has two meanings: the GPU has no such link, or a vGPU does not say; the link count
- * tells them apart. */
+/* Links that are up, asked one by one until INVALID_ARGUMENT says that there are no more. NOT_SUPPORTED has two
+ * meanings: the GPU has no such link, or a vGPU does not say. Where every link answers so, the link count tells these
+ * apart: 0 gives the value 0, more gives null. 0, or -1 with v->why. */
 static int count_nvlinks(struct view *v, double *ret)
 {
 	double up = 0, links;
@@ -303,7 +315,8 @@ static int count_nvlinks(struct view *v, double *ret)
 	return 0;
 }
 
-/* MB/s of one link. Hopper and later have no common speed and are asked link by link. 0, or -1 with v->why. */
+/* MB/s of one link in one direction. Hopper and later have no common speed and are asked link by link; the first link
+ * that gives a speed counts. 0, or -1 with v->why, which is about the common speed. */
 static int ask_nvlink_speed(struct view *v, double *ret)
 {
 	double mbps = 0;
@@ -376,6 +389,7 @@ static void describe_throttle(unsigned long long mask, char *ret, size_t size)
 		snprintf(ret, size, "none");
 }
 
+/* The highest clocks stay in v for the limits. Without an application clock the allowed clock is the highest one. */
 static void measure_clocks(struct view *v)
 {
 	static const struct {
@@ -454,9 +468,9 @@ static void measure_errors(struct view *v)
 	yield(v, "gpu.remap_pending", result, muster_boolean(pending != 0));
 }
 
-/* What the CUDA driver knows of the GPU, for the limits. */
+/* What the CUDA driver knows of the GPU, for the limits. Each of the three has a result, 0 or -1, and a reason. */
 struct shape {
-	int major, minor, multiprocessors, bus_bits;
+	int major, minor, multiprocessors, bus_bits; /* major, minor: the compute capability */
 	int capability_result, multiprocessors_result, bus_result;
 	struct muster_error no_capability, no_multiprocessors, no_bus;
 };
@@ -508,7 +522,8 @@ static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muste
 	*ret_shape = shape;
 }
 
-/* What memory and matrix units can do at their highest clocks. */
+/* What memory and matrix units can do at their highest clocks, or null with the reason: MUSTER_ENOTSUPPORTED where the
+ * kind of GPU has no such limit, MUSTER_EVENDOR where a clock or the width of the bus could not be read. */
 static void measure_limits(struct view *v, const struct shape *shape)
 {
 	const char *shared = v->vgpu ? "the GPU is a vGPU, and other machines may use the same GPU" : NULL;

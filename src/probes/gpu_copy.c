@@ -87,8 +87,8 @@ static struct {
 	double first_ms;              /* when the first visit was */
 } state;
 
-/* Also half-made state. After an error that broke the context the calls fail at once, which does no harm: the context
- * ends with the process. */
+/* Frees everything, also half-made state. After an error that broke the context the calls fail at once, which does no
+ * harm: the context ends with the process. */
 static void release(void)
 {
 	const struct muster_cuda *cuda = state.cuda;
@@ -108,6 +108,7 @@ static void release(void)
 	memset(&state, 0, sizeof state);
 }
 
+/* Buffers, streams and events, unless an earlier visit has made them. A failure leaves nothing. */
 static int prepare(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	if (state.cuda)
@@ -148,7 +149,8 @@ static int queue_copy(enum direction direction, struct muster_error *err)
 	return queue_part(direction, 0, state.host.bytes, state.streams[0], err);
 }
 
-/* Queue `count` copies that are timed, and before them one to warm up. */
+/* Queue `count` copies that are timed, in the first stream, with an event before the first one and after each; before
+ * all of them one that warms up, if wanted. */
 static int queue_copies(enum direction direction, bool warms_up, size_t count, struct muster_error *err)
 {
 	if (warms_up && queue_copy(direction, err) < 0)
@@ -162,7 +164,8 @@ static int queue_copies(enum direction direction, bool warms_up, size_t count, s
 	return 0;
 }
 
-/* Wait for queue_copies, and give the median rate of each window of so many copies, after `before` others. */
+/* Wait for queue_copies, and give the median rate of each window in GB/s. A window is `copies` copies in a row; the
+ * first one begins after `before` copies that count for nothing. */
 static int collect(size_t before, size_t windows, size_t copies, double *ret_gbps, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = state.cuda;
@@ -208,14 +211,19 @@ static CUevent both_event(enum direction direction, size_t copy)
 	return state.events[1 + (size_t)direction * (COPIES + 1) + copy];
 }
 
-/* Each direction has its own stream and its own half of the buffers. No stream begins before the other one can. */
+/* Each direction has its own stream and its own half of the buffers. No stream begins before the other one can: the
+ * second waits for an event of the first. Copies are queued in turns, one of each direction. A stream has, with the
+ * numbers of both_event:
+ *
+ *   copy (warms up) | 0 | copy | 1 | copy | 2 | copy | 3
+ */
 static int queue_both(struct muster_error *err)
 {
 	size_t bytes = state.host.bytes / DIRECTIONS;
 	if (MUSTER_CUDA(state.cuda, err, cuEventRecord, state.events[0], state.streams[0]) < 0 ||
 		MUSTER_CUDA(state.cuda, err, cuStreamWaitEvent, state.streams[1], state.events[0], 0) < 0)
 		return -1;
-	for (size_t copy = 0; copy <= COPIES + 1; copy++) /* the first one warms up */
+	for (size_t copy = 0; copy <= COPIES + 1; copy++) /* the last round only records the last event */
 		for (enum direction way = H2D; way < DIRECTIONS; way++)
 			if ((copy > 0 && MUSTER_CUDA(state.cuda, err, cuEventRecord, both_event(way, copy - 1),
 						 state.streams[way]) < 0) ||
@@ -225,6 +233,8 @@ static int queue_both(struct muster_error *err)
 	return 0;
 }
 
+/* Wait for both streams and read when each copy began and ended. All times count from the round's begin, so that
+ * those of the two directions can be compared. */
 static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
 {
 	for (enum direction way = H2D; way < DIRECTIONS; way++)
@@ -237,8 +247,12 @@ static int collect_both(copy_times ret[DIRECTIONS], struct muster_error *err)
 	return 0;
 }
 
-/* GB/s of the copies of `bytes` bytes that began and ended while the other direction copied too; of all where one
- * direction is so slow that there is no such copy. 0: they took no time. */
+/* GB/s of the copies of `bytes` bytes that began and ended while the other direction copied too. Where one direction is
+ * so slow that there is no such copy, all copies count. 0: they took no time. An example in milliseconds, COPIES 3:
+ *
+ *   own     0    1    2    3      its first copy began before the other direction did: the copies from 1 to 3 count
+ *   other   0.5  2    3.5  5
+ */
 static double rate_of_both(const copy_times own, const copy_times other, size_t bytes)
 {
 	size_t first = 0, end = COPIES;
@@ -277,7 +291,12 @@ struct turn {
 	size_t done[DIRECTIONS], both_done;
 };
 
-/* A window of each way alone, then one of both at once; nothing of it changes the data. */
+/* A window of each way alone, then (not in quick) one of both at once. first: of the visit, so that each direction has
+ * a copy before it that warms up. checks: the first window of the run, which also reads the PCIe link while copies are
+ * queued, and then overwrites the host's buffer.
+ *
+ * No copy changes the data. H2D writes the host's words to the GPU; D2H brings them back; both ways at once copy halves
+ * that are equal already. So the host's buffer is compared once, after all windows of the visit (run). */
 static int measure_window(
 	struct muster_probe_ctx *ctx, struct turn *turn, bool first, bool checks, struct muster_error *err)
 {
@@ -323,6 +342,7 @@ static void emit_turn(struct muster_probe_ctx *ctx, const struct turn *turn)
 	}
 }
 
+/* All windows of one visit, emitted together. `turn` is static for its size. */
 static int measure_turn(struct muster_probe_ctx *ctx, bool checks, struct muster_error *err)
 {
 	static struct turn turn;
@@ -334,6 +354,8 @@ static int measure_turn(struct muster_probe_ctx *ctx, bool checks, struct muster
 	return failed;
 }
 
+/* The rank's own turn. The first visit also emits the facts of the buffer and checks the data; later ones only have
+ * windows. */
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const char *bus_id = muster_probe_env(ctx)->gpu->bus_id;
@@ -357,7 +379,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 
 /* ---- all GPUs at once ---- */
 
-/* As many copies as take so long at the speed that the GPU has alone. */
+/* As many copies as take `ms` at the speed that the GPU has alone, at least `least`. At most an eighth of COPIES_MOST,
+ * so that windows and both margins have events enough. `least` where nothing was measured alone. */
 static size_t copies_of(enum direction direction, double ms, size_t least)
 {
 	double alone_ms = state.alone_ms[direction], wanted = alone_ms > 0 ? ms / alone_ms : 0;
@@ -365,7 +388,8 @@ static size_t copies_of(enum direction direction, double ms, size_t least)
 	return wanted < (double)least ? least : wanted > (double)most ? most : (size_t)wanted;
 }
 
-/* Windows in a row; no window is near the moments at which another rank begins or ends. */
+/* Copies in a row, each direction by itself: a margin, the windows, a margin. No window is near the moments at which
+ * another rank begins or ends. The first margin is the warm-up. */
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_value label = muster_string(muster_probe_env(ctx)->gpu->bus_id);

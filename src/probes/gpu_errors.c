@@ -2,8 +2,16 @@
 /* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs
  *
  * The counters are read twice: in a thread of its own from begin on, while CUDA starts (on an H200 each NVLink kind
- * takes 16 ms), and in finish. A worker that replaced another one has no first reading, so that its increases are an
- * error and not 0.
+ * takes 16 ms), and in finish. A worker that replaced another one takes a first reading in its own begin, so that its
+ * increases are those since then. Without any first reading finish is an error: there are no increases then, rather
+ * than 0.
+ *
+ *   begin    starts the thread that fills first.errors
+ *   run      recovery action and SRAM at once; waits for the thread, and yields the counters
+ *   finish   reads again, and yields increases and the worst links
+ *
+ * Which kinds of errors have a sample: the first JUDGED kinds of NVLink and all kinds of PCIe always, null where they
+ * are not known; the other kinds of NVLink only where they are known, since no GPU has all of them.
  */
 #include "probes/gpu/device.h"
 #include "vendor/nvml.h"
@@ -46,9 +54,9 @@ static const struct muster_metric metrics[] = {
 
 /* Kinds of errors: of the NVLinks, those that checks of the profile standard use first, then of the PCIe link. */
 enum {
-	JUDGED = 3,   /* NVLink kinds below are null where the GPU does not have them, others are left out */
-	STANDARD = 4, /* so many the profile standard reads */
-	PCIE = 10,
+	JUDGED = 3,   /* NVLink kinds before this one are null where the GPU does not have them, others are left out */
+	STANDARD = 4, /* the profile standard reads the NVLink kinds before this one */
+	PCIE = 10,    /* the first kind of the PCIe link */
 	KINDS = 23,
 };
 
@@ -56,8 +64,8 @@ enum {
  * field values alone. */
 static const struct {
 	const char *name;
-	int counter;        /* nvmlNvLinkErrorCounter_t */
-	unsigned int field; /* 0: none */
+	int counter;        /* nvmlNvLinkErrorCounter_t, for the call of each link; NO_COUNTER: none */
+	unsigned int field; /* NVML_FI_DEV_..., for NVLink 5 and for PCIe; 0: none */
 } kinds[KINDS] = {
 	/* the link lost its partner; NVLink 5: and did not find it again */
 	{ "recovery", NVML_NVLINK_ERROR_DL_RECOVERY, NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS },
@@ -86,12 +94,14 @@ static const struct {
 	{ "lane", NO_COUNTER, NVML_FI_DEV_PCIE_COUNT_LANE_ERROR },
 };
 
+/* One reading of all kinds: about 3 KiB of counters and 24 KiB of reasons. */
 struct errors {
 	bool known[KINDS];
 	double links[KINDS][NVML_NVLINK_MAX_LINKS]; /* of the PCIe link the first one */
 	struct muster_error why[KINDS];             /* unless known */
 };
 
+/* The counts of all links, by a call for each: up to Hopper. One link that cannot be read makes the kind unknown. */
 static int read_counter(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlNvLinkErrorCounter_t counter,
 	size_t links, double *ret, struct muster_error *err)
 {
@@ -104,6 +114,7 @@ static int read_counter(const struct muster_nvml *nvml, nvmlDevice_t device, nvm
 	return 0;
 }
 
+/* The same by field values, all links in one call: NVLink 5. The scope of a value is the link. */
 static int read_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsigned int field, size_t links,
 	double *ret, struct muster_error *err)
 {
@@ -118,6 +129,8 @@ static int read_field(const struct muster_nvml *nvml, nvmlDevice_t device, unsig
 	return 0;
 }
 
+/* fields: by field values, else by counters. Counts of each of `links` links, or -1 with err: MUSTER_ENOTSUPPORTED
+ * where this form does not have the kind. */
 static int read_kind(const struct muster_nvml *nvml, nvmlDevice_t device, size_t kind, bool fields, size_t links,
 	double *ret, struct muster_error *err)
 {
@@ -135,7 +148,13 @@ static bool is_vgpu(const struct muster_nvml *nvml, nvmlDevice_t device)
 	       mode == NVML_GPU_VIRTUALIZATION_MODE_VGPU;
 }
 
-/* The first kinds, `most` of them, of all links. On Hopper, each link and kind is a call of nearly 1 ms. */
+/* The first `most` NVLink kinds, of all links. On Hopper each link and kind is a call of nearly 1 ms. How many links
+ * there are decides what comes next:
+ *
+ *   not supported, and no vGPU    the GPU has no NVLinks: as 0 links
+ *   another error, or a vGPU      every kind is unknown, with NVML's reason
+ *   0                             the kinds that the profile reads are known and 0
+ *   1 to NVML_NVLINK_MAX_LINKS    they are read, by field values from compute capability 10 on */
 static void read_nvlinks(const struct muster_nvml *nvml, nvmlDevice_t device, size_t most, struct errors *ret)
 {
 	int major = 0, minor = 0;
@@ -160,6 +179,8 @@ static void read_nvlinks(const struct muster_nvml *nvml, nvmlDevice_t device, si
 	}
 }
 
+/* All kinds of the PCIe link: replays by their own call, the others as field values in one call. The link's count
+ * stands in the place of link 0. */
 static void read_pcie(const struct muster_nvml *nvml, nvmlDevice_t device, struct errors *ret)
 {
 	nvmlFieldValue_t values[KINDS] = { 0 };
@@ -197,10 +218,11 @@ static double sum_of(const struct errors *errors, size_t kind)
 
 /* ---- the probe ---- */
 
-/* The counters before muster does anything, read beside the start of CUDA: NVLink's take their time. */
+/* The counters before muster does anything, read beside the start of CUDA: NVLink's take their time. The thread writes
+ * `errors` and `read` alone; both are looked at after pthread_join. */
 static struct {
 	pthread_t thread;
-	bool running, read;
+	bool running, read;  /* running: there is a thread to join; read: errors is filled */
 	size_t nvlink_kinds; /* that this run reads */
 	const struct muster_nvml *nvml;
 	nvmlDevice_t device;
@@ -224,6 +246,7 @@ static void *read_first(void *arg)
 	return arg;
 }
 
+/* Must return at once. Where no thread can be made, run reads the counters itself. */
 static void begin(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
@@ -246,6 +269,8 @@ static const char *const actions[] = {
 
 enum { ACTIONS = sizeof actions / sizeof *actions };
 
+/* What the driver says that the GPU needs, by number, and the errors of its SRAM. An action that muster does not know
+ * is told as "action 8" and never as none. */
 static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
@@ -268,8 +293,8 @@ static void measure_memory(struct muster_probe_ctx *ctx, const struct muster_nvm
 		muster_number((double)sram.aggregateCor), &why);
 }
 
-/* One counter, or what it has increased by. NVLink kinds that no check uses are left out where the GPU does not have
- * them. */
+/* One counter, or what it has increased by. known: the kind was read, which decides whether there is a sample (head of
+ * the file). given: there is a value; else the sample is null with why. */
 static void emit_counter(struct muster_probe_ctx *ctx, bool increase, size_t kind, bool known, double value, bool given,
 	const struct muster_error *why)
 {
@@ -300,7 +325,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
-/* A counter that went backwards was set to 0 meanwhile. */
+/* Of each kind the last sum less the first one. Only where both are known; a counter that went backwards was set to 0
+ * meanwhile, and is null. */
 static void emit_increase(struct muster_probe_ctx *ctx, const struct errors *last)
 {
 	struct muster_error backwards;
@@ -341,7 +367,7 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	if (!nvml)
 		return -1;
 	muster_step(ctx, "NVML: error counters of the links of GPU %s at the end", env->gpu->bus_id);
-	if (first.running) /* another worker ran the first part */
+	if (first.running) /* run was called in the worker that this one has replaced: only begin was called here */
 		pthread_join(first.thread, NULL);
 	first.running = false;
 	if (!first.read)

@@ -135,8 +135,8 @@ static void begin(struct muster_probe_ctx *ctx)
 		pthread_detach(thread);
 }
 
-/* What is free. The memory of a process that has just ended comes back little by little: wait for it as long as there
- * is more each time. */
+/* What is free, in bytes. The memory of a process that has just ended comes back little by little: ask again as long as
+ * there is more each time, and for at most 2 s. */
 static int ask_free(const struct muster_cuda *cuda, size_t *ret_free, size_t *ret_total, struct muster_error *err)
 {
 	size_t before;
@@ -164,8 +164,8 @@ static size_t later_bytes(const struct muster_load *load, size_t total)
 	return keeps && later < total / LATER_PART ? later : 0;
 }
 
-/* Both allocations or none: load->memory first, since it is the larger one. Returns what CUDA said, for the caller
- * tells "out of memory" from other errors. */
+/* Both allocations or none: load->memory first, since it is the larger one. Returns what CUDA said, since "out of
+ * memory" is not the same as other errors for the caller. */
 static CUresult allocate(struct muster_load *load)
 {
 	CUresult result = load->cuda->cuMemAlloc_v2(&load->memory, load->bytes);
@@ -179,7 +179,7 @@ static CUresult allocate(struct muster_load *load)
 	return result;
 }
 
-/* All that is free but the reserve. What another process takes meanwhile is left to it. */
+/* All that is free but the reserve. Another process may take memory meanwhile: then ask and try again, three times. */
 static int take_memory(struct muster_load *load, struct results *results, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = load->cuda;
@@ -223,7 +223,7 @@ static int prepare(struct muster_load *load, struct results *results, struct mus
 	return take_memory(load, results, err);
 }
 
-/* Free what the probes that follow need. */
+/* Free what the probes that follow need: rest, or memory where there is no rest. */
 static void release(struct muster_load *load)
 {
 	const struct muster_cuda *cuda = load->cuda;
@@ -260,7 +260,7 @@ static void read_counters(const struct muster_load *load, struct counters *ret)
 
 /* ---- the work ---- */
 
-/* Everything once. */
+/* One cycle of the load: the memory, then products; FP64 and FP8 only in full. products_ms: of each precision. */
 static int cycle(struct muster_load *load, struct results *results, size_t patterns, size_t parts, double products_ms,
 	struct muster_error *err)
 {
@@ -384,7 +384,7 @@ static void emit_no_checksum(
 	muster_emit_read_with(ctx, "gpu.gemm_checksum", labels, sizeof labels / sizeof *labels, -1, muster_null(), why);
 }
 
-/* Why there are no products of a precision. Drift is that of BF16. */
+/* Nulls for a precision without products. Drift and the sustained rate are those of BF16. */
 static void emit_no_products(struct muster_load *load, enum muster_precision precision, const struct muster_error *why)
 {
 	char metric[64];
@@ -422,7 +422,7 @@ static void emit_products(struct muster_load *load, const struct results *result
 	emit_number(load, "gpu.gemm_wrong", size ? 0 : -1, wrong, why_none);
 }
 
-/* What settings allow: only where nothing else held the clock down. */
+/* The highest clock, as settings allow it: null where power, heat or a brake held the clocks down in any sample. */
 static void emit_reached(struct muster_load *load, const struct muster_sampler *s)
 {
 	const struct muster_sampled_figures *clock = &s->figures[MUSTER_SAMPLED_SM_CLOCK];
@@ -480,8 +480,8 @@ static int ask_threshold(
 	return 0;
 }
 
-/* Where the hardware slows the GPU down. For Ada and later NVML will give no thresholds any more, but how far the GPU
- * is from its nearest limit (that of the memory counts too), and how far it is when the hardware slows it down. */
+/* Where the hardware slows the GPU down, in degrees. For Ada and later NVML gives the margin to the nearest limit (that
+ * of the memory counts too) and the margin at which the hardware slows down: now + margin - that margin. */
 static int ask_slowdown(const struct muster_sampler *s, double *ret, struct muster_error *err)
 {
 	nvmlMarginTemperature_t margin = { .version = nvmlMarginTemperature_v1 };
@@ -544,7 +544,7 @@ static void forget(struct results *results)
 	}
 }
 
-/* From the first visit to the last one: the kernels, and of products the bits that all of them must have. */
+/* Live from the first visit to the last one: memory and kernels, and of products the sums that later ones must have. */
 static struct muster_load load;
 static struct results results;
 static double first_ms;
@@ -601,7 +601,7 @@ static int later_visit(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return failed;
 }
 
-/* On a GPU that others use too. */
+/* Null for everything, on a GPU that other programs use or may use. */
 static void emit_nothing(struct muster_probe_ctx *ctx)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
@@ -623,7 +623,7 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	if (env->profile == MUSTER_QUICK)
 		return 0;
-	if (*env->gpu->why_shared) { /* whose programs may need the memory, and slow down the load */
+	if (*env->gpu->why_shared) { /* other programs may need the memory, and slow down the load */
 		if (env->visit == 0)
 			emit_nothing(ctx);
 		return 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu_state.c - settings of the rank's GPU, those that it boots with, and its firmware
  *
- * A setting that all GPUs of a node have may be wrong on all of them. What NVML does not say is null with NVML's
- * reason.
+ * A setting that all GPUs of a node have may be wrong on all of them, and a comparison of GPUs does not show it. So
+ * this probe yields what the settings are compared with: the values that the GPU boots with. The present
+ * values are those of the probe gpu. What NVML does not say is null with NVML's reason.
  *
  * nvmlDeviceValidateInforom reads the whole InfoROM (70 ms on an H200) and so runs in the longer profiles alone. Its
  * answer NVML_ERROR_CORRUPTED_INFOROM is a fact, every other error a null.
@@ -37,7 +38,7 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(GPUS, 54, "GSP firmware"))),
 };
 
-/* By nvmlComputeMode_t. */
+/* By nvmlComputeMode_t, whose values begin at 0. */
 static const char *const compute_modes[] = { "default", "exclusive-thread", "prohibited", "exclusive-process" };
 
 /* "mode 4" for one that muster does not know */
@@ -54,7 +55,9 @@ static const char *mode_name(nvmlComputeMode_t mode, char *other, size_t size)
 		muster_emit_read(ctx, metric, gpu->bus_id, result, value, &why);                                       \
 	} while (0)
 
-/* "ECC: on, will be off; repair of a TPC" */
+/* What a reset or a reboot will change, as one text: "ECC: on, will be off; repair of a TPC"; "none". Three calls, of
+ * which a GPU may support any: the text has those that answered. Only where none did it is null, with the reason of the
+ * last call (ECC). */
 static void measure_pending(struct muster_probe_ctx *ctx, const struct muster_gpu *gpu, const struct muster_nvml *nvml)
 {
 	struct muster_error why;

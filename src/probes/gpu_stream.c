@@ -61,7 +61,7 @@ static const char *const loads[] = { "alone", "products" };
 
 /* ---- what is emitted ---- */
 
-/* pass: NULL with why */
+/* The windows of one pass, or null with why where pass is NULL. */
 static void emit_rate(struct muster_probe_ctx *ctx, enum source source, bool products,
 	const struct muster_stream_pass *pass, const char *why)
 {
@@ -96,7 +96,8 @@ static void emit_no_disk(struct muster_probe_ctx *ctx, const char *why)
 
 /* ---- measuring ---- */
 
-/* Alone, and beside products where the GPU can make them. */
+/* Two passes over one source: alone, and beside products where the GPU can make them. file: NULL for the host. Wrong
+ * words of both passes are one sample; a failed pass ends the callback without that sample. */
 static int measure(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
 	struct muster_error *err)
 {
@@ -122,6 +123,7 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 	return 0;
 }
 
+/* Whatever cuFile cannot do is the reason of a null and no failure of the probe: a node may lack GPUDirect Storage. */
 static void measure_cufile(struct muster_stream *stream, const struct muster_stream_file *file)
 {
 	struct muster_stream_pass result;
@@ -137,7 +139,7 @@ static void measure_cufile(struct muster_stream *stream, const struct muster_str
 	muster_emit_for(stream->ctx, "gpu.cufile_wrong", stream->bus_id, muster_number((double)result.wrong));
 }
 
-/* As often as the user wants, as long as there is time. */
+/* As often as the user wants (env->repeats), as long as there is time. Each time emits samples of its own. */
 static int measure_again(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
 	struct muster_error *err)
 {
@@ -152,6 +154,7 @@ static int measure_again(struct muster_stream *stream, enum source source, const
 
 /* ---- the probe ---- */
 
+/* cuFile takes its settings from the environment, which must not change any more once threads of libraries run. */
 static void begin(struct muster_probe_ctx *ctx)
 {
 	if (muster_probe_env(ctx)->storage)
@@ -171,13 +174,14 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return failed < 0 ? muster_wrap(err, "from the host") : 0;
 }
 
-/* The rank's part of the node's bytes. */
+/* The rank's part of the node's bytes: at least one slot, at most FILE_MOST. */
 static size_t file_bytes(const struct muster_probe_env *env)
 {
 	uint64_t bytes = env->storage_bytes / (uint64_t)(env->local_ranks > 0 ? env->local_ranks : 1);
 	return (size_t)(bytes > FILE_MOST ? FILE_MOST : bytes < DISK_SLOT_BYTES ? DISK_SLOT_BYTES : bytes);
 }
 
+/* Without direct I/O the kernel's cache would answer instead of the disk, so nothing is measured then. */
 static int measure_disk(struct muster_stream *stream, struct muster_stream_file *file, struct muster_error *err)
 {
 	if (!file->file.direct) {
@@ -192,6 +196,9 @@ static int measure_disk(struct muster_stream *stream, struct muster_stream_file 
 	return 0;
 }
 
+/* Where there is no scratch, and where the file cannot be written, all of the disk is null with the reason. What fails
+ * on the GPU, and a read that fails or never ends, fails the callback. The file is done before the stream, which must
+ * know whether all requests to the disk have ended (lent). */
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);

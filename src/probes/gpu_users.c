@@ -12,6 +12,16 @@
  * A process in NVML's list is a stranger unless it is this one, or runs the same executable file as the same user
  * (another rank of this node). In a container the PIDs may be those of another PID namespace: at the end of the run
  * this process must be in the list, or the PIDs say nothing.
+ *
+ * The callbacks, in their order:
+ *
+ *   begin    the first reading, which stays in `first`; gpu->why_shared for the probes that would disturb others
+ *   run      yields the first reading
+ *   finish   a second list of processes, and yields which of them came later
+ *
+ * On a GPU that is shared on purpose (find_sharing) the values that checks use are null with that reason, and
+ * gpu.foreign_process still names the programs. A worker that replaced another one takes its first reading in its own
+ * begin.
  */
 #include "probes/gpu/device.h"
 #include "probes/metrics.h"
@@ -51,6 +61,7 @@ struct processes {
 
 #define DISPLAY_MIB 256 /* what a display server without users has at most */
 
+/* The common form of NVML's three lists. *count: in, the room; out, how many there are. */
 typedef nvmlReturn_t list_function(nvmlDevice_t device, unsigned int *count, nvmlProcessInfo_v2_t *processes);
 
 /* With hidepid=2, /proc shows a user no process of others; the first process is one of others, except to root. */
@@ -72,6 +83,8 @@ static bool runs_our_file(const char *proc, unsigned int pid)
 	       ours.st_ino == other.st_ino;
 }
 
+/* What /proc says of the process: user, name, whether it is ours or gone. The same file alone is not enough: any user
+ * may execute muster's. A name is made one printable word, because any user chooses the names of his processes. */
 static void describe(const char *proc, struct process *process)
 {
 	char path[PATH_MAX];
@@ -100,7 +113,8 @@ static bool is_listed(const struct processes *list, unsigned int pid)
 	return false;
 }
 
-/* Add those of one list of NVML that are not there yet and have as much memory. */
+/* Add the processes of one list of NVML that are not in ours yet and have at least so much memory; -1 takes them all. A
+ * process whose memory NVML does not know (all ones) counts as having -1. */
 static nvmlReturn_t add(
 	list_function *function, nvmlDevice_t device, const char *proc, double least_mib, struct processes *list)
 {
@@ -177,15 +191,16 @@ static const struct muster_metric metrics[] = {
 #define PROCESSES_TOLD 16
 #define MPS_SERVER "nvidia-cuda-mps" /* as the kernel cuts the name nvidia-cuda-mps-server */
 
+/* One look at the GPU: processes, memory, utilisation. Each has a result, 0 or -1, and then the reason. */
 struct reading {
-	bool taken;
+	bool taken; /* false: begin did not run, or NVML does not show the GPU */
 	int processes_result, memory_result, busy_result;
 	struct processes processes;
-	double used_mib, busy_share;
+	double used_mib, busy_share; /* busy_share: 0 to 1 */
 	struct muster_error no_processes, no_memory, no_busy;
 };
 
-static struct reading first;
+static struct reading first; /* the last one that read_first took before CUDA had a context on the GPU */
 
 /* ---- reading ---- */
 
@@ -198,7 +213,8 @@ static nvmlDevice_t device_of(const struct muster_nvml *nvml, const struct muste
 	return device;
 }
 
-/* Where the kernel keeps pages in the GPU's memory, memory in use says nothing about programs. */
+/* Where the kernel keeps pages in the GPU's memory, memory in use says nothing about programs: in the driver's mode
+ * "numa", and on a coherent GPU unless the mode is "driver". So a coherent GPU without a mode counts, too. */
 static bool is_of_the_system(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], mode[64] = "";
@@ -209,6 +225,8 @@ static bool is_of_the_system(struct muster_probe_ctx *ctx)
 	return strstr(mode, "numa") || (coherent && !strstr(mode, "driver"));
 }
 
+/* Memory in use in MiB, without what the driver keeps for itself. The second form of the call counts that apart;
+ * drivers that lack this form do not count it at all. */
 static int read_used(const struct muster_nvml *nvml, nvmlDevice_t device, double *ret_mib, struct muster_error *err)
 {
 	nvmlMemory_v2_t memory = { .version = nvmlMemory_v2 };
@@ -256,7 +274,14 @@ static double unlisted_mib(const struct reading *reading)
 	return mib > 0 ? mib : 0;
 }
 
-/* What a job that has just ended leaves goes away by itself: only then does this take time. */
+/* Read until the GPU is free, or until it is clear that it will not be. What a job that has just ended leaves goes away
+ * by itself: only then does this take time. After the first reading, another one every PAUSE_MS as long as
+ *
+ *   - there are strangers, or more than NOTABLE_MIB that no process has, and the memory has become less within the last
+ *     READINGS_SAME readings; or
+ *   - the GPU is busy without a stranger, up to READINGS_BUSY readings;
+ *
+ * but READINGS_MOST in all. */
 static void read_first(struct muster_probe_ctx *ctx, const struct muster_nvml *nvml)
 {
 	muster_step(ctx, "NVML: who uses GPU %s", muster_probe_env(ctx)->gpu->bus_id);
@@ -282,7 +307,7 @@ static bool is_set(const char *variable)
 	return value && *value;
 }
 
-/* A daemon of MPS has a pipe of this name in its folder. */
+/* Whether the daemon of MPS is there: it has a pipe of this name in its folder. The variable alone says nothing. */
 static bool has_mps_pipe(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX];
@@ -301,6 +326,8 @@ static bool has_mps_server(const struct processes *processes)
 	return false;
 }
 
+/* How the GPU is shared on purpose: what the user has said comes first, then what the GPU and the environment say. A
+ * MIG instance in a shared run is "asked". Needs the first reading for a server of MPS. */
 static const char *find_sharing(struct muster_probe_ctx *ctx)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
@@ -315,8 +342,10 @@ static const char *find_sharing(struct muster_probe_ctx *ctx)
 
 /* ---- what is told ---- */
 
-/* The strangers of a reading; returns their number, in the last reading without those of the first. When NVML lists us,
- * PIDs are of our own namespace, and a PID without a process was a worker that has just ended. */
+/* The strangers of a reading as one text, at most PROCESSES_TOLD of them: "5 early (uid0) 100 MiB; 9 late (uid0) 1
+ * MiB". Returns their number; in the last reading without those that the first one has, which are named all the same.
+ * In the last reading NVML lists this process, so PIDs are of our own namespace, and a PID that /proc does not have was
+ * a worker that has just ended. In the first reading such a PID counts. */
 static size_t name_processes(const struct processes *processes, bool last, char *ret_names, size_t size)
 {
 	size_t count = 0, old = 0, used = 0;
@@ -364,7 +393,8 @@ static void begin(struct muster_probe_ctx *ctx)
 	say_shared(ctx);
 }
 
-/* What checks judge: nothing, on a GPU that is shared on purpose. */
+/* Yields a value that checks use, or null on a GPU that is shared on purpose. when: the second label; NULL for a metric
+ * that has none. A value that could not be read keeps its own reason. */
 static void yield_judged(struct muster_probe_ctx *ctx, const char *metric, const char *when, int result,
 	struct muster_value value, const struct muster_error *why)
 {
@@ -409,6 +439,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
+/* After all other probes. Without this process in the list the PIDs cannot be compared with /proc, so both values of
+ * the end are null. */
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static struct reading last; /* processes only: muster itself is busy on the GPU */

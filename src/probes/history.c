@@ -2,7 +2,12 @@
 /* history.c - what the kernel has logged of faults since boot: GPUs, PCIe, network adapters, memory, file systems
  *
  * The log is read; nothing is judged, and no event is left out for being harmless. An entry is one kind of event of one
- * device, with the age of its newest line.
+ * device, with the age of its newest line. Each entry becomes three samples with the same labels: age, count and line.
+ *
+ *   kernel_log.c     the records of /dev/kmsg or the journal, one by one
+ *   kernel_event.h   which event the line of a record tells of, if any; the tally, which counts equal events
+ *   here             which of them are of the run, whose GPU it was, and the samples
+ *
  *
  * Which records are of the run: those not older than the supervisor, which is the parent of this process. run reads the
  * log up to now, finish what came since; static `history` is what finish needs of run. A replaced worker has none,
@@ -62,8 +67,8 @@ static struct {
 	struct muster_kernel_log log;
 	struct muster_kernel_tally tally;
 	bool began;        /* `run` was called: this is no worker that replaced another one */
-	double during_age; /* records that are at most so old came during the run; negative: all did */
-	double driver_age; /* the NVIDIA driver has been loaded for so long at least; 0: not known */
+	double during_age; /* seconds: records that are at most so old came during the run; negative: all did */
+	double driver_age; /* seconds: the NVIDIA driver has been loaded for so long at least; 0: not known */
 } history;
 
 /* Seconds since the supervisor began, which is this process's parent and outlives its workers; 0 when not known. */
@@ -95,6 +100,8 @@ static double driver_age_s(const char *root)
 	return stat(path, &status) < 0 ? 0 : fmax(0, difftime(time(NULL), status.st_mtime));
 }
 
+/* One record of the log, for the tally. driver_by is the time since boot at which the driver was loaded at the latest:
+ * seconds + age_s is the present moment on the log's own clock, and the driver's age is taken from that. */
 static void take(void *arg, const struct muster_kernel_record *record)
 {
 	(void)arg;
@@ -111,6 +118,12 @@ static const char *whose(const struct muster_nvidia_gpus *gpus, const char *bus_
 	return gpu && gpu->access != MUSTER_NVIDIA_OURS ? "other" : "job";
 }
 
+/* The three samples of one entry. The labels stand in the order of the metrics' rows, see XID, SXID and KERNEL above:
+ *
+ *   Xid      gpu, code, of, when
+ *   SXid     device, code, when
+ *   others   kind, device, when
+ */
 static void emit_seen(struct muster_probe_ctx *ctx, enum muster_kernel_group group,
 	const struct muster_kernel_seen *seen, double uptime_s, const struct muster_nvidia_gpus *gpus)
 {
@@ -138,8 +151,10 @@ static void emit_seen(struct muster_probe_ctx *ctx, enum muster_kernel_group gro
 	muster_emit(ctx, names[group].line, labels, count, muster_string(seen->line));
 }
 
-/* run tells what was before, finish the rest. Of the events without a label `of`, those of another job's GPU are left
- * out. */
+/* run (finishing is false) tells what was before the run. finish tells the rest: what came during the run, and entries
+ * of before that run did not have, because it had read only a part of the log. In a worker that replaced another one
+ * finish tells only what is of the run, because the other worker's run has told what was before. An entry is told once.
+ * Of the events without a label `of`, those of another job's GPU are left out. */
 static void emit_all(struct muster_probe_ctx *ctx, bool finishing, double uptime_s)
 {
 	struct muster_nvidia_gpus gpus = { 0 };
@@ -158,6 +173,9 @@ static void emit_all(struct muster_probe_ctx *ctx, bool finishing, double uptime
 	muster_nvidia_gpus_done(&gpus);
 }
 
+/* A log that cannot be read is no error of the probe: each value about the log is null with the reason, and there are
+ * no events. Whether the log was cut is said by finish where this read has not reached the newest record, since finish
+ * goes on from there. */
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	static const char *const sources[] = {

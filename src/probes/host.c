@@ -5,6 +5,9 @@
  *
  * In a container /proc and /sys are the host's, so that kernel settings are those of the node, but limits, /dev/shm and
  * the name of the container are this process's own. Nothing is written, and only the ACS registers need root.
+ *
+ * The leader runs it once. Each value is null on its own where its file cannot be read; only a PCI bus that cannot be
+ * listed fails the probe, because ACS and IOMMU are about the GPUs on it.
  */
 #include "system/acs.h"
 #include "system/mounts.h"
@@ -23,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 16 };
+enum { WORDS_MAX = 16 }; /* different words of one value: governors, kinds of IOMMU */
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.memlock_mib", MEBIBYTES, FACT,
@@ -63,7 +66,9 @@ static const struct muster_metric metrics[] = {
 
 /* -- limits -- */
 
-/* "Max locked memory         8388608              8388608              bytes" */
+/* The first number of "Max locked memory         8388608              8388608              bytes", the soft limit,
+ * which is the one that mlock obeys. Without a limit it is the memory of the node, so that checks can compare numbers.
+ */
 static int read_memlock(struct muster_probe_ctx *ctx, double *ret_mib, struct muster_error *err)
 {
 	char path[PATH_MAX], text[256], word[64] = "", *end;
@@ -80,6 +85,7 @@ static int read_memlock(struct muster_probe_ctx *ctx, double *ret_mib, struct mu
 	return 0;
 }
 
+/* The size of the tmpfs on /dev/shm: its option `size`, or half of the memory. Anything else mounted there is null. */
 static int read_shm(struct muster_probe_ctx *ctx, double *ret_mib, struct muster_error *err)
 {
 	struct muster_mount mount;
@@ -113,6 +119,7 @@ static void measure_limits(struct muster_probe_ctx *ctx)
 
 /* -- huge pages -- */
 
+/* "2048 kB x 1024, 1048576 kB x 4", the sizes of which pages are reserved; "none". */
 static int read_hugepages(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
 {
 	char path[PATH_MAX];
@@ -137,7 +144,7 @@ static int read_hugepages(struct muster_probe_ctx *ctx, char *ret, size_t size, 
 	return result;
 }
 
-/* "always [madvise] never" */
+/* The word in brackets of "always [madvise] never"; "none" where the kernel has no such file. */
 static int read_transparent(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
 {
 	char path[PATH_MAX], text[128];
@@ -155,6 +162,7 @@ static int read_transparent(struct muster_probe_ctx *ctx, char *ret, size_t size
 
 /* -- CPU frequency -- */
 
+/* Different words and how often each came, in the order of their first coming. A word beyond WORDS_MAX is dropped. */
 struct words {
 	char names[WORDS_MAX][32];
 	int counts[WORDS_MAX];
@@ -183,6 +191,14 @@ static bool is_offline(struct muster_probe_ctx *ctx, const char *policy)
 	return muster_sysfs_number(path, &online, NULL) == 0 && online == 0;
 }
 
+/* Driver and governors of all policies, a policy being the CPUs that have one frequency:
+ *
+ *   no policy                    "none"
+ *   all with one governor        "acpi-cpufreq: performance"
+ *   with several                 "acpi-cpufreq: performance 2, powersave 1", with the number of policies of each
+ *
+ * The driver belongs to the value: powersave holds the lowest frequency with acpi-cpufreq, and is only a preference
+ * with intel_pstate and amd-pstate-epp. The driver is that of the first policy that has a governor. */
 static int read_governor(struct muster_probe_ctx *ctx, char *ret, size_t size, struct muster_error *err)
 {
 	char path[PATH_MAX], text[64], driver[64] = "";
@@ -219,6 +235,7 @@ static int read_governor(struct muster_probe_ctx *ctx, char *ret, size_t size, s
 
 /* -- paths to the GPUs -- */
 
+/* The bridges above all GPUs of this operating system, those of other jobs too, and above all RDMA adapters. */
 static int read_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia_gpus *gpus,
 	struct muster_acs_bridges *bridges, struct muster_error *err)
 {
@@ -255,7 +272,9 @@ static void measure_acs(struct muster_probe_ctx *ctx, const struct muster_nvidia
 	muster_acs_done(&bridges);
 }
 
-/* Names of Linux (drivers/iommu/iommu.c): an identity domain passes addresses on, the others translate them. */
+/* One word for each kind of IOMMU that the GPUs have, "off and passthrough" where they differ. Without a group the
+ * IOMMU is off. Names of the types are Linux's (drivers/iommu/iommu.c): an identity domain passes addresses on, the
+ * others translate them. */
 static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvidia_gpus *gpus)
 {
 	char path[PATH_MAX], type[64], text[256] = "";
@@ -280,7 +299,8 @@ static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvid
 	muster_emit_read(ctx, "node.iommu", NULL, result, muster_string(text), &why);
 }
 
-/* A driver that does not know the attribute (before CUDA 11.7) gives out no DMA buffers. */
+/* Whether the driver gives out DMA buffers of GPU memory, which network adapters need without peermem. A driver that
+ * does not know the attribute (before CUDA 11.7) answers INVALID_VALUE and gives out none. */
 static int read_dma_buf(struct muster_probe_ctx *ctx, bool *ret, struct muster_error *err)
 {
 	const struct muster_gpu *gpu = muster_probe_env(ctx)->gpu;
@@ -296,6 +316,8 @@ static int read_dma_buf(struct muster_probe_ctx *ctx, bool *ret, struct muster_e
 	return result == CUDA_ERROR_INVALID_VALUE ? 0 : muster_cuda_check(cuda, result, err, "cuDeviceGetAttribute");
 }
 
+/* The path from network adapters to GPU memory, and the kind of mlx5 driver: only the module of MLNX_OFED or DOCA has a
+ * version file, the kernel's own has none. */
 static void measure_network(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], version[128] = "none";

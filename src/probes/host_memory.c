@@ -8,6 +8,12 @@
  * thread then makes the rates of the round from all times, while the others wait at a third meeting. The rate of a NUMA
  * node is the bytes of its threads by the time from the first start to the last end, so a slow thread counts.
  *
+ *   thread 0        prepare | meet | meet  triad  meet  take_round  meet | meet  triad  ...  release
+ *   other threads   prepare | meet | meet  triad  meet              meet | meet  triad  ...  release
+ *
+ * All threads meet in every round, also those that have no memory or may not use their core: they only take no part in
+ * the triad. So a NUMA node that fails does not stop the others.
+ *
  * Memory: three arrays on each NUMA node, each of 4 times its last-level caches, at most 1 GiB, and all together at
  * most 5 % of what is free, of the cgroup's limit too. A node that cannot have that, or whose cores this process may
  * not use, is null with the reason: in a container with a part of the CPUs no figure would be comparable.
@@ -45,10 +51,10 @@
  * each line of a[] before it is written, as with STREAM without options for streaming stores. */
 
 #define ROUNDS_MAX 11   /* with the first one */
-#define ROUNDS_MS 400.0 /* no further round after so much time */
+#define ROUNDS_MS 400.0 /* no further round after so much time, once rounds_min are done */
 #define BUSY_MS 1500.0  /* on a node that others use: after so much time, one round beside the first is enough */
 
-/* The rates of the rounds that count; none: the clock did not go on. */
+/* The rates of the rounds that count, in GB/s and in their order; none: the clock did not go on. */
 struct rates {
 	double gbps[ROUNDS_MAX - 1];
 	size_t count;
@@ -67,9 +73,9 @@ struct triad {
 	hwloc_topology_t topology;
 	struct part *parts;
 	size_t part_count;
-	bool simulated;     /* far more cores than this machine has */
+	bool simulated;     /* far more cores than this machine has, so threads that wait must sleep */
 	struct rates rates; /* of all parts together, where no part has a why */
-	int rounds_min;     /* with the first one */
+	int rounds_min;     /* with the first one: so many are made, unless BUSY_MS is over */
 };
 
 #define STACK_BYTES ((size_t)512 << 10)
@@ -79,15 +85,16 @@ struct triad {
 /* Four lanes, so that compilers use vectors at any level of optimisation. */
 typedef double lanes __attribute__((vector_size(32)));
 
+/* All threads and what they share. start_all fills it before any thread goes on. */
 struct rounds {
 	struct triad *triad;
 	struct thread *threads;
 	size_t thread_count;
 	size_t started;        /* threads that meet: the first of `threads` */
 	pthread_mutex_t start; /* held until `started` is known */
-	atomic_size_t arrived;
-	atomic_uint meetings;
-	bool last; /* written by the first thread between two meetings */
+	atomic_size_t arrived; /* at the next meeting */
+	atomic_uint meetings;  /* that are over */
+	bool last;             /* written by the first thread between two meetings */
 };
 
 struct thread {
@@ -95,20 +102,21 @@ struct thread {
 	struct part *part;
 	hwloc_const_cpuset_t cpus; /* of its core */
 	pthread_t id;
-	bool barred; /* this process may not use the core */
-	char why[192];
-	unsigned char *memory; /* NULL: the thread only meets the others */
-	size_t mapped;
-	bool bound;
-	size_t count; /* lanes of each array */
-	double start_ms, end_ms;
+	bool barred;             /* this process may not use the core */
+	char why[192];           /* why there is no memory, or no thread; "" of a barred one */
+	unsigned char *memory;   /* all three arrays; NULL: the thread only meets the others */
+	size_t mapped;           /* bytes of memory */
+	bool bound;              /* memory is hwloc's, else of mmap */
+	size_t count;            /* lanes of each array */
+	double start_ms, end_ms; /* of the triad in this round, by the raw clock */
 };
 
 /* ---- threads meet ---- */
 
-/* The last one to arrive lets all go on. None of them sleeps: to wake a hundred
- * threads up takes as long as a part of a round; but a simulated machine has far more of them than this one has cores.
- */
+/* Returns when every thread has called it. The last one to arrive lets all go on. `arrived` is set to 0 before
+ * `meetings` grows, so that a thread that is already at the next meeting is counted there. The others do not sleep: to
+ * wake a hundred threads up takes as long as a part of a round. In a simulation they do, because there are far more of
+ * them than this machine has cores. */
 static void meet(struct rounds *r)
 {
 	unsigned int before = atomic_load(&r->meetings);
@@ -126,11 +134,17 @@ static void meet(struct rounds *r)
 
 /* ---- a thread's memory ---- */
 
+/* The arrays of a thread lie one behind the other, with gaps so that they share no cache sets:
+ *
+ *   | a: bytes | APART | b: bytes | APART | c: bytes | APART |
+ */
 static lanes *array_of(const struct thread *t, size_t index)
 {
 	return (lanes *)(void *)(t->memory + index * (t->count * sizeof(lanes) + APART));
 }
 
+/* Memory for the three arrays on the thread's NUMA node and nowhere else: 0, or -1 with t->why. Memory of another node
+ * would give the rate of the link between them. Containers may forbid the binding. */
 static int map_bound(struct thread *t)
 {
 	const struct triad *triad = t->rounds->triad;
@@ -155,6 +169,9 @@ static int map_bound(struct thread *t)
 	return -1;
 }
 
+/* Binds the thread to its core, then makes and touches its part of the arrays: each core of a NUMA node gets the same
+ * part, in whole pages. The first touch by the thread itself places the pages, and its CPU is near by then. A thread
+ * that is barred, or gets no memory, leaves t->memory NULL. */
 static void prepare(struct thread *t)
 {
 	const struct triad *triad = t->rounds->triad;
@@ -196,7 +213,8 @@ __attribute__((noinline)) static void triad(
 		a[i] = b[i] + scalar * c[i];
 }
 
-/* Bytes by the time from the first start to the last end of the threads of a part, or of all. */
+/* GB/s: bytes by the time from the first start to the last end of the threads of a part, or of all where part is NULL.
+ * Three arrays count (two reads, one write). 0 where the clock did not go on. */
 static double rate(const struct rounds *r, const struct part *part)
 {
 	double start_ms = 0, end_ms = 0, bytes = 0;
@@ -217,7 +235,9 @@ static void keep(struct rates *rates, double gbps)
 		rates->gbps[rates->count++] = gbps;
 }
 
-/* By the first thread, while the others wait. */
+/* By the first thread, while the others wait. Keeps the rates of the round, except of the first one (round 0), and
+ * decides whether it was the last: after ROUNDS_MAX, after BUSY_MS with one round that counts, or after ROUNDS_MS with
+ * rounds_min. */
 static void take_round(struct rounds *r, int round, double start_ms)
 {
 	struct triad *triad = r->triad;
@@ -230,6 +250,8 @@ static void take_round(struct rounds *r, int round, double start_ms)
 		  (round + 1 >= triad->rounds_min && since_ms > ROUNDS_MS);
 }
 
+/* One thread, from its start to its end. r->start is held until start_all knows how many threads there are, which
+ * `meet` needs. */
 static void *work(void *arg)
 {
 	struct thread *t = arg;
@@ -273,7 +295,8 @@ static size_t list_cores(const struct triad *triad, struct part *part, struct ro
 	return count;
 }
 
-/* No signal of the process is handled by these threads. */
+/* Starts a thread for each core. Threads that could not be started have a why, and are not among those that meet. No
+ * signal of the process is handled by these threads: they inherit a mask that blocks all. */
 static void start_all(struct rounds *r)
 {
 	pthread_attr_t attributes;
@@ -295,6 +318,8 @@ static void start_all(struct rounds *r)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* The reason of a part that has no result, from its threads: first that cores are barred, then the first thread's why,
+ * then a clock that did not go on. */
 static void explain(const struct rounds *r, struct part *part)
 {
 	size_t barred = 0;
@@ -358,7 +383,8 @@ static const struct muster_metric metrics[] = {
 		.labels = { "numa_node" }, .windows = "host memory"),
 };
 
-/* Sizes of the last-level caches that the CPUs of the NUMA node use; 0: the topology shows no cache. */
+/* Bytes of all last-level caches that the CPUs of the NUMA node use: of the highest level that any cache has; 0: the
+ * topology shows no cache. */
 static uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_t node)
 {
 	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L5CACHE, HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
@@ -373,7 +399,10 @@ static uint64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_t node)
 	return bytes;
 }
 
-/* At most what the caches ask for, and what is left allows; 0 with the reason in the part. */
+/* Bytes of each of the part's three arrays: CACHES times its caches, at most ARRAY_MAX. 0 with the reason in the part
+ * where the arrays would be too small (ARRAY_MAX cuts them so that even the three together have less than CACHES times
+ * the caches), or too large (the three together are more than a twentieth of what is left). left: this part's share of
+ * what the node and the cgroups leave; the NUMA node may have less. Below a root prefix the size is fixed. */
 static uint64_t array_bytes(struct muster_probe_ctx *ctx, hwloc_topology_t topology, struct part *part, uint64_t left)
 {
 	const char *root = muster_probe_env(ctx)->root;
@@ -416,6 +445,8 @@ static size_t list_parts(hwloc_topology_t topology, struct part **ret)
 	return count;
 }
 
+/* One sample of each NUMA node, and the sum, which is null with the first reason where any NUMA node has one: a sum
+ * without a part would be compared with whole ones. */
 static void emit(struct muster_probe_ctx *ctx, const struct triad *triad)
 {
 	const struct part *missing = NULL;
@@ -440,6 +471,8 @@ static void emit(struct muster_probe_ctx *ctx, const struct triad *triad)
 		missing ? missing->why : "no NUMA node has CPUs and memory");
 }
 
+/* Nothing, not even nulls, in a run that does not measure storage. A limit of CPU time and programs of others make
+ * every part null: the memory would not be what limits the rate. */
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);

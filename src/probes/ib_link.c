@@ -8,6 +8,16 @@
  * not hide what sysfs says. finish reads the error counters again; their increase is what is judged, since life-time
  * totals of healthy ports are not 0. In a container without /dev/infiniband sysfs still shows the ports, and libibverbs
  * lists none.
+ *
+ * The order in run, all in the worker of the node's leader:
+ *
+ *   1. ports.c        list the ports; wait for those that the subnet manager has not activated yet
+ *   2. this file      files with one line each, PCI address, NUMA node
+ *   3. ports.c        rate and limit; gids.c: GIDs and partition keys; ports.c: counters, kept for finish
+ *   4. nics.c         ports of each adapter; adapters.c: adapters without a device
+ *   5. attributes.c   libibverbs: speed, width, MTU, and whether sysfs agrees
+ *
+ * A missing libibverbs is an error of the probe only where there are ports; the samples of sysfs are kept.
  */
 #include "probes/ib_link/ports.h"
 #include "system/sysfs.h"
@@ -109,6 +119,8 @@ static void measure_place(struct muster_probe_ctx *ctx, const struct muster_rdma
 	muster_rdma_emit_with(ctx, port, "port.numa_node", pci, result, muster_number((double)node), &why);
 }
 
+/* The rows of texts[] and the LID. Of a text with a number in front, "4: ACTIVE", only the name is emitted. A GID has
+ * colons too, but none with a blank behind it. */
 static void measure_files(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
 {
 	char text[256], path[PATH_MAX];
@@ -124,13 +136,15 @@ static void measure_files(struct muster_probe_ctx *ctx, const struct muster_rdma
 	muster_rdma_emit(ctx, port, "port.lid", result, muster_number((double)lid), &why);
 }
 
-/* What finish needs of run: the ports, and where their counters stood. */
+/* What finish needs of run: the ports, and where their counters stood. It lives until the process ends. */
 static struct {
-	bool known;
+	bool known; /* run came to its end, in this process */
 	struct muster_rdma_ports ports;
-	long (*counters)[MUSTER_RDMA_COUNTERS];
+	long (*counters)[MUSTER_RDMA_COUNTERS]; /* of each port, in the order of ports; -1: not read */
 } start;
 
+/* The order is that of the head of this file. The start is known only at the end: a failure before leaves finish
+ * without it, and then finish lists the ports itself. */
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	struct muster_rdma_ports ports = { 0 };
@@ -184,7 +198,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	return 0;
 }
 
-/* In a worker that replaced the one of `run` (NCCL may hang on a healthy node too) every increase is null. */
+/* In a worker that replaced the worker of `run`, every increase is null with that reason. NCCL may hang on a healthy
+ * node too, so the replacement is no fact about the port. */
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	if (!start.known && muster_rdma_ports_find(ctx, &start.ports, err) < 0)

@@ -5,6 +5,10 @@
  * A file that this user may not read is null. Values are recorded, not judged: reports of before and after an
  * update are compared, and nodes with each other. A configuration file is told by size and XXH64, because it may hold
  * secrets of a site.
+ *
+ * Lists of what is compared by name stand in the functions. A name that is always looked for has a sample on every
+ * node, with a value such as "not loaded" or "no file". Names that the node itself gives (parameters of the driver,
+ * installed packages) have samples only where they are there; without the list there are none.
  */
 #include "system/sysfs.h"
 #include "util/text.h"
@@ -17,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PARAMETERS_MAX = 128, FILE_MOST = 1 << 20, PACKAGES_MOST = 64 << 20 };
+enum { PARAMETERS_MAX = 128, FILE_MOST = 1 << 20, PACKAGES_MOST = 64 << 20 }; /* lines; bytes; bytes */
 
 static const struct muster_metric metrics[] = {
 	TEXT(NODE, "node.driver_parameter", FACT, TEXT,
@@ -35,7 +39,8 @@ static const struct muster_metric metrics[] = {
 		.labels = { "name" }),
 };
 
-/* "EnableGpuFirmware: 18", "RegistryDwords: \"\"" */
+/* One sample for each line "EnableGpuFirmware: 18" or "RegistryDwords: \"\"", with the text behind the colon as it is.
+ * Where the file cannot be read there is no sample: a node without the driver has no parameters. */
 static void measure_parameters(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], *text, *rest, *line;
@@ -94,6 +99,8 @@ static void measure_kernel(struct muster_probe_ctx *ctx)
 	}
 }
 
+/* "153 bytes, 01cf..." of each file; "no file"; null for a file that is there and cannot be read, or is above
+ * FILE_MOST. */
 static void measure_files(struct muster_probe_ctx *ctx)
 {
 	static const char *const files[] = { "/etc/nccl.conf", "/etc/security/limits.conf",
@@ -115,7 +122,15 @@ static void measure_files(struct muster_probe_ctx *ctx)
 }
 
 /* Services print their versions only when they are run, and on a node in use nothing is run for that: the list of
- * packages has them (dpkg(1): /var/lib/dpkg/status, a paragraph for each package). RPM's is a database of its own. */
+ * packages has them. RPM's is a database of its own, which is not read. The list of dpkg(1), /var/lib/dpkg/status, has
+ * a paragraph for each package, with these fields among others, in this order:
+ *
+ *   Package: nvidia-fabricmanager-580
+ *   Status: install ok installed
+ *   Version: 580.126.16-1
+ *
+ * A wanted name is the beginning of a package's name, because many have the driver's branch at the end. A package that
+ * was removed and has left its configuration files is still listed, with another status. */
 static void measure_packages(struct muster_probe_ctx *ctx)
 {
 	static const char *const wanted[] = { "nvidia-fabricmanager", "nvidia-imex", "nvidia-persistenced", "nvlsm",

@@ -7,6 +7,15 @@
  * What is compared: MPI's size, rank and local rank with Slurm's of the step; ranks on the node with Slurm's tasks
  * there; GPUs in NVML with Slurm's GPUs of the job on the node; and whether two ranks have taken one GPU, by UUID. Each
  * side that is not known is null with the reason, and a comparison with it too.
+ *
+ *   sample                one side                  the other side
+ *   rank.mpi_as_slurm     ranks, rank, local rank   SLURM_STEP_NUM_TASKS, SLURM_PROCID, SLURM_LOCALID
+ *   node.ranks_as_slurm   ranks of the node         entry SLURM_NODEID of SLURM_STEP_TASKS_PER_NODE
+ *   node.gpus_as_slurm    nvmlDeviceGetCount_v2     SLURM_GPUS_ON_NODE, else SLURM_GPUS_PER_NODE
+ *
+ * Where a variable of the step is not set, that of the job is taken (SLURM_NTASKS, SLURM_TASKS_PER_NODE).
+ *
+ * The leader yields the samples of the node. Nothing here fails the probe.
  */
 #include "system/gres.h"
 #include "system/nvidia_gpus.h"
@@ -60,7 +69,7 @@ static const struct muster_metric metrics[] = {
 		"measured but derived from gpu.fabric_clique or node.slurm_topology"),
 };
 
-/* A number from the environment: 0, or -1 with why there is none. */
+/* A natural number from the environment: 0, or -1 with why there is none. An empty variable counts as not set. */
 static int read_variable(const char *name, long *ret, struct muster_error *err)
 {
 	const char *text = getenv(name);
@@ -75,15 +84,20 @@ static const char *first_set(const char *step, const char *job)
 	return getenv(step) ? step : job;
 }
 
-/* Whether srun started this very process; if not, why Slurm's numbers are not about it.
+/* Whether srun started this very process: 0, or -1 with err, which says why Slurm's numbers are not about it.
  *
- * A batch script carries SLURM_PROCID and SLURM_LOCALID too, but no step id; an interactive shell has a reserved one.
- * And mpirun starts its daemons on the other nodes with srun, one a node: their ranks inherit the variables of a real
- * step, whose number of tasks is that of the daemons and not that of the MPI processes. */
+ *   started by                 SLURM_PROCID   SLURM_STEP_ID                   tasks of the step
+ *   srun                       set            of a step                       the MPI processes
+ *   a batch script             set            not set                         -
+ *   an interactive shell       set            reserved, from 0xfffffff0 on    -
+ *   mpirun, on other nodes     set            of a step                       mpirun's daemons, one a node
+ *
+ * mpirun starts its daemons on the other nodes with srun, so their ranks inherit the variables of a real step. Only the
+ * number of tasks shows that: it differs from the number of MPI processes, which mpirun gives in a variable. */
 static int started_by_srun(struct muster_error *err)
 {
 	static const char *const launcher_sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };
-	static const long first_reserved_step = 0xfffffff0;
+	static const long first_reserved_step = 0xfffffff0; /* Slurm's ids of batch, external and interactive steps */
 	long step, number, tasks;
 	if (!getenv("SLURM_PROCID"))
 		return muster_fail(err, MUSTER_ENOTSUPPORTED, "not started by Slurm: SLURM_PROCID is not set");
@@ -133,6 +147,7 @@ static int tasks_of_node(const char *name, long index, long *ret, struct muster_
 	return muster_fail(err, MUSTER_EIO, "%s is not a list of task counts: \"%s\"", name, text);
 }
 
+/* The GPUs in a variable of Slurm: "8", "a100:4,h100:2". 0, or -1 with err, also for what is no such list. */
 static int count_gpus(const char *name, long *ret, struct muster_error *err)
 {
 	const char *text = getenv(name);
@@ -178,6 +193,9 @@ static void measure_slurm(struct muster_probe_ctx *ctx)
 		ctx, "rank.mpi_as_slurm", NULL, unknown.code == MUSTER_OK ? 0 : -1, muster_boolean(agree), &unknown);
 }
 
+/* Which GPU the worker has taken, how, and how many ranks of the node have the same one, with this rank. visible is -1
+ * where CUDA could not be asked, so it is the result as well as the value. A rank without a GPU has the label "none".
+ */
 static void measure_gpu(struct muster_probe_ctx *ctx)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
@@ -201,7 +219,7 @@ static void measure_gpu(struct muster_probe_ctx *ctx)
 		"unknown which GPUs the ranks of the node use");
 }
 
-/* Ranks on the node against Slurm's tasks there. */
+/* Ranks on the node against Slurm's tasks there. SLURM_NODEID counts the nodes of the step from 0, as the list does. */
 static void measure_tasks(struct muster_probe_ctx *ctx)
 {
 	struct muster_error why;
@@ -226,7 +244,8 @@ static bool has_mig(const struct muster_probe_env *env)
 	return false;
 }
 
-/* GPUs that NVML shows against ranks, and against what Slurm gave. */
+/* GPUs that NVML shows against ranks, and against what Slurm gave. Three things may be unknown, each with its own
+ * reason: NVML's count, Slurm's count, and with MIG what the comparison means. */
 static void measure_node_gpus(struct muster_probe_ctx *ctx)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
@@ -249,6 +268,7 @@ static void measure_node_gpus(struct muster_probe_ctx *ctx)
 		muster_boolean(given == (long)gpus), result < 0 ? &why : &no_nvml);
 }
 
+/* GPUs of the PCI bus that this process may not use: those of other jobs. They explain why NVML shows fewer. */
 static void measure_hidden_gpus(struct muster_probe_ctx *ctx)
 {
 	struct muster_nvidia_gpus bus;

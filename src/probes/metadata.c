@@ -6,6 +6,14 @@
  *
  * The service is on a link-local address of IPv4, without a proxy. A machine without IPv4, without such a service, or
  * of another cloud answers nothing within half a second, and everything is null with that reason.
+ *
+ * The part of the answer that is read:
+ *
+ *   { "compute": { "vmSize": "Standard_ND96asr_v4", "placementGroupId": "...", "location": "eastus",
+ *                  "vmId": "...", "resourceId": "/subscriptions/..." } }
+ *
+ * Texts come from outside: each must be a string of printable ASCII, not empty and not too long; else it is null with
+ * the reason. The physical host is not in the answer; the guest's daemon of Hyper-V writes it to a file (KVP_POOL).
  */
 #include "vendor/http.h"
 #include "json/json.h"
@@ -109,6 +117,7 @@ static void emit_text(
 		muster_emit_for(ctx, metric, NULL, muster_string(text));
 }
 
+/* The metric from the member `key` of the object "compute". */
 static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *key, const struct muster_json *compute)
 {
 	const struct muster_json *member = muster_json_member(compute, key);
@@ -120,7 +129,12 @@ static void emit(struct muster_probe_ctx *ctx, const char *metric, const char *k
 		emit_text(ctx, metric, "metadata service", key, muster_json_string(member));
 }
 
-/* Azure asks for PhysicalHostName; where a host tells its longer name alone, that names it too. */
+/* The physical host from the pool's records, each of KVP_RECORD_BYTES:
+ *
+ *   | key, 512 bytes, padded with NUL | value, 2048 bytes, padded with NUL |
+ *
+ * Azure asks for PhysicalHostName; where a host tells its longer name alone, that names it too. A record whose last
+ * byte is not NUL has a value without an end and is skipped; so is a part of a record at the end of the file. */
 static void emit_host(struct muster_probe_ctx *ctx)
 {
 	char path[4096], *pool = NULL;

@@ -11,6 +11,15 @@
  *   traffic  later visits: windows of the sizes that the ring has measured
  *
  * A trial ring, which finds out who disturbs a ring that failed, has one modest size and no roster.
+ *
+ * What the callback ring does in each part (enum muster_ring_part). The first ring of a run may have the parts
+ * BEGIN to REST, between which other probes work; all other rings are WHOLE:
+ *
+ *   part    session       communicator          measures   kept as
+ *   WHOLE   new           start, then wait      yes        standing
+ *   BEGIN   new           start                 no         begun
+ *   AWAIT   as begun      wait                  no         begun
+ *   REST    as begun      wait                  yes        standing
  */
 #include "util/clock.h"
 #include "util/text.h"
@@ -64,13 +73,13 @@ static const struct muster_metric metrics[] = {
 		"algorithm and protocol of each message size, on the ring's first rank: \"67108864:NVLS/SIMPLE\""),
 };
 
-/* The communicator that is being made. NCCL does that in a thread of its own; when it has ended is asked for after each
- * command, so that the time is at most one command too long. */
+/* The communicator that is being made. NCCL does that in a thread of its own. After each command the callback between
+ * asks whether NCCL has ended, so that the time is at most one command too long. */
 static struct {
 	const struct muster_nccl *nccl;
-	ncclComm_t comm; /* NULL: none is, or it is there */
-	const char *call;
-	double began_ms, ended_ms;
+	ncclComm_t comm;           /* NULL: none is being made, or it is there */
+	const char *call;          /* the name of NCCL's function, for errors */
+	double began_ms, ended_ms; /* by muster_clock_raw */
 } making;
 
 static void note_end_of_start(void)
@@ -84,10 +93,11 @@ static void between(void)
 	ncclResult_t result = ncclSuccess;
 	if (making.comm &&
 		(making.nccl->ncclCommGetAsyncError(making.comm, &result) != ncclSuccess || result != ncclInProgress))
-		note_end_of_start(); /* an error is met again by who waits */
+		note_end_of_start(); /* an error is met again by await_communicator */
 }
 
-/* Begin to make the communicator: nothing of it is there when this returns. */
+/* Begin to make the communicator: nothing of it is there when this returns. Several ids let a large ring meet at
+ * several of its ranks (NCCL 2.23); an older NCCL uses the first id alone. */
 static int start_communicator(struct muster_nccl_session *s, struct muster_error *err)
 {
 	struct muster_nccl_config config = {
@@ -125,6 +135,7 @@ static int await_communicator(const struct muster_nccl_session *s, struct muster
 	return 0;
 }
 
+/* The version of NCCL that this process loads, by which ranks are put into rings (.ring_agree). */
 static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	int version = 0;
@@ -157,7 +168,8 @@ static int ring_id(struct muster_probe_ctx *ctx, unsigned char id[MUSTER_RING_ID
 	return 0;
 }
 
-/* From the communicator on, which is there. */
+/* The sizes, and the roster for later probes, on the communicator that is there. The profile quick and trial rings have
+ * no use for a roster. */
 static int measure(struct muster_nccl_session *s, struct muster_error *err)
 {
 	muster_emit_for(s->ctx, "rank.nccl_init_ms", NULL, muster_number(making.ended_ms - making.began_ms));
@@ -166,6 +178,8 @@ static int measure(struct muster_nccl_session *s, struct muster_error *err)
 	return s->ring.trial || muster_probe_env(s->ctx)->profile == MUSTER_QUICK ? 0 : muster_nccl_roster_make(s, err);
 }
 
+/* One part of a ring, as the head of this file has it. The log is read after a failure as well, before the communicator
+ * is aborted: an abort may hang. */
 static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, struct muster_error *err)
 {
 	struct muster_nccl_session s;
@@ -193,7 +207,7 @@ static int ring(struct muster_probe_ctx *ctx, const struct muster_ring *ring, st
 	return 0;
 }
 
-/* Of later visits. */
+/* The windows of a later visit. The first visit was the ring itself. One rank moves no data. */
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
 {
 	struct muster_nccl_session s;

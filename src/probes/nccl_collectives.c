@@ -7,6 +7,17 @@
  * itself.
  *
  * busbw is that of nccl-tests: bytes of all ranks' parts by time, x (n - 1) / n, since each rank keeps its own part.
+ *
+ * The order of the first visit; a later visit only repeats the windows of what was measured:
+ *
+ *   1. buffers, and agreement on the largest size that all ranks have room for (prepare)
+ *   2. jitter.c    100 all-reduces, each timed
+ *   3. measure.c   all-gather, then reduce-scatter: checked, then windows
+ *   4. connect.c   each rank to each other rank, a few at a time
+ *   5. measure.c   all-to-all
+ *
+ * A failure of any step ends the communicator. So the all-to-all is last, for which ranks must connect that no ring
+ * connects.
  */
 #include "probes/metrics.h"
 #include "probes/nccl_collectives/collectives.h"
@@ -58,7 +69,8 @@ static const struct muster_metric metrics[] = {
 #define LARGEST_FULL GIB
 #define ALLTOALL_RANKS_MAX 512 /* unless the profile is full: each rank connects to every other one */
 
-/* The buffers; *ret_limit: the largest power of two that all ranks have room for; 1 where one of them has none. */
+/* The buffers; *ret_limit: the largest power of two that all ranks have room for in both buffers; 1 where a rank has
+ * none. What is agreed is the negative exponent, whose maximum is that of the rank with the least room. */
 static int prepare(const struct muster_nccl_session *s, uint64_t *ret_limit, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -98,7 +110,7 @@ static int measure_alltoall(const struct muster_nccl_session *s, uint64_t limit,
 	return muster_collective_connect(s, err) < 0 ? -1 : muster_collective_measure(s, MUSTER_ALLTOALL, limit, err);
 }
 
-/* The all-to-all comes last: it needs connections that no ring has. */
+/* The first visit, in the order of the head of this file. */
 static int measure(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	uint64_t limit;

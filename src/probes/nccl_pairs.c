@@ -85,12 +85,12 @@ struct pair {
 	size_t round_at; /* where in NCCL's log this round begins, which connects the two */
 	char who[160];   /* "rank 12 on gpu-4" */
 	struct hello own, other;
-	uint64_t bytes; /* of the message that is exchanged now */
-	CUdeviceptr from;
-	CUdeviceptr buffer; /* of the data that is sent */
+	uint64_t bytes;     /* of the message that is exchanged now */
+	CUdeviceptr from;   /* where that message is */
+	CUdeviceptr buffer; /* where data to send is written; decisions are sent from resources->agreed */
 	/* measured */
-	uint64_t full, wrong;
-	double once_us;
+	uint64_t full, wrong; /* the full size in bytes; 4-byte values that came wrong, in all checks */
+	double once_us;       /* an exchange of the full size, on the slower rank of the two */
 	struct muster_nccl_windows exchanges, shortest; /* of the full size, and of LATENCY_BYTES */
 };
 
@@ -104,6 +104,7 @@ struct known {
 static struct known *known;
 static int known_count;
 
+/* A muster_nccl_operation_fn: send pair->bytes and receive as many, at the same time. */
 static int exchange(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
 {
 	const struct pair *pair = arg;
@@ -116,7 +117,9 @@ static int exchange(const struct muster_nccl_session *s, void *arg, struct muste
 
 /* ---- small messages that decide ---- */
 
-/* Swap messages of so many bytes, a multiple of 4. */
+/* Swap messages of so many bytes, a multiple of 4, and wait for the other one. Each is sent MUSTER_NCCL_COPIES times,
+ * and a vote over the copies is what came: a link with wrong data must not make the two ranks decide differently.
+ * Changes pair->from and pair->bytes. */
 static int swap(
 	struct pair *pair, const void *own, void *ret_other, size_t bytes, const char *what, struct muster_error *err)
 {
@@ -148,13 +151,15 @@ static int agree(struct pair *pair, double *value, struct muster_error *err)
 	return 0;
 }
 
+/* The buffers, and the first message. Nothing says before what that message must be, so only its form is checked: its
+ * names must be strings. From then on `who` is made of what the other rank says of itself. */
 static int meet(struct pair *pair, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = pair->s;
 	const struct muster_probe_env *env = muster_probe_env(s->ctx);
 	const struct muster_nccl_resources *resources = s->resources;
 	_Static_assert(sizeof(struct hello) <= AGREED_MAX * sizeof(float), "it fits");
-	/* With --max-bytes the all-reduce's buffer may be tiny: then half of the other one is sent from. */
+	/* With --max-bytes the all-reduce's buffer may be tiny: then the second half of `received` is sent from. */
 	bool halves = resources->room < FULL_BYTES;
 	if (muster_nccl_received_make(s->ctx, halves ? 2 * FULL_BYTES : FULL_BYTES, err) < 0)
 		return -1;
@@ -176,14 +181,16 @@ static int meet(struct pair *pair, struct muster_error *err)
 
 /* ---- checked exchanges ---- */
 
-/* Another one for each round of each of the two directions; a message has less than 2^24 words. */
+/* A seed for each round and direction: round (4 bits), sender (18 bits), receiver (18 bits), word (24 bits). A message
+ * has less than 2^24 words, so no two messages of a run have a word in common. */
 static uint64_t seed_of(const struct hello *sender, const struct hello *receiver, int round)
 {
 	return ((uint64_t)round << 60) + ((uint64_t)(uint32_t)sender->rank << 42) +
 	       ((uint64_t)(uint32_t)receiver->rank << 24);
 }
 
-/* Exchanges of one size, each with other data. The time of the last one. */
+/* `count` exchanges of one size, each with other data; round: the number of the first one. ret_us: the time of the last
+ * one on this rank. Wrong values are added to pair->wrong. */
 static int check(struct pair *pair, uint64_t bytes, int round, int count, double *ret_us, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = pair->s;
@@ -235,6 +242,7 @@ static struct known *known_of(const struct pair *pair)
 	return &known[pair->peer];
 }
 
+/* The windows of one size. once_us must be the same on both ranks, because the number of windows follows from it. */
 static int time_windows(
 	struct pair *pair, uint64_t bytes, double once_us, struct muster_nccl_windows *ret, struct muster_error *err)
 {
@@ -246,7 +254,8 @@ static int time_windows(
 	return muster_nccl_windows(pair->s, exchange, pair, once_us, "the timed exchanges", ret, err);
 }
 
-/* Later visits measure the size of the first one. */
+/* Steps 1 to 3 of the head of this file; later visits, with the size of the first one, only 1 and 3. The 8 bytes have
+ * once_us 0: the most operations in a window, and a head start for each. */
 static int measure(struct pair *pair, int visit, struct muster_error *err)
 {
 	struct known *of = known_of(pair);
@@ -271,10 +280,16 @@ static size_t log_length(void)
 	return muster_nccl_log_read(&length, NULL) ? length : 0;
 }
 
-/* What was connected before lines of two communicators were mixed, and in this round. NCCL names the ranks of a
- * communicator from 0, so lines of the ring's communicator and of the near ones cannot be told apart by their numbers.
- * An exchange on the near communicator reads the log from its split on. One on the ring's reads what was written before
- * the split, and what this round has added, for a connection is made at the first message of two ranks. */
+/* How the two send to each other, from NCCL's log. NCCL names the ranks of a communicator from 0, so lines of the
+ * ring's communicator and lines of the near one cannot be told apart by their numbers. A connection is made at the
+ * first message of two ranks, and written to the log then. So what is read is:
+ *
+ *   communicator of the exchange        lines of the log
+ *   the ring's, no near one is there    from the ring's start on
+ *   the ring's                          from the ring's start to the split, and those of this round
+ *   the near one                        those of this round
+ *
+ * The number of channels is read from the communicator's start on. "unknown" and -1 are what the log does not say. */
 static void read_log(const struct pair *pair, struct known *ret)
 {
 	struct muster_error err;
@@ -296,6 +311,8 @@ static void read_log(const struct pair *pair, struct known *ret)
 	ret->channels = muster_nccl_log_parse_channels(text, length, between->log_at);
 }
 
+/* The samples of one visit; the checks and what the log says only in the first visit. A window without time makes all
+ * windows of its size null. */
 static void emit_all(const struct pair *pair, const char *kind, int visit)
 {
 	struct muster_probe_ctx *ctx = pair->s->ctx;
@@ -330,6 +347,8 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 		muster_emit_null(ctx, "pair.channels", labels, count, "NCCL's log does not say");
 }
 
+/* One exchange of this rank with round->peer. s.comm is the communicator that the two share with the fewest ranks: the
+ * near one where there is one. After a failure all communicators are ended, whichever of them it was. */
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
 {
 	struct muster_nccl_session s;
@@ -351,7 +370,7 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 		muster_wrap(err, "exchange with %s", pair.who);
 		return muster_nccl_session_fail(&s, err);
 	}
-	if (round->visit == 0 || pair.exchanges.count > 0)
+	if (round->visit == 0 || pair.exchanges.count > 0) /* else the pair had nothing to measure */
 		emit_all(&pair, round->kind, round->visit);
 	return 0;
 }

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - files and folders that must be there, with the same content on all nodes
+ *
+ * The leader looks at each path in turn. Each path has at most PATH_MS, and all of them together ALL_MS, so that the
+ * probe ends before its deadline of 20 s; a path whose time is over has no hash, and the reason says how far it came. A
+ * call that hangs ends the worker at the deadline: the step names the path. Whether the content is the same is found
+ * when the samples of all nodes are compared.
  */
 #include "probes/paths/content.h"
 
@@ -26,6 +31,8 @@ static const struct muster_metric metrics[] = {
 		"node.path_open_ms", MS, DRIFTS, "time to look at an expected path and open it", .labels = { "path" }),
 };
 
+/* The four samples of one path, whose label is the path without the root prefix. A path that is too long for the root
+ * prefix is not looked at. with_files: the content of the files of a folder counts, too. */
 static void measure(struct muster_probe_ctx *ctx, const char *path, bool with_files, double until_ms)
 {
 	struct muster_path_content content = { .type = "unreadable: File name too long",

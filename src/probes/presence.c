@@ -6,6 +6,17 @@
  * Three lists of GPUs are compared: the PCI bus (sysfs, nvidia_gpus.h), NVML, CUDA. A GPU of the bus that NVML lacks is
  * missing unless it is hidden from this process, held for a virtual machine, or another model for a display. A GPU of
  * NVML that CUDA lacks counts only where no variable, MPS or MIG restricts CUDA.
+ *
+ * What node.gpus_missing is, by the first row that fits:
+ *
+ *   the bus cannot be read, or NVML cannot list its GPUs     null with that error
+ *   the bus shows no NVIDIA GPU, and NVML shows some         null
+ *   no GPU is missing                                        "none"
+ *   some are missing, and some are hidden from the job       null that names them: they may be another job's
+ *   some are missing                                         the text of list_missing
+ *
+ * Services and other jobs are found by the names of processes. What the list of processes does not show is false or
+ * "none" only if the list is complete, and for a service only outside a container.
  */
 #include "system/mounts.h"
 #include "system/nvidia_gpus.h"
@@ -21,7 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROCESSES_MS = 40 }; /* a node with 10,000 processes takes about 70 */
+enum { PROCESSES_MS = 40 }; /* at most, for the list of processes; that of 10,000 takes about 70 */
 
 static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.gpus_on_pci", NONE, MORE, "NVIDIA GPUs on the PCI bus that this process may use"),
@@ -60,7 +71,8 @@ static bool nvml_has(const struct muster_nvml_gpus *nvml, const char *bus_id)
 	return false;
 }
 
-/* The next GPU, from *at on, that NVML counts and cannot reach; one that it may not show is hidden, not lost. */
+/* The next GPU, from *at on, that NVML counts and cannot reach; *at moves behind it. NULL: there is none. A GPU that
+ * NVML may not show to this user (MUSTER_ENOPERMISSION) is hidden, and not lost. */
 static const struct muster_nvml_gpu *next_lost(const struct muster_nvml_gpus *nvml, size_t *at)
 {
 	while (*at < nvml->count) {
@@ -71,8 +83,8 @@ static const struct muster_nvml_gpu *next_lost(const struct muster_nvml_gpus *nv
 	return NULL;
 }
 
-/* A GPU that the NVIDIA driver does not drive beside GPUs of other models, which it does: one for a display, perhaps
- * too old for the driver. */
+/* A GPU without the NVIDIA driver, of a model of which NVML shows no GPU, in a node where NVML shows GPUs of other
+ * models: such a GPU is for a display, perhaps too old for the driver. */
 static bool is_for_display(
 	const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml, const struct muster_nvidia_gpu *gpu)
 {
@@ -88,8 +100,9 @@ static bool is_for_display(
 	return any && strcmp(gpu->driver, "nvidia") != 0;
 }
 
-/* NVML does not name the GPUs that it cannot reach, but its order is that of the bus ids, so the errors go to the
- * missing GPUs in this order. NULL: none is missing. */
+/* "0001:00:00.0 is on the bus and not in NVML: no driver is bound; ...". NVML does not name the GPUs that it cannot
+ * reach, but its order is that of the bus ids: so its errors go, in this order, to the missing GPUs for which the bus
+ * gives no reason. Errors that are left over stand alone at the end. NULL: none is missing. The caller frees. */
 static char *list_missing(const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml)
 {
 	char *missing = NULL;
@@ -115,8 +128,10 @@ static bool is_driven(const struct muster_nvidia_gpu *gpu)
 	return strcmp(gpu->driver, "nvidia") == 0 && gpu->access != MUSTER_NVIDIA_SET_ASIDE;
 }
 
-/* nvidia-smi counts the GPUs that the NVIDIA driver has started, in the order of their bus ids. So does the bus, unless
- * NVML counts fewer GPUs and none is hidden from the job: then one did not start. NULL: there are none. */
+/* The GPUs in the order of nvidia-smi on the node, outside of any job. nvidia-smi counts the GPUs that the NVIDIA
+ * driver has started, in the order of their bus ids. The list of the bus is the same, and has the hidden GPUs too. Only
+ * where NVML counts another number and no GPU is hidden, a GPU of the bus did not start: then the list is NVML's. NULL:
+ * there are none. The caller frees. */
 static char *list_in_order(const struct muster_nvidia_gpus *bus, const struct muster_nvml_gpus *nvml)
 {
 	char *list = NULL;
@@ -132,6 +147,8 @@ static char *list_in_order(const struct muster_nvidia_gpus *bus, const struct mu
 	return list;
 }
 
+/* Emits what the bus says: counts, withheld GPUs, order, missing GPUs. nvml: NULL with the error no_nvml. GPUs that are
+ * withheld and not hidden are kept from all jobs. */
 static void measure_bus(
 	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
 {
@@ -195,6 +212,8 @@ static const char *find_restriction(struct muster_probe_ctx *ctx, const struct m
 	return NULL;
 }
 
+/* The bus ids of NVML's GPUs that no device of CUDA has, in *ret_list; unchanged where there are none. GPUs that NVML
+ * cannot reach have no bus id and are not compared. */
 static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, char **ret_list, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = muster_cuda(err);
@@ -219,6 +238,7 @@ static int list_not_in_cuda(const struct muster_nvml_gpus *nvml, char **ret_list
 	return result;
 }
 
+/* Emits the GPUs that CUDA lacks: null where NVML has no list, or where CUDA may show fewer GPUs on a healthy node. */
 static void measure_cuda(
 	struct muster_probe_ctx *ctx, const struct muster_nvml_gpus *nvml, const struct muster_error *no_nvml)
 {
@@ -240,6 +260,7 @@ static void measure_cuda(
 
 /* -- processes -- */
 
+/* process: as in /proc/PID/comm, which the kernel cuts off after 15 characters (muster_processes_find). */
 static const struct {
 	const char *metric, *process;
 } services[] = {
@@ -249,7 +270,7 @@ static const struct {
 	{ "node.dcgm_service", "nv-hostengine" },
 };
 
-/* The job of a step's process, whose command line is "slurmstepd: [1234.0]"; 0 when it is of no job. */
+/* The job of a step's process: 1234 of its command line "slurmstepd: [1234.0]"; 0 when that has no number. */
 static long job_of_step(struct muster_probe_ctx *ctx, long pid)
 {
 	char path[PATH_MAX], text[128];
@@ -260,7 +281,8 @@ static long job_of_step(struct muster_probe_ctx *ctx, long pid)
 	return strtol(bracket + 1, NULL, 10);
 }
 
-/* NULL: there are none. */
+/* The ids of jobs that have a step on the node, each once, without this process's own job. NULL: there are none. A
+ * list from an incomplete list of processes is not emitted. */
 static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_processes *processes)
 {
 	const char *own = getenv("SLURM_JOB_ID");
@@ -282,7 +304,8 @@ static char *list_other_jobs(struct muster_probe_ctx *ctx, const struct muster_p
 	return list;
 }
 
-/* why: where processes is not complete. Beside a container a service may run that is not seen in it. */
+/* A process that is there is true in any case. One that is not there is null where the list is not complete (why), or
+ * in a container, beside which the service may run; else false. */
 static void measure_services(
 	struct muster_probe_ctx *ctx, const struct muster_processes *processes, const struct muster_error *why)
 {
@@ -302,6 +325,8 @@ static void measure_services(
 			muster_emit_for(ctx, services[i].metric, NULL, muster_boolean(false));
 }
 
+/* One list of the node's processes serves services and jobs. It ends after PROCESSES_MS, and is then not complete.
+ * Where /proc does not show all processes it is empty, and not complete. why: set in both cases. */
 static void measure_processes(struct muster_probe_ctx *ctx)
 {
 	struct muster_processes processes = { .complete = false };

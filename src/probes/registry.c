@@ -4,6 +4,14 @@
  * The tables are constant and in the probes' own files; what is made here once in a process are views of them: the
  * probes by order and name, all metrics by name (bsearch), and the rows of each table for people by their places. A row
  * that lacks an answer ends every process at its first look, so that no test can miss it.
+ *
+ *   probe_table   made by CMake: one entry for each probe's file in src/probes/ (probe_table.h.in)
+ *   probes        the same, sorted by .order, then by name
+ *   entries       one for each metric of each probe, sorted by the metric's name
+ *   shown         one for each SHOWN(IN(...)) of each metric, sorted by table and place
+ *
+ * Every public function that uses a view calls prepare, which makes them on the first call; an exit handler frees them.
+ * The place of a metric in `entries` is its number in this process (muster_metric_index): arrays by metric use it.
  */
 #include "muster/arena.h"
 #include "muster/probe.h"
@@ -18,7 +26,7 @@
 enum { PROBE_COUNT = sizeof probe_table / sizeof *probe_table };
 
 struct entry {
-	const char *name; /* the metric's; first, for muster_by_text */
+	const char *name; /* the metric's; the first member, because muster_by_text compares what begins with a text */
 	const struct muster_metric *metric;
 	const struct muster_probe *probe;
 };
@@ -26,7 +34,7 @@ struct entry {
 static const struct muster_probe *probes[PROBE_COUNT];
 static struct entry *entries;
 static size_t entry_count;
-static struct muster_shown_metric *shown;
+static struct muster_shown_metric *shown; /* the rows of one table follow each other */
 static size_t shown_count;
 
 static int by_order(const void *a, const void *b)
@@ -36,6 +44,9 @@ static int by_order(const void *a, const void *b)
 	return x->order != y->order ? (x->order > y->order) - (x->order < y->order) : strcmp(x->name, y->name);
 }
 
+/* The first answer that is missing or contradicts another one: meaning, .better, .identifies of a text; a unit only of
+ * a number, and at the end of the name; labels that src/model/label.c lists; limits that are metrics. prepare calls
+ * this when `entries` is complete and sorted, so that muster_metric_find already works here. */
 int muster_registry_check(const struct muster_metric *metric, struct muster_error *err)
 {
 	const struct muster_unit_row *unit = &muster_units[metric->unit];
@@ -83,6 +94,7 @@ static int by_place(const void *a, const void *b)
 	return (x->as->place > y->as->place) - (x->as->place < y->as->place);
 }
 
+/* A metric that is shown in several tables has an entry for each. The last element of metric->shown has no title. */
 static void prepare_tables(void)
 {
 	size_t room = 0;
@@ -93,7 +105,8 @@ static void prepare_tables(void)
 	qsort(shown, shown_count, sizeof *shown, by_place);
 }
 
-/* Made on first use, from constant tables: what is refused is a mistake in the source. */
+/* Makes the views on the first use, from constant tables: what is refused is a mistake in the source, so that the
+ * process aborts. Two probes with one metric are refused here, because a name must lead to one row. */
 static void prepare(void)
 {
 	if (entries)
@@ -170,6 +183,7 @@ const struct muster_metric *muster_metric_find(const char *name)
 	return entry ? entry->metric : NULL;
 }
 
+/* The part of `shown` that is of this table: borrowed, *ret_count elements. */
 const struct muster_shown_metric *muster_metrics_shown(enum muster_shown_table table, size_t *ret_count)
 {
 	size_t first = 0, end;

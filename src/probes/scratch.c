@@ -54,7 +54,10 @@ static int read_one(struct muster_io *io, const struct muster_storage_file *file
 }
 
 /* Random reads of one block, 4 KiB on most disks, one after the other, of the first `bytes` bytes of a direct file that
- * has the content that belongs to seed: for at most limit_ms. */
+ * has the content that belongs to seed. The first WARM_UP reads are not counted. At most READS more, for limit_ms, but
+ * LEAST of them whatever the time. 0 with median and 99th percentile in microseconds and the number of wrong words (of
+ * the warm-up too), or -1 with err. After a read that was not answered its memory is never freed: the disk may still
+ * write to it. */
 static int measure_latency(const struct muster_storage_file *file, uint64_t bytes, uint64_t seed, double limit_ms,
 	struct latency *ret, struct muster_error *err)
 {
@@ -117,24 +120,29 @@ enum {
 	LEAST_BLOCKS = 16,
 };
 
+/* The windows of all rounds. */
 struct rates {
 	double gbps[ROUNDS * MUSTER_WINDOWS_MOST];
 	size_t count;
 };
 
+/* The test, from the choice of the folder to what is emitted. */
 struct test {
 	struct muster_probe_ctx *ctx;
-	struct muster_scratch scratch;
+	struct muster_scratch scratch; /* folder is "" where there is none */
 	struct muster_storage_file file;
-	struct muster_passes *passes;
-	char layout[128];
+	struct muster_passes *passes; /* NULL until the file is there */
+	char layout[128];             /* label of the rates: what decides how fast it can be */
 	struct rates write, read;
 	struct latency latency;
 	bool has_latency;
+	/* Blocks of 1 MiB: the most that a round has read back. Wrong words of 8 bytes: of all rounds and small reads.
+	 */
 	uint64_t blocks, wrong;
 };
 
-/* A shorter pass counts where there is no other one. */
+/* Keeps the rate of a pass as a window. counts: whether the pass is a whole window; a shorter one counts only where it
+ * is the first of the file, on a slow disk or in a small file. */
 static void keep(struct rates *rates, const struct muster_pass *pass, bool counts)
 {
 	if (counts && pass->seconds > 0 && rates->count < sizeof rates->gbps / sizeof *rates->gbps)
@@ -164,6 +172,9 @@ static int run_windows(struct test *test, enum muster_io_way way, uint64_t block
 	return 0;
 }
 
+/* One round: write, fdatasync, read back and verify. fdatasync also empties the kernel's cache of the file, so that a
+ * buffered file is read from the disk, too. After the last round the small reads, of the data that this round has
+ * written. Each round has a seed of its own. -1 with err. */
 static int write_and_read(struct test *test, uint64_t blocks, int round, struct muster_error *err)
 {
 	const uint64_t seed = muster_storage_seed();
@@ -192,7 +203,14 @@ static int write_and_read(struct test *test, uint64_t blocks, int round, struct 
 
 /* ---- what is emitted ---- */
 
-/* result: of the test, with why. failed: the disk is why, and what it did counts. */
+/* Every metric but scratch_io, always. result: 0, or -1 with why. failed: the disk itself is why.
+ *
+ *                             rates, latency    wrong, failed                 tested_mib
+ *   the test went well        values            values, failed is 0           what was read
+ *   the disk has failed       null with why     values so far, failed is 1    what was read
+ *   it could not be tested    null with why     null with why                 what was read, often 0
+ *
+ * The latency of a file that is not direct is null, too: its reads come from the kernel's cache. */
 static void emit_figures(const struct test *test, int result, bool failed, const char *why)
 {
 	struct muster_probe_ctx *ctx = test->ctx;
@@ -227,7 +245,8 @@ static void emit_io(struct test *test, const char *why_not)
 
 /* ---- the test ---- */
 
-/* As many blocks as were asked for, or as fit into half of what is free. */
+/* As many blocks of 1 MiB as were asked for, or as fit into half of what is free to this user. -1 with err, also for
+ * less than LEAST_BLOCKS. A file system that gives no size has no limit here. */
 static int choose_size(const struct test *test, uint64_t *ret_blocks, struct muster_error *err)
 {
 	struct statvfs space;
@@ -251,6 +270,8 @@ static int choose_size(const struct test *test, uint64_t *ret_blocks, struct mus
 	return 0;
 }
 
+/* The file, the threads and the whole label `layout`: few CPUs and a buffered file limit the rate, too, so figures with
+ * them are not compared with those of other nodes. */
 static int prepare(struct test *test, uint64_t *ret_blocks, struct muster_error *err)
 {
 	if (choose_size(test, ret_blocks, err) < 0)

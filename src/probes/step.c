@@ -55,7 +55,7 @@ static const struct muster_metric metrics[] = {
 		.labels = { "kind", "among" }),
 };
 
-#define ROUNDS 3 /* and one after the steps: what disturbs a host or a GPU for a moment is over then */
+#define ROUNDS 3 /* and one more after the steps: what disturbs a host or a GPU for a moment is over then */
 #define SAMPLE_BYTES ((uint64_t)32 << 20) /* an all-reduce of them says how long those of all gradients take */
 /* The first gradient is made after four tenths of the products. Where all-reduces take no longer than this share of the
  * time of all products, nearly all of them can go on beside products. */
@@ -96,7 +96,8 @@ static double percentile(const struct results *results, double share)
 
 /* ---- measuring ---- */
 
-/* The same number of tokens for every rank, at most `most`. */
+/* The same number of tokens for every rank, at most `most`, which is a power of two that all ranks have room for. The
+ * slowest rank's time decides, so that its products take about length->ms; on faster ranks they take less. */
 static int choose_tokens(
 	struct muster_step_work *work, const struct length *length, size_t most, struct muster_error *err)
 {
@@ -109,6 +110,7 @@ static int choose_tokens(
 	return muster_step_prepare(work, muster_step_tokens(first, ms, length->ms, most), err);
 }
 
+/* The products alone, ROUNDS times. compute_ms is their median; what is emitted are all rounds (emit_all). */
 static int measure_compute(struct muster_step_work *work, struct results *results, struct muster_error *err)
 {
 	double sorted[ROUNDS];
@@ -124,7 +126,8 @@ static int measure_compute(struct muster_step_work *work, struct results *result
 	return 0;
 }
 
-/* As much of the gradients as can be reduced beside the products. */
+/* How often gradients are halved, so that they can be reduced beside the products. An all-reduce of SAMPLE_BYTES says
+ * how long those of all gradients take. By the slowest rank of each: all ranks must reduce the same bytes. */
 static int choose_gradients(struct muster_step_work *work, double compute_ms, struct muster_error *err)
 {
 	double ms = 0;
@@ -140,7 +143,8 @@ static int choose_gradients(struct muster_step_work *work, double compute_ms, st
 	return 0;
 }
 
-/* Each part alone: results->longest_ms, and how many copies a step has. */
+/* Each part alone: results->longest_ms, the time of the longest part on the slowest rank, for job.overlap; and
+ * work->copy_count, which each rank chooses by its own times, since copies are no communication. */
 static int measure_alone(struct muster_step_work *work, struct results *results, struct muster_error *err)
 {
 	double reduces_ms = 0, copy_ms;
@@ -170,7 +174,9 @@ static void note(struct results *results, const struct muster_step_times *times)
 	results->count++;
 }
 
-/* The first step warms up and does not count. */
+/* steps + 1 steps, of which number 0 warms up and does not count. While step i is waited for, step i + 1 is queued, and
+ * slot (i - 1) % 3 still has the end of the step before. The ranks need not agree after each step: their all-reduces
+ * keep them together. A cancelled command is seen once a step. */
 static int take_steps(struct muster_step_work *work, size_t steps, struct results *results, struct muster_error *err)
 {
 	struct muster_step_times times;
@@ -193,7 +199,9 @@ static int take_steps(struct muster_step_work *work, size_t steps, struct result
 	return 0;
 }
 
-/* 1 when this rank or another one cannot take part, and why. */
+/* Whether all ranks can take part: 0, and ret_most, the most tokens that every GPU has room for; 1 with why, when this
+ * rank or another one cannot; -1 with err. A rank without library, units or memory must still enter the agreement,
+ * since the others wait there: its part is "cannot" and no limit of tokens. */
 static int can_all(struct muster_step_work *work, struct muster_nccl_session *session, size_t wanted, size_t *ret_most,
 	struct muster_error *why, struct muster_error *err)
 {
@@ -211,6 +219,8 @@ static int can_all(struct muster_step_work *work, struct muster_nccl_session *se
 	return worst[0] > 0;
 }
 
+/* Steps 2 to 6 of the head of this file. lists[STEP_MS] is sorted also after a failure, for emit_all takes percentiles
+ * of the steps that there are. */
 static int measure(struct muster_step_work *work, size_t most, struct results *results, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(work->session->ctx);
@@ -231,6 +241,8 @@ static int measure(struct muster_step_work *work, size_t most, struct results *r
 
 /* ---- what is emitted ---- */
 
+/* Null for all metrics: of the job on the first rank alone. Metrics with two labels are derived, and not this probe's
+ * to emit. */
 static void emit_nothing(struct muster_probe_ctx *ctx, bool first, const char *why)
 {
 	for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
@@ -282,6 +294,8 @@ static void forget(struct results *results)
 		free(results->lists[i]);
 }
 
+/* work is of this callback alone: made, used and freed. After a failure the session goes first, since an abort of the
+ * communicator may end the all-reduces for which the streams of work wait. */
 static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *round, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);

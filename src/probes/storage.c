@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* storage.c - the node's local NVMe disks, its temporary disk, and the file system that jobs may fill
  *
- * Reads what the kernel says: no disk is touched.
+ * Reads what the kernel says: no disk is touched. The leader runs it in every run; the probe scratch is the one that
+ * writes.
  *
  * Which disks are the node's own follows from sysfs (system/disks.h): a network disk of a cloud shows as NVMe too. A
  * disk whose controller has failed is still listed by the kernel, and is not counted. statvfs may hang where a network
@@ -40,6 +41,8 @@ static const struct muster_metric metrics[] = {
 	NODE_NUMBER("node.scratch_free_share", RATIO, DRIFTS, "share of the file system that is free for users"),
 };
 
+/* Number and total size of the local NVMe disks that work. Where it is not known of one disk whether it is local, the
+ * number is null, and the size too; where one size is not known, the size alone. */
 static void measure_nvme(struct muster_probe_ctx *ctx)
 {
 	const char *root = muster_probe_env(ctx)->root;
@@ -84,6 +87,8 @@ static void measure_temp_disk(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.temp_disk_gb", NULL, result, muster_number(gb), &why);
 }
 
+/* The array that the scratch is on, or "none" with one member; null where the volume is not known, as of a file system
+ * of the network. */
 static void measure_volume(struct muster_probe_ctx *ctx, const struct muster_scratch *scratch)
 {
 	bool known = scratch->members > 0;
@@ -114,6 +119,8 @@ static void measure_space(struct muster_probe_ctx *ctx, const struct muster_scra
 	muster_emit_read(ctx, "node.scratch_free_share", NULL, result, muster_number(left / size), &why);
 }
 
+/* The scratch, as system/scratch.h chooses it. Without one every metric of this name is null with the reason: they are
+ * found by the beginning of their name, so that no list has to be kept here. */
 static void measure_scratch(struct muster_probe_ctx *ctx)
 {
 	static const char prefix[] = "node.scratch_";

@@ -5,8 +5,12 @@
  * their work are the ones that fail.
  *
  * Versions come from the libraries themselves, the file of each from the loader (dlinfo), links resolved: two nodes
- * that load different files of one version differ in node.library_path. Each library is opened here for the first time
- * on the leader of a node, so the step names it, in case its constructor hangs.
+ * that load different files of one version differ in node.library_path. A library that the
+ * worker has not opened yet is opened here, so the step names it, in case its constructor hangs.
+ *
+ * The order: files of /etc and /proc; CPUs and NUMA nodes by hwloc; GPUs by NVML; the vendor libraries, one by one.
+ * None of them fails the probe. measure_compat comes last, because it needs the path that measure_libraries has made
+ * known.
  */
 #include "vendor/cuda.h"
 #include "vendor/library.h"
@@ -70,7 +74,8 @@ static const struct muster_metric metrics[] = {
 		SHOWN(IN(SOFTWARE, 130, "IMEX channels"))),
 };
 
-/* The quotes and backslashes of a shell-like assignment taken off, in place. */
+/* Takes the quotes and backslashes of a shell-like assignment off, in place: "Ubuntu \"24.04\"" becomes Ubuntu "24.04".
+ * Between single quotes a backslash is an ordinary character (os-release(5)). */
 static void unquote(char *text)
 {
 	char *to = text, quote = '\0';
@@ -87,6 +92,7 @@ static void unquote(char *text)
 	*to = '\0';
 }
 
+/* Where neither os-release has the name, the reason is that of /etc/os-release. */
 static void measure_software(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[4096];
@@ -133,7 +139,8 @@ static void measure_memory(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.memory_mib", NULL, result, muster_number(mib), &why);
 }
 
-/* The NUMA nodes that are the home of a CPU, each with its CPUs. topology: NULL with the reason. */
+/* The NUMA nodes that are the home of a CPU, each with its CPUs and, as a label, the package of the first of these.
+ * Without a topology there is one null, whose labels are "unknown". topology: NULL with the reason. */
 static void measure_numa_cpus(
 	struct muster_probe_ctx *ctx, hwloc_topology_t topology, hwloc_const_nodeset_t homes, const char *why)
 {
@@ -161,7 +168,9 @@ static void measure_numa_cpus(
 	}
 }
 
-/* Of the first such GPU: all have the same cause. */
+/* What kernel and hwloc say differently of the NUMA node of a GPU, in the words of muster_topology_gpu_node, whose code
+ * for that is MUSTER_EIO. A NUMA node that is not known (MUSTER_ENOTSUPPORTED) is no conflict. Of the first such GPU
+ * alone: all have the same cause. */
 static void measure_conflict(struct muster_probe_ctx *ctx, hwloc_topology_t topology)
 {
 	const char *root = muster_probe_env(ctx)->root;
@@ -177,6 +186,8 @@ static void measure_conflict(struct muster_probe_ctx *ctx, hwloc_topology_t topo
 	muster_nvidia_gpus_done(&gpus);
 }
 
+/* What hwloc knows of the machine. Without a topology each value is null with the reason why there is none, except the
+ * CPU model, which /proc/cpuinfo has. */
 static void measure_cpus(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[256];
@@ -224,6 +235,8 @@ static void measure_cpus(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.cpu_model", NULL, model ? 0 : -1, muster_string(model), &why);
 }
 
+/* gpu_count is the number of GPUs that NVML gives a handle and a bus id of, not the number that it counts: a GPU that
+ * has fallen off the bus is still counted. */
 static void measure_gpus(struct muster_probe_ctx *ctx)
 {
 	struct muster_error why;
@@ -241,7 +254,8 @@ static void measure_gpus(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.driver_version", NULL, result, muster_string(version), &why);
 }
 
-/* How the driver was set up to share memory: with the CPU, and with the GPUs of other nodes. */
+/* How the driver was set up to share memory: with the CPU (CoherentGPUMemoryMode, "" where no mode is set), and with
+ * the GPUs of other nodes (IMEX channels, 0 without their folder in /dev). */
 static void measure_sharing(struct muster_probe_ctx *ctx)
 {
 	char path[PATH_MAX], text[256] = "";
@@ -261,6 +275,8 @@ static void measure_sharing(struct muster_probe_ctx *ctx)
 	muster_emit_read(ctx, "node.imex_channels", NULL, result, muster_number((double)count), &why);
 }
 
+/* The four functions below open their library if that is not open yet. 0, or -1 with err, which has the loader's words
+ * where the library is missing. CUDA's number 12040 is "12.4". */
 static int cuda_version(char *ret, size_t size, struct muster_error *err)
 {
 	int version;
@@ -313,6 +329,8 @@ static const struct {
 };
 _Static_assert(sizeof libraries / sizeof *libraries == MUSTER_LIBRARY_COUNT, "every vendor library has a version");
 
+/* Version and file of each library. The version is asked for first, because that opens the library and sets its path.
+ */
 static void measure_libraries(struct muster_probe_ctx *ctx)
 {
 	for (size_t i = 0; i < MUSTER_LIBRARY_COUNT; i++) {
@@ -330,7 +348,9 @@ static void measure_libraries(struct muster_probe_ctx *ctx)
 	}
 }
 
-/* The file of a driver's library ends in the driver's version, that of cuda-compat in a later one. */
+/* The file of a driver's library ends in the driver's version, that of the package cuda-compat in a later one:
+ * "580.65.06 on driver 535.183.01, of another branch". The branch is the number before the first dot. A name that ends
+ * in less than 100, such as libcuda.so.1 that is no link, has no version of a driver. */
 static void measure_compat(struct muster_probe_ctx *ctx)
 {
 	const char *end = strstr(muster_cuda_library.path, "/libcuda.so."),

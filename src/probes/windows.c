@@ -23,6 +23,8 @@ size_t muster_windows_count(struct muster_probe_ctx *ctx)
 	return count < MUSTER_WINDOWS_MOST ? count : MUSTER_WINDOWS_MOST;
 }
 
+/* Only the last visit of the run and the visit after it sleep, and only as long as is missing. In a worker that
+ * replaced another one the first visit is not known: then this visit counts as the first. */
 void muster_windows_wait(struct muster_probe_ctx *ctx, double *first_ms)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send.c - who reads what, and chunks of all shards: from the host, over the network, to the host */
+/* send.c - who reads what, and chunks of all shards: from the host, over the network, to the host
+ *
+ * Two streams of the GPU. On the session's stream NCCL broadcasts; on `copies` chunks go between host and GPU. For each
+ * chunk one of them waits for the other by an event, so that while chunk n is on the network a reader copies chunk n+1
+ * to its GPU and a receiver copies chunk n-1 to its host:
+ *
+ *   reader     copies:   copy 0, COPIED | copy 1, COPIED | ...
+ *              session:      wait COPIED, broadcast 0 | wait COPIED, broadcast 1 | ...
+ *   receiver   session:  broadcast 0, HERE | broadcast 1, HERE | ...
+ *              copies:       wait HERE, copy 0 | wait HERE, copy 1 | ...
+ *
+ * The host waits only at the end. An event is recorded again for each chunk: a wait that is queued already stays with
+ * the record that came before it.
+ */
 #include "probes/broadcast/send.h"
 
 /* The chunk is on the reader's GPU; it has arrived on this one. */
@@ -44,6 +57,8 @@ static int join(const struct sender *sender, CUstream first, CUevent event, CUst
 		       : MUSTER_CUDA(sender->cuda, err, cuStreamWaitEvent, second, event, 0);
 }
 
+/* One chunk of every shard, in one group: every rank of the ring makes the same calls. A rank has the chunk of its own
+ * shard at its place in the shard, and the chunks of the others behind. */
 static int broadcast(const struct sender *sender, uint64_t offset, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = sender->s;
@@ -56,6 +71,8 @@ static int broadcast(const struct sender *sender, uint64_t offset, uint64_t byte
 	return muster_nccl_group_end(s, err);
 }
 
+/* One chunk of every shard, with what this rank does beside: a reader copies its own chunk to the GPU before, a
+ * receiver to the host after; others do neither. Nothing here waits for the GPU. */
 static int send_chunk(const struct sender *sender, uint64_t offset, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_broadcast_plan *plan = sender->plan;
@@ -75,6 +92,10 @@ static int send_chunk(const struct sender *sender, uint64_t offset, uint64_t byt
 	return MUSTER_CUDA(cuda, err, cuMemcpyDtoHAsync_v2, sender->host + offset, own, bytes, sender->copies);
 }
 
+/* The first broadcast is not timed: it makes NCCL connect the ranks, and its data is what lies in the buffer. The
+ * agreement after it lets all ranks begin together, so that the time has no waiting for a rank that is late. Both
+ * streams begin after the event `start`, and the session's stream ends after the copies: muster_nccl_finish then
+ * records the end. */
 static int send_all(const struct sender *sender, double *ret_us, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = sender->s;
@@ -108,10 +129,13 @@ int muster_broadcast_send(const struct muster_nccl_session *s, const struct must
 
 /* ---- what all ranks agree on before data is broadcast ---- */
 
+/* Facts of which all ranks take the largest: the node of the ring's first rank, which alone gives it; the fewest ranks
+ * of a node, as a negative number; the most ranks of a node. */
 enum { FIRST_NODE, LEAST_RANKS, MOST_RANKS, FACTS };
 
-/* Readers are the ranks of the node with the ring's first rank. When one of them is not in the ring, the first rank
- * reads all. */
+/* Readers are the ranks of the node with the ring's first rank: reader i is the rank with local rank i. Each of them
+ * puts its number in the ring, plus 1, in its own place, so that 0 means that no rank has put anything there. When one
+ * of them is not in the ring, the first rank reads all. */
 static int find_readers(const struct muster_nccl_session *s, int first_node, struct muster_broadcast_plan *plan,
 	struct muster_error *err)
 {
@@ -133,6 +157,13 @@ static int find_readers(const struct muster_nccl_session *s, int first_node, str
 	return 0;
 }
 
+/* Which shard this rank has, and whether it reads it:
+ *
+ *   one node                            shard 0: the reader reads it, all others receive it
+ *   several, a reader                   its own shard
+ *   several, a rank of another node     the shard of its local rank, if there is one; else none
+ *   several, first node, no reader      none
+ */
 static void find_shard(const struct muster_nccl_session *s, int first_node, struct muster_broadcast_plan *plan)
 {
 	const struct muster_probe_env *env = muster_probe_env(s->ctx);

@@ -35,6 +35,8 @@ bool muster_gpu_is_coherent(const struct muster_cuda *cuda, const struct muster_
 	       yes;
 }
 
+/* The GPU itself is skipped by its handle: its status stays UNKNOWN. A GPU that NVML lists without a handle may be
+ * joined or not, so the answer is then incomplete. */
 int muster_gpu_nvlink_peers(
 	const struct muster_nvml *nvml, nvmlDevice_t device, struct muster_nvml_gpus *ret, struct muster_error *err)
 {
@@ -63,7 +65,7 @@ int muster_gpu_nvlink_peers(
 			*err = why;
 		result = asked < 0 ? -1 : result;
 		if (status == NVML_P2P_STATUS_OK)
-			ret->items[joined++] = *other; /* joined GPUs come first */
+			ret->items[joined++] = *other; /* the GPUs that NVLink reaches move to the front, in place */
 	}
 	ret->count = joined;
 	return result;
@@ -90,6 +92,7 @@ double muster_gpu_pcie_gbps(unsigned int generation, unsigned int lanes)
 	return generations[generation].gigatransfers * generations[generation].left * lanes / 8;
 }
 
+/* Two transfers of the whole bus in each clock. */
 double muster_gpu_memory_gbps(int bus_bits, unsigned int clock_mhz)
 {
 	return bus_bits / 8.0 * clock_mhz * 2 / 1e3;
@@ -118,6 +121,9 @@ double muster_gpu_matmul_bf16_tflops(int major, int minor, int multiprocessors, 
 
 /* ---- the MIG instance that a rank has ---- */
 
+/* NVML gives the compute slices of an instance, and of its memory the size alone. The profile is the end of the name.
+ * What is not plausible (no profile in the name, slices beyond seven, more memory than the GPU has) is an error,
+ * because limits are made of it. */
 int muster_gpu_instance_find(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid,
 	struct muster_gpu_instance *ret, struct muster_error *err)
 {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.h - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance */
+/* device.h - the rank's own GPU: NVML for it, what its parts can do at most, its MIG instance
+ *
+ * For the probes of one GPU (gpu, gpu_state, gpu_errors, gpu_users, fabric, gpu_load and others), which must not ask
+ * for another one: CUDA and NVML count GPUs in different orders, and the worker has joined both by the bus id.
+ */
 #ifndef MUSTER_PROBES_GPU_DEVICE_H
 #define MUSTER_PROBES_GPU_DEVICE_H
 
@@ -15,11 +19,13 @@ const struct muster_nvml *muster_gpu_nvml(const struct muster_gpu *gpu, struct m
 /* CUDA's functions, when CUDA has started and given the rank its GPU. NULL with err, which says why it has not. */
 const struct muster_cuda *muster_gpu_cuda(const struct muster_gpu *gpu, struct muster_error *err);
 
-/* Whether its memory is the system's as well: the kernel may have pages in it. */
+/* Whether the GPU's memory is the system's as well, as on Grace: the kernel may have pages in it. False where CUDA does
+ * not say. */
 bool muster_gpu_is_coherent(const struct muster_cuda *cuda, const struct muster_gpu *gpu);
 
-/* The GPU's place in its fabric, in the newest form of the struct whichever the driver fills. 0, or -1 with err.
- * no_health: MUSTER_OK, or why mask and summary of the health are missing. */
+/* The GPU's place in its fabric, always in the newest form of the struct. Tried in this order: version 3, version 2
+ * (its summary of the health stays 0), then nvmlDeviceGetGpuFabricInfo of R525, which has no health at all. 0, or -1
+ * with err. no_health: MUSTER_OK, or why mask and summary of the health are missing. */
 int muster_gpu_fabric(const struct muster_nvml *nvml, nvmlDevice_t device, nvmlGpuFabricInfo_v3_t *ret,
 	struct muster_error *no_health, struct muster_error *err);
 
@@ -43,7 +49,7 @@ struct muster_gpu_instance {
 	char profile[32];           /* "3g.20gb" */
 	double memory_mib;          /* of the instance */
 	unsigned int slices;        /* of the GPU's seven compute slices */
-	unsigned int memory_slices; /* of the GPU's eight memory slices */
+	unsigned int memory_slices; /* of the GPU's eight memory slices, 1 at least; from the sizes of the memory */
 };
 
 /* The instance of the GPU `device` that has this UUID ("MIG-..."). 0, or -1 with err. */

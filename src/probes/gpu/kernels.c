@@ -8,8 +8,8 @@
 #include <string.h>
 
 #define BLOCK 256 /* threads */
-/* 40 for each of the 148 multiprocessors of a B200, which has four of them at work at once, and eleven rounds on an
- * H200, so that a last round of few blocks, which read slowly, has little to do. */
+/* Blocks: 40 for each of the 148 multiprocessors of a B200, which works on four of them at once, and eleven rounds on
+ * an H200. A last round of few blocks, which read slowly, is then a small part of all. */
 #define GRID 5920
 
 /* The driver compiles the PTX for the GPU at hand; the result goes to the user's cache (~/.nv/ComputeCache, unless

@@ -28,7 +28,9 @@ struct muster_difference {
 #define MUSTER_DIFFERENCES_MAX 32
 struct muster_kernel_report {
 	uint64_t wrong; /* 16-byte words; of checksum: the sum */
-	uint64_t noted; /* differences that were to be noticed; there is room for the first ones alone */
+	/* Differences that threads wanted to keep, each thread at most one in a launch: its first. There is room for
+	 * the first MUSTER_DIFFERENCES_MAX of all threads alone. */
+	uint64_t noted;
 	struct muster_difference noticed[MUSTER_DIFFERENCES_MAX]; /* in no order */
 };
 
@@ -39,7 +41,8 @@ struct muster_kernels {
 
 /* The kernels in the current context, loaded on the first call and kept until the process ends; NULL with err. */
 const struct muster_kernels *muster_kernels(const struct muster_cuda *cuda, struct muster_error *err);
-/* The same where an earlier call has loaded them, else NULL: for who can do without, since compiling takes time. */
+/* The same where an earlier call has loaded them, else NULL: for callers that can do without the kernels, since
+ * compiling takes time. */
 const struct muster_kernels *muster_kernels_loaded(void);
 
 /* Load the kernels into the current context: 0, or -1 with err, which has the words of the driver's compiler. */

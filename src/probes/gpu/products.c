@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* products.c - products of matrices by cuBLASLt */
+/* products.c - products of matrices by cuBLASLt
+ *
+ * A product lives from muster_product_init to muster_product_done, and may be queued any number of times between. The
+ * library's handle is made with the first product and stays until the process ends.
+ */
 #include "probes/gpu/products.h"
 
 const char *const muster_precision_names[MUSTER_PRECISIONS] = { "bf16", "fp64", "fp8" };
 
-/* Contents: random signs and fractions, and one random bit of the exponent. */
+/* Bytes of a value of A and B, bytes of a value of D, and_mask, or_mask. A word of a pattern is (random & and) | or:
+ * signs and fractions are random, and so is one bit of the exponent; the other bits of the exponent are fixed by `or`:
+ *
+ *   bf16   s eeeeeeee fffffff               and 80ff: s, the lowest e, f         or 3f00
+ *   fp64   s eeeeeeeeeee ffff... (52)       and 801f...: s, the lowest e, f      or 3fe0...
+ *   fp8    s eeee fff (E4M3)                and 8f: s, the lowest e, f           or 30
+ */
 const struct muster_product_values muster_product_values[MUSTER_PRECISIONS] = {
 	[MUSTER_BF16] = { 2, 4, 0x80ff80ff80ff80ff, 0x3f003f003f003f00 },
 	[MUSTER_FP64] = { 8, 8, 0x801fffffffffffff, 0x3fe0000000000000 },
 	[MUSTER_FP8] = { 1, 4, 0x8f8f8f8f8f8f8f8f, 0x3030303030303030 },
 };
 
+/* Types of A and B, of D, and of the factors; and in what the sums are kept. */
 static const struct {
 	cudaDataType from, to, scale;
 	cublasComputeType_t compute;
@@ -22,6 +33,7 @@ static const struct {
 
 static cublasLtHandle_t handle; /* of this process; creating one takes time */
 
+/* By compute capability. FP64 counts for 8.0, 9.0 and 10.0 alone (A100, H100, B200), FP8 from Ada (8.9) on. */
 int muster_product_need_units(
 	const struct muster_cuda *cuda, CUdevice device, enum muster_precision precision, struct muster_error *err)
 {

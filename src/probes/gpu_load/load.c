@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c - what the parts of the probe gpu_load share, and the GPU's memory, written and verified */
+/* load.c - what the parts of the probe gpu_load share, and the GPU's memory, written and verified
+ *
+ * How a pattern covers the memory. The words of the pattern are counted from the start of `memory` and go on in `rest`,
+ * which is another allocation:
+ *
+ *   address       memory                                              rest
+ *                 | part 0 | part 1 | ...              | part 9      | rest         |
+ *   first word    0        bytes of part 0 / 8  ...                    bytes / 8
+ *   report        0        1        ...                  9             MUSTER_LOAD_REST
+ *   window        one for each part, fill and verification             none
+ *
+ * So gpu.memory_wrong_at has one offset for both: that of `memory`, and behind its end that of `rest`. Parts exist for
+ * the rates only, since a window is to be short; a later visit works on the first few of them.
+ */
 #include "probes/gpu_load/load.h"
 
 #include "util/array.h"
@@ -68,7 +81,8 @@ int muster_load_fetch_report(
 	return muster_load_wait(load, err);
 }
 
-/* The 8-byte word of a difference in words. */
+/* The first of the two 8-byte words that differs, as text: "offset 0x1f00: expected 0x0, read 0x4, bit 2". The bit is
+ * named where a single one differs. base: the offset of the range in which place is counted. */
 static void describe(const struct muster_difference *difference, uint64_t base, char *ret, size_t size)
 {
 	size_t half = difference->read[0] == difference->expected[0];
@@ -87,6 +101,8 @@ void muster_wrong_note(struct muster_wrong *wrong, const char *text)
 		snprintf(wrong->first, sizeof wrong->first, "%s", text);
 }
 
+/* The text is made once, of the first report with a difference, and there of the lowest place among those that the
+ * kernel has kept: threads write them in no order. */
 void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_report *report, uint64_t base)
 {
 	wrong->words += report->wrong;
@@ -102,13 +118,15 @@ void muster_wrong_add(struct muster_wrong *wrong, const struct muster_kernel_rep
 
 /* ---- the GPU's memory, written and verified ---- */
 
-/* A pattern is written to all of it before any of it is read again, so that a word that
- * another address changes is seen. */
+/* A pattern is written to all of the memory before any of it is read again, so that a word is seen that a write to
+ * another address has changed. */
 
 #define ALL UINT64_MAX
 
-/* The first two give every word a content of its own, and every bit has been 0 and 1 after them. The next ones are what
- * memory tests use for cells that influence their neighbours, then two that differ from the first ones. */
+/* { seed, and_mask, or_mask, xor_mask } of struct muster_pattern. The first two give every word a content of its own,
+ * and every bit has been 0 and 1 after them. The next six are one constant each, as memory tests use them for cells
+ * that influence their neighbours. The last two are like the first two, with another seed. In the profile standard
+ * without a soak, the first visit uses the first two alone. A later visit uses the first one. */
 static const struct muster_pattern patterns[MUSTER_MEMORY_PATTERNS] = {
 	{ 0, ALL, 0, 0 },
 	{ 0, ALL, 0, ALL },
@@ -122,8 +140,9 @@ static const struct muster_pattern patterns[MUSTER_MEMORY_PATTERNS] = {
 	{ 0x6d75737465720000, ALL, 0, ALL },
 };
 
-/* Of a part: where it begins in `memory`, and how many bytes it has; the last one has what is left. Writing is slower
- * by up to a third where a part does not begin at a large page (1990 and 2910 in place of 3140 GB/s, H100). */
+/* Of a part: where it begins in `memory`, and how many bytes it has; the last part has what is left. Writing is slower
+ * by up to a third where a part does not begin at a large page (1990 and 2910 in place of 3140 GB/s, H100). So parts
+ * begin at multiples of 64 MiB, or of a kernel's word where a part is smaller than two of these. */
 static size_t part_start(const struct muster_load *load, size_t part)
 {
 	const size_t even = load->bytes / MUSTER_LOAD_PARTS, large = (size_t)64 << 20;
@@ -136,6 +155,8 @@ static size_t part_bytes(const struct muster_load *load, size_t part)
 	return (part + 1 < MUSTER_LOAD_PARTS ? part_start(load, part + 1) : load->bytes) - part_start(load, part);
 }
 
+/* What queue() launches for each part: a fill or a verification. report: the one of load->reports that a verification
+ * adds to. */
 typedef int kernel_fn(struct muster_load *load, CUdeviceptr at, size_t bytes, const struct muster_pattern *pattern,
 	size_t report, struct muster_error *err);
 
@@ -153,8 +174,9 @@ static int verify(struct muster_load *load, CUdeviceptr at, size_t bytes, const 
 		load->cuda, load->kernels, at, bytes, pattern, muster_load_report(load, report), load->stream, err);
 }
 
-/* An event before each part and after the last one, from events[first] on. The pattern goes on from one part to the
- * next, and to the rest. */
+/* Launch the kernel for the first `parts` parts, with an event before each part and after the last one, from
+ * events[first] on. The pattern goes on from one part to the next: seed grows by the words of the part. The rest comes
+ * last, and only if all parts are asked for; behind the last event, since it is no window. */
 static int queue(struct muster_load *load, kernel_fn *kernel, const struct muster_pattern *pattern, size_t parts,
 	size_t first, struct muster_error *err)
 {
@@ -172,7 +194,7 @@ static int queue(struct muster_load *load, kernel_fn *kernel, const struct muste
 	return kernel(load, load->rest, load->rest_bytes, &here, MUSTER_LOAD_REST, err);
 }
 
-/* Wait for a pattern, and add what was wrong. */
+/* Wait for a pattern, and add what was wrong. Reports of parts that were not looked at are zeros. */
 static int fetch(struct muster_load *load, struct muster_wrong *wrong, struct muster_error *err)
 {
 	struct muster_kernel_report report;
@@ -184,6 +206,7 @@ static int fetch(struct muster_load *load, struct muster_wrong *wrong, struct mu
 	return 0;
 }
 
+/* GB/s of each part, by the events before and behind it. */
 static int add_rates(
 	struct muster_load *load, size_t parts, size_t first, struct muster_series *rates, struct muster_error *err)
 {

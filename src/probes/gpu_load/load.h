@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.h - what the parts of the probe gpu_load share: the GPU's memory, its stream, and what samples it meanwhile */
+/* load.h - what the parts of the probe gpu_load share: the GPU's memory, its stream, and what samples it meanwhile
+ *
+ * How the first visit divides the GPU's memory (take_memory in gpu_load.c):
+ *
+ *   in use before it        gpu.memory_held_mib
+ *   reserve                 stays free: 512 MiB, or a 25th of a small memory
+ *   memory                  is tested, and serves the products; kept for later visits where there is a rest
+ *   rest                    is tested, and freed after the first visit for NCCL and the probes that follow
+ *
+ * There is a rest in the profile standard without a soak, if what follows needs less than a quarter of the GPU's memory
+ * and less than half of what is tested: 8 GiB, 32 MiB for each rank, and the largest all-reduce. Else `memory` is all
+ * that is tested, and is freed; later visits then allocate up to 4 GiB for their windows.
+ */
 #ifndef MUSTER_PROBES_GPU_LOAD_LOAD_H
 #define MUSTER_PROBES_GPU_LOAD_LOAD_H
 
@@ -14,9 +26,9 @@
  */
 enum { MUSTER_LOAD_PARTS = 10, MUSTER_LOAD_MEMORY = 0, MUSTER_LOAD_REST = MUSTER_LOAD_PARTS, MUSTER_LOAD_REPORTS };
 
-/* Of the probe, from the first visit to the end of the process. All zeros before; `stream` tells later visits whether
- * the first one came as far as its allocations. Nothing of it is freed in the end but `rest`, or `memory` where there
- * is no rest: the context ends with the process. */
+/* Of the probe, from the first visit to the end of the process. All zeros before; `stream` says to later visits that
+ * the first one came as far as its allocations. Nothing but `rest`, or `memory` where there is no rest, is ever freed:
+ * the context ends with the process. */
 struct muster_load {
 	struct muster_probe_ctx *ctx;
 	const struct muster_cuda *cuda;
@@ -25,8 +37,8 @@ struct muster_load {
 	CUstream stream;
 	CUevent events[MUSTER_LOAD_EVENTS];
 	CUdeviceptr memory, rest; /* nearly all of the GPU's memory; rest: 0 when there is no second allocation */
-	size_t bytes, rest_bytes;
-	CUdeviceptr reports; /* MUSTER_LOAD_REPORTS of struct muster_kernel_report, for all kernels */
+	size_t bytes, rest_bytes; /* of memory, of rest */
+	CUdeviceptr reports;      /* MUSTER_LOAD_REPORTS of struct muster_kernel_report, for all kernels */
 	struct muster_sampler sampler;
 	double busy_ms; /* how long the GPU has worked, by its own clock */
 };
@@ -42,7 +54,7 @@ void muster_series_done(struct muster_series *series);
 double muster_series_median(const struct muster_series *series, size_t from, size_t to);
 
 /* ---- shared by the memory test and the products. All: 0, or -1 with err, after which the load ends ---- */
-/* Milliseconds between two of load->events, which have happened; at least a nanosecond. */
+/* Milliseconds between two of load->events, which have happened; they are added to busy_ms. 0 ms is an error. */
 int muster_load_elapsed(struct muster_load *load, size_t from, size_t to, double *ret_ms, struct muster_error *err);
 /* The address of a report on the device. */
 CUdeviceptr muster_load_report(const struct muster_load *load, size_t which);
@@ -70,8 +82,8 @@ struct muster_memory_figures {
 	struct muster_series write_gbps, read_gbps; /* one value for each part and pattern */
 	struct muster_wrong wrong;
 };
-/* Write `patterns` patterns one after the other to the first `parts` parts of the memory, with all of them to the rest
- * as well, and verify each. */
+/* Write `patterns` patterns one after the other to the first `parts` parts of the memory, and verify each. With parts =
+ * MUSTER_LOAD_PARTS the rest is written and verified as well. Figures are added to what is there. */
 #define MUSTER_MEMORY_PATTERNS 10
 int muster_load_memory(struct muster_load *load, size_t patterns, size_t parts, struct muster_memory_figures *figures,
 	struct muster_error *err);
@@ -94,7 +106,8 @@ int muster_load_products(struct muster_load *load, enum muster_precision precisi
 	struct muster_product_figures *figures, struct muster_error *err);
 
 /* One small product, before nearly all memory is taken: the driver loads the library's code with it, which is up to 700
- * MiB where modules are loaded as a whole. How it went is told by the products of the load. */
+ * MiB where modules are loaded as a whole. A failure is no error here: the products of the load have errors of their
+ * own. */
 void muster_load_first_product(struct muster_load *load);
 
 /* For tests on real GPUs alone; NULL in muster. Called between a fill and its verification, and between a product and

@@ -33,7 +33,8 @@ struct plan {
 	CUdeviceptr a, b, first, again, workspace;
 };
 
-/* The largest matrices that fit into the memory, from `most` down to `least` rows. False: none do. */
+/* The largest matrices that fit into the memory, from `most` down to `least` rows, halved each time. Fills in n, sizes
+ * and addresses of the plan. False: none do. */
 static bool place(const struct muster_load *load, size_t most, size_t least, struct plan *plan)
 {
 	for (plan->n = most; plan->n >= least; plan->n /= 2) {
@@ -68,6 +69,7 @@ static int make_first(struct muster_load *load, const struct plan *plan, struct 
 	return multiply(load, plan, plan->first, err);
 }
 
+/* A sum of the first product's bits, by a kernel. The checksum uses the field `wrong` of the report for its sum. */
 static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t *ret, struct muster_error *err)
 {
 	struct muster_kernel_report report;
@@ -80,7 +82,8 @@ static int sum_first(struct muster_load *load, const struct plan *plan, uint64_t
 	return 0;
 }
 
-/* Queue rounds of products, each product between two events, and a comparison after each round. */
+/* Queue rounds of products, each product between two events, and a comparison after each round. A round has PRODUCTS +
+ * 1 events of its own, so the time of its comparison is in no rate. All comparisons add to one report. */
 static int queue_rounds(struct muster_load *load, const struct plan *plan, size_t rounds, struct muster_error *err)
 {
 	for (size_t round = 0; round < rounds; round++) {
@@ -98,7 +101,9 @@ static int queue_rounds(struct muster_load *load, const struct plan *plan, size_
 	return 0;
 }
 
-/* One batch: the time of one product, and in figures what was wrong, and the rates unless it only warms up. */
+/* One batch: queue, wait, and read the events. ret_ms: the median time of one product in the last round. Added to
+ * figures: what was wrong, and a rate for each round unless the batch only warms up. A product of n x n matrices is
+ * 2 n^3 operations; TFLOP/s is operations / (ms x 1e9). */
 static int run_batch(struct muster_load *load, const struct plan *plan, size_t rounds, bool warms_up,
 	struct muster_product_figures *figures, double *ret_ms, struct muster_error *err)
 {
@@ -128,7 +133,11 @@ static int clamp(double value, int least, int most)
 }
 
 /* Warm-up, the sum of the first product, then batches for about `ms`. In later visits of a run, and in later cycles of
- * a soak, the first product is made anew from the same A and B: its sum must be that of the run's first one. */
+ * a soak, the first product is made anew from the same A and B: its sum must be that of the run's first one.
+ *
+ * How many rounds a batch has: as many as fit into BATCH_MS, or into `ms` where that is shorter, from 1 to ROUNDS_MOST,
+ * for which there are events. A visit needs muster_windows_count windows, so a batch has at least so many rounds; where
+ * that is ROUNDS_MOST or more, as with many --repeats, the number stays. A later visit has ms 0: one batch. */
 static int measure(struct muster_load *load, const struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
@@ -167,6 +176,7 @@ static void name_maker(const struct muster_load *load, const struct plan *plan, 
 		plan->product.lib->cublasLtGetVersion(), plan->n, (unsigned long long)(hash >> 32));
 }
 
+/* One call of muster_load_products but for the words of its errors: place, choose the algorithm, measure. */
 static int try(struct muster_load *load, struct plan *plan, double ms, struct muster_product_figures *figures,
 	struct muster_error *err)
 {
@@ -205,6 +215,11 @@ void muster_load_first_product(struct muster_load *load)
 		load->cuda->cuMemFree_v2(memory);
 }
 
+/* What a failure is depends on whether this precision has worked before in the run, and on the error:
+ *
+ *   measured before                   the load fails: the GPU could do it, and then could not
+ *   not yet; ENOTSUPPORTED or ELIB    figures->why_not, the reason of nulls; the load goes on, and does not try again
+ *   not yet; another error            figures->why_not, and the load fails */
 int muster_load_products(struct muster_load *load, enum muster_precision precision, double ms,
 	struct muster_product_figures *figures, struct muster_error *err)
 {

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sampler.c - what NVML says of a GPU while it works */
+/* sampler.c - what NVML says of a GPU while it works
+ *
+ * Samples come from two threads: the sampler's own, every EVERY_MS, and the probe's main thread, which takes one with
+ * each batch of work (muster_sampler_take), so that a load of less than 20 ms has a sample too. The lock makes each
+ * sample one step. The figures are read without the lock, after muster_sampler_stop.
+ *
+ * What muster_sampler_count adds up for one reason; x is a sample in which the reason holds, ROW is 3:
+ *
+ *   sample       -  x  -  x  x  x  x  -
+ *   seen         0  1  1  2  3  4  5  5     every x
+ *   row          0  1  0  1  2  3  4  0     the x without a gap until here
+ *   throttled    0  0  0  0  0  3  4  4     only x of rows of at least ROW
+ *
+ * For slowdowns by the hardware the time counts as well, in slow_ms: from the first sample of such a row to its last
+ * one, as far as this is later than STEP_MS after the start.
+ */
 #include "probes/gpu_load/sampler.h"
 
 #include "util/clock.h"
@@ -21,6 +36,7 @@ const struct muster_throttle_reason muster_throttles[MUSTER_THROTTLES] = {
 	[MUSTER_THROTTLE_APP_CLOCKS] = { "application-clocks", nvmlClocksThrottleReasonApplicationsClocksSetting },
 };
 
+/* One value of NVML, in the units of enum muster_sampled; NVML gives power in milliwatts. */
 static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, struct muster_error *err)
 {
 	unsigned int number = 0;
@@ -51,9 +67,10 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 	return result;
 }
 
-/* throttled: when a row reaches ROW samples all of them count, then each further one. row_ms: the time of the row at
- * hand of slowdowns, from its second sample on and without the first STEP_MS; it moves to slow_ms once the row is long
- * enough. */
+/* mask: the bits of all reasons that hold; ms: the time since the start. When a row reaches ROW samples, all of them
+ * are added to throttled, and then each further one. row_ms: the time of the present row of slowdowns by the hardware;
+ * its first sample adds no time, since nothing says when the slowdown began before it. row_ms moves to slow_ms once the
+ * row has ROW samples. */
 void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, double ms)
 {
 	double since = ms - (s->last_ms > STEP_MS ? s->last_ms : STEP_MS);
@@ -74,6 +91,8 @@ void muster_sampler_count(struct muster_sampler *s, unsigned long long mask, dou
 	s->row_ms = 0;
 }
 
+/* One sample: each kind of value, then the reasons. What NVML refuses once is not asked again, so that kinds may have
+ * different counts; its error stays as the reason of the null that is emitted. */
 void muster_sampler_take(struct muster_sampler *s)
 {
 	unsigned long long mask = 0;
@@ -85,7 +104,7 @@ void muster_sampler_take(struct muster_sampler *s)
 		struct muster_sampled_figures *figures = &s->figures[kind];
 		double value = 0;
 		if (figures->why_none.code != MUSTER_OK)
-			continue; /* what failed once is not asked again */
+			continue;
 		if (ask(s, (enum muster_sampled)kind, &value, &err) < 0) {
 			figures->why_none = err;
 			continue;
@@ -153,6 +172,7 @@ double muster_sampler_seen(const struct muster_sampler *s, enum muster_throttle 
 	return s->reasons_count ? (double)s->seen[reason] / (double)s->reasons_count : 0;
 }
 
+/* Divided by the time from the start to the last sample, which includes the first STEP_MS. */
 double muster_sampler_slow_share(const struct muster_sampler *s)
 {
 	return s->slow_ms < SLOW_MS ? 0 : s->slow_ms / s->last_ms;

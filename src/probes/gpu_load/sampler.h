@@ -2,14 +2,17 @@
 /* sampler.h - what NVML says of a GPU while it works, every 20 ms in a thread of its own
  *
  * NVML's own refresh of power is about 20 ms, so that more samples say nothing new. What NVML refused once is not asked
- * again, and its reason is told.
+ * again; NVML's error is the reason of the null value.
  *
  * Which field: power is NVML_FI_DEV_POWER_INSTANT where the driver has it (nvmlDeviceGetPowerUsage is a mean of the
  * last second on most GPUs since Ampere, so that a load of 0.3 s does not show); the memory's temperature is a field
  * too, of GPUs that have such a sensor.
  *
- * Reasons are a bit mask (nvmlDeviceGetCurrentClocksThrottleReasons). A row of three samples, 60 ms, makes a reason
- * count: at the moment at which a load begins or ends single samples show one on healthy GPUs.
+ * Reasons are a bit mask (nvmlDeviceGetCurrentClocksThrottleReasons). Three samples in a row make a reason count: at
+ * the moment at which a load begins or ends, single samples show a reason on healthy GPUs.
+ *
+ * The life of a sampler: init, start, any number of takes, stop, then the shares and figures are read. A sampler whose
+ * thread could not be started has the samples of the takes alone.
  */
 #ifndef MUSTER_PROBES_GPU_LOAD_SAMPLER_H
 #define MUSTER_PROBES_GPU_LOAD_SAMPLER_H
@@ -28,14 +31,15 @@ enum muster_sampled {
 	MUSTER_SAMPLED_KINDS
 };
 
-/* Why clocks are held down; the software power cap is no fault, and a setting is none of the load's. */
+/* Why clocks are held down. The software power cap is normal under full load. Application clocks are a setting of the
+ * GPU, which the load does not change. */
 enum muster_throttle {
 	MUSTER_THROTTLE_POWER_CAP,
 	MUSTER_THROTTLE_SW_THERMAL,
 	MUSTER_THROTTLE_HW_THERMAL,
 	MUSTER_THROTTLE_POWER_BRAKE,
 	MUSTER_THROTTLE_HW_SLOWDOWN,
-	MUSTER_THROTTLE_APP_CLOCKS, /* the last: no power, heat or brake */
+	MUSTER_THROTTLE_APP_CLOCKS, /* the last one: code counts on all before it being power, heat or a brake */
 	MUSTER_THROTTLES
 };
 struct muster_throttle_reason {
@@ -58,13 +62,14 @@ struct muster_sampler {
 	pthread_t thread;
 	bool running, stop;
 	struct muster_sampled_figures figures[MUSTER_SAMPLED_KINDS];
-	size_t reasons_count; /* samples of the reasons for throttling */
+	size_t reasons_count; /* samples of the reasons */
 	struct muster_error why_no_reasons;
-	/* For each reason: samples in runs of at least three, and the length of the run that goes on. */
+	/* For each reason: samples in rows of at least three, and the length of the present row. */
 	size_t throttled[MUSTER_THROTTLES], row[MUSTER_THROTTLES];
 	size_t seen[MUSTER_THROTTLES]; /* samples with the reason, single ones too */
-	/* When the samples began, and the last one since then; of slowdowns by the hardware how long they were after
-	 * the start, in runs of at least three samples, and in the run that goes on. */
+	/* start_ms: by the monotonic clock. last_ms: the last sample, counted from start_ms. slow_ms, row_ms: how long
+	 * the hardware slowed the GPU down, in rows of at least three samples, and in the present row while it has
+	 * fewer. */
 	double start_ms, last_ms, slow_ms, row_ms;
 };
 

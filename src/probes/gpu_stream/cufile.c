@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cufile.c - from a file to the GPU by cuFile
  *
- * cuFile does not say whether it takes the direct path for a file. So it is asked first to take no other, and only if
- * that fails to take its compatibility mode.
+ * cuFile does not say whether it takes the direct path for a file. So cuFile is opened without its compatibility mode
+ * first, and with this mode only if that fails:
+ *
+ *   first attempt   second attempt   gpu.cufile_path
+ *   succeeds        not made         "direct: nvidia-fs 2.26", or "direct: PCI peer-to-peer" without nvidia-fs
+ *   fails           succeeds         "compatibility: " and why the first one failed
+ *   fails           fails            null, with the error of the second one
  *
  * cuFile takes its settings from the environment when its driver is opened, so each attempt is a driver session of its
  * own: allow_compatibility, cuFileDriverOpen, cuFileHandleRegister, reads, cuFileHandleDeregister, cuFileDriverClose.
@@ -65,6 +70,8 @@ static int begin_session(struct session *session, int fd, bool compatible, struc
 	return -1;
 }
 
+/* Which of the two direct ways it is: nvidia-fs, where cuFile gives a version of that driver other than 0.0, else PCI
+ * peer-to-peer. */
 static void name_direct(const struct session *session, char *path, size_t size)
 {
 	CUfileDrvProps_t properties = { 0 };
@@ -76,6 +83,7 @@ static void name_direct(const struct session *session, char *path, size_t size)
 		snprintf(path, size, "direct: PCI peer-to-peer");
 }
 
+/* Both attempts. path: how the data goes, valid when this returns 0. A failed attempt leaves no session open. */
 static int open_session(struct session *session, int fd, char *path, size_t size, struct muster_error *err)
 {
 	if (begin_session(session, fd, false, err) == 0) {
@@ -91,12 +99,16 @@ struct reads {
 	const struct muster_stream *stream;
 	const struct session *session;
 	CUcontext context;
-	size_t first, bytes; /* of a window: where it begins and ends */
-	double end;          /* by muster_now_ms */
+	size_t first, bytes; /* of a window: the offsets where it begins and ends */
+	double end;          /* no piece begins after it, but for the first of a window; by muster_now_ms */
+	/* the offset of the piece that is taken next; bytes that were read since the start of the pass */
 	_Atomic size_t next, done;
 	_Atomic int error; /* errno, or minus a CUfileOpError; 0: none */
 };
 
+/* One thread: take the next piece of the window and read it to the same offset of the GPU's buffer, until the window or
+ * the time is over, or any thread has failed. A piece that was taken is read to its end. cuFileRead returns the bytes,
+ * -1 with errno, or minus a CUfileOpError; fewer bytes than asked for are EIO. */
 static void *read_pieces(void *arg)
 {
 	struct reads *reads = arg;
@@ -126,6 +138,7 @@ static int check_reads(const struct reads *reads, struct muster_error *err)
 	return 0;
 }
 
+/* A window by THREADS threads, or as many as can be made; its time includes their start and end. */
 static int read_window(struct reads *reads, double *ret_ms, struct muster_error *err)
 {
 	pthread_t threads[THREADS];
@@ -141,6 +154,8 @@ static int read_window(struct reads *reads, double *ret_ms, struct muster_error 
 	return check_reads(reads, err);
 }
 
+/* Windows until all bytes are read or READ_MS are over. pass->bytes is the end of what was read so far, and so where
+ * the next window begins. */
 static int read_all(struct reads *reads, size_t all, struct muster_stream_pass *pass, struct muster_error *err)
 {
 	double ms;
@@ -157,7 +172,8 @@ static int read_all(struct reads *reads, size_t all, struct muster_stream_pass *
 	return 0;
 }
 
-/* Pieces are taken in their order, so what was read has no gaps once all threads have ended. */
+/* The pass in an open session: clear the buffer, read, verify. Pieces are taken in their order and none is given up, so
+ * what was read has no gaps once all threads have ended. */
 static int measure(struct muster_stream *stream, const struct session *session, const struct muster_stream_file *file,
 	struct muster_stream_pass *ret, struct muster_error *err)
 {

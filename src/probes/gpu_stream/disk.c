@@ -6,6 +6,12 @@
  * A slot goes round: UNUSED, READS (the kernel reads into it), COPIES (the GPU reads from it), UNUSED. One thread does
  * all: it starts reads in free slots, waits for one read, queues its copy, and looks which copies are done.
  *
+ * What ends a pass, whichever comes first:
+ *
+ *   the end of the file, or of the GPU's buffer where that is smaller
+ *   READ_MS after its start: no further read begins, and reads and copies under way are waited for
+ *   STALLED_MS without the end of a request, which is an error
+ *
  * A window is 256 MiB of the file. It begins when its first read starts and ends when its last copy is done, and no
  * read of the next one is in flight before: what the disk reads ahead while the host stands still would count twice.
  */
@@ -20,6 +26,9 @@
 #define READ_MS 5000.0
 #define STALLED_MS 10000 /* one request */
 
+/* Write the file slot by slot, as many requests at once as there are slots, then have it brought to the disk
+ * (muster_storage_file_settle). Where WRITE_MS are over first, ret->bytes is less than `bytes`; one slot is always
+ * written. The words of the file follow from the seed and their offset, so that nothing of it is kept in memory. */
 int muster_stream_file_init(struct muster_stream *stream, const char *folder, size_t bytes,
 	struct muster_stream_file *ret, struct muster_error *err)
 {
@@ -34,7 +43,7 @@ int muster_stream_file_init(struct muster_stream *stream, const char *folder, si
 		return -1;
 	size_t next = 0, slot;
 	for (; next < bytes && (next == 0 || muster_now_ms() < end); next += stream->slot_bytes) {
-		slot = next / stream->slot_bytes; /* each once, and then the one that is free first */
+		slot = next / stream->slot_bytes; /* each slot once, and then the slot whose request is done first */
 		if (slot >= stream->slots && muster_io_wait(ret->io, STALLED_MS, &slot, err) < 0)
 			return -1;
 		void *data = (char *)stream->host.data + slot * stream->slot_bytes;
@@ -50,6 +59,7 @@ int muster_stream_file_init(struct muster_stream *stream, const char *folder, si
 	return muster_storage_file_settle(&ret->file, err);
 }
 
+/* After an error requests may still run: the slots then belong to the kernel, and muster_stream_done frees nothing. */
 void muster_stream_file_done(struct muster_stream *stream, struct muster_stream_file *file)
 {
 	stream->lent = file->io && muster_io_running(file->io) > 0;
@@ -69,7 +79,8 @@ struct pipeline {
 	double end;                          /* no new read begins after it, by muster_now_ms */
 };
 
-/* Begin a read in every slot that is free. */
+/* Begin a read in every slot that is free. After the end of the pass's time none begins, but for the first read of a
+ * window: a window without a read would have no rate. */
 static int start_reads(struct pipeline *p, struct muster_error *err)
 {
 	struct muster_stream *stream = p->stream;
@@ -103,7 +114,8 @@ static int end_copies(struct pipeline *p, struct muster_error *err)
 	return 0;
 }
 
-/* Wait for a read and queue its copy; where no read is under way, let the copies go on. */
+/* Wait for a read and queue its copy. Where no read is under way, only copies are left: sleep a little, so that the
+ * caller asks for them again. */
 static int end_read(struct pipeline *p, struct muster_error *err)
 {
 	size_t slot;
@@ -120,6 +132,7 @@ static int end_read(struct pipeline *p, struct muster_error *err)
 	return muster_stream_copy(p->stream, slot, p->at[slot], p->stream->slot_bytes, err);
 }
 
+/* One window: until p->most or the time's end is reached, and every slot is free again. */
 static int run_pipeline(struct pipeline *p, bool beside_products, struct muster_error *err)
 {
 	do {
@@ -130,6 +143,9 @@ static int run_pipeline(struct pipeline *p, bool beside_products, struct muster_
 	return 0;
 }
 
+/* One pass in windows. The clock of the host times them, since a read by the kernel has no event of the GPU. A window
+ * that did not reach its end (p.started < p.most) had no time left, so it is the last one. What was read has no gaps,
+ * and is verified once, after the last window. */
 int muster_stream_from_disk(struct muster_stream *stream, const struct muster_stream_file *file, bool beside_products,
 	struct muster_stream_pass *ret, struct muster_error *err)
 {

@@ -15,7 +15,7 @@
 #define STUCK_MS 20000.0 /* one copy */
 #define POLL_MS 0.01
 
-/* Wait for a slot's last copy, and keep the products going. */
+/* Wait for a slot's last copy, and keep products queued meanwhile. */
 static int wait_slot(struct muster_stream *stream, size_t slot, bool beside_products, struct muster_error *err)
 {
 	double deadline = muster_now_ms() + STUCK_MS;
@@ -29,7 +29,8 @@ static int wait_slot(struct muster_stream *stream, size_t slot, bool beside_prod
 	return beside_products ? muster_stream_products_keep(stream, err) : 0;
 }
 
-/* Each slot goes to a place of its own. */
+/* The copy of a slot. Each slot has a place of its own on the GPU, so that later copies of a pass write the same words
+ * there once more. */
 static int queue(struct muster_stream *stream, size_t slot, struct muster_error *err)
 {
 	return muster_stream_copy(stream, slot, slot * stream->slot_bytes, stream->slot_bytes, err);
@@ -67,7 +68,9 @@ static int run_copies(struct muster_stream *stream, bool beside_products, size_t
 	return beside_products ? muster_stream_products_stop(stream, err) : 0;
 }
 
-/* Of a slow link that had no time for a window, what it did is one. */
+/* The rates of the windows, from the events around them. count: copies that were timed. Where the time ended before the
+ * first window was full, these copies are the only window (run_copies has recorded ends[1] behind them). Copies after
+ * the last full window have no rate. */
 static int read_windows(
 	const struct muster_stream *stream, size_t count, struct muster_stream_pass *pass, struct muster_error *err)
 {

@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* products.c - matrix products beside the copies */
+/* products.c - matrix products beside the copies
+ *
+ * While copies go on, the GPU is to have products at all times. The thread that queues products also waits for the disk
+ * and for copies, so products are queued ahead, in batches of about 20 ms:
+ *
+ *   events   a ring of MUSTER_STREAM_BATCHES; batch number n records event n % MUSTER_STREAM_BATCHES at its end
+ *   until    when all queued batches will be done, by the host's clock: the time now plus batch_ms for each
+ *   ahead    two batches: while `until` is less than that after now, one more batch is queued
+ *   check    before batch n is queued, batch n - MUSTER_STREAM_BATCHES must be done; else nothing is queued
+ *
+ * The check is for products that take longer beside copies than batch_ms says. The queue then stays at
+ * MUSTER_STREAM_BATCHES batches, since a launch waits for the GPU when too many launches are in the queue.
+ */
 #include "probes/gpu_stream/stream.h"
 
 #include "util/clock.h"
 
 #include <stdio.h>
 
-/* n of the n x n matrices. A launch waits for the GPU when too many are in the queue, and the thread that launches also
- * waits for the disk: so few and long products. */
+/* n of the n x n matrices. A launch waits for the GPU when too many launches are in the queue, and the thread that
+ * launches also waits for the disk. Large matrices make few and long products. */
 #define SIZE 8192
 #define BATCH_MS 20.0
 #define BATCH_MOST 40
@@ -15,6 +27,8 @@
 #define LEAST_MS 1.0 /* a batch, where the clock is too coarse for it */
 #define WAIT_MS 20000
 
+/* One allocation: A, B, D, workspace. A and B are filled with numbers of ordinary size (muster_product_values), D with
+ * nothing: the products are not checked. */
 static int take_memory(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
@@ -34,6 +48,7 @@ static int take_memory(struct muster_stream *stream, struct muster_error *err)
 	return muster_kernel_fill(stream->cuda, stream->kernels, p->a, 2 * from, &contents, p->stream, err);
 }
 
+/* Queue `count` products and record `after` behind them. */
 static int queue(struct muster_stream *stream, size_t count, CUevent after, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
@@ -43,7 +58,7 @@ static int queue(struct muster_stream *stream, size_t count, CUevent after, stru
 	return MUSTER_CUDA(stream->cuda, err, cuEventRecord, after, p->stream);
 }
 
-/* The milliseconds that `count` products take. */
+/* The milliseconds that `count` products take, behind one that is not timed. */
 static int time_products(struct muster_stream *stream, size_t count, double *ret_ms, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
@@ -70,6 +85,7 @@ static int choose_batch(struct muster_stream *stream, struct muster_error *err)
 	return 0;
 }
 
+/* Everything that products need. A failure leaves what was made before it to muster_stream_products_done. */
 static int prepare(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
@@ -109,15 +125,15 @@ void muster_stream_products_done(struct muster_stream *stream)
 	*p = (struct muster_stream_products){ 0 };
 }
 
-/* By the host's clock; what the GPU has done is only asked of a batch that must be done by then. Where it is not, no
- * more is queued: a launch waits when too many are in the queue. */
+/* Queues by the host's clock, as the head of this file has it. The GPU is only asked about the batch whose event is
+ * used next. For an event that was never recorded cuEventQuery answers that it is done, as the first batches need. */
 int muster_stream_products_keep(struct muster_stream *stream, struct muster_error *err)
 {
 	struct muster_stream_products *p = &stream->products;
 	double now = muster_clock_now(&muster_clock_raw);
 	double batch_ms = p->batch_ms > LEAST_MS ? p->batch_ms : LEAST_MS;
 	double ahead_ms = (MUSTER_STREAM_BATCHES - 2) * batch_ms;
-	if (p->until < now)
+	if (p->until < now) /* by that clock the queue is empty */
 		p->until = now;
 	for (; p->until < now + ahead_ms; p->until += batch_ms, p->next++) {
 		CUevent event = p->events[p->next % MUSTER_STREAM_BATCHES];

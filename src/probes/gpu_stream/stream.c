@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - buffers, copies and their comparison */
+/* stream.c - buffers, copies and their comparison
+ *
+ * The life of a struct muster_stream, which is as long as one callback of the probe:
+ *
+ *   init    the pinned slots, the kernels, streams and events, one buffer on the GPU, the matrix products
+ *   a pass  clear, then copies (host.c, disk.c) or reads by cuFile (cufile.c), then verify
+ *   done    frees all of it, unless something may still use the memory
+ *
+ * The byte at offset x of the source (the slots in a row, or the file) comes to offset x of the buffer on the GPU. So
+ * one seed describes the whole buffer, and data at a wrong place is counted as wrong.
+ */
 #include "probes/gpu_stream/stream.h"
 #include "probes/windows.h"
 
@@ -8,7 +18,8 @@
 #define WAIT_MS 8000 /* for copies and kernels that are queued */
 #define MIB ((size_t)1 << 20)
 
-/* As much of the GPU's memory as there is, in whole slots. */
+/* The buffer on the GPU: at most `bytes`, and half of that again and again while the GPU has too little memory, always
+ * in whole slots. Fails with CUDA's "out of memory" where not even one slot fits. */
 static int take_memory(struct muster_stream *stream, size_t bytes, struct muster_error *err)
 {
 	CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
@@ -22,6 +33,8 @@ static int take_memory(struct muster_stream *stream, size_t bytes, struct muster
 	return muster_cuda_check(stream->cuda, result, err, "cuMemAlloc_v2");
 }
 
+/* The buffer on the GPU is allocated before the matrices of the products. Where the matrices do not fit then, the
+ * passes beside products are left out (products.c), which is no error. */
 int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, size_t slots, size_t slot_bytes,
 	size_t bytes, struct muster_error *err)
 {
@@ -47,6 +60,9 @@ int muster_stream_init(struct muster_stream *ret, struct muster_probe_ctx *ctx, 
 	return muster_stream_products_init(ret, err);
 }
 
+/* Nothing is freed when a request to the disk was still running at its end (lent), or when a stream is still busy: the
+ * kernel or the GPU would go on writing to memory that has another owner by then, and freeing memory that the GPU uses
+ * may wait for ever. The process ends with the memory. */
 void muster_stream_done(struct muster_stream *stream)
 {
 	const struct muster_cuda *cuda = stream->cuda;
@@ -69,6 +85,8 @@ void muster_stream_done(struct muster_stream *stream)
 	*stream = (struct muster_stream){ 0 };
 }
 
+/* The first window counts whatever its size, so that a file of less than a window has a rate. Of later windows only
+ * whole ones count. The bytes are added in every case: they say how much there is to verify. */
 void muster_stream_keep(struct muster_stream_pass *pass, size_t bytes, double ms)
 {
 	if ((bytes == MUSTER_WINDOW_BYTES || pass->bytes == 0) && ms > 0 && pass->windows < MUSTER_STREAM_WINDOWS)
@@ -97,6 +115,7 @@ int muster_stream_wait(struct muster_stream *stream, struct muster_error *err)
 	return muster_cuda_wait(stream->cuda, stream->copies, WAIT_MS, err);
 }
 
+/* Waits for the end, since reads by cuFile write to the buffer without using this stream. */
 int muster_stream_clear(struct muster_stream *stream, struct muster_error *err)
 {
 	if (MUSTER_CUDA(stream->cuda, err, cuMemsetD32Async, stream->device, 0, stream->bytes / sizeof(uint32_t),
@@ -105,6 +124,8 @@ int muster_stream_clear(struct muster_stream *stream, struct muster_error *err)
 	return muster_stream_wait(stream, err);
 }
 
+/* All steps are in the stream of the copies, so the kernel runs after every copy that was queued before. The report is
+ * in pageable memory of the host: it is read only after the wait. */
 int muster_stream_verify(
 	struct muster_stream *stream, size_t bytes, uint64_t seed, uint64_t *ret_wrong, struct muster_error *err)
 {

@@ -20,7 +20,7 @@
 #define MUSTER_STREAM_WINDOWS 8 /* of a pass, at most */
 
 /* Matrix products on a stream of their own, queued well ahead so that the GPU never waits for the host. */
-#define MUSTER_STREAM_BATCHES 4 /* queued at most; two fewer are, if they take as long as they did before */
+#define MUSTER_STREAM_BATCHES 4 /* queued at most; about two, where batches take batch_ms (products.c) */
 struct muster_stream_products {
 	bool ready;
 	char why_not[300]; /* when not ready */
@@ -41,7 +41,7 @@ struct muster_stream {
 	const char *bus_id;
 	struct muster_pinned host; /* slots of slot_bytes each */
 	size_t slots, slot_bytes;
-	bool lent;                  /* the kernel may still write to the slots: a read never ended */
+	bool lent;                  /* requests to the disk still run: the kernel may still use the slots */
 	CUdeviceptr device, report; /* `bytes` of memory; a struct muster_kernel_report */
 	size_t bytes;
 	CUstream copies;
@@ -58,7 +58,7 @@ struct muster_stream_pass {
 	uint64_t wrong; /* 16-byte words that are not those that were sent */
 };
 
-/* A window of a disk has ended (probes/windows.h); one that is shorter counts if it is the first. */
+/* A window from the disk has ended (probes/windows.h): add its bytes and, if it is whole or the first one, its rate. */
 void muster_stream_keep(struct muster_stream_pass *pass, size_t bytes, double ms);
 
 /* Pinned memory for the slots, at most `bytes` of the GPU's memory (less where the GPU has less, at least a slot), and
@@ -114,7 +114,7 @@ int muster_stream_from_disk(struct muster_stream *stream, const struct muster_st
 
 /* ---- cufile.c: from a file, by cuFile ---- */
 
-/* The same by cuFile, and which way the data takes. -1 with err where cuFile is not there or cannot do it. */
+/* The same by cuFile, and in path which way the data takes. -1 with err where cuFile is not there or cannot do it. */
 int muster_stream_from_cufile(struct muster_stream *stream, const struct muster_stream_file *file,
 	struct muster_stream_pass *ret, char *path, size_t path_size, struct muster_error *err);
 

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* adapters.c - network adapters of the PCI bus that have no RDMA device */
+/* adapters.c - network adapters of the PCI bus that have no RDMA device
+ *
+ * An adapter whose driver did not start has no device below /sys/class/infiniband, so no port of it is measured, and
+ * the counts of ports are all that is low. This list names the adapter. An adapter is a function of the PCI bus of
+ * vendor 0x15b3, of class 0x0200 (Ethernet) or 0x0207 (InfiniBand), that is no virtual function.
+ *
+ * node.rdma_adapters_unused has the PCI addresses of adapters without a device, or "none". Where no adapter has a
+ * device, the text ends with what is known of the cause:
+ *
+ *   mlx5_core is not loaded                    "0000:17:00.0, mlx5_core is not loaded"
+ *   mlx5_core is loaded, mlx5_ib is not        "0000:17:00.0, mlx5_ib is not loaded"
+ *   both are loaded                            "0000:17:00.0, mlx5_ib has made no device"
+ *   another adapter has a device               "0000:17:00.0": the modules work
+ */
 #include "probes/ib_link/ports.h"
 #include "system/sysfs.h"
 #include "util/text.h"
@@ -12,6 +25,7 @@
 
 enum { MELLANOX = 0x15b3, ETHERNET = 0x0200, INFINIBAND = 0x0207 };
 
+/* A number from a file of a PCI function; -1 when it cannot be read. */
 static long number_of(struct muster_probe_ctx *ctx, const char *bus_id, const char *file)
 {
 	char path[PATH_MAX];
@@ -25,10 +39,11 @@ void muster_rdma_adapters_measure(struct muster_probe_ctx *ctx, const struct mus
 	struct muster_names devices;
 	struct muster_error why;
 	char path[PATH_MAX], address[64], *unused = NULL;
-	bool any = false; /* one with a device has its driver, also one that is built into the kernel */
+	bool any = false; /* an adapter with a device: its driver works, even if it is built into the kernel */
 	int result =
 		muster_sysfs_names(muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices"), &devices, &why);
 	for (size_t i = 0; result == 0 && i < devices.count; i++) {
+		/* the lowest byte is the programming interface */
 		long class_code = number_of(ctx, devices.items[i], "class") >> 8;
 		bool found = false;
 		muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/physfn", devices.items[i]);

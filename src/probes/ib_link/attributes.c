@@ -4,6 +4,9 @@
  * active_speed and active_width are codes with one bit set (InfiniBand Architecture Specification, PortInfo). The rate
  * of sysfs is the kernel's own product of both, so that a difference says that driver and library do not mean the same
  * port state: such as a link that changed between the two readings, or a library older than the driver.
+ *
+ * An example: speed 64 (HDR, 50 Gb/s a lane) and width 2 (4 lanes) are 200 Gb/s, for which sysfs has
+ * "200 Gb/sec (4X HDR)".
  */
 #include "probes/ib_link/ports.h"
 
@@ -12,6 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Open one device of libibverbs and ask for all of the list's ports that have its name. Each call has a step before it:
+ * a device that hangs there is then named in the report. open_device says why it failed by errno, query_port by its
+ * result. */
 static void ask_device(struct muster_probe_ctx *ctx, const struct muster_verbs *verbs, struct ibv_device *device,
 	struct muster_rdma_ports *ports)
 {
@@ -39,6 +45,8 @@ static void ask_device(struct muster_probe_ctx *ctx, const struct muster_verbs *
 		verbs->close_device(context);
 }
 
+/* Each port first gets the reason of a device that libibverbs does not list. Where the device is listed, ask_device
+ * sets `asked` or another reason. */
 void muster_rdma_ports_ask(
 	struct muster_probe_ctx *ctx, const struct muster_verbs *verbs, struct muster_rdma_ports *ports)
 {
@@ -96,7 +104,9 @@ static void why_not(const struct muster_rdma_port *port, const char *field, unsi
 		muster_fail(ret, MUSTER_ELIB, "%s", port->why);
 }
 
-/* What libibverbs says, and whether its rate agrees with that of sysfs. */
+/* What libibverbs says, and whether its rate agrees with that of sysfs. Each of MTU, width and speed is null by itself,
+ * where its code has no meaning here or the port was not asked. port.rate_agrees needs width, speed and sysfs' rate;
+ * its reason is that of sysfs where this is missing. */
 void muster_rdma_attributes_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
 {
 	const struct ibv_port_attr *attr = &port->attr;
@@ -111,7 +121,7 @@ void muster_rdma_attributes_measure(struct muster_probe_ctx *ctx, const struct m
 	why_not(port, "active_width", attr->active_width, &why);
 	muster_rdma_emit(ctx, port, "port.width", lanes, muster_number(lanes), &why);
 	int verbs = lanes;
-	/* active_speed has eight bits and stops at NDR: at XDR it holds something else. */
+	/* active_speed has eight bits, of which NDR is the highest: for XDR the field holds no code of this table */
 	const struct speed *speed = strstr(text, "XDR") ? NULL : find_speed(attr->active_speed);
 	if (!speed) {
 		why_not(port, "active_speed", attr->active_speed, &why);

@@ -3,6 +3,23 @@
  *
  * RoCE v2 is routed by IP; NCCL takes the GID of an IPv4 address where there is one (ncclIbGetGidIndex of NCCL's
  * net_ib), unless NCCL_IB_GID_INDEX names an entry.
+ *
+ * What is emitted, by what the port is:
+ *
+ *   port                                          port.gid_roce_v2   port.roce_v2
+ *   not Ethernet, or an iWARP device              null               null
+ *   no entry of the table can be read             null               null
+ *   an entry of RoCE v2                           its index          true
+ *   no entry of RoCE v2, port ACTIVE              null               false
+ *   no entry of RoCE v2, port not ACTIVE          null               null: such a port has lost its addresses
+ *
+ * Partition keys: bits 0 to 14 are the partition, bit 15 says that the port is a full member. 0x7fff and 0xffff are the
+ * default partition, 0 is an empty entry. An example:
+ *
+ *   table             port.pkeys             port.partitions   port.full_member
+ *   0x8012 0xffff 0   "0x8012 0xffff"        "0x0012"          true
+ *   0x0012 0x7fff 0   "0x0012 0x7fff"        "0x0012"          false
+ *   0xffff 0          "0xffff"               "default"         false
  */
 #include "probes/ib_link/ports.h"
 
@@ -15,7 +32,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How well other hosts can be reached from a GID; 0: an empty entry. */
+/* How well other hosts can be reached from a GID: 3 an IPv4 address (mapped to IPv6), 2 an IPv6 address that is routed,
+ * 1 a link-local one, 0 an empty entry. */
 static int reach(const char *gid)
 {
 	static const char ipv4[] = "0000:0000:0000:0000:0000:ffff:", link_local[] = "fe80:";
@@ -26,7 +44,8 @@ static int reach(const char *gid)
 	return strncmp(gid, link_local, sizeof link_local - 1) == 0 ? 1 : 2;
 }
 
-/* The best RoCE v2 entry, -1 when there is none. -1 as the result, with err, when no entry can be read. */
+/* ret_index: the RoCE v2 entry with the best reach, and the first of several; -1 when there is none. Returns -1 with
+ * err when no entry of any type can be read: the table then says nothing. */
 static int find_entry(
 	struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, long *ret_index, struct muster_error *err)
 {
@@ -85,8 +104,8 @@ void muster_rdma_gids_measure(struct muster_probe_ctx *ctx, const struct muster_
 
 /* ---- a port's partition keys ---- */
 
-/* The partitions that the port has keys of, each once and in order; NULL: none. Each is the key without the bit that
- * says how the port is a member. Every port may have a key of the default partition beside its own. */
+/* The partitions of the keys, each once and in ascending order, without the default partition, of which every port may
+ * have a key. NULL: there is no other. The caller frees. keys: replaced by their partitions, and sorted. */
 static char *partitions_text(int *keys, size_t count)
 {
 	char *list = NULL;
@@ -100,6 +119,8 @@ static char *partitions_text(int *keys, size_t count)
 	return list;
 }
 
+/* One key that cannot be read makes all three metrics null: a list with a gap would look like a port of fewer
+ * partitions. */
 void muster_rdma_pkeys_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port)
 {
 	char path[PATH_MAX], file[PATH_MAX], text[64];

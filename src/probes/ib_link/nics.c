@@ -2,7 +2,16 @@
 /* nics.c - network adapters with several ports: how many are up, and what share of the rate they carry
  *
  * Ports with one system image GUID are ports of one adapter, whether they are ports of one RDMA device, functions of
- * one PCI device, or several PCI devices on one board. Where the GUID is not known, the PCI device decides.
+ * one PCI device, or several PCI devices on one board. Where the GUID is not known, the PCI device decides. Ports of
+ * different link layers count as different adapters.
+ *
+ * An example: two adapters of one model, of two ports each, 200 Gb/s a port; the port of mlx5_1 is down.
+ *
+ *   devices            ports   ACTIVE   Gb/s   node.nic_share
+ *   mlx5_0+mlx5_1      2       1        200    200 / (2 x 200) = 0.5
+ *   mlx5_2+mlx5_3      2       2        400    400 / (2 x 200) = 1
+ *
+ * With mlx5_3 down as well, no adapter of the model has two ACTIVE ports, so the share of both is 200 / (1 x 200) = 1.
  */
 #include "probes/ib_link/ports.h"
 
@@ -14,11 +23,13 @@
 #include <string.h>
 
 struct nic {
+	/* key: a system image GUID, or a PCI address without its function, or a device's name; model: adapter type and
+	 * board id of the first device */
 	char key[300], model[600];
 	const char *link_layer;
 	char *name; /* its devices, joined by "+" */
 	size_t ports, active;
-	double gbps, port_gbps; /* of the ACTIVE ports: together, and of the fastest */
+	double gbps, port_gbps; /* of the ACTIVE ports: together, and of the fastest; Gb/s as in sysfs */
 };
 
 struct nics {
@@ -26,7 +37,7 @@ struct nics {
 	size_t count;
 };
 
-/* What the ports of one adapter have in common. */
+/* The key of the port's adapter. A GUID of zeros is not known, as a file that cannot be read. */
 static void read_key(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, char *ret, size_t size)
 {
 	char path[PATH_MAX];
@@ -50,6 +61,7 @@ static void read_model(struct muster_probe_ctx *ctx, const struct muster_rdma_po
 	snprintf(ret, size, "%s %s", type, board);
 }
 
+/* The port's adapter, added when the port is its first one. Valid until the next call, which may move the list. */
 static struct nic *find_nic(struct muster_probe_ctx *ctx, struct nics *nics, const struct muster_rdma_port *port)
 {
 	char key[300];
@@ -65,7 +77,9 @@ static struct nic *find_nic(struct muster_probe_ctx *ctx, struct nics *nics, con
 	return nic;
 }
 
-/* first: of its device. */
+/* Count a port for its adapter. first: the port is the first of its device, whose name is added to the adapter's. A
+ * port that is not ACTIVE, or whose rate cannot be read, adds no rate: sysfs has the rate of the next attempt for a
+ * link that is down. */
 static void add_port(struct muster_probe_ctx *ctx, struct nics *nics, const struct muster_rdma_port *port, bool first)
 {
 	struct nic *nic = find_nic(ctx, nics, port);
@@ -100,6 +114,7 @@ static double full_gbps(const struct nics *nics, const struct nic *nic)
 	return gbps * (double)(ports < nic->ports ? ports : nic->ports);
 }
 
+/* An adapter with a single port has no share: port.state and port.rate_gbps say the same. */
 static void emit(struct muster_probe_ctx *ctx, const struct nics *nics, const struct nic *nic)
 {
 	const struct muster_value labels[] = { muster_string(nic->name), muster_string(nic->link_layer) };
@@ -115,6 +130,7 @@ static void emit(struct muster_probe_ctx *ctx, const struct nics *nics, const st
 			"no port of an adapter of this model is ACTIVE with a rate on this node");
 }
 
+/* Where no adapter has several ports, one null for all of them says so, in place of metrics without any sample. */
 void muster_rdma_nics_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports)
 {
 	struct nics nics = { 0 };

@@ -5,6 +5,9 @@
  * phys_state ("5: LinkUp"), rate ("200 Gb/sec (4X HDR)"), lid, link_layer, pkeys/I, gids/I, gid_attrs/types/I,
  * counters/, hw_counters/. Drivers differ in which counters they have, and a virtual function of Azure has few. Numbers
  * of ports begin with 1.
+ *
+ * A port's label in samples is DEVICE/N: "mlx5_ib0/1". Its link layer is "InfiniBand", "Ethernet", "other" for any
+ * other text of the kernel (EFA), or "unknown" where the file cannot be read.
  */
 #include "probes/ib_link/ports.h"
 
@@ -19,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A port at the end of the list; valid until the next call. */
 static struct muster_rdma_port *add_port(struct muster_rdma_ports *ports, const char *device, int number)
 {
 	ports->items = muster_realloc(ports->items, ports->count + 1, sizeof *ports->items);
@@ -67,9 +71,9 @@ const char *muster_rdma_after_colon(const char *text)
 	return colon ? colon + 1 + strspn(colon + 1, " ") : text;
 }
 
-/* Whether the device is a virtual function of another device of the list: a host with SR-IOV may show a hundred of
- * them, and they have the links of the first. In a virtual machine or a container that has only a virtual function,
- * that is the device. */
+/* Whether the device is a virtual function of another device of the list. A host with SR-IOV may show a hundred virtual
+ * functions, which have the link of their physical function. In a virtual machine or a container that shows only the
+ * virtual function, this function is measured. */
 static bool is_virtual(struct muster_probe_ctx *ctx, const char *device, const struct muster_names *devices)
 {
 	char path[PATH_MAX];
@@ -85,6 +89,8 @@ static bool is_virtual(struct muster_probe_ctx *ctx, const char *device, const s
 	return found;
 }
 
+/* A directory /sys/class/infiniband that does not exist is a node without devices: no port, and no error. Without
+ * /sys/class there is no sysfs at all, which is an error. Entries of ports/ that are no number are passed over. */
 int muster_rdma_ports_find(struct muster_probe_ctx *ctx, struct muster_rdma_ports *ports, struct muster_error *err)
 {
 	char path[PATH_MAX];
@@ -118,6 +124,8 @@ int muster_rdma_ports_find(struct muster_probe_ctx *ctx, struct muster_rdma_port
 	return result;
 }
 
+/* Waits for ports of InfiniBand in INIT or ARMED, one after the other, 0.5 s in the profile quick and else 2 s for all
+ * ports together. What a port's state is after that is a fact, which is emitted. */
 void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports)
 {
 	double limit_ms = muster_probe_env(ctx)->profile == MUSTER_QUICK ? 500 : 2000, start = muster_now_ms();
@@ -139,6 +147,7 @@ void muster_rdma_ports_wait(struct muster_probe_ctx *ctx, const struct muster_rd
 
 /* ---- a port's error counters: their values, and what was added to them ---- */
 
+/* Below ports/N. A counter's label is the last part of the path: "link_downed". */
 static const char *const counter_files[MUSTER_RDMA_COUNTERS] = { "counters/link_downed", "counters/link_error_recovery",
 	"counters/symbol_error", "counters/port_rcv_errors", "counters/port_rcv_remote_physical_errors",
 	"counters/port_xmit_discards", "counters/local_link_integrity_errors",
@@ -146,6 +155,18 @@ static const char *const counter_files[MUSTER_RDMA_COUNTERS] = { "counters/link_
 	"hw_counters/packet_seq_err", "hw_counters/local_ack_timeout_err", "hw_counters/rnr_nak_retry_err",
 	"hw_counters/implied_nak_seq_err" };
 
+/* What is emitted for a counter whose file is there:
+ *
+ *   again   start                  file now          sample
+ *   no      is written             a number          port.counter, the number
+ *   no      is set to -1           cannot be read    port.counter, null
+ *   yes     NULL                   anything          port.counter_increase, null: another worker has read it
+ *   yes     -1                     a number          null: it could not be read at the start
+ *   yes     above the number       a number          null: it was reset
+ *   yes     at most the number     a number          the difference
+ *   yes     anything               cannot be read    null
+ *
+ * A port without any of the files has one null, with the counter "none". */
 void muster_rdma_counters_measure(
 	struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, bool again, long start[MUSTER_RDMA_COUNTERS])
 {
@@ -183,7 +204,7 @@ void muster_rdma_counters_measure(
 
 /* ---- a port's rate as sysfs has it, and what the link can carry of it ---- */
 
-/* The rate that begins sysfs' words: "200 Gb/sec (4X HDR)". */
+/* The rate that begins sysfs' words: 200 of "200 Gb/sec (4X HDR)". The number may have a fraction. */
 static int parse_rate(const char *text, double *ret, struct muster_error *err)
 {
 	char *end;
@@ -195,9 +216,9 @@ static int parse_rate(const char *text, double *ret, struct muster_error *err)
 	return 0;
 }
 
-/* The share of the bits of the rate in sysfs that are data. SDR, DDR and QDR of InfiniBand are rates before 8b/10b; FDR
- * is 14.0625 before 64b/66b, of which sysfs says 14. The later ones, and all rates of Ethernet, are those of the data.
- */
+/* The share of the bits of the rate in sysfs that are data; rate: in sysfs' words. SDR, DDR and QDR of InfiniBand are
+ * rates before the encoding 8b/10b, so 0.8 of them are data. FDR is 14.0625 Gb/s a lane before 64b/66b, and sysfs says
+ * 14. FDR10, the later rates and all rates of Ethernet are those of the data. */
 static double data_share(const struct muster_rdma_port *port, const char *rate)
 {
 	static const struct {
@@ -210,7 +231,8 @@ static double data_share(const struct muster_rdma_port *port, const char *rate)
 	return 1;
 }
 
-/* text: the rate in sysfs' words. A link that is down has the rate of its next attempt. */
+/* GB/s that the link carries in one direction. text: the rate in sysfs' words; result, rate, why: what reading it gave.
+ * Only an ACTIVE port has a limit: sysfs has the rate of the next attempt for a link that is down. */
 static void measure_limit(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, const char *text,
 	int result, double rate, struct muster_error *why)
 {

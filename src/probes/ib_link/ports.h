@@ -15,11 +15,11 @@
 #include <stddef.h>
 
 struct muster_rdma_port {
-	char device[256], label[272], link_layer[32];
-	int number;
-	bool asked;                      /* libibverbs answered */
-	struct ibv_port_attr attr;       /* all zero unless it did */
-	char why[MUSTER_ERROR_TEXT_MAX]; /* why it did not */
+	char device[256], label[272], link_layer[32]; /* "mlx5_ib0", "mlx5_ib0/1", "InfiniBand" */
+	int number;                                   /* of the device's ports, from 1 */
+	bool asked;                                   /* libibverbs answered */
+	struct ibv_port_attr attr;                    /* all zero unless it did */
+	char why[MUSTER_ERROR_TEXT_MAX];              /* why it did not */
 };
 
 struct muster_rdma_ports {
@@ -61,9 +61,9 @@ void muster_rdma_nics_measure(struct muster_probe_ctx *ctx, const struct muster_
 void muster_rdma_adapters_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_ports *ports);
 
 enum { MUSTER_RDMA_COUNTERS = 14 };
-/* Read every counter that the port has into start, with metric port.counter; or with `again`, emit what was added to
- * start; null for each counter when start is NULL, because another worker has read it. Drivers differ in which counters
- * they have: a missing file is no fact about the port. */
+/* Without `again`: read every counter that the port has into start, and emit port.counter. With `again`: emit
+ * port.counter_increase, which is the value minus that in start; null for each counter when start is NULL, because
+ * another worker has read the start. Drivers differ in which counters they have, so a missing file has no sample. */
 void muster_rdma_counters_measure(struct muster_probe_ctx *ctx, const struct muster_rdma_port *port, bool again,
 	long start[MUSTER_RDMA_COUNTERS]);
 

@@ -11,6 +11,14 @@
  * combinations, for which the sums of all ranks are made once (muster_nccl_data_expect), and scramble() spreads the
  * combinations over the tile. Values are at most 60, so the sum of 223,260 ranks is at most 13,395,600, less than 2^24:
  * a float holds it exactly.
+ *
+ * The layout of a buffer of floats, and what is compared where:
+ *
+ *   | tile 0 | tile 1 | tile 2 | ...          all tiles have the same TILE_VALUES values
+ *   | period          | period | ...          two tiles, the smallest number of tiles in whole 16-byte words
+ *
+ *   GPU    each word with the word one period before it, where kernels are loaded
+ *   host   the first period if the GPU has found no difference, else everything, in pieces of CHUNK_BYTES
  */
 #include "probes/nccl/session.h"
 
@@ -20,7 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* After so much whole words repeat, too: a tile is no multiple of these. */
+/* Kernels compare words of 16 bytes. A tile is no multiple of these; two tiles are. */
 #define PERIOD_BYTES (2 * TILE_BYTES)
 _Static_assert(PERIOD_BYTES % MUSTER_KERNEL_WORD == 0, "kernels compare whole words");
 
@@ -54,6 +62,8 @@ float muster_nccl_data_value(int number, size_t place)
 	return (float)value_at(number, scramble(place % TILE_VALUES));
 }
 
+/* For each number the values of all 61 x 61 combinations are added up. They are a + b x + c y mod 61, so the next x is
+ * one addition of b, the next y one of c: begin is a, by_x and by_y are b and c, up to a multiple of 61. */
 void muster_nccl_data_expect(int first, int count, float tile[TILE_VALUES])
 {
 	static uint32_t sums[COMBINATIONS];
@@ -69,7 +79,8 @@ void muster_nccl_data_expect(int first, int count, float tile[TILE_VALUES])
 		tile[place] = (float)sums[scramble(place)];
 }
 
-/* One tile from the host, then doubled on the GPU. */
+/* One tile from the host, then doubled on the GPU: what is there is copied behind itself, 1, 2, 4 ... tiles. The
+ * bus carries one tile only. All is queued; the pinned memory stays in use until the stream is done. */
 int muster_nccl_data_fill(const struct muster_nccl_session *s, int number, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -89,6 +100,7 @@ int muster_nccl_data_fill(const struct muster_nccl_session *s, int number, uint6
 	return 0;
 }
 
+/* Bit by bit: sums of whole numbers are exact, whatever the order of the additions. memcmp finds equal tiles fast. */
 void muster_nccl_data_compare(
 	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong)
 {
@@ -120,6 +132,8 @@ static void *bring(
 	return to;
 }
 
+/* All bytes from `at` on, piece by piece through the pinned memory. A piece is a whole number of tiles, so each begins
+ * with the tile's first value. */
 static int compare_on_host(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err)
 {
@@ -136,7 +150,7 @@ static int compare_on_host(const struct muster_nccl_session *s, CUdeviceptr at, 
 
 /* ---- what kernels count ---- */
 
-/* Before a kernel that counts. */
+/* Before a kernel that counts: the report is set to zeros, in the stream. */
 static int begin_count(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -150,8 +164,8 @@ static const struct muster_kernel_report *end_count(const struct muster_nccl_ses
 	return bring(s, s->resources->report, sizeof(struct muster_kernel_report), "checking the data", err);
 }
 
-/* Whether each value of the sum is as the one a period before it. Only asked where kernels are loaded: a quick run does
- * not wait for the driver's compiler. *ret false: not, or not asked. */
+/* Whether each value of the sum is equal to the value one period before it. Only asked where kernels are loaded: a
+ * quick run does not wait for the driver's compiler. *ret false: a value differs, or nothing was asked. */
 static int repeats(
 	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, bool *ret, struct muster_error *err)
 {
@@ -194,7 +208,8 @@ int muster_nccl_pattern_fill(
 	return kernels ? muster_kernel_fill(cuda, kernels, at, (size_t)bytes, &pattern, s->resources->stream, err) : -1;
 }
 
-/* The values of 4 bytes among the words that the kernel has counted, when it has kept all of these. */
+/* How many values of 4 bytes differ in the 16-byte words that the kernel has counted. Returns false where the kernel
+ * has counted more words than it keeps: then the host must look at the data. */
 static bool count_kept(const struct muster_kernel_report *report, uint64_t *ret_wrong)
 {
 	uint64_t wrong = 0;

@@ -6,6 +6,13 @@
  * each. All of it is launched before the head start ends, so that the GPU never waits for the host between two
  * operations; ret_late_us says when that was not so. Each operation's own time is known, and not only their sum: one
  * stall of 2.7 ms in twenty all-reduces of 67 us would make the mean three times the median.
+ *
+ *   stream   | zeros ...... | operation | operation | ... | operation |
+ *   events   start                      0           1                 count
+ *   times                               | time 0    | time 1 ...      |
+ *
+ * The host is late when its launches, from start to the last event, take longer than the GPU from start to event 0.
+ * Windows are made of these times: with 3 operations in a window, operations 0 to 2 are the first window, and so on.
  */
 #include "probes/nccl/session.h"
 
@@ -65,6 +72,7 @@ int muster_nccl_broadcast(
 		"ncclBroadcast", err);
 }
 
+/* Only from here on the calls of the group are in the stream: an event that is recorded earlier comes before them. */
 int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	return muster_nccl_settle(s, s->resources->nccl->ncclGroupEnd(), "ncclGroupEnd", err);
@@ -91,6 +99,10 @@ int muster_nccl_time_one(const struct muster_nccl_session *s, muster_nccl_operat
 	return muster_nccl_elapsed_us(s, ret_us, err);
 }
 
+/* Fills the larger of the two buffers, data and received, again and again until at `fill_per_us` that takes `us`, or
+ * FILLS_MAX fills are queued. The GPU fills no faster than that rate, so the head start is not shorter than it claims.
+ * The first fill is always that of data, also with us 0: callers need its zeros, because sums of anything else might
+ * overflow. */
 int muster_nccl_head_start(const struct muster_nccl_session *s, double us, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -120,7 +132,7 @@ static int time_each(const struct muster_nccl_session *s, muster_nccl_operation_
 	double began_ms = muster_now_ms(), launched_us, ms;
 	if (muster_nccl_record(s, resources->start, err) < 0 || muster_nccl_head_start(s, head_us, err) < 0)
 		return -1;
-	for (size_t i = 0; i <= count; i++) /* the first is not timed: ranks come to it at different times */
+	for (size_t i = 0; i <= count; i++) /* operation 0 is not timed: ranks come to it at different times */
 		if (operation(s, arg, err) < 0 || muster_nccl_record(s, events[i], err) < 0)
 			return -1;
 	launched_us = (muster_now_ms() - began_ms) * 1e3;
@@ -147,21 +159,24 @@ int muster_nccl_time_each(const struct muster_nccl_session *s, muster_nccl_opera
 	return failed;
 }
 
+/* A launch takes the host at most MUSTER_NCCL_LAUNCH_US. Operations of twice that or more are longer than the launch of
+ * the next one, so the GPU does not run out of them. */
 double muster_nccl_head_us(int count, double once_us)
 {
 	return once_us < 2 * MUSTER_NCCL_LAUNCH_US ? MUSTER_NCCL_LAUNCH_US * count : 0;
 }
 
-/* Of so short operations more make a window: NCCL's own times scatter. */
+/* How many operations make a window, by the time of one: the first row whose below_us is larger. NCCL's own times
+ * scatter, so a window of very short operations has more of them. */
 static const struct {
 	double below_us;
 	size_t operations;
 } shortest[] = { { 150, 7 }, { 10000, MUSTER_WINDOW_OPERATIONS }, { INFINITY, 1 } };
 #define VISIT_US 2e5 /* longer windows are one in a visit */
 
-/* How many windows of how many operations. A trial ring has one window: it only asks whether the ring works. A visit's
- * windows of one size take at most 0.2 s.
- */
+/* How many windows of how many operations. A trial ring has one window: it only asks whether the ring works. Windows of
+ * one size that would take more than VISIT_US in a visit are one. Depends only on once_us and on what all ranks have
+ * alike (profile, repeats, trial), so ranks with the same once_us make the same calls. */
 static size_t plan(const struct muster_nccl_session *s, double once_us, size_t *ret_operations)
 {
 	size_t windows = s->ring.trial ? 1 : muster_windows_count(s->ctx), i = 0;
@@ -179,12 +194,15 @@ double muster_nccl_windows_us(const struct muster_nccl_session *s, double once_u
 	return once_us * (double)(windows * operations + 1);
 }
 
+/* The median of each window; sorts the times of each. */
 static void fold_windows(double *times_us, size_t windows, size_t operations, double *ret_us)
 {
 	for (size_t i = 0; i < windows; i++)
 		ret_us[i] = muster_median_of(times_us + i * operations, operations);
 }
 
+/* slowest_us: the maximum over the ranks is taken of each operation before the median, since the time of an operation
+ * of all ranks is that of its slowest rank. */
 int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operation_fn *operation, void *arg,
 	double once_us, const char *what, struct muster_nccl_windows *ret, struct muster_error *err)
 {
@@ -211,7 +229,7 @@ int muster_nccl_windows(const struct muster_nccl_session *s, muster_nccl_operati
 
 int muster_nccl_has_time(const struct muster_nccl_session *s, double needed_us, bool *ret, struct muster_error *err)
 {
-	double left_ms = -(s->deadline_ms - muster_now_ms());
+	double left_ms = -(s->deadline_ms - muster_now_ms()); /* the maximum is that of the rank with the least time */
 	if (muster_nccl_slowest(s, &left_ms, err) < 0)
 		return -1;
 	*ret = needed_us / 1e3 < -left_ms;

@@ -5,6 +5,13 @@
  * one of at most 512 MiB is taken at once, a larger one only before the ring, since until then the load tests the
  * memory. `received` is made by probes that exchange, and grows. 2 MiB of pinned memory carry what the host compares,
  * and all messages that decide something.
+ *
+ * What is made when:
+ *
+ *   resources_make       by the first callback that needs NCCL: all but the two buffers, and a small `data`
+ *   buffer_make          by each ring, before its communicator: `data`, where it is not there yet
+ *   received_make        by exchanges and collectives: `received`
+ *   resources_release    after a failure; the next resources_make begins anew
  */
 #include "probes/nccl/session.h"
 
@@ -24,6 +31,8 @@
 
 static struct muster_nccl_resources resources;
 
+/* Frees what there is; half-made is fine. cuMemFree may wait for ever for a kernel that does not end: the caller has
+ * told the supervisor about the failure before. The libraries stay open. */
 void muster_nccl_resources_release(void)
 {
 	const struct muster_cuda *cuda = resources.cuda;
@@ -41,6 +50,10 @@ void muster_nccl_resources_release(void)
 	memset(&resources, 0, sizeof resources);
 }
 
+/* `data` has one size of the ladder, from the largest one down. No room for any size is no error: room stays 0, and the
+ * sweep emits nulls with resources.small as the reason. Early calls that find the memory too full, or the size too
+ * large, make nothing: the ring asks again. Between the question for free memory and the allocation another process may
+ * take memory, so "out of memory" only means the next smaller size. */
 int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = resources.cuda;
@@ -74,6 +87,9 @@ int muster_nccl_buffer_make(struct muster_probe_ctx *ctx, bool early, struct mus
 	return 0;
 }
 
+/* A larger buffer replaces the one that is there: the old one is freed first, so that both need not fit. Halves `bytes`
+ * while the GPU has too little memory; an error is where less than RECEIVED_LEAST does not fit either. No work may use
+ * the old buffer. */
 int muster_nccl_received_make(struct muster_probe_ctx *ctx, uint64_t bytes, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = resources.cuda;
@@ -112,6 +128,8 @@ static double fill_per_us(const struct muster_cuda *cuda, const struct muster_gp
 	return muster_gpu_memory_gbps(bits, mhz) * 1e3;
 }
 
+/* NCCL's log comes first: its settings must be in the environment before NCCL reads it. resources.cuda says that there
+ * are resources, so it is set only when both libraries are open. A failure frees all, and the next call begins anew. */
 struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	if (resources.cuda)

@@ -41,10 +41,12 @@ int muster_nccl_rank_of_job(int ring_rank)
 
 /* ---- all ranks tell each other ---- */
 
-/* Floats of an entry, and the bits of a whole number that a float holds. */
+/* Floats of an entry: rank, upper and lower part of the domain; and the bits of a whole number that a float holds. */
 enum { PARTS = 3, PART_BITS = 24 };
 
-/* NVLink may join the GPUs of a node two by two: the lowest bus id is the same for GPUs that are all joined. */
+/* NVLink may join the GPUs of a node two by two. GPUs that are all joined to each other have the same lowest bus id
+ * among them, which is added to the hash. peers are in NVML's order, which is that of the bus ids. A GPU without peers
+ * adds nothing. */
 static void add_first_joined(struct muster_xxh64 *hash, const struct muster_nvml *nvml, const struct muster_gpu *gpu)
 {
 	struct muster_nvml_gpus peers;
@@ -58,7 +60,8 @@ static void add_first_joined(struct muster_xxh64 *hash, const struct muster_nvml
 	muster_nvml_gpus_done(&peers);
 }
 
-/* As NCCL sees it: GPUs of one fabric between nodes are near, where all is well with it. */
+/* The hash of this rank's domain, 2 x PART_BITS bits. As NCCL sees it: GPUs of one fabric between nodes are near, where
+ * the fabric has completed without an error; a cluster UUID of zeros is none. */
 static uint64_t own_domain(const struct muster_probe_env *env)
 {
 	struct muster_xxh64 hash;
@@ -80,7 +83,9 @@ static uint64_t own_domain(const struct muster_probe_env *env)
 	return muster_xxh64_value(&hash) >> (64 - 2 * PART_BITS);
 }
 
-/* Each puts its own parts at its own place. */
+/* Each rank puts its own parts at its own place among zeros, and the maximum over all ranks is the table of all. parts:
+ * PARTS floats for each rank, the whole table MUSTER_NCCL_COPIES times. The rank is sent plus one, so that 0 is a rank
+ * that has sent nothing. */
 static int share(const struct muster_nccl_session *s, CUdeviceptr at, float *parts, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -101,6 +106,8 @@ static int share(const struct muster_nccl_session *s, CUdeviceptr at, float *par
 	return muster_nccl_finish(s, "telling all ranks who they are", err);
 }
 
+/* A ring whose table does not fit into the pinned memory (above 58,000 ranks) has no roster: ranks of the job are then
+ * not known, and no near communicator is made. The device buffer is of this call alone. */
 int muster_nccl_roster_make(const struct muster_nccl_session *s, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = s->resources->cuda;
@@ -150,6 +157,9 @@ static int count_before(int ring_rank, int *ret_first)
 	return count;
 }
 
+/* color: the number of the first rank of the domain, which is another one for each domain. Keys are the numbers in the
+ * ring, so the order within a domain is that of the ring, which count_before relies on. Two waits: the split is done on
+ * the ring's communicator, and then the new one must be ready itself. */
 int muster_nccl_near_make(const struct muster_nccl_session *s, double *ret_ms, struct muster_error *err)
 {
 	const struct muster_nccl *nccl = s->resources->nccl;
@@ -187,6 +197,8 @@ void muster_nccl_near_forget(void)
 	near = NULL;
 }
 
+/* Without a near communicator no lines of another one stand in the log (log_mixed SIZE_MAX), and ranks of a ring within
+ * one node are near each other. */
 struct muster_nccl_between muster_nccl_between(const struct muster_nccl_session *s, int peer)
 {
 	int own = s->ring.rank, first;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session.c - the communicator that stands, from one ring and one probe to the next; its log, and message sizes */
+/* session.c - the communicator that stands, from one ring and one probe to the next; its log, and message sizes
+ *
+ * What a process has of communicators; at most one of `begun` and `standing` is there:
+ *
+ *   call                          begun         standing      aborts
+ *   session_begin                 none          none          the one of the two that was there
+ *   keep_begun (BEGIN, AWAIT)     this ring's   none
+ *   keep (WHOLE, REST)            none          this ring's
+ *   session_fail                  none          none          the standing one, else that of the session
+ *
+ * The start of the ring's lines in NCCL's log moves to the log's end whenever a communicator is aborted.
+ */
 #include "probes/nccl/session.h"
 
 #include "util/text.h"
@@ -7,9 +18,9 @@
 
 static struct muster_nccl_session standing; /* comm NULL: none does */
 static struct muster_nccl_session begun;    /* comm NULL: none is */
-static size_t ring_at;                      /* where the log of this ring begins */
+static size_t ring_at;                      /* where the log of this ring begins, in bytes */
 
-/* What comes from here on is about another ring of the same process. */
+/* What NCCL logs from here on is about another ring of the same process. */
 static void end_ring(void)
 {
 	muster_nccl_log_read(&ring_at, NULL);
@@ -75,6 +86,8 @@ static void go_on(struct muster_nccl_session *s, struct muster_probe_ctx *ctx, i
 	s->bytes = 0;
 }
 
+/* The rest of a ring measures, so it needs the buffer that a ring which only begins may have put off. The ring's ids
+ * are those of BEGIN: later parts carry none. */
 int muster_nccl_session_begun(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
 	struct muster_nccl_session *ret, struct muster_error *err)
 {
@@ -119,6 +132,7 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 
 /* ---- which part of NCCL's log is about the present ring, and how it ends ---- */
 
+/* length: of the whole log. 0 where nothing was written since the ring began: then the whole log is what there is. */
 size_t muster_nccl_log_of_ring(size_t length)
 {
 	return ring_at < length ? ring_at : 0;
@@ -138,6 +152,17 @@ void muster_nccl_log_tell_tail(struct muster_probe_ctx *ctx)
 
 /* ---- the message sizes that a profile and its bounds make ---- */
 
+/* Examples; L and H are --min-bytes and --max-bytes, 0 where they are not set:
+ *
+ *   profile    L        H         sizes
+ *   quick      0        0         64 MiB
+ *   standard   0        0         8, 64, 256, 512 MiB
+ *   standard   64 MiB   0         64, 256, 512 MiB
+ *   standard   0        32 MiB    8 MiB
+ *   standard   0        1 MiB     1 MiB: nothing of the ladder is left
+ *   any        1 MiB    4 MiB     1, 2, 4 MiB
+ *
+ * At least one size. Each is a whole number of floats. Options with L above H are refused before. */
 size_t muster_nccl_sizes(const struct muster_probe_env *env, uint64_t sizes[SIZES_MAX])
 {
 	static const uint64_t all[] = { 8 * MIB, 64 * MIB, 256 * MIB, 512 * MIB, GIB, 2 * GIB, 4 * GIB, 8 * GIB };

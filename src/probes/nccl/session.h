@@ -2,8 +2,8 @@
 /* session.h - the process's one NCCL session: its communicator, stream, events and buffers, for all probes with traffic
  *
  * Rings make communicators, one after the other. The last one that went well stands until the process ends, with the
- * buffers: probes that measure more find it by muster_nccl_session_standing. No call here
- * waits without a deadline: stream and communicator are polled.
+ * buffers: probes that measure more find it by muster_nccl_session_standing. No call here waits without a deadline:
+ * stream and communicator are polled.
  *
  * The life of what is here:
  *
@@ -23,9 +23,9 @@
  * tells the supervisor how the callback is going to fail, because ncclCommAbort and cuMemFree may wait for ever for a
  * kernel that does. The supervisor then kills the worker at its deadline and knows the reason all the same.
  *
- * What all ranks must do alike (which sizes, whether there is time, how long a head start) is agreed by an all-reduce
- * of the maximum (muster_nccl_agree), never decided by one rank alone: a rank that made one call more than the others
- * would wait for them for ever. A minimum is the maximum of the negative values.
+ * What all ranks must do in the same way (which sizes, whether there is time, how long a head start) is agreed by an
+ * all-reduce of the maximum (muster_nccl_agree), never decided by one rank alone: a rank that made one call more than
+ * the others would wait for them for ever. A minimum is the maximum of the negative values.
  */
 #ifndef MUSTER_PROBES_NCCL_SESSION_H
 #define MUSTER_PROBES_NCCL_SESSION_H
@@ -52,7 +52,7 @@ struct muster_nccl_resources {
 	const struct muster_nccl *nccl;
 	CUstream stream;
 	CUevent start, end;
-	CUdeviceptr data, agreed;    /* agreed: AGREED_MAX floats, MUSTER_NCCL_COPIES times */
+	CUdeviceptr data, agreed;    /* data: 0 while not made; agreed: AGREED_MAX floats, MUSTER_NCCL_COPIES times */
 	uint64_t room;               /* bytes after data */
 	CUdeviceptr received;        /* what comes from other ranks; 0 until a probe asks for it */
 	uint64_t received_room;      /* bytes after received */
@@ -62,14 +62,14 @@ struct muster_nccl_resources {
 	struct muster_pinned chunks; /* CHUNKS_BYTES */
 };
 
-/* One ring's communicator and the time that it has. */
+/* One ring's communicator, and the time that a callback has for it. A struct of the caller, copied freely. */
 struct muster_nccl_session {
 	struct muster_probe_ctx *ctx;
 	struct muster_ring ring;
 	const struct muster_nccl_resources *resources;
 	ncclComm_t comm;
-	double started_ms, deadline_ms;
-	uint64_t bytes; /* of the size that is measured now; 0: none yet */
+	double started_ms, deadline_ms; /* by muster_now_ms */
+	uint64_t bytes;                 /* of the size that is measured now, for muster_nccl_is_stalled; 0: none yet */
 };
 
 /* ---- session.c: the one that stands ---- */
@@ -82,9 +82,9 @@ int muster_nccl_session_begin(struct muster_probe_ctx *ctx, const struct muster_
  */
 int muster_nccl_session_begun(struct muster_probe_ctx *ctx, const struct muster_ring *ring,
 	struct muster_nccl_session *ret, struct muster_error *err);
-/* The session's communicator is being made, or is there, and nothing was measured yet. */
+/* Keep a session whose communicator is being made, or is there, and which has measured nothing yet. */
 void muster_nccl_session_keep_begun(const struct muster_nccl_session *s);
-/* The session's ring went well: its communicator stands from now on. */
+/* Keep a session whose ring went well: its communicator stands from now on. */
 void muster_nccl_session_keep(const struct muster_nccl_session *s);
 /* The session that stands, with timeout_ms to go from now. -1 with err (MUSTER_ENOTSUPPORTED) when none does. */
 int muster_nccl_session_standing(
@@ -94,7 +94,7 @@ int muster_nccl_session_fail(struct muster_nccl_session *s, const struct muster_
 
 /* ---- resources.c ---- */
 
-/* The process's one resources, made when there is none; NULL with err. What cannot be had is freed again. */
+/* The resources of the process, made when there are none; NULL with err, and then nothing is left of them. */
 struct muster_nccl_resources *muster_nccl_resources_make(struct muster_probe_ctx *ctx, struct muster_error *err);
 void muster_nccl_resources_release(void);
 /* Allocate the resources' data, unless they have it, for the largest size that the GPU has room for; resources.small
@@ -125,8 +125,9 @@ int muster_nccl_elapsed_us(const struct muster_nccl_session *s, double *ret, str
 /* One in-place all-reduce of floats, enqueued when this returns. */
 int muster_nccl_sum(
 	const struct muster_nccl_session *s, CUdeviceptr at, size_t values, ncclRedOp_t op, struct muster_error *err);
-/* What decides is sent so many times, one after the other, and two of these say what it is: a rank whose data come
- * wrong must not take another way than the others, who would fail with it, nor mistake who another rank is. */
+/* What decides is sent so many times in one message, and byte by byte what two copies have in common counts. A rank to
+ * which data come wrong must make the same calls as the other ranks, or all would wait for each other, and it must not
+ * mistake who another rank is. copies: the copies, one behind the other, each of `bytes` bytes. */
 #define MUSTER_NCCL_COPIES 3
 void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret); /* ret may be copies */
 
@@ -145,7 +146,7 @@ int muster_nccl_send(
 	const struct muster_nccl_session *s, CUdeviceptr from, uint64_t bytes, int peer, struct muster_error *err);
 int muster_nccl_receive(
 	const struct muster_nccl_session *s, CUdeviceptr into, uint64_t bytes, int peer, struct muster_error *err);
-/* In place: of the rank `root` of the ring to all others. */
+/* In place: the bytes of the ring's rank `root` go to all others. Within a group, as send and receive. */
 int muster_nccl_broadcast(
 	const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, int root, struct muster_error *err);
 int muster_nccl_group_end(const struct muster_nccl_session *s, struct muster_error *err);
@@ -225,9 +226,9 @@ struct muster_nccl_between muster_nccl_between(const struct muster_nccl_session 
 
 /* ---- data.c ---- */
 
-/* Data of a number: whole numbers that a float holds exactly, as it does their sum over up to 223,260 of them. No two
- * of so many numbers have the same value at all places. The same for every tile. The number is a rank's, or another one
- * for each round. */
+/* The value that the data of a number have at a place. `number` is a rank, or rank and round in one. Values are whole
+ * numbers, and a float holds the sum of up to 223,260 of them exactly. No two of so many numbers have the same value at
+ * all places. Places repeat after a tile. */
 float muster_nccl_data_value(int number, size_t place);
 /* The sum of `count` of them from `first` on. */
 void muster_nccl_data_expect(int first, int count, float tile[TILE_VALUES]);
@@ -242,7 +243,7 @@ struct muster_nccl_mismatch {
 int muster_nccl_data_fill(const struct muster_nccl_session *s, int number, uint64_t bytes, struct muster_error *err);
 int muster_nccl_data_check(const struct muster_nccl_session *s, CUdeviceptr at, uint64_t bytes, const float *expected,
 	struct muster_nccl_mismatch *ret, struct muster_error *err);
-/* The same for values that are here already; the first of them is the base-th of the buffer. Adds to wrong. */
+/* The same for values that are in the host's memory; the first of them is the base-th of the buffer. Adds to wrong. */
 void muster_nccl_data_compare(
 	const float *got, const float *expected, size_t values, uint64_t base, struct muster_nccl_mismatch *wrong);
 

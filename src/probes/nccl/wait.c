@@ -6,8 +6,8 @@
  * (MUSTER_ECALLEDOFF); the deadline of the callback passed (MUSTER_ETIME, or MUSTER_ESTALLED where even a slow network
  * would have been done). A blocking cuStreamSynchronize would know none of the last three.
  *
- * Polls: 256 with sched_yield, then each 0.02 ms, after 4,096 of them each 1 ms, so that a long wait
- * leaves the CPU to the threads of NCCL, which may have the same one.
+ * Polls: 256 with sched_yield, then each 0.02 ms, and from 4,096 polls on each 1 ms, so that a long wait leaves the CPU
+ * to the threads of NCCL, which may be bound to the same CPU.
  */
 #include "probes/nccl/session.h"
 
@@ -16,7 +16,7 @@
 #include <sched.h>
 #include <string.h>
 
-/* Short waits spin, so that they end when what they wait for ends; long ones leave the CPU to others. */
+/* Short waits spin, so that they end when what they wait for ends; long waits leave the CPU to others. */
 #define POLLS_SPINNING 256
 #define POLLS_SHORT 4096
 
@@ -31,7 +31,8 @@ static void pause_poll(unsigned int *polls)
 		muster_sleep_ms(*polls < POLLS_SHORT ? 0.02 : 1);
 }
 
-/* Whether to go on waiting. */
+/* Whether to go on waiting: 0, or -1 with err. A cancellation costs a system call, so it is asked for only once the
+ * wait no longer spins. The message names the time of the whole callback, of which this wait had what was left. */
 static int check_deadline(
 	const struct muster_nccl_session *s, unsigned int polls, const char *what, struct muster_error *err)
 {
@@ -67,6 +68,8 @@ bool muster_nccl_is_stalled(uint64_t bytes, double waited_ms)
 	return waited_ms >= STALLED_MS && waited_ms >= (double)bytes / STALLED_PER_MS;
 }
 
+/* MUSTER_ETIME becomes MUSTER_ESTALLED where the wait was so long that the exchange does not end: s->bytes is the size
+ * that is measured. */
 int muster_nccl_wait(const struct muster_nccl_session *s, CUevent event, const char *what, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -123,6 +126,7 @@ void muster_nccl_vote(const unsigned char *copies, size_t bytes, void *ret)
 	}
 }
 
+/* The copies lie one behind the other: copy 0 of all values, copy 1, copy 2. */
 int muster_nccl_agree(const struct muster_nccl_session *s, float *values, size_t count, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;

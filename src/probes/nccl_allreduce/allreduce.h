@@ -5,7 +5,8 @@
 
 #include "probes/nccl/session.h"
 
-/* What was measured for one size; equal on all ranks. */
+/* What was measured for one size; equal on all ranks: the time of one all-reduce in the best window, and how much of
+ * the session's time has passed. */
 struct muster_allreduce_timing {
 	double slowest_us, elapsed_ms;
 };

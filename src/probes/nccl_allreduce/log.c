@@ -3,6 +3,19 @@
  *
  * `whole` is all that NCCL has written in this process, `own` the part since this ring began: devices and plugins are
  * named once in a process, channels and algorithms for each communicator.
+ *
+ * Which part each metric is read from, and what its null says:
+ *
+ *   rank.nccl_transport   own         the log names no channel; a ring of one rank has none (does not apply)
+ *   rank.nccl_gdr         own         no channel uses a network (does not apply)
+ *   rank.nccl_hcas        whole       as rank.nccl_transport
+ *   rank.nccl_plugin      own, whole  the log names no network
+ *   rank.nccl_collnet     own, whole  NCCL_COLLNET_ENABLE is not set, so NCCL looks for no CollNet
+ *   rank.nccl_nvls        own         the log gives no number
+ *   rank.nccl_algo        own         another rank than the first of the ring, or NCCL before 2.20
+ *
+ * Where the log cannot be read, all are null with that reason. A ring that failed yields no nulls: its log ends where
+ * the ring failed, so what is not named there is not known to be absent.
  */
 #include "probes/nccl_allreduce/allreduce.h"
 
@@ -19,9 +32,10 @@ struct log {
 	const char *text; /* NULL: it cannot be read */
 	size_t length, ring_at;
 	struct muster_error why;
-	bool failed; /* the ring: what the log does not name would have come later */
+	bool failed; /* the ring: what the log does not name may have come later */
 };
 
+/* The value when it is known, else null with the error, or after a failure of the ring nothing. */
 static void tell(struct muster_probe_ctx *ctx, const struct log *log, const char *metric, bool known,
 	struct muster_value value, const struct muster_error *why)
 {
@@ -29,6 +43,7 @@ static void tell(struct muster_probe_ctx *ctx, const struct log *log, const char
 		muster_emit_read(ctx, metric, NULL, known ? 0 : -1, value, why);
 }
 
+/* The same for settings of NCCL, with a text as the reason of the null. */
 static void tell_setting(struct muster_probe_ctx *ctx, const struct log *log, const char *metric, bool known,
 	struct muster_value value, const char *why)
 {
@@ -36,6 +51,7 @@ static void tell_setting(struct muster_probe_ctx *ctx, const struct log *log, co
 		muster_emit_result(ctx, metric, NULL, known ? 0 : -1, value, why);
 }
 
+/* Transports, devices and GPUDirect. rank.nccl_gdr is true only if all network channels use GPUDirect RDMA. */
 static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
 {
 	struct muster_nccl_log whole = { 0 }, own = { 0 };
@@ -54,7 +70,8 @@ static void emit_channels(struct muster_probe_ctx *ctx, const struct muster_ring
 		muster_boolean(own.gdr_channels == own.network_channels), own.transports[0] ? &no_network : &why);
 }
 
-/* A network that is not NCCL's own is a plugin's. */
+/* A network that is not NCCL's own ("IB", "Socket") is a plugin's: "IBext_v8 /opt/.../libnccl-net.so", or its name
+ * alone where the log has no file. network: as NCCL names it; "" when the log does not. */
 static void emit_plugin(
 	struct muster_probe_ctx *ctx, const struct log *log, const struct muster_nccl_setup *whole, const char *network)
 {
@@ -86,6 +103,12 @@ static void emit_algorithms(struct muster_probe_ctx *ctx, const struct muster_ri
 	tell_setting(ctx, log, "rank.nccl_algo", used > 0, muster_string(text), reason);
 }
 
+/* Plugin, CollNet, NVLS and algorithms. CollNet, where `own` is what the log says since the ring began:
+ *
+ *   own has a line of it                         "used", or what that line says
+ *   own has none, whole has one                  "loaded": the plugin has it, and this ring does not use it
+ *   neither has one, NCCL_COLLNET_ENABLE is set  "none"
+ *   neither has one, it is not set               null */
 static void emit_setup(struct muster_probe_ctx *ctx, const struct muster_ring *ring, const struct log *log)
 {
 	struct muster_nccl_setup whole = { .collnet = "none", .nvls_channels = -1 }, own = whole;

@@ -19,7 +19,8 @@
 
 #define TRIAL_BYTES (64 * MIB) /* of a trial ring */
 
-/* The one size of a trial: the ladder's largest that is modest, or else its smallest. */
+/* The one size of a trial, in sizes[0]: the ladder's largest up to TRIAL_BYTES, or else its smallest. Returns how many
+ * sizes there are. */
 static size_t trial_size(uint64_t sizes[SIZES_MAX], size_t count)
 {
 	for (size_t i = 1; i < count && sizes[i] <= TRIAL_BYTES; i++)
@@ -62,7 +63,8 @@ static struct {
 	double first_ms;
 } known;
 
-/* One all-reduce whose result is checked. */
+/* One all-reduce whose result is checked. Wrong values are a sample and no error, so that the run goes on and finds all
+ * of them; only in a trial ring they are an error, because its result must say by itself whether the ring works. */
 static int check(const struct muster_nccl_session *s, uint64_t bytes, const float *expected, struct muster_error *err)
 {
 	const struct muster_value label = muster_number((double)bytes);
@@ -87,7 +89,9 @@ static int check(const struct muster_nccl_session *s, uint64_t bytes, const floa
 	return 0;
 }
 
-/* What a size will take at most, from the time of a smaller one: its all-reduces and the check of the sum. */
+/* What a size will take at most in milliseconds, from the time of a smaller one: its first all-reduce, the windows, and
+ * the check of the sum. The time is taken as proportional to the bytes, which is rather too long: a smaller message
+ * takes longer per byte. */
 static double projected_ms(const struct muster_nccl_session *s, uint64_t bytes, uint64_t smaller, double smaller_us)
 {
 	double once_us = smaller_us * (double)bytes / (double)smaller;
@@ -142,6 +146,10 @@ static int wrap_size(uint64_t bytes, struct muster_error *err)
 	return muster_wrap(err, "all-reduce of %s", muster_bytes_text(bytes, size, sizeof size));
 }
 
+/* All sizes in ascending order. A size is left out, with null and the reason, when some rank has no room for it, or
+ * when it would not fit into the time of the rank with the least; so are all larger ones. Both follow from agreed
+ * numbers, so all ranks leave out the same sizes. The first agreement is also the first use of the communicator, in
+ * which NCCL connects the ranks. */
 int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -192,6 +200,8 @@ int muster_allreduce_sweep(struct muster_nccl_session *s, struct muster_error *e
 	return 0;
 }
 
+/* A visit that has less than twice the time that its windows need measures nothing and is no error: the windows of the
+ * other visits count. */
 int muster_allreduce_windows(struct muster_nccl_session *s, struct muster_error *err)
 {
 	double needed_us = 0;

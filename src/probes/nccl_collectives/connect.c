@@ -23,7 +23,9 @@
 #define DISTANCES_MAX 8 /* at a time, from this distance on; before that 1, 2 and 4 */
 #define LIST_MAX 160
 
-/* The ranks at distances first to last - 1, behind this one and ahead of it. */
+/* A first message to and from the ranks at distances first to last - 1, behind this one and ahead of it, all in one
+ * group: NCCL makes these connections at the same time. What is sent does not matter. Each sender has MESSAGE bytes of
+ * its own in `received`. */
 static int connect_some(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
 {
 	const struct muster_nccl_resources *resources = s->resources;
@@ -40,7 +42,8 @@ static int connect_some(const struct muster_nccl_session *s, int first, int last
 	return muster_nccl_group_end(s, err) < 0 ? -1 : muster_nccl_finish(s, "connecting to other ranks", err);
 }
 
-/* "5,8-15": ranks of the job. */
+/* The ranks of the job at distances first to last - 1, both ways, in ascending order: "5,8-15". A list that is too long
+ * is cut off. */
 static void list_ranks(const struct muster_nccl_session *s, int first, int last, char ret[LIST_MAX])
 {
 	int ranks[2 * DISTANCES_MAX], count = 0, all = s->ring.ranks;
@@ -60,6 +63,8 @@ static void list_ranks(const struct muster_nccl_session *s, int first, int last,
 	}
 }
 
+/* After a failure, whose err it wraps: name the ranks of the present distances. Another rank's failure
+ * (MUSTER_ECALLEDOFF) says nothing about them, so none is named then. */
 static int emit_unreached(const struct muster_nccl_session *s, int first, int last, struct muster_error *err)
 {
 	char list[LIST_MAX];
@@ -70,6 +75,8 @@ static int emit_unreached(const struct muster_nccl_session *s, int first, int la
 	return muster_wrap(err, "all-to-all: no connection to all of the ranks %s", list);
 }
 
+/* A copy of the session has TIME_SHARE of its time, so that ranks that are not reached are found before the deadline of
+ * the whole callback. */
 int muster_collective_connect(const struct muster_nccl_session *given, struct muster_error *err)
 {
 	struct muster_nccl_session s = *given;

@@ -4,6 +4,10 @@
  * All of them are in the stream before the first one begins, so that the GPU never waits for the host: until then the
  * stream fills memory. A host may launch more slowly than that lasts (a thread of NCCL launches each all-reduce of a
  * communicator that does not block). Then the times are the host's, and all ranks measure again with a longer start.
+ *
+ * The head start of the first attempt is what launches take longer than the all-reduces, at LAUNCH_US a launch. The
+ * next ones are 2 and 4 times the time that the slowest host took for its launches. After ATTEMPTS attempts, or above
+ * HEAD_MOST_US, the values are null with the reason.
  */
 #include "probes/nccl_collectives/collectives.h"
 
@@ -32,7 +36,8 @@ void muster_collective_jitter_of(double *times, size_t count, double *ret_p50, d
 	*ret_outliers = (double)outliers / (double)count;
 }
 
-/* As often as the host of any rank is late. ret_late_us: of the slowest rank, in the last attempt. */
+/* As often as the host of any rank is late, which all ranks agree on. ret_late_us: the time that the slowest rank's
+ * host took to launch all, in the last attempt; 0: no host was late. times_us: this rank's own. */
 static int measure(const struct muster_nccl_session *s, uint64_t bytes, double once_us, double times_us[ROUNDS],
 	double *ret_late_us, struct muster_error *err)
 {
@@ -50,7 +55,8 @@ static int measure(const struct muster_nccl_session *s, uint64_t bytes, double o
 	return 0;
 }
 
-/* reason NULL: the values. times_us: of each round the slowest rank's; NULL: there are none. */
+/* The rank's own p99, and on the ring's first rank the job's values. reason NULL: the values; else null for all of
+ * them. times_us: of each round the slowest rank's, which are sorted here; NULL: there are none. */
 static void emit(
 	const struct muster_nccl_session *s, uint64_t bytes, double own_p99, double *times_us, const char *reason)
 {

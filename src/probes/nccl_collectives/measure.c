@@ -4,6 +4,13 @@
  * A rank's part is the size by the number of ranks, in whole words of 16 bytes, as nccl-tests has it. Data that is only
  * moved is one range on each receiver, of which each sender has written its part.
  *
+ * What is where, with n ranks; `part` is a rank's part, r this rank, part i of a range the i-th from its start:
+ *
+ *   collective       data                                  received
+ *   all-gather       own part of the range for all         n parts: part i is from rank i
+ *   all-to-all       n parts: part i is for rank i         n parts: part i is from rank i
+ *   reduce-scatter   n parts of floats to be added up      1 part: the sum of part r of all ranks
+ *
  * Three rounds are checked, each with other data, before anything is timed; timed operations move zeros. Seeds of the
  * moved data: collective (4 bits), round (8 bits), receiver (24 bits), word of the range (28 bits), so that no two
  * ranges of a run have a word in common, and data of another round, rank or place is wrong.
@@ -18,6 +25,7 @@
 #define WORD 16
 #define LADDER_MOST 4
 
+/* One collective of one size. */
 struct work {
 	const struct muster_nccl_session *s;
 	enum muster_collective collective;
@@ -26,20 +34,24 @@ struct work {
 	uint64_t part;  /* of one rank */
 };
 
+/* What differs between collectives. fill: write this rank's data of a round; run: the collective, enqueued when it
+ * returns; check: count the wrong 4-byte values of the result. */
 struct kind {
-	const char *name, *busbw, *wrong;
+	const char *name, *busbw, *wrong; /* in words; the names of its metrics */
 	int (*fill)(const struct work *work, int round, struct muster_error *err);
 	muster_nccl_operation_fn *run;
 	int (*check)(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err);
 };
 
-/* Where a receiver's range begins; it has less than 2^28 words. */
+/* The seed of a receiver's range, which has less than 2^28 words. The range of an all-gather is the same for all
+ * receivers, and counts as that of receiver 0. */
 static uint64_t seed_of(const struct work *work, int round, int receiver)
 {
 	return ((uint64_t)work->collective << 60) + ((uint64_t)(round + 1) << 52) +
 	       ((uint64_t)(unsigned int)receiver << 28);
 }
 
+/* The 8-byte words of a range before the part of this sender. Seed plus this number is the seed of the part. */
 static uint64_t words_before(const struct work *work, int rank)
 {
 	return (uint64_t)(unsigned int)rank * work->part / sizeof(uint64_t);
@@ -109,6 +121,7 @@ static int alltoall_check(const struct work *work, int round, uint64_t *ret_wron
 
 /* ---- reduce-scatter ---- */
 
+/* Each round has numbers of its own for muster_nccl_data_value: round x ranks + rank. */
 static int scatter_fill(const struct work *work, int round, struct muster_error *err)
 {
 	const struct muster_ring *ring = &work->s->ring;
@@ -127,7 +140,7 @@ static int scatter_run(const struct muster_nccl_session *s, void *arg, struct mu
 		"ncclReduceScatter", err);
 }
 
-/* This rank's part of the sum begins within a tile. */
+/* This rank's part of the sum begins within a tile: `turned` is the expected tile, begun there. */
 static int scatter_check(const struct work *work, int round, uint64_t *ret_wrong, struct muster_error *err)
 {
 	static float tile[TILE_VALUES], turned[TILE_VALUES];
@@ -154,7 +167,8 @@ static const struct kind kinds[MUSTER_COLLECTIVES] = {
 		alltoall_run, alltoall_check },
 };
 
-/* Without windows null with a reason. */
+/* On the ring's first rank: busbw of each window, by the slowest rank. Without windows null with a reason. The bytes
+ * are those of all parts, which may be a little less than the size. */
 static void emit_busbw(const struct work *work, const struct muster_nccl_windows *windows, const char *reason)
 {
 	const struct muster_ring *ring = &work->s->ring;
@@ -179,7 +193,8 @@ static void emit_none(const struct work *work, const char *reason)
 	muster_emit_null(work->s->ctx, work->kind->wrong, &label, 1, "%s", reason);
 }
 
-/* The time of the last checked one, on the slowest rank. */
+/* ROUNDS collectives, each checked, and how many values were wrong. ret_us: the time of the last one, on the slowest
+ * rank; the first one may be longer, since NCCL connects ranks when they need it. */
 static int check(struct work *work, double *ret_us, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = work->s;
@@ -196,10 +211,10 @@ static int check(struct work *work, double *ret_us, struct muster_error *err)
 	return muster_nccl_slowest(s, ret_us, err);
 }
 
-/* What the first visit has measured; later visits measure the same. */
+/* What the first visit has measured; later visits measure the same. Equal on all ranks. */
 static struct {
-	uint64_t bytes;
-	double once_us;
+	uint64_t bytes; /* 0: no such size */
+	double once_us; /* one collective, on the slowest rank */
 } known[MUSTER_COLLECTIVES][LADDER_MOST];
 
 /* The windows of this visit. */
@@ -212,6 +227,8 @@ static int time_windows(struct work *work, double once_us, struct muster_error *
 	return 0;
 }
 
+/* One size in this visit: the check in the first visit only, then windows. ret_us: in a later visit the time that the
+ * first one has found. */
 static int measure_size(struct work *work, double *ret_us, struct muster_error *err)
 {
 	struct muster_probe_ctx *ctx = work->s->ctx;
@@ -248,6 +265,8 @@ static struct work work_of(const struct muster_nccl_session *s, enum muster_coll
 		.part = bytes / (uint64_t)s->ring.ranks / WORD * WORD };
 }
 
+/* The time of a size is projected from the size before, as proportional to the bytes; the first size begins if any
+ * time is left. Whether there is time is agreed by all ranks (muster_nccl_has_time). */
 int muster_collective_measure(const struct muster_nccl_session *s, enum muster_collective collective, uint64_t limit,
 	struct muster_error *err)
 {

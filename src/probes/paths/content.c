@@ -36,17 +36,19 @@
 #define BUFFER_BYTES MIB
 enum { DEPTH_MAX = 64, NAMES_MAX = 1000000, NAMES_PER_LOOK = 1024 };
 
+/* The state of one path's reading. */
 struct walk {
 	struct muster_xxh64 hash;
-	unsigned char *buffer;
+	unsigned char *buffer; /* BUFFER_BYTES */
 	bool with_files;
 	double until_ms;
-	bool late, full; /* the time is over; there are more entries than count */
-	dev_t device;
+	bool late, full; /* the time is over, so no hash; there are more than MUSTER_PATH_ENTRIES entries */
+	dev_t device;    /* of the path: folders on others are not entered */
 	size_t entries;
 	uint64_t bytes; /* of content */
 };
 
+/* Looked at between two pieces of work. Once true it stays true. */
 static bool is_late(struct walk *w)
 {
 	w->late = w->late || muster_now_ms() > w->until_ms;
@@ -86,7 +88,8 @@ struct names {
 	size_t count, room;
 };
 
-/* All names of the folder in their order. -1: errno. */
+/* All names of the folder, sorted by strcmp: readdir gives them in an order that differs between nodes. The caller
+ * frees them, also after -1 with errno. A folder with more than NAMES_MAX names is EOVERFLOW. */
 static int read_names(struct walk *w, DIR *folder, struct names *names)
 {
 	for (;;) {
@@ -111,7 +114,8 @@ static int read_names(struct walk *w, DIR *folder, struct names *names)
 
 static void add_folder(struct walk *w, int fd, int depth);
 
-/* Only while it counts: the content of the first GiB. */
+/* Adds the content of a file of the folder, as long as less than WHOLE_MAX bytes were read of all its files. O_NOFOLLOW
+ * and O_NONBLOCK: the name may have become a link or a FIFO since it was looked at. */
 static void add_file_below(struct walk *w, int folder, const char *name)
 {
 	if (!w->with_files || w->bytes >= WHOLE_MAX)
@@ -123,6 +127,8 @@ static void add_file_below(struct walk *w, int folder, const char *name)
 		close(fd);
 }
 
+/* Adds one entry: its name, its type, and what belongs to it (the head of this file has the texts). depth: of the
+ * folder that has the entry, from 0. */
 static void add_entry(struct walk *w, int folder, const char *name, int depth)
 {
 	char text[PATH_MAX];
@@ -153,7 +159,8 @@ static void add_entry(struct walk *w, int folder, const char *name, int depth)
 	}
 }
 
-/* Takes the descriptor. */
+/* Adds the entries of the folder, and theirs. Closes the descriptor. A folder that fails while it is read is
+ * "unreadable" in the hash, behind the names that were read. */
 static void add_folder(struct walk *w, int fd, int depth)
 {
 	struct names names = { 0 };
@@ -178,6 +185,8 @@ static void add_folder(struct walk *w, int fd, int depth)
 
 /* ---- the path ---- */
 
+/* "44bc2cf5ad770999, 56 entries", "..., the first 100000 entries", "..., 56 entries, 1234 bytes of content". Empty
+ * where the time was over: two nodes would have stopped at different places. */
 static void hash_folder(struct walk *w, int fd, struct muster_path_content *ret)
 {
 	char content[64] = "";
@@ -191,6 +200,8 @@ static void hash_folder(struct walk *w, int fd, struct muster_path_content *ret)
 		(unsigned long long)muster_xxh64_value(&w->hash), w->full ? "the first " : "", w->entries, content);
 }
 
+/* "44bc2cf5ad770999, 1234 bytes"; of a file above WHOLE_MAX, the first and the last half of that. size: as fstat said.
+ */
 static void hash_file(struct walk *w, int fd, uint64_t size, struct muster_path_content *ret)
 {
 	const uint64_t half = WHOLE_MAX / 2;
@@ -211,7 +222,9 @@ static const char *special_type(mode_t mode)
 	return S_ISFIFO(mode) ? "a FIFO" : S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-/* The descriptor of a file or a folder; -1: type says what is there instead. */
+/* The descriptor of a file or a folder, with its status; -1: type says what is there instead. stat comes first, because
+ * open of a device may do something, such as rewinding a tape; O_NONBLOCK is for a path that has become a FIFO since.
+ */
 static int open_path(const char *path, struct stat *status, struct muster_path_content *ret)
 {
 	int fd = -1;

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* passes.c - a file that several threads write, and read and verify, at once
  *
- * Memory of ordinary pages, as other programs have: huge pages make some virtual disks twice as fast, since they let a
- * request be one piece. Rates are then those of other tools.
+ * The memory has ordinary pages, as that of other programs: huge pages make some virtual disks twice as fast, since
+ * they let a request be one piece. With ordinary pages rates are those of other tools.
+ *
+ * A pass, by the thread of the caller and by those that it starts:
+ *
+ *   caller     start the threads; wait until all are ready; note the time; go; join; take the last request's end
+ *   a thread   claim up to 16 blocks and fill them; ready; start their requests; then for each request that is done:
+ *              verify it, claim the next block, fill it, start its request
+ *
  * Filling the first blocks is not timed: the clock runs from the moment at which every thread has its first requests
- * ready until the last request is done.
+ * ready until the last request is done. Blocks are claimed in the order of the file by one atomic counter. A pass ends
+ * early when its time is over: no block is claimed any more and every claimed block is finished, so that what was
+ * transferred has no gap. It also ends when a request fails; then the first error is that of the pass.
  */
 #include "probes/scratch/passes.h"
 #include "storage/pattern.h"
@@ -21,39 +30,39 @@
 #include <unistd.h>
 
 enum {
-	JOBS_FEW = 4,  /* as the test that published rates of the clouds' machines come from */
-	JOBS_MANY = 8, /* with many CPUs: one fills some 8 GB/s */
+	JOBS_FEW = 4,  /* threads; as many as in the test by which rates of the clouds' machines were published */
+	JOBS_MANY = 8, /* with MANY_CPUS or more: one thread fills some 8 GB/s */
 	MANY_CPUS = 16,
 	DEPTH = 16,      /* requests of each thread in flight */
 	WAIT_MS = 20000, /* a request that takes so long never ends: a disk does 6 MB/s and more */
-	SYNC_EVERY = 64, /* blocks of a thread, in a buffered file: so the time that is left to write them is bounded */
+	SYNC_EVERY = 64, /* blocks of a thread until it syncs a buffered file: so little is left to write at the end */
 };
 
 struct job {
 	struct muster_passes *passes;
 	pthread_t thread;
 	struct muster_io *io;
-	char *memory;
-	uint64_t block_of[DEPTH]; /* which block a request is about */
-	double ended_ms;          /* of the raw clock */
-	uint64_t wrong, done;
+	char *memory;             /* DEPTH blocks: one for each request, by its slot */
+	uint64_t block_of[DEPTH]; /* which block of the file the request of a slot is about */
+	double ended_ms;          /* of the raw clock: when its last request was done */
+	uint64_t wrong, done;     /* in this pass: 8-byte words that were wrong; blocks that are done */
 };
 
 struct muster_passes {
 	struct job jobs[JOBS_MANY];
 	int job_count, cpus;
-	bool memory_stays;
+	bool memory_stays; /* a request may still use it */
 
 	/* of the pass that runs */
 	enum muster_io_way way;
 	const struct muster_storage_file *file;
 	uint64_t first, blocks, seed;
-	double until_ms; /* of the monotonic clock */
-	atomic_uint_fast64_t next;
-	atomic_bool stop;
-	pthread_mutex_t mutex; /* of the rest */
+	double until_ms;           /* of the monotonic clock */
+	atomic_uint_fast64_t next; /* the next block to claim, counted from `first` */
+	atomic_bool stop;          /* no block is claimed any more */
+	pthread_mutex_t mutex;     /* of the rest */
 	pthread_cond_t changed;
-	int ready;
+	int ready; /* threads that wait for `go` */
 	bool go;
 	struct muster_error err; /* of the first that failed */
 	bool failed;
@@ -111,7 +120,8 @@ static void wait_for_go(struct muster_passes *passes)
 }
 
 /* One thread's part of a pass: start what is ready, then for each request that ends verify it, claim the next block,
- * fill it and start it. The thread ends when none of its requests runs any more. */
+ * fill it and start it. The thread ends when none of its requests runs any more. first: slots that are filled already.
+ * -1 with err: then requests of this thread may still run. */
 static int transfer(struct job *job, size_t first, struct muster_error *err)
 {
 	struct muster_passes *passes = job->passes;
@@ -139,7 +149,8 @@ static int transfer(struct job *job, size_t first, struct muster_error *err)
 	return 0;
 }
 
-/* A rank's own CPUs are those of its GPU. The disks are everybody's, so the threads go wherever the job may. */
+/* Lets the calling thread run on every CPU of the job. A rank's own CPUs are those near its GPU; the disks are the
+ * whole node's. */
 static void use_all_cpus(void)
 {
 	cpu_set_t all;
@@ -147,6 +158,8 @@ static void use_all_cpus(void)
 	sched_setaffinity(0, sizeof all, &all); /* the kernel takes those of them that the job has */
 }
 
+/* Each thread claims an equal part of the first blocks at most (`most`): in a short pass the thread that starts first
+ * would else claim all of them. */
 static void *work(void *arg)
 {
 	struct job *job = arg;
@@ -166,6 +179,7 @@ static void *work(void *arg)
 
 /* ---- a pass ---- */
 
+/* How many threads were started: with fewer than wanted the pass goes on. -1 with err where there is none. */
 static int start_threads(struct muster_passes *passes, struct muster_error *err)
 {
 	int started = 0, error = 0;
@@ -194,6 +208,7 @@ static double join_threads(struct muster_passes *passes, int started)
 	return ended - began;
 }
 
+/* The last fdatasync of a written buffered file counts as time of the pass: until then the data is in memory alone. */
 int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, const struct muster_storage_file *file,
 	uint64_t first, uint64_t blocks, uint64_t seed, double limit_ms, struct muster_pass *ret,
 	struct muster_error *err)
@@ -236,6 +251,7 @@ int muster_passes_run(struct muster_passes *passes, enum muster_io_way way, cons
 
 /* ---- making and freeing ---- */
 
+/* The CPUs that use_all_cpus gives. The affinity of this thread is put back. */
 static int count_cpus(void)
 {
 	cpu_set_t before, all;

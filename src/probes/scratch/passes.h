@@ -17,12 +17,13 @@
 
 struct muster_passes;
 
-/* Threads as this process may have CPUs, and their memory: 64 to 128 MiB. NULL with err. */
+/* 4 threads' memory, or 8 where the job has 16 CPUs or more: 64 or 128 MiB. The threads themselves begin with each
+ * pass. NULL with err. */
 struct muster_passes *muster_passes_new(struct muster_error *err);
 /* Memory of requests that never ended stays. */
 void muster_passes_free(struct muster_passes *passes);
 
-/* As muster_io_method. */
+/* How requests are carried: "io_uring", or "threads: " and why (storage/io.h). */
 const char *muster_passes_method(const struct muster_passes *passes);
 /* CPUs that the threads may use: those of the job, not only those of this rank. */
 int muster_passes_cpus(const struct muster_passes *passes);

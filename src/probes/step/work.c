@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c - the parts of a training step on one GPU, each alone and all at once */
+/* work.c - the parts of a training step on one GPU, each alone and all at once
+ *
+ * All calls but the waits only queue: products in the stream compute, all-reduces in NCCL's stream (of the session),
+ * copies in two streams of their own. What must come after what is said by events (cuStreamWaitEvent), so that the host
+ * takes no part in it. The drawing of a step is in work.h.
+ *
+ * All waits are muster_nccl_wait, which also sees a broken communicator, a cancelled command and the deadline: work in
+ * any of the streams may hang on an all-reduce that does not end.
+ */
 #include "probes/step/work.h"
 
 #define FREE_SHARE 0.8 /* of the memory that is free: NCCL and cuBLASLt may want some more */
@@ -10,7 +18,9 @@
 
 /* ---- beginning and end ---- */
 
-/* Where everything lies from `base` on, for so many tokens; the bytes that it takes. */
+/* Where everything lies from `base` on, for so many tokens; returns the bytes that it takes. With base 0 the addresses
+ * are of no use, and only the size is wanted. The matrices depend on the number of tokens; workspace, gradients and
+ * copies do not. */
 static size_t place(struct muster_step_work *work, CUdeviceptr base, size_t tokens)
 {
 	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
@@ -24,6 +34,9 @@ static size_t place(struct muster_step_work *work, CUdeviceptr base, size_t toke
 	return (size_t)(work->host_copies + MUSTER_STEP_WAYS * MUSTER_STEP_COPY_BYTES - base);
 }
 
+/* One allocation for the most tokens that FREE_SHARE of the free memory has room for: tokens_most, or half of that
+ * again and again. Another process may take memory meanwhile, so "out of memory" also halves. MUSTER_ENOTSUPPORTED
+ * below MUSTER_STEP_TOKENS_LEAST. */
 static int take_memory(struct muster_step_work *work, size_t tokens_most, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = work->cuda;
@@ -49,7 +62,8 @@ static int take_memory(struct muster_step_work *work, size_t tokens_most, struct
 		total_bytes >> 20, place(work, 0, MUSTER_STEP_TOKENS_LEAST) >> 20);
 }
 
-/* Factors of products are numbers of every size; gradients are zeros, so that sums of sums do not overflow. */
+/* A and B, with what is between them, are numbers of ordinary size (muster_product_values). Gradients are zeros, since
+ * every all-reduce adds up the sums of the one before: other numbers would overflow. */
 static int fill(struct muster_step_work *work, struct muster_error *err)
 {
 	const struct muster_product_values *values = &muster_product_values[MUSTER_BF16];
@@ -64,6 +78,7 @@ static int fill(struct muster_step_work *work, struct muster_error *err)
 		(size_t)(work->host_copies - work->gradients) / sizeof(uint32_t), work->compute);
 }
 
+/* What a GPU may lack comes first: library, units, memory. The contents of the matrices are only queued at the end. */
 int muster_step_work_init(
 	struct muster_step_work *ret, struct muster_nccl_session *session, size_t tokens_most, struct muster_error *err)
 {
@@ -94,6 +109,8 @@ static void forget_products(struct muster_step_work *work)
 	work->tokens = 0;
 }
 
+/* Descriptions of products are memory of the host, and are freed in any case. Streams, events and memory of the GPU
+ * stay while a stream is busy: freeing them may wait for ever for work that never ends. The process ends with them. */
 void muster_step_work_done(struct muster_step_work *work)
 {
 	const struct muster_cuda *cuda = work->cuda;
@@ -142,6 +159,8 @@ int muster_step_products_alone(struct muster_step_work *work, double *ret_ms, st
 	return muster_cuda_worked(work->cuda, work->marks[0], work->marks[MUSTER_STEP_PRODUCTS], ret_ms, err);
 }
 
+/* Does nothing for the number of tokens that is prepared already. work->tokens is set only when all products have an
+ * algorithm, so that a failure leaves none. */
 int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct muster_error *err)
 {
 	double ms;
@@ -160,8 +179,9 @@ int muster_step_prepare(struct muster_step_work *work, size_t tokens, struct mus
 
 /* ---- all-reduces ---- */
 
-/* The gradients of the weights in the order in which the products make them. When: not NULL, an event of each weight
- * that its all-reduce waits for. */
+/* Queue the all-reduce of one weight's gradient. The gradients lie in work->gradients one behind the other, in the
+ * order of the weights, each as short as work->halvings makes it. when: for each weight the event that marks its
+ * gradient as made, for which NCCL's stream waits first; NULL: it does not wait. */
 static int reduce_gradient(struct muster_step_work *work, int weight, const CUevent *when, struct muster_error *err)
 {
 	struct muster_nccl_range range = { work->gradients, muster_step_gradient(weight, work->halvings) };
@@ -172,7 +192,8 @@ static int reduce_gradient(struct muster_step_work *work, int weight, const CUev
 	return muster_nccl_reduce(work->session, &range, err);
 }
 
-/* A muster_nccl_operation_fn. */
+/* A muster_nccl_operation_fn: the gradients of all weights, from the last weight to the first, as the backward pass
+ * makes them. */
 static int reduce_gradients(const struct muster_nccl_session *s, void *arg, struct muster_error *err)
 {
 	struct muster_step_work *work = arg;
@@ -205,6 +226,7 @@ int muster_step_gradients_alone(struct muster_step_work *work, double *ret_ms, s
 
 /* ---- copies ---- */
 
+/* One copy. Each way has a part of both buffers and a stream of its own: the two ways never touch the same bytes. */
 static int queue_copy(struct muster_step_work *work, enum muster_step_way way, struct muster_error *err)
 {
 	void *host = (char *)work->host.data + (size_t)way * MUSTER_STEP_COPY_BYTES;
@@ -216,11 +238,13 @@ static int queue_copy(struct muster_step_work *work, enum muster_step_way way, s
 		work->cuda, err, cuMemcpyDtoHAsync_v2, host, device, MUSTER_STEP_COPY_BYTES, work->copies[way]);
 }
 
+/* Both ways at once, queued in turns. ret_ms: of one copy, in the slower way. Uses the events of slot 0, which no step
+ * uses yet. */
 int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err)
 {
 	const struct muster_step_slot *slot = &work->slots[0];
 	double ms[MUSTER_STEP_WAYS];
-	for (size_t i = 0; i <= ALONE_COPIES; i++) /* the first one each way warms up */
+	for (size_t i = 0; i <= ALONE_COPIES; i++) /* copy 0 each way warms up: the events are behind it and the last */
 		for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
 			if (queue_copy(work, way, err) < 0 ||
 				(i == 0 && record(work, slot->copies_begin[way], work->copies[way], err) < 0) ||
@@ -235,6 +259,8 @@ int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, stru
 	return 0;
 }
 
+/* The copies of one step: both streams wait for the step's begin, record copies_begin, copy work->copy_count times in
+ * turns, and record copies_end. */
 static int queue_copies(struct muster_step_work *work, const struct muster_step_slot *slot, struct muster_error *err)
 {
 	for (enum muster_step_way way = MUSTER_STEP_IN; way < MUSTER_STEP_WAYS; way++)
@@ -253,7 +279,8 @@ static int queue_copies(struct muster_step_work *work, const struct muster_step_
 
 /* ---- steps ---- */
 
-/* The gradient of a weight is reduced as soon as the product that makes it is done. */
+/* The products of one step. The gradient of a weight is reduced as soon as the product that makes it is done, while the
+ * next products go on. A ring of one rank has nothing to reduce. */
 static int queue_products(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err)
 {
 	for (size_t i = 0; i < MUSTER_STEP_PRODUCTS; i++) {
@@ -269,6 +296,9 @@ static int queue_products(struct muster_step_work *work, struct muster_step_slot
 	return record(work, slot->products_done, work->compute, err);
 }
 
+/* `end` is recorded in the stream of products, behind waits for the last all-reduce and the last copy each way. So the
+ * next step, whose `begin` is in that stream, begins only when all parts of this one are done. Without all-reduces
+ * `reduced` is recorded in an idle stream, and nothing waits for it. */
 int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err)
 {
 	if (record(work, slot->begin, work->compute, err) < 0 || queue_copies(work, slot, err) < 0 ||
@@ -281,6 +311,8 @@ int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *sl
 	return record(work, slot->end, work->compute, err);
 }
 
+/* Wait for the step in `slot` and read its events. Each slot's events stay valid until the slot is queued anew: with
+ * three slots, that of the step before is still there while the next step is queued. */
 int muster_step_collect(struct muster_step_work *work, const struct muster_step_slot *slot,
 	const struct muster_step_slot *before, struct muster_step_times *ret, struct muster_error *err)
 {

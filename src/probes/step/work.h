@@ -37,23 +37,23 @@ struct muster_step_slot {
 	CUevent begin, products_done, reduced, end, copies_begin[MUSTER_STEP_WAYS], copies_end[MUSTER_STEP_WAYS];
 	CUevent gradient[MUSTER_STEP_WEIGHTS];
 };
-/* One step is queued while another goes on, so that a GPU need not wait for its host, and the end of the one before
- * them is still known. */
+/* One step is queued while another one goes on, so that a GPU need not wait for its host; the third slot has the events
+ * of the step before these two, whose end is where step_ms of the next one begins. */
 #define MUSTER_STEP_SLOTS 3
 
 struct muster_step_work {
 	struct muster_nccl_session *session;
 	const struct muster_cuda *cuda;
 	CUstream compute, copies[MUSTER_STEP_WAYS];
-	CUevent marks[MUSTER_STEP_PRODUCTS + 1];
+	CUevent marks[MUSTER_STEP_PRODUCTS + 1]; /* before the products alone, and behind each of them */
 	struct muster_step_slot slots[MUSTER_STEP_SLOTS];
 	struct muster_product products[MUSTER_STEP_PRODUCTS];
 	struct muster_step_shape shapes[MUSTER_STEP_PRODUCTS];
-	size_t tokens, tokens_most; /* of the products, 0: none yet; that the memory has room for */
-	int halvings;               /* of the gradients */
+	size_t tokens, tokens_most; /* of the products, 0: none are prepared; that the memory has room for */
+	int halvings;               /* how often the gradients are halved (plan.h) */
 	size_t copy_count;          /* of a step, each way */
-	CUdeviceptr memory, a, b, d, workspace, gradients, host_copies;
-	struct muster_pinned host; /* MUSTER_STEP_COPY_BYTES for each way */
+	CUdeviceptr memory, a, b, d, workspace, gradients, host_copies; /* memory: the allocation with all others */
+	struct muster_pinned host;                                      /* MUSTER_STEP_COPY_BYTES for each way */
 };
 
 /* What one step took, by the GPU's clock. */
@@ -66,7 +66,7 @@ struct muster_step_times {
  * MUSTER_ENOTSUPPORTED or MUSTER_ELIB where this GPU cannot take part. Either way to be ended by done. */
 int muster_step_work_init(struct muster_step_work *ret, struct muster_nccl_session *session, size_t tokens_most,
 	struct muster_error *err);
-/* Leaves alone what work that never ended still uses. */
+/* Frees everything, unless a stream is still busy with work that never ended. */
 void muster_step_work_done(struct muster_step_work *work);
 
 /* Choose the products for so many tokens, at most tokens_most, and make each once: the first time loads kernels. */
@@ -80,8 +80,8 @@ int muster_step_gradients_alone(struct muster_step_work *work, double *ret_ms, s
 /* One copy each way, at once: the mean of several. */
 int muster_step_copies_alone(struct muster_step_work *work, double *ret_ms, struct muster_error *err);
 
-/* Queue a step in a slot; wait for the one that is in it. before: the slot of the step before; NULL: it is the first.
- */
+/* Queue a step, with the events of a slot; wait for the step of a slot, and read its times. before: the slot of the
+ * step before; NULL: the step is the first one. */
 int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err);
 int muster_step_collect(struct muster_step_work *work, const struct muster_step_slot *slot,
 	const struct muster_step_slot *before, struct muster_step_times *ret, struct muster_error *err);
