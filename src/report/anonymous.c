@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* anonymous.c - a report without names of nodes, users, files, addresses and virtual machines
  *
- * Run and report are changed in place, each name to the same replacement everywhere, so that the report is evaluated
- * as before. The row of each metric says what its texts identify.
+ * `muster report --anonymous` loads a report, calls muster_report_anonymise() and prints the report. Run and report are
+ * changed in place, each name to the same replacement everywhere, so that the report is evaluated as before. The rows
+ * of metrics and labels say what their texts identify (`identifies`).
+ *
+ * A value that is a name as a whole gets a replacement, "vm-3", which is known from then on (muster_anonymous_name). In
+ * a sentence (muster_anonymous_text) paths, UUIDs and addresses are replaced wherever they stand, and words only if
+ * they are known names. So all names of nodes are replaced before any text, and the run before the report.
  */
 #include "muster/run_data.h"
 #include "report/anonymous.h"
@@ -16,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is replaced as a whole name, and what else is replaced in texts about values of such a metric. */
+/* The kind of name that the text of a metric is as a whole, and that is replaced in sentences about its values, too.
+ * Other rows are 0, MUSTER_NAME_NODE: no whole name, and in sentences nothing further. */
 static const enum muster_name_kind kinds[MUSTER_IDENTIFIES_COUNT] = {
 	[MUSTER_IDENTIFIES_VM] = MUSTER_NAME_VM,
 	[MUSTER_IDENTIFIES_HOST] = MUSTER_NAME_HOST,
@@ -35,7 +41,7 @@ static const char *const free_settings[] = { "NCCL_HOSTID", "NCCL_COMM_ID" };
 
 struct walk {
 	struct muster_anonymous_names *names;
-	double lids[4096]; /* of port.lid; a run with more ports has the further ones as 0 */
+	double lids[4096]; /* of port.lid: each is replaced by its place here, from 1; further ones by 0 */
 	size_t lid_count;
 };
 
@@ -76,7 +82,8 @@ static bool is_free_setting(const struct muster_label *labels, size_t count)
 	return false;
 }
 
-/* A value of the metric; NULL: of none. */
+/* The value of a sample or a finding, as `identifies` of its metric says; metric NULL: the value stays. "not set" and
+ * "none" are words of muster's own for the absence of a setting or of jobs. */
 static struct muster_value replace_value(struct walk *w, const struct muster_metric *metric, struct muster_value value,
 	const struct muster_label *labels, size_t label_count)
 {
@@ -108,6 +115,7 @@ static struct muster_value replace_value(struct walk *w, const struct muster_met
 	return value;
 }
 
+/* A label with a name of a node, with a text, or with a path, whatever its key is. */
 static void change_label(struct walk *w, struct muster_label *label)
 {
 	const struct muster_label_row *row = muster_label_find(label->key);
@@ -119,7 +127,7 @@ static void change_label(struct walk *w, struct muster_label *label)
 		change(w, &label->value.string);
 }
 
-/* Labels are of a few kinds; the fabric's UUID and nodes name a machine. The array may be shared: a copy is changed. */
+/* The labels with their names replaced: a copy of the arena, since several samples may share the array. */
 static const struct muster_label *replace_labels(
 	struct walk *w, const struct muster_label *labels, size_t count, struct muster_arena *arena)
 {
@@ -154,7 +162,7 @@ static void change_rank(struct walk *w, struct muster_rank *rank, struct muster_
 	}
 }
 
-/* Nodes first: their names may be in every text. */
+/* Names of nodes come first, because every later text may have them. */
 static void change_run(struct walk *w, struct muster_run *run)
 {
 	for (size_t n = 0; n < run->node_count; n++)
@@ -180,7 +188,7 @@ static void change_run(struct walk *w, struct muster_run *run)
 	}
 }
 
-/* A text about values of the metric: they are replaced as the values are. */
+/* A sentence about values of the metric: it may have the value itself, so names of its kind are replaced, too. */
 static void change_about(struct walk *w, const struct muster_metric *metric, const char **text)
 {
 	*text = muster_anonymous_text(w->names, metric ? kinds[metric->identifies] : MUSTER_NAME_NODE, *text);
@@ -222,8 +230,12 @@ void muster_report_anonymise(struct muster_run *run, struct muster_report *repor
 
 /* ---- replacements of names, and where a text holds a name ----
  *
- * A text is read from left to right. At the start of each word the longest form is tried first: path, UUID, address,
- * name. What is no name stays as it is, byte for byte.
+ * The names are a hash table with chains, from kind and original text to the replacement.
+ *
+ * A text is read from left to right. At each place the forms are tried in this order: path, UUID, IPv4 address, address
+ * with colons, word. The first one that fits is replaced, or written as it is where it is no name, and the reading goes
+ * on behind it; where none fits, one byte is written. So, but for what follows "GPU-" and "MIG-", the middle of a word
+ * is never taken for a name.
  */
 
 struct name {
@@ -234,9 +246,9 @@ struct name {
 
 struct muster_anonymous_names {
 	struct muster_arena *arena;
-	struct name **slots;
+	struct name **slots; /* the arena's; a larger array takes its place when there are more names than slots */
 	size_t slot_count, count;
-	size_t kinds[MUSTER_NAME_KIND_COUNT];
+	size_t kinds[MUSTER_NAME_KIND_COUNT]; /* replacements of each kind so far: the number of the last one */
 };
 
 enum { SLOTS_FIRST = 1024, UUID_LENGTH = MUSTER_UUID_TEXT_SIZE - 1, DEFAULT_PARTITION = 0x7fff };
@@ -297,7 +309,7 @@ static const char *make(struct muster_arena *arena, enum muster_name_kind kind, 
 	return muster_arena_printf(arena, "%s-%zu", words[kind], number);
 }
 
-/* As above, and true only when the name has been replaced before; else NULL. */
+/* The replacement of a name that has been replaced before; else NULL. Nothing is added. */
 static const char *name_known(
 	const struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
@@ -307,6 +319,7 @@ static const char *name_known(
 	return name ? name->to : NULL;
 }
 
+/* The replacement of the first `length` bytes of text, which is made if the name is new. */
 static const char *replace(
 	struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
@@ -329,6 +342,8 @@ const char *muster_anonymous_name(struct muster_anonymous_names *names, enum mus
 	return replace(names, kind, text, strlen(text));
 }
 
+/* Of the 16 bits of a P_Key, the highest one says whether the port is a full member of the partition; the other 15 are
+ * the partition. 0 and the default partition, which every fabric has, stay. */
 const char *muster_anonymous_pkeys(struct muster_anonymous_names *names, const char *keys)
 {
 	const char *text = "";
@@ -375,6 +390,8 @@ static bool is_common_file(const char *name)
 	return begins_with_one_of(name, starts);
 }
 
+/* A path with its folder and its file replaced, each by itself: "/folder-1/file-1.xml". A path in a folder that every
+ * machine has, and one directly below "/", stays. */
 static const char *replace_path(struct muster_anonymous_names *names, const char *text, size_t length)
 {
 	const char *path = muster_arena_string_n(names->arena, text, length), *slash = strrchr(path, '/');
@@ -393,7 +410,8 @@ static const char *replace_path(struct muster_anonymous_names *names, const char
 
 /* ---- what stands at a place of a text: the length of each form, 0 when it is none ---- */
 
-/* before: the character before text, NUL at the start. What follows a word, as in "GB/s", is no path. */
+/* An absolute path, or one that begins with "~/"; a full stop at its end is that of the sentence. before: the character
+ * before text, NUL at the start. What follows a word, as in "GB/s", is no path. */
 static size_t path_at(const char *text, char before)
 {
 	size_t length = strcspn(text, " \t\n'\"(),;<>|:");
@@ -414,6 +432,8 @@ static size_t uuid_at(const char *text)
 	return isalnum((unsigned char)text[UUID_LENGTH]) ? 0 : UUID_LENGTH;
 }
 
+/* Four numbers up to 255. Versions look the same, so a first number of 0 or 1 makes no address ("1.14.50.0"), nor do
+ * numbers with a letter ("97.10.4A.00"), nor five of them. */
 static size_t ipv4_at(const char *text)
 {
 	size_t at = 0;
@@ -443,7 +463,8 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || (c && strchr("_.-", c)) || (unsigned char)c >= 0x80;
 }
 
-/* A word, or a list of host names as Slurm writes them: brackets with numbers belong to the word. */
+/* A word, or a list of host names as Slurm writes them: brackets with numbers belong to the word, "gpu-[07-08]". Full
+ * stops and hyphens at the end do not. */
 static size_t word_at(const char *text)
 {
 	size_t at = 0;
@@ -460,7 +481,7 @@ static size_t word_at(const char *text)
 	return at;
 }
 
-/* The list with each name replaced; NULL unless all of them are nodes. */
+/* The list "gpu-[07-08]" with each name replaced, "node-[1-2]"; NULL unless all of them are nodes. */
 static const char *replace_list(struct muster_anonymous_names *names, const char *text, size_t length)
 {
 	struct muster_error err;
@@ -488,7 +509,8 @@ static bool is_log_prefix(const char *text)
 	return strncmp(text, " [", 2) == 0;
 }
 
-/* What replaces the word; NULL when it stays. */
+/* What replaces the word; NULL when it stays. In this order: a node, with its domain or not; a list of nodes; a known
+ * name of the kind; a host that begins a line of NCCL's log and a user in front of "@", even if the name is new. */
 static const char *replace_word(
 	struct muster_anonymous_names *names, enum muster_name_kind kind, const char *text, size_t length)
 {
@@ -527,7 +549,7 @@ const char *muster_anonymous_text(struct muster_anonymous_names *names, enum mus
 		else if ((length = word_at(at)) > 0)
 			to = replace_word(names, kind, at, length);
 		if (strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0) {
-			to = NULL; /* and then a UUID */
+			to = NULL; /* the prefix of a UUID stays, and what follows is read by itself */
 			length = 4;
 		}
 		if (length == 0)
@@ -555,7 +577,8 @@ const char *muster_anonymous_switches(struct muster_anonymous_names *names, cons
 	return text;
 }
 
-/* A process begins with its number; the name is the next word, and the user the one in parentheses. */
+/* Of each process, the name behind its number and a user "uid1001" are made known; then its part of the list, up to the
+ * semicolon, is read as a text of this kind, which replaces both. */
 const char *muster_anonymous_processes(struct muster_anonymous_names *names, const char *list)
 {
 	const char *text = "";

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* anonymous_line.c - lines of the kernel's log without processes: their names and numbers stand at known places
+ *
+ * The kernel and its drivers print a process in a few fixed forms, those of places[]. A name becomes "process-1", a
+ * number 0; then the whole line is replaced as a text (anonymous.c), for paths, addresses and nodes.
+ *
+ *   Xid (PCI:0000:cb:00): 13, pid=4711, name=a.out, Graphics   ->   ... pid=0, name=process-1, Graphics
+ *   Killed process 4711 (python3) total-vm:8kB, UID:1000       ->   Killed process 0 (process-1) total-vm:8kB, UID:0
+ *   soft lockup - CPU#3 stuck for 22s! [secret:4711]           ->   soft lockup - CPU#3 stuck for 22s! [process-1]
  */
 #include "report/anonymous.h"
 
@@ -13,7 +20,7 @@
 /* What stands behind a text, and where it ends. */
 static const struct place {
 	const char *before, *end; /* end: any of these characters, or the end of the line */
-	bool number;
+	bool number;              /* a number is replaced; what is no number there stays. Else a name is replaced */
 } places[] = {
 	{ "pid=", ", )", true },
 	{ "uid=", ", )", true },
@@ -30,6 +37,7 @@ static const struct place {
 };
 enum { PLACES = sizeof places / sizeof *places, PARENTHESIS = PLACES - 2, STUCK = PLACES - 1 };
 
+/* Digits, or digits between apostrophes: drivers write pid='4711', too. */
 static bool is_number(const char *text, size_t length)
 {
 	if (length >= 2 && text[0] == '\'' && text[length - 1] == '\'')
@@ -40,18 +48,20 @@ static bool is_number(const char *text, size_t length)
 	return length > 0;
 }
 
+/* The replacement of a process's name; of digits alone, which are no name, and of "<unknown>" the text itself. */
 static void put_name(FILE *out, struct muster_anonymous_names *names, const char *text, size_t length)
 {
 	char *name = muster_asprintf("%.*s", (int)length, text);
 	size_t digits = strspn(name, "0123456789");
-	if (digits < length && *name != '<') /* "<unknown>" is no name */
+	if (digits < length && *name != '<')
 		fputs(muster_anonymous_name(names, MUSTER_NAME_PROCESS, name), out);
 	else
 		fputs(name, out);
 	free(name);
 }
 
-/* The place that begins here; PLACES for none. behind: of the one before. */
+/* The index of the place that begins here; PLACES for none. behind_number: the number of a process ends here, so that a
+ * parenthesis has its name. */
 static size_t place_at(const char *at, bool behind_number)
 {
 	for (size_t i = 0; i < PLACES; i++)

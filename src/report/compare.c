@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare.c - compare two evaluated runs of the same machines, before and after a change */
+/* compare.c - compare two evaluated runs of the same machines, before and after a change
+ *
+ * `muster diff` calls muster_compare() with two loaded reports. compare_match.h has the order of the steps, and
+ * docs/reference/report.md the rules for users. What becomes of one sample:
+ *
+ *   the metric is better with    values                          change
+ *   DRIFTS                       any                             none, and not counted as the same
+ *   any other                    equal                           none, counted as the same
+ *   FACT                         they differ                     changed
+ *   MORE, LESS                   one of them is no number        changed
+ *   MORE, LESS                   two numbers within the noise    none, counted as the same
+ *   MORE, LESS                   two numbers beyond the noise    worse or better
+ *   MORE, LESS                   a speed, not measured alike     changed (can_be_worse)
+ *   any other                    only one run has the sample     changed, or none (compare_single)
+ *
+ * Values of a metric that does not scatter (a count of links, of errors) have no noise: each difference is worse or
+ * better.
+ */
 #include "report/compare_match.h"
 
 #include "model/gpu.h"
@@ -41,6 +58,8 @@ void muster_match_add(struct muster_match *m, struct muster_change change)
 
 /* ---- samples ---- */
 
+/* By the metric's index in the catalogue: whether the run has a sample of it anywhere, null values included. malloc'd
+ */
 static bool *find_known(const struct muster_run *run)
 {
 	bool *known = muster_calloc(muster_metric_count(), sizeof *known);
@@ -50,14 +69,18 @@ static bool *find_known(const struct muster_run *run)
 	return known;
 }
 
-/* The two are of the same GPU already, whatever its bus id is by now. */
+/* The ranks of both samples are matched already: a bus id may differ between the runs, so the label "gpu" is ignored.
+ */
 static bool same_labels(const struct muster_sample *a, const struct muster_sample *b)
 {
 	return muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, "gpu");
 }
 
-/* The slowest of the better third of its values: a speed that is lost for long is lost there too. The best value is
- * judged, and slow ones say how busy the host was. */
+/* The value at the end of the better third of the sample's windows: with the best one first, that of index count / 3,
+ * of 3 windows the second best, of 9 the fourth best. Of a sample without windows, its value.
+ *
+ * The value that is judged is the best window. One fast window can make the best values of two runs differ; a loss that
+ * lasts is also in this value. The slower windows say only how busy the host was. */
 static double third_of(const struct muster_sample *sample)
 {
 	size_t count = sample->value_count;
@@ -71,18 +94,27 @@ static double third_of(const struct muster_sample *sample)
 	return third;
 }
 
+/* The difference as a share of the value before; 0 where that value is 0. */
 static double share_of(double before, double after)
 {
 	return before != 0 ? (after - before) / fabs(before) : 0;
 }
 
+/* How far the better third of the windows are apart, as a share of the best one. */
 static double spread_of(const struct muster_sample *sample)
 {
 	return fabs(share_of(sample->value.number, third_of(sample)));
 }
 
-/* Sets share and noise. Two measurements of one speed may lie as far apart as the noise in their best values, or as its
- * part that is no spread in the third. */
+/* Whether two numbers differ by more than they differ without a cause. Sets share, noise and noise_from of the change.
+ *
+ *   least = muster_metric_noise(): 8 %; 5 % where both runs repeated their measurements; 25 % where the metric varies
+ *   noise = least + half of the larger spread_of() of the two
+ *
+ * Both of these must hold: the best values differ by more than `noise`, and the values of third_of() differ by more
+ * than `least` in the same direction. The spread is no part of the second condition, because third_of() contains it
+ * already. Where a sample has no windows, third_of() is the value itself. Always true of a metric that does not
+ * scatter, and of a value that was 0, of which there is no share. */
 static bool is_beyond_noise(const struct muster_match *m, const struct muster_sample *before,
 	const struct muster_sample *after, struct muster_change *change)
 {
@@ -126,13 +158,16 @@ struct muster_change muster_match_begin(
 	return change;
 }
 
-/* A speed that an older version measured at one moment proves nothing beside windows, nor one that varies. */
+/* Whether a difference of these samples can be called worse or better. A speed of which one run has windows and the
+ * other one value (of a version before windows) proves nothing. Neither do two such single values where the metric
+ * varies. */
 static bool can_be_worse(const struct muster_sample *before, const struct muster_sample *after)
 {
 	bool was = before->value_count > 1, is = after->value_count > 1;
 	return !before->metric->windows || (was == is && (is || !before->metric->varies));
 }
 
+/* Compare two samples of one metric with the same labels: the table at the top of this file. */
 static void compare_pair(struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after)
 {
 	enum muster_better better = before->metric->better;
@@ -157,8 +192,10 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 	muster_match_add(m, change);
 }
 
-/* What only one of the runs has is a change, unless the other one knows nothing of this metric at all, or it belongs to
- * a ring of another size. */
+/* A sample that only one of the runs has is a change, with two exceptions. The other run has no sample of this metric
+ * at all: then its version or its options did not measure the metric, which says nothing of the machine. The metric is
+ * one of the whole job: then the labels "nodes" and "ranks" are taken to differ, as those of an all-reduce do in a job
+ * of another size; the comparison's note says so. */
 static void compare_single(struct muster_match *m, const struct muster_sample *only, bool is_before)
 {
 	const struct muster_metric *metric = only->metric;
@@ -172,6 +209,8 @@ static void compare_single(struct muster_match *m, const struct muster_sample *o
 		muster_match_add(m, muster_match_begin(m, is_before ? only : NULL, is_before ? NULL : only));
 }
 
+/* Pair the samples of one place (the job, a node or a rank) by metric and labels: of several that fit, the first that
+ * is not taken yet. Then report samples after that have no partner. O(n * m) for n and m samples of the place. */
 static void compare_samples(
 	struct muster_match *m, const struct muster_samples *before, const struct muster_samples *after)
 {
@@ -197,6 +236,7 @@ static void compare_samples(
 
 /* ---- nodes and ranks ---- */
 
+/* A node or a rank that only one of the runs has. before: it is the run before that has it. */
 static void add_presence(struct muster_match *m, const char *what, int rank, const char *gpu, bool before)
 {
 	static const char here[] = "there", gone[] = "absent";
@@ -216,6 +256,8 @@ static void add_presence(struct muster_match *m, const char *what, int rank, con
 			    });
 }
 
+/* By what the ranks of a node are matched, the most certain first. The last two are only for a rank whose GPU one of
+ * the runs does not know: two known GPUs that differ are different places, whatever rank took them. */
 enum pass { BY_UUID, BY_BUS_ID, BY_LOCAL_RANK, BY_RANK, PASSES };
 
 static bool ranks_match(const struct muster_rank *a, const struct muster_rank *b, enum pass pass)
@@ -228,6 +270,11 @@ static bool ranks_match(const struct muster_rank *a, const struct muster_rank *b
 	}
 }
 
+/* Compare a node with itself: the node's samples, then those of each pair of ranks, then ranks without a partner.
+ *
+ * All ranks go through one pass before the next pass begins. Otherwise a rank without a UUID could take the partner
+ * whose UUID is that of a later rank. A rank that sent nothing in one of the runs is a change of presence, and its
+ * samples are not compared. m->gpus_of is the node of the run whose bus id the change has. */
 static void compare_node(struct muster_match *m, const struct muster_node *before, const struct muster_node *after)
 {
 	const struct muster_rank **partner = muster_calloc(before->rank_count + 1, sizeof(*partner));
@@ -282,7 +329,8 @@ static const struct muster_node **sorted_nodes(const struct muster_run *run, siz
 	return nodes;
 }
 
-/* Two runs of one node each are compared whatever the nodes are called: an image is tried on a fresh machine. */
+/* Walk the nodes of both runs in the order of their names. Returns how many nodes both have. Two runs of one node each
+ * are compared whatever the nodes are called: an image is tried on a fresh machine. */
 static size_t compare_nodes(struct muster_match *m)
 {
 	size_t before_count, after_count, pairs = 0;
@@ -309,7 +357,7 @@ static size_t compare_nodes(struct muster_match *m)
 
 /* ---- all of it ---- */
 
-/* The machine type as the first sample tells it: by the VM size, else by the GPU. */
+/* The text of the first sample of this metric in the run; NULL when there is none. */
 static const char *machine_of(const struct muster_run *run, const char *metric)
 {
 	const struct muster_metric *wanted = muster_metric_find(metric);
@@ -328,13 +376,16 @@ static bool differ(const struct muster_report *before, const struct muster_repor
 	return x && y && strcasecmp(x, y) != 0;
 }
 
-/* Not the same machines before and after a change; a machine type without a VM size is told by its GPUs. */
+/* Whether the runs are of different machine types. The names of the types alone do not prove it: the same machine may
+ * have been evaluated by another expectation file, such as a file of the site. So its VM size or its GPUs must differ,
+ * too. */
 static bool are_apart(const struct muster_report *before, const struct muster_report *after)
 {
 	return muster_text_order(before->sku, after->sku) != 0 &&
 	       (differ(before, after, "node.vm_size") || differ(before, after, "gpu.name"));
 }
 
+/* A sentence without its full stop; NULL when the runs can be compared. */
 static const char *why_incomparable(const struct muster_report *before, const struct muster_report *after)
 {
 	const struct muster_job *x = &before->run->job, *y = &after->run->job;

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_baseline.c - compare a run with what earlier runs measured, where no report from before a change exists */
+/* compare_baseline.c - compare a run with what earlier runs measured, where no report from before a change exists
+ *
+ * `muster diff AFTER --baseline FILE` has the baselines of an overlay (muster_learned_of); `muster diff AFTER --db
+ * FILE` has those that the caller learns from a history. Both call muster_compare_learned(). Only numbers are compared:
+ * a baseline has no versions, nodes or findings.
+ */
 #include "report/compare_match.h"
 
 #include "expect/describe.h"
@@ -19,6 +24,8 @@ static bool is_about(const struct muster_learned_value *learned, const struct mu
 	return true;
 }
 
+/* One number against the median that was learned: the same within the larger of the share and the multiple of the MAD.
+ * The median is above 0 (expect/baseline.c refuses others in an overlay). */
 static void compare_sample(
 	struct muster_match *m, const struct muster_learned_value *learned, const struct muster_sample *sample)
 {
@@ -48,6 +55,8 @@ static void compare_samples(struct muster_match *m, const struct muster_learned_
 	}
 }
 
+/* The share that a value may be off is what the check allows before it warns, or before it fails where it does not
+ * warn: 0.95 of the median allows 0.05. A check whose `when` does not fit the run has no part in the comparison. */
 size_t muster_learned_of(const struct muster_expect *expect, const struct muster_report *after,
 	struct muster_arena *arena, struct muster_learned_value **ret)
 {

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* compare_judgements.c - compare the findings of two evaluated runs
+ *
+ * muster_compare() calls muster_compare_judgements() last. Findings are matched by check and place (by_place). A pair,
+ * one side of which may be absent, becomes at most one change, by the first rule that holds:
+ *
+ * 1. Both are as bad: the same. A skip and the absence of a finding are as bad as a pass: weight 0.
+ * 2. The metric of the finding is already in a change of the same kind at the same place: nothing.
+ * 3. The finding is gone, and a finding after blocks its check there: changed. What is not judged is not better.
+ * 4. The finding is a warning that the noise of a speed explains: changed.
+ * 5. One of the runs does not have the check, or has it with another limit: changed.
+ * 6. A check that failed before is inconclusive after: changed.
+ * 7. Else worse or better, as the weight of the status grew or fell.
+ *
+ * So a check that was blocked before and fails after is worse, although it may have been bad before, too.
  */
 #include "report/compare_match.h"
 
@@ -10,11 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How bad the finding is, muster_status_weight(); 0 where there is none. */
 static int weight(const struct muster_finding *finding)
 {
 	return finding ? muster_status_weight(finding->status) : 0;
 }
 
+/* By check, node, GPU, port and the values of the labels. Findings of one check have the same keys of labels. The rank
+ * is no part of the place: it may differ between two runs of the same GPU. */
 static int by_place(const void *a, const void *b)
 {
 	const struct muster_finding *x = a, *y = b;
@@ -30,7 +46,7 @@ static int by_place(const void *a, const void *b)
 	for (size_t i = 0; !order && i < x->label_count; i++) {
 		char one[64], other[64];
 		if (strcmp(x->labels[i].key, "when") == 0)
-			continue; /* what came during one run came before the next */
+			continue; /* an event "during" one run is one "before" the next run: it is the same event */
 		order = strcmp(muster_value_text(x->labels[i].value, one, sizeof one),
 			muster_value_text(y->labels[i].value, other, sizeof other));
 	}
@@ -42,8 +58,8 @@ struct findings {
 	size_t count;
 };
 
-/* Findings that are not skips, sorted by their place; of one place the worst alone. alias: what the node is called in
- * the other run, where each has one; else NULL. */
+/* Copies of the findings that are not skips, sorted by their place; of one place the worst alone. alias: the name of
+ * the node in the other run, where each of the runs has one node; else NULL. The caller frees items. */
 static struct findings sorted_findings(const struct muster_report *report, const char *alias)
 {
 	struct muster_finding *findings = muster_calloc(report->finding_count + 1, sizeof *findings);
@@ -73,14 +89,17 @@ static const struct muster_finding *of_node(const struct findings *findings, con
 	return findings->count ? bsearch(&node, findings->items, findings->count, sizeof node, by_place) : NULL;
 }
 
-/* What the other run has for a GPU or a port that has a finding in this run alone: one for several of them. */
+/* The partner of a finding about one GPU or port that the other run has no finding about: the finding of the same check
+ * about the node, which stands for several of its GPUs or ports (eval/drafts.h says when it is made). NULL when this
+ * run has such a finding, too (then the findings about the node are a pair), or when the other run has none. */
 static const struct muster_finding *counterpart(
 	const struct findings *this, const struct findings *other, const struct muster_finding *one)
 {
 	return (one->gpu || one->port) && !of_node(this, one) ? of_node(other, one) : NULL;
 }
 
-/* The metric itself is already reported as worse, or as better. */
+/* Whether one of the first `until` changes, those of the samples, reports the metric of the finding at its place as
+ * worse, or as better. */
 static bool is_told(const struct muster_comparison *to, size_t until, const struct muster_finding *finding,
 	enum muster_change_kind kind)
 {
@@ -112,6 +131,7 @@ static int by_blocked(const void *a, const void *b)
 	return order ? order : muster_text_order(x->node, y->node);
 }
 
+/* All checks that findings of the report block, for bsearch; the caller frees items. */
 static struct blocked_set sorted_blocked(const struct muster_report *report)
 {
 	struct blocked_set set = { 0 };
@@ -126,7 +146,7 @@ static struct blocked_set sorted_blocked(const struct muster_report *report)
 	return set;
 }
 
-/* Whether the check of a finding that is gone is blocked at its place. */
+/* Whether the check of a finding that is gone is blocked on its node, or by a finding about the whole job. */
 static bool is_blocked(const struct blocked_set *set, const struct muster_finding *gone)
 {
 	const struct blocked here = { gone->check, gone->node }, job = { gone->check, NULL };
@@ -134,6 +154,7 @@ static bool is_blocked(const struct blocked_set *set, const struct muster_findin
 				     bsearch(&job, set->items, set->count, sizeof job, by_blocked));
 }
 
+/* Whether any rank of the run ran the probe, or should have run it. */
 static bool has_probe(const struct muster_run *run, const char *probe)
 {
 	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
@@ -143,19 +164,25 @@ static bool has_probe(const struct muster_run *run, const char *probe)
 	return false;
 }
 
-/* Both reports judge by the same rule: a check that one does not know, or has with another limit, proves no change. */
+/* Whether both reports judge by the same rule. A check that only one of them has, or that has another limit in the
+ * other one, proves no change of the machine. A check that no expectation file has (no tally) is about a probe, which
+ * both runs must have, or one of muster's own, such as rank.missing. */
 static bool same_rule(const struct muster_match *m, const char *check)
 {
 	const struct muster_tally *x = muster_report_tally(m->before, check), *y = muster_report_tally(m->after, check);
 	if (!x && !y)
 		return strncmp(check, "probe.", 6) != 0 ||
 		       has_probe(m->before->run, check + 6) == has_probe(m->after->run, check + 6);
-	/* what others have differs from run to run */
+	/* an uncalibrated check compares with other parts of the run, so its text of what it expects differs from run
+	 * to run */
 	return x && y && x->uncalibrated == y->uncalibrated &&
 	       (x->uncalibrated || muster_text_order(x->expected, y->expected) == 0);
 }
 
-/* A warning about a speed whose value is not reported as worse, or about how steady a speed is. */
+/* Whether a warning may come from the noise alone. A warning about a speed does: is_told() has found no change of the
+ * value that is as bad, so the value crossed the limit within its noise. So does one about how steady a speed is, or
+ * about a time that drifts, such as a 99th percentile. A metric that drifts and has windows, such as rank.compute_ms,
+ * is no noise: its values are not compared, so the warning alone shows a loss. */
 static bool is_noise(const struct muster_finding *finding)
 {
 	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
@@ -166,8 +193,8 @@ static bool is_noise(const struct muster_finding *finding)
 	return metric->is_steadiness || (timed && !(drifts && metric->windows));
 }
 
-/* What was blocked before and fails now is worse, to be safe; what failed before and cannot be judged now is not
- * better. */
+/* Compare what the two runs find by one check at one place: the rules at the top of this file. before or after may be
+ * NULL, not both. until: the number of changes of samples. blocked: of the run after. */
 static void compare_judgement(struct muster_match *m, size_t until, const struct muster_finding *before,
 	const struct muster_finding *after, const struct blocked_set *blocked)
 {

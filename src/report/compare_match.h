@@ -15,14 +15,17 @@ struct muster_match {
 	const struct muster_report *before, *after;
 	struct muster_comparison *to;
 	bool *known_before, *known_after; /* by the metric's place in the catalogue: has any sample */
-	const char *alias;                /* the only node after, where there was one before too; else NULL */
+	/* The name after of the only node, where each of the runs has one node: findings before get it, too. Else
+	 * NULL. */
+	const char *alias;
 	/* where the samples at hand belong to */
 	const char *node;
 	const struct muster_node *gpus_of; /* the node that says which GPU a bus id is; NULL: none */
 	int rank;
 };
 
-/* A change about a metric; either sample may be NULL: it was not there. */
+/* A change about a metric at the place that m has; either sample may be NULL: it was not there. The kind is CHANGED and
+ * share and noise are 0: the caller sets what it knows better. */
 struct muster_change muster_match_begin(
 	const struct muster_match *m, const struct muster_sample *before, const struct muster_sample *after);
 void muster_match_add(struct muster_match *m, struct muster_change change);

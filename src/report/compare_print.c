@@ -3,6 +3,19 @@
  *
  * The text has one line for identical changes in several places: a new driver on a hundred nodes, eight slower copies.
  * The JSON has each of them. docs/diff.schema.json describes the JSON.
+ *
+ *   before: monday.json
+ *   after:  tuesday.json
+ *
+ *   worse
+ *     gpu.h2d_gbps: 26.1 -> 23.5 GB/s, -10.0 % (variation 8.2 %): node sim-1, GPU 3 (000b:00:00.0)
+ *
+ *   changed
+ *     node.driver_version: 580.105.08 -> 590.44.01: 100 nodes sim-[1-100]
+ *
+ *   MUSTER DIFF WORSE worse=1 better=0 changed=100 same=5312
+ *
+ * The last line is for scripts. It counts changes, not lines of the text.
  */
 #include "report/compare.h"
 
@@ -21,8 +34,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Lines of one kind of change; bytes of a list of nodes. */
 enum { LINES_MAX = 60, NAME_MAX_SHOWN = 200 };
 
+/* Where the variation of a value is known from: in the JSON, and behind the variation in the text. */
 static const char *const noise_names[MUSTER_NOISE_FROM_COUNT] = {
 	[MUSTER_NOISE_FROM_ASSUMPTION] = "assumption",
 	[MUSTER_NOISE_FROM_REPEATS] = "repeats",
@@ -34,6 +49,8 @@ static const char *const noise_texts[MUSTER_NOISE_FROM_COUNT] = {
 	[MUSTER_NOISE_FROM_BASELINE] = ", of the baseline",
 };
 
+/* Whether two changes share a line of the text: all but their places is equal. Measured values are never exactly equal,
+ * so two changes of one speed share a line, too, and the line shows the larger one. */
 static bool alike(const struct muster_change *a, const struct muster_change *b)
 {
 	if (a->kind != b->kind || a->about != b->about || strcmp(a->what, b->what) != 0 ||
@@ -44,12 +61,13 @@ static bool alike(const struct muster_change *a, const struct muster_change *b)
 			!muster_value_equal(a->labels[i].value, b->labels[i].value))
 			return false;
 	if (a->about == MUSTER_ABOUT_FIGURE && a->noise > 0 && b->noise > 0)
-		return true; /* measured values are never exactly equal */
+		return true;
 	return muster_value_equal(a->before, b->before) && muster_value_equal(a->after, b->after) &&
 	       muster_text_order(a->before_reason, b->before_reason) == 0 &&
 	       muster_text_order(a->after_reason, b->after_reason) == 0;
 }
 
+/* "26.1"; of a null "no value (not measured)". */
 static void print_value(FILE *out, struct muster_value value, const char *reason)
 {
 	char text[128];
@@ -61,6 +79,7 @@ static void print_value(FILE *out, struct muster_value value, const char *reason
 		fputs(muster_value_text(value, text, sizeof text), out);
 }
 
+/* "node sim-1, GPU 3 (000b:00:00.0)": the node, and of GPU, port and rank the first one that is known. */
 static void print_place(FILE *out, const struct muster_change *change)
 {
 	if (change->node)
@@ -77,13 +96,15 @@ static void print_place(FILE *out, const struct muster_change *change)
 	free(gpu);
 }
 
-/* Identical changes, represented by the worst. */
+/* Changes that are alike, represented by the one with the largest share. */
 struct bundle {
 	const struct muster_change *worst;
 	size_t count;
-	const char **nodes; /* one for each change */
+	const char **nodes; /* of each change, in the order of the changes; "": the whole job */
 };
 
+/* Where the changes are: "node sim-1, GPU 3 (000b:00:00.0)", or of several "8 GPUs of 2 nodes sim-[1-2], most on node
+ * sim-1, GPU 3 (000b:00:00.0)". Changes of one node stand together, so that comparing neighbours counts the nodes. */
 static void print_places(FILE *out, const struct bundle *bundle)
 {
 	const char *things = bundle->worst->gpu ? "GPU" : bundle->worst->port ? "port" : "rank";
@@ -109,7 +130,7 @@ static void print_places(FILE *out, const struct bundle *bundle)
 	}
 }
 
-/* "  gpu.h2d_gbps: 26.1 -> 23.5 GB/s, -10.0 % (noise 5.0 %): node sim-1, GPU 0001:00:00.0" */
+/* "  gpu.h2d_gbps: 26.1 -> 23.5 GB/s, -10.0 % (variation 5.0 %): node sim-1, GPU 0001:00:00.0" */
 static void print_bundle(const struct muster_text_page *page, const struct bundle *bundle)
 {
 	const struct muster_change *change = bundle->worst;
@@ -140,7 +161,8 @@ static void print_bundle(const struct muster_text_page *page, const struct bundl
 	free(line);
 }
 
-/* All changes of one kind, bundled where the first of the likes stands. */
+/* The lines of all changes of one kind, at most LINES_MAX: each bundle stands where its first change stands. Later
+ * changes of that bundle are marked as told. */
 static void print_kind(const struct muster_text_page *page, const struct muster_change *changes, size_t count)
 {
 	bool *told = muster_calloc(count + 1, sizeof *told);
@@ -198,6 +220,7 @@ void muster_comparison_print_text(const struct muster_comparison *comparison, co
 
 /* ---- JSON ---- */
 
+/* What "before" or "after" is: the file and the run in it. report NULL: the file has what was learned, and no run. */
 static void write_run(
 	struct muster_json_writer *w, const char *key, const struct muster_report *report, const char *path)
 {
@@ -222,6 +245,7 @@ static void write_run(
 	muster_json_writer_object_end(w);
 }
 
+/* One element of "changes"; what is not known is absent, but for before and after, which may be null. */
 static void write_change(struct muster_json_writer *w, const struct muster_change *change)
 {
 	muster_json_writer_object(w);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory.c - the tables of ranks and of ports; a row of a node's table is a row of its block */
+/* inventory.c - the tables of ranks and of ports; a row of a node's table is a row of its block
+ *
+ * muster_inventory_make() makes all three tables of inventory.h; that of the nodes is in inventory_nodes.c. The other
+ * two are alike (add_table): the columns are metrics of the catalogue and a few others (rank, GPU, port), by their
+ * places; find_places_fn finds the rows of a node; value_of() has the value of a row in a column. The rows of all nodes
+ * are then folded into blocks of equal nodes (inventory_fold.c).
+ */
 #include "report/inventory_build.h"
 
 #include "model/gpu.h"
@@ -9,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns that are no metrics. */
+/* Columns that are no metrics: value_of() knows them by their addresses. `own` ones differ from node to node by their
+ * nature, so they do not make nodes differ. */
 static const struct muster_shown rank_column = { .place = 10, .title = "rank", .own = true };
 static const struct muster_shown index_column = { .place = 20, .title = "GPU" };
 static const struct muster_shown bus_id_column = { .place = 40, .title = "bus id", .own = true };
@@ -17,7 +24,8 @@ static const struct muster_shown port_column = { .place = 10, .title = "port" };
 
 /* ---- values ---- */
 
-/* The sum of the port's counters, with the names of the counters above 0: "3 (symbol_error 2, link_downed 1)". */
+/* The sum of the port's counters, and, when `named`, the counters that are not 0: "3 (symbol_error 2, link_downed 1)".
+ * Each counter is a sample of its own of the same metric. Where none is a number, why the first sample has no value. */
 static struct muster_inventory_value read_errors(struct muster_arena *arena, const struct muster_inventory_place *place,
 	const struct muster_metric *metric, bool named)
 {
@@ -47,7 +55,8 @@ static struct muster_inventory_value read_errors(struct muster_arena *arena, con
 	};
 }
 
-/* "IB 4x HDR"; the lanes and their speed have no such name on Ethernet. */
+/* "IB 4x HDR": the lanes of the link, and their speed. A port that is no InfiniBand has no such names: there the link
+ * layer stands alone, "Ethernet". */
 static struct muster_inventory_value read_link(struct muster_arena *arena, const struct muster_inventory_place *place,
 	const struct muster_shown_metric *column)
 {
@@ -73,6 +82,8 @@ static struct muster_inventory_value read_index(struct muster_arena *arena, cons
 	};
 }
 
+/* The value of one row in one column. Of a missing rank its number is known, and its GPU where the report has one; in
+ * all other columns stands why nothing came from the rank. */
 static struct muster_inventory_value value_of(struct muster_arena *arena, const struct muster_inventory_place *place,
 	const struct muster_shown_metric *column)
 {
@@ -133,6 +144,8 @@ static size_t find_ports(
 	return count;
 }
 
+/* Why a node has no row in the table. A node without RDMA ports has the number of its ports all the same; where that
+ * number is not known either, its reason is the reason here. */
 static const char *why_none(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
 	enum muster_inventory_kind kind)
 {
@@ -167,7 +180,7 @@ static int by_place(const void *a, const void *b)
 	return (x->as->place > y->as->place) - (x->as->place < y->as->place);
 }
 
-/* The columns of a table; others have no metric. */
+/* The columns of a table from left to right, in arena. The metric of the `others` is NULL. */
 static struct muster_shown_metric *make_columns(
 	const struct table *table, struct muster_arena *arena, size_t *ret_count)
 {
@@ -182,6 +195,8 @@ static struct muster_shown_metric *make_columns(
 	return columns;
 }
 
+/* Make the table of ranks or of ports. The key of a row stands for the same row on other nodes: a port's name, or the
+ * index of the rank on its node, since the ranks' numbers differ from node to node. */
 static void add_table(const struct muster_run *run, struct muster_inventory *inventory, enum muster_inventory_kind kind)
 {
 	struct muster_arena *arena = inventory->arena;

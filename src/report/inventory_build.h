@@ -17,7 +17,7 @@
 /* A value of one node. Its text is the arena's only copy: equal texts are equal pointers. */
 struct muster_inventory_value {
 	const char *text, *why; /* as in a cell */
-	bool is_number;         /* with a range where nodes differ, if the column is their own */
+	bool is_number;         /* a column that is `own` then shows a range of the numbers of several nodes */
 	double number;
 };
 
@@ -30,12 +30,14 @@ struct muster_inventory_place {
 	const char *link_layer;         /* of the port */
 };
 
-/* The first sample of the metric at the place; NULL when there is none. */
+/* The first sample of the metric at the place; NULL when there is none, or no metric. A sample without the label "gpu"
+ * or "port" fits every GPU or port. */
 const struct muster_sample *muster_inventory_find(
 	const struct muster_inventory_place *place, const struct muster_metric *metric);
+/* The text of that sample with its unit, without it when `bare`; or "unknown" and why. */
 struct muster_inventory_value muster_inventory_read(struct muster_arena *arena,
 	const struct muster_inventory_place *place, const struct muster_metric *metric, bool bare);
-/* One metric or two as one text. */
+/* One metric or two as one text, "12 x 25 GB/s", as the row of the catalogue says. */
 struct muster_inventory_value muster_inventory_read_shown(struct muster_arena *arena,
 	const struct muster_inventory_place *place, const struct muster_metric *metric, const struct muster_shown *as);
 struct muster_inventory_value muster_inventory_unknown(struct muster_arena *arena, const char *why);

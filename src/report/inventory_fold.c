@@ -3,6 +3,19 @@
  *
  * All texts are the arena's or the run's, and each is the only copy of its text in the arena: equal texts are equal
  * pointers.
+ *
+ * muster_inventory_fold() gets the rows of each node of the run. The steps:
+ *
+ * 1. Groups: nodes whose rows have equal keys and texts in all columns but the `own` ones (compare_nodes).
+ * 2. The usual text of each cell over all groups, weighed by their numbers of nodes (find_usual).
+ * 3. A block for each group, the largest first, at most BLOCKS_MAX (make_block). A cell whose text is not the usual one
+ *    is marked; a row that most nodes have and the group has not is added as "absent".
+ *
+ *   nodes              state of mlx5_ib0/1    usual     block
+ *   sim-1 to sim-10    ACTIVE                 ACTIVE    "sim-[1-10] (10 nodes)", nothing is marked
+ *   sim-11, sim-12     DOWN                   ACTIVE    "sim-[11-12] (2 nodes)", DOWN is marked
+ *
+ * The rows of a fold are those of ranks and ports; the table of the nodes uses the groups alone.
  */
 #include "muster/run_data.h"
 #include "report/inventory_build.h"
@@ -18,8 +31,8 @@ enum {
 
 struct fold {
 	const struct muster_run *run;
-	const struct muster_shown_metric *shown; /* of each column */
-	const struct muster_inventory_rows *rows;
+	const struct muster_shown_metric *shown;  /* of each column */
+	const struct muster_inventory_rows *rows; /* of each node of the run */
 	struct muster_arena *arena;
 	size_t columns;
 	struct muster_inventory_groups groups; /* nodes with equal rows */
@@ -73,6 +86,8 @@ static int by_pointer(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* An order of nodes in which equal ones are neighbours. Which of two different nodes comes first depends on addresses:
+ * it must not be seen, and by_size() sorts the groups. */
 static int compare_nodes(const void *arg, size_t a, size_t b)
 {
 	const struct fold *fold = arg;
@@ -90,6 +105,7 @@ static int compare_nodes(const void *arg, size_t a, size_t b)
 	return order;
 }
 
+/* The rows of the group's first node: but for the `own` columns those of all its nodes. */
 static const struct muster_inventory_rows *rows_of(const struct fold *fold, const struct muster_inventory_group *group)
 {
 	return &fold->rows[fold->groups.order[group->first]];
@@ -97,7 +113,9 @@ static const struct muster_inventory_rows *rows_of(const struct fold *fold, cons
 
 /* ---- what most nodes have ---- */
 
-/* A text in one cell of so many nodes; sorted, all texts of a cell follow each other. */
+/* A text in one cell of so many nodes; sorted, all texts of a cell follow each other. A cell is the same one on two
+ * nodes when key and column are the same. After find_usual() an entry is the usual text of its cell: NULL where all
+ * nodes have one text, "" where no text is more frequent than all others; nodes is then of all that have the cell. */
 struct entry {
 	const char *key, *text;
 	size_t column, nodes;
@@ -121,7 +139,7 @@ static int by_cell_and_text(const void *a, const void *b)
 	return order ? order : by_pointer(((const struct entry *)a)->text, ((const struct entry *)b)->text);
 }
 
-/* The most frequent text of the cells from first to end; "" when there is none, NULL when all are equal. */
+/* The usual text of a cell, whose entries, sorted by text, are those from first to before end. */
 static struct entry sum_up(const struct entry *entries, size_t first, size_t end)
 {
 	struct entry best = entries[first];
@@ -144,6 +162,8 @@ static struct entry sum_up(const struct entry *entries, size_t first, size_t end
 	return best;
 }
 
+/* The usual text of each cell, sorted by_cell(); the caller frees the entries. They are summed up in place: the usual
+ * texts overwrite entries that are done. */
 static void find_usual(const struct fold *fold, struct usual *usual)
 {
 	size_t room = 0, count = 0;
@@ -166,14 +186,16 @@ static void find_usual(const struct fold *fold, struct usual *usual)
 
 /* ---- blocks ---- */
 
-/* The group's values of one cell. */
+/* The value of the cell at index `at` (row x columns + column) of one of the group's nodes. */
 static const struct muster_inventory_value *value_of(
 	const struct fold *fold, const struct muster_inventory_group *group, size_t node, size_t at)
 {
 	return &fold->rows[fold->groups.order[group->first + node]].values[at];
 }
 
-/* "0, 8, 16", "0, 8, ... 88" of numbers at equal distances, else "3 to 88". */
+/* "0, 8, ... 88" of numbers at equal distances, such as the first ranks of nodes; else "3 to 88". Of two nodes at
+ * least.
+ */
 static const char *numbers_text(const struct fold *fold, const struct muster_inventory_group *group, size_t at)
 {
 	double first = value_of(fold, group, 0, at)->number, lowest = first, highest = first;
@@ -190,7 +212,8 @@ static const char *numbers_text(const struct fold *fold, const struct muster_inv
 	return muster_arena_printf(fold->arena, "%.15g, %.15g, ... %.15g", first, first + step, highest);
 }
 
-/* A cell whose values are each node's own. */
+/* A cell whose values are each node's own, and never marked: the common text, the list of up to LISTED_MAX texts, the
+ * range of the numbers, or "one per node". */
 static struct muster_inventory_cell own_cell(
 	const struct fold *fold, const struct muster_inventory_group *group, size_t at)
 {
@@ -211,6 +234,7 @@ static struct muster_inventory_cell own_cell(
 	return cell;
 }
 
+/* The cell at index `at` of the group's block, with the usual text where that is another one. */
 static struct muster_inventory_cell cell_of(
 	const struct fold *fold, const struct usual *usual, const struct muster_inventory_group *group, size_t at)
 {
@@ -233,7 +257,8 @@ static bool has_key(const struct muster_inventory_rows *rows, const char *key)
 	return false;
 }
 
-/* Rows that at least half of the nodes have, and this group has not: the key, and "absent". */
+/* Rows that at least half of the nodes have, and this group has not: the key, "absent" in the second column, and that
+ * cell is marked. A row that fewer nodes have is something that these nodes have besides, and is not missing here. */
 static void add_absent(const struct fold *fold, const struct usual *usual, const struct muster_inventory_rows *rows,
 	struct muster_inventory_block *block)
 {

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory_nodes.c - the table of the nodes: each property with its values, and which nodes have which */
+/* inventory_nodes.c - the table of the nodes: each property with its values, and which nodes have which
+ *
+ * A block is a subject, such as "GPUs", and has three columns:
+ *
+ *   property    value                                           nodes
+ *   driver      580.105.08                                      sim-[1-10]
+ *   driver      570.86.15 (marked: it differs)                  sim-[11-12]
+ *   model       8 x NVIDIA H100 80GB HBM3                       all
+ *   memory      7 x 80 GiB, 1 x 79 GiB (GPU 3 (000b:00:00.0))   sim-12
+ *
+ * Two steps. read_node() makes one text of a property of a node: where the property is of its GPUs or ports, their
+ * values are counted (add_share, sum_up). add_property() groups the nodes by that text, and adds a row for each group.
+ */
 #include "report/inventory_build.h"
 
 #include "model/gpu.h"
@@ -32,16 +44,16 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
 /* ---- the value of one node ---- */
 
-/* A value, and the first part of the node that has it. */
+/* A value that some parts of a node have. A part is a GPU, a port or a rank. */
 struct share {
 	const char *text, *why;
-	size_t count, first;
-	const char *part; /* "GPU 0 (0001:00:00.0)" */
+	size_t count, first; /* how many parts have the value; the index of the first one */
+	const char *part;    /* the name of the first one, "GPU 0 (0001:00:00.0)" */
 };
 
 struct shares {
 	struct share *items;
-	size_t count, parts;
+	size_t count, parts; /* different values; parts */
 };
 
 static void add_share(struct shares *shares, struct muster_inventory_value value, const char *part)
@@ -64,7 +76,13 @@ static int by_count(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* "8 x A"; "7 x A, 1 x B (GPU 000b:00:00.0)" */
+/* The values of the parts of a node as one text:
+ *
+ *   all parts have A            "A"; "8 x A" where how many there are is part of the value (`counted`)
+ *   all differ by their nature  "8 different ones" (`own`)
+ *   else, the most frequent     "7 x A, 1 x B (GPU 000b:00:00.0)": a value that a single part has names that part
+ *   first                       "4 x A, 2 x B, 1 x C (GPU ...), 1 x D (GPU ...) and 1 more values"
+ */
 static struct muster_inventory_value sum_up(
 	struct muster_arena *arena, struct shares *shares, const struct muster_shown *as)
 {
@@ -99,6 +117,7 @@ static bool is_shared(const struct muster_node *node, size_t rank)
 	return false;
 }
 
+/* The values of all GPUs, each once, or of all ranks. */
 static void read_ranks(struct muster_arena *arena, const struct muster_run *run, const struct muster_node *node,
 	const struct muster_shown_metric *property, struct shares *shares)
 {
@@ -129,7 +148,8 @@ static void read_ports(struct muster_arena *arena, const struct muster_run *run,
 	}
 }
 
-/* Of a node that has no GPU, or no port, of any rank: why. */
+/* The value of a property of GPUs or ports on a node that has none of them: that there is no RDMA port, or "unknown"
+ * and why. */
 static struct muster_inventory_value read_without_parts(struct muster_arena *arena,
 	const struct muster_inventory_place *place, const struct muster_shown_metric *property)
 {
@@ -139,6 +159,7 @@ static struct muster_inventory_value read_without_parts(struct muster_arena *are
 	return muster_inventory_read_shown(arena, place, property->metric, property->as);
 }
 
+/* The property of one node as one text: of its own sample, or summed up over its GPUs, ranks or ports. */
 static struct muster_inventory_value read_node(struct muster_arena *arena, const struct muster_run *run,
 	const struct muster_node *node, const struct muster_shown_metric *property)
 {
@@ -165,7 +186,7 @@ static int by_value(const void *arg, size_t a, size_t b)
 	return strverscmp(values[a].text, values[b].text);
 }
 
-/* Numbers close to their median get its text. */
+/* Numbers within CLOSE of the median of all nodes become equal: they get the text of the first of them. */
 static void join_close(struct muster_inventory_value *values, size_t count)
 {
 	double *numbers = muster_calloc(count + 1, sizeof *numbers);
@@ -201,7 +222,10 @@ static void add_row(
 	cells[2].text = nodes;
 }
 
-/* The rows of one property: at most VALUES_MAX + 1. */
+/* The rows of one property: one for each value, the most frequent first, and one for further values; at most VALUES_MAX
+ * + 1. Of an `own` property with many values there is one row with their number. values: of each node; close numbers
+ * become equal in it. Where one value is more frequent than each other one, all others are marked as different; where
+ * none is, all are. */
 static void add_property(struct muster_inventory *inventory, const struct muster_run *run,
 	const struct muster_shown *as, struct muster_inventory_value *values, struct muster_inventory_block *block)
 {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* inventory_text.c - the inventory for a terminal: the verdict, then the three tables
  *
- * A value that differs between nodes ends with " !". Why a value is not known is a note after its table.
+ * A value that differs between nodes ends with " !". Why a value is not known is a note after its table: "unknown [1]",
+ * and below "[1] rank 3: killed by signal 9". Each reason is one note, however many values have it.
+ *
+ * All texts of a table are made first (make_texts), because its columns have the widths of the longest texts of all
+ * blocks.
  */
 #include "muster/report.h"
 #include "muster/run_data.h"
@@ -34,7 +38,8 @@ static size_t note_of(struct writer *w, const char *why)
 	return w->note_count;
 }
 
-/* Of a property, a short reason stands beside it: there is room. */
+/* The text of a cell with its mark and its note. In the table of the nodes, which has few columns, a short reason
+ * stands beside the value in place of a note. */
 static const char *text_of(struct writer *w, const struct muster_inventory_cell *cell)
 {
 	const char *mark = cell->usual ? " !" : "";

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inventory_values.c - one value of a node as people read it, or why it is not known */
+/* inventory_values.c - one value of a node as people read it, or why it is not known
+ *
+ * A value is never absent: what is not known is the text "unknown" with the reason (why_absent, or the reason of a
+ * sample that is null). All texts go through the arena's interning functions, since equal ones are compared by their
+ * addresses.
+ */
 #include "report/inventory_build.h"
 
 #include "muster/probe.h"
@@ -27,6 +32,8 @@ struct muster_inventory_value muster_inventory_text(struct muster_arena *arena, 
 	return (struct muster_inventory_value){ .text = muster_arena_string(arena, text) };
 }
 
+/* How the probe ended on the node: the first outcome of its ranks that is not OK, else the last one that is OK; NULL
+ * when no rank has one. */
 static const struct muster_outcome *find_outcome(const struct muster_node *node, const char *probe)
 {
 	const struct muster_outcome *found = NULL;
@@ -41,6 +48,7 @@ static const struct muster_outcome *find_outcome(const struct muster_node *node,
 	return found;
 }
 
+/* The first rank of the node from which nothing came; NULL when all sent something. */
 static const struct muster_rank *find_missing(const struct muster_node *node)
 {
 	for (size_t i = 0; i < node->rank_count; i++)
@@ -49,7 +57,13 @@ static const struct muster_rank *find_missing(const struct muster_node *node)
 	return NULL;
 }
 
-/* Why there is no sample. */
+/* Why there is no sample, by the first rule that holds:
+ *
+ * 1. The rank of the place is missing, or any rank of the node is and no other has an outcome of the metric's probe
+ *    (the missing one may have been the one to run it): why the rank is missing.
+ * 2. The probe did not end well: how it ended.
+ * 3. The probe is one of traffic that the profile quick does not have.
+ * 4. Else the report does not have it, as one of an older version. */
 static const char *why_absent(
 	struct muster_arena *arena, const struct muster_inventory_place *place, const struct muster_metric *metric)
 {
@@ -69,6 +83,7 @@ static const char *why_absent(
 	return "not in this report";
 }
 
+/* Whether the sample is of the wanted GPU or port; also where none is wanted, or where the sample has no such label. */
 static bool is_of(const struct muster_sample *sample, const char *key, const char *wanted)
 {
 	const char *found = wanted ? muster_label_string(sample->labels, sample->label_count, key) : NULL;
@@ -86,7 +101,8 @@ const struct muster_sample *muster_inventory_find(
 	return NULL;
 }
 
-/* "yes", "400 W", "866 GiB" */
+/* "yes", "400 W", "866 GiB"; from 1024 MiB on in GiB, with one decimal place below 100 GiB unless it is whole. bare:
+ * the number as it is, without a unit. */
 static const char *text_of(
 	struct muster_arena *arena, const struct muster_metric *metric, struct muster_value value, bool bare)
 {
@@ -144,6 +160,8 @@ static const char *short_list(struct muster_arena *arena, const char *const *nam
 	return count > NAMES_SHOWN ? muster_arena_printf(arena, "%s and %zu more", text, count - NAMES_SHOWN) : text;
 }
 
+/* A name that is no plain host name cannot be in a host list, nor may a list become too wide for a table: both are
+ * shown by their first names. */
 const char *muster_inventory_nodes_text(
 	struct muster_arena *arena, const struct muster_run *run, const size_t *nodes, size_t count)
 {

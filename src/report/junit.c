@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* junit.c - a report as JUnit XML, for CI servers
  *
+ * A suite is a node, or "job" for what is about the whole run and for ranks whose node is not known. A case is a check
+ * or, on a node, a probe ("probe.gpu_copy", with its time). muster_report_print_junit() sorts the findings, fills the
+ * suites and prints them; a case only borrows its part of the sorted findings.
+ *
  * A report keeps findings and how often each check passed, not every pass: a check that passed somewhere and has no
- * finding on a node passed there. Everything that a machine gave is first made printable and then escaped.
+ * finding on a node passed there. The case of a check in a suite, by the first rule that holds (add_check):
+ *
+ * 1. There are findings of the check at the place: the worst decides (found_case). fail: failure; inconclusive: error;
+ *    warn: passed, with the warning as output, or a failure in a strict run; skip and blocked: skipped.
+ * 2. The check is for other runs: no case.
+ * 3. The check has its case in the other kind of suite: no case. A check of a metric of the job is in "job".
+ * 4. A finding blocks the check here (block_text): skipped.
+ * 5. On a node: the check has a finding about the whole job: skipped.
+ * 6. The check passed nowhere: skipped.
+ * 7. Else passed.
+ *
+ * Everything that a machine gave is first made printable and then escaped.
  */
 #include "muster/report.h"
 
@@ -36,8 +51,8 @@ struct suite {
 	struct test_case *cases;
 	size_t count, room;
 	size_t tally[OUTCOME_COUNT];
-	double seconds;
-	size_t first, end; /* of all findings: those of this place */
+	double seconds;    /* of all cases: those of probes */
+	size_t first, end; /* findings of this place: from results.findings[first] to before [end] */
 };
 
 struct results {
@@ -45,12 +60,14 @@ struct results {
 	FILE *out;
 	const struct muster_finding **findings; /* by node, check and status, those of the job first */
 	size_t finding_count;
-	size_t job_end; /* of the job's */
+	size_t job_end; /* the findings before this index are those of the job */
 };
 
 /* ---- XML ---- */
 
-/* XML 1.0 forbids U+FFFE and U+FFFF even as references; what else it forbids muster_print_escaped has spelled out. */
+/* Text as content, or in a quoted attribute. XML 1.0 forbids U+FFFE and U+FFFF even as references: both, EF BF BE and
+ * EF BF BF in UTF-8, become U+FFFD, EF BF BD. What else XML forbids are controls, which muster_escaped() has spelled
+ * out. */
 static void put_text(FILE *out, const char *text)
 {
 	char *safe = muster_escaped(text ? text : "");
@@ -90,6 +107,7 @@ static void put_property(FILE *out, const char *name, const char *value)
 
 /* ---- which findings are whose ---- */
 
+/* The node that the finding names; NULL: the finding is the job's, and so is that of a rank on the unknown node "?". */
 static const char *node_of(const struct muster_finding *finding)
 {
 	return finding->node && strcmp(finding->node, "?") != 0 ? finding->node : NULL;
@@ -110,7 +128,8 @@ static int by_place(const void *a, const void *b)
 	return order ? order : (x > y) - (x < y); /* the report's order: worst first */
 }
 
-/* The findings of a check at a node, or of the job. */
+/* The findings of a check at a node, or, with node NULL, of the job: returns how many there are. *ret_first is where
+ * they begin, or would begin. */
 static size_t find(const struct results *all, const char *node, const char *check, size_t *ret_first)
 {
 	size_t low = 0, high = all->finding_count, count = 0;
@@ -165,6 +184,7 @@ static const char *block_text(const struct results *all, const struct suite *sui
 	return here && tally->blocked_by ? muster_arena_printf(arena, "blocked by %s", tally->blocked_by) : NULL;
 }
 
+/* What a finding makes of its case. Of warnings, only those that fail the strict run are failures. */
 static enum outcome outcome_of(const struct results *all, const struct muster_finding *finding)
 {
 	static const enum outcome outcomes[MUSTER_STATUS_COUNT] = {
@@ -189,7 +209,8 @@ static void add(struct suite *suite, struct test_case one)
 	suite->seconds += one.seconds;
 }
 
-/* The worst of a place's findings of one check decides. */
+/* A case with `count` findings from results.findings[first] on, all of one check and place: the worst outcome decides.
+ */
 static struct test_case found_case(const struct results *all, const char *group, size_t first, size_t count)
 {
 	struct test_case one = {
@@ -209,12 +230,14 @@ static struct test_case found_case(const struct results *all, const char *group,
 	return one;
 }
 
+/* Whether the check is about the whole run; also one whose metric this muster does not know. */
 static bool is_of_job(const struct muster_tally *tally)
 {
 	const struct muster_metric *metric = tally->metric ? muster_metric_find(tally->metric) : NULL;
 	return !metric || metric->scope == MUSTER_SCOPE_JOB;
 }
 
+/* The case of a check in this suite, or none: the rules at the top of this file. */
 static void add_check(const struct results *all, struct suite *suite, const struct muster_tally *tally)
 {
 	const char *group = tally->probe ? tally->probe : "muster";
@@ -241,7 +264,8 @@ static void add_check(const struct results *all, struct suite *suite, const stru
 	add(suite, one);
 }
 
-/* Its time is that of the slowest rank. */
+/* The case of a probe on a node; none where no rank ran the probe and no finding is about it. Its time is that of the
+ * slowest rank. */
 static void add_probe(const struct results *all, struct suite *suite, const struct muster_node *node, const char *probe)
 {
 	bool ran = false;
@@ -289,6 +313,9 @@ static void add_others(const struct results *all, struct suite *suite)
 	}
 }
 
+/* Fill the suite of the node, or, with node NULL, of the job: probes, checks, then what is of neither. A node without
+ * ranks, or of which no rank sent anything, has no cases of checks without a finding: that a check passed elsewhere
+ * says nothing of this node. */
 static void suite_fill(const struct results *all, struct suite *suite, const struct muster_node *node)
 {
 	size_t missing = 0;
@@ -308,6 +335,7 @@ static void suite_fill(const struct results *all, struct suite *suite, const str
 
 /* ---- printing ---- */
 
+/* The attribute message='expected at least 21 GB/s, observed 11.2 GB/s (and 2 more)'. count: findings of the case. */
 static void put_message(FILE *out, const struct muster_finding *finding, size_t count)
 {
 	char *observed = muster_finding_observed(finding);
@@ -350,6 +378,8 @@ static void put_body(FILE *out, const struct muster_finding *finding)
 	put_line(out, "source", finding->source);
 }
 
+/* A case without findings that passed is one empty element. The message is of the first finding, which is the worst,
+ * and the body has all of them. */
 static void put_case(const struct suite *suite, const struct test_case *one, FILE *out)
 {
 	static const char *const elements[] = { [OUTCOME_FAILED] = "failure", [OUTCOME_ERROR] = "error" };

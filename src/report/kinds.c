@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.c - kinds of faults: the findings of one check, status and action as one row */
+/* kinds.c - kinds of faults: the findings of one check, status and action as one row
+ *
+ * muster_kinds_find() sorts pointers to the findings so that those of a kind are neighbours, cuts the array into kinds,
+ * and sorts the kinds. The pointers of a kind, kind->items, stay in the order of the report.
+ *
+ * The action of a kind is the advice of its first finding, in which the names that differ between its findings are
+ * replaced (action_of):
+ *
+ *   "reset GPU 3 (000b:00:00.0) of gpu-2"    one node, one GPU          as it is
+ *                                            several GPUs of gpu-2      "reset GPU * of gpu-2"
+ *                                            GPUs of several nodes      "reset GPU * of each node"
+ */
 #include "report/kinds.h"
 
 #include "model/share.h"
@@ -17,13 +28,15 @@ enum { SEEN_MAX = 40 }; /* bytes of what was observed, in a row */
 
 /* ---- the action of several findings ---- */
 
+/* Characters that continue a name of a node or a GPU. */
 static bool is_of_name(char c)
 {
 	return isalnum((unsigned char)c) || strchr("-._:", c);
 }
 
-/* The text with another word for each `name` that stands alone in it. A dot or a colon after the name ends a sentence
- * or a clause. */
+/* The text with another word for each `name` that stands alone in it: "gpu-1" is not replaced in "gpu-10" or "xgpu-1".
+ * A dot or a colon behind the name ends a sentence or a clause, and is no part of a longer name, unless the name goes
+ * on behind it ("gpu-1.site"). */
 static const char *reworded(struct muster_arena *arena, const char *text, const char *name, const char *word)
 {
 	const char *made = "", *at = text, *found;
@@ -55,7 +68,7 @@ static const char *without_index(struct muster_arena *arena, const char *text, c
 	return text;
 }
 
-/* Whether two findings of the kind have another name there. */
+/* Whether the findings of the kind differ in a field that is a string, or in its absence. */
 #define DIFFERS(kind, field) (differs((kind), offsetof(struct muster_finding, field)))
 static bool differs(const struct muster_kind *kind, size_t offset)
 {
@@ -66,6 +79,8 @@ static bool differs(const struct muster_kind *kind, size_t offset)
 	return false;
 }
 
+/* What to do about all findings of the kind; NULL when the first one has no advice. The index of a GPU goes before its
+ * bus id does: without the bus id behind it, it could not be found. */
 static const char *action_of(const struct muster_kind *kind, struct muster_arena *arena)
 {
 	const struct muster_finding *first = kind->items[0];
@@ -81,7 +96,8 @@ static const char *action_of(const struct muster_kind *kind, struct muster_arena
 
 /* ---- the rows ---- */
 
-/* The first parts of a list "61 GB/s, 27 % of C2C, 2 of 2" that are short together. */
+/* The length of the first parts of a list "61 GB/s, 27 % of C2C, 2 of 2" that are SEEN_MAX bytes together at most; the
+ * first part counts in any case. */
 static size_t shortened(const char *text)
 {
 	size_t end = strcspn(text, ",");
@@ -90,7 +106,8 @@ static size_t shortened(const char *text)
 	return end;
 }
 
-/* A title says what is right, so what was seen stands behind the title. */
+/* "InfiniBand ports are ACTIVE; seen first: DOWN": a title says what should be, so what was seen stands behind it.
+ * Where the findings saw different values, it is that of the first one. */
 static const char *what_of(
 	const struct muster_report *report, const struct muster_kind *kind, struct muster_arena *arena)
 {
@@ -139,7 +156,8 @@ static int by_status(enum muster_status a, enum muster_status b)
 	return muster_status_weight(b) - muster_status_weight(a);
 }
 
-/* Findings of a kind stand together, in the report's order. */
+/* By status, the worst first, then by check and action code. The findings are elements of one array, so their addresses
+ * have the order of the report. */
 static int by_kind(const void *a, const void *b)
 {
 	const struct muster_finding *x = *(const struct muster_finding *const *)a;
@@ -163,6 +181,7 @@ bool muster_kind_has(const struct muster_kind *kind, const struct muster_finding
 	return same_kind(kind->items[0], finding);
 }
 
+/* By status, the worst first, then by the number of nodes, the largest first. */
 static int by_damage(const void *a, const void *b)
 {
 	const struct muster_kind *x = a, *y = b;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.h - kinds of faults: the findings of one check, status and action as one row, for every writer */
+/* kinds.h - kinds of faults: the findings of one check, status and action as one row, for every writer
+ *
+ * A fault on a thousand nodes is a thousand findings and one row. Text, HTML, Markdown, JUnit and JSON have these rows;
+ * each makes them by muster_kinds_find(), which evaluates nothing.
+ */
 #ifndef MUSTER_REPORT_KINDS_H
 #define MUSTER_REPORT_KINDS_H
 

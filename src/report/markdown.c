@@ -2,6 +2,10 @@
 /* markdown.c - a short summary of a report, for a pull request or a ticket
  *
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
+ *
+ * A heading with the verdict, then tables, each only where it has rows: kinds of faults, the nodes to exclude, findings
+ * with the worst status first, blocked checks by their cause, the placement by Slurm, speeds, slowest ranks. Findings
+ * and places beyond ROWS_MAX are only counted.
  */
 #include "muster/report.h"
 #include "model/share.h"
@@ -155,7 +159,8 @@ static void put_slowest(FILE *out, const struct muster_report *report)
 	}
 }
 
-/* What could not be evaluated, and the first finding of each cause. */
+/* A row for each finding that blocks checks: the finding, "ib.state on sim-2", and all checks whose first cause it is.
+ * The row stands where the first of these checks stands. */
 static void put_blocked(FILE *out, const struct muster_report *report)
 {
 	const struct muster_tally *tallies = report->tallies;
@@ -180,6 +185,7 @@ static void put_blocked(FILE *out, const struct muster_report *report)
 	}
 }
 
+/* The nodes below each switch or in each block that Slurm knows, to be compared with the nodes of a finding. */
 static void put_placement(FILE *out, const struct muster_report *report)
 {
 	struct muster_placement placement;
@@ -275,6 +281,7 @@ static void put_heading(FILE *out, const struct muster_inventory_table *table)
 	fputc('\n', out);
 }
 
+/* A block of the inventory as a table of its own: Markdown has no rows of headings within a table. */
 static void put_block(FILE *out, const struct muster_inventory_table *table, const struct muster_inventory_block *block)
 {
 	fputs("\n**", out);

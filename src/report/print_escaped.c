@@ -2,6 +2,13 @@
 /* print_escaped.c - printing of texts that a machine gave
  *
  * A GPU or host may bear any name, and a terminal obeys what it is sent: nothing leaves here that is not plain text.
+ *
+ *   what stands in the text                        what is printed
+ *   newline, tab                                   \n, \t
+ *   a byte that is not UTF-8                       \xff
+ *   a harmful character up to U+00FF               \x1b
+ *   another harmful character                      \u202e
+ *   all else, the backslash included               itself, one column
  */
 #include "report/print_escaped.h"
 

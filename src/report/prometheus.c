@@ -2,6 +2,18 @@
 /* prometheus.c - a report in Prometheus's text format, for node_exporter's textfile collector
  *
  * Every metric is a gauge: a report is a snapshot. docs/reference/prometheus.md explains all of them.
+ *
+ * The text, in this order: the run, its nodes, its checks, its findings, its values (prometheus_values.c). All series
+ * of a metric must stand together behind its head, as the format wants, so each function walks its data once for each
+ * metric.
+ *
+ *   # HELP muster_node_failed 1 when a check failed on the node, or the node gave no result.
+ *   # TYPE muster_node_failed gauge
+ *   muster_node_failed{node="gpu-1"} 0
+ *   muster_node_failed{node="gpu-2"} 1
+ *
+ * Every different set of labels is a series that the database keeps, so the number of series is limited: findings by
+ * FINDING_SERIES, values in prometheus_values.c.
  */
 #include "report/prometheus.h"
 
@@ -121,7 +133,8 @@ static void put_checks(const struct muster_prometheus *page)
 	}
 }
 
-/* Findings are sorted, the worst first: what is beyond the limit is the least bad. */
+/* How many findings each node has of each check, status and action code. Findings stand worst first, so those beyond
+ * the limit are the least bad; how many these are is a metric of its own. */
 static void put_findings(struct muster_prometheus *page)
 {
 	const struct muster_report *report = page->report;

@@ -9,18 +9,20 @@
 #include "muster/report.h"
 
 struct muster_prometheus_series {
-	const char *name;   /* of the catalogue, or of a check: what it is sorted by */
+	const char *name;   /* what it is sorted by: of a metric its name in the catalogue, of a count "" */
 	const char *labels; /* "{...}", or "" */
 	double value;
 	const struct muster_metric *metric; /* NULL: a count */
 	size_t place;                       /* in the order in which they were found */
 };
 
+/* One writing of a report. Series are printed at once, or kept in `series` where those with equal labels must become
+ * one first: muster_prometheus_add, muster_prometheus_fold, print; count is set to 0 before the next use. */
 struct muster_prometheus {
 	const struct muster_report *report;
 	FILE *out;
-	struct muster_arena *arena;
-	struct muster_prometheus_series *series;
+	struct muster_arena *arena;              /* of names and labels */
+	struct muster_prometheus_series *series; /* malloc'd */
 	size_t count, room;
 };
 

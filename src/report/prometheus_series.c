@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prometheus_series.c - the parts of Prometheus's text format: a metric's head, labels, series */
+/* prometheus_series.c - the parts of Prometheus's text format: a metric's head, labels, series
+ *
+ * The format escapes a backslash and a newline in help texts, and also a quotation mark in a label's value. Help texts
+ * are muster's own and have one line. Values are made printable before, so they have no newline either.
+ */
 #include "report/prometheus.h"
 
 #include "report/print_escaped.h"
@@ -75,6 +79,7 @@ void muster_prometheus_add(struct muster_prometheus *page, struct muster_prometh
 	page->series[page->count++] = series;
 }
 
+/* The last key is the order in which they were found: it makes the result of qsort the same in each run. */
 static int by_name_and_labels(const void *a, const void *b)
 {
 	const struct muster_prometheus_series *one = a, *other = b;
@@ -84,7 +89,8 @@ static int by_name_and_labels(const void *a, const void *b)
 	return order ? order : (one->place > other->place) - (one->place < other->place);
 }
 
-/* Of values that share a series, the worst. */
+/* Of values that share a series, the worst: the lowest of speeds, of flags (false), and of what is better with more;
+ * the highest of all others. */
 static double worst(const struct muster_metric *metric, double a, double b)
 {
 	bool lowest = metric->better == MUSTER_BETTER_MORE || metric->type == MUSTER_BOOLEAN ||

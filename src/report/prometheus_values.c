@@ -3,6 +3,14 @@
  *
  * What would be too many series (peers of exchanges, parts of many nodes, error counters that are 0) is folded or only
  * counted. A value that is not known has no series, and is counted too.
+ *
+ *   sample                                          is
+ *   a text                                          nothing: a series is a number
+ *   a fact about a rank's launch                    counted as not exported
+ *   of a node, in a run of more than 16 nodes       counted as not exported
+ *   null                                            counted as unavailable
+ *   an error counter that is 0                      counted as zero_errors
+ *   else: a number, true (1) or false (0)           a series, and counted as a number
  */
 #include "report/prometheus.h"
 
@@ -16,9 +24,12 @@
 
 enum { DETAILED_NODES = 16 }; /* of a larger run, only values of the whole job */
 
+/* The values of the label "state" of muster_values. */
 enum state { STATE_NUMBER, STATE_ZERO, STATE_UNAVAILABLE, STATE_NOT_EXPORTED, STATE_COUNT };
 static const char *const state_names[STATE_COUNT] = { "number", "zero_errors", "unavailable", "not_exported" };
 
+/* "gpu.h2d_gbps" becomes "muster_gpu_h2d_bytes_per_second". "node.gpu_count" becomes "muster_node_gpus": to Prometheus,
+ * a name with the ending "_count" is part of a histogram or a summary. */
 struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metric *metric)
 {
 	const struct muster_unit_row *unit = &muster_units[metric->unit];
@@ -26,7 +37,7 @@ struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metr
 	const char *name = metric->exported_as ? metric->exported_as : metric->name;
 	bool cut = *unit->ending && muster_text_ends_in(name, unit->ending);
 	int kept = (int)(strlen(name) - (cut ? strlen(unit->ending) : 0));
-	bool counts = cut && metric->unit == MUSTER_UNIT_NONE; /* "_count" has a meaning in Prometheus */
+	bool counts = cut && metric->unit == MUSTER_UNIT_NONE;
 	snprintf(ret.text, sizeof ret.text, "muster_%.*s%s%s%s", kept, name, counts ? "s" : "", *ret.unit ? "_" : "",
 		ret.unit);
 	for (char *at = ret.text; *at; at++)
@@ -35,7 +46,8 @@ struct muster_prometheus_name muster_prometheus_name_of(const struct muster_metr
 	return ret;
 }
 
-/* Of a metric that names a peer, labels that would make as many series as there are pairs of GPUs. */
+/* Of a metric that names a peer, labels that would make as many series as there are pairs of GPUs: they are left out,
+ * and the worst value of the series that then have equal labels stays (muster_prometheus_fold). */
 static bool is_of_peer(const struct muster_metric *metric, const char *key)
 {
 	enum muster_role role = muster_label_role(key);
@@ -52,6 +64,8 @@ static bool is_shared(const struct muster_node *node, const struct muster_rank *
 	return false;
 }
 
+/* The labels of a sample's series: the node, the rank where the sample is of a rank or its GPU is shared, then the
+ * sample's own labels. */
 static const char *labels_of(const struct muster_prometheus *page, const struct muster_sample *sample,
 	const struct muster_node *node, const struct muster_rank *rank)
 {
@@ -74,6 +88,7 @@ static const char *labels_of(const struct muster_prometheus *page, const struct 
 	return muster_prometheus_labels_end(&labels, page->arena);
 }
 
+/* What becomes of a sample that is no text. node NULL: it is of the job. */
 static enum state state_of(
 	const struct muster_prometheus *page, const struct muster_sample *sample, const struct muster_node *node)
 {

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* publish.c - a finished report to everybody who waits for it: file, people, scripts */
+/* publish.c - a finished report to everybody who waits for it: file, people, scripts
+ *
+ * Rank 0 and `muster check`, among others, call muster_report_publish() once, at the end. The order matters: the file
+ * comes first, since the summary and the last line must say whether it could be written.
+ *
+ *   path            JSON report    summary and last line    where the log is JSON
+ *   NULL            none           stdout                   the last line is a line of the log, too
+ *   "report.json"   the file       stdout                   the same
+ *   "-"             stdout         stderr                   a line of the log alone: stderr is that log
+ */
 #include "muster/report.h"
 #include "report/text_summary.h"
 #include "muster/run_data.h"
@@ -10,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last line as a line of the log. */
+/* The last line as a line of the log, with its parts as fields of their own. */
 static void log_line(const struct muster_report *report, const char *named)
 {
 	char *line = NULL;
@@ -35,6 +44,8 @@ static void log_line(const struct muster_report *report, const char *named)
 	free(line);
 }
 
+/* What cannot be written turns a pass into INCONCLUSIVE, because who reads the report would miss it. A fail stays a
+ * fail: the nodes are bad in any case. */
 int muster_report_publish(struct muster_report *report, const struct muster_publishing *how)
 {
 	const char *path = how->path, *named = how->named;
@@ -44,7 +55,7 @@ int muster_report_publish(struct muster_report *report, const struct muster_publ
 		muster_log(MUSTER_LOG_ERROR, NULL, "the report could not be written: %s", err.text);
 		report->unwritten = err.text;
 		if (report->verdict == MUSTER_PASS)
-			report->verdict = MUSTER_INCONCLUSIVE; /* the report is missing for its reader */
+			report->verdict = MUSTER_INCONCLUSIVE;
 		named = "none";
 	}
 	if (out == stdout || !muster_log_is_json()) {

@@ -3,6 +3,10 @@
  *
  * Input from outside, read as strictly as the run. Nothing is evaluated again, so the expectation files and the
  * overlay of that run are not needed.
+ *
+ * Each table of fields serves both ways: write_json.c writes findings, tallies and counts by the tables that read them
+ * here. The order of the rows is the order in the file. A field that is `optional` is absent where it has no value, and
+ * also in reports of versions that did not have it yet.
  */
 #include "report/read_findings.h"
 
@@ -24,7 +28,7 @@ void muster_findings_reader_init(struct muster_findings_reader *judged)
 	*judged = (struct muster_findings_reader){ .report = { .arena = muster_arena_new() } };
 }
 
-/* "calibrated" says it the other way round. */
+/* The key "calibrated" is the opposite of the member: true is the usual case, and an absent key means true, too. */
 static int read_calibrated(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	bool *uncalibrated = into;
@@ -39,6 +43,7 @@ static void write_calibrated(struct muster_json_writer *w, const void *uncalibra
 	muster_json_writer_boolean(w, !*(const bool *)uncalibrated);
 }
 
+/* The unit of a finding may be NULL, but the key is always there. */
 static void write_unit(struct muster_json_writer *w, const void *unit)
 {
 	const char *text = *(const char *const *)unit;
@@ -90,12 +95,13 @@ static const struct muster_field finding_fields[] = {
 	{ MUSTER_FIELD(muster_finding, unread, BOOLEAN), .optional = true },
 	{ MUSTER_FIELD(muster_finding, blocked, TEXT), MUSTER_FIELD_MANY(muster_finding, blocked_count),
 		.optional = true },
-	/* its name in earlier versions: read, and never written, as the type says */
+	/* the key of `blocked` in earlier versions: read, and never written, since JSON fields are not */
 	{ MUSTER_FIELD_AS(muster_finding, "unjudged", blocked, JSON), MUSTER_FIELD_MANY(muster_finding, blocked_count),
 		.read = muster_json_text_read, .size = sizeof(const char *), .optional = true },
 };
 const struct muster_object_type muster_finding_type = MUSTER_OBJECT_TYPE(muster_finding, finding_fields);
 
+/* One element of "findings". Its position in the file stays its index: findings stand worst first. */
 static int read_finding(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_findings_reader *judged = into;
@@ -109,6 +115,7 @@ static int read_finding(struct muster_json_reader *r, void *into, const struct m
 
 /* ---- a check ---- */
 
+/* How many results have each status: an array of size_t, which is no struct, so each offset is that of an element. */
 #define COUNT_OF(name, status)                                                                                         \
 	{                                                                                                              \
 		.key = (name), .type = MUSTER_FIELD_SIZE, .offset = (status) * sizeof(size_t), .high = INT_MAX         \
@@ -165,6 +172,8 @@ static const struct muster_field tally_fields[] = {
 };
 const struct muster_object_type muster_tally_type = MUSTER_OBJECT_TYPE(muster_tally, tally_fields);
 
+/* One element of "checks". lowest and highest are there both or not at all. They share the flag has_numbers, which one
+ * of them sets alone; so NAN marks the one that did not come. */
 static int read_check(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_findings_reader *judged = into;
@@ -201,7 +210,7 @@ static const struct muster_field sku_fields[] = {
 };
 static const struct muster_object_type sku_type = MUSTER_OBJECT_TYPE(muster_findings_reader, sku_fields);
 
-/* Nodes, ranks, missing ranks and failed nodes are counted from the rest. */
+/* The members that are `unread` follow from the run and the findings: only their types are checked. */
 static const struct muster_field summary_fields[] = {
 	{ MUSTER_FIELD_AS(muster_findings_reader, "nodes", unread, JSON),
 		.types = MUSTER_JSON_BIT(MUSTER_JSON_NUMBER) },
@@ -239,7 +248,7 @@ const struct muster_field *muster_findings_reader_field(const char *key)
 	return NULL;
 }
 
-/* "null: WHY" and "METRIC is null" in a text of an older muster become what they are now. */
+/* "null: WHY" and "METRIC is null" in a text of an older muster become "no value: WHY" and "METRIC has no value". */
 static const char *without_null(const char *text, struct muster_arena *arena)
 {
 	static const char begin[] = "null: ", inside[] = " is null";
@@ -252,7 +261,8 @@ static const char *without_null(const char *text, struct muster_arena *arena)
 		       : text;
 }
 
-/* Reports of an older muster have no index of a GPU. Findings of a node stand together, often. */
+/* Reports of an older muster have other words for a missing value, and no index of a GPU, which is then found in the
+ * run. The node of the last finding is tried first: findings of a node often stand together. */
 static void complete_older(struct muster_report *report, const struct muster_run *run, struct muster_finding *findings)
 {
 	const struct muster_node *node = NULL;

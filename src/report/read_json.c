@@ -3,6 +3,20 @@
  *
  * Input from outside: nothing is taken that does not fit the catalogue, the limits in limits.h or its neighbours. One
  * sample at a time becomes a tree, so memory is that of the run and of what stands before it in the file.
+ *
+ * Two ways to read a report: muster_report_read() takes the run alone, to be evaluated again (`muster check`);
+ * muster_report_load() takes verdict, findings and checks, too. The members, in the order of write_json.c:
+ *
+ *   schema_version               the only member that says whether the rest can be read: "run" needs it
+ *   verdict, strict, summary,    read_findings.c, when they are wanted; else only their types are checked
+ *   findings, checks
+ *   sku                          the same; its name becomes run->judged_as in any case
+ *   simulated                    must agree with run.job.simulated
+ *   muster, slowest              only their types are checked: both follow from the run
+ *   run                          model/run_json.h
+ *
+ * All but the first two keys of a report need "run" before them, while the writer puts the run last: the stream keeps
+ * their text until the run is read.
  */
 #include "muster/report.h"
 
@@ -42,6 +56,7 @@ static int read_version(struct muster_json_reader *r, void *into, const struct m
 				 MUSTER_REPORT_SCHEMA_VERSION, version);
 }
 
+/* A file whose two members disagree is refused: a simulated result must never be taken for one of a real machine. */
 static int read_simulated(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	bool simulated;
@@ -76,7 +91,8 @@ static int read_run(
 
 static const struct muster_field fields[COUNT];
 
-/* What is said beside the run: into the judgement, if that is wanted. */
+/* A member beside the run: into the reader of findings where that is wanted and has the key, else by the table below.
+ * Its texts then belong to the arena of the report, and not to that of the run. */
 static int read_judgement(
 	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
@@ -113,7 +129,8 @@ static const struct muster_field fields[COUNT] = {
 };
 static const struct muster_object_type report_type = MUSTER_OBJECT_TYPE(report_reader, fields);
 
-/* A report that says how its run was judged says all of it. */
+/* A report that says how its run was judged says all of it: "slowest" alone may be absent. A run without any of these
+ * members is a valid input of `muster check`, but not here. */
 static int check_judged(struct report_reader *reader)
 {
 	for (size_t i = VERDICT; i < RUN; i++)
@@ -126,11 +143,14 @@ static int check_judged(struct report_reader *reader)
 	return 0;
 }
 
+/* Whether the bytes have this text; they do not end with NUL. */
 static bool has_key(const char *text, ssize_t length, const char *quoted)
 {
 	return memmem(text, (size_t)length, quoted, strlen(quoted)) != NULL;
 }
 
+/* The next bytes of the file, for the stream. The first ones are looked at, too: when reading fails, the user should
+ * know whether the file is another one. */
 static ssize_t more(void *from, char *into, size_t room, struct muster_error *err)
 {
 	struct report_reader *reader = from;
@@ -155,6 +175,8 @@ static int read_report(struct report_reader *reader)
 	return rc;
 }
 
+/* Read the report that is open as fd, which stays open. judged NULL: the run alone. *ret is made only on success; what
+ * judged holds after a failure is its owner's to release. */
 static int read_file(int fd, const char *path, struct muster_findings_reader *judged, struct muster_run *ret,
 	struct muster_error *err)
 {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - the exit code, and the last line that scripts rely on */
+/* report.c - the exit code, and the last line that scripts rely on
+ *
+ *   MUSTER FAIL sku=Standard_ND96asr_v4 nodes=2 ranks=16 failed=1 warned=0 report=my%20report.json
+ *
+ * Values are encoded so that a script can split the line at blanks, and each word at its first "=".
+ */
 #include "muster/report.h"
 #include "muster/run_data.h"
 
@@ -15,7 +20,8 @@ enum muster_exit muster_report_exit(const struct muster_report *report)
 	}
 }
 
-/* A value of the last line: printable ASCII without blanks; everything else, and '%' itself, percent-encoded. */
+/* A value of the last line: printable ASCII without blanks; everything else, and '%' itself, percent-encoded byte by
+ * byte. NULL is "unknown". */
 static void print_encoded(FILE *out, const char *text)
 {
 	for (const unsigned char *at = (const unsigned char *)(text ? text : "unknown"); *at; at++) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* slowest.c - the slowest ranks of a run by each of its own times and speeds
  *
- * A collective is as slow as its slowest rank; these are what each rank measures of itself.
+ * A collective is as slow as its slowest rank; these are what each rank measures of itself: exchanges, products, steps.
+ * A figure is a row `shown` of a metric in the table MUSTER_SHOWN_SLOWEST; a metric may have several, one for each kind
+ * of exchange. Of each figure the slowest ranks are kept while the run is walked once, so nothing is sorted.
  */
 #include "report/slowest.h"
 
@@ -21,12 +23,13 @@ static bool is_slower(const struct muster_metric *metric, double a, double b)
 	return muster_metric_worse(metric) == MUSTER_WORSE_BELOW ? a < b : a > b;
 }
 
+/* Both are above 0; which of them is larger depends on whether the figure is a speed or a time. */
 static bool is_slow(double value, double fastest)
 {
 	return fmax(value / fastest, fastest / value) > 1 + SPREAD_SHOWN;
 }
 
-/* The rank's slowest value of a figure. False when it has none. */
+/* The rank's slowest value of a figure, above 0. False when the rank has none. */
 static bool find_value(
 	const struct muster_samples *samples, const struct muster_shown_metric *figure, double *ret_value)
 {
@@ -47,6 +50,7 @@ static bool find_value(
 	return found;
 }
 
+/* Insert the rank behind those that are as slow or slower; one that is beyond the end of the array is dropped. */
 static void take(struct muster_slowest *slowest, struct muster_slow_rank rank)
 {
 	size_t at = slowest->count < MUSTER_SLOWEST_SHOWN ? slowest->count++ : MUSTER_SLOWEST_SHOWN;
@@ -69,6 +73,7 @@ static void take_rank(
 	take(slowest, (struct muster_slow_rank){ at->node, at->rank, value });
 }
 
+/* A figure that only one rank has is left out: the rank can be compared with no other. */
 size_t muster_slowest_find(const struct muster_run *run, struct muster_slowest ret[MUSTER_SLOWEST_FIGURES])
 {
 	size_t count = 0, figures;

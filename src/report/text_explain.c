@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_explain.c - the command that explains the checks of this report */
+/* text_explain.c - the command that explains the checks of this report
+ *
+ *   what it means:
+ *     muster explain copy.h2d xid-79 --sku Standard_ND96asr_v4
+ *
+ * The ids of the first findings, which are the worst, each once, at most IDS_MAX.
+ */
 #include "report/text_summary.h"
 
 #include "muster/arena.h"

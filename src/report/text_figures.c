@@ -3,6 +3,17 @@
  *
  * A table for each unit, in it a row for each metric, and for each message size of a collective. A machine type
  * without thresholds has no check of a bandwidth: then only what was measured is shown.
+ *
+ *   bandwidth, GB/s           lowest   highest   required   warning   share of the limit           result
+ *   H2D, one GPU at a time      11.2      26.1         21        24   43 to 98 % of PCIe 4.0 x16   FAIL: 1 of 16 GPUs
+ *   all-reduce busbw, 8 GiB      231       231        228         -   77 % of NVLink               pass
+ *
+ * 1. take_figures(): what was measured. One walk over the run collects the values of all figures of the catalogue
+ *    (MUSTER_SHOWN_SPEEDS), in their order, and of each figure by size.
+ * 2. fill_row(): the tallies of all checks about the row become its limits and its result (results_of, result_text).
+ * 3. print_table(): texts that are too wide get short headings, then narrower columns.
+ *
+ * A large run has tens of thousands of values of a figure, so a row keeps only their extremes.
  */
 #include "report/text_grid.h"
 
@@ -39,15 +50,16 @@ static const char *const headings[2][COLUMN_COUNT] = {
 		[RESULT] = "result" },
 };
 
+/* A figure, of one message size where it has several. */
 struct row {
 	const struct muster_shown *figure;
 	const struct muster_metric *metric;
 	double bytes; /* 0: the metric has no message sizes */
 	double lowest, highest;
-	size_t count; /* of values */
-	struct muster_share share;
+	size_t count;              /* of values */
+	struct muster_share share; /* of the limit, over all values */
 	char cells[RESULT][CELL_MAX];
-	char *result;
+	char *result; /* the last cell, malloc'd */
 };
 
 struct table {
@@ -73,6 +85,7 @@ static struct row *row_of(struct table *table, const struct muster_shown_metric 
 	return &table->rows[at];
 }
 
+/* Count the values of one place in the rows of a figure. The limit of a value is among the samples of its place. */
 static void take_samples(
 	struct table *table, const struct muster_samples *samples, const struct muster_shown_metric *figure)
 {
@@ -91,7 +104,8 @@ static void take_samples(
 	}
 }
 
-/* The rows of all figures, in one walk over the run. */
+/* The rows of all figures, in one walk over the samples of the job and of all ranks: the figures of the catalogue are
+ * of the job, a rank or a GPU. Each figure has a table of its own until then, because its rows must stand together. */
 static void take_figures(struct table *table, const struct muster_run *run)
 {
 	size_t count;
@@ -123,7 +137,8 @@ static void take_limit(double *limit, double other)
 	*limit = isnan(*limit) || other > *limit ? other : *limit;
 }
 
-/* Of the checks of an all-reduce, only those of its path apply. */
+/* Whether the check evaluated anything here, or had nothing to skip. A check whose results are all skips does not
+ * apply: of the checks of an all-reduce, those of another path than the one that NCCL took. */
 static bool applies(const struct muster_tally *tally)
 {
 	for (size_t i = 0; i < MUSTER_STATUS_COUNT; i++)
@@ -132,6 +147,13 @@ static bool applies(const struct muster_tally *tally)
 	return tally->count[MUSTER_SKIP] == 0;
 }
 
+/* What all checks about the row's metric, size and figure say together:
+ *
+ * - A check for other runs, or one that applies nowhere, says nothing.
+ * - Of limits, the highest counts: it is the first that a value falls below. Limits that are shares are kept apart.
+ * - Of counts of one status, the highest of any check counts, and not the sum: two checks may be about the same values.
+ * - A check without a threshold (uncalibrated) counts only while no check with a threshold came, or where it found
+ *   something bad. Its passes and blocks are dropped when the first check with a threshold comes. */
 static struct results results_of(const struct muster_report *report, const struct row *row)
 {
 	struct results all = { .least = NAN, .least_share = NAN, .warn_below = NAN, .warn_share = NAN };
@@ -201,6 +223,7 @@ static char *result_text(const struct muster_report *report, const struct row *r
 	return muster_asprintf("%s", muster_text_mark(MUSTER_PASS));
 }
 
+/* The texts of the row's cells, and its result. */
 static void fill_row(const struct muster_report *report, struct row *row)
 {
 	struct results all = results_of(report, row);
@@ -277,6 +300,8 @@ static void make_narrow(struct table *table)
 	}
 }
 
+/* All units in one grid, so that their columns stand below each other. Where it is too wide: the short headings and
+ * shares first, and only then columns that wrap their texts. */
 static void print_table(const struct muster_text_page *page, struct table *table)
 {
 	const char *cells[COLUMN_COUNT];

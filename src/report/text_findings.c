@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_findings.c - findings for people, those of a place together, the worst place first */
+/* text_findings.c - findings for people, those of a place together, the worst place first
+ *
+ *   FAIL gpu-2, GPU 3 (000b:00:00.0), rank 11: host to device [copy.h2d]
+ *     observed  11.2 GB/s, 43 % of PCIe 4.0 x16           expected  at least 21 GB/s
+ *     evidence  what a library or a process said
+ *     action    replace-node: ...
+ *     source    where the limit comes from (measured)
+ *     blocked   8 checks not evaluated because of this: ...
+ *
+ * The findings come in the order of muster_findings_by_place(). Of one kind (report/kinds.h) only the first few are
+ * printed in full, of all kinds BLOCKS_MAX; the others are counted by kind, with their nodes, at the end. Where the
+ * kinds are listed above already, with all nodes and the action, fewer are printed in full, and only the first of each
+ * kind has its source.
+ */
 #include "report/text_summary.h"
 
 #include "model/gpu.h"
@@ -139,6 +152,7 @@ struct rest {
 	const char **nodes;
 };
 
+/* The index of the finding's kind. */
 static size_t kind_of(const struct muster_kinds *kinds, const struct muster_finding *finding)
 {
 	size_t at = 0;
@@ -147,6 +161,7 @@ static size_t kind_of(const struct muster_kinds *kinds, const struct muster_find
 	return at;
 }
 
+/* Count the finding instead of printing it. `nodes` gets room for all findings of the kind with the first one. */
 static void hide(struct rest *rest, const struct muster_kind *kind, const struct muster_finding *finding)
 {
 	if (!rest->nodes)
@@ -156,7 +171,8 @@ static void hide(struct rest *rest, const struct muster_kind *kind, const struct
 		rest->nodes[rest->node_count++] = finding->node;
 }
 
-/* "  FAIL copy.h2d on 5 nodes: sim-[4-8]" */
+/* A line for each kind with findings that were not printed: "  FAIL copy.h2d on 5 nodes: sim-[4-8]", or, where a node
+ * has several of them, "  FAIL copy.h2d: 12 findings on 5 nodes: sim-[4-8]". rests: of each kind. */
 static void print_hidden(const struct muster_text_page *page, const struct rest *rests, size_t hidden)
 {
 	fprintf(page->out, "\nand %zu more, all of them in the JSON report:\n", hidden);

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_grid.c - a table of texts whose columns share the width of the page */
+/* text_grid.c - a table of texts whose columns share the width of the page
+ *
+ * By numbers: two columns of 30 and 60, a page of 60 columns. The table is 30 + GAP + 60 = 92 wide, 32 too much. The
+ * widest column is narrowed first, until both are equal; then both in turns, until each has 29. A text of more than 29
+ * columns takes several lines, on which the other column is blank.
+ *
+ * Texts are measured and printed as they are escaped: an escape takes more columns than the character.
+ */
 #include "report/text_grid.h"
 
 #include "report/print_escaped.h"
@@ -8,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* GAP: blanks between columns. NARROWEST: columns below which no text is narrowed. */
 enum { GAP = 2, NARROWEST = 8 };
 
+/* A line may break behind a blank, and behind a comma, since lists of hosts have no blanks. */
 static bool ends_word(char c)
 {
 	return c == ' ' || c == ',';
@@ -49,6 +58,7 @@ static size_t narrow(struct muster_text_grid *grid, size_t over, const size_t *l
 				widest = i;
 		if (widest == grid->columns)
 			break;
+		/* a text of thousands of columns is not narrowed one by one */
 		size_t step = over > 64 ? over / 2 : 1, spare = grid->widths[widest] - least[widest];
 		step = step < spare ? step : spare;
 		grid->widths[widest] -= step;
@@ -65,6 +75,8 @@ size_t muster_grid_width(const struct muster_text_grid *grid)
 	return all;
 }
 
+/* Two rounds: first no column gets narrower than its longest word; then, if the table is still too wide, no column gets
+ * narrower than NARROWEST. On a page for which even that is too wide, the lines stay too wide. */
 bool muster_grid_fit(struct muster_text_grid *grid, size_t width)
 {
 	size_t all = muster_grid_width(grid), least[MUSTER_GRID_COLUMNS_MAX];
@@ -98,7 +110,8 @@ static size_t next_line(const char *text, size_t width, size_t *ret_columns)
 	return good;
 }
 
-/* The next line of each column; false when there is none. */
+/* Print the next line of each column and move rest[] behind it; false when no column has any text left. A column whose
+ * text has ended is blank. Blanks are printed in front of the next text only, so no line ends with blanks. */
 static bool print_line(const struct muster_text_grid *grid, const struct muster_text_page *page, const char **rest,
 	const enum muster_paint *paints)
 {

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_kinds.c - kinds of faults in the summary, where several nodes have findings: how many nodes, which, what to do
+ *
+ *   2 kinds of faults
+ *     FAIL          8 nodes              ib.state: InfiniBand ports are ACTIVE; seen: DOWN
+ *         gpu-[1-8]
+ *         fix-fabric: ...
+ *     inconclusive  gpu-12 (3 findings)  copy.h2d: ...
+ *         retry
+ *
+ * The first screen of the summary is to have the verdict and all kinds, so a kind has few lines: the fewer, the more
+ * kinds there are.
  */
 #include "report/text_summary.h"
 
@@ -51,6 +61,7 @@ struct widths {
 	size_t mark, count;
 };
 
+/* The row of a kind, then its nodes and its action, each on at most `lines` lines. */
 static void print_kind(
 	const struct muster_text_page *page, const struct muster_kind *kind, struct widths widths, size_t lines)
 {
@@ -64,7 +75,7 @@ static void print_kind(
 	fprintf(page->out, "%*s%-*s  ", (int)(widths.mark - mark + 2), "", (int)widths.count, count_text(kind, count));
 	size_t used = 2 + widths.mark + 2 + widths.count + 2;
 	muster_text_few_lines(page, what, used, INDENT, LINES_MAX);
-	/* a kind has no more lines for what was seen: all of them are to fit a screen */
+	/* a row that takes a second line takes it from the nodes and the action: all kinds are to fit a screen */
 	if (lines > 1 && used + strlen(what) > muster_text_width(page))
 		lines--;
 	const char *const more[] = { is_named(kind) ? NULL : kind->node_list, action };

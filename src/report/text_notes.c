@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_notes.c - events of the kernel's log that no finding is about: notes, and old ones */
+/* text_notes.c - events of the kernel's log that no finding is about: notes, and old ones
+ *
+ * An event of a node is several samples with equal labels (muster/metric.h). The sample of its age stands for it; the
+ * sample beside it says how often it was logged. Events of one code are one line over all nodes.
+ */
 #include "report/text_summary.h"
 
 #include "expect/operators.h"
@@ -14,19 +18,21 @@ enum { LINES_MAX = 8 };
 
 /* Events of one code, of all nodes. */
 struct note {
-	const struct muster_metric *metric;
-	const char *code, *node; /* node: the first one */
-	double count;
+	const struct muster_metric *metric; /* of the age: Xid, SXid or another event */
+	const char *code, *node;            /* node: the first one */
+	double count;                       /* how often it was logged, on all nodes */
 	size_t nodes;
-	const struct muster_node *last;
+	const struct muster_node *last; /* the last one that was counted */
 };
 
+/* "79" of an Xid or an SXid; of another event its kind, "gpu-lost"; NULL when the sample has neither label. */
 static const char *code_of(const struct muster_sample *age)
 {
 	const char *code = muster_label_string(age->labels, age->label_count, "code");
 	return code ? code : muster_label_string(age->labels, age->label_count, "kind");
 }
 
+/* Whether a finding is about this event: the same metric on the same node with equal labels. */
 static bool has_finding(const struct muster_report *report, const char *node, const struct muster_sample *age)
 {
 	for (size_t i = 0; i < report->finding_count; i++) {
@@ -44,6 +50,7 @@ struct notes {
 	size_t count, room;
 };
 
+/* Count the event in the note of its code. Nodes come one after the other, so the last one is enough to count them. */
 static void take(struct notes *notes, const struct muster_node *node, const struct muster_sample *age)
 {
 	const struct muster_sample *count = muster_event_beside(&node->samples, age, MUSTER_EVENT_COUNT);

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_others.c - who else used the nodes, where that is no finding: busy CPUs, other jobs, programs on shared GPUs */
+/* text_others.c - who else used the nodes, where that is no finding: busy CPUs, other jobs, programs on shared GPUs
+ *
+ *   also on the nodes
+ *     sim-1: 60 processes ran on its 96 CPUs in the minute before the run (load average)
+ *     sim-1: other Slurm jobs 4711
+ *     sim-2, GPU 0 (0001:00:00.0), shared (mps): 12 python3 (uid1001) 20 MiB
+ */
 #include "report/text_summary.h"
 
 #include "model/gpu.h"

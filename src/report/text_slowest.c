@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_slowest.c - the slowest ranks in the summary, where ranks differ
+ *
+ *   slowest ranks
+ *     products of a step, alone, ms: 16 rank 1 (gpu-1 GPU 1), 15 rank 6 (gpu-1 GPU 6), fastest 10
+ *
+ * A figure in which no rank is slow has no line. Where none has one, one line says what was compared.
  */
 #include "report/slowest.h"
 #include "report/text_summary.h"
@@ -19,7 +24,9 @@ static void print_figure(const struct muster_text_page *page, const struct muste
 	free(ranks);
 }
 
-/* "ranks: exchanges, products and steps of 16 ranks are within 2 % of each other": of what was measured */
+/* "ranks: exchanges, products and steps of 16 ranks are within 2 % of each other", with the groups that were measured.
+ * A figure belongs to a group by the first word of its title. Where the groups have different numbers of ranks, each
+ * has its own: "exchanges of 14 ranks and steps of 16 ranks". */
 static void print_close(const struct muster_text_page *page, const struct muster_slowest *slowest, size_t count)
 {
 	static const char *const groups[] = { "exchange", "products", "step" };

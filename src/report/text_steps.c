@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* text_steps.c - the training steps in the summary, on one line
+ *
+ * "training steps: median 5.446 to 6.345 ms, 99th percentile 6.1 to 7.2 ms, overlap 93 %, products differ by 1.2 %":
+ * the range over all ranks, then two values of the whole job. A run without steps has no such line.
  */
 #include "report/text_summary.h"
 

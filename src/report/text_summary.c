@@ -3,6 +3,24 @@
  *
  * Read from the top: the verdict and which nodes to exclude, what was looked at, what is wrong with it and what to do,
  * where, and how fast it was. Everything that a machine gave goes through muster_print_escaped.
+ *
+ *   FAIL: 1 of 16 nodes failed.                                          print_verdict
+ *   2 kinds of faults ...                                                text_kinds.c
+ *   To exclude the failed node, use this option: ...                     print_excluded
+ *   Standard_ND96asr_v4, 16 nodes, 128 ranks, profile quick, ...         print_header
+ *   FAIL gpu-2, GPU 3 (000b:00:00.0), rank 11: ...                       text_findings.c
+ *   what it means: ...                                                   text_explain.c
+ *   node    launch    gpu    gpu_copy ...                                text_table.c
+ *   placed by Slurm ...                                                  print_placement
+ *   also in the kernel's log ...                                         text_notes.c
+ *   also on the nodes ...                                                text_others.c
+ *   bandwidth, GB/s    lowest    highest ...                             text_figures.c
+ *   training steps: ...                                                  text_steps.c
+ *   slowest ranks ...                                                    text_slowest.c
+ *   790 results: 735 passed, ...                                         print_counts
+ *
+ * The end of this file breaks a text into lines of the page. All of the summary goes to memory first, because its
+ * number of lines decides whether the verdict is printed once more at the end.
  */
 #include "muster/run_data.h"
 #include "report/text_summary.h"
@@ -68,7 +86,8 @@ const char *muster_text_plural(char out[64], size_t count, const char *noun)
 
 /* ---- the verdict ---- */
 
-/* A path as one word of a shell. */
+/* A path as one word of a shell: between apostrophes if it has other characters than `plain`. What could drive a
+ * terminal is escaped, so the word of such a path is not the path: it only cannot do harm. */
 static void print_word(FILE *out, const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:@,=-";
@@ -115,7 +134,8 @@ static void print_verdict(const struct muster_text_page *page)
 	free(text);
 }
 
-/* What was looked at, and what is to be known about it. */
+/* What was looked at, and what is to be known about it: remarks, what was not measured, a report that could not be
+ * written. That the run was simulated is the first remark, in colour. */
 static void print_header(const struct muster_text_page *page)
 {
 	const struct muster_report *report = page->report;
@@ -228,6 +248,7 @@ static void print_placement(const struct muster_text_page *page)
 	muster_placement_done(&placement);
 }
 
+/* Where the kinds of faults are listed, blank lines set them apart from what follows. */
 void muster_text_head(const struct muster_text_page *page)
 {
 	struct muster_failed failed;
@@ -282,7 +303,19 @@ void muster_report_print_text(const struct muster_report *report, const struct m
 	muster_arena_free(arena);
 }
 
-/* ---- lines that fit a terminal ---- */
+/* ---- lines that fit a terminal ----
+ *
+ * A text is escaped, cut into words at blanks, and the words are put on lines one by one. Columns are counted from 0;
+ * each character takes one. A line ends before the word that would pass the width. A word that is longer than a whole
+ * line is broken after its commas, as a list of hosts, and where it has none, at the end of the line.
+ *
+ *   used = 10, indent = 4, a page of 24 columns, text = "exclude gpu-1 and open a ticket":
+ *
+ *   "  action  exclude gpu-1"       the first 10 columns are the caller's
+ *   "    and open a ticket"         every further line begins with `indent` blanks
+ *
+ * With a limit of lines, room for " ..." is kept on the last one, unless all of the rest fits there.
+ */
 
 size_t muster_text_width(const struct muster_text_page *page)
 {
@@ -298,7 +331,7 @@ static size_t character(const char *text)
 	return bytes;
 }
 
-/* The columns of the word at text, or of its part until after a comma, and its bytes. */
+/* The columns of the word at text, or, if not `whole`, of its part up to and with the first comma; and its bytes. */
 static size_t word_columns(const char *text, bool whole, size_t *ret_bytes)
 {
 	size_t columns = 0, bytes = 0;
@@ -320,7 +353,7 @@ struct lines {
 	size_t left; /* lines that may begin */
 };
 
-/* False when no line is left. */
+/* Begin a further line. False, and nothing is printed, when no line is left. */
 static bool begin_line(struct lines *lines)
 {
 	if (lines->left == 0)
@@ -342,7 +375,9 @@ static size_t end_of(const struct lines *lines, const char *rest)
 	return lines->width - (lines->left == 0 && lines->column + columns > lines->width ? strlen(DOTS) : 0);
 }
 
-/* A word that has no line of its own: it is broken after commas, and where there is none, at the end of the line. */
+/* Print the word from `word` to before `end`. It is broken after a comma where the next part of the word does not fit
+ * the line, and within a part that is longer than a line at the end of the line. A word that fits is never broken.
+ * False when no line is left for the rest. */
 static bool put_word(struct lines *lines, const char *word, const char *end)
 {
 	while (word < end) {
@@ -361,6 +396,9 @@ static bool put_word(struct lines *lines, const char *word, const char *end)
 	return true;
 }
 
+/* For each word: a further line begins where the word does not fit this one, or, of a word that is longer than any
+ * line, where its first part does not. On the last line, a word that does not fit in front of the dots ends the text.
+ * Then come the blank between two words, and the word. */
 void muster_text_few_lines(
 	const struct muster_text_page *page, const char *text, size_t used, size_t indent, size_t count)
 {

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* text_summary.h - the parts of the summary for people */
+/* text_summary.h - the parts of the summary for people
+ *
+ * muster_report_print_text() prints the parts in the order in which they stand here. Each part is a function that gets
+ * the page, most in a file of their own, and prints nothing where it has nothing to say. The HTML page uses some of the
+ * parts, and the other writers use the helpers.
+ */
 #ifndef MUSTER_REPORT_TEXT_SUMMARY_H
 #define MUSTER_REPORT_TEXT_SUMMARY_H
 
@@ -10,7 +15,7 @@
 #include <stdio.h>
 
 struct muster_text_page {
-	const struct muster_report *report;
+	const struct muster_report *report; /* NULL: a page of lines alone, such as those of a comparison */
 	FILE *out;
 	struct muster_layout layout;
 	const struct muster_kinds *kinds; /* of the report; NULL: the page does not list them */

@@ -8,8 +8,16 @@
  * checks of its metrics came to there. A part is as many columns as fit a line; the rows are printed once for each
  * part.
  *
- * table_init() fills the cells in this order: which probes ran, passes by the tallies, findings, blocked checks. Later
- * steps take back what earlier ones assumed: a tally knows only how many passed over all nodes.
+ * table_init() fills the cells in this order: which probes ended well on which nodes, which columns have a check at all
+ * (by the tallies), findings, blocked checks. A pass is in none of these: it is what is left in a cell whose probe
+ * ended well, whose column has a check, and in which nothing bad was counted (cell_status).
+ *
+ *   node           gpu_copy    ib_link    nccl_ring
+ *   sim-1          FAIL 3      pass       not run      three failed checks; the ring did not end well there
+ *   sim-[2-5]      pass        warn 1     pass         four nodes with equal cells
+ *   job            n/a         n/a        FAIL 1       a finding about the whole run
+ *   11 other nodes  pass
+ *   (9 more columns: all pass or n/a)
  */
 #include "report/text_summary.h"
 
@@ -39,8 +47,8 @@ struct cell {
 struct row {
 	const char *name;
 	struct cell *cells; /* one for each probe */
-	char *list;         /* of all nodes of the row when they are several: the name too */
-	bool merged;        /* another row has the node */
+	char *list;  /* several nodes share the row: their list, malloc'd, which is then the name, too; else NULL */
+	bool merged; /* the node is in the list of a row before */
 };
 
 struct table {
@@ -49,8 +57,8 @@ struct table {
 	bool *shown;      /* columns in which not everything is pass or not applicable */
 	struct row *rows; /* the nodes in their order, then the job */
 	size_t row_count;
-	struct row **by_name;
-	size_t name_width, *widths;
+	struct row **by_name;       /* the rows of the nodes, for find_row() */
+	size_t name_width, *widths; /* of the first column; of each further column */
 };
 
 static int row_compare(const void *a, const void *b)
@@ -66,6 +74,7 @@ static size_t column_of(const struct table *table, const char *probe)
 	return 0; /* findings without a metric, such as missing ranks: the first column, launch */
 }
 
+/* The column of the probe that yields the finding's metric, or that the finding is about. */
 static size_t finding_column(const struct table *table, const struct muster_finding *finding)
 {
 	const struct muster_metric *metric = finding->metric ? muster_metric_find(finding->metric) : NULL;
@@ -128,6 +137,8 @@ static void fill_blocked(const struct table *table, const struct muster_report *
 	free(tallies);
 }
 
+/* Make the rows of all nodes and of the job and fill their cells; table_done() releases the table. All cells are one
+ * array, which begins at those of the first row. */
 static void table_init(struct table *table, const struct muster_report *report)
 {
 	const struct muster_run *run = report->run;
@@ -171,6 +182,8 @@ static void table_done(struct table *table)
 	free(table->widths);
 }
 
+/* The worst status that was counted in the cell. Without any: a pass where the probe ended well and the column has a
+ * check, else a skip: there is nothing to evaluate, or the probe did not run (cell_not_run). */
 static enum muster_status cell_status(const struct table *table, const struct row *row, size_t column)
 {
 	static const enum muster_status worst_first[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN,
@@ -208,6 +221,8 @@ static bool row_clean(const struct table *table, const struct row *row)
 	return true;
 }
 
+/* The job has a row when something is wrong with it. A node has one when something is wrong with the node or there are
+ * few nodes, unless the node is in another row. */
 static bool row_shown(const struct table *table, size_t row)
 {
 	if (row + 1 == table->row_count)
@@ -227,7 +242,8 @@ static size_t cell_text(const struct table *table, const struct row *row, size_t
 	return (size_t)snprintf(out, 32, "%s %u", muster_text_mark(status), row->cells[column].count[status]);
 }
 
-/* A long name ends with dots; of such a one, only its ASCII characters are kept. Returns the columns. */
+/* The name of a row, escaped. A longer one is cut and ends with dots; only its ASCII characters are kept, so that the
+ * cut is at no byte within a character. Returns the columns. */
 static size_t name_text(const char *name, char out[NAME_MAX_SHOWN + 1])
 {
 	char *escaped = muster_escaped(name);
@@ -312,7 +328,8 @@ static void merge_rows(struct table *table)
 	free(names);
 }
 
-/* passed: the whole run did; a probe that did not run was not needed. */
+/* Which columns are shown, and the widths of all columns over the rows that are shown. passed: the whole run did; then
+ * a probe that did not run was not needed, and "not run" alone does not make its column shown. */
 static void measure(struct table *table, bool passed)
 {
 	table->name_width = strlen("node");
@@ -334,7 +351,7 @@ static void measure(struct table *table, bool passed)
 	}
 }
 
-/* As many columns as fit a line, from `first`. */
+/* As many columns as fit a line, from `first`; at least one, however narrow the page is. */
 static struct part next_part(const struct table *table, size_t first, size_t columns_most)
 {
 	struct part part = { first, first };
@@ -349,6 +366,7 @@ static struct part next_part(const struct table *table, size_t first, size_t col
 	return part;
 }
 
+/* One part with all its rows; nodes without a row of their own are counted below them. */
 static void print_part(const struct muster_text_page *page, const struct table *table, struct part part)
 {
 	char nodes[64];

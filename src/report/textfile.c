@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* textfile.c - muster.prom in the directory of node_exporter's textfile collector */
+/* textfile.c - muster.prom in the directory of node_exporter's textfile collector
+ *
+ * The collector reads all files of the directory whose names end in ".prom", at any moment. So the text is written
+ * under another name, made readable for the collector's user, and renamed (util/file.h). A run that is asked for the
+ * file checks the directory before it measures (muster_report_check_textfile).
+ */
 #include "muster/report.h"
 #include "muster/arena.h"
 #include "util/file.h"
@@ -12,7 +17,8 @@
 #define TEXTFILE_NAME "muster.prom"
 enum { READABLE_FOR_ALL = 0644 }; /* node_exporter has a user of its own */
 
-/* What only looks like the file is not written to: the directory may be another user's. */
+/* An error when the name is taken by something else than a regular file. One that does not exist is fine. The directory
+ * may be another user's: a pipe or a device there must not be written to. */
 static int check_file(const char *path, struct muster_error *err)
 {
 	struct stat status;

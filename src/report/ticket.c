@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ticket.c - what a cloud's support desk asks for about one node that failed
  *
- * Only from a report; nothing is evaluated again, and nothing is sent.
+ * Only from a report; nothing is evaluated again, and nothing is sent. `muster ticket` calls
+ * muster_report_print_ticket(). The steps:
+ *
+ * 1. find_findings(): failed checks of the machine that the support desk can do something about. None is an error, so
+ *    that a script sends nothing.
+ * 2. As text: the node's names, then each finding in full with the category that Azure has for such faults.
+ * 3. For Azure: one request body for each category, in the order of the worst finding; a body describes all findings
+ *    of its category in one sentence (docs/reference/ticket.md).
+ *
+ * Which metrics identify the node, the GPU and the port is in the catalogue: MUSTER_SHOWN_TICKET and
+ * MUSTER_SHOWN_AZURE.
  */
 #include "json/writer.h"
 #include "model/share.h"
@@ -26,7 +36,8 @@ static const struct {
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-/* The first row of the finding's category. */
+/* The index of the finding's category: of the first row that has the same category as the row that fits. So findings of
+ * one category have one index, whichever row they fit. The last row fits all. */
 static size_t category_of(const struct muster_finding *finding)
 {
 	size_t i = 0, first = 0;
@@ -71,7 +82,8 @@ static void find_findings(struct ticket *t)
 	muster_node_selection_done(&nodes);
 }
 
-/* A text of the node, or of its GPU or port of this name, as the metric says. NULL when it is not known. */
+/* The text of the metric: of the GPU or the port of this name where the metric is about one, else of the node. The
+ * node's own samples and those of all its ranks are searched, since GPUs belong to ranks. NULL when it is not known. */
 static const char *text_of(
 	const struct muster_node *node, const struct muster_metric *metric, const char *gpu, const char *port)
 {
@@ -95,6 +107,7 @@ static void put(FILE *out, const char *between, const char *name, const char *te
 	}
 }
 
+/* The place, then "name: text" for all that is known, after `between`: a new line in the text, "; " for Azure. */
 static void put_finding(FILE *out, const struct ticket *t, const struct muster_finding *finding, const char *between)
 {
 	size_t count;
@@ -139,7 +152,9 @@ static void print_text(const struct ticket *t, FILE *out)
 	fputc('\n', out);
 }
 
-/* The body of a request: docs/ticket.schema.json. */
+/* The body of a request: docs/ticket.schema.json. The first metric of MUSTER_SHOWN_AZURE is a property itself, the
+ * others are additional properties. Azure requires those that are not optional: an unknown one is null, for the sender
+ * to fill in. */
 static void write_impact(struct muster_json_writer *w, const struct ticket *t, size_t category)
 {
 	size_t length, count;

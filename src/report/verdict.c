@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.c - the verdict in words, the nodes to exclude, and what must be known about the run: for every writer */
+/* verdict.c - the verdict in words, the nodes to exclude, and what must be known about the run: for every writer
+ *
+ * The verdict itself is in the report; nothing is evaluated here. The words behind it (muster_verdict_text):
+ *
+ *   verdict        when                                     text
+ *   PASS           no warning                               ""
+ *   PASS           warnings                                 "2 warnings"
+ *   FAIL           a check failed on nodes                  "1 of 16 nodes failed."
+ *   FAIL           only the launch is wrong there           "the launch of the job is wrong on 1 of 16 nodes."
+ *   FAIL           both                                     "1 of 16 nodes failed, and the launch ... on 2 more."
+ *   FAIL           a check failed, but no node              "the job failed, and no single node ... the cause."
+ *   FAIL           no check failed: the run is strict       "2 warnings, and with --strict a warning fails ..."
+ *   FAIL           the same, without such a warning         "1 result could not be evaluated, and with --strict ..."
+ *   INCONCLUSIVE   results without an answer                "no check failed, but 3 results could not be evaluated"
+ *   INCONCLUSIVE   none of these either                     "no check failed, but the machine could not be evaluated"
+ */
 #include "report/verdict.h"
 
 #include "muster/arena.h"
@@ -14,6 +29,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The standings of slurm/node_selection.h: bad nodes with a fault of the machine and missing nodes are excluded. A bad
+ * node without a fault has only findings about how the job was launched: the same launch would fail on other nodes,
+ * too, so the node is counted apart and not excluded. */
 bool muster_failed_find(const struct muster_report *report, struct muster_failed *ret)
 {
 	struct muster_node_selection all;
@@ -123,10 +141,11 @@ size_t muster_report_remarks(const struct muster_report *report, const char *ret
 	return count;
 }
 
-/* Of findings whose source could not be read: those of one reason. */
+/* Findings whose source could not be read, for one reason: a row of muster_report_unmeasured(). The counts compare with
+ * the last finding of the row alone: the evaluation folds such findings, so a check comes once for each reason. */
 struct unmeasured {
 	const struct muster_finding *first;
-	size_t checks, nodes;
+	size_t checks, nodes; /* nodes: besides that of the first finding */
 	const char *last_check, *last_node;
 };
 
@@ -135,6 +154,8 @@ static bool differs(const char *a, const char *b)
 	return !a || !b || strcmp(a, b) != 0;
 }
 
+/* One line for each reason, in the order in which the reasons come, at most MUSTER_UNMEASURED_MOST. The last line says
+ * how many results have further reasons. */
 size_t muster_report_unmeasured(const struct muster_report *report, char *ret[MUSTER_UNMEASURED_MOST])
 {
 	struct unmeasured rows[MUSTER_UNMEASURED_MOST] = { 0 };
@@ -182,6 +203,8 @@ size_t muster_report_unmeasured(const struct muster_report *report, char *ret[MU
 	return count;
 }
 
+/* Tallies count results as the report does, except in a file that was changed: so the sum is limited, because writers
+ * subtract it from the passes. */
 size_t muster_report_recorded(const struct muster_report *report)
 {
 	size_t count = 0;
@@ -193,12 +216,15 @@ size_t muster_report_recorded(const struct muster_report *report)
 
 /* ---- the order of findings ---- */
 
+/* A finding while they are sorted twice: by node, to learn the worst status and the first finding of each node; then in
+ * the final order. A place is a node, or the whole job. */
 struct entry {
 	const struct muster_finding *finding;
-	int weight, place_weight; /* of its status; of the worst at its place */
-	size_t index, place;      /* its own; the first one at its place */
+	int weight, place_weight; /* of the finding's status; of the worst status at its place */
+	size_t index, place;      /* in the report: of the finding; of the first finding at its place */
 };
 
+/* Findings about the whole job come after all nodes. */
 static int compare_nodes(const struct entry *x, const struct entry *y)
 {
 	const char *a = x->finding->node, *b = y->finding->node;
@@ -212,6 +238,7 @@ static int by_node(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
+/* The place with the worst status first; of places that are as bad, that whose finding the report has first. */
 static int by_place(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;

@@ -4,6 +4,16 @@
  * The layout is that of docs/report.schema.json: one sample, one probe outcome, one check, one "where" on a line, so
  * that two reports can be compared line by line. What is absent is left out; only a sample's or finding's value may be
  * null.
+ *
+ * Findings, checks and counts are written by the tables that read them (read_findings.c), the run by model/run_json.h.
+ * What else is here repeats in short what follows from these, for scripts and people who look at the first lines: the
+ * summary, and the slowest ranks. So the run, by far the largest part, comes last.
+ *
+ *   "summary": { "nodes": 2, "ranks": 16, "missing_ranks": [], "failed_nodes": ["sim-2"],
+ *     "actions": [ {"node": "sim-2", "action_code": "fix-fabric"} ],
+ *     "kinds": [ {"check": "ib.state", "status": "fail", "action_code": "fix-fabric", "count": 1, "nodes": 1, ...} ],
+ *     "count": {"pass": 735, "fail": 1, ...} },
+ *   "slowest": { "rank.compute_ms": [ {"rank": 11, "node": "sim-2", "gpu": "000b:00:00.0", "value": 6.1}, ... ] }
  */
 #include "muster/report.h"
 
@@ -29,7 +39,8 @@ static void write_count(struct muster_json_writer *w, const char *key, size_t co
 	muster_json_writer_pair(w, key, muster_number((double)count));
 }
 
-/* Findings stand by status, then by node: within one status the same node comes in one row. */
+/* The names of nodes that a failed finding names, each once. Findings stand by status, then by node: within one status
+ * all findings of a node follow each other, so a comparison with the last name is enough. */
 static void write_failed_nodes(struct muster_json_writer *w, const struct muster_report *report)
 {
 	const char *last = NULL;
@@ -48,6 +59,7 @@ static void write_failed_nodes(struct muster_json_writer *w, const struct muster
 	muster_json_writer_line_end(w, saved);
 }
 
+/* Each node with something to do, and its strongest action code. */
 static void write_actions(struct muster_json_writer *w, const struct muster_report *report)
 {
 	struct muster_node_selection nodes;
@@ -67,6 +79,7 @@ static void write_actions(struct muster_json_writer *w, const struct muster_repo
 	muster_node_selection_done(&nodes);
 }
 
+/* Kinds of faults (report/kinds.h), one on a line, for scripts that need no single finding. */
 static void write_kinds(struct muster_json_writer *w, const struct muster_report *report)
 {
 	struct muster_arena *arena = muster_arena_new();
@@ -89,6 +102,7 @@ static void write_kinds(struct muster_json_writer *w, const struct muster_report
 	muster_arena_free(arena);
 }
 
+/* Ranks from which nothing came, or not all that they had to measure. */
 static void write_missing_ranks(struct muster_json_writer *w, const struct muster_run *run)
 {
 	muster_json_writer_key(w, "missing_ranks");
@@ -115,6 +129,7 @@ static void write_slow_rank(struct muster_json_writer *w, const struct muster_sl
 	muster_json_writer_object_end(w);
 }
 
+/* "slowest": of each figure the slowest ranks; absent when no figure has two ranks. */
 static void write_slowest(struct muster_json_writer *w, const struct muster_run *run)
 {
 	struct muster_slowest slowest[MUSTER_SLOWEST_FIGURES];

@@ -2,6 +2,10 @@
 /* explain.c - what the checks with a finding mean: what they read, their threshold and why, and what to do
  *
  * Only from what the report and the catalogue of metrics have. Each id of such a check on the page is a link to here.
+ *
+ * A check may have several kinds (failed on some nodes, a warning on others): it is explained once, with the action of
+ * its worst kind. An id comes from a file: one with other characters than ids of muster is neither linked nor
+ * explained, so an anchor needs no escaping.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"

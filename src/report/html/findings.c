@@ -2,6 +2,10 @@
 /* findings.c - the kinds of faults, the worst first: what is wrong, where, and what to do; one click shows each finding
  *
  * A kind is one row, however many nodes have it. Of a report with few findings all of them can be seen at once.
+ *
+ * The row is the <summary> of a <details>. Behind a click, a kind with one finding has it as fields; with several, each
+ * is a row of a table, and what they share stands below: the expected value if all have the same, and blocked checks
+ * and source of the first one. A finding has the anchor "f" and its index in the report.
  */
 #include "report/html/html.h"
 
@@ -78,6 +82,7 @@ static void put_place(const struct muster_html *page, const struct muster_findin
 	muster_html_within(page, "<span class='hidden'> of ", finding->node, "</span></a>");
 }
 
+/* A finding as a row of the table of its kind. expected: the table has a column of what was expected. */
 static void put_row(const struct muster_html *page, const struct muster_finding *finding, bool expected)
 {
 	char *observed = muster_finding_observed(finding);
@@ -155,6 +160,7 @@ static void put_summary(const struct muster_html *page, const struct muster_kind
 	fputs("</span></summary>\n", out);
 }
 
+/* A kind with all that a click shows. *room: rows that all kinds may still have. */
 static void put_kind(const struct muster_html *page, const struct muster_kind *kind, bool open, size_t *room)
 {
 	bool same = expects_one(kind);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine.c - pictures of nodes: of those with findings, and of one without any to compare with */
+/* machine.c - pictures of nodes: of those with findings, and of one without any to compare with
+ *
+ * places.c has chosen which nodes have a picture (`drawn`). Of nodes that did not pass, the first OPEN_MAX can be seen
+ * at once, and one click opens the others; the picture of the node that passed comes last.
+ */
 #include "muster/run_data.h"
 #include "report/html/html.h"
 #include "report/html/machine_parts.h"
@@ -45,8 +49,7 @@ static void print_node(const struct muster_html *page, size_t index)
 	muster_machine_done(&machine);
 }
 
-/* The pictures of the nodes that did not pass, in the order of the details: the first ones can be seen at once, one
- * click opens the others. Returns how many there are. */
+/* The pictures of the nodes that did not pass, in the order of the details. Returns how many there are. */
 static size_t print_bad(const struct muster_html *page)
 {
 	const struct muster_html_places *places = page->places;

@@ -3,6 +3,18 @@
  *
  * In the manner of hwloc's lstopo: a NUMA node is a box with its CPUs as one bar, and below them the CPUs that each
  * rank may use.
+ *
+ *   MARGIN       cpu_x                          gpu_x                                width - MARGIN
+ *   | port      |    | CPU package 0           |       | GPU 0, rank 0             |  NVLink 12 x 25 GB/s  |
+ *   | ACTIVE    |----| NUMA node 0: CPUs 0-23  |-------| 0001:00:00.0 A100         |-----------------------|
+ *   |           |    | [ all CPUs of it      ] | PCIe  |                           |                       |
+ *   | port      |----| [ those of rank 0  ]    |-------| GPU 1, rank 1             |-----------------------|
+ *   PORT_WIDTH  LINK  CPU_WIDTH                 LINK    GPU_WIDTH                    BRIDGE, a line a clique
+ *
+ * NUMA nodes are below each other. The ports and GPUs of a NUMA node begin at its upper edge, one below the other, and
+ * box_height() makes the box high enough for the longer column and for its own texts. So the vertical place of all
+ * parts follows from top_of() of their NUMA node, and every function computes it from there. All measures are in units
+ * of the SVG's viewBox.
  */
 #include "muster/run_data.h"
 #include "report/html/html.h"
@@ -30,7 +42,7 @@ enum {
 	LIST_TEXT = 38,
 };
 
-/* Where the columns of one picture begin. */
+/* One picture: where its columns begin, and its size. */
 struct drawing {
 	const struct muster_html *page;
 	const struct muster_machine *m;
@@ -73,6 +85,7 @@ static int put_sign(const struct drawing *d, int x, int y, enum muster_status st
 
 /* ---- CPUs ---- */
 
+/* The height of the rows of draw_masks(): ranks that follow each other with the same CPUs share a row. */
 static int masks_height(const struct muster_machine_numa *numa)
 {
 	size_t rows = 0;
@@ -107,7 +120,9 @@ static int box_height(const struct muster_machine *m, size_t numa)
 	return of_parts > of_cpus ? of_parts : of_cpus;
 }
 
-/* Runs of the NUMA node's CPUs that are in set, as bars; the bar of all CPUs has one place for each. */
+/* Bars for the CPUs of the NUMA node that are in `set`: neighbours in the list of its CPUs make one bar. Each CPU of
+ * the NUMA node has the same width, whatever its number is, so the bars of different sets can be compared. The loop
+ * goes on once behind the last CPU, to end the bar that is open. */
 static void draw_bar(const struct drawing *d, const struct muster_machine_numa *numa, hwloc_const_cpuset_t set, int y,
 	const char *class)
 {
@@ -127,6 +142,7 @@ static void draw_bar(const struct drawing *d, const struct muster_machine_numa *
 	} while (cpu >= 0);
 }
 
+/* Marks between the CPUs of the bar, or between 2, 4, 8, ... of them, so that there are at most TICKS_MAX. */
 static void draw_ticks(const struct drawing *d, const struct muster_machine_numa *numa, int y)
 {
 	int count = hwloc_bitmap_weight(numa->cpus), apart = 1;
@@ -184,13 +200,14 @@ static void draw_numa(const struct drawing *d, size_t place, int y)
 
 /* ---- ports and GPUs ---- */
 
-/* from: the edge of the box of a NUMA node. */
+/* A line from the edge of the box of a NUMA node: across, up or down to the height of the part, and across to it. */
 static void draw_link(const struct drawing *d, int from_x, int from_y, int to_x, int to_y, const char *class)
 {
 	int bend = from_x + (to_x > from_x ? 20 : -20);
 	fprintf(d->page->out, "<path class='%s' d='M%d %dH%dV%dH%d'/>", class, from_x, from_y, bend, to_y, to_x);
 }
 
+/* The box of a port or a GPU. It leaves the element <g> open, which the caller closes behind the texts of the part. */
 static void draw_part(const struct drawing *d, int x, int y, int width, enum muster_status status)
 {
 	bool plain = muster_status_weight(status) == 0;
@@ -217,7 +234,8 @@ static void draw_ports(const struct drawing *d, size_t numa, int y)
 	}
 }
 
-/* NVLink from the GPU to the line that joins its clique. */
+/* NVLink from the GPU to the line that joins its clique. A GPU that reaches fewer GPUs than its clique has is drawn as
+ * `far`, with both numbers. */
 static void draw_bridge(const struct drawing *d, const struct muster_machine_gpu *gpu, int y)
 {
 	FILE *out = d->page->out;
@@ -290,7 +308,7 @@ static bool begins_package(const struct muster_machine *m, size_t numa)
 	       (numa == 0 || m->numas[numa].package != m->numas[numa - 1].package);
 }
 
-/* The upper edge of a NUMA node; behind the last one: of nothing. */
+/* The upper edge of the box of a NUMA node; with the number of NUMA nodes, the lower end of the picture. */
 static int top_of(const struct muster_machine *m, size_t numa)
 {
 	int y = MARGIN;
@@ -303,6 +321,8 @@ static int top_of(const struct muster_machine *m, size_t numa)
 	return y;
 }
 
+/* A frame around the NUMA nodes of each package, which follow each other. NUMA nodes of an unknown package have none.
+ */
 static void draw_packages(const struct drawing *d)
 {
 	const struct muster_machine *m = d->m;
@@ -339,6 +359,7 @@ static void draw_cliques(const struct drawing *d)
 	}
 }
 
+/* The picture in words, for screen readers. */
 static void put_description(const struct drawing *d)
 {
 	const struct muster_machine *m = d->m;

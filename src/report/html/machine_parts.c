@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* machine_parts.c - what is on a node: NUMA nodes, GPUs, ports, and which GPUs reach each other */
+/* machine_parts.c - what is on a node: NUMA nodes, GPUs, ports, and which GPUs reach each other
+ *
+ * muster_machine_make() goes in this order, because each step looks into what the one before found: NUMA nodes with
+ * their CPUs, GPUs with their links and NUMA nodes, cliques of GPUs, ports, and the CPUs of the ranks on each NUMA
+ * node. Everything is read from samples; what a report does not have is not known, which the picture says.
+ */
 #include "report/html/machine_parts.h"
 
 #include "muster/probe.h"
@@ -17,6 +22,7 @@ static const char gpu_numa_node[] = "rank.gpu_numa_node";
 
 /* ---- NUMA nodes ---- */
 
+/* A small number of a label, as of a NUMA node; 0 for what is none, since a report from outside may say anything. */
 static double label_number(const struct muster_sample *sample, const char *key)
 {
 	const struct muster_value *value = muster_sample_label(sample, key);
@@ -25,6 +31,7 @@ static double label_number(const struct muster_sample *sample, const char *key)
 		       : 0;
 }
 
+/* A NUMA node with the CPUs of a list such as "24-47"; nothing when there is one of this index, or the list is none. */
 static void add_numa(struct muster_machine *m, int index, int package, const char *list)
 {
 	hwloc_bitmap_t cpus = muster_cpuset_parse_list(list, NULL);
@@ -59,6 +66,8 @@ static void find_numas_of_gpus(struct muster_machine *m)
 	}
 }
 
+/* The NUMA nodes with CPUs, by package and number. There is room for those of all samples, or of all ranks, and for the
+ * one that is not known (place_of). */
 static void find_numas(struct muster_machine *m)
 {
 	const struct muster_metric *metric = muster_metric_find("node.numa_cpu_list");
@@ -74,7 +83,8 @@ static void find_numas(struct muster_machine *m)
 	qsort(m->numas, m->numa_count, sizeof *m->numas, by_package);
 }
 
-/* The place of a NUMA node; of one that is not known the only one there is, or one that stands for it. */
+/* The index in numas of the NUMA node that the metric names at the place. Of one that is not known: the only one there
+ * is, or the one that is not known, which is added here the first time. find_numas() left room for it. */
 static size_t place_of(struct muster_machine *m, const struct muster_inventory_place *place, const char *metric)
 {
 	struct muster_inventory_value numa = muster_inventory_read(m->arena, place, muster_metric_find(metric), true);
@@ -95,6 +105,8 @@ static const char *text_or_null(struct muster_inventory_value value)
 	return value.why ? NULL : value.text;
 }
 
+/* Name and links of a GPU that a rank took. C2C takes the place of PCIe where it is up. `now` is the PCIe link under
+ * load, if that is another one than the best the GPU can have. */
 static void read_gpu(struct muster_machine *m, const struct muster_run *run, struct muster_machine_gpu *gpu)
 {
 	static const struct {
@@ -130,7 +142,7 @@ static bool reaches(const struct muster_machine_gpu *gpu, const char *bus_id)
 	       muster_text_has_word(muster_sample_text(&gpu->rank->samples, "gpu.nvlink_peer_gpus", ""), bus_id);
 }
 
-/* Every GPU that the clique reaches belongs to it. */
+/* Every GPU that the clique reaches, or that reaches the clique, belongs to it. As deep as the clique is large. */
 static void spread(struct muster_machine *m, size_t from, int clique)
 {
 	m->gpus[from].clique = clique;
@@ -141,6 +153,8 @@ static void spread(struct muster_machine *m, size_t from, int clique)
 			spread(m, i, clique);
 }
 
+/* Groups of GPUs that NVLink joins, and for each GPU how many others it reaches itself. A GPU may reach fewer than its
+ * clique has: the picture then says so. */
 static void find_cliques(struct muster_machine *m)
 {
 	m->clique_sizes = muster_calloc(m->gpu_count + 1, sizeof *m->clique_sizes);
@@ -153,6 +167,7 @@ static void find_cliques(struct muster_machine *m)
 	}
 }
 
+/* The GPUs of the node whose bus ids are known, with those that no rank took; of the latter nothing else is known. */
 static void find_gpus(struct muster_machine *m, const struct muster_run *run, const struct muster_html_node *place)
 {
 	m->gpus = muster_calloc(place->gpus.count + 1, sizeof *m->gpus);
@@ -197,6 +212,8 @@ static void find_ports(struct muster_machine *m, const struct muster_run *run, c
 
 /* ---- the CPUs of the ranks ---- */
 
+/* For each rank and each NUMA node on which it may use CPUs, a mask. It is `near` where the rank's GPU is on that NUMA
+ * node, and also where the GPU's NUMA node is not known: then nothing is known to be wrong. */
 static void find_masks(struct muster_machine *m)
 {
 	m->sets = muster_calloc(m->node->rank_count + 1, sizeof(*m->sets));

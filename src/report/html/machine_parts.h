@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* machine_parts.h - what is on a node, as the picture of the node draws it: NUMA nodes with their CPUs, GPUs and ports
+ *
+ * machine.c makes one for each picture (muster_machine_make), draws it (muster_machine_draw) and releases it. Each GPU
+ * and port has the index of its NUMA node in `numas`. Those whose NUMA node is not known go to the only one there is,
+ * or else to a NUMA node that is not known and comes last.
  */
 #ifndef MUSTER_REPORT_HTML_MACHINE_PARTS_H
 #define MUSTER_REPORT_HTML_MACHINE_PARTS_H
@@ -60,9 +64,9 @@ struct muster_machine {
 	size_t gpu_count;
 	struct muster_machine_port *ports;
 	size_t port_count;
-	size_t *clique_sizes;
+	size_t *clique_sizes; /* GPUs of each clique */
 	int cliques;
-	hwloc_cpuset_t *sets; /* of the ranks */
+	hwloc_cpuset_t *sets; /* the CPUs of the ranks, which masks point to */
 	size_t set_count;
 };
 

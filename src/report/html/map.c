@@ -4,6 +4,15 @@
  * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a
  * port. Colour and sign say the result; a thing that was not measured has a dashed outline. Each is a link to its
  * values. Of a large run the tiles have no drawings, and that of a node without findings is one element.
+ *
+ *   +-- NVLink domain 1 ---- 1 fail, 7 pass --+     a group (put_group), in the order of make_groups()
+ *   | [x sim-1      ] [sim-2        ] ...     |     a tile (put_node): the sign of a bad result, the name
+ *   | [# # # X # # #] [# # # # # # #]         |     GPUs (put_drawing), in rows of at most ROW_MAX
+ *   | [o o o o      ] [o o o o      ]         |     ports, in rows below them
+ *   +-----------------------------------------+
+ *
+ * A group is an NVLink domain where the GPUs of any node tell one, else a switch or block that Slurm knows, else the
+ * whole run is one group without a heading.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -31,19 +40,22 @@ enum {
 
 /* ---- groups ---- */
 
+/* Which group a node is in. */
 struct group_key {
-	const char *name;   /* NULL: not known */
-	size_t node, first; /* index; the lowest one of the group */
+	const char *name;   /* of the group; NULL: not known */
+	size_t node, first; /* index of the node; the lowest index of the group's nodes, where groups are numbered */
 	size_t number;      /* of the group, from 1 */
 };
 
+/* All nodes, those of a group next to each other, and the group without a name last. */
 struct grouping {
-	const char *noun; /* "NVLink domain"; NULL: there are no groups */
-	bool numbered;    /* their names say nothing to people */
-	struct group_key *keys;
+	const char *noun;          /* "NVLink domain"; NULL: there are no groups */
+	bool numbered;             /* the names say nothing to people (a fabric's UUID): headings have numbers */
+	struct group_key *keys;    /* one for each node; malloc'd */
 	size_t count, group_count; /* nodes; groups */
 };
 
+/* By the name of the group, numbers in it by their value; nodes of a group in the order of the run. */
 static int by_group(const void *a, const void *b)
 {
 	const struct group_key *x = a, *y = b;
@@ -78,6 +90,7 @@ static void sort_by_first(struct grouping *groups)
 	qsort(groups->keys, groups->count, sizeof *groups->keys, by_first);
 }
 
+/* The NVLink domain that the first rank to know one is in; NULL when none of the node's ranks does. */
 static const char *fabric_of(const struct muster_node *node, struct muster_arena *arena)
 {
 	const struct muster_metric *clique = muster_metric_find("gpu.fabric_clique");
@@ -118,12 +131,14 @@ static struct grouping make_groups(const struct muster_html *page, struct muster
 
 /* ---- a node ---- */
 
+/* The node that is drawn. */
 struct drawing {
 	const struct muster_html *page;
 	const struct muster_html_node *node;
-	size_t index;
+	size_t index; /* of the node in the run */
 };
 
+/* The upper left corner of a shape, in units of the drawing. */
 struct spot {
 	size_t x, y;
 };
@@ -133,6 +148,8 @@ static size_t columns_of(const struct muster_html_parts *parts)
 	return parts->count > ROW_MAX ? ROW : parts->count;
 }
 
+/* Where the shape of a part is. The rows of its kind begin at first_row. A shape leaves one unit free on each side of
+ * its cell. */
 static struct spot spot_of(const struct muster_html_parts *parts, size_t index, size_t first_row)
 {
 	size_t columns = columns_of(parts);
@@ -173,6 +190,8 @@ static void put_part(const struct drawing *d, const struct muster_html_part *par
 	fputs("</a>", page->out);
 }
 
+/* The parts of one kind ('g' a GPU, 'p' a port) from the given row on: those with a finding, or, with bad false, those
+ * without. The latter stand in a group that screen readers skip. */
 static void put_parts(const struct drawing *d, const struct muster_html_parts *parts, char kind, size_t row, bool bad)
 {
 	for (size_t i = 0; i < parts->count; i++)
@@ -193,7 +212,8 @@ static size_t rows_of(const struct muster_html_parts *parts)
 	return parts->count ? (parts->count + columns_of(parts) - 1) / columns_of(parts) : 0;
 }
 
-/* The GPUs, and the ports in rows below. */
+/* The GPUs, and the ports in rows below. Parts with a finding come last in the SVG, outside of the group that screen
+ * readers skip. */
 static void put_drawing(const struct drawing *d)
 {
 	const struct muster_html_node *node = d->node;
@@ -218,7 +238,8 @@ static bool is_large(const struct muster_html *page)
 	return page->places->count > LARGE;
 }
 
-/* The result of a tile in words, for screen readers; a tile without details is the anchor of the node. */
+/* The tile of a node. Its name is a link to the details; a tile without details is itself the anchor of the node. The
+ * result is there in words, too, for screen readers. In a large run a tile without findings is as short as can be. */
 static void put_node(const struct muster_html *page, size_t index)
 {
 	const struct muster_html_node *node = &page->places->nodes[index];
@@ -263,7 +284,8 @@ static void put_sums(const struct muster_html *page, const struct group_key *key
 	}
 }
 
-/* Tiles of one size: as wide as the widest drawing, or the longest name. */
+/* Open the list of groups, with the size of all tiles: as wide as the widest drawing, or, in a large run, the longest
+ * name within limits, and STACKED tiles below each other. */
 static void put_racks_begin(const struct muster_html *page, const struct grouping *groups)
 {
 	size_t widest = 0, most = 0;

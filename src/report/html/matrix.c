@@ -3,6 +3,17 @@
  *
  * A row is a node, a column is a pair of its GPUs or a rail (the same GPU of the next node). The shade of a cell says
  * how its share of the limit compares with the median of the table; where it is low, the cell says so in words too.
+ *
+ *   node              GPU 0 - 1    GPU 1 - 2    GPU 2 - 3
+ *   limit             300          300          300
+ *   sim-2             231          60 26 % X    229          26 % of the median; X: the sign of a finding
+ *   29 other nodes    230          229          231          the lowest of each column, in a run of many nodes
+ *
+ * That is the table within nodes. In the table of rails a column is a GPU, "GPU 0".
+ *
+ * Each rank reports its exchanges, so a pair of GPUs has two samples, one of each rank: the cell has the slower one.
+ * print_matrix() makes one of the two tables: make() finds the columns, then the cells, then compares the cells with
+ * their median, then marks those that findings are about, then sums up each row.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -32,7 +43,7 @@ enum {
 struct cell {
 	const struct muster_sample *sample; /* the slowest one; NULL: not measured */
 	const struct muster_rank *rank;     /* that measured it */
-	double share;                       /* of the limit; of the median of the values where no limit is known */
+	double share;                       /* of the limit; where none is known, the value itself in GB/s */
 	double relative;                    /* to the median of the table */
 	enum muster_status status;          /* of a finding about it; else PASS */
 };
@@ -51,14 +62,15 @@ struct row {
 struct matrix {
 	const struct muster_html *page;
 	const struct muster_run *run;
-	bool rails;
+	bool rails; /* between nodes; else within a node */
 	struct column columns[COLUMNS_MAX];
 	size_t column_count;
-	struct cell *cells; /* nodes x COLUMNS_MAX */
-	struct row *rows;
+	struct cell *cells; /* nodes x COLUMNS_MAX: the cells of node n begin at cells[n * COLUMNS_MAX] */
+	struct row *rows;   /* nodes that have a cell */
 	size_t row_count;
 };
 
+/* The value of a sample, if it is above 0; else 0. */
 static double number_of(const struct muster_sample *sample)
 {
 	return sample->value.type == MUSTER_NUMBER && sample->value.number > 0 ? sample->value.number : 0;
@@ -86,7 +98,9 @@ static size_t place_of(const struct muster_node *node, const char *gpu)
 	return SIZE_MAX;
 }
 
-/* The column of an exchange; SIZE_MAX when the table has none for it. */
+/* The column of an exchange that the rank at this place of the node measured; it is added when it is new. A pair is the
+ * same column from both of its GPUs. SIZE_MAX: the exchange is of the other table, its partner is not known, or there
+ * are too many columns. */
 static size_t column_of(
 	struct matrix *m, const struct muster_node *node, size_t place, const struct muster_sample *exchange)
 {
@@ -109,6 +123,7 @@ static void take_column(struct matrix *m, size_t n, size_t place, const struct m
 	(void)column_of(m, &m->run->nodes[n], place, exchange);
 }
 
+/* Keep the exchange in its cell if it is the slowest one there. */
 static void take_cell(struct matrix *m, size_t n, size_t place, const struct muster_sample *exchange)
 {
 	const struct muster_rank *rank = &m->run->nodes[n].ranks[place];
@@ -125,6 +140,7 @@ static void take_cell(struct matrix *m, size_t n, size_t place, const struct mus
 
 /* ---- what the cells say ---- */
 
+/* Set `relative` of all cells: their shares as shares of the median of all cells of the table. */
 static void compare(struct matrix *m)
 {
 	size_t room = m->run->node_count * COLUMNS_MAX, count = 0;
@@ -148,7 +164,8 @@ static bool is_about(const struct matrix *m, const struct muster_finding *findin
 	       (!kind || (strcmp(kind, "rail") == 0) == m->rails);
 }
 
-/* A finding names a rank: what is low of the exchanges of this rank is what the finding is about. */
+/* Give the finding's status to the cells that it is about. A finding names a rank and not a column: those of the rank's
+ * exchanges are meant that are LOW. */
 static void mark(struct matrix *m, const struct muster_finding *finding)
 {
 	for (size_t n = 0; n < m->run->node_count; n++) {
@@ -187,9 +204,11 @@ static void each_exchange(
 		}
 }
 
+/* Fill the matrix: two walks over all exchanges, since cells are stored by the index of their column, and columns are
+ * sorted before. */
 static void make(struct matrix *m)
 {
-	each_exchange(m, take_column); /* in their order, before any cell is taken */
+	each_exchange(m, take_column);
 	qsort(m->columns, m->column_count, sizeof *m->columns, by_columns);
 	m->cells = muster_calloc(m->run->node_count * COLUMNS_MAX + 1, sizeof *m->cells);
 	m->rows = muster_calloc(m->run->node_count + 1, sizeof *m->rows);
@@ -275,6 +294,7 @@ static void print_folded(const struct matrix *m, const struct row *rows, size_t 
 	fputs("</tr>\n", m->page->out);
 }
 
+/* Whether the row needs no row of its own where there are many. */
 static bool is_folded(const struct row *row)
 {
 	return !row->bad && row->lowest >= LOW;
@@ -314,6 +334,8 @@ static void print_limits(const struct matrix *m)
 	fputs("</tr>\n", m->page->out);
 }
 
+/* The limits, then a row for each node; of a run with more than ALL_ROWS_MAX nodes only those with a low exchange or a
+ * finding, the worst LOW_ROWS_MAX, and one row for all nodes that are fine. */
 static void print_rows(struct matrix *m)
 {
 	size_t shown = m->row_count;

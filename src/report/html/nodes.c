@@ -3,6 +3,10 @@
  *
  * The anchor of a node is within its details: a browser that follows a link to it opens them. The first nodes with
  * findings are open from the start. Of a small run, the nodes that passed are there too.
+ *
+ * Which nodes have details is in places.c (`detailed`). Their tables have a row for each GPU or port, with the anchor
+ * of places.h, and a column for each metric of the catalogue's tables PAGE_GPUS and PAGE_PORTS that the run has any
+ * value of.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -22,7 +26,7 @@ enum {
 	COLUMNS_MAX = 16,
 };
 
-/* Columns of a table: metrics without further labels, of which the run has a value. */
+/* The columns of a table: metrics of which the run has a value. A cell shows the first sample of its part. */
 struct columns {
 	struct muster_shown_metric items[COLUMNS_MAX];
 	size_t count;
@@ -56,7 +60,7 @@ static struct columns columns_of(const struct muster_run *run, enum muster_shown
 
 /* ---- cells ---- */
 
-/* The result of a metric on a part of a node. */
+/* The worst status of the findings about this metric on this part of the node; PASS when there is none. */
 static enum muster_status status_at(const struct tables *tables, const struct muster_html_node *node,
 	const struct muster_html_part *part, const char *metric)
 {
@@ -92,6 +96,7 @@ static void put_cell(const struct tables *tables, const struct muster_sample *sa
 	fputs("</td>", out);
 }
 
+/* The values of one GPU or port. A GPU that no rank took has none: its samples would be those of its rank. */
 static void put_cells(const struct tables *tables, const struct columns *columns, const struct muster_html_node *node,
 	const struct muster_html_part *part, bool is_port)
 {
@@ -216,6 +221,7 @@ static void put_node(const struct tables *tables, size_t index, bool open)
 
 /* ---- all nodes ---- */
 
+/* How many nodes have no details, and where their results are. */
 static void put_rest(const struct muster_html *page, size_t passed)
 {
 	const struct muster_html_places *places = page->places;

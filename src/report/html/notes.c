@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* notes.c - what the summary lists besides: events of the kernel's log, who else used the nodes, steps, slowest ranks
+ *
+ * These parts of the text summary are printed into memory, and their lines become a list (put_lines), so that text and
+ * page say the same. The parts have no colours here, and lines of the usual width.
+ *
+ *   "\nalso on the nodes\n  sim-1: other Slurm jobs 4711\n  sim-2: 60 processes ran on its\n    96 CPUs ...\n"
+ *   becomes two entries, "sim-1: other Slurm jobs 4711" and "sim-2: 60 processes ran on its 96 CPUs ..."
  */
 #include "report/html/html.h"
 

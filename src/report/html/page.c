@@ -2,6 +2,10 @@
 /* page.c - the HTML page: its head, the list of its sections, and their frame
  *
  * One file that works from a disk, a mail or a ticket: no script, no request, and a policy that forbids both.
+ *
+ * print_page(): places.c finds what the findings say of each node, GPU and port; each section writes its body to
+ * memory; then the head, the list of sections and the bodies are printed. Only sections that wrote something are in the
+ * list and on the page, and the list comes before them: so no body can be printed at once.
  */
 #include "report/html/html.h"
 #include "report/html/places.h"
@@ -16,9 +20,10 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+/* The sections in the order of the page. */
 static const struct section {
-	const char *id, *title;
-	const char *called; /* in the list of sections; NULL: its title */
+	const char *id, *title; /* id: the anchor */
+	const char *called;     /* in the list of sections; NULL: its title */
 	void (*print)(const struct muster_html *page);
 	bool of_inventory; /* a page with the inventory alone has the section too */
 } sections[] = {
@@ -77,6 +82,7 @@ static void print_navigation(FILE *out, char *const bodies[SECTION_COUNT])
 	fputs("</ul></nav>\n", out);
 }
 
+/* The whole page. The first section is the header above the list of sections, all others are in <main>. */
 static void print_page(const struct muster_report *report, FILE *out, bool inventory)
 {
 	struct muster_html_places places;

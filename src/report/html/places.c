@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.c - nodes, their GPUs and ports, and what the findings say about each */
+/* places.c - nodes, their GPUs and ports, and what the findings say about each
+ *
+ * The steps of muster_html_places_make():
+ *
+ * 1. make_node(): the parts of each node. Its GPUs are those that its ranks took, in the order of the ranks (a rank
+ *    without a GPU is a part without a name), then those that node.gpu_bus_ids lists and no rank took. Its ports are
+ *    those that its samples name.
+ * 2. add_findings(): each node and part gets the worst status of the findings that name it. A GPU or a port that only a
+ *    finding names is absent from the node, and becomes a part of it here.
+ * 3. choose(): which nodes have details and a picture: those with the worst findings, up to a limit.
+ *
+ * From step 2 on no part is removed or moved, so indices of parts are good anchors.
+ */
 #include "report/html/places.h"
 
 #include "model/gpu.h"
@@ -12,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The part with this name, of which `length` bytes count; NULL when there is none. */
 static struct muster_html_part *find(const struct muster_html_parts *parts, const char *name, size_t length)
 {
 	for (size_t i = 0; i < parts->count; i++)
@@ -46,7 +59,8 @@ static struct muster_html_part *silent_rank(struct muster_html_node *place, size
 	return NULL;
 }
 
-/* GPUs that the node has and no rank named: the words of node.gpu_bus_ids, in NVML's order. */
+/* GPUs that the node has and no rank named: the words of node.gpu_bus_ids, in NVML's order. Where a rank that sent no
+ * GPU would have taken the GPU at this place, the GPU becomes that of the rank; else it is a part without a rank. */
 static void add_untaken(struct muster_html_node *place, struct muster_arena *arena)
 {
 	size_t turn = 0;
@@ -81,6 +95,8 @@ static void add_ports(struct muster_html_node *place)
 	}
 }
 
+/* The parts of a node. Its status, and that of each part, is PASS where something was measured, else SKIP: findings may
+ * only worsen it. */
 static void make_node(struct muster_html_node *place, const struct muster_node *node, struct muster_arena *arena)
 {
 	bool any = false;
@@ -144,8 +160,9 @@ static struct muster_html_part *add_absent(struct muster_html_node *place, const
 	return &parts->items[parts->count - 1];
 }
 
+/* A finding that names a node. */
 struct named {
-	size_t place, finding;
+	size_t place, finding; /* index of the node; index in the report's findings */
 };
 
 static int by_place(const void *a, const void *b)
@@ -156,6 +173,8 @@ static int by_place(const void *a, const void *b)
 	return (x->finding > y->finding) - (x->finding < y->finding);
 }
 
+/* Take the findings that name a known node and are no skip. Their indices, sorted by node, are one array
+ * (places->findings), of which each node has a part; within it they stay in the report's order, the worst first. */
 static void add_findings(struct muster_html_places *places, const struct muster_report *report)
 {
 	struct named *all = muster_calloc(report->finding_count + 1, sizeof *all);
@@ -222,6 +241,8 @@ static void find_worst(struct muster_html_places *places)
 				places->worst[places->worst_count++] = i;
 }
 
+/* Details: the worst MUSTER_HTML_DETAILED_MAX nodes, and in a small run those that passed, too. Pictures: the worst
+ * MUSTER_HTML_DRAWN_MAX nodes that have parts, and the first one that passed, to compare with. */
 static void choose(struct muster_html_places *places)
 {
 	size_t drawn = 0;

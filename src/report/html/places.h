@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* places.h - nodes, their GPUs and ports, and what the findings say about each: for the map and the details */
+/* places.h - nodes, their GPUs and ports, and what the findings say about each: for the map and the details
+ *
+ * Made once for a page (print_page), before any section, and not changed by the sections. Indices are the page's
+ * anchors: nodes[i] is the node i of the run, and its i-th GPU or port keeps its index, too.
+ */
 #ifndef MUSTER_REPORT_HTML_PLACES_H
 #define MUSTER_REPORT_HTML_PLACES_H
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rings.c - the all-reduce over all ranks, and the smaller ones that look for the cause of a slow one */
+/* rings.c - the all-reduce over all ranks, and the smaller ones that look for the cause of a slow one
+ *
+ * Two tables at the top of the section of exchanges: a row for each message size of the all-reduce, with the limit
+ * among the job's samples, and a row for each trial of the localisation (muster/trial.h).
+ */
 #include "report/html/html.h"
 
 #include "model/share.h"
@@ -11,12 +15,14 @@
 
 enum { TRIALS_MAX = 40, NAMES_MAX = 4 };
 
+/* Three digits below 100 GB/s, a whole number from there on. */
 const char *muster_html_gbps(double value, char out[32])
 {
 	snprintf(out, 32, "%.*g", value < 100 ? 3 : 6, value < 100 ? value : round(value));
 	return out;
 }
 
+/* A number that fits an integer; 0 for what is none, since a report from outside may say anything. */
 static double label_number(const struct muster_sample *sample, const char *key)
 {
 	const struct muster_value *value = muster_sample_label(sample, key);

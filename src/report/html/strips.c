@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strips.c - which values are drawn together, and which of them are outliers */
+/* strips.c - which values are drawn together, and which of them are outliers
+ *
+ * muster_strips_make(): find_wanted() says which metrics matter at all; one walk over the run puts their values into
+ * strips (take_samples); complete() sorts the values of each strip and adds thresholds, median and outliers; strips
+ * that say nothing (is_worth_it) are dropped, the others sorted.
+ */
 #include "report/html/strips.h"
 
 #include "muster/probe.h"
@@ -15,8 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A modified z-score beyond this is an outlier, Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993);
- * values that differ by less than the share are equal for a reader. */
+/* A value is an outlier when its modified z-score, 0.6745 * |value - median| / MAD, is beyond 3.5: Iglewicz and
+ * Hoaglin, "How to Detect and Handle Outliers" (1993). The factor makes the MAD comparable with a standard deviation.
+ * Values that differ by less than the share are equal for a reader, however small the MAD is. */
 #define OUTLIER_SCORE 3.5
 #define OUTLIER_SHARE 0.03
 #define SCORE_FACTOR 0.6745
@@ -27,7 +33,8 @@ static bool is_variant(const struct muster_label *label)
 	return row && row->variant;
 }
 
-/* Without the label that the title of the figure has already. */
+/* The values of the labels that tell the sample's strip from others of the metric, "8 GiB, P2P"; malloc'd. Not the
+ * label that the title of the figure has already, and not the number of nodes, which is that of the run. */
 static char *variant_of(const struct muster_sample *sample, const struct muster_shown *figure)
 {
 	char *text;
@@ -46,6 +53,7 @@ static char *variant_of(const struct muster_sample *sample, const struct muster_
 	return text;
 }
 
+/* Whether two samples of one metric, which have the same keys in one order, belong to one strip. */
 static bool same_variant(const struct muster_sample *a, const struct muster_sample *b)
 {
 	if (a->label_count != b->label_count)
@@ -58,6 +66,8 @@ static bool same_variant(const struct muster_sample *a, const struct muster_samp
 
 /* ---- which metrics ---- */
 
+/* By the metric's index in the catalogue: whether it may have strips. These are the speeds of the summary, and numbers
+ * that a check of this run reads, but not those of a node, which has one value of them. malloc'd */
 static bool *find_wanted(const struct muster_report *report)
 {
 	size_t figure_count;
@@ -105,7 +115,8 @@ static bool same_labels(const struct muster_finding *finding, const struct muste
 	       muster_labels_equal(finding->labels, finding->label_count, sample->labels, sample->label_count, NULL);
 }
 
-/* The worst finding about this value. */
+/* The worst status of the findings about this value: of the same metric and node, of the same rank where the value is
+ * of a rank, and with equal labels or without labels. */
 static enum muster_status status_of(const struct muster_html *page, const struct muster_strip_value *value)
 {
 	const struct muster_report *report = page->report;
@@ -123,6 +134,7 @@ static enum muster_status status_of(const struct muster_html *page, const struct
 	return worst;
 }
 
+/* Widen the range of the strip's limits by that of one value; NULL, null, and what is not above 0 count as none. */
 static void take_limit(struct muster_strip *strip, const struct muster_sample *limit)
 {
 	if (!limit || limit->value.type != MUSTER_NUMBER || !(limit->value.number > 0))
@@ -162,6 +174,7 @@ static void take_samples(struct collector *collector, const struct muster_run_wa
 
 /* ---- bounds ---- */
 
+/* Whether the check takes such a sample: a label that the sample does not have excludes nothing. */
 static bool fits_where(const struct muster_tally *tally, const struct muster_sample *sample)
 {
 	for (size_t i = 0; i < tally->where_count; i++) {
@@ -172,8 +185,10 @@ static bool fits_where(const struct muster_tally *tally, const struct muster_sam
 	return true;
 }
 
-/* Of several checks the bound that is met first counts. A share is of the limit that is drawn, where all values have
- * the same one. */
+/* Take a threshold of a check (known: the check has it). Of several, the one that a value meets first counts: the
+ * highest of those below, the lowest of those above. A threshold that is a share becomes a number only where all values
+ * have the limit that the strip draws, and it is the same one: else it is another number for each value, and not drawn.
+ * fmax() and fmin() of NAN and a number are the number. */
 static void take_bound(
 	struct muster_strip *strip, int which, bool known, double bound, const struct muster_tally *tally)
 {
@@ -221,6 +236,8 @@ static double median_of(const struct muster_strip_value *values, size_t count)
 	return (values[(count - 1) / 2].value + values[count / 2].value) / 2;
 }
 
+/* Mark values with a finding, and, of at least eight values, those that are far from the median. Of a speed only the
+ * slow ones are: a fast one is no fault. */
 static void find_outliers(struct muster_strip *strip)
 {
 	double *distances = muster_calloc(strip->count, sizeof *distances);
@@ -241,6 +258,8 @@ static void find_outliers(struct muster_strip *strip)
 
 /* ---- all strips ---- */
 
+/* Whether the strip is shown: it has a finding, is of a speed, or its values differ. Of facts and of the whole job, a
+ * difference alone is no reason. */
 static bool is_worth_it(const struct muster_strip *strip)
 {
 	bool finding = false;

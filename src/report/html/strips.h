@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strips.h - the values of one metric over all GPUs, ports or ranks, and what the checks ask of them */
+/* strips.h - the values of one metric over all GPUs, ports or ranks, and what the checks ask of them
+ *
+ * A strip is what values.c draws on one scale: values that are comparable. Values of one metric are, unless they differ
+ * in a label that makes another measurement of them (`variant` in the table of labels), such as a message size.
+ */
 #ifndef MUSTER_REPORT_HTML_STRIPS_H
 #define MUSTER_REPORT_HTML_STRIPS_H
 
@@ -15,6 +19,7 @@ struct muster_strip_value {
 	bool outlier; /* far from the others, or with a finding */
 };
 
+/* The thresholds of a strip, as indices of `bounds`. */
 enum {
 	MUSTER_STRIP_FAIL_BELOW,
 	MUSTER_STRIP_WARN_BELOW,
@@ -28,7 +33,7 @@ struct muster_strip {
 	const struct muster_shown *figure; /* NULL: it is no speed of the summary */
 	const char *title;
 	char *variant; /* the labels that tell it from other strips of the metric, "hw-thermal"; "" for none */
-	int order;
+	int order;     /* on the page: figures by their places, then other speeds, then all else */
 	struct muster_strip_value *values; /* ascending, by value */
 	size_t count, room;
 	double median;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unevaluated.c - what no result says anything about, and why: blocked checks, inconclusive ones, probes without a
- * result, checks that do not apply */
+ * result, checks that do not apply
+ *
+ * Five tables, each only where it has rows. Those of probes and of findings (print_reasons) have a row for what and
+ * why, with the first place and how often it occurs; those of checks (print_causes) have a row for a cause with all its
+ * checks, since one cause, such as "only for runs of 1 node", holds for many checks.
+ */
 #include "report/html/html.h"
 
 #include "muster/run_data.h"
@@ -11,7 +16,8 @@
 
 enum { ROWS_MAX = 200 };
 
-/* Things that have one cause: a check, a probe or several; counted where the same comes again. */
+/* A row: things that have one reason, and how many they are. In print_causes() `what` is the reason itself, and `why`
+ * is empty. */
 struct reason {
 	const char *what, *why; /* the report's */
 	const char *node;       /* the first one; NULL */
@@ -24,6 +30,7 @@ struct reasons {
 	size_t count, room, more; /* more: of things that have no room */
 };
 
+/* Count a thing; a row of its own if no row has the same what, why and cause. A cause that is not known fits each. */
 static void take(struct reasons *reasons, struct reason one)
 {
 	for (size_t i = 0; i < reasons->count; i++) {
@@ -48,7 +55,8 @@ static void put_more(const struct muster_html *page, const struct reasons *reaso
 		fprintf(page->out, "<p>and %zu more, all of them in the JSON report</p>\n", reasons->more);
 }
 
-/* Five headings: the third one is of the cause. */
+/* A table of what, why, (the cause,) the first place and how often. With five headings the third one is of the cause;
+ * with four there is no such column. */
 static void print_reasons(const struct muster_html *page, const struct reasons *reasons, const char *title,
 	const char *caption, const char *const *headings, size_t heading_count)
 {
@@ -74,6 +82,7 @@ static void print_reasons(const struct muster_html *page, const struct reasons *
 	put_more(page, reasons);
 }
 
+/* Probes that did not end well on some rank. */
 static void print_probes(const struct muster_html *page)
 {
 	static const char *const headings[] = { "probe", "how it ended", "why", "where, first of all", "ranks" };
@@ -98,6 +107,7 @@ static void print_probes(const struct muster_html *page)
 	free(reasons.items);
 }
 
+/* Findings of one status by check and by what was observed, which is the reason here. */
 static void print_findings(const struct muster_html *page, enum muster_status status, const char *title)
 {
 	static const char *const headings[] = { "check", "why there is no result", "where, first of all", "times" };

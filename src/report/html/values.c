@@ -2,6 +2,14 @@
 /* values.c - each metric as a strip: one dot for each GPU, port or rank, the median, thresholds and limit, outliers
  *
  * Positions are shares of the width, so that a strip fits every page and its texts keep their size.
+ *
+ *        120              the number of values in the highest stack, where it is a bar
+ *        | |    a         letters of outliers, which a list below the drawing names
+ *    |   | |    x |       lines of thresholds, limit and median; the sign of an outlier with a finding
+ *   -|---|-|------|---    the axis, at `base` pixels from the top
+ *
+ * The width has BINS bins. Values that fall into one bin are a stack of dots, or a bar where a stack would be too high.
+ * Outliers are drawn by themselves. A strip whose values are all the same is a line of text (put_constants).
  */
 #include "report/html/strips.h"
 
@@ -33,11 +41,14 @@ struct scale {
 	int base;
 };
 
+/* The position of a value in per cent of the width. */
 static double at(const struct scale *scale, double value)
 {
 	return (value - scale->low) / (scale->high - scale->low) * 100;
 }
 
+/* From the lowest to the highest of values, thresholds and limits, with a margin of 4 %. Where all are equal, the
+ * margin is 10 % of the value and at least 1, so that the width is never 0. */
 static struct scale scale_of(const struct muster_strip *strip)
 {
 	struct scale scale = { strip->values[0].value, strip->values[strip->count - 1].value, BASE };
@@ -63,6 +74,8 @@ static void put_line(FILE *out, const struct scale *scale, double value, const c
 		scale->base + 4);
 }
 
+/* The values of one bin. most: of the highest stack of the strip; stacks of fewer than 7 dots keep the distance of 7,
+ * so that a few dots stand at the axis. */
 static void put_stack(FILE *out, const struct scale *scale, size_t bin, size_t count, size_t most)
 {
 	double left = (double)bin * 100 / BINS, step = (double)STACK / (double)(most < 7 ? 7 : most);
@@ -79,6 +92,7 @@ static void put_stack(FILE *out, const struct scale *scale, size_t bin, size_t c
 			scale->base - 4 - (double)i * step);
 }
 
+/* All values but the outliers; where stacks are bars, the first of the highest ones has its number. */
 static void put_dots(FILE *out, const struct muster_strip *strip, const struct scale *scale)
 {
 	size_t bins[BINS] = { 0 }, most = 0;
@@ -132,7 +146,7 @@ static void put_letters(
 
 /* ---- outliers in words ---- */
 
-/* The part of the node that the value is of, as its anchor. */
+/* Where the value was measured, as a link, in the same words as the place of a finding; and the peer of an exchange. */
 static void put_value_link(const struct muster_html *page, const struct muster_strip_value *value)
 {
 	const struct muster_sample *sample = value->sample;
@@ -174,6 +188,8 @@ static size_t find_labelled(const struct muster_strip *strip, const struct muste
 	return count;
 }
 
+/* The list of outliers below the drawing: letter, result, place and value. outliers: how many are drawn; those without
+ * a letter are counted. */
 static void put_labelled(
 	const struct muster_html *page, const struct muster_strip_value *const *labelled, size_t count, size_t outliers)
 {
@@ -212,6 +228,7 @@ static void put_key(FILE *out, const char *class, const char *name, double value
 		fprintf(out, "<li class='%s'>%s %s</li>\n", class, name, number(value, text));
 }
 
+/* How thresholds are drawn (classes of style.css) and called. */
 static const struct {
 	const char *class, *name;
 } bounds[MUSTER_STRIP_BOUNDS] = {
@@ -258,6 +275,8 @@ static const char *noun_of(const struct muster_strip *strip)
 	}
 }
 
+/* A strip: title and unit, the drawing, what its lines are, its outliers in words. The drawing is hidden from screen
+ * readers: the lists below it say in words what matters. */
 static void put_strip(const struct muster_html *page, const struct muster_strip *strip)
 {
 	FILE *out = page->out;

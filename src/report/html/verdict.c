@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verdict.c - the verdict, what to do next, what was run, and how many results there are of each status */
+/* verdict.c - the verdict, what to do next, what was run, and how many results there are of each status
+ *
+ * The head of the page. Its words are those of the text summary (report/verdict.h).
+ */
 #include "report/html/html.h"
 #include "report/html/places.h"
 
@@ -11,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+/* The option to copy; names of nodes that cannot be in a host list are links instead. */
 static void print_excluded(const struct muster_html *page, const struct muster_failed *failed)
 {
 	FILE *out = page->out;

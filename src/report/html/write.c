@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write.c - escaping, statuses and tables of the HTML page */
+/* write.c - escaping, statuses and tables of the HTML page
+ *
+ * A text from outside goes through two steps: muster_escaped() spells out what could do harm or is not UTF-8, then
+ * put_plain() replaces what HTML takes for markup. An apostrophe is replaced, too, since attributes stand between
+ * apostrophes. Most texts are plain ASCII and skip the first step.
+ */
 #include "report/html/html.h"
 #include "report/html/places.h"
 
@@ -102,6 +107,7 @@ void muster_html_badge(const struct muster_html *page, enum muster_status status
 		class, class, muster_text_mark(status));
 }
 
+/* Buttons without a script: style.css hides the items of .filtered that have another class than the checked button. */
 void muster_html_filter(const struct muster_html *page, const char *name, const size_t sums[MUSTER_STATUS_COUNT])
 {
 	static const enum muster_status order[] = { MUSTER_FAIL, MUSTER_INCONCLUSIVE, MUSTER_WARN };
@@ -154,6 +160,7 @@ const char *muster_html_plural(char out[64], size_t count, const char *noun)
 
 /* ---- links ---- */
 
+/* A node without details has no anchors of its GPUs and ports: the link then goes to its tile on the map. */
 bool muster_html_anchor(const struct muster_html *page, const struct muster_finding *finding, char out[64])
 {
 	size_t index = muster_html_place_of(page->places, finding->node);
@@ -181,6 +188,7 @@ void muster_html_where(const struct muster_html *page, const struct muster_findi
 	free(where);
 }
 
+/* Each part up to a comma is a <span> that does not break, with a <wbr> between two of them. */
 void muster_html_hosts(const struct muster_html *page, const char *before, const char *list)
 {
 	fprintf(page->out, "<span class='whole'>%s", before);
@@ -205,6 +213,7 @@ void muster_html_node(const struct muster_html *page, const char *name)
 
 /* ---- tables ---- */
 
+/* The element around the table scrolls. It can have the focus of the keyboard (tabindex), so it has a name. */
 void muster_html_table_begin(const struct muster_html *page, const char *caption)
 {
 	fprintf(page->out, "<div class='wide' role='group' aria-label='%s' tabindex='0'><table><caption>%s</caption>\n",
