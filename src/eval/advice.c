@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* advice.c - what a finding advises, with its places filled in */
+/* advice.c - what a finding advises, with its places filled in
+ *
+ * Advices of the expectation file, and names and actions of its causes, may have ${...}: a place of the finding (node,
+ * rank, gpu, port), or a metric, whose value near the finding is shown. "reset GPU ${gpu} of ${node}" becomes "reset
+ * GPU 2 (0003:00:00.0) of sim-1". What is not known becomes "?". The reader of the file has refused all other names.
+ */
 #include "eval/answers.h"
 #include "model/gpu.h"
 
@@ -46,6 +51,7 @@ static const char *metric_text(const struct muster_eval *eval, const char *name,
 	return sample && sample->value.type != MUSTER_NULL ? muster_describe_value(sample->value, eval->arena) : "?";
 }
 
+/* The finding's GPU, else the one that its rank took; NULL: neither. */
 static const char *gpu_of(
 	const struct muster_eval *eval, const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
@@ -74,7 +80,8 @@ static const char *placeholder_text(const struct muster_eval *eval, const char *
 const char *muster_describe_advice(const struct muster_eval *eval, const char *advice,
 	const struct muster_finding *finding, uint32_t node, uint32_t rank)
 {
-	static const char prose[] = "GPU ${gpu}"; /* in a command, "-i ${gpu}", stands the bus id alone */
+	/* in a sentence, index and bus id; any other ${gpu}, as in the command "-i ${gpu}", is the bus id alone */
+	static const char prose[] = "GPU ${gpu}";
 	const char *text = "", *open, *close;
 	while ((open = strstr(advice, "${")) && (close = strchr(open, '}'))) {
 		const char *name = muster_arena_string_n(eval->arena, open + 2, (size_t)(close - open) - 2),

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* answers.c - what a check says of one value
+ *
+ * muster_answer_of_entry answers for a sample at its place: muster_answer_find judges the value, then everything that
+ * may excuse a bad answer is asked, in the order that evaluate.c lists. Checks with same_across call
+ * muster_answer_find alone, for a null, and to ask another check about a value.
+ *
+ * muster_answer_find takes the first case that fits:
+ *   present: false                    bad: there should be no sample
+ *   null                              inconclusive, or not applicable (of_null)
+ *   not of the metric's type          inconclusive
+ *   one of inconclusive_on            inconclusive, with the reason that the file gives
+ *   share_of without a usable limit   inconclusive, or not applicable (without_share)
+ *   else                              the worst answer of the operators (judge_operands)
  */
 #include "eval/answers.h"
 
 #include <string.h>
 
-/* Why nothing can reach the limit of the entry (limit_per), in words; NULL when it can be reached. */
+/* Why nothing can reach the limit of the entry (limit_per), in words; NULL when it can be reached, and when the place
+ * has no such count. An example: limit_per has the metric pair.channels and the maximum 15. Two ranks with 16 channels
+ * can reach 240 GB/s, so a limit of 450 GB/s is no measure of them. Where the count is null, it is unknown whether the
+ * limit can be reached: that is a reason, too. */
 static const char *limit_unreached(
 	const struct muster_eval *eval, size_t at, const struct muster_entry *entry, const struct muster_sample *limit)
 {
@@ -23,9 +38,13 @@ static const char *limit_unreached(
 		muster_describe_value(count->value, eval->arena), check->share_of->name);
 }
 
-/* A check whose value is null. What a machine may lack does not apply where it is lacking. Where a source is there and
- * cannot be read nothing is proved; one that is not installed, or that this user may not read, is so on healthy
- * machines too, and on a machine whose type is not known it cannot be told. */
+/* The answer for a null, or for a limit that is null or (sample NULL) absent. A check that is not optional is
+ * inconclusive. An optional check depends on the code of the error that kept the source from being read (`unread`):
+ *   none                           not applicable: the machine or the run has no such value
+ *   EABSENT, ELIB, ENOPERMISSION   not applicable: healthy machines, too, have a source that is not installed, or that
+ *                                  this user may not read
+ *   any other                      inconclusive: the source is there and gave no answer. With `observe` not applicable:
+ *                                  what a machine of an unknown type should have cannot be told */
 static struct muster_check_answer of_null(
 	const struct muster_eval *eval, const struct muster_check *check, const struct muster_sample *sample)
 {
@@ -37,11 +56,13 @@ static struct muster_check_answer of_null(
 		.unread = unread != NULL };
 }
 
-/* Why the value cannot be held as a share of its limit: inconclusive, or not applicable. */
+/* The answer where the value has no usable limit. A limit that is absent, null or not above 0 is as a null of the check
+ * (of_null). Where the limit is known and lacks a label of limit_where, the check is for another kind of path: not
+ * applicable. */
 static struct muster_check_answer without_share(const struct muster_eval *eval, const struct muster_check *check,
 	const struct muster_sample *limit, struct muster_value observed)
 {
-	/* exchanges without a limit are one finding for the whole job, so without the value of one exchange */
+	/* exchanges without a limit become one finding for the whole job, so the text has no value of a single one */
 	const char *name = check->share_of->name,
 		   *value = check->optional && check->metric->is_exchange
 				    ? ""
@@ -68,7 +89,9 @@ static struct muster_check_answer without_share(const struct muster_eval *eval, 
 	return answer;
 }
 
-/* Ask each operator; the worst answer counts. */
+/* Ask each operator; the worst answer counts. A failure that rests on a comparison of fewer than six places is a
+ * warning (peers.c), and `expected` then says so. Texts are those of the last operator that objects and has a text of
+ * its own; else they stay NULL, and the caller fills them in. */
 static struct muster_check_answer judge_operands(const struct muster_eval *eval, size_t at,
 	const struct muster_sample *sample, const struct muster_sample *limit)
 {
@@ -78,7 +101,7 @@ static struct muster_check_answer judge_operands(const struct muster_eval *eval,
 	struct muster_others others = { 0 }, like = { 0 };
 	if (peers)
 		others = muster_peers_others(peers, sample, &like);
-	/* an outlier is told by many others alone: few are a pass */
+	/* outlier needs many other values: with few of them it passes, and does not count as not applicable */
 	if (others.why_none && !muster_check_calibrated(check) && !muster_check_operand(check, MUSTER_OF_FLEET))
 		return (struct muster_check_answer){
 			.status = MUSTER_SKIP, .observed = others.why_none, .counts = true
@@ -121,7 +144,8 @@ static bool has_number(const char *text, const char *number)
 	return false;
 }
 
-/* A number that would look like the limit that it misses is written with more digits. */
+/* A number that would look like the limit that it misses is written with more digits: 20.9996 below a limit of 21 is
+ * "21" with four digits, and "20.9996" with six. */
 static const char *observed_text(struct muster_value value, const char *expected, struct muster_arena *arena)
 {
 	const char *text = muster_describe_value(value, arena);
@@ -177,7 +201,8 @@ struct muster_check_answer muster_answer_find(const struct muster_eval *eval, si
 	return answer;
 }
 
-/* What fails on a node that has just booted, say, proves nothing yet. */
+/* inconclusive_while: a bad answer proves nothing while a number of the node is at most `max`, such as the hours since
+ * it booted. A node without this number is not excused. */
 static void excuse_for_now(const struct muster_eval *eval, const struct muster_check *check,
 	const struct muster_entry *entry, struct muster_check_answer *answer)
 {

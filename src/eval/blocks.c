@@ -2,6 +2,14 @@
 /* blocks.c - which finding explains what a check says of a place
  *
  * Where `after` failed, every answer but a pass is blocked; where `after` warned, only a warning is.
+ *
+ * Where one check that comes before this one failed or warned, and what of that this check finds (find_after):
+ *   this check is of the job      the worst of all places
+ *   this check has `anywhere`     the worst of all places, where that is worse than what was found at this place
+ *   any other check               what was found for the whole job, or at a place of the node that overlaps this one:
+ *                                 the worse of the two
+ * Two places of a node overlap unless both name a rank and the ranks differ, or both name a GPU or port and these
+ * differ. Of `after` and `also_after` the worse finding counts, of equal ones that of `after`.
  */
 #include "eval/blocks.h"
 
@@ -21,6 +29,8 @@ static bool same_failure(const struct muster_failed_place *a, const struct muste
 	       a->by.draft == by.draft;
 }
 
+/* Only checks that others come after, or that slow others, keep their places. Of equal places in a row, with one draft,
+ * the first is kept. */
 void muster_block_note(struct muster_eval *eval, size_t check, struct muster_place place, struct muster_block by)
 {
 	struct muster_failures *failures = &eval->failures[check];
@@ -47,7 +57,7 @@ void muster_blocks_sort(struct muster_eval *eval, size_t check)
 		qsort(failures->at, failures->count, sizeof *failures->at, by_place);
 }
 
-/* True when one place on a node holds the other. */
+/* Whether two places of one node may be the same thing: see the table at the top. */
 static bool overlap(const struct muster_place *a, const struct muster_place *b)
 {
 	if (a->rank != b->rank && a->rank != MUSTER_NOWHERE && b->rank != MUSTER_NOWHERE)
@@ -131,6 +141,8 @@ bool muster_block_stops(struct muster_block block, enum muster_status status)
 					   : block.status == MUSTER_WARN && status == MUSTER_WARN;
 }
 
+/* Goes up the chain of `after`, past checks that passed at this place: the rank has a healthy GPU, though not the one
+ * that it has on a complete node (missing_parts.c). */
 struct muster_block muster_block_of_missing_gpu(
 	const struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
 {
@@ -160,9 +172,11 @@ struct muster_block muster_block_of_unseen(const struct muster_eval *eval, size_
 	return block;
 }
 
-/* A link or a port that is down costs an all-reduce a part of its bandwidth: one below half of what is needed has
- * another cause too. What comes before it in its own probe (a slower message size, a transport) may explain any loss,
- * and so may a variable of the job. */
+/* A link or a port that is down costs an all-reduce a part of its bandwidth. An all-reduce below half of what is needed
+ * has another cause too, so it is not blocked. By numbers: min is 228 GB/s and one port is down. 150 GB/s are blocked
+ * by the finding about the port, 100 GB/s (below 114) are a finding of their own. Two kinds of findings may explain any
+ * loss: those of the all-reduce's own probe (a smaller message size, the transport), and those of probes about how the
+ * job was launched and set up (of_job). */
 bool muster_block_falls_short(const struct muster_eval *eval, size_t at, const struct muster_entry *entry,
 	const struct muster_check_answer *answer)
 {

@@ -254,6 +254,9 @@ static void add_xid(const struct causes *c, const struct muster_node *node, cons
 			c->eval->arena, "%s%s%s", xid.line, evidence ? "; " : "", evidence ? evidence : "");
 }
 
+/* An outcome that is not OK becomes a draft, and the rank's entry in the table of causes. It has no draft of its own
+ * where another probe of the rank ended with the same words, or where the finding about the ranks' lists of unconnected
+ * ranks speaks for it. Where another rank, or the end of the run, ended it, its draft is SKIP. */
 static void judge_outcome(struct causes *c, uint32_t n, uint32_t r, const struct muster_outcome *outcome)
 {
 	const struct muster_node *node = &c->eval->run->nodes[n];

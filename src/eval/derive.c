@@ -29,7 +29,7 @@
 
 static const char gpus_shown[] = "node.gpu_count";
 
-enum joined { JOINED, APART, UNKNOWN };
+enum joined { JOINED, APART, UNKNOWN }; /* whether NVLink joins GPUs of a node */
 
 struct derivation {
 	struct muster_arena *arena;
@@ -42,7 +42,8 @@ struct derivation {
 	size_t nodes; /* that took part */
 };
 
-/* Keep the lower one; what is not known stays not known. */
+/* Keep the lower one; what is not known stays not known. A limit that was never set (gbps 0, no reason) takes any
+ * other. */
 static void lower(struct muster_limit *limit, struct muster_limit other)
 {
 	if (!limit->why && (other.why || limit->gbps <= 0 || other.gbps < limit->gbps))
@@ -137,6 +138,9 @@ static struct muster_limit network_of(
 	return limit;
 }
 
+/* Take a node's part in: the lowest limits of its ranks, and of the node its network adapters, as a whole and divided
+ * by its ranks in the ring. A node of which no rank took part counts for nothing. A rank counts as joined when NVLink
+ * reaches all other GPUs that the node shows, or as many as it has ranks, if that is more. */
 static void add_node(struct derivation *d, const struct muster_node *node)
 {
 	size_t members = 0;
@@ -215,7 +219,13 @@ static void side_by_side(const struct derivation *d, struct muster_limit *networ
 			muster_arena_printf(d->arena, "%s of %zu nodes", network->words, d->domains.fewest_nodes);
 }
 
-/* The limit over so many nodes, and the kind of path that sets it. */
+/* The limit of so many nodes and ranks, and the kind of path that sets it (*ret_path, the label "path"):
+ *   one rank                                 none: no data move
+ *   one node, or one NVLink domain           NVLink, where it joins the GPUs
+ *   one node without NVLink between GPUs     PCIe
+ *   several nodes                            the network; or NVLink within the nodes, where that is lower
+ *   several nodes without NVLink             the network or PCIe, the lower one; the path is PCIe
+ * Where it is not known whether NVLink joins the GPUs, there is a reason in place of a limit. */
 static struct muster_limit limit_over(
 	const struct derivation *d, double nodes, double ranks, const struct bound *bound, const char **ret_path)
 {
@@ -245,6 +255,7 @@ static struct muster_limit limit_over(
 	return limit;
 }
 
+/* One sample of the job with the labels nodes, ranks, path and link. */
 static void emit(struct derivation *d, struct muster_run *run, const struct bound *bound, double nodes, double ranks)
 {
 	const char *path;
@@ -292,7 +303,7 @@ static void derive_bound(struct derivation *d, struct muster_run *run, const str
 	}
 }
 
-/* A GPU that another job has is there. */
+/* node.gpus_present: a GPU that another job has is there. The GPUs that muster sees and those hidden from it add up. */
 static void derive_present(struct muster_run *run)
 {
 	const struct muster_metric *present = muster_metric_find("node.gpus_present");
@@ -326,6 +337,8 @@ static void derive_same_names(struct muster_run *run)
 			&run->job.samples, (struct muster_sample){ .metric = metric, .value = muster_string(text) });
 }
 
+/* Each step adds samples behind those that are there. No step uses a pointer to a sample after it has added one: the
+ * array moves as it grows. The nodes are looked at (add_node) only where one of the bounds was measured. */
 void muster_run_derive(struct muster_run *run)
 {
 	struct muster_nvlink_domains domains = muster_nvlink_domains_of(run, muster_metric_find("gpu.fabric_clique"));

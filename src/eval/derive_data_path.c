@@ -8,6 +8,20 @@
  *
  * By numbers: four ranks write 10 GB each, at 2, 2, 2 and 1 GB/s. The slowest takes 10 s, in which 40 GB are written:
  * the job has 4 GB/s, not the 7 GB/s that the sum of the rates would say.
+ *
+ * What is derived, and from which metrics of ranks (rates in GB/s):
+ *   node.disk_to_gpu_gbps                   gpu.stream_gbps from the disk, with an idle GPU
+ *   job.checkpoint_write_gbps, _read_gbps   rank.checkpoint_write_gbps, _read_gbps, rank.checkpoint_mib
+ *   job.checkpoint_slowest                  the same: the rank that took longest to write, as a text
+ *   node.broadcast_stored_gbps              rank.broadcast_stored_gbps
+ *   node.broadcast_hash                     rank.broadcast_hash
+ *   job.broadcast_gbps                      rank.broadcast_gbps: the slowest node
+ *   job.shared_read_gbps                    rank.shared_read_gbps of the node that read
+ *   rank.broadcast_wrong, job of the same   rank.broadcast_hash: whether a rank has what the reader of its shard had
+ *   job.broadcast_transport                 rank.nccl_transport
+ *
+ * In a broadcast the data are cut into shards, which ranks of one node read and send. A sample of a shard has its
+ * number as the label `shard`, and says with the label `role` whether its rank reads or receives.
  */
 #include "eval/derive.h"
 
@@ -63,7 +77,7 @@ static const struct muster_sample *find_stream(const struct muster_rank *rank, c
 	return NULL;
 }
 
-/* Of windows with equal bytes: all bytes / the time of all. */
+/* The mean rate of windows with equal bytes: all bytes / the time of all, which is the harmonic mean of the rates. */
 static double mean(const struct muster_sample *sample)
 {
 	double times = 0;
@@ -116,9 +130,9 @@ void muster_run_derive_disk(struct muster_run *run)
 
 /* ---- checkpoint ---- */
 
-/* Bytes of all ranks, the longest time, and the rank that took it. */
+/* Bytes of all ranks, the longest time, and the rank that took it. The same for reading. */
 struct written {
-	double bytes, seconds, slowest_gbps;
+	double bytes, seconds, slowest_gbps; /* seconds and slowest_gbps: of the slowest rank */
 	const struct muster_node *node;
 	const struct muster_rank *rank;
 	const char *reason; /* why there is no sum; NULL */
@@ -186,7 +200,9 @@ static bool has_role(const struct muster_sample *hash, const char *role)
 	return hash && strcmp(muster_sample_label_text(hash, "role"), role) == 0;
 }
 
-/* What a node has of a rate of its ranks: each shard once, all as slow as the slowest; below 0: nothing. */
+/* The rate of a node, from those of its ranks: the slowest rank's rate times the number of different shards, since all
+ * shards are done when the slowest is. Two ranks with one shard count once. Below 0: no rank has a number. *ret_reason
+ * is set where a rank has a null. */
 static double node_rate(const struct muster_run *run, const struct muster_node *node, const struct muster_metric *rate,
 	const char **ret_reason)
 {
@@ -210,7 +226,8 @@ static double node_rate(const struct muster_run *run, const struct muster_node *
 	return slowest < 0 ? -1 : slowest * shards;
 }
 
-/* FNV-1a, 64 bits, of the hashes of the shards in the ranks' order; of one shard its own. */
+/* One text for all data that the node has: FNV-1a, 64 bits, of the hashes of the shards in the ranks' order; of one
+ * shard its own hash. After the first hash, those of shard 0 are passed over: a single shard is that of all ranks. */
 static const char *node_hash(const struct muster_run *run, const struct muster_node *node)
 {
 	const struct muster_metric *metric = muster_metric_find("rank.broadcast_hash");
@@ -227,7 +244,7 @@ static const char *node_hash(const struct muster_run *run, const struct muster_n
 	return count > 1 ? muster_arena_printf(run->arena, "%016" PRIx64, muster_hash(all, strlen(all))) : only;
 }
 
-/* What the reader of the shard has; NULL: it is not known. */
+/* The hash of the rank that read the same shard as `got`; NULL: it is not known. */
 static const struct muster_sample *find_sent(const struct muster_run *run, const struct muster_sample *got)
 {
 	for (size_t n = 0; n < run->node_count; n++) {
@@ -245,7 +262,8 @@ static const struct muster_sample *find_sent(const struct muster_run *run, const
 	return NULL;
 }
 
-/* Ranks whose shard is not as its reader had it; below 0: none received any. */
+/* Adds rank.broadcast_wrong: 0 to a rank that read, 0 or 1 to a rank that received a shard whose reader is known.
+ * Returns the number of ranks whose shard is not as its reader had it; below 0: no rank was compared. */
 static double derive_wrong(struct muster_run *run)
 {
 	const struct muster_metric *hash = muster_metric_find("rank.broadcast_hash");
@@ -281,7 +299,9 @@ static bool has_fabric(const struct muster_run *run)
 	return false;
 }
 
-/* As NCCL says of the ranks' connections; NULL: it does not say. */
+/* What the broadcast went over, by NCCL's words of the ranks' connections; NULL: NCCL does not say. One rank with
+ * sockets is enough to say so, and on nodes with InfiniBand the text adds that the fabric was not used. Else the first
+ * network transport of a rank, else NVLink between nodes. */
 static const char *transport(const struct muster_run *run)
 {
 	const char *network = NULL, *link = NULL;

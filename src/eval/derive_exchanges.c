@@ -66,7 +66,12 @@ static struct rank_facts *facts_of(struct derivation *d, struct muster_exchange_
 	return rank;
 }
 
-/* Of one end, towards the other one: within a node, or between nodes of one NVLink domain. */
+/* The limit of one end, towards the other one, of an exchange that does not go through network adapters:
+ *   NVLink    the GPU has NVLinks, and all of them lead to the peer: see the top of this file
+ *   PCIe      the GPU has no NVLink; or it is unknown whether it has one, and the data go through the host's memory
+ *             (by_host); or its NVLinks are known, and none leads to the peer
+ *   unknown   the GPU has NVLinks, and how many of them lead to the peer is not known; or whether it has NVLinks is not
+ *             known */
 static struct muster_limit gpu_limit(struct derivation *d, struct muster_exchange_end end,
 	struct muster_exchange_end other, bool by_host, const char **ret_path)
 {
@@ -88,7 +93,7 @@ static struct muster_limit gpu_limit(struct derivation *d, struct muster_exchang
 						     : "whether NVLink joins the two GPUs is not known" };
 }
 
-/* The first part of a list, joined by "+", and its length; the list moves on. False at the end. */
+/* The first part of a list of NCCL, "mlx5_0:1+mlx5_1:1", and its length. *list moves behind it. False at the end. */
 static bool next_part(const char **list, const char **ret, size_t *ret_length)
 {
 	*ret = *list;
@@ -107,7 +112,7 @@ static bool uses(const char *nics, const char *nic, size_t length)
 	return false;
 }
 
-/* The live rate of a port, as NCCL names it. */
+/* The live rate of a port, by the name that NCCL has for it: "mlx5_0:1" is the sample with the port "mlx5_0/1". */
 static struct muster_limit port_limit(
 	const struct derivation *d, const struct muster_node *node, const char *nic, size_t length)
 {
@@ -129,7 +134,8 @@ static struct muster_limit port_limit(
 					      d->run->arena, "the rate of %.*s is not known", (int)length, nic) };
 }
 
-/* The rank's share of what its network adapters carry. */
+/* The rank's share of what its network adapters carry: of each adapter the rate divided by the ranks of the node whose
+ * exchanges use it, all adapters together. */
 static struct muster_limit sum_nics(struct derivation *d, struct muster_exchange_end end)
 {
 	const struct muster_node *node = &d->run->nodes[end.node];
@@ -154,6 +160,7 @@ static struct muster_limit sum_nics(struct derivation *d, struct muster_exchange
 	return sum;
 }
 
+/* The same, found once for each rank. */
 static struct muster_limit nic_limit(struct derivation *d, struct muster_exchange_end end)
 {
 	struct rank_facts *rank = facts_of(d, end);
@@ -176,6 +183,9 @@ static bool is_direct(const char *transport)
 	return true;
 }
 
+/* Add the limit of the exchange that is sample number `at` of the rank `own`: that of the slower end, with the path of
+ * this end. Paths: NVLink, PCIe, "network" where adapters reach the GPU's memory themselves, "network, host memory"
+ * where they do not, unknown. */
 static void emit(struct derivation *d, struct muster_exchange_end own, size_t at)
 {
 	const struct muster_samples *samples = &d->run->nodes[own.node].ranks[own.rank].samples;

@@ -43,8 +43,9 @@ void muster_run_derive_imex(struct muster_run *run)
 	}
 }
 
-/* Variables that keep NCCL from using links, and the metric that counts these. Where there are no such links, the
- * variable does nothing, and is no reason for a finding. */
+/* Variables that keep NCCL from using links, and the metric that counts these links. rank.link_disabled is true where
+ * the variable is set and the rank or its node has such links. Where there are no links, the variable does nothing:
+ * false. */
 static const struct {
 	const char *variable, *links;
 } rows[] = { { "NCCL_P2P_DISABLE", "gpu.nvlinks" }, { "NCCL_IB_DISABLE", "node.ib_ports" } };

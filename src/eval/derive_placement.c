@@ -19,7 +19,9 @@
 
 #define CORES_WANTED 2 /* for each rank: for its own thread, and NCCL's, which polls */
 
-/* Cores of each rank, divided by the ranks that may use some of its CPUs. */
+/* Cores of each rank, divided by the ranks that may use some of its CPUs, the rank itself among them. Where the node
+ * has fewer than CORES_WANTED cores for each rank, no launch could do better: the value is null, with this as the
+ * reason. The cores of the node are its CPUs times the rank's own ratio of cores to CPUs. */
 static void share_cores(struct muster_run *run, struct muster_node *node)
 {
 	const struct muster_metric *each = muster_metric_find("rank.cores_each");
@@ -48,7 +50,8 @@ static void share_cores(struct muster_run *run, struct muster_node *node)
 	free(sets);
 }
 
-/* The lowest value of the node's ranks. Where a rank's is not known, those of the others say enough. */
+/* Add the lowest value of the node's ranks, or, where the metric is a text, the local ranks that have this value. Ranks
+ * with a null are passed over unless no rank has a value: then the node's value is null for the same reason. */
 static void derive_lowest(struct muster_run *run, struct muster_node *node, const struct muster_metric *metric)
 {
 	const struct muster_metric *of = muster_metric_find(metric->lowest_of);

@@ -20,6 +20,7 @@
 
 /* ---- job.step_spread ---- */
 
+/* The time that a rank needed for the computation of a training step. */
 struct step {
 	const char *rack, *model;
 	double ms;
@@ -34,7 +35,8 @@ static int by_rack(const void *a, const void *b)
 	return order ? order : (x->ms > y->ms) - (x->ms < y->ms);
 }
 
-/* The widest spread of GPUs of one model, of steps of one rack; below 0 when no model has two. */
+/* The widest spread of the steps of one rack, among GPUs of one model: (longest - shortest) / median. Below 0 when no
+ * model has two. steps: sorted by model, then by time. */
 static double spread_of(const struct step *steps, size_t count)
 {
 	double widest = -1;
@@ -58,6 +60,8 @@ static void emit_spread(struct muster_run *run, const struct muster_metric *metr
 		spread < 0 ? "no two ranks have the same GPU model" : NULL, NULL);
 }
 
+/* A value for each rack. Where no GPU of the run has a fabric between nodes, one value for all ranks; where some GPUs
+ * have one, those without it are left out. */
 static void derive_spread(struct muster_run *run, size_t ranks)
 {
 	const struct muster_metric *metric = muster_metric_find("job.step_spread"),
@@ -151,6 +155,9 @@ static const char *order_text(struct muster_run *run, const struct placed *place
 	return text;
 }
 
+/* By the example at the top: `changes` counts how often the rack changes from one rank to the next, `racks` how often
+ * it must, which is one less than the number of racks. When there are more changes than needed, racks are put in the
+ * order of their first ranks, and the metric lists the nodes in this order. Otherwise no sample is added. */
 static void derive_order(struct muster_run *run, size_t ranks)
 {
 	const struct muster_metric *metric = muster_metric_find("job.rack_order");

@@ -21,11 +21,11 @@
 
 /* What is counted together. */
 struct part {
-	const char *name;
+	const char *name; /* the label kind of the samples ("edge"), else `windows` of their metric ("copies") */
 	const struct muster_metric *metric; /* of the share */
 	const struct muster_value *gpu;
 	size_t windows, slow;
-	double worst; /* the lowest share of a best value */
+	double worst; /* the lowest share of a best value, and the two values of this share in words */
 	const char *range;
 };
 

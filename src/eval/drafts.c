@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drafts.c - collect drafts: fold equal ones, and add the checks that they block
+ *
+ * muster_draft_add gets one finding at a time, in the order of nodes and ranks. It asks in this order:
+ *   continues  Is the last draft about the same check at the same place, with other labels? Then the finding is one
+ *              more observation of this draft.
+ *   foldable   Does one of the last drafts differ in nothing but the rank, the port, or the name of the GPU or port?
+ *              Then the finding is one more thing that this draft stands for.
+ *   neither    The finding becomes a new draft.
+ *
+ * A draft collects ranks, ports and texts as lists. findings.c makes the final text of these lists.
  */
 #include "eval/drafts.h"
 
@@ -8,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_BACK 64 /* drafts that a new one is compared with; a node has few ranks */
+/* A finding is compared with so many of the last drafts at most: its cost does not grow with the number of findings. A
+ * node has few ranks. */
+#define LOOK_BACK 64
 
 void muster_drafts_make(struct muster_eval *eval)
 {
@@ -65,7 +76,10 @@ static bool same_but_port(const struct muster_finding *a, const struct muster_fi
 	       muster_value_equal(a->value, b->value);
 }
 
-/* What kept a GPU or a port from being judged, with * for its own name; NULL: this is no such finding. */
+/* What kept a GPU or a port from being judged, with * for its own name; NULL: the finding is not about a GPU or a port,
+ * is not inconclusive, or has evidence of its own. "nvmlDeviceGetX(0001:00:00.0): not permitted" becomes
+ * "nvmlDeviceGetX(*): not permitted", so the findings of all GPUs of a node have one text. Of a port, the name ends
+ * before the '/': texts say "mlx5_0" of the port "mlx5_0/1". */
 static const char *general_of(const struct muster_finding *finding, struct muster_arena *arena)
 {
 	const char *name = finding->gpu ? finding->gpu : finding->port, *text = finding->observed, *general = "", *at;
@@ -86,8 +100,16 @@ static bool same_reason(const struct muster_draft *draft, const struct muster_fi
 	       same_labels(a, b, b->gpu ? "gpu" : "port") && muster_value_equal(a->value, b->value);
 }
 
-/* What does not apply for one and the same reason is said once for the whole job; what has one cause, or else differs
- * in nothing but the rank or the port, once for its node. */
+/* Whether the draft can stand for the finding b too. general: as general_of(b). The first case that fits decides:
+ *   both do not apply            yes, where check and reason are equal: it is said once for the whole job
+ *   the node is another one      no
+ *   the draft has observations   no: it stands for one place with several labels
+ *     of other labels
+ *   neither has a cause          yes, where they differ in nothing but the port, or but the name of the GPU or port
+ *   one is about no rank         no
+ *   one of them has a cause      yes, where check, status and cause are equal, whatever was observed
+ *   else                         yes, where they differ in nothing but the rank
+ */
 static bool foldable(const struct muster_draft *draft, const struct muster_finding *b, const char *cause,
 	const char *general, uint32_t node)
 {
@@ -125,7 +147,7 @@ static void add_rank(struct muster_draft *draft, int rank, const char *observed)
 		((struct muster_draft_rank){ rank, add_text(draft, observed) }));
 }
 
-/* One more port, which is not the first. */
+/* One more port, which is not the first: the port of the finding itself becomes the first of the list. */
 static void add_port(struct muster_draft *draft, const char *port, struct muster_arena *arena)
 {
 	if (draft->port_count == 0) {
@@ -171,6 +193,9 @@ static void continue_with(struct muster_draft *draft, const struct muster_findin
 		draft->all = muster_arena_printf(arena, "%s; %s", draft->all, labelled_text(finding, arena));
 }
 
+/* See drafts.h. Of a finding that is folded into a draft, only what differs is kept: its rank or port, its observed
+ * text (add_rank), and its evidence where the draft has none. A draft for several GPUs names none of them; where the
+ * finding does not apply, findings.c still needs the GPU, to count "GPUs". */
 size_t muster_draft_add(struct muster_eval *eval, struct muster_finding finding, struct muster_place place,
 	size_t check, const char *cause)
 {

@@ -3,6 +3,15 @@
  *
  * One pass counts, the other fills: the cost is that of reading the run twice, for any number of checks. Samples at a
  * place that does not fit their metric's scope, and samples of missing ranks, are ignored.
+ *
+ * The index is one array, in which the samples of a metric lie side by side, in order of node (n) and rank (r):
+ *
+ *   entries    gpu.h2d_gbps: n0 r0, n0 r1, n1 r0, n1 r1 | gpu.pcie_limit_gbps: n0 r0, ... | nccl.allreduce_busbw_gbps
+ *   of_check   copy.h2d and copy.h2d_outlier have the first range, ring.busbw the last one
+ *   limits     copy.h2d, with share_of, has the second range as its first one of limits
+ *
+ * A hash table maps each metric that a check names to its range: first the samples of each slot are counted, then each
+ * range gets its start, and the second pass fills it.
  */
 #include "eval/entries.h"
 
@@ -21,7 +30,8 @@ struct slots {
 	size_t mask;
 };
 
-/* The metric's slot, or the free one where it would be. */
+/* The metric's slot, or the free one where it would be. The factor is 2^64 divided by the golden ratio (Fibonacci
+ * hashing): it spreads addresses that lie side by side. make_slots leaves slots free, so the search ends. */
 static struct slot *find_slot(const struct slots *slots, const struct muster_metric *metric)
 {
 	size_t at = (size_t)(((uintptr_t)metric >> 3) * 0x9e3779b97f4a7c15u >> 20) & slots->mask;
@@ -30,9 +40,10 @@ static struct slot *find_slot(const struct slots *slots, const struct muster_met
 	return &slots->items[at];
 }
 
-enum { PER = MUSTER_LIMITS_MOST, RANGES }; /* of limit_per: behind the limits */
+enum { PER = MUSTER_LIMITS_MOST, RANGES }; /* PER: the range of limit_per, behind those of the limits */
 
-/* The limits of a check's metric, and what counts parts of them; NULL for none. */
+/* The metrics that a value of the check is divided by or shown with, and at ret[PER] the one that counts parts of the
+ * limit (limit_per); NULL for none. share_of takes the place of all limits that the metric itself names. */
 static void find_limits(const struct muster_check *check, const struct muster_metric *ret[RANGES])
 {
 	const char *const *names = check->metric->limits;
@@ -44,6 +55,8 @@ static void find_limits(const struct muster_check *check, const struct muster_me
 		ret[i] = muster_metric_find(names[i]);
 }
 
+/* Slots of all metrics that checks name. The number of slots is a power of two, for the mask, and at least four times
+ * that of the metrics. The caller frees the items. */
 static struct slots make_slots(const struct muster_expect *expect)
 {
 	size_t room = 64;
@@ -61,7 +74,8 @@ static struct slots make_slots(const struct muster_expect *expect)
 	return slots;
 }
 
-/* Take the samples of one place. Without entries they are only counted. */
+/* Take the samples of one place, of metrics with one of these scopes (bits of enum muster_scope). With entries NULL
+ * they are only counted: this is the first pass. */
 static void take(const struct slots *slots, struct muster_entry *entries, const struct muster_samples *samples,
 	unsigned int scopes, uint32_t node, uint32_t rank)
 {
@@ -142,7 +156,8 @@ static int by_place(const void *a, const void *b)
 	return x->node != y->node ? (x->node < y->node ? -1 : 1) : (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The first entry of a range at the place of an entry, or after it. */
+/* The index of the first entry of a range at the place of an entry, or after it; the end of the range when there is
+ * none. */
 static size_t find_place(const struct muster_index *index, struct muster_range range, const struct muster_entry *entry)
 {
 	return range.start +
@@ -168,6 +183,8 @@ static const struct muster_sample *find_at(
 	return NULL;
 }
 
+/* A metric may name several limits: of a copy, first that of NVLink-C2C and then that of PCIe. A GPU without
+ * NVLink-C2C has no number for the first one. */
 const struct muster_sample *muster_index_limit(
 	const struct muster_index *index, size_t check, const struct muster_entry *entry)
 {
@@ -240,6 +257,7 @@ struct muster_cursor muster_cursor_make(const struct muster_index *index, size_t
 	return (struct muster_cursor){ .at = first, .end = first + index->of_check[check].count };
 }
 
+/* The cursor only moves forward, past all entries of earlier places: the caller asks for places in ascending order. */
 const struct muster_entry *muster_cursor_next(
 	struct muster_cursor *cursor, const struct muster_check *check, uint32_t node, uint32_t rank)
 {

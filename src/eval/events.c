@@ -56,8 +56,12 @@ static const char *unknown_advice(const struct muster_event_table *table, const 
 		table->key, table->title, code);
 }
 
-/* Whether an event of this kind may be another word on the device of `other`, or on a part of it: "nvme0n1" is one of
- * "nvme0". A line without a device is of the second in which the other one was logged. */
+/* Whether the event `age` may tell of the same incident as the event `other`, by their devices and their ages in hours:
+ *   one has no device   the two were logged within one second, and are of different kinds
+ *   equal devices       they are of different kinds
+ *   "nvme0n1", "nvme0"  yes: the first is a part of the second, of whatever kind
+ *   other devices       no
+ * The device of an Xid is its GPU. */
 static bool is_of_device(const struct muster_sample *age, const struct muster_sample *other, bool same_kind)
 {
 	const char *part = muster_sample_label_text(age, "device"), *gpu = muster_sample_label_text(other, "gpu");
@@ -174,6 +178,7 @@ static int weight_of(const struct muster_event *event)
 	return event ? (int)event->class : (int)MUSTER_EVENT_WARN;
 }
 
+/* An Xid of the given GPU comes before one of another GPU; among these, the worse class, then the first one, counts. */
 struct muster_event_during muster_event_find_during(
 	const struct muster_expect *expect, const struct muster_node *node, const char *gpu, struct muster_arena *arena)
 {

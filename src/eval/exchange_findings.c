@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_findings.c - a finding for each part that makes exchanges slow, in words
+ *
+ * For each part: gather finds its exchanges, the worst ones first, and the check in whose name the finding is;
+ * add_finding makes the finding; mark_places notes where the part is, for the checks that come after that check;
+ * block_others blocks the other checks that say the same of these exchanges.
+ *
+ * A finding of pairs.edge_share about GPU 2 of sim-1 observes, for example: "slow with all other GPUs that this GPU was
+ * paired with; their other exchanges are as expected: 83.1 GB/s, 17 % of NVLink (478 GB/s), between sim-1 GPU 2
+ * (0003:00:00.0) and sim-1 GPU 3 (000b:00:00.0); ...".
+ *
+ * After all checks, muster_exchanges_explain puts what exchanges have shown before the advice of slow findings about
+ * the whole job. The first case that fits:
+ *   a part was named, at most twice as fast as the job                   see this part first
+ *   a part was named, more than twice as fast                            something else is slow as well
+ *   several nodes, and no threshold for exchanges between nodes          run with --localise always
+ *   one node, and one exchange is slower than the others (SLOWER), and   check the links of these two first
+ *     no faster than the job (AS_SLOW)
+ *   else                                                                 no single part is slow
  */
 #include "eval/exchanges.h"
 
@@ -26,8 +43,9 @@ struct part_words {
 	const char *observed, *action_code, *advice;
 };
 
-/* By whether it is the part itself (0), a link (1), one that cannot be decided (2), or the part's way over NVLink to
- * other nodes (3), and the kind of part. */
+/* The words of a part. First index: 0 the part itself is slow, 1 a link between two such parts, 2 a link of which an
+ * end may be the cause as well (undecided), 3 the part's way over NVLink to other nodes. Second index: the kind of
+ * part. */
 static const struct part_words words[4][4] = {
 	{
 		[MUSTER_PART_GPU] = { "with all other GPUs that this GPU was paired with; their other exchanges are as "
@@ -152,12 +170,13 @@ bool muster_exchange_note_worse(
 /* What belongs to a part. */
 struct report {
 	const struct muster_part *part;
-	size_t count, shown[SHOWN]; /* exchanges: the worst ones first */
-	size_t check;               /* the first one that says the worst */
-	struct muster_place place;
+	size_t count, shown[SHOWN]; /* exchanges: how many, and the first few pairs, the worst ones first */
+	size_t check;               /* the first check, in the file's order, that is as bad about the worst exchange */
+	struct muster_place place;  /* of the finding */
 	size_t draft;
 };
 
+/* Whether a part explains the exchange, and a check warned of the exchange or failed it. */
 static bool is_bad(const struct muster_exchange_set *s, size_t pair)
 {
 	return s->pairs[pair].part > 0 && s->worst[pair]->answer > 0;
@@ -170,6 +189,8 @@ static bool is_before(const struct muster_exchange_set *s, const struct muster_p
 	return a_seen != b_seen ? a_seen : muster_exchange_note_worse(s->metric, s->worst[a], s->worst[b]);
 }
 
+/* reports: one for each part, by its number. shown is filled by insertion: each exchange moves up past those that are
+ * not as bad. */
 static void gather(const struct muster_exchange_set *s, struct report *reports)
 {
 	for (size_t i = 0; i < s->pair_count; i++) {
@@ -195,7 +216,14 @@ static void gather(const struct muster_exchange_set *s, struct report *reports)
 	}
 }
 
-/* Where a part is. A link between two nodes is at neither of them. */
+/* Where a part is:
+ *   GPU                   its node, rank and bus id
+ *   NIC                   its node, and its port where NCCL names a single one
+ *   node                  the node
+ *   link within a node    the node
+ *   link between nodes    nowhere: it is at neither of them
+ *   ALL                   nowhere
+ */
 static void set_place(const struct muster_exchange_set *s, const struct muster_part *part,
 	struct muster_finding *finding, struct muster_place *place)
 {
@@ -236,6 +264,8 @@ static const char *observed_text(const struct muster_exchange_set *s, const stru
 		       : text;
 }
 
+/* The finding is that of the check `report->check`, with the worst exchange's value and status. The first failure of a
+ * speed, else the first warning, is kept as `named`: the part to which slow findings of the whole job lead. */
 static void add_finding(const struct muster_exchange_set *s, struct report *report)
 {
 	struct muster_eval *eval = s->eval;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exchange_peers.c - the other end of an exchange between two ranks, and values that follow from several exchanges
+ *
+ * The derive_*.c files use this module before a run is judged, exchanges.c while the run is judged.
  */
 #include "eval/exchange_peers.h"
 
@@ -11,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FULL_BYTES (64.0 * 1024 * 1024) /* smaller messages take longer to begin than to go */
+/* An exchange says how fast a path is when its message has FULL_BYTES; or more than SHORT_BYTES, and takes LONG_MS or
+ * more, so that the start of the exchange hardly counts. Smaller messages take longer to begin than to go. */
+#define FULL_BYTES (64.0 * 1024 * 1024)
 #define SHORT_BYTES 1e6
-#define LONG_MS 2 /* so long that the start of an exchange hardly counts, whatever its size */
+#define LONG_MS 2
 
 struct muster_exchange_name {
-	const char *name;
-	size_t node;
+	const char *name; /* first, for muster_by_text */
+	size_t node;      /* place in the run */
 };
 
 struct muster_exchange_peers muster_exchange_peers_make(const struct muster_run *run, size_t domains)
@@ -62,12 +66,14 @@ bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const
 	return strcmp(muster_sample_label_text(sample, "kind"), "rail") == 0 && !peers->one_domain;
 }
 
+/* The size of the message is a sample of pair.exchange_bytes of the same rank, with the same labels. A rank emits the
+ * size before the rate, so the search goes backwards from the rate, and around the end. Without a size NULL: a report
+ * that does not say it is believed. */
 const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena)
 {
 	const struct muster_metric *metric = muster_metric_find("pair.exchange_bytes");
 	const struct muster_value rate = samples->items[at].value;
 	for (size_t i = 0; i < samples->count; i++) {
-		/* the size comes before the rate: look there first */
 		const struct muster_sample *bytes = &samples->items[(at + samples->count - i) % samples->count];
 		if (bytes->metric != metric || !muster_limit_fits(bytes, &samples->items[at]))
 			continue;

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* exchanges.c - join the two ends of each exchange, as all checks of its metric see them
  *
- * A healthy run costs one note for each sample: ends are joined only when an exchange is slow.
+ * A healthy run costs one note for each sample and check: ends are joined only when an exchange is bad.
+ *
+ * evaluate.c calls muster_exchanges_note while it walks over the checks, and muster_exchanges_judge for a metric when
+ * all checks of this metric are done. That takes these steps:
+ *   find_halves    each note gets the numbers of its two ranks, and halves are sorted by them
+ *   find_pairs     halves with the same two ranks, side by side, become one pair with one state
+ *   first round    slow_pairs.c finds the parts that explain failures, exchange_findings.c reports them
+ *   second round   keep_doubtful makes failures of the warnings that are left, and both do it once more
+ *
+ * An example: ranks 0 and 1 exchange 83 GB/s. Rank 0's sample fails pairs.edge_share and passes pairs.edge_usual; so
+ * does rank 1's. These are four notes and four halves of one pair, whose state is SLOW.
  */
 #include "eval/exchanges.h"
 
@@ -56,7 +66,7 @@ static void find_nodes(struct muster_exchange_set *s)
 			s->node_of[s->eval->first_rank[n] + r] = n;
 }
 
-/* A sample whose peer is not in the run is a finding of its own rank. */
+/* A sample whose peer is not in the run, or that names its own rank as the peer, is a finding of its own rank. */
 static void take_alone(struct muster_exchange_set *s, const struct muster_exchange_note *note)
 {
 	struct muster_place place = { .node = note->node, .rank = note->rank };
@@ -65,6 +75,9 @@ static void take_alone(struct muster_exchange_set *s, const struct muster_exchan
 			s->eval, note->check, place, note->sample, s->eval->exchange_notes->answers[note->answer - 1]);
 }
 
+/* Make halves of all notes of the metric. On the way each rank gets its NIC: the label of its first exchange through
+ * NICs. A NIC is known afterwards by the number of the first rank of the node that names the same one (nic_of); a rank
+ * without a NIC has its own number. */
 static void find_halves(struct muster_exchange_set *s)
 {
 	const struct muster_exchange_notes *notes = s->eval->exchange_notes;
@@ -98,7 +111,8 @@ static void find_halves(struct muster_exchange_set *s)
 	}
 }
 
-/* Both ends of an exchange, as all checks see them. */
+/* Make pairs of the sorted halves. One check that is blocked makes the pair UNUSED, whatever other checks say: a
+ * finding explains the exchange already. */
 static void find_pairs(struct muster_exchange_set *s)
 {
 	static const enum muster_pair_state states[MUSTER_STATUS_COUNT] = {
@@ -127,7 +141,8 @@ static void find_pairs(struct muster_exchange_set *s)
 	}
 }
 
-/* Warnings, where no part that failed explains them. */
+/* For the second round: warnings that no part of the first round explains count as slow; failures, and what they
+ * explain, are UNUSED, so they neither make a rank suspicious nor clear one. */
 static void keep_doubtful(struct muster_exchange_set *s)
 {
 	for (size_t i = 0; i < s->pair_count; i++) {

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* findings.c - drafts become the findings of the report, worst first, beside the tallies of all checks
+ *
+ * In the order of a run: muster_tallies_make before all checks, muster_tally_finish after each check,
+ * muster_findings_add_asked and muster_findings_finish after all of them. muster_findings_finish sorts the drafts, so
+ * the places by which other stages name drafts are of no use afterwards.
  */
 #include "eval/findings.h"
 
@@ -31,6 +35,8 @@ static bool copy_limit(const struct muster_check *check, const char *operator, d
 	return operand != NULL;
 }
 
+/* The four fixed limits are copied, for reports that print them as numbers. share_of is named only beside such a limit:
+ * without it the numbers are in the metric's unit. */
 static void copy_limits(struct muster_tally *tally, const struct muster_check *check)
 {
 	tally->has_least = copy_limit(check, "min", &tally->least);
@@ -94,6 +100,7 @@ void muster_tally_finish(struct muster_eval *eval, size_t check)
 
 /* ---- what the user asked for with an option, and no check could evaluate: it is never a silent pass ---- */
 
+/* Why the check has no result: `when` does not fit the run, else what its first draft observed; NULL: neither. */
 static const char *why_skipped(const struct muster_eval *eval, const struct muster_tally *tally)
 {
 	if (tally->skipped)
@@ -104,6 +111,9 @@ static const char *why_skipped(const struct muster_eval *eval, const struct must
 	return NULL;
 }
 
+/* For each measure that an option asked for: where no check with this `when.measures` has a result other than SKIP, one
+ * finding says that the measure is missing. The finding has the name of the first of these checks, and is `unread`: not
+ * measured, which is no pass. */
 void muster_findings_add_asked(struct muster_eval *eval)
 {
 	const struct muster_place nowhere = { MUSTER_NOWHERE, MUSTER_NOWHERE, NULL };
@@ -144,7 +154,8 @@ static int compare_index(uint32_t a, uint32_t b)
 	return (x > y) - (x < y);
 }
 
-/* Worst first: fail, inconclusive, warn, not applicable. */
+/* Worst first: fail, inconclusive, warn, not applicable. Then by node, rank and check in the order of the run and of
+ * the file; at last by the GPU or the port. */
 static int compare(const void *a, const void *b)
 {
 	const struct muster_draft *x = a, *y = b;
@@ -162,7 +173,8 @@ static int compare(const void *a, const void *b)
 	return order ? order : strcmp(x_key, y_key);
 }
 
-/* "ranks 0-3,6: killed by signal 9; rank 5: exit status 1; and 2 more ranks" */
+/* "ranks 0-3,6: killed by signal 9; rank 5: exit status 1; and 2 more ranks". Ranks whose text found no room in the
+ * draft have the number MUSTER_TEXTS_MOST, and are only counted. */
 static const char *ranks_text(const struct muster_draft *draft, struct muster_arena *arena)
 {
 	int *ranks = muster_calloc(draft->rank_count, sizeof *ranks);
@@ -197,7 +209,7 @@ static void drop_label(struct muster_finding *finding, const char *key, struct m
 	finding->label_count = count;
 }
 
-/* "ports mlx5_ib0/1, mlx5_ib1/1: false"; no port is the finding's own any more. */
+/* "ports mlx5_ib0/1, mlx5_ib1/1: false"; the finding itself then names no port. */
 static void unfold_ports(const struct muster_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
 	size_t more = draft->port_count > MUSTER_PORTS_SHOWN ? draft->port_count - MUSTER_PORTS_SHOWN : 0;
@@ -208,7 +220,14 @@ static void unfold_ports(const struct muster_draft *draft, struct muster_finding
 		     : muster_arena_printf(arena, "ports %s: %s", draft->ports, finding->observed);
 }
 
-/* A finding that stands for several things says for which. */
+/* A finding that stands for several things says for which, in the forms that drafts.h lists. What belongs to one thing
+ * alone is dropped from the finding:
+ *   several labels            share and tries, which are of one value
+ *   several ports             the port and its label
+ *   several GPUs              the label of the GPU (muster_draft_add has dropped the GPU)
+ *   several ranks             the rank: -1
+ *   does not apply, several   rank, GPU, port and labels; of several nodes the node too
+ */
 static void unfold(const struct muster_draft *draft, struct muster_finding *finding, struct muster_arena *arena)
 {
 	if (draft->more) {

@@ -4,9 +4,14 @@
  * The expectation file lists the causes (`causes`): which findings each of them explains, by which facts of the rank or
  * of the node it is known, and what to do. A cause makes no finding by itself.
  *
- * The first finding of a node that a cause fits becomes the one that tells it: it gets the cause's name and remedy.
- * When it has failed, later findings of the node that the same cause fits are blocked by it. A probe's finding always
- * tells its cause itself: each rank's probe is evidence of its own, and drafts.c folds those of a node.
+ * The first finding of a node that a cause fits reports the cause: the finding gets the cause's name and remedy. When
+ * this finding is a failure, later findings of the node that the same cause fits are blocked by it. A probe's finding
+ * always reports its cause itself: each rank's probe is evidence of its own, and drafts.c folds those of a node.
+ *
+ * An example: "driver-compat" explains ["probe.gpu*", "affinity.*", ...] and has the fact "rank.driver_start":
+ * "cuda-804". A probe of rank 3 fails, its check is "probe.gpu_copy", and rank.driver_start of rank 3 is a text that
+ * matches cuda-804. So the finding's text gets "; libcuda is of a newer CUDA than the driver, ...", and its advice is
+ * the cause's `action`. A later failure of an affinity check on this node is blocked by the finding.
  */
 #include "eval/drafts.h"
 
@@ -45,6 +50,8 @@ static const struct muster_sample *find_fact(const struct muster_eval *eval, con
 	return found;
 }
 
+/* Whether the cause explains findings of this check, and each of its facts is seen at the place. In `explains`, a '*'
+ * ends the part that must be equal; a text without it must be equal as a whole. */
 static bool fits(
 	const struct muster_eval *eval, const struct muster_cause *cause, const char *check, struct muster_place place)
 {
@@ -75,6 +82,11 @@ static size_t find_outcome(
 	return cause && eval->drafts->items[cause - 1].finding.status != MUSTER_SKIP ? cause : 0;
 }
 
+/* drafts.h says what comes in and goes out. Two sources explain a finding, and the first one wins:
+ *   find_outcome   a null whose reason is the very sentence with which a probe ended: that probe's finding
+ *   causes         the first cause of the file that fits
+ * *ret_told is set only where a cause fits. A finding about a probe may become one of the check `reported_as`. It then
+ * has this check's name, metric, expectation and proof. */
 size_t muster_known_cause(struct muster_eval *eval, struct muster_finding *finding, struct muster_place place,
 	const struct muster_sample *sample, size_t **ret_told)
 {

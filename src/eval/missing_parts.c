@@ -73,8 +73,9 @@ static bool is_complete(const struct names *all, const struct names *here, doubl
 	return (double)all->count == wanted;
 }
 
-/* The names of a complete node like this one: by what the expectations list, else by one of the first nodes of the run;
- * none when neither is known. */
+/* The names of all parts of a complete node like this one, `wanted` of them: from the list of an equals_by, else from
+ * one of the first NODES_LOOKED_AT nodes of the run that has as many. None when neither is known, and when the names
+ * seen on this node are not as many as its metric counts: then the names are no basis. */
 static struct names find_all(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, double wanted)
 {
@@ -119,6 +120,7 @@ static const char *describe_ranks_per_gpu(const struct muster_node *node, struct
 				     : NULL;
 }
 
+/* "7" becomes "7, without 0003:00:00.0", or of ranks for each GPU "8 ranks for 7 GPUs". Other texts stay. */
 const char *muster_describe_observed(
 	const struct muster_eval *eval, const struct muster_check *check, uint32_t node, const char *observed)
 {
@@ -162,6 +164,10 @@ static bool must_share(const struct muster_node *node)
 	return (double)ranks > muster_sample_number(&node->samples, "node.gpu_count", -1);
 }
 
+/* By what the probe's results follow from (enum muster_follows):
+ *   NOTHING   never explained
+ *   SHARING   where more ranks have a GPU than there are GPUs
+ *   GPU       the same; else where the rank's GPU is not the one at its local rank in the complete list */
 bool muster_missing_gpu_explains(const struct muster_eval *eval, size_t count_check, const struct muster_metric *metric,
 	struct muster_place place)
 {

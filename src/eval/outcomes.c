@@ -21,10 +21,11 @@ bool muster_outcome_has_code(const struct muster_outcome *outcome, enum muster_c
 	return outcome->code && strcmp(outcome->code, muster_code_name(code)) == 0;
 }
 
-/* What an error's code says of the rank that reports it. */
+/* What an error's code says of the rank that reports it. A code without a row is as the last one, `other`: it could not
+ * be measured, and no other rank can be the cause. */
 struct code_meaning {
 	enum muster_code code;
-	bool broken; /* the node or what it is connected to; else it could not be measured */
+	bool broken; /* the node, or what it is connected to, is at fault; else it could not be measured */
 	int weight;  /* as muster_outcome_weight() */
 	const char *action_code, *advice;
 };
@@ -88,6 +89,7 @@ static bool waits_for_others(const struct muster_outcome *outcome)
 	return found && outcome->status == MUSTER_OUTCOME_HUNG;
 }
 
+/* want: UNWANTED where no check of this run uses the probe, OPTIONAL where only optional checks do. */
 static enum muster_status judge(
 	const struct muster_run *run, const struct muster_outcome *outcome, enum muster_want want)
 {
@@ -108,6 +110,7 @@ static const char *action_of(const struct muster_outcome *outcome)
 	return muster_outcome_ended_badly(outcome) ? "investigate" : meaning_of(outcome)->action_code;
 }
 
+/* A missing library and a call that failed are facts. A crash, a hang and a passed deadline may be chance. */
 enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome)
 {
 	bool fact = muster_outcome_has_code(outcome, MUSTER_ELIB) || muster_outcome_has_code(outcome, MUSTER_EVENDOR);

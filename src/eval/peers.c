@@ -49,7 +49,7 @@ struct group {
 	const char *key;
 	double *values;
 	size_t count;
-	double mean_deviation;
+	double mean_deviation; /* the mean distance of all values from their median */
 };
 
 struct grouping {
@@ -58,6 +58,8 @@ struct grouping {
 	double *values;
 };
 
+/* Groupings. OTHERS: by GPU model, and of an outlier by VM size too. ALIKE: by the bus ids of the GPUs besides
+ * (key_of). */
 enum { OTHERS = 0, ALIKE };
 
 struct muster_peers {
@@ -117,6 +119,7 @@ static bool takes(const struct muster_eval *eval, size_t at, const struct muster
 	return true;
 }
 
+/* Whether the entry is a place of its own: samples of one rank, such as exchanges with two partners, are one place. */
 static bool is_next(const struct muster_entry *last, const struct muster_entry *entry)
 {
 	return !last || entry->rank == MUSTER_NOWHERE || entry->rank != last->rank || entry->node != last->node;

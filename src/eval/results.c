@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* results.c - take in what came out for one check at one place: counts, findings, and what they block
+ *
+ * Each result of a check is counted once, by one of these functions:
+ *   muster_result_take     a pass is only counted; another answer becomes a draft, or is blocked where a known cause of
+ *                          it is reported already
+ *   muster_result_block    a draft explains the result: counted as blocked, or as SKIP where the draft itself is SKIP
+ *   muster_result_missing  there is no sample: a draft explains it, or the check does not apply, or it is inconclusive
+ * muster_result_value gives the tally a value and decides nothing.
+ *
+ * Why a sample is missing is looked up in the table of causes (drafts.h), by the scope of the metric:
+ *   rank, gpu   what the rank has for the probe, else what it has for being missing
+ *   node, port  what the leader of the node has for the probe; where the rank that measured the node is gone, what a
+ *               missing rank of the node has
+ *   job         what any rank has: a probe that failed, else one that did not run, else a missing rank
  */
 #include "eval/drafts.h"
 
@@ -23,6 +36,11 @@ void muster_result_value(
 	}
 }
 
+/* The finding takes its words from the answer, else from the check (its tally). Then missing GPUs or ports are added to
+ * `observed`, and the advice gets its values. Then causes that the file knows are looked at (muster_known_cause), which
+ * may replace advice and action code. A cause that another finding of the node reports already blocks this result.
+ * Otherwise the finding becomes a draft. A bad answer is noted with its place in either case, for the checks that come
+ * after this one. */
 void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
 	const struct muster_sample *sample, struct muster_check_answer answer)
 {
@@ -83,14 +101,14 @@ void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place
 	size_t draft = muster_draft_add(eval, finding, place, at, NULL);
 	if (told)
 		*told = draft + 1;
-	tally->count[answer.status] += eval->drafts->count > drafts; /* folded ones are one finding */
+	tally->count[answer.status] += eval->drafts->count > drafts; /* a folded finding is counted with its draft */
 	if (bad)
 		muster_block_note(
 			eval, at, place, (struct muster_block){ .status = answer.status, .draft = draft, .check = at });
 }
 
-/* Whether the rank (or the node's leader, which is there) ran other probes and never heard of this one: a report of an
- * older muster. */
+/* Whether the rank has outcomes of other probes, and none of the probe of this metric: an older muster, which did not
+ * have the probe, made the report. rank MUSTER_NOWHERE: the leader of the node is asked, which the node must have. */
 static bool probe_unheard(
 	const struct muster_eval *eval, const struct muster_metric *metric, uint32_t node, uint32_t rank)
 {
@@ -104,14 +122,16 @@ static bool probe_unheard(
 
 /* ---- no sample ---- */
 
-/* Did this rank, the first one that is left, have the probe's facts about the node to tell? A probe of the node runs on
- * its leader alone. One that runs on every rank tells them on the leader, who was the first of all ranks. */
+/* Whether this rank, the first of the node that is not missing, measured the probe's facts about the node. A probe of
+ * scope NODE runs on the leader alone, so any outcome of it says yes. A probe that runs on every rank emits facts about
+ * the node on the leader alone: that is the node's first rank, at place 0, missing or not. */
 static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
 {
 	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_outcome(&node->ranks[rank], probe->name);
 }
 
-/* The node's own facts come from its leader. A leader that died took them along. */
+/* 1 + the draft that explains why a node has no fact of the probe; 0: none does. Where the leader's results are lost,
+ * this is the draft about a missing rank of the node. */
 static size_t find_node_cause(const struct muster_eval *eval, uint32_t n, size_t probe)
 {
 	const struct muster_node *node = &eval->run->nodes[n];
@@ -126,7 +146,8 @@ static size_t find_node_cause(const struct muster_eval *eval, uint32_t n, size_t
 	return 0;
 }
 
-/* Any rank of nodes [first, end) will do: a failed probe first, then one that did not run, then a missing rank. */
+/* 1 + the draft about any rank of the nodes first to end - 1: one that failed, else another one about the probe, else
+ * one about a missing rank; 0: none. */
 static size_t find_any_cause(const struct muster_eval *eval, size_t first, size_t end, size_t probe)
 {
 	size_t other = 0, missing = 0;
@@ -180,6 +201,13 @@ void muster_result_block(struct muster_eval *eval, size_t at, size_t draft)
 		results->blocked_by = draft;
 }
 
+/* The block's status (the finding before), the answer's status here, and what follows:
+ *   FAIL  pass             not blocked; noted, unless the block is wider than this place (blocks.h)
+ *   FAIL  anything else    blocked and noted
+ *   WARN  pass             not blocked; noted, unless the block is wider
+ *   WARN  warn             blocked and noted
+ *   WARN  any other        not blocked, since a warning does not explain it; noted
+ * Noted means: checks that come after this one find the same draft at this place. */
 bool muster_result_blocked(struct muster_eval *eval, size_t at, struct muster_place place, enum muster_status status)
 {
 	struct muster_block block = muster_block_find(eval, at, place);

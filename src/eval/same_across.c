@@ -110,7 +110,9 @@ static void set_value(const struct across *a, struct across_peer *peer)
 	}
 }
 
-/* The values of one node or rank: one peer, or one for each of the label's values seen there. */
+/* Make peers of the values of one node or rank, which have one tag: one peer, or one for each value of the label
+ * `within` that was seen there. values[0] without a sample stands for a node that has none: its peer has the value
+ * "none". */
 static void add_peers(struct across *a, const struct muster_compared *values, size_t count)
 {
 	struct seen_value *seen = muster_arena_alloc(a->arena, count * sizeof *seen);
@@ -235,7 +237,8 @@ static bool is_uncommon(const struct across *a, const struct compared *all, cons
 	return seen->key != all->common && !all_have;
 }
 
-/* The parts of the peer that are odd. */
+/* The parts of the peer that are odd, by what all should have: the value of a usual peer, else the common value, else
+ * one value on each peer. Writes them to ret, which has room for all parts, and returns how many they are. */
 static size_t find_odd(const struct across *a, const struct compared *all, const struct across_peer *peer,
 	const struct seen_value **ret)
 {
@@ -304,7 +307,8 @@ static void judge_by(const struct across *a, struct compared *all, const struct 
 			a->arena, "%s: %s%s%s (%s)", expected_text(a, all), usual->value, *unit ? " " : "", unit, why));
 }
 
-/* Without a majority, a check that knows which value is right tells it: the group that passes it alone, or NULL. */
+/* Without a majority, another check of the metric may tell which value is right: the only group whose values all pass
+ * that check, or NULL. A check without a threshold, with share_of or with same_across cannot tell. */
 static const struct group *known_group(const struct across *a, const struct compared *all, const struct group *groups,
 	size_t count, const char **ret_check)
 {
@@ -396,7 +400,8 @@ static void judge_split(const struct across *a, const struct compared *all, cons
 	free(tags);
 }
 
-/* There is room for as many groups as peers. */
+/* Judge peers that are compared with each other, sorted by value: by the order of the table at the top. groups: room
+ * for as many groups as peers. */
 static void judge_peers(const struct across *a, struct compared *all, struct group *groups)
 {
 	const struct group *known;

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* select.c - choose the expectations of a run
  *
- * An unknown machine type is checked only against common.json, and the finding sku.unknown is added: such a run may
- * fail, but it can never pass.
+ * Files are loaded before the run (muster_selection_load), so that a mistake in a file ends muster before it measures.
+ * Which file fits is known after the run (muster_selection_evaluate):
+ *   --sku NAME or FILE   this file, whatever the machine is
+ *   auto                 the file of the machine type that recognise.c finds
+ *   auto, not found      common.json alone, and the finding sku.unknown: such a run may fail, but it can never pass.
+ *                        The same where the overlay does not fit the machine type that was found
  */
 #include "eval/select.h"
 
@@ -18,6 +22,8 @@ static const char ways_out[] =
 	"set the machine type with --sku NAME (muster skus lists all names), or write an expectation file with "
 	"\"identify\" and use --sku FILE, or check only what holds on every NVIDIA machine with --sku generic-nvidia";
 
+/* A folder without common.json is no error: an unknown machine type is then evaluated without any check. A file that
+ * was named and has no check is refused here; such files are parts for others to extend (parse.c). */
 int muster_selection_load(const char *config_dir, const char *name, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err)
 {
@@ -88,6 +94,7 @@ static const struct muster_expect *find_expectations(const struct muster_selecti
 	return NULL;
 }
 
+/* why: a sentence, which is copied. */
 static void evaluate_unknown(const struct muster_selection *choice, const struct muster_run *run,
 	enum muster_strictness strict, const char *why, struct muster_report *ret)
 {

@@ -9,8 +9,8 @@
  *
  * An example: of eight ranks, rank 3 did not come. Ranks 2 and 4 have rank 3 in their first round and stop there: their
  * lists are "1,3" and "3,5". The others come further and have longer lists; rank 3 has none. Both shortest lists name
- * rank 3, so two ranks wait for it, and it is the only one of the core. No
- * rank waits for ranks 1 and 5, which went on.
+ * rank 3, so two ranks wait for rank 3, and it is the only rank of the core. No rank waits for ranks 1 and 5, which
+ * went on.
  */
 #include "eval/answers.h"
 #include "eval/exchange_peers.h"
@@ -97,8 +97,10 @@ static bool wait_for_each_other(const struct lists *lists, size_t a, size_t b)
 	return a != b && (other->count == 0 || (stopped_first(lists, b) && names(other, a)));
 }
 
-/* The ranks that hold up ranks which only wait: each waits with two others, or two ranks wait with nothing but each
- * other. */
+/* Find the core: the ranks that hold up ranks which only wait. Returns how many they are. The first pass counts for
+ * each rank with how many others it may wait (`waits`). The second pass finds two ranks that wait with nothing but each
+ * other: of these it is unknown which one did not come, so both are of the core. Each rank that waits with two others
+ * or more is of the core too. */
 static size_t find_core(struct lists *lists)
 {
 	size_t core = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - what a check's operands have in common
+/* check.c - what a check's operands have in common, and which of them has what is looked for
  */
 #include "expect/operators.h"
 
@@ -37,7 +37,9 @@ bool muster_check_calibrated(const struct muster_check *check)
 	return false;
 }
 
-/* One of several GPUs, links or settings that should be there is a fact, also where it is counted. */
+/* SOFT, what may be chance: counts of errors; comparisons with other places; speeds, times, and other numbers of
+ * windows, unless an exact value is asked for (equals, one_of, equals_by). HARD: everything else, events of the
+ * kernel's log among it, although their metric is an age. */
 enum muster_proof muster_check_proof(const struct muster_check *check)
 {
 	const struct muster_metric *metric = check->metric;

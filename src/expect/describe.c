@@ -2,6 +2,12 @@
 /* describe.c - values, expectations, short lists of ranks and nodes as people read them
  *
  * Rows of operators.c have the words of their operator; this file puts them together, in the order of the rows.
+ *
+ * A check has { "min": 21, "warn_below": 24, "when": { "nodes": { "min": 2 }, "profile": "full" }, "optional": true }:
+ *   expected    "at least 21 GB/s (warning below 24)"
+ *   runs        "2 nodes or more, profile full"
+ *   otherwise   "fail; skipped if it cannot be measured"
+ *   when        "only for runs of 2 nodes or more (this run has 1)"; NULL on two nodes
  */
 #include "expect/describe.h"
 #include "muster/probe.h"
@@ -25,6 +31,7 @@ const char *muster_describe_with_unit(struct muster_value value, const char *uni
 	return *unit ? muster_arena_printf(arena, "%s %s", text, unit) : text;
 }
 
+/* Operators that share a describe function are described together, by one call for the first of them. */
 const char *muster_describe_expected(
 	const struct muster_check *check, const struct muster_others *others, struct muster_arena *arena)
 {
@@ -110,7 +117,7 @@ static struct muster_span span_of(const struct muster_check *check, size_t size)
 	return size == NODES ? check->when_nodes : size == RANKS ? check->when_ranks : check->when_domains;
 }
 
-/* The first thing that the check needs and a run with these does not measure; NULL. */
+/* The first thing that the check needs and that is not among these measures (bits of enum muster_measure); NULL. */
 static const char *not_measured(const struct muster_check *check, int measures)
 {
 	for (size_t i = 0; i < MUSTER_MEASURE_COUNT; i++)
@@ -156,6 +163,7 @@ const char *muster_describe_when(
 
 /* ---- short lists ---- */
 
+/* Ranks one after the other become a range, also two of them: "0-1,5". The ranks are ascending. */
 const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";
@@ -172,9 +180,9 @@ const char *muster_describe_ranks(const int *ranks, size_t count, struct muster_
 	return text;
 }
 
-/* A node's name as its stem and the number at its end; digits is 0 when there is none, or when it is too long. */
+/* A node's name as its stem and the number at its end; digits is 0 when there is none, or when there are over nine. */
 struct name_parts {
-	size_t stem, digits;
+	size_t stem, digits; /* bytes of both */
 	unsigned long number;
 };
 
@@ -193,7 +201,8 @@ static struct name_parts name_split(const char *name)
 	return parts;
 }
 
-/* Node b follows node a: the same stem, the number one higher, padded in the same way. */
+/* Whether node b follows node a: the same stem, the number one higher, padded in the same way. gpu-9 and gpu-10 follow
+ * each other, gpu-09 and gpu-10 too, but not gpu-09 and gpu-010. */
 static bool follows(const char *a, const char *b)
 {
 	struct name_parts x = name_split(a), y = name_split(b);
@@ -202,6 +211,7 @@ static bool follows(const char *a, const char *b)
 	       (x.digits == y.digits || !padded);
 }
 
+/* Only neighbours in the list are joined: the order of the nodes stays. */
 const char *muster_describe_nodes(const char *const *names, size_t count, struct muster_arena *arena)
 {
 	const char *text = "";

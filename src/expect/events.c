@@ -3,6 +3,18 @@
  *
  * A table says of each code what a machine that logged it is. A code that is in no table is what the driver's own word
  * for its severity makes it, and without such a word a warning: new drivers have new codes.
+ *
+ * The keys of a file that are read here:
+ *   "events": { "xid": { "79": { "name": ..., "class": "fail", "action": ..., "explains": ["gpu-lost"] } } }
+ *             tables xid, sxid (codes are numbers) and kernel (codes are words). `explains` names events of the table
+ *             kernel that tell of the same incident (eval/events.c)
+ *   "causes": { "driver-compat": { "explains": ["probe.gpu*"], "facts": { "rank.driver_start": "cuda-804" }, ... } }
+ *             see eval/known_causes.c
+ *   "no_event": { "table": "xid", "label": "code", "hours": 24 }
+ *             an operator. Its metric is the age in hours of an event, one sample for each that was found
+ *
+ * The operator by numbers: Xid 79 (class fail, no hours of its own) was logged 3 hours ago, so the value is bad. After
+ * 24 hours it is good. An event whose entry has hours of its own counts for these instead.
  */
 
 #include "expect/describe.h"
@@ -74,8 +86,9 @@ static int read_event(struct muster_json_reader *r, void *into, const struct mus
 	return event->class == MUSTER_EVENT_NOTE ? 0 : muster_expect_action_lint(r, json);
 }
 
-/* A number as the driver prints it: no sign, no 0 before it. A case of it may follow: "149-nonfatal"; "other-fatal" is
- * that case of all numbers that the table does not have. */
+/* Codes of xid and sxid: a number as the driver prints it, of at most nine digits, without a sign and without a 0
+ * before it; or the number and a case of it, "149-nonfatal"; or a case of all numbers that the table does not have,
+ * "other-fatal". word: the case; "none" where there is none; NULL or "" where the code is wrong. */
 static int read_numbered_event(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char *code = muster_json_key(json);
@@ -109,6 +122,8 @@ int muster_event_tables_read(struct muster_json_reader *r, void *into, const str
 	return muster_object_read(r, json, &type, into);
 }
 
+/* Of the code "149-fatal" the entry "149-fatal" wins, wherever it stands; else "149"; else "other-fatal". A code that
+ * does not begin with a digit, of the table kernel, has only its own entry. */
 const struct muster_event *muster_event_find(const struct muster_event_table *table, const char *code)
 {
 	const struct muster_event *number = NULL, *other = NULL;
@@ -128,6 +143,8 @@ const struct muster_event *muster_event_find(const struct muster_event_table *ta
 
 /* ---- causes ---- */
 
+/* const char *: a regular expression. It is compiled here only to refuse a bad one: eval/known_causes.c, which needs it
+ * rarely, compiles it again. */
 static int read_pattern(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const char **pattern = into;
@@ -197,6 +214,7 @@ static int read_operand_table(struct muster_json_reader *r, void *into, const st
 	return 0;
 }
 
+/* The operand's value is the number of hours; its table is one of those of the file, whose events are read apart. */
 int muster_no_event_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
@@ -218,6 +236,7 @@ static double hours_of(const struct muster_operand *operand, const struct muster
 	return event && event->hours > 0 ? event->hours : operand->value.number;
 }
 
+/* value: the age in hours. An unknown event warns as long as the check says; a note is good at any age. */
 enum muster_operator_answer muster_no_event_judge(const struct muster_question *q)
 {
 	static const enum muster_operator_answer answers[] = {

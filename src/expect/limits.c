@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* The value as a limit's text shows it, a share in per cent; "" for no operand. */
+/* The operand's number as a text shows it: a share in per cent, without the sign; "" for no operand. */
 static const char *number_of(const struct muster_question *q, const struct muster_operand *operand)
 {
 	if (!operand)
@@ -52,7 +52,9 @@ enum muster_operator_answer muster_limit_max_judge(const struct muster_question 
 	return muster_question_measured(q) > q->operand->value.number ? MUSTER_ANSWER_BAD : MUSTER_ANSWER_GOOD;
 }
 
-/* "at least 21 GB/s (warning below 24)"; of shares "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)" */
+/* "at least 21 GB/s (warning below 24)"; of shares "at least 60 % of gpu.pcie_limit_gbps (warning below 70 %)". All
+ * four operators share this function, so it is called once for a check. min and max: "from 20 to 24 GB/s"; warnings
+ * alone: "warning below 24 GB/s". */
 const char *muster_limits_describe(const struct muster_question *q)
 {
 	const struct muster_operand *min = muster_check_operand_named(q->check, "min"),
@@ -90,15 +92,17 @@ int muster_limit_min_beside(
 				 r, "min", "%g is above max, %g", min->value.number, max->value.number);
 }
 
-/* A limit that contradicts another one, and the effect: "8 has no effect: min is 9". */
+/* A limit that contradicts another one, and the effect: "8 has no effect: min is 9" (the limit, text, the other limit,
+ * tail). */
 struct conflict {
-	const char *other;
-	bool below; /* the limit lies below the other one; else above */
-	bool or_equal;
+	const char *other; /* the operator of the other limit */
+	bool below;        /* they conflict when the limit lies below the other one; else above */
+	bool or_equal;     /* or when both are equal */
 	const char *text, *tail;
 };
 
-/* The other limit was moved past this one by a later file, which is the one to look at. */
+/* A later file has moved the other limit past this one: the problem is said of the other limit, since that file is the
+ * one to look at. */
 static void say_at_other(struct muster_json_reader *r, const struct muster_operand *operand,
 	const struct conflict *conflict, double bound)
 {
@@ -109,6 +113,7 @@ static void say_at_other(struct muster_json_reader *r, const struct muster_opera
 	r->at = at;
 }
 
+/* Say each conflict of the operand with another limit of the check. 0, or -1 when a problem ends the reading. */
 static int lint_conflicts(struct muster_json_reader *r, const struct muster_operand *operand,
 	const struct conflict *conflicts, size_t count)
 {

@@ -51,7 +51,7 @@ static void free_stack(struct stack *stack)
 	}
 }
 
-/* "site.json < a.json < b.json": the layer before `end`, and those that it is laid over. */
+/* "site.json < a.json < b.json": the layer before `end`, and those that it is laid over. The arena's. */
 static const char *chain_text(const struct stack *stack, size_t end, struct muster_arena *arena)
 {
 	const char *text = stack->layers[end - 1].path;
@@ -61,7 +61,7 @@ static const char *chain_text(const struct stack *stack, size_t end, struct must
 }
 
 /* Limits of a file: within them, reading, merging and printing problems needs little time and memory for every
- * content. */
+ * content. Goes through the whole tree, and is its own reader for the members. `none` is not used. */
 static int check_sizes(struct muster_json_reader *r, void *none, const struct muster_json *json)
 {
 	enum muster_json_type type = muster_json_type(json);
@@ -118,7 +118,8 @@ int muster_layer_read(const char *path, struct muster_json **ret, struct muster_
 	return -1;
 }
 
-/* Read one file and put it on the stack. */
+/* Read one file and put it on the stack: an overlay at the end, any other file below its child. The file stays on the
+ * stack, for free_stack, when it is refused after it was parsed. */
 static int read_layer(struct stack *stack, const char *path, bool overlay, struct muster_error *err)
 {
 	struct muster_layer layer = { .overlay = overlay };
@@ -187,7 +188,8 @@ static int check_loop(const struct stack *stack, const char *path, struct muster
 					  child, CHAIN_MAX);
 }
 
-/* The file and all its parents. */
+/* The file and all its parents. A file is checked for a loop before it is read: the same file under another path counts
+ * (realpath). */
 static int read_chain(struct stack *stack, const char *path, struct muster_error *err)
 {
 	char *next = muster_strdup(path);
@@ -214,7 +216,8 @@ static void key_hint(const struct muster_json *object, const char *key, char out
 	free(keys);
 }
 
-/* Every null in a patch must have something to remove. target: what is patched, or NULL. */
+/* Every null in a patch must have something to remove. target: const struct muster_json **, what is patched; NULL where
+ * the patch adds the object, so every null in it is a mistake. */
 static int check_removals(struct muster_json_reader *r, void *target, const struct muster_json *patch)
 {
 	const struct muster_json *object = *(const struct muster_json **)target;
@@ -286,8 +289,11 @@ static bool answers_to(const char *path, const char *name)
 	return found;
 }
 
-/* The path `name`, or the file called so in the directory, else one whose machine is called so by the metadata service,
- * whatever the case; malloc'd. */
+/* Find the file of `name`; *ret is malloc'd. The first of these that there is, in upper or lower case:
+ *   a path                         `name` as it is, whether or not it can be read
+ *   a file of the directory        NAME.json; one in the same case wins
+ *   a vmSize (answers_to)          the first file, by name, whose own identify lists it. All files are read for this
+ * MUSTER_ENOTSUPPORTED with the nearest name when there is none. */
 static int find_file(const char *config_dir, const char *name, char **ret, struct muster_error *err)
 {
 	if (muster_expect_is_path(name)) {
@@ -342,6 +348,7 @@ static void name_files(struct muster_expect *expect, const struct stack *stack)
 		expect->files[expect->file_count++] = muster_arena_string(expect->arena, stack->layers[i].path);
 }
 
+/* Read, merge and parse. problems: NULL, or the receiver for lint. All but *ret is freed here, also on failure. */
 static int load(const char *config_dir, const char *name, const char *overlay, struct muster_problems *problems,
 	struct muster_expect *ret, struct muster_error *err)
 {
@@ -368,6 +375,8 @@ static int load(const char *config_dir, const char *name, const char *overlay, s
 	return failed ? -1 : 0;
 }
 
+/* Called for the options of a run, before any check is needed. A merge patch replaces an array as a whole, so the last
+ * layer with "paths" says them all, and a null there removes them. */
 int muster_expect_paths_load(const char *config_dir, const char *name, const char *overlay, struct muster_arena *arena,
 	const char ***ret, size_t *ret_count, struct muster_error *err)
 {
@@ -409,7 +418,7 @@ size_t muster_expect_lint(
 	struct muster_expect expect = { 0 };
 	struct muster_error err;
 
-	/* What ends the reading all the same (no file, bad syntax) is the last problem. */
+	/* What ends the reading even for lint (no file, bad syntax, one problem too many) is the last problem. */
 	if (load(config_dir, name, overlay, &problems, &expect, &err) < 0) {
 		problems.count++;
 		tell(arg, err.text);

@@ -2,6 +2,24 @@
 /* operators.c - the operators of a check: how each is read, judged, described and linted, and the table of them
  *
  * A judge is called for each sample: it allocates nothing, and relies on what the readers have checked.
+ * eval/answers.c asks it only about values of the metric's type.
+ *
+ * The value of each operator in a file, and the file with its functions where that is not this one:
+ *   equals                             26.1, "ACTIVE" or true: a value of the metric's type
+ *   one_of                             ["A100*", "H100"]: values; texts may be patterns of fnmatch
+ *   matches                            "^570\\.": a POSIX extended regular expression
+ *   min_version                        "2.9.9"
+ *   min, max, warn_below, warn_above   21; beside share_of a share, 0.6 (limits.c)
+ *   equals_by                          {"label": "gpu", "values": {"0001:00:00.0": 16, ...}}: by the value of a label
+ *   same_across                        "nodes" or "ranks" (eval/same_across.c)
+ *   present                            true; or false: there must be no sample
+ *   observe                            true: nothing is expected, the value is shown
+ *   min_of_median, max_of_median       0.85, 1.2 (peers.c)
+ *   slower_than_peers                  {"fail": 0.1, "mad": 3, "warn": 0.05} (peers.c)
+ *   outlier                            {"z": 3.5, "share": 0.05} (peers.c)
+ *   min_of_baseline, warn_of_baseline  0.93, 0.95, beside "baseline" (baseline.c)
+ *   max_mad                            5.2, beside "baseline" (baseline.c)
+ *   no_event                           {"table": "xid", "label": "code", "hours": 24} (events.c)
  */
 #include "expect/operators.h"
 #include "expect/describe.h"
@@ -19,7 +37,7 @@ static enum muster_operator_answer answer(bool good)
 	return good ? MUSTER_ANSWER_GOOD : MUSTER_ANSWER_BAD;
 }
 
-/* The first values of the operator's list, with commas. label_values: their labels' values instead. */
+/* The first values of the operator's list, with commas. label_values: the keys of equals_by in place of its values. */
 static const char *list_text(const struct muster_question *q, bool label_values)
 {
 	const struct muster_operand *operand = q->operand;
@@ -32,7 +50,7 @@ static const char *list_text(const struct muster_question *q, bool label_values)
 	return text;
 }
 
-/* The operator's members, each read into an item of the operand's list. */
+/* The elements or members of the operator's value, each read into an item of the operand's list, in the arena. */
 static int read_list(struct muster_json_reader *r, struct muster_operand *operand, const struct muster_json *json,
 	muster_field_read_fn *read)
 {
@@ -92,7 +110,7 @@ static int one_of_parse(struct muster_json_reader *r, void *into, const struct m
 		       : read_list(r, into, json, read_listed);
 }
 
-/* Texts may be patterns, and each also stands for itself. */
+/* Texts may be patterns, and each also stands for itself: "GPU [x]" fits "GPU [x]", which as a pattern it does not. */
 static enum muster_operator_answer one_of_judge(const struct muster_question *q)
 {
 	int flags = q->check->ignore_case ? FNM_CASEFOLD : 0;
@@ -173,6 +191,7 @@ static const char *min_version_describe(const struct muster_question *q)
 
 /* ---- equals_by ---- */
 
+/* A member of equals_by's "values": the key is a value of the label. */
 static int read_by_value(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_listed *listed = into;
@@ -211,6 +230,7 @@ static const struct muster_listed *find_by_label(const struct muster_question *q
 	return NULL;
 }
 
+/* A sample whose label is not listed is bad: the list has all that there should be. */
 static enum muster_operator_answer equals_by_judge(const struct muster_question *q)
 {
 	const struct muster_listed *by = find_by_label(q);
@@ -287,7 +307,7 @@ static const char *present_describe(const struct muster_question *q)
 	return q->operand->value.boolean ? "present" : "not present";
 }
 
-/* True is all that it can be: false would be one more way to write nothing. */
+/* Only true is allowed: false would be one more way to say nothing. */
 static int observe_parse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_operand *operand = into;
@@ -312,7 +332,7 @@ static const char *observe_describe(const struct muster_question *q)
 
 /* ---- operators that stand alone ---- */
 
-/* Beside observe, that operator says it. */
+/* Beside observe, observe_beside says the problem. */
 static int alone_beside(
 	struct muster_json_reader *r, const struct muster_check *check, const struct muster_operand *operand)
 {
@@ -343,7 +363,7 @@ static int alone_beside(
 	.beside = muster_baseline_beside, .judge = muster_baseline_##name##_judge, .stand = muster_baseline_stand,     \
 	.describe = muster_baseline_describe
 
-/* In the order in which they are read, described and named in messages. */
+/* In the order in which the operands of a check lie: they are asked, described and named in messages in this order. */
 const struct muster_operator muster_operators[] = {
 	{ .name = "equals", .types = ALL, .exact = true, .any_case = true, .lint = equals_lint, JUDGES(equals) },
 	{ .name = "one_of",
@@ -423,7 +443,8 @@ bool muster_version_valid(const char *text)
 	}
 }
 
-/* The digits at *at without leading zeros, behind which *at is moved; 0 for the number 0 and for none at all. */
+/* The number at *at: its digits without leading zeros, and how many they are; 0 for the number 0 and for none at all.
+ * *at moves behind the number. Numbers are compared by their digits, so a version of any length does not overflow. */
 static size_t take_number(const char **at, const char **ret_digits)
 {
 	size_t length;

@@ -2,6 +2,13 @@
 /* parse.c - from a merged expectation file to checks that make sense
  *
  * Every complaint names the file that said it last, the JSON path, and what is allowed there.
+ *
+ * The order of reading, and why:
+ *   measurements     checks name them in measured_on
+ *   all other keys   in the file's order. A check with no_event keeps a pointer to its table of events, whose entries
+ *                    may stand behind the check
+ *   of "checks"      each check (parse_check.c); then what each of them names in `after` and `also_after`, since the
+ *                    other check may stand behind; then whether `after` leads back to a check; at last place.c
  */
 #include "expect/parse.h"
 #include "expect/load.h"
@@ -10,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Keep a problem, and go on; -1 when it ends the reading. */
+/* The reader's go_on: hand the problem in r->err to lint, and go on with 0; -1 ends the reading. The last problem of
+ * MUSTER_PROBLEMS_MAX ends it too, and muster_expect_lint reports this one. */
 static int take_problem(struct muster_json_reader *r)
 {
 	struct muster_problems *problems = ((struct muster_expect_parser *)r)->problems;
@@ -43,6 +51,8 @@ static bool id_ever_was(const struct muster_expect_parser *p, const char *id)
 	return false;
 }
 
+/* The index of the check `id`, which the key names; -1 where id is NULL, and where some file has removed the check:
+ * then nothing comes before. An id that no file ever had is a problem. */
 static int find_named(struct muster_json_reader *r, const char *key, const char *id, int *ret)
 {
 	const struct muster_expect_parser *p = (struct muster_expect_parser *)r;
@@ -69,7 +79,8 @@ static int find_after(struct muster_json_reader *r, void *into, const struct mus
 	return find_named(r, "also_after", check->also_after_id, &check->also_after);
 }
 
-/* Following what a check comes after must not lead back to it. */
+/* Following what a check comes after must not lead back to it. Only `after` is followed. The number of steps is
+ * bounded, since the way may enter a circle that the check itself is not part of. */
 static int check_circle(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_expect *expect = ((struct muster_expect_parser *)r)->expect;
@@ -84,6 +95,7 @@ static int check_circle(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_reader_fail_member(r, "after", "the \"after\" of these checks form a circle");
 }
 
+/* The later passes go over the same JSON members as the first one, so that problems have the right path. */
 static int read_checks(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_expect *expect = into;
@@ -137,7 +149,7 @@ static int read_events(struct muster_json_reader *r, void *into, const struct mu
 	return muster_event_tables_read(r, expect->events, json);
 }
 
-/* Read first: checks name them. */
+/* Read first: checks name them. The type is open, so that all other keys are left for `fields`. */
 static const struct muster_field first_fields[] = {
 	{ MUSTER_FIELD(muster_expect, measurements, OBJECT), MUSTER_FIELD_MANY(muster_expect, measurement_count),
 		MUSTER_FIELD_MEMBERS(muster_measurement_read, muster_measurement), .optional = true },

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parse_check.c - one check of an expectation file, by the table of its keys
+ *
+ * The keys of a check, and the table that has them:
+ *   first_fields   metric, ignore_case, share_of: what other keys need to read their values
+ *   operators      min, equals, ...: muster_expect_check_type makes a table of the rows of operators.c
+ *   key_fields     all other keys, and those of first_fields once more, which are passed over
+ *   when_fields    the object "when"
+ *
+ * muster_expect_check_read reads one check, in the order that parse.h has. It is called for each member of "checks" of
+ * the merged tree, and parser->check is this check meanwhile: readers of keys get only the place of their own value.
  */
 #include "expect/parse.h"
 #include "muster/finding.h"
@@ -44,7 +53,8 @@ static int read_metric(struct muster_json_reader *r, void *into, const struct mu
 		*hint ? hint : " (muster metrics lists them)");
 }
 
-/* A limit that the metric can be divided by: a number in the same unit, of the same kind of thing. */
+/* A limit that the metric can be divided by: a number in the same unit, and of the same scope, so that each value has
+ * its limit at its own place. */
 static int read_share_of(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_metric *metric = muster_expect_check_at(r)->metric, *limit, **ret = into;
@@ -67,6 +77,8 @@ static int read_share_of(struct muster_json_reader *r, void *into, const struct 
 	return 0;
 }
 
+/* A member of inconclusive_on: the key is a value of the metric, as muster_value_text writes it, and its value a
+ * reason. */
 static int read_excuse(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_excuse *excuse = into;
@@ -74,6 +86,7 @@ static int read_excuse(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_text_read(r, &excuse->why, json);
 }
 
+/* A member of "where": a label that the metric has, and its value, of the label's type. */
 static int read_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_label *label = into;
@@ -86,7 +99,7 @@ static int read_label(struct muster_json_reader *r, void *into, const struct mus
 	return muster_json_value_read(r, &label->value, json);
 }
 
-/* Labels of the limit, as those of "where" are of the metric. */
+/* A member of limit_where, read as one of "where": meanwhile the limit stands in the place of the check's metric. */
 static int read_limit_label(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = muster_expect_check_at(r);
@@ -109,7 +122,7 @@ static int read_limit_where(struct muster_json_reader *r, void *into, const stru
 	return muster_json_each_read(r, json, read_limit_label, check->limit_where, sizeof *check->limit_where);
 }
 
-/* What counts parts of the limit, at the same places. */
+/* The metric of limit_per: a number that counts parts of the limit, at the same places. */
 static int read_counted(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_metric *limit = muster_expect_check_at(r)->share_of, **ret = into;
@@ -122,6 +135,7 @@ static int read_counted(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_reader_fail(r, "one number for each %s is needed", muster_scope_name(limit->scope));
 }
 
+/* The metric of inconclusive_while: a number of the node without labels, so that there is one for each place. */
 static int read_of_node(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_metric **ret = into;
@@ -132,6 +146,7 @@ static int read_of_node(struct muster_json_reader *r, void *into, const struct m
 	return muster_json_reader_fail(r, "one number for each node is needed");
 }
 
+/* The type of an object { "metric": ..., "max": ... }, whose metric `function` reads: limit_per_type, while_type. */
 #define METRIC_MAX(name, function)                                                                                     \
 	static const struct muster_field name##_fields[] = {                                                           \
 		{ MUSTER_FIELD(muster_metric_max, metric, TEXT), .read = function },                                   \
@@ -141,7 +156,7 @@ static int read_of_node(struct muster_json_reader *r, void *into, const struct m
 METRIC_MAX(limit_per, read_counted);
 METRIC_MAX(while, read_of_node);
 
-/* One of these words, which stays a text. */
+/* One of these words. *ret is the word itself, of static storage, not its number. */
 static int read_word(struct muster_json_reader *r, const char **ret, const struct muster_json *json,
 	const char *const *words, size_t count)
 {
@@ -335,6 +350,8 @@ static int check_id(struct muster_json_reader *r, const char *id)
 		"interrupted runs, unknown machine types, localisation)");
 }
 
+/* A check without a metric is often meant as a patch of an inherited check, under a mistyped name: a check with a
+ * similar name, which stands before this one, is suggested. */
 static int fail_without_metric(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_check *checks = ((struct muster_expect_parser *)r)->expect->checks;
@@ -344,7 +361,9 @@ static int fail_without_metric(struct muster_json_reader *r, const struct muster
 		r, "no metric is given%s%s", *hint ? ", and no check of this name is inherited" : "", hint);
 }
 
-/* The words of one file do not hold for a pattern that another file has set, or removed. */
+/* in_words stays only where the file that said it also said last which pattern it describes: the words of one file do
+ * not hold for a pattern that another file has set. Where a later file has removed the pattern, the words go too. Words
+ * that never had a pattern stay, for check_companions to refuse. */
 static void drop_foreign_words(struct muster_check *check)
 {
 	const char *file = muster_expect_file_of(check, "in_words");
@@ -393,6 +412,8 @@ static int lint_excuses(struct muster_json_reader *r, const struct muster_check 
 	return 0;
 }
 
+/* The struct muster_check stays usable after a problem that lint goes on from. Without a metric, and after any problem
+ * of the check's own keys, what needs all of them is not looked at: it would only say the same problem once more. */
 int muster_expect_check_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_expect_parser *p = (struct muster_expect_parser *)r;

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* parse_operators.c - what a check expects of its metric, and what its operators say together
+ *
+ * muster_expect_operator_read is called for each key of a check that is the name of an operator, and adds an operand to
+ * the check. When all keys are read, two functions look at the operators together:
+ *   muster_expect_operators_check   what makes no sense, for every command that loads the file: no operator; two that
+ *                                   name exact values (equals and one_of); a key without the operator that it changes
+ *                                   (within without same_across); what a row's `beside` refuses (min above max)
+ *   muster_expect_operators_lint    what makes sense and is probably a mistake, for lint alone: what a row's `lint`
+ *                                   says (warn_below 8 has no effect beside min 9)
  */
 #include "expect/parse.h"
 
@@ -11,6 +19,7 @@ struct muster_check *muster_expect_check_at(struct muster_json_reader *r)
 	return ((struct muster_expect_parser *)r)->check;
 }
 
+/* Into a struct muster_value. The caller has made sure that the check has a metric. */
 int muster_expect_metric_value_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const enum muster_json_type types[] = {
@@ -71,6 +80,9 @@ static const char *list_operators(struct muster_json_reader *r, enum muster_type
 	return text;
 }
 
+/* The operands of a check lie in the order of the rows of operators.c, whatever the order in the file: texts, and the
+ * order in which operators are asked, do not depend on the file. An operator of one type of metric only gets this type
+ * for its value before it is parsed (operators.h). */
 int muster_expect_operator_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_check *check = into;
@@ -94,7 +106,13 @@ int muster_expect_operator_read(struct muster_json_reader *r, void *into, const 
 	return 0;
 }
 
-/* Keys that change how an operator works, which must be there. */
+/* A key that changes how an operator works needs one of the operators that heed it:
+ *   within        same_across
+ *   baseline      min_of_baseline, warn_of_baseline, max_mad
+ *   in_words      rows with `worded`
+ *   share_of      rows with `shared`, and none with `exact`
+ *   ignore_case   rows with `any_case`, of a metric that is a text
+ */
 static int check_companions(struct muster_json_reader *r, const struct muster_check *check)
 {
 	const struct muster_operand *peers = muster_check_operand(check, MUSTER_OF_PEERS);
@@ -176,6 +194,7 @@ int muster_expect_number_read(struct muster_json_reader *r, double *number, cons
 		       : muster_json_reader_fail(r, "a number %s is needed, found %.10g", needed, *number);
 }
 
+/* nextafter: the bounds themselves, 0 and 1, are refused. */
 int muster_expect_share_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	return muster_expect_number_read(r, into, json, nextafter(0, 1), nextafter(1, 0), "above 0 and below 1");

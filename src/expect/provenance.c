@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* provenance.c - which files a value, a check and its keys come from
  *
- * The merged tree no longer says it, so the path of a value is followed in each layer: the last layer in which it leads
- * furthest is the file to look at. A value that a later file removed is found in that file, as the null there.
+ * The merged tree does not say it, so the path of a value is followed in each layer: the last layer in which the path
+ * leads furthest is the file to look at. A value that a later file removed is found in that file, as the null there.
+ *
+ * An example: a.json has copy.h2d with "min": 21 and a source. site.json extends it with "copy.h2d": { "min": 25 }.
+ *   file of $.checks.copy.h2d.min      site.json: both files have it, and the later one counts
+ *   file of $.checks.copy.h2d.source   a.json, in which the path leads one step further than in site.json
+ *   the check's file                   a.json, the first one that has the check
+ *   its changes                        min, by site.json. Lint says that the source, of a.json, is not that of 25
  */
 #include "expect/parse.h"
 
@@ -88,7 +94,8 @@ static size_t count_members(const struct muster_expect_parser *p, const char *id
 	return count;
 }
 
-/* A file that removes the check, or all checks, starts it anew. */
+/* Fill the check's `file` and `changes` from all layers. The first file with the check is its file, and each key in a
+ * later one is a change. A file that removes the check, or all checks, makes the next file with the check the first. */
 void muster_expect_trace(struct muster_expect_parser *p)
 {
 	struct muster_check *check = p->check;

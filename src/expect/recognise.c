@@ -4,6 +4,13 @@
  * Better no answer than a wrong one: nodes that differ, or GPUs that fit two files, are not decided here. A node is
  * seen by its vmSize, or, when no node of the run knows a vmSize, by its GPUs: never some nodes by one and some by the
  * other.
+ *
+ * Examples, with the files a.json (vmSize A, eight A100) and h.json (vmSize H, eight H100), and two nodes:
+ *   A, and nothing              a.json: a node that says nothing is taken for what the other one is
+ *   A, and H                    none: the nodes have different machine types
+ *   A, and X                    none, whatever GPUs the node X has
+ *   no vmSize, 8 and 7 A100     a.json: the second node fits no file, and may have lost a GPU
+ *   no vmSize, 8 A100, 8 H100   none
  */
 #include "expect/recognise.h"
 #include "muster/run_data.h"
@@ -31,7 +38,8 @@ static int identifies(const char *path, bool *ret, struct muster_error *err)
 	return 0;
 }
 
-/* Take the file in, if its machine can be recognised. */
+/* Take the file in, if its machine can be recognised. It is loaded without the overlay, and once more with it; an
+ * overlay that does not fit is no error yet (misfit): it may be for another machine type. */
 static int add_candidate(struct muster_candidates *all, const char *path, const char *overlay, struct muster_error *err)
 {
 	struct muster_candidate one = { 0 };
@@ -183,8 +191,10 @@ static const char *views_text(
 	return text;
 }
 
-/* Judge the views together: the one machine type that they agree on. strict: a node that fits no file is a machine of
- * another kind, not a broken one of this. */
+/* The one machine type that the views agree on, as the place of a node that shows it. Nodes that show nothing do not
+ * count. strict (by vmSize): a node that fits no file counts as a machine of another kind. Not strict (by GPUs): it
+ * does not count, and may be a broken machine of this type. -1 where two nodes differ, where no file fits, and where
+ * several files fit. */
 static int find_common(
 	const struct muster_run *run, const struct view *views, bool strict, size_t *ret_node, struct muster_error *err)
 {

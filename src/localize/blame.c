@@ -72,7 +72,9 @@ bool muster_suspects_good(const struct muster_suspects *suspects, size_t node)
 
 /* ---- the trials ---- */
 
-/* The last trial of each node and of each pair. late_seconds: from so many on a late trial failed. */
+/* Keep the last trial of each node and of each pair: pairs are sorted with their last trial first, and the first of
+ * equal ones stays. A late trial that had late_seconds or more failed; one that had less counts as not tried. Trials of
+ * nodes with a number above the last one are ignored. */
 static void take_attempts(
 	const struct muster_attempt *attempts, size_t count, double late_seconds, struct muster_suspects *s)
 {
@@ -126,7 +128,8 @@ static void find_results(const struct muster_attempt *attempts, size_t count, st
 		take_attempts(attempts, count, late_from(s->slowest), s);
 }
 
-/* List the edges of each node, and count its partners. */
+/* List the edges of each node, and count its partners. A counting sort: first the number of edges of each node, then
+ * the sums, then each edge goes to the next free place of both of its nodes. */
 static void list_edges(struct muster_suspects *s)
 {
 	/* where the next edge of a node goes; in the end that is where the next node's begin */
@@ -153,7 +156,7 @@ static void list_edges(struct muster_suspects *s)
 static size_t find_root(struct muster_suspect *nodes, size_t node)
 {
 	while (nodes[node].component != node) {
-		nodes[node].component = nodes[nodes[node].component].component; /* halves the way for the next one */
+		nodes[node].component = nodes[nodes[node].component].component; /* halves the way of later searches */
 		node = nodes[node].component;
 	}
 	return node;
@@ -196,6 +199,7 @@ static int by_components(const void *x, const void *y)
 		((const struct muster_gap *)x)->components, ((const struct muster_gap *)y)->components, 2);
 }
 
+/* Take one more failed pair, as a gap of its own, into the gap between the same components. */
 static void add_to_gap(struct muster_gap *gap, const struct muster_gap *one)
 {
 	gap->failed++;
@@ -207,6 +211,8 @@ static void add_to_gap(struct muster_gap *gap, const struct muster_gap *one)
 	}
 }
 
+/* One gap for each two components with a failed pair across them: first each such pair is a gap of its own, then those
+ * of equal components are joined. */
 static void find_gaps(struct muster_suspects *s)
 {
 	size_t count = 0;
@@ -292,8 +298,11 @@ static void count_failed_with(
 	}
 }
 
-/* Nodes that work with no other one. Such a node may still work with the nodes of a component that it was not tried
- * with. When these nodes are many, they may work with each other, behind a switch of their own. */
+/* Nodes that work with no other one. Such a node is suspected when slow_pairs.c names it and it failed with a node of
+ * every component (with a component that it was not tried with, it may still work), in one of these cases:
+ *   it failed with all other nodes of its kind
+ *   its kind are more than MUSTER_ISOLATED_FEW nodes, which are not tried with each other, and at most a third of all
+ * More than a third may work with each other, behind a switch of their own. */
 static void blame_isolated(struct muster_suspects *s)
 {
 	struct muster_slow_parts parts;
@@ -318,13 +327,15 @@ static void blame_isolated(struct muster_suspects *s)
 	free(parts.items);
 }
 
+/* Whether the edge failed between two nodes of one component, neither of which is suspected yet. */
 static bool failed_inside(const struct muster_suspects *s, const struct muster_edge *edge)
 {
 	return edge->failed && s->nodes[edge->a].component == s->nodes[edge->b].component &&
 	       !muster_suspects_suspected(s, edge->a) && !muster_suspects_suspected(s, edge->b);
 }
 
-/* The node is a suspect: its failures count no more for its partners. */
+/* The node becomes a suspect: its failures are taken off the counts of its partners. all: for each node, its failures
+ * within its component. */
 static void blame_for_partners(struct muster_suspects *s, size_t node, size_t *all)
 {
 	for (size_t i = s->first_edge[node]; i < s->first_edge[node + 1]; i++) {

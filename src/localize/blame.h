@@ -71,6 +71,7 @@ struct muster_gap {
  * bad connections between nodes of one component look like a split. */
 #define MUSTER_SPLIT_PAIRS 4
 
+/* Up to so many nodes that work with no other one are tried with each other too (plan.c), before they are suspected. */
 #define MUSTER_ISOLATED_FEW 3
 
 struct muster_suspects {

@@ -4,6 +4,15 @@
  * blame.c finds the cause; this file reports it with the evidence, the strongest first. Each probe with rings has
  * trials of its own. Nodes are numbered three times here: by their place in the run, among those that were tried
  * (blame.c's numbers), and in the order of their names, by which trials of a saved report are matched with nodes.
+ *
+ * What is reported, in this order (enum kind):
+ *   ring.suspect   NODE_ALONE        a node whose own all-reduce failed
+ *   ring.suspect   NODE_WITH_OTHERS  a node that fails with nodes that work with others
+ *   ring.split     SPLIT             groups of nodes that work within, and not with each other
+ *   ring.link      LINK              two nodes that work with others and not with each other
+ *   ring.link      PAIRS             one finding for all pairs that fail, where a node or the link may be the cause
+ *   ring.suspect   REST              the nodes that are left do not work together either; REST_LATE: inconclusive
+ *   ring.suspect   NOTHING           none of the above, although there were trials: skipped
  */
 #include "localize/findings.h"
 
@@ -68,7 +77,9 @@ static double seconds_before(const struct trial_set *d, size_t first, size_t las
 	return 0;
 }
 
-/* The nodes that were tried, and the rings of one or two of them. */
+/* Fill the set: nodes that were tried, the attempts (rings of one or two of them), and the last full ring. First
+ * attempts have places of the run; when all tried nodes are known, these become blame.c's numbers. A trial of a node
+ * that the run does not have is ignored. */
 static void fill_trial_set(struct trial_set *d)
 {
 	const struct muster_run *run = d->run;
@@ -203,7 +214,9 @@ static const char *attempt_text(
 		d->names[muster_edge_other(edge, node)]);
 }
 
-/* The partners with which the node failed, good ones first, and the error of the last attempt with a good one. */
+/* "all-reduce sim-2 + sim-1 failed, sim-2 + sim-3 failed; sim-1 and sim-3 work with other nodes; single-node all-reduce
+ * 231 GB/s; last error: ...": the partners with which the node failed, good ones first, and the error of the last
+ * attempt with a good one. */
 static void report_by_partners(struct trial_set *d, size_t node)
 {
 	const struct muster_suspects *s = &d->suspects;
@@ -279,6 +292,7 @@ static void report_links(struct trial_set *d)
 	}
 }
 
+/* "sim-[1-4] | sim-[5-8]: nodes of one group work with each other, ..." */
 static void report_split(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
@@ -388,7 +402,7 @@ static bool full_failed(const struct trial_set *d)
 	return false;
 }
 
-/* No trial failed. */
+/* No cause was found: how many trials there were, how fast nodes alone were, how many trials had too little time. */
 static void report_nothing(struct trial_set *d)
 {
 	const struct muster_suspects *s = &d->suspects;
@@ -411,6 +425,7 @@ static void report_nothing(struct trial_set *d)
 
 /* ---- all of it ---- */
 
+/* Each kind looks only at what those before it have left: pairs are those that no node, link or split explains. */
 static void judge_trial_set(struct trial_set *d)
 {
 	muster_suspects_find(d->attempts, d->attempt_count, d->name_count, &d->suspects);

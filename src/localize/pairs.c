@@ -26,7 +26,7 @@ static int by_group(const void *a, const void *b)
 	return muster_sizes_order(((const struct key *)a)->at, ((const struct key *)b)->at, 2);
 }
 
-/* Takes the keys. */
+/* Sort members by group, then by their place in it. Frees the keys; the arrays of the result are malloc'd. */
 static struct muster_pairs_groups make_groups(struct key *keys, size_t count)
 {
 	struct muster_pairs_groups groups = {
@@ -55,6 +55,7 @@ static void free_groups(struct muster_pairs_groups *groups)
 
 /* ---- cycles ---- */
 
+/* The rounds that a cycle of this size needs, so that no member has two edges in one round. */
 static int cycle_rounds(size_t size)
 {
 	return size < 2 ? 0 : size == 2 ? 1 : size % 2 == 0 ? 2 : 3;
@@ -71,7 +72,8 @@ static int most_cycle_rounds(const struct muster_pairs_groups *groups)
 	return most;
 }
 
-/* The round of the edge from `place` to the next place of the cycle; -1: there is no such edge. */
+/* The round of the edge from `place` to the next place of the cycle; -1: there is no such edge. Of five places 0-1 and
+ * 2-3 have round 0, 1-2 and 3-4 round 1, and 4-0 round 2. Of two places 1-0 would be 0-1 once more. */
 static int cycle_round(size_t size, size_t place)
 {
 	if (size < 2 || (size == 2 && place == 1))
@@ -108,7 +110,9 @@ static size_t tournament_partner(size_t size, size_t place, size_t round)
 	size_t m = size % 2 == 0 ? size - 1 : size, other;
 	if (round >= m)
 		return size;
-	if (place == m) /* of an even number, the place in the middle of the circle: with the one that has itself */
+	/* of an even number, the last place: its partner is the place that the rule below would give itself, which is
+	 * the x with 2 x = round modulo m; (m + 1) / 2 is the inverse of 2, since m is odd */
+	if (place == m)
 		other = round * ((m + 1) / 2) % m;
 	else
 		other = (round + m - place) % m;
@@ -118,6 +122,8 @@ static size_t tournament_partner(size_t size, size_t place, size_t round)
 	return other >= size || apart == 1 || apart == size - 1 ? size : other;
 }
 
+/* Whether the round has a pair in any group. Groups of equal size have the same pairs, so the second of two neighbours
+ * is not looked at. Up to three places have no pairs besides edges. */
 static bool has_pairs(const struct muster_pairs_groups *nodes, size_t round)
 {
 	for (size_t g = 0; g < nodes->count; g++) {
@@ -131,6 +137,7 @@ static bool has_pairs(const struct muster_pairs_groups *nodes, size_t round)
 	return false;
 }
 
+/* peers: members without a partner in this round keep what they have, which is -1. */
 static void join_tournament(const struct muster_pairs_groups *nodes, size_t round, int *peers)
 {
 	for (size_t g = 0; g < nodes->count; g++) {

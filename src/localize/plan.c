@@ -4,6 +4,16 @@
  * A round is worth the pairs in it of which it is not known whether they work together. Of 1,000 nodes in one component
  * almost no pair is open, so that a few rounds do: what is known through others is not tried (`all` tries it, when a
  * failure is not explained otherwise).
+ *
+ * What muster_plan_next decides, in this order:
+ *   no attempt counts yet       all nodes alone; up to ALONE_ROUNDS_MAX times, when all had too little time
+ *   every failure is explained  it ends, if a node, a link or a split explains one
+ *   PAIR_ROUNDS_MAX rounds      it ends
+ *   otherwise                   the round of pairs that is worth most, without suspects and without pairs that were
+ *                               tried; where no such pair is left, it ends
+ *
+ * ring_scheduler.c runs the rings, and notes how they ended. A ring of three or more nodes is no attempt: the plan only
+ * asks whether suspects explain its failure.
  */
 #include "localize/plan.h"
 
@@ -107,7 +117,8 @@ struct worth {
 	size_t pairs; /* all that were not tried yet */
 };
 
-/* Keep of a round the pairs that were not tried yet and have no suspect. */
+/* Write the partners of a round to plan->peers, and keep only pairs that were not tried yet and have no suspect.
+ * Returns what these are worth. */
 static struct worth keep_pairs(struct muster_plan *plan, const struct muster_suspects *s, int round)
 {
 	struct worth worth = { 0 };
@@ -127,6 +138,7 @@ static struct worth keep_pairs(struct muster_plan *plan, const struct muster_sus
 	return worth;
 }
 
+/* Both the node and its partner, if it has one, are without a partner in this round. */
 static void leave_partner(struct muster_plan *plan, size_t node)
 {
 	if (plan->peers[node] >= 0)
@@ -134,7 +146,9 @@ static void leave_partner(struct muster_plan *plan, size_t node)
 	plan->peers[node] = -1;
 }
 
-/* Nodes that work with no other one may work with each other, and are not suspected before they were tried. */
+/* Nodes that work with no other one may work with each other, and are not suspected before they were tried with each
+ * other (blame.c). Two of them in a row become partners in plan->peers, unless they were tried already, and leave the
+ * partners that the round gave them. */
 static void join_isolated(struct muster_plan *plan, const struct muster_suspects *s)
 {
 	size_t last = SIZE_MAX;
@@ -197,6 +211,8 @@ size_t muster_plan_next(struct muster_plan *plan, size_t *teams)
 	return next_pairs(plan, s, !explained, teams);
 }
 
+/* With a split the largest component stays, of equal ones that with the lowest node. Of a bad link the node with the
+ * higher number leaves, unless the other one has left already. */
 size_t muster_plan_rest(struct muster_plan *plan, bool *ret_in)
 {
 	const struct muster_suspects *s = suspects_of(plan);

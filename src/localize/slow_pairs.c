@@ -44,10 +44,10 @@ struct view {
 	size_t nic; /* of its first exchange */
 };
 
-/* Of a NIC, by its number, and of a node, by its number. */
+/* Of a NIC, by its number: its ranks. Of a node, by its number: its NICs. */
 struct fold {
-	size_t members, suspected;
-	size_t part; /* 1 + the part */
+	size_t members, suspected; /* how many are used, and how many of these are suspected */
+	size_t part;               /* 1 + the part that all of them became; 0: none yet */
 };
 
 struct search {
@@ -131,7 +131,10 @@ static void suspect_by_rails(struct search *s)
 	}
 }
 
-/* Parts for the ranks that are suspected: GPUs, or what they share: NICs, and nodes. */
+/* Parts for the ranks that are suspected: GPUs, or what they share. Where all NICs of a node are suspected, two at
+ * least, the node; else where all ranks of the NIC are, the NIC; else the GPU. In the medium BETWEEN each GPU has the
+ * place of a NIC. In NVLINK there is only the GPU. Then the exchanges of these ranks that are slow or doubtful get the
+ * part. */
 static void name_suspects(struct search *s, enum medium medium)
 {
 	struct fold *nics = s->nics, *nodes = s->nodes_of_nics;
@@ -189,7 +192,8 @@ static void name_suspects(struct search *s, enum medium medium)
 
 /* ---- what no single rank explains ---- */
 
-/* A slow exchange that is left, and how its two nodes and its two NICs are called: the lower number first. */
+/* An exchange that is left, slow or not, and the numbers of its two nodes and its two NICs, or GPUs without NICs: those
+ * of the node with the lower number first. */
 struct left {
 	size_t pair, nodes[2], nics[2];
 	bool slow;
@@ -220,7 +224,8 @@ static bool is_well(const struct view *view)
 	return view->good || view->doubtful;
 }
 
-/* The slow ones of these exchanges become one part. */
+/* The slow ones of these exchanges become one part. A link is undecided where an end of a slow exchange has neither a
+ * good nor a doubtful exchange: this end may be the cause as well. */
 static void take(struct search *s, const struct left *items, size_t count, struct muster_part part)
 {
 	size_t made = 0;
@@ -238,7 +243,9 @@ static void take(struct search *s, const struct left *items, size_t count, struc
 	}
 }
 
-/* All exchanges between two nodes, or within one: most are slow, or some. */
+/* All exchanges between two nodes, or within one. All of them are slow, over two links or more; or more than half of
+ * them, over three links or more: the part is the node, or the link between the two nodes. Otherwise each link between
+ * two NICs or GPUs is a part. */
 static void name_between(struct search *s, bool network, const struct left *items, size_t count)
 {
 	const struct left *last = NULL; /* the last slow one */
@@ -272,6 +279,8 @@ static void name_between(struct search *s, bool network, const struct left *item
 	}
 }
 
+/* Name what is left in the medium: the run (ALL) where more than half of all its exchanges are slow and left, unless
+ * all that is left lies between two nodes, which then are named; else links. Equal pairs of nodes lie side by side. */
 static void name_left(struct search *s, bool network)
 {
 	struct left *items = muster_calloc(s->count + 1, sizeof *items);
