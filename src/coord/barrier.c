@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* barrier.c - a barrier with payloads and a deadline */
+/* barrier.c - a barrier with payloads and a deadline
+ *
+ * muster_barrier_poll completes a barrier by the first of these that holds:
+ *   all members have entered             a comparison of two numbers, in each turn
+ *   the limit has passed                 limit_ms, or record_limit_ms for RECORD
+ *   all living members have entered      a search over all members, SCAN_SHARE times within silence_ms
+ *
+ * A member counts as having passed a barrier, too, when it has entered a later one (`latest`). Payloads are there for
+ * the callbacks only: `complete` gets those of all that have entered, late_entry that of one, and both are freed after
+ * it.
+ */
 #include "coord/barrier.h"
 
 #include "util/array.h"
@@ -68,8 +78,8 @@ void muster_barrier_lost(struct muster_barrier_set *set, int rank)
 {
 	int member = muster_barrier_member(set, rank);
 	if (member >= 0)
-		set->last_heartbeat_ms[member] = -INFINITY;
-	set->scanned_ms = -INFINITY;
+		set->last_heartbeat_ms[member] = -INFINITY; /* dead, whatever silence_ms is */
+	set->scanned_ms = -INFINITY;                        /* the next poll searches at once */
 }
 
 bool muster_barrier_is_dead(const struct muster_barrier_set *set, size_t member, double now_ms)
@@ -100,6 +110,8 @@ static void keep_payload(struct muster_barrier_entry *entry, const char *bytes, 
 	entry->length = length;
 }
 
+/* An entry of a rank that is no member, a second entry, and an entry into a barrier that is over change nothing. The
+ * entry is a heartbeat as well. In a complete barrier the callback late_entry answers it at once. */
 void muster_barrier_enter(struct muster_barrier_set *set, struct muster_barrier_id id, int rank, const char *bytes,
 	size_t length, double now_ms)
 {
@@ -139,6 +151,8 @@ static double limit_of(const struct muster_barrier_set *set, const struct muster
 	return barrier->id.kind == MUSTER_BARRIER_RECORD ? set->record_limit_ms : set->limit_ms;
 }
 
+/* Complete what is due, and forget what is over. A barrier that is complete stays in the list until every member has
+ * entered, because a member that is late must find it there. */
 void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
 {
 	/* with 16,384 members, a search for silent members in every turn would cost more than all the rest */
@@ -151,7 +165,7 @@ void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
 			forget_payloads(set, barrier);
 		}
 		if (!barrier->complete || barrier->entered < set->count) {
-			at = &barrier->next; /* a complete one stays for the entries of members that are late */
+			at = &barrier->next;
 			continue;
 		}
 		if (muster_barrier_before(set->over, barrier->id))
@@ -162,6 +176,8 @@ void muster_barrier_poll(struct muster_barrier_set *set, double now_ms)
 		set->scanned_ms = now_ms;
 }
 
+/* Of the open barriers: at once where all have entered, else at the limit or at the next search for silent members,
+ * whichever comes first. */
 double muster_barrier_next(const struct muster_barrier_set *set, double now_ms)
 {
 	double next = INFINITY;

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* coordinator.c - rank 0's work for the whole job: membership, barriers of the job, records, goodbye */
+/* coordinator.c - rank 0's work for the whole job: membership, barriers of the job, records, goodbye
+ *
+ * In each turn event_loop.c hands every message of rank 0 to muster_coordinator_message, and then calls
+ * muster_coordinator_poll. supervisor.c ends the gathering and asks for the goodbye (collect). The states stand in
+ * coordinator.h.
+ *
+ *   message      from                     effect
+ *   HELLO        every rank               before the membership: a member. Later: the sender gets an exit code
+ *   PEER_DIED    the transport            before the membership: the rank is missing. Later: the leader is dead at once
+ *   REDUCE       a leader                 its node enters a barrier of the job; records in it are read at once
+ *   RECORD       a rank, or its leader    a record that comes apart from the barrier
+ *   HEARTBEAT    a leader, or a member    the sender lives; while records are late, rank 0 waits longer for its record
+ *                of a dead leader
+ *   PROGRESS     a leader                 how many ranks of its node have ended each phase
+ *   RING_FAILED  a rank, or its leader    the scheduler of the probe cancels the ring for the other ranks
+ *
+ * Before the membership, and when the run was cancelled, all messages but the first two are ignored. A leader proves
+ * with every message that it lives.
+ */
 #include "coord/coordinator.h"
 
 #include "coord/send.h"
@@ -63,6 +81,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 	set_limits(c);
 }
 
+/* An interruption: hellos too end soon. Those that come within hello_interrupted are still taken. */
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms)
 {
 	c->end_ms -= earlier_ms;
@@ -95,11 +114,15 @@ static void send_membership(struct muster_coordinator *c, int rank, const struct
 	muster_send_packed(c->transport, rank, MUSTER_TAG_MEMBERSHIP, &p);
 }
 
+/* A membership message with an exit code and nothing else: the rank ends with this code and measures nothing. */
 static void send_off(struct muster_coordinator *c, int rank, int exit_code)
 {
 	send_membership(c, rank, &(struct muster_membership_news){ .exit_code = exit_code, .node = "" });
 }
 
+/* Hellos are over: number the nodes, tell each rank its node with the node's ranks, and begin the barriers of the job,
+ * whose members are the leaders. The message has the time that is left and not the moment of the end, because the
+ * clocks of nodes differ. Ranks without a hello become missing at the end of the run (add_missing). */
 static void close_membership(struct muster_coordinator *c, double now_ms)
 {
 	double left = c->end_ms - now_ms;
@@ -135,6 +158,9 @@ void muster_coordinator_cancel(struct muster_coordinator *c, int exit_code)
 	c->cancelled = exit_code;
 }
 
+/* While hellos are taken, a second hello of a rank changes nothing. Later: a rank that is in the membership has its
+ * answer already. Any other rank gets an exit code; the name of its node is kept, so that the report can name the
+ * missing rank there. */
 static int take_hello(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
 	struct muster_hello hello;
@@ -144,7 +170,6 @@ static int take_hello(struct muster_coordinator *c, const struct muster_message 
 		(void)muster_membership_hello(&c->members, message->from, hello.node, hello.host);
 		return 0;
 	}
-	/* too late: the rank will be named as missing; or the run was cancelled before */
 	if (!c->members.members[message->from].here) {
 		c->members.members[message->from].node = muster_arena_string(c->run.arena, hello.node);
 		send_off(c, message->from, c->cancelled ? c->cancelled : MUSTER_EXIT_INCONCLUSIVE);
@@ -154,6 +179,8 @@ static int take_hello(struct muster_coordinator *c, const struct muster_message 
 
 /* ---- records ---- */
 
+/* Read one record, of a rank that is in the membership, and make it a part of the run. A malformed line costs its own
+ * probe, not the record (muster_record_merge). */
 static void take_record(struct muster_coordinator *c, int rank, struct muster_bytes bytes)
 {
 	struct muster_record_parts parts;
@@ -172,7 +199,11 @@ static void take_record(struct muster_coordinator *c, int rank, struct muster_by
 	muster_record_parts_done(&parts);
 }
 
-/* A message with one record or many. */
+/* A message with the records of one rank or of a whole node, as parts. A record is ignored, without an error, when
+ *   - no more records are taken, or the part belongs to the other visit of the two that are gathered;
+ *   - the rank is not in the membership, or has a record already (a leader's death may send it twice);
+ *   - the sender is neither the rank nor the leader of its node.
+ * An empty record announces one that comes later (node_aggregator.c, collect). */
 static int take_records(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
 	struct muster_parts parts;
@@ -184,7 +215,6 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 		if (c->gathered || parts.barrier.visit != c->visit || rank >= c->ranks ||
 			!c->members.members[rank].here || c->recorded[rank])
 			continue;
-		/* the sender's own record, or one of the node that it leads */
 		const struct muster_member *member = &c->members.members[rank];
 		if (message->from != rank && message->from != c->members.leaders[member->node_index])
 			continue;
@@ -196,7 +226,9 @@ static int take_records(struct muster_coordinator *c, const struct muster_messag
 	return parts.rest.bad ? muster_message_malformed(message, err) : 0;
 }
 
-/* Whether every record has arrived, except those of dead leaders. The records of their ranks may still arrive. */
+/* Whether every record has arrived, except those of dead leaders. The records of their ranks may still arrive. The
+ * search goes over all ranks, so that it is made once in each deadlines->turn at most; between two searches the answer
+ * is false. */
 static bool everyone_is_in(struct muster_coordinator *c, double now_ms)
 {
 	if (c->recorded_count >= c->members.here_count)
@@ -244,6 +276,8 @@ static void add_missing(struct muster_coordinator *c)
 
 /* ---- rings ---- */
 
+/* The scheduler of the probe that a RING or RING_ID barrier belongs to, made when it is first asked for. NULL for other
+ * barriers and for a probe without rings. */
 static struct muster_ring_scheduler *scheduler_of(struct muster_coordinator *c, struct muster_barrier_id barrier)
 {
 	if ((barrier.kind != MUSTER_BARRIER_RING && barrier.kind != MUSTER_BARRIER_RING_ID) ||
@@ -267,7 +301,8 @@ static int take_ring_failed(
 	return 0;
 }
 
-/* A node whose leader has died cannot report that its ring has failed. */
+/* A node whose leader has died cannot report that its ring has failed: rank 0 takes all its ranks for lost, in the
+ * rings of every probe. Once in each deadlines->turn at most; a ring is cancelled once, however often this is said. */
 static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 {
 	if (c->gathered || now_ms - c->looked_ms[1] < c->deadlines->turn)
@@ -286,20 +321,25 @@ static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 
 /* ---- barriers ---- */
 
+/* A barrier of the job is complete. RING and RING_ID: the scheduler answers. RECORD: from here on only late records are
+ * missing. Without any, the wait ends at once. If a leader is missing, or has announced a late rank, the wait is as
+ * long as the silence after which a rank takes its leader for dead: the ranks of a dead leader notice that about now,
+ * and send their records themselves. Their heartbeats prolong the wait (take_heartbeat). */
 static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 {
 	struct muster_coordinator *c = arg;
 	struct muster_ring_scheduler *scheduler = scheduler_of(c, barrier->id);
 	if (c->gathered || (barrier->id.kind == MUSTER_BARRIER_RECORD && barrier->id.visit != c->visit))
 		return;
-	if (barrier->id.kind == MUSTER_BARRIER_RECORD) /* ranks of a dead leader notice about now */
+	if (barrier->id.kind == MUSTER_BARRIER_RECORD)
 		c->late_until_ms =
 			now_ms + (barrier->entered < c->barriers.count || c->announced ? c->deadlines->silence : 0);
 	else if (scheduler)
 		muster_ring_scheduler_complete(scheduler, barrier, now_ms);
 }
 
-/* A whole node was too late: its ranks get an answer, so that they go on. */
+/* A whole node was too late: its ranks get an answer, so that they go on. Each gets the same, for RING its place and
+ * for RING_ID no id. Late records need no answer here: take_reduce has read them, and the goodbye is the answer. */
 static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_coordinator *c = arg;
@@ -318,6 +358,9 @@ static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 	muster_packer_done(&answer);
 }
 
+/* A leader enters a barrier of the job. At RING and RING_ID the whole message is the payload, which the scheduler
+ * unpacks. RECORD is entered without a payload: its records are read when they arrive, which spreads the work over the
+ * arrivals, and then nothing of the message is kept. */
 static int take_reduce(
 	struct muster_coordinator *c, const struct muster_message *message, double now_ms, struct muster_error *err)
 {
@@ -333,11 +376,14 @@ static int take_reduce(
 			&c->barriers, parts.barrier, message->from, message->bytes, message->length, now_ms);
 		return 0;
 	}
-	int rc = take_records(c, message, err); /* now, so that the work is spread over the arrivals */
+	int rc = take_records(c, message, err);
 	muster_barrier_enter(&c->barriers, parts.barrier, message->from, "", 0, now_ms);
 	return rc;
 }
 
+/* done[] are the totals of the node, so that a message that is lost or late does no harm: the job's total changes by
+ * the difference from the node's last message. No total may be above the number of the node's ranks; all are checked
+ * before the first one is used. */
 static int take_progress(struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err)
 {
 	struct muster_progress_news news;
@@ -393,6 +439,8 @@ int muster_coordinator_message(
 	}
 }
 
+/* One turn: close the membership when it is due; then complete barriers, report dead leaders, and end the gathering
+ * when every record is in, or the wait for late ones, or the time for records is over. */
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
 {
 	if (!c->closed && (muster_membership_complete(&c->members) || now_ms >= c->hello_until_ms))
@@ -446,6 +494,9 @@ void muster_coordinator_goodbye(struct muster_coordinator *c)
 	answer_records(c, 0);
 }
 
+/* What has been gathered stays in the run. The second gathering has the RECORD barrier of the visit MUSTER_VISITS, so a
+ * late record of the first one is not taken for one of the second. A rank that dies in between is not missing: the run
+ * has its record. */
 void muster_coordinator_again(struct muster_coordinator *c, uint64_t probes)
 {
 	answer_records(c, probes);

@@ -33,7 +33,7 @@ struct muster_coordinator {
 	int cancelled; /* the exit code of every rank; 0: the run goes on */
 	double end_ms; /* of the whole run */
 	double hello_until_ms;
-	bool announced;       /* a leader sent its node's records, and a late one will follow */
+	bool announced;       /* a leader sent the records of its node, and announced that another one follows */
 	double late_until_ms; /* wait for late records of ranks that live; 0: the record barrier is not complete */
 	double looked_ms[2];  /* time of the last search for missing records, and for dead leaders */
 	struct muster_barrier_set barriers;
@@ -58,6 +58,7 @@ void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms);
 int muster_coordinator_message(
 	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err);
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms);
+/* When to call poll next, if no message comes before; infinity: not at all. */
 double muster_coordinator_next(const struct muster_coordinator *c, double now_ms);
 
 /* Take no more records; ranks without one are missing. */

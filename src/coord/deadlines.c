@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deadlines.c - all time constants of a run */
+/* deadlines.c - all time constants of a run
+ *
+ * The values in front of the run's end must keep their order, as in the drawing of deadlines.h: a part that waits for
+ * another one must wait longer than that one does. From the first to the last:
+ *
+ *   barrier_aggregator > barrier_coordinator > barrier_member    a leader answers before its members give up
+ *   record_aggregator > record_coordinator                       rank 0 takes records longer than leaders wait for them
+ *
+ * `scale` multiplies all times but `turn` and progress_every, and no share.
+ */
 #include "coord/deadlines.h"
 
 #include "util/env.h"
@@ -59,11 +68,15 @@ double muster_deadlines_scale(bool simulated)
 	return scale < 0.05 ? 0.05 : scale > 1 ? 1 : scale;
 }
 
+/* 0.2 ms for each rank: 10,000 ranks have 5.5 s. */
 double muster_deadlines_report(const struct muster_deadlines *d, int ranks)
 {
 	return d->report + d->report_per_rank * ranks;
 }
 
+/* The later one of two moments: a time after this rank's MPI_Init, and a third of the whole deadline after the start,
+ * so that ranks whose MPI_Init took longer are waited for too. An example: a deadline of 120 s and 8 ranks have 10 s
+ * after MPI_Init, and at least 40 s after the start. */
 double muster_deadlines_hello(
 	const struct muster_deadlines *d, double start_ms, double whole_ms, double ready_ms, int ranks)
 {

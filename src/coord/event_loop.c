@@ -35,6 +35,7 @@ static double now(const struct muster_supervisor *s)
 
 /* ---- messages ---- */
 
+/* The message is taken in any case: kept in the answer, or freed, as one of a barrier that this rank has left. */
 struct muster_answer muster_answer_of(struct muster_message *message, struct muster_barrier_id id, int rank)
 {
 	struct muster_answer answer = { .bytes = { "", 0 } };
@@ -197,6 +198,9 @@ void muster_supervisor_limit(const struct muster_supervisor *s, int exit_code)
 			exit_code);
 }
 
+/* Only the first reason counts. The run then ends deadlines.interrupted from here, if it would end later. Rank 0 sends
+ * the reason to every other rank; any other rank sends it to rank 0. The worker is ended, and with it the command; a
+ * soak is cancelled in place of that, so that its figures are kept. */
 void muster_supervisor_interrupt(struct muster_supervisor *s, const char *why)
 {
 	double earlier = s->end_ms - (now(s) + s->deadlines.interrupted);
@@ -240,6 +244,7 @@ static void look_for_signal(struct muster_supervisor *s)
 
 /* ---- a turn ---- */
 
+/* When the first part of this rank has something to do, if neither a message nor a line comes before. */
 static double next_event(const struct muster_supervisor *s, double now_ms)
 {
 	double next = muster_worker_client_next(&s->worker);
@@ -273,6 +278,7 @@ void muster_supervisor_poll(struct muster_supervisor *s, double until_ms)
 
 /* ---- time ---- */
 
+/* 0 from gather_reserve before the end on, and after an interruption: no new command starts. */
 int muster_supervisor_time_left(const struct muster_supervisor *s)
 {
 	double left = s->end_ms - s->deadlines.gather_reserve - now(s);

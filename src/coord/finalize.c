@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finalize.c - the end of the run on rank 0: evaluate, write, print */
+/* finalize.c - the end of the run on rank 0: evaluate, write, print
+ *
+ * In the order in which rank 0 calls these (process.h):
+ *
+ *   muster_finalize_prepare    before the run: can the files be written, and the expectations be read?
+ *   muster_finalize_too_slow   with all records: evaluate; which speeds are measured once more?
+ *   muster_finalize_run        evaluate, unless the evaluation of too_slow holds; write the report, print; the page
+ *   muster_finalize_alone      in place of the two before, when MPI does not start
+ *
+ * Expectations, the run and the report belong to one thread at a time: rank 0 waits for the thread that works, and
+ * looks at nothing but the atomics of struct work. What may hang on a file system is done by that thread or, before the
+ * run, by a process of its own; both can be abandoned.
+ */
 #include "coord/process.h"
 #include "eval/derive.h"
 #include "spool/read.h"
@@ -28,9 +40,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the user gave for the path of the data, looked at before a run begins.
+/* ---- the folders and files of storage options, before a run begins ----
  *
- * A process of its own looks: a file system that does not answer would keep it, and not the run.
+ * A process of its own looks at them: a file system that does not answer keeps that process, and not the run.
  */
 
 enum { KILL_MS = 100, ANSWER = 3 };
@@ -48,8 +60,9 @@ static int look(const struct muster_options *options, int ranks, struct muster_e
 	return 0;
 }
 
-/* In the new process: nothing to say is all that is well. It may stay for as long as the file system does not answer,
- * and then keeps nothing that others wait for, such as the launcher's pipes. */
+/* In the new process: write the error to the descriptor `to`, or nothing when all is well. The process may stay for as
+ * long as the file system does not answer. So it first closes every other descriptor: a launcher waits until the last
+ * copy of its pipes is closed. */
 static _Noreturn void tell(const struct muster_options *options, int ranks, int to)
 {
 	struct muster_error err = { 0 };
@@ -107,6 +120,7 @@ struct work {
 	atomic_bool done;
 };
 
+/* Whether a rank of the run has no result. */
 static bool has_missing(const struct muster_run *run)
 {
 	for (size_t i = 0; i < run->node_count; i++)
@@ -224,6 +238,9 @@ static struct muster_layout layout_of_output(void)
 	};
 }
 
+/* The work of the thread: complete the run from the spool, fold and evaluate, publish the report (file, summary, last
+ * line), then the page and the textfile, which do not change the verdict. `silent`: this process prints and writes
+ * nothing, since another one of the launch does (process.c, check_single_rank). */
 static void *judge_and_write(void *arg)
 {
 	struct work *work = arg;
@@ -259,6 +276,7 @@ static void *judge_and_write(void *arg)
 	return NULL;
 }
 
+/* What the report says of the job itself. */
 static void complete_job(const struct muster_supervisor *s, struct muster_run *run, double now_ms)
 {
 	run->job.id = muster_arena_string(run->arena, getenv("SLURM_JOB_ID"));
@@ -289,7 +307,8 @@ static void *judge_alone(void *arg)
 	return NULL;
 }
 
-/* Failing and warning: a speed may pass when it is measured once more. */
+/* The probes (1 << index) that have a finding about a speed with windows, failing or warning: a speed may pass when it
+ * is measured once more. */
 static uint64_t probes_of(const struct muster_report *report)
 {
 	uint64_t probes = 0;
@@ -315,7 +334,7 @@ static size_t *count_samples(const struct muster_run *run)
 	return counts;
 }
 
-/* Drop what came to the lists after they were counted. */
+/* Drop what came to the lists after they were counted. The run must have the same nodes and ranks in the same order. */
 static void cut_samples(struct muster_run *run, const size_t *counts)
 {
 	run->job.samples.count = *counts++;
@@ -326,6 +345,10 @@ static void cut_samples(struct muster_run *run, const size_t *counts)
 	}
 }
 
+/* With few ranks the evaluation takes milliseconds, and is done here. With many a thread does it, and rank 0 goes on
+ * with its turns, so that its heartbeats do not stop; no message changes the run meanwhile, since all records have been
+ * gathered. When a speed is to be measured again, the samples that the evaluation has derived are dropped: they must
+ * follow from the new values too. */
 uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 {
 	struct muster_finalize *finalize = s->host->arg;
@@ -376,6 +399,14 @@ static int give_up(struct work *work)
 	return (int)muster_report_exit(&report);
 }
 
+/* Until the end of the report's time. Then, what is done counts:
+ *
+ *   the thread has reached      the exit code                            the thread
+ *   its end                     of the report; no page, no pass          is joined
+ *   the published report        of the report; no page, no pass          is abandoned, with an error in the log
+ *   the verdict, or less        fail if that is the verdict, else        is abandoned; rank 0 prints the last line,
+ *                               inconclusive                             unless the thread has begun to print
+ */
 int muster_finalize_run(struct muster_supervisor *s)
 {
 	struct work *work = muster_calloc(1, sizeof *work);
@@ -408,6 +439,8 @@ int muster_finalize_run(struct muster_supervisor *s)
 	return code;
 }
 
+/* The report has this node with rank 0, whose probes have all ended with an error that says why, and the other ranks of
+ * the launcher as missing, on a node without a name. */
 int muster_finalize_alone(struct muster_supervisor *s)
 {
 	struct muster_run run;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* membership.c - the ranks that said hello, their nodes, the leader of each node */
+/* membership.c - the ranks that said hello, their nodes, the leader of each node
+ *
+ * A node is a pair of a name and a boot id, which is another one for each kernel that runs: two hosts that share a name
+ * are two nodes. An example with five ranks; rank 3 has sent no hello:
+ *
+ *   rank     0   1   2   4          nodes     0: a      1: b      2: a#2
+ *   name     a   b   a   a          leaders   0         1         4
+ *   boot id  x   y   x   z          by_node   0 2       1         4
+ *                                   first     0         2         3         (4)
+ */
 #include "coord/membership.h"
 
 #include "util/log.h"
@@ -37,6 +46,7 @@ bool muster_membership_hello(struct muster_membership *m, int rank, const char *
 	return true;
 }
 
+/* A rank that said hello before it died is taken back. */
 void muster_membership_gone(struct muster_membership *m, int rank)
 {
 	struct muster_member *member = &m->members[rank];
@@ -122,6 +132,8 @@ static void number_nodes(struct muster_membership *m)
 	free(table.slots);
 }
 
+/* by_node is a counting sort: m->first has two more entries than nodes, so that the sums, which end one place too far
+ * to the right, are moved into their places while the ranks are put in. */
 void muster_membership_close(struct muster_membership *m)
 {
 	m->leaders = muster_calloc((size_t)m->ranks, sizeof *m->leaders);

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* message.c - the messages between supervisors, as bytes */
+/* message.c - the messages between supervisors, as bytes
+ *
+ * An ENTER message of a rank at the barrier of turn 1 of probe 5, without a payload:
+ *
+ *   offset  bytes          field
+ *   0       02 00 00 00    barrier.kind, MUSTER_BARRIER_TURN
+ *   4       05 00 00 00    barrier.probe
+ *   8       01 00 00 00    barrier.round
+ *   12      00 00 00 00    barrier.visit
+ *   16      ff ff ff ff    ended, MUSTER_PHASE_NONE (-1)
+ *   20      00 00 00 00    length of the payload
+ *   24      00             the NUL behind the payload
+ *
+ * Each message has one function, go_through_NAME, which names its fields in their order with the values that they may
+ * have, and MESSAGE makes muster_pack_NAME and muster_unpack_NAME from it. So the two directions cannot differ, and a
+ * new field is one line. There is no version in a message.
+ */
 #include "coord/message.h"
 
 #include "muster/arena.h"
@@ -18,6 +34,8 @@ void muster_packer_done(struct muster_packer *p)
 	*p = (struct muster_packer){ 0 };
 }
 
+/* Room for so many more bytes, which become a part of the message; returns their beginning. At least doubles the
+ * memory, so that a record of many parts is copied only a few times. */
 static char *append(struct muster_packer *p, size_t length)
 {
 	if (p->room - p->length < length) {
@@ -47,6 +65,7 @@ struct wire {
 	struct muster_unpacker from;
 };
 
+/* 32 bits, the lowest byte first. Of bytes that are too short all later fields are read as 0: `bad` stays set. */
 static uint32_t half_word(struct wire *w, uint32_t value)
 {
 	if (w->to) {
@@ -72,6 +91,7 @@ static uint64_t word(struct wire *w, uint64_t value)
 	return low | (uint64_t)half_word(w, (uint32_t)(value >> 32)) << 32;
 }
 
+/* A number from low to high. Only what is read is checked: a number out of its range makes the message malformed. */
 static int number(struct wire *w, int value, int low, int high)
 {
 	int number = (int)half_word(w, (uint32_t)value);
@@ -81,7 +101,7 @@ static int number(struct wire *w, int value, int low, int high)
 	return 0;
 }
 
-/* What is read is neither infinite nor NaN. */
+/* The 64 bits of a double. What is read is neither infinite nor NaN. */
 static double real(struct wire *w, double value)
 {
 	uint64_t bits;
@@ -92,6 +112,8 @@ static double real(struct wire *w, double value)
 	return w->from.bad ? 0 : value;
 }
 
+/* A length, the bytes, and a NUL that the length does not count: so a text can be used where it lies in the message.
+ * What is read points into the message. */
 static struct muster_bytes bytes_of(struct wire *w, struct muster_bytes value)
 {
 	size_t length = half_word(w, (uint32_t)value.length);
@@ -112,6 +134,7 @@ static struct muster_bytes bytes_of(struct wire *w, struct muster_bytes value)
 	return read;
 }
 
+/* Bytes without a NUL among them; NULL is written as "". */
 static const char *text(struct wire *w, const char *value)
 {
 	struct muster_bytes bytes = bytes_of(w, (struct muster_bytes){ value ? value : "", value ? strlen(value) : 0 });
@@ -119,8 +142,9 @@ static const char *text(struct wire *w, const char *value)
 	return w->from.bad ? "" : bytes.bytes;
 }
 
-/* The two functions of a message, whose go_through_NAME returns whether its values fit each other. The rest: what an
- * unpacked struct holds in fields that the message does not have. */
+/* muster_pack_NAME and muster_unpack_NAME of a message. go_through_NAME goes through the fields of a struct, and
+ * returns whether their values fit each other; it also writes the fields, so that packing takes a copy. The rest of the
+ * arguments: initialisers of an unpacked struct, for fields that this message does not have. */
 #define MESSAGE(name, type, ...)                                                                                       \
 	void muster_pack_##name(struct muster_packer *p, const struct type *message)                                   \
 	{                                                                                                              \
@@ -196,6 +220,8 @@ static bool go_through_hello(struct wire *w, struct muster_hello *m)
 }
 MESSAGE(hello, muster_hello, 0)
 
+/* The members are at the end, 4 bytes each and strictly ascending. They are checked, and not copied: muster_member_at
+ * reads them where they lie. */
 static bool go_through_membership(struct wire *w, struct muster_membership_news *m)
 {
 	m->exit_code = number(w, m->exit_code, 0, 255);
@@ -310,6 +336,7 @@ static struct muster_ring_figure figure(struct wire *w, struct muster_ring_figur
 	return value;
 }
 
+/* A brief message ends after `detail`. Figures are 16 bytes each and stay in the message, as members do above. */
 static bool go_through_ring_ready(struct wire *w, struct muster_ring_ready *m)
 {
 	m->brief = number(w, m->brief, 0, 1);
@@ -343,6 +370,7 @@ static bool go_through_again(struct wire *w, struct muster_again *m)
 }
 MESSAGE(again, muster_again, 0)
 
+/* The role decides which fields follow. */
 static bool go_through_ring_place(struct wire *w, struct muster_ring_place *m)
 {
 	m->role = (enum muster_ring_role)number(w, (int)m->role, 0, MUSTER_ROLE_COUNT - 1);

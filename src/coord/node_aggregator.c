@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_aggregator.c - the leader of a node owns the barriers of the node's ranks */
+/* node_aggregator.c - the leader of a node owns the barriers of the node's ranks
+ *
+ * The leader's own rank is a member like the others: it sends its ENTER to itself and gets its RELEASE from itself. In
+ * each turn event_loop.c hands every message of the leader to muster_node_aggregator_message, and then calls
+ * muster_node_aggregator_poll. What is done at each barrier is a table in node_aggregator.h.
+ */
 #include "coord/node_aggregator.h"
 
 #include "coord/send.h"
@@ -10,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The same answer for each member that has entered. A member that has not is answered when it enters (late_entry). */
 static void release_all(
 	struct muster_node_aggregator *a, const struct muster_barrier *barrier, const char *bytes, size_t length)
 {
@@ -19,8 +25,9 @@ static void release_all(
 				a->barriers.members[i], bytes, length);
 }
 
-/* The payloads of all members that have entered, as parts. At the end of the run's time, an empty record announces that
- * of a member that lives and is late. */
+/* The payloads of all members that have entered, as parts. The RECORD barrier may be complete by its limit while a
+ * member lives and has not entered: then an empty part announces to rank 0 that the record of this member comes later
+ * and by itself (late_entry). A dead member has no part. */
 static void collect(const struct muster_node_aggregator *a, const struct muster_barrier *barrier, double now_ms,
 	struct muster_packer *p)
 {
@@ -53,7 +60,8 @@ static void complete(void *arg, struct muster_barrier *barrier, double now_ms)
 }
 
 /* Forward a late record: rank 0 may still take it, and answers. At any other barrier answer here, so that the rank goes
- * on. */
+ * on. At RING: its rounds are over, where the others had this answer too, and in every visit after the first; else it
+ * is excluded from this round, and enters the next one. */
 static void late_entry(void *arg, struct muster_barrier *barrier, size_t member)
 {
 	struct muster_node_aggregator *a = arg;
@@ -105,6 +113,8 @@ void muster_node_aggregator_done(struct muster_node_aggregator *a)
 	*a = (struct muster_node_aggregator){ 0 };
 }
 
+/* A member enters. enter.ended names the last phase that the member has ended; a member that was slow may have ended
+ * several since its last entry, and each of them is counted once. */
 static int take_entry(
 	struct muster_node_aggregator *a, const struct muster_message *message, double now_ms, struct muster_error *err)
 {
@@ -121,8 +131,9 @@ static int take_entry(
 	return 0;
 }
 
-/* Send each part of a message of rank 0 to its rank. What was answered about rings is kept for members that are late or
- * die. */
+/* Send each part of a message of rank 0 to its rank: of SCATTER as RELEASE, of CANCEL as CANCEL_RANK. The answers of
+ * RING barriers leave two things here: the number of rounds and the last round's id, for the report of members that die
+ * in it (report_the_dead), and the id of the answer OVER, for members that enter that barrier late. */
 static int forward(struct muster_node_aggregator *a, const struct muster_message *message, enum muster_tag tag,
 	struct muster_error *err)
 {
@@ -167,7 +178,8 @@ int muster_node_aggregator_message(
 	return 0;
 }
 
-/* A member that died in a ring cannot report it. */
+/* A member that died in a ring cannot report it. Each death is reported once in each round (dead_told), since a later
+ * ring may still count on that rank: rank 0 ignores a report of a rank that is in no ring of the round. */
 static void report_the_dead(struct muster_node_aggregator *a, double now_ms)
 {
 	for (size_t i = 0; a->ring > 0 && i < a->barriers.count; i++) {

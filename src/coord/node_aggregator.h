@@ -47,6 +47,7 @@ void muster_node_aggregator_hasten(struct muster_node_aggregator *a, double earl
 int muster_node_aggregator_message(
 	struct muster_node_aggregator *a, const struct muster_message *message, struct muster_error *err);
 void muster_node_aggregator_poll(struct muster_node_aggregator *a, double now_ms);
+/* When to call poll next, if no message comes before; infinity: not at all. */
 double muster_node_aggregator_next(const struct muster_node_aggregator *a, double now_ms);
 
 #endif

@@ -30,7 +30,7 @@ struct muster_options {
 	const char *textfile; /* folder of node_exporter's textfile collector; NULL */
 	const char *html;     /* file of the HTML page; NULL */
 	enum muster_profile profile;
-	int deadline_s;
+	int deadline_s; /* of the whole run, from the start of rank 0; the report has further time (deadlines.h) */
 	int probe_deadline_s; /* the most that one probe's command may take; 0: the probe's own deadline */
 	enum muster_strictness strict;
 	bool beside_jobs; /* other jobs use CPUs of these nodes, and may use GPUs */

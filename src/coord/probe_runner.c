@@ -30,6 +30,8 @@ enum muster_worker_state muster_command_wait(struct muster_supervisor *s)
 
 /* ---- a worker's start ---- */
 
+/* Send a command that loads or uses the drivers. It may take as long as a driver that starts first, once such a driver
+ * was expected (muster_probe_runner_cold). */
 static void start_with_drivers(struct muster_supervisor *s, char *text)
 {
 	muster_command_start(s, text, muster_supervisor_bounded(s, s->deadlines.command_open));
@@ -37,6 +39,8 @@ static void start_with_drivers(struct muster_supervisor *s, char *text)
 		muster_probe_runner_cold(s);
 }
 
+/* Does not wait: the drivers load while MPI starts. A worker whose predecessor died of the drivers is told to skip
+ * them. */
 void muster_probe_runner_open(struct muster_supervisor *s)
 {
 	const char *key = s->worker.why_skipped ? "skip" : NULL;
@@ -50,8 +54,9 @@ void muster_probe_runner_cold(struct muster_supervisor *s)
 	muster_worker_client_extend(&s->worker, muster_supervisor_bounded(s, most_ms), most_ms);
 }
 
-/* False when the drivers killed the worker: later workers do not load them, and the outcome of every probe that needs a
- * GPU gives the reason. */
+/* Wait for the end of open or take. False when the worker was lost in it: later workers do not load the drivers, and
+ * the outcome of every probe that needs a GPU gives the reason, with what the worker printed last and its last step. A
+ * deadline that was too short to prove a hang makes these probes NOT_RUN, which says nothing of the node. */
 static bool survived(struct muster_supervisor *s)
 {
 	struct muster_worker_client *w = &s->worker;
@@ -67,6 +72,8 @@ static bool survived(struct muster_supervisor *s)
 	return false;
 }
 
+/* Tell the worker the job and the options, and have it take a GPU. False as survived(). An error in the answer, such as
+ * a GPU that cannot be used, is no loss of the worker: it is in s->worker.answer. */
 static bool take(struct muster_supervisor *s)
 {
 	const struct muster_options *options = s->options;
@@ -114,7 +121,8 @@ static void no_worker(struct muster_supervisor *s, const char *why, const char *
 			evidence ? "; " : "", evidence ? evidence : "");
 }
 
-/* The open command was sent; a worker that dies of it is replaced by one that skips the drivers. */
+/* The open command was sent. Two workers at most: the second one, after the first was lost in open or in take, skips
+ * the drivers. Then the rank is without a worker. What the answer says of the GPU goes into the record. */
 void muster_probe_runner_take(struct muster_supervisor *s)
 {
 	if (s->no_worker) /* not even the first one could be started */
@@ -175,6 +183,7 @@ struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const c
 	return NULL;
 }
 
+/* Each change of an outcome is one more line of the record: the last line of a probe counts (model/record.h). */
 static void set_outcome(struct muster_supervisor *s, struct muster_outcome *old, struct muster_outcome outcome)
 {
 	if (old)
@@ -213,6 +222,18 @@ void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum m
 				    });
 }
 
+/* The first of these that holds decides:
+ *
+ *   the probe is of the node, and this rank does not lead it    false; the leader has the outcome
+ *   the probe has failed before, or did not run                 false; that outcome stays
+ *   it went well before, the run is not interrupted, and
+ *   there is no worker or no time                               false; its samples and its outcome stay
+ *   the run was interrupted                                     false; an error with that code, and the reason
+ *   there is no worker                                          false; how the worker was lost
+ *   it needs a GPU, and there is none or CUDA does not start    false; why. With by_nvml it runs without CUDA
+ *   no time is left                                             false; not run
+ *   else                                                        true
+ */
 bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe *probe)
 {
 	if (probe->scope == MUSTER_SCOPE_NODE && !s->aggregator)
@@ -222,7 +243,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;
 	if (before && !s->interrupted && (s->no_worker || muster_supervisor_time_left(s) == 0))
-		return false; /* its samples stay; only its later part does not run */
+		return false;
 	if (s->interrupted)
 		muster_probe_not_run(
 			s, probe->name, MUSTER_OUTCOME_NOT_RUN, muster_code_name(MUSTER_EINTERRUPTED), s->interrupted);
@@ -238,6 +259,8 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 	return false;
 }
 
+/* A line each 10 s, as long as the command runs and time is left by this count. Other ranks return at once; their
+ * caller waits for the command. */
 void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, int seconds)
 {
 	const double every_ms = 10000;
@@ -257,6 +280,9 @@ void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, i
 	}
 }
 
+/* action: "run", "together" or "finish". The deadline is the probe's own, or --probe-deadline when that is less; a soak
+ * adds its seconds; the time that is left for measuring bounds the sum, but a command has command_least in any case. A
+ * worker that is lost is replaced before this returns. */
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action, int visit)
 {
 	if (!muster_probe_may_run(s, probe))

@@ -57,6 +57,8 @@ static void leave_now(int signal_number)
 	_exit(limit_exit_code);
 }
 
+/* End the process with this code after so long, whatever it does then. The last call counts. A setting of 0 would stop
+ * the timer, so that 1 ms is the least. */
 static void leave_in(double milliseconds, int exit_code)
 {
 	long whole = milliseconds < 1 ? 1 : (long)milliseconds;
@@ -225,6 +227,8 @@ static void say_start(const struct muster_supervisor *s)
 	muster_progress_end(&progress);
 }
 
+/* The transport of this rank: MPI's, or without a module a socket transport of one rank. -1 with err when MPI says why
+ * it failed. When it does not return, or calls exit, this function does not return either. */
 static int start_mpi(struct muster_supervisor *s, const struct muster_process_job *job, struct muster_error *err)
 {
 	struct muster_error warning;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* progress.c - the progress of a run: one line that moves for people, or one log line for each phase */
+/* progress.c - the progress of a run: one line that moves for people, or one log line for each phase
+ *
+ *   the first of these that holds          way          what is printed on standard error
+ *   the log is JSON, or progress is off    LINES        with `off` nothing, else a log line for each phase
+ *   a terminal, or MUSTER_TERMINAL=1       MOVING       the line over itself: CLEAR, no newline
+ *   the option says `line`                 FORWARDED    whole lines: UP and CLEAR, the line, a newline. But LINES where
+ *                                                       these codes could end in a file or between labels
+ *   mpirun prints on this terminal         LAUNCHER     as MOVING, but on the terminal itself, while it is watched
+ *   none                                   LINES        "muster: 1.5 s: all-reduce", once for each phase
+ *
+ * The line: "  1.6 s  all-reduce: 5 of 8 ranks done, about 2 s left".
+ */
 #include "coord/message.h"
 #include "progress.h"
 #include "util/env.h"
@@ -53,6 +64,7 @@ static bool may_end_in_file(void)
 	       (label && strcmp(label, "0") != 0) || (term && strcmp(term, "dumb") == 0);
 }
 
+/* The first row of the table at the top that holds. */
 static enum muster_progress_way choose_way(const struct muster_options *options, struct muster_terminal *terminal)
 {
 	const char *told = muster_env(MUSTER_ENV_TERMINAL);
@@ -89,7 +101,7 @@ static bool has_phase(const struct muster_progress *progress, int phase)
 	return !progress->quick || (phase != MUSTER_PHASE_LOAD && phase != MUSTER_PHASE_TRAFFIC);
 }
 
-/* To where the line moves. What comes between is of others. */
+/* Print to where the line moves. On the terminal of mpirun nothing is printed while mpirun is in the background. */
 static void __attribute__((format(printf, 2, 3))) print(const struct muster_progress *progress, const char *format, ...)
 {
 	va_list args;
@@ -120,6 +132,9 @@ static void show_line(struct muster_progress *progress, const char *phase, int d
 	progress->shown = true;
 }
 
+/* Called in each turn of rank 0, so that the line is printed at most every TERMINAL_EVERY_MS (FORWARDED_EVERY_MS
+ * through a pipe), and at once when the phase changes. A rank that is missing never ends a phase: the line then stays
+ * at the first phase that it did not end. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
 {
 	int phase = 0;
@@ -215,6 +230,7 @@ static bool prints_on(pid_t pid, dev_t terminal)
 	return stat(path, &status) == 0 && S_ISCHR(status.st_mode) && status.st_rdev == terminal;
 }
 
+/* The terminal of this session, if an mpirun among the ancestors has the same one as its standard error. */
 void muster_terminal_open(struct muster_terminal *ret)
 {
 	struct muster_process_stat self, launcher;
@@ -294,6 +310,8 @@ void muster_estimate_init(
 		ret->asked[MUSTER_PHASE_TRAFFIC] = options->steps * (options->long_steps ? LONG_STEP_MS : STEP_MS);
 }
 
+/* The phases from the last one to this one have ended together. Their time, without what the user asked for (a soak,
+ * training steps), divided by the usual time, is the pace by which later phases are estimated. */
 void muster_estimate_phase(struct muster_estimate *estimate, int phase, double now_ms)
 {
 	double elapsed = now_ms - estimate->began_ms, usual = 0, asked = 0;

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_messages.c - the messages of a ring barrier as rank 0 sees them */
+/* ring_messages.c - the messages of a ring barrier as rank 0 sees them
+ *
+ * When a barrier is complete, ring_scheduler.c reads its entries (muster_ring_entries_read), excludes ranks here, and
+ * answers. A reason in entry->why excludes a rank from the round; the first reason stays:
+ *
+ *   1  the rank itself says that it cannot take part, or its entry is malformed
+ *   2  an earlier rank of its node has the same GPU
+ *   3  its NCCL version is not the one of the ring
+ *
+ * Answers are collected for each leader and sent as one message to each, whatever the number of its ranks.
+ */
 #include "coord/ring_messages.h"
 
 #include "coord/send.h"
@@ -10,12 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Versions that are counted. Ranks for which one id is enough: up to this number NCCL itself lets all ranks come to the
- * maker of an id at once (NCCL_UID_STAGGER_THRESHOLD of bootstrap.cc). */
+/* VERSIONS_MAX: versions that are counted. RANKS_PER_ID: ranks for which one id is enough. Up to this number NCCL
+ * itself lets all ranks come to the maker of an id at once (NCCL_UID_STAGGER_THRESHOLD of bootstrap.cc). */
 enum { VERSIONS_MAX = 64, RANKS_PER_ID = 256 };
 
 /* ---- what ranks enter with ---- */
 
+/* with_ready: the payload is a struct muster_ring_ready (RING); without, it is left as bytes (RING_ID). */
 static void read_entry(
 	struct muster_ring_entry *entry, int rank, size_t node, struct muster_bytes payload, bool with_ready)
 {
@@ -30,6 +41,9 @@ static void read_entry(
 	}
 }
 
+/* A leader's payload has a part for each of its ranks. A part counts when its rank is one of that leader's node, and
+ * only the first part of a rank does. Payloads are first put in a table by rank, so that the entries are ascending
+ * without sorting, whichever way the launcher has placed ranks on nodes. */
 void muster_ring_entries_read(struct muster_ring_entries *ret, const struct muster_membership *members,
 	const struct muster_barrier *barrier, bool with_ready)
 {
@@ -78,6 +92,9 @@ void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ..
 	entry->why = entry->excluded;
 }
 
+/* The nearest earlier rank of the same node that has the same GPU and is not excluded; NULL. Entries are by rank, so
+ * the ranks of one node are neighbours, or a number of nodes apart. The search ends LOOK_BACK entries back, and sooner
+ * after 64 entries at a node of a lower number. */
 static struct muster_ring_entry *earlier_on_gpu(struct muster_ring_entries *entries, size_t index)
 {
 	const struct muster_ring_entry *entry = &entries->items[index];
@@ -127,6 +144,8 @@ static struct version *find_version(struct versions *all, const char *name)
 	return &all->items[i];
 }
 
+/* Which version stays: the one that was agreed on before, if any rank still has it; else the one of most ranks, of
+ * equally many the one of the lowest rank. A rank that has not said its version ("") stays too. */
 void muster_ring_exclude_version_mismatches(
 	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED])
 {
@@ -161,6 +180,8 @@ void muster_ring_exclude_version_mismatches(
 
 /* ---- ids ---- */
 
+/* As many groups as there are ids, of sizes that differ by one at most, the larger ones first; the first rank of each
+ * group makes its id. 520 ranks have three ids, made by the ranks 0, 174 and 347 of the ring. */
 int muster_ring_maker_index(int number, int ranks)
 {
 	int count = (ranks + RANKS_PER_ID - 1) / RANKS_PER_ID;
@@ -204,6 +225,8 @@ void muster_ring_answers_text(
 	muster_packer_done(&p);
 }
 
+/* Also frees answers. A SCATTER without parts is sent too. Of CANCEL only messages with a part are sent: `none` shows
+ * how long a message without parts is. */
 void muster_ring_answers_send(
 	const struct muster_ring_context *context, enum muster_tag tag, struct muster_packer *answers)
 {

@@ -11,6 +11,21 @@
  *
  * Several full rings may run, each without the ranks that failed before, and trials after them: in the record the
  * samples of the last full ring alone count (drop_samples).
+ *
+ * What a rank does with its place in a round:
+ *
+ *   role         what follows                     its outcome
+ *   MEMBER       RING_ID barrier, then the ring   of this ring; after a trial: unchanged
+ *   IDLE         RING_ID barrier                  unchanged
+ *   EXCLUDED     RING_ID barrier                  not run, and why; between rounds of traffic: unchanged
+ *   TRAFFIC      the round of traffic             of the probe of the traffic
+ *   WAITS        the next RING barrier            unchanged
+ *   NO_TRAFFIC   the next RING barrier            of the probe of the traffic: not run, and why
+ *   OVER         the end of the visit             of probes without a round: OK, or not run, and why
+ *
+ * The first ring has two parts. muster_ring_begin (round 0) begins it, muster_ring_await waits for its communicator,
+ * and muster_ring_participate goes on with it in round 1. A rank whose worker was lost in between has no part of the
+ * communicator: its end is NONE, on which rank 0 begins the ring anew.
  */
 #include "coord/send.h"
 #include "coord/supervisor.h"
@@ -56,6 +71,8 @@ static const char *gpu_of(const struct muster_worker_answer *answer)
 	return strncmp(answer->uuid, "MIG-", strlen("MIG-")) == 0 ? answer->gpu : answer->uuid;
 }
 
+/* What this rank enters a RING barrier with: whether it can be in a ring, and if not why; and how its last round ended.
+ * The figures of a ring are those of its first rank, so that no other rank sends any. */
 static void pack_ready(const struct muster_ring_course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
@@ -83,6 +100,8 @@ static void pack_ready(const struct muster_ring_course *course, struct muster_pa
 	muster_pack_ring_ready(p, &ready);
 }
 
+/* How strong the evidence is that the outcome gives against this rank (message.h). The code of an error decides; an
+ * error with any other code is the rank's own. */
 static enum muster_ring_end end_of(const struct muster_outcome *outcome)
 {
 	static const struct {
@@ -154,14 +173,16 @@ static struct muster_outcome run_command(struct muster_ring_course *course, cons
 	return outcome;
 }
 
-/* The time that the worker has of the deadline. */
+/* The time that the worker has of the deadline, in ms: so much less that the worker can end the ring and answer by
+ * itself before its supervisor would have to end the worker. */
 static int worker_ms(const struct muster_ring_course *course, int deadline_ms)
 {
 	double margin = course->s->deadlines.worker_margin;
 	return (int)(deadline_ms > 2 * margin ? deadline_ms - margin : deadline_ms / 2.0);
 }
 
-/* Remember how the round ended. */
+/* Remember how the round ended, for the next entry. A rank whose worker crashed or hung in a round is in no
+ * further one. */
 static void note_end(struct muster_ring_course *course, const struct muster_outcome *outcome)
 {
 	course->last.end = end_of(outcome);
@@ -186,6 +207,7 @@ static struct muster_outcome make_ring_id(struct muster_ring_course *course, con
 	return outcome;
 }
 
+/* Have the worker run its part of the ring. ids: hexadecimal, "" where the part needs none. */
 static struct muster_outcome send_place(struct muster_ring_course *course, const struct muster_ring_place *place,
 	struct muster_barrier_id ring, const char *ids)
 {
@@ -336,6 +358,8 @@ static int ranks_of(const struct muster_ring_course *course, const struct muster
 	return probe->traffic_shape == MUSTER_TRAFFIC_EACH ? 0 : course->ranks;
 }
 
+/* One round of traffic on the worker. The outcome has how many ranks share the round and who the partner is, plus 1 (0:
+ * none). */
 static void exchange(struct muster_ring_course *course, const struct muster_probe *probe,
 	const struct muster_ring_place *place, struct muster_barrier_id ring)
 {
@@ -404,7 +428,8 @@ static struct muster_ring_place place_of(const struct muster_answer *answer)
 	return (struct muster_ring_place){ .role = MUSTER_ROLE_OVER, .why = "" };
 }
 
-/* One round. done: the phase that ends with it. False: it was the last. */
+/* One round, as the table above has it. done: the phase that ends with it. False: it was the last. Before the next full
+ * ring begins, the samples of the last one are dropped; a rank that is excluded from it keeps those of the job. */
 static bool next_round(struct muster_ring_course *course, enum muster_phase done)
 {
 	struct muster_supervisor *s = course->s;
@@ -496,6 +521,8 @@ void muster_ring_begin(struct muster_supervisor *s, const struct muster_probe *p
 	course->round++;
 }
 
+/* A communicator that is there changes nothing: the outcome is still that of the beginning. One that failed is this
+ * rank's outcome, and its end is told with the next entry. */
 void muster_ring_await(struct muster_supervisor *s)
 {
 	for (struct muster_ring_course *course = courses_of(s); course->probe; course++) {

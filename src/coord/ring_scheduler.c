@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring_scheduler.c - rank 0 assigns ranks to rings, round after round */
+/* ring_scheduler.c - rank 0 assigns ranks to rings, round after round
+ *
+ * One RING barrier both ends a round and begins the next: its entries say how the last round went (ring_result), and
+ * its answers are the places of the next one. Which round follows is a table at schedule(). The chart of a round is in
+ * ring_scheduler.h.
+ */
 #include "coord/ring_scheduler.h"
 #include "muster/run.h"
 
@@ -21,6 +26,7 @@ struct ring_result {
 	const struct muster_ring_ready *first; /* of the ring's first rank; NULL */
 };
 
+/* Add what one rank of the ring says. entry NULL: the rank has not entered, so its end is GONE. */
 static void result_add(const struct muster_ring_scheduler *s, struct ring_result *result, int rank,
 	const struct muster_ring_entry *entry)
 {
@@ -83,7 +89,8 @@ static const char *why_failed(const struct ring_result *result, struct muster_ar
 					   : muster_arena_printf(arena, "rank %d: %s", result->cause, result->detail);
 }
 
-/* Add a ring of these nodes to the report and to the plan. */
+/* Add a ring of these nodes (indices in the plan) to the report and to the plan. Of the last full ring the rate
+ * with the trials' message size is taken. */
 static void note_ring(struct muster_ring_scheduler *s, const struct ring_result *result, const size_t *nodes,
 	size_t count, enum muster_trial_kind kind)
 {
@@ -189,6 +196,8 @@ static bool may_repeat(const struct muster_ring_scheduler *s, double now_ms)
 	return s->fulls < FULLS_MAX && muster_ring_time_left(s->context, now_ms) >= s->context->deadlines->trial_least;
 }
 
+/* The probe's own deadline and ring_per_rank for each rank. With localisation it is no longer than the time left, and a
+ * ring that trials may follow gets ring_share of that time. */
 static double full_deadline(const struct muster_ring_scheduler *s, double now_ms)
 {
 	const struct muster_deadlines *deadlines = s->context->deadlines;
@@ -225,6 +234,7 @@ static void begin_round(struct muster_ring_scheduler *s, bool trial, size_t grou
 		s->group[rank] = -1;
 }
 
+/* How many ranks and nodes each ring has. */
 static void count_groups(struct muster_ring_scheduler *s)
 {
 	for (size_t node = 0; node < s->context->members->node_count; node++) {
@@ -362,7 +372,7 @@ static void schedule_trials(struct muster_ring_scheduler *s, struct muster_ring_
 	send_places(s, entries, deadline_ms);
 }
 
-/* Trials use the nodes of the last full ring. */
+/* Trials use the nodes of the last full ring: plan_nodes has, for each node of the plan, its index in the job. */
 static void start_localising(struct muster_ring_scheduler *s)
 {
 	size_t all = s->context->members->node_count, nodes = 0;
@@ -436,7 +446,8 @@ static void schedule_after_begin(struct muster_ring_scheduler *s, struct muster_
 	schedule_full(s, entries, goes_on ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
 }
 
-/* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. */
+/* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. Its rounds count
+ * from 0 again. */
 static void begin_visit(struct muster_ring_scheduler *s, int visit)
 {
 	s->visit = visit;
@@ -505,7 +516,7 @@ static size_t join_ids(const struct muster_ring_group *group, const struct muste
 	return length;
 }
 
-/* Each ring's ids to all of its ranks; none to a rank that comes when its round is over. */
+/* Each ring's ids to all of its ranks; none to an idle rank, and none when the round of this barrier is over. */
 static void send_ids(const struct muster_ring_scheduler *s, const struct muster_barrier *barrier)
 {
 	struct muster_ring_entries entries;

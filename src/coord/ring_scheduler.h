@@ -24,7 +24,7 @@
  * needs the GPU for itself, each rank waits for its communicator (muster_ring_await), and round 1 measures on it, or
  * begins anew when the ranks are no longer the same.
  *
- * A leader that is silent is left out after a time (deadlines.h): its ranks count as lost for their ring.
+ * A leader that is silent for deadlines->silence does not hold the others up: its ranks count as lost for their ring.
  */
 #ifndef MUSTER_COORD_RING_SCHEDULER_H
 #define MUSTER_COORD_RING_SCHEDULER_H
@@ -59,7 +59,7 @@ struct muster_ring_traffic {
 	/* this round */
 	size_t probe; /* index in the registry */
 	int round, rounds;
-	bool under_way; /* it runs, and its ends are not known yet */
+	bool under_way; /* members have their places, and how it ended for them is not known yet */
 	enum muster_traffic_shape shape;
 	int *peers; /* of each member: the partner's number; -1 */
 };
@@ -109,10 +109,10 @@ struct muster_ring_group { /* the ranks of one ring */
 struct muster_ring_scheduler {
 	const struct muster_ring_context *context; /* borrowed */
 	const struct muster_probe *probe;
-	int index;        /* of the probe */
-	int visit, round; /* round: scheduled last in this visit; -1 */
-	bool over;        /* the round after it was answered with OVER */
-	bool trial;
+	int index;                       /* of the probe */
+	int visit, round;                /* round: scheduled last in this visit; -1 */
+	bool over;                       /* the round after it was answered with OVER */
+	bool trial;                      /* this round has trial rings */
 	enum muster_ring_part part;      /* of the full ring in this round */
 	int fulls;                       /* full rings so far */
 	int *group;                      /* of each rank in this round; -1: none */

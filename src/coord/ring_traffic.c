@@ -7,9 +7,13 @@
  * two barriers, from the answer on, the round is `under_way`, and muster_ring_traffic_failed may cancel it.
  *
  * A member that is `out` stays out, since its communicator is aborted. The failure that says most about the cause is
- * kept
- * (`cause`), because a round of all ranks that cannot run any more must name one rank, and most members fail only
+ * kept (`cause`), because a round of all ranks that cannot run any more must name one rank, and most members fail only
  * because others did.
+ *
+ *   shape   rounds of a probe             who has no place                          a failure cancels
+ *   PAIRS   those of localize/pairs.h     members without a partner that is in      the partner's round
+ *   ALL     traffic_rounds, at least 1    all members, as soon as one is out        the round of all
+ *   EACH    traffic_rounds, at least 1    members that are lost                     nothing
  */
 #include "coord/ring_scheduler.h"
 
@@ -84,6 +88,7 @@ void muster_ring_traffic_visit(struct muster_ring_traffic *t, int visit)
 
 /* ---- how a round ended ---- */
 
+/* Whether the member has a place in the round that is under way. */
 static bool took_part(const struct muster_ring_traffic *t, size_t member)
 {
 	if (t->shape == MUSTER_TRAFFIC_EACH)
@@ -91,6 +96,9 @@ static bool took_part(const struct muster_ring_traffic *t, size_t member)
 	return t->under_way && !t->items[member].out && (t->shape == MUSTER_TRAFFIC_ALL || t->peers[member] >= 0);
 }
 
+/* Note how the round ended for a member. It is out from here on when it is not among the entries, when it cannot take
+ * part in a ring any more, or when it failed in the round; alone (EACH) a failure takes no member out. Of all that are
+ * out the one with the highest end is the cause, of equal ones the first. */
 static void note_member(struct muster_ring_traffic *t, const struct muster_ring_context *context, size_t member,
 	const struct muster_ring_entry *entry)
 {
@@ -163,6 +171,8 @@ static size_t find_partners(struct muster_ring_traffic *t, enum muster_traffic_k
 	return found;
 }
 
+/* For the supervisor of each rank in ms: the fixed time of pairs, or the probe's own deadline, with more for each
+ * training step; at most what is left. */
 static double deadline_of(
 	const struct muster_ring_traffic *t, const struct muster_ring_context *context, double left_ms)
 {
@@ -186,6 +196,8 @@ static const char *why_not(
 	return left_ms < context->deadlines->trial_least ? "no time left before the run's deadline" : NULL;
 }
 
+/* Answer every rank that has entered: a member with a place gets it with its own partner; NO_TRAFFIC is for all, ranks
+ * outside the ring too; the others wait for the next round. */
 static void answer(const struct muster_ring_traffic *t, const struct muster_ring_context *context,
 	const struct muster_ring_entries *entries, struct muster_ring_place place)
 {
@@ -203,6 +215,8 @@ static void answer(const struct muster_ring_traffic *t, const struct muster_ring
 	muster_ring_answers_send(context, MUSTER_TAG_SCATTER, answers);
 }
 
+/* Go on to the next round that anyone has a place in: rounds of pairs without any pair left are passed over. When a
+ * probe cannot run, all ranks are told so once, and t->rounds = 0 lets the next call go on to the next probe. */
 bool muster_ring_traffic_next(struct muster_ring_traffic *t, const struct muster_ring_context *context,
 	const struct muster_ring_entries *entries, double now_ms)
 {

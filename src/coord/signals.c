@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* signals.c - a run ends early after a signal, or when MPI_Init does not return */
+/* signals.c - a run ends early after a signal, or when MPI_Init does not return
+ *
+ * The handler only notes the first signal and its time, and posts a semaphore (sem_post is allowed in a handler). Two
+ * readers: event_loop.c asks in each turn (muster_signals_received); while MPI_Init runs in the main thread and cannot
+ * ask, a thread waits for the semaphore. That thread and the main one agree by one atomic state, which leaves WATCHING
+ * once:
+ *
+ *   WATCHING ── a signal, or until_ms ──▶ LATE    late() ends the process; the main thread, should it come, waits
+ *            └─ MPI_Init has returned ──▶ ENDED   the thread ends without calling late()
+ */
 #include "coord/signals.h"
 
 #include "util/clock.h"
@@ -28,9 +37,9 @@ static const struct {
 	{ SIGXCPU, "SIGXCPU" },
 };
 
-static atomic_int first_signal;
-static _Atomic double first_ms;
-static sem_t bell;
+static atomic_int first_signal; /* 0: none yet */
+static _Atomic double first_ms; /* when it came; 0: none yet */
+static sem_t bell;              /* posted at the first signal, and when the watch is over */
 
 enum watch_state { WATCHING, ENDED, LATE };
 static struct {
@@ -42,6 +51,7 @@ static struct {
 	atomic_int state;
 } watch;
 
+/* The time is set before the number, so that a reader that sees the number finds the time. */
 static void on_signal(int number)
 {
 	int none = 0, saved = errno;
@@ -95,6 +105,7 @@ static void *watch_over(void *unused)
 	return NULL;
 }
 
+/* The thread blocks all signals, so that they are handled by the main thread. */
 void muster_signals_watch(double until_ms, void (*late)(void *arg, int signal_number), void *arg)
 {
 	sigset_t all, before;

@@ -88,7 +88,9 @@ static void lead(struct muster_supervisor *s)
 	s->early_count = 0;
 }
 
-/* came_ms: a moment at which the news had not arrived yet. */
+/* Take over the place that rank 0 has assigned. The run's end is counted from came_ms, a moment at which the news had
+ * not arrived yet: time for which this rank was stopped before it read them must not move the end to later. The end may
+ * be too early instead, by end_error_ms at most. */
 static void join_node(struct muster_supervisor *s, const struct muster_membership_news *news, double came_ms)
 {
 	double end_ms = came_ms + news->left_ms;
@@ -154,7 +156,9 @@ static size_t read_peers(const struct muster_supervisor *s, const struct muster_
 	return count;
 }
 
-/* GPUs on one path take turns, in the order of their ranks. Returns the number of turns; *ret_turn is this rank's. */
+/* GPUs on one path take turns, in the order of their ranks. Returns the number of turns; *ret_turn is this rank's. With
+ * the paths numa0 numa0 numa1 numa1 the ranks 0 and 2 have turn 0, the ranks 1 and 3 turn 1: two turns. Each rank of
+ * the node counts for itself, from the same list. */
 static int count_turns(const struct muster_peer *peers, size_t count, int rank, int *ret_turn)
 {
 	int turns = 1;
@@ -238,7 +242,12 @@ static void wait_for_turn(struct muster_supervisor *s, int visit, size_t probe, 
 	muster_answer_done(&answer);
 }
 
-/* Of these probes (1 << index), GPUs that share a path run one after the other, then all at once. */
+/* Of these probes (1 << index), GPUs that share a path run one after the other, then all at once. Every rank enters
+ * every barrier, with or without something to run:
+ *
+ *   TURN 0 ─ run of the ranks with turn 0 ─ TURN 1 ─ run of those with turn 1 ─ … ─ TURN turns ─ together, all ranks
+ *
+ * The first barrier of the first visit tells the progress that the phase before this probe's has ended. */
 static void run_in_turns(struct muster_supervisor *s, int visit, uint64_t probes)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
@@ -263,7 +272,7 @@ static void run_in_turns(struct muster_supervisor *s, int visit, uint64_t probes
 	}
 }
 
-/* With windows, or without them. */
+/* The last callbacks of the probes with windows, or of those without. */
 static void finish(struct muster_supervisor *s, bool windows)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++) {
@@ -273,7 +282,8 @@ static void finish(struct muster_supervisor *s, bool windows)
 	}
 }
 
-/* Everything that ranks measure, up to their record. */
+/* Everything that ranks measure, up to their record. Each visit measures the speeds with windows again, so that the
+ * windows are spread over the run (MUSTER_VISITS in muster/probe.h). */
 static void measure(struct muster_supervisor *s)
 {
 	muster_probe_runner_take(s);

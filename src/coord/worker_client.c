@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_client.c - a supervisor's side of its worker */
+/* worker_client.c - a supervisor's side of its worker
+ *
+ * The lines of a worker (worker/protocol.h), and what becomes of each:
+ *
+ *   {"sample":…}     goes to the end of the record as it is, and to the spool; only its JSON syntax is checked here
+ *   {"step":…}       is kept as the last step, and goes to the spool
+ *   {"evidence":…}   is kept
+ *   {"failing":…}    is kept as the answer; the command goes on
+ *   {"done":…}       is the answer: the command is DONE
+ *   another key      is malformed, as what is no JSON: the worker is ended and replaced, as after a crash
+ *
+ * Texts of a line are copied into the client's arena, so outcomes and findings may point at them until the run ends.
+ */
 #include "coord/worker_client.h"
 
 #include "json/scan.h"
@@ -14,7 +26,8 @@
 #define STARVED 0.5 /* of its time without a CPU: a probe that does not end says nothing of the node */
 
 /* Samples of one rank and of one command: far above what probes yield, and a probe that floods leaves room for others.
- * TEXT_MAX: bytes of a text, more than a worker sends. */
+ * TEXT_MAX: bytes of a text, more than a worker sends. CANCEL_MAX: bytes of a reason, for which the worker has 400.
+ * END_MS, STOP_MS: how long a worker that was killed is waited for, after its loss and at the end. */
 enum {
 	SAMPLES_MAX = 40000,
 	COMMAND_SAMPLES_MAX = 16000, /* 32 of each of 500 RDMA ports */
@@ -39,6 +52,7 @@ static double starved_ms(const struct muster_worker_client *client)
 	return client->ops->starved_ms ? client->ops->starved_ms(client->worker) : 0;
 }
 
+/* gpu, uuid, path and agree are "" until a command has set them. */
 int muster_worker_client_start(struct muster_worker_client *client, struct muster_error *err)
 {
 	client->state = MUSTER_WORKER_IDLE;
@@ -71,6 +85,8 @@ void muster_worker_client_extend(struct muster_worker_client *client, int deadli
 	client->hang_least_ms = hang_least_ms;
 }
 
+/* Code, error, id and figures of the answer are those of this command; the GPU, its path and the like stay from the
+ * command that has reported them. */
 void muster_worker_client_command(struct muster_worker_client *client, const char *text, int deadline_ms)
 {
 	struct muster_error err;
@@ -156,6 +172,8 @@ static int take_sample(struct muster_worker_client *client, const char *text, si
 	return 0;
 }
 
+/* -1 with err when the line is malformed. A sample is known by its first bytes, since it is not parsed here. An answer
+ * changes only those members that the line has; `simulated` stays true once a worker has said so. */
 static int take_line(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
 	static const char sample[] = "{\"sample\":";
@@ -183,6 +201,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 
 /* ---- ends ---- */
 
+/* Start the next worker. If it cannot be started, the next command finds no worker, and ends as one that crashed. */
 static void replace(struct muster_worker_client *client)
 {
 	struct muster_error err;
@@ -238,6 +257,8 @@ static void end(struct muster_worker_client *client, enum muster_worker_state st
 	replace(client);
 }
 
+/* Take the lines that have come, up to the answer. 0: the worker lives, or has answered. 1: its results have ended. -1
+ * with err: malformed, or more bytes than any command has. */
 static int take_lines(struct muster_worker_client *client, struct muster_error *err)
 {
 	while (client->state == MUSTER_WORKER_BUSY) {
@@ -258,6 +279,8 @@ static int take_lines(struct muster_worker_client *client, struct muster_error *
 	return 0;
 }
 
+/* The order matters. Printed output is read first, or a worker would stand still with a full pipe. Lines come before
+ * the deadline: an answer that lies in the pipe counts, also when the supervisor was stopped meanwhile. */
 enum muster_worker_state muster_worker_client_poll(struct muster_worker_client *client)
 {
 	struct muster_error err = { 0 };
@@ -281,6 +304,7 @@ double muster_worker_client_next(const struct muster_worker_client *client)
 	return client->ops->next_ms ? fmin(client->ops->next_ms(client->worker), client->until_ms) : client->until_ms;
 }
 
+/* The command is DONE and not CRASHED: the worker was ended on purpose, and what the command says is the error. */
 void muster_worker_client_stop(struct muster_worker_client *client, enum muster_code code, const char *why)
 {
 	char how[128];
@@ -303,6 +327,12 @@ static void log_outcome(const struct muster_worker_client *client, const struct 
 			outcome->evidence ? "; " : "", or_empty(outcome->evidence));
 }
 
+/*   how the command ended                       status           code
+ *   the worker answered "ok"                    OK               -
+ *   it answered with an error, or was stopped   ERROR            of the answer
+ *   lost, and the answer has a code (see end)   ERROR            of the announced failure, cancelled, or out of time
+ *   lost without a code                         HUNG, CRASHED    -; the last step is given too
+ */
 struct muster_outcome muster_worker_client_outcome(const struct muster_worker_client *client, const char *probe)
 {
 	bool answered = client->state == MUSTER_WORKER_DONE, said = answered || *client->answer.code;

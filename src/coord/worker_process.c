@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_process.c - a worker that is a process */
+/* worker_process.c - a worker that is a process
+ *
+ *   supervisor               worker
+ *   commands, write end ───▶ descriptor 3, MUSTER_WORKER_COMMANDS
+ *   results, read end   ◀─── descriptor 4, MUSTER_WORKER_RESULTS
+ *   noise, read end     ◀─── descriptors 1 and 2: what vendor libraries print
+ *                            descriptor 0: /dev/null
+ *
+ * Results have a pipe of their own, so that a library that prints cannot damage a result. The supervisor's ends never
+ * block, except that a command waits up to SEND_WAIT_MS for room. Of what is printed only the end is kept, as evidence
+ * for a crash.
+ */
 #include "coord/worker_process.h"
 
 #include "transport/module.h"
@@ -28,6 +39,8 @@ enum {
 	ENDING_MS = 200,     /* for a worker that has closed its results and may be exiting */
 };
 
+/* The environment is copied before MPI_Init, which adds variables; hwloc in the worker leaves out the
+ * plugins that open drivers (transport/module.h), unless the user has set its variable. */
 void muster_worker_process_init(struct muster_worker_process *worker, const char *program)
 {
 	size_t count = 0;
@@ -78,6 +91,8 @@ static void close_all(const int *fds, size_t count)
 			close(fds[i]);
 }
 
+/* Start a worker with three pipes. The new process inherits its ends of them and no other descriptor, dies with this
+ * thread, and ignores SIGTERM and the like. -1 with err; then everything is closed again. */
 static int start(void *arg, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
@@ -119,6 +134,8 @@ static int start(void *arg, struct muster_error *err)
 
 /* ---- lines ---- */
 
+/* Write the line and its newline. -1 with err when the worker has closed its end, or takes nothing for SEND_WAIT_MS. A
+ * line may be sent in part then: the worker is lost anyway. */
 static int send_line(void *arg, const char *text, size_t length, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
@@ -140,6 +157,8 @@ static int send_line(void *arg, const char *text, size_t length, struct muster_e
 	return left > 0 ? muster_fail(err, MUSTER_EIO, "the worker closed its command pipe") : 0;
 }
 
+/* As the operation next_line (worker_client.h). A last line without its newline was cut by the worker's death, and is
+ * dropped. After the end the descriptor is closed, and every further call returns 1. */
 static int next_line(void *arg, const char **ret, size_t *ret_length, struct muster_error *err)
 {
 	struct muster_worker_process *worker = arg;
@@ -163,6 +182,7 @@ static int next_line(void *arg, const char **ret, size_t *ret_length, struct mus
 
 /* ---- output ---- */
 
+/* Append to the kept output, and drop as much of its beginning as does not fit. */
 static void keep_output(struct muster_worker_process *worker, const char *text, size_t length)
 {
 	size_t most = MUSTER_WORKER_OUTPUT_KEPT, kept = worker->output_length;
@@ -178,7 +198,7 @@ static void keep_output(struct muster_worker_process *worker, const char *text, 
 	worker->output_length = kept + length;
 }
 
-/* One that never stops printing is not read for ever. */
+/* Read what has been printed, at most OUTPUT_READS times: a worker may print without end. */
 static void read_output(void *arg)
 {
 	struct muster_worker_process *worker = arg;
@@ -196,7 +216,8 @@ static void read_output(void *arg)
 	}
 }
 
-/* Control characters become spaces. */
+/* The last line that is not blank, cut to the size of out. Control characters become spaces, since the text goes into
+ * reports and logs. Returns out. */
 static const char *last_output(void *arg, char *out, size_t size)
 {
 	const struct muster_worker_process *worker = arg;
@@ -215,6 +236,7 @@ static const char *last_output(void *arg, char *out, size_t size)
 
 /* ---- the end ---- */
 
+/* The end of the command pipe asks the worker to exit. Wait for that, but leave the process to be reaped by end(). */
 static void quit(void *arg, int grace_ms)
 {
 	struct muster_worker_process *worker = arg;
@@ -236,7 +258,9 @@ static void say_status(int status, char *ret_how, size_t size)
 		snprintf(ret_how, size, "exit status %d", WEXITSTATUS(status));
 }
 
-/* An uninterruptible one is abandoned. */
+/* End the worker and close the pipes, after a last look at what it printed. ret_how: its own signal or exit status when
+ * it had ended by itself, else "killed". A process in an uninterruptible system call does not die of SIGKILL: it is
+ * abandoned after grace_ms. Returns whether it had ended by itself. */
 static bool end(void *arg, int grace_ms, char *ret_how, size_t size)
 {
 	struct muster_worker_process *worker = arg;

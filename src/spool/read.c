@@ -2,7 +2,13 @@
 /* read.c - a run from the spools of its ranks
  *
  * The files are read twice: first the first lines of their processes, which tell the runs apart, then the lines of one
- * run.
+ * run. A folder may hold several runs, restarts of a rank, and copies of files. The steps:
+ *
+ *   1  read_files(first)    every first line becomes a struct muster_spool_process in `all`, in the order of the files
+ *   2  mark_older           in that order: after which processes did their node begin another run?
+ *   3  choose_run           the run that was asked for, or the last one; each process once; `all` is sorted by id
+ *   4  read_files(second)   each line goes to its process, which is found by its id
+ *   5  finish_set           `all` is sorted by rank; of several processes of a rank the last start counts
  */
 #include "spool/read.h"
 
@@ -31,6 +37,7 @@ struct reading {
 	struct muster_error err; /* of the line or the file at hand */
 };
 
+/* Count a bad line or file. The set keeps place and reason of the first one, whichever it is. */
 static void note_bad(struct reading *r, size_t *count, const char *why)
 {
 	struct muster_spool_set *set = r->set;
@@ -55,6 +62,8 @@ static const struct muster_object_type process_type = {
 	.open = true,
 };
 
+/* A first line: one more process. -1 when it is of another version, malformed, or has a rank that its job cannot have.
+ * A rank above 0 in a job of one rank is a stray. */
 static int take_first(struct reading *r, const struct muster_json *line, const struct muster_json *format)
 {
 	struct muster_spool_process process = { .file = r->file, .line = r->count };
@@ -115,6 +124,10 @@ static int take_record(struct reading *r, struct muster_spool_process *process, 
 	return rc;
 }
 
+/* Any other line: part of a record, a trial, MPI's rank and ranks, a step, or the end; a later line of one kind takes
+ * the place of an earlier one, but for parts of the record and trials. MPI's numbers take the place of the launcher's,
+ * unless the record has begun. Lines of other runs, and of a process whose first line stands in another file, are
+ * ignored. */
 static int take_line(struct reading *r, const struct muster_json *json)
 {
 	struct muster_json_reader *reader = &r->lines.samples.json;
@@ -217,7 +230,8 @@ static int by_run_and_id(const void *a, const void *b)
 	return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
-/* Of two starts in one second the one that comes first in the files. */
+/* By the times of their starts, which are texts that sort as times do. Of two starts in one second the one that comes
+ * first in the files. */
 static bool is_later(const struct muster_spool_process *one, const struct muster_spool_process *other)
 {
 	int order = strcmp(one->header.started, other->header.started);
@@ -317,6 +331,8 @@ static void finish_set(struct reading *r)
 	set->header = &set->ranks[0].header;
 }
 
+/* *ret is set only when a process was found. Lines and files that are bad do not fail; the first one is part of the
+ * error when nothing was found. */
 int muster_spool_set_read(const char *directory, const char *run, struct muster_arena *arena,
 	struct muster_spool_set *ret, struct muster_error *err)
 {

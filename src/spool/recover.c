@@ -4,6 +4,13 @@
  * Two uses: rank 0 completes its run with the spools of ranks whose records did not come (muster_spool_set_add), and
  * `muster assemble` makes the whole run of them when rank 0 itself did not live (muster_spool_set_make). A record that
  * came as a message is whole, so it wins over the spool of the same rank.
+ *
+ *   rank in the run    its spool                       in the run after it
+ *   with a record      whatever                        the record
+ *   missing, none      an end line, and a record       the spool's record
+ *   missing, none      no end line, or no record       what the spool has, unfinished: why, and its last message
+ *   missing            none                            missing
+ *   none               none                            missing, on the node "?" (muster_spool_set_make)
  */
 #include "spool/read.h"
 
@@ -29,6 +36,7 @@ static size_t node_of(struct muster_run *run, const char *name, size_t before)
 	return run->node_count - 1;
 }
 
+/* The last step names what the process was about to do when it died. */
 static const char *last_message(const struct muster_spool_process *process, struct muster_arena *arena)
 {
 	if (process->step)
@@ -38,6 +46,7 @@ static const char *last_message(const struct muster_spool_process *process, stru
 		arena, "its last message, %.0f s after its start, came before the first step", process->last_s);
 }
 
+/* Put the rank of this process into the run. Its record is moved. */
 static void put(struct muster_spool_process *process, struct muster_run *run, size_t node)
 {
 	const char *why = process->end && *process->end ? process->end
@@ -97,7 +106,9 @@ size_t muster_spool_set_add(struct muster_spool_set *set, struct muster_run *run
 	return count;
 }
 
-/* When a run is ended from outside, some supervisors live long enough to note that their workers were killed first. */
+/* When a run is ended from outside, some supervisors live long enough to note that their workers were killed first. A
+ * crash of a worker in the last second of all, in a process without an end line, is therefore no crash of the probe,
+ * but an error with the code of an interruption. Only called when no process has finished. */
 static void excuse_last_deaths(struct muster_spool_set *set)
 {
 	for (size_t i = 0; i < set->rank_count; i++) {
@@ -114,6 +125,7 @@ static void excuse_last_deaths(struct muster_spool_set *set)
 	}
 }
 
+/* Ranks that no process on disk had are missing, on a node without a name. */
 static void add_missing(struct muster_run *run)
 {
 	bool *here = muster_calloc((size_t)run->job.ranks, sizeof *here);

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* write.c - the spool, written by a thread of its own
  *
- * The supervisor appends lines to the queue, the thread takes the whole queue, writes it without the lock and appends
- * the next: so one system call writes what came during the last one, and the run never waits. A disk that hangs fills
- * the queue up to QUEUE_MAX; further lines are lost, which is said once at the end (muster_spool_trouble). All ranks
- * of a node append to one file.
+ * The supervisor appends lines to the queue; the thread takes the whole queue, writes it without the lock, and comes
+ * back for the next: so one system call writes what came during the last one, and the run never waits. A disk that
+ * hangs fills the queue up to QUEUE_MAX; further lines are lost, which is said once at the end (muster_spool_trouble).
+ *
+ * All ranks of a node append to one file (O_APPEND), whose lines are therefore mixed; "by" tells them apart. When a
+ * line is synced to the disk:
+ *
+ *   header, trial, end, outcome, facts of the rank    soon, after the write that has the line
+ *   sample, step, place                               QUIET_MS after the last line, or together with one of the others
+ *   each of these, with more than CROWDED ranks       QUIET_MS after the last line only
  */
 #include "spool/write.h"
 
@@ -34,7 +40,7 @@
 #include <unistd.h>
 
 enum {
-	CROWDED = 1024,       /* ranks */
+	CROWDED = 1024,       /* ranks of a run: with more, no line asks for a sync */
 	QUEUE_MAX = 32 << 20, /* bytes that wait for a slow disk */
 	QUIET_MS = 250,       /* without a new line: then a step, too, is synced to the disk, as its call may hang */
 	NAME_MAX_BYTES = 200, /* of a file's name */
@@ -42,7 +48,7 @@ enum {
 
 struct muster_spool {
 	int fd;
-	char id[17];
+	char id[17]; /* of this process, "by" in its lines: 16 hexadecimal digits */
 	char *path;
 	double start_ms;
 	size_t trials_written;
@@ -52,12 +58,12 @@ struct muster_spool {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t news;
-	char *queue;
+	char *queue; /* lines that wait; NULL after the thread has taken it */
 	size_t length, room;
-	bool sync, closing;
-	bool crowded; /* so many ranks write to the folder that waiting for the disk would stop others */
-	char trouble[512];
-	bool told;
+	bool sync, closing; /* sync: a line in the queue asks for it */
+	bool crowded;       /* so many ranks write to the folder that waiting for the disk would stop others */
+	char trouble[512];  /* the first error of writing; "" */
+	bool told;          /* muster_spool_trouble has returned it */
 };
 
 /* ---- the thread ---- */
@@ -104,7 +110,7 @@ static void *write_all(void *arg)
 
 /* ---- lines ---- */
 
-/* Whole milliseconds since the process's start, in seconds. */
+/* Seconds since the process's start, in whole milliseconds. */
 static double elapsed_s(const struct muster_spool *spool)
 {
 	return (double)(long)(muster_now_ms() - spool->start_ms) / 1e3;
@@ -188,6 +194,8 @@ char *muster_spool_run_name(const char *started)
 		"%s.%s.%s.%s", job ? job : "", step ? step : "", restart ? restart : "", space ? space : "");
 }
 
+/* "gpu-1.site" is gpu-1.site.jsonl, "a/b" is a%2Fb.jsonl. A dot at the beginning is encoded too. The name is cut after
+ * NAME_MAX_BYTES: nodes whose names begin alike then share a file. */
 char *muster_spool_path(const char *directory, const char *node)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
@@ -199,6 +207,8 @@ char *muster_spool_path(const char *directory, const char *node)
 	return muster_asprintf("%s/%s.jsonl", directory, used ? name : "%");
 }
 
+/* The descriptor, or -1 with err. The folder may be one that other users write to: what stands there already may be a
+ * link or a FIFO. */
 static int open_file(const char *directory, const char *path, struct muster_error *err)
 {
 	if (mkdir(directory, 0777) < 0 && errno != EEXIST)

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* interfaces.c - which network interface MPI's messages take */
+/* interfaces.c - which network interface MPI's messages take
+ *
+ * muster_mpi_choose_interface, before MPI_Init. The first of these that gives an interface decides:
+ *
+ *   1  the user has set btl_tcp_if_include or _exclude     nothing is changed
+ *   2  NCCL_SOCKET_IFNAME names an interface               include this one, whatever its kind is
+ *   3  SLURM_LAUNCH_NODE_IPADDR, then mpirun's address     include the one with this address, or on the route to it,
+ *      (OMPI_MCA_orte_hnp_uri)                             unless it is of those that are never for messages
+ *   4  neither                                             exclude all that are never for messages, if others are left
+ */
 #include "transport/interfaces.h"
 
 #include "util/text.h"
@@ -41,6 +50,7 @@ const struct muster_interface *muster_interface_named(
 	return NULL;
 }
 
+/* The interface with this address (0: none has it), of those that may be for messages. */
 static const struct muster_interface *with_address(
 	const struct muster_interface *interfaces, size_t count, unsigned int address)
 {
@@ -61,7 +71,7 @@ const struct muster_interface *muster_interface_to(const struct muster_interface
 		snprintf(word, sizeof word, "%.*s", (int)strcspn(at, "/,:;"), at);
 		if (inet_pton(AF_INET, word, &address) != 1)
 			continue;
-		found = with_address(interfaces, count, address.s_addr);
+		found = with_address(interfaces, count, address.s_addr); /* on the head node itself */
 		if (!found)
 			found = with_address(interfaces, count, route(address.s_addr));
 	}
@@ -81,7 +91,7 @@ static unsigned int own_address(unsigned int to)
 	return known ? address.sin_addr.s_addr : 0;
 }
 
-/* ARPHRD_INFINIBAND in <linux/if_arp.h> is 32. */
+/* IPoIB, whatever its name is: ARPHRD_INFINIBAND in <linux/if_arp.h> is 32. */
 static bool is_infiniband(const char *name)
 {
 	char path[128], type[16];
@@ -89,6 +99,8 @@ static bool is_infiniband(const char *name)
 	return muster_read_line(path, type, sizeof type, NULL) == 0 && strcmp(type, "32") == 0;
 }
 
+/* The interfaces that are up and have an IPv4 address, at most INTERFACES_MAX; one with two addresses is in the list
+ * twice. Returns how many. */
 static size_t list_interfaces(struct muster_interface *ret)
 {
 	struct ifaddrs *all;

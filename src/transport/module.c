@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module.c - find and open an MPI module; read a launcher's environment */
+/* module.c - find and open an MPI module; read a launcher's environment
+ *
+ *   <libdir>/muster/mpi/openmpi.so               a module
+ *   <libdir>/muster/mpi/openmpi/                 the MPI that it is linked with, where the installation brings one
+ *   <libdir>/muster/mpi/openmpi/environment      OPAL_PREFIX=./
+ *   <libdir>/muster/mpi/openmpi/bin/mpirun
+ */
 #include "transport/module.h"
 #include "muster/arena.h"
 #include "util/env.h"
@@ -35,6 +41,8 @@ static void append_why(char *text, size_t size, const char *name, const char *wh
 	snprintf(text + used, size - used, "%s%s: %s", used ? "; " : "", name, why);
 }
 
+/* Modules are tried in the order of their names until one can be opened; libmpi's absence shows here, as an error of
+ * the loader. A module that is open stays open, also when its variables cannot be set. */
 int muster_mpi_module_open(const char *directory, const struct muster_mpi_module **ret, struct muster_error *err)
 {
 	const char *wanted = muster_env(MUSTER_ENV_MPI);
@@ -75,6 +83,7 @@ int muster_mpi_module_open(const char *directory, const struct muster_mpi_module
 
 /* ---- the launcher's environment ---- */
 
+/* The first of these variables that has a whole number of at least `low`. */
 static int number_in(const char *const *names, size_t count, int low, int otherwise)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -102,6 +111,7 @@ bool muster_launched(void)
 	return false;
 }
 
+/* At least this process's rank + 1: PMIx sets a variable for the rank and none for the size. */
 int muster_launch_size(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
@@ -123,6 +133,8 @@ static char *folder_of(const char *directory, const char *name)
 	return muster_asprintf("%s/%.*s", directory, (int)length, name);
 }
 
+/* Set the variable of one line, which is changed. -1 when there is no '=', or nothing before it. "./lib" becomes
+ * FOLDER/lib. */
 static int line_apply(const char *folder, char *line)
 {
 	char *equals = strchr(line, '=');

@@ -30,6 +30,8 @@ static void send_to_oneself(struct muster_transport *t, int tag, char *bytes, si
 	t->own_last = &message->next;
 }
 
+/* A message to the own rank does not pass through the transport: it is received before those of others. So the parts of
+ * one process (supervisor.h) exchange messages as two processes do. */
 int muster_transport_send(
 	struct muster_transport *t, int to, int tag, const char *bytes, size_t length, struct muster_error *err)
 {

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transport_socket.c - the ranks of one node without a launcher */
+/* transport_socket.c - the ranks of one node without a launcher
+ *
+ * A star: rank 0 has a peer for each other rank, and each other rank has one peer, rank 0. Bytes on a socket:
+ *
+ *   | tag, 4 bytes | length, 4 bytes | length bytes | tag, …
+ *
+ * To send: the message becomes a frame at the end of the peer's list, and the list is written as far as the kernel
+ * takes it. To receive: bytes are read to the end of the peer's inbox, and whole messages are taken from its beginning.
+ * A peer whose socket has ended has fd -1; its inbox is still read to the end, and then comes MUSTER_TAG_PEER_DIED,
+ * once.
+ */
 #include "transport/transport_socket.h"
 
 #include "muster/arena.h"
@@ -32,7 +42,7 @@ struct peer {
 	bool death_reported;
 	pid_t pid; /* rank 0's children; 0 once reaped */
 	struct frame *first, **last;
-	char *inbox;
+	char *inbox; /* bytes that were read and belong to no message that was taken */
 	size_t held, room;
 };
 
@@ -100,6 +110,7 @@ static void drop_frame(struct peer *peer)
 	free(frame);
 }
 
+/* The other end is closed: what was not sent yet is dropped. */
 static void peer_gone(struct peer *peer)
 {
 	close(peer->fd);
@@ -108,6 +119,7 @@ static void peer_gone(struct peer *peer)
 		drop_frame(peer);
 }
 
+/* Write frames until the kernel takes no more. Never waits. */
 static void peer_write(struct peer *peer)
 {
 	while (peer->fd >= 0 && peer->first) {
@@ -194,6 +206,8 @@ static bool peer_read(struct peer *peer)
 	return false;
 }
 
+/* Begins at the peer behind the one whose message was taken last, so that a rank with many messages does not keep
+ * others from being heard. A socket is read only when its inbox has no whole message. */
 static bool socket_receive(struct muster_transport *t, struct muster_message *ret)
 {
 	(void)t;
@@ -217,7 +231,7 @@ static bool socket_receive(struct muster_transport *t, struct muster_message *re
 	return false;
 }
 
-/* Also makes progress with sending. */
+/* Whether the started processes have ended and all frames are written or dropped. Also makes progress with sending. */
 static bool all_ended(void)
 {
 	bool ended = true;

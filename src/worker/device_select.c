@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device_select.c - which GPU a rank takes */
+/* device_select.c - which GPU a rank takes
+ *
+ * A launcher may show each rank one GPU, or all ranks all GPUs; both are right. What decides, and what is known of the
+ * GPU:
+ *
+ *   CUDA starts, and shows one GPU                that one ("only-visible")
+ *   CUDA starts, and shows several                the one with the local rank's number, in CUDA's order ("local-rank")
+ *   CUDA starts, and shows none or too few        none ("none"), with why_none
+ *   CUDA does not start, NVML works               the one with the local rank's number in NVML's list, if
+ *                                                 CUDA_VISIBLE_DEVICES is not set: for probes that NVML is enough for
+ *   a worker before died of CUDA or NVML          the same in the order of the bus, and only its bus id
+ */
 #include "device_select.h"
 #include "hidden_gpus.h"
 
@@ -18,15 +29,19 @@
 #include <strings.h>
 #include <time.h>
 
-static const char loading_cuda[] = "loading libcuda.so.1"; /* a step */
+static const char loading_cuda[] = "loading libcuda.so.1"; /* a step, known again in muster_device_died_of */
 enum { NOT_READY_S = 10 };                                 /* how long a node that has just booted is waited for */
 
-/* Start CUDA. gpu->why_none: CUDA shows no GPU because all of them are hidden from this process, and by what; else "".
+/* Start CUDA, by the first call of cuInit or again after it. gpu->why_none: CUDA shows no GPU because all of them are
+ * hidden from this process, and by what; else "". That is no error of CUDA. gpu->cuda_start_ms is how long the very
+ * first call took, without the time that this thread waited for a CPU. On a node that has just booted, error 802 only
+ * says that Fabric Manager or IMEX has not started yet: CUDA is tried again each second, NOT_READY_S times in all calls
+ * together.
  */
 static int start_cuda(
 	struct muster_probe_ctx *ctx, const struct muster_cuda *cuda, struct muster_gpu *gpu, struct muster_error *err)
 {
-	static int waited; /* once */
+	static int waited; /* in all calls of this process */
 	static double took_ms;
 	double began_ms = muster_clock_now(&muster_clock_monotonic), starved_ms = muster_starved_ms("thread-self");
 	const struct timespec second = { .tv_sec = 1 };

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hidden_gpus.c - whether every GPU is hidden: by CUDA_VISIBLE_DEVICES, as the driver reads it, or from the job */
+/* hidden_gpus.c - whether every GPU is hidden: by CUDA_VISIBLE_DEVICES, as the driver reads it, or from the job
+ *
+ * What CUDA_VISIBLE_DEVICES hides of two GPUs:
+ *
+ *   "0,1"  "1"  "GPU-8f3c…"    not all
+ *   ""  "-1"  "2"  "NoGPU"     all: the first entry names no GPU
+ *   "0,2"                      not all: the driver stops at 2, behind GPU 0
+ *   "0,0"  "1,0,1"             all: an entry stands twice
+ */
 #include "hidden_gpus.h"
 
 #include "system/nvidia_gpus.h"

@@ -57,7 +57,8 @@ static _Noreturn __attribute__((format(printf, 1, 2))) void die(const char *form
 	_exit(MUSTER_WORKER_BROKEN);
 }
 
-/* A line is sent as soon as it has its value, so that a crash loses nothing. */
+/* {key: value}: a line is begun, the value is written, and line_end sends the line at once, so that a crash loses
+ * nothing. */
 static void line_begin(struct muster_json_writer_text *line, const char *key)
 {
 	muster_json_writer_text_begin(line);
@@ -95,7 +96,8 @@ static void send_evidence(void *arg, const char *text)
 	send_text("evidence", text);
 }
 
-/* The supervisor does not read samples: the values that it needs are in the answer. */
+/* The supervisor does not read samples: the values that it needs are in the answer. These are the text that all ranks
+ * of a ring must have in common, and the ring's rate for each message size. */
 static void note_for_answer(struct worker *worker, const struct muster_sample *sample)
 {
 	const struct muster_probe *probe = worker->ctx.probe;
@@ -202,6 +204,8 @@ static void take_abort(struct worker *worker, const char *text, size_t length)
 	muster_json_free(command);
 }
 
+/* Whether the present command is cancelled: -1 with MUSTER_ECALLEDOFF then, in every call from the first one on. A
+ * supervisor that has exited cancels it too. */
 static int cancelled(void *arg, struct muster_error *err)
 {
 	struct worker *worker = arg;
@@ -233,7 +237,9 @@ static const struct muster_probe_sink sink = {
 	.broken = broken,
 };
 
-/* Once the GPU is known. What probes read of it in `begin` is not yet changed by our own context. */
+/* Once the GPU is known: `begin` of the probes, then CUDA's context on the GPU. What probes read of the GPU in `begin`
+ * is not yet changed by this context. Without CUDA only probes that need no more than NVML begin, and the result is -1
+ * with the error that the caller has already. */
 static int use_gpu(struct worker *worker, bool has_cuda, struct muster_error *err)
 {
 	for (size_t i = 0; i < muster_probe_count(); i++)
@@ -253,6 +259,7 @@ static void do_count(struct worker *worker)
 	send_done(worker, failed, &err);
 }
 
+/* {"do":"open"}: load NVML and CUDA, and start CUDA; with "skip" nothing, as the worker before died of one of them. */
 static void do_open(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -273,6 +280,9 @@ static void skip_drivers(struct worker *worker, const struct muster_take *take)
 	muster_device_assume(&worker->ctx, gpu);
 }
 
+/* {"do":"take", …}: choose the GPU; without a launcher bind this thread to the CPUs near it; then make the context. The
+ * answer has what is known of the GPU also when the command fails, since NVML may show a GPU that CUDA cannot use: the
+ * error then becomes why_none. */
 static void do_take(struct worker *worker, const struct muster_json *command)
 {
 	struct muster_take take = { .env = worker->ctx.env };
@@ -306,6 +316,7 @@ static void do_peers(struct worker *worker, const struct muster_json *command)
 	send_done(worker, 0, NULL);
 }
 
+/* Ids of NCCL are bytes; in JSON they are hexadecimal, two lower-case digits a byte. out has 2 * count + 1 bytes. */
 static void hex_encode(const unsigned char *bytes, size_t count, char *out)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -325,6 +336,8 @@ static void hex_decode(const char *text, unsigned char *bytes, size_t count)
 					   (strchr(digits, text[2 * i + 1]) - digits));
 }
 
+/* {"do":"ring", …}: its ids are one text, of 256 digits for each id. The parts AWAIT and REST go on with a
+ * communicator, and must have no id; the others must have one at least. */
 static int do_ring(struct worker *worker, const struct muster_json *command, struct muster_error *err)
 {
 	struct muster_ring_command ring = { .ids = NULL };
@@ -347,6 +360,8 @@ static int do_traffic(struct worker *worker, const struct muster_json *command, 
 	return worker->ctx.probe->traffic(&worker->ctx, &traffic, err);
 }
 
+/* A command for one probe: call the callback that the action names, and answer. The error of a probe of the rank gets
+ * the reason why the rank has no GPU, where there is one. After the answer `between` of all probes runs. */
 static void do_probe(struct worker *worker, const char *action, const struct muster_json *command)
 {
 	struct muster_error err;
@@ -381,6 +396,7 @@ static void do_probe(struct worker *worker, const char *action, const struct mus
 			muster_probe_at(i)->between();
 }
 
+/* One command and its answer. False after "quit". What the command before has left in `answer` is forgotten. */
 static bool obey(struct worker *worker, const char *text, size_t length)
 {
 	struct muster_json *command = parse_command(text, length);

@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* protocol.c - the commands to a worker and its answers as JSON */
+/* protocol.c - the commands to a worker and its answers as JSON
+ *
+ * One table of fields for each struct, from which both sides work: the sender writes a struct by it, the receiver reads
+ * it. A row is a key, a member of the struct and its kind; a key that differs from the member's name stands in the row.
+ * Tables of type OPEN skip keys that they do not have, such as "do" and "probe", which have no field. An example:
+ *
+ *   {"do":"ring","probe":"nccl_allreduce","ring_part":0,"ring_rank":3,"ring_ranks":8,"ring_nodes":1,
+ *    "timeout_ms":59000,"ring_trial":false,"ring_ids":"1f0a…"}
+ */
 #include "worker/protocol.h"
 
 #include "json/object.h"

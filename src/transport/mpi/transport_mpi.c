@@ -2,6 +2,10 @@
 /* transport_mpi.c - messages over MPI: the only file that calls it
  *
  * A module of its own (transport/module.h). Point to point only, nothing blocks.
+ *
+ *   send      MPI_Isend → outbox → MPI_Test says that it is sent → its bytes are freed
+ *   receive   MPI_Improbe announces a message → MPI_Imrecv → inbox → MPI_Testsome says that it is whole → handed on
+ *   wait      poll(2) on the worker's pipe for a few milliseconds: MPI has no descriptor to poll
  */
 #include "transport/mpi/failures.h"
 #include "transport/mpi/pmix_fence.h"
@@ -57,6 +61,8 @@ static struct mpi {
 	} inbox;
 } mpi;
 
+/* MPI's variables, which keep it off the fabric under test and off CUDA; none is set that the user has set and that was
+ * not dropped (is_dropped). */
 static const struct setting {
 	const char *name, *value;
 } settings[] = {
@@ -140,6 +146,7 @@ static bool is_dropped(const char *entry, size_t length)
 	return true;
 }
 
+/* Before MPI_Init: drop the user's settings that may end it, then set muster's own where none is left. */
 static void keep_off_the_fabric(void)
 {
 	muster_env_unset_if(is_dropped);
@@ -206,7 +213,7 @@ static int mpi_send(struct muster_transport *t, int to, int tag, char *bytes, si
 
 /* ---- receiving ---- */
 
-/* Remove messages that were taken or lost; the rest keeps its order. */
+/* Remove messages that were taken or lost; the rest keeps its order, in items and in requests alike. */
 static void compact_inbox(void)
 {
 	int kept = 0;
@@ -222,7 +229,8 @@ static void compact_inbox(void)
 	mpi.inbox.taken = 0;
 }
 
-/* Test which messages are complete. */
+/* Test which messages are complete. MPI_Testsome returns an error when one of the receives has failed; only then do the
+ * statuses say which. */
 static void look_at_inbox(void)
 {
 	int ended = 0;
@@ -292,6 +300,8 @@ static void begin_to_receive(MPI_Message *handle, const MPI_Status *status)
 	};
 }
 
+/* Whether a message can be received. With fault tolerance, receiving from any rank fails once a rank has died, until
+ * this process accepts the death: then it is tried once more. */
 static bool announced(MPI_Message *ret, MPI_Status *ret_status)
 {
 	int there = 0;
@@ -330,6 +340,9 @@ static bool mpi_receive(struct muster_transport *t, struct muster_message *ret)
 	return true;
 }
 
+/* Sleeps POLL_MS while messages are under way; after a silence, 1/POLL_SHARE of its length, up to POLL_MOST_MS: so an
+ * idle rank looks rarely and takes little of a CPU, and a message comes late by a small part of the silence only. A
+ * line of the worker ends the sleep. */
 static void mpi_wait(struct muster_transport *t, int fd, double until_ms)
 {
 	struct pollfd file = { .fd = fd, .events = POLLIN };
@@ -345,6 +358,8 @@ static void mpi_wait(struct muster_transport *t, int fd, double until_ms)
 
 /* ---- the end ---- */
 
+/* grace_ms is for messages that are not sent yet. MPI_Finalize may hang when a rank is gone: the caller has a timer
+ * (process.c, leave). */
 static void mpi_close(struct muster_transport *t, int grace_ms)
 {
 	double until_ms = muster_clock_now(t->clock) + grace_ms;
