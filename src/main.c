@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main.c - the subcommands */
+/* main.c - the subcommands
+ *
+ * main() looks argv[1] up in the table `commands` and calls the function of that row with the words from argv[1] on:
+ * the argv[0] of a command is its name in the table. Each command reads its own options (cli/cli.h), and the value that
+ * it returns is the exit code of the process. A run ends the process itself (coord/process.h), and
+ * `muster sim` and `muster bind --exec` become another program.
+ *
+ * Rows with a summary are for users: the help, the completion of a shell and the suggestions for a mistyped name show
+ * these rows, and they stand first. The rows without a summary are:
+ *
+ *    --help, -h, --version, -V       other spellings of `help` and `version`
+ *    --complete                      what a shell calls for the first word (cli/complete.h)
+ *    worker                          the worker process of a rank, which the supervisor of that rank starts
+ *    sim-rank, sim-worker            processes of a simulation, which muster-sim starts (sim/main.c)
+ */
 #include "cli/cli.h"
 #include "muster/report.h"
 #include "util/text.h"
@@ -71,7 +85,7 @@ static const struct muster_command *find_command(const char *name)
 
 static int unknown_command(const char *name)
 {
-	size_t shown = 0; /* the others come last */
+	size_t shown = 0; /* number of rows with a summary */
 	char near[MUSTER_SUGGEST_MAX];
 	while (commands[shown].summary)
 		shown++;
@@ -80,6 +94,13 @@ static int unknown_command(const char *name)
 	return MUSTER_EXIT_USAGE;
 }
 
+/* Four cases, of which the first that fits decides:
+ *
+ *    muster help --complete WORD     a shell completes the operand of help: it is offered the names of commands
+ *    muster help UNKNOWN             an error with a suggestion
+ *    muster help COMMAND             the command itself is called with --help, so that there is one help of it
+ *    muster help, muster help help   the list of commands
+ */
 static int help(int argc, char **argv)
 {
 	const struct muster_command *command = argc > 1 ? find_command(argv[1]) : NULL;
@@ -94,6 +115,8 @@ static int help(int argc, char **argv)
 	return MUSTER_EXIT_PASS;
 }
 
+/* With more words nothing is printed: a shell that completes `muster version` calls it with --complete, and an answer
+ * to that would be offered to the user. */
 static int version(int argc, char **argv)
 {
 	(void)argv;
@@ -102,6 +125,8 @@ static int version(int argc, char **argv)
 	return MUSTER_EXIT_PASS;
 }
 
+/* The answer to `muster --complete WORD`: the names of commands that begin with WORD, in the form that cli/complete.h
+ * describes. argv[0] is not looked at. */
 static int complete(int argc, char **argv)
 {
 	const struct muster_typed typed = { .before = "", .word = argc > 1 ? argv[1] : "" };

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* assemble.c - `muster assemble`: the report of a run that could not write its own, from what its ranks left on disk
  *
- * Judged by the same code as on rank 0. What the user does not say anew is as it was when the run was started.
+ * In this order: the files of the folder are read and become one run (spool/read.h), the latest one that the folder
+ * has; what was ignored is printed on stderr; nodes that were expected and left nothing are added to the run; and the
+ * run is evaluated by the same code as on rank 0.
+ *
+ * What the options do not say is taken from the header of the run's files: the machine type, the overlay, --strict, and
+ * as expected nodes those that Slurm gave the run.
  */
 #include "cli/cli.h"
 #include "muster/run.h"
@@ -17,10 +22,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NODES_FILE_MAX = 32 << 20 };
+enum { NODES_FILE_MAX = 32 << 20 }; /* bytes of the file of --expect */
 
-/* Nodes without results are in the run without ranks; when there is exactly one, the ranks with an unknown node
- * belong to it. */
+/* Add each expected node that the run does not have, without ranks: it is then a node that gave no result. A node whose
+ * only process was ignored (a stray) is not added.
+ *
+ * A rank that another rank expected and that left no file has an unknown node, "?". When exactly one node was added,
+ * these ranks belong to it: the node "?" gets its name, and the added node, the last one, is removed. */
 static void add_nodes(
 	struct muster_run *run, const struct muster_spool_set *spooled, const char *const *names, size_t count)
 {
@@ -45,7 +53,8 @@ static void add_nodes(
 	muster_run_sort(run);
 }
 
-/* Each line of a file has one name. "gpu-1 8" and "gpu-1 slots=8" are lines for MPI. */
+/* -1 with err unless each line of the text has at most one name. A file of hosts for MPI has lines as "gpu-1 8" and
+ * "gpu-1 slots=8", whose second words would be taken for nodes. */
 static int check_lines(const char *path, const char *text, struct muster_error *err)
 {
 	int line = 1;
@@ -60,6 +69,8 @@ static int check_lines(const char *path, const char *text, struct muster_error *
 	return 0;
 }
 
+/* Add the expected nodes that list names: a host list, or a file when list has a "/" or is the name of a regular file.
+ * -1 with err. */
 static int expect_nodes(
 	const char *list, const struct muster_spool_set *spooled, struct muster_run *run, struct muster_error *err)
 {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.c - `muster baseline`: learn from saved reports, or from a history, what machines of a type usually measure
  *
- * Writes an overlay for muster run, check and lint. Nothing is measured, and nothing is evaluated again.
+ * In this order: the options are checked together (check_options), the values are gathered and become medians
+ * (baseline_sources.c, history/baseline.h), what was learned of each machine type is printed, and an overlay with one
+ * check for each item is written (publish). The overlay is for muster run, muster check, muster lint and muster diff.
+ * Nothing is measured, and nothing is evaluated again.
+ *
+ * stdout has the table of what was learned, unless it is the overlay itself (--output -): then the table goes to
+ * stderr. stderr has what was not learned, too. An item that was not learned makes the exit code 3, so that a script
+ * notices.
  */
 #include "cli/baseline.h"
 
@@ -22,6 +29,7 @@ enum { CHECKS_MAX = 1000 }; /* an expectation file has at most 1024 members in o
 
 /* ---- what was learned ---- */
 
+/* Print one row: the key, the profile, how many values, median, MAD, unit and where the values are from. */
 static void print_item(FILE *out, const struct muster_learning *learning, const struct muster_learned *item)
 {
 	char median[32], mad[32];
@@ -65,6 +73,7 @@ static size_t print_items(FILE *out, const struct muster_learning *learning, con
 
 /* ---- the overlay ---- */
 
+/* The number of items of the machine type that become checks. */
 static size_t count_checks(const struct muster_learning *learning, const char *machine_type)
 {
 	size_t count = 0;
@@ -74,6 +83,8 @@ static size_t count_checks(const struct muster_learning *learning, const char *m
 	return count;
 }
 
+/* Write the overlay of one machine type to path, completely or not at all. --fail and --warn are the shares of all
+ * checks; without them each check has its own. -1 with err, also for more checks than a file may have. */
 static int write_overlay(
 	const struct muster_lesson *lesson, const char *machine_type, const char *path, struct muster_error *err)
 {
@@ -105,14 +116,16 @@ static bool is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* A name of a report becomes the name of a file. */
+/* Whether the name of a machine type can be the name of a file. The name comes from a report, so it must be no path. */
 static bool is_plain(const char *name)
 {
 	return *name && *name != '.' &&
 	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
 }
 
-/* One machine type to the file, or each one to a file of the directory. Returns the exit code; -1 with err. */
+/* Write the overlay of the only machine type to the file, or one overlay for each type into the folder. Returns the
+ * exit code; -1 with err when there is nothing to learn from, when a single file would have to hold several types, or
+ * when no item has enough values. */
 static int publish(const struct muster_lesson *lesson, struct muster_error *err)
 {
 	const struct muster_learning *learning = &lesson->learning;
@@ -155,6 +168,7 @@ static int publish(const struct muster_lesson *lesson, struct muster_error *err)
 	return refused ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS;
 }
 
+/* For --metric: add the metric to o->metrics. A metric whose values are neither better nor worse has no baseline. */
 static int add_metric(void *arg, const char *text, struct muster_error *err)
 {
 	struct muster_baseline_options *o = arg;
@@ -181,7 +195,8 @@ static int learn(const struct muster_baseline_options *o, const char *const *pat
 	return code < 0 ? muster_cli_usage(&err) : muster_cli_printed(code);
 }
 
-/* What the options say together. */
+/* Check what the options say together, and settle the shares: with one of --fail and --warn the other one has its
+ * default, so that both are the same for all metrics. -1 with err. reports: how many were given. */
 static int check_options(struct muster_baseline_options *o, size_t reports, struct muster_error *err)
 {
 	if (!o->db && reports == 0)

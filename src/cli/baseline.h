@@ -12,11 +12,12 @@ struct muster_baseline_options {
 	const char *before;  /* of a history: only runs that started before this time; NULL: all */
 	const char **metrics;
 	size_t metric_count, metric_room;
-	int fail, warn; /* per cent; 0: by what was learned */
+	int fail, warn; /* per cent worse than the median; 0: by what was learned (history/baseline.h) */
 	bool simulated;
 };
 
-/* What is known of all reports together. */
+/* What is known of all reports together, and of the report at hand. {.o = options} is an empty one; after
+ * muster_lesson_take() the items are in `learning`, until muster_lesson_done(). */
 struct muster_lesson {
 	const struct muster_baseline_options *o;
 	struct muster_learning learning;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* baseline_sources.c - the values that teach, from saved reports or from a history */
+/* baseline_sources.c - the values that teach, from saved reports or from a history
+ *
+ * Reports and a history give the same values in the same form (struct muster_history_value), and the same rules choose
+ * among them (history/baseline.h: muster_baseline_teaches): the node of the value passed, perhaps with warnings, and no
+ * other job was beside it. What differs is how the verdict of a node is found:
+ *
+ *    reports   after each report is read, lesson->nodes has its nodes, and the values of that report follow
+ *    history   values come key by key, so lesson->nodes has the verdicts of all reports at once, each under a name
+ *              of its own (verdict_name)
+ */
 #include "cli/baseline.h"
 #include "history/db.h"
 #include "muster/arena.h"
@@ -13,8 +22,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPORTS_FEW = 5 };
+enum { REPORTS_FEW = 5 }; /* fewer do not show how values differ from run to run */
 
+/* Whether the options ask for this value: its machine type, profile and metric. */
 static bool is_wanted(const struct muster_baseline_options *o, const struct muster_history_value *value)
 {
 	if (o->sku && strcmp(o->sku, value->report->machine_type) != 0)
@@ -25,6 +35,7 @@ static bool is_wanted(const struct muster_baseline_options *o, const struct must
 			       : muster_baseline_wanted(value->metric);
 }
 
+/* The verdict of the node in lesson->nodes; INCONCLUSIVE when it has none there, so that its values do not teach. */
 static enum muster_status status_of(const struct muster_lesson *lesson, const char *node)
 {
 	const struct muster_node_status key = { .name = node };
@@ -35,6 +46,7 @@ static enum muster_status status_of(const struct muster_lesson *lesson, const ch
 	return found ? found->status : MUSTER_INCONCLUSIVE;
 }
 
+/* For muster_history_values(): learn a value of the report at hand. */
 static int take_value(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct muster_lesson *lesson = arg;
@@ -46,7 +58,8 @@ static int take_value(void *arg, const struct muster_history_value *value, struc
 
 /* ---- reports ---- */
 
-/* Whether a report with this job, start, duration and nodes was given before. */
+/* Whether a report with this job, start, duration and nodes was given before; if not, it is remembered. Two files can
+ * be of one run: a report that was evaluated again, or a copy. */
 static bool is_seen(struct muster_lesson *lesson, const struct muster_run *run)
 {
 	const char *text = muster_arena_printf(lesson->arena, "%s %s %.3f", run->job.id ? run->job.id : "",
@@ -67,6 +80,8 @@ static void note_version(struct muster_lesson *lesson, const char *version)
 	lesson->versions_differ = lesson->versions_differ || (version && strcmp(version, lesson->version) != 0);
 }
 
+/* Learn from one report. Not used, and only counted, are a run that was given before, an unknown machine type, and a
+ * run beside other jobs. -1 with err when the report is simulated and the first one is not, or the other way round. */
 static int take_report(
 	struct muster_lesson *lesson, const char *path, const struct muster_report *report, struct muster_error *err)
 {
@@ -103,6 +118,7 @@ static int take_report(
 	return result;
 }
 
+/* Learn from each report. -1 with err at the first one that cannot be read. */
 static int take_files(struct muster_lesson *lesson, const char *const *paths, size_t count, struct muster_error *err)
 {
 	int result = 0;
@@ -127,6 +143,7 @@ struct verdicts {
 	size_t count, room;
 };
 
+/* "<start> <job> <node>", by which the verdict of a node in one report of a history is found; in the arena. */
 static const char *verdict_name(
 	struct muster_arena *arena, const struct muster_history_report *report, const char *node)
 {
@@ -144,6 +161,7 @@ static int take_verdict(void *arg, const struct muster_history_verdict *verdict,
 	return 0;
 }
 
+/* For muster_history_each_value(): learn a value of a history. */
 static int take_stored(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct muster_lesson *lesson = arg;
@@ -156,6 +174,9 @@ static int take_stored(void *arg, const struct muster_history_value *value, stru
 	return 0;
 }
 
+/* Learn from the history o->db in two walks: first all verdicts, which are sorted to be searched, then all values. -1
+ * with err; the nodes of a report that was added between the walks have no verdict, so that their values do not teach.
+ */
 static int take_history(struct muster_lesson *lesson, struct muster_error *err)
 {
 	const struct muster_baseline_options *o = lesson->o;

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* bind.c - `muster bind`: what puts each rank next to its GPU, in the words of srun, sbatch, mpirun and gres.conf
  *
- * From a hardware description, or from hwloc on this machine. No vendor library is needed: GPUs are PCI devices, in the
- * order of their bus ids, which is CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID. With --exec it places the process itself.
+ * A struct machine is filled in from a hardware description (machine_described) or from hwloc and the kernel on this
+ * machine (machine_here). gpus_order() then brings it to a form that does not depend on its origin, and the print_
+ * functions write commands and configuration; all other lines are comments. An example, of a machine with two NUMA
+ * nodes of two CPUs and two GPUs:
+ *
+ *    # machine, from its hardware description: 2 GPUs, 2 NUMA nodes
+ *    # GPU 0  0001:00:00.0  NUMA node 0  CPUs 0-1
+ *    # GPU 1  0002:00:00.0  NUMA node 1  CPUs 2-3
+ *
+ *    # one task per GPU: task i of a node uses GPU i and the CPUs of its NUMA node
+ *    srun --ntasks-per-node=2 --cpu-bind=mask_cpu:3,c
+ *
+ * No vendor library is needed: GPUs are PCI devices, in the order of their bus ids, which is CUDA's order with
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID. With --exec the process places itself and becomes another program (bind_exec).
+ *
+ * CPUs are counted in two ways. srun and sbatch take CPUs, which are hardware threads, in the numbers of the kernel;
+ * Cores= of gres.conf takes cores in hwloc's logical order.
  */
 #include "system/gres.h"
 #include "system/nvidia_gpus.h"
@@ -24,7 +39,7 @@
 struct numa_node {               /* a NUMA node with CPUs */
 	int os_index;            /* first, for muster_by_int */
 	hwloc_bitmap_t usable;   /* those of its CPUs that may be used */
-	const char *mask, *list; /* of these */
+	const char *mask, *list; /* of usable: "3" and "0-1" */
 	unsigned int cpus;       /* how many it has, whether they may be used or not */
 	const char *cores;       /* Slurm counts cores as hwloc's logical indices do, not CPUs */
 	unsigned int core_count;
@@ -33,8 +48,8 @@ struct numa_node {               /* a NUMA node with CPUs */
 
 struct gpu {
 	const char *bus_id;
-	long minor; /* /dev/nvidia<minor>; -1 when it is not known */
-	size_t numa;
+	long minor;  /* /dev/nvidia<minor>; -1 when it is not known */
+	size_t numa; /* index in machine.numas, which is sorted before any GPU is added */
 };
 
 struct machine {
@@ -44,7 +59,7 @@ struct machine {
 	struct gpu *gpus; /* by bus id */
 	size_t numa_count, gpu_count;
 	size_t sockets;
-	bool minors_known;
+	bool minors_known;  /* each GPU has a number from the driver; else gpus_order() assumes them */
 	const char *doubt;  /* why it is not known which CPUs of a NUMA node are near a GPU; NULL: it is */
 	const char *hidden; /* a line for each GPU that this process may not use, unless that is all of them */
 };
@@ -55,7 +70,7 @@ static const char *keep(struct muster_arena *arena, char *text)
 	return muster_arena_take(arena, text);
 }
 
-/* Room for what is added below. */
+/* Set the names, and allocate room for as many NUMA nodes and GPUs as can be added. */
 static void machine_init(struct machine *machine, const char *name, const char *origin, size_t numas, size_t gpus)
 {
 	machine->name = name;
@@ -65,7 +80,8 @@ static void machine_init(struct machine *machine, const char *name, const char *
 	machine->gpus = muster_arena_alloc(machine->arena, (gpus + 1) * sizeof *machine->gpus);
 }
 
-/* Keeps usable. */
+/* Add a NUMA node with these CPUs and cores. The machine owns `usable` from then on (machine_done); cpus and cores are
+ * only counted and printed. */
 static void numa_add(struct machine *machine, int os_index, hwloc_const_bitmap_t cpus, hwloc_bitmap_t usable,
 	hwloc_const_bitmap_t cores)
 {
@@ -87,6 +103,8 @@ static int by_bus_id(const void *a, const void *b)
 	return m == n ? strcmp(x->bus_id, y->bus_id) : m < n ? -1 : 1; /* a PCI domain may have more than four digits */
 }
 
+/* Add a GPU that is next to the NUMA node with this index of the kernel. -1 with err when the machine has no such node
+ * with CPUs: no mask can be printed for that GPU. */
 static int gpu_add(struct machine *machine, struct gpu gpu, int os_index, struct muster_error *err)
 {
 	size_t numa = 0;
@@ -104,7 +122,9 @@ static int gpu_add(struct machine *machine, struct gpu gpu, int os_index, struct
 
 /* ---- from a hardware description ---- */
 
-/* Cores are numbered along the NUMA nodes, and the threads of a core are neighbours. */
+/* Add the NUMA nodes of the description. All of their CPUs may be used. Cores are numbered along the NUMA nodes, and
+ * the threads of a core are neighbours, so a node of n CPUs has the next n / threads cores. -1 with err for a list of
+ * CPUs that cannot be read. */
 static int numas_described(struct machine *machine, const struct muster_hardware *hardware, struct muster_error *err)
 {
 	unsigned int core = 0, threads = (unsigned int)hardware->threads_per_core;
@@ -139,7 +159,9 @@ static int machine_described(struct machine *machine, const char *directory, con
 
 /* ---- from this machine ---- */
 
-/* Slurm's cores are hwloc's, or CPUs where hwloc knows no cores. */
+/* Add one NUMA node. `allowed` are the CPUs that this process may use; `cores` are all of the node, because gres.conf
+ * is about the whole machine. They are in hwloc's logical order, as Slurm counts; CPUs take their place where hwloc
+ * knows no cores. -1 with err when the topology has neither. */
 static int numa_here(struct machine *machine, hwloc_topology_t topology, hwloc_obj_t node, hwloc_const_bitmap_t allowed,
 	struct muster_error *err)
 {
@@ -161,6 +183,8 @@ static int numa_here(struct machine *machine, hwloc_topology_t topology, hwloc_o
 	return 0;
 }
 
+/* Add the NUMA nodes that are the home of CPUs (muster_topology_homes), sorted by their index of the kernel.
+ * machine->doubt says why the package of a node is not clear. */
 static int numas_here(struct machine *machine, hwloc_topology_t topology, struct muster_error *err)
 {
 	hwloc_nodeset_t numas = hwloc_bitmap_alloc();
@@ -184,6 +208,9 @@ static int numas_here(struct machine *machine, hwloc_topology_t topology, struct
 	return rc;
 }
 
+/* Add the GPUs of gpus. GPUs that are set aside for virtual machines are no GPUs of this machine. Those that a
+ * container or a cgroup hides are left out and named as comments, unless all are hidden: then the lines are for the
+ * whole machine. -1 with err when no GPU is left, or when one has no known NUMA node. */
 static int gpus_here(struct machine *machine, hwloc_topology_t topology, const char *root,
 	const struct muster_nvidia_gpus *gpus, struct muster_error *err)
 {
@@ -208,6 +235,8 @@ static int gpus_here(struct machine *machine, hwloc_topology_t topology, const c
 		"no NVIDIA GPU among this machine's PCI devices; use --sku NAME for a machine type");
 }
 
+/* Fill in the machine from hwloc and from the kernel's files below root. hwloc's topology is of the process
+ * (muster_topology) and is not released here. */
 static int machine_here(struct machine *machine, const char *root, struct muster_error *err)
 {
 	hwloc_topology_t topology = muster_topology(err);
@@ -224,7 +253,8 @@ static int machine_here(struct machine *machine, const char *root, struct muster
 	return rc;
 }
 
-/* In the order of bus ids; where the driver does not say it, the device files have that order as well. */
+/* Sort the GPUs by bus id, and number the device files. The driver knows the numbers of /dev/nvidia<N>; where it does
+ * not say one of them, all are assumed to be in the order of the bus ids. */
 static void gpus_order(struct machine *machine)
 {
 	qsort(machine->gpus, machine->gpu_count, sizeof *machine->gpus, by_bus_id);
@@ -246,6 +276,7 @@ static const struct gpu *cut_off(const struct machine *machine)
 	return NULL;
 }
 
+/* The CPUs that may be used on all NUMA nodes; *ret_all: all CPUs of these. */
 static size_t count_usable(const struct machine *machine, size_t *ret_all)
 {
 	size_t usable = 0;
@@ -286,7 +317,8 @@ static void print_srun(const struct machine *machine)
 	putchar('\n');
 }
 
-/* Whole nodes by count, for a site where --exclusive does not give them. */
+/* For a whole node, in numbers, because --exclusive does not give whole nodes on every site. Each task has an equal
+ * share of the CPUs that may be used, rounded down, and at least one. */
 static void print_sbatch(const struct machine *machine)
 {
 	size_t all, cpus = count_usable(machine, &all), gpus = machine->gpu_count;
@@ -322,6 +354,8 @@ static void print_sockets(const struct machine *machine)
 		first->core_count, first->cpus / (first->core_count > 0 ? first->core_count : 1));
 }
 
+/* Print a line of gres.conf for each group of neighbours: GPUs in a row that are next to one NUMA node and whose device
+ * files have numbers that follow each other. */
 static void print_gres(const struct machine *machine)
 {
 	const struct gpu *gpus = machine->gpus;
@@ -372,6 +406,8 @@ static void machine_done(struct machine *machine)
 	muster_arena_free(machine->arena);
 }
 
+/* Print the lines of the machine, or of the machine type sku. Returns the exit code: 2 for what the user can correct,
+ * else 3. */
 static int bind_print(const char *hardware, const char *sku)
 {
 	struct machine machine = { .arena = muster_arena_new() };
@@ -388,7 +424,8 @@ static int bind_print(const char *hardware, const char *sku)
 
 /* ---- --exec ---- */
 
-/* The number of this process among those of its job on this node, as its launcher says it. */
+/* The number of this process among those of its job on this node, as its launcher says it: the first variable that is
+ * set counts. -1 with err without a launcher, and for a number that cannot be read. */
 static int local_rank_read(long *ret, struct muster_error *err)
 {
 	/* Open MPI and PRRTE; Hydra of MPICH and Intel MPI; MVAPICH; Cray's PALS; torchrun; Slurm, whose number is that
@@ -403,7 +440,10 @@ static int local_rank_read(long *ret, struct muster_error *err)
 	return muster_fail(err, MUSTER_ENOTSUPPORTED, "no launcher has given this process a local rank");
 }
 
-/* The GPU that CUDA and muster give this rank: the only one that it sees, or the one with its number. */
+/* The GPU that CUDA and muster give this rank: the only one that it sees, or the one with its number among those that
+ * it sees. CUDA_VISIBLE_DEVICES says which it sees, as indices in the order of bus ids; without the variable it is all.
+ * NULL with err for an entry that is no such index, a UUID for instance, and for a local rank beyond the number of
+ * GPUs. */
 static const struct gpu *gpu_of_rank(const struct machine *machine, long local_rank, struct muster_error *err)
 {
 	const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -427,6 +467,7 @@ static const struct gpu *gpu_of_rank(const struct machine *machine, long local_r
 	return NULL;
 }
 
+/* Bind this process to the CPUs next to its GPU. -1 with err, and the process keeps its CPUs. */
 static int place_here(struct machine *machine, struct muster_error *err)
 {
 	long local_rank;
@@ -444,7 +485,9 @@ static int place_here(struct machine *machine, struct muster_error *err)
 	return 0;
 }
 
-/* A rank that cannot be placed starts all the same: what is wrong is said, and the affinity probe judges it. */
+/* Place this process and become the command; returns an exit code only when it cannot be started. A rank that cannot be
+ * placed starts all the same: what is wrong is printed, and the affinity probe of muster records where the rank runs.
+ */
 static int bind_exec(char **command)
 {
 	struct machine machine = { .arena = muster_arena_new() };
@@ -460,6 +503,8 @@ static int bind_exec(char **command)
 	return why == ENOENT ? 127 : 126; /* as a shell's */
 }
 
+/* Print the GPUs per node of the job that standard input describes (system/gres.h). 2 when the text tells of no GPUs.
+ */
 static int job_print(void)
 {
 	struct muster_error err;

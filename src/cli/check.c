@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A report may come from anywhere: what it names is looked up as a plain name, and never as a path. */
+/* Whether the name of a machine type in a report may be looked up. A report may come from anywhere: what it names must
+ * be a name in the folder of expectation files, and never a path, so it has no "/" and does not end in ".json". */
 static bool is_plain_name(const char *name)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
@@ -21,7 +22,9 @@ static bool is_plain_name(const char *name)
 	       (length < 5 || strcmp(name + length - 5, ".json") != 0);
 }
 
-/* The machine type without --sku: that of the report; when unknown, detected from the measurements. */
+/* Load the expectations without --sku: those of the machine type that the report was evaluated as; when that is
+ * unknown, no plain name, or has no file, the machine type is detected from the measurements. -1 with err when a file
+ * is wrong. before: the machine type of the report, or NULL. */
 static int choose(const char *configs, const char *before, const char *overlay, struct muster_selection *ret,
 	struct muster_error *err)
 {

@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cli.c - options of a subcommand, read by a table
  *
- * Prints only for --help. What is wrong with the user's input goes to the caller as one sentence, because only the
- * caller knows whether this process is the one that should say it.
+ * Each subcommand, except run, node and sim, calls muster_cli_begin() first. In this order: the words are read
+ * (words_take), the installed files are found (paths.c), and stdout becomes the file of --output (output_begin). So a
+ * mistake in the options, or an output folder that is not there, ends the command before it has done anything.
+ *
+ * The rules for one word of the command line, of which the first that fits decides:
+ *
+ *    after "--"                      an operand; where the command takes_rest, "--" ends the reading instead
+ *    "-"                             an operand: standard input, or standard output
+ *    --help, -h                      the help is printed, and no later word is read
+ *    begins with "-"                 an option of the table, and perhaps the next word as its argument (option_take)
+ *    all others                      an operand, up to operands_most
+ *
+ * Checks of several options together are the command's own.
+ *
+ * The parser prints only for --help and --complete, and for the old spelling of an option. What is wrong with the
+ * user's input goes to the caller as one sentence, because only the caller knows whether this process is the one that
+ * should print it: of the ranks of a job only rank 0 does.
  */
 #include "cli/cli.h"
 #include "eval/derive.h"
@@ -35,12 +50,19 @@ int muster_cli_unwritten(const struct muster_error *err)
 
 const char *const muster_cli_forms[] = { "text", "json" };
 
-/* ---- --output ---- */
+/* ---- --output ----
+ *
+ * What a command prints goes to stdout in any case. With --output FILE the variable stdout is the stream of a temporary
+ * file beside FILE (of FILE itself, if that is a FIFO or a device), from output_begin() on. muster_cli_printed() gives
+ * that file its name; a process that ends without that call removes the file (output_abandon). There is one such file
+ * in a process, so the state is static.
+ */
 
-static struct muster_file output; /* what stdout is until muster_cli_printed */
-static FILE *terminal;            /* what stdout was before */
-static const char *output_path;
+static struct muster_file output; /* the file of --output until muster_cli_printed; all NULL: stdout is as it was */
+static FILE *terminal;            /* the stdout that the process began with; NULL without --output FILE */
+static const char *output_path;   /* the value of --output, which the table of common options sets */
 
+/* For atexit(3): remove the temporary file, unless muster_cli_printed() has given it its name. */
 static void output_abandon(void)
 {
 	if (terminal)
@@ -48,6 +70,8 @@ static void output_abandon(void)
 	muster_file_abandon(&output);
 }
 
+/* Let stdout be the file of --output. Nothing changes without the option, for "-", and of a command that does not
+ * print. -1 with err when the file cannot be made. */
 static int output_begin(struct muster_cli *cli, struct muster_error *err)
 {
 	cli->output = cli->prints ? output_path : NULL;
@@ -60,6 +84,8 @@ static int output_begin(struct muster_cli *cli, struct muster_error *err)
 	return atexit(output_abandon) == 0 ? 0 : muster_fail(err, MUSTER_EIO, "--output: no memory");
 }
 
+/* muster_file_commit() flushes and checks the stream of both kinds: without --output it is given stdout itself, so that
+ * a full disk behind stdout is an error of the command too. */
 int muster_cli_printed(int code)
 {
 	struct muster_error err;
@@ -93,6 +119,8 @@ struct muster_layout muster_cli_list_layout(void)
 	return layout;
 }
 
+/* The report is derived, evaluated and published in this process, as rank 0 does it at the end of a run. When the JSON
+ * goes to stdout, the summary goes to stderr: a program that reads stdout gets JSON alone. */
 int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, enum muster_strictness strict,
 	const char *path, const char *otherwise)
 {
@@ -110,6 +138,9 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 	return muster_cli_printed(code);
 }
 
+/* *ret has room for all files of the folder, and *ret_count of them are filled in: a file that only others extend is no
+ * machine type and is released here. A mistake in a parent file makes each child fail with the same sentence, and the
+ * files come in one order, so a sentence that equals the one before it is not printed again. */
 int muster_cli_types(const char *configs, struct muster_arena *arena, struct muster_expect **ret, size_t *ret_count)
 {
 	struct muster_error err, said = { 0 };
@@ -165,6 +196,8 @@ const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, s
 	return i < cli->option_count ? &cli->options[i] : place < 2 ? &common[place] : NULL;
 }
 
+/* The name ends at "=", where a value begins, or at a blank: `instead` of an old spelling is looked up in the same way
+ * and may have its value after a blank ("--format json"). */
 const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word)
 {
 	size_t length = strcspn(word, "= ");
@@ -185,8 +218,10 @@ static bool asked(
 	return muster_child_run(argv, DEADLINE_MS, ret, &ignored) == 0;
 }
 
-/* " is an option of muster run and muster node": each command is asked as a shell asks it. "" when no command has it.
- */
+/* " is an option of muster run, muster node", for an option that this command does not have; "" when no command has it.
+ * The commands are in main.c, which this folder must not call, so the program is run as a shell runs it for its
+ * completion: first for the list of commands, then each command for its options. What
+ * has no room in out is cut. */
 static const char *owners_find(const char *option, char out[MUSTER_SUGGEST_MAX])
 {
 	struct muster_child_output commands, options;
@@ -212,6 +247,8 @@ static const char *owners_find(const char *option, char out[MUSTER_SUGGEST_MAX])
 	return out;
 }
 
+/* -1 with err: another command that has the option, or else the option of this command with the most similar name. A
+ * name with one hyphen ("-report") is looked up with two. Old spellings are not suggested. */
 static int option_unknown(const struct muster_cli *cli, const char *word, const char *command, struct muster_error *err)
 {
 	const char *names[MUSTER_OPTIONS_MAX];
@@ -229,7 +266,9 @@ static int option_unknown(const struct muster_cli *cli, const char *word, const 
 		(int)strcspn(word, "="), word, muster_suggest(name, names, count, sizeof *names, near), command);
 }
 
-/* Put the argument, NULL for a flag, where the table says. */
+/* Store the argument of one occurrence, or NULL for an option that was given without one, in each place that the table
+ * names. An option with a flag and a text (--storage [DIR]) sets both: the flag says that the option was given, and the
+ * text is NULL without an argument. -1 with err, which names the option. */
 static int argument_put(const struct muster_option *option, const char *text, struct muster_error *err)
 {
 	if (option->flag)
@@ -255,7 +294,17 @@ static int argument_put(const struct muster_option *option, const char *text, st
 	return option->each ? option->each(option->arg, text, err) : 0;
 }
 
-/* Take the option at argv[*at], and its argument, which may be the next word. */
+/* Take the option at argv[*at] and its argument. *at moves to the next word when that word is the argument; the caller
+ * goes on behind *at.
+ *
+ *    --name=value                    the argument is what follows "="; it must not be empty
+ *    --name, a flag                  no argument; "--name=x" is an error
+ *    --name, with `bare`             no argument: the choice `bare` counts, and the next word is not looked at
+ *    --name, is_path_optional        the next word is the argument only when it begins with "/"
+ *    --name, all others              the next word is the argument; it is missing when it begins with "--" or is empty
+ *
+ * The old spelling of an option prints the new one on stderr and is then read as the new one. Where the new spelling
+ * has a value of its own ("--format json"), the old one needs no argument. */
 static int option_take(const struct muster_cli *cli, int argc, char **argv, int *at, struct muster_error *err)
 {
 	const char *word = argv[*at], *equals = strchr(word, '='), *text = NULL;
@@ -282,7 +331,8 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 	return argument_put(option, text, err);
 }
 
-/* 1 for --help. */
+/* Read argv[1] and the words after it. 0 when all were read; 1 for --help, which is printed; -1 with err. cli->rest is
+ * then the index of the first word behind "--" for a command that takes_rest, else argc. */
 static int words_take(struct muster_cli *cli, int argc, char **argv, struct muster_error *err)
 {
 	bool ended = false; /* all that follows "--" is operands */
@@ -313,6 +363,8 @@ static int words_take(struct muster_cli *cli, int argc, char **argv, struct must
 	return 0;
 }
 
+/* --complete is looked for in the first place only: a shell always puts it there, and an operand or argument of that
+ * name is none of its calls. Too few operands are an error of the command, whose name is argv[0]. */
 int muster_cli_parse(struct muster_cli *cli, int argc, char **argv, struct muster_error *err)
 {
 	if (argc > 1 && strcmp(argv[1], MUSTER_COMPLETE) == 0) {

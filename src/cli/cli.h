@@ -83,7 +83,8 @@ int muster_cli_judge(struct muster_selection *choice, struct muster_run *run, en
 									  .group = MUSTER_GROUP_THRESHOLDS             \
 	}
 
-/* --format, of every command that prints text or JSON: into an enum muster_form; and an old spelling of it. */
+/* --format, of every command that prints text or JSON: into an enum muster_form; MUSTER_CLI_JSON is an old spelling of
+ * --format json, for the same table. */
 enum muster_form { MUSTER_FORM_TEXT, MUSTER_FORM_JSON };
 extern const char *const muster_cli_forms[2];
 #define MUSTER_CLI_FORMAT(into)                                                                                        \
@@ -130,7 +131,10 @@ enum muster_option_group {
 	MUSTER_GROUP_PASSED_ON = MUSTER_GROUP_COUNT /* to another command, whose help has the option */
 };
 
-/* Options of a subcommand are a table. An argument goes where one of the pointers says; of repeated ones the last. */
+/* One option of a subcommand. A command has a table of them, and the help, the completion and the parser read it. A row
+ * sets one of flag, text, number, bytes, choice and each, which says where the argument goes and how it is checked
+ * (flag and text together: [DIR]). Where the user gives an option several times, the last one counts, except with
+ * `each`. */
 struct muster_option {
 	const char *name;     /* "--report" */
 	const char *argument; /* "FILE"; NULL for a flag */
@@ -138,7 +142,7 @@ struct muster_option {
 	bool is_path_optional; /* the argument is a path, and the next word only when that begins with '/' */
 	bool *flag;
 	const char **text;
-	int *number; /* from low to high */
+	int *number; /* a whole number from low to high */
 	long low, high;
 	bool is_time;             /* the number is of seconds, and "90s", "5m" and "2h" are such numbers too */
 	uint64_t *bytes;          /* "8M" */

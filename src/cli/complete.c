@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* complete.c - what can be typed next: options, their values, operands */
+/* complete.c - what can be typed next: options, their values, operands
+ *
+ * muster_complete() finds out what the last word is, and prints what can stand there. Of "muster run --sku=Sta" and
+ * "muster skus Standard_ND96asr_v4 cop", where the shell gives all words after the command:
+ *
+ *    words before     last word     what is completed                            offered
+ *    (none)           --sku=Sta     the argument of --sku; "--sku=" is kept      machine types
+ *    --sku            Sta           the argument of --sku                        machine types
+ *    Standard_...     cop           operand 1                                    checks of that machine type
+ *    (none)           --pro         the name of an option                        --profile, --progress ...
+ *
+ * No mistake of the words before is an error here: an unknown option is passed over, and the answer is empty where
+ * nothing can follow.
+ */
 #include "cli/complete.h"
 #include "cli/cli.h"
 #include "muster/arena.h"
@@ -49,7 +62,8 @@ void muster_words_directories(const struct muster_typed *typed)
 	puts(":directories");
 }
 
-/* Where no name fits, the shell offers files: an expectation file may stand in place of a name. */
+/* Only files whose names begin with the typed text are loaded, and of these only machine types are offered. Where no
+ * name fits, the shell offers files: an expectation file may stand in place of a name. */
 void muster_words_skus(const struct muster_typed *typed)
 {
 	struct muster_arena *arena = muster_arena_new();
@@ -89,6 +103,8 @@ void muster_words_simulated(const struct muster_typed *typed)
 	muster_arena_free(arena);
 }
 
+/* Operand 0 is a machine type, all others are checks of the one that operand 0 names, with the overlay that was typed
+ * before. */
 void muster_words_sku_check(const struct muster_typed *typed)
 {
 	struct muster_paths paths;
@@ -113,6 +129,7 @@ void muster_words_metrics(const struct muster_typed *typed)
 
 /* ---- the place ---- */
 
+/* Offer the names of the options. An old spelling is not offered. */
 static void options_offer(const struct muster_cli *cli, const struct muster_typed *typed)
 {
 	const struct muster_option *option;
@@ -121,6 +138,8 @@ static void options_offer(const struct muster_cli *cli, const struct muster_type
 			muster_offer(typed, option->name, option->help);
 }
 
+/* Offer what can be the argument of the option: what its own function offers, or its names, or files or folders where
+ * its word in the help is FILE, DIR or [DIR]. */
 static void values_offer(const struct muster_option *option, const struct muster_typed *typed)
 {
 	if (option->words)
@@ -134,7 +153,9 @@ static void values_offer(const struct muster_option *option, const struct muster
 		muster_words_directories(typed);
 }
 
-/* The option whose value is typed, or NULL. Counts the operands, and finds the "--" that ends the options. */
+/* Read the words before the one that is typed, as the parser would (option_take in cli.c). Returns the option whose
+ * argument is typed, or NULL. typed->operand and typed->first are set; *ret_rest is the index of the first "--" in argv
+ * of muster_complete(), or 0. */
 static const struct muster_option *words_read(const struct muster_cli *cli, struct muster_typed *typed, int *ret_rest)
 {
 	for (int i = 0; i < typed->word_count; i++) {
@@ -157,6 +178,8 @@ static const struct muster_option *words_read(const struct muster_cli *cli, stru
 	return NULL;
 }
 
+/* Where the words behind "--" are of another command, that command completes them: it is given them as if they were its
+ * own command line, with --complete in the place of the "--". */
 void muster_complete(const struct muster_cli *cli, int argc, char **argv)
 {
 	static char empty[] = "", complete[] = MUSTER_COMPLETE;
@@ -167,7 +190,7 @@ void muster_complete(const struct muster_cli *cli, int argc, char **argv)
 		.word_count = argc > 1 ? argc - 2 : 0,
 	};
 	char before[64];
-	int rest = 0; /* the "--" among argv */
+	int rest = 0; /* index of the "--" in argv; 0: none */
 	const struct muster_option *option = words_read(cli, &typed, &rest);
 	const char *equals = strchr(typed.word, '=');
 	if (rest && cli->rest_command) {

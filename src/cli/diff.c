@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* diff.c - `muster diff`: what differs between two saved reports of the same machines, or between a report and what was
  * learned of its machine type
+ *
+ * Three ways to say what "before" is; report/compare.h has the comparison itself:
+ *
+ *    muster diff BEFORE AFTER           two reports (compare_reports)
+ *    muster diff AFTER --baseline FILE  the checks that `muster baseline` learned (compare_learned, read_overlay)
+ *    muster diff AFTER --db FILE        the values of the runs in a history that began before this one (read_history)
+ *
+ * The last two come to the same struct: a list of values with a median, the usual distance from it, and how many values
+ * they are of.
  */
 #include "cli/baseline.h"
 #include "cli/cli.h"
@@ -11,7 +20,8 @@
 
 #include <stdio.h>
 
-/* Names of the files and what they hold: before, after. Without a report before, that name is of what was learned. */
+/* Print the comparison and return the exit code: 3 when the two cannot be compared, 1 when something is worse. inputs:
+ * the names of what came before and of the report after. before: NULL for what was learned. */
 static int print_comparison(const struct muster_comparison *comparison, const char *const *inputs,
 	const struct muster_report *before, const struct muster_report *after, bool json)
 {
@@ -51,6 +61,7 @@ static int compare_reports(const char *const *inputs, bool json)
 
 /* ---- a report, and what was learned ---- */
 
+/* What "before" is, of a baseline or a history. All zeros is an empty one; free_learned() releases it. */
 struct learned {
 	struct muster_learned_value *values; /* the arena's */
 	size_t count;
@@ -69,6 +80,8 @@ static void free_learned(struct learned *learned)
 	muster_arena_free(learned->arena);
 }
 
+/* Fill in *ret with the checks of an overlay of muster baseline that are for a run like `after`. -1 with err, also when
+ * there is none. What was taken before an error is released by the caller. */
 static int read_overlay(const char *configs, const char *path, const struct muster_report *after, struct learned *ret,
 	struct muster_error *err)
 {
@@ -81,7 +94,9 @@ static int read_overlay(const char *configs, const char *path, const struct must
 				    after->sku, after->run->job.profile, after->run->node_count);
 }
 
-/* The history until the run began. */
+/* Fill in *ret from a history, with the same rules as muster baseline: values of nodes that passed, by key, at least
+ * MUSTER_BASELINE_LEAST of each. o->before leaves out the run itself and all that came after it, so that a report that
+ * is in the history is not compared with itself. -1 with err when nothing is left. */
 static int read_history(const struct muster_baseline_options *o, const struct muster_report *after, struct learned *ret,
 	struct muster_error *err)
 {
@@ -113,6 +128,7 @@ static int read_history(const struct muster_baseline_options *o, const struct mu
 				    after->sku, after->run->job.profile, MUSTER_BASELINE_LEAST);
 }
 
+/* Compare one report with an overlay, or with a history when db is not NULL. Returns the exit code. */
 static int compare_learned(const char *path, const char *overlay, const char *db, const char *configs, bool json)
 {
 	struct muster_report after;

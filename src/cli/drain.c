@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* drain.c - `muster drain`: drain the nodes that failed
+ *
+ * muster_node_changes_by_report() (node_changes.c) reads the report and calls drain_nodes() with its nodes. In this
+ * order:
+ *
+ *    1. forget the strikes whose check passes in this run
+ *    2. find_proof(), for each node: the finding that drains it, if any
+ *    3. check_limit(): if more nodes would be drained than --limit allows, no node is changed
+ *    4. drain_one(), node after node: ask Slurm for its state, and drain it or say why not
+ *    5. change(): check the limits of the partitions and the rack, drain, and check them again
+ *
+ * Steps 4 and 5 stop when Slurm does not answer; the nodes that are left are counted.
+ *
+ * Two kinds of limits are different. --limit is about this report: too many failed nodes mean a common cause, and the
+ * command ends with 2 before any change. --at-most, --per-hour and --per-rack are about all drains of muster on the
+ * cluster: a node beyond one of them stays in service, and the command goes on and ends with 3.
  */
 #include "cli/cli.h"
 #include "cli/node_changes.h"
@@ -8,8 +23,9 @@
 
 #include <stdlib.h>
 
-enum { NUMBER_MAX = 1000000 };
+enum { NUMBER_MAX = 1000000 }; /* the largest number of an option; no cluster has so many nodes */
 
+/* Read the command line into o, which has the defaults. False: *ret_code is the exit code. */
 static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret_code)
 {
 	const struct muster_option options[] = {
@@ -39,12 +55,16 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }
 
-/* 0 when the node may be drained, or, if it is drained already, may stay so. */
+/* 0 when the node may be drained or, with `already`, may stay drained. -1 with err beyond a limit, and when Slurm
+ * cannot say how many nodes are drained. */
 static int check_most(struct muster_node_changes *o, const char *node, bool already, struct muster_error *err)
 {
 	return muster_slurm_drained_nodes_check(node, already, &o->limits, o->deadline_s * 1000, err);
 }
 
+/* Drain the node. The limits are checked before and, with --apply, once more after: many nodes may drain themselves in
+ * the same second, and only the check that follows sees the others (slurm/drain.c). If it fails, this node is
+ * undrained. */
 static void change(struct muster_node_changes *o, const char *node, const char *reason)
 {
 	struct muster_error err;
@@ -58,12 +78,15 @@ static void change(struct muster_node_changes *o, const char *node, const char *
 	muster_node_change(o, node, "RESUME", NULL);
 }
 
+/* Who drains, for the reason and the strikes: a person, unless --by says otherwise. */
 static enum muster_drained_by who(const struct muster_node_changes *o)
 {
 	return o->by == MUSTER_BY_UNSET ? MUSTER_DRAINED_BY_PERSON : (enum muster_drained_by)o->by;
 }
 
-/* The finding for which the node is drained: a fact, or what is found for the second time. NULL when there is none. */
+/* The finding for which the node is drained: a hard one, or a soft one that is the second strike; of several a hard
+ * one, and else the first. NULL when there is none; then the first finding that is only a first strike is printed as a
+ * comment. All findings are taken as strikes, so that each of them is known to the next run. */
 static const struct muster_finding *find_proof(
 	struct muster_node_changes *o, const struct muster_node_selection_entry *entry)
 {
@@ -89,6 +112,8 @@ static const struct muster_finding *find_proof(
 	return proof;
 }
 
+/* Drain one node for proof, unless it is drained already, or has the reason of someone else. The reason has the
+ * strongest action code of the node, the proof, and the number of all its faults. */
 static void drain_one(struct muster_node_changes *o, const struct muster_node_selection_entry *entry,
 	const struct muster_finding *proof)
 {
@@ -108,7 +133,9 @@ static void drain_one(struct muster_node_changes *o, const struct muster_node_se
 	}
 }
 
-/* proofs: of each entry, or NULL. */
+/* Check what must hold before the first change: at most --limit nodes (half of the report's nodes, rounded up) would be
+ * drained, and each node with a fault has a name that scontrol takes for one node. -1 with err. proofs: one for each
+ * entry, NULL for a node that is not drained. */
 static int check_limit(const struct muster_node_changes *o, const struct muster_node_selection *nodes,
 	const struct muster_finding *const *proofs, struct muster_error *err)
 {
@@ -126,6 +153,7 @@ static int check_limit(const struct muster_node_changes *o, const struct muster_
 		wanted, nodes->count, limit, wanted);
 }
 
+/* The act() of muster_node_changes_by_report. Returns the exit code. */
 static int drain_nodes(struct muster_node_changes *o, const struct muster_report *report,
 	const struct muster_node_selection *nodes, struct muster_error *err)
 {

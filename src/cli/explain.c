@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain.c - `muster explain`: what an id of a report means, why, and what to do */
+/* explain.c - `muster explain`: what an id of a report means, why, and what to do
+ *
+ * explain.h has the book of all ids and its life. This file finds entries in it and prints them, as text or JSON.
+ *
+ * An id can be written in several ways, and upper and lower case are the same. All of these are the Xid 79:
+ *
+ *    79   xid79   xid-79   "xid 79"   xid 79
+ *
+ * A word can be the id of several kinds: then each of them is explained, as the probe and the group of checks of
+ * "step". A kind alone ("xid") is no id; --list takes kinds.
+ *
+ * A check has one text for each field and machine type, and most texts are equal. As text, a field is printed by these
+ * rules (print_field), so that an explanation stays short:
+ *
+ *    one text for all types           the text
+ *    at most TEXTS_MOST texts         each text with its machine types, the most common one last; that one is of
+ *                                     "other types" where these are more than NAMES_MOST
+ *    more                             only the most common text, with the number of its types
+ *    the field of expected values     all texts, whatever their number
+ */
 #include "cli/explain.h"
 
 #include "json/writer.h"
@@ -11,7 +30,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { WORDS_MAX = 1000, TEXT_COLUMN = 17, TEXTS_MOST = 3, NAMES_MOST = 4 };
+enum { WORDS_MAX = 1000, TEXT_COLUMN = 17, TEXTS_MOST = 3, NAMES_MOST = 4 }; /* NAMES_MOST: types that are named */
 
 /* ---- find ---- */
 
@@ -24,7 +43,7 @@ static enum muster_explain_kind kind_of(const char *word)
 	return kind;
 }
 
-/* "copy.h2d", "check-copy.h2d"; "79", "xid-79", "xid79" */
+/* Whether the entry has this id: "copy.h2d" or "check-copy.h2d"; "79", "xid-79" or "xid79". */
 static bool fits(const struct muster_explain_entry *entry, const char *id)
 {
 	const char *kind = muster_explain_kinds[entry->kind].name;
@@ -40,6 +59,8 @@ struct wanted {
 	size_t count;
 };
 
+/* Add all entries with this id to wanted, which has room for as many as the book has, for each word. False when there
+ * is none. */
 static bool want(const struct muster_book *book, const char *id, struct wanted *wanted)
 {
 	size_t before = wanted->count;
@@ -56,13 +77,16 @@ static bool is_event(const char *id)
 	       strpbrk(id, "0123456789");
 }
 
-/* "xid 149-fatal" is Xid 149 where the table has no such case. */
+/* The same for an event with a case that no table has: "xid 149-fatal" is explained as Xid 149. False for what is no
+ * event. */
 static bool want_case(const struct muster_book *book, const char *id, struct wanted *wanted)
 {
 	size_t before = strcspn(id, "0123456789"), length = before + strspn(id + before, "0123456789");
 	return is_event(id) && want(book, muster_arena_string_n(book->arena, id, length), wanted);
 }
 
+/* -1 with err: nothing has this id. For an event no similar name is suggested.
+ */
 static int unknown(const struct muster_book *book, const char *id, struct muster_error *err)
 {
 	char near[MUSTER_SUGGEST_MAX];
@@ -78,7 +102,9 @@ static int unknown(const struct muster_book *book, const char *id, struct muster
 		muster_suggest(id, book->entries, book->count, sizeof *book->entries, near));
 }
 
-/* "xid 79" may be one word or two. -1 with the first one that is unknown; the others are wanted all the same. */
+/* Find the entries of all words. "xid 79" may be one word with a blank, or two words: the name of a kind is joined with
+ * the word that follows it. -1 with err about the first unknown word; the entries of the others are wanted all the
+ * same, and are printed. */
 static int find_all(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,
 	struct muster_error *err)
 {
@@ -97,6 +123,7 @@ static int find_all(const struct muster_book *book, const char *const *words, si
 
 /* ---- text ---- */
 
+/* Print the text, wrapped; used: columns of the line that are printed already; indent: of all further lines. */
 static void put_lines(const char *text, size_t used, size_t indent)
 {
 	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_layout(stdout, NULL) };
@@ -114,6 +141,7 @@ struct value {
 	size_t types;
 };
 
+/* Add the machine types of the variant to the value, without the prefix that all names of Azure have. */
 static void value_add(struct muster_book *book, struct value *value, const struct muster_explain_variant *variant)
 {
 	static const char prefix[] = "Standard_";
@@ -126,7 +154,8 @@ static void value_add(struct muster_book *book, struct value *value, const struc
 	value->types += variant->sku_count;
 }
 
-/* The different texts of a field, the most common one last. Returns how many. */
+/* Collect the different texts of a field in values, which has room for one of each variant, the most common one last:
+ * with few other texts that one is then called "other types". Returns how many there are, at least one. */
 static size_t values_of(struct muster_book *book, size_t field, struct value *values)
 {
 	size_t count = 0, most = 0;
@@ -146,8 +175,8 @@ static size_t values_of(struct muster_book *book, size_t field, struct value *va
 	return count;
 }
 
-/* A field of a check: one text; of few the text of each machine type, of many the most common one. The field of the
- * expected values has all. Returns how many texts there are. */
+/* Print one field of a check, by the rules at the top of this file. whole: print all texts. A text that is "" has no
+ * line, and counts all the same. Returns how many texts there are. */
 static size_t print_field(struct muster_book *book, size_t field, bool whole)
 {
 	const char *label = muster_explain_fields[field];
@@ -169,6 +198,8 @@ static size_t print_field(struct muster_book *book, size_t field, bool whole)
 	return count;
 }
 
+/* Print one explanation: the title, for a check the fields, and then the lines. Where machine types differ in any
+ * field, the last line says how to see one of them alone. */
 static void print_entry(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	const char *head = muster_arena_printf(
@@ -199,6 +230,7 @@ static void put(struct muster_json_writer *w, const char *label, const char *tex
 	muster_json_writer_pair(w, key, muster_string(text));
 }
 
+/* Write the machine types with their texts: one object for each variant, in which all fields are present. */
 static void put_variants(struct muster_json_writer *w, const struct muster_book *book)
 {
 	muster_json_writer_array_of(w, "types");
@@ -257,6 +289,8 @@ static void print_all(struct muster_book *book, const struct wanted *wanted, boo
 		muster_json_writer_array_end(&w);
 }
 
+/* For --list: all entries of the kinds that the words name; of all kinds without words. -1 with err for a word that is
+ * no kind. */
 static int want_kinds(const struct muster_book *book, const char *const *words, size_t count, struct wanted *wanted,
 	struct muster_error *err)
 {

@@ -3,6 +3,11 @@
  *
  * Everything comes from the tables that muster itself works by: expectation files, events, probes and their metrics.
  * Ids that no such table describes are in explain.def.
+ *
+ * The life of a book: muster_book_open() loads the machine types and makes one entry for each id of each kind
+ * (explain_entries.c); explain.c finds the entries that the user asks for; for each of them the `explain` function of
+ * its kind fills in the lines, and for a check the variants; explain.c prints them, and empties both before the next
+ * entry. All texts are of the book's arena or of the tables, and live until muster_book_close().
  */
 #ifndef MUSTER_CLI_EXPLAIN_H
 #define MUSTER_CLI_EXPLAIN_H
@@ -11,6 +16,8 @@
 #include "muster/arena.h"
 #include "muster/expect.h"
 
+/* The kinds of ids, in the order of the table muster_explain_kinds. XID, SXID and EVENT are in the order of enum
+ * muster_event_source. */
 enum muster_explain_kind {
 	MUSTER_EXPLAIN_CHECK = 0,
 	MUSTER_EXPLAIN_GROUP,
@@ -32,11 +39,11 @@ enum muster_explain_kind {
 };
 
 struct muster_explain_entry {
-	const char *name; /* "ib.state", "xid-79"; first, for muster_suggest */
+	const char *name; /* unique within a kind: "ib.state", "xid-79"; first, for muster_suggest */
 	const char *id;   /* the same, but "79" */
 	const char *means;
 	enum muster_explain_kind kind;
-	const void *about; /* the row of the kind's own table */
+	const void *about; /* what it is about: see the explain function of its kind; NULL for a machine type */
 };
 
 /* A line of an explanation. Of several with one label only the first one has it. */
@@ -44,7 +51,7 @@ struct muster_explain_line {
 	const char *label, *text;
 };
 
-enum { MUSTER_EXPLAIN_EXPECTED = 4, MUSTER_EXPLAIN_FIELDS = 10 };
+enum { MUSTER_EXPLAIN_EXPECTED = 4, MUSTER_EXPLAIN_FIELDS = 10 };      /* fields of a check: "expected"; all of them */
 extern const char *const muster_explain_fields[MUSTER_EXPLAIN_FIELDS]; /* "expected", "otherwise" ... */
 
 /* Machine types for which a check has the same texts in all fields. */

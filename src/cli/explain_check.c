@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_check.c - what a check asks of each machine type, and what is known of its metric */
+/* explain_check.c - what a check asks of each machine type, and what is known of its metric
+ *
+ * A check with one id is in several machine types, perhaps with other values in each. texts_fill() says everything
+ * about the check of one type in ten texts, and variant_add() puts types with the same ten texts together. So the book
+ * has a few variants in place of one explanation for each type; explain.c prints them.
+ */
 #include "cli/explain.h"
 
 #include "expect/describe.h"
@@ -7,6 +12,7 @@
 
 #include <string.h>
 
+/* The fields of a check, in the order in which they are printed. */
 enum { DO = 0, ACTION, WHO, CAUSES, EXPECTED = MUSTER_EXPLAIN_EXPECTED, OTHERWISE, DOUBT, WHY, SEEN, RUNS };
 
 const char *const muster_explain_fields[MUSTER_EXPLAIN_FIELDS] = {
@@ -22,6 +28,8 @@ const char *const muster_explain_fields[MUSTER_EXPLAIN_FIELDS] = {
 	[RUNS] = "measured in",
 };
 
+/* In which runs the check is evaluated: "every profile", "runs of ...", or "runs with --checkpoint DIR, ..." where only
+ * an option makes them measure it. */
 static const char *runs_text(struct muster_book *book, const struct muster_check *check)
 {
 	const struct muster_book_runs runs = { check->when_profiles, check->when_measures };
@@ -34,6 +42,8 @@ static const char *runs_text(struct muster_book *book, const struct muster_check
 		book->arena, "%s%s%s", *text ? "runs of " : "", text, *text ? ", every profile" : "every profile");
 }
 
+/* Values of the metric with which the check is inconclusive, each with the reason: "value: why; value: why"; "" without
+ * any. */
 static const char *excuses_text(struct muster_book *book, const struct muster_check *check)
 {
 	const char *text = "";
@@ -43,6 +53,9 @@ static const char *excuses_text(struct muster_book *book, const struct muster_ch
 	return text;
 }
 
+/* Fill in the texts of one check in one machine type; "" for a field that has nothing to say. Of a check of events the
+ * event decides what to do, so the text refers to it. Of a check of exchanges the action code depends on the part that
+ * the exchanges name, so the text lists the cases. */
 static void texts_fill(
 	struct muster_book *book, const struct muster_check *check, const char *texts[MUSTER_EXPLAIN_FIELDS])
 {
@@ -71,6 +84,8 @@ static void texts_fill(
 	texts[DOUBT] = excuses_text(book, check);
 }
 
+/* Add the machine type to the variant with exactly these texts; the first one with them makes it. The book has room for
+ * one variant of each type. */
 static void variant_add(struct muster_book *book, const char *sku, const char *const texts[MUSTER_EXPLAIN_FIELDS])
 {
 	size_t v = 0;
@@ -91,7 +106,8 @@ static void variant_add(struct muster_book *book, const char *sku, const char *c
 	variant->skus[variant->sku_count++] = sku;
 }
 
-/* "all 23", "3 of 23: A, B, C", "22 of 23" */
+/* "all 23", "3 of 23: A, B, C", or "22 of 23": names only where fewer than half of the types have the check. has: for
+ * each type. */
 static const char *types_text(struct muster_book *book, const bool *has)
 {
 	size_t count = 0;
@@ -106,6 +122,8 @@ static const char *types_text(struct muster_book *book, const bool *has)
 		book->arena, "%zu of %zu%s", count, book->type_count, count * 2 < book->type_count ? names : "");
 }
 
+/* Fill in the variants from all machine types, and lines for what is the same in each: the metric, the probe, and which
+ * types have the check. entry->about is the check of one of the types. */
 void muster_book_explain_check(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	bool *has = muster_arena_alloc(book->arena, book->type_count * sizeof *has);

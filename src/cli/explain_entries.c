@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain_entries.c - the book of `muster explain`: which ids there are, and what is known of each */
+/* explain_entries.c - the book of `muster explain`: which ids there are, and what is known of each
+ *
+ * muster_book_open() makes the entries, kind after kind: checks of all machine types, metrics and probes with the
+ * finding "probe.NAME" of each, events, the rows of explain.def, and the machine types. muster_explain_kinds, at the
+ * end, has the function that explains an entry of each kind; what entry->about points to depends on the kind:
+ *
+ *    kind                  entry->about                       explained by
+ *    check                 struct muster_check                muster_book_explain_check (explain_check.c)
+ *    metric                struct muster_metric               explain_metric
+ *    probe                 struct muster_probe                explain_probe
+ *    xid, sxid, event      struct muster_event                explain_event
+ *    group                 struct fixed                       explain_group
+ *    sku                   NULL                               explain_sku
+ *    all others            struct fixed                       explain_fixed
+ *
+ * A function only adds lines to the book, with labels; explain.c prints them. A label with nothing to say has no line.
+ */
 #include "cli/explain.h"
 
 #include "expect/operators.h"
@@ -25,6 +41,7 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
 /* ---- the entries ---- */
 
+/* Add an entry. The name of an id that is a number begins with its kind ("xid-79"), as several kinds have such ids. */
 static void add(
 	struct muster_book *book, enum muster_explain_kind kind, const char *id, const char *means, const void *about)
 {
@@ -35,7 +52,8 @@ static void add(
 		((struct muster_explain_entry){ name, id, means, kind, about }));
 }
 
-/* Each check once. Without a title that all machine types share, it means what its metric does. */
+/* Add each check once, though many machine types have it. The entry is about the check of one of the types. Its meaning
+ * is the title, if all types give the check the same one, and else what its metric means. */
 static void add_checks(struct muster_book *book)
 {
 	size_t first = book->count, kept = first;
@@ -61,6 +79,8 @@ static const char probe_action[] =
 	"a missing library: install it, or set LD_LIBRARY_PATH. A crash or a hang: read the evidence of the finding, "
 	"dmesg and Xids of the node, exclude the node, and run muster node there; a reset or a reboot often helps";
 
+/* Add all metrics, all probes, and for each probe the finding that it did not finish. What to do then is the probe's
+ * own hang_advice, where it has one. */
 static void add_probes(struct muster_book *book)
 {
 	for (size_t i = 0; i < muster_metric_count(); i++)
@@ -79,7 +99,7 @@ static void add_probes(struct muster_book *book)
 	}
 }
 
-/* The events that all machine types have are those of the first one. */
+/* Add the events of all tables, as the first machine type has them. */
 static void add_events(struct muster_book *book)
 {
 	for (size_t t = 0; book->type_count > 0 && t < MUSTER_EVENT_TABLE_COUNT; t++)
@@ -122,7 +142,8 @@ void muster_book_close(struct muster_book *book)
 
 /* ---- texts ---- */
 
-/* The row of the group that the check is of; NULL. */
+/* The row of the group of the check, whose id is what stands before the first point: "ib" of "ib.state". NULL without
+ * one. */
 static const struct fixed *group_of(const char *check)
 {
 	for (size_t i = 0; i < ROW_COUNT; i++) {
@@ -147,6 +168,7 @@ void muster_book_line(struct muster_book *book, const char *label, const char *t
 			book->lines, book->line_count, book->line_room, ((struct muster_explain_line){ label, text }));
 }
 
+/* Append text to the list, with ", " between. */
 static void more(struct muster_book *book, const char **list, const char *text)
 {
 	*list = muster_arena_printf(book->arena, "%s%s%s", *list, **list ? ", " : "", text);
@@ -161,6 +183,7 @@ const char *muster_book_who(struct muster_book *book, const char *code)
 	return "";
 }
 
+/* "<node>" for "${node}": the name is what a finding would fill in. A "${" without a "}" stays. */
 const char *muster_book_plain(struct muster_book *book, const char *text)
 {
 	const char *plain = "", *open, *close;
@@ -195,7 +218,8 @@ const char *muster_book_runs_text(struct muster_book *book, struct muster_book_r
 	return text;
 }
 
-/* Without a check, what the probe does decides. */
+/* In which runs a probe measures, for a metric that no check is about. In the profile quick it does when it has work
+ * alone, together or in a ring, and no soak; or traffic, which in quick is only between nodes, hence the 2 nodes. */
 static struct muster_book_runs runs_of_probe(const struct muster_probe *probe)
 {
 	bool quick = !probe || (!probe->soaks && (probe->run || probe->together || probe->ring ||
@@ -206,6 +230,7 @@ static struct muster_book_runs runs_of_probe(const struct muster_probe *probe)
 	};
 }
 
+/* Add the line "measured in" for a metric or a probe. */
 static void measured_line(struct muster_book *book, const struct muster_probe *probe, struct muster_book_runs runs)
 {
 	bool between = probe && probe->quick_between_nodes && runs.profiles & 1u << MUSTER_QUICK;
@@ -214,7 +239,8 @@ static void measured_line(struct muster_book *book, const struct muster_probe *p
 		between ? muster_arena_printf(book->arena, "%s; in quick only between nodes", text) : text);
 }
 
-/* The runs of all checks of the metric; of no check, those of its probe. */
+/* In which runs a metric is measured: the profiles of all its checks together, and those options that all of its checks
+ * need. A metric without a check has the runs of its probe. */
 static struct muster_book_runs runs_of_metric(const struct muster_book *book, const struct muster_metric *metric)
 {
 	struct muster_book_runs runs = { 0, ~0 };
@@ -231,6 +257,7 @@ static struct muster_book_runs runs_of_metric(const struct muster_book *book, co
 
 /* ---- one function for each kind ---- */
 
+/* A row of explain.def. The labels of its two texts are "do" and "why", unless its kind has others. */
 static void explain_fixed(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	const struct fixed *row = entry->about;
@@ -293,7 +320,7 @@ static void explain_probe(struct muster_book *book, const struct muster_explain_
 	muster_book_line(book, "metrics", metrics);
 }
 
-/* The check that looks events of this table up, of the first machine type. */
+/* The check of the first machine type that looks its events up in this table; NULL when there is none. */
 static const struct muster_check *check_of_events(
 	const struct muster_book *book, const struct muster_event_table *table)
 {
@@ -305,6 +332,8 @@ static const struct muster_check *check_of_events(
 	return NULL;
 }
 
+/* The names of other entries of the same kind with the same number: of "149" those of "149-fatal" and the like. "" for
+ * an event without a number. */
 static const char *other_cases(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	const char *list = "";
@@ -317,6 +346,8 @@ static const char *other_cases(struct muster_book *book, const struct muster_exp
 	return list;
 }
 
+/* An event of the kernel's log. It counts for its own `hours`; without these for those of the check of its table, and
+ * without a check for 24 h. */
 static void explain_event(struct muster_book *book, const struct muster_explain_entry *entry)
 {
 	static const char *const classes[MUSTER_EVENT_CLASS_COUNT] = {

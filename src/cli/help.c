@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c - the help of a command, from its table of options: in groups, 80 columns wide */
+/* help.c - the help of a command, from its table of options: in groups, 80 columns wide
+ *
+ * muster_help_print() prints the usage, the options and the epilogue of one command. Each option is a row: its name and
+ * argument, and from a common column on its text, wrapped. The column fits the longest name of at most COLUMN_MOST
+ * columns; of a longer name the text begins in the next line. Options are in groups with titles when any of them is in
+ * another group than the first; the common options --output and --help do not count.
+ */
 #include "cli/cli.h"
 #include "muster/arena.h"
 
@@ -7,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 80, COLUMN_MOST = 28, NUMBER_ENDLESS = 1000000 };
+enum { WIDTH = 80, COLUMN_MOST = 28, NUMBER_ENDLESS = 1000000 }; /* from this number on no range is printed */
 
 static const char *const titles[MUSTER_GROUP_COUNT] = {
 	[MUSTER_GROUP_WHAT] = "What is measured or read",
@@ -17,6 +23,9 @@ static const char *const titles[MUSTER_GROUP_COUNT] = {
 	[MUSTER_GROUP_EXPERT] = "For experts",
 };
 
+/* Words are separated by blanks and line feeds. A line feed in the text is a line feed in the output, after which the
+ * text goes on at column 0; blanks are kept, so that a second usage line can be indented. A line that is too long is
+ * broken before the word that does not fit, and goes on at the indent. */
 void muster_help_text(FILE *out, const char *text, int at, int indent)
 {
 	for (const char *word = text; *word;) {
@@ -37,6 +46,7 @@ void muster_help_text(FILE *out, const char *text, int at, int indent)
 		fputc('\n', out);
 }
 
+/* A name that leaves fewer than two blanks before the column has a line of its own. */
 void muster_help_row(FILE *out, const char *name, const char *text, int column)
 {
 	int at = fprintf(out, "  %s", name);
@@ -46,12 +56,13 @@ void muster_help_row(FILE *out, const char *name, const char *text, int column)
 	muster_help_text(out, text, column, column);
 }
 
+/* Columns of an option and its argument: "--sku NAME" has a blank between the two, "--strict[=all]" has none. */
 static int names_width(const struct muster_option *option)
 {
 	return (int)strlen(option->name) + (option->argument ? (int)strlen(option->argument) + !option->bare : 0);
 }
 
-/* What is said of an option, and the range of its number. */
+/* The text of an option, malloc'd, with the range of its number where that has an end. */
 static char *text_of(const struct muster_option *option)
 {
 	const char *unit = option->is_time ? " s, or as 90s, 5m, 2h" : "";
@@ -70,6 +81,7 @@ static void option_print(const struct muster_option *option, int column)
 	free(text);
 }
 
+/* Whether the help leaves the option out: an old spelling, or an option that another command explains. */
 static bool is_hidden(const struct muster_option *option)
 {
 	return option->instead || option->group == MUSTER_GROUP_PASSED_ON;

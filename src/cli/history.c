@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* history.c - `muster history`: keep reports in a database, and ask it about nodes and values over time */
+/* history.c - `muster history`: keep reports in a database, and ask it about nodes and values over time
+ *
+ * `muster history add` writes reports into a database; all other words are questions about it:
+ *
+ *    word       question (history/questions.h)         options of its own
+ *    (none)     nodes, or with --metric values         --metric
+ *    flapping   nodes that fail and pass               --runs --failed
+ *    worst      slowest parts of a machine type        --metric --reports
+ *    diff       what changed at a date                 --metric --before --reports
+ *    trial      what drains would have done
+ *
+ * ask() makes the table of options for one of them, fill_question() turns the options into a question, and answer()
+ * opens the database, asks, and prints the table of the answer. Simulated runs are never mixed with real ones: the
+ * filter takes one kind, and a note says that the answer is of simulated runs, or how many of these are not in it.
+ */
 #include "cli/cli.h"
 #include "history/questions.h"
 #include "muster/run.h"
@@ -15,11 +29,14 @@
 
 static const char *const added_names[MUSTER_HISTORY_ADDED_COUNT] = { "added", "updated", "already there" };
 
+/* How many reports were added, updated and there already; could not be read; could not be written. */
 struct tally {
 	size_t count[MUSTER_HISTORY_ADDED_COUNT], unread, unwritten;
 };
 
-/* An unreadable report is said, and the others are added all the same. False when the database takes no more. */
+/* Add one report, and count it in tally. A report that cannot be read, or that a history cannot keep (the error begins
+ * with "$.", a place in the report), is named on stderr, and the next one is tried. False after an error of the
+ * database, which the next report would meet, too. */
 static bool add_one(struct muster_history *history, const char *path, struct tally *tally)
 {
 	struct muster_report report;
@@ -44,13 +61,14 @@ static bool add_one(struct muster_history *history, const char *path, struct tal
 	return of_report;
 }
 
+/* Print the error. 2 for what the user can correct, a missing library included, else 3. */
 static int exit_of(const struct muster_error *err)
 {
 	fprintf(stderr, "muster: %s\n", err->text);
 	return err->code == MUSTER_EUSAGE || err->code == MUSTER_ELIB ? MUSTER_EXIT_USAGE : MUSTER_EXIT_INCONCLUSIVE;
 }
 
-enum { ADDED_MOST = 4096 };
+enum { ADDED_MOST = 4096 }; /* reports of one command */
 
 static int add(int argc, char **argv)
 {
@@ -105,6 +123,8 @@ static int add(int argc, char **argv)
 
 /* ---- questions ---- */
 
+/* Ask the question of the history at path, and print the answer. The tables point to texts of the history, so they are
+ * printed and released before it is closed. count: rows that are shown, 0 for all. Returns the exit code. */
 static int answer(const char *path, const struct muster_history_question *question, muster_history_ask *ask,
 	enum muster_table_format format, int count, struct muster_arena *arena)
 {
@@ -134,7 +154,8 @@ static int answer(const char *path, const struct muster_history_question *questi
 
 enum topic { TOPIC_NODES, TOPIC_FLAPPING, TOPIC_WORST, TOPIC_DIFF, TOPIC_TRIAL, TOPIC_ADD, TOPIC_COUNT };
 
-/* Arguments of one question; options of others are not in its table. */
+/* The arguments of all questions. A question has only the options of its row in ask(); the others keep their defaults.
+ * -1 in `reports` says that the user gave no number. */
 struct arguments {
 	const char *db, *nodes, *metric, *since, *machine_type, *profile, *before;
 	bool simulated;
@@ -145,6 +166,10 @@ struct arguments {
 /* Values of all metrics are read of so many reports; it takes about a second (docs/dev/measurements.md). */
 enum { REPORTS_OF_ALL_METRICS = 5000, REPORTS_LEAST = 100 };
 
+/* Make the question of the options, and check what they say together. -1 with err. *ret borrows the texts of a, and its
+ * nodes are in arena. Without --since the question `worst` is about 7 days and `trial` about 14; `diff` needs a date,
+ * and compares with the 7 days before it. A question about all metrics of all nodes reads at most
+ * REPORTS_OF_ALL_METRICS reports, unless --reports says otherwise. */
 static int fill_question(const struct arguments *a, enum topic topic, struct muster_arena *arena,
 	struct muster_history_question *ret, struct muster_error *err)
 {
@@ -221,6 +246,8 @@ static const struct {
 	[TOPIC_ADD] = { .name = "add", .meaning = "add reports" },
 };
 
+/* Read the options of one question, and answer it. `all` says of each option which questions have it. The paths are
+ * looked for only where expectation files are needed. Returns the exit code. */
 static int ask(enum topic topic, int argc, char **argv)
 {
 	struct arguments a = { .count = 50, .runs = 10, .failed = 2, .reports = -1 };
@@ -297,6 +324,8 @@ static int ask(enum topic topic, int argc, char **argv)
 	return code;
 }
 
+/* The first word may name a question; without one the question is that of nodes. The name is the argv[0] of the
+ * question. */
 int muster_cmd_history(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], MUSTER_COMPLETE) == 0) {

@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* What has been printed. Several files can inherit one mistake from a parent, whose name and line are then the same
+ * text. */
 struct said {
 	struct muster_arena *arena;
 	const char **problems; /* the arena's, so that equal texts are equal pointers */
 	size_t count;
 };
 
+/* For muster_expect_lint: print the problem, unless the same text has been printed. */
 static void say(void *arg, const char *problem)
 {
 	struct said *said = arg;

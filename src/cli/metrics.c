@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* metrics.c - `muster metrics`: the catalogue of what can be measured, for those who write expectations
+ *
+ * As text, a table with a row for each metric; as JSON, an array of objects. A column is as wide as its longest cell;
+ * where the terminal has no room for all columns, each metric is a paragraph (print_paragraph). The catalogue is that
+ * of the probes: muster_metric_at() gives all metrics in the order of their names.
  */
 #include "cli/cli.h"
 #include "json/writer.h"
@@ -13,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "port, counter", or "-" when the metric has none. Returns out. */
+/* "port,counter", the names of the metric's labels; "-" when the metric has none. Returns out. */
 static const char *labels_text(const struct muster_metric *metric, char *out, size_t size)
 {
 	size_t used = 0;
@@ -37,6 +41,7 @@ static bool is_wanted(const struct wanted *wanted, const struct muster_metric *m
 	return wanted->count == 0 || muster_text_among(metric->name, wanted->names, wanted->count);
 }
 
+/* Fill in the cells of a row. They point into the metric and into labels, which must live as long. */
 static void cells_of(const struct muster_metric *metric, const char *cells[COLUMNS], char labels[256])
 {
 	const char *const all[COLUMNS] = { metric->name, muster_type_name(metric->type),
@@ -55,7 +60,8 @@ static void print_paragraph(const struct muster_text_page *page, const char *con
 	free(line);
 }
 
-/* A line for each metric, in columns; the meaning last, because it is long. */
+/* Print a line for each metric, in columns; the meaning is last, because it is long. The columns are measured over all
+ * rows first. Where the terminal is too narrow for them, each metric is a paragraph. */
 static void print_rows(const struct wanted *wanted)
 {
 	const struct muster_text_page page = { .out = stdout, .layout = muster_cli_list_layout() };

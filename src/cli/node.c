@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* node.c - `muster node`: measure this node alone, all of its GPUs, without MPI, Slurm or any other launcher
  *
- * For a prolog, a health check and a golden image. This process counts the GPUs, becomes one rank for each, and goes
- * the way of `muster run`; nothing of a job that happens to be here is taken over but the node's name.
+ * For a prolog, a health check and the check of an image: no MPI, no Slurm and no other launcher. In this order:
+ *
+ *    1. the options are read, with the profile quick as the default
+ *    2. the variables that a job or its launcher set are removed from the environment, so that the run does not take
+ *       itself for a part of that job; Slurm's name for the node stays
+ *    3. a worker process counts the GPUs, because the supervisor loads no vendor library (count_gpus)
+ *    4. this process forks one rank for each GPU, joined by socket pairs (transport_socket.h)
+ *    5. each rank goes the way of a rank of `muster run` (muster_process_run), and does not return
  */
 #include "cli/cli.h"
 #include "cli/run_options.h"
@@ -24,13 +30,15 @@
 
 enum { COUNT_DEADLINE_MS = 10000, COUNT_POLL_MS = 20, RANKS_MAX = 256 };
 
-/* What a launcher or a job has left in the environment is not about us. Slurm's name for the node is. */
+/* Whether an entry of the environment belongs to a job that this process happens to be in. The name of the node in
+ * Slurm is no such entry. */
 static bool is_of_job(const char *entry, size_t length)
 {
 	return muster_env_is_of_job(entry, length) || strncmp(entry, "OMPI_", 5) == 0;
 }
 
-/* Entries of CUDA_VISIBLE_DEVICES, which hides the others from CUDA; -1 when it is not set. */
+/* The number of entries of CUDA_VISIBLE_DEVICES: CUDA shows no other GPU to a program. 0 for an empty value, -1 when
+ * the variable is not set. What the entries are (indices, UUIDs) does not matter here. */
 static int visible_count(void)
 {
 	const char *text = getenv("CUDA_VISIBLE_DEVICES");
@@ -44,7 +52,10 @@ static int visible_count(void)
 	return count;
 }
 
-/* Number of GPUs for ranks; 1 when unknown, so that one rank can report the cause. */
+/* The number of ranks, from 1 to RANKS_MAX: one for each GPU that the worker finds and CUDA_VISIBLE_DEVICES does not
+ * hide. When the worker cannot start, crashes, or passes its deadline, the entries of that variable count, and without
+ * the variable there is one rank, so that a rank can report the cause. The worker is ended here, before the ranks start
+ * workers of their own. */
 static int count_gpus(const char *program)
 {
 	struct muster_worker_process process;

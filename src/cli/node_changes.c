@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_changes.c - what `muster drain` and `muster resume` share: they change the state of nodes in Slurm */
+/* node_changes.c - what `muster drain` and `muster resume` share: they change the state of nodes in Slurm
+ *
+ * The order of reading and writing, and what an early end leaves, are in node_changes.h. Three questions are asked of a
+ * report before a node is changed for it, because a user who can write a report could drain nodes with it:
+ *
+ *    whose file is it?              check_owner: the user's own or root's, and not writable for all
+ *    is it of real machines?        check_report: no simulated report is applied
+ *    are its nodes those of a job?  check_job: each node must have been in the job that the report names
+ *
+ * With --trust and --simulated a person overrides the first two. Without --apply the first is a warning only.
+ */
 #include "cli/node_changes.h"
 
 #include "cli/cli.h"
@@ -25,6 +35,9 @@ void muster_node_skip(const char *node, const char *why, const struct muster_slu
 	fputc('\n', stdout);
 }
 
+/* An error of code MUSTER_ENOTSUPPORTED or MUSTER_ETIME is about Slurm as a whole, so it ends the questions
+ * (o->is_silent); all others are about this node. stdout is flushed first, so that both streams stay in order in one
+ * terminal or log. */
 void muster_node_complain(struct muster_node_changes *o, const char *node, const struct muster_error *err)
 {
 	fflush(stdout);
@@ -51,6 +64,8 @@ bool muster_node_ask(struct muster_node_changes *o, const char *node, struct mus
 	return false;
 }
 
+/* The line on stdout is a command that a shell can execute. With --apply it is printed after the change, as a record of
+ * it. */
 bool muster_node_change(struct muster_node_changes *o, const char *node, const char *state, const char *reason)
 {
 	struct muster_error err;
@@ -83,7 +98,9 @@ int muster_node_check_names(const char *const *names, size_t count, struct muste
 	return 0;
 }
 
-/* Whether only root and the user who applies the report can have written it. */
+/* Whether the report's file belongs to the user who applies it or to root, and others cannot write to it. -1 with err
+ * if not. The open file is looked at, not its path: another file cannot take its place in between. The rights of its
+ * group do not count. */
 static int check_owner(const struct muster_node_changes *o, int fd, struct muster_error *err)
 {
 	struct stat status;
@@ -97,7 +114,8 @@ static int check_owner(const struct muster_node_changes *o, int fd, struct muste
 		o->input, (uintmax_t)status.st_uid, status.st_mode & S_IWOTH ? "lets others write" : "owns");
 }
 
-/* A job that Slurm no longer knows is no proof of anything: one line says so. */
+/* -1 with err when the report has a node that its job did not have: it may be made up, or be of another cluster. A job
+ * that Slurm does not know any more proves nothing either way: one line says so, and the report is taken. */
 static int check_job(const struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
 {
 	const char *const *names;
@@ -120,7 +138,8 @@ static int check_job(const struct muster_node_changes *o, const struct muster_ru
 	return rc;
 }
 
-/* A finding on a simulated machine says nothing about the one whose name it bears. */
+/* -1 with err for a report that must not be applied. A finding on a simulated machine says nothing about the real one
+ * that has its name. */
 static int check_report(const struct muster_node_changes *o, const struct muster_run *run, struct muster_error *err)
 {
 	if (o->apply && run->job.simulated && !o->simulated)
@@ -128,7 +147,9 @@ static int check_report(const struct muster_node_changes *o, const struct muster
 	return check_job(o, run, err);
 }
 
-/* A hard finding drains whatever is wrong with the history. */
+/* Fill in o->past and o->strikes from the history: the earlier runs of the report's nodes, of its machine type and
+ * profile, as far back as strikes are kept. A history that cannot be read is only a warning: a hard finding drains
+ * without it. */
 static void read_past(struct muster_node_changes *o, const struct muster_report *report)
 {
 	const struct muster_run *run = report->run;
@@ -153,6 +174,8 @@ static void read_past(struct muster_node_changes *o, const struct muster_report 
 	free(nodes);
 }
 
+/* Find out when the run of the report began, and read the strikes from the file or from the history. -1 with err:
+ * without the time no strike has an age. */
 static int read_strikes(struct muster_node_changes *o, const struct muster_report *report, struct muster_error *err)
 {
 	const struct muster_run *run = report->run;

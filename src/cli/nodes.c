@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nodes.c - `muster nodes`: print the good, bad or missing nodes of a saved report, for scripts
  *
- * Uses the findings of the report; nothing is evaluated again. Prints all names or none: half a list could hide a bad
- * node.
+ * Uses the findings of the report; nothing is evaluated again. slurm/node_selection.h says when a node is good, bad,
+ * inconclusive or missing, and chosen() which of these an option prints:
+ *
+ *    standing                            printed by
+ *    good                                --good
+ *    bad, with a fault of the machine    --bad
+ *    bad, only for how it was launched   --inconclusive
+ *    inconclusive                        --inconclusive
+ *    missing                             --missing, --bad
+ *
+ * All names are printed or none: a list without one bad node could put a job on that node.
  */
 #include "cli/cli.h"
 #include "muster/run.h"
@@ -29,12 +38,13 @@ static const char *const format_names[] = {
 _Static_assert(sizeof format_names / sizeof *format_names == FORMAT_COUNT, "every format has a name");
 
 struct nodes_options {
-	bool good, bad, inconclusive, missing, waiting;
-	const char *expected, *input;
+	bool good, bad, inconclusive, missing, waiting; /* exactly one is set */
+	const char *expected, *input;                   /* of --expect, or NULL; the report */
 	enum format format;
 };
 
-/* A node on which only the launch of the job failed is not proved good, and another job may use it. */
+/* Whether the option asks for a node of this standing. A node on which only the launch of the job failed is neither
+ * good nor bad: it is not proved good, and another job may use it. */
 static bool chosen(const struct nodes_options *o, const struct muster_node_selection_entry *entry)
 {
 	switch (entry->standing) {
@@ -45,6 +55,7 @@ static bool chosen(const struct nodes_options *o, const struct muster_node_selec
 	}
 }
 
+/* Print the names in the format. An empty list prints nothing, except as JSON. */
 static void print_list(enum format format, const char *const *names, size_t count)
 {
 	if (format == FORMAT_JSON) {
@@ -68,7 +79,7 @@ static void print_list(enum format format, const char *const *names, size_t coun
 	free(list);
 }
 
-/* Why no node is good although no finding names a node. */
+/* Print on stderr why no node is good although no finding names a node. */
 static void explain(const struct muster_node_selection *nodes)
 {
 	const struct muster_finding *finding = nodes->job_finding;
@@ -83,6 +94,9 @@ static void explain(const struct muster_node_selection *nodes)
 	fputc('\n', stderr);
 }
 
+/* Print the nodes that the options ask for, and on stderr what a reader of the list cannot see from it: why no node is
+ * good, and how many missing ranks belong to no known node. Returns the exit code, which says with --good alone whether
+ * the list is empty. err: scratch for one sentence. */
 static int select_nodes(const struct nodes_options *o, const struct muster_report *report,
 	const struct muster_node_selection *nodes, struct muster_error *err)
 {
@@ -117,6 +131,7 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 	return muster_cli_printed(code);
 }
 
+/* Whether no strike before this one is of the same node: a node is listed once. */
 static bool is_first_of_node(const struct muster_strikes *strikes, size_t at)
 {
 	size_t first = 0;
@@ -125,7 +140,8 @@ static bool is_first_of_node(const struct muster_strikes *strikes, size_t at)
 	return first == at;
 }
 
-/* Nodes with a first strike: the same finding in a second run drains them. */
+/* Print the nodes with a first strike, and on stderr one line for each strike. Only the file of strikes beside the
+ * report is read, not the report: strikes are of several runs. */
 static int list_waiting(const struct nodes_options *o, struct muster_error *err)
 {
 	struct muster_strikes strikes;

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* paths.c - paths of the installed files, relative to the running binary
  *
- * Build tree: <dir>/muster next to <dir>/share and <dir>/lib. Installed: <prefix>/bin/muster, <prefix>/share and
- * <prefix>/<libdir>, which is lib, lib64 or a multiarch directory. In both, muster-sim is below libexec. No absolute
- * path is compiled in, so a moved prefix works.
+ * No absolute path is compiled in: the path of the running binary (/proc/self/exe) says where all else is, so a moved
+ * installation works. Two layouts are known, and in both muster-sim is below MUSTER_LIBEXEC:
+ *
+ *    build tree     <dir>/muster           <dir>/share/muster/configs ...      <dir>/lib/muster/...
+ *    installed      <prefix>/bin/muster    <prefix>/share/muster/configs ...   <prefix>/<libdir>/muster/...
+ *
+ * The base, <dir> or <prefix>, is the first of two candidates that has share/muster/configs: the folder of the binary,
+ * and the one above. For muster-sim, which links this file too, the candidate is what stands before MUSTER_LIBEXEC in
+ * its path. <libdir> is lib, lib64 or a multiarch directory such as lib/x86_64-linux-gnu.
  */
 #include "cli/cli.h"
 #include "muster/arena.h"
@@ -18,7 +24,7 @@
 
 #define SIMULATOR "/" MUSTER_LIBEXEC "/muster/muster-sim"
 
-static struct muster_paths paths;
+static struct muster_paths paths; /* found once in a process; all NULL before that */
 
 /* The path, which is malloc'd, when it is a directory; else it is freed, and NULL returned. */
 static char *directory(char *path)
@@ -30,7 +36,9 @@ static char *directory(char *path)
 	return NULL;
 }
 
-/* <base>/<libdir>/muster/<name>, where libdir is lib, lib64 or whichever lib/<triplet> has it; or where it would be. */
+/* The folder of libraries called name ("sim", "mpi") below base, malloc'd: the first that exists of lib/muster/<name>,
+ * lib64/muster/<name> and lib/<triplet>/muster/<name>. Where none exists, the first of these, so that an error message
+ * names a path. */
 static char *library_find(const char *base, const char *name)
 {
 	char *lib = muster_asprintf("%s/lib", base);
@@ -47,7 +55,9 @@ static char *library_find(const char *base, const char *name)
 	return found ? found : muster_asprintf("%s/lib/muster/%s", base, name);
 }
 
-/* All below one base; the simulator, hardware descriptions and MPI modules may be left out of a package. */
+/* Whether base has the folder of expectation files, by which an installation is recognised. Then all paths but
+ * `program` are set from it. The simulator, the hardware descriptions and the MPI modules are not looked for: a package
+ * may be without them, and the command that needs one says so. */
 static bool base_try(const char *base)
 {
 	char *configs = directory(muster_asprintf("%s/share/muster/configs", base));

@@ -2,7 +2,8 @@
 /* report.c - `muster report`: print a saved report in another form
  *
  * Prints the content of the file; nothing is evaluated again. The exit code says only whether the report could be
- * printed.
+ * printed. Each form is a row of `forms`: the functions that print a report, and for some forms those that print an
+ * inventory.
  */
 #include "cli/cli.h"
 #include "muster/run.h"
@@ -13,7 +14,7 @@
 
 static void print_json(const struct muster_report *report, FILE *out)
 {
-	struct muster_error ignored; /* the stream remembers */
+	struct muster_error ignored; /* muster_cli_printed() finds a write error in the stream */
 	(void)muster_report_print_json(report, out, &ignored);
 }
 
@@ -24,7 +25,7 @@ static const struct form {
 		void (*print)(const struct muster_report *report, FILE *out);
 		void (*print_laid_out)(
 			const struct muster_report *report, const struct muster_layout *layout, FILE *out);
-	} summary, inventory; /* without either the form has none */
+	} summary, inventory; /* both functions NULL: the form has no inventory */
 } forms[] = {
 	{ "text", { .print_laid_out = muster_report_print_text },
 		{ .print_laid_out = muster_report_print_inventory_text } }, /* the default */
@@ -36,7 +37,8 @@ static const struct form {
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 
-/* path: of the saved report, which the text names; NULL: it must not. */
+/* Print the report or its inventory. A form that is laid out is for people, and the last line for automation follows
+ * it. path: of the saved report, which the text names; NULL: the text must not name it (--anonymous). */
 static void print_form(const struct printer *printer, const struct muster_report *report, const char *path, FILE *out)
 {
 	if (!printer->print_laid_out) {

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* resume.c - `muster resume`: undrain nodes that muster drained
  *
- * Of a list, all that muster drained. Of a report, only those for which it shows that the check of the drain reason
- * passes now.
+ * With a list of nodes, a person decides: each node that muster drained is undrained. With a report, each good node of
+ * it is looked at, and is undrained only when the report proves that the fault of its drain reason is gone.
+ * resume_one() has the rules; the first that fits decides:
+ *
+ *    not drained                                     skipped
+ *    the reason is not one of muster                 skipped: drained by someone else
+ *    --by, and the reason is by another              skipped
+ *    report: the check of the reason does not pass   skipped, with the cause (muster_fault_is_gone)
+ *    report: a soft fault that passed only once      skipped; the pass is kept (strikes.h)
+ *    all others                                      undrained
  */
 #include "cli/cli.h"
 #include "cli/node_changes.h"
@@ -31,14 +39,18 @@ static bool begin(int argc, char **argv, struct muster_node_changes *o, int *ret
 	return muster_cli_begin(&cli, argc, argv, NULL, ret_code);
 }
 
-/* Of a finding that is no check, a probe that hung or a rank that is missing, one pass is no proof. */
+/* Whether one pass proves that the fault is gone: the check of the reason is hard in this report. A reason that names
+ * no check, such as a probe that hung or a rank that was missing, is not hard, because one good run does not prove that
+ * the next one is good, too. */
 static bool is_hard(const struct muster_report *report, const char *check)
 {
 	const struct muster_tally *tally = muster_report_tally(report, check);
 	return tally && tally->proof == MUSTER_PROOF_HARD;
 }
 
-/* Whether the fault, which is gone in this run, was gone ten minutes before too. */
+/* Whether the fault, which is gone in this run, was gone in a run at least ten minutes before, too: by the file of
+ * strikes, or with --history by the runs in the database. Without an earlier pass, this one becomes the first; --apply
+ * writes it to the file. */
 static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason)
 {
 	if (!o->db)
@@ -72,6 +84,8 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	}
 }
 
+/* Undrain the nodes that may be undrained, until Slurm does not answer. No node is changed when one of the names is
+ * none of a node. report: NULL for a list that a person gave. Returns the exit code. */
 static int resume_names(struct muster_node_changes *o, const struct muster_report *report, const char *const *names,
 	size_t count, struct muster_error *err)
 {
@@ -83,7 +97,7 @@ static int resume_names(struct muster_node_changes *o, const struct muster_repor
 	return muster_node_changes_end(o, count - i);
 }
 
-/* The good nodes of a report. */
+/* The act() of muster_node_changes_by_report, for the good nodes of the report. Strikes are forgotten as by a drain. */
 static int resume_nodes(struct muster_node_changes *o, const struct muster_report *report,
 	const struct muster_node_selection *nodes, struct muster_error *err)
 {

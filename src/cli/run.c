@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run.c - `muster run`: measure and check the nodes of this job */
+/* run.c - `muster run`: measure and check the nodes of this job
+ *
+ * Every rank of the job is a process that begins here with the same command line. It adds 15 s
+ * for each 1,000 ranks to the default deadline, reads the options, opens the MPI module, and hands all of that to
+ * muster_process_run(), which does not return. A rank that fails before that has not started MPI, so only rank 0, as
+ * the launcher's environment numbers it, prints the error.
+ *
+ * The module is opened for a process without a launcher, too, which is a job of one rank and does not use it: an
+ * installation without MPI ends with an error that names `muster node`.
+ */
 #include "cli/cli.h"
 #include "cli/run_options.h"
 #include "coord/process.h"

@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_options.c - the options that `muster run` and `muster node` share */
+/* run_options.c - the options that `muster run` and `muster node` share
+ *
+ * `muster run`, `muster node` and `muster sim` have one table of options (muster_run_options); the first two differ in
+ * their defaults. muster_run_options_parse() turns the command line into a struct muster_options, and fills in what the
+ * user left open and what follows from other options.
+ *
+ * What depends on other options, in the order in which it is settled:
+ *
+ *    --progress          without it $MUSTER_PROGRESS
+ *    --soak              10 s in the profile full, else 0
+ *    --expect-path       and the paths of the files of --sku and --overlay, each once
+ *    --storage           in the profile full always, where this process may write (may_write)
+ *    measures            the bits of what is measured only when it is asked for (settle_measures)
+ *    --deadline          the profile's own time, and that of --steps, --soak, --storage and --checkpoint
+ *    --localise          auto becomes off beside other work
+ *    checks              which combinations are refused (check, check_storage); a refused run measures nothing
+ *    --steps             the profile's own number
+ *
+ * Until then deadline_s 0, soak_s -1, steps 0, storage_bytes 0 and checkpoint_bytes 0 say that the user gave no value.
+ */
 #include "cli/run_options.h"
 
 #include "expect/load.h"
@@ -15,13 +34,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAY_S = 86400 };
-enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 }; /* seconds of load in full; what else a run needs beside it */
-enum { STORAGE_S = 60, CHECKPOINT_S = 60 };  /* what the run needs for these beside the rest */
+enum { DAY_S = 86400 };                      /* the longest time that an option takes */
+enum { FULL_SOAK_S = 10, SOAK_REST_S = 20 }; /* seconds of load in the profile full; and of all else in a run */
+enum { STORAGE_S = 60, CHECKPOINT_S = 60 };  /* seconds that these add to the default deadline */
 #define MIB (UINT64_C(1) << 20)
 #define STORAGE_BYTES (4096 * MIB)
 #define CHECKPOINT_BYTES (1024 * MIB)
-enum { STEPS_MOST = 1000000, STEPS_PER_S = 25 }; /* in a second, where all-reduces are slower than a step should be */
+enum { STEPS_MOST = 1000000, STEPS_PER_S = 25 }; /* a step of 20 ms takes 40 ms with slow all-reduces */
 
 static const int default_steps[] = { [MUSTER_QUICK] = 0, [MUSTER_STANDARD] = 20, [MUSTER_FULL] = 200 };
 
@@ -37,7 +56,8 @@ static const char *const progress_names[MUSTER_PROGRESS_COUNT] = {
 };
 static const char *const log_formats[] = { "text", "json" };
 
-/* Before anything else: what is wrong with the other options is a line of the log too. */
+/* Read --log-format alone, before all other options: an error in one of these is a line of the log too, and must have
+ * the format that the user asked for. A value that is wrong is noticed later, by the parser. */
 static void find_log_format(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -46,7 +66,8 @@ static void find_log_format(int argc, char **argv)
 			muster_log_as_json(true);
 }
 
-/* What --progress is without the option. */
+/* Set the default of --progress from $MUSTER_PROGRESS; "auto" when that is unset or empty. -1 with err when it is none
+ * of the names. */
 static int find_progress(struct muster_options *options, struct muster_error *err)
 {
 	const char *text = muster_env(MUSTER_ENV_PROGRESS);
@@ -59,13 +80,13 @@ static int find_progress(struct muster_options *options, struct muster_error *er
 	return 0;
 }
 
-/* Seconds that --steps may take; the profile's own steps are few. */
+/* Seconds that the steps of --steps may take; 0 without the option, as the steps of a profile are few. */
 static int time_of_steps(const struct muster_options *options)
 {
 	return options->steps > 0 ? options->steps / STEPS_PER_S : 0;
 }
 
-/* A copy, until muster_run_options_done. A path that is there already is not read twice. */
+/* Append a copy of the path, which muster_run_options_done() frees. A path that is in the list already is not added. */
 static void append_path(struct muster_options *options, const char *path)
 {
 	if (muster_text_among(path, options->expect_paths, options->expect_path_count))
@@ -84,6 +105,7 @@ void muster_run_options_done(struct muster_options *options)
 	options->expect_path_count = 0;
 }
 
+/* For --expect-path, once for each occurrence: -1 with err when the path is not one that a check could have. */
 static int add_path(void *arg, const char *text, struct muster_error *err)
 {
 	struct muster_options *options = arg;
@@ -93,8 +115,10 @@ static int add_path(void *arg, const char *text, struct muster_error *err)
 	return 0;
 }
 
-/* Every rank reads them, as the supervisor of each node's leader needs them. What is wrong with a file is not said
- * here: rank 0 loads the file as a whole before the run. */
+/* Append the paths that the expectation files of --sku and --overlay ask for. The machine type is not known before the
+ * run with --sku auto, so then only the overlay counts. Every rank reads the files, because the supervisor of each
+ * node's leader needs the paths. A mistake in a file is not reported here: rank 0 loads the file as a whole before the
+ * run. */
 static void add_paths_of_files(struct muster_options *options)
 {
 	bool automatic = strcmp(options->sku, "auto") == 0;
@@ -110,15 +134,16 @@ static void add_paths_of_files(struct muster_options *options)
 	muster_arena_free(arena);
 }
 
-/* Time of the run beside the profile's own. */
+/* Seconds that the options add to the default deadline. */
 static int time_of_more(const struct muster_options *options)
 {
 	return time_of_steps(options) + options->soak_s + (options->storage ? STORAGE_S : 0) +
 	       (options->checkpoint_path ? CHECKPOINT_S : 0);
 }
 
-/* A prolog or epilog runs as root before and after each job, which waits: it writes to disks only where the site says
- * so (slurm/muster.default, by slurm/node-check.sh). */
+/* Whether a run may write test files. Slurm sets SLURM_SCRIPT_CONTEXT to "prolog_..." or "epilog_..." for these
+ * scripts, which run as root before and after each job while the job waits: there a run writes to disks only where the
+ * site allows that (slurm/muster.default, by slurm/node-check.sh). */
 static bool may_write(void)
 {
 	const char *context = getenv("SLURM_SCRIPT_CONTEXT"), *site = muster_env(MUSTER_ENV_STORAGE_IN_PROLOG);
@@ -127,7 +152,8 @@ static bool may_write(void)
 	return site && strcmp(site, "yes") == 0;
 }
 
-/* What is measured only when it is asked for. */
+/* Fill in what follows from the storage options and the profile. The profile full measures the local scratch without an
+ * option, but not in a prolog or epilog that may not write; --storage itself is refused there (check_storage). */
 static void settle_measures(struct muster_options *options)
 {
 	options->storage = options->storage || (options->profile == MUSTER_FULL && may_write());
@@ -145,6 +171,7 @@ static void settle_measures(struct muster_options *options)
 		options->checkpoint_bytes = CHECKPOINT_BYTES;
 }
 
+/* Refuse what the storage options cannot mean together. -1 with err. command: argv[0], which begins the message. */
 static int check_storage(const char *command, const struct muster_options *options, struct muster_error *err)
 {
 	const struct {
@@ -183,6 +210,7 @@ static int check_storage(const char *command, const struct muster_options *optio
 	return 0;
 }
 
+/* Refuse combinations of all other options; the options are complete. -1 with err. */
 static int check(const char *command, const struct muster_options *options, struct muster_error *err)
 {
 	if (options->min_bytes && options->max_bytes && options->min_bytes > options->max_bytes)
@@ -231,6 +259,9 @@ const struct muster_options muster_node_defaults = {
 
 static unsigned int log_format;
 
+/* The rows point into options, and the help of --profile and --deadline names the values that options hold at this
+ * call, so the table is made anew for each caller. log_format is static: muster_run_options_parse() reads it after the
+ * parser. */
 size_t muster_run_options(struct muster_options *options, struct muster_option *ret)
 {
 	static char profile[160], deadline[120];
@@ -325,6 +356,8 @@ size_t muster_run_options(struct muster_options *options, struct muster_option *
 	return sizeof table / sizeof *table;
 }
 
+/* On a process that does not speak, --help and errors end the run with the same exit code and print nothing. After an
+ * error of the parser the options are settled all the same, without effect: the error is the parser's. */
 int muster_run_options_parse(int argc, char **argv, const char *usage, const char *epilogue, bool speaks,
 	struct muster_options *options, int *ret_code)
 {

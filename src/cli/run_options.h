@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_options.h - the options that `muster run` and `muster node` share */
+/* run_options.h - the options that `muster run` and `muster node` share
+ *
+ * muster_run_options_parse() is what a command calls. muster_run_options() gives the rows alone: `muster sim` adds rows
+ * of its own to them (sim/command.c).
+ */
 #ifndef MUSTER_CLI_RUN_OPTIONS_H
 #define MUSTER_CLI_RUN_OPTIONS_H
 
 #include "cli/cli.h"
 #include "coord/options.h"
 
-/* What they do without options. */
+/* The options of a command line without any: the profile is standard for `run` and quick for `node`. */
 extern const struct muster_options muster_run_defaults, muster_node_defaults;
 
 /* The rows of their options, which go into options: to ret, of MUSTER_OPTIONS_MAX. Texts hold until the next call.

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim.c - `muster sim`, sim-rank and sim-worker: the program muster-sim has them, and takes the same words */
+/* sim.c - `muster sim`, sim-rank and sim-worker: the program muster-sim has them, and takes the same words
+ *
+ * Nothing of the simulation is linked into muster, so these commands execute muster-sim with the words of the command
+ * line. MUSTER_SIM_WRAPPER puts a program with arguments, such as a memory checker, in front of it.
+ */
 #include "cli/cli.h"
 
 #include "muster/arena.h"
@@ -21,6 +25,7 @@ size_t muster_cli_wrapper(struct muster_arena *arena, const char **to)
 	return count;
 }
 
+/* Does not return when muster-sim starts. argv[0], the name of the command, is the first word for muster-sim. */
 int muster_cmd_sim(int argc, char **argv)
 {
 	struct muster_arena *arena = muster_arena_new();

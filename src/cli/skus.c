@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
+ *
+ * Two lists, each as text or as JSON: without NAME all machine types, one line each (list_all); with NAME the checks of
+ * that type (show), all of them or those that were asked for. The files are loaded as a run loads them, parents and
+ * overlay merged, so what is printed is what a run checks.
+ *
+ * Each check has the file that it comes from, and the files that changed it. A check may have several origins, since a
+ * parent, the machine type's own file and an overlay can each change other keys of it.
  */
 #include "cli/cli.h"
 #include "json/writer.h"
@@ -11,6 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The name of a file without its folder. */
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -19,6 +27,8 @@ static const char *file_name(const char *path)
 
 /* ---- all machine types, one line each ---- */
 
+/* Print the table in two passes over the rows: the first one measures the columns, the second one prints. gpus is "-"
+ * where a file does not say how many GPUs a machine has. */
 static void list_text(const struct muster_expect *all, size_t count)
 {
 	static const char *const headings[] = { "NAME", "GPUS", "CHECKS", "TITLE" };
@@ -78,6 +88,8 @@ static void list_json(const struct muster_expect *all, size_t count)
 	muster_json_writer_array_end(&w);
 }
 
+/* Print all machine types. A file that cannot be read is named on stderr, and the others are listed all the same; the
+ * exit code is then 2. Nothing is printed when there is no type because of such an error. */
 static int list_all(const char *configs, bool json)
 {
 	struct muster_arena *arena = muster_arena_new();
@@ -94,7 +106,8 @@ static int list_all(const char *configs, bool json)
 
 /* ---- one machine type ---- */
 
-/* "node.json, changed by b.json: min, source; by site.json: warn_below (removed)" */
+/* "node.json, changed by b.json: min, source; by site.json: warn_below (removed)", in the arena: the file of the check,
+ * and each key that later files changed. Changes by one file follow each other. */
 static const char *origin_text(const struct muster_check *check, struct muster_arena *arena)
 {
 	const char *text = file_name(check->file), *last = NULL;
@@ -117,13 +130,15 @@ static void put_field(const struct muster_text_page *page, const char *name, con
 	muster_text_lines(page, text, 15, 15);
 }
 
+/* Print "NAME: TITLE", or the name alone; further lines are indented. */
 static void titled_text(
 	const struct muster_text_page *page, const char *name, const char *title, struct muster_arena *arena)
 {
 	muster_text_lines(page, title ? muster_arena_printf(arena, "%s: %s", name, title) : name, 0, 4);
 }
 
-/* The codes of each class: what `events` of all files comes to. */
+/* Print the codes of the events by class, the worst class first. The table has what the `events` of all files come to
+ * together. */
 static void events_text(
 	const struct muster_text_page *page, const struct muster_event_table *table, struct muster_arena *arena)
 {
@@ -143,6 +158,7 @@ static void events_text(
 	}
 }
 
+/* Print one check as a paragraph: its id and title, and a row for each thing that is known of it. */
 static void check_text(
 	const struct muster_text_page *page, const struct muster_expect *expect, const struct muster_check *check)
 {
@@ -186,7 +202,7 @@ struct wanted {
 	bool uncertain;
 };
 
-/* Its place in the list; MUSTER_CERTAINTY_COUNT when the check has none. */
+/* The place of the check's certainty in muster_certainties; MUSTER_CERTAINTY_COUNT when the check has none. */
 static size_t certainty_of(const struct muster_check *check)
 {
 	size_t i = 0;
@@ -196,8 +212,9 @@ static size_t certainty_of(const struct muster_check *check)
 	return i;
 }
 
-/* Whether the check says something about the machine type: what the first of its parents with checks says holds for
- * every machine. */
+/* Whether the check says something about this machine type. The checks of the first file, the parent that all types
+ * extend, hold on every machine; one of these counts only when a later file changes more of it than its place
+ * (`after`). */
 static bool is_of_type(const struct muster_expect *expect, const struct muster_check *check)
 {
 	if (strcmp(check->file, expect->checks[0].file) != 0)
@@ -208,6 +225,7 @@ static bool is_of_type(const struct muster_expect *expect, const struct muster_c
 	return false;
 }
 
+/* Whether the check is among those that the user asked for. */
 static bool is_wanted(const struct muster_check *check, const struct wanted *wanted)
 {
 	if (wanted->uncertain && !muster_check_only_warns(check))
@@ -230,6 +248,7 @@ static void print_certainties(const struct muster_expect *expect)
 	printf("\n");
 }
 
+/* -1 with err for an id that the machine type does not have, with a suggestion. */
 static int checks_known(
 	const struct muster_expect *expect, const char *const *checks, size_t count, struct muster_error *err)
 {
@@ -270,6 +289,7 @@ static struct muster_value text_or_null(const char *text)
 	return text && *text ? muster_string(text) : muster_null();
 }
 
+/* Write the check as one object. A text that is not there is null. */
 static void put_check(
 	struct muster_json_writer *w, const struct muster_expect *expect, const struct muster_check *check)
 {

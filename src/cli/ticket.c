@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ticket.c - `muster ticket`: what a cloud's support desk asks for about one node of a saved report; sends nothing */
+/* ticket.c - `muster ticket`: what a cloud's support desk asks for about one node of a saved report; sends nothing
+ *
+ * A cloud's provider asks for facts of one node: which machine it is, what failed, and since when. report/ticket.c
+ * collects them from the report, as text for a form on a page, or as the bodies of requests to Azure's Guest Health
+ * Reporting.
+ */
 #include "cli/cli.h"
 #include "muster/report.h"
 #include "muster/run.h"
@@ -9,7 +14,7 @@ static const char *const format_names[] = { "text", "azure-ghr" };
 int muster_cmd_ticket(int argc, char **argv)
 {
 	const char *input, *node = NULL;
-	unsigned int format = 0;
+	unsigned int format = 0; /* a place in format_names */
 	const struct muster_option options[] = {
 		{ "--node", "NAME", "the node that failed (needed)", .text = &node },
 		{ "--format", "FORMAT",

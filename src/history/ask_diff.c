@@ -2,8 +2,11 @@
 /* ask_diff.c - what changed at a date
  *
  * Each series is cut at the date, and its medians before and after are compared. What counts as noise is the larger of
- * two shares: what runs of such a metric differ by anyway (muster_metric_noise), and how far the values before were
- * spread on the side to which the median moved. A part that was never steady must move by more than it did before.
+ * two shares: by how much runs of such a metric differ anyway (muster_metric_noise), and how far the values before were
+ * spread on the side to which the median moved. So a part whose values varied must move by more than they varied.
+ *
+ * An example: 20 values before have a median of 50 GB/s, and the lowest tenth of them ends at 46 GB/s, 8 % below. A
+ * median after of 47 GB/s, 6 % below, is no change; one of 45 GB/s is.
  */
 #include "history/questions.h"
 #include "history/timeline.h"
@@ -14,14 +17,16 @@
 #include <stdlib.h>
 
 struct change {
-	struct muster_timeline series; /* the points are gone */
+	struct muster_timeline series; /* without its points, which are gone after the walk */
+	/* The two medians; their difference, and what counts as noise, as shares of the first one. */
 	double before, after, share, noise;
 	size_t before_count, after_count;
 	bool worse;
 };
 
-/* Compare the points before `since` with those after it. False when one side has none, or nothing changed. Of at least
- * three values before, the middle 80 % are noise. */
+/* Compare the points before `since` with the others, and fill in *ret. False when one side has none, or nothing changed
+ * by more than its noise; the counts are filled in all the same. Fewer than three values before say nothing about their
+ * spread. */
 static bool compare(const struct muster_timeline *s, int64_t since, struct change *ret)
 {
 	enum muster_better better = s->metric->better;
@@ -55,7 +60,8 @@ static int worse_first(const void *x, const void *y)
 	return left > right ? -1 : left < right ? 1 : muster_text_order(a->series.node, b->series.node);
 }
 
-/* Of a job only speeds: how many nodes it had is nothing that became better or worse. */
+/* Whether more or less of the metric is better, so that a change is worse or better. Of the job only speeds: how many
+ * nodes it had is nothing that became better or worse. */
 static bool has_direction(const struct muster_metric *metric)
 {
 	enum muster_better better = metric->better;
@@ -69,6 +75,7 @@ struct diff {
 	size_t count, room, both;
 };
 
+/* For muster_timelines_read(): keep the series of one key that changed, and count those with values on both sides. */
 static void find_changes(void *arg, struct muster_timeline *series, size_t count)
 {
 	struct diff *diff = arg;

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_nodes.c - nodes by their verdicts over time */
+/* ask_nodes.c - nodes by their verdicts over time
+ *
+ * Two questions with one table. Nodes: each node with all its runs. Flapping: of each node only the last --runs runs; a
+ * row for those that failed at least --failed of them and passed, perhaps with warnings, at least one.
+ *
+ * The runs of a node are of all machine types and profiles, in the order of time, as the question is how the node is.
+ * The worst last verdict comes first, then the most failures, then the name in natural order.
+ */
 #include "history/past.h"
 #include "history/questions.h"
 
@@ -8,14 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_RUNS = 30, SHOWN_CHECKS = 3 };
+enum { SHOWN_RUNS = 30, SHOWN_CHECKS = 3 }; /* letters of a row; checks of a row, then "..." */
 
 struct node {
 	const char *name;
-	struct muster_past_run *runs; /* by time */
+	struct muster_past_run *runs; /* part of muster_past.runs, by time */
 	size_t count;
-	size_t of[MUSTER_STATUS_COUNT];
-	const char *checks; /* of the newest run that was not a pass; NULL: none */
+	size_t of[MUSTER_STATUS_COUNT]; /* how many of these runs have each status */
+	const char *checks;             /* of the newest run that was not a pass; NULL: none */
 };
 
 struct nodes {
@@ -24,6 +31,8 @@ struct nodes {
 	size_t count, room;
 };
 
+/* "copy.h2d 000b:00:00.0, gpu.count, ...": the findings of the newest run that was not a plain pass; NULL when all
+ * were. */
 static const char *checks_of(struct muster_arena *arena, const struct muster_past *past, const struct node *node)
 {
 	const char *checks = NULL;
@@ -41,6 +50,8 @@ static const char *checks_of(struct muster_arena *arena, const struct muster_pas
 	return checks;
 }
 
+/* Read all runs, and make a node of those of one name, which stand together (past.h). Within a node they are then
+ * sorted by time alone. -1 with err, and *ret is to be released in any case. */
 static int read_nodes(struct muster_history *history, const struct muster_history_filter *filter,
 	struct muster_arena *arena, struct nodes *ret, struct muster_error *err)
 {
@@ -89,6 +100,7 @@ static size_t since_of(const struct node *node)
 	return at;
 }
 
+/* The row has the status of the last run, which an HTML page shows as a colour. */
 static void add_row(struct muster_table *table, const struct node *node)
 {
 	const struct muster_past_run *last = &node->runs[node->count - 1];
@@ -152,6 +164,9 @@ static void keep_last(struct nodes *nodes, size_t most)
 	}
 }
 
+/* Fill in the table of nodes, or with `flapping` that of the flapping nodes. A note says how many nodes failed their
+ * last run, or what the rule of flapping is, and a second one what the letters mean. Without a row, `empty` says why.
+ */
 static int answer(struct muster_history *history, const struct muster_history_question *question, bool flapping,
 	struct muster_table *ret, struct muster_error *err)
 {

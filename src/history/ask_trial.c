@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask_trial.c - what drains would have done to the nodes, and which thresholds no machine comes near
  *
- * The rule for drains is that of muster drain: history/past.h. Limits on how many nodes are drained at a time are not
- * counted: the page is about the checks.
+ * The page has three tables: checks that failed, with their rate of false alarms; nodes that would have been drained;
+ * and thresholds that all values of the site are far from. The rule for drains is that of muster drain
+ * (history/past.h). Limits on how many nodes are drained at a time are not counted: the page is about the checks.
  *
- * Runs come node by node, of one node series by series, by time within a series (past.h). A failure counts as a false
- * alarm when the node ran again within the hour and passed: a part that is broken does not mend itself in that time.
+ * Runs come node by node, of one node series by series, by time within a series (past.h), so one pass over them is
+ * enough (take_runs). A failure counts as a false alarm when the node ran again within the hour and passed: a part that
+ * is broken does not mend itself in that time. An example, of one check on one node:
+ *
+ *    time    run     what is counted for the check
+ *    10:00   fails   a run; followed (by 10:20), and passed there: a false alarm
+ *    10:20   passes
+ *    12:00   fails   a run; followed (by 12:01), and did not pass
+ *    12:01   fails   a run; the second strike, so the node is drained; not followed
+ *
+ * The third table is from a walk over all values (add_thresholds): take_value() finds, once for each key and machine
+ * type, the checks whose threshold is a number for that key, and keeps the value that is nearest to each threshold.
  */
 #include "expect/operators.h"
 #include "history/past.h"
@@ -16,14 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOUR_S = 3600, DAY_S = 86400, FAR_PERCENT = 20 };
+enum { HOUR_S = 3600, DAY_S = 86400, FAR_PERCENT = 20 }; /* a value so far from its threshold is not near */
 
 struct check {
 	const char *name;
 	enum muster_history_fault fault;
-	size_t runs, nodes, drained;
+	size_t runs, nodes, drained;     /* runs and nodes that failed the check; nodes that it would have drained */
 	size_t followed, passed;         /* runs after which the node had another within the hour; and passed there */
-	const char *last, *last_drained; /* nodes */
+	const char *last, *last_drained; /* the last node that failed, and that is drained: each counts once */
 };
 
 struct drain {
@@ -38,7 +49,7 @@ struct trial {
 	size_t check_count, check_room;
 	struct drain *drains; /* by node */
 	size_t drain_count, drain_room;
-	size_t nodes, failed;
+	size_t nodes, failed; /* of all nodes; runs that failed any check of the machine */
 };
 
 static double percent(size_t count, size_t of)
@@ -64,6 +75,7 @@ static void find_limits(size_t count, size_t of, double *low, double *high)
 
 /* ---- checks and drains ---- */
 
+/* The check of this name, which is added when there is none. Texts of a history are one pointer each. */
 static struct check *check_of(struct trial *t, const char *name)
 {
 	for (size_t i = 0; i < t->check_count; i++)
@@ -73,7 +85,7 @@ static struct check *check_of(struct trial *t, const char *name)
 	return &t->checks[t->check_count - 1];
 }
 
-/* The run failed the check. Whether it was right is what the next hour shows. */
+/* Count a run that failed the check, and what the runs of its series within the next hour say of the check. */
 static void count_failure(const struct muster_past *past, const struct muster_past_run *run, struct check *check)
 {
 	const struct muster_past_run *next = run + 1, *end = past->runs + past->count;
@@ -87,7 +99,8 @@ static void count_failure(const struct muster_past *past, const struct muster_pa
 	check->last = run->node;
 }
 
-/* Of each node the first drain: in a trial it stays in service. */
+/* Count the failures of one run, and keep the first drain of its node: in a trial the node stays in service, and later
+ * drains of it are not counted. Findings of one check on several parts stand together and are one failure. */
 static void take_run(struct trial *t, const struct muster_past_run *run)
 {
 	const struct muster_past_finding *findings = &t->past.findings[run->first];
@@ -118,6 +131,7 @@ static void take_run(struct trial *t, const struct muster_past_run *run)
 	t->failed += failed != NULL;
 }
 
+/* Take all runs. Strikes are of one series, and are forgotten where the next one begins. */
 static void take_runs(struct trial *t)
 {
 	struct muster_strikes strikes = { 0 };
@@ -132,6 +146,7 @@ static void take_runs(struct trial *t)
 	muster_strikes_done(&strikes);
 }
 
+/* The check that drained most nodes first, then the one that failed most runs. */
 static int by_drained(const void *x, const void *y)
 {
 	const struct check *a = x, *b = y;
@@ -145,6 +160,7 @@ static struct muster_value cell_proof(enum muster_history_fault fault)
 	return muster_string(muster_proof_names[fault == MUSTER_FAULT_HARD]);
 }
 
+/* Without a run that was followed by another one, a check has no rate of false alarms: the cells are null. */
 static void add_checks(const struct trial *t, struct muster_table *table)
 {
 	for (size_t i = 0; i < t->check_count; i++) {
@@ -200,6 +216,9 @@ struct thresholds {
 	const char *key, *type;
 };
 
+/* Load the expectations of a machine type, and add its thresholds: operands "min" and "max" that fail a check by
+ * themselves. Not those of shares and of limits for each of something, since these are no numbers of the metric's unit,
+ * and not 0, from which no share can be taken. A type without a file has no thresholds, and a note says so. */
 static void add_type(struct thresholds *all, const char *type)
 {
 	const struct muster_history_filter *filter = &all->question->filter;
@@ -224,6 +243,7 @@ static void add_type(struct thresholds *all, const char *type)
 		type);
 }
 
+/* Whether the labels of a key are those that the check asks for, and perhaps more. */
 static bool has_labels(const struct muster_check *check, const struct muster_label *labels, size_t count)
 {
 	size_t found = 0;
@@ -234,6 +254,8 @@ static bool has_labels(const struct muster_check *check, const struct muster_lab
 	return found == check->where_count;
 }
 
+/* For muster_history_each_value(), which gives values key by key. When the key or the machine type changes, the
+ * thresholds that take such values are found anew; all values until the next change go to these. */
 static int take_value(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct thresholds *all = arg;
@@ -261,6 +283,9 @@ static int take_value(void *arg, const struct muster_history_value *value, struc
 	return 0;
 }
 
+/* Add a row for each threshold that has values and is far from all of them: on the good side by more than FAR_PERCENT
+ * of the threshold. All reports are read, however many: a single value near the threshold is what the table is about.
+ * -1 with err. */
 static int add_thresholds(struct muster_history *history, const struct muster_history_question *question,
 	struct muster_table *table, struct muster_error *err)
 {
@@ -289,6 +314,7 @@ static int add_thresholds(struct muster_history *history, const struct muster_hi
 
 /* ---- the page ---- */
 
+/* Add the notes at the top: over how many runs and days, and which share of the runs failed a check of the machine. */
 static void note_runs(const struct trial *t, struct muster_table *table)
 {
 	int64_t first = INT64_MAX, last = 0;

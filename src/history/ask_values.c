@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_values.c - a metric over time */
+/* ask_values.c - a metric over time
+ *
+ * A row for each series (timeline.h): each part of the nodes that --node names, and without --node each node with all
+ * its parts together. A row has the lowest value and its day, the median, the newest value, and a line of bars from
+ * oldest to newest, each bar the median of values that follow each other. The lowest series of a machine type and
+ * profile is first.
+ */
 #include "history/questions.h"
 #include "history/timeline.h"
 
@@ -9,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BARS = 20 };
+enum { BARS = 20 }; /* at most, of one row */
 
 static int by_group_and_lowest(const void *x, const void *y)
 {
@@ -22,6 +28,7 @@ static int by_group_and_lowest(const void *x, const void *y)
 	return left < right ? -1 : left > right ? 1 : muster_text_order(a->node, b->node);
 }
 
+/* For muster_timelines_read(): a row for each series of one key. */
 static void print_series(void *arg, struct muster_timeline *series, size_t count)
 {
 	struct muster_table *table = arg;

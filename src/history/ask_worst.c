@@ -2,7 +2,14 @@
 /* ask_worst.c - the parts of a fleet that are lowest among those of their machine type
  *
  * Each part has one number, the median of its values of a key, and is compared with the medians of all other parts of
- * the same machine type, profile and key: a part that was slow once is no part that is slow.
+ * the same machine type, profile and key (its population): a part that was slow in one run is not a slow part.
+ *
+ * The steps, for each key: find_worst() appends a member for each series behind those that are kept, sorts these by
+ * population and median, scores each population of at least PEERS_LEAST members, and keeps the members that are worse
+ * than its median. At the end all kept members, of all keys, are sorted by their score.
+ *
+ * An example: eight GPUs with medians of 26.0, 26.0, 26.1, 26.1, 26.1, 26.2, 26.2 and 24.0 GB/s have the median 26.1
+ * and a median deviation of 0.1, so the last one has the score 0.6745 * (24.0 - 26.1) / 0.1 = -14.2.
  */
 #include "history/questions.h"
 #include "history/timeline.h"
@@ -13,16 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEERS_LEAST = 8 };
+enum { PEERS_LEAST = 8 }; /* members of a population: fewer are not compared */
 
 /* A series of one population with its median; the points are gone. */
 struct member {
 	struct muster_timeline series;
 	double median;
-	double score; /* modified z-score; below 0 is worse */
-	double share; /* of the population that is not better */
-	double middle;
-	size_t peers;
+	double score;  /* modified z-score; below 0 is worse */
+	double share;  /* of the population that is not better, this member included */
+	double middle; /* the median of the population */
+	size_t peers;  /* how many members the population has */
 };
 
 struct worst {
@@ -43,9 +50,12 @@ static bool same_population(const struct member *a, const struct member *b)
 	return a->series.profile == b->series.profile && a->series.machine_type == b->series.machine_type;
 }
 
-/* Members are sorted by their median. The modified z-score of Iglewicz and Hoaglin (1993): 0.6745 times the distance
- * from the median, over the median absolute deviation, which here is at least 0.1 % of the median: values that agree
- * better than that prove no more. */
+/* Fill in score, share, middle and peers of the members of one population, which are sorted by their median. The
+ * modified z-score of Iglewicz and Hoaglin (1993): 0.6745 times the distance from the median, over the median absolute
+ * deviation, which here is at least 0.1 % of the median: values that agree better than that prove no more.
+ *
+ * The share is found from the worst member on: the lowest one, or of a metric of which less is better the highest one.
+ * Members with equal medians have one share, that of the first of them. */
 static void score(struct member *members, size_t count)
 {
 	double *values = muster_calloc(count, sizeof *values);
@@ -75,7 +85,8 @@ static int by_score(const void *x, const void *y)
 	return a->score < b->score ? -1 : a->score > b->score;
 }
 
-/* The population of each machine type and profile; who is not worse than its median is dropped. */
+/* For muster_timelines_read(): the members of one key. Values of the whole job are no part of a machine, and are passed
+ * over. */
 static void find_worst(void *arg, struct muster_timeline *series, size_t count)
 {
 	struct worst *worst = arg;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* baseline.c - gather the values of earlier runs, and find median and MAD of each key
  *
- * Values come report by report, and within a report in the order of its samples, which is nearly the same in each
- * report: the item of the next value is most often the one behind the item of this value, and is looked for there
- * first.
+ * Values come report by report, or key by key from a history. Each goes to the item of its machine type, profile and
+ * key (find_item); at the end each item gets its median and MAD (muster_learning_end). All texts are interned in one
+ * arena, so that items are found by comparing pointers.
+ *
+ * Within a report values come in the order of its samples, which is nearly the same in each report: the item of the
+ * next value is most often the one behind the item of this value, and is looked for there first.
  */
 #include "history/baseline.h"
 
@@ -30,7 +33,7 @@ bool muster_baseline_teaches(const struct muster_history_value *value, enum must
 	       strcmp(report->machine_type, "unknown") != 0 && (status == MUSTER_PASS || status == MUSTER_WARN);
 }
 
-/* The item of a value, which is made when there is none. */
+/* The item of a value, which is added when there is none. Pointers to items are good until the next one is added. */
 static struct muster_learned *find_item(
 	struct muster_learning *learning, const struct muster_history_value *value, const char *key)
 {
@@ -61,6 +64,8 @@ void muster_learning_report(struct muster_learning *learning)
 	learning->another = true;
 }
 
+/* The value belongs to the report of the value before, unless muster_learning_report() was called between or the start
+ * or job is another one. All values of one report count as one in item->reports. */
 void muster_learning_take(struct muster_learning *learning, const struct muster_history_value *value)
 {
 	const struct muster_history_report *report = value->report;
@@ -98,6 +103,9 @@ static int in_order(const void *a, const void *b)
 	return order ? order : strcmp(x->profile, y->profile);
 }
 
+/* Median, MAD and tail of one item; the values are then sorted. MAD: the median of the distances from the median. Tail:
+ * the distance of the worst hundredth, by nearest rank, from the median, as a share of the median; of up to 100 values
+ * the worst hundredth is the worst value. */
 static void find_middle(struct muster_learned *item)
 {
 	double *distances = muster_calloc(item->count, sizeof *distances);
@@ -112,6 +120,7 @@ static void find_middle(struct muster_learned *item)
 	item->tail = item->median > 0 ? fabs(worst - item->median) / item->median : 0;
 }
 
+/* The value, but at least `least` and at most `most`. */
 static double within(double value, double least, double most)
 {
 	return fmin(fmax(value, least), most);

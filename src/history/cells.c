@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A time before now has the unit h, d or w, and is at least an hour. All else must be a date. */
 int muster_history_since(const char *text, int64_t now, const char *what, int64_t *ret, struct muster_error *err)
 {
 	const long most = 100000L * 604800;
@@ -41,6 +42,7 @@ struct muster_value muster_cell_day(struct muster_arena *arena, int64_t time)
 	return muster_string(muster_arena_string_n(arena, text, strcspn(text, "T")));
 }
 
+/* From 1,000 on whole numbers: four digits would drop digits before the point. */
 struct muster_value muster_cell_rounded(double value)
 {
 	char text[32];

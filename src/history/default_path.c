@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Make a folder and those above it. */
+/* Make the folders above the file at path, each that is missing. Others can read the history of root, and not that of a
+ * user. -1 with err. */
 static int make_folders(char *path, struct muster_error *err)
 {
 	for (char *at = path + 1; *at; at++) {
@@ -25,6 +26,8 @@ static int make_folders(char *path, struct muster_error *err)
 	return 0;
 }
 
+/* Root has one history for the machine. XDG_STATE_HOME and HOME count only as absolute paths, as the XDG specification
+ * asks. */
 char *muster_history_default_path(bool make, struct muster_error *err)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");

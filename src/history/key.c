@@ -25,6 +25,8 @@ static bool is_in_key(const char *label)
 	return role == MUSTER_ROLE_KEY || role == MUSTER_ROLE_OF_PLACE || role == MUSTER_ROLE_ROUTE;
 }
 
+/* Whether a text can stand in a key without quotes: it has only characters of a word, and strtod(3) does not read all
+ * of it as a number. */
 static bool is_bare(const char *text)
 {
 	char *end;
@@ -33,6 +35,7 @@ static bool is_bare(const char *text)
 	       text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:+-")] == '\0';
 }
 
+/* 17 digits bring each double back as it was. A metric without labels of the key is its name alone. */
 const char *muster_history_key(struct muster_arena *arena, const struct muster_metric *metric,
 	const struct muster_label *labels, size_t label_count)
 {
@@ -65,7 +68,8 @@ const char *muster_history_key(struct muster_arena *arena, const struct muster_m
 
 /* ---- the way back ---- */
 
-/* The value that begins at text: its length, or 0 when there is none. */
+/* Read the value that begins at text, up to "," or "}" or the end of a string. Returns its length, or 0 when there is
+ * no value. Texts go to the arena. */
 static size_t read_value(struct muster_arena *arena, const char *text, struct muster_value *ret)
 {
 	size_t length = 1;
@@ -87,6 +91,8 @@ static size_t read_value(struct muster_arena *arena, const char *text, struct mu
 	return length;
 }
 
+/* Read "{label=value,...}" at `at`, with nothing behind it. *ret_count is set only when all of it was read; -1 when it
+ * is no such list, or has more labels than a metric can have. */
 static int read_labels(struct muster_arena *arena, const char *at, struct muster_label *ret, size_t *ret_count)
 {
 	size_t count = 0;

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_status.c - how each node came out of an evaluated report */
+/* node_status.c - how each node came out of an evaluated report
+ *
+ * The verdict of a node is that of its entry in a node selection (slurm/node_selection.h), for which a history asks
+ * without expected nodes; then warnings are added, which a node selection does not count:
+ *
+ *    standing        status
+ *    bad, missing    FAIL
+ *    inconclusive    INCONCLUSIVE, or PASS where only a finding of the whole job makes it so (status_of)
+ *    good            PASS, or WARN with a warning at the node
+ */
 #include "history/node_status.h"
 
 #include "muster/arena.h"
@@ -8,8 +17,9 @@
 
 #include <stdlib.h>
 
-/* Without a finding of its own a node is what the verdict says only when no finding explains the verdict: then nothing
- * was evaluated. */
+/* The status of an entry without its warnings. An inconclusive node without a finding of its own is inconclusive only
+ * because no node of the run can be called good. When a finding of the whole job is the reason, that finding says
+ * nothing about this node; without any finding nothing was evaluated. */
 static enum muster_status status_of(
 	const struct muster_node_selection *selection, const struct muster_node_selection_entry *entry)
 {

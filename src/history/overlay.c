@@ -2,9 +2,14 @@
 /* overlay.c - what was learned, as an overlay that muster run, check and lint accept
  *
  * Each key becomes a check, whose `where` has the labels of the key, and whose `when` the profile and, of a metric of
- * the job, the numbers of nodes and ranks: a value of 16 ranks is no measure for 64. The checks are optional, as a run
- * of other sizes has no such value, and have no `after`: expect/place.c puts them behind the checks of the machine
- * type.
+ * the job, the numbers of nodes and ranks: a value of 16 ranks is no measure for 64. For example:
+ *
+ *    "baseline.gpu.h2d_gbps.quick": { "title": "gpu.h2d_gbps as in earlier runs", "metric": "gpu.h2d_gbps",
+ *       "when": { "profile": "quick" }, "baseline": { "median": 26.1, "mad": 0.1, "n": 640 },
+ *       "min_of_baseline": 0.93, "warn_of_baseline": 0.95, "max_mad": 5.2, "optional": true, ... }
+ *
+ * The checks are optional, as a run of other sizes has no such value, and have no `after`: expect/place.c puts them
+ * behind the checks of the machine type.
  */
 #include "history/baseline.h"
 
@@ -17,8 +22,10 @@
 
 #define ID_MAX 64 /* characters of a check's id */
 
-/* "baseline.nccl.allreduce_busbw_gbps.536870912.2.16.standard": metric, values of the key's labels, profile. number: of
- * the checks of this machine type, for what is too long. */
+/* The id of the check, in the arena: metric, values of the key's labels and profile, as in
+ * "baseline.nccl.allreduce_busbw_gbps.536870912.2.16.standard". An id that would be too long has `number`, which is
+ * another one for each check of the machine type, in place of labels and profile. Upper case becomes lower case, and
+ * what an id must not contain becomes "-". */
 static const char *id_of(struct muster_arena *arena, const struct muster_learned *item,
 	const struct muster_label *labels, size_t label_count, size_t number)
 {
@@ -58,6 +65,8 @@ static const char *advice_of(const struct muster_metric *metric)
 	       "learn again";
 }
 
+/* Write the check of one item. given: shares of all checks, or NULL for those that suit this item. Nothing for a key
+ * that this muster cannot read. */
 static void print_check(struct muster_json_writer *w, const struct muster_learning *learning,
 	const struct muster_learned *item, const struct muster_baseline_shares *given, size_t number)
 {

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pack.c - the numbers of one key on one node as few bytes
  *
- * The first byte is the form; numbers follow with their lowest byte first.
+ * The first byte is the form; numbers follow with their lowest byte first, so all machines read the same bytes:
+ *
+ *    form          bytes of each number   for
+ *    FORM_INT8     1                      whole numbers from -127 to 127
+ *    FORM_INT16    2                      whole numbers from -32767 to 32767
+ *    FORM_INT32    4                      whole numbers of up to 31 bits
+ *    FORM_FLOAT    4                      numbers with a fraction, beside whole numbers of up to 2^24
+ *    FORM_DOUBLE   8                      the rest
+ *
+ * All numbers of one row have one form: the largest that any of them needs.
  */
 #include "history/pack.h"
 
@@ -25,6 +34,7 @@ bool muster_pack_is_one(const double *values, size_t count)
 	return true;
 }
 
+/* The smallest form for one value. */
 static enum form form_for(double value)
 {
 	double size = fabs(value);

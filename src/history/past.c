@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* past.c - the runs of nodes that a history has, one after the other, and what they are to the rule for drains */
+/* past.c - the runs of nodes that a history has, one after the other, and what they are to the rule for drains
+ *
+ * muster_past_read() makes one run of each verdict of a node, with its findings behind each other in one array:
+ *
+ *    runs        node  machine type  profile   started   first  finding_count
+ *                gpu-1 ND96          quick     10:00     0      2
+ *                gpu-1 ND96          quick     10:30     -      0
+ *    findings    [0] copy.h2d GPU 0   [1] copy.h2d GPU 3   ...
+ *
+ * Verdicts and findings are two walks over the history, both by node and report, so a finding belongs to the run of the
+ * last finding or to one behind it. Only then are the runs sorted into series: by node, machine type, profile and time.
+ * Callers go through a series from the first run to the last, and give each run to muster_past_take().
+ */
 #include "history/past.h"
 
 #include "util/array.h"
@@ -9,9 +21,10 @@
 
 struct reading {
 	struct muster_past *past;
-	size_t at; /* the run of the last finding */
+	size_t at; /* index of the run of the last finding */
 };
 
+/* For muster_history_each_verdict(): append a run without findings. */
 static int take_verdict(void *arg, const struct muster_history_verdict *verdict, struct muster_error *err)
 {
 	struct muster_past *past = ((struct reading *)arg)->past;
@@ -26,7 +39,9 @@ static int take_verdict(void *arg, const struct muster_history_verdict *verdict,
 	return 0;
 }
 
-/* Findings come in the order of the verdicts. */
+/* For the same function, of findings: append the finding to the run with its node and report. Texts of a history are
+ * one pointer each, so node names are compared as pointers. A report that was added after the first walk has findings
+ * without a run; these are passed over. */
 static int take_finding(void *arg, const struct muster_history_verdict *finding, struct muster_error *err)
 {
 	struct reading *reading = arg;
@@ -35,7 +50,7 @@ static int take_finding(void *arg, const struct muster_history_verdict *finding,
 	(void)err;
 	while (at < past->count && (past->runs[at].node != finding->node || past->runs[at].id != finding->report_id))
 		at++;
-	if (at == past->count) /* of a run that was added since then */
+	if (at == past->count) /* of a report that was added after the first walk */
 		return 0;
 	reading->at = at;
 	if (past->runs[at].finding_count++ == 0)
@@ -108,6 +123,7 @@ struct place {
 	const struct muster_past_run *run;
 };
 
+/* For muster_strikes_forgive(): whether the run at hand shows that the fault of this strike is gone. */
 static bool is_gone_there(const void *arg, const struct muster_strike *strike)
 {
 	const struct place *place = arg;
@@ -115,6 +131,9 @@ static bool is_gone_there(const void *arg, const struct muster_strike *strike)
 	       muster_past_is_gone(place->past, place->run, strike->check);
 }
 
+/* The same rule as of `muster drain` with a file (cli/drain.c: drain_nodes, find_proof): first forget strikes, then
+ * take each finding that is about the machine. A part goes into `gpu` whether it is a GPU or a port, since strikes keep
+ * either as one text. Who looked is not known of a stored run, and does not matter for the rule. */
 void muster_past_take(struct muster_strikes *strikes, struct muster_past *past, const struct muster_past_run *run)
 {
 	const struct place place = { past, run };

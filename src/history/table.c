@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - an answer of a history as text, JSON, CSV and HTML */
+/* table.c - an answer of a history as text, JSON, CSV and HTML
+ *
+ * A question of a history makes a struct muster_table, and perhaps more behind it (table.h). Each form prints all of
+ * them:
+ *
+ *    text   notes, then aligned columns; rows that share the first group_count cells stand below one heading
+ *    JSON   one object: title, notes, rows as objects, and the next table in "next"; all rows
+ *    CSV    a line of keys, then the rows; the next table after an empty line; all rows
+ *    HTML   a page with one section for each table
+ *
+ * Text and HTML show at most `shown` rows, and say how many there are more. Cells and notes have texts of machines;
+ * each form escapes them in its own way.
+ */
 #include "history/table.h"
 
 #include "json/writer.h"
@@ -63,11 +75,13 @@ const char *muster_table_sparkline(struct muster_arena *arena, const double *val
 
 /* ---- text ---- */
 
+/* How many rows text and HTML show. */
 static size_t shown_of(const struct muster_table *table)
 {
 	return table->shown && table->shown < table->row_count ? table->shown : table->row_count;
 }
 
+/* A cell for people: "-" for null. The text of a number goes to the arena. */
 static const char *text_of(const struct muster_table *table, struct muster_value value)
 {
 	char number[64];
@@ -77,7 +91,7 @@ static const char *text_of(const struct muster_table *table, struct muster_value
 		       : muster_arena_string(table->arena, muster_value_text(value, number, sizeof number));
 }
 
-/* What a row shows behind its group; as texts for the grid, which takes them as a machine gave them. */
+/* Fill in ret with the cells of a row behind its group, not escaped: the grid escapes them. Returns ret. */
 static const char *const *texts_of(const struct muster_table *table, size_t row, const char **ret)
 {
 	for (size_t c = table->group_count; c < table->column_count; c++)
@@ -85,6 +99,7 @@ static const char *const *texts_of(const struct muster_table *table, size_t row,
 	return ret;
 }
 
+/* Whether two rows have the same cells in the first group_count columns: they stand below one heading. */
 static bool same_group(const struct muster_table *table, const struct muster_value *a, const struct muster_value *b)
 {
 	for (size_t c = 0; c < table->group_count; c++)
@@ -93,6 +108,8 @@ static bool same_group(const struct muster_table *table, const struct muster_val
 	return true;
 }
 
+/* Print the table and those behind it. The columns are measured over the rows that are shown. A column with any number
+ * in them is aligned at the right. */
 static void print_text(const struct muster_table *table, FILE *out)
 {
 	const struct muster_text_page page = { .out = out, .layout = { .columns = SIZE_MAX } };
@@ -133,6 +150,7 @@ static void print_text(const struct muster_table *table, FILE *out)
 
 /* ---- JSON and CSV: all rows ---- */
 
+/* Write the table as an object; the next one is a member of it. */
 static void put_table(struct muster_json_writer *w, const struct muster_table *table)
 {
 	muster_json_writer_object(w);
@@ -202,6 +220,8 @@ static void print_csv(const struct muster_table *table, FILE *out)
 
 /* ---- HTML: one file, no script, no request ---- */
 
+/* The class of a cell on the page: a number, or in the column of the status the status of its row. index: of the cell.
+ */
 static const char *class_of(const struct muster_table *table, size_t index)
 {
 	enum muster_status status = table->statuses[index / table->column_count];

@@ -2,7 +2,10 @@
 /* thin.c - a part of many reports that stands for all of them */
 #include "history/thin.h"
 
-/* Keep `most` of the `count` wanted items of one side. */
+/* Keep `most` of the `count` wanted items of one side, in MUSTER_THIN_BLOCKS blocks of equal size: the first block
+ * begins with the first item, the last one ends with the last item, and the starts are evenly spread. `at` counts the
+ * wanted items of the side. Returns how many are kept, which is less than most where that is no multiple of the blocks.
+ */
 static size_t thin_side(struct muster_thin_item *items, size_t item_count, bool second, size_t count, size_t most)
 {
 	size_t size = most / MUSTER_THIN_BLOCKS, at = 0, kept = 0;

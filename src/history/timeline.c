@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.c - values over time: one series for each key on each part of a node */
+/* timeline.c - values over time: one series for each key on each part of a node
+ *
+ * A walk gives values key by key. The series of the key at hand are in r->items; when the key changes, finish_key()
+ * hands them to the caller and empties the list, but keeps the memory of their points for the next key.
+ *
+ * Within a key, values come report by report, and the parts of a report in one order. So the series of the next value
+ * is most often that of the last value or the one behind it; else it is looked up in a hash table with open addressing,
+ * whose slots hold 1 + the index of a series, and 0 for none.
+ */
 #include "history/timeline.h"
 
 #include "muster/arena.h"
@@ -10,16 +18,16 @@
 
 struct reader {
 	struct muster_timeline *items; /* of the key at hand; those behind count keep their room for points */
-	size_t count, made, room;
-	size_t last;   /* index of the series that the last value went to */
-	size_t *slots; /* a hash table of 1 + index */
+	size_t count, made, room;      /* made: how many of the items have points to be freed */
+	size_t last;                   /* index of the series that the last value went to */
+	size_t *slots;                 /* a hash table of 1 + index in items */
 	size_t slot_count;
 	bool by_node;
 	muster_timelines_fn *each;
 	void *arg;
 };
 
-/* Texts of a history are one pointer each. */
+/* The hash of the pointers: equal texts of a history are one pointer. */
 static size_t hash_of(const struct muster_timeline *s)
 {
 	const char *const texts[] = { s->machine_type, s->profile, s->node, s->part };
@@ -32,6 +40,7 @@ static bool same_series(const struct muster_timeline *a, const struct muster_tim
 	       a->machine_type == b->machine_type;
 }
 
+/* The slot of the series, or the free slot where it belongs. The table is never full. */
 static size_t *slot_of(const struct reader *r, const struct muster_timeline *series)
 {
 	size_t at = hash_of(series) % r->slot_count;
@@ -40,6 +49,7 @@ static size_t *slot_of(const struct reader *r, const struct muster_timeline *ser
 	return &r->slots[at];
 }
 
+/* Make the table larger, and put all series into it anew. */
 static void grow(struct reader *r)
 {
 	free(r->slots);
@@ -49,7 +59,8 @@ static void grow(struct reader *r)
 		*slot_of(r, &r->items[i]) = i + 1;
 }
 
-/* Parts come in the same order in each report: the series is the next one, or has to be looked up. */
+/* The series like `wanted`, which is added without points when there is none. The pointer is good until the next one is
+ * added. */
 static struct muster_timeline *find_or_add(struct reader *r, const struct muster_timeline *wanted)
 {
 	for (size_t i = r->last; i < r->count && i < r->last + 2; i++)
@@ -80,7 +91,8 @@ static int by_time(const void *x, const void *y)
 	return a->started < b->started ? -1 : a->started > b->started;
 }
 
-/* The key has no more values. */
+/* Hand the series of the key to the caller, and empty the list. Reports are mostly added in the order of their time, so
+ * points are sorted only where two of them are not in order. */
 static void finish_key(struct reader *r)
 {
 	for (size_t i = 0; i < r->count; i++) {
@@ -98,6 +110,7 @@ static void finish_key(struct reader *r)
 	r->count = r->last = 0;
 }
 
+/* For muster_history_each_value(): append the value to its series. A new key ends the one before. */
 static int take(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct reader *r = arg;

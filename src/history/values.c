@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* values.c - every number of a run that is worth comparing with the same number of other runs
  *
- * Pure: no I/O.
+ * Pure: no I/O. values.h says what a value is, and gives an example. A run is walked as reports print it: the samples
+ * of the job, then those of each node and of its ranks. One struct muster_history_value is filled in anew for each call
+ * of the visitor.
  */
 #include "history/values.h"
 
@@ -16,12 +18,13 @@ struct walk {
 	muster_history_visit_fn *visit;
 	void *arg;
 	struct muster_error *err;
-	struct muster_run_walk at; /* the samples at hand */
-	struct muster_history_value value;
+	struct muster_run_walk at;         /* the samples at hand */
+	struct muster_history_value value; /* the one that the visitor sees */
 };
 
 /* ---- where ---- */
 
+/* The text of the first label with this role; NULL when the sample has none. */
 static const char *label_of(const struct muster_sample *sample, enum muster_role role)
 {
 	for (size_t i = 0; i < sample->label_count; i++)
@@ -30,7 +33,9 @@ static const char *label_of(const struct muster_sample *sample, enum muster_role
 	return NULL;
 }
 
-/* The adapter of an exchange belongs to its rank, so the rank's GPU comes before other labels. */
+/* The part of the machine that the sample is of: a label that is a place (GPU, port); else, of a sample of a rank, the
+ * GPU of the rank; else a label that is a part (an adapter, a device). The rank's GPU comes before the last: the
+ * adapter of an exchange belongs to its rank. NULL for the whole node or job. */
 static const char *part_of(const struct walk *w, const struct muster_sample *sample)
 {
 	const char *text = label_of(sample, MUSTER_ROLE_PLACE);
@@ -40,6 +45,8 @@ static const char *part_of(const struct walk *w, const struct muster_sample *sam
 	return text ? text : label_of(sample, MUSTER_ROLE_PART);
 }
 
+/* Visit the samples at hand that are worth comparing: finite numbers of a metric that is no fact. -1 when the visitor
+ * ends the walk. */
 static int visit_samples(struct walk *w)
 {
 	w->value.node = w->at.node ? w->at.node->name : NULL;

@@ -15,7 +15,7 @@ void muster_history_close(struct muster_history *history)
 	(void)history;
 }
 
-/* The others would need an open history. */
+/* The other functions need an open history, which no caller of this build has: they fail with the same sentence. */
 
 int muster_history_add(struct muster_history *history, const struct muster_report *report,
 	enum muster_history_added *ret, struct muster_error *err)

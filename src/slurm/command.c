@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c - Slurm's own commands: run one, read and change the state of a node, list the nodes of a job */
+/* command.c - Slurm's own commands: run one, read and change the state of a node, list the nodes of a job
+ *
+ * Every question to Slurm is one call of one of its programs, with a deadline and without a shell:
+ *
+ *    scontrol show node NAME -o                      muster_slurm_node_show
+ *    scontrol update NodeName= State= [Reason=]      muster_slurm_node_update
+ *    squeue, and sacct for an older job              muster_slurm_job_nodes
+ *
+ * sinfo and scontrol show topology are called in slurm/drain.c. The callers of both files are `muster drain`,
+ * `muster resume` and what the two share (cli/node_changes.c). Two codes of an error tell a caller that Slurm will not
+ * answer the next question either: MUSTER_ENOTSUPPORTED, no such program or no controller, and MUSTER_ETIME, no answer
+ * in time.
+ */
 #include "slurm/command.h"
 
 #include "slurm/hostlist.h"
@@ -9,7 +21,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* The last line that says anything: Slurm's programs end with what matters. */
+/* The last line that is not empty: Slurm's programs end with the line that matters. White space at the end of text is
+ * overwritten. */
 static const char *last_line(char *text)
 {
 	size_t length = strlen(text);
@@ -49,14 +62,16 @@ bool muster_slurm_name_is_plain(const char *name)
 	       strcasecmp(name, "ALL") != 0; /* for scontrol every node */
 }
 
-/* The value after the first " KEY=". */
+/* What follows the first occurrence of key, " State=" with its blank and its equals sign; NULL when there is none. The
+ * value has no end of its own: it ends at the next blank, or for a reason where reason_length() says so. */
 static const char *value_find(const char *text, const char *key)
 {
 	const char *found = strstr(text, key);
 	return found ? found + strlen(key) : NULL;
 }
 
-/* "DOWN*+DRAIN": flags follow '+', and each may have a mark. */
+/* Whether one of the words of a state begins with flag. A state is "IDLE", "IDLE+DRAIN" or "DOWN*+DRAIN": further words
+ * follow a "+", and a mark may follow each. So DRAIN fits DRAINED and DRAINING too. */
 static bool has_flag(const char *state, const char *flag)
 {
 	for (const char *at = state; at; at = strchr(at, '+')) {
@@ -67,7 +82,8 @@ static bool has_flag(const char *state, const char *flag)
 	return false;
 }
 
-/* Slurm appends " [user@time]" to a reason. */
+/* The length of a reason, without the " [user@time]" that Slurm appends to it. The last " [" with an "@" behind it
+ * begins that part: the reason itself may contain brackets. */
 static size_t reason_length(const char *reason)
 {
 	size_t length = strcspn(reason, "\n");
@@ -77,6 +93,12 @@ static size_t reason_length(const char *reason)
 	return length;
 }
 
+/* text is one line, of which three values are used:
+ *
+ *    NodeName=gpu-1 Arch=x86_64 ... State=IDLE+DRAIN ... Reason=muster: gpu.count: 7 [root@2026-11-29T12:00:00]
+ *
+ * ret->reason is "" for a node in service, whatever Slurm prints: Slurm 24.11 keeps the reason of a node after its
+ * return to service. */
 int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, struct muster_error *err)
 {
 	const char *state = value_find(text, " State="), *reason = value_find(text, " Reason=");
@@ -85,7 +107,6 @@ int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, str
 		return muster_fail(err, MUSTER_EPROTOCOL, "scontrol show node printed no node: \"%.80s\"", text);
 	snprintf(node.state, sizeof node.state, "%.*s", (int)strcspn(state, " \n"), state);
 	node.drained = has_flag(node.state, "DRAIN"); /* DRAINED and DRAINING too */
-	/* Slurm 24.11 keeps the reason of a node that was given back */
 	bool out = node.drained || has_flag(node.state, "DOWN") || has_flag(node.state, "FAIL");
 	if (reason && out)
 		snprintf(node.reason, sizeof node.reason, "%.*s", (int)reason_length(reason), reason);
@@ -93,7 +114,9 @@ int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, str
 	return 0;
 }
 
-/* The name of a set of nodes, or of the host that has the node, is not the node's own. */
+/* -1 with err (MUSTER_EUSAGE) unless scontrol showed exactly the node called name. scontrol also takes the name of a
+ * set of nodes, for which it prints several lines, and the name of the host that has a node: then a change would hit
+ * other nodes than the one that the report names. */
 static int check_name(const char *text, const char *name, struct muster_error *err)
 {
 	const char *shown = text + strlen("NodeName="), *end = strchr(text, '\n');
@@ -119,6 +142,9 @@ int muster_slurm_node_show(const char *name, int deadline_ms, struct muster_slur
 	return rc;
 }
 
+/* Each argument is one word for scontrol, and no shell reads it, so a reason may have blanks. The caller keeps out of
+ * name and reason what scontrol itself would read as more than text (muster_slurm_name_is_plain,
+ * muster_drain_reason_write). */
 int muster_slurm_node_update(
 	const char *name, const char *state, const char *reason, int deadline_ms, struct muster_error *err)
 {
@@ -141,7 +167,9 @@ int muster_slurm_node_update(
 
 enum { NUMBER_LENGTH_MAX = 10 };
 
-/* "STATE|NODES" of each part of the job: only the nodes remain. */
+/* Overwrite in "STATE|NODES" lines, one for each part of the job, the states and the bars with blanks, so that only a
+ * host list remains. -1 with err when a part of the job is COMPLETING: squeue then lists only the nodes that have not
+ * finished, and the others would look as if they were not of the job. */
 static int remove_states(char *text, const char *job, struct muster_error *err)
 {
 	for (char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
@@ -153,6 +181,8 @@ static int remove_states(char *text, const char *job, struct muster_error *err)
 	return 0;
 }
 
+/* squeue is asked first, with one row "STATE|NODES" for each part of the job. sacct, which knows older jobs, is asked
+ * only after squeue itself has refused the job: without Slurm here, or without an answer in time, the call ends. */
 int muster_slurm_job_nodes(const char *job, int deadline_ms, struct muster_arena *arena, const char *const **ret,
 	size_t *ret_count, struct muster_error *err)
 {

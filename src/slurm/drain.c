@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drain.c - why a node is drained, as Slurm keeps it */
+/* drain.c - why a node is drained, as Slurm keeps it
+ *
+ * Four parts, of which the first two and the last are pure:
+ *
+ *    1. the reason of a drain, written and read       muster_drain_reason_write, muster_drain_reason_read
+ *    2. limits on how many nodes are drained          muster_drained_nodes_check, muster_rack_read
+ *    3. the same limits, asked of sinfo and scontrol  muster_slurm_drained_nodes_check
+ *    4. whether a report shows that a fault is gone   muster_fault_is_gone
+ *
+ * The reason in Slurm is the only record of why a node was drained, so it is written to be read again:
+ *
+ *    muster(health): replace-node: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more
+ *    prefix          action code   check    part                observed (all that follows)
+ *
+ * The action code, the part and the last number may be missing. Parts are separated by ": ", which no check id
+ * contains.
+ */
 #include "muster/run_data.h"
 #include "slurm/drain.h"
 #include "expect/operators.h"
@@ -15,7 +31,10 @@
 #include <string.h>
 #include <time.h>
 
-/* Copy text, made harmless; runs of blanks become one. What does not fit into size bytes with the NUL is left out. */
+/* Copy text to out, of size bytes with the NUL, as printable ASCII. In this order for each character: a line feed, tab
+ * or carriage return becomes a blank, and each other one that is not printable ASCII becomes one "?"; quotes,
+ * backslashes, backquotes and dollars are left out; of blanks in a row one remains, and none at the beginning. The text
+ * comes from a machine, and goes into a command line that people paste into a shell. */
 static void copy_harmless(char *out, size_t size, const char *text)
 {
 	size_t used = 0;
@@ -34,7 +53,8 @@ static void copy_harmless(char *out, size_t size, const char *text)
 	out[used] = '\0';
 }
 
-/* Cut at the last blank that leaves room for the dots, unless a single word is nearly all there is. */
+/* Shorten text in place to at most `most` bytes, "..." included: at the last blank that leaves room for the dots,
+ * without the separators before it. Where the second half has no blank, within the word. */
 static void cut(char *text, size_t most)
 {
 	size_t length = strlen(text), at = most - 3;
@@ -54,7 +74,7 @@ static bool has_unit(const struct muster_finding *finding)
 	return finding->value.type == MUSTER_NUMBER && finding->unit && *finding->unit;
 }
 
-/* Before the reason of a person stands nothing more. */
+/* How a reason begins, by who drained the node. */
 static const char *const prefixes[] = {
 	[MUSTER_DRAINED_BY_PERSON] = "muster: ",
 	[MUSTER_DRAINED_BY_HEALTH] = "muster(health): ",
@@ -70,6 +90,8 @@ const char *const muster_drained_by_names[] = {
 	[MUSTER_DRAINED_BY_EPILOG] = "epilog",
 };
 
+/* `text` is shortened so that "; and N more" always fits: that a node has more faults is worth more than the end of the
+ * first one. */
 void muster_drain_reason_write(enum muster_drained_by by, const char *action_code, const struct muster_finding *finding,
 	size_t faults, char out[MUSTER_DRAIN_REASON_MAX + 1])
 {
@@ -93,12 +115,14 @@ void muster_drain_reason_write(enum muster_drained_by by, const char *action_cod
 	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%s%s", text, more);
 }
 
+/* Copy length bytes to out, which has room for a whole reason; a longer text is cut. */
 static void copy_text(char *out, const char *text, size_t length)
 {
 	snprintf(out, MUSTER_DRAIN_REASON_MAX + 1, "%.*s", (int)length, text);
 }
 
-/* 0: it is no code. Reasons of an older muster have none. */
+/* The place in muster_action_codes of the word of length bytes; 0 when it is no code, and for "none". Reasons of an
+ * older muster have no code. */
 static size_t code_at(const char *text, size_t length)
 {
 	char word[32] = "";
@@ -107,6 +131,9 @@ static size_t code_at(const char *text, size_t length)
 	return muster_action_strength(word);
 }
 
+/* The first word is an action code only when it is one of muster_action_codes, ": " follows, and a further ":" ends the
+ * check. A part is read only when ": " follows it: in a reason that was cut before that, the words after the check
+ * belong to `observed`. */
 bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *ret)
 {
 	struct muster_drain_reason found = { 0 };
@@ -150,8 +177,9 @@ bool muster_drain_reason_read(const char *reason, struct muster_drain_reason *re
  * drained, the last one has counted all the others.
  */
 
-enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255, SECONDS_OF_HOUR = 3600 };
+enum { NUMBER_MAX = 1000000, NAME_MAX_ = 255, SECONDS_OF_HOUR = 3600 }; /* NAME_MAX_: of a partition */
 
+/* A line of sinfo. The texts are parts of the whole text, so they end at the next bar or at their length. */
 struct line {
 	const char *node, *partition, *state, *time, *reason;
 	int node_length, partition_length, reason_length;
@@ -179,7 +207,8 @@ static const char *next_field(const char *text, const char *end)
 	return bar ? bar + 1 : NULL;
 }
 
-/* Take the next line apart. NULL after the last one. */
+/* Split the next line "NODE|PARTITION|STATE|TIME|REASON" of text into *ret, and return what follows it; NULL when no
+ * such line is left. Lines with fewer fields are passed over. A reason may itself contain bars. */
 static const char *next_line(const char *text, struct line *ret)
 {
 	for (const char *end; *text; text = end + (*end == '\n')) {
@@ -200,12 +229,14 @@ static const char *next_line(const char *text, struct line *ret)
 	return NULL;
 }
 
+/* Whether the text of length bytes is this name. */
 static bool is(const char *text, int length, const char *name)
 {
 	return strlen(name) == (size_t)length && strncmp(text, name, (size_t)length) == 0;
 }
 
-/* Slurm 24.11 keeps the reason of a node that was undrained; the state is "drained", "draining", "drained*", ... */
+/* Slurm 24.11 keeps the reason of a node after its return to service, so the state decides first: "drained",
+ * "draining", or one of these with a mark, such as "drained*". */
 static bool is_drained_by_muster(const struct line *line)
 {
 	struct muster_drain_reason reason;
@@ -216,7 +247,8 @@ static bool is_drained_by_muster(const struct line *line)
 	return muster_drain_reason_read(text, &reason);
 }
 
-/* Within an hour, or at a moment that is not known. */
+/* Whether the reason was set within the last hour. sinfo prints local time without a zone, which mktime() reads the
+ * same way. A time that cannot be read counts as recent: the limit holds in that case too. */
 static bool is_recent(const struct line *line, int64_t now)
 {
 	struct tm parts = { .tm_isdst = -1 };
@@ -224,12 +256,16 @@ static bool is_recent(const struct line *line, int64_t now)
 	return now - at < SECONDS_OF_HOUR;
 }
 
+/* The limit in nodes, of a partition of so many. A share is rounded down, but at least one node may be drained, unless
+ * the share is 0. */
 static int limit_of(const struct muster_drained_most *most, int nodes)
 {
 	int limit = most->is_share ? (int)((long long)nodes * most->number / 100) : most->number;
 	return most->is_share && limit < 1 && most->number > 0 ? 1 : limit;
 }
 
+/* -1 with err: the sentence for a limit. of: what the nodes are of; when: "" or " within an hour"; already: this node
+ * has been drained, and the caller undrains it. */
 static int too_many(struct muster_error *err, int drained, const char *of, const char *when, int limit, bool already)
 {
 	return muster_fail(err, MUSTER_EUSAGE,
@@ -238,7 +274,8 @@ static int too_many(struct muster_error *err, int drained, const char *of, const
 		drained, drained == 1 ? "" : "s", of, when, limit, when, already ? "; undrained again" : "");
 }
 
-/* Of one partition: its nodes, and how many of them muster drained, without this one. */
+/* Check both limits in one partition. Only other nodes count: with the limit N a node may be drained while fewer than N
+ * others are. The result is then the same before and after the node itself is drained. */
 static int check_partition(const char *text, const char *node, const char *partition, bool already,
 	const struct muster_drained_limits *limits, int64_t now, struct muster_error *err)
 {
@@ -261,6 +298,9 @@ static int check_partition(const char *text, const char *node, const char *parti
 	return 0;
 }
 
+/* Check the limit of the rack: among the other nodes of rack, those that were drained within an hour. Lists of sinfo
+ * have a line for each partition of a node, so each node is counted once, by its first line that counts. Without a
+ * known rack there is nothing to check. */
 static int check_rack(const char *text, const char *node, bool already, int most, const char *const *rack,
 	size_t rack_count, int64_t now, struct muster_error *err)
 {
@@ -347,6 +387,7 @@ int muster_slurm_drained_nodes_check(
 
 /* ---- whether a report proves that the fault for which a node was drained is gone ---- */
 
+/* Whether both texts are there and equal. */
 static bool same(const char *a, const char *b)
 {
 	return a && b && strcmp(a, b) == 0;
@@ -360,7 +401,8 @@ static const struct muster_node *find_node(const struct muster_run *run, const c
 	return NULL;
 }
 
-/* Nodes are compared with each other, or all nodes take part in one all-reduce. */
+/* Whether one node alone cannot show that the check passes: its values are compared between nodes, or its probe
+ * measures all nodes together. */
 static bool needs_several_nodes(const struct muster_tally *tally)
 {
 	const struct muster_probe *probe = tally->probe ? muster_probe_find(tally->probe) : NULL;
@@ -406,8 +448,8 @@ static bool has_value_on_node(const struct muster_node *node, const char *metric
 	return found;
 }
 
-/* The probe ended well wherever it ran on the node; with_others: and at least once in an all-reduce with other nodes.
- */
+/* Whether the ranks of the node have outcomes of the probe, and all of them are OK. with_others: not of one probe, but
+ * of all all-reduces with more ranks than the node has, in which other nodes took part. */
 static bool probe_ended_well(const struct muster_node *node, const char *probe, bool with_others)
 {
 	bool seen = false;
@@ -425,7 +467,8 @@ static bool probe_ended_well(const struct muster_node *node, const char *probe, 
 	return seen;
 }
 
-/* Whether the text, up to its first comma, has this word. */
+/* Whether the text, up to its first comma, contains this word between blanks, commas or its ends. Only that part of a
+ * reason names the event: "Xid 179, see Xid 79 too" is about Xid 179. */
 static bool names(const char *text, const char *word)
 {
 	size_t length = strlen(word);
@@ -436,8 +479,9 @@ static bool names(const char *text, const char *word)
 	return false;
 }
 
-/* Whether the event of the reason ("Xid 79, GPU has fallen off the bus") is still in the log that this sample is of.
- * Its check passes after some hours; but that the event is old does not say that the fault is gone. */
+/* Whether this sample is of the event that the reason names ("Xid 79, GPU has fallen off the bus"): the reason names
+ * its code or kind of event and its device, and a part of the reason is its GPU. The device "none" is of events without
+ * one. */
 static bool is_event_of(const struct muster_sample *age, const struct muster_drain_reason *reason)
 {
 	const char *gpu = muster_label_string(age->labels, age->label_count, "gpu");
@@ -449,6 +493,8 @@ static bool is_event_of(const struct muster_sample *age, const struct muster_dra
 	return !device || strcmp(device, "none") == 0 || names(reason->observed, device);
 }
 
+/* -1 with err while the node has an age of the event that the reason names: the event is in its log. The check of
+ * events passes after some hours, but that an event is old does not show that its cause is gone. */
 static int event_logged(const struct muster_node *node, const char *metric, const struct muster_drain_reason *reason,
 	struct muster_error *err)
 {
@@ -464,12 +510,22 @@ static int event_logged(const struct muster_node *node, const char *metric, cons
 	return 0;
 }
 
+/* -1 with err: the sentence for a report that says nothing about the check, or nothing good. */
 static int not_evaluated(struct muster_error *err, const char *check)
 {
 	return muster_fail(
 		err, MUSTER_EUSAGE, "the report does not show that %s passes on this node", *check ? check : "it");
 }
 
+/* 0 when the check of the reason passed on this node. The tally of a check is of the whole run, so the node is looked
+ * up in these steps, each of which can refuse:
+ *
+ *    1. the check applied to this run, passed somewhere, and no finding of this node or of the job concerns it
+ *    2. a run of one node does not show a check that needs several nodes; except for a node that a script drained,
+ * because the scripts measure one node alone, so that the fault showed there too
+ *    3. where the check was skipped in some places, the part of the reason must have a value on this node
+ *    4. the log does not have the event of the reason (event_logged)
+ */
 static int check_passed(const struct muster_report *report, const struct muster_node *node,
 	const struct muster_drain_reason *reason, struct muster_error *err)
 {
@@ -481,14 +537,21 @@ static int check_passed(const struct muster_report *report, const struct muster_
 		needs_several_nodes(tally))
 		return muster_fail(
 			err, MUSTER_EUSAGE, "%s needs several nodes, and the report has only this one", reason->check);
-	/* skipped in one place, passed in another: which of the two is the place of the fault? A finding that blocks
-	 * the check would say on which node. */
+	/* skipped in one place and passed in another: the tally does not say which of the two the fault was in */
 	if (tally->count[MUSTER_SKIP] > 0 &&
 		!(*reason->part && tally->metric && has_value_on_node(node, tally->metric, reason->part)))
 		return not_evaluated(err, reason->check);
 	return event_logged(node, tally->metric, reason, err);
 }
 
+/* What the reason names may also be no check of this report. Then a finding of that name must be absent, and in
+ * addition:
+ *
+ *    probe.NAME                    the probe has ended well on all ranks of the node that ran it
+ *    ring.*                        all-reduces with other nodes have ended well there
+ *    rank.missing, node.missing    nothing more: the node is in the report
+ *    all others                    never gone: a check that this report does not know was not evaluated
+ */
 bool muster_fault_is_gone(const struct muster_report *report, const char *name,
 	const struct muster_drain_reason *reason, struct muster_error *err)
 {

@@ -2,7 +2,8 @@
 /* drain.h - why a node is drained, as Slurm keeps it
  *
  * "muster: replace-node: copy.h2d GPU 4 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s; and 2 more". A script that
- * drains nodes has a reason of its own, "muster(health): ...", so that it undrains no node that a person drained.
+ * drains nodes has a reason of its own, "muster(health): ...", so that the script undrains no node that a person
+ * drained.
  */
 #ifndef MUSTER_SLURM_DRAIN_H
 #define MUSTER_SLURM_DRAIN_H

@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hostlist.c - lists of host names as Slurm writes them */
+/* hostlist.c - lists of host names as Slurm writes them
+ *
+ * Expanding. A text is cut into names at separators that are in no bracket (name_end), and each name is expanded by
+ * recursion: expand_from() takes the plain text up to the next bracket, expand_range() appends one number of that
+ * bracket and calls expand_from() for what follows. "built" is the part of the name that is complete:
+ *
+ *    expand_from("", "r[1-2]n[07,10]")
+ *       expand_range("r", 1)   ->  expand_from("r1", "n[07,10]")   ->  put "r1n07", put "r1n10"
+ *       expand_range("r", 2)   ->  expand_from("r2", "n[07,10]")   ->  put "r2n07", put "r2n10"
+ *
+ * So the number of the last bracket changes fastest, as in Slurm. A wrong list stops at the first error: brackets,
+ * numbers, the length of a name and the number of names have limits, because a list comes from a user or from a file.
+ *
+ * Compressing. Each name is split into a prefix and the number at its end. Names with one prefix are a family, and a
+ * family becomes one bracket of numbers and ranges:
+ *
+ *    gpu-1 gpu-2 gpu-3 gpu-07 login   ->   gpu-[1-3,07],login
+ */
 #include "slurm/hostlist.h"
 
 #include "util/array.h"
@@ -10,7 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGITS_MAX = 18, BRACKETS_MAX = 8 };
+enum { DIGITS_MAX = 18, BRACKETS_MAX = 8 }; /* numbers of 18 digits fit into 64 bits; brackets of one name */
 
 static const char digits[] = "0123456789";
 static const char separators[] = ", \t\r\n";
@@ -24,8 +41,9 @@ struct names {
 	size_t count, room;
 };
 
-/* Words such as "#", "slots=8" and "gpu-1:8" are in the host files of MPI. "gpu-1#2" is what a report calls the second
- * machine with the host name gpu-1. */
+/* Add a complete name. -1 with err for a text that no node can be called, such as "#", "slots=8" and "gpu-1:8", which
+ * are words in the host files of MPI, and for a name too many. A "#" inside is allowed: "gpu-1#2" is what a report
+ * calls the second machine with the host name gpu-1. */
 static int put(struct names *names, const char *name, struct muster_error *err)
 {
 	if (*name == '-' || *name == '#' || name[strspn(name, in_names)])
@@ -37,7 +55,9 @@ static int put(struct names *names, const char *name, struct muster_error *err)
 	return 0;
 }
 
-/* A number at *at; *at moves to the first byte after it. */
+/* Read the number at *at; *at moves to the first byte after it. *ret_width: its digits, leading zeros included. end is
+ * only where the quotation in an error message stops: the bracket that ends there is no digit, so it stops the number.
+ */
 static int number(const char **at, const char *end, unsigned long long *ret, int *ret_width, struct muster_error *err)
 {
 	size_t length = strspn(*at, digits);
@@ -53,7 +73,9 @@ static int number(const char **at, const char *end, unsigned long long *ret, int
 static int expand_from(struct names *names, const char *built, const char *at, const char *end, int brackets,
 	struct muster_error *err);
 
-/* One entry of a bracket, "7" or "1-3", with the text after the bracket; built is the name in front of it. */
+/* Expand one entry of a bracket, "7" or "1-3", at *at, each number followed by what stands behind the bracket. *at
+ * moves behind the entry. close: the "]" of the bracket; end: the end of the name; brackets: how many stand before. All
+ * numbers of a range have at least the digits of its first one: 08-10 is 08, 09, 10. */
 static int expand_range(struct names *names, const char *built, const char **at, const char *close, const char *end,
 	int brackets, struct muster_error *err)
 {
@@ -78,7 +100,9 @@ static int expand_range(struct names *names, const char *built, const char **at,
 	return 0;
 }
 
-/* Append the text between at and end to the name that is built so far, and the name to the names. */
+/* Complete the name that begins with `built` by the text from at to end, in all ways, and add each to names. -1 with
+ * err: a bracket without its other half, too many of them, a name that is too long, or what put() and number() refuse.
+ */
 static int expand_from(
 	struct names *names, const char *built, const char *at, const char *end, int brackets, struct muster_error *err)
 {
@@ -184,7 +208,9 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (x->digits > y->digits) - (x->digits < y->digits);
 }
 
-/* Does the name continue a range whose first number has `width` digits and whose last one is `last`? */
+/* Whether next is the number after `last` in a range whose first number has `width` digits: as Slurm expands the range,
+ * printed with at least that width, it has exactly the digits of the name. So 9 and 10 are a range, 09 and 10 too, and
+ * 9 and 010 are not. */
 static bool continues(const struct split *next, size_t width, unsigned long long last)
 {
 	char text[24];
@@ -192,7 +218,8 @@ static bool continues(const struct split *next, size_t width, unsigned long long
 	return next->number == last + 1 && (size_t)length == next->digits;
 }
 
-/* Names first to end are of one family. */
+/* Print the names all[first] to all[end - 1], which are one family, with a comma before all but the first family. A
+ * family without a number is one name. */
 static void print_family(FILE *out, const struct split *all, size_t first, size_t end)
 {
 	bool several = end - first > 1;
@@ -207,7 +234,8 @@ static void print_family(FILE *out, const struct split *all, size_t first, size_
 	fputs(several ? "]" : "", out);
 }
 
-/* The names, sorted, each once; malloc'd. */
+/* The names split, sorted by prefix, number and digits, each once; malloc'd. The elements point into the names. "n1"
+ * and "n01" are two names, because their digits differ. */
 static struct split *split_all(const char *const *names, size_t count, size_t *ret_count)
 {
 	struct split *all = muster_calloc(count + 1, sizeof *all);

@@ -2,8 +2,8 @@
 /* hostlist.h - lists of host names as Slurm writes them: "gpu-[1-3,7],rack[1-2]-node[01-10]"
  *
  * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several
- * brackets in one name give every combination, the last one first to count. Commas, blanks and newlines separate names,
- * which have letters, digits and . _ - only.
+ * brackets in one name give every combination, and the number of the last bracket changes fastest. Commas, blanks and
+ * newlines separate names, which have letters, digits and . _ - only.
  */
 #ifndef MUSTER_SLURM_HOSTLIST_H
 #define MUSTER_SLURM_HOSTLIST_H

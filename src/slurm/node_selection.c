@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_selection.c - select the good, bad, inconclusive and missing nodes of an evaluated run */
+/* node_selection.c - select the good, bad, inconclusive and missing nodes of an evaluated run
+ *
+ * The rules are at the top of node_selection.h. In this file, muster_node_selection_make() calls add_nodes(), adds the
+ * expected names, sorts, and calls judge(). judge() calls find_suspects(), and then for each finding take_action() and,
+ * if the finding fails or is inconclusive, blame().
+ *
+ * A finding of one node goes to that node. A finding of the whole job goes to the only node of the run, or to a suspect
+ * (is_of_suspect), in which case no node gets it, because the suspect has a finding of its own already. What remains of
+ * the job's findings makes none_good true.
+ */
 #include "slurm/node_selection.h"
 
 #include "localize/findings.h"
@@ -10,15 +19,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXCHANGE_METRIC "pair.exchange_gbps"
+#define EXCHANGE_METRIC "pair.exchange_gbps" /* of two ranks alone: its findings name the slow part */
 
+/* The entry of a node, in entries that are sorted by name; NULL when there is none. */
 static struct muster_node_selection_entry *find(const struct muster_node_selection *nodes, const char *name)
 {
 	const struct muster_node_selection_entry wanted = { .name = name };
 	return nodes->count ? bsearch(&wanted, nodes->entries, nodes->count, sizeof wanted, muster_by_text) : NULL;
 }
 
-/* Of entries with one name, what is known of a node wins over its absence. */
+/* Sort the entries by name, and keep one of each name: an expected node that the run has is there twice. An entry that
+ * is not MISSING decides the standing. */
 static void sort(struct muster_node_selection *nodes)
 {
 	size_t kept = 0;
@@ -35,6 +46,8 @@ static void sort(struct muster_node_selection *nodes)
 	nodes->count = kept;
 }
 
+/* An entry for each node of the run: MISSING when all of its ranks gave no result, or when it has no rank, as assembled
+ * reports have for expected nodes. The node "?" has the ranks whose node is unknown, and gets no entry. */
 static void add_nodes(struct muster_node_selection *nodes, const struct muster_run *run)
 {
 	for (size_t i = 0; i < run->node_count; i++) {
@@ -53,12 +66,15 @@ static void add_nodes(struct muster_node_selection *nodes, const struct muster_r
 	}
 }
 
+/* Whether the finding fails the run, which a warning does with --strict. With --strict an inconclusive finding fails
+ * the run too, but not its node: nothing is proved about that. */
 static bool failed(const struct muster_report *report, const struct muster_finding *finding)
 {
 	return finding->status != MUSTER_INCONCLUSIVE && muster_finding_fails(finding, report->strict);
 }
 
-/* The probe whose business the finding is; NULL for ranks that are missing and the like. */
+/* The probe that the finding is about, by its metric or by its check "probe.<name>"; NULL for missing ranks and other
+ * findings without a probe. */
 static const struct muster_probe *probe_of(const struct muster_finding *finding)
 {
 	const struct muster_metric *metric = muster_metric_find(finding->metric);
@@ -67,7 +83,8 @@ static const struct muster_probe *probe_of(const struct muster_finding *finding)
 	return strncmp(finding->check, "probe.", 6) == 0 ? muster_probe_find(finding->check + 6) : NULL;
 }
 
-/* The strongest code of the worst findings. */
+/* Keep the strongest action code among the worst findings of the node: a worse status replaces the code, an equal one
+ * only a weaker code, and a better one nothing. */
 static void take_action(struct muster_node_selection_entry *entry, const struct muster_finding *finding)
 {
 	int weight = muster_status_weight(finding->status);
@@ -79,6 +96,9 @@ static void take_action(struct muster_node_selection_entry *entry, const struct 
 	entry->weight = weight;
 }
 
+/* Give the node a finding that fails or is inconclusive. A finding that fails is also a fault of the machine, unless
+ * its probe says otherwise: of a finding with a metric by `of_job` (how the job was launched), of a probe that did not
+ * end well by `hang_advice` (where a hang is no fault of the node). A node that is MISSING stays so. */
 static void blame(struct muster_node_selection_entry *entry, const struct muster_report *report,
 	const struct muster_finding *finding)
 {
@@ -103,6 +123,7 @@ struct suspects {
 	bool slow_part; /* a part of a node makes its exchanges slow */
 };
 
+/* Look through all failed findings that name a node, before any finding is given to a node. */
 static struct suspects find_suspects(const struct muster_report *report)
 {
 	struct suspects found = { 0 };
@@ -116,7 +137,8 @@ static struct suspects find_suspects(const struct muster_report *report)
 	return found;
 }
 
-/* The nodes of the last full ring without suspects; 0: there was none. */
+/* How many nodes the last all-reduce of all nodes without the suspects had (MUSTER_TRIAL_REST); 0 when there was none.
+ */
 static size_t nodes_of_rest(const struct muster_run *run, const struct muster_probe *probe)
 {
 	for (size_t i = run->trial_count; i-- > 0;)
@@ -125,9 +147,15 @@ static size_t nodes_of_rest(const struct muster_run *run, const struct muster_pr
 	return 0;
 }
 
-/* Whether the finding, which is about the whole job, belongs to a suspect. ring.suspect has the rings that the node was
- * in. A slow part has the bandwidth of the ring that the exchanges followed, and of other traffic on that communicator.
- * What the localisation found besides a suspect has another cause, and so has an exchange that no node is named for. */
+/* Whether a suspect explains the finding, which is about the whole job. Never for findings of the localisation's own
+ * trials: what these find besides a suspect has a cause of its own. For other findings, by their probe:
+ *
+ *    an all-reduce with the suspects   ring.suspect explains it
+ *    the all-reduce of the rest        a slow part explains its bandwidth; so it does for all, if there was no rest
+ *    other traffic of the job          a slow part explains its bandwidth
+ *    all others                        nothing explains it
+ *
+ * The label "nodes" tells the all-reduces apart: that of the rest has as many nodes as the trial of the rest had. */
 static bool is_of_suspect(
 	const struct muster_report *report, const struct muster_finding *finding, const struct suspects *suspects)
 {
@@ -145,6 +173,10 @@ static bool is_of_suspect(
 	return (suspects->node && has_suspect) || (slow && (rest == 0 || nodes == (double)rest));
 }
 
+/* Give each finding to a node, and decide whether any node can be called good. A warning that does not fail counts only
+ * for the action code. A finding about the job that nothing explains makes none_good true; the first of these is the
+ * worst, and is kept. A verdict that is no pass without any failed or inconclusive finding does so, too: the report
+ * does not say which node to leave out. */
 static void judge(struct muster_node_selection *nodes, const struct muster_report *report)
 {
 	const struct suspects suspects = find_suspects(report);

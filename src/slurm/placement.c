@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* placement.c - which nodes are in which switch or block, as far as Slurm has said it */
+/* placement.c - which nodes are in which switch or block, as far as Slurm has said it
+ *
+ * Slurm tells each job step where its node is, as "s0.s1" from the highest switch to the lowest; probes/launch.c
+ * records that as node.slurm_topology. Nodes with equal texts are one place. The text summary and the Markdown report
+ * print the places:
+ *
+ *    run: gpu-1 "s0.s1", gpu-2 "s0.s1", gpu-3 "s0.s2", gpu-4 null
+ *    places: { "s0.s1", "gpu-[1-2]" }, { "s0.s2", "gpu-3" }, { NULL, "gpu-4" }
+ */
 #include "slurm/placement.h"
 
 #include "muster/probe.h"
@@ -20,6 +28,7 @@ static const char *place_of(const struct muster_node *node)
 	return sample && sample->value.type == MUSTER_STRING ? sample->value.string : NULL;
 }
 
+/* By place, in natural order (s2 before s10); nodes without a place last. */
 static int by_place(const void *a, const void *b)
 {
 	const struct placed *x = a, *y = b;
@@ -28,6 +37,8 @@ static int by_place(const void *a, const void *b)
 	return strverscmp(x->place, y->place);
 }
 
+/* The nodes are sorted by place, and each run of equal places becomes a row. Where no node has a place, there is no row
+ * at all. The node "?", to which ranks of an unknown node belong, is not counted. */
 void muster_placement_make(const struct muster_run *run, struct muster_placement *ret)
 {
 	struct placed *all = muster_calloc(run->node_count, sizeof *all);

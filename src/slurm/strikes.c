@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strikes.c - soft findings of nodes and when they were first seen */
+/* strikes.c - soft findings of nodes and when they were first seen
+ *
+ * The file is read at the start of `muster drain` or `muster resume`, changed in memory, and written at the end with
+ * --apply. It has two lists of one form:
+ *
+ *    { "strikes": [ { "node": "gpu-2", "check": "copy.h2d", "part": "000b:00:00.0",
+ *                     "first": "2026-11-29T12:00:00Z", "by": "prolog" } ],
+ *      "passes": [] }
+ *
+ * A strike is a soft finding that a run saw at `first`. The same finding in a run a minute later drains the node
+ * (muster_strikes_take). The strike is removed when the check passes at that place in a later run
+ * (muster_strikes_forgive).
+ *
+ * A pass says that the fault of a drained node was gone in the run at `first`. Gone again ten minutes later brings the
+ * node back, and the pass is removed (muster_strikes_passed). A soft finding of the check anywhere on the node removes
+ * it, too (muster_strikes_take).
+ *
+ * Times are those of the runs, not of the clock: reports may be applied late, or twice. The same run applied twice is
+ * no second run, because nothing lies between. An entry that is older than MUSTER_STRIKE_KEPT_S does not count.
+ */
 #include "slurm/strikes.h"
 
 #include "json/object.h"
@@ -14,8 +33,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_BYTES_MAX = 16 << 20, STRIKES_MAX = 100000, TEXT_MAX = 4096 };
+enum { FILE_BYTES_MAX = 16 << 20, STRIKES_MAX = 100000, TEXT_MAX = 4096 }; /* of a file that is read: outside input */
 
+/* A field that must be a time: read as text, and checked. A time that cannot be read would make each age wrong. */
 static int read_time(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	int64_t time;
@@ -44,14 +64,15 @@ static const struct muster_field file_fields[] = {
 };
 static const struct muster_object_type file_type = MUSTER_OBJECT_TYPE(muster_strikes, file_fields);
 
-/* malloc'd */
+/* The file beside the report, malloc'd: "muster-strikes.json" in its folder. */
 static char *path_of(const char *report)
 {
 	const char *slash = strrchr(report, '/');
 	return muster_asprintf("%.*smuster-strikes.json", slash ? (int)(slash + 1 - report) : 0, report);
 }
 
-/* The arrays grow, so they are not the arena's. */
+/* A copy of the entries, malloc'd, with room for count of them. The arrays of the reader are the arena's, and an array
+ * that grows must be malloc'd. The texts stay in the arena. */
 static struct muster_strike *copy_of(const struct muster_strike *strikes, size_t count)
 {
 	struct muster_strike *copy = muster_calloc(count + 1, sizeof *copy);
@@ -60,6 +81,8 @@ static struct muster_strike *copy_of(const struct muster_strike *strikes, size_t
 	return copy;
 }
 
+/* A file that is there and cannot be read is an error, never an empty list: without the strikes of earlier runs a bad
+ * node would stay in service, and without the passes it would wait longer than it must. */
 int muster_strikes_read(const char *report, struct muster_strikes *ret, struct muster_error *err)
 {
 	struct muster_strikes read = { 0 };
@@ -86,6 +109,7 @@ int muster_strikes_read(const char *report, struct muster_strikes *ret, struct m
 	return rc;
 }
 
+/* The new file replaces the old one in one step (muster_file_commit), so a reader never sees half of it. */
 int muster_strikes_write(const char *report, const struct muster_strikes *strikes, struct muster_error *err)
 {
 	struct muster_json_writer writer;
@@ -117,7 +141,7 @@ static const char *part_of(const struct muster_finding *finding)
 	return finding->gpu ? finding->gpu : finding->port ? finding->port : "";
 }
 
-/* part: NULL for any. */
+/* The entry of this node, check and part; part NULL: of any part. NULL when there is none. */
 static struct muster_strike *find(
 	struct muster_strike *list, size_t count, const char *node, const char *check, const char *part)
 {
@@ -128,12 +152,15 @@ static struct muster_strike *find(
 	return NULL;
 }
 
+/* Remove one entry of list; the last one takes its place. */
 static void drop(struct muster_strikes *strikes, struct muster_strike *list, size_t *count, struct muster_strike *one)
 {
 	*one = list[--*count];
 	strikes->changed = true;
 }
 
+/* Append a copy of one to *list, with `at` as its `first`. All texts of the new entry go to the arena, which is made
+ * here for strikes that were {0}. */
 static void add(struct muster_strikes *strikes, struct muster_strike **list, size_t *count, struct muster_strike one,
 	int64_t at)
 {
@@ -150,7 +177,8 @@ static void add(struct muster_strikes *strikes, struct muster_strike **list, siz
 	strikes->changed = true;
 }
 
-/* Seconds from there to the run at hand. */
+/* Seconds from the run of the entry to the run that began at `at`; negative for a report that is older than the entry.
+ */
 static int64_t age_of(const struct muster_strike *one, int64_t at)
 {
 	int64_t first = 0;
@@ -158,6 +186,8 @@ static int64_t age_of(const struct muster_strike *one, int64_t at)
 	return at - first;
 }
 
+/* A soft finding also ends the way back of the node: passes of its check are removed for all parts, because a reason
+ * names only one of several parts that failed. */
 bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_finding *finding, const char *node,
 	int64_t at, enum muster_drained_by by, const char **ret_first)
 {
@@ -179,6 +209,7 @@ bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_fin
 	return known && age_of(known, at) >= MUSTER_STRIKE_GAP_S;
 }
 
+/* The strike is looked at as if it were the reason of a drain, by the same rule. */
 bool muster_strike_is_gone(const void *report, const struct muster_strike *one)
 {
 	struct muster_error err;
@@ -188,6 +219,8 @@ bool muster_strike_is_gone(const void *report, const struct muster_strike *one)
 	return muster_fault_is_gone(report, one->node, &reason, &err);
 }
 
+/* From the last entry to the first, since drop() moves the last one. Only entries of earlier runs are forgotten: a run
+ * says nothing about what a later one has found. */
 void muster_strikes_forgive(struct muster_strikes *strikes, muster_strike_gone_fn *is_gone, const void *run, int64_t at)
 {
 	for (size_t i = strikes->strike_count; i-- > 0;) {
@@ -197,6 +230,12 @@ void muster_strikes_forgive(struct muster_strikes *strikes, muster_strike_gone_f
 	}
 }
 
+/* Three cases, by the age of the first pass of this node, check and part:
+ *
+ *    none, or older than MUSTER_STRIKE_KEPT_S   this is the first pass; false
+ *    less than MUSTER_RETURN_GAP_S              the first pass stays as it is; false
+ *    between the two                            the first pass is removed; true
+ */
 bool muster_strikes_passed(
 	struct muster_strikes *strikes, const char *node, const struct muster_drain_reason *reason, int64_t at)
 {

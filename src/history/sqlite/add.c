@@ -5,8 +5,15 @@
  * verdicts and findings: a run that is there with another evaluation was judged again, by a newer muster or other
  * expectations, so its verdicts and findings are written anew. Values are what was measured, and stay.
  *
+ *    in the history                          written                        *ret
+ *    no report with this start and identity  all                            ADDED
+ *    with another evaluation                 report, verdicts, findings     UPDATED
+ *    with this evaluation                    nothing                        UNCHANGED
+ *
  * Values of one key on one node are one row, in the order of the report, with a list of their parts that most reports
- * of the node share (names.c). So the order of a report's parts must not depend on chance.
+ * of the node share (names.c). So the order of a report's parts must not depend on chance. An example: eight GPUs of
+ * one node with a bandwidth each become one row of samples, with the id of the list of their eight bus ids, and 33
+ * bytes (pack.h).
  */
 #include "history/sqlite/history.h"
 
@@ -21,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The statements, each prepared once for a report. Numbers are bound to ?1, ?2 ... by muster_history_put(). */
 enum {
 	REPORT_FIND,
 	REPORT_ADD,
@@ -49,9 +57,10 @@ static const char *const sql[STATEMENTS] = {
 struct sample {
 	const char *key, *node, *part; /* the arena's: equal texts are one pointer */
 	double value;
-	size_t order;
+	size_t order; /* in the report */
 };
 
+/* What is known while one report is added. */
 struct addition {
 	struct muster_history *h;
 	const struct muster_report *report;
@@ -64,19 +73,21 @@ struct addition {
 	struct muster_node_selection selection;
 	struct sample *samples;
 	size_t sample_count, sample_room;
-	int64_t id;
+	int64_t id; /* of the report; 0: not known yet */
 };
 
 /* ---- what is the same run, and the same evaluation of it ---- */
 
-/* A text counts with its NUL, so that "ab", "c" is another evaluation than "a", "bc". */
+/* The hash so_far with one text more. The text counts with its NUL, so that "ab", "c" is another evaluation than "a",
+ * "bc". NULL counts as a byte that no text has. */
 static uint64_t hash_text(uint64_t so_far, const char *text)
 {
 	return text ? muster_hash_more(so_far, text, strlen(text) + 1) : muster_hash_more(so_far, "\xff", 1);
 }
 
-/* Beside the start: job, duration, ranks and nodes. A report assembled from files is as long as the files say, which
- * changes while ranks still write: its duration does not count. */
+/* The hash of what makes a run the one that it is, beside its start: job, duration, profile, number of ranks and names
+ * of nodes. A report assembled from files is as long as the files say, which changes while ranks still write: its
+ * duration does not count. Numbers are hashed with their lowest byte first, so that all machines agree. */
 static int64_t identity_of(const struct addition *a)
 {
 	const struct muster_job *job = &a->report->run->job;
@@ -95,13 +106,14 @@ static int64_t identity_of(const struct addition *a)
 	return (int64_t)so_far;
 }
 
+/* Whether a finding is worth a row: it failed, warned or was inconclusive. */
 static bool is_kept(const struct muster_finding *finding)
 {
 	return finding->status == MUSTER_FAIL || finding->status == MUSTER_WARN ||
 	       finding->status == MUSTER_INCONCLUSIVE;
 }
 
-/* The node that a finding belongs to: in a run of one node, that node. */
+/* The node that a finding belongs to: in a run of one node, that node. NULL for a finding of a larger job. */
 static const char *node_of(const struct addition *a, const struct muster_finding *finding)
 {
 	return finding->node ? finding->node : a->node_count == 1 ? a->nodes[0].name : NULL;
@@ -112,6 +124,7 @@ static const char *part_of(const struct muster_finding *finding)
 	return finding->gpu ? finding->gpu : finding->port;
 }
 
+/* What the finding says about the machine: it is among the faults of a node in the selection, or says nothing. */
 static enum muster_history_fault fault_of(const struct addition *a, const struct muster_finding *finding)
 {
 	for (size_t i = 0; i < a->selection.count; i++)
@@ -121,6 +134,9 @@ static enum muster_history_fault fault_of(const struct addition *a, const struct
 	return MUSTER_FAULT_NONE;
 }
 
+/* The hash of all that an evaluation of the report makes: machine type, verdicts, and the findings that are kept. The
+ * fault of a finding counts only where it is not the one that the upgrade to schema version 2 (schema.c) gave to rows
+ * of an older muster: such a report, added again, is then unchanged. */
 static int64_t evaluation_of(const struct addition *a)
 {
 	uint64_t so_far = hash_text(MUSTER_HASH_START, a->described.machine_type);
@@ -143,16 +159,19 @@ static int64_t evaluation_of(const struct addition *a)
 
 /* ---- rows ---- */
 
+/* The id of a text, which gets one if it has none. NULL is 0. */
 static int name_id(struct addition *a, const char *text, int64_t *ret)
 {
 	return muster_history_name_id(a->h, text, true, ret, a->err);
 }
 
+/* Run a statement that gives no row, with these numbers. */
 static int put(struct addition *a, int statement, const int64_t *numbers, size_t count)
 {
 	return muster_history_put(a->h, a->statements[statement], numbers, count, a->err);
 }
 
+/* Add the row of the report, and set a->id; or, where a->id is known, give the row the new evaluation. */
 static int add_report(struct addition *a, int64_t identity, int64_t evaluation)
 {
 	const struct muster_history_report *r = &a->described;
@@ -173,6 +192,8 @@ static int add_report(struct addition *a, int64_t identity, int64_t evaluation)
 	return 0;
 }
 
+/* Write the verdict of each node and the findings at nodes anew. A finding of the job, or of the node "?", has no row.
+ */
 static int add_verdicts(struct addition *a)
 {
 	for (size_t i = 0; i < a->node_count; i++) {
@@ -202,6 +223,7 @@ static int add_verdicts(struct addition *a)
 
 /* ---- values ---- */
 
+/* For muster_history_values(): keep a value, with texts of its own. */
 static int take_value(void *arg, const struct muster_history_value *value, struct muster_error *err)
 {
 	struct addition *a = arg;
@@ -227,7 +249,8 @@ static int by_key_and_node(const void *x, const void *y)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* The list of the parts of these samples; 0 when there is one number, of the whole node. */
+/* The id of the list of the parts of these samples, such as ["0001:00:00.0","0002:00:00.0"]; 0 for one number of the
+ * whole node. */
 static int parts_id(struct addition *a, const struct sample *samples, size_t count, int64_t *ret)
 {
 	*ret = 0;
@@ -245,6 +268,9 @@ static int parts_id(struct addition *a, const struct sample *samples, size_t cou
 	return rc;
 }
 
+/* Add one row of samples: count values of one key on one node. Equal values are stored as one number, and a whole
+ * number as an integer, which SQLite keeps in as few bytes as it needs; a double holds whole numbers up to 2^53
+ * exactly. Different values become the bytes of muster_pack(). */
 static int add_row(struct addition *a, int64_t key, const struct sample *samples, size_t count)
 {
 	sqlite3_stmt *statement = a->statements[SAMPLE_ADD];
@@ -255,7 +281,6 @@ static int add_row(struct addition *a, int64_t key, const struct sample *samples
 		values[i] = samples[i].value;
 	int rc = name_id(a, samples[0].node, &node) < 0 ? -1 : parts_id(a, samples, count, &parts);
 	if (rc == 0) {
-		/* a whole number becomes an integer there, of as few bytes as it needs */
 		if (!muster_pack_is_one(values, count))
 			a->h->sql->bind_blob(
 				statement, 5, packed, (int)muster_pack(values, count, packed), SQLITE_STATIC);
@@ -272,6 +297,7 @@ static int add_row(struct addition *a, int64_t key, const struct sample *samples
 	return rc;
 }
 
+/* Add all values of the report, sorted by key and node: one row for each pair of these. */
 static int add_samples(struct addition *a)
 {
 	int64_t key = 0;
@@ -294,6 +320,7 @@ static int add_samples(struct addition *a)
 
 /* ---- all of it ---- */
 
+/* Look the report up, and write what is not there. *ret says which of the three cases it is. */
 static int add_in_transaction(struct addition *a, enum muster_history_added *ret)
 {
 	sqlite3_stmt *find = a->statements[REPORT_FIND];
@@ -312,6 +339,8 @@ static int add_in_transaction(struct addition *a, enum muster_history_added *ret
 	return *ret == MUSTER_HISTORY_ADDED ? add_samples(a) : 0;
 }
 
+/* Add the report in a transaction of its own, or within one of the caller, of which a failure undoes only this report.
+ */
 static int add_prepared(struct addition *a, enum muster_history_added *ret)
 {
 	struct muster_error ignored;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names.c - the table of texts, and lists of parts, which are such texts: JSON arrays of strings and null
  *
- * Names are never removed, and an id is never used again, so what was read once is kept until the history is closed.
+ * A row of the table names is an id and a text, each text once. Nodes, keys, checks, machine types, profiles and
+ * versions are such texts, and so is a list of parts: a JSON array as ["0001:00:00.0","0002:00:00.0",null], where null
+ * is the whole node. Names are never removed, so what was read once is kept until the history is closed (h->names, by
+ * id).
  */
 #include "history/sqlite/history.h"
 
@@ -11,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The entry of an id in h->names, which grows to hold it; NULL with err for an id that no history has. Without the
+ * limit a damaged id could take all memory. The pointer is good until the next call. */
 static struct muster_history_name *entry_of(struct muster_history *h, int64_t id, struct muster_error *err)
 {
 	size_t index = (size_t)id;
@@ -46,6 +51,7 @@ const char *muster_history_name(struct muster_history *h, int64_t id, struct mus
 	return entry->text;
 }
 
+/* Read the list of parts of a name that was read: an array of texts and null with at least one element. -1 with err. */
 static int read_parts(struct muster_history *h, struct muster_history_name *entry, struct muster_error *err)
 {
 	struct muster_json *json;
@@ -88,6 +94,7 @@ int muster_history_parts(
 	return 0;
 }
 
+/* 1 with the id of the text in *ret; 0, and *ret is 0, when no row has the text; -1 with err. */
 static int look_up(struct muster_history *h, const char *text, int64_t *ret, struct muster_error *err)
 {
 	if (!h->find_id)
@@ -101,6 +108,7 @@ static int look_up(struct muster_history *h, const char *text, int64_t *ret, str
 	return rc;
 }
 
+/* A new name is part of the transaction of the caller, and is gone if that is rolled back. */
 int muster_history_name_id(struct muster_history *h, const char *text, bool add, int64_t *ret, struct muster_error *err)
 {
 	*ret = 0;

@@ -8,6 +8,9 @@
  * A database is input like any other: a schema can hold triggers and views that run when it is read. So a file is
  * opened with SQLite's defences on, its tables must be exactly those of schema.c, and one of moderate size is checked
  * whole before it is written.
+ *
+ * muster_history_open() in its order: load SQLite; find the real path, and refuse what is no place for a history
+ * (safe_path); open the file, or make it (open_database, set_up); check or make the tables (muster_history_prepare).
  */
 #include "history/sqlite/history.h"
 #include "muster/arena.h"
@@ -24,13 +27,16 @@
 
 /* ---- where a history is, and whether it is safe to write there ---- */
 
+/* Whether a file or folder belongs to root or to this user. */
 static bool is_ours(const struct stat *found)
 {
 	return found->st_uid == 0 || found->st_uid == geteuid();
 }
 
-/* Root writes only where users cannot put another file in place of the history or of its journal: the folder is root's
- * and writable for root alone; those above are too, or keep each name for its owner (the sticky bit). */
+/* -1 with err unless other users cannot put another file in place of the history or of its journal: the folder is
+ * root's, and neither its group nor others can write to it; those above are root's, too, and others cannot write to
+ * them, or keep each name for its owner (the sticky bit). folder: an absolute path without links, "" for the root of
+ * all. Only root is checked so: others write with their own rights only. */
 static int check_folders(const char *folder, struct muster_error *err)
 {
 	char *path = muster_strdup(folder);
@@ -56,6 +62,8 @@ static int check_folders(const char *folder, struct muster_error *err)
 
 static const char none[] = "there is no such history: `muster history add REPORT` makes one";
 
+/* -1 with err for what is no regular file, and for no file at all when it is to be read. When root writes, a link and a
+ * file of a user are refused, too. */
 static int check_file(const char *path, bool write, struct muster_error *err)
 {
 	struct stat found;
@@ -76,8 +84,8 @@ static int check_file(const char *path, bool write, struct muster_error *err)
 	return 0;
 }
 
-/* The folder that will hold the file, with all links resolved; malloc'd. To write, it is made if the one above it is
- * there. NULL with err. */
+/* The folder `given`, absolute and with all links resolved; malloc'd. To write, the last folder of the path is made
+ * when the one above is there, and is safe for root. NULL with err. */
 static char *find_folder(const char *given, bool write, struct muster_error *err)
 {
 	char *folder = realpath(given, NULL);
@@ -105,7 +113,8 @@ static char *find_folder(const char *given, bool write, struct muster_error *err
 	return folder;
 }
 
-/* SQLite makes files beside a history with a write-ahead log (byte 19 is 2) when it reads, too. */
+/* Whether the file is a database with a write-ahead log: byte 19 of its header, the version for reading, is 2 then.
+ * SQLite makes files beside such a database when it only reads, too, so root must not do that in a folder of users. */
 static bool has_log_ahead(const char *path)
 {
 	char header[20] = "";
@@ -116,7 +125,8 @@ static bool has_log_ahead(const char *path)
 	return ahead;
 }
 
-/* The path to give to SQLite, malloc'd: of a file that is or can become a history, see muster_history_open. */
+/* The path to give to SQLite, malloc'd: of a file that is or can become a history, see muster_history_open. Only the
+ * folder is resolved, so that a link in the place of the file itself can be seen (check_file). NULL with err. */
 static char *safe_path(const char *path, bool write, struct muster_error *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -146,7 +156,9 @@ static char *safe_path(const char *path, bool write, struct muster_error *err)
 
 /* ---- open and close ---- */
 
-/* Nothing in the file may do anything: no triggers or functions of its schema, and no page that lies about its size. */
+/* Prepare a connection. Nothing in the file may do anything: SQLite's defensive mode is on, the schema is not trusted,
+ * no text is longer than TEXT_MAX, and pages are checked for cells that lie about their size. The cache has 32 MiB. A
+ * file that is to be written is checked whole first, up to CHECKED_BYTES. -1 with err. */
 static int set_up(struct muster_history *h, bool write, struct muster_error *err)
 {
 	struct stat found;
@@ -206,6 +218,8 @@ void muster_history_close(struct muster_history *h)
 	free(h);
 }
 
+/* The nodes are counted by a step from each node to the next in the key of verdicts, since count(DISTINCT) would read
+ * all rows. */
 int muster_history_measure(struct muster_history *h, struct muster_history_size *ret, struct muster_error *err)
 {
 	static const struct {

@@ -4,6 +4,15 @@
  * The reports come first, all of them, as the filter is about reports; rows of other tables are then joined with them
  * by number, in memory. Values of a key lie in the order of the reports, so of the wanted reports ranges are read
  * (find_ranges), with small gaps read and dropped, because a step to the next row costs less than a new search.
+ *
+ *    begin_walk       BEGIN; all reports (read_reports); the ids of the wanted nodes (find_nodes)
+ *    choose_reports   for values only: reports with a wanted node; part of them, if there are too many (thin); ranges
+ *    the walk         verdicts and findings: all rows in one query, by node
+ *                     values: key after key (visit_keys), and of each key range after range (visit_range)
+ *    end_walk         ROLLBACK, and the memory is released
+ *
+ * An example: of the reports 1 to 1,000 those from 10 to 300 and from 900 to 910 are wanted, except 50. The ranges are
+ * 10 to 300, in which the row of 50 is read and dropped, and 900 to 910: the gap between is 599 reports long.
  */
 #include "history/pack.h"
 #include "history/sqlite/history.h"
@@ -55,6 +64,7 @@ static int name_of(struct walk *w, int64_t id, const char **ret)
 	return id && !*ret ? -1 : 0;
 }
 
+/* Whether the filter wants a report, by all but its nodes. */
 static bool is_wanted(const struct muster_history_filter *f, const struct muster_history_report *r)
 {
 	return r->simulated == f->simulated && (!f->since || r->started >= f->since) &&
@@ -63,6 +73,7 @@ static bool is_wanted(const struct muster_history_filter *f, const struct muster
 	       (!f->profile || muster_text_order(f->profile, r->profile) == 0);
 }
 
+/* Append a row of reports to the entries. -1 with err for a number that muster cannot have written. */
 static int read_entry(struct walk *w, sqlite3_stmt *row)
 {
 	const struct muster_sqlite *sql = w->h->sql;
@@ -104,7 +115,8 @@ static int read_reports(struct walk *w)
 	return rc;
 }
 
-/* Values are asked of fewer reports than there are. */
+/* Of the wanted reports keep at most filter->reports_most, half of them from before filter->split where there are so
+ * many (muster_thin), and say in filter->use how many there were. */
 static void thin(struct walk *w)
 {
 	const struct muster_history_filter *filter = w->filter;
@@ -123,6 +135,7 @@ static void thin(struct walk *w)
 	free(items);
 }
 
+/* Find the ranges of ids of wanted reports. A gap of fewer than GAP_LEAST reports is part of a range. */
 static void find_ranges(struct walk *w)
 {
 	size_t unwanted = 0;
@@ -161,6 +174,7 @@ static const struct entry *report_of(struct walk *w, int64_t id)
 
 /* ---- the walk ---- */
 
+/* Find the ids of the wanted nodes, ascending. A node that the history has never seen has none, and no row. */
 static int find_nodes(struct walk *w)
 {
 	if (!w->filter->nodes)
@@ -202,6 +216,7 @@ static int keep_reports_of_nodes(struct walk *w)
 	return rc;
 }
 
+/* Whether rows of this node are wanted. Values of the job have the node 0, which is wanted only where all nodes are. */
 static bool wants_node(const struct walk *w, int64_t node)
 {
 	return !w->nodes || bsearch(&node, w->nodes, w->node_count, sizeof node, by_id);
@@ -298,6 +313,8 @@ struct values {
 	size_t room;
 };
 
+/* Visit the values of a row {report, node, parts, packed}, one for each part. A number that is no blob is the value of
+ * all parts. 0, also for a row that is not wanted; -1 with err. */
 static int visit_row(struct values *v, sqlite3_stmt *row)
 {
 	struct walk *w = &v->w;
@@ -329,7 +346,8 @@ static int visit_row(struct values *v, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Whether the filter asks for a key. Keys of metrics that are no longer known are skipped. */
+/* Whether the filter asks for a key: the key is the text of filter->metric, or that and labels behind it. Then
+ * v->value.metric is set. A key of a metric that this muster does not know is passed over. */
 static bool wants_key(struct values *v, const char *key)
 {
 	const struct muster_history_filter *f = v->w.filter;
@@ -341,6 +359,8 @@ static bool wants_key(struct values *v, const char *key)
 	       (!f->wanted || f->wanted(v->value.metric));
 }
 
+/* Visit the rows of one key whose reports are in the range. report_of() searches the first report, and finds the others
+ * next to it. */
 static int visit_range(struct values *v, sqlite3_stmt *rows, int64_t key, const struct range *range)
 {
 	struct muster_history *h = v->w.h;
@@ -355,6 +375,8 @@ static int visit_range(struct values *v, sqlite3_stmt *rows, int64_t key, const 
 	return rc;
 }
 
+/* Visit all keys that the filter asks for, in the order of their ids. The next key is found by one search in the index,
+ * so keys that are not asked for cost no more than that. */
 static int visit_keys(struct values *v, sqlite3_stmt *next, sqlite3_stmt *rows)
 {
 	struct muster_history *h = v->w.h;

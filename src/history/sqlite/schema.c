@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* schema.c - the tables of a history, and how an older file becomes a newer one
  *
- * samples has one row for one key on one node in one report, with the numbers of all parts in it (pack.h): a report of
- * 16 GPUs has some 350 rows for 2,700 numbers. The rows of a key are next to each other, in the order in which reports
- * were added, as the questions are about one key over time.
+ * The table samples has one row for one key on one node in one report, with the numbers of all parts in it (pack.h): a
+ * report of 16 GPUs has some 350 rows for 2,700 numbers. The rows of a key are next to each other, in the order in
+ * which reports were added, as the questions are about one key over time.
+ *
+ * A file has its schema version in PRAGMA user_version. What muster_history_prepare() does with a file:
+ *
+ *    application id, version, tables       to read it                   to write it
+ *    all 0                                 error: empty                 all steps
+ *    another id, or tables without an id   error                        error
+ *    ours, an older version                error: add a report first    the steps that are missing
+ *    ours, this version                    nothing                      nothing
+ *    ours, a newer version                 error                        error
+ *    ours, and tables that do not fit      error: damaged               error: damaged
  */
 #include "history/sqlite/history.h"
 
@@ -42,6 +52,7 @@ _Static_assert(MUSTER_FAIL == 2 && MUSTER_FAULT_SOFT == 1, "as the step has them
 _Static_assert(sizeof muster_history_steps / sizeof *muster_history_steps == MUSTER_HISTORY_SCHEMA,
 	"as many steps as the version says");
 
+/* Take the steps from version `from` to version `to`, and mark the file with both numbers. -1 with err. */
 static int apply(struct muster_history *h, const char *const *steps, int from, int to, struct muster_error *err)
 {
 	char sql[64];
@@ -55,7 +66,8 @@ static int apply(struct muster_history *h, const char *const *steps, int from, i
 	return muster_history_exec(h, sql, err);
 }
 
-/* All definitions of the database, in a fixed order; malloc'd. NULL with err. */
+/* All definitions of the database as one text, in a fixed order; malloc'd. NULL with err. Indices that SQLite makes
+ * itself have no SQL, and count by their names. */
 static char *definitions(const struct muster_history *h, struct muster_error *err)
 {
 	char *text;
@@ -77,8 +89,9 @@ static char *definitions(const struct muster_history *h, struct muster_error *er
 	return NULL;
 }
 
-/* Whether the database has exactly the tables that the steps make: a view, a trigger or another column could change
- * what a query returns. */
+/* 0 when the database has exactly the tables that the steps up to `target` make; -1 with err if not: a view, a trigger
+ * or another column could change what a query returns. The steps are taken in an empty database in memory, and the
+ * definitions of the two are compared as texts. */
 static int compare_definitions(
 	const struct muster_history *h, const char *const *steps, int target, struct muster_error *err)
 {
@@ -97,6 +110,8 @@ static int compare_definitions(
 	return rc;
 }
 
+/* -1 with err for a file of another program, and for a version that this muster does not know. An empty file, without
+ * an id and tables, can become a history. */
 static int check_version(const struct muster_history *h, int64_t application, int64_t version, int64_t tables,
 	int target, struct muster_error *err)
 {
@@ -110,6 +125,8 @@ static int check_version(const struct muster_history *h, int64_t application, in
 	return 0;
 }
 
+/* The steps of muster_history_prepare() within its transaction. -1 with err, and nothing has changed once the caller
+ * has rolled back. */
 static int prepare_in_transaction(
 	struct muster_history *h, bool write, const char *const *steps, int target, struct muster_error *err)
 {
@@ -133,6 +150,8 @@ static int prepare_in_transaction(
 	return version < target ? apply(h, steps, (int)version, target, err) : 0;
 }
 
+/* To write, the transaction takes the lock at once (BEGIN IMMEDIATE): of two processes that find an empty file, the
+ * second one waits, and then finds the tables. */
 int muster_history_prepare(
 	struct muster_history *h, bool write, const char *const *steps, int target, struct muster_error *err)
 {

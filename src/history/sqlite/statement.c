@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* statement.c - SQLite, opened at run time, and its calls with errors as values */
+/* statement.c - SQLite, opened at run time, and its calls with errors as values
+ *
+ * muster_sqlite() opens the library and fills in the table of functions once in a process. All other functions here
+ * call one function of SQLite and turn its result into 0, 1 or -1 with a sentence that names the file. The caller of a
+ * statement finalizes it; muster_history_put() and muster_history_step() do not.
+ */
 #include "history/sqlite/history.h"
 
 #include "vendor/library.h"
@@ -34,6 +39,9 @@ int muster_history_damaged(const struct muster_history *h, const char *what, str
 		what, h->path);
 }
 
+/* The lowest byte of a result is its class; the rest says more (extended_result_codes). What the user can correct in
+ * the file is MUSTER_EUSAGE, what the system refuses is MUSTER_EIO. The reason of the system, such as "Permission
+ * denied", is better than SQLite's own text where there is one. Without a database SQLite had no memory for it. */
 int muster_history_fail(const struct muster_history *h, int rc, struct muster_error *err)
 {
 	int system = h->db ? h->sql->system_errno(h->db) : 0;
